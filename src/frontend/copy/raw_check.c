@@ -12,6 +12,7 @@
 #include "copy/raw_check.h"
 #include "session/session.h"
 #include "session/text_array.h"
+#include "target/target_history.h"
 
 /*
  * Tuples are the same in all of these, and the tests (t/089_copy_raw.pl,
@@ -44,7 +45,7 @@ has_parameter(PGconn *conn, const char *name, const char *value)
 }
 
 static const char *
-check_layout(const DumpOrigin *source, const DumpOrigin *target)
+check_layout(const DumpOrigin *source, const TargetState *target)
 {
 	if (strcmp(source->layout, target->layout) != 0)
 		return "source and target store rows in different ways";
@@ -57,14 +58,16 @@ const char *
 raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 				  const DumpPlan *plan)
 {
+	TargetState target;
+
 	if (plan->extension->missing)
 		return plan->extension->missing;
 	if (!is_known_major(source_conn) || !is_known_major(target_conn))
 		return "of one of the servers' majors it is not known how it stores rows";
 	if (!has_parameter(target_conn, "is_superuser", "on"))
 		return "the role is no superuser on the target";
-	return check_layout(plan->origin,
-						dump_origin_read(target_conn, true));
+	target = target_state(target_conn);
+	return check_layout(plan->origin, &target);
 }
 
 const char *

@@ -8,14 +8,6 @@
 #include "plan/dump_origin.h"
 
 /*
- * Functions that a hosting service may have revoked, or that an old server
- * has not got (9.6 those of the log): to call one without privilege, even in
- * a branch not taken, would end the transaction.
- */
-#define IDENTIFIER_SQL \
-"(SELECT c.system_identifier FROM pg_catalog.pg_control_system() c)"
-
-/*
  * Not up to where the log is written: with synchronous_commit = off a commit
  * is seen before.
  */
@@ -23,19 +15,6 @@
 "CASE WHEN pg_catalog.pg_is_in_recovery()" \
 " THEN pg_catalog.pg_last_wal_replay_lsn()" \
 " ELSE pg_catalog.pg_current_wal_insert_lsn() END"
-
-/*
- * Hashes of strings depend on the byte order (hashfn.c:hash_bytes).  What is
- * passed by value is 64 bits wide where float8 is.
- */
-#define LAYOUT_SQL \
-"pg_catalog.concat_ws(' ', pg_catalog.hashtext('byte order')," \
-" (SELECT t.typbyval FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) 701::pg_catalog.oid)," \
-" pg_catalog.current_setting('max_identifier_length')," \
-" pg_catalog.current_setting('block_size'))," \
-" EXISTS (SELECT FROM pg_catalog.pg_settings s" \
-" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'" \
-" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))"
 
 /* Owned; NULL if it is NULL. */
 static char *
@@ -45,6 +24,11 @@ value(const PGresult *res, int column)
 		pg_strdup(PQgetvalue(res, 0, column));
 }
 
+/*
+ * Functions that a hosting service may have revoked, or that an old server
+ * has not got (9.6 those of the log): to call one without privilege, even in
+ * a branch not taken, would end the transaction.
+ */
 DumpOrigin *
 dump_origin_read(PGconn *conn, bool has_lsn)
 {
@@ -56,7 +40,7 @@ dump_origin_read(PGconn *conn, bool has_lsn)
 	char	   *sql = psprintf("SELECT %s, %s, d.oid, " LAYOUT_SQL " FROM pg_catalog.pg_database d"
 							   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
 							   lsn ? LSN_SQL : "NULL",
-							   identifier ? IDENTIFIER_SQL : "NULL");
+							   identifier ? SYSTEM_IDENTIFIER_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
 
 	origin->start_us = run_clock_start_us();

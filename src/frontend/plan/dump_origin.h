@@ -9,6 +9,24 @@
 
 #include "session/session.h"
 
+/* The identifier of the server's cluster; takes pg_control_system(). */
+#define SYSTEM_IDENTIFIER_SQL \
+"(SELECT c.system_identifier FROM pg_catalog.pg_control_system() c)"
+
+/*
+ * How the server stores tuples, and whether it has lz4.  Hashes of strings
+ * depend on the byte order (hashfn.c:hash_bytes).  What is passed by value is
+ * 64 bits wide where float8 is.
+ */
+#define LAYOUT_SQL \
+"pg_catalog.concat_ws(' ', pg_catalog.hashtext('byte order')," \
+" (SELECT t.typbyval FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) 701::pg_catalog.oid)," \
+" pg_catalog.current_setting('max_identifier_length')," \
+" pg_catalog.current_setting('block_size'))," \
+" EXISTS (SELECT FROM pg_catalog.pg_settings s" \
+" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'" \
+" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))"
+
 /* Strings are NULL for what the server does not tell this user. */
 typedef struct DumpOrigin
 {

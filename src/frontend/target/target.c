@@ -25,19 +25,19 @@ void
 target_refuse_same_database(const Target *target, PGconn *source_conn,
 							const char *new_name)
 {
-	const DumpOrigin *s = dump_origin_read(source_conn, true);
-	const DumpOrigin *t = dump_origin_read(target->conn, true);
+	const DumpOrigin *source = dump_origin_read(source_conn, true);
+	TargetState state = target_state(target->conn);
 
-	if (s->system_identifier == NULL || t->system_identifier == NULL)
+	if (source->system_identifier == NULL || *state.system_identifier == '\0')
 		pg_fatal("could not tell whether source and target are the same database: a role may not execute pg_control_system()");
-	if (strcmp(s->system_identifier, t->system_identifier) == 0 &&
-		(new_name ? strcmp(s->database, new_name) == 0
-		 : s->database_oid == t->database_oid))
+	if (strcmp(source->system_identifier, state.system_identifier) == 0 &&
+		(new_name ? strcmp(source->database, new_name) == 0
+		 : source->database_oid == state.database))
 	{
 		pg_log_error("source and target are the same database, \"%s\"",
-					 printable(s->database));
+					 printable(source->database));
 		pg_log_error_detail("Both clusters have the system identifier %s.",
-							s->system_identifier);
+							source->system_identifier);
 		exit(1);
 	}
 }

@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
+#include "plan/dump_origin.h"
 #include "plan/dump_table_read.h"
 #include "session/session.h"
 #include "session/table_name.h"
@@ -33,14 +34,24 @@ target_state(PGconn *conn)
 	bool		may = session_may_execute(conn, "pg_catalog.pg_control_system();"
 										  "pg_catalog.pg_control_checkpoint();"
 										  "pg_catalog.pg_control_recovery()");
+	bool		may_identify = may ||
+		session_may_execute(conn, "pg_catalog.pg_control_system()");
 	char	   *sql = psprintf("SELECT " TARGET_INCARNATION_SQL ", %s,"
-							   " pg_catalog.current_setting('wal_level')",
-							   may ? HISTORY_SQL : "NULL");
+							   " pg_catalog.current_setting('wal_level'), %s,"
+							   " (SELECT d.oid FROM pg_catalog.pg_database d"
+							   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()), "
+							   LAYOUT_SQL,
+							   may ? HISTORY_SQL : "NULL",
+							   may_identify ? SYSTEM_IDENTIFIER_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
 	TargetState state = {
 		.incarnation = pg_strdup(PQgetvalue(res, 0, 0)),
 		.history = pg_strdup(PQgetvalue(res, 0, 1)),
 		.wal_level = pg_strdup(PQgetvalue(res, 0, 2)),
+		.system_identifier = pg_strdup(PQgetvalue(res, 0, 3)),
+		.database = (Oid) strtoul(PQgetvalue(res, 0, 4), NULL, 10),
+		.layout = pg_strdup(PQgetvalue(res, 0, 5)),
+		.has_lz4 = PQgetvalue(res, 0, 6)[0] == 't',
 	};
 
 	PQclear(res);

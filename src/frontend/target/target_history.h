@@ -31,6 +31,10 @@ typedef struct TargetState
 								 * restore, the same after a crash; empty if
 								 * the role may not know it */
 	char	   *wal_level;
+	char	   *system_identifier;	/* empty if the role may not know it */
+	Oid			database;
+	char	   *layout;			/* as those of a DumpOrigin */
+	bool		has_lz4;
 } TargetState;
 
 extern TargetState target_state(PGconn *conn);
