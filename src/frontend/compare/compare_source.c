@@ -101,8 +101,11 @@ compare_source_check(const Run *run, const Target *target,
 	Options    *options = source_options(run->options);
 	PGconn	   *conn = connection_open_leader(options, "pg_parrestore");
 	DumpPlan	plan = *run->plan;
+	const DumpOrigin *origin =
+		dump_origin_read(conn, false,
+						 session_may_execute(conn, "pg_catalog.pg_control_system()"));
 
-	target_refuse_same_database(target, conn, new_name);
+	target_refuse_same_database(target, origin, new_name);
 	session_set_up(conn, options, options->encoding);
 	session_begin(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
 	plan_source(conn, options, &plan);

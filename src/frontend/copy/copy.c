@@ -223,7 +223,7 @@ check_target(Copy *copy)
 	const Toc  *toc = copy->plan.toc;
 
 	copy->new_name = database_to_create(options, toc);
-	target_refuse_source(&copy->target, copy->source.conn,
+	target_refuse_source(&copy->target, copy->plan.origin,
 						 toc->pg_dump_version, copy->new_name);
 	restore_stage_leave_out_extension(&copy->restore, copy->new_name);
 	target_check(copy->target.conn, copy->restore.schedule, options,

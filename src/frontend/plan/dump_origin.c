@@ -24,23 +24,14 @@ value(const PGresult *res, int column)
 		pg_strdup(PQgetvalue(res, 0, column));
 }
 
-/*
- * Functions that a hosting service may have revoked, or that an old server
- * has not got (9.6 those of the log): to call one without privilege, even in
- * a branch not taken, would end the transaction.
- */
 DumpOrigin *
-dump_origin_read(PGconn *conn, bool has_lsn)
+dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 {
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
-	bool		lsn = has_lsn &&
-		session_may_execute(conn, "pg_catalog.pg_current_wal_insert_lsn();"
-							"pg_catalog.pg_last_wal_replay_lsn()");
-	bool		identifier = session_may_execute(conn, "pg_catalog.pg_control_system()");
 	char	   *sql = psprintf("SELECT %s, %s, d.oid, " LAYOUT_SQL " FROM pg_catalog.pg_database d"
 							   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
-							   lsn ? LSN_SQL : "NULL",
-							   identifier ? SYSTEM_IDENTIFIER_SQL : "NULL");
+							   has_lsn ? LSN_SQL : "NULL",
+							   has_identifier ? SYSTEM_IDENTIFIER_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
 
 	origin->start_us = run_clock_start_us();

@@ -47,8 +47,11 @@ typedef struct DumpOrigin
  * Ask the leader's session, directly after it has taken its snapshot.  The
  * position in the write-ahead log is that of this moment: what the snapshot
  * sees was logged before it.  has_lsn: false if the snapshot was given, as
- * the position would be a later one.
+ * the position would be a later one.  Both are false where the role may not
+ * call the functions for it: to call one without privilege, even in a branch
+ * not taken, would end the transaction.
  */
-extern DumpOrigin *dump_origin_read(PGconn *conn, bool has_lsn);
+extern DumpOrigin *dump_origin_read(PGconn *conn, bool has_lsn,
+									bool has_identifier);
 
 #endif							/* DUMP_ORIGIN_H */

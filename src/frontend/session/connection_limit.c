@@ -13,25 +13,25 @@
 /*
  * The smallest number of connections that a limit leaves: max_connections
  * less what is reserved for others (miscinit.c:InitPostgres), the role's,
- * and, if $1 is true, the database's.  First by the sessions that are surely
+ * and, if %s is true, the database's.  First by the sessions that are surely
  * clients; then also by those of which the role may not see what they are,
  * but which have a user and a database: most are clients.
  */
-static const char left_query[] =
-"WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
+static const char left_expression[] =
+"(WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
 " FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
 " OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT EXISTS"
 " (SELECT FROM pg_catalog.pg_roles p"
 " WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
 " AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
-" SELECT LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
+" SELECT pg_catalog.array_agg(LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
 " OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
 " OPERATOR(pg_catalog.-) used.n,"
 " CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
 " THEN r.rolconnlimit OPERATOR(pg_catalog.-) used.of_role END,"
-" CASE WHEN $1::pg_catalog.bool AND d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
-" THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END)"
+" CASE WHEN %s AND d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END) ORDER BY hidden.counted)"
 " FROM pg_catalog.pg_roles r, pg_catalog.pg_database d,"
 " (VALUES (false), (true)) hidden (counted), LATERAL (SELECT pg_catalog.count(*) AS n,"
 " pg_catalog.count(*) FILTER (WHERE a.usename OPERATOR(pg_catalog.=) r.rolname) AS of_role,"
@@ -40,26 +40,47 @@ static const char left_query[] =
 " WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend' OR hidden.counted"
 " AND a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL) used"
 " WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
-" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-" ORDER BY hidden.counted";
+" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())";
+
+char *
+connection_limit_expression(PGconn *conn, bool of_database)
+{
+	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
+		return pg_strdup("NULL");
+	return psprintf(left_expression, of_database ? "true" : "false");
+}
+
+/* A role that was dropped meanwhile has no limit. */
+ConnectionsLeft
+connection_limit_read(const PGresult *res, int column)
+{
+	ConnectionsLeft left = {PG_INT32_MAX, PG_INT32_MAX};
+	int			n = 0;
+	int64	   *numbers;
+
+	if (PQgetisnull(res, 0, column))
+		return left;
+	numbers = session_numbers(res, column, &n);
+	if (numbers && n == 2)
+	{
+		left.at_most = (int) Min(Max(numbers[0], 0), PG_INT32_MAX);
+		left.at_least = (int) Min(Max(numbers[1], 0), PG_INT32_MAX);
+	}
+	free(numbers);
+	return left;
+}
 
 ConnectionsLeft
 connection_limit_left(PGconn *conn, bool of_database)
 {
-	const char *params[] = {of_database ? "true" : "false"};
-	ConnectionsLeft left = {PG_INT32_MAX, PG_INT32_MAX};
-	PGresult   *res;
+	char	   *expression = connection_limit_expression(conn, of_database);
+	char	   *sql = psprintf("SELECT %s", expression);
+	PGresult   *res = session_query(conn, sql);
+	ConnectionsLeft left = connection_limit_read(res, 0);
 
-	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
-		return left;
-	res = session_query_params(conn, left_query, 1, params, 0);
-	/* a role that was dropped meanwhile has no limit */
-	if (PQntuples(res) == 2)
-	{
-		left.at_most = Max(atoi(PQgetvalue(res, 0, 0)), 0);
-		left.at_least = Max(atoi(PQgetvalue(res, 1, 0)), 0);
-	}
 	PQclear(res);
+	free(sql);
+	free(expression);
 	return left;
 }
 

@@ -28,6 +28,10 @@ typedef struct ConnectionsLeft
  */
 extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
+/* The same as an expression of another query, owned; and its value. */
+extern char *connection_limit_expression(PGconn *conn, bool of_database);
+extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
+
 /*
  * Warn if n tasks, of that number of sessions each at least, cannot be at
  * work at a time: each has one worker's, on any of the servers that it reads,

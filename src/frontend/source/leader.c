@@ -68,9 +68,8 @@ connect_standbys(Source *source)
 	{
 		const Standby *standby = &standbys->list[i];
 
-		server_check_connections(standby->conn, standby->name,
-								 options->tasks ? 1 : source_share(source));
-		server_check(standby->conn, standby->name);
+		(void) server_check(standby->conn, standby->name,
+							options->tasks ? 1 : source_share(source));
 	}
 }
 
@@ -114,11 +113,10 @@ leader_connect(Source *source)
 	 * How many tasks are at work at a time is for who runs them; and what
 	 * other runs use now they leave to this one.
 	 */
-	server_check_connections(conn, NULL,
-							 options->tasks || worker_slots_are_used() ? 1 :
-							 source_share(source));
+	source->rights = server_check(conn, NULL,
+								  options->tasks || worker_slots_are_used() ? 1 :
+								  source_share(source));
 	(void) worker_processes_have_files((int) options->jobs);
-	server_check(conn, NULL);
 	connect_standbys(source);
 	if (options->tasks)
 		check_tasks(source);
@@ -168,6 +166,7 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	const Options *options = source->options;
 	ServerExtension *extension;
 	DumpOrigin *origin;
+	bool		has_lsn = source->rights.lsn && options->snapshot == NULL;
 
 	/* before the snapshot: names are looked up in catalogs of the present */
 	plan->extension = extension = server_extension_find(source->conn, options,
@@ -189,8 +188,8 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		stock_pg_dump_start(pg_dump, options, source->address, plan->snapshot);
 	server_extension_hold(source->conn, extension);
 	/* soon after the snapshot, so that the position in the log is near its */
-	plan->origin = origin = dump_origin_read(source->conn,
-											 options->snapshot == NULL);
+	plan->origin = origin = dump_origin_read(source->conn, has_lsn,
+											 source->rights.system_identifier);
 	if (source->slot)
 	{
 		origin->slot = source->slot->name;

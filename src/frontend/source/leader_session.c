@@ -75,23 +75,6 @@ receive_notice(void *arg, const PGresult *res)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
-/* Looks are by the user who connected (session_look), not by the role. */
-static bool
-may_ask_age(PGconn *conn)
-{
-	static const char query[] =
-		SESSION_MAY_EXECUTE("pg_catalog.pg_control_checkpoint()");
-	bool		lost;
-	PGresult   *res = session_look(conn, query, ANSWER_MS, &lost);
-	bool		result;
-
-	if (lost || PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(conn, res, "query failed", query);
-	result = PQgetvalue(res, 0, 0)[0] == 't';
-	PQclear(res);
-	return result;
-}
-
 void
 leader_session_begin(Source *source, const DumpPlan *plan)
 {
@@ -100,7 +83,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 
 	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
 	PQclear(res);
-	session->age.may_ask = may_ask_age(source->conn);
+	session->age.may_ask = source->rights.age;
 	/* that of the run itself is young at first */
 	if (source->options->snapshot == NULL)
 		session->age.looked_at = clock_monotonic_ms();

@@ -23,23 +23,39 @@
  * The delays, on a standby: which setting of those that replay goes by is
  * finite.  What comes from an archive has one of its own.
  */
-static const char wrongs_query[] =
-"SELECT CASE WHEN pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
-" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)"
-" THEN pg_catalog.age(d.datfrozenxid) END,"
-" pg_catalog.current_setting('autovacuum_freeze_max_age'),"
-" (SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
-" WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
-" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()),"
-" (SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '"
-" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)"
-" FROM pg_catalog.pg_settings s"
-" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'"
-" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'"
-" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'"
-" AND EXISTS (SELECT FROM pg_catalog.pg_settings r"
-" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'"
+#define WRONGS_SQL \
+"SELECT CASE WHEN pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000," \
+" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)" \
+" THEN pg_catalog.age(d.datfrozenxid) END," \
+" pg_catalog.current_setting('autovacuum_freeze_max_age')," \
+" (SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s" \
+" WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'" \
+" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery())," \
+" (SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '" \
+" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)" \
+" FROM pg_catalog.pg_settings s" \
+" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'" \
+" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'" \
+" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'" \
+" AND EXISTS (SELECT FROM pg_catalog.pg_settings r" \
+" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'" \
 " AND r.setting OPERATOR(pg_catalog.<>) '')))"
+
+/*
+ * Functions that a hosting service may have revoked, or that an old server
+ * has not got (9.6 those of the log).  The age is asked by the user who
+ * connected, whatever the role (session_look()).
+ */
+#define RIGHTS_SQL \
+"(" SESSION_MAY_EXECUTE("pg_catalog.pg_current_wal_insert_lsn();" \
+						"pg_catalog.pg_last_wal_replay_lsn()") ")," \
+" (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system()") ")," \
+" pg_catalog.has_function_privilege(session_user," \
+" pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')"
+
+/* With the connections that are left. */
+static const char look_query[] =
+WRONGS_SQL ", " RIGHTS_SQL ", %s"
 " FROM pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
@@ -48,7 +64,11 @@ enum
 	WRONG_AGE,
 	FREEZE_MAX_AGE,
 	WRONG_THRESHOLD,
-	WRONG_DELAYS
+	WRONG_DELAYS,
+	MAY_ASK_LSN,
+	MAY_ASK_IDENTIFIER,
+	MAY_ASK_AGE,
+	CONNECTIONS_LEFT
 };
 
 static const char database_query[] =
@@ -65,11 +85,11 @@ server_words(const char *name)
 	return name ? psprintf("standby %s", name) : pg_strdup("the server");
 }
 
-void
-server_check_connections(PGconn *conn, const char *name, int n_workers)
+static void
+check_connections(const PGresult *res, const char *name, int n_workers)
 {
 	char	   *server = server_words(name);
-	ConnectionsLeft connections = connection_limit_left(conn, true);
+	ConnectionsLeft connections = connection_limit_read(res, CONNECTIONS_LEFT);
 	int			left = connections.at_most;
 
 	if (left >= n_workers && connections.at_least < n_workers)
@@ -135,22 +155,38 @@ check_delays(const PGresult *res, const char *name)
 	pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
 }
 
-void
-server_check(PGconn *conn, const char *name)
+static bool
+is_true(const PGresult *res, int column)
 {
-	PGresult   *res = session_query(conn, wrongs_query);
+	return PQgetvalue(res, 0, column)[0] == 't';
+}
+
+ServerRights
+server_check(PGconn *conn, const char *name, int n_workers)
+{
+	char	   *connections = connection_limit_expression(conn, true);
+	char	   *sql = psprintf(look_query, connections);
+	PGresult   *res = session_query(conn, sql);
+	ServerRights rights = {false};
 
 	/* none if the database has just got another name */
 	if (PQntuples(res) == 1)
 	{
+		check_connections(res, name, n_workers);
 		if (name == NULL)
 		{
 			check_age(res);
 			check_threshold(res);
 		}
 		check_delays(res, name);
+		rights.lsn = is_true(res, MAY_ASK_LSN);
+		rights.system_identifier = is_true(res, MAY_ASK_IDENTIFIER);
+		rights.age = is_true(res, MAY_ASK_AGE);
 	}
 	PQclear(res);
+	free(sql);
+	free(connections);
+	return rights;
 }
 
 void

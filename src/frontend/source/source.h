@@ -20,6 +20,7 @@
 #include "plan/dump_plan.h"
 #include "replication/logical_slot.h"
 #include "session/connection.h"
+#include "source/server_check.h"
 #include "source/snapshot_holder.h"
 #include "standby/standby.h"
 
@@ -37,6 +38,7 @@ typedef struct Source
 								 * it is lost (leader_session.h) */
 	PGconn	   *second;			/* to look for changed tables, if there was
 								 * room beside pg_dump's; or NULL */
+	ServerRights rights;		/* of this connection's role */
 	LeaderSession *session;		/* keeps it, once workers are to start */
 	const char *snapshot;		/* as this connection has exported it, for
 								 * workers */

@@ -8,7 +8,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
-#include "plan/dump_origin.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/tcp_setting.h"
@@ -22,10 +21,9 @@
  * cannot be told from the source by what a session sees.
  */
 void
-target_refuse_same_database(const Target *target, PGconn *source_conn,
+target_refuse_same_database(const Target *target, const DumpOrigin *source,
 							const char *new_name)
 {
-	const DumpOrigin *source = dump_origin_read(source_conn, true);
 	TargetState state = target_state(target->conn);
 
 	if (source->system_identifier == NULL || *state.system_identifier == '\0')
@@ -137,11 +135,11 @@ target_open(Target *target)
 }
 
 void
-target_refuse_source(const Target *target, PGconn *source_conn,
+target_refuse_source(const Target *target, const DumpOrigin *source,
 					 const char *pg_dump_version, const char *new_name)
 {
 	refuse_older_major(target->conn, pg_dump_version);
-	target_refuse_same_database(target, source_conn, new_name);
+	target_refuse_same_database(target, source, new_name);
 }
 
 /* ----------

@@ -7,6 +7,7 @@
 
 #include "base/fe_compat.h"
 
+#include "plan/dump_origin.h"
 #include "session/connection.h"
 
 /*
@@ -39,7 +40,8 @@ extern void target_open(Target *target);
  * the very database that is read.  With --create the new database may not be
  * the source either; new_name is its name, else NULL.
  */
-extern void target_refuse_source(const Target *target, PGconn *source_conn,
+extern void target_refuse_source(const Target *target,
+								 const DumpOrigin *source,
 								 const char *pg_dump_version,
 								 const char *new_name);
 
@@ -48,7 +50,7 @@ extern void target_refuse_source(const Target *target, PGconn *source_conn,
  * shows it; new_name as above.
  */
 extern void target_refuse_same_database(const Target *target,
-										PGconn *source_conn,
+										const DumpOrigin *source,
 										const char *new_name);
 
 /* Go to another database of the same server. */
