@@ -97,9 +97,9 @@ same_data_ok($want, fingerprint($node, 'many_copy'), 'many');
 # a copy; and how many more than pg_restore -j a restore, and the target of a copy.
 use constant {
 	MORE_IN_DUMP => 20,
-	MORE_AT_SOURCE => 21,
-	MORE_IN_RESTORE => 33,
-	MORE_AT_TARGET => 27,
+	MORE_AT_SOURCE => 20,
+	MORE_IN_RESTORE => 32,
+	MORE_AT_TARGET => 20,
 };
 
 SKIP:

@@ -337,15 +337,27 @@ make_definitions(Copy *copy)
 
 /*
  * Tables that this copy has not made may have foreign keys already, as those
- * of extensions and with --data-only.
+ * of extensions and with --data-only, and so may partitions of such tables.
+ * The others get theirs after their rows.
  */
+static bool
+may_have_keys(const Copy *copy)
+{
+	const DumpTables *tables = copy->plan.tables;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		if (!tables->tables[i].has_definition || tables->tables[i].root_table)
+			return true;
+	return copy->options.data_only;
+}
+
 static void
 order_rows(Copy *copy)
 {
 	int			n = copy->plan.tables->n_tables;
 	const JobQueue *queue = copy->plan.queue;
 
-	if (!copy->run.options->disable_triggers)
+	if (!copy->run.options->disable_triggers && may_have_keys(copy))
 		queue = load_order_make(copy->target.conn, &copy->plan, NULL,
 								copy->targets);
 	copy->plan.queue = queue;
