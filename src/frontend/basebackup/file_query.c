@@ -138,14 +138,6 @@ take_row(const char *row, size_t len, int n_values, CopyRowTake take, void *arg)
 	take(arg, values);
 }
 
-static bool
-has_sqlstate(const PGresult *res, const char *sqlstate)
-{
-	const char *has = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	return has && sqlstate && strcmp(has, sqlstate) == 0;
-}
-
 PGresult *
 file_query_try(PGconn *conn, const char *statement, int n_values,
 			   const char *sqlstate, CopyRowTake take, void *arg)
@@ -178,7 +170,7 @@ file_query_try(PGconn *conn, const char *statement, int n_values,
 		PQclear(res);
 		return NULL;
 	}
-	if (!has_sqlstate(res, sqlstate))
+	if (sqlstate == NULL || !session_error_is(res, sqlstate))
 		session_failed(conn, res, problem, statement);
 	return res;
 }

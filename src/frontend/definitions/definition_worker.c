@@ -9,6 +9,7 @@
 #include "definitions/definition_session.h"
 #include "definitions/definition_worker.h"
 #include "definitions/object_groups.h"
+#include "session/session_loss.h"
 
 /*
  * A transaction that has lasted so long is ended after the next entry, as a
@@ -100,13 +101,13 @@ run_of_entry(DefinitionWorker *worker, const char *sql)
 }
 
 /* ERRCODE_ACTIVE_SQL_TRANSACTION */
-static const char *const cannot_be_in_a_block[] = {"25001", NULL};
+#define CANNOT_BE_IN_A_BLOCK "25001"
 
 /* ERRCODE_DUPLICATE_*: database, schema, table, object, function */
-static const char *const is_there[] = {"42P04", "42P06", "42P07", "42710", "42723", NULL};
+#define IS_THERE "42P04 42P06 42P07 42710 42723"
 
 /* ERRCODE_UNIQUE_VIOLATION: a large object */
-static const char *const object_is_there[] = {"23505", NULL};
+#define OBJECT_IS_THERE "23505"
 
 /* What is checked late is checked now, as an error of this transaction. */
 static const char *const end_statement[] = {"SET CONSTRAINTS ALL IMMEDIATE", NULL};
@@ -223,17 +224,6 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 	return true;
 }
 
-static bool
-has_state(const PGresult *res, const char *const *states)
-{
-	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	for (; state && *states; states++)
-		if (strcmp(state, *states) == 0)
-			return true;
-	return false;
-}
-
 static void
 count_error(DefinitionWorker *worker, const PGresult *res,
 			const char *statement)
@@ -245,7 +235,7 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 	if (worker->work->stages->failed && statement == worker->entry->defn)
 		worker->work->stages->failed[worker->entry->dump_id] = true;
 	/* there may be a million of them: the leader reports how many */
-	if (object_groups_creates(statement) && has_state(res, object_is_there) &&
+	if (object_groups_creates(statement) && session_error_is(res, OBJECT_IS_THERE) &&
 		!worker->session->options->exit_on_error)
 		worker->note->n_existing++;
 	else
@@ -273,7 +263,7 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 			definition_session_command(session, SESSION_RELEASE);
 			continue;
 		}
-		worker->outside = has_state(res, cannot_be_in_a_block);
+		worker->outside = session_error_is(res, CANNOT_BE_IN_A_BLOCK);
 		if (!worker->outside)
 			count_error(worker, res, *statements);
 		PQclear(res);
@@ -299,7 +289,7 @@ run_without_block(DefinitionWorker *worker, const char *const *statements,
 	{
 		PGresult   *res = definition_session_run(worker->session, *statements);
 
-		if (res != NULL && !(again && has_state(res, is_there)))
+		if (res != NULL && !(again && session_error_is(res, IS_THERE)))
 			count_error(worker, res, *statements);
 		PQclear(res);
 		if (worker->note->n_errors > 0 && worker->session->options->exit_on_error)

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "globals/globals_apply.h"
 #include "session/session.h"
+#include "session/session_loss.h"
 #include "session/session_settings.h"
 
 /* Of a statement, so much is shown. */
@@ -31,9 +32,9 @@ shown(const char *statement)
 
 /* Of a role or a tablespace that is there, however it came there. */
 static bool
-exists_already(const char *statement, const char *sqlstate)
+exists_already(const char *statement, const PGresult *res)
 {
-	return sqlstate && strcmp(sqlstate, EXISTS_ALREADY) == 0 &&
+	return session_error_is(res, EXISTS_ALREADY) &&
 		(globals_script_after(statement, "CREATE ROLE") ||
 		 globals_script_after(statement, "CREATE TABLESPACE"));
 }
@@ -46,7 +47,7 @@ note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 	const char *primary = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 	const char *detail = PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL);
 
-	if (exists_already(statement, sqlstate))
+	if (exists_already(statement, res))
 	{
 		pg_log_info("%s", primary);
 		return;
@@ -114,14 +115,6 @@ without_grantor(const char *statement)
 	return grantor ? pnstrdup(statement, grantor - statement) : NULL;
 }
 
-static bool
-is_refused(const PGresult *res)
-{
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	return sqlstate && strcmp(sqlstate, NOT_ALLOWED) == 0;
-}
-
 /*
  * A role without superuser privileges, the only kind on a managed server, may
  * deny no role what only superusers have, and grant nothing in another's
@@ -134,13 +127,13 @@ execute(GlobalsApply *apply, const char *statement)
 	char	   *less;
 	char	   *least;
 
-	if (!is_refused(res) ||
+	if (!session_error_is(res, NOT_ALLOWED) ||
 		((less = without_attributes(statement, denials)) == NULL &&
 		 (less = without_grantor(statement)) == NULL))
 		return res;
 	PQclear(res);
 	res = PQexec(apply->conn, less);
-	least = is_refused(res) ? without_attributes(less, gifts) : NULL;
+	least = session_error_is(res, NOT_ALLOWED) ? without_attributes(less, gifts) : NULL;
 	if (least && strcmp(least, less) != 0)
 		PQclear(PQexec(apply->conn, least));
 	free(least);

@@ -46,12 +46,10 @@ job_log_lock_try(PGconn *conn)
 	res = PQexec(conn, lock_command);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
 		/* ERRCODE_LOCK_NOT_AVAILABLE, _UNDEFINED_TABLE, _UNDEFINED_SCHEMA */
-		if (state && strcmp(state, "55P03") == 0)
+		if (session_error_is(res, "55P03"))
 			result = JOB_LOG_HELD;
-		else if (state && (strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0))
+		else if (session_error_is(res, "42P01 3F000"))
 			result = JOB_LOG_GONE;
 		else
 			session_failed(conn, res, "query failed", lock_command);

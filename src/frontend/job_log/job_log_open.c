@@ -80,13 +80,7 @@ static const char forget_query[] =
 static bool
 is_of_server(const PGresult *res)
 {
-	static const char *const classes[] = {"53", "57", "58", "XX"};
-	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	for (int i = 0; state && i < (int) lengthof(classes); i++)
-		if (strncmp(state, classes[i], 2) == 0)
-			return true;
-	return false;
+	return session_error_is(res, "53 57 58 XX");
 }
 
 static void
@@ -174,11 +168,10 @@ static char *
 make_schema(PGconn *conn)
 {
 	PGresult   *res = PQexec(conn, make_command);
-	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	char	   *error = NULL;
 
 	/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
-	if (state && (strcmp(state, "42P06") == 0 || strcmp(state, "23505") == 0))
+	if (session_error_is(res, "42P06 23505"))
 		job_log_lock_refuse();
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{

@@ -33,6 +33,7 @@
 #include "replication/slot_check.h"
 #include "session/connection.h"
 #include "session/session.h"
+#include "session/session_loss.h"
 
 /* How long to wait for transactions before saying so. */
 #define EXPLAIN_WAIT_MS 5000
@@ -113,12 +114,10 @@ answer_arrived(PGconn *conn, int timeout_ms)
 static void
 take_answer(SlotMaker *maker, const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 		maker->state = SLOT_MADE;
 	/* 42710 duplicate_object: someone was faster, and it is theirs */
-	else if (sqlstate && strcmp(sqlstate, "42710") == 0)
+	else if (session_error_is(res, "42710"))
 		maker->state = SLOT_NONE;
 }
 

@@ -137,13 +137,11 @@ create_statement(const Subscription *subscription)
 static void
 create_failed(const Subscription *subscription, const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
 	interrupt_check();
 	pg_log_error("could not create subscription \"%s\" on the target: %s",
 				 subscription->name, PQerrorMessage(subscription->conn));
 	/* class 08: connection exception, here of the server's own connection */
-	if (sqlstate && strncmp(sqlstate, "08", 2) == 0)
+	if (session_error_is(res, "08"))
 	{
 		if (subscription->options->subscription_conninfo == NULL)
 			pg_log_error_detail("The target's server connects to the source by \"%s\".",
@@ -195,11 +193,7 @@ check_server(const Subscription *subscription)
 static bool
 lacks_tables_only(const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	return sqlstate &&
-		(strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0 ||
-		 strcmp(sqlstate, "42809") == 0);
+	return session_error_is(res, "42P01 3F000 42809");
 }
 
 /* The target needs a worker, and a replication origin. */

@@ -311,11 +311,10 @@ refuses_transactions(const PGconn *conn)
 static void
 check_marker(const PGconn *conn, const PGresult *res, int column)
 {
-	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	bool		has_rows = PQresultStatus(res) == PGRES_TUPLES_OK;
 
 	/* ERRCODE_UNDEFINED_OBJECT: "unrecognized configuration parameter" */
-	if ((state && strcmp(state, "42704") == 0) ||
+	if (session_error_is(res, "42704") ||
 		(has_rows && PQgetisnull(res, 0, column)))
 		refuse_pooler(conn, "The setting " MARKER " of a session was missing in its next transaction.");
 	if (has_rows && strcmp(PQgetvalue(res, 0, column), marker_of(conn)) != 0)

@@ -18,14 +18,23 @@
  * REINDEX, of a table's and its TOAST's indexes).  Others would end the next
  * one too.
  */
-static bool
-is_lost_sqlstate(const char *sqlstate)
+#define LOST_SQLSTATES "08 57P01 57P02 57P03 40P01"
+
+bool
+session_error_is(const PGresult *res, const char *sqlstates)
 {
-	return strncmp(sqlstate, "08", 2) == 0 ||
-		strcmp(sqlstate, "57P01") == 0 ||
-		strcmp(sqlstate, "57P02") == 0 ||
-		strcmp(sqlstate, "40P01") == 0 ||
-		strcmp(sqlstate, "57P03") == 0;
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	while (state && *sqlstates)
+	{
+		size_t		len = strcspn(sqlstates, " ");
+
+		if (strncmp(state, sqlstates, len) == 0)
+			return true;
+		sqlstates += len;
+		sqlstates += strspn(sqlstates, " ");
+	}
+	return false;
 }
 
 bool
@@ -43,9 +52,7 @@ session_is_standby(const PGconn *conn)
 static bool
 is_recovery_conflict(const PGconn *conn, const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	return session_is_standby(conn) && sqlstate && strcmp(sqlstate, "40001") == 0;
+	return session_is_standby(conn) && session_error_is(res, "40001");
 }
 
 /*
@@ -94,10 +101,9 @@ session_error_words(const PGconn *conn, const PGresult *res)
 bool
 session_is_lost(const PGconn *conn, const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	if (sqlstate)
-		return is_lost_sqlstate(sqlstate) || is_recovery_conflict(conn, res);
+	if (PQresultErrorField(res, PG_DIAG_SQLSTATE))
+		return session_error_is(res, LOST_SQLSTATES) ||
+			is_recovery_conflict(conn, res);
 
 	/*
 	 * No word from the server: what libpq noticed by itself.  If it could not

@@ -44,6 +44,12 @@ extern bool session_is_standby(const PGconn *conn);
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);
 
 /*
+ * Is the result an error with one of these SQLSTATEs?  They are separated by
+ * spaces; two characters stand for a whole class.  res may be NULL.
+ */
+extern bool session_error_is(const PGresult *res, const char *sqlstates);
+
+/*
  * The message of the error, as libpq writes it; if replay was in conflict,
  * with a hint at the settings that prevent this.  res may be NULL, for what
  * libpq found by itself.  Owned.

@@ -28,11 +28,7 @@ static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
 static bool
 exporter_is_gone(const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	return sqlstate && (strcmp(sqlstate, "22023") == 0 ||
-						strcmp(sqlstate, "42704") == 0 ||
-						strcmp(sqlstate, "55000") == 0);
+	return session_error_is(res, "22023 42704 55000");
 }
 
 /* NULL if imported, else the result with the error; *sql is owned. */

@@ -46,7 +46,6 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 {
 	PQExpBufferData sql;
 	PGresult   *res;
-	const char *sqlstate;
 	char	   *message = NULL;
 
 	initPQExpBuffer(&sql);
@@ -58,8 +57,7 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		/* 55P03 lock_not_available; all else is final */
-		sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-		if (sqlstate == NULL || strcmp(sqlstate, "55P03") != 0)
+		if (!session_error_is(res, "55P03"))
 			session_failed(conn, res, "query failed", sql.data);
 		message = pg_strdup(PQresultErrorMessage(res));
 		/* both: a savepoint rolled back to stays, and they would nest */

@@ -96,10 +96,8 @@ resume_after_failure(const StandbyPause *pause)
 static bool
 is_failure(const PGresult *res)
 {
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
 	return res && PQresultStatus(res) != PGRES_COMMAND_OK &&
-		(sqlstate == NULL || strcmp(sqlstate, SQLSTATE_BY_OTHER) != 0);
+		!session_error_is(res, SQLSTATE_BY_OTHER);
 }
 
 static void
