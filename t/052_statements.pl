@@ -129,7 +129,7 @@ while ($log =~ /^\S+ \S+ \S+ <pg_pardump[^>]*> LOG: +(?:statement|execute [^:]*|
 	$statements{$statement}++ if index($definitions, $statement =~ s/[; ]+\z//r) < 0;
 }
 cmp_ok(scalar(keys %statements), '>', 60, 'statements in the log');
-foreach my $needed (qr/^COPY \(SELECT pardump\.pg_pardump_read/, qr/hashtextextended/, qr/hashtidextended/,
+foreach my $needed (qr/^COPY \(SELECT pardump\.pg_pardump_read/, qr/quote_ident/, qr/hashtidextended/,
 	qr/^COPY .* FROM STDIN/, qr/^ANALYZE/, qr/^CREATE_REPLICATION_SLOT/, qr/lo_put/, qr/lo_get/, qr/^LOCK TABLE/,
 	qr/pg_pardump_fingerprint\(/)
 {

@@ -140,18 +140,28 @@ foreach my $option ('--where=data.predicate:id OPERATOR(pg_catalog.<) 5', '--sam
 	dump_calls_ok("$what with --trust-owners", ['predicate'], '-t', 'data.predicate', $option, '--trust-owners');
 	dump_calls_ok("$what of a superuser's", [], $option =~ s/data\.predicate/ours.large/r);
 }
+
+# ---- a comparison reads by COPY, also on the target of a copy, and of a restore
+
 {
-	make_database($node, 'target', options => 'TEMPLATE template0');
-	my @target = ('--target=' . $node->connstr('target'), '--compare');
-	my ($rc, undef, $err) = run_program('pg_pardump', @db, @target);
-	is($rc, 1, '--compare: refused');
-	like($err, qr/error: a query of 9 tables could run functions/, '--compare: why');
-	is_deeply(calls(), [], '--compare: functions that were called');
-	is(value($node, 'target', q{SELECT count(*) FROM pg_class WHERE relname = 'large'}), 0,
-		'--compare: nothing is made');
-	sql($node, 'target', 'CREATE SCHEMA ours');
-	($rc, undef, $err) = run_program('pg_pardump', @db, @target, '-t', 'ours.large');
-	is($rc, 0, '--compare of a superuser\'s tables') or diag($err);
+	my $dir = dump_calls_ok('a dump to be compared', []);
+	my %called;
+
+	foreach my $way ('', '--compare')
+	{
+		my $db = $way ? 'compared' : 'copied';
+		make_database($node, $db, options => 'TEMPLATE template0');
+		my ($rc, undef, $err) = run_program('pg_pardump', @db, '--target=' . $node->connstr($db), '-j2', @small, $way || ());
+		is("$rc$err", '0', "a copy, $way: exit code");
+		$called{$way} = calls();
+	}
+	# what checks rows that come, and a superuser's index, run as the role that copies
+	is_deeply($called{''}, [qw(constrained part)], 'a copy: functions that were called');
+	is_deeply($called{'--compare'}, $called{''}, '--compare: no others');
+	make_database($node, 'restored', options => 'TEMPLATE template0');
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-j2', '-d', $node->connstr('restored'), '--compare-with=' . $node->connstr('shop'), $dir);
+	is("$rc$err", '0', 'pg_parrestore --compare-with: exit code');
+	is_deeply(calls(), $called{''}, 'pg_parrestore --compare-with: no others');
 }
 
 # ---- by the extension: split, and no query

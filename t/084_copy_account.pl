@@ -139,15 +139,15 @@ $out = copy_ok($source, 'told', $target, 'compared', '--compare', '-j1', '--comp
 like($out, qr/^source and target have the same contents$/m, '--compare: says so');
 foreach my $way (
 	[ 'a large object', 'SELECT lo_put(1003, 4999, $$y$$)',
-		qr/in the target, contents are not the same of 5 large objects, 1001 to 1005/ ],
+		qr/error: large objects differ \(5 on each side\)\n/ ],
 	[ 'no large object', 'SELECT lo_unlink(1003)',
-		qr/the target has 4 of 5 large objects, 1001 to 1005/ ],
+		qr/error: large objects differ \(5 in the source, 4 in the target\)\n/ ],
 	[ 'a longer large object', 'SELECT lo_put(1003, 3000000, $$y$$)',
-		qr/in the target, contents are not the same of 5 large objects/ ],
+		qr/error: large objects differ \(5 on each side\)\n/ ],
 	[ 'a sequence', 'SELECT setval($$counter$$, 77, false)',
-		qr/sequence public\.counter is at another position in the target/ ],
+		qr/error: sequence public\.counter is at another position\n/ ],
 	[ 'a partition', 'UPDATE leaf2 SET id = 998 WHERE id = 999',
-		qr/table public\.leaf2 has other values in the target/ ])
+		qr/error: table public\.leaf2 differs: 1 row only in the source, 1 row only in the target \((\d+) and \1 rows\)\n.*detail: Only in the source: id=999/ ])
 {
 	my ($what, $sql, $message) = @$way;
 	$sql =~ s/counter\b/public.counter/;
@@ -189,9 +189,9 @@ foreach my $option ('--max-table-segment-pages=1', '--load-via-partition-root')
 }
 ($rc, $out, $err) = run_copy($source, 'mixed', $target, '__max_table_segment_pages_1', '-a',
 	'--compare', '--no-analyze');
-like($err, qr/table public\.mixed has 300 rows in the source and 600 in the target/,
+like($err, qr/error: table public\.mixed differs: 300 rows only in the target \(300 and 600 rows\)\n/,
 	'--compare, twice the rows by way of the root: message');
-like($err, qr/table public\."it""s own" has 100 rows in the source and 200 in the target/,
+like($err, qr/error: table public\."it""s own" differs: 100 rows only in the target \(100 and 200 rows\)\n/,
 	'--compare, twice the rows of a partition: message');
 like($err, qr/differ in 2 places/, '--compare, twice the rows: nothing else');
 

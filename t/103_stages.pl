@@ -46,7 +46,8 @@ my @stages = (
 	qr{^indexes 3/3, $time$},
 	qr{^foreign keys and the rest 1/1, $time$},
 	qr{^ANALYZE 3/3, $time$},
-	qr{^compare 4/4 tables and groups of large objects, $time$});
+	qr{^compare the source 3/3 pieces, $time$},
+	qr{^compare the target 3/3 pieces, $time$});
 
 # Each pattern is that of one line, in this order.
 sub stages_ok

@@ -9,7 +9,7 @@
 #include "cluster/cluster_copy.h"
 #include "cluster/cluster_dump.h"
 #include "cluster/cluster_verify.h"
-#include "compare/compare_command.h"
+#include "compare/compare.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
 #include "dump/dump_task.h"

@@ -1,518 +1,613 @@
 /*
  * compare.c
- *		Compares tables by a query that both servers run.
+ *		The main path of a comparison: two sides, their tables, their rows.
  *
- * The checksum is a sum of one 64-bit hash a row, of the row's text under the
- * settings that both sessions have.  Partitions that are loaded by way of
- * their root may have gone to others: all that was read for a root is
- * compared with all of its partitions but those that are loaded for
- * themselves.
+ * Both snapshots are taken before any row is read.  Then one side is read
+ * after the other, by all workers.
  *
- * Large objects are compared in the groups in which they were copied, piece
- * by piece: by pages of pg_largeobject the same contents may differ, as there
- * may be holes.
+ * The command compares two databases, or a database and an archive, and
+ * writes a line about each table to standard output.  After a copy or a
+ * restore the two sides are what was read and what was loaded; each
+ * difference is an error message.
  */
 #include "base/fe_compat.h"
 
-#include "catalog/pg_class_d.h"
-#include "fe_utils/string_utils.h"
+#include <sys/stat.h>
 
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "base/findings.h"
 #include "base/identifier.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
-#include "base/shared_memory.h"
+#include "base/run_clock.h"
 #include "base/units.h"
 #include "compare/compare.h"
-#include "compare/compare_sequence.h"
+#include "compare/compare_lookup.h"
+#include "compare/compare_rows.h"
+#include "compare/compare_selection.h"
+#include "libpq-fe.h"
 #include "plan/dump_table_read.h"
-#include "process/worker_pool.h"
 #include "progress/progress.h"
-#include "session/session.h"
-#include "session/session_loss.h"
-#include "session/session_wait.h"
-#include "source/worker_session.h"
-#include "source/worker_watch.h"
-#include "target/target.h"
+#include "session/session_settings.h"
+#include "source/leader.h"
+#include "source/source_check.h"
+#include "status/run_event.h"
 
-/* hashtextextended(), sha256() */
-#define MIN_SERVER_FOR_HASH 110000
-
-/* Of a large object so many bytes have one digest. */
-#define OBJECT_PIECE_BYTES (1024 * 1024)
-
-/* A sum of hashes, as text. */
-#define SUM_BYTES 64
-
-/* What a side has. */
-typedef struct SideSum
-{
-	uint64		rows;
-	char		sum[SUM_BYTES];
-} SideSum;
-
-/* In shared memory, set by a worker. */
-typedef struct CompareResult
-{
-	SideSum		source_sum;
-	SideSum		target_sum;
-	const char *not_compared;	/* why; a constant, or NULL */
-} CompareResult;
-
-/* Two queries with one row of two columns each. */
-typedef struct CompareJob
-{
-	const char *name;			/* of the table on the target; borrowed */
-	int			table;			/* the first that it is about */
-	const LargeObjectGroup *group;	/* these instead, unless NULL */
-	uint64		bytes;
-	PQExpBufferData source_sql;
-	PQExpBufferData target_sql;
-} CompareJob;
+/* As pg_pardump's --stall-timeout is by default. */
+#define STALL_TIMEOUT_S 60
 
 typedef struct Comparison
 {
-	const Source *source;
-	const Target *target;
-	const Run  *run;
-	const char *hash_head;		/* what a row's text is put in */
-	const char *hash_tail;
-	const char *digest;			/* of a piece of a large object, d */
-	CompareJob *jobs;
-	int			n_jobs;
-	CompareResult *results;
-	WorkerSession *session;		/* in a worker */
-	PGconn	   *target_conn;
+	/* exit callbacks and workers use them until the process ends */
+	CompareSide *sides[2];
+	bool		loaded;			/* the second side from the first; else it is
+								 * the command */
+	const bool *chosen;			/* see compare_tables_match() */
+	bool		with_objects;
+
+	/* What has come of it */
+	CompareTables *tables;
+	CompareRows *rows;
+	ObjectSum	objects[2];
+	SequencePositions *positions[2];
+	int			n_sequences;
+	int			n_different;	/* places */
 } Comparison;
 
 /* ----------
- * Queries
+ * Results
  * ----------
  */
 
-/*
- * The same hash on both sides, of any majors and encodings.  Both sessions
- * have the same client encoding, in which textsend() writes.  Unlike
- * convert_to() it does not check bytes that are not converted, as those from
- * SQL_ASCII.
- */
+/* A difference, or, for the command, any other line. */
 static void
-choose_hash(Comparison *comparison)
+tell_line(const Comparison *comparison, const char *line)
 {
-	PGconn	   *source_conn = comparison->source->conn;
-	PGconn	   *target_conn = comparison->target->conn;
-	const char *source_encoding = PQparameterStatus(source_conn, "server_encoding");
-	const char *target_encoding = PQparameterStatus(target_conn, "server_encoding");
-	bool		same = source_encoding && target_encoding &&
-		strcmp(source_encoding, target_encoding) == 0;
-	bool		modern = PQserverVersion(source_conn) >= MIN_SERVER_FOR_HASH &&
-		PQserverVersion(target_conn) >= MIN_SERVER_FOR_HASH;
-
-	comparison->digest = modern ? "pg_catalog.encode(pg_catalog.sha256(d), 'hex')"
-		: "pg_catalog.md5(d)";
-	if (same && modern)
+	if (comparison->loaded)
 	{
-		comparison->hash_head = "pg_catalog.hashtextextended(";
-		comparison->hash_tail = ", 0)";
+		pg_log_error("%s", line);
 		return;
 	}
-	comparison->hash_head = same ?
-		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(" :
-		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(pg_catalog.textsend(";
-	comparison->hash_tail = same ? "), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8" :
-		")), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8";
+	message_before_output();
+	fprintf(event_log_text_output(), "%s\n", line);
 }
 
-static int
-compare_strings(const void *a, const void *b)
-{
-	return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-/*
- * The list of columns in the order of their names, so that partitions of one
- * table agree; quoted as they are.  Owned.
- */
-static char *
-sorted_columns(const DumpTable *table)
-{
-	int			n = table->n_columns;
-	char	  **names = pg_malloc((n + 1) * sizeof(char *));
-	char	   *result;
-
-	for (int i = 0; i < n; i++)
-		names[i] = table->columns[i];
-	qsort(names, n, sizeof(char *), compare_strings);
-	result = identifier_join(names, n);
-	free(names);
-	return result;
-}
-
-/* SELECT count and sum of one table, which FROM and what follows describe. */
+/* A row of the table of the line before. */
 static void
-append_select(const Comparison *comparison, PQExpBuffer buf,
-			  const DumpTable *table, const char *only, const char *name, const char *condition,
-			  const char *filter)
+tell_row(const Comparison *comparison, const char *line)
 {
-	char	   *columns = sorted_columns(table);
-
-	appendPQExpBuffer(buf, "SELECT pg_catalog.count(*) AS n,"
-					  " pg_catalog.sum((%sROW(%s)::pg_catalog.text%s)::pg_catalog.numeric) AS h"
-					  " FROM %s%s %s", comparison->hash_head, columns, comparison->hash_tail,
-					  only, name, condition ? condition : "");
-	if (filter)
-		appendPQExpBuffer(buf, " WHERE %s", filter);
-	free(columns);
-}
-
-/*
- * Where rows that are loaded by way of a root ($1) may be: in tables below
- * it, or in itself, but not in those that are loaded for themselves (of $2),
- * and not in foreign ones, which may be out of reach.
- */
-static const char parts_query[] =
-"WITH RECURSIVE tree (oid) AS (SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"
-" UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i"
-" JOIN tree ON tree.oid OPERATOR(pg_catalog.=) i.inhparent),"
-" part AS (SELECT oid FROM tree EXCEPT"
-" SELECT pg_catalog.to_regclass(name)::pg_catalog.oid"
-" FROM pg_catalog.unnest($2::pg_catalog.text[]) t (name)"
-" WHERE name OPERATOR(pg_catalog.<>) $1)"
-"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
-" FROM part JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) part.oid"
-" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
-" WHERE c.relkind OPERATOR(pg_catalog.=) 'r'";
-
-static void
-append_parts(const Comparison *comparison, PQExpBuffer buf,
-			 const DumpTable *table)
-{
-	PGconn	   *conn = comparison->target->conn;
-	const DumpTables *tables = comparison->run->plan->tables;
-	char	   *names = dump_tables_name_array(conn, tables, true);
-	const char *params[] = {table->copy_name, names};
-	PGresult   *res = session_query_params(conn, parts_query, 2, params, 0);
-
-	/* what a table without rows gives, in case there are no parts */
-	appendPQExpBufferStr(buf, "SELECT 0::pg_catalog.int8 AS n, NULL::pg_catalog.numeric AS h");
-	for (int i = 0; i < PQntuples(res); i++)
+	if (comparison->loaded)
+		pg_log_error_detail("%c%s", pg_toupper((unsigned char) line[0]), line + 1);
+	else
 	{
-		appendPQExpBufferStr(buf, " UNION ALL ");
-		append_select(comparison, buf, table, "ONLY ", PQgetvalue(res, i, 0),
-					  table->condition, NULL);
+		char	   *indented = psprintf("  %s", line);
+
+		tell_line(comparison, indented);
+		free(indented);
 	}
-	PQclear(res);
-	free(names);
 }
 
-static CompareJob *
-new_job(Comparison *comparison)
-{
-	CompareJob *job = &comparison->jobs[comparison->n_jobs++];
-
-	memset(job, 0, sizeof(CompareJob));
-	initPQExpBuffer(&job->source_sql);
-	initPQExpBuffer(&job->target_sql);
-	return job;
-}
-
-/* A table's rows, or what more there is of a root's. */
 static void
-add_table(Comparison *comparison, int no)
+note_run(const Comparison *comparison, const Options *options)
 {
-	const DumpTable *table = &comparison->run->plan->tables->tables[no];
-	bool		via_root = strcmp(table->name, table->copy_name) != 0;
-	const char *only = table->condition ? "" : "ONLY ";
-	CompareJob *job = NULL;
+	Event	   *event = event_new("run");
+	const DumpPlan *plan = compare_side_plan(comparison->sides[0]);
+	const DumpPlan *other = compare_side_plan(comparison->sides[1]);
 
-	if (table->relkind == RELKIND_FOREIGN_TABLE)
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "database", plan->origin->database);
+	if (compare_side_is_archive(comparison->sides[1]))
+		event_add_text(event, "archive", options->compare_with);
+	else
+		event_add_text(event, "other_database", other->origin->database);
+	event_add_number(event, "jobs", options->jobs);
+	event_add_number(event, "tables", comparison->tables->n_tables);
+	event_add_number(event, "chunks",
+					 plan->chunks->n_files + other->chunks->n_files);
+	event_add_number(event, "large_objects", plan->objects->n_objects);
+	event_write(event);
+}
+
+/* From which on all is known of rows and of keys. */
+static int
+least_level(const CompareTable *table)
+{
+	return table->n_key == 0 ? table->rows.least_level :
+		Max(table->rows.least_level, table->keys.least_level);
+}
+
+/* How many rows are of each kind, in the same part of all rows. */
+static void
+count_kinds(const CompareTable *table, uint64 counts[N_ROW_KINDS])
+{
+	int			level = least_level(table);
+	uint64		first = difference_count(&table->rows, true, level);
+
+	counts[ROW_CHANGED] = 0;
+	counts[ROW_ONLY_FIRST] = first;
+	counts[ROW_ONLY_SECOND] = difference_count(&table->rows, false, level);
+	if (table->n_key == 0)
 		return;
-	for (int i = 0; via_root && i < comparison->n_jobs && job == NULL; i++)
-		if (strcmp(comparison->jobs[i].name, table->copy_name) == 0)
-			job = &comparison->jobs[i];
-	if (job == NULL)
-	{
-		job = new_job(comparison);
-		job->name = table->copy_name;
-		job->table = no;
-		if (via_root)
-			append_parts(comparison, &job->target_sql, table);
-		else
-			append_select(comparison, &job->target_sql, table, only,
-						  table->name, table->condition, NULL);
-	}
-	else
-		appendPQExpBufferStr(&job->source_sql, " UNION ALL ");
-	append_select(comparison, &job->source_sql, table, only, table->name,
-				  table->condition, table->filter);
-	job->bytes += table->total_bytes;
-}
-
-/* A piece is a row of the recursion, which keeps its digest only. */
-static void
-add_large_objects(Comparison *comparison, const LargeObjectGroup *group)
-{
-	const LargeObjects *objects = comparison->run->plan->objects;
-	CompareJob *job = new_job(comparison);
-	PQExpBuffer sql = &job->source_sql;
-
-	job->group = group;
-	job->bytes = (uint64) ((double) objects->est_bytes * group->n_oids /
-						   objects->n_objects);
-	appendPQExpBuffer(sql, "WITH RECURSIVE piece (oid, no, len, digest) AS ("
-					  "SELECT m.oid, 0::pg_catalog.int8, pg_catalog.length(d), %s"
-					  " FROM pg_catalog.pg_largeobject_metadata m,"
-					  " pg_catalog.lo_get(m.oid, 0, %d) d"
-					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{",
-					  comparison->digest, OBJECT_PIECE_BYTES);
-	for (int i = 0; i < group->n_oids; i++)
-		appendPQExpBuffer(sql, "%s%u", i > 0 ? "," : "", group->oids[i]);
-	appendPQExpBuffer(sql, "}') UNION ALL "
-					  "SELECT oid, no OPERATOR(pg_catalog.+) 1, pg_catalog.length(d), %s"
-					  " FROM piece, pg_catalog.lo_get(oid,"
-					  " (no OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.*) %d, %d) d"
-					  " WHERE len OPERATOR(pg_catalog.=) %d"
-					  ") SELECT pg_catalog.count(*) FILTER (WHERE no OPERATOR(pg_catalog.=) 0) AS n,"
-					  " pg_catalog.sum((%spg_catalog.concat_ws(' ', oid, no, digest)%s)::pg_catalog.numeric) AS h"
-					  " FROM piece", comparison->digest, OBJECT_PIECE_BYTES,
-					  OBJECT_PIECE_BYTES, OBJECT_PIECE_BYTES,
-					  comparison->hash_head, comparison->hash_tail);
-	appendPQExpBufferStr(&job->target_sql, sql->data);
-}
-
-static int
-compare_jobs(const void *a, const void *b)
-{
-	const CompareJob *j1 = a;
-	const CompareJob *j2 = b;
-
-	if (j1->bytes != j2->bytes)
-		return j1->bytes > j2->bytes ? -1 : 1;
-	if (j1->table != j2->table)
-		return j1->table < j2->table ? -1 : 1;
-	return j1->group < j2->group ? -1 : j1->group > j2->group;
-}
-
-/* ----------
- * Callbacks of the worker pool
- * ----------
- */
-
-/* What, beside session_set_up()'s, decides how a value is written. */
-static const char text_settings_query[] =
-SESSION_SET("timezone", "UTC") "; " SESSION_SET("bytea_output", "hex") "; "
-SESSION_SET("lc_monetary", "C");
-
-static void
-start_worker(void *arg, int no)
-{
-	Comparison *comparison = arg;
-	const Run  *run = comparison->run;
-	PGconn	   *target_conn = target_connect(comparison->target);
-	bool		begun;
-
-	comparison->target_conn = target_conn;
-	comparison->session = worker_session_open(comparison->source, run, no);
-	begun = session_begin_settings(target_conn);
-	PQclear(session_query(target_conn, text_settings_query));
-	session_end_settings(target_conn, begun);
-	PQclear(session_query(worker_session_conn(comparison->session),
-						  text_settings_query));
-}
-
-/* Owned. */
-static char *
-describe(const CompareJob *job)
-{
-	if (job->group == NULL)
-		return psprintf("table %s", printable(job->name));
-	return large_object_group_describe(job->group);
-}
-
-/* Owned. */
-static char *
-ask_sum(PGconn *conn, const PQExpBufferData *rows)
-{
-	char	   *sql = psprintf("SELECT pg_catalog.sum(n), pg_catalog.sum(h) FROM (%s) t",
-							   rows->data);
-
-	if (PQsendQuery(conn, sql) != 1)
-		session_failed(conn, NULL, "could not compare rows", sql);
-	return sql;
-}
-
-/*
- * Why the target has no such rows, or cannot tell; NULL if the error is
- * another one, or none.  Names in the query may be what is not converted.
- */
-static const char *
-why_not_compared(const PGresult *res)
-{
-	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	if (state == NULL)
-		return NULL;
-	/* ERRCODE_CHARACTER_NOT_IN_REPERTOIRE and _UNTRANSLATABLE_CHARACTER */
-	if (strcmp(state, "22021") == 0 || strcmp(state, "22P05") == 0)
-		return "its name or rows cannot be converted to the target's encoding";
-	/* ERRCODE_UNDEFINED_TABLE and _UNDEFINED_COLUMN */
-	if (strcmp(state, "42P01") == 0)
-		return "it does not exist on the target";
-	if (strcmp(state, "42703") == 0)
-		return "it has other columns on the target";
-	return NULL;
-}
-
-/*
- * Both servers are at work; now wait for the answer of one.  An error ends
- * the run unless it can be taken as the reason why a table is not compared.
- */
-static void
-take_sum(PGconn *conn, char *sql, SideSum *sum, const char **not_compared)
-{
-	PGresult   *res = PQgetResult(conn);
-	const char *reason = not_compared ? why_not_compared(res) : NULL;
-
-	if (reason)
-		*not_compared = reason;
-	else
-	{
-		if (PQresultStatus(res) != PGRES_TUPLES_OK)
-			session_failed(conn, res, "could not compare rows", sql);
-		sum->rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-		strlcpy(sum->sum, PQgetvalue(res, 0, 1), SUM_BYTES);
-	}
-	PQclear(res);
-	session_end_results(conn);
-	free(sql);
+	counts[ROW_ONLY_FIRST] = difference_count(&table->keys, true, level);
+	counts[ROW_ONLY_SECOND] = difference_count(&table->keys, false, level);
+	if (first > counts[ROW_ONLY_FIRST])
+		counts[ROW_CHANGED] = first - counts[ROW_ONLY_FIRST];
 }
 
 static bool
-run_job(void *arg, int no, volatile int *step)
+is_exact(const CompareTable *table)
 {
-	Comparison *comparison = arg;
-	const CompareJob *job = &comparison->jobs[no];
-	PGconn	   *source_conn = worker_session_conn(comparison->session);
-	char	   *source_sql;
-	char	   *target_sql;
-
-	pg_log_info("comparing %s", describe(job));
-	source_sql = ask_sum(source_conn, &job->source_sql);
-	target_sql = ask_sum(comparison->target_conn, &job->target_sql);
-	/* for a lock, say, of one who waits for this run: the leader ends that */
-	session_wait_begins();
-	take_sum(source_conn, source_sql, &comparison->results[no].source_sum, NULL);
-	session_wait_ends();
-	take_sum(comparison->target_conn, target_sql,
-			 &comparison->results[no].target_sum,
-			 &comparison->results[no].not_compared);
-	return true;
+	return least_level(table) == 0;
 }
 
+/* "2 rows have other values, about 5 rows only in the database" */
 static void
-stop_worker(void *arg)
+append_counts(PQExpBuffer buf, const Comparison *comparison,
+			  const CompareTable *table)
 {
-	Comparison *comparison = arg;
+	const char *about = is_exact(table) ? "" : "about ";
+	const char *before = ": ";
+	uint64		counts[N_ROW_KINDS];
 
-	worker_session_close(comparison->session);
-	session_close(comparison->target_conn);
-}
-
-static char *
-describe_job(void *arg, int no, int step)
-{
-	Comparison *comparison = arg;
-
-	return describe(&comparison->jobs[no]);
-}
-
-static void
-report_difference(const CompareJob *job, const CompareResult *result)
-{
-	uint64		source_rows = result->source_sum.rows;
-	uint64		target_rows = result->target_sum.rows;
-	bool		same_number = source_rows == target_rows;
-
-	if (result->not_compared)
-		pg_log_error("table %s is not compared: %s", printable(job->name),
-					 result->not_compared);
-	else if (job->group && same_number)
-		pg_log_error("in the target, contents are not the same of %s",
-					 describe(job));
-	else if (job->group)
-		pg_log_error("the target has " UINT64_FORMAT " of %s",
-					 target_rows, describe(job));
-	else if (same_number)
-		pg_log_error("table %s has other values in the target",
-					 printable(job->name));
-	else
-		pg_log_error("table %s has " UINT64_FORMAT " row%s in the source and " UINT64_FORMAT " in the target",
-					 printable(job->name), source_rows,
-					 units_plural(source_rows), target_rows);
-}
-
-static int
-report(const Comparison *comparison)
-{
-	int			n_different = 0;
-
-	for (int i = 0; i < comparison->n_jobs; i++)
+	count_kinds(table, counts);
+	for (int kind = 0; kind < N_ROW_KINDS; kind++)
 	{
-		const CompareResult *result = &comparison->results[i];
+		uint64		n = counts[kind];
 
-		if (result->not_compared == NULL &&
-			result->source_sum.rows == result->target_sum.rows &&
-			strcmp(result->source_sum.sum, result->target_sum.sum) == 0)
+		if (n == 0)
 			continue;
-		n_different++;
-		report_difference(&comparison->jobs[i], result);
+		appendPQExpBuffer(buf, "%s%s" UINT64_FORMAT " row%s ", before, about, n,
+						  units_plural(n));
+		if (kind == ROW_CHANGED)
+			appendPQExpBuffer(buf, "with other values");
+		else
+			appendPQExpBuffer(buf, "only in %s",
+							  compare_side_name(comparison->sides[kind == ROW_ONLY_SECOND]));
+		before = ", ";
 	}
-	return n_different;
 }
 
 static void
-plan_jobs(Comparison *comparison)
+tell_shown(const Comparison *comparison, const CompareTable *table)
 {
-	const DumpTables *tables = comparison->run->plan->tables;
-	const LargeObjects *objects = comparison->run->plan->objects;
+	ShownRows  *shown = compare_rows_shown(comparison->rows, table);
+	uint64		counts[N_ROW_KINDS];
 
-	comparison->jobs = pg_malloc((tables->n_tables + objects->n_groups + 1) *
-								 sizeof(CompareJob));
+	count_kinds(table, counts);
+	for (int kind = 0; kind < N_ROW_KINDS; kind++)
+	{
+		for (int i = 0; i < shown->n[kind]; i++)
+		{
+			char	   *line = psprintf("%s%s: %s",
+										kind == ROW_CHANGED ? "other values" : "only in ",
+										kind == ROW_CHANGED ? "" :
+										compare_side_name(comparison->sides[kind == ROW_ONLY_SECOND]),
+										printable(shown->text[kind][i]));
+
+			tell_row(comparison, line);
+			free(line);
+		}
+		if (shown->n[kind] > 0 && counts[kind] > (uint64) shown->n[kind] &&
+			!comparison->loaded)
+			tell_row(comparison, "...");
+	}
+	free(shown);
+}
+
+static void
+note_table(const CompareTable *table)
+{
+	Event	   *event = event_new("compared");
+	uint64		counts[N_ROW_KINDS];
+
+	event_add_text(event, "table", table->name);
+	event_add_text(event, "result", table->differs ? "different" : "equal");
+	event_add_text(event, "problem", table->problem);
+	if (compare_table_has_rows(table))
+	{
+		event_add_number(event, "rows", table->sums[0].rows);
+		event_add_number(event, "other_rows", table->sums[1].rows);
+	}
+	if (table->is_counted)
+	{
+		count_kinds(table, counts);
+		event_add_text(event, "counted", is_exact(table) ? "exactly" : "about");
+		event_add_number(event, "changed", counts[ROW_CHANGED]);
+		event_add_number(event, "only_here", counts[ROW_ONLY_FIRST]);
+		event_add_number(event, "only_there", counts[ROW_ONLY_SECOND]);
+	}
+	event_write(event);
+}
+
+static void
+tell_table(const Comparison *comparison, const CompareTable *table)
+{
+	PQExpBufferData line;
+
+	initPQExpBuffer(&line);
+	appendPQExpBuffer(&line, "table %s ", printable(table->name));
+	if (table->problem)
+		appendPQExpBufferStr(&line, table->problem);
+	else if (!table->differs)
+		appendPQExpBuffer(&line, "is equal, " UINT64_FORMAT " row%s",
+						  table->sums[0].rows,
+						  units_plural(table->sums[0].rows));
+	else
+	{
+		appendPQExpBufferStr(&line, "differs");
+		if (table->is_counted)
+			append_counts(&line, comparison, table);
+		appendPQExpBuffer(&line, " (" UINT64_FORMAT " and " UINT64_FORMAT " rows)",
+						  table->sums[0].rows, table->sums[1].rows);
+	}
+	tell_line(comparison, line.data);
+	termPQExpBuffer(&line);
+}
+
+/* A line for each table, or for those that differ, and their rows. */
+static void
+tell_tables(Comparison *comparison)
+{
+	const CompareTables *tables = comparison->tables;
+	int			n_uncounted = 0;
+
 	for (int i = 0; i < tables->n_tables; i++)
-		add_table(comparison, i);
-	for (int i = 0; i < objects->n_groups; i++)
-		add_large_objects(comparison, &objects->groups[i]);
-	qsort(comparison->jobs, comparison->n_jobs, sizeof(CompareJob),
-		  compare_jobs);
-	comparison->results = shared_memory_new(comparison->n_jobs,
-											sizeof(CompareResult));
+	{
+		const CompareTable *table = &tables->tables[i];
+
+		comparison->n_different += table->differs;
+		if (!comparison->loaded)
+			note_table(table);
+		if (table->differs || !comparison->loaded)
+			tell_table(comparison, table);
+		if (table->is_counted)
+			tell_shown(comparison, table);
+		else if (table->differs && compare_table_has_rows(table))
+			n_uncounted++;
+	}
+	if (n_uncounted > 0)
+	{
+		pg_log_warning("of %d table%s the rows that differ were not counted, for want of memory",
+					   n_uncounted, units_plural(n_uncounted));
+		if (!comparison->loaded)
+			pg_log_warning_hint("Choose some of them by -t.");
+	}
+}
+
+static void
+tell_objects(Comparison *comparison)
+{
+	const ObjectSum *objects = comparison->objects;
+	bool		same = memcmp(&objects[0], &objects[1], sizeof(ObjectSum)) == 0;
+	char	   *line;
+
+	if (objects[0].objects == 0 && objects[1].objects == 0)
+		return;
+	if (same)
+		line = psprintf("large objects are equal, " UINT64_FORMAT,
+						objects[0].objects);
+	else if (objects[0].objects == objects[1].objects)
+		line = psprintf("large objects differ (" UINT64_FORMAT " on each side)",
+						objects[0].objects);
+	else
+		line = psprintf("large objects differ (" UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s)",
+						objects[0].objects, compare_side_name(comparison->sides[0]),
+						objects[1].objects, compare_side_name(comparison->sides[1]));
+	if (!same || !comparison->loaded)
+		tell_line(comparison, line);
+	free(line);
+	comparison->n_different += !same;
+}
+
+static void
+tell_sequence(const void *arg, const char *what)
+{
+	tell_line(arg, what);
+}
+
+static void
+tell_sequences(Comparison *comparison)
+{
+	const char *const names[] = {
+		compare_side_name(comparison->sides[0]),
+		compare_side_name(comparison->sides[1])
+	};
+
+	comparison->n_different +=
+		compare_positions(comparison->positions, names,
+						  &comparison->n_sequences, tell_sequence, comparison);
+}
+
+/* The last line of the command. */
+static void
+tell_sum(const Comparison *comparison)
+{
+	const CompareTables *tables = comparison->tables;
+	const ObjectSum *objects = comparison->objects;
+	int			n_sequences = comparison->n_sequences;
+	int			n_different = comparison->n_different;
+	Event	   *event = event_new("summary");
+	uint64		rows[2] = {0, 0};
+	char	   *line;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		for (int side = 0; side < 2; side++)
+			rows[side] += tables->tables[i].sums[side].rows;
+	event_add_number(event, "tables", tables->n_tables);
+	event_add_number(event, "sequences", n_sequences);
+	event_add_number(event, "large_objects", objects[0].objects);
+	event_add_number(event, "rows", rows[0]);
+	event_add_number(event, "other_rows", rows[1]);
+	event_add_seconds(event, "seconds", run_clock_seconds());
+	event_add_number(event, "differences", n_different);
+	event_write(event);
+	line = psprintf("compared %d table%s, %d sequence%s, " UINT64_FORMAT " large object%s, " UINT64_FORMAT " and " UINT64_FORMAT " rows: %d difference%s",
+					tables->n_tables, units_plural(tables->n_tables),
+					n_sequences, units_plural(n_sequences),
+					objects[0].objects, units_plural(objects[0].objects),
+					rows[0], rows[1], n_different, units_plural(n_different));
+	tell_line(comparison, line);
+	free(line);
+}
+
+/* ----------
+ * The main path, once both sides are open
+ * ----------
+ */
+
+static void
+compare_rows(Comparison *comparison)
+{
+	if (!comparison->loaded)
+		run_event_stage("rows");
+	comparison->rows = compare_rows_sum(comparison->sides, comparison->tables,
+										comparison->with_objects,
+										comparison->objects);
+	if (!compare_rows_differ(comparison->rows))
+		return;
+	if (!comparison->loaded)
+		run_event_stage("differences");
+	compare_rows_count(comparison->rows);
+}
+
+static void
+close_sides(Comparison *comparison)
+{
+	for (int i = 0; i < 2; i++)
+		compare_side_close(comparison->sides[i]);
+	interrupt_set_connection(NULL);
+}
+
+static void
+tell(Comparison *comparison)
+{
+	tell_tables(comparison);
+	tell_sequences(comparison);
+	tell_objects(comparison);
+}
+
+/* ----------
+ * The command
+ * ----------
+ */
+
+/*
+ * A path that exists is an archive; what libpq takes for a connection string
+ * cannot be one, nor a name without a slash that is no file.
+ */
+static bool
+is_archive(const char *compare_with)
+{
+	struct stat st;
+
+	if (identifier_is_conninfo(compare_with))
+		return false;
+	return stat(compare_with, &st) == 0 || strchr(compare_with, '/') != NULL;
+}
+
+/* How to connect is all that is different. */
+static Options *
+other_options(const Options *options)
+{
+	Options    *result = pg_malloc(sizeof(Options));
+
+	*result = *options;
+	memset(&result->connection, 0, sizeof(result->connection));
+	result->connection.dbname = pg_strdup(options->compare_with);
+	result->connection.prompt_password = options->connection.prompt_password;
+	result->password_command = options->target_password_command;
+	result->snapshot = NULL;
+	return result;
+}
+
+static void
+open_sides(const Options *options, const char *argv0, CompareSide *sides[2])
+{
+	if (is_archive(options->compare_with))
+	{
+		sides[1] = compare_side_open_archive(options);
+		sides[0] = compare_side_open_database(options, "the database", argv0,
+											  compare_side_plan(sides[1])->encoding);
+		return;
+	}
+	sides[0] = compare_side_open_database(options, "the database", argv0, NULL);
+	sides[1] = compare_side_open_database(other_options(options),
+										  "the other database", argv0,
+										  compare_side_plan(sides[0])->encoding);
+	for (int i = 0; i < 2; i++)
+		compare_side_set_alike(sides[i]);
+}
+
+/*
+ * That nothing was compared must not look as if it were equal.  Two databases
+ * that are empty are, if nothing was left out.
+ */
+static void
+refuse_nothing(const Comparison *comparison, const Options *options)
+{
+	if (comparison->tables->n_tables + comparison->n_sequences +
+		comparison->n_different == 0 &&
+		comparison->objects[0].objects + comparison->objects[1].objects == 0 &&
+		compare_selection_is_given(options))
+	{
+		pg_log_error("no table of %s or %s matches what the options name",
+					 compare_side_name(comparison->sides[0]),
+					 compare_side_name(comparison->sides[1]));
+		pg_log_error_detail("No rows, sequences or large objects were compared.");
+		exit(1);
+	}
 }
 
 int
-compare_contents(Source *source, const Target *target, const Run *run)
+compare_databases(const Options *options, const char *argv0)
 {
-	Comparison	comparison = {.source = source,.target = target,.run = run};
-	PoolWatch	watch = worker_watch(source, run->plan);
-	int			n_done = 0;
-	WorkerTask	task = {
-		.arg = &comparison,
-		.doing = "comparing",
-		.max_retries = (int) run->options->retries,
-		.outlives_kill = true,
-		.has_slots = true,
-		.n_done = &n_done,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = worker_pool_no_reset,	/* a query again does no harm */
-	};
-	int			n_different = compare_sequences(target->conn, run->plan->toc);
+	Comparison *comparison = pg_malloc0(sizeof(Comparison));
+	CompareSide **sides = comparison->sides;
 
-	choose_hash(&comparison);
-	plan_jobs(&comparison);
-	progress_stage_count("compare", run->plan->objects->n_groups > 0 ?
-						 " tables and groups of large objects" : " tables",
-						 &n_done, comparison.n_jobs);
-	worker_pool_run(&task, &watch, run->options->jobs, comparison.n_jobs);
-	progress_end();
-	return n_different + report(&comparison);
+	progress_begin(options->progress, options->no_progress);
+	run_event_begin(options);
+	run_event_stage("plan");
+	open_sides(options, argv0, sides);
+	comparison->with_objects = true;
+	if (compare_side_is_archive(sides[1]))
+	{
+		comparison->chosen =
+			compare_selection_of_toc(compare_side_conn(sides[0]), options,
+									 compare_side_plan(sides[1])->pg_dump_toc);
+		comparison->with_objects = compare_selection_has_objects(options);
+	}
+	comparison->tables = compare_tables_match(sides, comparison->chosen, false);
+	for (int i = 0; i < 2; i++)
+		comparison->positions[i] =
+			compare_positions_of_toc(compare_side_plan(sides[i])->pg_dump_toc,
+									 i == 1 ? comparison->chosen : NULL);
+	note_run(comparison, options);
+	compare_rows(comparison);
+	close_sides(comparison);
+	run_event_stage("end");
+	/* differences are a result: all is done, and nothing to be undone */
+	cleanup_forget_all();
+
+	tell(comparison);
+	refuse_nothing(comparison, options);
+	tell_sum(comparison);
+	return comparison->n_different > 0 ? 1 : 0;
+}
+
+/* ----------
+ * After a copy or a restore
+ * ----------
+ */
+
+/* Owned, and connected. */
+static Source *
+connect_target(const Target *target)
+{
+	Source	   *source = pg_malloc0(sizeof(Source));
+	Options    *options = pg_malloc(sizeof(Options));
+
+	/* what chooses rows, or a snapshot, is the source's */
+	*options = *target->options;
+	options->snapshot = NULL;
+	options->incremental = NULL;
+	options->create_slot = NULL;
+	memset(&options->also_from, 0, sizeof(options->also_from));
+	if (options->restore)
+		options->stall_timeout = STALL_TIMEOUT_S;
+	source->options = options;
+	leader_connect_peer(source, target->address);
+	return source;
+}
+
+/* Returns the number of places that differ. */
+static int
+compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan)
+{
+	Comparison *comparison = pg_malloc0(sizeof(Comparison));
+	CompareSide **sides = comparison->sides;
+	PGconn	   *conn;
+
+	comparison->loaded = true;
+	comparison->with_objects = true;
+	sides[0] = side;
+	sides[1] = compare_side_open_tables(connect_target(target), "the target",
+										plan, true);
+	for (int i = 0; i < 2; i++)
+		compare_side_set_alike(sides[i]);
+	conn = compare_side_conn(sides[1]);
+	comparison->positions[0] = compare_positions_of_toc(plan->toc, NULL);
+	comparison->positions[1] = compare_positions_of_database(conn, plan->toc);
+	comparison->tables = compare_tables_match(sides, NULL, true);
+	compare_rows(comparison);
+	close_sides(comparison);
+	tell(comparison);
+	return comparison->n_different;
+}
+
+int
+compare_copy(Source *source, const Target *target, const DumpPlan *plan)
+{
+	return compare_loaded(compare_side_of_copy(source, "the source", plan),
+						  target, plan);
+}
+
+/*
+ * A restore's options are the target's: of the source only how to connect is
+ * known.  Owned.
+ */
+static Options *
+source_options(const Options *options)
+{
+	Options    *result = pg_malloc0(sizeof(Options));
+
+	result->connection.dbname = pg_strdup(options->compare_with);
+	result->connection.prompt_password = options->connection.prompt_password;
+	result->jobs = options->jobs;
+	result->retries = options->retries;
+	result->stall_timeout = STALL_TIMEOUT_S;
+	result->standby_snapshot_timeout = options->standby_snapshot_timeout;
+	result->allow_affected_standby = options->allow_affected_standby;
+	result->trust_owners = options->trust_owners;
+	result->no_extension = options->no_extension;
+	return result;
+}
+
+void
+compare_restore_check(const Run *run, const Target *target,
+					  const char *new_name)
+{
+	Options    *options = source_options(run->options);
+	PGconn	   *conn = connection_open_leader(options, "pg_parrestore");
+	DumpPlan	plan = *run->plan;
+	const DumpOrigin *origin =
+		dump_origin_read(conn, false,
+						 session_may_execute(conn, "pg_catalog.pg_control_system()"));
+	const char *missing;
+
+	target_refuse_same_database(target, origin, new_name);
+	session_set_up(conn, options, options->encoding);
+	session_begin(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
+	session_set_encoding(conn, plan.encoding);
+	plan.pg_dump_toc = compare_lookup_tables(conn, run->plan, false, &missing);
+	if (missing)
+		pg_fatal("the source has no table %s, which the archive has",
+				 printable(missing));
+	plan.tables = dump_tables_read(conn, plan.pg_dump_toc, options,
+								   plan.lock_wait_ms);
+	source_check(conn, options, &plan);
+	interrupt_set_connection(NULL);
+	session_close(conn);
+}
+
+int
+compare_restore(const Run *run, const Target *target)
+{
+	Source	   *source = pg_malloc0(sizeof(Source));
+
+	source->options = source_options(run->options);
+	leader_connect(source);
+	return compare_loaded(compare_side_open_tables(source, "the source",
+												   run->plan, false),
+						  target, run->plan);
 }

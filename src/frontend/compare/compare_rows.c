@@ -1,17 +1,17 @@
 /*
  * compare_rows.c
- *		Has rows summed up, counted where they differ, and shown.
+ *		Compares the rows of two sides, in any order of the rows.
  *
- * Rows are compared as lines of COPY's text format, by a hash of each whose
- * seed nobody knows before.  Equal tables have equal sums of them, in
- * whichever chunks and whichever order they were read.  Of other tables a
- * sketch (difference_sketch.h) tells the hashes that only one side has, and
- * another one the hashes of keys: a row whose key only one side has is
- * missing on the other; the rest have other values.
+ * Rows are compared as lines of COPY's text format, by a hash of each with a
+ * random seed.  Equal tables have equal sums of these hashes, in whatever
+ * chunks and order the rows were read.  Of other tables a sketch
+ * (difference_sketch.h) gives the hashes that only one side has, and another
+ * sketch the hashes of keys: a row whose key only one side has is missing on
+ * the other; the remaining rows have other values.
  *
- * A worker makes what it learns of a data file in memory of its own, and
- * tells it when the file has been read: what a worker that is lost was at is
- * as if it had never begun.
+ * A worker collects the result of a data file in memory of its own, and
+ * publishes it when it has read the whole file.  So a lost worker leaves
+ * nothing of the file it was reading.
  */
 #include "base/fe_compat.h"
 
@@ -21,9 +21,237 @@
 
 #include "base/shared_memory.h"
 #include "compare/compare_rows.h"
-#include "compare/sink_rows.h"
-#include "status/run_event.h"
+#include "compare/difference_sketch.h"
 
+/* ----------
+ * Lines
+ *
+ * A newline or a tab within a value is written as \n or \t (copyto.c:
+ * CopyAttributeOutText), and is no part of a character of any client
+ * encoding.
+ * ----------
+ */
+
+/* A row, without what ends its line; borrowed. */
+typedef void (*RowCallback) (void *arg, const char *row, size_t len);
+
+/*
+ * No server sends or takes a longer row (memutils.h: MaxAllocSize); a file
+ * that was made to fill memory has one without an end.
+ */
+#define MOST_ROW_BYTES ((size_t) 0x3fffffff)
+
+typedef struct RowsSink
+{
+	Sink		base;
+	RowCallback row;
+	void	   *arg;
+	PQExpBufferData begun;		/* of a line, in what was written before */
+} RowsSink;
+
+static void
+keep_begun(RowsSink *rows, const char *data, size_t len)
+{
+	if (rows->begun.len + len > MOST_ROW_BYTES)
+		pg_fatal("a row is longer than 1 GB");
+	appendBinaryPQExpBuffer(&rows->begun, data, len);
+	if (PQExpBufferDataBroken(rows->begun))
+		pg_fatal("out of memory");
+}
+
+static void
+sink_rows_write(Sink *sink, const void *data, size_t len)
+{
+	RowsSink   *rows = (RowsSink *) sink;
+	const char *pos = data;
+	const char *stop = pos + len;
+	const char *end;
+
+	while (pos < stop && (end = memchr(pos, '\n', stop - pos)) != NULL)
+	{
+		if (rows->begun.len > 0)
+		{
+			keep_begun(rows, pos, end - pos);
+			rows->row(rows->arg, rows->begun.data, rows->begun.len);
+			resetPQExpBuffer(&rows->begun);
+		}
+		else
+			rows->row(rows->arg, pos, end - pos);
+		pos = end + 1;
+	}
+	if (pos < stop)
+		keep_begun(rows, pos, stop - pos);
+}
+
+static void
+sink_rows_finish(Sink *sink)
+{
+	RowsSink   *rows = (RowsSink *) sink;
+
+	if (rows->begun.len > 0)
+		pg_fatal("the rows end in the midst of one");
+}
+
+static void
+sink_rows_free(Sink *sink)
+{
+	termPQExpBuffer(&((RowsSink *) sink)->begun);
+	free(sink);
+}
+
+static const SinkOps sink_rows_ops = {
+	.write = sink_rows_write,
+	.finish = sink_rows_finish,
+	.free = sink_rows_free,
+};
+
+/*
+ * A last sink that calls row for each line.  Memory: that of the longest
+ * line.  A line that is longer than a server's can be is an error, with which
+ * the program ends; so is a last line without an end.
+ */
+static Sink *
+sink_rows_new(RowCallback row, void *arg)
+{
+	RowsSink   *rows = pg_malloc0(sizeof(RowsSink));
+
+	rows->base.ops = &sink_rows_ops;
+	rows->row = row;
+	rows->arg = arg;
+	initPQExpBuffer(&rows->begun);
+	return &rows->base;
+}
+
+/* A column of a row, by its number from 0, as it is written; borrowed. */
+static const char *
+sink_rows_field(const char *row, size_t row_len, int no, size_t *len)
+{
+	const char *stop = row + row_len;
+	const char *end;
+
+	for (; no > 0; no--)
+	{
+		end = memchr(row, '\t', stop - row);
+		if (end == NULL)
+			pg_fatal("a row has fewer columns than its table");
+		row = end + 1;
+	}
+	end = memchr(row, '\t', stop - row);
+	*len = (end ? end : stop) - row;
+	return row;
+}
+
+/* ----------
+ * Rows that are shown
+ * ----------
+ */
+
+/* Of a table without a key so many columns are shown. */
+#define SHOWN_COLUMNS 4
+
+/* Whole characters, as many as there is room for. */
+static void
+append_cut(int encoding, PQExpBuffer buf, const char *text, size_t len)
+{
+	size_t		room = SHOWN_BYTES / 4;
+	size_t		used = 0;
+
+	while (used < len && text[used])
+	{
+		int			more = pg_encoding_mblen(encoding, text + used);
+
+		if (used + more > Min(len, room))
+			break;
+		used += more;
+	}
+	appendBinaryPQExpBuffer(buf, text, used);
+	if (used < len)
+		appendPQExpBufferStr(buf, "...");
+}
+
+/*
+ * "id=1, b=x" of the row's key, or of its first columns.  The row is a line
+ * of COPY's text format in this encoding, first is the table of the first
+ * side.
+ */
+static void
+shown_rows_describe(const CompareTable *table, const DumpTable *first,
+					int encoding, const char *row, size_t row_len,
+					char text[SHOWN_BYTES])
+{
+	int			n = table->n_key > 0 ? table->n_key :
+		Min(first->n_columns, SHOWN_COLUMNS);
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	for (int i = 0; i < n; i++)
+	{
+		size_t		len;
+		const char *field = sink_rows_field(row, row_len, table->n_key > 0 ?
+											table->key_columns[i] : i, &len);
+		size_t		before = buf.len;
+
+		appendPQExpBuffer(&buf, "%s%s=", i > 0 ? ", " : "",
+						  table->n_key > 0 ? table->key[i] : first->columns[i]);
+		if (len == 2 && memcmp(field, "\\N", 2) == 0)
+			appendPQExpBufferStr(&buf, "NULL");
+		else
+			append_cut(encoding, &buf, field, len);
+		if (buf.len >= SHOWN_BYTES - 4)
+		{
+			buf.len = before;
+			buf.data[before] = '\0';
+			appendPQExpBufferStr(&buf, ", ...");
+			break;
+		}
+	}
+	strlcpy(text, buf.data, SHOWN_BYTES);
+	termPQExpBuffer(&buf);
+}
+
+/* Numbers by their size: shorter ones are less, as all begin alike. */
+static int
+compare_texts(const char *a, const char *b)
+{
+	size_t		same = 0;
+	size_t		digits_a;
+	size_t		digits_b;
+
+	while (a[same] && a[same] == b[same])
+		same++;
+	while (same > 0 && a[same - 1] >= '0' && a[same - 1] <= '9')
+		same--;
+	digits_a = strspn(a + same, "0123456789");
+	digits_b = strspn(b + same, "0123456789");
+	if (digits_a > 0 && digits_b > 0 && digits_a != digits_b)
+		return digits_a < digits_b ? -1 : 1;
+	return strcmp(a, b);
+}
+
+/* Keep what was described if it is one of the first; once only. */
+static void
+shown_rows_keep(ShownRows *shown, RowKind kind, const char *text)
+{
+	int			n = shown->n[kind];
+	int			place = n;
+
+	while (place > 0 && compare_texts(text, shown->text[kind][place - 1]) < 0)
+		place--;
+	if (place > 0 && strcmp(text, shown->text[kind][place - 1]) == 0)
+		return;
+	if (place == SHOWN_ROWS)
+		return;
+	n = Min(n, SHOWN_ROWS - 1);
+	memmove(shown->text[kind][place + 1], shown->text[kind][place],
+			(n - place) * SHOWN_BYTES);
+	strlcpy(shown->text[kind][place], text, SHOWN_BYTES);
+	shown->n[kind] = n + 1;
+}
+
+/* ----------
+ * State
+ * ----------
+ */
 #define MAX_SKETCH_BYTES ((uint64) 256 * 1024 * 1024)
 
 /* How far a data file's sketch is added to the table's. */
@@ -325,9 +553,9 @@ add_up(CompareRows *rows, ObjectSum objects[2])
 	}
 }
 
-/* As many tables as there is room for; are there any? */
-static bool
-choose_tables(CompareRows *rows)
+/* As many tables as there is room for. */
+bool
+compare_rows_differ(CompareRows *rows)
 {
 	uint64		room = MAX_SKETCH_BYTES;
 	bool		any = false;
@@ -391,7 +619,7 @@ make_results(CompareRows *rows)
 }
 
 CompareRows *
-compare_rows_run(CompareSide *const sides[2], CompareTables *tables,
+compare_rows_sum(CompareSide *const sides[2], CompareTables *tables,
 				 bool with_objects, ObjectSum objects[2])
 {
 	CompareRows *rows = pg_malloc0(sizeof(CompareRows));
@@ -405,17 +633,17 @@ compare_rows_run(CompareSide *const sides[2], CompareTables *tables,
 	initPQExpBuffer(&rows->key);
 	rows->sketches = pg_malloc0((tables->n_tables + 1) * sizeof(TableSketches));
 	make_results(rows);
-	run_event_stage("rows");
 	run_pass(rows, PASS_SUM, with_objects);
 	add_up(rows, objects);
-	if (choose_tables(rows))
-	{
-		run_event_stage("differences");
-		run_pass(rows, PASS_COUNT, false);
-		read_sketches(rows);
-		run_pass(rows, PASS_SHOW, false);
-	}
 	return rows;
+}
+
+void
+compare_rows_count(CompareRows *rows)
+{
+	run_pass(rows, PASS_COUNT, false);
+	read_sketches(rows);
+	run_pass(rows, PASS_SHOW, false);
 }
 
 ShownRows *
@@ -425,13 +653,15 @@ compare_rows_shown(const CompareRows *rows, const CompareTable *table)
 
 	for (int side = 0; side < 2; side++)
 	{
-		const TablePlan *plan =
-			&compare_side_plan(rows->sides[side])->chunks->tables[table->no[side]];
+		const ChunkPlan *chunks = compare_side_plan(rows->sides[side])->chunks;
 
-		for (int i = 0; i < plan->n_files; i++)
+		for (int i = 0; i < chunks->n_files; i++)
 		{
-			const ShownRows *shown = &rows->shown[side][plan->first_file + i];
+			const ShownRows *shown = &rows->shown[side][i];
 
+			if (rows->tables->of[side][chunks->files[i].table] !=
+				table - rows->tables->tables)
+				continue;
 			for (int kind = 0; kind < N_ROW_KINDS; kind++)
 				for (int j = 0; j < shown->n[kind]; j++)
 					shown_rows_keep(result, kind, shown->text[kind][j]);

@@ -4,30 +4,41 @@
  */
 #include "base/fe_compat.h"
 
+#include "common/checksum_helper.h"
+#include "common/hashfn.h"
+
 #include "archive/archive_member.h"
+#include "archive/archive_objects.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "compare/compare_lookup.h"
 #include "compare/compare_selection.h"
 #include "compare/compare_side.h"
+#include "plan/archive_plan.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/session.h"
+#include "session/session_settings.h"
 #include "session/traffic.h"
 #include "source/leader.h"
 #include "source/leader_plan.h"
 #include "source/leader_session.h"
+#include "source/read_large_object.h"
 #include "source/source_check.h"
 #include "source/worker_session.h"
 #include "source/worker_watch.h"
 #include "status/run_event.h"
 
+#define READ_BYTES (128 * 1024)
+
 struct CompareSide
 {
 	const char *name;
-	Options		options;
-	DumpPlan   *plan;
+	const Options *options;
+	const DumpPlan *plan;
 	Run			run;
-	Source		source;			/* of a database */
+	Source	   *source;			/* of a database, or NULL */
 	bool		begun;			/* its leader's session is kept */
 	bool		alike;			/* settings are those of both sides */
 	const Archive *archive;		/* or NULL */
@@ -59,31 +70,83 @@ set_encoding(Options *options, const char *encoding)
 	options->encoding = encoding;
 }
 
-CompareSide *
-compare_side_open_database(const Options *options, const char *name,
-						   const char *argv0, const char *encoding)
+/* Exit callbacks and workers use it until the process ends. */
+static CompareSide *
+new_side(const char *name, const Options *options, const DumpPlan *plan,
+		 Source *source)
 {
-	/* exit callbacks and workers use it until the process ends */
 	CompareSide *side = pg_malloc0(sizeof(CompareSide));
-	StockPgDump *pg_dump;
 
 	side->name = name;
-	side->options = *options;
-	side->plan = pg_malloc0(sizeof(DumpPlan));
-	if (encoding)
-		set_encoding(&side->options, encoding);
-	side->source.options = side->run.options = &side->options;
-	side->source.keep_snapshot = true;
-	side->run.plan = side->plan;
-	pg_dump = stock_pg_dump_find(&side->options, argv0);
-	leader_connect(&side->source);
-	compare_selection_fit(side->source.conn, &side->options);
-	stock_pg_dump_check(pg_dump, &side->options);
-	leader_open(&side->source, pg_dump, side->plan);
-	leader_plan(&side->source, pg_dump, side->plan);
-	source_check(side->source.conn, &side->options, side->plan);
+	side->options = side->run.options = options;
+	side->plan = side->run.plan = plan;
+	side->source = source;
+	if (source)
+		source->keep_snapshot = true;
+	return side;
+}
+
+/* It is planned, and locked. */
+static void
+check_database(CompareSide *side)
+{
+	source_check(side->source->conn, side->options, side->plan);
 	findings_settle();
 	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
+}
+
+CompareSide *
+compare_side_open_database(const Options *given, const char *name,
+						   const char *argv0, const char *encoding)
+{
+	Source	   *source = pg_malloc0(sizeof(Source));
+	Options    *options = pg_malloc(sizeof(Options));
+	DumpPlan   *plan = pg_malloc0(sizeof(DumpPlan));
+	CompareSide *side = new_side(name, options, plan, source);
+	StockPgDump *pg_dump;
+
+	*options = *given;
+	if (encoding)
+		set_encoding(options, encoding);
+	source->options = options;
+	pg_dump = stock_pg_dump_find(options, argv0);
+	leader_connect(source);
+	compare_selection_fit(source->conn, options);
+	stock_pg_dump_check(pg_dump, options);
+	leader_open(source, pg_dump, plan);
+	leader_plan(source, pg_dump, plan);
+	check_database(side);
+	return side;
+}
+
+CompareSide *
+compare_side_open_tables(Source *source, const char *name,
+						 const DumpPlan *like, bool loaded)
+{
+	DumpPlan   *plan = pg_malloc0(sizeof(DumpPlan));
+	CompareSide *side = new_side(name, source->options, plan, source);
+	const char *missing;
+
+	leader_open(source, NULL, plan);
+	plan->encoding = like->encoding;
+	session_set_encoding(source->conn, plan->encoding);
+	plan->toc = plan->pg_dump_toc =
+		compare_lookup_tables(source->conn, like, loaded, &missing);
+	leader_plan_tables(source, plan);
+	plan->objects = compare_lookup_objects(source->conn, like->objects);
+	plan->queue = job_queue_make(plan->chunks, plan->objects, NULL);
+	check_database(side);
+	return side;
+}
+
+CompareSide *
+compare_side_of_copy(Source *source, const char *name, const DumpPlan *plan)
+{
+	CompareSide *side = new_side(name, source->options, plan, source);
+
+	/* those of the copy are its account */
+	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
+	side->begun = true;
 	return side;
 }
 
@@ -115,19 +178,19 @@ plan_archive(const Archive *archive, const Options *options)
 CompareSide *
 compare_side_open_archive(const Options *options)
 {
-	CompareSide *side = pg_malloc0(sizeof(CompareSide));
+	const Archive *archive;
 	ArchivePlan *plan;
+	CompareSide *side;
 
-	side->name = "the archive";
-	side->options = *options;
-	side->run.options = &side->options;
 	interrupt_install_leader();
 	if (archive_open_kind(options->compare_with) == ARCHIVE_TAR)
 		pg_fatal("archive \"%s\" is in the tar format, which cannot be compared",
 				 options->compare_with);
-	side->archive = archive_open(options->compare_with);
-	side->archive_plan = plan = plan_archive(side->archive, options);
-	side->run.plan = side->plan = &plan->plan;
+	archive = archive_open(options->compare_with);
+	plan = plan_archive(archive, options);
+	side = new_side("the archive", options, &plan->plan, NULL);
+	side->archive = archive;
+	side->archive_plan = plan;
 	archive_plan_refuse_parts(plan);
 	return side;
 }
@@ -157,7 +220,7 @@ compare_side_is_archive(const CompareSide *side)
 PGconn *
 compare_side_conn(const CompareSide *side)
 {
-	return side->source.conn;
+	return side->source->conn;
 }
 
 void
@@ -169,8 +232,136 @@ compare_side_set_alike(CompareSide *side)
 void
 compare_side_set_columns(CompareSide *side, int table, char **columns)
 {
-	/* nobody else has seen the plan yet */
+	/* the plan is used for nothing but this comparison from now on */
 	side->plan->tables->tables[table].columns = columns;
+}
+
+/* ----------
+ * Large objects
+ *
+ * A sum of hashes, each of an object's OID and contents, does not depend on
+ * where they are stored.
+ * ----------
+ */
+
+/* A last sink: the digest of one object. */
+typedef struct DigestSink
+{
+	Sink		base;
+	pg_checksum_context digest;
+} DigestSink;
+
+static void
+digest_write(Sink *sink, const void *data, size_t len)
+{
+	if (pg_checksum_update(&((DigestSink *) sink)->digest, data, len) < 0)
+		pg_fatal("could not compute a checksum");
+}
+
+static void
+digest_finish(Sink *sink)
+{
+}
+
+static void
+digest_free(Sink *sink)
+{
+}
+
+static const SinkOps digest_ops = {
+	.write = digest_write,
+	.finish = digest_finish,
+	.free = digest_free,
+};
+
+static void
+begin_object(DigestSink *sink)
+{
+	memset(sink, 0, sizeof(DigestSink));
+	sink->base.ops = &digest_ops;
+	if (pg_checksum_init(&sink->digest, CHECKSUM_TYPE_SHA256) < 0)
+		pg_fatal("could not initialize a checksum");
+}
+
+static void
+end_object(DigestSink *sink, Oid oid, uint64 seed, ObjectSum *sum)
+{
+	uint8		text[sizeof(Oid) + PG_CHECKSUM_MAX_LENGTH];
+	int			len;
+
+	memcpy(text, &oid, sizeof(Oid));
+	len = pg_checksum_final(&sink->digest, text + sizeof(Oid));
+	if (len < 0)
+		pg_fatal("could not finalize a checksum");
+	sum->objects++;
+	sum->bytes += sink->base.bytes_in;
+	sum->sum += hash_bytes_extended(text, sizeof(Oid) + len, seed);
+}
+
+/* Of a group, as the server has it. */
+static ObjectSum
+sum_server_objects(PGconn *conn, const LargeObjectGroup *group, uint64 seed)
+{
+	ObjectSum	result = {0};
+
+	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
+	{
+		const Oid  *oids = group->oids + first;
+		int			n = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
+		PGresult   *batch = read_large_objects(conn, oids, n);
+
+		for (int i = 0; i < n; i++)
+		{
+			DigestSink	sink;
+
+			begin_object(&sink);
+			read_large_object(conn, batch, i, oids[i], &sink.base);
+			end_object(&sink, oids[i], seed, &result);
+		}
+		PQclear(batch);
+	}
+	return result;
+}
+
+/* Of the object that is the next. */
+static void
+digest_next(ArchiveObjects *objects, char *buf, Oid oid, uint64 seed,
+			ObjectSum *sum)
+{
+	DigestSink	sink;
+	ssize_t		len;
+
+	begin_object(&sink);
+	while ((len = archive_objects_read(objects, buf, READ_BYTES)) > 0)
+		sink_write(&sink.base, buf, len);
+	if (len == 0)
+		end_object(&sink, oid, seed, sum);
+}
+
+/* The same, as an archive has it. */
+static ObjectSum
+sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
+					const LargeObjectGroup *group, uint64 seed)
+{
+	ObjectSum	result = {0};
+	char	   *problem;
+	ArchiveObjects *objects = archive_objects_open(archive, where->entry,
+												   &problem);
+	char	   *buf = pg_malloc(READ_BYTES);
+	Oid			oid;
+
+	if (objects == NULL)
+		pg_fatal("could not read large objects: %s", problem);
+	archive_objects_seek(objects, where->position);
+	for (int i = 0; i < group->n_oids && archive_objects_next(objects, &oid); i++)
+		digest_next(objects, buf, oid, seed, &result);
+	problem = archive_objects_error(objects);
+	if (problem || result.objects != (uint64) group->n_oids)
+		pg_fatal("could not read large objects: %s",
+				 problem ? problem : "some are missing");
+	archive_objects_close(objects);
+	free(buf);
+	return result;
 }
 
 /* ----------
@@ -183,7 +374,7 @@ start_worker(void *arg, int no)
 	CompareSide *side = arg;
 
 	if (side->archive == NULL)
-		side->session = worker_session_open(&side->source, &side->run, no);
+		side->session = worker_session_open(side->source, &side->run, no);
 }
 
 static void
@@ -258,10 +449,10 @@ read_group(CompareSide *side, int no)
 	const CompareWork *work = side->work;
 	const LargeObjectGroup *group = &side->plan->objects->groups[no];
 	ObjectSum	sum = side->archive ?
-		compare_objects_of_archive(side->archive, &side->archive_plan->groups[no],
-								   group, work->seed) :
-		compare_objects_of_server(worker_session_conn(side->session), group,
-								  work->seed);
+		sum_archive_objects(side->archive, &side->archive_plan->groups[no],
+							group, work->seed) :
+		sum_server_objects(worker_session_conn(side->session), group,
+						   work->seed);
 
 	work->group(work->arg, no, &sum);
 }
@@ -353,7 +544,7 @@ choose_jobs(CompareSide *side)
 static PoolWatch
 watch_source(CompareSide *side)
 {
-	Source	   *source = &side->source;
+	Source	   *source = side->source;
 
 	/* signals cancel what the leader waits for */
 	interrupt_set_connection(source->conn);
@@ -371,11 +562,13 @@ void
 compare_side_run(CompareSide *side, const CompareWork *work)
 {
 	PoolWatch	watch;
+	char	   *stage;
 	WorkerTask	task = {
 		.arg = side,
 		.doing = "comparing",
-		.max_retries = (int) side->options.retries,
+		.max_retries = (int) side->options->retries,
 		.outlives_kill = true,
+		.has_slots = true,
 		.n_done = &side->n_done,
 		.start = start_worker,
 		.run = run_job,
@@ -388,17 +581,19 @@ compare_side_run(CompareSide *side, const CompareWork *work)
 	choose_jobs(side);
 	if (side->n_jobs == 0)
 		return;
-	traffic_set_max_rate(side->options.max_rate);
+	traffic_set_max_rate(side->options->max_rate);
 	watch = side->archive ? progress_watch() : watch_source(side);
-	progress_stage_count(side->name, " pieces", &side->n_done, side->n_jobs);
-	worker_pool_run(&task, &watch, side->options.jobs, side->n_jobs);
+	stage = psprintf("compare %s", side->name);
+	progress_stage_count(stage, " pieces", &side->n_done, side->n_jobs);
+	worker_pool_run(&task, &watch, side->options->jobs, side->n_jobs);
 	progress_end();
+	free(stage);
 }
 
 void
 compare_side_close(CompareSide *side)
 {
-	Source	   *source = &side->source;
+	Source	   *source = side->source;
 
 	if (side->archive)
 		return;

@@ -10,12 +10,19 @@
 #ifndef COMPARE_SIDE_H
 #define COMPARE_SIDE_H
 
-#include "compare/compare_objects.h"
 #include "source/source.h"
 #include "status/run.h"
 #include "stream/sink.h"
 
 typedef struct CompareSide CompareSide;
+
+/* Of large objects. */
+typedef struct ObjectSum
+{
+	uint64		objects;
+	uint64		bytes;
+	uint64		sum;			/* of a hash of each */
+} ObjectSum;
 
 /*
  * What is done with it.  All are called in workers but reset(), which is
@@ -50,6 +57,22 @@ extern CompareSide *compare_side_open_database(const Options *options,
 											   const char *name,
 											   const char *argv0,
 											   const char *encoding);
+
+/*
+ * A database with the tables of another side, by the source that is connected
+ * to it, and stays in use: plan what it has of that side's plan, as
+ * compare_lookup.h finds it, and lock these tables.  Exits with a message if
+ * something cannot be read.
+ */
+extern CompareSide *compare_side_open_tables(Source *source, const char *name,
+											 const DumpPlan *like, bool loaded);
+
+/*
+ * The source of a copy, in the snapshot of the copy: after
+ * leader_run_workers(), with Source.keep_snapshot.
+ */
+extern CompareSide *compare_side_of_copy(Source *source, const char *name,
+										 const DumpPlan *plan);
 
 /* Open an archive.  Exits with a message if it cannot be compared. */
 extern CompareSide *compare_side_open_archive(const Options *options);

@@ -1,13 +1,18 @@
 /*
  * compare_tables.c
- *		Matches tables, columns and keys.
+ *		Matches tables, columns, keys and positions of sequences.
  */
 #include "base/fe_compat.h"
 
+#include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
+
 #include "base/identifier.h"
 #include "base/printable.h"
+#include "compare/compare_lookup.h"
 #include "compare/compare_tables.h"
 #include "session/session.h"
+#include "session/text_array.h"
 
 /* ----------
  * Tables
@@ -20,19 +25,30 @@ compare_names(const void *a, const void *b)
 				  ((const CompareTable *) b)->name);
 }
 
+/* Owned, as it is kept as long as the comparison. */
+static char *
+name_of(const DumpTable *table, bool loaded)
+{
+	return loaded ? compare_lookup_load_name(table) : pg_strdup(table->name);
+}
+
 static void
-add_tables(CompareTables *result, const CompareSide *side, int which)
+add_tables(CompareTables *result, const CompareSide *side, int which,
+		   bool loaded)
 {
 	const DumpTables *tables = compare_side_plan(side)->tables;
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		CompareTable *table = &result->tables[result->n_tables++];
+		CompareTable *table = &result->tables[result->n_tables];
 
+		if (loaded && tables->tables[i].relkind == RELKIND_FOREIGN_TABLE)
+			continue;
 		memset(table, 0, sizeof(CompareTable));
-		table->name = tables->tables[i].name;
+		table->name = name_of(&tables->tables[i], loaded);
 		table->no[0] = table->no[1] = -1;
 		table->no[which] = i;
+		result->n_tables++;
 	}
 }
 
@@ -112,36 +128,67 @@ missing_column(const DumpTable *table, const DumpTable *other)
 	return NULL;
 }
 
-/*
- * The database's columns (the first side's) in the order of the other's:
- * an archive's cannot be changed.
- */
-static void
-match_columns(CompareTable *table, CompareSide *const sides[2])
+/* What keeps us from comparing them, or NULL; owned. */
+static char *
+describe_missing(const DumpTable *table, const DumpTable *other,
+				 const char *side, const char *other_side)
 {
-	const DumpTable *first = &compare_side_plan(sides[0])->tables->tables[table->no[0]];
-	const DumpTable *second = &compare_side_plan(sides[1])->tables->tables[table->no[1]];
-	const char *missing = missing_column(first, second);
-	char	  **columns;
+	const char *missing = missing_column(table, other);
 
 	if (missing)
-		table->problem = psprintf("has column %s only in %s", printable(missing),
-								  compare_side_name(sides[0]));
-	else if ((missing = missing_column(second, first)) != NULL)
-		table->problem = psprintf("has column %s only in %s", printable(missing),
-								  compare_side_name(sides[1]));
-	if (table->problem)
-		return;
-	columns = pg_malloc((first->n_columns + 1) * sizeof(char *));
-	for (int i = 0; i < first->n_columns; i++)
-	{
-		char	   *name = identifier_unquote(second->columns[i]);
+		return psprintf("has column %s only in %s", printable(missing), side);
+	missing = missing_column(other, table);
+	if (missing)
+		return psprintf("has column %s only in %s", printable(missing),
+						other_side);
+	return NULL;
+}
 
-		columns[i] = first->columns[find_column(first->columns,
-												first->n_columns, name)];
+/* The table's columns in the order of another one, which has the same. */
+static char **
+ordered_columns(const DumpTable *table, const DumpTable *order)
+{
+	char	  **columns = pg_malloc((table->n_columns + 1) * sizeof(char *));
+
+	for (int i = 0; i < table->n_columns; i++)
+	{
+		char	   *name = identifier_unquote(order->columns[i]);
+
+		columns[i] = table->columns[find_column(table->columns,
+												table->n_columns, name)];
 		free(name);
 	}
-	compare_side_set_columns(sides[0], table->no[0], columns);
+	return columns;
+}
+
+/*
+ * The order is that of the second side's first table: an archive's cannot be
+ * changed.
+ */
+static void
+match_columns(CompareTables *result, CompareSide *const sides[2], int which)
+{
+	const DumpTables *tables = compare_side_plan(sides[which])->tables;
+	const DumpTables *second = compare_side_plan(sides[1])->tables;
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		CompareTable *table = result->of[which][i] < 0 ? NULL :
+			&result->tables[result->of[which][i]];
+		const DumpTable *first;
+
+		if (table == NULL || table->problem)
+			continue;
+		first = &second->tables[table->no[1]];
+		if (first == &tables->tables[i])
+			continue;
+		table->problem = describe_missing(&tables->tables[i], first,
+										  compare_side_name(sides[which]),
+										  compare_side_name(sides[1 - which]));
+		if (table->problem == NULL)
+			compare_side_set_columns(sides[which], i,
+									 ordered_columns(&tables->tables[i], first));
+	}
 }
 
 /* ----------
@@ -194,16 +241,23 @@ find_keys(CompareTables *result, CompareSide *first)
 	char	   *oids = dump_tables_oids(tables);
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, key_query, 1, params, 0);
+	int		   *n_parts = pg_malloc0((result->n_tables + 1) * sizeof(int));
 
+	for (int i = 0; i < tables->n_tables; i++)
+		if (result->of[0][i] >= 0)
+			n_parts[result->of[0][i]]++;
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		int			no = session_number(res, i, 0, 0, tables->n_tables - 1);
 
-		add_key_column(&result->tables[result->of[0][no]], &tables->tables[no],
-					   PQgetvalue(res, i, 1));
+		/* a key of one partition is not one of all */
+		if (result->of[0][no] >= 0 && n_parts[result->of[0][no]] == 1)
+			add_key_column(&result->tables[result->of[0][no]],
+						   &tables->tables[no], PQgetvalue(res, i, 1));
 	}
 	PQclear(res);
 	free(oids);
+	free(n_parts);
 	for (int i = 0; i < result->n_tables; i++)
 		result->tables[i].n_key = Max(result->tables[i].n_key, 0);
 }
@@ -213,20 +267,29 @@ find_keys(CompareTables *result, CompareSide *first)
  * ----------
  */
 static void
-number_tables(CompareTables *result, const CompareSide *side, int which)
+number_tables(CompareTables *result, const CompareSide *side, int which,
+			  bool loaded)
 {
-	int			n = compare_side_plan(side)->tables->n_tables;
+	const DumpTables *tables = compare_side_plan(side)->tables;
 
-	result->of[which] = pg_malloc((n + 1) * sizeof(int));
-	for (int i = 0; i < n; i++)
-		result->of[which][i] = -1;
-	for (int i = 0; i < result->n_tables; i++)
-		if (result->tables[i].no[which] >= 0)
-			result->of[which][result->tables[i].no[which]] = i;
+	result->of[which] = pg_malloc((tables->n_tables + 1) * sizeof(int));
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		char	   *name = name_of(&tables->tables[i], loaded);
+		CompareTable key = {.name = name};
+		const CompareTable *found = NULL;
+
+		if (result->n_tables > 0)
+			found = bsearch(&key, result->tables, result->n_tables,
+							sizeof(CompareTable), compare_names);
+		result->of[which][i] = found ? (int) (found - result->tables) : -1;
+		free(name);
+	}
 }
 
 CompareTables *
-compare_tables_match(CompareSide *const sides[2], const bool *chosen)
+compare_tables_match(CompareSide *const sides[2], const bool *chosen,
+					 bool loaded)
 {
 	CompareTables *result = pg_malloc0(sizeof(CompareTables));
 	int			n = compare_side_plan(sides[0])->tables->n_tables +
@@ -234,13 +297,13 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen)
 
 	result->tables = pg_malloc((n + 1) * sizeof(CompareTable));
 	for (int which = 0; which < 2; which++)
-		add_tables(result, sides[which], which);
+		add_tables(result, sides[which], which, loaded);
 	if (result->n_tables > 0)
 		qsort(result->tables, result->n_tables, sizeof(CompareTable),
 			  compare_names);
 	join_tables(result, sides[1], chosen);
 	for (int which = 0; which < 2; which++)
-		number_tables(result, sides[which], which);
+		number_tables(result, sides[which], which, loaded);
 	for (int i = 0; i < result->n_tables; i++)
 	{
 		CompareTable *table = &result->tables[i];
@@ -248,10 +311,11 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen)
 		if (table->no[0] < 0 || table->no[1] < 0)
 			table->problem = psprintf("is only in %s",
 									  compare_side_name(sides[table->no[0] < 0 ? 1 : 0]));
-		else
-			match_columns(table, sides);
-		table->differs = table->problem != NULL;
 	}
+	for (int which = 0; which < 2; which++)
+		match_columns(result, sides, which);
+	for (int i = 0; i < result->n_tables; i++)
+		result->tables[i].differs = result->tables[i].problem != NULL;
 	find_keys(result, sides[0]);
 	return result;
 }
@@ -260,4 +324,160 @@ bool
 compare_table_has_rows(const CompareTable *table)
 {
 	return table->problem == NULL;
+}
+
+/* ----------
+ * Positions of sequences
+ * ----------
+ */
+
+/*
+ * What pg_dump has read, in the statement that sets it (dumpSequenceData):
+ * ... pg_catalog.setval('name', position, is_called);
+ */
+static void
+read_position(const TocEntry *entry, SequencePosition *result)
+{
+	const char *statement = entry->defn;
+	const char *last = statement ? strrchr(statement, ',') : NULL;
+	const char *before = last;
+
+	while (before && before > statement && *--before != ',')
+		;
+	if (last == NULL || *before != ',')
+		pg_fatal("pg_dump describes no position of sequence %s",
+				 printable(entry->tag));
+	result->position = strtoll(before + 1, NULL, 10);
+	result->is_called = strncmp(last, ", true", 6) == 0;
+}
+
+static int
+compare_sequences(const void *a, const void *b)
+{
+	const SequencePosition *s1 = a;
+	const SequencePosition *s2 = b;
+	int			by_schema = strcmp(s1->schema, s2->schema);
+
+	return by_schema != 0 ? by_schema : strcmp(s1->name, s2->name);
+}
+
+SequencePositions *
+compare_positions_of_toc(const Toc *toc, const bool *chosen)
+{
+	SequencePositions *result = pg_malloc0(sizeof(SequencePositions));
+
+	result->sequences = pg_malloc((toc->n_entries + 1) * sizeof(SequencePosition));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		SequencePosition *sequence = &result->sequences[result->n];
+
+		if (!toc_entry_is(entry, "SEQUENCE SET"))
+			continue;
+		sequence->schema = entry->namespace ? entry->namespace : "";
+		sequence->name = entry->tag;
+		sequence->chosen = chosen == NULL || chosen[i];
+		read_position(entry, sequence);
+		result->n++;
+	}
+	if (result->n > 0)
+		qsort(result->sequences, result->n, sizeof(SequencePosition),
+			  compare_sequences);
+	return result;
+}
+
+/* One row a name, in the order of the array.  A view is not to be queried. */
+static const char sequences_query[] =
+"SELECT EXISTS (SELECT FROM pg_catalog.pg_class c"
+" WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.name)::pg_catalog.oid"
+" AND c.relkind OPERATOR(pg_catalog.=) 'S'::pg_catalog.\"char\")"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+" ORDER BY t.no";
+
+SequencePositions *
+compare_positions_of_database(PGconn *conn, const Toc *toc)
+{
+	SequencePositions *result = compare_positions_of_toc(toc, NULL);
+	int			n = result->n;
+	char	  **names = pg_malloc((n + 1) * sizeof(char *));
+	char	   *array;
+	const char *params[1];
+	PGresult   *res;
+
+	for (int i = 0; i < n; i++)
+		names[i] = pg_strdup(fmtQualifiedId(result->sequences[i].schema,
+											result->sequences[i].name));
+	params[0] = array = text_array(conn, names, n);
+	res = session_query_params(conn, sequences_query, 1, params, 0);
+	result->n = 0;
+	for (int i = 0; i < n; i++)
+	{
+		SequencePosition *sequence = &result->sequences[result->n];
+		char	   *sql = psprintf("SELECT last_value, is_called FROM %s", names[i]);
+		PGresult   *position;
+
+		if (PQgetvalue(res, i, 0)[0] == 't')
+		{
+			position = session_query(conn, sql);
+			*sequence = result->sequences[i];
+			sequence->position = strtoll(PQgetvalue(position, 0, 0), NULL, 10);
+			sequence->is_called = PQgetvalue(position, 0, 1)[0] == 't';
+			result->n++;
+			PQclear(position);
+		}
+		free(sql);
+		free(names[i]);
+	}
+	PQclear(res);
+	free(array);
+	free(names);
+	return result;
+}
+
+static void
+tell_sequence(const SequencePosition *sequence, const char *what,
+			  const char *side, void (*tell) (const void *arg, const char *what),
+			  const void *arg)
+{
+	char	   *text = psprintf("sequence %s %s%s",
+								printable(fmtQualifiedId(sequence->schema, sequence->name)),
+								what, side);
+
+	tell(arg, text);
+	free(text);
+}
+
+int
+compare_positions(SequencePositions *const of[2], const char *const names[2],
+				  int *n, void (*tell) (const void *arg, const char *what),
+				  const void *arg)
+{
+	const SequencePosition *at[2] = {of[0]->sequences, of[1]->sequences};
+	const SequencePosition *const stop[2] = {at[0] + of[0]->n, at[1] + of[1]->n};
+	int			n_different = 0;
+
+	for (*n = 0; at[0] < stop[0] || at[1] < stop[1]; ++*n)
+	{
+		const SequencePosition *pair[2] = {at[0], at[1]};
+		int			order = at[0] == stop[0] ? 1 : at[1] == stop[1] ? -1 :
+			compare_sequences(at[0], at[1]);
+		int			alone = order < 0 ? 0 : 1;
+
+		at[0] += order <= 0;
+		at[1] += order >= 0;
+		if (order > 0 && !pair[1]->chosen)
+		{
+			--*n;
+			continue;
+		}
+		if (order == 0 && pair[0]->position == pair[1]->position &&
+			pair[0]->is_called == pair[1]->is_called)
+			continue;
+		n_different++;
+		if (order == 0)
+			tell_sequence(pair[0], "is at another position", "", tell, arg);
+		else
+			tell_sequence(pair[alone], "is only in ", names[alone], tell, arg);
+	}
+	return n_different;
 }

@@ -7,6 +7,7 @@
 
 #include "compare/compare_side.h"
 #include "compare/difference_sketch.h"
+#include "libpq-fe.h"
 
 /* What a side has of a table. */
 typedef struct RowSum
@@ -18,8 +19,9 @@ typedef struct RowSum
 
 typedef struct CompareTable
 {
-	const char *name;			/* qualified and quoted; borrowed */
-	int			no[2];			/* in the plan of each side; -1 = has none */
+	const char *name;			/* qualified and quoted */
+	int			no[2];			/* in the plan of each side, the first of its
+								 * tables; -1 = has none */
 	char	   *problem;		/* why rows are not compared, or NULL */
 	char	  **key;			/* the columns that tell rows apart */
 	int		   *key_columns;	/* which these are, from 0 */
@@ -46,11 +48,60 @@ typedef struct CompareTables
  * order is made the same; find keys in the catalog of the first side, which
  * is a database.  Of tables that the second side alone has those count that
  * are chosen, by entry of its table of contents; all if that is NULL.
+ *
+ * If the second side was loaded from the first, the name is that of the table
+ * that rows are loaded into: partitions that are loaded by way of one
+ * partitioned table are compared together.  Foreign tables are left out then.
  */
 extern CompareTables *compare_tables_match(CompareSide *const sides[2],
-										   const bool *chosen);
+										   const bool *chosen, bool loaded);
 
 /* Are the rows of the table to be compared? */
 extern bool compare_table_has_rows(const CompareTable *table);
+
+/* ----------
+ * Positions of sequences
+ * ----------
+ */
+typedef struct SequencePosition
+{
+	const char *schema;			/* "" if an archive that was made to deceive
+								 * has none */
+	const char *name;
+	bool		chosen;
+	int64		position;
+	bool		is_called;
+} SequencePosition;
+
+typedef struct SequencePositions
+{
+	SequencePosition *sequences;	/* in the order of their names */
+	int			n;
+} SequencePositions;
+
+/*
+ * As pg_dump has read them, since a sequence has none in a snapshot.  Borrows
+ * from the table of contents; chosen is by its entries, NULL = all are.
+ */
+extern SequencePositions *compare_positions_of_toc(const Toc *toc,
+												   const bool *chosen);
+
+/*
+ * As the database of this session has them now, of the sequences of a table
+ * of contents, from which the names are borrowed.
+ */
+extern SequencePositions *compare_positions_of_database(PGconn *conn,
+														const Toc *toc);
+
+/*
+ * Compare those of two sides of these names; tell is called for each
+ * difference, with a sentence.  Of what only the second side has the chosen
+ * sequences count.  Returns how many differ; *n is the number of sequences
+ * that were compared.
+ */
+extern int	compare_positions(SequencePositions *const of[2],
+							  const char *const names[2], int *n,
+							  void (*tell) (const void *arg, const char *what),
+							  const void *arg);
 
 #endif							/* COMPARE_TABLES_H */

@@ -419,9 +419,7 @@ compare(Copy *copy)
 
 	load_account_stage(&copy->account, LOAD_STAGE_COMPARE);
 	target_renew(&copy->target);
-	copy->source.keep_snapshot = false;
-	n_different = compare_contents(&copy->source, &copy->target, &copy->run);
-	leader_close(&copy->source);
+	n_different = compare_copy(&copy->source, &copy->target, &copy->plan);
 	if (n_different > 0)
 		pg_fatal("source and target differ in %d place%s", n_different,
 				 units_plural(n_different));

@@ -104,7 +104,7 @@ static const char own_options[] =
 "                               exports incomplete snapshots (default: 30)\n"
 "  --toast-compression={default|lz4|pglz}\n"
 "                               how the target compresses long values\n"
-"  --trust-owners               with --compare-with: query tables of any role\n"
+"  --trust-owners               with --compare-with: split tables of any role\n"
 "  --verify                     verify the archive, a directory, first\n";
 
 static const char connection_options[] =

@@ -9,7 +9,7 @@
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
-#include "compare/compare_source.h"
+#include "compare/compare.h"
 #include "definitions/definitions.h"
 #include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
@@ -129,7 +129,7 @@ compare(Restore *restore)
 	int			n_different;
 
 	load_account_stage(&restore->account, LOAD_STAGE_COMPARE);
-	n_different = compare_source(&restore->run, &restore->target);
+	n_different = compare_restore(&restore->run, &restore->target);
 	if (n_different == 0)
 		return;
 	tell_errors(restore);

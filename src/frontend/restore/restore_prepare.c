@@ -6,7 +6,7 @@
 
 #include "archive/manifest_load.h"
 #include "base/findings.h"
-#include "compare/compare_source.h"
+#include "compare/compare.h"
 #include "definitions/clean.h"
 #include "definitions/definitions.h"
 #include "restore/restore_freeze.h"
@@ -122,7 +122,7 @@ restore_prepare_open(Restore *restore)
 	target_open(&restore->target);
 	begin_where_nothing_exists(restore);
 	if (options->compare_with)
-		compare_source_check(&restore->run, &restore->target, restore->new_name);
+		compare_restore_check(&restore->run, &restore->target, restore->new_name);
 	(void) worker_processes_have_files(options->jobs);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
 	restore->stages.makes_extension = leaves_out_extension(options);

@@ -94,6 +94,24 @@ check_tasks(const Source *source)
 	}
 }
 
+static void
+begin_session(Source *source, PGconn *conn, const PeerAddress *address)
+{
+	const Options *options = source->options;
+
+	source->conn = conn;
+	source->address = address;
+	interrupt_install_leader();
+	leader_watchdog_watch(conn, address, options);
+	session_set_up(conn, options, options->encoding);
+}
+
+void
+leader_connect_peer(Source *source, const PeerAddress *address)
+{
+	begin_session(source, connection_open_peer(address, "pg_pardump"), address);
+}
+
 /* Looks at the servers as they are before the run. */
 void
 leader_connect(Source *source)
@@ -101,12 +119,9 @@ leader_connect(Source *source)
 	const Options *options = source->options;
 	PGconn	   *conn = connection_open_leader(options, "pg_pardump");
 
-	source->conn = conn;
-	interrupt_install_leader();
-	source->address = peer_address_new(conn, false, options->connection.dbname,
-									   options->password_command);
-	leader_watchdog_watch(conn, source->address, options);
-	session_set_up(conn, options, options->encoding);
+	begin_session(source, conn,
+				  peer_address_new(conn, false, options->connection.dbname,
+								   options->password_command));
 	server_check_database(conn);
 
 	/*

@@ -19,6 +19,12 @@
 extern void leader_connect(Source *source);
 
 /*
+ * Connect to a server that the run uses already, and has checked.  The
+ * address must outlive the source.
+ */
+extern void leader_connect_peer(Source *source, const PeerAddress *address);
+
+/*
  * Take the snapshot that all others import.  What else the source has, and
  * what the plan says of this moment, is filled in.  Stock pg_dump, unless it
  * is NULL, begins to tell what to dump; the caller may do other things until

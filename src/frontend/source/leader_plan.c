@@ -235,3 +235,15 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	if (plan->fingerprints && source->history)
 		read_changes(source, plan);
 }
+
+void
+leader_plan_tables(Source *source, DumpPlan *plan)
+{
+	const Options *options = source->options;
+
+	plan->tables = dump_tables_read(source->conn, plan->pg_dump_toc, options,
+									plan->lock_wait_ms);
+	check_tables(source, plan);
+	plan->chunks = chunk_plan_make(options, plan->tables, plan->extension,
+								   NULL, server_chunks_read, source->conn);
+}

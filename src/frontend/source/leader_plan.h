@@ -22,4 +22,11 @@ extern void leader_plan_prepare(Source *source);
  */
 extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
+/*
+ * The same without pg_dump: the plan has a table of contents with the OIDs of
+ * the tables, and the encoding.  Tables and chunks are planned; large objects
+ * and jobs are left to the caller.
+ */
+extern void leader_plan_tables(Source *source, DumpPlan *plan);
+
 #endif							/* LEADER_PLAN_H */

@@ -57,11 +57,9 @@ check_row_security(const Options *options, const DumpTables *tables)
  * ----------
  */
 
-/*
- * Parts of tables, and sums of them, are queries that the user has asked for.
- */
+/* Parts of tables, and masks, are queries that the user has asked for. */
 static void
-check_owners(const Options *options, const DumpTables *tables)
+check_owners(const DumpTables *tables)
 {
 	const char *role = NULL;
 	PQExpBufferData names;
@@ -73,8 +71,7 @@ check_owners(const Options *options, const DumpTables *tables)
 		const DumpTable *table = &tables->tables[i];
 
 		if (table->stranger == NULL || table->relkind != RELKIND_RELATION ||
-			(table->filter == NULL && table->masks == NULL &&
-			 !options->compare))
+			(table->filter == NULL && table->masks == NULL))
 			continue;
 		role = table->stranger;
 		if (n_found++ < NAMES_SHOWN)
@@ -87,7 +84,7 @@ check_owners(const Options *options, const DumpTables *tables)
 					 n_found, units_plural(n_found), printable(role));
 		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
 							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
-		pg_log_error_hint("Who owns a table, its parent or its schema can have queries of it call functions; if you trust them, use --trust-owners. --where, --sample, --mask, --compare and --compare-with are such queries.");
+		pg_log_error_hint("Who owns a table, its parent or its schema can have queries of it call functions; if you trust them, use --trust-owners. --where, --sample and --mask are such queries.");
 	}
 	termPQExpBuffer(&names);
 }
@@ -275,7 +272,7 @@ void
 source_check(PGconn *conn, const Options *options, const DumpPlan *plan)
 {
 	check_row_security(options, plan->tables);
-	check_owners(options, plan->tables);
+	check_owners(plan->tables);
 	check_large_objects(conn, plan->objects);
 	check_locks(conn, options, plan->tables);
 }
