@@ -13,6 +13,7 @@ use Pardump::Copy qw(sessions_left start_load);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore stock_archives);
 use Pardump::Stopper qw(start_stopper stop_stopper cut);
+use Pardump::Toc qw(read_toc write_toc copy_archive);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -150,6 +151,21 @@ differs_ok(qr/error: large objects differ \(2 on each side\)$/m, '3 places', $ar
 	sql($target, $copy, 'DROP TABLE none');
 	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$changed", '-t', 'empty');
 	is("$rc$out$err", '0', 'one table: the same');
+}
+
+# Names of columns in an archive that was made to deceive are no SQL for the source.
+{
+	sql($source, 'shop', q{CREATE FUNCTION evil(int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''evil was called''; END';
+		CREATE DOMAIN deceit AS int CHECK (public.evil(VALUE))});
+	my $archive = copy_archive($archives{directory}, new_path('deceit'));
+	my $toc = read_toc($archive);
+	$_->{copy} =~ s/\(id, /(id, id::public.deceit, / foreach grep { $_->{desc} eq 'TABLE DATA' && $_->{tag} eq 'plain' } @{ $toc->{entries} };
+	write_toc($toc, $archive);
+	my ($rc, $out, $err) = restore($archive, "--compare-with=$shop");
+	is("$rc$out", '1', 'a column that is SQL: exit code');
+	like($err, qr/error: table public\.plain differs: about \d+ rows only in the source \(20000 and 0 rows\)\n/, 'a column that is SQL: its table has no rows');
+	unlike($err, qr/evil was called/, 'a column that is SQL: the source does not run it');
+	sql($source, 'shop', 'DROP DOMAIN deceit; DROP FUNCTION evil');
 }
 
 # ---- refused before anything is made, and tables of others

@@ -393,8 +393,8 @@ tell(Comparison *comparison)
  */
 
 /*
- * A path that exists is an archive; what libpq takes for a connection string
- * cannot be one, nor a name without a slash that is no file.
+ * A path that exists is an archive, unless libpq takes it for a connection
+ * string; so is any other text with a slash.
  */
 static bool
 is_archive(const char *compare_with)

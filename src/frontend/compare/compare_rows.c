@@ -3,8 +3,8 @@
  *		Compares the rows of two sides, in any order of the rows.
  *
  * Rows are compared as lines of COPY's text format, by a hash of each with a
- * random seed.  Equal tables have equal sums of these hashes, in whatever
- * chunks and order the rows were read.  Of other tables a sketch
+ * random seed.  Equal tables have equal sums of these hashes, in any chunks
+ * and any order of the rows.  Of other tables a sketch
  * (difference_sketch.h) gives the hashes that only one side has, and another
  * sketch the hashes of keys: a row whose key only one side has is missing on
  * the other; the remaining rows have other values.
@@ -27,8 +27,7 @@
  * Lines
  *
  * A newline or a tab within a value is written as \n or \t (copyto.c:
- * CopyAttributeOutText), and is no part of a character of any client
- * encoding.
+ * CopyAttributeOutText), and no client encoding has one within a character.
  * ----------
  */
 
@@ -146,7 +145,7 @@ sink_rows_field(const char *row, size_t row_len, int no, size_t *len)
  * ----------
  */
 
-/* Of a table without a key so many columns are shown. */
+/* Columns that are shown of a table without a key, at most. */
 #define SHOWN_COLUMNS 4
 
 /* Whole characters, as many as there is room for. */
@@ -292,7 +291,7 @@ struct CompareRows
 	ShownRows  *shown[2];
 	ObjectSum  *objects[2];		/* by group */
 
-	/* What goes on */
+	/* What is being done */
 	RowPass		pass;
 	int			side;
 	const CompareTable *table;	/* in a worker, of the file that is read */

@@ -4,8 +4,8 @@
  *		database.
  *
  * The rules are pg_dump's (selectDumpableNamespace, selectDumpableTable,
- * getOwnedSeqs): tables that are asked for by name are chosen whatever their
- * schema, else those of the schemas that are asked for, else all; less what
+ * getOwnedSeqs): tables that are asked for by name are chosen in any schema,
+ * else those of the schemas that are asked for, else all; less what
  * is excluded.  A sequence is also chosen with the table that owns it.
  */
 #include "base/fe_compat.h"

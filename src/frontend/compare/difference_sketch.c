@@ -5,12 +5,12 @@
  * A table has cells, in three parts.  A hash goes to one cell of each part,
  * which sums up what came to it.  A cell that holds one hash only, however
  * often, gives that away, and it is taken out of the other two; so one cell
- * after the other is read.  This comes to its end, with hardly an exception,
+ * after the other is read.  This reads all of them, with hardly an exception,
  * as long as there are fewer different hashes than 4/5 of the cells.
  *
  * Of the hashes a half is at level 0, a quarter at level 1, and so on, each
- * level with a table of its own: what differs much is read from the levels
- * above, and is so many times as much.
+ * level with a table of its own.  If there are too many differences, only the
+ * upper levels are read, and the number found is multiplied.
  *
  * Halves of hashes are summed up as signed numbers, not by exclusive or:
  * rows may be there several times.
