@@ -215,8 +215,33 @@ my $keeps = sub { my ($list) = @_; return qr/\Apg_parrestore: error: --clean can
 my $counts = q{SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM s.c), (SELECT count(*) FROM part),
 	(SELECT count(*) FROM referenced), (SELECT count(*) FROM referring), (SELECT count(*) FROM of_type)};
 
-# What keeps which tables: those whose rows stock pg_restore then doubles, unless a
-# key that they have by now refuses them.
+# As stock pg_restore does, which then doubles rows, unless a key that the tables
+# have by now refuses them; or refused.
+sub kept_ok
+{
+	my ($what, $sql, $message, $expected, @options) = @_;
+	my ($db, $stock) = (new_copy(), new_copy());
+	foreach ($db, $stock)
+	{
+		sql($node, $_, 'GRANT CREATE ON SCHEMA public TO PUBLIC');
+		my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($_), @options, $dir);
+		is("$rc$err", '0', "--clean, $what: there is a database");
+		sql($node, $_, $sql);
+	}
+	refused_ok("--clean, $what", $db, $message, '--clean', @options);
+	my ($stock_rc, undef, $stock_err) = run_program('pg_restore', '--clean', '-d', $node->connstr($stock), @options, $dir);
+	is(value($node, $stock, $counts), $expected, "--clean, $what: rows by pg_restore");
+	my ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--allow-existing', @options);
+	is("$rc " . errors_ignored($err) . ' ' . value($node, $db, $counts),
+		"$stock_rc " . errors_ignored($stock_err) . " $expected", "--clean --allow-existing, $what: as pg_restore");
+	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--no-data-for-failed-tables', @options);
+	is($rc, 1, "--clean --no-data-for-failed-tables, $what: exit code");
+	is(value($node, $db, $counts), value($node, $stock, $counts), "--clean --no-data-for-failed-tables, $what: no row is added");
+	like($err, qr/^pg_parrestore: error: .*ERROR:  relation "\w+" already exists$/m, "--clean --no-data-for-failed-tables, $what: an error");
+	return;
+}
+
+# What keeps which tables
 foreach my $case (
 	[ 'a view', 'CREATE VIEW mine AS SELECT g FROM a', 'public.a', 'view public.mine (depends on table public.a)', '200|1|1|1|1|1' ],
 	[ 'a function', 'CREATE FUNCTION mine() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM s.c; END',
@@ -229,22 +254,7 @@ foreach my $case (
 	[ 'a view of a partition', 'CREATE VIEW mine AS SELECT x FROM part', 'public.part', 'view public.mine (depends on table public.part)', '100|1|2|1|1|1' ])
 {
 	my ($what, $sql, $tables, $other, $expected) = @$case;
-	($db, $stock) = (new_copy(), new_copy());
-	foreach ($db, $stock)
-	{
-		run_program('pg_restore', '-d', $node->connstr($_), $dir);
-		sql($node, $_, $sql);
-	}
-	refused_ok("--clean, $what", $db, $keeps->(qr/It is \Q$tables\E\. The other objects: It is \Q$other\E\./), '--clean');
-	($stock_rc, undef, $stock_err) = run_program('pg_restore', '--clean', '-d', $node->connstr($stock), $dir);
-	is(value($node, $stock, $counts), $expected, "--clean, $what: rows by pg_restore");
-	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--allow-existing');
-	is("$rc " . errors_ignored($err) . ' ' . value($node, $db, $counts),
-		"$stock_rc " . errors_ignored($stock_err) . " $expected", "--clean --allow-existing, $what: as pg_restore");
-	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--no-data-for-failed-tables');
-	is($rc, 1, "--clean --no-data-for-failed-tables, $what: exit code");
-	is(value($node, $db, $counts), value($node, $stock, $counts), "--clean --no-data-for-failed-tables, $what: no row is added");
-	like($err, qr/^pg_parrestore: error: .*ERROR:  relation "\w+" already exists$/m, "--clean --no-data-for-failed-tables, $what: an error");
+	kept_ok($what, $sql, $keeps->(qr/It is \Q$tables\E\. The other objects: It is \Q$other\E\./), $expected);
 }
 
 # all of them, by --check, and with options that do not matter
@@ -283,6 +293,61 @@ sql($node, $db, 'CREATE TABLE a AS SELECT 1 AS g; CREATE VIEW mine AS SELECT g F
 refused_ok('--clean, a name that cannot be converted', $db,
 	$keeps->(qr/It is public\.a\. The other objects: It is view public\.mine \(depends on table public\.a\)\./), '--clean');
 
+# ---- --clean where tables belong to other roles, or to extensions
+
+sql($node, 'postgres', 'CREATE ROLE restorer LOGIN; CREATE ROLE other; CREATE ROLE member LOGIN IN ROLE other');
+make_database($node, 'owned');
+sql($node, 'owned', <<'SQL');
+CREATE TABLE a AS SELECT g FROM generate_series(1, 100) g;
+CREATE TABLE referenced AS SELECT 1 AS id;
+ALTER TABLE referenced ADD PRIMARY KEY (id);
+CREATE TABLE referring (id int REFERENCES referenced);
+INSERT INTO referring VALUES (1);
+CREATE TABLE parts (x int) PARTITION BY RANGE (x);
+CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
+INSERT INTO parts VALUES (1);
+CREATE VIEW seen AS SELECT g FROM a;
+SQL
+$dir = dump_ok($node, 'owned', 'tables that others own', 'pg_pardump');
+$counts = 'SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM referenced), (SELECT count(*) FROM referring), (SELECT count(*) FROM part)';
+my $belong = sub { my ($list) = @_; return qr/\Apg_parrestore: error: --clean cannot drop [0-9]+ of the tables that have rows in the archive\npg_parrestore: detail: $list\npg_parrestore: hint: .*--allow-existing .*--no-data-for-failed-tables .*\n\z/ };
+my $given = 'GRANT ALL ON ALL TABLES IN SCHEMA public TO PUBLIC; ALTER %s OWNER TO other';
+my @as_restorer = ('--no-owner', '-U', 'restorer');
+my $is_a = qr/It is public\.a \(belongs to role other\)\./;
+kept_ok('a table of another role', sprintf($given, 'TABLE a'), $belong->($is_a), '200|1|1|1', @as_restorer);
+kept_ok('a table of another role, --role', 'GRANT ALL ON ALL TABLES IN SCHEMA public TO PUBLIC; ALTER TABLE a OWNER TO other',
+	$belong->($is_a), '200|1|1|1', '--no-owner', '--role=restorer');
+kept_ok('a table of another role that refers', sprintf($given, 'TABLE referring'),
+	qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: It is public\.referring \(belongs to role other\)\.\n.*hint: .*\n.*error: --clean cannot drop 1 of the tables .*, because other objects .*\n.*detail: It is public\.referenced\. The other objects: It is constraint referring_id_fkey on table public\.referring \(depends on .*\)\.\n.*hint: .*\n\z/,
+	'100|1|2|1', @as_restorer);
+kept_ok('a view of another role', sprintf($given, 'VIEW seen'),
+	$keeps->(qr/It is public\.a\. The other objects: It is view public\.seen \(depends on table public\.a\)\./), '200|1|1|1', @as_restorer);
+kept_ok('a table of an extension', 'ALTER EXTENSION plpgsql ADD TABLE a', $belong->(qr/It is public\.a \(belongs to extension plpgsql\)\./), '200|1|1|1');
+
+# not refused: the owner's group, the schema's owner, and a partition that goes with its table
+foreach my $case (
+	[ 'a member of the owner', sprintf($given, 'TABLE a'), '0 0', '--no-owner', '-U', 'member' ],
+	[ 'the owner of the schema', sprintf($given, 'TABLE a') . '; ALTER SCHEMA public OWNER TO restorer', '0 0', @as_restorer ],
+	[ 'a partition of another role', sprintf($given, 'TABLE part'), '1 1', @as_restorer ])
+{
+	my ($what, $sql, $expected, @options) = @$case;
+	$db = new_copy();
+	sql($node, $db, 'GRANT CREATE ON SCHEMA public TO PUBLIC');
+	run_program('pg_restore', '-d', $node->connstr($db), @options, $dir);
+	sql($node, $db, $sql);
+	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', @options);
+	is("$rc " . (errors_ignored($err) // 0) . ' ' . value($node, $db, $counts), "$expected 100|1|1|1", "--clean, $what: all is dropped, and restored")
+	  or diag($err);
+}
+
+# --check reports the same
+$db = new_copy();
+run_program('pg_restore', '-d', $node->connstr($db), $dir);
+sql($node, $db, 'ALTER EXTENSION plpgsql ADD TABLE a; CREATE VIEW mine AS SELECT id FROM referring');
+($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
+is($rc, 1, '--clean --check, a table of an extension: exit code');
+like($out, qr/\Aerror: --clean cannot drop 1 of .*\n  DETAIL: It is public\.a \(belongs to extension plpgsql\)\.\n  HINT: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  DETAIL: It is public\.referring\. The other objects: It is view public\.mine \(depends on table public\.referring\)\.\n  HINT: .*\n2 errors, 0 warnings\n\z/,
+	'--clean --check, a table of an extension: found, with tables that others depend on');
 
 $node->stop;
 done_testing();

@@ -44,17 +44,19 @@ extern bool clean_objects_has(const RestoreStages *stages, int number);
 extern bool clean_objects_may_fail(const TocEntry *entry);
 
 /*
- * A copy: report as an error which other objects depend on those that are to
- * be dropped.  If the target's lock table has too little room to drop all of
- * them in one transaction, that is a warning.  For findings_settle() to end
- * the run.  Nothing without --clean, or if the database is to be created.
+ * A copy: report as errors which objects cannot be dropped, because another
+ * role owns them or they belong to an extension, and which other objects
+ * depend on those that are to be dropped.  If the target's lock table has too
+ * little room to drop all of them in one transaction, that is a warning.  For
+ * findings_settle() to end the run.  Nothing without --clean, or if the
+ * database is to be created.
  */
 extern void clean_objects_check_copy(const RestoreStages *stages);
 
 /*
  * A restore, with a session on the database that is restored into: report as
  * an error which of the tables with rows in the archive cannot be dropped,
- * because other objects depend on them.
+ * for one of these reasons.
  */
 extern void clean_objects_check_restore(const RestoreStages *stages,
 										PGconn *conn,

@@ -24,6 +24,15 @@
 /* Other sessions need locks, too, while objects are dropped. */
 #define LOCKS_KEPT 100
 
+/* Words of lists. */
+#define BELONGS_TO "belongs to"
+#define DEPENDS_ON "depends on"
+
+#define OWNERS_HINT \
+"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension only with the extension"
+#define ROWS_HINT \
+"--allow-existing adds the rows of the archive, as pg_restore does; --no-data-for-failed-tables leaves them out."
+
 /* ----------
  * Which entries
  * ----------
@@ -157,7 +166,7 @@ catalog_of(const TocEntry *entry)
  * The objects that keep others.  Of an object that belongs to another one, as
  * a view's rule does, the other one is named.  Each row has their number.
  */
-#define KEEPERS_QUERY(more) KEEPERS more \
+#define KEEPERS_QUERY(by, more) KEEPERS(by) more \
 ") SELECT k.name, pg_catalog.min(k.depends_on), pg_catalog.count(*) OVER () FROM (" \
 "SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0)," \
 " pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid))," \
@@ -167,19 +176,29 @@ catalog_of(const TocEntry *entry)
 ") k (name, depends_on) WHERE k.name IS NOT NULL" \
 " GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN)
 
-static const char keepers_query[] = KEEPERS_QUERY("");
-static const char copy_keepers_query[] = KEEPERS_QUERY(FILLED_PARTITIONS);
+static const char keepers_query[] = KEEPERS_QUERY(BY_RESTORE, "");
+static const char copy_keepers_query[] = KEEPERS_QUERY(BY_COPY, FILLED_PARTITIONS);
+
+/* The planned objects whose DROP would fail.  Each row has their number. */
+static const char obstacles_query[] =
+PLANNED
+") SELECT o.name, o.obstacle, pg_catalog.count(*) OVER () FROM ("
+"SELECT pg_catalog.pg_describe_object(classid, objid, 0), obstacle"
+" FROM planned_objects WHERE obstacle IS NOT NULL"
+" AND how OPERATOR(pg_catalog.<>) 'tried'"
+") o (name, obstacle) WHERE o.name IS NOT NULL"
+" ORDER BY o.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN);
 
 /*
- * The numbers of the tables in $4 and $5 that stay.  What these objects
- * depend on stays, and so on; and with it what belongs to it and has no DROP
- * statement of its own.
+ * The numbers of the tables in $6 and $7 that stay, and the obstacle to their
+ * own DROP, if there is one.  What keepers depend on stays, and so on; and
+ * with it what belongs to it and has no DROP statement that succeeds.
  */
 static const char kept_tables_query[] =
-KEEPERS
+KEEPERS(BY_RESTORE)
 "), parts (classid, objid) AS ("
 "SELECT a.classid, a.objid FROM (SELECT classid, objid, false FROM dropped"
-" UNION ALL SELECT classid, objid, true FROM planned_objects"
+" UNION ALL SELECT classid, objid, true FROM planned_objects" BY_RESTORE
 ") a (classid, objid, is_planned) GROUP BY a.classid, a.objid"
 " HAVING NOT pg_catalog.bool_or(a.is_planned)"
 "), edges (classid, objid, kept_classid, kept_objid) AS ("
@@ -190,18 +209,26 @@ KEEPERS
 "), kept (classid, objid) AS ("
 "SELECT refclassid, refobjid FROM keepers"
 " UNION SELECT e.kept_classid, e.kept_objid FROM kept k JOIN edges e ON " IS_SAME("e", "k")
-") SELECT pg_catalog.max(a.no) FROM ("
-"SELECT c.oid, t.no FROM ROWS FROM (pg_catalog.unnest($4::pg_catalog.text[]),"
-" pg_catalog.unnest($5::pg_catalog.text[]))"
+"), undropped (classid, objid, obstacle) AS ("
+"SELECT p.classid, p.objid, p.obstacle FROM planned_objects p"
+" WHERE p.obstacle IS NOT NULL"
+" AND NOT EXISTS (SELECT FROM dropped d WHERE " IS_SAME("d", "p") ")"
+" UNION ALL SELECT classid, objid, NULL FROM kept"
+") SELECT pg_catalog.max(a.no), pg_catalog.max(a.obstacle) FROM ("
+"SELECT c.oid, t.no, NULL FROM ROWS FROM (pg_catalog.unnest($6::pg_catalog.text[]),"
+" pg_catalog.unnest($7::pg_catalog.text[]))"
 " WITH ORDINALITY t (schema, name, no)"
 " JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
 " JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
 " AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
-" UNION ALL SELECT objid, NULL FROM kept"
+" UNION ALL SELECT objid, NULL, obstacle FROM undropped"
 " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-") a (oid, no) GROUP BY a.oid"
+") a (oid, no, obstacle) GROUP BY a.oid"
 " HAVING pg_catalog.max(a.no) IS NOT NULL AND pg_catalog.bool_or(a.no IS NULL)"
 " ORDER BY 1";
+
+/* Of the queries of a restore. */
+#define RESTORE_PARAMS (PLANNED_PARAMS + 2)
 
 /*
  * How many objects are dropped, and whether the lock table has room: a DROP
@@ -209,7 +236,7 @@ KEEPERS
  * more room than this, for its own processes.
  */
 static const char locks_query[] =
-DROPPED
+DROPPED(BY_COPY)
 "), locks (needed) AS (SELECT pg_catalog.count(*) FROM dropped"
 ") SELECT needed, (needed OPERATOR(pg_catalog.+) " CppAsString2(LOCKS_KEPT) "::pg_catalog.int8"
 " OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks))"
@@ -240,16 +267,66 @@ ask(PGconn *conn, const Options *options, const char *query, int n_params,
 	return res;
 }
 
-/* $1 to $3 of all queries; owned. */
+/*
+ * The tag of an entry, with what its DROP says besides: the arguments of an
+ * operator, or the access method of an operator class or family.  Owned.
+ */
+static char *
+full_tag(const TocEntry *entry)
+{
+	static const char using[] = " USING ";
+	const char *drop = entry->drop_stmt;
+	const char *found = NULL;
+	char	   *result;
+
+	if (toc_entry_is(entry, "OPERATOR"))
+	{
+		/* after the name of the schema, which may be quoted */
+		drop += strcspn(drop, "\".");
+		while (*drop == '"')
+		{
+			drop += 1 + strcspn(drop + 1, "\"");
+			drop += *drop == '"' ? 1 : 0;
+		}
+		drop += *drop == '.' ? 1 : 0;
+		if (strncmp(drop, entry->tag, strlen(entry->tag)) == 0)
+			found = drop + strlen(entry->tag);
+	}
+	else if (toc_entry_is(entry, "OPERATOR CLASS") ||
+			 toc_entry_is(entry, "OPERATOR FAMILY"))
+		for (const char *next = drop; (next = strstr(next, using)) != NULL; next++)
+			found = next;
+	result = psprintf("%s%s", entry->tag, found ? found : "");
+	if (found)
+		result[strcspn(result, ";")] = '\0';
+	return result;
+}
+
+/* What is special about the DROP: see clean_query.h. */
+static const char *
+how_dropped(const RestoreStages *stages, const TocEntry *entry)
+{
+	static const char cascade[] = " CASCADE;\n";
+	size_t		length = strlen(entry->drop_stmt);
+
+	if (!stages->as_pg_restore && clean_objects_may_fail(entry))
+		return "tried";
+	return length > strlen(cascade) &&
+		strcmp(entry->drop_stmt + length - strlen(cascade), cascade) == 0 ?
+		"cascade" : "";
+}
+
+/* Those of PLANNED; owned. */
 static void
 make_params(const RestoreStages *stages, PGconn *conn, char **params)
 {
 	static char none[] = "";
 	const Toc  *toc = stages->schedule->toc;
-	char	  **columns[3];
+	const char *role = stages->setup.options->role;
+	char	  **columns[PLANNED_PARAMS - 1];
 	int			n = 0;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < (int) lengthof(columns); i++)
 		columns[i] = pg_malloc((toc->n_entries + 1) * sizeof(char *));
 	for (int i = 0; i < toc->n_entries; i++)
 	{
@@ -263,13 +340,23 @@ make_params(const RestoreStages *stages, PGconn *conn, char **params)
 			continue;
 		columns[0][n] = unconstify(char *, catalogs[catalog].catalog);
 		columns[1][n] = catalogs[catalog].has_schema ? entry->namespace : none;
-		columns[2][n++] = entry->tag;
+		columns[2][n] = full_tag(entry);
+		columns[3][n++] = unconstify(char *, how_dropped(stages, entry));
 	}
-	for (int i = 0; i < 3; i++)
-	{
+	for (int i = 0; i < (int) lengthof(columns); i++)
 		params[i] = text_array(conn, columns[i], n);
+	params[PLANNED_PARAMS - 1] = role ? pg_strdup(role) : NULL;
+	for (int i = 0; i < n; i++)
+		free(columns[2][i]);
+	for (int i = 0; i < (int) lengthof(columns); i++)
 		free(columns[i]);
-	}
+}
+
+static void
+free_params(char **params, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(params[i]);
 }
 
 /* ----------
@@ -284,19 +371,22 @@ introduction(int n)
 	return n > OBJECTS_SHOWN ? "Among them: " : n > 1 ? "These are: " : "It is ";
 }
 
-/* The objects that stay, appended as a list; returns how many there are. */
+/*
+ * What a query has found, appended as a list, with the second column after
+ * this word; returns how many there are.
+ */
 static int
-list_keepers(PGconn *conn, const Options *options, const char *query,
-			 char *const *params, PQExpBuffer list)
+list_objects(PGconn *conn, const Options *options, const char *query,
+			 char *const *params, const char *word, PQExpBuffer list)
 {
-	PGresult   *res = ask(conn, options, query, 3, params);
+	PGresult   *res = ask(conn, options, query, PLANNED_PARAMS, params);
 	int			n_shown = PQntuples(res);
 	int			n = n_shown == 0 ? 0 : session_number(res, 0, 2, 1, INT_MAX);
 
 	appendPQExpBufferStr(list, introduction(n));
 	for (int i = 0; i < n_shown; i++)
-		appendPQExpBuffer(list, "%s%s (depends on %s)", i > 0 ? ", " : "",
-						  printable(PQgetvalue(res, i, 0)),
+		appendPQExpBuffer(list, "%s%s (%s %s)", i > 0 ? ", " : "",
+						  printable(PQgetvalue(res, i, 0)), word,
 						  printable(PQgetvalue(res, i, 1)));
 	appendPQExpBufferChar(list, '.');
 	PQclear(res);
@@ -307,34 +397,39 @@ bool
 clean_objects_fit(const RestoreStages *stages, int *n)
 {
 	PGconn	   *conn = stages->target->conn;
-	char	   *params[3];
+	char	   *params[PLANNED_PARAMS];
 	PGresult   *res;
 	bool		result;
 
 	make_params(stages, conn, params);
-	res = ask(conn, stages->setup.options, locks_query, 3, params);
+	res = ask(conn, stages->setup.options, locks_query, PLANNED_PARAMS, params);
 	*n = session_number(res, 0, 0, 0, INT_MAX);
 	result = PQgetvalue(res, 0, 1)[0] == 't';
 	PQclear(res);
-	for (int i = 0; i < 3; i++)
-		free(params[i]);
+	free_params(params, PLANNED_PARAMS);
 	return result;
 }
 
-void
-clean_objects_check_copy(const RestoreStages *stages)
+/* Report which objects cannot be dropped, and which others depend on them. */
+static void
+check_drops(const RestoreStages *stages, PGconn *conn)
 {
 	const Options *options = stages->setup.options;
-	PGconn	   *conn = stages->target->conn;
-	char	   *params[3];
+	char	   *params[PLANNED_PARAMS];
 	PQExpBufferData list;
 	int			n;
 
-	if (!options->clean || options->create)
-		return;
 	make_params(stages, conn, params);
 	initPQExpBuffer(&list);
-	n = list_keepers(conn, options, copy_keepers_query, params, &list);
+	n = list_objects(conn, options, obstacles_query, params, BELONGS_TO, &list);
+	if (n > 0)
+	{
+		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
+		pg_log_error_detail("%s", list.data);
+		pg_log_error_hint(OWNERS_HINT ".");
+	}
+	resetPQExpBuffer(&list);
+	n = list_objects(conn, options, copy_keepers_query, params, DEPENDS_ON, &list);
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop objects that %d other object%s of the target depend%s on",
@@ -343,8 +438,18 @@ clean_objects_check_copy(const RestoreStages *stages)
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}
 	termPQExpBuffer(&list);
-	for (int i = 0; i < 3; i++)
-		free(params[i]);
+	free_params(params, PLANNED_PARAMS);
+}
+
+void
+clean_objects_check_copy(const RestoreStages *stages)
+{
+	const Options *options = stages->setup.options;
+	int			n;
+
+	if (!options->clean || options->create)
+		return;
+	check_drops(stages, stages->target->conn);
 	if (!clean_objects_fit(stages, &n))
 	{
 		pg_log_warning("the lock table of the target has too little room to drop %d objects in one transaction", n);
@@ -353,31 +458,67 @@ clean_objects_check_copy(const RestoreStages *stages)
 	}
 }
 
+/*
+ * The tables that cannot be dropped for a reason of their own, or else those
+ * that other objects depend on, appended as a list without its end; returns
+ * how many there are.
+ */
+static int
+list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
+			PQExpBuffer list)
+{
+	PQExpBufferData names;
+	int			n = 0;
+
+	initPQExpBuffer(&names);
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		int			no = session_number(res, i, 0, 1, tables->n_tables) - 1;
+
+		if (PQgetisnull(res, i, 1) == own_reason || n++ >= OBJECTS_SHOWN)
+			continue;
+		appendPQExpBuffer(&names, "%s%s", n > 1 ? ", " : "",
+						  printable(tables->tables[no].name));
+		if (own_reason)
+			appendPQExpBuffer(&names, " (" BELONGS_TO " %s)",
+							  printable(PQgetvalue(res, i, 1)));
+	}
+	appendPQExpBuffer(list, "%s%s", introduction(n), names.data);
+	termPQExpBuffer(&names);
+	return n;
+}
+
 static void
 refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 				   const DumpTables *tables)
 {
-	PGresult   *res = ask(conn, options, kept_tables_query, 5, params);
-	int			n = PQntuples(res);
+	PGresult   *res = ask(conn, options, kept_tables_query, RESTORE_PARAMS, params);
 	PQExpBufferData list;
 	PQExpBufferData keepers;
+	int			n;
 
+	initPQExpBuffer(&list);
+	initPQExpBuffer(&keepers);
+	n = list_tables(res, tables, true, &list);
 	if (n > 0)
 	{
-		initPQExpBuffer(&list);
-		initPQExpBuffer(&keepers);
-		for (int i = 0; i < Min(n, OBJECTS_SHOWN); i++)
-			appendPQExpBuffer(&list, "%s%s", i > 0 ? ", " : "",
-							  printable(tables->tables[session_number(res, i, 0, 1, tables->n_tables) - 1].name));
-		(void) list_keepers(conn, options, keepers_query, params, &keepers);
+		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
+					 n);
+		pg_log_error_detail("%s.", list.data);
+		pg_log_error_hint(OWNERS_HINT "; " ROWS_HINT);
+	}
+	resetPQExpBuffer(&list);
+	n = list_tables(res, tables, false, &list);
+	if (n > 0)
+	{
+		(void) list_objects(conn, options, keepers_query, params, DEPENDS_ON, &keepers);
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
-		pg_log_error_detail("%s%s. The other objects: %s",
-							introduction(n), list.data, keepers.data);
-		pg_log_error_hint("Drop the other objects first; --allow-existing adds the rows of the archive, as pg_restore does; --no-data-for-failed-tables leaves them out.");
-		termPQExpBuffer(&list);
-		termPQExpBuffer(&keepers);
+		pg_log_error_detail("%s. The other objects: %s", list.data, keepers.data);
+		pg_log_error_hint("Drop the other objects first; " ROWS_HINT);
 	}
+	termPQExpBuffer(&list);
+	termPQExpBuffer(&keepers);
 	PQclear(res);
 }
 
@@ -389,7 +530,7 @@ clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
 	int			n = tables->n_tables;
 	char	  **schemas = pg_malloc((n + 1) * sizeof(char *));
 	char	  **names = pg_malloc((n + 1) * sizeof(char *));
-	char	   *params[5];
+	char	   *params[RESTORE_PARAMS];
 
 	for (int i = 0; i < n; i++)
 	{
@@ -401,11 +542,10 @@ clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
 		names[i] = entry->tag;
 	}
 	make_params(stages, conn, params);
-	params[3] = text_array(conn, schemas, n);
-	params[4] = text_array(conn, names, n);
+	params[PLANNED_PARAMS] = text_array(conn, schemas, n);
+	params[PLANNED_PARAMS + 1] = text_array(conn, names, n);
 	refuse_kept_tables(conn, stages->setup.options, params, tables);
-	for (int i = 0; i < 5; i++)
-		free(params[i]);
+	free_params(params, RESTORE_PARAMS);
 	free(schemas);
 	free(names);
 }
