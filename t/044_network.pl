@@ -8,13 +8,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use IO::Select;
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
   wait_until children sessions terminate wait_in_run);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   start_psql);
+use Pardump::Copy qw(start_load);
 use Pardump::Gate qw(open_gate);
 use Pardump::GatedDump qw(make_gated stuck_dump survived_ok leader_backend);
-use Pardump::Proxy qw(start_proxy stop_proxy freeze_proxy);
+use Pardump::Proxy qw(start_proxy start_relay stop_proxy freeze_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -139,6 +141,35 @@ foreach my $action ('stall', 'cut')
 	survived_ok($dump, "$action while the leader's session is replaced",
 		qr/the leader has lost.*retry 1 of 5.*the leader has lost.*retry 2 of 5.*\n.*$cause/s,
 		sub { stop_proxy($proxy) });
+}
+
+# ---- the server is silent when it is asked whether there is a pooler, before any
+# other statement
+
+foreach my $statement (qr/set_config\('pardump\.session'/, qr/SHOW pardump\.session/, qr/set_config\('search_path'/)
+{
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_server, $client) = @_;
+		return 1 if $is_server || $$bytes !~ $statement;
+		# until the client closes its end
+		IO::Select->new($client)->can_read;
+		return 0;
+	});
+	my $through = "host=$relay->{host} port=$relay->{port} dbname=gated";
+	my %runs = (
+		'a dump' => [ 'pg_pardump', '-f', new_path('silent'), '-d', $through ],
+		'a check' => [ 'pg_pardump', '--check', '-d', $through ],
+		'a copy' => [ 'pg_pardump', '-d', $node->connstr('gated'), "--target=$through" ],
+		'a base backup' => [ 'pg_parbasebackup', '-D', new_path('silent'), '-d', $through ]);
+	foreach my $what (sort keys %runs)
+	{
+		my $run = start_load(@{ $runs{$what} }, '--stall-timeout=1');
+		is(end_dump($run), 1, "$what, silence at $statement: exit code");
+		like($what eq 'a check' ? $run->{out} : $run->{err},
+			qr/\A(pg_\w+: )?error: the server at "\Q$relay->{host}\E", port $relay->{port}, has not answered for 1 second\n.*detail: /i,
+			"$what, silence at $statement: message");
+	}
+	stop_proxy($relay);
 }
 
 # ---- it never comes through

@@ -13,6 +13,7 @@
 #include "options/backup_options.h"
 #include "process/this_program.h"
 #include "progress/progress.h"
+#include "session/connection.h"
 #include "status/run_event.h"
 
 /* No server is asked; the pieces are the same as a backup's. */
@@ -36,6 +37,7 @@ main(int argc, char **argv)
 
 	this_program_begin(argv[0], "pg_parbasebackup");
 	options = backup_options_parse(argc, argv);
+	connection_set_stall_timeout(options->stall_timeout);
 	status = options->extract ? extract(options) :
 		basebackup_take(options, argv[0]);
 	this_program_check_output();

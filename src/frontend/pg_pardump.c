@@ -28,6 +28,7 @@ run(int argc, char **argv)
 
 	this_program_begin(argv[0], "pg_pardump");
 	options = options_parse(argc, argv);
+	connection_set_stall_timeout(options->stall_timeout);
 	if (options->check)
 		connection_set_probes(CONNECTION_CHECK_PROBES);
 	if (options->check && !options->all_databases)

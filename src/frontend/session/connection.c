@@ -6,8 +6,10 @@
 
 #include "common/string.h"
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "base/units.h"
 #include "password/typed_password.h"
 #include "password/password_command.h"
 #include "process/this_program.h"
@@ -21,6 +23,9 @@
 
 /* How often to look for a pooler (session_probe); the process's. */
 static int	n_probes = 3;
+
+/* How long a new session may be silent, or 0; the process's. */
+static int	silence_s = CONNECTION_SILENCE_S;
 
 void
 connection_show_notice(void *arg, const char *message)
@@ -96,6 +101,33 @@ void
 connection_set_probes(int n)
 {
 	n_probes = n;
+}
+
+void
+connection_set_stall_timeout(uint64 seconds)
+{
+	silence_s = (int) seconds;
+}
+
+/*
+ * A SessionWaitWatch for the first statements of a session, which take no
+ * time: the leader's watchdog does not know the session yet.
+ */
+static void
+watch_new_session(PGconn *conn, bool came, int64 *since)
+{
+	int64		now = clock_monotonic_ms();
+
+	if (came)
+		*since = now;
+	else if (silence_s > 0 && now >= *since + (int64) silence_s * 1000)
+	{
+		pg_log_error("the server at \"%s\", port %s, has not answered for %d second%s",
+					 printable(PQhost(conn)), PQport(conn), silence_s,
+					 units_plural(silence_s));
+		pg_log_error_detail("The connection was made, and its first statement got no answer.");
+		exit(1);
+	}
 }
 
 /*
@@ -176,8 +208,11 @@ connection_ask(const ConnParams *params, const char *password_command,
 		interrupt_check();
 	else if (PQserverVersion(conn) >= MIN_SERVER_VERSION)
 	{
+		SessionWaitWatch before = session_wait_set_watch(watch_new_session);
+
 		probe(conn, params, progname);
 		session_command_settings(conn, SESSION_SET("search_path", ""));
+		(void) session_wait_set_watch(before);
 	}
 	return conn;
 }

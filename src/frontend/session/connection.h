@@ -26,6 +26,13 @@
 extern void connection_set_probes(int n);
 
 /*
+ * How many seconds connection_ask() waits for a server that sends nothing,
+ * unless --stall-timeout says otherwise; 0 is for ever.
+ */
+#define CONNECTION_SILENCE_S 60
+extern void connection_set_stall_timeout(uint64 seconds);
+
+/*
  * Connect with these parameters.  The connection is returned even if it could
  * not be made.  What the server says before and after it has let us in
  * commands no terminal.
@@ -35,7 +42,8 @@ extern void connection_set_probes(int n);
  * (typed_password.h).  After an empty answer there is no second attempt.
  * Unless password_command is NULL, the password is what it prints, and the
  * user is not asked.  Exits with a message if a pooler gives transactions to
- * other backends, for which there is one more session for a moment; the
+ * other backends, for which there is one more session for a moment, or if the
+ * server sends nothing for the time of connection_set_stall_timeout().  The
  * search_path is secure in these sessions.
  */
 extern PGconn *connection_ask(const ConnParams *params,
