@@ -174,7 +174,7 @@ foreach my $state (qw(ALWAYS REPLICA))
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer');
 is($rc, 0, 'a trigger leaves out a row: exit code');
-like($err, qr/warning: of 1000 rows read from table public\.referrer the target took 999\n.*detail: A BEFORE INSERT trigger/,
+like($err, qr/warning: of 1000 rows of table public\.referrer the target took 999\n.*detail: A BEFORE INSERT trigger/,
 	'a trigger leaves out a row: a warning');
 is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 999,
 	'a trigger leaves out a row: the others are committed');

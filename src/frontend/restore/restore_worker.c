@@ -85,15 +85,10 @@ static char *
 check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
 		   const char *what)
 {
-	if (rows == want)
+	if (target_took_rows(worker->conn, table, what, want, rows))
 		return NULL;
-	if (!target_may_skip_rows(worker->conn, table))
-		return psprintf("of " UINT64_FORMAT " row%s that the manifest tells of the target took " UINT64_FORMAT,
-						want, units_plural(want), rows);
-	pg_log_warning("of " UINT64_FORMAT " row%s of %s the target took " UINT64_FORMAT,
-				   want, units_plural(want), what, rows);
-	pg_log_warning_detail("A BEFORE INSERT trigger of the table can leave out rows, or insert them elsewhere.");
-	return NULL;
+	return psprintf("of " UINT64_FORMAT " row%s that the manifest tells of the target took " UINT64_FORMAT,
+					want, units_plural(want), rows);
 }
 
 /*

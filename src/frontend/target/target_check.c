@@ -515,8 +515,8 @@ static const char skip_query[] =
 " WHERE a.relid OPERATOR(pg_catalog.=) $1::pg_catalog.oid))"
 " LIMIT 1";
 
-bool
-target_may_skip_rows(PGconn *conn, Oid table)
+static bool
+may_skip_rows(PGconn *conn, Oid table)
 {
 	char		oid[16];
 	const char *params[] = {oid};
@@ -528,4 +528,18 @@ target_may_skip_rows(PGconn *conn, Oid table)
 	result = PQntuples(res) > 0;
 	PQclear(res);
 	return result;
+}
+
+bool
+target_took_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
+				 uint64 taken)
+{
+	if (taken == sent)
+		return true;
+	if (!may_skip_rows(conn, table))
+		return false;
+	pg_log_warning("of " UINT64_FORMAT " row%s of %s the target took " UINT64_FORMAT,
+				   sent, units_plural(sent), what, taken);
+	pg_log_warning_detail("A BEFORE INSERT trigger of the table can leave out rows, or insert them elsewhere.");
+	return true;
 }
