@@ -178,7 +178,7 @@ CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGI
 CREATE VIEW pardump_restore.running AS SELECT;
 CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
 CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
-CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
+CREATE TABLE pardump_restore.no_crash (attempt int);
 SQL
 	$session->('SELECT pg_advisory_unlock(8)');
 	end_dump($holder);

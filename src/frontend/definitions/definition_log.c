@@ -42,7 +42,7 @@ definition_log_claim(const JobLog *log, DefinitionSession *session,
 		return true;
 	definition_session_reset_user(session);
 	name = line_name(entry);
-	claimed = job_log_claim(log, session->conn, name, JOB_LOG_LASTING);
+	claimed = job_log_claim(log, session->conn, name);
 	if (!claimed)
 		*n_errors += job_log_errors(log, session->conn, name);
 	free(name);

@@ -314,7 +314,7 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	int			n_errors;
 
 	definition_session_reset_user(worker->session);
-	again = !job_log_claim(log, conn, begun, JOB_LOG_LASTING) &&
+	again = !job_log_claim(log, conn, begun) &&
 		job_log_errors(log, conn, begun) == 0;
 	worker->note->n_errors = 0;
 	go_on = run_without_block(worker,

@@ -14,19 +14,14 @@
  * A run that was taken for dead, and is not, finds that another one has taken
  * over.  Should it look just before, the other one's line waits for its end.
  */
-#define CLAIM_QUERY(table) \
-"INSERT INTO " JOB_LOG_SCHEMA "." table " (name, attempt, errors)" \
-" SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4" \
-" FROM " JOB_LOG_SCHEMA ".run r" \
-" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4" \
-" ON CONFLICT (name) DO NOTHING"
+static const char claim_query[] =
+"INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
+" SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4"
+" FROM " JOB_LOG_SCHEMA ".run r"
+" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
+" ON CONFLICT (name) DO NOTHING";
 
-static const char *const claim_queries[] = {
-	[JOB_LOG_LASTING] = CLAIM_QUERY("done"),
-	[JOB_LOG_UNLOGGED] = CLAIM_QUERY("done_unlogged")
-};
-
-/* The same with many, which are lasting, and without errors so far. */
+/* The same with many, without errors so far. */
 static const char claim_all_query[] =
 "INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
 " SELECT n.name, r.attempt, 0"
@@ -35,14 +30,16 @@ static const char claim_all_query[] =
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
-/* Of the line that a crash takes with it. */
-#define MARK "no crash"
-
-/* Which attempt the log is of, and whether it has that line. */
 static const char attempt_query[] =
-"SELECT r.attempt, EXISTS (SELECT FROM " JOB_LOG_SCHEMA ".done_unlogged d"
-" WHERE d.name OPERATOR(pg_catalog.=) '" MARK "')"
-" FROM " JOB_LOG_SCHEMA ".run r";
+"SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
+
+static const char mark_query[] =
+"INSERT INTO " JOB_LOG_SCHEMA ".no_crash (attempt)"
+" SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r"
+" WHERE r.attempt OPERATOR(pg_catalog.=) $1::pg_catalog.int4"
+" AND NOT EXISTS (SELECT FROM " JOB_LOG_SCHEMA ".no_crash)";
+
+static const char marks_query[] = "SELECT FROM " JOB_LOG_SCHEMA ".no_crash";
 
 /*
  * In a transaction: are the log's tables this role's?  Nobody changes what is
@@ -50,7 +47,7 @@ static const char attempt_query[] =
  */
 static const char own_query[] =
 "LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, "
-JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE; " JOB_LOG_LOOK_QUERY;
+JOB_LOG_SCHEMA ".no_crash IN ACCESS SHARE MODE; " JOB_LOG_LOOK_QUERY;
 
 static const char errors_query[] =
 "SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
@@ -155,8 +152,7 @@ job_log_check_attempt(const JobLog *log, PGconn *conn)
 
 /* What an INSERT of a line returns, whatever that is; owned. */
 static PGresult *
-send_line(const JobLog *log, PGconn *conn, const char *name, int errors,
-		  JobLogKind kind)
+send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
 {
 	char		attempt[16];
 	char		number[16];
@@ -165,30 +161,28 @@ send_line(const JobLog *log, PGconn *conn, const char *name, int errors,
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
 	return job_log_wait_exec(log->target, conn, &job_log_wait_claim, name,
-							 claim_queries[kind], 3, params);
+							 claim_query, 3, params);
 }
 
 static bool
-write_line(const JobLog *log, PGconn *conn, const char *name, int errors,
-		   JobLogKind kind)
+write_line(const JobLog *log, PGconn *conn, const char *name, int errors)
 {
-	PGresult   *res = send_line(log, conn, name, errors, kind);
+	PGresult   *res = send_line(log, conn, name, errors);
 	bool		written;
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, "query failed", claim_queries[kind]);
+		session_failed(conn, res, "query failed", claim_query);
 	written = strcmp(PQcmdTuples(res), "1") == 0;
 	PQclear(res);
 	return written;
 }
 
 bool
-job_log_claim(const JobLog *log, PGconn *conn, const char *name,
-			  JobLogKind kind)
+job_log_claim(const JobLog *log, PGconn *conn, const char *name)
 {
 	if (log == NULL || !log->is_kept)
 		return true;
-	if (write_line(log, conn, name, 0, kind))
+	if (write_line(log, conn, name, 0))
 		return true;
 	check_attempt(log, conn);
 	return false;
@@ -222,19 +216,25 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 void
 job_log_mark(const JobLog *log, PGconn *conn)
 {
-	(void) job_log_claim(log, conn, MARK, JOB_LOG_UNLOGGED);
+	char		attempt[16];
+	const char *params[] = {attempt};
+
+	if (log == NULL || !log->is_kept)
+		return;
+	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	PQclear(target_query(conn, mark_query, 1, params));
 }
 
 bool
-job_log_has_lost(const JobLog *log, PGconn *conn)
+job_log_has_crashed(const JobLog *log, PGconn *conn)
 {
 	PGresult   *res;
 	bool		result;
 
 	if (log == NULL || !log->is_kept)
 		return false;
-	res = target_query(conn, attempt_query, 0, NULL);
-	result = PQntuples(res) != 1 || PQgetvalue(res, 0, 1)[0] != 't';
+	res = target_query(conn, marks_query, 0, NULL);
+	result = PQntuples(res) == 0;
 	PQclear(res);
 	return result;
 }
@@ -242,7 +242,7 @@ job_log_has_lost(const JobLog *log, PGconn *conn)
 void
 job_log_done(const JobLog *log, PGconn *conn, const char *name, int errors)
 {
-	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors, JOB_LOG_LASTING))
+	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors))
 		job_log_check_attempt(log, conn);
 }
 
@@ -283,7 +283,7 @@ job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 
 	if (log == NULL || !log->is_kept)
 		return true;
-	res = send_line(log, conn, name, 0, JOB_LOG_LASTING);
+	res = send_line(log, conn, name, 0);
 	written = PQresultStatus(res) == PGRES_COMMAND_OK;
 	PQclear(res);
 	return written;

@@ -9,8 +9,8 @@
  * to do something writes its line first, which waits for anybody who is at
  * it, and finds that it is done when he was done.
  *
- * A crash of the server empties unlogged tables: lines of their rows are in
- * a table that is unlogged itself, and so are there as long as the rows.
+ * A crash of the server empties unlogged tables.  Another table of the log is
+ * unlogged, too, and has one row: if that is missing, the server has crashed.
  *
  * All functions take a log that is NULL, or not kept, too: then nothing is
  * noted, and nothing was done before.
@@ -25,13 +25,6 @@
 #include "job_log/job_log_schema.h"
 #include "target/target_commit.h"
 #include "toc/toc.h"
-
-/* How long a line is there. */
-typedef enum JobLogKind
-{
-	JOB_LOG_LASTING,
-	JOB_LOG_UNLOGGED			/* until a crash, as what it tells of */
-}			JobLogKind;
 
 /* Something that runs before this one have done. */
 typedef struct JobLogLine
@@ -53,12 +46,18 @@ typedef struct JobLog
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		is_ending;		/* its removal was begun: it may be done */
 	bool		is_gone;		/* it is done */
-	bool		has_lost;		/* it is resumed after a crash, which has
-								 * taken unlogged lines */
 	int			attempt;		/* which run of those that share it: the first
 								 * one's is random */
 	JobLogLine *lines;			/* of runs before, by name */
 	int			n_lines;
+
+	/*
+	 * Exits with a message if a crash has taken what --resume is to restore.
+	 * Called in a new session that is to load rows, and, at the end, in the
+	 * transaction that removes the log.  Or NULL.
+	 */
+	void		(*check_crash) (const void *arg, PGconn *conn, bool at_end);
+	const void *check_arg;
 } JobLog;
 
 /* The name of an entry's line; owned. */
@@ -80,22 +79,21 @@ extern bool job_log_has(const JobLog *log, char *name);
  * while another transaction is at it, and tells of that (job_log_wait.h).
  * Exits with a message if another run has taken over.
  */
-extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name,
-						  JobLogKind kind);
+extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);
 
 /*
- * The same with all of these, lasting ones.  False if any is done already:
- * the session is to roll back then.
+ * The same with all of these.  False if any is done already: the session is
+ * to roll back then.
  */
 extern bool job_log_claim_all(const JobLog *log, PGconn *conn,
 							  char *const *names, int n);
 
 /*
- * The server has not crashed until now: an unlogged line, which is there when
- * the log is opened.  And have unlogged lines been lost since it was written?
+ * Write the row that a crash of the server removes, unless it exists; and
+ * look whether a crash has removed it.  A new log has it.
  */
 extern void job_log_mark(const JobLog *log, PGconn *conn);
-extern bool job_log_has_lost(const JobLog *log, PGconn *conn);
+extern bool job_log_has_crashed(const JobLog *log, PGconn *conn);
 
 /*
  * It is done, with so many errors that are told, by the session's transaction

@@ -13,15 +13,9 @@
 #include "session/session_loss.h"
 #include "session/text_array.h"
 
-#define LINES \
-"(name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY," \
-" attempt pg_catalog.int4 NOT NULL," \
-" errors pg_catalog.int4 NOT NULL," \
-" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
-
 /*
- * In one command.  Each table has a key: publications FOR ALL TABLES let no
- * other be changed.
+ * In one command.  Each logged table has a key: publications FOR ALL TABLES
+ * let no other be changed.
  */
 static const char make_command[] =
 "CREATE SCHEMA " JOB_LOG_SCHEMA
@@ -30,8 +24,12 @@ static const char make_command[] =
 " archive pg_catalog.text NOT NULL,"
 " selection pg_catalog.text NOT NULL,"
 " begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())"
-" CREATE TABLE done " LINES
-" CREATE UNLOGGED TABLE done_unlogged " LINES
+" CREATE TABLE done ("
+"name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY,"
+" attempt pg_catalog.int4 NOT NULL,"
+" errors pg_catalog.int4 NOT NULL,"
+" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
+" CREATE UNLOGGED TABLE no_crash (attempt pg_catalog.int4 NOT NULL)"
 " CREATE VIEW running AS SELECT";
 
 static const char begin_query[] =
@@ -47,14 +45,13 @@ static const char resume_query[] =
 " attempt = attempt OPERATOR(pg_catalog.+) 1";
 
 static const char lines_query[] =
-"SELECT d.name, d.errors FROM (SELECT name, errors FROM " JOB_LOG_SCHEMA ".done"
-" UNION ALL SELECT name, errors FROM " JOB_LOG_SCHEMA ".done_unlogged) d"
+"SELECT d.name, d.errors FROM " JOB_LOG_SCHEMA ".done d"
 " ORDER BY d.name COLLATE pg_catalog.\"C\"";
 
-/* All of these names, and of those the ones with errors. */
+/* All of these names, with their pieces, and of those the failed ones. */
 static const char forget_query[] =
 "DELETE FROM " JOB_LOG_SCHEMA ".done"
-" WHERE name OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])"
+" WHERE pg_catalog.split_part(name, ' piece ', 1) OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])"
 " OR (name OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])"
 " AND errors OPERATOR(pg_catalog.>) 0)";
 
@@ -265,9 +262,8 @@ free_lines(JobLog *log)
 	log->n_lines = 0;
 }
 
-/* Its lines, as they are by now, by a session that has no transaction. */
-static void
-read_lines(JobLog *log, PGconn *conn)
+void
+job_log_read(JobLog *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
@@ -300,9 +296,8 @@ resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 	log->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
 	PQclear(res);
 	command(conn, resume_query);
-	log->has_lost = job_log_has_lost(log, conn);
 	command(conn, "COMMIT");
-	read_lines(log, conn);
+	job_log_read(log, conn);
 }
 
 /* Lock the log that is there; it is ours to go on with, or to remove. */
@@ -335,6 +330,8 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	bool		dropped;
 
 	interrupt_set_connection(log->lock);
+	if (log->check_crash)
+		log->check_crash(log->check_arg, log->lock, true);
 	command(log->lock, SESSION_SAVEPOINT);
 	res = job_log_wait_exec(log->target, log->lock, &job_log_wait_removal,
 							JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
@@ -347,7 +344,7 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 		warn_of_rest(res);
 		command(log->lock, SESSION_ROLLBACK_TO);
 		/* --resume is not to make again what comes now */
-		if (!job_log_claim(log, log->lock, LINE_OF_END, JOB_LOG_LASTING))
+		if (!job_log_claim(log, log->lock, LINE_OF_END))
 			then = NULL;
 	}
 	PQclear(res);
@@ -425,19 +422,15 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 }
 
 void
-job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
-			   char *const *failed, int n_failed)
+job_log_forget(const JobLog *log, PGconn *conn, char *const *names,
+			   int n_names, char *const *failed, int n_failed)
 {
 	char	   *params[] = {text_array(conn, names, n_names),
 	text_array(conn, failed, n_failed)};
 
-	session_begin_unwatched(conn, "BEGIN");
 	PQclear(target_query(conn, forget_query, 2,
 						 (const char *const *) params));
 	job_log_mark(log, conn);
-	command(conn, "COMMIT");
-	/* the server may have crashed once more */
-	read_lines(log, conn);
 	free(params[0]);
 	free(params[1]);
 }

@@ -55,13 +55,16 @@ extern bool job_log_exists(PGconn *conn);
 extern void job_log_refuse_unfinished(PGconn *conn, const Options *options);
 
 /*
- * In the session, of a log with has_lost: lines of these names tell nothing
- * any more, as what they tell of was made of what is lost, nor do those of
- * the other ones that have failed.  From here on unlogged lines are trusted
- * again.
+ * In the session's transaction: remove the lines with these names, and with
+ * names of pieces of them, and those of the failed ones that have errors; and
+ * mark the log (job_log_mark()).
  */
-extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
-						   int n_names, char *const *failed, int n_failed);
+extern void job_log_forget(const JobLog *log, PGconn *conn,
+						   char *const *names, int n_names,
+						   char *const *failed, int n_failed);
+
+/* Read the lines that runs before have left, by a session without one. */
+extern void job_log_read(JobLog *log, PGconn *conn);
 
 /*
  * All is done: remove the log from the target, and free it.  In the same

@@ -18,7 +18,7 @@
 " AND c.relowner OPERATOR(pg_catalog.<>) u.oid)," \
 " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c" \
 " WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid" \
-" AND ((c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])" \
+" AND ((c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,no_crash}'::pg_catalog.name[])" \
 " AND c.relkind OPERATOR(pg_catalog.=) 'r')" \
 " OR (c.relname OPERATOR(pg_catalog.=) 'running'" \
 " AND c.relkind OPERATOR(pg_catalog.=) 'v'))) OPERATOR(pg_catalog.=) 4," \

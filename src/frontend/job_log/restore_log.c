@@ -30,9 +30,3 @@ restore_log_left_out(const DataFile *file)
 {
 	return psprintf("left out %d", file->dump_id);
 }
-
-char *
-restore_log_unlogged(const DumpTable *table)
-{
-	return psprintf("unlogged %d", table->entry->dump_id);
-}

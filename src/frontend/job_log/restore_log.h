@@ -11,21 +11,18 @@
 #define RESTORE_LOG_DATABASE "database"
 #define RESTORE_LOG_DROP "drop"
 #define RESTORE_LOG_DEFINITIONS "definitions"
-#define RESTORE_LOG_UNLOGGED "unlogged tables noted"
 #define RESTORE_LOG_LOST "unlogged rows lost"
 #define RESTORE_LOG_ROWS "rows and indexes"
 #define RESTORE_LOG_REST "rest"
 
 /*
- * Of a data file, of a piece of one, of a group of large objects, of a data
- * file that --no-data-for-failed-tables leaves out, and of an unlogged table;
- * owned.
+ * Of a data file, of a piece of one, of a group of large objects, and of a
+ * data file that --no-data-for-failed-tables leaves out; owned.
  */
 extern char *restore_log_file(const DataFile *file);
 extern char *restore_log_piece(const DataFile *file, uint64 piece);
 extern char *restore_log_group(const ArchiveGroup *place,
 							   const LargeObjectGroup *group);
 extern char *restore_log_left_out(const DataFile *file);
-extern char *restore_log_unlogged(const DumpTable *table);
 
 #endif							/* RESTORE_LOG_H */

@@ -30,6 +30,7 @@
 #include "target/analyze.h"
 #include "target/target.h"
 #include "target/target_check.h"
+#include "target/target_history.h"
 #include "toc/toc_context.h"
 #include "verify/verify.h"
 
@@ -87,7 +88,7 @@ restore_rows_and_indexes(Restore *restore)
 	if (!index_builder_finish(builder))
 		exit(1);
 	restore_state_renew(restore);
-	restore_unlogged_check_rows(restore);
+	restore_unlogged_check(&restore->work, restore->target.conn, false);
 	if (!job_log_is_done(restore->log, RESTORE_LOG_ROWS))
 		restore_state_note_done(restore, RESTORE_LOG_ROWS);
 }
@@ -109,7 +110,9 @@ complete_target(Restore *restore)
 		analyze_target(&restore->target, plan->tables, plan->toc);
 	restore_state_renew(restore);
 	/* after all that may take long: what the target lost is lost by now */
-	restore_unlogged_check_all(restore);
+	if (!restore->log->is_kept)
+		target_history_check_unlogged(restore->target.conn, plan->tables,
+									  restore->target.incarnation);
 	definitions_make_event_triggers(&restore->stages, restore->log);
 	restore->account.can_resume = false;
 }

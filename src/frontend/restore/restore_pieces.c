@@ -141,8 +141,7 @@ static bool
 claim_piece(const PieceRun *run, uint64 piece)
 {
 	char	   *name = restore_log_piece(run->file, piece);
-	bool		result = job_log_claim(run->loader->log, run->loader->conn, name,
-									   run->loader->kind);
+	bool		result = job_log_claim(run->loader->log, run->loader->conn, name);
 
 	free(name);
 	return result;

@@ -26,7 +26,6 @@ typedef struct PieceLoader
 	const Run  *run;
 	Oid			table;			/* that the rows go to */
 	const JobLog *log;
-	JobLogKind	kind;			/* of the lines of pieces */
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,

@@ -92,10 +92,7 @@ shared_job_is_done(RestorePool *pool, const Job *job)
 	if (--pool->jobs_left[no] > 0)
 		return;
 	restore_pieces_end(pool->work->shared[no]);
-
-	/* of an unlogged table a crash may have taken pieces before */
-	if (!pool->work->has_failed[no] &&
-		pool->work->kinds[file->table] == JOB_LOG_LASTING)
+	if (!pool->work->has_failed[no])
 		note_file(pool, file);
 	run_file_result(pool->run, file)->done = true;
 }

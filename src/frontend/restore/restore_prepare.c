@@ -155,6 +155,8 @@ enter_database(Restore *restore)
 	target_begin(&restore->target);
 	restore->log = job_log_open(&restore->target, &restore->identity);
 	restore->work.log = restore->log;
+	restore->log->check_crash = restore_unlogged_check;
+	restore->log->check_arg = &restore->work;
 	restore->account.can_resume = restore->log->is_kept;
 	if (!restore_state_is_done(restore, RESTORE_LOG_DATABASE))
 		restore_state_note_done(restore, RESTORE_LOG_DATABASE);
@@ -215,18 +217,21 @@ make_tables(Restore *restore)
 static void
 make_definitions(Restore *restore)
 {
-	PGconn	   *conn;
-
-	if (restore_state_is_done(restore, RESTORE_LOG_DEFINITIONS))
-		return;
 	/* a run before may have dropped some, and have made none yet */
 	if (restore->options.resume && restore->options.clean)
 		restore->options.if_exists = true;
 	drop(restore);
 	make_tables(restore);
-	conn = restore->target.conn;
+}
+
+static void
+note_definitions(Restore *restore)
+{
+	PGconn	   *conn = restore->target.conn;
+
 	session_begin_unwatched(conn, "BEGIN");
 	restore_resume_note_left_out(&restore->work, conn);
+	restore_unlogged_note(&restore->work, conn);
 	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
 	/* a crash until now has lost no rows */
 	job_log_mark(restore->log, conn);
@@ -236,15 +241,22 @@ make_definitions(Restore *restore)
 void
 restore_prepare_target(Restore *restore)
 {
+	bool		are_made;
+
 	enter_database(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
-	make_definitions(restore);
+	are_made = restore_state_is_done(restore, RESTORE_LOG_DEFINITIONS);
+	if (!are_made)
+		make_definitions(restore);
 	restore->work.targets = target_find_tables(restore->target.conn,
 											   restore->plan->plan.tables);
 	target_check_triggers(restore->target.conn, &restore->options,
 						  restore->work.targets,
 						  restore->plan->plan.tables->n_tables);
-	restore_unlogged_look(restore);
+	if (are_made)
+		restore_unlogged_resume(restore);
+	else
+		note_definitions(restore);
 	/* tables that this run has not made may have keys */
 	if (!restore->options.disable_triggers)
 		restore->plan->plan.queue = load_order_make(restore->target.conn,
@@ -252,7 +264,6 @@ restore_prepare_target(Restore *restore)
 													restore->plan->shares,
 													restore->work.targets);
 	restore_resume_skip(&restore->work);
-	restore_unlogged_check_triggers(restore);
 	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);
 	(void) restore_state_is_done(restore, RESTORE_LOG_ROWS);
 }

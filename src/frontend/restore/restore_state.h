@@ -31,7 +31,6 @@ typedef struct Restore
 	JobLogRestore identity;		/* of this restore, for its log */
 	JobLog	   *log;			/* NULL until it is open */
 	int			n_noted;		/* errors that are in the log */
-	bool		has_lost_rows;	/* that runs before have loaded */
 } Restore;
 
 /*

@@ -1,11 +1,11 @@
 /*
  * restore_unlogged.h
- *		What a crash of the target takes: rows of unlogged tables, and
- *		positions of unlogged sequences.
+ *		Tables and sequences of the target that a crash empties.
  *
- * Lines of such rows are unlogged themselves (job_log.h), so another run
- * knows what to load again.  This one does not: what was loaded before the
- * crash, and what is made of it, is not there, and so the run is to end.
+ * The log of the restore tells whether the server has crashed (job_log.h).  A
+ * crash ends all sessions, and each new worker looks.  So no row is loaded
+ * into an unlogged table after a crash, and --resume loads these tables as if
+ * they had not been begun.
  */
 #ifndef RESTORE_UNLOGGED_H
 #define RESTORE_UNLOGGED_H
@@ -13,26 +13,25 @@
 #include "restore/restore_state.h"
 
 /*
- * When the target has its tables: which of them are unlogged (work.kinds),
- * and whether a crash has taken rows of runs before; then what is made of
- * rows is to be made again.  Exits with a message if other tables are
- * unlogged than a run before has found, or if some partitions of a table are
- * empty now, whose rows were loaded together.
+ * In the session's transaction, when the target has its tables, and before
+ * rows are loaded: note which of the tables are unlogged.
  */
-extern void restore_unlogged_look(Restore *restore);
+extern void restore_unlogged_note(const RestoreWork *work, PGconn *conn);
 
 /*
- * When it is known which rows a run before has loaded: exits with a message
- * if some are gone, and would be loaded again where triggers are by now.
+ * A run before has noted that: if the server has crashed since, remove the
+ * lines of these tables, and of what is made of their rows, from the log.
+ * Exits with a message if that cannot be, or if rows would be loaded again
+ * where triggers are by now.
  */
-extern void restore_unlogged_check_triggers(const Restore *restore);
+extern void restore_unlogged_resume(Restore *restore);
 
 /*
- * After the rows, and after all else, with sessions renewed: exits with a
- * message if the target has crashed meanwhile, and has lost rows, or anything
- * unlogged.
+ * Exits with a message if the target has crashed, and has unlogged tables or,
+ * at the end, sequences.  A check_crash() of JobLog, with a RestoreWork; and
+ * in the leader after the rows, with sessions renewed.
  */
-extern void restore_unlogged_check_rows(const Restore *restore);
-extern void restore_unlogged_check_all(const Restore *restore);
+extern void restore_unlogged_check(const void *work, PGconn *conn,
+								   bool at_end);
 
 #endif							/* RESTORE_UNLOGGED_H */

@@ -49,6 +49,8 @@ restore_worker_start(const RestoreWork *work, int no)
 	worker->conn = target_connect_loader(work->target);
 	interrupt_set_connection(worker->conn);
 	(void) target_history_expect(worker->conn, work->target->history);
+	/* a crash has ended all sessions: no row is loaded after it */
+	work->log->check_crash(work->log->check_arg, worker->conn, false);
 	file_results_begin_worker(work->run->results, no);
 	return worker;
 }
@@ -173,8 +175,7 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 		if (work->left_out[files[i] - work->run->plan->chunks->files])
 			continue;
 		name = restore_log_file(files[i]);
-		if (job_log_claim(work->log, worker->conn, name,
-						  work->kinds[files[i]->table]))
+		if (job_log_claim(work->log, worker->conn, name))
 			mine[n_mine++] = files[i];
 		free(name);
 	}
@@ -273,7 +274,6 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		.run = run,
 		.table = work->targets[file->table],
 		.log = work->log,
-		.kind = work->kinds[file->table],
 		.failed = piece_failed,
 		.arg = worker,
 	};
@@ -395,8 +395,7 @@ claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 	const RestoreWork *work = worker->work;
 	int			no = group - work->run->plan->objects->groups;
 	char	   *name = restore_log_group(&work->plan->groups[no], group);
-	bool		result = job_log_claim(work->log, worker->conn, name,
-									   JOB_LOG_LASTING);
+	bool		result = job_log_claim(work->log, worker->conn, name);
 
 	free(name);
 	return result;

@@ -29,7 +29,6 @@ typedef struct RestoreWork
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
 	const Oid  *targets;		/* the tables that rows go to, as
 								 * target_find_tables() has found them */
-	const		JobLogKind *kinds;	/* by table: of lines of its rows */
 	SharedRows **shared;		/* by data file: of those that jobs share;
 								 * else NULL */
 	volatile bool *left_out;	/* by data file: it is not, or cannot be
