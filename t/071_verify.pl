@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  dump_ok codecs default_suffix);
+  dump_ok codecs default_suffix data_file value);
 use Pardump::Command qw(system_faults);
 use Pardump::DamagedArchive qw(damaged flipped cut gone written other_manifest other_toc);
 use Pardump::Manifest qw($manifest_name change_manifest write_bytes);
@@ -327,6 +327,19 @@ all_found_ok(
 	[ 'manifest: another kind', $ours,
 		other_manifest(sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ }),
 		qr/is another kind of file in the manifest/, qr/is not named by toc\.dat/ ]);
+
+# ---- an archive of the first version of the format: names in LATIN1, chunks,
+# fingerprints, a mask, a condition, a partition, large objects
+
+my $format_1 = data_file('format_1/archive');
+sound_ok('format 1', $format_1, 320);
+sql($node, 'postgres', q{CREATE DATABASE format_1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0});
+{
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-j2', '-d', $node->connstr('format_1'), $format_1);
+	is("$rc$err", '0', 'format 1: restored');
+	is(value($node, 'format_1', qq{SELECT sum(id) || ' ' || (SELECT max(t) FROM masked) || ' ' || (SELECT count(*) FROM parts)
+		FROM "m\xe4rz"}), '45150 x 10', 'format 1: its rows');
+}
 
 # ---- a stock archive
 

@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok
-  value listing);
+  value listing data_file);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok same_when_restored_ok);
 use Pardump::Manifest qw(read_manifest);
@@ -220,6 +220,27 @@ foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2'
 	like($dump->{err}, qr/error: not all tasks were done, and the command ended with exit code 7: files of tasks 1 are missing\n.*Missing: chunk \d+ of \d+ of table public\.big/,
 		'a task that fails always: message');
 	ok(!-e $dump->{dir}, 'a task that fails always: nothing is left');
+}
+
+# ---- a plan of the first version of the format is read; then its server is another
+
+{
+	my ($version) = (run_program('pg_pardump', '--version'))[1] =~ /^pg_pardump (\S+)/;
+	my $user = value($node, 'tasks', 'SELECT session_user');
+	my $format_1 = slurp_file(data_file('format_1/plan.json')) =~ s/("version": )"[^"]*"/$1"$version"/r
+	  =~ s/("user": )"[^"]*"/$1"$user"/r;
+	foreach my $case ([ 'as it was', sub { }, qr/error: this is another server than the leader's: its system identifier is/ ])
+	{
+		my ($what, $change, $message) = @$case;
+		my $plan = new_path('format_1');
+		local $_ = $format_1;
+		$change->();
+		append_to_file($plan, $_);
+		chmod 0600, $plan;
+		my ($rc, undef, $err) = run_program('pg_pardump', "--plan=$plan", '--task=0/2', '-d', $connstr);
+		is($rc, 1, "a plan of format 1, $what: exit code");
+		like($err, $message, "a plan of format 1, $what: message");
+	}
 }
 
 # ---- many fail: a message names some, and how many

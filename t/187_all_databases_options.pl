@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_in_run wait_until children sessions);
 use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok start_psql sql value
-  listing);
+  listing data_file);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -197,6 +197,16 @@ is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete"\}\n/failed"}\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
 like($err, qr/warning: database "template1" could not be dumped: there is no archive of it\n.*1 of 1 databases failed/s, 'it is named');
+
+# ---- a directory of the first version of the format: a database failed, one has an odd
+# name
+
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--exclude-database=postgres|template1',
+	'-d', $node->connstr('postgres'), data_file('format_1/cluster'));
+is($rc, 1, 'format 1: exit code');
+like($err, qr/^pg_parrestore: warning: database "broken" could not be dumped.*1 of 3 databases failed/ms, 'format 1: message');
+is(value($node, 'shop', 'SELECT sum(id) FROM orders'), 55, 'format 1: rows');
+sql($node, 'postgres', $_) foreach ('DROP DATABASE shop', q{DROP DATABASE "it's a ""db"""});
 
 # ---- verified
 
