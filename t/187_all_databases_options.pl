@@ -169,15 +169,17 @@ foreach my $case (
 	[ 'a directory twice', sub { s/"Oid": 1, "Directory": "databases\/1"/"Oid": $oid, "Directory": "databases\/$oid"/ }, qr/named twice/ ],
 	[ 'template0', sub { s/"template1"/"template0"/ }, qr/impossible name/ ],
 	[ 'an empty name', sub { s/"template1"/""/ }, qr/impossible name/ ],
-	[ 'a long name', sub { s/"template1"/'"' . 'x' x 64 . '"'/e }, qr/impossible name/ ],
+	[ 'a long name', sub { s/"template1"/'"' . 'x' x 64 . '"'/e }, qr/member "Name": too long/ ],
 	[ 'a zero byte', sub { s/"template1"/"tem\\u0000plate1"/ }, qr/invalid character/ ],
 	[ 'an unknown escape', sub { s/"template1"/"\\xtemplate1"/ }, qr/invalid escape/ ],
 	[ 'bytes that are no UTF-8', sub { s/"template1"/"\xff"/ }, qr/not UTF-8/ ],
-	[ 'an encoded name that is none', sub { s/"Name": "template1"/"Encoded-Name": "7g"/ }, qr/invalid encoded name/ ],
-	[ 'a large number', sub { s/"Oid": 1,/"Oid": 4294967296,/ }, qr/invalid OID/ ],
-	[ 'another state', sub { s/"complete"/"half"/ }, qr/unknown state/ ],
-	[ 'another script', sub { s/"globals.sql"/"..\/globals.sql"/ }, qr/unknown name of the globals/ ],
-	[ 'a later version', sub { s/-Map": 1/-Map": 2/ }, qr/version is not known/ ],
+	[ 'an encoded name that is none', sub { s/"Name": "template1"/"Encoded-Name": "7g"/ }, qr/member "Name": invalid encoded text/ ],
+	[ 'a large number', sub { s/"Oid": 1,/"Oid": 4294967296,/ }, qr/member "Oid": number out of range/ ],
+	[ 'a number twice', sub { s/"Oid": 1,/$&$&/ }, qr/member "Oid": repeated/ ],
+	[ 'no name', sub { s/"Name": "template1", // }, qr/member "Name": missing/ ],
+	[ 'another state', sub { s/"complete"/"half"/ }, qr/member "State": unknown value/ ],
+	[ 'another script', sub { s/"globals.sql"/"..\/globals.sql"/ }, qr/member "Globals": unknown value/ ],
+	[ 'a later version', sub { s/-Map": 1/-Map": 2/ }, qr/member "PgPardump-Cluster-Map": unknown version/ ],
 	[ 'half of it', sub { $_ = substr $_, 0, length() / 2 }, qr/is not the map/ ],
 	[ 'more than it', sub { $_ .= '{}' }, qr/unexpected text/ ],
 	[ 'an archive that is not there', sub { s/"Oid": 1, "Directory": "databases\/1"/"Oid": 9, "Directory": "databases\/9"/ },
@@ -194,7 +196,7 @@ foreach my $case (
 }
 ($rc, $err) = restore($map =~ s/"Name": "template1"/"Encoded-Name": "74656d706c61746531"/r, '--exclude-database=postgres');
 is("$rc $err", '0 ', 'an encoded name');
-($rc, $err) = restore($map =~ s/complete"\}\n/failed"}\n/r, '--exclude-database=postgres');
+($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
 like($err, qr/warning: database "template1" could not be dumped: there is no archive of it\n.*1 of 1 databases failed/s, 'it is named');
 

@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/manifest_read.h"
+#include "archive/manifest.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

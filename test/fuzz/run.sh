@@ -44,10 +44,10 @@ declare -A sources=(
 		$f/archive/archive_objects.c $f/archive/archive_lookup.c $f/archive/archive_name.c
 		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
-	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c $f/stream/hex.c"
-	[plan]="$f/dump_tasks/dump_task_format.c $f/base/json_reader.c
+	[manifest]="$f/archive/manifest.c $f/stream/sink_tap.c"
+	[plan]="$f/dump_tasks/dump_task_format.c
 		$(echo "$f"/tasks/{plan_*,task_plan,task_result}.c)
-		$f/stream/hex.c $f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c
+		$f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c
 		$f/options/copy_method.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
@@ -72,7 +72,7 @@ do
 		# what all of the frontend stand on is compiled once
 		if [ ! -e "$work/base/sink.o" ]; then
 			(cd "$work/base" && "${compile[@]}" "${frontend[@]}" -c \
-				"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
+				"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text,json_reader,json_fields,hex}.c \
 				"$f/stream/sink.c")
 		fi
 		"${compile[@]}" "${frontend[@]}" \

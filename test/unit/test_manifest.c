@@ -8,8 +8,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/manifest_name.h"
-#include "archive/manifest_read.h"
-#include "archive/manifest_write.h"
+#include "archive/manifest.h"
 #include "stream/sink_buffer.h"
 #include "unit_test.h"
 

@@ -1,49 +1,120 @@
 /*
  * manifest.c
- *		What the writer and the readers of a manifest have in common.
+ *		Writes a manifest, and reads one, which may be damaged, or made to
+ *		deceive.
  */
 #include "base/fe_compat.h"
 
-#include "archive/manifest.h"
+#include "mb/pg_wchar.h"
 
-const ManifestText manifest_head_texts[] = {
-	{"Tool-Version", offsetof(Manifest, tool)},
-	{"Server-Version", offsetof(Manifest, server_version)},
-	{"Pg-Dump-Version", offsetof(Manifest, pg_dump_version)},
-	{"System-Identifier", offsetof(Manifest, system_identifier)},
-	{"Database", offsetof(Manifest, database)},
-	{"Encoding", offsetof(Manifest, encoding)},
-	{"Left-Out", offsetof(Manifest, left_out)},
-	{"Snapshot", offsetof(Manifest, snapshot)},
-	{"LSN", offsetof(Manifest, lsn)},
-	{"Slot", offsetof(Manifest, slot)},
-	{"Slot-LSN", offsetof(Manifest, slot_lsn)},
-	{"Compression", offsetof(Manifest, compression)},
-	{"Fingerprint-Algorithm", offsetof(Manifest, fingerprint_algorithm)},
-	{"Fingerprint-Key", offsetof(Manifest, fingerprint_key)},
-	{"Settings", offsetof(Manifest, settings)},
-	{"History-Token", offsetof(Manifest, history_token)},
-	{"History-LSN", offsetof(Manifest, history_lsn)},
-	{"History-Timeline", offsetof(Manifest, history_timeline)},
-	{"History-Server-Start", offsetof(Manifest, history_server_start)},
-	{"History-Database", offsetof(Manifest, history_database)},
-	{"History-Xmax", offsetof(Manifest, history_xmax)},
+#include "archive/manifest.h"
+#include "base/hex.h"
+#include "stream/sink_tap.h"
+
+#define CHECKSUM_LINE "\"Manifest-Checksum\": \""
+
+/* Limits that no archive comes near, so that sums cannot overflow. */
+#define MAX_BLOCKS (UINT64CONST(1) << 32)
+#define MAX_WORKERS 1000000
+#define MAX_HASH_BYTES 64
+
+/* By ManifestFileKind, and by pg_checksum_type. */
+static const char *const kinds[] = {"table of contents", "rows", "large object", "large object list", NULL};
+static const char *const checksums[] = {"NONE", "CRC32C", "SHA224", "SHA256", "SHA384", "SHA512", NULL};
+
+/* ----------
+ * A file's members
+ * ----------
+ */
+static bool
+has_rows(const void *file)
+{
+	return ((const ManifestFile *) file)->kind == MANIFEST_ROWS;
+}
+
+static bool
+has_oid(const void *file)
+{
+	return has_rows(file) && ((const ManifestFile *) file)->table_oid != 0;
+}
+
+static bool
+has_filenode(const void *file)
+{
+	return has_rows(file) && ((const ManifestFile *) file)->filenode != 0;
+}
+
+#define FILE_MEMBER(name, kind, member) name, kind, offsetof(ManifestFile, member)
+
+static const JsonField file_fields[] = {
+	{FILE_MEMBER("Path", JSON_NAME, path), JSON_REQUIRED},
+	{FILE_MEMBER("Kind", JSON_WORD, kind), JSON_REQUIRED,.words = kinds},
+	{FILE_MEMBER("Schema", JSON_NAME, schema), JSON_SKIP_NULL},
+	{FILE_MEMBER("Table", JSON_NAME, table), JSON_SKIP_NULL},
+	{FILE_MEMBER("Root-Schema", JSON_NAME, root_schema), JSON_SKIP_NULL},
+	{FILE_MEMBER("Root-Table", JSON_NAME, root_table), JSON_SKIP_NULL},
+	{FILE_MEMBER("Where", JSON_NAME, where), JSON_SKIP_NULL},
+	{FILE_MEMBER("Sample", JSON_NAME, sample), JSON_SKIP_NULL},
+	{FILE_MEMBER("Masks", JSON_NAME, masks), JSON_SKIP_NULL},
+	{FILE_MEMBER("Start-Block", JSON_BLOCK, start_block),.max = MAX_BLOCKS,.is_written = has_rows},
+	{FILE_MEMBER("End-Block", JSON_BLOCK, end_block),.min = 1,.max = MAX_BLOCKS,.is_written = has_rows},
+	{FILE_MEMBER("Rows", JSON_UINT64, rows),.is_written = has_rows},
+	{FILE_MEMBER("Table-OID", JSON_UINT32, table_oid),.is_written = has_oid},
+	{FILE_MEMBER("Relation-Blocks", JSON_UINT32, relation_blocks),.is_written = has_oid},
+	{FILE_MEMBER("Filenode", JSON_UINT32, filenode),.is_written = has_filenode},
+	{FILE_MEMBER("Tablespace", JSON_UINT32, tablespace),.is_written = has_filenode},
+	/* servers get these as they are */
+	{FILE_MEMBER("Fingerprint", JSON_DIGITS, fingerprint), JSON_SKIP_NULL,.max = MAX_HASH_BYTES},
+	{FILE_MEMBER("First-Fingerprint", JSON_DIGITS, first_fingerprint), JSON_SKIP_NULL,.max = MAX_HASH_BYTES},
+	{FILE_MEMBER("Definition", JSON_DIGITS, definition), JSON_SKIP_NULL,.max = MAX_HASH_BYTES},
+	{FILE_MEMBER("Reused", JSON_NAME, reused), JSON_SKIP_NULL},
+	{FILE_MEMBER("Raw-Bytes", JSON_UINT64, raw_bytes)},
+	{FILE_MEMBER("Size", JSON_UINT64, stored_bytes)},
+	{FILE_MEMBER("Checksum", JSON_BYTES, checksum), JSON_SKIP_NULL,.max = PG_CHECKSUM_MAX_LENGTH,
+	.count = offsetof(ManifestFile, checksum_len)},
+	{FILE_MEMBER("Start-Time", JSON_TIME, start_us)},
+	{FILE_MEMBER("End-Time", JSON_TIME, end_us)},
+	{FILE_MEMBER("Worker", JSON_INT, worker),.max = MAX_WORKERS},
 	{NULL}
 };
 
-const ManifestText manifest_file_texts[] = {
-	{"Path", offsetof(ManifestFile, path)},
-	{"Schema", offsetof(ManifestFile, schema)},
-	{"Table", offsetof(ManifestFile, table)},
-	{"Root-Schema", offsetof(ManifestFile, root_schema)},
-	{"Root-Table", offsetof(ManifestFile, root_table)},
-	{"Where", offsetof(ManifestFile, where)},
-	{"Sample", offsetof(ManifestFile, sample)},
-	{"Masks", offsetof(ManifestFile, masks)},
-	{"Fingerprint", offsetof(ManifestFile, fingerprint)},
-	{"First-Fingerprint", offsetof(ManifestFile, first_fingerprint)},
-	{"Definition", offsetof(ManifestFile, definition)},
-	{"Reused", offsetof(ManifestFile, reused)},
+/* ----------
+ * The manifest's
+ * ----------
+ */
+#define MEMBER(name, kind, member) name, kind, offsetof(Manifest, member)
+
+const JsonField manifest_fields[] = {
+	{"PgPardump-Manifest-Version", JSON_VERSION, 0, JSON_REQUIRED,.max = MANIFEST_VERSION},
+	{MEMBER("Tool-Version", JSON_NAME, tool)},
+	{MEMBER("Server-Version", JSON_NAME, server_version)},
+	{MEMBER("Pg-Dump-Version", JSON_NAME, pg_dump_version)},
+	{MEMBER("System-Identifier", JSON_NAME, system_identifier)},
+	{MEMBER("Database", JSON_NAME, database)},
+	{MEMBER("Encoding", JSON_NAME, encoding)},
+	{MEMBER("Left-Out", JSON_NAME, left_out)},
+	{MEMBER("Snapshot", JSON_NAME, snapshot)},
+	{MEMBER("LSN", JSON_NAME, lsn)},
+	{MEMBER("Slot", JSON_NAME, slot)},
+	{MEMBER("Slot-LSN", JSON_NAME, slot_lsn)},
+	{MEMBER("Compression", JSON_NAME, compression)},
+	{MEMBER("Fingerprint-Algorithm", JSON_NAME, fingerprint_algorithm)},
+	{MEMBER("Fingerprint-Key", JSON_DIGITS, fingerprint_key),.max = MAX_HASH_BYTES},
+	{MEMBER("Settings", JSON_NAME, settings)},
+	{MEMBER("History-Token", JSON_NAME, history_token)},
+	{MEMBER("History-LSN", JSON_NAME, history_lsn)},
+	{MEMBER("History-Timeline", JSON_NAME, history_timeline)},
+	{MEMBER("History-Server-Start", JSON_NAME, history_server_start)},
+	{MEMBER("History-Database", JSON_NAME, history_database)},
+	{MEMBER("History-Xmax", JSON_NAME, history_xmax)},
+	{MEMBER("Start-Time", JSON_TIME, start_us)},
+	{MEMBER("End-Time", JSON_TIME, end_us)},
+	{MEMBER("Jobs", JSON_INT, jobs),.max = MAX_WORKERS},
+	{MEMBER("Retries", JSON_INT, retries)},
+	{MEMBER("Chunk-Bytes", JSON_UINT64, chunk_bytes)},
+	{MEMBER("Checksum-Algorithm", JSON_WORD, checksum_type), JSON_REQUIRED,.words = checksums},
+	{MEMBER("Files", JSON_ARRAY, files), JSON_REQUIRED,.fields = file_fields,
+	.size = sizeof(ManifestFile),.count = offsetof(Manifest, n_files)},
 	{NULL}
 };
 
@@ -59,36 +130,145 @@ manifest_checksum_type(const Options *options)
 	return type;
 }
 
-const char *
-manifest_kind_name(ManifestFileKind kind)
-{
-	switch (kind)
-	{
-		case MANIFEST_TOC:
-			return "table of contents";
-		case MANIFEST_ROWS:
-			return "rows";
-		case MANIFEST_LARGE_OBJECT:
-			return "large object";
-		case MANIFEST_OBJECT_LIST:
-			return "large object list";
-	}
-	return NULL;
-}
-
-static void
-free_texts(const ManifestText *texts, void *object)
-{
-	for (; texts->name; texts++)
-		free(*(char **) ((char *) object + texts->offset));
-}
-
 void
 manifest_free(Manifest *manifest)
 {
-	for (int i = 0; i < manifest->n_files; i++)
-		free_texts(manifest_file_texts, &manifest->files[i]);
-	free(manifest->files);
-	free_texts(manifest_head_texts, manifest);
+	json_free_members(manifest_fields, manifest);
 	free(manifest);
+}
+
+/* ----------
+ * Writing
+ * ----------
+ */
+static void
+flush(void *tap, PQExpBuffer buf)
+{
+	sink_write_buffer(tap, buf);
+}
+
+void
+manifest_write(const Manifest *manifest, Sink *sink)
+{
+	JsonWriter	writer = {.not_utf8 = manifest->encoding == NULL ||
+		pg_char_to_encoding(manifest->encoding) != PG_UTF8,
+	.flush = flush};
+	uint8		digest[PG_CHECKSUM_MAX_LENGTH];
+	pg_checksum_context checksum;
+	volatile uint64 bytes = 0;
+	char	   *digits;
+	Sink	   *tap;
+
+	if (pg_checksum_init(&checksum, CHECKSUM_TYPE_SHA256) < 0)
+		pg_fatal("could not compute a checksum");
+	writer.arg = tap = sink_tap_new(sink, &bytes, &checksum);
+	initPQExpBuffer(&writer.buf);
+	json_append_document(&writer, manifest_fields, manifest);
+	appendPQExpBufferStr(&writer.buf, ",\n");
+	sink_write_buffer(tap, &writer.buf);
+
+	digits = hex_encode(digest, pg_checksum_final(&checksum, digest));
+	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n", digits);
+	free(digits);
+	sink_write_buffer(sink, &writer.buf);
+	sink_finish(tap);
+	sink_free(tap);
+	termPQExpBuffer(&writer.buf);
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+
+/* The last line must be the SHA256 of all before it. */
+static bool
+own_checksum_right(const char *text, size_t len)
+{
+	const size_t line_len = strlen(CHECKSUM_LINE) +
+		2 * PG_SHA256_DIGEST_LENGTH + strlen("\"}\n");
+	char		hex[2 * PG_SHA256_DIGEST_LENGTH + 1];
+	uint8		want[PG_SHA256_DIGEST_LENGTH];
+	uint8		got[PG_CHECKSUM_MAX_LENGTH];
+	pg_checksum_context checksum;
+	const char *line;
+
+	if (len < line_len)
+		return false;
+	line = text + len - line_len;
+	memcpy(hex, line + strlen(CHECKSUM_LINE), sizeof(hex) - 1);
+	hex[sizeof(hex) - 1] = '\0';
+	if (memcmp(line, CHECKSUM_LINE, strlen(CHECKSUM_LINE)) != 0 ||
+		memcmp(text + len - 3, "\"}\n", 3) != 0 ||
+		hex_decode(hex, want, sizeof(want)) != sizeof(want))
+		return false;
+	if (pg_checksum_init(&checksum, CHECKSUM_TYPE_SHA256) < 0 ||
+		pg_checksum_update(&checksum, (const uint8 *) text, len - line_len) < 0 ||
+		pg_checksum_final(&checksum, got) != sizeof(want))
+		pg_fatal("could not compute a checksum");
+	return memcmp(want, got, sizeof(want)) == 0;
+}
+
+/* A plain file name: never leaves the directory, nor a terminal's line. */
+static bool
+is_plain_name(const char *path)
+{
+	if (path == NULL || path[0] == '\0' || path[0] == '.' ||
+		strlen(path) > 200)
+		return false;
+	for (; *path; path++)
+		if (*path == '/' || (unsigned char) *path <= ' ' || *path == 0x7F ||
+			IS_HIGHBIT_SET(*path))
+			return false;
+	return true;
+}
+
+/* Every file has the checksum that the head promises. */
+static bool
+checksums_complete(const Manifest *manifest)
+{
+	static const int lengths[] = {
+		[CHECKSUM_TYPE_NONE] = 0,
+		[CHECKSUM_TYPE_CRC32C] = sizeof(pg_crc32c),
+		[CHECKSUM_TYPE_SHA224] = PG_SHA224_DIGEST_LENGTH,
+		[CHECKSUM_TYPE_SHA256] = PG_SHA256_DIGEST_LENGTH,
+		[CHECKSUM_TYPE_SHA384] = PG_SHA384_DIGEST_LENGTH,
+		[CHECKSUM_TYPE_SHA512] = PG_SHA512_DIGEST_LENGTH,
+	};
+
+	for (int i = 0; i < manifest->n_files; i++)
+		if (manifest->files[i].checksum_len != lengths[manifest->checksum_type])
+			return false;
+	return true;
+}
+
+static void
+check_files(JsonReader *reader, const Manifest *manifest)
+{
+	for (int i = 0; i < manifest->n_files && reader->error == NULL; i++)
+		if (!is_plain_name(manifest->files[i].path))
+			json_fail(reader, "invalid file name");
+	if (reader->error == NULL && !checksums_complete(manifest))
+		json_fail(reader, "missing checksum of a file");
+}
+
+Manifest *
+manifest_read(const char *text, size_t len, const char **problem)
+{
+	Manifest   *manifest;
+	JsonReader	reader;
+
+	if (!own_checksum_right(text, len))
+	{
+		*problem = "its own checksum does not match";
+		return NULL;
+	}
+	manifest = pg_malloc0(sizeof(Manifest));
+	json_read_document(&reader, text, len, manifest_fields, manifest);
+	check_files(&reader, manifest);
+	*problem = reader.error;
+	if (reader.error == NULL)
+		return manifest;
+	manifest_free(manifest);
+	return NULL;
 }

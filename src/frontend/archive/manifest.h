@@ -15,7 +15,9 @@
 
 #include "common/checksum_helper.h"
 
+#include "base/json_fields.h"
 #include "options/options.h"
+#include "stream/sink.h"
 
 #define MANIFEST_VERSION 1
 
@@ -110,25 +112,26 @@ typedef struct Manifest
 								 * run only, not of a file; or NULL */
 } Manifest;
 
-/*
- * The members that are text, in the order of the file: their names in it, and
- * where the struct has its char *.  The last name is NULL.
- */
-typedef struct ManifestText
-{
-	const char *name;
-	size_t		offset;
-} ManifestText;
-
-/* Those of the manifest itself, and of a file; a NULL name ends each. */
-extern const ManifestText manifest_head_texts[];
-extern const ManifestText manifest_file_texts[];
+/* The members in the file, in its order, but for the checksum of itself. */
+extern const JsonField manifest_fields[];
 
 /* The kind of checksum that --manifest-checksums asks for. */
 extern pg_checksum_type manifest_checksum_type(const Options *options);
 
-/* The name of a kind in the file. */
-extern const char *manifest_kind_name(ManifestFileKind kind);
+/*
+ * Write a manifest, and finish and free the sink.  A name that is not valid
+ * in UTF-8, which JSON is, is written in hexadecimal, as Encoded-NAME.
+ */
+extern void manifest_write(const Manifest *manifest, Sink *sink);
+
+/*
+ * Read one from memory, which a zero byte follows; NULL, and *problem, if it
+ * is not a manifest, or not as it was written.  The checksum of the manifest
+ * itself is checked first.  Nothing is believed: paths are plain file names,
+ * numbers in range.
+ */
+extern Manifest *manifest_read(const char *text, size_t len,
+							   const char **problem);
 
 /* Free what manifest_read() or manifest_load() has returned. */
 extern void manifest_free(Manifest *manifest);

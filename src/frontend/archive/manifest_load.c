@@ -9,7 +9,6 @@
 
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
-#include "archive/manifest_read.h"
 #include "stream/regular_file.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "backup/backup_manifest.h"
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "stream/sink_file.h"
 #include "stream/sink_tap.h"
 

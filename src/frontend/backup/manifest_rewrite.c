@@ -15,7 +15,7 @@
 
 #include "backup/manifest_rewrite.h"
 #include "base/json_reader.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "stream/sink_file.h"
 #include "stream/sink_tap.h"
 

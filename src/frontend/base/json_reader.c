@@ -11,8 +11,8 @@
 
 #define MAX_DEPTH 64
 
-static void
-fail(JsonReader *reader, const char *error)
+void
+json_fail(JsonReader *reader, const char *error)
 {
 	if (reader->error == NULL)
 		reader->error = error;
@@ -64,7 +64,7 @@ void
 json_enter(JsonReader *reader, char open)
 {
 	if (!take(reader, open))
-		fail(reader, open == '{' ? "expected an object" : "expected an array");
+		json_fail(reader, open == '{' ? "expected an object" : "expected an array");
 }
 
 bool
@@ -77,7 +77,7 @@ json_more(JsonReader *reader, char close, bool *first)
 		return false;
 	if (was_first || take(reader, ','))
 		return true;
-	fail(reader, "expected a comma or the end");
+	json_fail(reader, "expected a comma or the end");
 	return false;
 }
 
@@ -97,7 +97,7 @@ hex4(JsonReader *reader)
 			value = value * 16 + ((c | 0x20) - 'a' + 10);
 		else
 		{
-			fail(reader, "invalid escape");
+			json_fail(reader, "invalid escape");
 			return 0;
 		}
 	}
@@ -149,7 +149,7 @@ take_unicode(JsonReader *reader, char *out)
 		c = 0;
 	if (c == 0)
 	{
-		fail(reader, "invalid character");
+		json_fail(reader, "invalid character");
 		return out;
 	}
 	return put_utf8(out, c);
@@ -168,7 +168,7 @@ take_escape(JsonReader *reader, char *out)
 	if (found)
 		*out++ = meant[found - letters];
 	else
-		fail(reader, "invalid escape");
+		json_fail(reader, "invalid escape");
 	return out;
 }
 
@@ -193,7 +193,7 @@ json_string(JsonReader *reader)
 		return NULL;
 	if (!take(reader, '"'))
 	{
-		fail(reader, "expected a string");
+		json_fail(reader, "expected a string");
 		return NULL;
 	}
 	/* no escape is shorter than what it stands for */
@@ -205,13 +205,13 @@ json_string(JsonReader *reader)
 		if (c == '\\')
 			out = take_escape(reader, out);
 		else if ((unsigned char) c < 0x20)
-			fail(reader, "invalid character");
+			json_fail(reader, "invalid character");
 		else
 			*out++ = c;
 	}
 	if (!take(reader, '"'))
 	{
-		fail(reader, "unterminated string");
+		json_fail(reader, "unterminated string");
 		free(result);
 		return NULL;
 	}
@@ -226,9 +226,15 @@ json_key(JsonReader *reader)
 
 	if (key && take(reader, ':'))
 		return key;
-	fail(reader, "expected a name");
+	json_fail(reader, "expected a name");
 	free(key);
 	return NULL;
+}
+
+bool
+json_null(JsonReader *reader)
+{
+	return take_word(reader, "null");
 }
 
 uint64
@@ -237,8 +243,6 @@ json_number(JsonReader *reader)
 	uint64		value = 0;
 	const char *start;
 
-	if (take_word(reader, "null"))
-		return 0;
 	(void) peek(reader);
 	start = reader->pos;
 	while (reader->pos < reader->end &&
@@ -248,13 +252,13 @@ json_number(JsonReader *reader)
 
 		if (value > (PG_UINT64_MAX - digit) / 10)
 		{
-			fail(reader, "number out of range");
+			json_fail(reader, "number out of range");
 			return 0;
 		}
 		value = value * 10 + digit;
 	}
 	if (reader->pos == start)
-		fail(reader, "expected a whole number");
+		json_fail(reader, "expected a whole number");
 	return value;
 }
 
@@ -266,7 +270,7 @@ skip(JsonReader *reader, int depth)
 	bool		first = true;
 
 	if (depth > MAX_DEPTH)
-		fail(reader, "nested too deeply");
+		json_fail(reader, "nested too deeply");
 	else if (c == '{' || c == '[')
 	{
 		reader->pos++;
@@ -286,7 +290,7 @@ skip(JsonReader *reader, int depth)
 
 		if (c == '\0' || len == 0 ||
 			len > (size_t) (reader->end - reader->pos))
-			fail(reader, "expected a value");
+			json_fail(reader, "expected a value");
 		else
 			reader->pos += len;
 	}
@@ -303,5 +307,5 @@ json_finish(JsonReader *reader)
 {
 	(void) peek(reader);
 	if (reader->pos < reader->end)
-		fail(reader, "unexpected text at the end");
+		json_fail(reader, "unexpected text at the end");
 }

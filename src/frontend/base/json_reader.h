@@ -36,8 +36,14 @@ extern char *json_key(JsonReader *reader);
 /* A string; owned, NULL for null and on error.  Has no zero byte. */
 extern char *json_string(JsonReader *reader);
 
-/* A whole number from 0 to the largest uint64; 0 for null and on error. */
+/* Takes null if that is next. */
+extern bool json_null(JsonReader *reader);
+
+/* A whole number from 0 to the largest uint64; 0 on error. */
 extern uint64 json_number(JsonReader *reader);
+
+/* The first error is kept, and no more is read. */
+extern void json_fail(JsonReader *reader, const char *error);
 
 /* Any value. */
 extern void json_skip(JsonReader *reader);

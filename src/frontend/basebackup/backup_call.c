@@ -15,7 +15,7 @@
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "stream/decompress.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 /* Decompressed at a time. */
 #define DECOMPRESS_BYTES 65536

@@ -13,7 +13,7 @@
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 /* More than any file system has room for in a file. */
 #define MOST_FILE_BYTES ((uint64) 1 << 62)

@@ -9,14 +9,10 @@
 #include <unistd.h>
 
 #include "common/checksum_helper.h"
-#include "mb/pg_wchar.h"
-#include "pqexpbuffer.h"
 
-#include "base/json_reader.h"
-#include "base/json_text.h"
-#include "base/printable.h"
+#include "base/hex.h"
+#include "base/json_fields.h"
 #include "cluster/cluster_map.h"
-#include "stream/hex.h"
 #include "stream/regular_file.h"
 
 #define MAP_VERSION 1
@@ -24,8 +20,12 @@
 /* No cluster comes near; what claims to be larger is not read. */
 #define MAX_FILE_BYTES ((off_t) 1 << 30)
 
-#define COMPLETE "complete"
-#define FAILED "failed"
+/* In that of the map; owned. */
+static char *
+archive_directory(const ClusterDatabase *database)
+{
+	return psprintf(CLUSTER_DATABASES_NAME "/%u", database->oid);
+}
 
 char *
 cluster_map_archive(const char *directory, const ClusterDatabase *database)
@@ -48,172 +48,91 @@ cluster_map_checksum(const char *text, size_t len)
 }
 
 /* ----------
- * Writing
+ * The form
  * ----------
  */
 
-/* JSON is UTF-8; a name of another encoding is written byte by byte. */
-static void
-put_name(PQExpBuffer text, const char *name)
+/* A database of the map. */
+typedef struct MapDatabase
 {
-	int			len = (int) strlen(name);
-	char	   *digits;
+	ClusterDatabase database;
+	char	   *directory;
+	int			state;			/* in states */
+} MapDatabase;
 
-	if (pg_encoding_verifymbstr(PG_UTF8, name, len) == len)
-	{
-		appendPQExpBufferStr(text, "\"Name\": ");
-		json_append_text(text, name, 0);
-		return;
-	}
-	digits = hex_encode(name, len);
-	appendPQExpBuffer(text, "\"Encoded-Name\": \"%s\"", digits);
-	free(digits);
-}
-
-static void
-put_database(PQExpBuffer text, const ClusterDatabase *database)
+/* The map's file. */
+typedef struct MapFile
 {
-	appendPQExpBufferStr(text, "{");
-	put_name(text, database->name);
-	appendPQExpBuffer(text, ", \"Oid\": %u, \"Directory\": \""
-					  CLUSTER_DATABASES_NAME "/%u\", \"Bytes\": " UINT64_FORMAT
-					  ", \"State\": \"%s\"}", database->oid, database->oid,
-					  database->bytes, database->failed ? FAILED : COMPLETE);
-}
+	char	   *program;
+	char	   *server_version;
+	int			globals;		/* in scripts */
+	char	   *globals_checksum;
+	MapDatabase *databases;
+	int			n_databases;
+} MapFile;
 
+static const char *const states[] = {"complete", "failed", NULL};
+static const char *const scripts[] = {CLUSTER_GLOBALS_NAME, NULL};
+
+static const JsonField database_fields[] = {
+	{"Name", JSON_NAME, offsetof(MapDatabase, database.name), JSON_REQUIRED,.max = NAMEDATALEN - 1},
+	{"Oid", JSON_UINT32, offsetof(MapDatabase, database.oid), JSON_REQUIRED,.min = 1},
+	{"Directory", JSON_NAME, offsetof(MapDatabase, directory), JSON_REQUIRED},
+	{"Bytes", JSON_UINT64, offsetof(MapDatabase, database.bytes)},
+	{"State", JSON_WORD, offsetof(MapDatabase, state), JSON_REQUIRED,.words = states},
+	{NULL}
+};
+
+static const JsonField map_fields[] = {
+	{"PgPardump-Cluster-Map", JSON_VERSION, 0, JSON_REQUIRED,.max = MAP_VERSION},
+	{"Program", JSON_NAME, offsetof(MapFile, program)},
+	{"Server-Version", JSON_NAME, offsetof(MapFile, server_version)},
+	{"Globals", JSON_WORD, offsetof(MapFile, globals),.words = scripts},
+	{"Globals-SHA256", JSON_NAME, offsetof(MapFile, globals_checksum), JSON_REQUIRED},
+	{"Databases", JSON_ARRAY, offsetof(MapFile, databases), JSON_REQUIRED,.fields = database_fields,
+	.size = sizeof(MapDatabase),.count = offsetof(MapFile, n_databases)},
+	{NULL}
+};
+
+/* ----------
+ * Writing
+ * ----------
+ */
 char *
 cluster_map_text(const ClusterMap *map)
 {
-	PQExpBufferData text;
+	MapFile		file = {
+		.program = "pg_pardump " PARDUMP_VERSION,
+		.server_version = map->server_version,
+		.globals_checksum = map->globals_checksum,
+		.databases = pg_malloc0((map->list.n + 1) * sizeof(MapDatabase)),
+		.n_databases = map->list.n,
+	};
+	JsonWriter	writer = {0};
 
-	initPQExpBuffer(&text);
-	appendPQExpBuffer(&text, "{ \"PgPardump-Cluster-Map\": %d,\n\"Program\": \"pg_pardump "
-					  PARDUMP_VERSION "\",\n\"Server-Version\": ", MAP_VERSION);
-	json_append_text(&text, map->server_version, 0);
-	appendPQExpBuffer(&text, ",\n\"Globals\": \"" CLUSTER_GLOBALS_NAME "\",\n\"Globals-SHA256\": \"%s\",\n\"Databases\": [",
-					  map->globals_checksum);
 	for (int i = 0; i < map->list.n; i++)
 	{
-		appendPQExpBufferStr(&text, i > 0 ? ",\n" : "\n");
-		put_database(&text, &map->list.databases[i]);
+		const ClusterDatabase *database = &map->list.databases[i];
+
+		file.databases[i].database = *database;
+		file.databases[i].directory = archive_directory(database);
+		file.databases[i].state = database->failed ? 1 : 0;
 	}
-	appendPQExpBufferStr(&text, "\n] }\n");
-	if (PQExpBufferDataBroken(text))
+	initPQExpBuffer(&writer.buf);
+	json_append_document(&writer, map_fields, &file);
+	appendPQExpBufferStr(&writer.buf, " }\n");
+	if (PQExpBufferDataBroken(writer.buf))
 		pg_fatal("out of memory");
-	return text.data;
+	for (int i = 0; i < map->list.n; i++)
+		free(file.databases[i].directory);
+	free(file.databases);
+	return writer.buf.data;
 }
 
 /* ----------
  * Reading
  * ----------
  */
-static void
-fail(JsonReader *reader, const char *error)
-{
-	if (reader->error == NULL)
-		reader->error = error;
-}
-
-/* Must be this very text. */
-static void
-read_fixed(JsonReader *reader, const char *want, const char *error)
-{
-	char	   *value = json_string(reader);
-
-	if (value == NULL || strcmp(value, want) != 0)
-		fail(reader, error);
-	free(value);
-}
-
-static char *
-read_encoded_name(JsonReader *reader)
-{
-	char	   *digits = json_string(reader);
-	size_t		len = digits ? strlen(digits) : 0;
-	char	   *name = pg_malloc0(len / 2 + 1);
-
-	if (digits == NULL || hex_decode(digits, (uint8 *) name, len / 2) < 0 ||
-		strlen(name) != len / 2)
-		fail(reader, "invalid encoded name");
-	free(digits);
-	return name;
-}
-
-/* One that a server can have, and no other is meant by. */
-static bool
-is_possible_name(const char *name)
-{
-	return name && name[0] != '\0' && strlen(name) < NAMEDATALEN &&
-		strcmp(name, "template0") != 0;
-}
-
-static void
-read_state(JsonReader *reader, ClusterDatabase *database)
-{
-	char	   *state = json_string(reader);
-
-	if (state && strcmp(state, FAILED) == 0)
-		database->failed = true;
-	else if (state == NULL || strcmp(state, COMPLETE) != 0)
-		fail(reader, "unknown state of a database");
-	free(state);
-}
-
-static void
-read_oid(JsonReader *reader, ClusterDatabase *database)
-{
-	uint64		oid = json_number(reader);
-
-	if (oid == 0 || oid > PG_UINT32_MAX)
-		fail(reader, "invalid OID of a database");
-	database->oid = (Oid) oid;
-}
-
-/* A member that is a text; of several the last counts. */
-static void
-replace(char **member, char *value)
-{
-	free(*member);
-	*member = value;
-}
-
-static void
-read_database(JsonReader *reader, ClusterDatabase *database)
-{
-	char	   *directory = NULL;
-	char	   *want;
-	bool		first = true;
-	char	   *key;
-
-	json_enter(reader, '{');
-	while (json_more(reader, '}', &first) && (key = json_key(reader)) != NULL)
-	{
-		if (strcmp(key, "Name") == 0)
-			replace(&database->name, json_string(reader));
-		else if (strcmp(key, "Encoded-Name") == 0)
-			replace(&database->name, read_encoded_name(reader));
-		else if (strcmp(key, "Oid") == 0)
-			read_oid(reader, database);
-		else if (strcmp(key, "Directory") == 0)
-			replace(&directory, json_string(reader));
-		else if (strcmp(key, "Bytes") == 0)
-			database->bytes = json_number(reader);
-		else if (strcmp(key, "State") == 0)
-			read_state(reader, database);
-		else
-			json_skip(reader);
-		free(key);
-	}
-	/* so that no name leads out of the directory, or to another archive */
-	want = psprintf(CLUSTER_DATABASES_NAME "/%u", database->oid);
-	if (directory == NULL || strcmp(directory, want) != 0)
-		fail(reader, "the directory of a database is not that of its OID");
-	if (!is_possible_name(database->name))
-		fail(reader, "impossible name of a database");
-	free(want);
-	free(directory);
-}
-
 static int
 compare_oids(const void *a, const void *b)
 {
@@ -243,78 +162,74 @@ repeats(const ClusterDatabase **sorted, int n,
 
 /* Sorted, as a map that was forged may name very many. */
 static void
-check_repeats(JsonReader *reader, const ClusterList *list)
+check_repeats(JsonReader *reader, const MapFile *file)
 {
 	const ClusterDatabase **sorted =
-		pg_malloc((list->n + 1) * sizeof(ClusterDatabase *));
+		pg_malloc((file->n_databases + 1) * sizeof(ClusterDatabase *));
 
-	for (int i = 0; i < list->n; i++)
-		sorted[i] = &list->databases[i];
-	if (reader->error == NULL &&
-		(repeats(sorted, list->n, compare_oids) ||
-		 repeats(sorted, list->n, compare_names)))
-		fail(reader, "a database is named twice");
+	for (int i = 0; i < file->n_databases; i++)
+		sorted[i] = &file->databases[i].database;
+	if (repeats(sorted, file->n_databases, compare_oids) ||
+		repeats(sorted, file->n_databases, compare_names))
+		json_fail(reader, "a database is named twice");
 	free(sorted);
 }
 
+/* A server can have the name, and no name leads out of the directory. */
 static void
-read_databases(JsonReader *reader, ClusterList *list)
+check_databases(JsonReader *reader, const MapFile *file)
 {
-	bool		first = true;
-	int			room = 0;
-
-	json_enter(reader, '[');
-	while (json_more(reader, ']', &first))
+	for (int i = 0; i < file->n_databases && reader->error == NULL; i++)
 	{
-		if (list->n == room)
-		{
-			room = room * 2 + 16;
-			list->databases = pg_realloc(list->databases,
-										 room * sizeof(ClusterDatabase));
-		}
-		memset(&list->databases[list->n], 0, sizeof(ClusterDatabase));
-		read_database(reader, &list->databases[list->n++]);
+		const MapDatabase *found = &file->databases[i];
+		char	   *want = archive_directory(&found->database);
+
+		if (strcmp(found->directory, want) != 0)
+			json_fail(reader, "the directory of a database is not that of its OID");
+		if (found->database.name[0] == '\0' ||
+			strcmp(found->database.name, "template0") == 0)
+			json_fail(reader, "impossible name of a database");
+		free(want);
 	}
-	check_repeats(reader, list);
+	if (reader->error == NULL)
+		check_repeats(reader, file);
 }
 
-static void
-read_map(JsonReader *reader, ClusterMap *map)
+/* The texts that it has become the map's. */
+static ClusterMap *
+make_map(MapFile *file)
 {
-	bool		has_version = false;
-	bool		has_databases = false;
-	bool		first = true;
-	char	   *key;
+	ClusterMap *map = pg_malloc0(sizeof(ClusterMap));
 
-	json_enter(reader, '{');
-	while (json_more(reader, '}', &first) && (key = json_key(reader)) != NULL)
+	map->server_version = file->server_version;
+	map->globals_checksum = file->globals_checksum;
+	file->server_version = file->globals_checksum = NULL;
+	map->list.n = file->n_databases;
+	map->list.databases = pg_malloc((file->n_databases + 1) * sizeof(ClusterDatabase));
+	for (int i = 0; i < file->n_databases; i++)
 	{
-		if (strcmp(key, "PgPardump-Cluster-Map") == 0)
-		{
-			has_version = true;
-			if (json_number(reader) != MAP_VERSION)
-				fail(reader, "its version is not known");
-		}
-		else if (strcmp(key, "Server-Version") == 0)
-			replace(&map->server_version, json_string(reader));
-		else if (strcmp(key, "Globals") == 0)
-			read_fixed(reader, CLUSTER_GLOBALS_NAME, "unknown name of the globals");
-		else if (strcmp(key, "Globals-SHA256") == 0)
-			replace(&map->globals_checksum, json_string(reader));
-		else if (strcmp(key, "Databases") == 0 && !has_databases)
-		{
-			has_databases = true;
-			read_databases(reader, &map->list);
-		}
-		else
-			json_skip(reader);
-		free(key);
+		map->list.databases[i] = file->databases[i].database;
+		map->list.databases[i].failed = file->databases[i].state == 1;
+		file->databases[i].database.name = NULL;
 	}
-	json_finish(reader);
-	if (!has_version || map->globals_checksum == NULL)
-		fail(reader, "it does not say that it is one");
-	else if (!has_databases)
-		fail(reader, "it does not say which databases there are");
+	return map;
+}
+
+ClusterMap *
+cluster_map_parse(const char *text, size_t len, const char **problem)
+{
+	MapFile		file = {0};
+	ClusterMap *map = NULL;
+	JsonReader	reader;
+
+	json_read_document(&reader, text, len, map_fields, &file);
+	if (reader.error == NULL)
+		check_databases(&reader, &file);
+	*problem = reader.error;
+	if (reader.error == NULL)
+		map = make_map(&file);
+	json_free_members(map_fields, &file);
+	return map;
 }
 
 /*
@@ -363,24 +278,6 @@ cluster_map_free(ClusterMap *map)
 	free(map->server_version);
 	free(map->globals_checksum);
 	free(map);
-}
-
-ClusterMap *
-cluster_map_parse(const char *text, size_t len, const char **problem)
-{
-	ClusterMap *map = pg_malloc0(sizeof(ClusterMap));
-	JsonReader	reader;
-
-	json_begin(&reader, text, len);
-	if (pg_encoding_verifymbstr(PG_UTF8, text, (int) len) != (int) len)
-		fail(&reader, "it is not UTF-8");
-	else
-		read_map(&reader, map);
-	*problem = reader.error;
-	if (reader.error == NULL)
-		return map;
-	cluster_map_free(map);
-	return NULL;
 }
 
 ClusterMap *

@@ -8,7 +8,7 @@
 
 #include "definitions/clean.h"
 #include "session/text_array.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "target/target_history.h"
 
 /*

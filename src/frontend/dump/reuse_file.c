@@ -15,7 +15,7 @@
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
 #include "previous/previous_file.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 /*
  * After this number of changed chunks of a table in a row others will have

@@ -13,7 +13,7 @@
 #include "dump_tasks/dump_task_write.h"
 #include "progress/progress.h"
 #include "source/leader.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_place.h"
 #include "tasks/task_server.h"

@@ -6,7 +6,7 @@
 
 #include "dump_tasks/dump_task_format.h"
 #include "dump_tasks/dump_task_read.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "tasks/plan_queue.h"
 
 /* While it is being read. */

@@ -6,7 +6,7 @@
 
 #include "dump_tasks/dump_task_format.h"
 #include "dump_tasks/dump_task_write.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "tasks/plan_write.h"
 #include "tasks/task_address.h"
 #include "tasks/task_run.h"

@@ -13,7 +13,7 @@
 #include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
 #include "job_log/job_log_archive.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 #define READ_BYTES 8192
 

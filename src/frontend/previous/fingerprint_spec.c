@@ -8,7 +8,7 @@
 
 #include "previous/fingerprint_spec.h"
 #include "session/session.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 #define KEY_BYTES 32
 

@@ -8,7 +8,7 @@
 #include "previous/wal_history.h"
 #include "session/extension_name.h"
 #include "session/session.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 /* Servers have summaries since 17. */
 #define MIN_SERVER_FOR_SUMMARIES 170000

@@ -28,7 +28,7 @@
 #include "selection/row_mask.h"
 #include "selection/table_pattern.h"
 #include "session/session.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 #define FORM "TABLE.COLUMN:EXPRESSION, e.g. \"customers.email:'user' || id\""
 

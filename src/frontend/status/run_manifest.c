@@ -6,11 +6,11 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
-#include "archive/manifest_write.h"
+#include "archive/manifest.h"
 #include "base/clock.h"
 #include "status/run_manifest.h"
 #include "status/server_share.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 /* In hexadecimal, owned; NULL if there is none. */
 static char *

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "stock/script.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 
 #define MARK_BYTES 16
 

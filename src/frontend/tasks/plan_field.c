@@ -7,7 +7,7 @@
 #include "mb/pg_wchar.h"
 
 #include "base/json_text.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "tasks/plan_field.h"
 
 #define HEX_PREFIX "\\x"

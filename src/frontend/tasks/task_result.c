@@ -10,7 +10,7 @@
 #include "mb/pg_wchar.h"
 
 #include "options/copy_method.h"
-#include "stream/hex.h"
+#include "base/hex.h"
 #include "tasks/plan_field.h"
 #include "tasks/task_result.h"
 

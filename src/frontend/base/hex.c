@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "stream/hex.h"
+#include "base/hex.h"
 
 char *
 hex_encode(const void *bytes, size_t len)
