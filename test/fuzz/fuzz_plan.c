@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "dump_tasks/dump_task_format.h"
+#include "tasks/dump_task_format.h"
 #include "tasks/plan_queue.h"
 #include "tasks/task_result.h"
 

@@ -45,7 +45,7 @@ declare -A sources=(
 		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
 	[manifest]="$f/archive/manifest.c $f/stream/sink_tap.c"
-	[plan]="$f/dump_tasks/dump_task_format.c
+	[plan]="$f/tasks/dump_task_format.c
 		$(echo "$f"/tasks/{plan_*,task_plan,task_result}.c)
 		$f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c
 		$f/options/copy_method.c"

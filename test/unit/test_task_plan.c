@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "dump_tasks/dump_task_format.h"
+#include "tasks/dump_task_format.h"
 #include "tasks/plan_queue.h"
 #include "tasks/plan_write.h"
 #include "unit_test.h"

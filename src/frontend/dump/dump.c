@@ -16,7 +16,7 @@
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
 #include "dump/reuse_file.h"
-#include "dump_tasks/dump_task_leader.h"
+#include "tasks/dump_task_leader.h"
 #include "options/own_options.h"
 #include "previous/previous_archive.h"
 #include "progress/progress.h"

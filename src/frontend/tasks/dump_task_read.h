@@ -5,7 +5,7 @@
 #ifndef DUMP_TASK_READ_H
 #define DUMP_TASK_READ_H
 
-#include "dump_tasks/dump_task_plan.h"
+#include "tasks/dump_task_plan.h"
 
 /*
  * Read the plan.  Exits with a message if the file is not the user's own, is

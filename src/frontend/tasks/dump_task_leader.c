@@ -8,9 +8,9 @@
 
 #include "archive/archive_name.h"
 #include "base/printable.h"
-#include "dump_tasks/dump_task_gather.h"
-#include "dump_tasks/dump_task_leader.h"
-#include "dump_tasks/dump_task_write.h"
+#include "tasks/dump_task_gather.h"
+#include "tasks/dump_task_leader.h"
+#include "tasks/dump_task_write.h"
 #include "progress/progress.h"
 #include "source/leader.h"
 #include "base/hex.h"

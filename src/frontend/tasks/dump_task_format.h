@@ -14,7 +14,7 @@
 #ifndef DUMP_TASK_FORMAT_H
 #define DUMP_TASK_FORMAT_H
 
-#include "dump_tasks/dump_task_plan.h"
+#include "tasks/dump_task_plan.h"
 
 /* A table, with what was decided about it. */
 typedef struct PlannedTable

@@ -5,7 +5,7 @@
 #ifndef DUMP_TASK_WRITE_H
 #define DUMP_TASK_WRITE_H
 
-#include "dump_tasks/dump_task_plan.h"
+#include "tasks/dump_task_plan.h"
 #include "source/source.h"
 
 /*

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "dump_tasks/dump_task_format.h"
+#include "tasks/dump_task_format.h"
 
 #define HEAD(name, kind, member) {name, kind, offsetof(DumpTaskHead, member)}
 #define TABLE(name, kind, member) {name, kind, offsetof(PlannedTable, member)}

@@ -13,7 +13,7 @@
 
 #include "archive/archive_name.h"
 #include "base/printable.h"
-#include "dump_tasks/dump_task_gather.h"
+#include "tasks/dump_task_gather.h"
 
 /*
  * Give the file its name in the archive; false if it is not there, whole.

@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "dump_tasks/dump_task_format.h"
-#include "dump_tasks/dump_task_write.h"
+#include "tasks/dump_task_format.h"
+#include "tasks/dump_task_write.h"
 #include "base/hex.h"
 #include "tasks/plan_write.h"
 #include "tasks/task_address.h"

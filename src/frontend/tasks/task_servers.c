@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "dump_tasks/task_servers.h"
+#include "tasks/task_servers.h"
 #include "session/connection_limit.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
