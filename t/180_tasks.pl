@@ -229,7 +229,13 @@ foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2'
 	my $user = value($node, 'tasks', 'SELECT session_user');
 	my $format_1 = slurp_file(data_file('format_1/plan.json')) =~ s/("version": )"[^"]*"/$1"$version"/r
 	  =~ s/("user": )"[^"]*"/$1"$user"/r;
-	foreach my $case ([ 'as it was', sub { }, qr/error: this is another server than the leader's: its system identifier is/ ])
+	foreach my $case ([ 'as it was', sub { }, qr/error: this is another server than the leader's: its system identifier is/ ],
+		[ 'a member that is missing', sub { s/"run": "[^"]*", // }, qr/ is damaged: member "run": missing$/m ],
+		[ 'a member twice', sub { s/"tasks": 2, /$&$&/ }, qr/ is damaged: member "tasks": repeated$/m ],
+		[ 'a large number', sub { s/("chunks": )3/${1}4294967296/ }, qr/ is damaged: member "chunks": number out of range$/m ],
+		[ 'another type', sub { s/("oids": \[)/$1"/ }, qr/ is damaged: member "oids": expected a whole number$/m ],
+		[ 'a long checksum', sub { s/("checksum": ")/$1 . '00' x 100/e }, qr/ is damaged: member "checksum": too long$/m ],
+		[ 'a mask too many', sub { s/("masks": \[)/$1null, / }, qr/ is damaged: not every column has a mask, or none$/m ])
 	{
 		my ($what, $change, $message) = @$case;
 		my $plan = new_path('format_1');

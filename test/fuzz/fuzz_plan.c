@@ -1,76 +1,42 @@
 /*
  * fuzz_plan.c
- *		The head of a dump's plan for tasks, its jobs with some files, and a
- *		line of what an attempt tells, on any bytes.
+ *		The plan of a dump for tasks, and a line of an attempt's results, on
+ *		any bytes.
  */
 #include "base/fe_compat.h"
 
-#include "tasks/dump_task_format.h"
-#include "tasks/plan_queue.h"
+#include "tasks/task_plan.h"
 #include "tasks/task_result.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define N_FILES 3
-#define N_GROUPS 2
-
-/* Every job has files that there are, or something is wrong. */
+/* Every job has files that there are, and every file a table. */
 static void
-try_jobs(PlanReader *reader)
+check_numbers(const PlanFile *file)
 {
-	DataFile	files[N_FILES] = {{0}};
-	ChunkPlan	chunks = {.files = files,.n_files = N_FILES};
-	JobQueue   *queue = plan_queue_make(reader, &chunks, N_GROUPS);
-
-	for (int i = 0; reader->json.error == NULL && i < queue->n_jobs; i++)
+	for (int i = 0; i < file->n_jobs; i++)
 	{
-		const Job  *job = &queue->jobs[i];
+		const Job  *job = &file->jobs[i];
 
-		if (job->kind == JOB_LARGE_OBJECTS)
-		{
-			if (job->first < 0 || job->first >= N_GROUPS)
-				abort();
-			continue;
-		}
 		for (int j = 0; j < job->n; j++)
-			if (queue->files[job->first + j]->n_chunks != 0)
+		{
+			int			n = job->first + j;
+
+			if (job->kind == JOB_LARGE_OBJECTS ? n < 0 || n >= file->n_groups :
+				file->files[file->queue[n]].table >= file->n_tables)
 				abort();
+		}
 	}
-	free(queue->files);
-	free(queue);
-}
-
-static void
-skip_member(PlanReader *reader, const char *key)
-{
-	json_skip(&reader->json);
-}
-
-static void
-skip_other(PlanReader *reader, const char *key, void *object)
-{
-	json_skip(&reader->json);
 }
 
 static void
 try_plan(const char *text, size_t size)
 {
-	DumpTaskHead head = {{NULL}};
-	PlanReader	reader = {
-		.run = &head.run,
-		.fields = dump_task_head_fields,
-		.head = &head,
-		.read_member = skip_member,
-		.read_other = skip_other,
-	};
+	PlanFile	file = {{{NULL}}};
 
-	plan_read_parse(&reader, text, size);
-	if (reader.json.error == NULL)
-		try_jobs(&reader);
-	plan_fields_free(task_run_fields, &head.run);
-	plan_fields_free(dump_task_head_fields, &head);
-	free(reader.queue.elements);
-	free(reader.jobs.elements);
+	if (task_plan_parse(&file, text, size) == NULL)
+		check_numbers(&file);
+	task_plan_free(&file);
 }
 
 static void
@@ -79,8 +45,7 @@ try_line(const char *text, size_t size)
 	TaskLine	line;
 
 	(void) task_result_read(text, size, &line);
-	free(line.run_id);
-	free(unconstify(char *, line.result.new_reason));
+	task_result_free(&line);
 }
 
 int

@@ -7,37 +7,33 @@
 
 #include <unistd.h>
 
-#include "tasks/dump_task_format.h"
-#include "tasks/plan_queue.h"
-#include "tasks/plan_write.h"
+#include "tasks/task_place.h"
+#include "tasks/task_plan.h"
 #include "unit_test.h"
 
-/* Three files, one group of large objects. */
+/* Three files of two tables, one group of large objects. */
 #define N_FILES 3
-#define N_GROUPS 1
+#define N_TABLES 2
 
 typedef struct Sample
 {
-	DumpTaskHead head;
+	PlanFile	file;
 	DataFile	files[N_FILES];
-	const DataFile *queue_files[N_FILES];
+	PlannedTable tables[N_TABLES];
+	PlannedStandby standby;
+	LargeObjectGroup group;
+	ManifestFile previous;
+	int			queue[N_FILES];
 	Job			jobs[3];
-	JobQueue	queue;
 }			Sample;
 
-/* What is read: the rest of a dump's plan is left out. */
-typedef struct Found
-{
-	PlanReader	reader;
-	DumpTaskHead head;
-}			Found;
+static char *columns[] = {"a", "\xe4"};
+static ColumnMask masks[] = {{.sql = NULL}, {.sql = "'x'"}};
+static const Oid oids[] = {4711, 4712};
 
 static void
-make_sample(Sample * sample)
+make_head(DumpTaskHead *head)
 {
-	DumpTaskHead *head = &sample->head;
-
-	memset(sample, 0, sizeof(Sample));
 	head->run.version = PARDUMP_VERSION;
 	head->run.what = TASKS_DUMP;
 	head->run.run_id = "0123456789abcdef";
@@ -50,10 +46,47 @@ make_sample(Sample * sample)
 	head->run.retries = UINT64CONST(1) << 40;
 	head->archive = "/shared/\\x41";
 	head->snapshot = "";
+	head->snapshot_identity = "i";
+	head->encoding = "LATIN1";
+	head->compression = "none";
+	head->checksums = "CRC32C";
+	head->extension_missing = "it is not there";
 	head->no_sync = true;
 	head->n_objects = 5;
+}
+
+static void
+make_sample(Sample * sample)
+{
+	memset(sample, 0, sizeof(Sample));
+	make_head(&sample->file.head);
 	for (int i = 0; i < N_FILES; i++)
-		sample->queue_files[i] = &sample->files[N_FILES - 1 - i];
+	{
+		sample->queue[i] = N_FILES - 1 - i;
+		sample->files[i].table = i % N_TABLES;
+		sample->files[i].end_block = InvalidBlockNumber;
+	}
+	sample->previous = (ManifestFile)
+	{
+		.path = "1.dat",.rows = 5,.checksum_len = 4,
+			.fingerprint = "00",.first_fingerprint = "01",.definition = "02"
+	};
+	sample->previous.checksum[1] = 255;
+	sample->files[1].previous = &sample->previous;
+	sample->tables[0].table.name = "t";
+	sample->tables[0].table.relkind = 'r';
+	sample->tables[0].table.columns = columns;
+	sample->tables[0].table.n_columns = sample->tables[0].n_masks = lengthof(columns);
+	sample->tables[0].table.masks = masks;
+	sample->tables[1].table.name = "none";
+	sample->standby = (PlannedStandby)
+	{
+		"s", "host=s", "snapshot", "identity", "query"
+	};
+	sample->group = (LargeObjectGroup)
+	{
+		.oids = oids,.n_oids = lengthof(oids),.first_object = 3
+	};
 	sample->jobs[0] = (Job)
 	{
 		.kind = JOB_DATA_FILES,.first = 0,.n = 2,.task = 6
@@ -66,140 +99,136 @@ make_sample(Sample * sample)
 	{
 		.kind = JOB_LARGE_OBJECTS,.first = 0,.n = 1
 	};
-	sample->queue = (JobQueue)
+	sample->file = (PlanFile)
 	{
-		sample->jobs, 3, sample->queue_files
+		sample->file.head,
+			&sample->standby, 1, sample->tables, N_TABLES, sample->files, N_FILES,
+			sample->queue, N_FILES, &sample->group, 1, sample->jobs, 3
 	};
-}
-
-static void
-skip_member(PlanReader *reader, const char *key)
-{
-	json_skip(&reader->json);
-}
-
-static void
-skip_other(PlanReader *reader, const char *key, void *object)
-{
-	json_skip(&reader->json);
-}
-
-static void
-begin(Found * found)
-{
-	memset(found, 0, sizeof(Found));
-	found->reader.run = &found->head.run;
-	found->reader.fields = dump_task_head_fields;
-	found->reader.head = &found->head;
-	found->reader.read_member = skip_member;
-	found->reader.read_other = skip_other;
 }
 
 /* Of the file. */
 static char *path;
 
-/* Write the sample, and read it. */
-static void
-pass_on(const Sample * sample, Found * found)
+/* Write the sample, and read it; NULL, or what is wrong. */
+static const char *
+pass_on(const Sample * sample, PlanFile *found)
 {
-	PlanWriter	writer;
+	const char *problem = NULL;
+	size_t		len;
+	char	   *text;
+	int			fd;
 
 	(void) unlink(path);
-	plan_write_begin(&writer, path, &sample->head.run, dump_task_head_fields,
-					 &sample->head);
-	plan_write_queue(&writer, &sample->queue, sample->files, N_FILES);
-	plan_write_end(&writer);
-	begin(found);
-	plan_read(&found->reader, path);
+	memset(found, 0, sizeof(PlanFile));
+	task_plan_write_file(path, &sample->file);
+	fd = task_place_open(path, &problem);
+	if (fd < 0)
+		return problem;
+	text = task_place_read(fd, path, &len);
+	close(fd);
+	problem = task_plan_parse(found, text, len);
+	free(text);
 	(void) unlink(path);
+	return problem;
 }
 
-static JobQueue *
-make_queue(Found * found, const Sample * sample)
+static void
+check_arrays(const PlanFile *found)
 {
-	ChunkPlan	chunks = {.files = unconstify(DataFile *, &sample->files[0]),.n_files = N_FILES};
+	const DataFile *file = &found->files[1];
+	const DumpTable *table = &found->tables[0].table;
 
-	return plan_queue_make(&found->reader, &chunks, N_GROUPS);
+	is_number(found->n_standbys, 1, "standbys");
+	is_text(found->standbys[0].holder_query, "query", "of a standby");
+	is_number(found->n_tables, N_TABLES, "tables");
+	is_number(table->n_columns, 2, "columns");
+	is_text(table->columns[1], columns[1], "a column in another encoding");
+	is_text(table->masks[0].sql, NULL, "a column without a mask");
+	is_text(table->masks[1].sql, "'x'", "a mask");
+	ok(table->relkind == 'r' && found->tables[1].table.masks == NULL, "of tables");
+	is_number(found->n_files, N_FILES, "files");
+	ok(file->table == 1 && file->end_block == InvalidBlockNumber, "of a file");
+	ok(file->previous && file->previous->rows == 5 && file->previous->checksum_len == 4 &&
+	   file->previous->checksum[1] == 255, "a file of the previous archive");
+	is_text(file->previous->definition, "02", "its definition");
+	ok(found->files[0].previous == NULL, "a file without one");
+	ok(found->n_groups == 1 && found->groups[0].n_oids == 2 &&
+	   found->groups[0].oids[1] == 4712 && found->groups[0].first_object == 3, "a group");
+	ok(found->n_queue == N_FILES && found->queue[0] == 2 && found->queue[2] == 0, "the files of the jobs");
+	is_number(found->n_jobs, 3, "jobs");
+	ok(found->jobs[0].n == 2 && found->jobs[0].task == 6 && found->jobs[1].est_bytes == 5 &&
+	   found->jobs[2].kind == JOB_LARGE_OBJECTS, "of jobs");
 }
 
 static void
 check_whole(void)
 {
 	Sample		sample;
-	Found		found;
+	PlanFile	found;
 	const DumpTaskHead *head = &found.head;
-	JobQueue   *queue;
+	const DumpTaskHead *want = &sample.file.head;
 
 	make_sample(&sample);
-	pass_on(&sample, &found);
-	is_text(head->run.run_id, sample.head.run.run_id, "the run");
+	is_text(pass_on(&sample, &found), NULL, "nothing is wrong");
+	is_text(head->run.run_id, want->run.run_id, "the run");
 	is_number(head->run.n_tasks, 7, "tasks");
-	is_text(head->run.conninfo, sample.head.run.conninfo, "the address");
-	is_text(head->run.server.database, sample.head.run.server.database, "a name in another encoding");
-	ok(head->run.retries == sample.head.run.retries, "a large number");
+	is_text(head->run.conninfo, want->run.conninfo, "the address");
+	is_text(head->run.server.database, want->run.server.database, "a name in another encoding");
+	ok(head->run.retries == want->run.retries, "a large number");
 	is_text(head->run.role, NULL, "no role");
-	is_text(head->archive, sample.head.archive, "a path that looks like one");
+	is_text(head->archive, want->archive, "a path that looks like one");
 	is_text(head->snapshot, "", "an empty text");
 	ok(head->no_sync && !head->knows_changes && !head->run.enable_row_security, "flags");
 	is_number(head->n_objects, 5, "large objects");
-	queue = make_queue(&found, &sample);
-	is_text(found.reader.json.error, NULL, "nothing is wrong");
-	is_number(queue->n_jobs, 3, "jobs");
-	ok(queue->files[0] == &sample.files[2] && queue->files[2] == &sample.files[0],
-	   "the files of the jobs");
-	ok(queue->jobs[0].n == 2 && queue->jobs[0].task == 6 &&
-	   queue->jobs[1].est_bytes == 5 &&
-	   queue->jobs[2].kind == JOB_LARGE_OBJECTS, "the jobs");
+	check_arrays(&found);
+	task_plan_free(&found);
 }
 
+/* The sample is as it was afterwards. */
 static void
-check_refused(const Sample * sample, const char *problem, const char *what)
+check_refused(Sample * sample, const char *problem, const char *what)
 {
-	Found		found;
+	PlanFile	found;
 
-	pass_on(sample, &found);
-	(void) make_queue(&found, sample);
-	is_text(found.reader.json.error, problem, what);
+	is_text(pass_on(sample, &found), problem, what);
+	task_plan_free(&found);
+	make_sample(sample);
 }
 
 static void
-check_jobs(void)
+check_numbers(void)
 {
 	Sample		sample;
 
 	make_sample(&sample);
 	sample.jobs[2].first = 1;
 	check_refused(&sample, "a job has no files", "a group that is not there");
-	make_sample(&sample);
 	sample.jobs[0].n = 4;
 	check_refused(&sample, "a job has no files", "more files than there are");
-	make_sample(&sample);
+	sample.jobs[2].n = 2;
+	sample.jobs[2].first = -1;
+	check_refused(&sample, "member \"first\": expected a whole number", "a number below 0");
+	sample.jobs[0].n = 0;
+	check_refused(&sample, "member \"n\": number out of range", "a job without files");
 	sample.jobs[0].task = 7;
 	check_refused(&sample, "a job is no task's", "a task that is not there");
-}
-
-/* Of an earlier version: a copy, and a restore. */
-static void
-read_other(const void *arg)
-{
-	Sample		sample;
-	Found		found;
-
-	make_sample(&sample);
-	sample.head.run.what = unconstify(char *, (const char *) arg);
-	pass_on(&sample, &found);
-}
-
-static void
-check_others(void)
-{
-	char	   *message = psprintf("unit_test: error: plan \"%s\" is not that of a dump\n",
-								   path);
-
-	child_ends(read_other, "copy", 1, message, "the plan of a copy");
-	child_ends(read_other, "restore", 1, message, "the plan of a restore");
-	free(message);
-	(void) unlink(path);
+	sample.queue[1] = N_FILES;
+	check_refused(&sample, "there is no such file", "a file that is not there");
+	sample.file.n_queue = 2;
+	check_refused(&sample, "not all files are in the queue", "a file in no job");
+	sample.files[0].table = N_TABLES;
+	check_refused(&sample, "there is no such table", "a table that is not there");
+	sample.group.first_object = 4;
+	check_refused(&sample, "there is no such large object", "more large objects than there are");
+	sample.tables[0].n_masks = 1;
+	check_refused(&sample, "not every column has a mask, or none", "too few masks");
+	sample.tables[1].table.name = NULL;
+	check_refused(&sample, "member \"name\": missing", "a table without a name");
+	sample.previous.fingerprint = "xy";
+	check_refused(&sample, "member \"fingerprint\": invalid hexadecimal digits", "a hash that is none");
+	sample.file.head.extension_missing = NULL;
+	check_refused(&sample, "the functions of the extension are missing", "an extension without functions");
 }
 
 static void
@@ -207,19 +236,15 @@ check_damaged(void)
 {
 	static const char *const texts[] = {
 		"", "{", "[]", "{ \"queue\": [1, 2 }", "{ \"jobs\": [ {\"bytes\": -1} ] }",
-	"{ \"jobs\": {} }", "{ \"archive\": \"\xff\" }"};
-	static const char more[] = "{ \"archive\": \"a\", \"jobs\": [ {\"at_once\": 1} ], \"new\": [{}] }";
-	Found		found;
+	"{ \"jobs\": {} }", "{ \"archive\": \"\xff\" }", "{ \"tables\": [ {\"columns\": [null]} ] }"};
 
 	for (int i = 0; i < (int) lengthof(texts); i++)
 	{
-		begin(&found);
-		plan_read_parse(&found.reader, texts[i], strlen(texts[i]));
-		ok(found.reader.json.error != NULL, texts[i]);
+		PlanFile	found = {{{NULL}}};
+
+		ok(task_plan_parse(&found, texts[i], strlen(texts[i])) != NULL, texts[i]);
+		task_plan_free(&found);
 	}
-	begin(&found);
-	plan_read_parse(&found.reader, more, strlen(more));
-	is_text(found.reader.json.error, NULL, "members that are not known are passed over");
 }
 
 void
@@ -228,7 +253,6 @@ test_task_plan(void)
 	path = psprintf("%s/plan_%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
 					(int) getpid());
 	check_whole();
-	check_jobs();
-	check_others();
+	check_numbers();
 	check_damaged();
 }

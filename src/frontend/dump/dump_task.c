@@ -16,7 +16,7 @@
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
-#include "tasks/dump_task_read.h"
+#include "tasks/task_plan_read.h"
 #include "tasks/task_servers.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
@@ -355,7 +355,7 @@ dump_task(const Options *options)
 {
 	DumpTask   *task = pg_malloc0(sizeof(DumpTask));
 
-	task->task_plan = dump_task_read(options->plan);
+	task->task_plan = task_plan_read(options->plan);
 	task->run.plan = &task->task_plan->plan;
 	task->run.options = &task->options;
 	settle_options(task, options);

@@ -1,6 +1,6 @@
 /*
  * dump_task.h
- *		One task of a dump by many hosts (dump_tasks/dump_task_plan.h).
+ *		One task of a dump by many hosts (tasks/task_plan.h).
  */
 #ifndef DUMP_TASK_H
 #define DUMP_TASK_H

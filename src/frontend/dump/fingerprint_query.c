@@ -51,7 +51,7 @@ take_hash(const PGresult *res, int column, FileHash *hash)
 	if (len > (int) sizeof(hash->bytes))
 		pg_fatal("the server sends a fingerprint of %d bytes", len);
 	memcpy(hash->bytes, PQgetvalue(res, 0, column), len);
-	hash->len = (uint8) len;
+	hash->len = len;
 }
 
 void

@@ -46,7 +46,7 @@ reuse_new(const DumpPlan *plan)
 static void
 set_hash(FileHash *hash, const char *text)
 {
-	hash->len = (uint8) Max(hex_decode(text, hash->bytes, sizeof(hash->bytes)), 0);
+	hash->len = Max(hex_decode(text, hash->bytes, sizeof(hash->bytes)), 0);
 }
 
 /* All is as the previous archive's manifest has it. */

@@ -19,7 +19,7 @@
 typedef struct FileHash
 {
 	uint8		bytes[32];
-	uint8		len;			/* 0 = none */
+	int			len;			/* 0 = none */
 } FileHash;
 
 typedef struct FileResult

@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "tasks/dump_task_gather.h"
 #include "tasks/dump_task_leader.h"
-#include "tasks/dump_task_write.h"
+#include "tasks/task_plan_write.h"
 #include "progress/progress.h"
 #include "source/leader.h"
 #include "base/hex.h"
@@ -127,7 +127,7 @@ dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
 	leader.gather = dump_task_gather_new(run, leader.place->directory, run_id);
-	dump_task_write(leader.place->plan_path, source, run->plan, run_id);
+	task_plan_write(leader.place->plan_path, source, run->plan, run_id);
 	tasks.gather = leader.gather;
 	tasks.plan_path = leader.place->plan_path;
 	leader_begin_rows(source, run);

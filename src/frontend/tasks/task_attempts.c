@@ -10,8 +10,8 @@
 
 #include "base/printable.h"
 #include "previous/lower_bound.h"
-#include "tasks/plan_read.h"
 #include "tasks/task_attempts.h"
+#include "tasks/task_place.h"
 
 struct TaskAttempts
 {
@@ -68,8 +68,7 @@ take_line(TaskAttempts *attempts, TaskAttempt *attempt, const char *text,
 		attempt->is_ours = true;
 	else if (line.kind == TASK_LINE_END)
 		attempt->ended = true;
-	free(line.run_id);
-	free(unconstify(char *, line.result.new_reason));
+	task_result_free(&line);
 }
 
 /* A line without an end is yet to be completed, or never will be. */
@@ -107,7 +106,7 @@ read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
 		return;
 	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, attempts->directory,
 					attempt->name);
-	fd = plan_read_open(path, &problem);
+	fd = task_place_open(path, &problem);
 	if (fd < 0)
 	{
 		attempt->is_wrong = errno != ENOENT;
@@ -119,7 +118,7 @@ read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
 		pg_fatal("could not seek in file \"%s\": %m", path);
 	else
 	{
-		text = plan_read_text(fd, path, &len);
+		text = task_place_read(fd, path, &len);
 		take_lines(attempts, attempt, text, len);
 		free(text);
 	}

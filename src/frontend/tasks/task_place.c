@@ -5,11 +5,14 @@
 #include "base/fe_compat.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "base/cleanup.h"
+#include "stream/regular_file.h"
 #include "tasks/task_place.h"
 
 /* An exit callback: an attempt that is at work yet finds nothing any more. */
@@ -56,4 +59,51 @@ task_place_remove(TaskPlace *place)
 {
 	cleanup_pop(remove_place, place);
 	remove_place(place);
+}
+
+/* ----------
+ * Files in it
+ * ----------
+ */
+int
+task_place_open(const char *path, const char **problem)
+{
+	struct stat st;
+	int			fd = regular_file_open(AT_FDCWD, path, problem);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+		(st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+		return fd;
+	*problem = st.st_uid != geteuid() ? "belongs to another user" :
+		"can be written by other users";
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+char *
+task_place_read(int fd, const char *path, size_t *len)
+{
+	size_t		space = 64 * 1024;
+	char	   *text = pg_malloc(space);
+	ssize_t		got;
+
+	*len = 0;
+	while ((got = read(fd, text + *len, space - *len - 1)) != 0)
+	{
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			pg_fatal("could not read file \"%s\": %m", path);
+		*len += got;
+		if (*len == space - 1)
+		{
+			space *= 2;
+			text = pg_realloc(text, space);
+		}
+	}
+	text[*len] = '\0';
+	return text;
 }

@@ -25,4 +25,14 @@ extern TaskPlace *task_place_make(const char *plan, const char *archive,
 								  const char *name);
 extern void task_place_remove(TaskPlace *place);
 
+/*
+ * Open a file of the run for reading: a regular one, no link, that is this
+ * user's and that nobody else may write.  -1, and *problem, which is never
+ * freed, if it is none; errno is ENOENT only if there is no such file.
+ */
+extern int	task_place_open(const char *path, const char **problem);
+
+/* All of such a file, ended by a zero; owned. */
+extern char *task_place_read(int fd, const char *path, size_t *len);
+
 #endif							/* TASK_PLACE_H */

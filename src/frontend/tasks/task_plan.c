@@ -1,38 +1,270 @@
 /*
  * task_plan.c
- *		What the plan of every run by tasks has, in its file.
+ *		The plan of a dump by tasks, as data in a file.
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
+#include "common/file_utils.h"
+
+#include "base/json_fields.h"
+#include "stream/sink_file.h"
 #include "tasks/task_plan.h"
 
-#define RUN(name, kind, member) {name, kind, offsetof(TaskRun, member)}
+/* ----------
+ * The form
+ * ----------
+ */
+#define HEAD(name, kind, member) name, kind, offsetof(PlanFile, member)
+#define STANDBY(name, kind, member) name, kind, offsetof(PlannedStandby, member)
+#define TABLE(name, kind, member) name, kind, offsetof(PlannedTable, member)
+#define DATA_FILE(name, kind, member) name, kind, offsetof(DataFile, member)
+#define PREVIOUS(name, kind, member) name, kind, offsetof(ManifestFile, member)
+#define GROUP(name, kind, member) name, kind, offsetof(LargeObjectGroup, member)
+#define JOB(name, kind, member) name, kind, offsetof(Job, member)
 
-const PlanField task_run_fields[] = {
-	RUN("version", PLAN_TEXT, version),
-	RUN("what", PLAN_TEXT, what),
-	RUN("run", PLAN_TEXT, run_id),
-	RUN("tasks", PLAN_INT, n_tasks),
-	RUN("conninfo", PLAN_TEXT, conninfo),
-	RUN("time_zone", PLAN_TEXT, time_zone),
-	RUN("date_style", PLAN_TEXT, date_style),
-	RUN("system_identifier", PLAN_TEXT, server.system_identifier),
-	RUN("timeline", PLAN_TEXT, server.timeline),
-	RUN("database", PLAN_TEXT, server.database),
-	RUN("user", PLAN_TEXT, server.user),
-	RUN("role", PLAN_TEXT, role),
-	RUN("enable_row_security", PLAN_BOOL, enable_row_security),
-	RUN("retries", PLAN_UINT64, retries),
+/* What an array is of, and where its length is. */
+#define ELEMENTS(table, type, object, number) \
+	.fields = table,.size = sizeof(type),.count = offsetof(object, number)
+
+#define MAX_HASH_BYTES 64
+
+static const JsonField standby_fields[] = {
+	{STANDBY("name", JSON_TEXT, name), JSON_REQUIRED},
+	{STANDBY("conninfo", JSON_TEXT, conninfo), JSON_REQUIRED},
+	{STANDBY("snapshot", JSON_TEXT, snapshot), JSON_REQUIRED},
+	{STANDBY("identity", JSON_TEXT, identity), JSON_REQUIRED},
+	{STANDBY("holder", JSON_TEXT, holder_query), JSON_REQUIRED},
 	{NULL}
 };
 
-#define JOB(name, kind, member) {name, kind, offsetof(Job, member)}
+static const JsonField column_element[] = {{"", JSON_TEXT, 0, JSON_REQUIRED}, {NULL}};
 
-const PlanField task_job_fields[] = {
-	JOB("kind", PLAN_INT, kind),
-	JOB("first", PLAN_INT, first),
-	JOB("n", PLAN_INT, n),
-	JOB("task", PLAN_INT, task),
-	JOB("bytes", PLAN_UINT64, est_bytes),
+/* Null where the column is not masked. */
+static const JsonField mask_element[] = {{"", JSON_TEXT, offsetof(ColumnMask, sql)}, {NULL}};
+
+static const JsonField table_fields[] = {
+	{TABLE("name", JSON_TEXT, table.name), JSON_REQUIRED},
+	{TABLE("oid", JSON_UINT32, table.oid)},
+	{TABLE("kind", JSON_CHAR, table.relkind)},
+	{TABLE("stranger", JSON_TEXT, table.stranger)},
+	{TABLE("condition", JSON_TEXT, table.condition)},
+	{TABLE("filter", JSON_TEXT, table.filter)},
+	{TABLE("by_sql", JSON_TEXT, decided.sql_reason)},
+	{TABLE("not_reused", JSON_TEXT, decided.new_reason)},
+	{TABLE("columns", JSON_ARRAY, table.columns), JSON_REQUIRED, ELEMENTS(column_element, char *, PlannedTable, table.n_columns)},
+	{TABLE("masks", JSON_ARRAY, table.masks), JSON_SKIP_NULL, ELEMENTS(mask_element, ColumnMask, PlannedTable, n_masks)},
 	{NULL}
 };
+
+/* Servers get these hashes as they are. */
+static const JsonField previous_fields[] = {
+	{PREVIOUS("path", JSON_TEXT, path), JSON_REQUIRED},
+	{PREVIOUS("rows", JSON_UINT64, rows)},
+	{PREVIOUS("raw_bytes", JSON_UINT64, raw_bytes)},
+	{PREVIOUS("stored_bytes", JSON_UINT64, stored_bytes)},
+	{PREVIOUS("checksum", JSON_BYTES, checksum), JSON_REQUIRED,.max = PG_CHECKSUM_MAX_LENGTH,
+	.count = offsetof(ManifestFile, checksum_len)},
+	{PREVIOUS("fingerprint", JSON_DIGITS, fingerprint), JSON_REQUIRED,.max = MAX_HASH_BYTES},
+	{PREVIOUS("first_fingerprint", JSON_DIGITS, first_fingerprint), JSON_REQUIRED,.max = MAX_HASH_BYTES},
+	{PREVIOUS("definition", JSON_DIGITS, definition), JSON_REQUIRED,.max = MAX_HASH_BYTES},
+	{NULL}
+};
+
+static const JsonField file_fields[] = {
+	{DATA_FILE("table", JSON_INT, table)},
+	{DATA_FILE("chunk", JSON_INT, chunk_no)},
+	{DATA_FILE("chunks", JSON_INT, n_chunks)},
+	{DATA_FILE("start", JSON_UINT32, start_block)},
+	{DATA_FILE("end", JSON_UINT32, end_block)},
+	{DATA_FILE("bytes", JSON_UINT64, est_bytes)},
+	{DATA_FILE("seems_empty", JSON_BOOL, seems_empty)},
+	{DATA_FILE("id", JSON_INT, dump_id)},
+	{DATA_FILE("untouched", JSON_BOOL, untouched)},
+	{DATA_FILE("previous", JSON_OBJECT, previous), JSON_SKIP_NULL,.fields = previous_fields,.size = sizeof(ManifestFile)},
+	{NULL}
+};
+
+static const JsonField number_element[] = {{"", JSON_INT, 0}, {NULL}};
+static const JsonField oid_element[] = {{"", JSON_UINT32, 0}, {NULL}};
+
+static const JsonField group_fields[] = {
+	{GROUP("first", JSON_INT, first_object)},
+	{GROUP("oids", JSON_ARRAY, oids), JSON_REQUIRED, ELEMENTS(oid_element, Oid, LargeObjectGroup, n_oids)},
+	{NULL}
+};
+
+static const JsonField job_fields[] = {
+	{JOB("kind", JSON_INT, kind),.max = JOB_LARGE_OBJECTS},
+	{JOB("first", JSON_INT, first)},
+	{JOB("n", JSON_INT, n),.min = 1},
+	{JOB("task", JSON_INT, task)},
+	{JOB("bytes", JSON_UINT64, est_bytes)},
+	{NULL}
+};
+
+static const JsonField plan_fields[] = {
+	{HEAD("version", JSON_TEXT, head.run.version)},
+	{HEAD("what", JSON_TEXT, head.run.what)},
+	{HEAD("run", JSON_TEXT, head.run.run_id), JSON_REQUIRED},
+	{HEAD("tasks", JSON_INT, head.run.n_tasks), JSON_REQUIRED,.min = 1},
+	{HEAD("conninfo", JSON_TEXT, head.run.conninfo), JSON_REQUIRED},
+	{HEAD("time_zone", JSON_TEXT, head.run.time_zone)},
+	{HEAD("date_style", JSON_TEXT, head.run.date_style)},
+	{HEAD("system_identifier", JSON_TEXT, head.run.server.system_identifier), JSON_REQUIRED},
+	{HEAD("timeline", JSON_TEXT, head.run.server.timeline), JSON_REQUIRED},
+	{HEAD("database", JSON_TEXT, head.run.server.database), JSON_REQUIRED},
+	{HEAD("user", JSON_TEXT, head.run.server.user), JSON_REQUIRED},
+	{HEAD("role", JSON_TEXT, head.run.role)},
+	{HEAD("enable_row_security", JSON_BOOL, head.run.enable_row_security)},
+	{HEAD("retries", JSON_UINT64, head.run.retries)},
+	{HEAD("snapshot", JSON_TEXT, head.snapshot), JSON_REQUIRED},
+	{HEAD("snapshot_identity", JSON_TEXT, head.snapshot_identity), JSON_REQUIRED},
+	{HEAD("encoding", JSON_TEXT, head.encoding), JSON_REQUIRED},
+	{HEAD("compression", JSON_TEXT, head.compression), JSON_REQUIRED},
+	{HEAD("server_compression", JSON_TEXT, head.server_compression)},
+	{HEAD("checksums", JSON_TEXT, head.checksums), JSON_REQUIRED},
+	{HEAD("lock_wait_ms", JSON_INT, head.lock_wait_ms)},
+	{HEAD("extra_float_digits", JSON_TEXT, head.extra_float_digits)},
+	{HEAD("quote_all_identifiers", JSON_BOOL, head.quote_all_identifiers)},
+	{HEAD("no_sync", JSON_BOOL, head.no_sync)},
+	{HEAD("archive", JSON_TEXT, head.archive)},
+	{HEAD("pipe", JSON_TEXT, head.pipe_command)},
+	{HEAD("server_version", JSON_INT, head.server_version)},
+	{HEAD("block_bytes", JSON_INT, head.block_bytes)},
+	{HEAD("extension_missing", JSON_TEXT, head.extension_missing)},
+	{HEAD("extension_functions", JSON_TEXT, head.extension_functions)},
+	{HEAD("extension_table", JSON_TEXT, head.extension_table)},
+	{HEAD("fingerprint_algorithm", JSON_TEXT, head.fingerprint_algorithm)},
+	{HEAD("fingerprint_key", JSON_TEXT, head.fingerprint_key)},
+	{HEAD("fingerprint_settings", JSON_TEXT, head.fingerprint_settings)},
+	{HEAD("previous", JSON_TEXT, head.previous)},
+	{HEAD("copy_method", JSON_TEXT, head.copy_method)},
+	{HEAD("knows_changes", JSON_BOOL, head.knows_changes)},
+	{HEAD("objects", JSON_INT, head.n_objects)},
+	{HEAD("standbys", JSON_ARRAY, standbys), 0, ELEMENTS(standby_fields, PlannedStandby, PlanFile, n_standbys)},
+	{HEAD("tables", JSON_ARRAY, tables), JSON_REQUIRED, ELEMENTS(table_fields, PlannedTable, PlanFile, n_tables)},
+	{HEAD("files", JSON_ARRAY, files), JSON_REQUIRED, ELEMENTS(file_fields, DataFile, PlanFile, n_files)},
+	{HEAD("queue", JSON_ARRAY, queue), JSON_REQUIRED, ELEMENTS(number_element, int, PlanFile, n_queue)},
+	{HEAD("groups", JSON_ARRAY, groups), JSON_REQUIRED, ELEMENTS(group_fields, LargeObjectGroup, PlanFile, n_groups)},
+	{HEAD("jobs", JSON_ARRAY, jobs), JSON_REQUIRED, ELEMENTS(job_fields, Job, PlanFile, n_jobs)},
+	{NULL}
+};
+
+/* ----------
+ * Writing
+ * ----------
+ */
+static void
+flush(void *sink, PQExpBuffer buf)
+{
+	sink_write_buffer(sink, buf);
+}
+
+void
+task_plan_write_file(const char *path, const PlanFile *file)
+{
+	char	   *temp_path = psprintf("%s.tmp", path);
+	Sink	   *sink = sink_file_new(temp_path);
+	JsonWriter	writer = {.flush = flush,.arg = sink};
+
+	initPQExpBuffer(&writer.buf);
+	json_append_document(&writer, plan_fields, file);
+	appendPQExpBufferStr(&writer.buf, " }\n");
+	sink_write_buffer(sink, &writer.buf);
+	sink_finish(sink);
+	sink_free(sink);
+	if (fsync_fname(temp_path, false) != 0)
+		exit(1);
+	if (rename(temp_path, path) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
+	termPQExpBuffer(&writer.buf);
+	free(temp_path);
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+static const char *
+check_job(const PlanFile *file, const Job *job)
+{
+	int			n = job->kind == JOB_DATA_FILES ? file->n_queue : file->n_groups;
+
+	if (job->first > n || job->n > n - job->first ||
+		(job->kind == JOB_LARGE_OBJECTS && job->n != 1))
+		return "a job has no files";
+	if (job->task >= file->head.run.n_tasks)
+		return "a job is no task's";
+	return NULL;
+}
+
+static const char *
+check_table(const PlannedTable *planned)
+{
+	if (planned->n_masks > 0 && planned->n_masks != planned->table.n_columns)
+		return "not every column has a mask, or none";
+	return NULL;
+}
+
+/* Its objects have numbers below that of all objects. */
+static const char *
+check_group(const PlanFile *file, const LargeObjectGroup *group)
+{
+	int			n = file->head.n_objects;
+
+	if (group->n_oids > n || group->first_object > n - group->n_oids)
+		return "there is no such large object";
+	return NULL;
+}
+
+static const char *
+check_head(const DumpTaskHead *head)
+{
+	if (head->extension_missing == NULL &&
+		(head->extension_functions == NULL || head->extension_table == NULL))
+		return "the functions of the extension are missing";
+	if (head->fingerprint_algorithm &&
+		(head->fingerprint_key == NULL || head->fingerprint_settings == NULL))
+		return "fingerprints have no key or settings";
+	return NULL;
+}
+
+/* What refers to what is there. */
+static const char *
+check_numbers(const PlanFile *file)
+{
+	const char *problem = check_head(&file->head);
+
+	if (file->n_queue != file->n_files)
+		problem = "not all files are in the queue";
+	for (int i = 0; problem == NULL && i < file->n_queue; i++)
+		if (file->queue[i] >= file->n_files)
+			problem = "there is no such file";
+	for (int i = 0; problem == NULL && i < file->n_files; i++)
+		if (file->files[i].table >= file->n_tables)
+			problem = "there is no such table";
+	for (int i = 0; problem == NULL && i < file->n_tables; i++)
+		problem = check_table(&file->tables[i]);
+	for (int i = 0; problem == NULL && i < file->n_groups; i++)
+		problem = check_group(file, &file->groups[i]);
+	for (int i = 0; problem == NULL && i < file->n_jobs; i++)
+		problem = check_job(file, &file->jobs[i]);
+	return problem;
+}
+
+const char *
+task_plan_parse(PlanFile *file, const char *text, size_t len)
+{
+	JsonReader	reader;
+
+	json_read_document(&reader, text, len, plan_fields, file);
+	return reader.error ? reader.error : check_numbers(file);
+}
+
+void
+task_plan_free(PlanFile *file)
+{
+	json_free_members(plan_fields, file);
+}

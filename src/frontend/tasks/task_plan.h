@@ -1,21 +1,31 @@
 /*
  * task_plan.h
- *		What the plan of every run by tasks has: which run, which server.
+ *		The plan of a dump by tasks, as data in a file.
  *
- * The leader writes a plan as data into a file when all is planned
- * (plan_write.h); tasks read it, on whatever host they are (plan_read.h), and
- * do what workers do that the leader has forked.  The program must be of the
- * same version on both sides.  There is no password in it: each host has its
- * own means.
+ * The leader writes it when all is planned (task_plan_write.h).  Tasks read
+ * it, on any host (task_plan_read.h), and do the work of workers
+ * that the leader has forked.  The program must be of the same version on both
+ * sides.  There is no password in it: each host has its own means.  The plan
+ * has names, columns or their masks, conditions and blocks, which statements
+ * are made of in the same way on both sides.
+ *
+ *	{ head's members,
+ *	"standbys": [ {members}, ...],
+ *	"tables": [ {table's members, "columns": [text, ...],
+ *				 "masks": [text or null, ...] if there are any}, ...],
+ *	"files": [ {members, "previous": {members} if there is one}, ...],
+ *	"queue": [ number of a file, in the order of the jobs, ...],
+ *	"groups": [ {"first": number of its first object, "oids": [...]}, ...],
+ *	"jobs": [ {members}, ...] }
  *
  * The file is 0600 in a directory of its own.  What is in it is executed, so
- * a task takes it only if it is the user's own, and nobody else's to change.
+ * a task takes it only if it is the user's own, and no other user can change
+ * it.
  */
 #ifndef TASK_PLAN_H
 #define TASK_PLAN_H
 
-#include "plan/job_queue.h"
-#include "tasks/plan_field.h"
+#include "plan/dump_plan.h"
 
 /* Which server and database it is: texts, to be compared. */
 typedef struct TaskServer
@@ -45,7 +55,88 @@ typedef struct TaskRun
 	uint64		retries;
 } TaskRun;
 
-extern const PlanField task_run_fields[];	/* of TaskRun */
-extern const PlanField task_job_fields[];	/* of Job */
+/* What is there once; texts are owned, and NULL where there is nothing. */
+typedef struct DumpTaskHead
+{
+	TaskRun		run;
+	char	   *snapshot;
+	char	   *snapshot_identity;
+	char	   *encoding;
+	char	   *compression;	/* as compress_spec_print() has it */
+	char	   *server_compression; /* NULL = tasks compress */
+	char	   *checksums;
+	int			lock_wait_ms;
+	char	   *extra_float_digits;
+	bool		quote_all_identifiers;
+	bool		no_sync;
+	char	   *archive;		/* its directory; NULL with a command */
+	char	   *pipe_command;
+	int			server_version;
+	int			block_bytes;
+	char	   *extension_missing;	/* why it is not used */
+	char	   *extension_functions;
+	char	   *extension_table;
+	char	   *fingerprint_algorithm;	/* NULL = none are recorded */
+	char	   *fingerprint_key;
+	char	   *fingerprint_settings;
+	char	   *previous;		/* directory of the archive whose files may be
+								 * used again; NULL = none */
+	char	   *copy_method;	/* how; NULL = the first that does */
+	bool		knows_changes;	/* of blocks since then */
+	int			n_objects;		/* large objects in all groups */
+} DumpTaskHead;
+
+/* A further standby that has the snapshot: a Standby, as a task needs it. */
+typedef struct PlannedStandby
+{
+	char	   *name;
+	char	   *conninfo;
+	char	   *snapshot;
+	char	   *identity;
+	char	   *holder_query;
+} PlannedStandby;
+
+/* A table, with what was decided about it. */
+typedef struct PlannedTable
+{
+	DumpTable	table;
+	TablePlan	decided;
+	int			n_masks;		/* n_columns, or 0 if none is masked */
+} PlannedTable;
+
+/* The plan's file. */
+typedef struct PlanFile
+{
+	DumpTaskHead head;
+	PlannedStandby *standbys;
+	int			n_standbys;
+	PlannedTable *tables;
+	int			n_tables;
+	DataFile   *files;
+	int			n_files;
+	int		   *queue;			/* numbers of files */
+	int			n_queue;
+	LargeObjectGroup *groups;
+	int			n_groups;
+	Job		   *jobs;
+	int			n_jobs;
+} PlanFile;
+
+/*
+ * Write the file at path, which must not exist; it gets its name when it is
+ * whole and flushed.  Exits with a message on failure.
+ */
+extern void task_plan_write_file(const char *path, const PlanFile *file);
+
+/*
+ * Read one from memory into a struct that is zero.  NULL, or what is wrong
+ * with it: damage, or numbers of files, tables, groups or objects that are
+ * not there.
+ */
+extern const char *task_plan_parse(PlanFile *file, const char *text,
+								   size_t len);
+
+/* Free what task_plan_parse() has read. */
+extern void task_plan_free(PlanFile *file);
 
 #endif							/* TASK_PLAN_H */

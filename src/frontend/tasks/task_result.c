@@ -7,59 +7,40 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "mb/pg_wchar.h"
-
-#include "options/copy_method.h"
 #include "base/hex.h"
-#include "tasks/plan_field.h"
+#include "base/json_fields.h"
+#include "options/copy_method.h"
 #include "tasks/task_result.h"
 
 /* Of a host's name, in those of files. */
 #define MOST_HOST_BYTES 60
 
-/* A line's, as fields can be. */
-typedef struct LineMembers
-{
-	char	   *is;
-	char	   *run_id;
-	uint64		number;
-	int			server;
-	uint64		rows;
-	uint64		raw_bytes;
-	uint64		stored_bytes;
-	uint64		start_us;
-	uint64		end_us;
-	char	   *checksum;		/* hexadecimal, as those below */
-	char	   *fingerprint;
-	char	   *first_fingerprint;
-	char	   *definition;
-	char	   *reused;
-	char	   *new_reason;
-} LineMembers;
+/* By kind. */
+static const char *const kinds[] = {"", "run", "file", "object", "refused", "end", NULL};
 
-#define MEMBER(name, kind, member) {name, kind, offsetof(LineMembers, member)}
+#define LINE(name, kind, member) name, kind, offsetof(TaskLine, member)
+#define BYTES(name, member, number) \
+	{LINE(name, JSON_BYTES, result.member), JSON_SKIP_NULL, \
+		.max = sizeof(((FileResult *) NULL)->member),.count = offsetof(TaskLine, result.number)}
 
-static const PlanField members[] = {
-	MEMBER("is", PLAN_TEXT, is),
-	MEMBER("run", PLAN_TEXT, run_id),
-	MEMBER("number", PLAN_UINT64, number),
-	MEMBER("server", PLAN_INT, server),
-	MEMBER("rows", PLAN_UINT64, rows),
-	MEMBER("raw_bytes", PLAN_UINT64, raw_bytes),
-	MEMBER("stored_bytes", PLAN_UINT64, stored_bytes),
-	MEMBER("start_us", PLAN_UINT64, start_us),
-	MEMBER("end_us", PLAN_UINT64, end_us),
-	MEMBER("checksum", PLAN_TEXT, checksum),
-	MEMBER("fingerprint", PLAN_TEXT, fingerprint),
-	MEMBER("first_fingerprint", PLAN_TEXT, first_fingerprint),
-	MEMBER("definition", PLAN_TEXT, definition),
-	MEMBER("reused", PLAN_TEXT, reused),
-	MEMBER("not_reused", PLAN_TEXT, new_reason),
+static const JsonField line_fields[] = {
+	{LINE("is", JSON_WORD, kind), JSON_REQUIRED,.min = TASK_LINE_RUN,.words = kinds},
+	{LINE("run", JSON_TEXT, run_id), JSON_SKIP_NULL},
+	{LINE("number", JSON_UINT64, number)},
+	{LINE("server", JSON_INT, result.server)},
+	{LINE("rows", JSON_UINT64, result.rows)},
+	{LINE("raw_bytes", JSON_UINT64, result.raw_bytes)},
+	{LINE("stored_bytes", JSON_UINT64, result.stored_bytes)},
+	{LINE("start_us", JSON_UINT64, result.start_us),.max = PG_INT64_MAX},
+	{LINE("end_us", JSON_UINT64, result.end_us),.max = PG_INT64_MAX},
+	BYTES("checksum", checksum, checksum_len),
+	BYTES("fingerprint", fingerprint.bytes, fingerprint.len),
+	BYTES("first_fingerprint", first_fingerprint.bytes, first_fingerprint.len),
+	BYTES("definition", definition.bytes, definition.len),
+	{LINE("reused", JSON_TEXT, reused), JSON_SKIP_NULL},
+	{LINE("not_reused", JSON_TEXT, result.new_reason), JSON_SKIP_NULL},
 	{NULL}
 };
-
-/* By kind. */
-static const char *const kinds[] = {"", "run", "file", "object", "refused", "end"};
 
 /* This host's name, as a part of those of files; owned. */
 static char *
@@ -114,54 +95,20 @@ write_all(int fd, const char *path, const char *data, size_t len)
 	}
 }
 
-/* Owned; NULL if there is none. */
-static char *
-hash_text(const FileHash *hash)
-{
-	return hash->len == 0 ? NULL : hex_encode(hash->bytes, hash->len);
-}
-
-static void
-free_texts(LineMembers *values)
-{
-	free(values->checksum);
-	free(values->fingerprint);
-	free(values->first_fingerprint);
-	free(values->definition);
-}
-
 void
 task_result_write(const TaskResults *results, const TaskLine *line)
 {
-	const FileResult *result = &line->result;
-	LineMembers values = {
-		.is = unconstify(char *, kinds[line->kind]),
-		.run_id = line->run_id,
-		.number = line->number,
-		.server = result->server,
-		.rows = result->rows,
-		.raw_bytes = result->raw_bytes,
-		.stored_bytes = result->stored_bytes,
-		.start_us = result->start_us,
-		.end_us = result->end_us,
-		.checksum = hex_encode(result->checksum, result->checksum_len),
-		.fingerprint = hash_text(&result->fingerprint),
-		.first_fingerprint = hash_text(&result->first_fingerprint),
-		.definition = hash_text(&result->definition),
-		.reused = unconstify(char *, result->reused),
-		.new_reason = unconstify(char *, result->new_reason),
-	};
-	PQExpBufferData buf;
+	TaskLine	written = *line;
+	JsonWriter	writer = {0};
 
-	initPQExpBuffer(&buf);
-	appendPQExpBufferChar(&buf, '{');
-	plan_fields_append(&buf, members, &values);
-	appendPQExpBufferStr(&buf, "}\n");
-	if (PQExpBufferDataBroken(buf))
+	written.reused = unconstify(char *, line->result.reused);
+	initPQExpBuffer(&writer.buf);
+	json_append_object(&writer, line_fields, &written);
+	appendPQExpBufferChar(&writer.buf, '\n');
+	if (PQExpBufferDataBroken(writer.buf))
 		pg_fatal("out of memory");
-	write_all(results->fd, results->path, buf.data, buf.len);
-	termPQExpBuffer(&buf);
-	free_texts(&values);
+	write_all(results->fd, results->path, writer.buf.data, writer.buf.len);
+	termPQExpBuffer(&writer.buf);
 }
 
 void
@@ -194,85 +141,32 @@ task_result_end(const TaskResults *results)
 	task_result_flush(results);
 }
 
-/* False if it is none. */
-static bool
-take_hash(const char *text, FileHash *hash)
-{
-	int			len = text ? hex_decode(text, hash->bytes, sizeof(hash->bytes)) : 0;
-
-	hash->len = (uint8) Max(len, 0);
-	return len >= 0;
-}
-
 /* As results have it: a constant. */
 static bool
-take_method(const char *text, FileResult *result)
+take_method(TaskLine *line)
 {
 	CopyMethod	method;
 
-	if (text == NULL)
+	if (line->reused == NULL)
 		return true;
-	if (!copy_method_find(text, &method))
+	if (!copy_method_find(line->reused, &method))
 		return false;
-	result->reused = copy_method_name(method);
+	line->result.reused = copy_method_name(method);
 	return true;
-}
-
-/* Of a line that has been read: false if it cannot be. */
-static bool
-take_members(const LineMembers *values, TaskLine *line)
-{
-	FileResult *result = &line->result;
-
-	for (int kind = TASK_LINE_RUN; values->is && kind <= TASK_LINE_END; kind++)
-		if (strcmp(values->is, kinds[kind]) == 0)
-			line->kind = (TaskLineKind) kind;
-	line->run_id = values->run_id;
-	line->number = values->number;
-	result->server = values->server;
-	result->rows = values->rows;
-	result->raw_bytes = values->raw_bytes;
-	result->stored_bytes = values->stored_bytes;
-	result->start_us = (int64) values->start_us;
-	result->end_us = (int64) values->end_us;
-	result->new_reason = values->new_reason;
-	if (values->checksum == NULL ||
-		!take_hash(values->fingerprint, &result->fingerprint) ||
-		!take_hash(values->first_fingerprint, &result->first_fingerprint) ||
-		!take_hash(values->definition, &result->definition) ||
-		!take_method(values->reused, result))
-		return false;
-	result->checksum_len = hex_decode(values->checksum, result->checksum,
-									  sizeof(result->checksum));
-	return line->kind != TASK_LINE_NONE && result->checksum_len >= 0;
 }
 
 bool
 task_result_read(const char *text, size_t len, TaskLine *line)
 {
-	LineMembers values = {0};
 	JsonReader	reader;
-	bool		first = true;
-	bool		right;
 
 	memset(line, 0, sizeof(TaskLine));
-	if (len > PG_INT32_MAX ||
-		pg_encoding_verifymbstr(PG_UTF8, text, (int) len) != (int) len)
-		return false;
-	json_begin(&reader, text, len);
-	json_enter(&reader, '{');
-	while (json_more(&reader, '}', &first))
-	{
-		char	   *key = json_key(&reader);
+	json_read_document(&reader, text, len, line_fields, line);
+	return reader.error == NULL && take_method(line);
+}
 
-		if (key && !plan_field_read(&reader, members, &values, key))
-			json_skip(&reader);
-		free(key);
-	}
-	json_finish(&reader);
-	right = take_members(&values, line) && reader.error == NULL;
-	free(values.is);
-	free(values.reused);
-	free_texts(&values);
-	return right;
+void
+task_result_free(TaskLine *line)
+{
+	json_free_members(line_fields, line);
 }

@@ -43,6 +43,7 @@ typedef struct TaskLine
 	uint64		number;			/* of the file, object or job */
 	FileResult	result;			/* of the former two; new_reason is owned when
 								 * it was read */
+	char	   *reused;			/* result.reused as it was read; owned */
 } TaskLine;
 
 /* In a task: what this attempt at it tells. */
@@ -74,5 +75,8 @@ extern void task_result_end(const TaskResults *results);
 
 /* Read a line, without its end; false if it is none. */
 extern bool task_result_read(const char *text, size_t len, TaskLine *line);
+
+/* Free what task_result_read() has read, also if that is false. */
+extern void task_result_free(TaskLine *line);
 
 #endif							/* TASK_RESULT_H */

@@ -10,7 +10,7 @@
 #ifndef TASK_SERVERS_H
 #define TASK_SERVERS_H
 
-#include "tasks/dump_task_plan.h"
+#include "tasks/task_plan_read.h"
 #include "source/source.h"
 
 typedef struct TaskServers TaskServers;

@@ -59,7 +59,7 @@ sub forged_plans_refused_ok
 		[ 'another server', sub { s/("system_identifier": ")/${1}9/ }, qr/its system identifier is/ ],
 		[ 'a leader that may not ask for the server', sub { s/("(?:system_identifier|timeline)": ")\d+/$1/g },
 			qr/error: it cannot be told whether this is the leader's server\n.*detail: Role "[^"]*" may execute pg_control_system\(\)/ ],
-		[ 'a job out of range', sub { s/("jobs": \[\s*\{"kind": \d+, "first": )/${1}99999/ },
+		[ 'a job out of range', sub { s/("jobs": \[\s*\{ "kind": \d+, "first": )/${1}99999/ },
 			qr/is damaged: a job has no files/ ],
 		@more)
 	{
