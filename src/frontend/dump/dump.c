@@ -16,7 +16,7 @@
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
 #include "dump/reuse_file.h"
-#include "tasks/dump_task_leader.h"
+#include "tasks/task_leader.h"
 #include "options/own_options.h"
 #include "previous/previous_archive.h"
 #include "progress/progress.h"
@@ -115,7 +115,7 @@ run_workers(Dump *dump)
 	run_event_run(options, &dump->plan, NULL);
 	run_event_stage("rows");
 	if (options->tasks)
-		dump_task_leader_run(&dump->source, &dump->run, &task);
+		task_leader_run(&dump->source, &dump->run, &task);
 	else
 		leader_run_workers(&dump->source, &dump->run, &task);
 }

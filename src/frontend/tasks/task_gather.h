@@ -9,41 +9,30 @@
 #include "status/run.h"
 #include "tasks/task_attempts.h"
 
-typedef struct TaskGather TaskGather;
-
-/* To be zero first, but for the callback. */
-struct TaskGather
+typedef struct TaskGather
 {
 	Run		   *run;
 	const char *directory;		/* the plan's */
 	TaskAttempts *attempts;
 	bool	   *refused;		/* by job: none of a task's sessions can lock
 								 * its table */
-
-	/*
-	 * Take the result, in the line, of a file or large object of the run that
-	 * is not done.
-	 */
-	void		(*take) (TaskGather *gather, const TaskAttempt *attempt,
-						 const TaskLine *line);
-};
+} TaskGather;
 
 /*
- * Deal out the jobs of the run to its tasks.  Afterwards: what is told of the
+ * Deal out the jobs of the run to its tasks.  Afterwards: the results of the
  * run with this name, in the directory of its plan.
  */
-extern void task_gather_begin(TaskGather *gather, Run *run,
-							  const char *directory, const char *run_id);
+extern TaskGather *task_gather_new(Run *run, const char *directory,
+								   const char *run_id);
 
-/* Take what is new. */
+/*
+ * Take what is new.  If a file that an attempt tells of is not there as it
+ * tells, there is a warning; another attempt may have it.
+ */
 extern void task_gather_look(TaskGather *gather);
 
 /* The command has ended: no task is at work any more, for the progress. */
 extern void task_gather_command_ended(TaskGather *gather);
-
-/* The event of a line of rows, whose result is stored. */
-extern void task_gather_tell_rows(const TaskGather *gather,
-								  const TaskLine *line, int task);
 
 /* Is all of a job of the run done? */
 extern bool task_gather_job_is_done(const TaskGather *gather, int job);

@@ -1,31 +1,49 @@
 /*
  * task_leader.c
- *		Has tasks run until all is done.
+ *		Has the tasks of a dump run until all is done.
  */
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "archive/archive_name.h"
+#include "base/hex.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/retry.h"
 #include "process/child_process.h"
 #include "process/child_program.h"
 #include "process/task_command.h"
+#include "progress/progress.h"
+#include "source/leader.h"
+#include "tasks/task_gather.h"
 #include "tasks/task_leader.h"
+#include "tasks/task_place.h"
+#include "tasks/task_plan_write.h"
+#include "tasks/task_server.h"
 
 /*
- * How often to attend to what goes on beside the command, and in how many of
- * these times to look what has come: in one for so many tasks, and at most in
- * so many.  That costs more with more of them.
+ * How often the leader looks at its sessions while the command runs.  It looks
+ * for results every n-th time, n growing with the number of tasks, as that
+ * costs more with more of them.
  */
 #define LOOK_MS 20
 #define TASKS_FOR_LOOK 20
 #define MOST_LOOKS_FOR_RESULTS 50
 
-/* So many missing files are named. */
+/* The most missing files that a message names. */
 #define MOST_NAMED 10
+
+typedef struct TaskLeader
+{
+	Source	   *source;
+	Run		   *run;
+	TaskPlace  *place;
+	TaskGather *gather;
+} TaskLeader;
 
 /* ----------
  * The command
@@ -34,11 +52,11 @@
 static void
 attend(const TaskLeader *leader, int *n_looks)
 {
-	int			looks = (int) leader->gather->run->options->tasks / TASKS_FOR_LOOK;
+	int			looks = (int) leader->run->options->tasks / TASKS_FOR_LOOK;
 
 	looks = Min(Max(looks, 1), MOST_LOOKS_FOR_RESULTS);
 	interrupt_check();
-	leader->attend(leader->arg);
+	leader_attend(leader->source);
 	if (*n_looks % looks == 0)
 		task_gather_look(leader->gather);
 	(*n_looks)++;
@@ -52,13 +70,34 @@ describe_end(int status)
 	return psprintf("ended with exit code %d", WEXITSTATUS(status));
 }
 
+/*
+ * A command of --pipe that an attempt has left behind stores what it has
+ * under the file's name, whenever it likes, and that may be a part
+ * (sink_pipe.c).
+ */
+static void
+check_commands(const TaskLeader *leader)
+{
+	const char *name;
+
+	if (leader->run->options->pipe_command == NULL)
+		return;
+	task_gather_look(leader->gather);
+	name = task_attempts_not_ended(leader->gather->attempts);
+	if (name == NULL)
+		return;
+	pg_log_error("attempt \"%s\" at a task has not come to its end", printable(name));
+	pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
+	exit(1);
+}
+
 /* Run the command for these tasks; how it ended, as waitpid() has it. */
 static int
 run_command(const TaskLeader *leader, const bool *wanted)
 {
-	const Options *options = leader->gather->run->options;
+	const Options *options = leader->run->options;
 	char	   *command = task_command(options->run_tasks,
-									   leader->plan_path,
+									   leader->place->plan_path,
 									   (int) options->tasks, wanted);
 	const char *args[] = {"sh", "-c", command, NULL};
 	int			nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -77,7 +116,7 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	/* tasks that it has left behind do no harm, and end when the run does */
 	child_process_set_fed(0);
 	task_gather_look(leader->gather);
-	leader->ended(leader->arg);
+	check_commands(leader);
 	task_gather_command_ended(leader->gather);
 	free(command);
 	return status;
@@ -100,8 +139,8 @@ is_missing(const TaskLeader *leader, int job)
 static void
 fail(const TaskLeader *leader, const bool *missing, const char *end)
 {
-	const Options *options = leader->gather->run->options;
-	const DumpPlan *plan = leader->gather->run->plan;
+	const Options *options = leader->run->options;
+	const DumpPlan *plan = leader->run->plan;
 	int			n = 0;
 
 	pg_log_error("not all tasks were done, and the command %s: files of tasks %s are missing",
@@ -122,7 +161,7 @@ fail(const TaskLeader *leader, const bool *missing, const char *end)
 static bool
 find_missing(const TaskLeader *leader, bool *missing)
 {
-	const Run  *run = leader->gather->run;
+	const Run  *run = leader->run;
 	bool		any = false;
 
 	memset(missing, 0, run->options->tasks * sizeof(bool));
@@ -136,10 +175,11 @@ find_missing(const TaskLeader *leader, bool *missing)
 	return any;
 }
 
-void
-task_leader_run(const TaskLeader *leader)
+/* Up to --retries times more; exits if anything is missing then. */
+static void
+run_tasks(const TaskLeader *leader)
 {
-	const Options *options = leader->gather->run->options;
+	const Options *options = leader->run->options;
 	bool	   *missing = pg_malloc0(options->tasks * sizeof(bool));
 	Retry		retry = {0};
 	int			n_looks = 0;
@@ -174,4 +214,71 @@ task_leader_run(const TaskLeader *leader)
 		free(end);
 	}
 	free(missing);
+}
+
+/* ----------
+ * The rows
+ * ----------
+ */
+static void
+check_place(const Options *options, const TaskPlace *place)
+{
+	struct stat st;
+	struct stat archive;
+
+	if (options->plan && options->directory &&
+		stat(place->directory, &st) == 0 &&
+		stat(options->directory, &archive) == 0 && st.st_dev != archive.st_dev)
+		pg_fatal("the plan's directory \"%s\" is on another file system than the archive, into which files are renamed",
+				 place->directory);
+}
+
+/* Has an attempt told of a part of it? */
+static bool
+is_partly_done(const Run *run, const Job *job)
+{
+	const FileResult *result;
+
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (result->done)
+			return true;
+	return false;
+}
+
+/* Tables that no task could lock: the leader has all locks. */
+static void
+read_missing(const TaskLeader *leader, const WorkerTask *own)
+{
+	const Run  *run = leader->run;
+
+	for (int i = 0; i < run->plan->queue->n_jobs; i++)
+	{
+		if (task_gather_job_is_done(leader->gather, i))
+			continue;
+		if (is_partly_done(run, &run->plan->queue->jobs[i]))
+			own->reset(own->arg, i);
+		leader_do(leader->source, own, i);
+	}
+}
+
+void
+task_leader_run(Source *source, Run *run, const WorkerTask *own)
+{
+	TaskLeader	leader = {.source = source,.run = run};
+	char	   *run_id = hex_random(16);
+
+	leader.place = task_place_make(source->options->plan,
+								   source->options->directory,
+								   ARCHIVE_TASKS_NAME);
+	check_place(source->options, leader.place);
+	task_server_hold(source->conn, run_id);
+	leader.gather = task_gather_new(run, leader.place->directory, run_id);
+	task_plan_write(leader.place->plan_path, source, run->plan, run_id);
+	leader_begin_rows(source, run);
+	run_tasks(&leader);
+	read_missing(&leader, own);
+	leader_finish(source);
+	check_commands(&leader);
+	progress_end();
+	task_place_remove(leader.place);
 }

@@ -1,32 +1,23 @@
 /*
  * task_leader.h
- *		Has a command of the user's run tasks, wherever that is, until all
- *		that they are to do is done.
+ *		The leader of a dump by tasks: has a command of the user's run them,
+ *		wherever that is, and takes what they have made into the archive.
  */
 #ifndef TASK_LEADER_H
 #define TASK_LEADER_H
 
-#include "tasks/task_gather.h"
-
-/* What whoever leads them does; both are given arg. */
-typedef struct TaskLeader
-{
-	TaskGather *gather;
-	const char *plan_path;
-	void	   *arg;
-
-	/* Several times a second while they run. */
-	void		(*attend) (void *arg);
-
-	/* The command has ended, and all that was told till then is taken. */
-	void		(*ended) (void *arg);
-} TaskLeader;
+#include "process/worker_task.h"
+#include "source/source.h"
+#include "status/run.h"
 
 /*
- * Have all jobs done by --tasks, as --run-tasks starts them; the tasks of
- * those that are missing then again, up to --retries times.  Exits with a
- * message that names what is missing if that does not do.
+ * Have all jobs of the plan done by --tasks, as --run-tasks starts them, in
+ * the snapshot of the leader's session, which is kept meanwhile; those that
+ * come back without all files again, up to --retries times.  What no task can
+ * lock is done here by own.  Returns when all files are in the archive, and
+ * the leader's transaction has ended well; exits with a message that names
+ * what is missing else.
  */
-extern void task_leader_run(const TaskLeader *leader);
+extern void task_leader_run(Source *source, Run *run, const WorkerTask *own);
 
 #endif							/* TASK_LEADER_H */
