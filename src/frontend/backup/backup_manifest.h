@@ -24,6 +24,20 @@
 
 #include "access/xlogdefs.h"
 
+#include "base/json_fields.h"
+
+/* An entry of "Files"; what is not known is NULL. */
+typedef struct BackupManifestEntry
+{
+	char	   *path;
+	uint64		size;
+	char	   *modified;
+	char	   *algorithm;
+	char	   *checksum;		/* hexadecimal */
+} BackupManifestEntry;
+
+extern const JsonField backup_manifest_entry_fields[];
+
 typedef struct BackupManifest BackupManifest;
 
 /*
@@ -41,6 +55,9 @@ extern BackupManifest *backup_manifest_begin(const char *path, int major,
 extern void backup_manifest_add_file(BackupManifest *manifest,
 									 const char *path, uint64 size,
 									 time_t mtime, const uint32 *crc);
+
+/* A file's modification time as an entry has it; owned. */
+extern char *backup_manifest_time(const char *path, time_t mtime);
 
 /*
  * That was the last of the files, and this WAL is needed to replay the

@@ -10,11 +10,9 @@
 #include "base/fe_compat.h"
 
 #include "common/checksum_helper.h"
-#include "mb/pg_wchar.h"
-#include "pqexpbuffer.h"
 
+#include "backup/backup_manifest.h"
 #include "backup/manifest_rewrite.h"
-#include "base/json_reader.h"
 #include "base/hex.h"
 #include "stream/sink_file.h"
 #include "stream/sink_tap.h"
@@ -40,21 +38,11 @@ typedef struct Rewriting
 	Sink	   *checksummed;	/* a tap before it */
 	pg_checksum_context written_checksum;
 	uint64		bytes;			/* checksummed */
-	PQExpBuffer text;			/* not written yet */
+	JsonWriter	writer;			/* what is not written yet */
 
 	const ManifestChange *change;
 	int			n_entries;		/* of the file */
 } Rewriting;
-
-/* An entry of "Files", as far as it matters here. */
-typedef struct Entry
-{
-	char	   *path;			/* all three are owned, or NULL */
-	char	   *algorithm;
-	char	   *checksum;
-	uint64		size;
-	bool		is_encoded;		/* the path, in hexadecimal digits */
-} Entry;
 
 pg_noreturn static void
 damaged(const Rewriting *rewriting, const char *problem)
@@ -134,99 +122,46 @@ read_line(Rewriting *rewriting)
 static void
 write_text(Rewriting *rewriting, size_t least)
 {
-	if (PQExpBufferBroken(rewriting->text))
+	if (PQExpBufferDataBroken(rewriting->writer.buf))
 		pg_fatal("out of memory");
-	if (rewriting->text->len >= least)
-		sink_write_buffer(rewriting->checksummed, rewriting->text);
+	if (rewriting->writer.buf.len >= least)
+		sink_write_buffer(rewriting->checksummed, &rewriting->writer.buf);
 }
 
 /* ----------
  * The entry
  * ----------
  */
-static void
-read_member(JsonReader *reader, Entry *entry)
-{
-	char	   *key = json_key(reader);
-	char	  **value = NULL;
-
-	if (key == NULL)
-		return;
-	if (strcmp(key, "Path") == 0 || strcmp(key, "Encoded-Path") == 0)
-	{
-		value = &entry->path;
-		entry->is_encoded = strcmp(key, "Encoded-Path") == 0;
-	}
-	else if (strcmp(key, "Checksum-Algorithm") == 0)
-		value = &entry->algorithm;
-	else if (strcmp(key, "Checksum") == 0)
-		value = &entry->checksum;
-	if (value)
-	{
-		free(*value);
-		*value = json_string(reader);
-	}
-	else if (strcmp(key, "Size") == 0)
-		entry->size = json_number(reader);
-	else
-		json_skip(reader);
-	free(key);
-}
-
-static void
-free_entry(Entry *entry)
-{
-	free(entry->path);
-	free(entry->algorithm);
-	free(entry->checksum);
-}
-
 /*
  * Is the line an entry of the file?  Other lines remain as they are: those
  * before and after all entries, and damaged ones.
  */
 static bool
-read_entry(const Rewriting *rewriting, Entry *entry)
+read_entry(const Rewriting *rewriting, BackupManifestEntry *entry)
 {
 	const char *line = rewriting->line->data;
 	size_t		len = rewriting->line->len;
-	const char *path = rewriting->change->path;
-	char	   *digits = hex_encode(path, strlen(path));
 	JsonReader	reader;
-	bool		first = true;
-	bool		result;
 
 	memset(entry, 0, sizeof(*entry));
 	while (len > 0 && strchr(",\r\n", line[len - 1]) != NULL)
 		len--;
-	if (line[0] != '{' ||
-		pg_encoding_verifymbstr(PG_UTF8, line, (int) len) != (int) len)
-	{
-		free(digits);
+	if (line[0] != '{')
 		return false;
-	}
-	json_begin(&reader, line, len);
-	json_enter(&reader, '{');
-	while (json_more(&reader, '}', &first))
-		read_member(&reader, entry);
-	json_finish(&reader);
-	result = reader.error == NULL && entry->path != NULL &&
-		(entry->is_encoded ? pg_strcasecmp(entry->path, digits) == 0 :
-		 strcmp(entry->path, path) == 0);
-	free(digits);
-	if (!result)
-		free_entry(entry);
-	return result;
+	json_read_document(&reader, line, len, backup_manifest_entry_fields, entry);
+	if (reader.error == NULL && strcmp(entry->path, rewriting->change->path) == 0)
+		return true;
+	json_free_members(backup_manifest_entry_fields, entry);
+	return false;
 }
 
-/* Append the entry's checksum, if it has one; the old one must be right. */
+/* Correct the entry's checksum, if it has one; the old one must be right. */
 static void
-append_checksum(Rewriting *rewriting, const Entry *entry)
+correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 {
 	const ManifestChange *change = rewriting->change;
 	pg_checksum_type type = CHECKSUM_TYPE_NONE;
 	char	   *was;
-	char	   *is;
 
 	if (entry->size != change->old_len)
 		pg_fatal("file \"%s\" of the backup has %zu bytes, but " UINT64_FORMAT " in file \"%s\"",
@@ -241,34 +176,24 @@ append_checksum(Rewriting *rewriting, const Entry *entry)
 	if (pg_strcasecmp(was, entry->checksum) != 0)
 		pg_fatal("file \"%s\" of the backup does not have the checksum that file \"%s\" contains",
 				 change->path, rewriting->from);
-	is = checksum_of(type, change->new_data, change->new_len);
-	appendPQExpBuffer(rewriting->text,
-					  ", \"Checksum-Algorithm\": \"%s\", \"Checksum\": \"%s\"",
-					  pg_checksum_type_name(type), is);
 	free(was);
-	free(is);
+	free(entry->checksum);
+	entry->checksum = checksum_of(type, change->new_data, change->new_len);
 }
 
 static void
-write_entry(Rewriting *rewriting, const Entry *entry)
+write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
 {
 	const ManifestChange *change = rewriting->change;
-	PQExpBuffer text = rewriting->text;
-	const char *line = rewriting->line->data;
-	struct tm	gmt;
-	char		modified[64];
 
 	if (++rewriting->n_entries > 1)
 		damaged(rewriting, "it has two entries of a file");
-	if (gmtime_r(&change->mtime, &gmt) == NULL ||
-		strftime(modified, sizeof(modified), "%Y-%m-%d %H:%M:%S GMT", &gmt) == 0)
-		pg_fatal("could not represent the modification time of file \"%s\"",
-				 change->path);
-	appendPQExpBuffer(text, "{ \"%s\": \"%s\", \"Size\": %zu, \"Last-Modified\": \"%s\"",
-					  entry->is_encoded ? "Encoded-Path" : "Path", entry->path,
-					  change->new_len, modified);
-	append_checksum(rewriting, entry);
-	appendPQExpBuffer(text, " }%s", strrchr(line, '}') + 1);
+	correct_checksum(rewriting, entry);
+	entry->size = change->new_len;
+	free(entry->modified);
+	entry->modified = backup_manifest_time(change->path, change->mtime);
+	json_append_object(&rewriting->writer, backup_manifest_entry_fields, entry);
+	appendPQExpBufferStr(&rewriting->writer.buf, strrchr(rewriting->line->data, '}') + 1);
 }
 
 /* ----------
@@ -302,8 +227,8 @@ rewrite_checksum(Rewriting *rewriting)
 				 rewriting->change->path);
 	write_text(rewriting, 0);
 	is = checksum_end(&rewriting->written_checksum);
-	appendPQExpBuffer(rewriting->text, CHECKSUM_KEY "%s\"}\n", is);
-	sink_write_buffer(rewriting->file, rewriting->text);
+	appendPQExpBuffer(&rewriting->writer.buf, CHECKSUM_KEY "%s\"}\n", is);
+	sink_write_buffer(rewriting->file, &rewriting->writer.buf);
 	free(is);
 }
 
@@ -312,16 +237,16 @@ static void
 rewrite_line(Rewriting *rewriting)
 {
 	const PQExpBuffer line = rewriting->line;
-	Entry		entry;
+	BackupManifestEntry entry;
 
 	checksum_add(&rewriting->read_checksum, line->data, line->len);
 	if (read_entry(rewriting, &entry))
 	{
 		write_entry(rewriting, &entry);
-		free_entry(&entry);
+		json_free_members(backup_manifest_entry_fields, &entry);
 	}
 	else
-		appendBinaryPQExpBuffer(rewriting->text, line->data, line->len);
+		appendBinaryPQExpBuffer(&rewriting->writer.buf, line->data, line->len);
 	write_text(rewriting, WRITE_BYTES);
 }
 
@@ -356,7 +281,7 @@ close_source(Rewriting *rewriting)
 static void
 open_target(Rewriting *rewriting, const char *to)
 {
-	rewriting->text = createPQExpBuffer();
+	initPQExpBuffer(&rewriting->writer.buf);
 	checksum_begin(&rewriting->written_checksum, CHECKSUM_TYPE_SHA256);
 	rewriting->file = sink_file_new(to);
 	rewriting->checksummed = sink_tap_new(rewriting->file, &rewriting->bytes,
@@ -390,6 +315,6 @@ manifest_rewrite(int fd, const char *from, const char *to,
 	rewrite_checksum(&rewriting);
 	sink_finish(rewriting.checksummed);
 	sink_free(rewriting.checksummed);
-	destroyPQExpBuffer(rewriting.text);
+	termPQExpBuffer(&rewriting.writer.buf);
 	close_source(&rewriting);
 }
