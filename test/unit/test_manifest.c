@@ -7,8 +7,8 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/manifest_name.h"
 #include "archive/manifest.h"
+#include "archive/manifest_name.h"
 #include "stream/sink_buffer.h"
 #include "unit_test.h"
 

@@ -212,7 +212,7 @@ check_numbers(void)
 	sample.jobs[0].n = 0;
 	check_refused(&sample, "member \"n\": number out of range", "a job without files");
 	sample.jobs[0].task = 7;
-	check_refused(&sample, "a job is no task's", "a task that is not there");
+	check_refused(&sample, "a job belongs to a task that is not there", "a task that is not there");
 	sample.queue[1] = N_FILES;
 	check_refused(&sample, "there is no such file", "a file that is not there");
 	sample.file.n_queue = 2;

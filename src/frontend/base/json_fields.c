@@ -296,7 +296,7 @@ read_number(JsonReader *reader, const JsonField *field, uint64 type_max)
 	return number;
 }
 
-/* The text of these digits, in whatever encoding; owned. */
+/* The text of these digits, in any encoding; owned. */
 static char *
 decode_text(JsonReader *reader, const JsonField *field, const char *digits)
 {

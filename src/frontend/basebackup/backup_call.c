@@ -7,6 +7,7 @@
 #include "port/pg_bswap.h"
 
 #include "backup/frame.h"
+#include "base/hex.h"
 #include "basebackup/backup_call.h"
 #include "basebackup/file_query.h"
 #include "basebackup/page_check.h"
@@ -15,7 +16,6 @@
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "stream/decompress.h"
-#include "base/hex.h"
 
 /* Decompressed at a time. */
 #define DECOMPRESS_BYTES 65536

@@ -12,6 +12,7 @@
 
 #include "backup/backup_label.h"
 #include "backup/control_file.h"
+#include "base/hex.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "base/run_clock.h"
@@ -22,7 +23,6 @@
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "source/leader_watchdog.h"
-#include "base/hex.h"
 
 /* pg_start_backup() was renamed pg_backup_start() */
 #define MIN_SERVER_VERSION 150000

@@ -8,12 +8,12 @@
 #include "fe_utils/string_utils.h"
 #include "port/pg_bswap.h"
 
+#include "base/hex.h"
 #include "base/printable.h"
 #include "basebackup/file_query.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
-#include "base/hex.h"
 
 /* More than any file system has room for in a file. */
 #define MOST_FILE_BYTES ((uint64) 1 << 62)

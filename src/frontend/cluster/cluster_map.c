@@ -234,7 +234,7 @@ cluster_map_parse(const char *text, size_t len, const char **problem)
 
 /*
  * All of a file in this directory, ended by a zero.  Exits with a message if
- * it cannot be read, or is no regular file.
+ * it cannot be read, or is not a regular file.
  */
 static char *
 read_file(const char *directory, const char *name, size_t *len)

@@ -6,9 +6,9 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/hex.h"
 #include "definitions/clean.h"
 #include "session/text_array.h"
-#include "base/hex.h"
 #include "target/target_history.h"
 
 /*

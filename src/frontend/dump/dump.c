@@ -16,7 +16,6 @@
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
 #include "dump/reuse_file.h"
-#include "tasks/task_leader.h"
 #include "options/own_options.h"
 #include "previous/previous_archive.h"
 #include "progress/progress.h"
@@ -32,6 +31,7 @@
 #include "status/server_share.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
+#include "tasks/task_leader.h"
 #include "toc/toc_write.h"
 
 /* One dump; an argument of the pool's callbacks, in leader and workers. */

@@ -16,15 +16,15 @@
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
-#include "tasks/task_plan_read.h"
-#include "tasks/task_servers.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
 #include "source/worker_care.h"
+#include "tasks/task_plan_read.h"
 #include "tasks/task_result.h"
 #include "tasks/task_run.h"
 #include "tasks/task_server.h"
+#include "tasks/task_servers.h"
 
 typedef struct DumpTask
 {

@@ -10,12 +10,12 @@
 
 #include "archive/archive_name.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/shared_memory.h"
 #include "dump/fingerprint_query.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
 #include "previous/previous_file.h"
-#include "base/hex.h"
 
 /*
  * After this number of changed chunks of a table in a row others will have

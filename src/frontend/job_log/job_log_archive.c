@@ -12,8 +12,8 @@
 
 #include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
-#include "job_log/job_log_archive.h"
 #include "base/hex.h"
+#include "job_log/job_log_archive.h"
 
 #define READ_BYTES 8192
 

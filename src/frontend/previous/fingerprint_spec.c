@@ -6,9 +6,9 @@
 
 #include "pqexpbuffer.h"
 
+#include "base/hex.h"
 #include "previous/fingerprint_spec.h"
 #include "session/session.h"
-#include "base/hex.h"
 
 #define KEY_BYTES 32
 

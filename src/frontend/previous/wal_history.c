@@ -4,11 +4,11 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/hex.h"
 #include "base/interrupt.h"
 #include "previous/wal_history.h"
 #include "session/extension_name.h"
 #include "session/session.h"
-#include "base/hex.h"
 
 /* Servers have summaries since 17. */
 #define MIN_SERVER_FOR_SUMMARIES 170000

@@ -21,6 +21,7 @@
 #include "catalog/pg_type_d.h"
 #include "common/checksum_helper.h"
 
+#include "base/hex.h"
 #include "base/identifier.h"
 #include "base/printable.h"
 #include "plan/trust.h"
@@ -28,7 +29,6 @@
 #include "selection/row_mask.h"
 #include "selection/table_pattern.h"
 #include "session/session.h"
-#include "base/hex.h"
 
 #define FORM "TABLE.COLUMN:EXPRESSION, e.g. \"customers.email:'user' || id\""
 

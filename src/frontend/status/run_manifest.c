@@ -8,9 +8,9 @@
 #include "archive/archive_name.h"
 #include "archive/manifest.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "status/run_manifest.h"
 #include "status/server_share.h"
-#include "base/hex.h"
 
 /* In hexadecimal, owned; NULL if there is none. */
 static char *

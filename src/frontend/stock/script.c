@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "stock/script.h"
 #include "base/hex.h"
+#include "stock/script.h"
 
 #define MARK_BYTES 16
 

@@ -40,7 +40,7 @@ task_attempts_new(const char *directory, const char *run_id, int n_tasks,
 	return attempts;
 }
 
-/* What is the same for all runs; the rest is for whoever takes it to say. */
+/* Checks what is the same for all runs; the callback checks the rest. */
 static bool
 line_is_possible(const TaskAttempts *attempts, const TaskAttempt *attempt,
 				 const TaskLine *line)
@@ -89,8 +89,9 @@ take_lines(TaskAttempts *attempts, TaskAttempt *attempt, const char *text, size_
 }
 
 /*
- * Opened anew each time: so a network's file system shows what others have
- * written and closed or flushed; what is asked by name may be old.
+ * The file is opened each time, so that a network's file system shows what
+ * another host has written and closed or flushed.  Attributes asked by name
+ * may be old.
  */
 static void
 read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)

@@ -26,8 +26,8 @@ extern TaskGather *task_gather_new(Run *run, const char *directory,
 								   const char *run_id);
 
 /*
- * Take what is new.  If a file that an attempt tells of is not there as it
- * tells, there is a warning; another attempt may have it.
+ * Take what is new.  If a file is not as an attempt's result says, there is a
+ * warning; another attempt may have it.
  */
 extern void task_gather_look(TaskGather *gather);
 

@@ -27,7 +27,7 @@ extern void task_place_remove(TaskPlace *place);
 
 /*
  * Open a file of the run for reading: a regular one, no link, that is this
- * user's and that nobody else may write.  -1, and *problem, which is never
+ * user's and that no other user may write.  -1, and *problem, which is never
  * freed, if it is none; errno is ENOENT only if there is no such file.
  */
 extern int	task_place_open(const char *path, const char **problem);

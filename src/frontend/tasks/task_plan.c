@@ -196,7 +196,7 @@ check_job(const PlanFile *file, const Job *job)
 		(job->kind == JOB_LARGE_OBJECTS && job->n != 1))
 		return "a job has no files";
 	if (job->task >= file->head.run.n_tasks)
-		return "a job is no task's";
+		return "a job belongs to a task that is not there";
 	return NULL;
 }
 

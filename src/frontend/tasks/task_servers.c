@@ -6,12 +6,12 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "tasks/task_servers.h"
 #include "session/connection_limit.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "tasks/task_address.h"
 #include "tasks/task_server.h"
+#include "tasks/task_servers.h"
 
 /* How often to look whether the leader is there. */
 #define LOOK_MS 2000

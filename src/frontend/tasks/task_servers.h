@@ -10,8 +10,8 @@
 #ifndef TASK_SERVERS_H
 #define TASK_SERVERS_H
 
-#include "tasks/task_plan_read.h"
 #include "source/source.h"
+#include "tasks/task_plan_read.h"
 
 typedef struct TaskServers TaskServers;
 
@@ -27,7 +27,7 @@ extern TaskServers *task_servers_new(const Options *options,
 extern int	task_servers_count(const TaskServers *servers);
 
 /*
- * Connect to the leader's server, and warn if so many workers cannot.  NULL,
+ * Connect to the leader's server, and warn if n_workers cannot.  NULL,
  * or why that cannot be had just now; owned.  Exits with a message if it is
  * another one, or the leader is gone.
  */
