@@ -36,6 +36,18 @@ escape(const unsigned char *text, size_t left, char out[8])
 	return len;
 }
 
+/* The bytes at its begin that JSON has as they are, as most are. */
+static size_t
+plain_bytes(const unsigned char *text, size_t len)
+{
+	size_t		n = 0;
+
+	while (n < len && text[n] >= 0x20 && text[n] < 0x7f &&
+		   text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 void
 json_append_text(PQExpBuffer buf, const char *text, size_t max_bytes)
 {
@@ -47,9 +59,19 @@ json_append_text(PQExpBuffer buf, const char *text, size_t max_bytes)
 	begin = buf->len;
 	while (left > 0)
 	{
+		size_t		room = max_bytes > 0 ? max_bytes - (buf->len - begin) : left;
+		size_t		plain = plain_bytes(pos, Min(left, room));
 		char		out[8];
-		int			len = escape(pos, left, out);
+		int			len;
 
+		if (plain > 0)
+		{
+			appendBinaryPQExpBuffer(buf, (const char *) pos, plain);
+			pos += plain;
+			left -= plain;
+			continue;
+		}
+		len = escape(pos, left, out);
 		if (max_bytes > 0 && buf->len - begin + strlen(out) > max_bytes)
 			break;
 		appendPQExpBufferStr(buf, out);
