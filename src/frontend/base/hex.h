@@ -10,7 +10,7 @@
 /* Owned. */
 extern char *hex_encode(const void *bytes, size_t len);
 
-/* This number of random bytes; owned.  Exits with a message if there are none. */
+/* Random bytes; owned.  Exits with a message if there are none. */
 extern char *hex_random(size_t n_bytes);
 
 /*

@@ -53,11 +53,11 @@ typedef struct JsonField
 	size_t		offset;			/* of the member in its struct */
 	int			flags;
 	uint64		min;			/* of a number, or of an index in words */
-	uint64		max;			/* of a number, or bytes; 0 = that of the type */
+	uint64		max;			/* of a number, or bytes; 0 = the type's */
 	const char *const *words;	/* by value; ends with NULL */
 	const struct JsonField *fields; /* of the object, or of an element */
 	size_t		size;			/* of the object's struct, or an element's */
-	size_t		count;			/* offset of an int: how many elements, bytes */
+	size_t		count;			/* offset of an int: of elements, bytes */
 
 	/* Is it written?  NULL = always. */
 	bool		(*is_written) (const void *object);

@@ -26,9 +26,9 @@
 #include "tasks/task_server.h"
 
 /*
- * How often the leader looks at its sessions while the command runs.  It looks
- * for results every n-th time, n growing with the number of tasks, as that
- * costs more with more of them.
+ * How often the leader looks at its sessions while the command runs.  It
+ * looks for results every n-th time, n growing with the number of tasks, as
+ * that costs more with more of them.
  */
 #define LOOK_MS 20
 #define TASKS_FOR_LOOK 20
