@@ -45,8 +45,8 @@ declare -A sources=(
 		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
 	[manifest]="$f/archive/manifest.c $f/stream/sink_tap.c"
-	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c $f/stream/sink_buffer.c
-		$f/stream/sink_file.c $f/options/copy_method.c"
+	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c $f/stream/sink_file.c
+		$f/options/copy_method.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[tar]="$f/extract/tar_reader.c"
