@@ -23,13 +23,19 @@ sub plan_refused_ok
 	return;
 }
 
-# A plan that is changed by this code, in $_; its path.
+# A copy of a plan, changed by this code, in $_, if there is any; its path.
 sub forge
 {
 	my ($plan, $change) = @_;
 	my $path = new_path('forged.json');
 	my $forged = slurp_file($plan);
-	$change->() foreach $forged;
+	if ($change)
+	{
+		my $plan_text = $forged;
+
+		$change->() foreach $forged;
+		die "a forgery has changed nothing" if $forged eq $plan_text;
+	}
 	append_to_file($path, $forged);
 	chmod 0600, $path;
 	return $path;
@@ -41,7 +47,7 @@ sub forged_plans_refused_ok
 {
 	my ($plan, $n, $db, @more) = @_;
 	my $refused = sub { return plan_refused_ok("0/$n", @_) };
-	my $same = forge($plan, sub { });
+	my $same = forge($plan);
 	symlink $plan, "$plan.link" or die "could not make a link: $!";
 	$refused->('a link', "$plan.link", qr/could not be opened/);
 	chmod 0660, $same;
