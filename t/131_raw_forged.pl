@@ -71,7 +71,7 @@ is(value($node, 'postgres', 'SELECT count(*) FROM (TABLE source EXCEPT ALL TABLE
 $session->query('TRUNCATE target');
 
 # ----------
-# The header (src/server/raw/raw_block.h) and the frames
+# The header (src/server/read/raw_block.h) and the frames
 # ----------
 use constant HEADER => 68;
 my %FIELD = (

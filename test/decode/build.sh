@@ -17,6 +17,6 @@ shift
 "${CC:-cc}" -shared -fPIC -w -g -O2 -D_GNU_SOURCE -fwrapv -fno-strict-aliasing \
 	-Wl,-Bsymbolic "$@" \
 	-I"$top/src" -I"$top/src/server" -I"$("$pg_config" --includedir-server)" \
-	"$top"/test/decode/decode_test.c "$top"/src/server/decode/*.c \
+	"$top"/test/decode/decode_test.c "$top"/src/server/types/*.c \
 	"$top"/src/server/bytes/{byte_buffer,escape,kept_memory,pglz_decode}.c \
 	"$top"/src/server/base/*.c -o "$module"

@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "decode/choose_decoder.h"
+#include "types/choose.h"
 
 PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(compare_decoder);

@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "load/line_splitter.h"
+#include "load/row_reader.h"
 
 #define MAX_COLUMNS	8
 

@@ -4,7 +4,7 @@
  *		lies within what was made of them, or it is an error.
  *
  * The first byte is the number of rows; the rest are frames
- * (raw/raw_block.h).
+ * (read/raw_block.h).
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 
-#include "load/raw_rows.h"
+#include "load/raw_loader.h"
 #include "fuzz_memory.h"
 
 /* ----------

@@ -50,9 +50,9 @@ declare -A sources=(
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[tar]="$f/extract/tar_reader.c"
-	[lines]="$s/load/line_splitter.c $s/load/field.c"
-	[raw]="$s/load/raw_rows.c $s/heap/tuple_deform.c"
-	[decode]="$(echo "$s"/decode/{decode_*,json_parse}.c) $s/bytes/escape.c")
+	[lines]="$s/load/row_reader.c $s/load/field.c"
+	[raw]="$s/load/raw_loader.c $s/read/heap_reader.c"
+	[decode]="$(echo "$s"/types/{number,numeric,datetime,text,json,jsonb,array,network}.c) $s/bytes/escape.c")
 compile=("$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 	-D_GNU_SOURCE -I"$($pg_config --includedir-server)")
 frontend=(-DFRONTEND -I"$($pg_config --includedir)" -I"$($pg_config --pkgincludedir)/internal"
@@ -62,8 +62,10 @@ for target in $targets
 do
 	# shellcheck disable=SC2086
 	if [[ ${sources[$target]} = "$s"/* ]]; then
-		# of the server's side, with what it needs of the server in the target
-		"${compile[@]}" -I"$s" -I"$top/src" \
+		# of the server's side, with what it needs of the server in the target;
+		# what the target does not reach may call functions that are not there
+		"${compile[@]}" -fno-pie -no-pie -Wl,--unresolved-symbols=ignore-all \
+			-I"$s" -I"$top/src" \
 			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 			-L"$($pg_config --pkglibdir)" -lpgport
 	else

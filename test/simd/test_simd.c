@@ -12,10 +12,8 @@
 
 #include "bytes/digits.h"
 #include "bytes/escape.h"
-#include "bytes/hex_digits.h"
+#include "bytes/hex.h"
 #include "bytes/pglz_decode.h"
-#include "bytes/read_digits.h"
-#include "bytes/read_hex.h"
 #include "load/field.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */

@@ -27,8 +27,8 @@
 
 #include "base/server_compat.h"
 #include "bytes/kept_memory.h"
-#include "file/file_stream.h"
-#include "function/argument.h"
+#include "function/read_function.h"
+#include "read/file_stream.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_read_files);
 PG_FUNCTION_INFO_V1(pg_pardump_last_files);
@@ -136,7 +136,7 @@ number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
  * Read nothing outside of the data directory, even for a role that may read
  * other files of the server: a path is relative to it, and leads nowhere
  * upward.  The only links that are followed are those of the server itself
- * (file/file_range.c).
+ * (read/file_stream.c).
  */
 static char *
 path_of(bytea *value)
@@ -316,7 +316,7 @@ begin_files_call(FunctionCallInfo fcinfo)
  *						 start_lsn pg_lsn, compression text)
  *
  * One value a call: nothing is gathered.  Between calls there is only memory
- * of the FuncCallContext (file/file_range.c).
+ * of the FuncCallContext (read/file_stream.c).
  */
 Datum
 pg_pardump_read_files(PG_FUNCTION_ARGS)

@@ -17,13 +17,61 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
 #include "bytes/kept_memory.h"
-#include "function/argument.h"
+#include "function/read_function.h"
+#include "load/load_copy.h"
 #include "load/raw_loader.h"
-#include "raw/raw_type.h"
+#include "read/raw_block.h"
+
+/* ----------
+ * The SQL function pg_pardump_fast_copy(), which loads the library by
+ * being called, and switches its COPY FROM on or off.
+ * ----------
+ */
+
+PG_FUNCTION_INFO_V1(pg_pardump_fast_copy);
+
+/*
+ * pg_pardump_fast_copy(enable boolean)
+ *
+ * As SET pg_pardump.fast_copy: for the session, and undone if the transaction
+ * is.
+ */
+Datum
+pg_pardump_fast_copy(PG_FUNCTION_ARGS)
+{
+	check_not_null(fcinfo, 0, "enable");
+	SetConfigOption(FAST_COPY_SETTING, PG_GETARG_BOOL(0) ? "on" : "off",
+					PGC_USERSET, PGC_S_SESSION);
+	PG_RETURN_VOID();
+}
+
+/* ----------
+ * What makes the library a module of the server it was built for, and
+ * what is done when it is loaded.
+ * ----------
+ */
+
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	load_hook_install();
+}
+
+/* ----------
+ * The SQL functions pg_pardump_load_tuples(), which inserts what
+ * pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
+ * which says for which tables that can be done.
+ * ----------
+ */
 
 PG_FUNCTION_INFO_V1(pg_pardump_load_tuples);
 PG_FUNCTION_INFO_V1(pg_pardump_raw_reason);

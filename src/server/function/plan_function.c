@@ -24,10 +24,9 @@
 #include "utils/snapmgr.h"
 
 #include "base/server_compat.h"
-#include "function/argument.h"
+#include "function/read_function.h"
 #include "function/relation_access.h"
-#include "plan/chunk_cutter.h"
-#include "plan/relation_sample.h"
+#include "read/planner.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_chunks);
 

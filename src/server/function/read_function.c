@@ -42,18 +42,425 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/block.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 
+#include "base/server_compat.h"
 #include "bytes/kept_memory.h"
-#include "function/argument.h"
-#include "function/range_argument.h"
-#include "function/read_fingerprint.h"
+#include "function/read_function.h"
+#include "function/relation_access.h"
 #include "read/chunk_reader.h"
+#include "read/definition.h"
+#include "read/fingerprint.h"
+
+/* ----------
+ * Looks at which columns and blocks of which table a function is to read.
+ *
+ * Some columns of a block range: the first arguments of the functions that
+ * look at rows.
+ * ----------
+ */
+
+typedef struct RangeArgument
+{
+	Relation	rel;
+	AttrNumber *attnums;		/* in the order asked for */
+	int			n_attnums;
+	BlockNumber start;			/* start <= block < end */
+	BlockNumber end;
+} RangeArgument;
+
+/* Look the columns up; their number goes to *n_attnums. */
+static AttrNumber *
+read_columns(Relation rel, ArrayType *columns, int *n_attnums)
+{
+	Datum	   *names;
+	bool	   *nulls;
+	AttrNumber *attnums;
+
+	deconstruct_array(columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
+					  &names, &nulls, n_attnums);
+	attnums = palloc(sizeof(AttrNumber) * (*n_attnums + 1));
+	for (int i = 0; i < *n_attnums; i++)
+	{
+		char	   *name;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("column names must not be null")));
+		name = NameStr(*DatumGetName(names[i]));
+		attnums[i] = get_attnum(RelationGetRelid(rel), name);
+		if (attnums[i] <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							name, RelationGetRelationName(rel))));
+		if (TupleDescAttr(RelationGetDescr(rel), attnums[i] - 1)->attgenerated ==
+			ATTRIBUTE_GENERATED_VIRTUAL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" is a virtual generated column and is not stored",
+							name)));
+	}
+	return attnums;
+}
+
+static BlockNumber
+check_block(int64 block, const char *what)
+{
+	if (block < 0 || block > (int64) MaxBlockNumber + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is out of range", what),
+				 errhint("Blocks are numbered from 0 to %u.", MaxBlockNumber)));
+	return (BlockNumber) block;
+}
+
+/*
+ * From arguments 0 and 1: relation regclass, columns name[].  Opens and locks
+ * (ACCESS SHARE) the relation; raises an error unless it is a table of heap,
+ * has these columns, stored ones, and the current user may read them in all
+ * rows.  Blocks are left as they are.  Allocates in CurrentMemoryContext.
+ */
+static void
+column_argument_open(FunctionCallInfo fcinfo, RangeArgument *argument)
+{
+	check_not_null(fcinfo, 0, "relation");
+	check_not_null(fcinfo, 1, "columns");
+
+	/*
+	 * Columns are looked up once the relation is locked, so that they stay
+	 * what they are, and privileges on them once they are known.
+	 */
+	argument->rel = relation_open_for_reading(PG_GETARG_OID(0));
+	if (argument->rel->rd_tableam != GetHeapamTableAmRoutine())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the access method of table \"%s\" is not heap",
+						RelationGetRelationName(argument->rel)),
+				 errhint("Read the table by COPY.")));
+	argument->attnums = read_columns(argument->rel, PG_GETARG_ARRAYTYPE_P(1),
+									 &argument->n_attnums);
+	relation_check_readable(argument->rel, argument->attnums,
+							argument->n_attnums);
+}
+
+/* With arguments 2 and 3: start_block bigint, end_block bigint or NULL. */
+static void
+range_argument_open(FunctionCallInfo fcinfo, RangeArgument *argument)
+{
+	check_not_null(fcinfo, 2, "start block");
+	argument->start = check_block(PG_GETARG_INT64(2), "start block");
+	argument->end = PG_ARGISNULL(3) ? InvalidBlockNumber :
+		check_block(PG_GETARG_INT64(3), "end block");
+	column_argument_open(fcinfo, argument);
+}
+
+/* ----------
+ * The key and the algorithm of a fingerprint, as arguments.
+ * ----------
+ */
+
+typedef struct KeyArgument
+{
+	const unsigned char *key;	/* of KEYED_HASH_KEY_BYTES */
+	KeyedHashAlgorithm algorithm;
+} KeyArgument;
+
+/* ----------
+ * The SQL functions pg_pardump_fingerprint() and pg_pardump_definition():
+ * whether a chunk would be dumped as it was before.
+ * ----------
+ */
+
+PG_FUNCTION_INFO_V1(pg_pardump_fingerprint);
+PG_FUNCTION_INFO_V1(pg_pardump_definition);
+
+/*
+ * From arguments "key_no" (bytea) and "algorithm_no" (text), which must not
+ * be NULL; another length or name is an error (22023).
+ */
+static void
+key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
+				  KeyArgument *argument)
+{
+	bytea	   *key;
+	char	   *name;
+
+	check_not_null(fcinfo, key_no, "fingerprint key");
+	check_not_null(fcinfo, algorithm_no, "fingerprint algorithm");
+	key = PG_GETARG_BYTEA_PP(key_no);
+	name = text_to_cstring(PG_GETARG_TEXT_PP(algorithm_no));
+	if (VARSIZE_ANY_EXHDR(key) != KEYED_HASH_KEY_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fingerprint key must have %d bytes",
+						KEYED_HASH_KEY_BYTES)));
+	if (!keyed_hash_parse(name, &argument->algorithm))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("fingerprint algorithm \"%s\" not recognized", name),
+				 errhint("The algorithms are poly1305 and sha256.")));
+	argument->key = (const unsigned char *) VARDATA_ANY(key);
+}
+
+static HeapTuple
+result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return heap_form_tuple(tupdesc, values, nulls);
+}
+
+/*
+ * pg_pardump_fingerprint(relation regclass, columns name[],
+ *						  start_block bigint, end_block bigint,
+ *						  key bytea, algorithm text, expected_first bytea,
+ *						  OUT fingerprint bytea,
+ *						  OUT first_fingerprint bytea, OUT rows bigint)
+ *
+ * No fingerprint if the first part's is not the one expected.
+ */
+Datum
+pg_pardump_fingerprint(PG_FUNCTION_ARGS)
+{
+	RangeArgument range;
+	KeyArgument key;
+	const bytea *expected = NULL;
+	RangeFingerprint *fingerprint;
+	RangeCheck	check;
+	Datum		values[3];
+	bool		nulls[3] = {0};
+
+	key_argument_read(fcinfo, 4, 5, &key);
+	if (!PG_ARGISNULL(6))
+		expected = PG_GETARG_BYTEA_PP(6);
+	range_argument_open(fcinfo, &range);
+	if (!relation_may_fingerprint(range.rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for table %s",
+						RelationGetRelationName(range.rel)),
+				 errdetail("A fingerprint takes the SELECT privilege on all columns.")));
+	fingerprint = range_fingerprint_new(key.algorithm, key.key, range.start);
+	check = range_check(range.rel, GetActiveSnapshot(), range.attnums,
+						range.n_attnums, range.start, range.end, fingerprint,
+						expected);
+	values[0] = PointerGetDatum(check.fingerprint);
+	nulls[0] = check.fingerprint == NULL;
+	values[1] = PointerGetDatum(check.first);
+	values[2] = Int64GetDatum((int64) check.rows);
+	range_fingerprint_free(fingerprint);
+	relation_close(range.rel, NoLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(result_row(fcinfo, values, nulls)));
+}
+
+/*
+ * pg_pardump_definition(relation regclass, columns name[],
+ *						 OUT definition bytea, OUT reason text)
+ */
+Datum
+pg_pardump_definition(PG_FUNCTION_ARGS)
+{
+	RangeArgument argument;
+	const char *reason;
+	bytea	   *definition;
+	Datum		values[2];
+	bool		nulls[2] = {0};
+
+	column_argument_open(fcinfo, &argument);
+	definition = table_definition(argument.rel, argument.attnums,
+								  argument.n_attnums, &reason);
+	nulls[0] = definition == NULL;
+	nulls[1] = definition != NULL;
+	values[0] = PointerGetDatum(definition);
+	values[1] = definition ? (Datum) 0 : CStringGetTextDatum(reason);
+	relation_close(argument.rel, NoLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(result_row(fcinfo, values, nulls)));
+}
+
+/* ----------
+ * The SQL functions pg_pardump_fingerprint_reads(), by which a session
+ * wants fingerprints, and pg_pardump_last_fingerprint().
+ *
+ * The key is the session's rather than an argument of pg_pardump_read(),
+ * which is called by COPY, without parameters: everybody who sees statements,
+ * in a log or in pg_stat_activity, would see it.
+ *
+ * Fingerprints of what pg_pardump_read() reads, if the session wants them.
+ * ----------
+ */
+
+typedef struct ReadFingerprint ReadFingerprint;
+
+PG_FUNCTION_INFO_V1(pg_pardump_fingerprint_reads);
+PG_FUNCTION_INFO_V1(pg_pardump_last_fingerprint);
+
+struct ReadFingerprint
+{
+	RangeFingerprint *rows;
+	bytea	   *definition;		/* before the first row */
+};
+
+/* Of the session. */
+static struct
+{
+	bool		is_set;
+	KeyedHashAlgorithm algorithm;
+	unsigned char bytes[KEYED_HASH_KEY_BYTES];
+}			key;
+
+/*
+ * Of the last read; all or none of them, in memory of the session, for the
+ * role that has read.
+ */
+static struct
+{
+	Oid			role;
+	bytea	   *fingerprint;
+	bytea	   *first_fingerprint;
+	bytea	   *definition;
+}			last;
+
+/* What pg_pardump_last_fingerprint() tells is not that of an earlier read. */
+static void
+read_fingerprint_forget(void)
+{
+	if (last.fingerprint == NULL)
+		return;
+	pfree(last.fingerprint);
+	pfree(last.first_fingerprint);
+	pfree(last.definition);
+	memset(&last, 0, sizeof(last));
+}
+
+/*
+ * A new fingerprint, of no rows yet, for a read as text, with the definition
+ * of now: to be called before anything is learned of the columns' types.
+ * NULL, and none will be told, if the session has given no key, the columns
+ * have no definition, or the current user may read some columns only.
+ * Allocates in CurrentMemoryContext, which must live as long as the reader.
+ */
+static ReadFingerprint *
+read_fingerprint_begin(const RangeArgument *range)
+{
+	ReadFingerprint *result = palloc(sizeof(ReadFingerprint));
+	const char *reason;
+
+	if (!key.is_set || !relation_may_fingerprint(range->rel))
+		return NULL;
+	result->definition = table_definition(range->rel, range->attnums,
+										  range->n_attnums, &reason);
+	if (result->definition == NULL)
+		return NULL;
+	result->rows = range_fingerprint_new(key.algorithm, key.bytes,
+										 range->start);
+	return result;
+}
+
+/* Have the reader add its rows; before the first of them. */
+static void
+read_fingerprint_watch(ReadFingerprint *fingerprint, ChunkReader *reader)
+{
+	chunk_reader_fingerprint(reader, fingerprint->rows);
+}
+
+/* A copy in memory of the session. */
+static bytea *
+keep(const bytea *bytes)
+{
+	bytea	   *copy = MemoryContextAlloc(TopMemoryContext, VARSIZE_ANY(bytes));
+
+	memcpy(copy, bytes, VARSIZE_ANY(bytes));
+	return copy;
+}
+
+/*
+ * All rows were read: keep the fingerprint for pg_pardump_last_fingerprint()
+ * and this role, unless the definition has changed since they began, as types
+ * may, which are not locked.
+ */
+static void
+read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range,
+					  Oid role)
+{
+	const char *reason;
+	bytea	   *definition = table_definition(range->rel, range->attnums,
+											  range->n_attnums, &reason);
+	bytea	   *rows;
+	const bytea *first;
+
+	if (definition == NULL || !same_bytes(definition, fingerprint->definition))
+		return;
+	rows = range_fingerprint_end(fingerprint->rows, &first);
+	/* another cursor may have ended since this one began */
+	read_fingerprint_forget();
+	last.role = role;
+	last.definition = keep(definition);
+	last.first_fingerprint = keep(first);
+	last.fingerprint = keep(rows);
+}
+
+/*
+ * pg_pardump_fingerprint_reads(key bytea, algorithm text)
+ *
+ * From now on, or no more if the key is NULL.
+ */
+Datum
+pg_pardump_fingerprint_reads(PG_FUNCTION_ARGS)
+{
+	KeyArgument argument;
+
+	key.is_set = false;
+	if (PG_ARGISNULL(0))
+		PG_RETURN_VOID();
+	key_argument_read(fcinfo, 0, 1, &argument);
+	key.algorithm = argument.algorithm;
+	memcpy(key.bytes, argument.key, KEYED_HASH_KEY_BYTES);
+	key.is_set = true;
+	PG_RETURN_VOID();
+}
+
+/*
+ * pg_pardump_last_fingerprint(OUT fingerprint bytea,
+ *							   OUT first_fingerprint bytea,
+ *							   OUT definition bytea)
+ */
+Datum
+pg_pardump_last_fingerprint(PG_FUNCTION_ARGS)
+{
+	TupleDesc	tupdesc;
+	Datum		values[3] = {PointerGetDatum(last.fingerprint),
+		PointerGetDatum(last.first_fingerprint),
+	PointerGetDatum(last.definition)};
+	bool		nulls[3];
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	nulls[0] = nulls[1] = nulls[2] = last.fingerprint == NULL ||
+		last.role != GetUserId();
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}
+
+/* ----------
+ * The SQL function pg_pardump_read(): a chunk as a set of bytea values,
+ * and pg_pardump_last_read(), which tells how much that was.
+ * ----------
+ */
 
 PG_FUNCTION_INFO_V1(pg_pardump_read);
 PG_FUNCTION_INFO_V1(pg_pardump_last_read);

@@ -17,7 +17,7 @@
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 
-#include "function/argument.h"
+#include "function/read_function.h"
 #include "shared/snapshot_text.h"
 
 /* snapmgr.c:SNAPSHOT_EXPORT_DIR */

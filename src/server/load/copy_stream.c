@@ -29,8 +29,8 @@
 #include "utils/memutils.h"
 
 #include "base/server_compat.h"
-#include "decode/column_decoder.h"
 #include "load/copy_stream.h"
+#include "types/column.h"
 
 /* The types of messages that may come: data, and what is ignored. */
 #define COPY_DATA	'd'

@@ -17,6 +17,20 @@
 #include "utils/relcache.h"
 #include "utils/reltrigger.h"
 
+/* ----------
+ * What the input of a type may run.
+ * ----------
+ */
+
+/*
+ * May the input of the type, of one that it is made of (a domain's base, an
+ * array's element, a column of a composite type, the subtype of a range or
+ * multirange), or of their constraints, do more than look at the value?  So
+ * says the volatility of these functions; that of built-in input functions is
+ * not asked.
+ */
+extern bool load_type_is_volatile(Oid type_id);
+
 /*
  * Is it COPY table [(columns)] FROM STDIN, with no options but FORMAT text
  * and FREEZE?  Names of tables are not looked up.

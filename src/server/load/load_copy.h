@@ -10,18 +10,18 @@
 
 #include "postgres.h"
 
-#include "nodes/parsenodes.h"
-#include "parser/parse_node.h"
-#include "utils/relcache.h"
+/* ----------
+ * Takes COPY FROM STDIN over from the server, where a session asks for it.
+ * ----------
+ */
+
+/* The setting, off unless a session, role or database has asked for it. */
+#define FAST_COPY_SETTING "pg_pardump.fast_copy"
 
 /*
- * Do a COPY that load_check.h has found to be one of ours: check permissions,
- * ask the client for the data and insert it, or let the server do that, if a
- * reason is found now.  The relation is open and locked (ROW EXCLUSIVE).
- * Returns how many rows were inserted.  Errors are those of COPY, with its
- * context.
+ * Define the setting and install the hook: to be called once, when the
+ * library is loaded.
  */
-extern uint64 load_copy(ParseState *pstate, Relation rel,
-						const CopyStmt *statement);
+extern void load_hook_install(void);
 
 #endif							/* PARDUMP_LOAD_COPY_H */

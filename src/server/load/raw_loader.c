@@ -7,20 +7,413 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
+#include "access/htup.h"
 #include "access/htup_details.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 
 #include "base/server_compat.h"
+#include "bytes/varlena.h"
 #include "load/load_check.h"
 #include "load/raw_loader.h"
-#include "load/raw_rows.h"
-#include "load/toast_writer.h"
 #include "load/tuple_batch.h"
-#include "raw/raw_block.h"
-#include "raw/raw_type.h"
+#include "read/heap_reader.h"
+#include "read/raw_block.h"
+
+/* ----------
+ * Takes blocks of raw tuples apart without believing their lengths.
+ *
+ * What passes here can be read by heap_deform_tuple() and detoasted, with no
+ * access to any memory or table but the tuple's own.  Within values the
+ * functions of their types believe what they find, as everywhere.
+ * ----------
+ */
+
+struct RawRows
+{
+	TupleDesc	tupdesc;		/* borrowed */
+	TupleDeformer *deformer;
+	int			n_varlena;
+	int		   *varlena;		/* attributes of varying length, indexes */
+	int			n_names;
+	int		   *names;			/* those of type name */
+
+	const char *start;			/* of the frames */
+	const char *place;
+	const char *end;
+	uint32		n_rows;
+	uint32		number;			/* of the current row */
+
+	Datum	   *values;
+	bool	   *isnull;
+	int		   *external;
+};
+
+RawRows *
+raw_rows_new(TupleDesc tupdesc, const RawBlock *block)
+{
+	RawRows    *rows = palloc0(sizeof(RawRows));
+	int			natts = tupdesc->natts;
+
+	rows->tupdesc = tupdesc;
+	rows->deformer = tuple_deformer_new(tupdesc, natts);
+	rows->varlena = palloc(sizeof(int) * (natts + 1));
+	rows->names = palloc(sizeof(int) * (natts + 1));
+	for (int i = 0; i < natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		if (att->attlen == -1)
+			rows->varlena[rows->n_varlena++] = i;
+		else if (att->attlen == NAMEDATALEN)
+			rows->names[rows->n_names++] = i;
+	}
+	rows->start = rows->place = block->frames;
+	rows->end = block->frames + block->frame_bytes;
+	rows->n_rows = block->n_rows;
+	rows->values = palloc(sizeof(Datum) * (natts + 1));
+	rows->isnull = palloc(sizeof(bool) * (natts + 1));
+	rows->external = palloc(sizeof(int) * (natts + 1));
+	return rows;
+}
+
+static pg_noinline void
+invalid_row(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid raw tuple"),
+			 errdetail("%s", detail)));
+}
+
+/* ----------
+ * The tuple
+ * ----------
+ */
+
+/* The flags and the length of the next frame. */
+static uint32
+next_word(RawRows *rows)
+{
+	uint32		word;
+
+	if (rows->end - rows->place < sizeof(word))
+		invalid_row("The block ends before the row.");
+	memcpy(&word, rows->place, sizeof(word));
+	rows->place += sizeof(word);
+	if ((word & RAW_TUPLE_BYTES) > rows->end - rows->place)
+		invalid_row("The row is longer than the block.");
+	return word;
+}
+
+/* Make a tuple of the bytes of a frame that begins with this word. */
+static HeapTuple
+take_tuple(RawRows *rows, uint32 word)
+{
+	bool		has_nulls = (word & RAW_HAS_NULLS) != 0;
+	Size		bytes = word & RAW_TUPLE_BYTES;
+	Size		start = raw_tuple_start(has_nulls);
+	Size		hoff = SizeofHeapTupleHeader;
+	HeapTuple	tuple;
+	HeapTupleHeader header;
+
+	if (has_nulls)
+		hoff += BITMAPLEN(rows->tupdesc->natts);
+	hoff = MAXALIGN(hoff);
+	if (start + bytes < hoff)
+		invalid_row("It is shorter than its null bitmap.");
+
+	tuple = palloc(HEAPTUPLESIZE + start + bytes);
+	header = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
+	memset(header, 0, start);
+	memcpy((char *) header + start, rows->place, bytes);
+	rows->place += bytes;
+	HeapTupleHeaderSetNatts(header, rows->tupdesc->natts);
+	header->t_infomask = (has_nulls ? HEAP_HASNULL : 0) |
+		(word & RAW_HAS_VARWIDTH ? HEAP_HASVARWIDTH : 0) |
+		(word & RAW_HAS_EXTERNAL ? HEAP_HASEXTERNAL : 0);
+	header->t_hoff = hoff;
+	ItemPointerSetInvalid(&header->t_ctid);
+
+	tuple->t_data = header;
+	tuple->t_len = start + bytes;
+	ItemPointerSetInvalid(&tuple->t_self);
+	tuple->t_tableOid = InvalidOid;
+	return tuple;
+}
+
+/* ----------
+ * Its values
+ * ----------
+ */
+
+/*
+ * A compressed value is what the server's functions make: by a method that is
+ * known and built in, and shorter than before (toast_compress_datum); a
+ * pointer to it could not tell else that it is compressed.
+ */
+static void
+check_compressed(const struct varlena *value)
+{
+	Size		stored = VARSIZE(value) - VARHDRSZ;
+	Size		plain = VARDATA_COMPRESSED_GET_EXTSIZE(value);
+
+	switch (VARDATA_COMPRESSED_GET_COMPRESS_METHOD(value))
+	{
+		case TOAST_PGLZ_COMPRESSION_ID:
+			break;
+#ifdef USE_LZ4
+		case TOAST_LZ4_COMPRESSION_ID:
+			break;
+#endif
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("compression method of a raw tuple's value is not supported by this server")));
+	}
+	if (plain <= stored || plain + VARHDRSZ > MaxAllocSize)
+		invalid_row("A compressed value has an impossible length.");
+}
+
+/* A pointer must be blank, and the value be there that it stands for. */
+static struct varlena *
+take_external(RawRows *rows, const struct varlena *pointer)
+{
+	static const struct varatt_external blank;
+	Size		offset = MAXALIGN(rows->place - rows->start);
+	const char *value = rows->start + offset;
+	Size		size;
+
+	if (memcmp(VARDATA_EXTERNAL(pointer), &blank, sizeof(blank)) != 0)
+		invalid_row("A value points out of the block.");
+	if (offset >= rows->end - rows->start || VARATT_IS_1B(value))
+		invalid_row("A value out of line is not there.");
+	size = stored_varlena_size(value, rows->end);
+	if (size == 0)
+		invalid_row("A value out of line is longer than the block.");
+	rows->place = value + size;
+	return (struct varlena *) value;
+}
+
+/* Look at the values of varying length, and take those out of line. */
+static int
+check_varlena(RawRows *rows, bool may_be_external)
+{
+	int			n_external = 0;
+
+	for (int i = 0; i < rows->n_varlena; i++)
+	{
+		int			att = rows->varlena[i];
+		struct varlena *value = (struct varlena *) DatumGetPointer(rows->values[att]);
+
+		if (rows->isnull[att])
+			continue;
+		if (unlikely(VARATT_IS_EXTERNAL(value)))
+		{
+			if (!may_be_external)
+				invalid_row("A value is out of line in a row that has none.");
+			value = take_external(rows, value);
+			rows->values[att] = PointerGetDatum(value);
+			rows->external[n_external++] = att;
+		}
+		if (unlikely(VARATT_IS_COMPRESSED(value)))
+			check_compressed(value);
+	}
+	if (may_be_external && n_external == 0)
+		invalid_row("No value is out of line in a row that has one.");
+	return n_external;
+}
+
+/* Has any attribute a value of varying length? */
+static bool
+has_varlena(const RawRows *rows)
+{
+	for (int i = 0; i < rows->n_varlena; i++)
+	{
+		if (!rows->isnull[rows->varlena[i]])
+			return true;
+	}
+	return false;
+}
+
+/* Names are read up to their end, which must be there. */
+static void
+check_names(const RawRows *rows)
+{
+	for (int i = 0; i < rows->n_names; i++)
+	{
+		int			att = rows->names[i];
+
+		if (!rows->isnull[att] &&
+			memchr(DatumGetPointer(rows->values[att]), '\0', NAMEDATALEN) == NULL)
+			invalid_row("A name has no end.");
+	}
+}
+
+bool
+raw_rows_next(RawRows *rows, RawRow *row)
+{
+	uint32		word;
+
+	if (rows->number == rows->n_rows)
+	{
+		if (rows->place != rows->end)
+			invalid_row("The block continues after the last row.");
+		return false;
+	}
+	rows->number++;
+	word = next_word(rows);
+	row->tuple = take_tuple(rows, word);
+	if (tuple_deform(rows->deformer, row->tuple, rows->values,
+					 rows->isnull) != row->tuple->t_len)
+		invalid_row("The lengths of its values are not that of the row.");
+	row->n_external = check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
+	check_names(rows);
+	/* else the server would take all attributes for ones of fixed width */
+	if ((word & RAW_HAS_VARWIDTH) == 0 && has_varlena(rows))
+		invalid_row("It has values of varying width, and does not say so.");
+	row->values = rows->values;
+	row->isnull = rows->isnull;
+	row->external = rows->external;
+	return true;
+}
+
+/* The number of the current row in the block, from 1. */
+static uint32
+raw_rows_number(const RawRows *rows)
+{
+	return rows->number;
+}
+
+/* ----------
+ * Puts values out of line as they come.
+ *
+ * The server's way with a long row (heaptoast.c: heap_toast_insert_or_update)
+ * is to compress the largest values until it fits, and those that are
+ * compressed already it passes over: all others would be compressed, down to
+ * the shortest, before it puts one out of line.  What it finds out of line it
+ * fetches back first (toast_helper.c: toast_tuple_init).  So the row that it
+ * is given points to an expanded object (src/include/utils/expandeddatum.h),
+ * which, fetched, stores its value and gives the pointer to it.  The server
+ * finds the row short enough by that, and puts the pointer into the tuple.
+ *
+ * Fetched again, as the row's index entries do it, the object gives the
+ * value.
+ *
+ * Rows of which some values go to the TOAST table as they are.
+ * ----------
+ */
+
+/* A value on its way. */
+typedef struct ToastedValue
+{
+	ExpandedObjectHeader object;	/* must be first */
+	Relation	rel;			/* borrowed */
+	int			options;
+	struct varlena *value;		/* borrowed; plain or compressed */
+	bool		is_stored;
+} ToastedValue;
+
+static Size
+flat_size(ExpandedObjectHeader * object)
+{
+	ToastedValue *toasted = (ToastedValue *) object;
+
+	if (!toasted->is_stored)
+		return TOAST_POINTER_SIZE;
+	return toast_raw_datum_size(PointerGetDatum(toasted->value));
+}
+
+static void
+flatten(ExpandedObjectHeader * object, void *result, Size size)
+{
+	ToastedValue *toasted = (ToastedValue *) object;
+	struct varlena *flat;
+
+	if (toasted->is_stored)
+		flat = detoast_attr(toasted->value);
+	else
+		flat = (struct varlena *)
+			DatumGetPointer(toast_save_datum(toasted->rel,
+											 PointerGetDatum(toasted->value),
+											 NULL, toasted->options));
+	if (VARSIZE_ANY(flat) != size)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid length of a compressed value")));
+	memcpy(result, flat, size);
+	toasted->is_stored = true;
+	if (flat != toasted->value)
+		pfree(flat);
+}
+
+static const ExpandedObjectMethods methods = {flat_size, flatten};
+
+/* A pointer, of memory alone, to the value on its way. */
+static Datum
+point_to(Relation rel, struct varlena *value, int options)
+{
+	ToastedValue *toasted = palloc(sizeof(ToastedValue));
+	struct varatt_indirect redirect;
+	struct varlena *pointer = palloc(INDIRECT_POINTER_SIZE);
+
+	EOH_init_header(&toasted->object, &methods, CurrentMemoryContext);
+	toasted->rel = rel;
+	toasted->options = options;
+	toasted->value = value;
+	toasted->is_stored = false;
+
+	/* heap_form_tuple() would fetch an expanded object itself */
+	redirect.pointer = (struct varlena *) toasted->object.eoh_ro_ptr;
+	SET_VARTAG_EXTERNAL(pointer, VARTAG_INDIRECT);
+	memcpy(VARDATA_EXTERNAL(pointer), &redirect, sizeof(redirect));
+	return PointerGetDatum(pointer);
+}
+
+/*
+ * A tuple of these values for table_multi_insert(), which puts the n_external
+ * attributes (indexes) out of line: compressed ones stay compressed, others
+ * are not tried, and the table's other values are left as they are if they
+ * fit then.  An attribute whose storage is PLAIN, or all of a table without
+ * TOAST table, is in line.  "options": those of the insertion.
+ *
+ * The tuple is for one insertion, and after that to read values from, for
+ * indexes.  It, and the values that are out of line, must not be freed
+ * before; it is allocated in CurrentMemoryContext, which must not be reset.
+ */
+static HeapTuple
+toast_writer_form(Relation rel, Datum *values, const bool *isnull,
+				  const int *external, int n_external, int options)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	bool		has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
+	Datum	   *stored = palloc(tupdesc->natts * sizeof(Datum));
+
+	memcpy(stored, values, tupdesc->natts * sizeof(Datum));
+	for (int i = 0; i < n_external; i++)
+	{
+		int			att = external[i];
+		struct varlena *value = (struct varlena *) DatumGetPointer(values[att]);
+
+		if (TupleDescAttr(tupdesc, att)->attstorage == TYPSTORAGE_PLAIN)
+			stored[att] = PointerGetDatum(detoast_attr(value));
+		else if (has_toast)
+			stored[att] = point_to(rel, value, options);
+	}
+	return heap_form_tuple(tupdesc, stored, (bool *) isnull);
+}
+
+/* ----------
+ * Inserts blocks of raw tuples into a table.
+ * ----------
+ */
 
 /* One block on its way.  All of it is the statement's. */
 typedef struct RawLoader

@@ -14,9 +14,9 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "encode/row_format.h"
-#include "fingerprint/range_fingerprint.h"
+#include "read/fingerprint.h"
 #include "shared/compress_spec.h"
+#include "types/column.h"
 
 typedef struct ChunkReader ChunkReader;
 
@@ -49,7 +49,7 @@ extern void chunk_reader_fingerprint(ChunkReader *reader,
  * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or
  * what the compressor made of some such blocks.  All values of a chunk after
  * each other are all the output, or one compressed stream of it.  Of raw
- * tuples each value is a block (raw/raw_block.h).  Valid up to
+ * tuples each value is a block (read/raw_block.h).  Valid up to
  * the next call; NULL at the end.  Errors come with the table, and the row's
  * place where it is known, as their context.
  */

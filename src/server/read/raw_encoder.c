@@ -19,10 +19,10 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
-#include "heap/toast_reader.h"
-#include "heap/tuple_deform.h"
-#include "raw/raw_type.h"
+#include "read/heap_reader.h"
+#include "read/raw_block.h"
 #include "read/raw_encoder.h"
+#include "read/toast_reader.h"
 
 struct RawEncoder
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * raw_encoder.h
- *	  Encodes heap tuples as blocks of raw tuples (raw/raw_block.h).
+ *	  Encodes heap tuples as blocks of raw tuples (read/raw_block.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 #include "utils/relcache.h"
 
 #include "bytes/byte_buffer.h"
-#include "raw/raw_block.h"
+#include "read/raw_block.h"
 
 typedef struct RawEncoder RawEncoder;
 

@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * varlena.h
+ *	  Headers and sizes of variable-length values.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_VARLENA_H
+#define PARDUMP_VARLENA_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+
+/* ----------
+ * Access to a varlena value as it stands in a tuple, without a call unless
+ * it is compressed or out of line.
+ * ----------
+ */
+
+/*
+ * The value with a short or a plain header, to be read with VARDATA_ANY() and
+ * VARSIZE_ANY_EXHDR(), which may be unaligned.  A new copy only if the value
+ * was compressed or out of line; packed_varlena_release() frees it.
+ */
+static inline struct varlena *
+packed_varlena(Datum value)
+{
+	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
+
+	if (unlikely(VARATT_IS_COMPRESSED(stored) || VARATT_IS_EXTERNAL(stored)))
+		return pg_detoast_datum_packed(stored);
+	return stored;
+}
+
+static inline void
+packed_varlena_release(struct varlena *packed, Datum value)
+{
+	if (unlikely((Pointer) packed != DatumGetPointer(value)))
+		pfree(packed);
+}
+
+/* ----------
+ * How many bytes a stored value takes, in a place that may be damaged.
+ *
+ * VARSIZE_ANY() and strlen() believe what they find.  These look first, and
+ * never beyond the end of what holds the value: a tuple, an array, a jsonb.
+ * ----------
+ */
+
+/*
+ * The size of the varlena value at "p", header included, 0 if it is none that
+ * could be stored there: it ends behind "end", is shorter than its header, or
+ * points to memory, as no stored value does.  p < end.
+ */
+static inline Size
+stored_varlena_size(const char *p, const char *end)
+{
+	Size		left = end - p;
+	Size		size;
+
+	if (VARATT_IS_1B_E(p))
+	{
+		if (left < VARHDRSZ_EXTERNAL || !VARATT_IS_EXTERNAL_ONDISK(p))
+			return 0;
+		size = VARSIZE_EXTERNAL(p);
+	}
+	else if (VARATT_IS_1B(p))
+		size = VARSIZE_1B(p);
+	else
+	{
+		if (left < VARHDRSZ)
+			return 0;
+		size = VARSIZE_4B(p);
+		if (size < (VARATT_IS_4B_C(p) ? VARHDRSZ_COMPRESSED : VARHDRSZ))
+			return 0;
+	}
+	return size <= left ? size : 0;
+}
+
+/* The same of a value of any length, as pg_type.typlen tells it. */
+static inline Size
+stored_size(const char *p, const char *end, int16 typlen)
+{
+	const char *nul;
+
+	if (p >= end)
+		return 0;
+	if (typlen > 0)
+		return (Size) typlen <= (Size) (end - p) ? (Size) typlen : 0;
+	if (typlen == -1)
+		return stored_varlena_size(p, end);
+	nul = memchr(p, '\0', end - p);
+	return nul ? nul + 1 - p : 0;
+}
+
+/* Is the varlena value at "p", of known size, neither compressed nor away? */
+static inline bool
+stored_varlena_is_plain(const char *p)
+{
+	return !VARATT_IS_EXTERNAL(p) && !VARATT_IS_COMPRESSED(p);
+}
+
+#endif							/* PARDUMP_VARLENA_H */

@@ -1,0 +1,728 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_stream.c
+ *	  A piece of a base backup: ranges of files, and what a tar archive has
+ *	  around them, as one frame.
+ *
+ * A piece that is not compressed goes to the client row by row.  One that is
+ * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
+ * for a stream (shared/block_compress.c).
+ *
+ * Between calls a stream holds memory only: palloc()ed, and the compressor's,
+ * which is malloc()ed and freed by a callback of the memory context
+ * (bytes/context_compressor.c).  file_stream.c says who owns the file.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "miscadmin.h"
+#include "storage/bufpage.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#include "bytes/context_compressor.h"
+#include "read/file_stream.h"
+#include "shared/crc32c.h"
+#include "shared/page_checksum.h"
+
+static void file_range_suspend(FileRangeReader *reader);
+
+/* ----------
+ * Reads a range of a file of the cluster, as a base backup does.
+ *
+ * A range takes many calls of a set-returning function, between which a
+ * subtransaction may end.  The descriptor is therefore closed at the end of
+ * each call and opened again in the next one:
+ *
+ * resource held	| owner
+ * -----------------+--------------------------------------------------------
+ * file descriptor	| the subtransaction of the call (fd.c), which closes it
+ * | if the call fails; otherwise file_range_suspend() does
+ * the rest			| memory of the call's FuncCallContext
+ *
+ * So nothing outlives a call but memory, whether a subtransaction aborts, the
+ * cursor is WITH HOLD, or the portal is dropped in an aborted transaction;
+ * and 1,000 open cursors have no file open.  Not PathNameOpenFile(): fd.c
+ * opens such a file again by name when descriptors run short.
+ *
+ * The file that is opened again must be the same one: the same device and the
+ * same inode.  A new file may have the inode of one that was removed before;
+ * the client of a base backup therefore compares the beginnings of files
+ * whose size or time has changed.
+ * ----------
+ */
+
+/*
+ * What is read at a time: it stays in the processor's caches while its pages
+ * are checked, its CRC is computed, and it is compressed.
+ */
+#define STEP_BYTES (16 * BLCKSZ)
+
+#define NOT_OPEN (-1)
+
+#define TABLESPACES_DIRECTORY "pg_tblspc/"
+
+struct FileRangeReader
+{
+	XLogRecPtr	start_lsn;
+	PageFailureCallback failed;
+	void	   *failed_arg;
+	const FileRange *range;
+	int			fd;				/* NOT_OPEN between calls */
+	bool		at_end;			/* of the file: the rest is zeros */
+	dev_t		device;			/* of the file that was opened first */
+	ino_t		inode;
+	int64		done;			/* bytes of the range that were handed out */
+	int64		bytes;			/* that the file had */
+	pg_crc32c	crc;
+	PGAlignedBlock page;
+};
+
+/*
+ * A reader for one range after the other, in CurrentMemoryContext.  Pages
+ * that were written since start_lsn may be torn, and are not checked; so none
+ * is if start_lsn is 0.
+ */
+static FileRangeReader *
+file_range_reader_new(XLogRecPtr start_lsn, PageFailureCallback failed,
+					  void *arg)
+{
+	FileRangeReader *reader = palloc0(sizeof(FileRangeReader));
+
+	reader->start_lsn = start_lsn;
+	reader->failed = failed;
+	reader->failed_arg = arg;
+	reader->fd = NOT_OPEN;
+	return reader;
+}
+
+/* ----------
+ * Opening a file
+ * ----------
+ */
+
+/*
+ * May the first "len" bytes of a path be a symbolic link?  initdb makes
+ * pg_wal one if it is told to, and CREATE TABLESPACE those in pg_tblspc.
+ */
+static bool
+may_be_link(const char *path, size_t len)
+{
+	const size_t prefix = strlen(TABLESPACES_DIRECTORY);
+
+	if (len == strlen(XLOGDIR) && strncmp(path, XLOGDIR, len) == 0)
+		return true;
+	return len > prefix &&
+		strncmp(path, TABLESPACES_DIRECTORY, prefix) == 0 &&
+		strspn(path + prefix, "0123456789") == len - prefix;
+}
+
+/*
+ * Open a directory in another one, which is closed.  Sets errno to ELOOP if
+ * it is a symbolic link that must not be followed.
+ */
+static int
+open_directory(int parent, const char *name, bool follow)
+{
+	int			flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int			fd = openat(parent, name, follow ? flags : flags | O_NOFOLLOW);
+	int			error = errno;
+	struct stat st;
+
+	/* the error for a link depends on the operating system */
+	if (fd < 0 && !follow &&
+		fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISLNK(st.st_mode))
+		error = ELOOP;
+	if (parent != AT_FDCWD)
+		close(parent);
+	errno = error;
+	return fd;
+}
+
+/*
+ * Open the directory that a path leads to, and cut the path into components,
+ * the last of which is *name.  AT_FDCWD if the path has one component, -1,
+ * with errno set, if a directory cannot be opened.
+ */
+static int
+open_parent(char *path, const char **name)
+{
+	char	   *component = path;
+	char	   *slash;
+	int			directory = AT_FDCWD;
+
+	while ((slash = strchr(component, '/')) != NULL)
+	{
+		bool		follow = may_be_link(path, slash - path);
+
+		*slash = '\0';
+		directory = open_directory(directory, component, follow);
+		if (directory < 0)
+			return -1;
+		*slash = '/';
+		component = slash + 1;
+	}
+	*name = component;
+	return directory;
+}
+
+/*
+ * Look at the file that a path names, component by component, so that no
+ * directory can be replaced by a link meanwhile.  False, with errno set, if
+ * that fails; ELOOP means a link.  No error may be raised while a directory
+ * is open: fd.c does not know of it (but has left room, NUM_RESERVED_FDS).
+ */
+static bool
+stat_without_links(const char *path, struct stat *st)
+{
+	char	   *copy = pstrdup(path);
+	const char *name;
+	int			directory = open_parent(copy, &name);
+	bool		found = directory != -1 &&
+		fstatat(directory, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+	bool		is_link = found && S_ISLNK(st->st_mode);
+	int			error = errno;
+
+	if (directory >= 0)
+		close(directory);
+	pfree(copy);
+	errno = is_link ? ELOOP : error;
+	return found && !is_link;
+}
+
+/* The same; false if there is no such file, and an error if it is a link. */
+static bool
+find_file(const char *path, struct stat *st)
+{
+	if (stat_without_links(path, st))
+		return true;
+	if (errno == ENOENT)
+		return false;
+	if (errno == ELOOP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("symbolic link in path \"%s\" not allowed", path),
+				 errdetail("Only pg_wal and the links in pg_tblspc are followed.")));
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not open file \"%s\": %m", path)));
+}
+
+static bool
+same_file(const FileRangeReader *reader, const struct stat *st)
+{
+	return st->st_dev == reader->device && st->st_ino == reader->inode;
+}
+
+/* The SQLSTATE tells the client that it can ask for the range again. */
+static void
+replaced_meanwhile(const char *path)
+{
+	ereport(ERROR,
+			(errcode(FILE_RANGE_REPLACED),
+			 errmsg("file \"%s\" was replaced or removed while it was read",
+					path)));
+}
+
+/*
+ * Open the file that was found, for this call.  False if it is not there any
+ * more: fd.c opens by name only, so what it has opened is compared.
+ */
+static bool
+open_found(FileRangeReader *reader)
+{
+	const char *path = reader->range->path;
+	struct stat st;
+
+	reader->fd = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
+								   PG_BINARY);
+	if (reader->fd < 0 && (errno == ENOENT || errno == ELOOP))
+		return false;
+	if (reader->fd < 0 || fstat(reader->fd, &st) < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", path)));
+	if (same_file(reader, &st))
+		return true;
+	file_range_suspend(reader);
+	return false;
+}
+
+/* False if there is no such file.  Only regular files: a FIFO would wait. */
+static bool
+open_first(FileRangeReader *reader)
+{
+	const char *path = reader->range->path;
+	struct stat st;
+
+	if (!find_file(path, &st))
+		return false;
+	if (!S_ISREG(st.st_mode))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a regular file", path)));
+	reader->device = st.st_dev;
+	reader->inode = st.st_ino;
+	if (!open_found(reader))
+		replaced_meanwhile(path);
+	return true;
+}
+
+/*
+ * Open the file again for the next call.  A file of pages that is gone, or
+ * another one by now, ends here, as if it had been truncated: WAL has what
+ * replay needs of it.
+ */
+static void
+open_again(FileRangeReader *reader)
+{
+	struct stat st;
+
+	if (stat_without_links(reader->range->path, &st))
+	{
+		if (same_file(reader, &st) && open_found(reader))
+			return;
+	}
+	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m",
+						reader->range->path)));
+	if (reader->range->first_block == FILE_RANGE_NO_PAGES)
+		replaced_meanwhile(reader->range->path);
+	reader->at_end = true;
+}
+
+/*
+ * The SQL function is about to return: close the file.  The next call opens
+ * it again, wherever in the range it is.
+ */
+static void
+file_range_suspend(FileRangeReader *reader)
+{
+	if (reader->fd != NOT_OPEN)
+		CloseTransientFile(reader->fd);
+	reader->fd = NOT_OPEN;
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+
+/*
+ * Begin a range, which is borrowed.  False if there is no such file: it can
+ * still be read, as zeros.  Symbolic links are an error, except
+ * pg_wal and those of tablespaces.
+ *
+ * A FIFO or another special file cannot be read.  A backup, which sees that
+ * it is empty, does not ask for any of it, so this is not an error.
+ */
+static bool
+file_range_begin(FileRangeReader *reader, const FileRange *range)
+{
+	struct stat st;
+	bool		exists;
+
+	Assert(reader->fd == NOT_OPEN);
+	reader->range = range;
+	reader->done = 0;
+	exists = range->length > 0 ? open_first(reader) :
+		find_file(range->path, &st);
+	reader->at_end = !exists;
+	reader->bytes = exists ? 0 : -1;
+	INIT_CRC32C(reader->crc);
+	return exists;
+}
+
+/* Read at an offset of the range; at the file's end less than len. */
+static size_t
+read_at(FileRangeReader *reader, int64 offset, char *to, size_t len)
+{
+	size_t		got = 0;
+
+	while (got < len)
+	{
+		ssize_t		part;
+
+		pgstat_report_wait_start(WAIT_EVENT_BASEBACKUP_READ);
+		part = pg_pread(reader->fd, to + got, len - got,
+						(off_t) (reader->range->offset + offset + got));
+		pgstat_report_wait_end();
+		if (part == 0)
+			break;
+		if (part < 0 && errno != EINTR)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read file \"%s\": %m",
+							reader->range->path)));
+		if (part > 0)
+			got += part;
+	}
+	return got;
+}
+
+/*
+ * Is a page as it was written?  One that was written since the backup began
+ * may be torn, which its full page image in WAL makes good; one that was
+ * never written has no checksum.
+ */
+static bool
+page_is_whole(const FileRangeReader *reader, char *page, int64 block,
+			  PageFailure *failure)
+{
+	if (PageIsNew((Page) page) || PageGetLSN((Page) page) >= reader->start_lsn)
+		return true;
+	failure->block = block;
+	failure->computed = page_checksum(page, (BlockNumber) block);
+	failure->stored = ((PageHeader) page)->pd_checksum;
+	return failure->computed == failure->stored;
+}
+
+/* The page where its numbers can be read: headers may be of any length. */
+static char *
+aligned_page(FileRangeReader *reader, char *page)
+{
+	return (uintptr_t) page % sizeof(uint32) == 0 ? page :
+		memcpy(reader->page.data, page, BLCKSZ);
+}
+
+/*
+ * Check the whole pages of a step, which is at data.  The server may be
+ * writing one of them at this moment, so what is wrong is read once more, and
+ * judged again.
+ */
+static void
+check_pages(FileRangeReader *reader, char *data, size_t len)
+{
+	const FileRange *range = reader->range;
+	PageFailure failure;
+
+	for (size_t pos = 0; pos + BLCKSZ <= len; pos += BLCKSZ)
+	{
+		char	   *page = data + pos;
+		int64		offset = reader->done + pos;
+		int64		block = range->first_block + (range->offset + offset) / BLCKSZ;
+
+		if (page_is_whole(reader, aligned_page(reader, page), block, &failure))
+			continue;
+		/* truncated since: zeros, as if it had been before */
+		if (read_at(reader, offset, page, BLCKSZ) < BLCKSZ)
+			memset(page, 0, BLCKSZ);
+		else if (!page_is_whole(reader, aligned_page(reader, page), block,
+								&failure))
+			reader->failed(reader->failed_arg, &failure);
+	}
+}
+
+/* The bytes of it that are to be read. */
+static int64
+file_range_left(const FileRangeReader *reader)
+{
+	return reader->range->length - reader->done;
+}
+
+/*
+ * The next bytes of it, which are written to where there is this room: some
+ * 128 kB at most, and whole pages unless they are the last.  None are read
+ * into less room than a page's, if more are left.
+ */
+static size_t
+file_range_next(FileRangeReader *reader, char *to, size_t room)
+{
+	size_t		len = Min(STEP_BYTES, file_range_left(reader));
+	size_t		got = 0;
+
+	/* a page is checked where it is whole */
+	if (len > room)
+		len = room - room % BLCKSZ;
+	CHECK_FOR_INTERRUPTS();
+	if (reader->fd == NOT_OPEN && !reader->at_end)
+		open_again(reader);
+	if (!reader->at_end)
+	{
+		got = read_at(reader, reader->done, to, len);
+		if (reader->range->first_block != FILE_RANGE_NO_PAGES &&
+			DataChecksumsEnabled())
+			check_pages(reader, to, got);
+		reader->bytes += got;
+		/* read nothing more of it, even if it becomes longer */
+		reader->at_end = got < len;
+	}
+	memset(to + got, 0, len - got);
+	reader->crc = crc32c_add(reader->crc, to, len);
+	reader->done += len;
+	return len;
+}
+
+/* What has come of it, at its end, or if there is no file. */
+static void
+file_range_result(const FileRangeReader *reader, FileRangeResult *result)
+{
+	result->bytes = reader->bytes;
+	result->crc = reader->crc;
+	FIN_CRC32C(result->crc);
+}
+
+/* ----------
+ * A piece of a base backup: ranges of files, and what a tar archive has
+ * around them, as one frame.
+ *
+ * A piece that is not compressed goes to the client row by row.  One that is
+ * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
+ * for a stream (shared/block_compress.c).
+ *
+ * Between calls a stream holds memory only: palloc()ed, and the compressor's,
+ * which is malloc()ed and freed by a callback of the memory context
+ * (bytes/context_compressor.c).  file_stream.c says who owns the file.
+ * ----------
+ */
+
+/* Rows of this size, or a little less. */
+#define ROW_BYTES (128 * 1024)
+
+/* What comes next of an item. */
+typedef enum StreamState
+{
+	STREAM_BEGIN,
+	STREAM_HEADER,
+	STREAM_RANGE,
+	STREAM_PADDING
+} StreamState;
+
+struct FileStream
+{
+	const FileStreamItem *items;
+	int			n_items;
+	int			item;
+	StreamState state;
+	FileRangeReader *reader;
+	FileStreamResult result;
+	size_t		n_done;			/* bytes of the header or the padding */
+	bytea	   *row;
+	BlockCompressor *compressor;	/* NULL for none */
+	size_t		piece_bytes;	/* at most; if it is compressed */
+	char	   *frame;			/* of all of it; NULL = not yet made */
+	size_t		frame_len;
+	size_t		frame_pos;		/* handed out up to here */
+};
+
+static void
+note_failure(void *arg, const PageFailure *failure)
+{
+	FileStream *stream = arg;
+	FileStreamResult *result = &stream->result;
+
+	if (result->n_failures == result->max_failures)
+	{
+		result->max_failures *= 2;
+		result->failures = repalloc(result->failures,
+									result->max_failures * sizeof(FileStreamFailure));
+	}
+	result->failures[result->n_failures].item = stream->item;
+	result->failures[result->n_failures++].page = *failure;
+}
+
+/* How long the piece is at most, which must not be too long. */
+static size_t
+piece_bytes(const FileStreamItem *items, int n_items)
+{
+	const size_t limit = FILE_STREAM_COMPRESSED_BYTES;
+	size_t		bytes = 0;
+
+	for (int i = 0; i < n_items && bytes <= limit; i++)
+		bytes += items[i].header_len + Min(items[i].range.length, limit + 1) +
+			items[i].padding;
+	if (bytes > limit)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("more than %zu bytes cannot be compressed into one frame",
+						limit)));
+	return bytes;
+}
+
+FileStream *
+file_stream_new(const FileStreamItem *items, int n_items,
+				XLogRecPtr start_lsn, const CompressSpec *compress)
+{
+	FileStream *stream = palloc0(sizeof(FileStream));
+
+	stream->items = items;
+	stream->n_items = n_items;
+	stream->reader = file_range_reader_new(start_lsn, note_failure, stream);
+	stream->result.ranges = palloc0((n_items + 1) * sizeof(FileRangeResult));
+	stream->result.max_failures = 8;
+	stream->result.failures = palloc(stream->result.max_failures *
+									 sizeof(FileStreamFailure));
+	if (compress->method != COMPRESS_NONE)
+	{
+		stream->piece_bytes = piece_bytes(items, n_items);
+		stream->compressor = context_compressor_new(compress);
+		if (!block_compressor_add_checksums(stream->compressor))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not initialize compression with \"%s\"",
+							compress_method_name(compress->method))));
+	}
+	stream->row = palloc(VARHDRSZ + ROW_BYTES);
+	return stream;
+}
+
+/* Begin an item; false if it is left out. */
+static bool
+begin_item(FileStream *stream, const FileStreamItem *item)
+{
+	if (item->range.path == NULL ||
+		file_range_begin(stream->reader, &item->range) || item->required)
+		return true;
+	file_range_result(stream->reader, &stream->result.ranges[stream->item]);
+	return false;
+}
+
+/*
+ * Write as much of the item's header, or of its padding (NULL: zeros), of
+ * "len" bytes, as there is room for; true once all of it is written.
+ */
+static bool
+fill_around(FileStream *stream, const char *data, size_t len, char *to,
+			size_t room, size_t *written)
+{
+	size_t		part = Min(len - stream->n_done, room);
+
+	if (data)
+		memcpy(to, data + stream->n_done, part);
+	else
+		memset(to, 0, part);
+	stream->n_done += part;
+	*written = part;
+	if (stream->n_done < len)
+		return false;
+	stream->n_done = 0;
+	return true;
+}
+
+/* The same of its range. */
+static bool
+fill_range(FileStream *stream, const FileStreamItem *item, char *to,
+		   size_t room, size_t *written)
+{
+	if (item->range.path == NULL)
+		return true;
+	if (file_range_left(stream->reader) > 0)
+		*written = file_range_next(stream->reader, to, room);
+	if (file_range_left(stream->reader) > 0)
+		return false;
+	file_range_result(stream->reader, &stream->result.ranges[stream->item]);
+	file_range_suspend(stream->reader);
+	return true;
+}
+
+/* The same for the part of the item that comes next. */
+static bool
+fill_part(FileStream *stream, const FileStreamItem *item, char *to,
+		  size_t room, size_t *written)
+{
+	switch (stream->state)
+	{
+		case STREAM_BEGIN:
+			break;
+		case STREAM_HEADER:
+			return fill_around(stream, item->header, item->header_len, to,
+							   room, written);
+		case STREAM_RANGE:
+			return fill_range(stream, item, to, room, written);
+		case STREAM_PADDING:
+			return fill_around(stream, NULL, item->padding, to, room,
+							   written);
+	}
+	return true;
+}
+
+static void
+next_state(FileStream *stream)
+{
+	if (stream->state++ == STREAM_PADDING)
+	{
+		stream->state = STREAM_BEGIN;
+		stream->item++;
+	}
+}
+
+/*
+ * The next bytes of the piece, up to this room, of which less than a page may
+ * be left; none at the piece's end.
+ */
+static size_t
+fill(FileStream *stream, char *to, size_t room)
+{
+	size_t		len = 0;
+
+	while (stream->item < stream->n_items)
+	{
+		const FileStreamItem *item = &stream->items[stream->item];
+		size_t		written = 0;
+
+		if (stream->state == STREAM_BEGIN && !begin_item(stream, item))
+			stream->item++;
+		else if (fill_part(stream, item, to + len, room - len, &written))
+			next_state(stream);
+		else if (written == 0)
+			break;
+		len += written;
+	}
+	return len;
+}
+
+/* All of the piece as one frame. */
+static void
+make_frame(FileStream *stream)
+{
+	char	   *piece = palloc(stream->piece_bytes + 1);
+	size_t		len = fill(stream, piece, stream->piece_bytes);
+
+	stream->frame = palloc(block_compressor_bound(stream->compressor, len));
+	stream->frame_len = context_compressor_whole(stream->compressor, piece,
+												 len, stream->frame);
+	pfree(piece);
+}
+
+/* A row of the frame; returns its length. */
+static size_t
+fill_compressed(FileStream *stream)
+{
+	size_t		len;
+
+	if (stream->frame == NULL)
+		make_frame(stream);
+	len = Min(stream->frame_len - stream->frame_pos, ROW_BYTES);
+	memcpy(VARDATA(stream->row), stream->frame + stream->frame_pos, len);
+	stream->frame_pos += len;
+	return len;
+}
+
+bytea *
+file_stream_next(FileStream *stream)
+{
+	size_t		len = stream->compressor ? fill_compressed(stream) :
+		fill(stream, VARDATA(stream->row), ROW_BYTES);
+
+	file_range_suspend(stream->reader);
+	SET_VARSIZE(stream->row, VARHDRSZ + len);
+	return len > 0 ? stream->row : NULL;
+}
+
+const FileStreamResult *
+file_stream_result(const FileStream *stream)
+{
+	return &stream->result;
+}

@@ -1,0 +1,418 @@
+/*-------------------------------------------------------------------------
+ *
+ * fingerprint.c
+ *	  Hashes tuples, many of them at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+
+#include "access/htup_details.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "read/fingerprint.h"
+#include "read/heap_reader.h"
+#include "read/toast_reader.h"
+
+/* ----------
+ * Poly1305 and HMAC by OpenSSL.
+ * ----------
+ */
+
+struct KeyedHash
+{
+	EVP_MD_CTX *context;		/* of OpenSSL's own memory */
+	MemoryContextCallback free_context;
+};
+
+bool
+keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm)
+{
+	if (strcmp(name, "poly1305") == 0)
+		*algorithm = KEYED_HASH_POLY1305;
+	else if (strcmp(name, "sha256") == 0)
+		*algorithm = KEYED_HASH_SHA256;
+	else
+		return false;
+	return true;
+}
+
+static void
+check(bool done)
+{
+	unsigned long error;
+
+	if (done)
+		return;
+	error = ERR_get_error();
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("could not compute fingerprint: %s",
+					error ? ERR_reason_error_string(error) : "out of memory")));
+}
+
+static void
+free_context(void *arg)
+{
+	KeyedHash  *hash = arg;
+
+	EVP_MD_CTX_free(hash->context);
+	hash->context = NULL;
+}
+
+/* The context, with the key in it. */
+static void
+set_key(EVP_MD_CTX * context, KeyedHashAlgorithm algorithm,
+		const unsigned char *key)
+{
+	bool		is_sha256 = algorithm == KEYED_HASH_SHA256;
+	EVP_PKEY   *secret = EVP_PKEY_new_raw_private_key(is_sha256 ? EVP_PKEY_HMAC
+													  : EVP_PKEY_POLY1305,
+													  NULL, key,
+													  KEYED_HASH_KEY_BYTES);
+	bool		done = secret != NULL &&
+		EVP_DigestSignInit(context, NULL, is_sha256 ? EVP_sha256() : NULL,
+						   NULL, secret) > 0;
+
+	EVP_PKEY_free(secret);		/* the context has its own reference */
+	check(done);
+}
+
+/*
+ * The hash of nothing yet, by KEYED_HASH_KEY_BYTES of key.  Allocates in
+ * CurrentMemoryContext; what is not in it, is freed when it is deleted.  The
+ * errors of all of these are those of OpenSSL (XX000; a FIPS mode may know no
+ * Poly1305).
+ */
+static KeyedHash *
+keyed_hash_new(KeyedHashAlgorithm algorithm, const unsigned char *key)
+{
+	KeyedHash  *hash = palloc0(sizeof(KeyedHash));
+
+	hash->free_context.func = free_context;
+	hash->free_context.arg = hash;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext,
+									   &hash->free_context);
+	hash->context = EVP_MD_CTX_new();
+	check(hash->context != NULL);
+	set_key(hash->context, algorithm, key);
+	return hash;
+}
+
+static void
+keyed_hash_add(KeyedHash *hash, const void *data, Size bytes)
+{
+	check(EVP_DigestSignUpdate(hash->context, data, bytes) > 0);
+}
+
+/*
+ * The hash of all that was added, 16 bytes or 32; more may be added then.
+ * Allocated in CurrentMemoryContext.
+ */
+static bytea *
+keyed_hash_value(const KeyedHash *hash)
+{
+	EVP_MD_CTX *copy = EVP_MD_CTX_new();
+	unsigned char value[EVP_MAX_MD_SIZE];
+	size_t		bytes = sizeof(value);
+	bool		done = copy != NULL &&
+		EVP_MD_CTX_copy_ex(copy, hash->context) > 0 &&
+		EVP_DigestSignFinal(copy, value, &bytes) > 0;
+	bytea	   *result;
+
+	EVP_MD_CTX_free(copy);
+	check(done);
+	result = palloc(VARHDRSZ + bytes);
+	SET_VARSIZE(result, VARHDRSZ + bytes);
+	memcpy(VARDATA(result), value, bytes);
+	return result;
+}
+
+static void
+keyed_hash_free(KeyedHash *hash)
+{
+	free_context(hash);			/* its callback then finds nothing to do */
+}
+
+/* ----------
+ * Hashes tuples, many of them at a time.
+ * ----------
+ */
+
+/* Tuples are gathered up to that; one by one, hashing takes a third more. */
+#define GATHERED_BYTES ((Size) 64 * 1024)
+
+/* What stands before the bytes of a tuple. */
+typedef struct TupleHead
+{
+	uint32		bytes;			/* that follow */
+	uint16		n_attributes;
+	uint8		infomask;		/* of the bits below */
+	uint8		data_offset;
+} TupleHead;
+
+/* All that tell how the bytes of a tuple are to be read. */
+#define KEPT_INFOMASK (HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
+
+StaticAssertDecl(sizeof(TupleHead) == 8 && KEPT_INFOMASK <= PG_UINT8_MAX,
+				 "a tuple's head must have no padding");
+StaticAssertDecl(sizeof(TupleHead) + BLCKSZ <= GATHERED_BYTES,
+				 "a tuple must fit");
+
+struct RangeFingerprint
+{
+	MemoryContext context;
+	KeyedHash  *hash;
+	BlockNumber start;
+	bytea	   *first;			/* NULL before its end */
+	Size		gathered;		/* bytes of: */
+	char		buffer[GATHERED_BYTES];
+};
+
+RangeFingerprint *
+range_fingerprint_new(KeyedHashAlgorithm algorithm, const unsigned char *key,
+					  BlockNumber start)
+{
+	RangeFingerprint *fingerprint = palloc(sizeof(RangeFingerprint));
+
+	fingerprint->context = CurrentMemoryContext;
+	fingerprint->hash = keyed_hash_new(algorithm, key);
+	fingerprint->start = start;
+	fingerprint->first = NULL;
+	fingerprint->gathered = 0;
+	return fingerprint;
+}
+
+static void
+hash_gathered(RangeFingerprint *fingerprint)
+{
+	keyed_hash_add(fingerprint->hash, fingerprint->buffer,
+				   fingerprint->gathered);
+	fingerprint->gathered = 0;
+}
+
+/* Return where "bytes" bytes can be put, at most GATHERED_BYTES. */
+static inline char *
+gather(RangeFingerprint *fingerprint, Size bytes)
+{
+	char	   *place;
+
+	if (unlikely(fingerprint->gathered + bytes > GATHERED_BYTES))
+		hash_gathered(fingerprint);
+	place = fingerprint->buffer + fingerprint->gathered;
+	fingerprint->gathered += bytes;
+	return place;
+}
+
+/* The hash of all tuples so far. */
+static bytea *
+value_so_far(RangeFingerprint *fingerprint)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(fingerprint->context);
+	bytea	   *result;
+
+	hash_gathered(fingerprint);
+	result = keyed_hash_value(fingerprint->hash);
+	MemoryContextSwitchTo(old_context);
+	return result;
+}
+
+void
+range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	bool		has_nulls = HeapTupleHasNulls(tuple);
+	TupleHead	head;
+	Size		begin;
+	char	   *place;
+
+	/* the null bitmap stands before the data, with padding of zeros */
+	begin = has_nulls ? SizeofHeapTupleHeader : header->t_hoff;
+	if (header->t_hoff < SizeofHeapTupleHeader ||
+		header->t_hoff > tuple->t_len)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid header of a tuple")));
+	if (fingerprint->first == NULL &&
+		ItemPointerGetBlockNumber(&tuple->t_self) - fingerprint->start >= FIRST_BLOCKS)
+		fingerprint->first = value_so_far(fingerprint);
+
+	head.bytes = tuple->t_len - begin;
+	head.n_attributes = HeapTupleHeaderGetNatts(header);
+	head.infomask = header->t_infomask & KEPT_INFOMASK;
+	head.data_offset = header->t_hoff;
+	place = gather(fingerprint, sizeof(head) + head.bytes);
+	memcpy(place, &head, sizeof(head));
+	memcpy(place + sizeof(head), (const char *) header + begin, head.bytes);
+}
+
+void
+range_fingerprint_add_value(RangeFingerprint *fingerprint,
+							const struct varlena *stored)
+{
+	Size		bytes = VARSIZE(stored);
+
+	/* its header tells the length, and whether it is compressed */
+	if (bytes <= GATHERED_BYTES)
+		memcpy(gather(fingerprint, bytes), stored, bytes);
+	else
+	{
+		hash_gathered(fingerprint);
+		keyed_hash_add(fingerprint->hash, stored, bytes);
+	}
+}
+
+/*
+ * Of the tuples in the first FIRST_BLOCKS blocks: NULL as long as there may
+ * be more of them.
+ */
+static const bytea *
+range_fingerprint_first(const RangeFingerprint *fingerprint)
+{
+	return fingerprint->first;
+}
+
+bytea *
+range_fingerprint_end(RangeFingerprint *fingerprint, const bytea **first)
+{
+	bytea	   *result = value_so_far(fingerprint);
+
+	if (fingerprint->first == NULL)
+		fingerprint->first = result;	/* there was but a first part */
+	if (first)
+		*first = fingerprint->first;
+	return result;
+}
+
+void
+range_fingerprint_free(RangeFingerprint *fingerprint)
+{
+	keyed_hash_free(fingerprint->hash);
+	pfree(fingerprint);
+}
+
+/* ----------
+ * Passes over the rows of a block range for their fingerprint.
+ *
+ * Rows are taken apart only where a value is out of line.
+ * ----------
+ */
+
+typedef struct RangePass
+{
+	Relation	rel;			/* borrowed, as the columns and fingerprint */
+	const AttrNumber *attnums;
+	int			n_attnums;
+	RangeFingerprint *fingerprint;
+	HeapReader *heap;
+	ToastReader *toast;
+	TupleDeformer *deformer;	/* up to the last column */
+	Datum	   *values;			/* by attribute */
+	bool	   *isnull;
+	AttrNumber	column;			/* whose value is fetched, or 0 */
+} RangePass;
+
+bool
+same_bytes(const bytea *a, const bytea *b)
+{
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+static void
+begin_pass(RangePass *pass, Snapshot snapshot, BlockNumber start,
+		   BlockNumber end)
+{
+	AttrNumber	last = 0;
+
+	for (int i = 0; i < pass->n_attnums; i++)
+		last = Max(last, pass->attnums[i]);
+	pass->heap = heap_reader_new(pass->rel, snapshot, start, end);
+	pass->toast = toast_reader_new(pass->rel);
+	pass->deformer = tuple_deformer_new(RelationGetDescr(pass->rel), last);
+	pass->values = palloc(sizeof(Datum) * (last + 1));
+	pass->isnull = palloc(sizeof(bool) * (last + 1));
+}
+
+static void
+add_values(RangePass *pass, HeapTuple tuple)
+{
+	if (!tuple_deform(pass->deformer, tuple, pass->values, pass->isnull))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid length of a value in table \"%s\"",
+						RelationGetRelationName(pass->rel))));
+	for (int i = 0; i < pass->n_attnums; i++)
+	{
+		int			attribute = pass->attnums[i] - 1;
+		struct varlena *value;
+
+		if (pass->isnull[attribute] ||
+			TupleDescAttr(RelationGetDescr(pass->rel), attribute)->attlen != -1)
+			continue;
+		value = (struct varlena *) DatumGetPointer(pass->values[attribute]);
+		if (!VARATT_IS_EXTERNAL(value))
+			continue;
+		pass->column = pass->attnums[i];
+		range_fingerprint_add_value(pass->fingerprint,
+									toast_reader_get_stored(pass->toast,
+															value));
+		pass->column = 0;
+	}
+}
+
+/* Tell with any error where it was met. */
+static void
+add_place(void *arg)
+{
+	RangePass  *pass = arg;
+	const ItemPointerData *place = heap_reader_place(pass->heap);
+	TupleDesc	tupdesc = RelationGetDescr(pass->rel);
+
+	if (place)
+		heap_row_errcontext(pass->rel, place,
+							pass->column == 0 ? NULL :
+							NameStr(TupleDescAttr(tupdesc,
+												  pass->column - 1)->attname));
+	else
+		errcontext("reading table \"%s\"", RelationGetRelationName(pass->rel));
+}
+
+RangeCheck
+range_check(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
+			int n_attnums, BlockNumber start, BlockNumber end,
+			RangeFingerprint *fingerprint, const bytea *expected_first)
+{
+	RangePass	pass = {rel, attnums, n_attnums, fingerprint};
+	ErrorContextCallback place = {error_context_stack, add_place, &pass};
+	RangeCheck	result = {0};
+	bool		differs = false;
+	HeapTuple	tuple;
+
+	begin_pass(&pass, snapshot, start, end);
+	error_context_stack = &place;
+	while (!differs && (tuple = heap_reader_next(pass.heap)) != NULL)
+	{
+		bool		had_first = result.first != NULL;
+
+		range_fingerprint_add_tuple(fingerprint, tuple);
+		if (HeapTupleHasExternal(tuple))
+			add_values(&pass, tuple);
+		result.rows++;
+		result.first = range_fingerprint_first(fingerprint);
+		differs = !had_first && result.first != NULL &&
+			expected_first != NULL &&
+			!same_bytes(result.first, expected_first);
+	}
+	error_context_stack = place.previous;
+	if (!differs)
+		result.fingerprint = range_fingerprint_end(fingerprint, &result.first);
+	heap_reader_free(pass.heap);
+	toast_reader_free(pass.toast);
+	pfree(pass.deformer);
+	return result;
+}

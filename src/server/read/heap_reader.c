@@ -1,0 +1,467 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap_reader.c
+ *	  Finds the tuples of heap blocks that a snapshot sees.
+ *
+ * A page is examined as a whole, under a share lock, and then read under a
+ * pin alone, as heapgetpage() (heap_prepare_pagescan() since 17) does it.
+ * Unlike there, the page is not pruned: a dump leaves the table as it is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
+#include "miscadmin.h"
+#include "storage/buf.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "base/server_compat.h"
+#include "bytes/varlena.h"
+#include "read/heap_reader.h"
+
+/* ----------
+ * Reads a range of blocks through a bulk-read ring.
+ *
+ * Since 17 the server's own read streams do this, with vectored and, since
+ * 18, asynchronous reads (src/backend/storage/aio/read_stream.c); before, the
+ * kernel sees sequential reads and reads ahead, as for a sequential scan.
+ *
+ * The buffers of a range of a relation's blocks, one after the other, read
+ * through a ring that keeps the rest of the buffer cache in place.
+ * ----------
+ */
+
+typedef struct BlockStream BlockStream;
+
+struct BlockStream
+{
+	Relation	rel;			/* borrowed */
+	BufferAccessStrategy ring;
+	BlockNumber next;			/* to be read */
+	BlockNumber end;
+#ifdef PARDUMP_READ_STREAMS
+	ReadStream *stream;
+#endif
+};
+
+#ifdef PARDUMP_READ_STREAMS
+static BlockNumber
+next_block(ReadStream *stream, void *arg, void *per_buffer_data)
+{
+	BlockStream *blocks = arg;
+
+	return blocks->next < blocks->end ? blocks->next++ : InvalidBlockNumber;
+}
+#endif
+
+/*
+ * The blocks start <= b < end of the main fork; all must exist.  Allocates in
+ * CurrentMemoryContext.  The relation must stay open.
+ */
+static BlockStream *
+block_stream_new(Relation rel, BlockNumber start, BlockNumber end)
+{
+	BlockStream *blocks = palloc0(sizeof(BlockStream));
+
+	blocks->rel = rel;
+	blocks->ring = GetAccessStrategy(BAS_BULKREAD);
+	blocks->next = start;
+	blocks->end = end;
+#ifdef PARDUMP_READ_STREAMS
+	blocks->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
+												blocks->ring, rel,
+												MAIN_FORKNUM, next_block,
+												blocks, 0);
+#endif
+	return blocks;
+}
+
+/*
+ * The next block's buffer, pinned for the caller; InvalidBuffer at the end.
+ */
+static Buffer
+block_stream_next(BlockStream *blocks)
+{
+#ifdef PARDUMP_READ_STREAMS
+	return read_stream_next_buffer(blocks->stream, NULL);
+#else
+	if (blocks->next >= blocks->end)
+		return InvalidBuffer;
+
+	return ReadBufferExtended(blocks->rel, MAIN_FORKNUM, blocks->next++,
+							  RBM_NORMAL, blocks->ring);
+#endif
+}
+
+/* Release the stream and its ring, not the buffers it has returned. */
+static void
+block_stream_free(BlockStream *blocks)
+{
+#ifdef PARDUMP_READ_STREAMS
+	read_stream_end(blocks->stream);
+#endif
+	FreeAccessStrategy(blocks->ring);
+	pfree(blocks);
+}
+
+/* ----------
+ * Finds the tuples of heap blocks that a snapshot sees.
+ *
+ * A page is examined as a whole, under a share lock, and then read under a
+ * pin alone, as heapgetpage() (heap_prepare_pagescan() since 17) does it.
+ * Unlike there, the page is not pruned: a dump leaves the table as it is.
+ * ----------
+ */
+
+struct HeapReader
+{
+	Relation	rel;			/* borrowed */
+	Snapshot	snapshot;		/* borrowed */
+	BlockStream *blocks;		/* NULL if there are none */
+	Buffer		buffer;			/* the current page, or InvalidBuffer */
+	BlockNumber block;			/* of it */
+	int			n_visible;		/* tuples on it */
+	int			next;			/* of them */
+	HeapTupleData tuple;
+	OffsetNumber visible[MaxHeapTuplesPerPage];
+};
+
+HeapReader *
+heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
+				BlockNumber end)
+{
+	HeapReader *reader = palloc0(sizeof(HeapReader));
+
+	reader->rel = rel;
+	reader->snapshot = snapshot;
+	reader->buffer = InvalidBuffer;
+	reader->tuple.t_tableOid = RelationGetRelid(rel);
+
+	/* does nothing unless the transaction is serializable */
+	PredicateLockRelation(rel, snapshot);
+
+	end = Min(end, RelationGetNumberOfBlocks(rel));
+	if (start < end)
+		reader->blocks = block_stream_new(rel, start, end);
+	return reader;
+}
+
+void
+heap_check_lasts(Relation rel)
+{
+	if (relation_may_be_rolled_back(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read \"%s\", whose file was created in a subtransaction",
+						RelationGetRelationName(rel)),
+				 errhint("Release the savepoint, or read the table by COPY.")));
+}
+
+static void
+point_to(HeapReader *reader, Page page, OffsetNumber offset)
+{
+	ItemId		item = PageGetItemId(page, offset);
+
+	reader->tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+	reader->tuple.t_len = ItemIdGetLength(item);
+	ItemPointerSet(&reader->tuple.t_self, reader->block, offset);
+}
+
+/*
+ * The server itself would read what its damaged line pointers point to.
+ * InvalidOffsetNumber means that there are too many of them.
+ */
+static pg_noinline void
+damaged_line_pointer(HeapReader *reader, OffsetNumber offset)
+{
+	ItemPointerSet(&reader->tuple.t_self, reader->block, offset);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid line pointer in block %u of relation \"%s\"",
+					reader->block, RelationGetRelationName(reader->rel))));
+}
+
+/* Collect the visible tuples of the current page. */
+static void
+examine_page(HeapReader *reader)
+{
+	Buffer		buffer = reader->buffer;
+	Snapshot	snapshot = reader->snapshot;
+	Page		page;
+	OffsetNumber max_offset;
+	bool		all_visible;
+	bool		check_conflicts;
+
+	/*
+	 * The tests of visibility need tuple headers that do not change.  To read
+	 * the tuples afterwards the pin is enough: it keeps them where they are.
+	 */
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	page_prefetch_tuples(page);
+	TestForOldSnapshot(snapshot, reader->rel, page);
+	max_offset = PageGetMaxOffsetNumber(page);
+	/* on a standby the flag may run ahead of the snapshot */
+	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
+	check_conflicts = CheckForSerializableConflictOutNeeded(reader->rel,
+															snapshot);
+	reader->n_visible = 0;
+	if (max_offset > MaxHeapTuplesPerPage)
+		damaged_line_pointer(reader, InvalidOffsetNumber);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= max_offset;
+		 offset++)
+	{
+		ItemId		item = PageGetItemId(page, offset);
+		bool		visible = true;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		if (unlikely(!heap_item_is_sound(item)))
+			damaged_line_pointer(reader, offset);
+		if (!all_visible || check_conflicts)
+			point_to(reader, page, offset);
+		if (!all_visible)
+			visible = HeapTupleSatisfiesVisibility(&reader->tuple, snapshot,
+												   buffer);
+		if (check_conflicts)
+			HeapCheckForSerializableConflictOut(visible, reader->rel,
+												&reader->tuple, buffer,
+												snapshot);
+		if (visible)
+			reader->visible[reader->n_visible++] = offset;
+	}
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+
+	/* no error names the tuple that was tested last */
+	ItemPointerSetInvalid(&reader->tuple.t_self);
+}
+
+HeapTuple
+heap_reader_next(HeapReader *reader)
+{
+	while (reader->next >= reader->n_visible)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (BufferIsValid(reader->buffer))
+			ReleaseBuffer(reader->buffer);
+		ItemPointerSetInvalid(&reader->tuple.t_self);
+		reader->buffer = reader->blocks ? block_stream_next(reader->blocks)
+			: InvalidBuffer;
+		reader->next = reader->n_visible = 0;
+		if (!BufferIsValid(reader->buffer))
+			return NULL;
+		reader->block = BufferGetBlockNumber(reader->buffer);
+		examine_page(reader);
+	}
+	point_to(reader, BufferGetPage(reader->buffer),
+			 reader->visible[reader->next++]);
+	return &reader->tuple;
+}
+
+const ItemPointerData *
+heap_reader_place(const HeapReader *reader)
+{
+	return ItemPointerIsValid(&reader->tuple.t_self) ?
+		&reader->tuple.t_self : NULL;
+}
+
+void
+heap_reader_free(HeapReader *reader)
+{
+	if (BufferIsValid(reader->buffer))
+		ReleaseBuffer(reader->buffer);
+	if (reader->blocks)
+		block_stream_free(reader->blocks);
+	pfree(reader);
+}
+
+/* ----------
+ * Takes heap tuples apart without believing their lengths.
+ *
+ * heap_deform_tuple() (src/backend/access/common/heaptuple.c) follows every
+ * length that it meets, so that one damaged byte leads it beyond the tuple,
+ * the page, and all of shared memory.  Here each value is looked at before it
+ * is stepped over.  That need not cost time: what a step needs of an
+ * attribute stands in eight bytes, and where nothing but fixed lengths comes
+ * first, one look serves for all of it.
+ * ----------
+ */
+
+/* What is needed of an attribute to step over its value. */
+typedef struct StoredAttribute
+{
+	int16		len;			/* as attlen */
+	bool		byval;
+	uint8		align;			/* bytes, a power of two */
+	int32		offset;			/* if all have fixed lengths and no NULL */
+} StoredAttribute;
+
+struct TupleDeformer
+{
+	TupleDesc	tupdesc;		/* borrowed */
+	int			natts;			/* to be filled in */
+	int			n_fixed;		/* the first of them, of fixed lengths */
+	int32		fixed_bytes;	/* where these end */
+	StoredAttribute attributes[FLEXIBLE_ARRAY_MEMBER];
+};
+
+TupleDeformer *
+tuple_deformer_new(TupleDesc tupdesc, int natts)
+{
+	TupleDeformer *deformer = palloc(offsetof(TupleDeformer, attributes) +
+									 natts * sizeof(StoredAttribute));
+
+	deformer->tupdesc = tupdesc;
+	deformer->natts = natts;
+	deformer->n_fixed = 0;
+	deformer->fixed_bytes = 0;
+	for (int i = 0; i < natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+		StoredAttribute *stored = &deformer->attributes[i];
+
+		stored->len = att->attlen;
+		stored->byval = att->attbyval;
+		stored->align = (uint8) att_align_nominal(1, att->attalign);
+		if (deformer->n_fixed == i && att->attlen > 0)
+		{
+			stored->offset = TYPEALIGN(stored->align, deformer->fixed_bytes);
+			deformer->fixed_bytes = stored->offset + stored->len;
+			deformer->n_fixed++;
+		}
+	}
+	return deformer;
+}
+
+/*
+ * Do the null bitmap, for all attributes that the tuple claims to have, and
+ * the header lie where they can, and do the values begin within the tuple?
+ */
+static inline bool
+header_is_sound(HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	Size		least = SizeofHeapTupleHeader;
+
+	if (HeapTupleHasNulls(tuple))
+		least += BITMAPLEN(HeapTupleHeaderGetNatts(header));
+	return header->t_hoff >= least && header->t_hoff <= tuple->t_len &&
+		header->t_hoff == MAXALIGN(header->t_hoff);
+}
+
+/* Align a place as TYPEALIGN() does: values are aligned as their tuple is. */
+static inline const char *
+align_place(const char *place, const StoredAttribute *att)
+{
+	return (const char *) TYPEALIGN(att->align, place);
+}
+
+/*
+ * Go to a varlena value whose header is not a short one; 0 if it is damaged.
+ * Padding is zero, and only short headers and pointers, which are neither
+ * zero nor aligned, stand directly behind the value before (tupmacs.h:
+ * att_align_pointer).
+ */
+static Size
+long_varlena_size(const char **place, const char *end,
+				  const StoredAttribute *att)
+{
+	const char *aligned = align_place(*place, att);
+
+	if (*place != aligned && *place < end && !VARATT_IS_1B(*place))
+	{
+		if (**place != '\0')
+			return 0;
+		*place = aligned;
+	}
+	return stored_size(*place, end, -1);
+}
+
+/* Go to the varlena value that comes next: its size, 0 if it is damaged. */
+static inline Size
+next_varlena_size(const char **place, const char *end,
+				  const StoredAttribute *att)
+{
+	/* a pointer's header is that of a short value of size 0 */
+	if (likely(*place < end && VARATT_IS_1B(*place) &&
+			   VARSIZE_1B(*place) > 0))
+		return VARSIZE_1B(*place) <= end - *place ? VARSIZE_1B(*place) : 0;
+	return long_varlena_size(place, end, att);
+}
+
+/* The first attributes, whose places are always the same. */
+static inline void
+deform_fixed(const TupleDeformer *deformer, const char *data, Datum *values,
+			 bool *isnull)
+{
+	for (int i = 0; i < deformer->n_fixed; i++)
+	{
+		const StoredAttribute *att = &deformer->attributes[i];
+
+		values[i] = fetch_att(data + att->offset, att->byval, att->len);
+		isnull[i] = false;
+	}
+}
+
+Size
+tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
+			 bool *isnull)
+{
+	HeapTupleHeader header = tuple->t_data;
+	const uint8 *bitmap = HeapTupleHasNulls(tuple) ? header->t_bits : NULL;
+	const char *place = (const char *) header + header->t_hoff;
+	const char *end = (const char *) header + tuple->t_len;
+	int			n_stored = Min(HeapTupleHeaderGetNatts(header),
+							   deformer->natts);
+	int			i = 0;
+
+	if (unlikely(!header_is_sound(tuple)))
+		return 0;
+
+	/* the one look at all attributes before the first of varying length */
+	if (likely(bitmap == NULL && n_stored >= deformer->n_fixed &&
+			   end - place >= deformer->fixed_bytes))
+	{
+		deform_fixed(deformer, place, values, isnull);
+		place += deformer->fixed_bytes;
+		i = deformer->n_fixed;
+	}
+
+	for (; i < n_stored; i++)
+	{
+		const StoredAttribute *att = &deformer->attributes[i];
+		Size		size;
+
+		isnull[i] = bitmap != NULL && att_isnull(i, bitmap);
+		if (isnull[i])
+		{
+			values[i] = (Datum) 0;
+			continue;
+		}
+
+		/* whether a varlena value is aligned, only its header tells */
+		if (att->len == -1)
+			size = next_varlena_size(&place, end, att);
+		else
+		{
+			place = align_place(place, att);
+			size = stored_size(place, end, att->len);
+		}
+		if (unlikely(size == 0))
+			return 0;
+		values[i] = att->len == -1 ? PointerGetDatum(place)
+			: fetch_att(place, att->byval, att->len);
+		place += size;
+	}
+
+	/* columns that were added after the tuple was written */
+	for (; i < deformer->natts; i++)
+		values[i] = getmissingattr(deformer->tupdesc, i + 1, &isnull[i]);
+	return place - (const char *) header;
+}

@@ -1,0 +1,139 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap_reader.h
+ *	  The tuples of a range of heap blocks that a snapshot sees.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_HEAP_READER_H
+#define PARDUMP_HEAP_READER_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/* ----------
+ * Has a page's tuples brought into the CPU's cache before they are read.
+ * ----------
+ */
+
+/* Where a CPU's lines are longer, some are asked for twice. */
+#define CACHE_LINE_BYTES 64
+
+/*
+ * Ask for all tuples of the page at once.  Else each is waited for at its
+ * first touch: tuples stand from the page's end backwards, and are as long as
+ * they like, which no CPU foresees.  Waits for nothing, and takes any page:
+ * addresses stay within it even if its header is damaged.
+ */
+static inline void
+page_prefetch_tuples(Page page)
+{
+#ifdef __GNUC__
+	const char *end = (const char *) page + BLCKSZ;
+	const char *line = (const char *) page + ((PageHeader) page)->pd_upper;
+
+	for (; line < end; line += CACHE_LINE_BYTES)
+		__builtin_prefetch(line);
+#endif
+}
+
+/* ----------
+ * The tuples of a range of heap blocks that a snapshot sees.
+ * ----------
+ */
+
+typedef struct HeapReader HeapReader;
+
+/*
+ * Read the blocks start <= b < end; blocks behind the relation's end have no
+ * tuples.  The snapshot must be an MVCC snapshot and stay registered.  In a
+ * serializable transaction the relation is predicate-locked, as by a
+ * sequential scan.  Allocates in CurrentMemoryContext.
+ */
+extern HeapReader *heap_reader_new(Relation rel, Snapshot snapshot,
+								   BlockNumber start, BlockNumber end);
+
+/*
+ * Does a normal line pointer point into its page, to where a tuple may begin,
+ * and to no less than a header?
+ */
+static inline bool
+heap_item_is_sound(ItemId item)
+{
+	return ItemIdGetOffset(item) >= SizeOfPageHeaderData &&
+		ItemIdGetOffset(item) == MAXALIGN(ItemIdGetOffset(item)) &&
+		ItemIdGetOffset(item) + ItemIdGetLength(item) <= BLCKSZ &&
+		ItemIdGetLength(item) >= SizeofHeapTupleHeader;
+}
+
+/*
+ * The next tuple, in its buffer, valid up to the next call; NULL at the end.
+ */
+extern HeapTuple heap_reader_next(HeapReader *reader);
+
+/*
+ * The place of the tuple that was returned last, or that is being looked at,
+ * for an error's context; NULL if there is none.
+ */
+extern const ItemPointerData *heap_reader_place(const HeapReader *reader);
+
+/* Tell with an error which row it was met at. */
+static inline void
+heap_row_errcontext(Relation rel, const ItemPointerData *place,
+					const char *column)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(place);
+	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
+
+	if (column)
+		errcontext("row at ctid (%u,%u) of table \"%s\", column \"%s\"",
+				   block, offset, RelationGetRelationName(rel), column);
+	else
+		errcontext("row at ctid (%u,%u) of table \"%s\"",
+				   block, offset, RelationGetRelationName(rel));
+}
+
+/* Release the reader and the page that it has pinned. */
+extern void heap_reader_free(HeapReader *reader);
+
+/*
+ * Raise an error if the relation's file would be removed when a
+ * subtransaction that is open now is rolled back.  For readers that keep
+ * pages pinned between calls of an SQL function: a portal, which owns the
+ * pins, may be older than the subtransaction, and the server cannot remove a
+ * file with pinned pages.
+ */
+extern void heap_check_lasts(Relation rel);
+
+/* ----------
+ * Takes heap tuples apart without believing their lengths.
+ * ----------
+ */
+
+typedef struct TupleDeformer TupleDeformer;
+
+/*
+ * A deformer of the first "natts" attributes, made in CurrentMemoryContext
+ * and to be freed by pfree().  The descriptor is borrowed.
+ */
+extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
+
+/*
+ * As heap_deform_tuple(): fill in a value for each of the attributes, those
+ * out of line and compressed ones as they are stored, and for columns that
+ * were added later the default they were added with.  Returns where the last
+ * of these values ends in the tuple, in bytes; 0 if the tuple is damaged: its
+ * header or a value does not lie within its t_len bytes, which must be no
+ * less than a header; or a value points to memory.  What is read of it lies
+ * within these bytes in any case.
+ */
+extern Size tuple_deform(const TupleDeformer *deformer, HeapTuple tuple,
+						 Datum *values, bool *isnull);
+
+#endif							/* PARDUMP_HEAP_READER_H */

@@ -1,0 +1,452 @@
+/*-------------------------------------------------------------------------
+ *
+ * raw_block.c
+ *	  Headers of blocks of raw tuples.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <lz4frame.h>
+#include <zstd.h>
+
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_type.h"
+#include "common/cryptohash.h"
+#include "mb/pg_wchar.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "read/raw_block.h"
+#include "shared/compress_spec.h"
+
+/* ----------
+ * Decompresses a block of raw tuples at once: its length is known.
+ *
+ * The frames of a compressed block of raw tuples.
+ * ----------
+ */
+
+static void
+damaged_data(const char *method)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("could not decompress block of raw tuples"),
+			 errdetail("Its %s data is damaged, or not as long as it says.",
+					   method)));
+}
+
+/* One frame of lz4, with nothing behind it. */
+static bool
+decompress_lz4(LZ4F_dctx *lz4, const char *data, Size len, char *to,
+			   Size raw_bytes)
+{
+	Size		taken = 0;
+	Size		made = 0;
+	size_t		more = 1;
+
+	while (more > 0)
+	{
+		size_t		out = raw_bytes - made;
+		size_t		in = len - taken;
+
+		more = LZ4F_decompress(lz4, to + made, &out, data + taken, &in, NULL);
+		if (LZ4F_isError(more) || (out == 0 && in == 0 && more > 0))
+			return false;
+		made += out;
+		taken += in;
+	}
+	return made == raw_bytes && taken == len;
+}
+
+static void
+read_lz4(const char *data, Size len, char *to, Size raw_bytes)
+{
+	LZ4F_dctx  *lz4;
+	bool		sound;
+
+	/* its memory is malloc()ed: no error comes before it is freed */
+	if (LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	sound = decompress_lz4(lz4, data, len, to, raw_bytes);
+	LZ4F_freeDecompressionContext(lz4);
+	if (!sound)
+		damaged_data("lz4");
+}
+
+/*
+ * Decompress "len" bytes, by a CompressMethod that is not COMPRESS_NONE, and
+ * may be none at all, to "raw_bytes" bytes in CurrentMemoryContext, at most
+ * RAW_MAX_BYTES.  Data that is damaged, or does not give exactly raw_bytes
+ * bytes, is an error (XX001), and no memory is written beyond them.
+ */
+static char *
+raw_decompress(uint32 method, const char *data, Size len, Size raw_bytes)
+{
+	char	   *result;
+
+	if (method != COMPRESS_LZ4 && method != COMPRESS_ZSTD)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("unknown compression of block of raw tuples")));
+	result = palloc(raw_bytes + 1);
+	if (method == COMPRESS_LZ4)
+		read_lz4(data, len, result, raw_bytes);
+	else if (ZSTD_decompress(result, raw_bytes, data, len) != raw_bytes)
+		damaged_data("zstd");
+	return result;
+}
+
+/* ----------
+ * Headers of blocks of raw tuples.
+ * ----------
+ */
+
+static const char raw_magic[8] = "PARDRAW\n";
+
+#define RAW_BYTE_ORDER	0x01020304
+#define RAW_VERSION		1
+
+/*
+ * What the columns are: their names, which a copy goes by, types and
+ * modifiers.  All of the types are built in: each has one OID everywhere.
+ */
+typedef struct ColumnIdentity
+{
+	NameData	name;
+	int32		type;
+	int32		modifier;
+} ColumnIdentity;
+
+/*
+ * Their hash.  Names are anybody's choice, so that a checksum could be made
+ * to fit another type, as which the values must not be taken.
+ */
+static void
+hash_identities(const ColumnIdentity *columns, Size bytes, uint8 *result)
+{
+	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA224);
+	bool		ok = hash != NULL && pg_cryptohash_init(hash) == 0 &&
+		pg_cryptohash_update(hash, (const uint8 *) columns, bytes) == 0 &&
+		pg_cryptohash_final(hash, result, PG_SHA224_DIGEST_LENGTH) == 0;
+
+	pg_cryptohash_free(hash);
+	if (!ok)
+		elog(ERROR, "could not compute a hash of columns");
+}
+
+/*
+ * A table's blocks come one after the other, so the last hash is kept, with
+ * all that it was made of: nothing that happens to a table can make it wrong.
+ */
+static void
+hash_columns(TupleDesc columns, uint8 *result)
+{
+	static ColumnIdentity *last = NULL;
+	static Size last_bytes = 0;
+	static uint8 last_hash[PG_SHA224_DIGEST_LENGTH];
+	Size		bytes = columns->natts * sizeof(ColumnIdentity);
+	ColumnIdentity *all = palloc(bytes + 1);
+
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		all[i].name = column->attname;
+		all[i].type = (int32) column->atttypid;
+		all[i].modifier = column->atttypmod;
+	}
+	if (last == NULL || bytes != last_bytes || memcmp(all, last, bytes) != 0)
+	{
+		/* if there is an error now, nothing is kept */
+		if (last)
+			pfree(last);
+		last = NULL;
+		hash_identities(all, bytes, last_hash);
+		last = memcpy(MemoryContextAlloc(TopMemoryContext, bytes + 1), all,
+					  bytes);
+		last_bytes = bytes;
+	}
+	memcpy(result, last_hash, sizeof(last_hash));
+	pfree(all);
+}
+
+void
+raw_block_header_init(RawBlockHeader *header, TupleDesc columns)
+{
+	StaticAssertStmt((sizeof(RawBlockHeader) + VARHDRSZ) % MAXIMUM_ALIGNOF == 0,
+					 "frames are aligned");
+	memset(header, 0, sizeof(RawBlockHeader));
+	memcpy(header->magic, raw_magic, sizeof(raw_magic));
+	header->byte_order = RAW_BYTE_ORDER;
+	header->version = RAW_VERSION;
+	header->max_align = MAXIMUM_ALIGNOF;
+	header->datum_bytes = sizeof(Datum);
+	header->name_bytes = NAMEDATALEN;
+	header->encoding = GetDatabaseEncoding();
+	header->n_columns = columns->natts;
+	hash_columns(columns, header->columns);
+}
+
+static void
+invalid_block(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid block of raw tuples"),
+			 errdetail("%s", detail)));
+}
+
+static void
+other_server(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("block of raw tuples is of another kind of server or database"),
+			 errdetail("%s", detail)));
+}
+
+/* Is the layout of tuples ours, and are the columns? */
+static void
+check_layout(const RawBlockHeader *header, TupleDesc columns)
+{
+	RawBlockHeader own;
+
+	if (memcmp(header->magic, raw_magic, sizeof(raw_magic)) != 0)
+		invalid_block("It does not begin as one.");
+	raw_block_header_init(&own, columns);
+	if (header->byte_order != own.byte_order)
+		other_server("The byte order is another one.");
+	if (header->version != own.version)
+		other_server("The version of the format is another one.");
+	if (header->max_align != own.max_align ||
+		header->datum_bytes != own.datum_bytes ||
+		header->name_bytes != own.name_bytes)
+		other_server("Tuples are laid out in another way.");
+	if (header->encoding != own.encoding)
+		other_server("The encoding of the database is another one.");
+	if (header->n_columns != own.n_columns ||
+		memcmp(header->columns, own.columns, sizeof(own.columns)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("block of raw tuples is of other columns than the table")));
+}
+
+/* Can there be what the header says? */
+static void
+check_lengths(const RawBlockHeader *header, Size stored_bytes)
+{
+	if (header->stored_bytes != stored_bytes)
+		invalid_block("Its length is not the one that it names.");
+	if (header->frame_bytes > RAW_MAX_BYTES)
+		invalid_block("It is too long.");
+	if (header->n_rows > header->frame_bytes / sizeof(uint32))
+		invalid_block("It is too short for its number of rows.");
+	if (header->compression == COMPRESS_NONE &&
+		header->frame_bytes != stored_bytes)
+		invalid_block("The length of its rows is not the one that it names.");
+}
+
+void
+raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
+{
+	const char *data = VARDATA(block);
+	Size		bytes = VARSIZE(block) - VARHDRSZ;
+	RawBlockHeader header;
+
+	if (bytes < sizeof(header))
+		invalid_block("It is shorter than its header.");
+	memcpy(&header, data, sizeof(header));
+	check_layout(&header, columns);
+	check_lengths(&header, bytes - sizeof(header));
+
+	raw->frames = data + sizeof(header);
+	raw->frame_bytes = header.frame_bytes;
+	raw->n_rows = header.n_rows;
+	if (header.compression != COMPRESS_NONE)
+		raw->frames = raw_decompress(header.compression, raw->frames,
+									 header.stored_bytes, header.frame_bytes);
+	else if (raw->frames != (const char *) MAXALIGN(raw->frames))
+		raw->frames = memcpy(palloc(header.frame_bytes), raw->frames,
+							 header.frame_bytes);
+}
+
+/* ----------
+ * Which types' values mean the same on every server, as they are stored.
+ *
+ * A list, by OID, of types that are built in and whose form on disk has not
+ * changed in any major that we read from or write to.  Types that have an OID
+ * of their database in their values are not on it, as enums, composite types,
+ * ranges of users and arrays of all of these have; what would have to be
+ * checked, as domains; what is written by name, as regclass; and types of
+ * extensions, whose form is a matter of their version.
+ * ----------
+ */
+
+static bool
+is_number(Oid type_id)
+{
+	switch (type_id)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+		case CASHOID:
+		case OIDOID:
+		case TIDOID:
+		case XID8OID:
+		case LSNOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_time(Oid type_id)
+{
+	switch (type_id)
+	{
+		case DATEOID:
+		case TIMEOID:
+		case TIMETZOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case INTERVALOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_string(Oid type_id)
+{
+	switch (type_id)
+	{
+		case CHAROID:
+		case NAMEOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case BYTEAOID:
+		case BITOID:
+		case VARBITOID:
+		case UUIDOID:
+		case INETOID:
+		case CIDROID:
+		case MACADDROID:
+		case MACADDR8OID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_document(Oid type_id)
+{
+	switch (type_id)
+	{
+		case JSONOID:
+		case JSONBOID:
+		case XMLOID:
+		case TSVECTOROID:
+		case TSQUERYOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_geometric(Oid type_id)
+{
+	switch (type_id)
+	{
+		case POINTOID:
+		case LSEGOID:
+		case LINEOID:
+		case BOXOID:
+		case PATHOID:
+		case POLYGONOID:
+		case CIRCLEOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The range's OID in their values is that of a type that is built in. */
+static bool
+is_range(Oid type_id)
+{
+	switch (type_id)
+	{
+		case INT4RANGEOID:
+		case INT8RANGEOID:
+		case NUMRANGEOID:
+		case DATERANGEOID:
+		case TSRANGEOID:
+		case TSTZRANGEOID:
+		case INT4MULTIRANGEOID:
+		case INT8MULTIRANGEOID:
+		case NUMMULTIRANGEOID:
+		case DATEMULTIRANGEOID:
+		case TSMULTIRANGEOID:
+		case TSTZMULTIRANGEOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_portable(Oid type_id)
+{
+	return is_number(type_id) || is_time(type_id) || is_string(type_id) ||
+		is_document(type_id) || is_geometric(type_id) || is_range(type_id);
+}
+
+/*
+ * Why values of the type cannot be taken as they are stored: half a sentence,
+ * not to be freed; NULL if they can.
+ */
+static const char *
+type_reason(Oid type_id)
+{
+	Oid			element;
+
+	if (is_portable(type_id))
+		return NULL;
+	element = get_element_type(type_id);
+	/* a type of a user may call itself an array, too */
+	if (OidIsValid(element) && is_portable(element) &&
+		get_array_type(element) == type_id)
+		return NULL;
+	return "a column's type may be stored in another way on another server";
+}
+
+const char *
+raw_columns_reason(TupleDesc columns)
+{
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+		const char *reason;
+
+		if (column->attisdropped)
+			continue;
+		reason = type_reason(column->atttypid);
+		if (reason != NULL)
+			return reason;
+	}
+	return NULL;
+}

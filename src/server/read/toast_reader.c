@@ -1,0 +1,432 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_reader.c
+ *	  Reads out-of-line values through a ring of buffers, and decompresses.
+ *
+ * The server's own detoasting (heaptoast.c:heap_fetch_toast_slice) opens the
+ * TOAST table and starts an index scan for every value, and reads through all
+ * of shared buffers.  Here the table, its index and the scan are kept for the
+ * whole read; the index gives the places of a value's pieces, which are
+ * mostly neighbours on one page; and that page is read through a bulk-read
+ * ring and stays pinned while the pieces are on it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/heaptoast.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
+#include "common/pg_lzcompress.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/server_compat.h"
+#include "bytes/pglz_decode.h"
+#include "read/heap_reader.h"
+#include "read/toast_reader.h"
+
+/* ----------
+ * Reads out-of-line values through a ring of buffers, and decompresses.
+ *
+ * The server's own detoasting (heaptoast.c:heap_fetch_toast_slice) opens the
+ * TOAST table and starts an index scan for every value, and reads through all
+ * of shared buffers.  Here the table, its index and the scan are kept for the
+ * whole read; the index gives the places of a value's pieces, which are
+ * mostly neighbours on one page; and that page is read through a bulk-read
+ * ring and stays pinned while the pieces are on it.
+ * ----------
+ */
+
+/* Columns of a TOAST table: value, number of the piece, its bytes. */
+#define TOAST_COLUMNS 3
+
+/* A longer value's buffer is not kept. */
+#define KEEP_BYTES ((Size) 16 * 1024 * 1024)
+
+/* A buffer that grows with the values it takes in turn. */
+typedef struct ValueBuffer
+{
+	struct varlena *value;
+	Size		size;
+} ValueBuffer;
+
+struct ToastReader
+{
+	Relation	rel;			/* borrowed */
+	MemoryContext context;		/* of the buffers */
+	ValueBuffer stored;			/* fetched, perhaps compressed */
+	ValueBuffer plain;
+	ToastWatcher watcher;		/* or NULL */
+	void	   *watcher_arg;
+
+	/* once a value is out of line */
+	Relation	toast_rel;		/* NULL before */
+	TupleDeformer *deformer;
+	Relation   *indexes;
+	int			n_indexes;
+	IndexScanDesc scan;
+	SnapshotData snapshot_space;
+	Snapshot	snapshot;
+	BufferAccessStrategy ring;
+	Buffer		buffer;			/* the page of the last piece, pinned */
+};
+
+/* A value being put together. */
+typedef struct ToastFetch
+{
+	Oid			value_id;
+	int32		total;			/* bytes */
+	int32		n_pieces;
+	int32		next_piece;
+	char	   *data;			/* of total bytes */
+} ToastFetch;
+
+ToastReader *
+toast_reader_new(Relation rel)
+{
+	ToastReader *reader = palloc0(sizeof(ToastReader));
+
+	reader->rel = rel;
+	reader->context = CurrentMemoryContext;
+	reader->buffer = InvalidBuffer;
+	return reader;
+}
+
+/* Room for a value of "size" bytes, header included. */
+static struct varlena *
+value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
+{
+	/* buffers are larger by their slack than the values they hold */
+	if (size > MaxAllocSize + PGLZ_SLACK)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("invalid size of a value in table \"%s\"",
+								 RelationGetRelationName(reader->rel))));
+	if (buf->size < size || buf->size > Max(size, KEEP_BYTES))
+	{
+		if (buf->value)
+			pfree(buf->value);
+		buf->value = NULL;
+		buf->size = Max(size, 8192);
+		buf->value = MemoryContextAllocHuge(reader->context, buf->size);
+	}
+	return buf->value;
+}
+
+/* ----------
+ * Out-of-line values
+ * ----------
+ */
+
+/* Open the TOAST table, its valid index, and a scan to be restarted. */
+static void
+open_toast_table(ToastReader *reader)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(reader->context);
+	int			valid;
+
+	reader->toast_rel = table_open(reader->rel->rd_rel->reltoastrelid,
+								   AccessShareLock);
+	reader->deformer = tuple_deformer_new(RelationGetDescr(reader->toast_rel),
+										  TOAST_COLUMNS);
+	valid = toast_open_indexes(reader->toast_rel, AccessShareLock,
+							   &reader->indexes, &reader->n_indexes);
+	/* REINDEX checks for open scans, but this one begins only now */
+	heap_check_lasts(reader->indexes[valid]);
+	reader->snapshot = toast_snapshot(&reader->snapshot_space);
+	reader->scan = begin_index_scan(reader->toast_rel, reader->indexes[valid],
+									reader->snapshot, 1);
+	reader->ring = GetAccessStrategy(BAS_BULKREAD);
+	MemoryContextSwitchTo(old_context);
+}
+
+static void
+damaged_piece(ToastReader *reader, const ToastFetch *fetch)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid chunk of toast value %u in %s",
+					fetch->value_id,
+					RelationGetRelationName(reader->toast_rel))));
+}
+
+/* The bytes of a piece: never compressed, perhaps with a short header. */
+static void
+take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
+{
+	Datum		values[TOAST_COLUMNS];
+	bool		isnull[TOAST_COLUMNS];
+	Size		offset = (Size) fetch->next_piece * TOAST_MAX_CHUNK_SIZE;
+	struct varlena *piece;
+	Size		expected;
+	int32		no;
+
+	if (!tuple_deform(reader->deformer, tuple, values, isnull) ||
+		isnull[0] || isnull[1] || isnull[2] ||
+		DatumGetObjectId(values[0]) != fetch->value_id)
+		damaged_piece(reader, fetch);
+	no = DatumGetInt32(values[1]);
+	piece = (struct varlena *) DatumGetPointer(values[2]);
+	if (no != fetch->next_piece || no >= fetch->n_pieces)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("unexpected chunk number %d (expected %d) for toast value %u in %s",
+								 no, fetch->next_piece, fetch->value_id,
+								 RelationGetRelationName(reader->toast_rel))));
+	expected = Min(fetch->total - offset, TOAST_MAX_CHUNK_SIZE);
+	if (VARATT_IS_EXTERNAL(piece) || VARATT_IS_COMPRESSED(piece) ||
+		VARSIZE_ANY_EXHDR(piece) != expected)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("unexpected chunk size in chunk %d of %d for toast value %u in %s",
+								 no, fetch->n_pieces, fetch->value_id,
+								 RelationGetRelationName(reader->toast_rel))));
+	memcpy(fetch->data + offset, VARDATA_ANY(piece), expected);
+	fetch->next_piece++;
+}
+
+/* Go to the page of a piece, and take the piece if it is alive. */
+static void
+take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(tid);
+	HeapTupleData tuple;
+	Page		page;
+	ItemId		item;
+	bool		visible = false;
+
+	/* mostly the page of the piece before, which is still pinned */
+	if (!BufferIsValid(reader->buffer) ||
+		BufferGetBlockNumber(reader->buffer) != block)
+	{
+		if (BufferIsValid(reader->buffer))
+			ReleaseBuffer(reader->buffer);
+		reader->buffer = ReadBufferExtended(reader->toast_rel, MAIN_FORKNUM,
+											block, RBM_NORMAL, reader->ring);
+		page_prefetch_tuples(BufferGetPage(reader->buffer));
+	}
+
+	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(reader->buffer);
+	/* an index may still point to a place that was cleared */
+	if (offset >= FirstOffsetNumber &&
+		offset <= Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage) &&
+		ItemIdIsNormal(item = PageGetItemId(page, offset)) &&
+		heap_item_is_sound(item))
+	{
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		tuple.t_tableOid = RelationGetRelid(reader->toast_rel);
+		tuple.t_self = *tid;
+
+		/*
+		 * an index points to the first of a HOT chain
+		 * (heap_hot_search_buffer)
+		 */
+		visible = !HeapTupleIsHeapOnly(&tuple) &&
+			HeapTupleSatisfiesVisibility(&tuple, reader->snapshot,
+										 reader->buffer);
+	}
+	LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
+	if (visible)
+		take_piece(reader, fetch, &tuple);
+}
+
+static void
+invalid_pointer(ToastReader *reader)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid TOAST pointer in table \"%s\"",
+					RelationGetRelationName(reader->rel))));
+}
+
+/* What a pointer of this relation says; anything else is an error. */
+static void
+read_pointer(ToastReader *reader, const struct varlena *stored,
+			 struct varatt_external *pointer)
+{
+	/* the other kinds are of memory alone */
+	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
+		invalid_pointer(reader);
+	VARATT_EXTERNAL_GET_POINTER(*pointer, stored);
+	/* what rewrites a table puts its values into its own TOAST table */
+	if (pointer->va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
+		!OidIsValid(pointer->va_toastrelid))
+		invalid_pointer(reader);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(*pointer) &&
+		VARATT_EXTERNAL_GET_EXTSIZE(*pointer) < VARHDRSZ_COMPRESSED - VARHDRSZ)
+		invalid_pointer(reader);
+}
+
+static inline Size
+pointer_stored_size(const struct varatt_external *pointer)
+{
+	return (Size) VARATT_EXTERNAL_GET_EXTSIZE(*pointer) + VARHDRSZ;
+}
+
+/* The value as it is stored, with the header that tells if compressed. */
+static void
+fetch_stored(ToastReader *reader, const struct varatt_external *pointer,
+			 struct varlena *result)
+{
+	Size		stored_bytes = VARATT_EXTERNAL_GET_EXTSIZE(*pointer);
+	ToastFetch	fetch;
+	ScanKeyData key;
+	ItemPointer tid;
+
+	if (reader->toast_rel == NULL)
+		open_toast_table(reader);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(*pointer))
+		SET_VARSIZE_COMPRESSED(result, stored_bytes + VARHDRSZ);
+	else
+		SET_VARSIZE(result, stored_bytes + VARHDRSZ);
+
+	fetch.value_id = pointer->va_valueid;
+	fetch.total = (int32) stored_bytes;
+	fetch.n_pieces = (fetch.total + TOAST_MAX_CHUNK_SIZE - 1) /
+		TOAST_MAX_CHUNK_SIZE;
+	fetch.next_piece = 0;
+	fetch.data = VARDATA(result);
+
+	/* the index is on (value, piece): pieces come in their order */
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(pointer->va_valueid));
+	index_rescan(reader->scan, &key, 1, NULL, 0);
+	while ((tid = index_getnext_tid(reader->scan, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS(); /* a page may have gigabytes out of line */
+		take_piece_at(reader, &fetch, tid);
+	}
+	if (fetch.next_piece != fetch.n_pieces)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("missing chunk number %d for toast value %u in %s",
+								 fetch.next_piece, fetch.value_id,
+								 RelationGetRelationName(reader->toast_rel))));
+}
+
+Size
+toast_reader_stored_size(ToastReader *reader, const struct varlena *stored)
+{
+	struct varatt_external pointer;
+
+	read_pointer(reader, stored, &pointer);
+	return pointer_stored_size(&pointer);
+}
+
+void
+toast_reader_fetch(ToastReader *reader, const struct varlena *stored,
+				   struct varlena *to)
+{
+	struct varatt_external pointer;
+
+	read_pointer(reader, stored, &pointer);
+	fetch_stored(reader, &pointer, to);
+}
+
+/* ----------
+ * Compressed values
+ * ----------
+ */
+static struct varlena *
+decompress_pglz(ToastReader *reader, const struct varlena *compressed)
+{
+	int32		raw_bytes = (int32) VARDATA_COMPRESSED_GET_EXTSIZE(compressed);
+	struct varlena *result = value_buffer_reserve(reader, &reader->plain,
+												  (Size) raw_bytes + VARHDRSZ +
+												  PGLZ_SLACK);
+	int32		len;
+
+	if (pglz_decode((const char *) compressed + VARHDRSZ_COMPRESSED,
+					VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
+					VARDATA(result), raw_bytes))
+	{
+		SET_VARSIZE(result, raw_bytes + VARHDRSZ);
+		return result;
+	}
+
+	/* has something to say about damaged data */
+	len = pglz_decompress((const char *) compressed + VARHDRSZ_COMPRESSED,
+						  VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
+						  VARDATA(result), raw_bytes, true);
+	if (len < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("compressed pglz data is corrupt")));
+	SET_VARSIZE(result, len + VARHDRSZ);
+	return result;
+}
+
+static struct varlena *
+decompress(ToastReader *reader, struct varlena *compressed)
+{
+	if (VARDATA_COMPRESSED_GET_COMPRESS_METHOD(compressed) ==
+		TOAST_PGLZ_COMPRESSION_ID)
+		return decompress_pglz(reader, compressed);
+
+	/* the server knows what else it was built with */
+	return detoast_attr(compressed);
+}
+
+struct varlena *
+toast_reader_get_stored(ToastReader *reader, const struct varlena *stored)
+{
+	struct varatt_external pointer;
+	struct varlena *fetched;
+
+	read_pointer(reader, stored, &pointer);
+	fetched = value_buffer_reserve(reader, &reader->stored,
+								   pointer_stored_size(&pointer));
+	fetch_stored(reader, &pointer, fetched);
+	return fetched;
+}
+
+void
+toast_reader_watch(ToastReader *reader, ToastWatcher watcher, void *arg)
+{
+	reader->watcher = watcher;
+	reader->watcher_arg = arg;
+}
+
+struct varlena *
+toast_reader_get(ToastReader *reader, struct varlena *stored)
+{
+	if (VARATT_IS_EXTERNAL(stored))
+	{
+		stored = toast_reader_get_stored(reader, stored);
+		if (reader->watcher)
+			reader->watcher(reader->watcher_arg, stored);
+	}
+	return VARATT_IS_COMPRESSED(stored) ? decompress(reader, stored) : stored;
+}
+
+void
+toast_reader_free(ToastReader *reader)
+{
+	if (reader->toast_rel)
+	{
+		if (BufferIsValid(reader->buffer))
+			ReleaseBuffer(reader->buffer);
+		index_endscan(reader->scan);
+		toast_close_indexes(reader->indexes, reader->n_indexes, NoLock);
+		table_close(reader->toast_rel, NoLock);
+		FreeAccessStrategy(reader->ring);
+		pfree(reader->deformer);
+	}
+	if (reader->stored.value)
+		pfree(reader->stored.value);
+	if (reader->plain.value)
+		pfree(reader->plain.value);
+	pfree(reader);
+}

@@ -1,0 +1,135 @@
+/*-------------------------------------------------------------------------
+ *
+ * choose.c
+ *	  Chooses the encoder and the decoder of a column.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/lsyscache.h"
+
+#include "base/builtin_function.h"
+#include "types/array.h"
+#include "types/choose.h"
+#include "types/datetime.h"
+#include "types/json.h"
+#include "types/jsonb.h"
+#include "types/network.h"
+#include "types/number.h"
+#include "types/numeric.h"
+#include "types/text.h"
+
+/* ----------
+ * Chooses the encoder of a type, of all that there are.
+ * ----------
+ */
+
+/* No type function is in two of them, so their order means nothing. */
+static const EncoderFamily encoder_families[] = {
+	value_sender,
+	number_encoder,
+	numeric_encoder,
+	text_encoder,
+	datetime_encoder,
+	hex_encoder,
+	network_encoder,
+	jsonb_encoder
+};
+
+static EncodeFunction
+encoder_of_families(Oid type_function)
+{
+	for (int i = 0; i < lengthof(encoder_families); i++)
+	{
+		EncodeFunction encode = encoder_families[i] (type_function);
+
+		if (encode != NULL)
+			return encode;
+	}
+	return NULL;
+}
+
+void
+choose_encoder(ColumnEncoder *encoder, Oid type_id,
+			   const EncodeSettings *settings)
+{
+	Oid			type_function;
+	ColumnEncoder *element;
+
+	if (settings->format == ROW_BINARY)
+		getTypeBinaryOutputInfo(type_id, &type_function, &encoder->is_varlena);
+	else
+		getTypeOutputInfo(type_id, &type_function, &encoder->is_varlena);
+	fmgr_info(type_function, &encoder->type_function);
+	encoder->settings = settings;
+	encoder->type_id = type_id;
+	encoder->state = NULL;
+
+	type_function = builtin_function(&encoder->type_function);
+	encoder->encode = encoder_of_families(type_function);
+	if (encoder->encode != NULL)
+		return;
+	encoder->encode = array_encoder(type_function, encoder, &element);
+	if (encoder->encode != NULL)
+		choose_encoder(element, element->type_id, settings);
+	else
+		encoder->encode = encode_by_type_function;
+}
+
+/* ----------
+ * Chooses the decoder of a type, of all that there are.
+ * ----------
+ */
+
+/* No input function is in two of them, so their order means nothing. */
+static const DecoderFamily decoder_families[] = {
+	number_decoder,
+	float_decoder,
+	numeric_decoder,
+	text_decoder,
+	datetime_decoder,
+	hex_decoder,
+	network_decoder,
+	json_decoder,
+	jsonb_decoder
+};
+
+static DecodeFunction
+decoder_of_families(Oid input_function, ColumnDecoder *decoder)
+{
+	for (int i = 0; i < lengthof(decoder_families); i++)
+	{
+		DecodeFunction decode = decoder_families[i] (input_function, decoder);
+
+		if (decode != NULL)
+			return decode;
+	}
+	return NULL;
+}
+
+void
+choose_decoder(ColumnDecoder *decoder, ValueSpace *space, Oid type_id,
+			   int32 typmod)
+{
+	Oid			input_function;
+	ColumnDecoder *element;
+
+	getTypeInputInfo(type_id, &input_function, &decoder->ioparam);
+	fmgr_info(input_function, &decoder->input_function);
+	decoder->space = space;
+	decoder->type_id = type_id;
+	decoder->typmod = typmod;
+	decoder->state = NULL;
+
+	input_function = builtin_function(&decoder->input_function);
+	decoder->decode = decoder_of_families(input_function, decoder);
+	if (decoder->decode != NULL)
+		return;
+	decoder->decode = array_decoder(input_function, decoder, &element);
+	if (decoder->decode == NULL)
+		return;
+	choose_decoder(element, space, element->type_id, typmod);
+	if (element->decode == NULL)
+		decoder->decode = NULL;
+}

@@ -1,0 +1,904 @@
+/*-------------------------------------------------------------------------
+ *
+ * datetime.c
+ *	  Encoders and decoders of dates, times, timestamps and intervals.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "datatype/timestamp.h"
+#include "miscadmin.h"
+#include "pgtime.h"
+#include "utils/date.h"
+#include "utils/datetime.h"
+#include "utils/fmgroids.h"
+#include "utils/timestamp.h"
+
+#include "bytes/digits.h"
+#include "types/datetime.h"
+
+/* ----------
+ * Offsets of the session's time zone from UTC, remembered.
+ *
+ * Time is cut in spans of 2^41 microseconds, 25 days.  In each of them a zone
+ * changes its offset once at most, but for freaks, so a span is described by
+ * the offsets before and after one instant.  Spans are found in a table that
+ * is indexed by the lowest bits of their number, and made when they are first
+ * asked for.  A zone that never changes its offset needs no spans.
+ *
+ * What pg_localtime() answers counts, because timestamptz_out() uses it.
+ * pg_next_dst_boundary() only says where answers may change, and is not
+ * trusted where it may be blind: it knows no boundary after the last
+ * transition of the zone's table, exactly at that second, although there are
+ * some when the table is to be repeated (src/timezone/localtime.c).  A span
+ * that is not proved simple is asked for value by value.
+ * ----------
+ */
+
+/* Longest text of an offset: +hh:mm:ss. */
+#define ZONE_TEXT_ROOM		12
+
+typedef struct ZoneOffset
+{
+	int32		seconds;		/* east of UTC */
+	uint8		n_chars;
+	char		chars[ZONE_TEXT_ROOM];	/* as timestamptz_out() writes it in
+										 * DateStyle ISO, no zero byte */
+} ZoneOffset;
+
+#define SPAN_SHIFT			41
+#define SPAN_USECS			(INT64CONST(1) << SPAN_SHIFT)
+
+/* 71 years of spans; a power of two */
+#define N_SPANS				1024
+
+#define UNIX_TO_POSTGRES_SECS \
+	((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (pg_time_t) SECS_PER_DAY)
+
+typedef struct ZoneSpan
+{
+	int64		number;			/* timestamp >> SPAN_SHIFT, or NO_SPAN */
+	TimestampTz change;			/* "after" counts from here on */
+	bool		simple;			/* else neither offset is set */
+	ZoneOffset	before;
+	ZoneOffset	after;
+} ZoneSpan;
+
+#define NO_SPAN				PG_INT64_MAX
+
+/* What is known of the zone "known_zone". */
+static const pg_tz *known_zone = NULL;
+static bool zone_is_fixed;		/* then only fixed_offset is set */
+static ZoneOffset fixed_offset;
+static ZoneSpan spans[N_SPANS];
+
+/*
+ * Write an offset of less than 100 hours as EncodeTimezone() in
+ * src/backend/utils/adt/datetime.c does for ISO dates, and return the end of
+ * the text, which takes at most ZONE_TEXT_ROOM bytes.
+ */
+static char *
+put_zone_offset(char *p, int32 seconds_east)
+{
+	uint32		seconds = abs(seconds_east);
+	uint32		minutes = seconds / SECS_PER_MINUTE;
+	uint32		hours = minutes / MINS_PER_HOUR;
+
+	seconds %= SECS_PER_MINUTE;
+	minutes %= MINS_PER_HOUR;
+
+	*p++ = seconds_east >= 0 ? '+' : '-';
+	p = put_2_digits(p, hours);
+	if (minutes != 0 || seconds != 0)
+	{
+		*p++ = ':';
+		p = put_2_digits(p, minutes);
+	}
+	if (seconds != 0)
+	{
+		*p++ = ':';
+		p = put_2_digits(p, seconds);
+	}
+	return p;
+}
+
+static void
+zone_offset_set(ZoneOffset *offset, long int seconds)
+{
+	offset->seconds = seconds;
+	offset->n_chars = put_zone_offset(offset->chars, seconds) - offset->chars;
+}
+
+/* As timestamp2tm() rounds: the second that a timestamp falls in. */
+static pg_time_t
+unix_second(TimestampTz timestamp)
+{
+	int64		second = timestamp / USECS_PER_SEC;
+
+	if (timestamp % USECS_PER_SEC < 0)
+		second--;
+	return second + UNIX_TO_POSTGRES_SECS;
+}
+
+/*
+ * Ask for the offset at "when".  False if local time is not just UTC plus
+ * offset, as with leap seconds, or if the offset cannot be written.
+ */
+static bool
+look_up_offset(pg_time_t when, long int *offset)
+{
+	struct pg_tm *local = pg_localtime(&when, session_timezone);
+	int64		second_of_day;
+
+	if (local == NULL)
+		return false;
+	*offset = local->tm_gmtoff;
+	second_of_day = (when + local->tm_gmtoff) % SECS_PER_DAY;
+	if (second_of_day < 0)
+		second_of_day += SECS_PER_DAY;
+	return *offset > -100 * SECS_PER_HOUR && *offset < 100 * SECS_PER_HOUR &&
+		local->tm_sec < SECS_PER_MINUTE &&
+		(local->tm_hour * MINS_PER_HOUR + local->tm_min) * SECS_PER_MINUTE +
+		local->tm_sec == second_of_day;
+}
+
+/*
+ * Find the first boundary in (from, last].  Returns 1 and sets *boundary if
+ * there is one, 0 if there is none, -1 if that cannot be told.
+ */
+static int
+find_boundary(pg_time_t from, pg_time_t last, pg_time_t *boundary)
+{
+	pg_time_t	next = from + 1;
+	pg_time_t	next_boundary;
+	long int	offset;
+	int			is_dst;
+	int			found;
+	int			next_found;
+
+	found = pg_next_dst_boundary(&from, &offset, &is_dst, boundary,
+								 &offset, &is_dst, session_timezone);
+	if (found > 0)
+		return *boundary <= last ? 1 : 0;
+
+	/* One that only the next second knows of means that "from" was blind. */
+	next_found = pg_next_dst_boundary(&next, &offset, &is_dst, &next_boundary,
+									  &offset, &is_dst, session_timezone);
+	if (found < 0 || next_found < 0 || (next_found > 0 && next_boundary <= last))
+		return -1;
+	return 0;
+}
+
+/* Is the offset the same over all of [first, last]?  Then set it. */
+static bool
+set_if_constant(ZoneOffset *offset, pg_time_t first, pg_time_t last)
+{
+	pg_time_t	boundary;
+	long int	first_offset;
+	long int	last_offset;
+
+	if (find_boundary(first, last, &boundary) != 0 ||
+		!look_up_offset(first, &first_offset) ||
+		!look_up_offset(last, &last_offset) ||
+		first_offset != last_offset)
+		return false;
+	zone_offset_set(offset, first_offset);
+	return true;
+}
+
+static void
+zone_span_fill(ZoneSpan *span, int64 number)
+{
+	TimestampTz start = number * SPAN_USECS;
+	pg_time_t	first = unix_second(start);
+	pg_time_t	last = unix_second(start + (SPAN_USECS - 1));
+	pg_time_t	boundary;
+
+	span->number = number;
+	switch (find_boundary(first, last, &boundary))
+	{
+		case 0:
+			span->change = PG_INT64_MAX;
+			span->simple = set_if_constant(&span->before, first, last);
+			break;
+		case 1:
+			span->change = (boundary - UNIX_TO_POSTGRES_SECS) * USECS_PER_SEC;
+			span->simple = set_if_constant(&span->before, first, boundary - 1) &&
+				set_if_constant(&span->after, boundary, last);
+			break;
+		default:
+			span->simple = false;
+			break;
+	}
+}
+
+/*
+ * Forget the zone before.  Zones are kept for the life of the process, so
+ * their address tells them apart.
+ */
+static void
+zone_begin(void)
+{
+	pg_time_t	last = unix_second(END_TIMESTAMP - 1);
+	long int	offset;
+	long int	last_offset;
+
+	/* Leap seconds, the other thing that may change, add up to the end. */
+	zone_is_fixed = pg_get_timezone_offset(session_timezone, &offset) &&
+		look_up_offset(last, &last_offset) && last_offset == offset;
+	if (zone_is_fixed)
+		zone_offset_set(&fixed_offset, offset);
+
+	for (int i = 0; i < N_SPANS; i++)
+		spans[i].number = NO_SPAN;
+	known_zone = session_timezone;
+}
+
+/* A timestamp in a span that is not simple. */
+static const ZoneOffset *
+zone_offset_alone(TimestampTz timestamp)
+{
+	static ZoneOffset single;
+	long int	offset;
+
+	if (!look_up_offset(unix_second(timestamp), &offset))
+		return NULL;
+	zone_offset_set(&single, offset);
+	return &single;
+}
+
+/*
+ * The offset of session_timezone at a valid timestamp, or NULL where it is
+ * not simply added (a zone with leap seconds).  Borrowed, valid up to the
+ * next call.
+ */
+static const ZoneOffset *
+zone_offset_at(TimestampTz timestamp)
+{
+	int64		number = timestamp >> SPAN_SHIFT;
+	ZoneSpan   *span = &spans[number & (N_SPANS - 1)];
+
+	if (unlikely(known_zone != session_timezone))
+		zone_begin();
+	if (zone_is_fixed)
+		return &fixed_offset;
+	if (unlikely(span->number != number))
+		zone_span_fill(span, number);
+	if (unlikely(!span->simple))
+		return zone_offset_alone(timestamp);
+	return timestamp < span->change ? &span->before : &span->after;
+}
+
+/* ----------
+ * Encoders of date, time, timestamp, both with zones, and interval.
+ *
+ * They write what src/backend/utils/adt/datetime.c does under DateStyle ISO
+ * (EncodeDateOnly, EncodeTimeOnly, EncodeDateTime) and IntervalStyle postgres
+ * (EncodeInterval); under other styles there is no fast encoder.  These
+ * formats do not depend on the order of day and month.
+ * ----------
+ */
+
+/* Room for the longest text, "-178956970 years ..." of an interval. */
+#define DATETIME_TEXT_ROOM	(MAXDATELEN + DIGITS_SLACK)
+
+StaticAssertDecl(DATETIME_TEXT_ROOM <= VALUE_ROOM,
+				 "a date's and time's text must fit in VALUE_ROOM");
+
+/*
+ * Julian day 0 to the first of March of the year 4801 BC, where a cycle of
+ * 400 years begins; and the years back from there.
+ */
+#define CYCLE_START_DAYS	32044
+#define CYCLE_START_YEARS	4800
+
+#define DAYS_PER_CYCLE		146097	/* 400 years */
+
+/*
+ * Write year-month-day of a Julian day; "*bc" tells whether " BC" has to
+ * follow somewhere.
+ *
+ * Algorithm: C. Neri and L. Schneider, "Euclidean affine functions and their
+ * application to calendar algorithms", 2022.  Years begin in March there, so
+ * that a leap day is the last of its year; divisions became multiplications.
+ */
+static inline char *
+put_julian_day(char *p, uint32 julian_day, bool *bc)
+{
+	uint64		n1 = 4 * ((uint64) julian_day + CYCLE_START_DAYS) + 3;
+	uint32		century = (uint32) (n1 / DAYS_PER_CYCLE);
+	uint32		n2 = (uint32) (n1 % DAYS_PER_CYCLE) | 3;
+	uint64		p2 = UINT64CONST(2939745) * n2;
+	uint32		year_of_century = (uint32) (p2 >> 32);
+	uint32		day_of_year = (uint32) p2 / 2939745 / 4;
+	uint32		n3 = 2141 * day_of_year + 197913;
+	uint32		month = n3 >> 16;
+	uint32		day = (n3 & 0xFFFF) / 2141 + 1;
+	int32		year = (int32) (100 * century + year_of_century) -
+		CYCLE_START_YEARS;
+
+	if (day_of_year >= 306)
+	{
+		month -= 12;
+		year++;
+	}
+
+	*bc = year <= 0;
+	if (unlikely(year <= 0))
+		year = 1 - year;
+	if (likely(year < 10000))
+		p = put_4_digits(p, year);
+	else
+		p = put_uint32(p, year);
+	*p++ = '-';
+	p = put_2_digits(p, month);
+	*p++ = '-';
+	return put_2_digits(p, day);
+}
+
+static inline char *
+put_bc(char *p, bool bc)
+{
+	if (unlikely(bc))
+	{
+		memcpy(p, " BC", 3);
+		p += 3;
+	}
+	return p;
+}
+
+/* Write ":mm:ss" and the fraction of a second; less than an hour. */
+static inline char *
+put_minutes(char *p, uint32 seconds, uint32 microseconds)
+{
+	uint32		minutes = seconds / SECS_PER_MINUTE;
+
+	*p++ = ':';
+	p = put_2_digits(p, minutes);
+	*p++ = ':';
+	p = put_2_digits(p, seconds - minutes * SECS_PER_MINUTE);
+	if (microseconds != 0)
+	{
+		*p++ = '.';
+		p = put_fraction_6(p, microseconds);
+	}
+	return p;
+}
+
+/* Write hours, minutes, seconds; less than 100 hours. */
+static inline char *
+put_clock(char *p, uint64 usecs)
+{
+	uint32		seconds = (uint32) (usecs / USECS_PER_SEC);
+	uint32		fraction = (uint32) (usecs - seconds * (uint64) USECS_PER_SEC);
+	uint32		hours = seconds / SECS_PER_HOUR;
+
+	p = put_2_digits(p, hours);
+	return put_minutes(p, seconds - hours * SECS_PER_HOUR, fraction);
+}
+
+/* Write a date and time from Julian day 0 on. */
+static inline char *
+put_timestamp(char *p, Timestamp timestamp, bool *bc)
+{
+	uint64		usecs = (uint64) timestamp - (uint64) MIN_TIMESTAMP;
+	uint32		julian_day = (uint32) (usecs / USECS_PER_DAY);
+
+	p = put_julian_day(p, julian_day, bc);
+	*p++ = ' ';
+	return put_clock(p, usecs - julian_day * (uint64) USECS_PER_DAY);
+}
+
+static char *
+encode_date(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	DateADT		date = DatumGetDateADT(value);
+	bool		bc;
+
+	/* infinity among them */
+	if (unlikely(DateStyle != USE_ISO_DATES || !IS_VALID_DATE(date)))
+		return encode_by_type_function(encoder, value, out, to);
+	to = put_julian_day(to, (uint32) date + POSTGRES_EPOCH_JDATE, &bc);
+	return put_bc(to, bc);
+}
+
+/* The text of a time without a date does not depend on DateStyle. */
+static char *
+encode_time(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	TimeADT		time = DatumGetTimeADT(value);
+
+	if (unlikely(time < 0 || time > USECS_PER_DAY))
+		return encode_by_type_function(encoder, value, out, to);
+	return put_clock(to, time);
+}
+
+static char *
+encode_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
+
+	if (unlikely(timetz->time < 0 || timetz->time > USECS_PER_DAY ||
+				 timetz->zone <= -100 * SECS_PER_HOUR ||
+				 timetz->zone >= 100 * SECS_PER_HOUR))
+		return encode_by_type_function(encoder, value, out, to);
+
+	to = put_clock(to, timetz->time);
+	/* The type counts seconds west of UTC. */
+	return put_zone_offset(to, -timetz->zone);
+}
+
+static char *
+encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				 char *to)
+{
+	Timestamp	timestamp = DatumGetTimestamp(value);
+	bool		bc;
+
+	/* infinity among them */
+	if (unlikely(DateStyle != USE_ISO_DATES || !IS_VALID_TIMESTAMP(timestamp)))
+		return encode_by_type_function(encoder, value, out, to);
+	to = put_timestamp(to, timestamp, &bc);
+	return put_bc(to, bc);
+}
+
+static char *
+encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				   char *to)
+{
+	TimestampTz timestamp = DatumGetTimestampTz(value);
+	const ZoneOffset *offset = NULL;
+	Timestamp	local = 0;
+	bool		bc;
+
+	if (likely(DateStyle == USE_ISO_DATES && IS_VALID_TIMESTAMP(timestamp)))
+		offset = zone_offset_at(timestamp);
+	if (likely(offset != NULL))
+		local = timestamp + offset->seconds * USECS_PER_SEC;
+
+	/* The first hours of time may be local time before Julian day 0. */
+	if (unlikely(offset == NULL || local < MIN_TIMESTAMP))
+		return encode_by_type_function(encoder, value, out, to);
+
+	to = put_timestamp(to, local, &bc);
+	memcpy(to, offset->chars, ZONE_TEXT_ROOM);
+	to += offset->n_chars;
+	return put_bc(to, bc);
+}
+
+/*
+ * Write a field of an interval unless it is zero.  "*is_first" and
+ * "*after_negative" are about the fields before it: a negative field makes
+ * the next one carry a sign even if it is positive.
+ */
+static inline char *
+put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
+				   bool *is_first, bool *after_negative)
+{
+	if (count == 0)
+		return p;
+	if (!*is_first)
+		*p++ = ' ';
+	if (*after_negative && count > 0)
+		*p++ = '+';
+	p = put_int32(p, count);
+	*p++ = ' ';
+	memcpy(p, unit, unit_len);
+	p += unit_len;
+	if (count != 1)
+		*p++ = 's';
+	*is_first = false;
+	*after_negative = count < 0;
+	return p;
+}
+
+/* Write hours, minutes, seconds of an interval; hours may be many. */
+static inline char *
+put_interval_time(char *p, int64 usecs, bool after_negative)
+{
+	uint64		magnitude = (uint64) usecs;
+	uint64		hours;
+
+	if (usecs < 0)
+	{
+		magnitude = (uint64) 0 - magnitude;
+		*p++ = '-';
+	}
+	else if (after_negative)
+		*p++ = '+';
+
+	hours = magnitude / USECS_PER_HOUR;
+	if (likely(hours < 100))
+		return put_clock(p, magnitude);
+	p = put_uint64(p, hours);
+	magnitude -= hours * USECS_PER_HOUR;
+	return put_minutes(p, (uint32) (magnitude / USECS_PER_SEC),
+					   (uint32) (magnitude % USECS_PER_SEC));
+}
+
+static char *
+encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				char *to)
+{
+	const Interval *interval = DatumGetIntervalP(value);
+	bool		is_first = true;
+	bool		after_negative = false;
+
+	/* Infinite since 17, a number of months before. */
+	if (unlikely(IntervalStyle != INTSTYLE_POSTGRES ||
+				 interval->month == PG_INT32_MIN ||
+				 interval->month == PG_INT32_MAX))
+		return encode_by_type_function(encoder, value, out, to);
+
+	to = put_interval_field(to, interval->month / MONTHS_PER_YEAR, "year", 4,
+							&is_first, &after_negative);
+	to = put_interval_field(to, interval->month % MONTHS_PER_YEAR, "mon", 3,
+							&is_first, &after_negative);
+	to = put_interval_field(to, interval->day, "day", 3,
+							&is_first, &after_negative);
+	if (is_first || interval->time != 0)
+	{
+		if (!is_first)
+			*to++ = ' ';
+		to = put_interval_time(to, interval->time, after_negative);
+	}
+	return to;
+}
+
+EncodeFunction
+datetime_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_DATE_OUT:
+			return encode_date;
+		case F_TIME_OUT:
+			return encode_time;
+		case F_TIMETZ_OUT:
+			return encode_timetz;
+		case F_TIMESTAMP_OUT:
+			return encode_timestamp;
+		case F_TIMESTAMPTZ_OUT:
+			return encode_timestamptz;
+		case F_INTERVAL_OUT:
+			return encode_interval;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoders of date, time, timestamp, both with zones, and interval.
+ *
+ * They read what the output functions write under DateStyle ISO and
+ * IntervalStyle postgres, which means the same under each DateStyle: what
+ * comes first and has four digits is the year
+ * (src/backend/utils/adt/datetime.c: DecodeNumber).  Zones are offsets, so
+ * that the session's zone does not matter.  Years before 1 and above 9999,
+ * infinity, 24:00:00 and leap seconds are left to the input functions.
+ * ----------
+ */
+
+#define DATE_LEN			10	/* yyyy-mm-dd */
+#define CLOCK_LEN			8	/* hh:mm:ss */
+#define MAX_FRACTION_DIGITS	6
+
+/* Numbers of an interval with more digits could overflow. */
+#define MAX_COUNT_DIGITS	6
+#define MAX_HOUR_DIGITS		8
+
+/*
+ * Each read_...() reads at *p, advances it behind what it has read, and
+ * returns false if that is not there.  There is padding behind the end.
+ */
+
+static inline bool
+read_date(const char **p, const char *end, int32 *date)
+{
+	const char *text = *p;
+	uint32		year;
+	uint32		month;
+	uint32		day;
+
+	if (end - text < DATE_LEN ||
+		!read_4_digits(text, &year) || text[4] != '-' ||
+		!read_2_digits(text + 5, &month) || text[7] != '-' ||
+		!read_2_digits(text + 8, &day))
+		return false;
+	if (year < 1 || month < 1 || month > MONTHS_PER_YEAR ||
+		day < 1 || day > day_tab[isleap(year)][month - 1])
+		return false;
+	*date = date2j(year, month, day) - POSTGRES_EPOCH_JDATE;
+	*p = text + DATE_LEN;
+	return true;
+}
+
+/*
+ * Read the fraction of a second, if there is any.  More digits than the
+ * typmod has would be rounded.
+ */
+static inline bool
+read_fraction(const char **p, const char *end, int32 typmod, int64 *usecs)
+{
+	static const int32 scales[MAX_FRACTION_DIGITS + 1] =
+	{0, 100000, 10000, 1000, 100, 10, 1};
+	const char *text = *p + 1;
+	int32		fraction = 0;
+	int			digits = 0;
+
+	*usecs = 0;
+	if (*p == end || **p != '.')
+		return true;
+	while (text < end && digits < MAX_FRACTION_DIGITS && is_digit(*text))
+	{
+		fraction = fraction * 10 + (*text++ - '0');
+		digits++;
+	}
+	*usecs = fraction * scales[digits];
+	*p = text;
+	return digits > 0 && (typmod < 0 || digits <= typmod);
+}
+
+/* Read ":mm:ss" and a fraction. */
+static inline bool
+read_minutes(const char **p, const char *end, int32 typmod, int64 *usecs)
+{
+	const char *text = *p;
+	uint32		minute;
+	uint32		second;
+
+	if (end - text < CLOCK_LEN - 2 ||
+		text[0] != ':' || !read_2_digits(text + 1, &minute) ||
+		text[3] != ':' || !read_2_digits(text + 4, &second) ||
+		minute >= MINS_PER_HOUR || second >= SECS_PER_MINUTE)
+		return false;
+	*p = text + CLOCK_LEN - 2;
+	if (!read_fraction(p, end, typmod, usecs))
+		return false;
+	*usecs += (minute * SECS_PER_MINUTE + second) * USECS_PER_SEC;
+	return true;
+}
+
+static inline bool
+read_clock(const char **p, const char *end, int32 typmod, int64 *usecs)
+{
+	uint32		hour;
+
+	if (end - *p < CLOCK_LEN || !read_2_digits(*p, &hour) ||
+		hour >= HOURS_PER_DAY)
+		return false;
+	*p += 2;
+	if (!read_minutes(p, end, typmod, usecs))
+		return false;
+	*usecs += hour * USECS_PER_HOUR;
+	return true;
+}
+
+/* Read "+hh", "+hh:mm" or "+hh:mm:ss", which ends the text. */
+static inline bool
+read_zone(const char *p, const char *end, int32 *seconds_east)
+{
+	Size		len = end - p;
+	bool		west = *p == '-';
+	uint32		hours;
+	uint32		minutes = 0;
+	uint32		seconds = 0;
+
+	if ((len != 3 && len != 6 && len != 9) || (*p != '+' && !west) ||
+		!read_2_digits(p + 1, &hours) ||
+		(len > 3 && (p[3] != ':' || !read_2_digits(p + 4, &minutes))) ||
+		(len > 6 && (p[6] != ':' || !read_2_digits(p + 7, &seconds))))
+		return false;
+	if (hours > MAX_TZDISP_HOUR || minutes >= MINS_PER_HOUR ||
+		seconds >= SECS_PER_MINUTE)
+		return false;
+	*seconds_east = (hours * MINS_PER_HOUR + minutes) * SECS_PER_MINUTE + seconds;
+	if (west)
+		*seconds_east = -*seconds_east;
+	return true;
+}
+
+static inline bool
+read_timestamp(const char **p, const char *end, int32 typmod,
+			   Timestamp *timestamp)
+{
+	int32		date;
+	int64		usecs;
+
+	if (!read_date(p, end, &date) || *p == end || **p != ' ')
+		return false;
+	(*p)++;
+	if (!read_clock(p, end, typmod, &usecs))
+		return false;
+	*timestamp = date * USECS_PER_DAY + usecs;
+	return true;
+}
+
+static bool
+decode_date(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	int32		date;
+
+	if (len != DATE_LEN || !read_date(&text, text + len, &date))
+		return false;
+	*value = DateADTGetDatum(date);
+	return true;
+}
+
+static bool
+decode_time(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	const char *end = text + len;
+	TimeADT		time;
+
+	if (!read_clock(&text, end, decoder->typmod, &time) || text != end)
+		return false;
+	*value = TimeADTGetDatum(time);
+	return true;
+}
+
+static bool
+decode_timetz(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	const char *end = text + len;
+	TimeADT		time;
+	int32		seconds_east;
+	TimeTzADT  *timetz;
+
+	if (!read_clock(&text, end, decoder->typmod, &time) ||
+		!read_zone(text, end, &seconds_east))
+		return false;
+	timetz = value_alloc(decoder, sizeof(TimeTzADT));
+	timetz->time = time;
+	timetz->zone = -seconds_east;	/* the type counts them west of UTC */
+	*value = TimeTzADTPGetDatum(timetz);
+	return true;
+}
+
+static bool
+decode_timestamp(ColumnDecoder *decoder, const char *text, Size len,
+				 Datum *value)
+{
+	const char *end = text + len;
+	Timestamp	timestamp;
+
+	if (!read_timestamp(&text, end, decoder->typmod, &timestamp) ||
+		text != end)
+		return false;
+	*value = TimestampGetDatum(timestamp);
+	return true;
+}
+
+static bool
+decode_timestamptz(ColumnDecoder *decoder, const char *text, Size len,
+				   Datum *value)
+{
+	const char *end = text + len;
+	Timestamp	local;
+	int32		seconds_east;
+
+	if (!read_timestamp(&text, end, decoder->typmod, &local) ||
+		!read_zone(text, end, &seconds_east))
+		return false;
+	*value = TimestampTzGetDatum(local - seconds_east * USECS_PER_SEC);
+	return true;
+}
+
+/* Read a minus or a plus, if there is any. */
+static inline bool
+read_sign(const char **p)
+{
+	bool		negative = **p == '-';
+
+	if (negative || **p == '+')
+		(*p)++;
+	return negative;
+}
+
+/* Read 1 to max_digits digits, up to the first byte that is none. */
+static inline bool
+read_count(const char **p, const char *end, int max_digits, int64 *count)
+{
+	const char *start = *p;
+
+	*count = 0;
+	while (*p < end && is_digit(**p) && *p - start < max_digits)
+		*count = *count * 10 + (*(*p)++ - '0');
+	return *p > start;
+}
+
+/*
+ * Read a field of an interval, "-5 days", and the space behind it if another
+ * one follows.  If there is another unit at *p, count it as 0.
+ */
+static inline bool
+read_interval_field(const char **p, const char *end, const char *unit,
+					Size unit_len, int64 *count)
+{
+	const char *text = *p;
+	bool		negative = read_sign(&text);
+
+	if (!read_count(&text, end, MAX_COUNT_DIGITS, count) ||
+		end - text < 1 + (int) unit_len ||
+		*text != ' ' || memcmp(text + 1, unit, unit_len) != 0)
+	{
+		*count = 0;
+		return true;
+	}
+	text += 1 + unit_len;
+	if (text < end && *text == 's')
+		text++;
+	if (text < end && (*text++ != ' ' || text == end))
+		return false;
+	if (negative)
+		*count = -*count;
+	*p = text;
+	return true;
+}
+
+/* Read hours, minutes and seconds, which end the text. */
+static inline bool
+read_interval_time(const char *p, const char *end, int64 *usecs)
+{
+	bool		negative = read_sign(&p);
+	int64		hours;
+
+	if (!read_count(&p, end, MAX_HOUR_DIGITS, &hours) ||
+		!read_minutes(&p, end, -1, usecs) || p != end)
+		return false;
+	*usecs += hours * USECS_PER_HOUR;
+	if (negative)
+		*usecs = -*usecs;
+	return true;
+}
+
+static bool
+decode_interval(ColumnDecoder *decoder, const char *text, Size len,
+				Datum *value)
+{
+	const char *end = text + len;
+	int64		years;
+	int64		months;
+	int64		days;
+	int64		usecs = 0;
+	Interval   *interval;
+
+	/* there a sign counts for the fields behind it, too */
+	if (IntervalStyle == INTSTYLE_SQL_STANDARD)
+		return false;
+	if (len == 0 ||
+		!read_interval_field(&text, end, "year", 4, &years) ||
+		!read_interval_field(&text, end, "mon", 3, &months) ||
+		!read_interval_field(&text, end, "day", 3, &days) ||
+		(text < end && !read_interval_time(text, end, &usecs)))
+		return false;
+	interval = value_alloc(decoder, sizeof(Interval));
+	interval->time = usecs;
+	interval->day = (int32) days;
+	interval->month = (int32) (years * MONTHS_PER_YEAR + months);
+	*value = IntervalPGetDatum(interval);
+	return true;
+}
+
+DecodeFunction
+datetime_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	switch (input_function)
+	{
+		case F_DATE_IN:
+			return decode_date;
+		case F_TIME_IN:
+			return decode_time;
+		case F_TIMETZ_IN:
+			return decode_timetz;
+		case F_TIMESTAMP_IN:
+			return decode_timestamp;
+		case F_TIMESTAMPTZ_IN:
+			return decode_timestamptz;
+		case F_INTERVAL_IN:
+			return decoder->typmod < 0 ? decode_interval : NULL;
+		default:
+			return NULL;
+	}
+}

@@ -1,0 +1,466 @@
+/*-------------------------------------------------------------------------
+ *
+ * json.c
+ *	  Decoder of json, and the parser that it shares with jsonb.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+
+#include "bytes/digits.h"
+#include "bytes/escape.h"
+#include "bytes/hex.h"
+#include "types/json.h"
+
+/* ----------
+ * Scans the tokens of JSON.
+ *
+ * As src/common/jsonapi.c: json_lex().  Each scan_...() reads at *p, advances
+ * it behind the token, and returns false if there is no such token.  There is
+ * padding behind the end.
+ * ----------
+ */
+
+/* Deeper values are left to the input functions, which watch the stack. */
+#define MAX_JSON_DEPTH	32
+
+static inline const char *
+skip_json_space(const char *p, const char *end)
+{
+	if (likely((unsigned char) *p > ' '))
+		return p;
+	while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+		p++;
+	return p;
+}
+
+/* A character that stands alone, and the white space on both of its sides. */
+static inline bool
+scan_json_char(const char **p, const char *end, char c)
+{
+	const char *at = skip_json_space(*p, end);
+
+	if (at == end || *at != c)
+		return false;
+	*p = skip_json_space(at + 1, end);
+	return true;
+}
+
+/* A word, "true" and such.  What follows must be another token. */
+static inline bool
+scan_json_word(const char **p, const char *end, const char *word, Size len)
+{
+	if (end - *p < (int) len || memcmp(*p, word, len) != 0)
+		return false;
+	*p += len;
+	return true;
+}
+
+/* Digits, at least one. */
+static inline bool
+scan_json_digits(const char **p, const char *end)
+{
+	const char *start = *p;
+	int			n;
+
+	do
+	{
+		n = count_digits(*p);
+		*p += n;
+	} while (n == 8 && *p < end);
+	*p = Min(*p, end);
+	return *p > start;
+}
+
+/* A number; *has_exponent tells whether it has an exponent. */
+static inline bool
+scan_json_number(const char **p, const char *end, bool *has_exponent)
+{
+	const char *start;
+
+	if (*p < end && **p == '-')
+		(*p)++;
+	start = *p;
+	if (!scan_json_digits(p, end) || (*start == '0' && *p > start + 1))
+		return false;
+	if (*p < end && **p == '.')
+	{
+		(*p)++;
+		if (!scan_json_digits(p, end))
+			return false;
+	}
+	*has_exponent = *p < end && (**p | 0x20) == 'e';
+	if (!*has_exponent)
+		return true;
+	(*p)++;
+	if (*p < end && (**p == '+' || **p == '-'))
+		(*p)++;
+	return scan_json_digits(p, end);
+}
+
+/* The first quote, backslash or control character, or the end. */
+static inline const char *
+find_json_special(const char *p, const char *end)
+{
+	for (; p < end; p += BYTE_BLOCK_SIZE)
+	{
+		ByteBlock	flags = flag_special(byte_block_load(p), ESCAPE_JSON);
+
+		if (byte_block_any(flags))
+			return Min(p + byte_block_first(flags), end);
+	}
+	return end;
+}
+
+/* ----------
+ * Decoder of json, whose value is its text, if that is valid.
+ * ----------
+ */
+
+/* The escape whose backslash is at *p. */
+static bool
+scan_escape(const char **p, const char *end)
+{
+	if (end - *p < 2)
+		return false;
+	switch ((*p)[1])
+	{
+		case '"':
+		case '\\':
+		case '/':
+		case 'b':
+		case 'f':
+		case 'n':
+		case 'r':
+		case 't':
+			*p += 2;
+			return true;
+		case 'u':
+			/* json_in() does not ask which character it is */
+			if (end - *p < 6)
+				return false;
+			*p += 6;
+			return is_hex_digit((*p)[-4]) && is_hex_digit((*p)[-3]) &&
+				is_hex_digit((*p)[-2]) && is_hex_digit((*p)[-1]);
+		default:
+			return false;
+	}
+}
+
+/* The string whose opening quote is at *p. */
+static inline bool
+scan_string(const char **p, const char *end)
+{
+	(*p)++;
+	for (;;)
+	{
+		*p = find_json_special(*p, end);
+		if (*p == end)
+			return false;
+		if (**p == '"')
+		{
+			(*p)++;
+			return true;
+		}
+		if (**p != '\\' || !scan_escape(p, end))
+			return false;
+	}
+}
+
+static bool scan_value(const char **p, const char *end, int depth);
+
+/* The elements or members of what has been opened before *p, and its end. */
+static bool
+scan_members(const char **p, const char *end, bool is_object, int depth)
+{
+	char		close = is_object ? '}' : ']';
+
+	CHECK_FOR_INTERRUPTS();
+	*p = skip_json_space(*p, end);
+	if (*p < end && **p == close)
+	{
+		(*p)++;
+		return true;
+	}
+	do
+	{
+		if (is_object &&
+			(*p == end || **p != '"' || !scan_string(p, end) ||
+			 !scan_json_char(p, end, ':')))
+			return false;
+		if (!scan_value(p, end, depth))
+			return false;
+	} while (scan_json_char(p, end, ','));
+
+	*p = skip_json_space(*p, end);
+	return *p < end && *(*p)++ == close;
+}
+
+static bool
+scan_value(const char **p, const char *end, int depth)
+{
+	bool		has_exponent;
+
+	if (*p == end || depth > MAX_JSON_DEPTH)
+		return false;
+	switch (**p)
+	{
+		case '{':
+		case '[':
+			(*p)++;
+			return scan_members(p, end, (*p)[-1] == '{', depth + 1);
+		case '"':
+			return scan_string(p, end);
+		case 't':
+			return scan_json_word(p, end, "true", 4);
+		case 'f':
+			return scan_json_word(p, end, "false", 5);
+		case 'n':
+			return scan_json_word(p, end, "null", 4);
+		default:
+			return scan_json_number(p, end, &has_exponent);
+	}
+}
+
+static bool
+decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	const char *end = text + len;
+	const char *p = skip_json_space(text, end);
+	struct varlena *result;
+
+	if (!scan_value(&p, end, 0) || skip_json_space(p, end) != end)
+		return false;
+	result = value_alloc(decoder, len + VARHDRSZ);
+	SET_VARSIZE(result, len + VARHDRSZ);
+	memcpy(VARDATA(result), text, len);
+	*value = PointerGetDatum(result);
+	return true;
+}
+
+DecodeFunction
+json_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	return input_function == F_JSON_IN ? decode_json : NULL;
+}
+
+/* ----------
+ * Makes nodes of JSON: one for each value and each key, in the order of
+ * the text.
+ * ----------
+ */
+
+/*
+ * Each parse_...() reads at p and returns the place behind what it has read,
+ * or NULL if that is not there.
+ */
+typedef struct JsonParser
+{
+	const char *end;
+	JsonNode   *nodes;
+	uint32		n_nodes;
+	uint32		max_nodes;
+	int			depth;
+} JsonParser;
+
+/* What a letter behind a backslash stands for, 0 if for nothing, or a "u". */
+static inline char
+escaped_char(char letter)
+{
+	switch (letter)
+	{
+		case '"':
+		case '\\':
+		case '/':
+			return letter;
+		case 'b':
+			return '\b';
+		case 'f':
+			return '\f';
+		case 'n':
+			return '\n';
+		case 'r':
+			return '\r';
+		case 't':
+			return '\t';
+		default:
+			return '\0';
+	}
+}
+
+/* A string, its first backslash at "from", in a copy without escapes. */
+static const char *
+parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
+{
+	const char *end;
+	Size		plain = from - node->text;
+	char	   *copy;
+	char	   *to;
+
+	for (end = from; end < parser->end && *end != '"'; end++)
+	{
+		if ((unsigned char) *end < ' ' || (*end == '\\' && ++end == parser->end))
+			return NULL;
+	}
+	if (end == parser->end)
+		return NULL;
+
+	copy = palloc(end - node->text + BYTE_BLOCK_SIZE);
+	memcpy(copy, node->text, plain);
+	to = copy + plain;
+	while (from < end)
+	{
+		char		c = *from++;
+
+		if (c == '\\')
+		{
+			c = escaped_char(*from++);
+			if (c == '\0')
+				return NULL;
+		}
+		*to++ = c;
+	}
+	node->text = copy;
+	node->len = to - copy;
+	return end + 1;
+}
+
+/* The string whose opening quote is at p. */
+static inline const char *
+parse_string(JsonParser *parser, const char *p, JsonNode *node)
+{
+	node->kind = NODE_STRING;
+	node->text = ++p;
+	p = find_json_special(p, parser->end);
+	if (unlikely(p == parser->end || *p != '"'))
+		return parse_escaped(parser, p, node);
+	node->len = p - node->text;
+	return p + 1;
+}
+
+static inline const char *
+parse_number(JsonParser *parser, const char *p, JsonNode *node)
+{
+	bool		has_exponent;
+
+	node->kind = NODE_NUMBER;
+	node->text = p;
+	if (!scan_json_number(&p, parser->end, &has_exponent) || has_exponent)
+		return NULL;
+	node->len = p - node->text;
+	return p;
+}
+
+static inline const char *
+parse_word(JsonParser *parser, const char *p, JsonNode *node, NodeKind kind,
+		   const char *word, Size len)
+{
+	node->kind = kind;
+	return scan_json_word(&p, parser->end, word, len) ? p : NULL;
+}
+
+/* The next node, or NULL if there is none left. */
+static inline JsonNode *
+new_node(JsonParser *parser)
+{
+	if (unlikely(parser->n_nodes == parser->max_nodes))
+		return NULL;
+	return &parser->nodes[parser->n_nodes++];
+}
+
+/* A key and the colon behind it. */
+static inline const char *
+parse_key(JsonParser *parser, const char *p)
+{
+	JsonNode   *key = new_node(parser);
+
+	if (key == NULL || p == parser->end || *p != '"')
+		return NULL;
+	p = parse_string(parser, p, key);
+	key->next = parser->n_nodes;
+	return p != NULL && scan_json_char(&p, parser->end, ':') ? p : NULL;
+}
+
+static const char *parse_value(JsonParser *parser, const char *p);
+
+/* The array or object whose opening bracket is at p. */
+static const char *
+parse_container(JsonParser *parser, const char *p, JsonNode *node)
+{
+	bool		is_object = *p++ == '{';
+	char		close = is_object ? '}' : ']';
+
+	CHECK_FOR_INTERRUPTS();
+	node->kind = is_object ? NODE_OBJECT : NODE_ARRAY;
+	node->len = 0;
+	if (++parser->depth > MAX_JSON_DEPTH)
+		return NULL;
+
+	p = skip_json_space(p, parser->end);
+	if (p == parser->end || *p != close)
+	{
+		do
+		{
+			if (is_object)
+				p = parse_key(parser, p);
+			if (p != NULL)
+				p = parse_value(parser, p);
+			if (p == NULL)
+				return NULL;
+			node->len++;
+		} while (scan_json_char(&p, parser->end, ','));
+	}
+	parser->depth--;
+	p = skip_json_space(p, parser->end);
+	return p < parser->end && *p == close ? p + 1 : NULL;
+}
+
+static const char *
+parse_value(JsonParser *parser, const char *p)
+{
+	JsonNode   *node = new_node(parser);
+
+	if (node == NULL || p == parser->end)
+		return NULL;
+	switch (*p)
+	{
+		case '{':
+		case '[':
+			p = parse_container(parser, p, node);
+			break;
+		case '"':
+			p = parse_string(parser, p, node);
+			break;
+		case 't':
+			p = parse_word(parser, p, node, NODE_TRUE, "true", 4);
+			break;
+		case 'f':
+			p = parse_word(parser, p, node, NODE_FALSE, "false", 5);
+			break;
+		case 'n':
+			p = parse_word(parser, p, node, NODE_NULL, "null", 4);
+			break;
+		default:
+			p = parse_number(parser, p, node);
+			break;
+	}
+	node->next = parser->n_nodes;
+	return p;
+}
+
+uint32
+json_parse(const char *text, Size len, JsonNode *nodes, uint32 max_nodes)
+{
+	JsonParser	parser = {
+		.end = text + len,.nodes = nodes,.max_nodes = max_nodes
+	};
+	const char *p = parse_value(&parser, skip_json_space(text, parser.end));
+
+	if (p == NULL || skip_json_space(p, parser.end) != parser.end)
+		return 0;
+	return parser.n_nodes;
+}

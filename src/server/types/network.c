@@ -1,0 +1,442 @@
+/*-------------------------------------------------------------------------
+ *
+ * network.c
+ *	  Encoders and decoders of inet and cidr.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+
+#include "access/htup_details.h"
+#include "utils/fmgroids.h"
+#include "utils/inet.h"
+
+#include "bytes/digits.h"
+#include "bytes/hex.h"
+#include "bytes/varlena.h"
+#include "types/network.h"
+
+/* ----------
+ * Encoders of inet and cidr.
+ *
+ * The texts are those of network_out() in src/backend/utils/adt/network.c and
+ * of pg_inet_net_ntop() in src/port/inet_net_ntop.c: inet shows its prefix
+ * length only if it is less than the whole address, cidr always.  The binary
+ * forms are those of network_send().
+ * ----------
+ */
+
+/* xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:255.255.255.255/128 */
+#define ADDRESS_TEXT_ROOM	(49 + DIGITS_SLACK)
+
+StaticAssertDecl(ADDRESS_TEXT_ROOM <= VALUE_ROOM &&
+				 4 + sizeof(inet_struct) <= VALUE_ROOM,
+				 "an address must fit in VALUE_ROOM");
+
+#define IPV6_WORDS			8
+
+/* The decimal numbers from 0 to 255, each with a dot behind it. */
+#define TENS(t) \
+	{t, '0', '.'}, {t, '1', '.'}, {t, '2', '.'}, {t, '3', '.'}, \
+	{t, '4', '.'}, {t, '5', '.'}, {t, '6', '.'}, {t, '7', '.'}, \
+	{t, '8', '.'}, {t, '9', '.'}
+#define HALF_TENS(h, t) \
+	{h, t, '0', '.'}, {h, t, '1', '.'}, {h, t, '2', '.'}, \
+	{h, t, '3', '.'}, {h, t, '4', '.'}, {h, t, '5', '.'}
+#define HUNDREDS_TENS(h, t) \
+	HALF_TENS(h, t), {h, t, '6', '.'}, {h, t, '7', '.'}, \
+	{h, t, '8', '.'}, {h, t, '9', '.'}
+
+static const char octet_texts[256][4] = {
+	{'0', '.'}, {'1', '.'}, {'2', '.'}, {'3', '.'}, {'4', '.'},
+	{'5', '.'}, {'6', '.'}, {'7', '.'}, {'8', '.'}, {'9', '.'},
+	TENS('1'), TENS('2'), TENS('3'), TENS('4'), TENS('5'),
+	TENS('6'), TENS('7'), TENS('8'), TENS('9'),
+	HUNDREDS_TENS('1', '0'), HUNDREDS_TENS('1', '1'),
+	HUNDREDS_TENS('1', '2'), HUNDREDS_TENS('1', '3'),
+	HUNDREDS_TENS('1', '4'), HUNDREDS_TENS('1', '5'),
+	HUNDREDS_TENS('1', '6'), HUNDREDS_TENS('1', '7'),
+	HUNDREDS_TENS('1', '8'), HUNDREDS_TENS('1', '9'),
+	HUNDREDS_TENS('2', '0'), HUNDREDS_TENS('2', '1'),
+	HUNDREDS_TENS('2', '2'), HUNDREDS_TENS('2', '3'),
+	HUNDREDS_TENS('2', '4'), HALF_TENS('2', '5')
+};
+
+static inline char *
+put_ipv4(char *p, const uint8 *address)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		uint8		octet = address[i];
+
+		memcpy(p, octet_texts[octet], 4);
+		p += 2 + (octet >= 10) + (octet >= 100);
+	}
+	return p - 1;				/* the last dot */
+}
+
+/* Write a number of up to four hexadecimal digits without leading zeros. */
+static inline char *
+put_hex_word(char *p, uint32 word)
+{
+	if (word >= 0x1000)
+		*p++ = hex_digits[word >> 12];
+	if (word >= 0x100)
+		*p++ = hex_digits[word >> 8 & 15];
+	if (word >= 0x10)
+		*p++ = hex_digits[word >> 4 & 15];
+	*p++ = hex_digits[word & 15];
+	return p;
+}
+
+/*
+ * Find the first of the longest runs of zero words, which is written as "::".
+ * One word alone is not; then the length is 0.
+ */
+static inline void
+longest_zero_run(const uint32 *words, int *start, int *length)
+{
+	int			run = 0;
+
+	*start = 0;
+	*length = 0;
+	for (int i = 0; i < IPV6_WORDS; i++)
+	{
+		run = words[i] == 0 ? run + 1 : 0;
+		if (run > *length)
+		{
+			*length = run;
+			*start = i + 1 - run;
+		}
+	}
+	if (*length < 2)
+		*length = 0;
+}
+
+/*
+ * Do the last two words stand behind six words of zeros, or behind ::ffff:?
+ * They are written as an IPv4 address then.  (With seven words of zeros there
+ * is only one more to write, as a word.)
+ */
+static inline bool
+embeds_ipv4(const uint32 *words, int start, int length)
+{
+	return start == 0 &&
+		(length == 6 || (length == 5 && words[5] == 0xffff));
+}
+
+static char *
+put_ipv6(char *p, const uint8 *address)
+{
+	uint32		words[IPV6_WORDS];
+	int			start;
+	int			length;
+	int			i;
+
+	for (i = 0; i < IPV6_WORDS; i++)
+		words[i] = (uint32) address[2 * i] << 8 | address[2 * i + 1];
+	longest_zero_run(words, &start, &length);
+
+	for (i = 0; i < IPV6_WORDS; i++)
+	{
+		if (length > 0 && i == start)
+		{
+			*p++ = ':';
+			i += length - 1;	/* to the run's last word */
+			if (i == IPV6_WORDS - 1)
+				*p++ = ':';
+			continue;
+		}
+		if (i != 0)
+			*p++ = ':';
+		if (i == 6 && embeds_ipv4(words, start, length))
+			return put_ipv4(p, address + 12);
+		p = put_hex_word(p, words[i]);
+	}
+	return p;
+}
+
+/* The value, which holds all of its address. */
+static inline inet *
+get_address(Datum value, bool is_cidr)
+{
+	inet	   *address = (inet *) packed_varlena(value);
+	Size		len = VARSIZE_ANY_EXHDR(address);
+
+	if (unlikely(len < offsetof(inet_struct, ipaddr) ||
+				 len < offsetof(inet_struct, ipaddr) + ip_addrsize(address)))
+		damaged_value(is_cidr ? "cidr" : "inet");
+	return address;
+}
+
+static inline char *
+encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+			   char *to, bool is_cidr)
+{
+	inet	   *address = get_address(value, is_cidr);
+	uint32		bits = ip_bits(address);
+	uint32		max_bits;
+	char	   *p;
+
+	if (likely(ip_family(address) == PGSQL_AF_INET))
+	{
+		max_bits = 32;
+		p = put_ipv4(to, ip_addr(address));
+	}
+	else
+	{
+		max_bits = 128;
+		p = put_ipv6(to, ip_addr(address));
+	}
+
+	if (unlikely(bits > max_bits ||
+				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
+		p = encode_by_type_function(encoder, value, out, to);
+	else if (bits != max_bits || is_cidr)
+	{
+		*p++ = '/';
+		p = put_uint_8(p, bits);
+	}
+	packed_varlena_release((struct varlena *) address, value);
+	return p;
+}
+
+static char *
+encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return encode_address(encoder, value, out, to, false);
+}
+
+static char *
+encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return encode_address(encoder, value, out, to, true);
+}
+
+/* Family, prefix length, which type, length of the address; the address. */
+static inline char *
+send_address(Datum value, char *to, bool is_cidr)
+{
+	inet	   *address = get_address(value, is_cidr);
+
+	*to++ = ip_family(address);
+	*to++ = ip_bits(address);
+	*to++ = is_cidr;
+	*to++ = ip_addrsize(address);
+	memcpy(to, ip_addr(address), ip_addrsize(address));
+	to += ip_addrsize(address);
+	packed_varlena_release((struct varlena *) address, value);
+	return to;
+}
+
+static char *
+send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return send_address(value, to, false);
+}
+
+static char *
+send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return send_address(value, to, true);
+}
+
+EncodeFunction
+network_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_INET_OUT:
+			return encode_inet;
+		case F_CIDR_OUT:
+			return encode_cidr;
+		case F_INET_SEND:
+			return send_inet;
+		case F_CIDR_SEND:
+			return send_cidr;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoders of inet and cidr.
+ *
+ * They read what network_out() writes (src/backend/utils/adt/network.c), but
+ * for an IPv4 address within one of IPv6.
+ * ----------
+ */
+
+#define IPV4_OCTETS		4
+
+/*
+ * Each read_...() reads at *p, advances it behind what it has read, and
+ * returns false if that is not there.
+ */
+
+/* A number of up to three digits, without leading zeros. */
+static inline bool
+read_small_number(const char **p, const char *end, uint32 max, uint32 *n)
+{
+	const char *start = *p;
+
+	*n = 0;
+	while (*p < end && is_digit(**p) && *p - start < 3)
+		*n = *n * 10 + (*(*p)++ - '0');
+	return *p > start && *n <= max && (*start != '0' || *p == start + 1);
+}
+
+static inline bool
+read_ipv4(const char **p, const char *end, uint8 *address)
+{
+	for (int i = 0; i < IPV4_OCTETS; i++)
+	{
+		uint32		octet;
+
+		if (i > 0 && (*p == end || *(*p)++ != '.'))
+			return false;
+		if (!read_small_number(p, end, 255, &octet))
+			return false;
+		address[i] = octet;
+	}
+	return true;
+}
+
+/* Up to four hexadecimal digits. */
+static inline bool
+read_hex_word(const char **p, const char *end, uint16 *word)
+{
+	const char *start = *p;
+
+	*word = 0;
+	while (*p < end && *p - start < 4 && is_hex_digit(**p))
+		*word = *word << 4 | hex_value(*(*p)++);
+	return *p > start;
+}
+
+/* Words with a colon between them; two colons, once, are words of zero. */
+static inline bool
+read_ipv6(const char **p, const char *end, uint8 *address)
+{
+	uint16		words[IPV6_WORDS];
+	int			n = 0;
+	int			gap = -1;		/* words before the two colons */
+	int			missing;
+
+	if (end - *p >= 2 && memcmp(*p, "::", 2) == 0)
+	{
+		gap = 0;
+		*p += 2;
+	}
+	while (*p < end && **p != '/')
+	{
+		if (n == IPV6_WORDS || !read_hex_word(p, end, &words[n++]))
+			return false;
+		if (*p == end || **p != ':')
+			break;
+		(*p)++;
+		if (*p == end)
+			return false;
+		if (**p == ':')
+		{
+			if (gap >= 0)
+				return false;
+			gap = n;
+			(*p)++;
+		}
+		else if (**p == '/')
+			return false;
+	}
+
+	missing = IPV6_WORDS - n;
+	if (gap < 0 ? missing != 0 : missing == 0)
+		return false;
+	memset(address, 0, 2 * IPV6_WORDS);
+	for (int i = 0; i < n; i++)
+	{
+		int			place = 2 * (i < gap || gap < 0 ? i : i + missing);
+
+		address[place] = words[i] >> 8;
+		address[place + 1] = words[i] & 0xff;
+	}
+	return true;
+}
+
+/* Are all bits behind the prefix zero?  network.c: addressOK() */
+static inline bool
+is_network(const uint8 *address, uint32 bits, uint32 max_bits)
+{
+	uint32		byte = bits / 8;
+
+	if (bits == max_bits)
+		return true;
+	if ((address[byte] & (0xff >> bits % 8)) != 0)
+		return false;
+	while (++byte < max_bits / 8)
+	{
+		if (address[byte] != 0)
+			return false;
+	}
+	return true;
+}
+
+static inline bool
+decode_address(ColumnDecoder *decoder, const char *text, Size len,
+			   Datum *value, bool is_cidr)
+{
+	const char *end = text + len;
+	bool		is_ipv6 = memchr(text, ':', len) != NULL;
+	uint32		max_bits = is_ipv6 ? 128 : 32;
+	uint32		bits = max_bits;
+	inet	   *address = value_alloc(decoder, sizeof(inet));
+
+	memset(address, 0, sizeof(inet));
+	if (!(is_ipv6 ? read_ipv6(&text, end, ip_addr(address)) :
+		  read_ipv4(&text, end, ip_addr(address))))
+		return false;
+	if (text < end && *text == '/')
+	{
+		text++;
+		if (!read_small_number(&text, end, max_bits, &bits))
+			return false;
+	}
+	else if (is_cidr)
+		return false;			/* the length would be guessed */
+	if (text != end ||
+		(is_cidr && !is_network(ip_addr(address), bits, max_bits)))
+		return false;
+
+	ip_family(address) = is_ipv6 ? PGSQL_AF_INET6 : PGSQL_AF_INET;
+	ip_bits(address) = bits;
+	SET_INET_VARSIZE(address);
+	*value = PointerGetDatum(address);
+	return true;
+}
+
+static bool
+decode_inet(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	return decode_address(decoder, text, len, value, false);
+}
+
+static bool
+decode_cidr(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	return decode_address(decoder, text, len, value, true);
+}
+
+DecodeFunction
+network_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	switch (input_function)
+	{
+		case F_INET_IN:
+			return decode_inet;
+		case F_CIDR_IN:
+			return decode_cidr;
+		default:
+			return NULL;
+	}
+}

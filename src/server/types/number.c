@@ -1,0 +1,788 @@
+/*-------------------------------------------------------------------------
+ *
+ * number.c
+ *	  Encoders and decoders of integers, floats, booleans and OIDs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "access/transam.h"
+#include "common/shortest_dec.h"
+#include "port/pg_bitutils.h"
+#include "utils/date.h"
+#include "utils/float.h"
+#include "utils/fmgroids.h"
+#include "utils/inet.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+#include "utils/xid8.h"
+
+#include "bytes/byte_buffer.h"
+#include "bytes/digits.h"
+#include "bytes/varlena.h"
+#include "types/number.h"
+
+/* ----------
+ * Encoders of bool, integers, object and transaction ids, and floats.
+ *
+ * Their texts are plain ASCII without a character that COPY escapes, so they
+ * are written straight into the block.
+ * ----------
+ */
+
+StaticAssertDecl(INTEGER_TEXT_ROOM <= VALUE_ROOM &&
+				 DOUBLE_SHORTEST_DECIMAL_LEN + DIGITS_SLACK <= VALUE_ROOM,
+				 "a number's text must fit in VALUE_ROOM");
+
+static char *
+encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	*to = DatumGetBool(value) ? 't' : 'f';
+	return to + 1;
+}
+
+static char *
+encode_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_int32(to, DatumGetInt16(value));
+}
+
+static char *
+encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_int32(to, DatumGetInt32(value));
+}
+
+static char *
+encode_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_int64(to, DatumGetInt64(value));
+}
+
+/* oid, xid and cid: unsigned, 32 bits */
+static char *
+encode_uint4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_uint32(to, DatumGetUInt32(value));
+}
+
+static char *
+encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	FullTransactionId xid = DatumGetFullTransactionId(value);
+
+	return put_uint64(to, U64FromFullTransactionId(xid));
+}
+
+/* Excess precision would spoil the comparisons below. */
+#if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD == 0
+#define HAVE_EXACT_DIVISION	1
+#else
+#define HAVE_EXACT_DIVISION	0
+#endif
+
+/* Write billionths / 10^9. */
+static inline char *
+put_billionths(char *p, uint64 billionths)
+{
+	uint32		whole = (uint32) (billionths / 1000000000);
+	uint32		fraction = (uint32) (billionths - whole * UINT64CONST(1000000000));
+
+	p = put_uint32(p, whole);
+	if (fraction != 0)
+	{
+		*p++ = '.';
+		p = put_fraction_9(p, fraction);
+	}
+	return p;
+}
+
+/*
+ * Numbers with few decimals are most of what columns of floats hold, and need
+ * no search for their shortest text.  Return the end of the text, or NULL if
+ * the number is not one of these.
+ *
+ * Be m the integer nearest to num * 10^k.  If m / 10^k, a division of two
+ * exact numbers and so correctly rounded, gives num again, then the decimal
+ * number m / 10^k reads back as num.  It has at most DBL_DIG = 15 significant
+ * digits (6 for float4), and no two decimal numbers of so few digits read
+ * back as the same number: it is the shortest text too.  The lower limit
+ * keeps out what is written with an exponent.
+ */
+static inline char *
+put_short_double(char *p, double num)
+{
+	double		magnitude = fabs(num);
+	int64		scaled;
+	uint64		billionths;
+
+	if (!HAVE_EXACT_DIVISION)
+		return NULL;
+	if (magnitude >= 1e-4 && magnitude < 1e6)
+	{
+		scaled = (int64) (magnitude * 1e9 + 0.5);
+		if ((double) scaled / 1e9 != magnitude)
+			return NULL;
+		billionths = scaled;
+	}
+	else if (magnitude >= 1e6 && magnitude < 1e9)
+	{
+		scaled = (int64) (magnitude * 1e6 + 0.5);
+		if ((double) scaled / 1e6 != magnitude)
+			return NULL;
+		billionths = scaled * 1000;
+	}
+	else
+		return NULL;			/* NaN too */
+
+	if (num < 0)
+		*p++ = '-';
+	return put_billionths(p, billionths);
+}
+
+static inline char *
+put_short_float(char *p, float num)
+{
+	float		magnitude = fabsf(num);
+	int32		scaled;
+	uint64		billionths;
+
+	if (!HAVE_EXACT_DIVISION)
+		return NULL;
+	if (magnitude >= 1e-4f && magnitude < 10.0f)
+	{
+		scaled = (int32) (magnitude * 1e5f + 0.5f);
+		if ((float) scaled / 1e5f != magnitude)
+			return NULL;
+		billionths = scaled * UINT64CONST(10000);
+	}
+	else if (magnitude >= 10.0f && magnitude < 1e4f)
+	{
+		scaled = (int32) (magnitude * 1e2f + 0.5f);
+		if ((float) scaled / 1e2f != magnitude)
+			return NULL;
+		billionths = scaled * UINT64CONST(10000000);
+	}
+	else
+		return NULL;
+
+	if (num < 0)
+		*p++ = '-';
+	return put_billionths(p, billionths);
+}
+
+/* extra_float_digits > 0: the shortest text that reads back as the value */
+static char *
+encode_float8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	double		num = DatumGetFloat8(value);
+	char	   *end;
+
+	if (unlikely(extra_float_digits <= 0))
+		return encode_by_type_function(encoder, value, out, to);
+	end = put_short_double(to, num);
+	return end != NULL ? end : to + double_to_shortest_decimal_bufn(num, to);
+}
+
+static char *
+encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	float		num = DatumGetFloat4(value);
+	char	   *end;
+
+	if (unlikely(extra_float_digits <= 0))
+		return encode_by_type_function(encoder, value, out, to);
+	end = put_short_float(to, num);
+	return end != NULL ? end : to + float_to_shortest_decimal_bufn(num, to);
+}
+
+EncodeFunction
+number_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_BOOLOUT:
+			return encode_bool;
+		case F_INT2OUT:
+			return encode_int2;
+		case F_INT4OUT:
+			return encode_int4;
+		case F_INT8OUT:
+			return encode_int8;
+		case F_OIDOUT:
+		case F_XIDOUT:
+		case F_CIDOUT:
+			return encode_uint4;
+		case F_XID8OUT:
+			return encode_xid8;
+		case F_FLOAT4OUT:
+			return encode_float4;
+		case F_FLOAT8OUT:
+			return encode_float8;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoders of bool, integers, and object and transaction ids.
+ *
+ * Integers are read as the output functions write them: without white space,
+ * plus sign and leading zeros, all of which their input functions take in
+ * ways that differ by type and major (src/backend/utils/adt/int.c, int8.c,
+ * oid.c, xid.c, numutils.c).
+ * ----------
+ */
+
+#define MAX_INTEGER_DIGITS	19
+
+StaticAssertDecl(READ_DIGITS_SLACK <= FIELD_PADDING,
+				 "digits are read beyond the padding");
+
+/* Read digits alone, and no zero before others. */
+static inline bool
+read_unsigned(const char *text, Size len, uint64 max, uint64 *n)
+{
+	return len >= 1 && len <= MAX_INTEGER_DIGITS &&
+		(text[0] != '0' || len == 1) &&
+		read_uint_19(text, len, n) && *n <= max;
+}
+
+/* Read a number of -max - 1 to max. */
+static inline bool
+read_signed(const char *text, Size len, int64 max, int64 *n)
+{
+	uint64		magnitude;
+	bool		negative = len > 0 && text[0] == '-';
+
+	if (!read_unsigned(text + negative, len - negative,
+					   (uint64) max + negative, &magnitude))
+		return false;
+	*n = (int64) (negative ? (uint64) 0 - magnitude : magnitude);
+	return true;
+}
+
+static bool
+decode_bool(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	*value = BoolGetDatum(text[0] == 't');
+	return len == 1 && (text[0] == 't' || text[0] == 'f');
+}
+
+static bool
+decode_int2(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	int64		n;
+
+	if (!read_signed(text, len, PG_INT16_MAX, &n))
+		return false;
+	*value = Int16GetDatum((int16) n);
+	return true;
+}
+
+static bool
+decode_int4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	int64		n;
+
+	if (!read_signed(text, len, PG_INT32_MAX, &n))
+		return false;
+	*value = Int32GetDatum((int32) n);
+	return true;
+}
+
+static bool
+decode_int8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	int64		n;
+
+	if (!read_signed(text, len, PG_INT64_MAX, &n))
+		return false;
+	*value = Int64GetDatum(n);
+	return true;
+}
+
+/* oid, xid and cid: unsigned, 32 bits */
+static bool
+decode_uint4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	uint64		n;
+
+	if (!read_unsigned(text, len, PG_UINT32_MAX, &n))
+		return false;
+	*value = UInt32GetDatum((uint32) n);
+	return true;
+}
+
+static bool
+decode_xid8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	uint64		n;
+
+	if (!read_unsigned(text, len, PG_UINT64_MAX, &n))
+		return false;
+	*value = FullTransactionIdGetDatum(FullTransactionIdFromU64(n));
+	return true;
+}
+
+DecodeFunction
+number_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	switch (input_function)
+	{
+		case F_BOOLIN:
+			return decode_bool;
+		case F_INT2IN:
+			return decode_int2;
+		case F_INT4IN:
+			return decode_int4;
+		case F_INT8IN:
+			return decode_int8;
+		case F_OIDIN:
+		case F_XIDIN:
+		case F_CIDIN:
+			return decode_uint4;
+		case F_XID8IN:
+			return decode_xid8;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoders of float4 and float8.
+ *
+ * The input functions (src/backend/utils/adt/float.c) call strtod() and
+ * strtof(), which round correctly.  So does this, for numbers of up to 19
+ * digits times a power of ten that is neither large nor small, by arithmetic
+ * in integers of 128 bits: a quotient or product of more bits than a float
+ * has, whose last bit tells whether there was more of it, is rounded once.
+ * Where both the digits and the power of ten are doubles, exactly, one
+ * operation on these does the same in less time.
+ * ----------
+ */
+
+/* Excess precision would round twice. */
+#if defined(HAVE_INT128) && (!defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD == 0)
+
+#define MAX_DIGITS		19
+#define MAX_EXPONENT	27
+
+/* Integers up to this one are doubles, and so are these powers of ten. */
+#define MAX_EXACT_DIGITS	(UINT64CONST(1) << 53)
+#define MAX_EXACT_EXPONENT	22
+
+/* digits * 10 ^ exponent */
+typedef struct DecimalNumber
+{
+	uint64		digits;
+	int			exponent;
+	bool		negative;
+} DecimalNumber;
+
+/* bits * 2 ^ exponent; the lowest bit is set if anything is left out */
+typedef struct BinaryNumber
+{
+	uint64		bits;
+	int			exponent;
+} BinaryNumber;
+
+static const uint64 powers_of_5[MAX_EXPONENT + 1] = {
+	UINT64CONST(1), UINT64CONST(5), UINT64CONST(25), UINT64CONST(125),
+	UINT64CONST(625), UINT64CONST(3125), UINT64CONST(15625),
+	UINT64CONST(78125), UINT64CONST(390625), UINT64CONST(1953125),
+	UINT64CONST(9765625), UINT64CONST(48828125), UINT64CONST(244140625),
+	UINT64CONST(1220703125), UINT64CONST(6103515625),
+	UINT64CONST(30517578125), UINT64CONST(152587890625),
+	UINT64CONST(762939453125), UINT64CONST(3814697265625),
+	UINT64CONST(19073486328125), UINT64CONST(95367431640625),
+	UINT64CONST(476837158203125), UINT64CONST(2384185791015625),
+	UINT64CONST(11920928955078125), UINT64CONST(59604644775390625),
+	UINT64CONST(298023223876953125), UINT64CONST(1490116119384765625),
+	UINT64CONST(7450580596923828125)
+};
+
+static const double powers_of_10[MAX_EXACT_EXPONENT + 1] = {
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
+	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22
+};
+
+/*
+ * Read digits, and put them behind those that *number has.  Returns the place
+ * behind them.  Of more than MAX_DIGITS the number is wrong.
+ */
+static inline const char *
+read_more_digits(const char *p, const char *end, uint64 *number)
+{
+	static const uint32 powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000,
+	10000000, 100000000};
+	int			n;
+
+	do
+	{
+		n = Min(count_digits(p), end - p);
+		if (n > 0)
+			*number = *number * powers[n] +
+				number_of_digits(digit_values(p) << (64 - 8 * n));
+		p += n;
+	} while (n == 8);
+	return p;
+}
+
+/* Read what follows an "e"; up to the end of the text. */
+static bool
+read_exponent(const char *p, const char *end, int *exponent)
+{
+	bool		negative = p < end && *p == '-';
+	uint32		n;
+
+	if (p < end && (*p == '-' || *p == '+'))
+		p++;
+	if (p == end || end - p > 4 || !read_uint_8(p, end - p, &n))
+		return false;
+	*exponent += negative ? -(int) n : (int) n;
+	return true;
+}
+
+/*
+ * Read digits, among them perhaps a point, and an exponent.  Digits must
+ * stand on both sides of a point.
+ */
+static inline bool
+read_decimal(const char *p, Size len, DecimalNumber *number)
+{
+	const char *end = p + len;
+	const char *start;
+	uint64		digits = 0;
+	Size		n_digits;
+
+	number->negative = len > 0 && *p == '-';
+	p += number->negative;
+	number->exponent = 0;
+
+	start = p;
+	p = read_more_digits(p, end, &digits);
+	n_digits = digits == 0 ? 0 : p - start;
+	if (p == start || p - start > MAX_DIGITS)
+		return false;
+
+	if (p < end && *p == '.')
+	{
+		const char *fraction = ++p;
+
+		if (digits == 0)
+		{
+			while (p < end && *p == '0')
+				p++;
+		}
+		start = p;
+		p = read_more_digits(p, end, &digits);
+		n_digits += p - start;
+		if (p == fraction || p - fraction > 1000)
+			return false;
+		number->exponent = -(int) (p - fraction);
+	}
+	number->digits = digits;
+	return n_digits <= MAX_DIGITS &&
+		(p == end ||
+		 (*p == 'e' && read_exponent(p + 1, end, &number->exponent)));
+}
+
+/* The bits that are shifted to the left until the highest is set. */
+static inline int
+leading_zeros(uint64 bits)
+{
+	return 63 - pg_leftmost_one_pos64(bits);
+}
+
+/* digits / 5^n; digits are not 0.  The quotient has 63 or 64 bits. */
+static inline BinaryNumber
+divide_by_power_of_5(uint64 digits, int n)
+{
+	int			digits_shift = leading_zeros(digits);
+	int			divisor_shift = leading_zeros(powers_of_5[n]);
+	uint128		dividend = (uint128) (digits << digits_shift) << 63;
+	uint64		divisor = powers_of_5[n] << divisor_shift;
+	BinaryNumber result;
+
+	result.bits = (uint64) (dividend / divisor);
+	result.exponent = divisor_shift - digits_shift - 63;
+	if ((uint128) result.bits * divisor != dividend)
+		result.bits |= 1;
+	return result;
+}
+
+/* digits * 5^n; digits are not 0. */
+static inline BinaryNumber
+multiply_by_power_of_5(uint64 digits, int n)
+{
+	uint128		product = (uint128) digits * powers_of_5[n];
+	uint64		high = (uint64) (product >> 64);
+	BinaryNumber result = {(uint64) product, 0};
+
+	if (high != 0)
+	{
+		result.exponent = 64 - leading_zeros(high);
+		result.bits = (uint64) (product >> result.exponent);
+		if ((uint128) result.bits << result.exponent != product)
+			result.bits |= 1;
+	}
+	return result;
+}
+
+static inline bool
+binary_number(const DecimalNumber *decimal, BinaryNumber *binary)
+{
+	int			exponent = decimal->exponent;
+
+	if (exponent < -MAX_EXPONENT || exponent > MAX_EXPONENT)
+		return false;
+	if (exponent < 0)
+		*binary = divide_by_power_of_5(decimal->digits, -exponent);
+	else
+		*binary = multiply_by_power_of_5(decimal->digits, exponent);
+	binary->exponent += exponent;
+	return true;
+}
+
+/* 2^n, not near the ends of what a double can be */
+static inline double
+power_of_2(int n)
+{
+	uint64		bits = (uint64) (n + 1023) << 52;
+	double		power;
+
+	memcpy(&power, &bits, sizeof(power));
+	return power;
+}
+
+/* The number without its sign, if one operation rounds it to a double. */
+static inline bool
+rounded_at_once(const DecimalNumber *decimal, double *result)
+{
+	int			exponent = decimal->digits == 0 ? 0 : decimal->exponent;
+
+	if (decimal->digits > MAX_EXACT_DIGITS ||
+		exponent < -MAX_EXACT_EXPONENT || exponent > MAX_EXACT_EXPONENT)
+		return false;
+	if (exponent < 0)
+		*result = (double) decimal->digits / powers_of_10[-exponent];
+	else
+		*result = (double) decimal->digits * powers_of_10[exponent];
+	return true;
+}
+
+/*
+ * Does a double lie in the middle between two floats?  Then it may have come
+ * there by rounding, and must not be rounded again.
+ */
+static inline bool
+is_between_floats(double number)
+{
+	uint64		bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	return (bits & UINT64CONST(0x1fffffff)) == UINT64CONST(0x10000000);
+}
+
+static bool
+decode_float8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	DecimalNumber decimal;
+	BinaryNumber binary;
+	double		result;
+
+	if (!read_decimal(text, len, &decimal))
+		return false;
+	if (!rounded_at_once(&decimal, &result))
+	{
+		if (!binary_number(&decimal, &binary))
+			return false;
+		/* the conversion rounds, the product is exact */
+		result = (double) binary.bits * power_of_2(binary.exponent);
+	}
+	*value = Float8GetDatum(decimal.negative ? -result : result);
+	return true;
+}
+
+static bool
+decode_float4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	DecimalNumber decimal;
+	BinaryNumber binary;
+	double		result;
+
+	if (!read_decimal(text, len, &decimal))
+		return false;
+	if (!rounded_at_once(&decimal, &result) || is_between_floats(result))
+	{
+		if (!binary_number(&decimal, &binary))
+			return false;
+		result = (double) (float) binary.bits * power_of_2(binary.exponent);
+	}
+	if (result != 0 && (result > FLT_MAX || result < FLT_MIN))
+		return false;
+	*value = Float4GetDatum((float) (decimal.negative ? -result : result));
+	return true;
+}
+
+DecodeFunction
+float_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	switch (input_function)
+	{
+		case F_FLOAT4IN:
+			return decode_float4;
+		case F_FLOAT8IN:
+			return decode_float8;
+		default:
+			return NULL;
+	}
+}
+
+#else
+
+DecodeFunction
+float_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	return NULL;
+}
+
+#endif
+
+/* ----------
+ * Encoders of the types whose binary form is nearly their stored form:
+ * numbers in network byte order, and bytes as they are.
+ *
+ * They write what the types' send functions return (src/backend/utils/adt).
+ * Others that have a binary form here are with the encoders of their text:
+ * text, jsonb, numeric, network addresses, arrays.
+ * ----------
+ */
+
+static char *
+send_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	*to = DatumGetBool(value) ? 1 : 0;
+	return to + 1;
+}
+
+static char *
+send_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	*to = DatumGetChar(value);
+	return to + 1;
+}
+
+static char *
+send_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_network_16(to, DatumGetInt16(value));
+}
+
+/* What has 32 bits: a float's are those of an integer in a Datum, too. */
+static char *
+send_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_network_32(to, DatumGetInt32(value));
+}
+
+static char *
+send_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return put_network_64(to, DatumGetInt64(value));
+}
+
+static char *
+send_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
+
+	to = put_network_64(to, timetz->time);
+	return put_network_32(to, timetz->zone);
+}
+
+static char *
+send_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	const Interval *interval = DatumGetIntervalP(value);
+
+	to = put_network_64(to, interval->time);
+	to = put_network_32(to, interval->day);
+	return put_network_32(to, interval->month);
+}
+
+static char *
+send_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return byte_buffer_append(out, to, DatumGetPointer(value), UUID_LEN);
+}
+
+static char *
+send_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return byte_buffer_append(out, to, DatumGetPointer(value), sizeof(macaddr));
+}
+
+static char *
+send_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	return byte_buffer_append(out, to, DatumGetPointer(value), sizeof(macaddr8));
+}
+
+static char *
+send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	struct varlena *packed = packed_varlena(value);
+
+	to = byte_buffer_append(out, to, VARDATA_ANY(packed),
+							VARSIZE_ANY_EXHDR(packed));
+	packed_varlena_release(packed, value);
+	return to;
+}
+
+EncodeFunction
+value_sender(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_BOOLSEND:
+			return send_bool;
+		case F_CHARSEND:
+			return send_char;
+		case F_INT2SEND:
+			return send_int2;
+		case F_INT4SEND:
+		case F_OIDSEND:
+		case F_XIDSEND:
+		case F_CIDSEND:
+		case F_DATE_SEND:
+		case F_FLOAT4SEND:
+			return send_int4;
+		case F_INT8SEND:
+		case F_XID8SEND:
+		case F_TIME_SEND:
+		case F_TIMESTAMP_SEND:
+		case F_TIMESTAMPTZ_SEND:
+		case F_FLOAT8SEND:
+			return send_int8;
+		case F_TIMETZ_SEND:
+			return send_timetz;
+		case F_INTERVAL_SEND:
+			return send_interval;
+		case F_UUID_SEND:
+			return send_uuid;
+		case F_MACADDR_SEND:
+			return send_macaddr;
+		case F_MACADDR8_SEND:
+			return send_macaddr8;
+		case F_BYTEASEND:
+			return send_bytea;
+		default:
+			return NULL;
+	}
+}

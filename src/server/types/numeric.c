@@ -1,0 +1,528 @@
+/*-------------------------------------------------------------------------
+ *
+ * numeric.c
+ *	  Encoder and decoder of numeric.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/fmgroids.h"
+
+#include "bytes/byte_buffer.h"
+#include "bytes/digits.h"
+#include "bytes/varlena.h"
+#include "types/numeric.h"
+
+/* ----------
+ * Encoders of numeric: from the stored base-10000 digits to text, and to
+ * what numeric_send() returns.
+ *
+ * The stored form is private to src/backend/utils/adt/numeric.c (see
+ * NumericShort, NumericLong there) but fixed, because it is on disk.  Behind
+ * the varlena header stands a header word.  Its two highest bits tell the
+ * form:
+ *
+ * 00, 01	long, positive or negative: 14 bits of display scale, then the
+ * weight as an int16
+ * 10 short: sign in bit 13, 6 bits of display scale, 7 bits of weight in
+ * two's complement
+ * 11		special: 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
+ *
+ * The digits follow, int16 each, the first one counts 10000 ^ weight.  Digits
+ * that are not stored are zero.
+ * ----------
+ */
+
+#define GROUP_DIGITS		4	/* decimal digits in a stored digit */
+#define GROUP_BASE			10000
+
+#define HEADER_FORM			0xC000
+#define HEADER_SHORT		0x8000
+#define HEADER_SPECIAL		0xC000
+#define HEADER_LONG_NEG		0x4000
+#define HEADER_PINF			0xD000
+#define HEADER_NINF			0xF000
+
+typedef struct NumericParts
+{
+	const char *digits;			/* n_groups unaligned int16 */
+	int			n_groups;
+	int			weight;			/* of the first group */
+	int			dscale;			/* decimal digits behind the point */
+	bool		negative;
+} NumericParts;
+
+static inline uint16
+read_uint16(const char *p)
+{
+	uint16		word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* The header word; all of the header lies within the value. */
+static inline uint16
+read_header(const struct varlena *num)
+{
+	Size		size = VARSIZE_ANY_EXHDR(num);
+	uint16		header = 0;
+
+	if (likely(size >= sizeof(uint16)))
+		header = read_uint16(VARDATA_ANY(num));
+	if (unlikely(!(header & HEADER_SHORT) && size < 2 * sizeof(uint16)))
+		damaged_value("numeric");
+	return header;
+}
+
+/* Of a special value the digits and the sign mean nothing. */
+static inline void
+numeric_parts(NumericParts *parts, uint16 header, const char *data, Size size)
+{
+	Size		header_size;
+
+	if (header & HEADER_SHORT)
+	{
+		header_size = sizeof(uint16);
+		parts->negative = (header & 0x2000) != 0;
+		parts->dscale = (header & 0x1F80) >> 7;
+		parts->weight = (int) (header & 0x003F) - (int) (header & 0x0040);
+	}
+	else
+	{
+		header_size = sizeof(uint16) + sizeof(int16);
+		parts->negative = (header & HEADER_FORM) == HEADER_LONG_NEG;
+		parts->dscale = header & 0x3FFF;
+		parts->weight = (int16) read_uint16(data + sizeof(uint16));
+	}
+	parts->digits = data + header_size;
+	parts->n_groups = (size - header_size) / sizeof(int16);
+}
+
+/*
+ * The stored group at "index".  One that is not below 10000 would index the
+ * digit tables beyond their end, and no server would load it.
+ */
+static inline uint32
+stored_group(const NumericParts *parts, int index)
+{
+	uint32		group = read_uint16(parts->digits + index * sizeof(int16));
+
+	if (unlikely(group >= GROUP_BASE))
+		damaged_value("numeric");
+	return group;
+}
+
+/* The group at "index", 0 if it is not stored. */
+static inline uint32
+group_at(const NumericParts *parts, int index)
+{
+	if (index < 0 || index >= parts->n_groups)
+		return 0;
+	return stored_group(parts, index);
+}
+
+static inline char *
+put_first_group(char *p, uint32 group)
+{
+	if (group >= 1000)
+		return put_4_digits(p, group);
+	if (group >= 100)
+	{
+		*p++ = '0' + group / 100;
+		return put_2_digits(p, group % 100);
+	}
+	if (group >= 10)
+		return put_2_digits(p, group);
+	*p++ = '0' + group;
+	return p;
+}
+
+static inline char *
+put_numeric(char *p, const NumericParts *parts)
+{
+	int			index;
+	char	   *end;
+
+	if (parts->negative)
+		*p++ = '-';
+
+	if (parts->weight < 0)
+		*p++ = '0';
+	else
+	{
+		p = put_first_group(p, group_at(parts, 0));
+		for (index = 1; index <= parts->weight; index++)
+			p = put_4_digits(p, group_at(parts, index));
+	}
+	if (parts->dscale == 0)
+		return p;
+
+	/* The last group may stand beyond the display scale and is cut there. */
+	*p++ = '.';
+	end = p + parts->dscale;
+	for (index = parts->weight + 1; p < end; index++)
+		p = put_4_digits(p, group_at(parts, index));
+	return end;
+}
+
+static inline char *
+append_special(ByteBuffer *out, char *to, uint16 header)
+{
+	if (header == HEADER_PINF)
+		return byte_buffer_append(out, to, "Infinity", 8);
+	if (header == HEADER_NINF)
+		return byte_buffer_append(out, to, "-Infinity", 9);
+	return byte_buffer_append(out, to, "NaN", 3);
+}
+
+static inline char *
+append_packed_numeric(ByteBuffer *out, char *to, const struct varlena *num)
+{
+	const char *data = VARDATA_ANY(num);
+	uint16		header = read_header(num);
+	NumericParts parts;
+	int			whole_digits;
+
+	if (unlikely((header & HEADER_FORM) == HEADER_SPECIAL))
+		return append_special(out, to, header);
+	numeric_parts(&parts, header, data, VARSIZE_ANY_EXHDR(num));
+
+	/* sign, digits, point, and what the last group has too much */
+	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
+	to = byte_buffer_reserve(out, to,
+							 whole_digits + parts.dscale + GROUP_DIGITS + 2);
+	return put_numeric(to, &parts);
+}
+
+char *
+append_numeric(ByteBuffer *out, char *to, Numeric num)
+{
+	return append_packed_numeric(out, to, (const struct varlena *) num);
+}
+
+static char *
+encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	struct varlena *num = packed_varlena(value);
+
+	to = append_packed_numeric(out, to, num);
+	packed_varlena_release(num, value);
+	return to;
+}
+
+/*
+ * The header's fields, 16 bits each, and the digits.  Of a special value the
+ * scale and the weight are what its header's bits happen to be.
+ */
+static char *
+send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	struct varlena *num = packed_varlena(value);
+	uint16		header = read_header(num);
+	NumericParts parts;
+	uint16		sign;
+
+	numeric_parts(&parts, header, VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num));
+	if ((header & HEADER_FORM) == HEADER_SPECIAL)
+		sign = header & HEADER_NINF;
+	else
+		sign = parts.negative ? HEADER_LONG_NEG : 0;
+
+	to = byte_buffer_reserve(out, to, (4 + parts.n_groups) * sizeof(int16));
+	to = put_network_16(to, parts.n_groups);
+	to = put_network_16(to, parts.weight);
+	to = put_network_16(to, sign);
+	to = put_network_16(to, parts.dscale);
+	for (int i = 0; i < parts.n_groups; i++)
+		to = put_network_16(to, stored_group(&parts, i));
+	packed_varlena_release(num, value);
+	return to;
+}
+
+EncodeFunction
+numeric_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_NUMERIC_OUT:
+			return encode_numeric;
+		case F_NUMERIC_SEND:
+			return send_numeric;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoder of numeric: from text to the stored base-10000 digits.
+ *
+ * The stored form is told in numeric.c.  Here only the short one is
+ * written: 6 bits of display scale, 7 of weight.  As make_result() does
+ * (src/backend/utils/adt/numeric.c), digits that are zero are not stored at
+ * either end, and a zero has neither sign nor weight.
+ * ----------
+ */
+
+#define HEADER_NEGATIVE		0x2000
+#define SCALE_SHIFT			7
+#define WEIGHT_MASK			0x007F
+
+/* What the short form can hold. */
+#define MAX_SCALE			63
+#define MAX_WHOLE_DIGITS	(64 * GROUP_DIGITS)
+#define MAX_GROUPS			(64 + (MAX_SCALE + 3) / GROUP_DIGITS)
+
+/* The text's parts: whole digits, and those behind the point. */
+typedef struct NumericText
+{
+	const char *whole;
+	Size		n_whole;
+	const char *fraction;
+	Size		n_fraction;
+	bool		negative;
+} NumericText;
+
+/* Find the parts.  What they consist of is not looked at, but for zeros. */
+static inline bool
+split_numeric(NumericText *parts, const char *text, Size len)
+{
+	const char *point;
+
+	parts->negative = len > 0 && text[0] == '-';
+	text += parts->negative;
+	len -= parts->negative;
+	if (len > MAX_WHOLE_DIGITS + 1 + MAX_SCALE)
+		return false;
+
+	point = memchr(text, '.', len);
+	parts->whole = text;
+	parts->n_whole = point ? point - text : len;
+	parts->fraction = point ? point + 1 : NULL;
+	parts->n_fraction = point ? len - parts->n_whole - 1 : 0;
+	if (parts->n_whole == 0 || (point && parts->n_fraction == 0) ||
+		parts->n_fraction > MAX_SCALE)
+		return false;
+	while (parts->n_whole > 0 && *parts->whole == '0')
+	{
+		parts->whole++;
+		parts->n_whole--;
+	}
+	return parts->n_whole <= MAX_WHOLE_DIGITS;
+}
+
+/*
+ * The display scale that the typmod gives, or that the text has if there is
+ * no typmod; -1 if the value does not fit or would be rounded.  As
+ * apply_typmod(), but for a scale that is negative or above the precision.
+ */
+static inline int
+display_scale(const NumericText *parts, int32 typmod)
+{
+	int			precision;
+	int			scale;
+
+	if (typmod < (int32) VARHDRSZ)
+		return parts->n_fraction;
+	precision = (typmod - VARHDRSZ) >> 16 & 0xffff;
+	/* 11 bits in two's complement */
+	scale = (((typmod - (int) VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	if (scale < 0 || scale > precision || scale > MAX_SCALE ||
+		(int) parts->n_fraction > scale ||
+		(int) parts->n_whole > precision - scale)
+		return -1;
+	return scale;
+}
+
+/* Read the groups of the whole part, the first of which may be shorter. */
+static inline bool
+read_whole_groups(const NumericText *parts, int16 *groups)
+{
+	const char *p = parts->whole;
+	const char *end = p + parts->n_whole;
+	Size		len = (parts->n_whole - 1) % GROUP_DIGITS + 1;
+	uint32		group;
+
+	for (; p < end; p += len, len = GROUP_DIGITS)
+	{
+		if (!read_uint_8(p, len, &group))
+			return false;
+		*groups++ = (int16) group;
+	}
+	return true;
+}
+
+/* Read the groups behind the point, the last of which may be shorter. */
+static inline bool
+read_fraction_groups(const NumericText *parts, int16 *groups)
+{
+	static const uint32 scales[GROUP_DIGITS] = {1, 1000, 100, 10};
+	const char *p = parts->fraction;
+	Size		left = parts->n_fraction;
+	uint32		group;
+
+	for (; left >= GROUP_DIGITS; left -= GROUP_DIGITS, p += GROUP_DIGITS)
+	{
+		if (!read_uint_8(p, GROUP_DIGITS, &group))
+			return false;
+		*groups++ = (int16) group;
+	}
+	if (left == 0)
+		return true;
+	if (!read_uint_8(p, left, &group))
+		return false;
+	*groups = (int16) (group * scales[left]);
+	return true;
+}
+
+/*
+ * What is short, i.e. has up to eight digits, and as many behind the point,
+ * comes to four groups in a word.  There is no branch that depends on how
+ * many digits or zeros there are, as most of those would be mispredicted.
+ */
+#define MAX_SHORT	(1 + 8 + 1 + 8)
+
+#ifndef WORDS_BIGENDIAN
+
+/*
+ * Read both parts' digits, those behind the point as if there were eight.
+ * False as well for a text with zeros that need not be there.
+ */
+static inline bool
+read_short_text(NumericText *parts, const char *text, Size len,
+				uint32 *whole, uint32 *fraction)
+{
+	const char *end = text + len;
+	const char *point;
+	uint64		values;
+
+	parts->negative = len > 0 && *text == '-';
+	text += parts->negative;
+	parts->n_whole = Min(count_digits(text), end - text);
+	parts->n_fraction = 0;
+	*fraction = 0;
+	if (parts->n_whole == 0 || (*text == '0' && parts->n_whole > 1))
+		return false;
+	*whole = number_of_digits(digit_values(text) << (64 - 8 * parts->n_whole));
+	point = text + parts->n_whole;
+	parts->n_whole -= *whole == 0;
+	if (point == end)
+		return true;
+
+	parts->n_fraction = end - point - 1;
+	if (*point != '.' || parts->n_fraction < 1 || parts->n_fraction > 8)
+		return false;
+	values = digit_values(point + 1) &
+		(PG_UINT64_MAX >> (64 - 8 * parts->n_fraction));
+	*fraction = number_of_digits(values);
+	return are_digits(values);
+}
+
+/* As put_numeric_of_text(). */
+static inline Size
+put_short_text(char *to, const char *text, Size len, int32 typmod)
+{
+	NumericText parts;
+	uint32		whole;
+	uint32		fraction;
+	uint64		groups;
+	int			scale;
+	uint16		header;
+	int			first = 0;
+	int			end = 0;
+	Size		size;
+
+	if (!read_short_text(&parts, text, len, &whole, &fraction))
+		return 0;
+	scale = display_scale(&parts, typmod);
+	if (scale < 0)
+		return 0;
+	header = HEADER_SHORT | scale << SCALE_SHIFT;
+	groups = whole / 10000 | (uint64) (whole % 10000) << 16 |
+		(uint64) (fraction / 10000) << 32 | (uint64) (fraction % 10000) << 48;
+	if (groups != 0)
+	{
+		first = pg_rightmost_one_pos64(groups) / 16;
+		end = pg_leftmost_one_pos64(groups) / 16 + 1;
+		groups >>= 16 * first;
+		header |= (parts.negative ? HEADER_NEGATIVE : 0) |
+			((1 - first) & WEIGHT_MASK);
+	}
+
+	size = VARHDRSZ + sizeof(header) + (end - first) * sizeof(int16);
+	SET_VARSIZE(to, size);
+	memcpy(to + VARHDRSZ, &header, sizeof(header));
+	memcpy(to + VARHDRSZ + sizeof(header), &groups, sizeof(groups));
+	return size;
+}
+
+#else
+
+static inline Size
+put_short_text(char *to, const char *text, Size len, int32 typmod)
+{
+	return 0;
+}
+
+#endif
+
+Size
+put_numeric_of_text(char *to, const char *text, Size len, int32 typmod)
+{
+	NumericText parts;
+	int16		groups[MAX_GROUPS];
+	int			n_whole_groups;
+	int			first = 0;
+	int			end;
+	int			scale;
+	uint16		header;
+	Size		size = len <= MAX_SHORT ? put_short_text(to, text, len, typmod) : 0;
+
+	if (size > 0)
+		return size;
+	if (!split_numeric(&parts, text, len))
+		return 0;
+	scale = display_scale(&parts, typmod);
+	n_whole_groups = (parts.n_whole + GROUP_DIGITS - 1) / GROUP_DIGITS;
+	end = n_whole_groups + (parts.n_fraction + GROUP_DIGITS - 1) / GROUP_DIGITS;
+	if (scale < 0 || !read_whole_groups(&parts, groups) ||
+		!read_fraction_groups(&parts, groups + n_whole_groups))
+		return 0;
+
+	while (first < end && groups[first] == 0)
+		first++;
+	while (end > first && groups[end - 1] == 0)
+		end--;
+	header = HEADER_SHORT | scale << SCALE_SHIFT;
+	if (first < end)
+		header |= (parts.negative ? HEADER_NEGATIVE : 0) |
+			((n_whole_groups - first - 1) & WEIGHT_MASK);
+
+	size = VARHDRSZ + sizeof(header) + (end - first) * sizeof(int16);
+	SET_VARSIZE(to, size);
+	memcpy(to + VARHDRSZ, &header, sizeof(header));
+	memcpy(to + VARHDRSZ + sizeof(header), groups + first,
+		   (end - first) * sizeof(int16));
+	return size;
+}
+
+static bool
+decode_numeric(ColumnDecoder *decoder, const char *text, Size len,
+			   Datum *value)
+{
+	char	   *to;
+
+	if (len > 1 + MAX_WHOLE_DIGITS + 1 + MAX_SCALE)
+		return false;
+	to = value_alloc(decoder, NUMERIC_ROOM(len));
+	*value = PointerGetDatum(to);
+	return put_numeric_of_text(to, text, len, decoder->typmod) > 0;
+}
+
+DecodeFunction
+numeric_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	return input_function == F_NUMERIC_IN ? decode_numeric : NULL;
+}

@@ -1,0 +1,562 @@
+/*-------------------------------------------------------------------------
+ *
+ * text.c
+ *	  Encoders and decoders of text types, bytea, uuid and MAC addresses.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/bytea.h"
+#include "utils/fmgroids.h"
+#include "utils/inet.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/uuid.h"
+
+#include "bytes/escape.h"
+#include "bytes/hex.h"
+#include "bytes/varlena.h"
+#include "types/column.h"
+#include "types/text.h"
+
+/* ----------
+ * Encoders of the types whose value is their text, and of enums.
+ * ----------
+ */
+
+/* textout, textsend and such: they copy the bytes */
+static char *
+encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	struct varlena *packed = packed_varlena(value);
+
+	to = append_text(out, to, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
+					 encoder->settings);
+	packed_varlena_release(packed, value);
+	return to;
+}
+
+/*
+ * xml_out changes a value that begins with an XML declaration or a line end
+ * (src/backend/utils/adt/xml.c: xml_out_internal, parse_xml_decl) and copies
+ * others.
+ */
+static char *
+encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	struct varlena *packed = packed_varlena(value);
+	const char *bytes = VARDATA_ANY(packed);
+	Size		len = VARSIZE_ANY_EXHDR(packed);
+
+	if (len > 0 &&
+		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
+		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
+									 to);
+	else
+		to = append_text(out, to, bytes, len, encoder->settings);
+	packed_varlena_release(packed, value);
+	return to;
+}
+
+static char *
+encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	const char *name = NameStr(*DatumGetName(value));
+
+	return append_text(out, to, name, strnlen(name, NAMEDATALEN),
+					   encoder->settings);
+}
+
+/* "char": ASCII as it is, nothing for zero; others differ among majors */
+static char *
+encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	char		c = DatumGetChar(value);
+
+	if (IS_HIGHBIT_SET(c))
+		return encode_by_type_function(encoder, value, out, to);
+	return c != '\0' ? put_escaped_byte(to, c, ESCAPE_COPY) : to;
+}
+
+/*
+ * The texts of an enum's values, each kept after its first look-up, until a
+ * label of any enum changes, also by the end of a subtransaction that renamed
+ * it.  A value's slot follows from its OID; two that share one push each
+ * other out, which bounds the memory.
+ */
+#define ENUM_CACHE_SLOTS	128
+
+typedef struct EnumText
+{
+	Oid			value;			/* InvalidOid if the slot is not in use */
+	uint32		len;
+	char	   *label;			/* owned; as COPY writes it */
+} EnumText;
+
+typedef struct EnumCache
+{
+	uint64		version;		/* enum_version when it was filled */
+	EnumText	slots[ENUM_CACHE_SLOTS];
+} EnumCache;
+
+/* Of the session: how often labels may have changed. */
+static uint64 enum_version = 0;
+
+/* A syscache callback. */
+static void
+enum_changed(Datum arg, int cache, uint32 hash)
+{
+	enum_version++;
+}
+
+static EnumCache *
+enum_cache_new(MemoryContext context)
+{
+	static bool is_registered = false;
+	EnumCache  *cache = MemoryContextAllocZero(context, sizeof(EnumCache));
+
+	if (!is_registered)
+		CacheRegisterSyscacheCallback(ENUMOID, enum_changed, (Datum) 0);
+	is_registered = true;
+	cache->version = enum_version;
+	return cache;
+}
+
+static pg_noinline void
+enum_cache_clear(EnumCache *cache)
+{
+	for (int i = 0; i < ENUM_CACHE_SLOTS; i++)
+		if (cache->slots[i].label)
+			pfree(cache->slots[i].label);
+	memset(cache->slots, 0, sizeof(cache->slots));
+	cache->version = enum_version;
+}
+
+/* Look a value's text up and put it in the slot. */
+static pg_noinline void
+enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
+{
+	ByteBuffer	buf;
+	char	   *end;
+	char	   *kept;
+
+	byte_buffer_init(&buf, 8 * NAMEDATALEN);
+	end = encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf,
+								  byte_buffer_place(&buf));
+	byte_buffer_commit(&buf, end);
+	kept = MemoryContextAlloc(encoder->type_function.fn_mcxt, buf.len + 1);
+	memcpy(kept, buf.data, buf.len);
+
+	if (slot->label != NULL)
+		pfree(slot->label);
+	slot->label = kept;
+	slot->len = buf.len;
+	slot->value = value;
+	pfree(buf.data);
+}
+
+static char *
+encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	Oid			oid = DatumGetObjectId(value);
+	EnumCache  *cache;
+	EnumText   *slot;
+
+	if (unlikely(encoder->state == NULL))
+		encoder->state = enum_cache_new(encoder->type_function.fn_mcxt);
+	cache = encoder->state;
+	if (unlikely(cache->version != enum_version))
+		enum_cache_clear(cache);
+
+	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
+	slot = &cache->slots[oid / 2 % ENUM_CACHE_SLOTS];
+	if (unlikely(slot->value != oid || slot->label == NULL))
+		enum_cache_fill(encoder, slot, oid);
+	return byte_buffer_append(out, to, slot->label, slot->len);
+}
+
+EncodeFunction
+text_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+		case F_JSON_OUT:
+		case F_TEXTSEND:
+		case F_VARCHARSEND:
+		case F_BPCHARSEND:
+		case F_JSON_SEND:
+			return encode_text;
+		case F_XML_OUT:
+			return encode_xml;
+		case F_NAMEOUT:
+		case F_NAMESEND:
+			return encode_name;
+		case F_CHAROUT:
+			return encode_char;
+		case F_ENUM_OUT:
+		case F_ENUM_SEND:
+			return encode_enum;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoders of the types whose value is their text.
+ *
+ * As src/backend/utils/adt/varlena.c: textin(), varchar.c: varcharin() and
+ * bpcharin(), name.c: namein(), char.c: charin().
+ * ----------
+ */
+
+/* A varlena of "len" bytes, which are not set. */
+static inline struct varlena *
+new_varlena(ColumnDecoder *decoder, Size len)
+{
+	struct varlena *result = value_alloc(decoder, len + VARHDRSZ);
+
+	SET_VARSIZE(result, len + VARHDRSZ);
+	return result;
+}
+
+static bool
+decode_text(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	struct varlena *result = new_varlena(decoder, len);
+
+	memcpy(VARDATA(result), text, len);
+	*value = PointerGetDatum(result);
+	return true;
+}
+
+/* The characters in a text. */
+static inline Size
+text_characters(const char *text, Size len)
+{
+	if (text_is_ascii(text, len))
+		return len;
+	return pg_mbstrlen_with_len(text, len);
+}
+
+/* varchar(n): what is too long may be so by spaces, which are cut off */
+static bool
+decode_varchar(ColumnDecoder *decoder, const char *text, Size len,
+			   Datum *value)
+{
+	Size		max = decoder->typmod - VARHDRSZ;
+
+	return (len <= max || text_characters(text, len) <= max) &&
+		decode_text(decoder, text, len, value);
+}
+
+/* char(n) */
+static bool
+decode_bpchar(ColumnDecoder *decoder, const char *text, Size len,
+			  Datum *value)
+{
+	Size		max = decoder->typmod - VARHDRSZ;
+	Size		characters = text_characters(text, len);
+	struct varlena *result;
+
+	if (characters > max)
+		return false;
+	result = new_varlena(decoder, len + max - characters);
+	memcpy(VARDATA(result), text, len);
+	memset(VARDATA(result) + len, ' ', max - characters);
+	*value = PointerGetDatum(result);
+	return true;
+}
+
+/* A longer name is cut off. */
+static bool
+decode_name(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	char	   *name;
+
+	if (len >= NAMEDATALEN)
+		return false;
+	name = value_alloc(decoder, NAMEDATALEN);
+	memset(name, 0, NAMEDATALEN);
+	memcpy(name, text, len);
+	*value = PointerGetDatum(name);
+	return true;
+}
+
+/* "char": no text is a zero; longer ones differ among majors */
+static bool
+decode_char(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	*value = CharGetDatum(len == 0 ? '\0' : text[0]);
+	return len == 0 || (len == 1 && !IS_HIGHBIT_SET(text[0]));
+}
+
+DecodeFunction
+text_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	bool		is_limited = decoder->typmod >= (int32) VARHDRSZ;
+
+	switch (input_function)
+	{
+		case F_TEXTIN:
+			return decode_text;
+		case F_VARCHARIN:
+			return is_limited ? decode_varchar : decode_text;
+		case F_BPCHARIN:
+			return is_limited ? decode_bpchar : decode_text;
+		case F_NAMEIN:
+			return decode_name;
+		case F_CHARIN:
+			return decode_char;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Encoders of types that are written as hexadecimal digits: uuid, bytea,
+ * macaddr, macaddr8.
+ * ----------
+ */
+
+#define UUID_TEXT_LEN		(2 * UUID_LEN + 4)
+
+/*
+ * Longer bytea values are written in pieces of this size, a multiple of 16.
+ */
+#define HEX_PIECE			65536
+
+static char *
+encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	char		digits[2 * UUID_LEN];
+
+	put_hex_16(digits, DatumGetUUIDP(value)->data);
+	memcpy(to, digits, 8);
+	to[8] = '-';
+	memcpy(to + 9, digits + 8, 4);
+	to[13] = '-';
+	memcpy(to + 14, digits + 12, 4);
+	to[18] = '-';
+	memcpy(to + 19, digits + 16, 4);
+	to[23] = '-';
+	memcpy(to + 24, digits + 20, 12);
+	return to + UUID_TEXT_LEN;
+}
+
+/*
+ * bytea_output = hex: "\x" and the digits; COPY doubles the backslash.  More
+ * than half a gigabyte fails in byteaout(); here the text grows beyond 1 GB,
+ * which is the row encoder's to refuse.
+ */
+static char *
+encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	struct varlena *packed;
+	const uint8 *bytes;
+	Size		len;
+
+	if (unlikely(bytea_output != BYTEA_OUTPUT_HEX))
+		return encode_by_type_function(encoder, value, out, to);
+	packed = packed_varlena(value);
+	bytes = (const uint8 *) VARDATA_ANY(packed);
+	len = VARSIZE_ANY_EXHDR(packed);
+	to = byte_buffer_reserve(out, to, 2 * len + 3);
+	memcpy(to, "\\\\x", 3);
+	to += 3;
+	for (; len > HEX_PIECE; len -= HEX_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS(); /* there may be half a gigabyte of it */
+		for (int i = 0; i < HEX_PIECE; i += 16, bytes += 16)
+			to = put_hex_16(to, bytes);
+	}
+	for (; len >= 16; len -= 16, bytes += 16)
+		to = put_hex_16(to, bytes);
+	for (; len > 0; len--)
+		to = put_hex_byte(to, *bytes++);
+
+	packed_varlena_release(packed, value);
+	return to;
+}
+
+static inline char *
+put_hex_with_colons(char *p, const uint8 *bytes, int len)
+{
+	p = put_hex_byte(p, bytes[0]);
+	for (int i = 1; i < len; i++)
+	{
+		*p++ = ':';
+		p = put_hex_byte(p, bytes[i]);
+	}
+	return p;
+}
+
+static char *
+encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+{
+	const uint8 *bytes = (const uint8 *) DatumGetMacaddrP(value);
+
+	return put_hex_with_colons(to, bytes, sizeof(macaddr));
+}
+
+static char *
+encode_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				char *to)
+{
+	const uint8 *bytes = (const uint8 *) DatumGetMacaddr8P(value);
+
+	return put_hex_with_colons(to, bytes, sizeof(macaddr8));
+}
+
+EncodeFunction
+hex_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_UUID_OUT:
+			return encode_uuid;
+		case F_BYTEAOUT:
+			return encode_bytea;
+		case F_MACADDR_OUT:
+			return encode_macaddr;
+		case F_MACADDR8_OUT:
+			return encode_macaddr8;
+		default:
+			return NULL;
+	}
+}
+
+/* ----------
+ * Decoders of types that are written as hexadecimal digits: uuid, bytea,
+ * macaddr, macaddr8.
+ *
+ * Only what the output functions write: a uuid with its four hyphens, bytea
+ * in hexadecimal form without white space, addresses with colons.
+ * ----------
+ */
+
+/* Digits between two looks for an interrupt, a multiple of 16. */
+#define DECODED_PIECE			(1024 * 1024)
+
+static bool
+decode_uuid(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	char		digits[2 * UUID_LEN];
+	pg_uuid_t  *uuid;
+
+	if (len != UUID_TEXT_LEN || text[8] != '-' || text[13] != '-' ||
+		text[18] != '-' || text[23] != '-')
+		return false;
+	memcpy(digits, text, 8);
+	memcpy(digits + 8, text + 9, 4);
+	memcpy(digits + 12, text + 14, 4);
+	memcpy(digits + 16, text + 19, 4);
+	memcpy(digits + 20, text + 24, 12);
+
+	uuid = value_alloc(decoder, sizeof(pg_uuid_t));
+	*value = PointerGetDatum(uuid);
+	return read_hex_8(digits, uuid->data) &&
+		read_hex_8(digits + 16, uuid->data + 8);
+}
+
+static inline bool
+read_hex(const char *p, Size n_digits, uint8 *to)
+{
+	for (; n_digits >= 16; p += 16, to += 8, n_digits -= 16)
+	{
+		if (unlikely(!read_hex_8(p, to)))
+			return false;
+	}
+	for (; n_digits > 0; p += 2, to++, n_digits -= 2)
+	{
+		if (!read_hex_byte(p, to))
+			return false;
+	}
+	return true;
+}
+
+static bool
+decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	struct varlena *result;
+	uint8	   *to;
+
+	if (len < 2 || len % 2 != 0 || text[0] != '\\' || text[1] != 'x')
+		return false;
+	text += 2;
+	len -= 2;
+	result = value_alloc(decoder, len / 2 + VARHDRSZ);
+	SET_VARSIZE(result, len / 2 + VARHDRSZ);
+	*value = PointerGetDatum(result);
+
+	to = (uint8 *) VARDATA(result);
+	for (; len > DECODED_PIECE; len -= DECODED_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!read_hex(text, DECODED_PIECE, to))
+			return false;
+		text += DECODED_PIECE;
+		to += DECODED_PIECE / 2;
+	}
+	return read_hex(text, len, to);
+}
+
+/* Bytes with colons between them. */
+static inline bool
+decode_hex_with_colons(ColumnDecoder *decoder, const char *text, Size len,
+					   int n_bytes, Datum *value)
+{
+	uint8	   *bytes;
+
+	if (len != 3 * n_bytes - 1)
+		return false;
+	bytes = value_alloc(decoder, n_bytes);
+	for (int i = 0; i < n_bytes; i++, text += 3)
+	{
+		if (!read_hex_byte(text, &bytes[i]) ||
+			(i + 1 < n_bytes && text[2] != ':'))
+			return false;
+	}
+	*value = PointerGetDatum(bytes);
+	return true;
+}
+
+static bool
+decode_macaddr(ColumnDecoder *decoder, const char *text, Size len,
+			   Datum *value)
+{
+	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr), value);
+}
+
+static bool
+decode_macaddr8(ColumnDecoder *decoder, const char *text, Size len,
+				Datum *value)
+{
+	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr8), value);
+}
+
+DecodeFunction
+hex_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	switch (input_function)
+	{
+		case F_UUID_IN:
+			return decode_uuid;
+		case F_BYTEAIN:
+			return decode_bytea;
+		case F_MACADDR_IN:
+			return decode_macaddr;
+		case F_MACADDR8_IN:
+			return decode_macaddr8;
+		default:
+			return NULL;
+	}
+}
