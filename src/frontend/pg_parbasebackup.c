@@ -5,7 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "basebackup/basebackup.h"
 #include "basebackup/plain_layout.h"

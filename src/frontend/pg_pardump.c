@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/findings.h"
+#include "base/message.h"
 #include "cluster/cluster_copy.h"
 #include "cluster/cluster_dump.h"
 #include "cluster/cluster_verify.h"

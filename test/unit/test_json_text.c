@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/json_text.h"
+#include "base/json.h"
 #include "unit_test.h"
 
 static void

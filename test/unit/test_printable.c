@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "unit_test.h"
 
 #ifdef __GLIBC__

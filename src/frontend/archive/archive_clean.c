@@ -11,7 +11,7 @@
 #include "archive/archive_clean.h"
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
-#include "base/printable.h"
+#include "base/message.h"
 
 /* How often a directory is emptied that others write in. */
 #define MOST_TRIES 10

@@ -20,7 +20,6 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "archive/archive_sync.h"
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "stream/sink_buffer.h"
 #include "stream/sink_file.h"

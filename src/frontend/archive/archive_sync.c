@@ -13,7 +13,6 @@
 
 #include "archive/archive_name.h"
 #include "archive/archive_sync.h"
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "process/child_process.h"
 #include "progress/progress.h"

@@ -8,7 +8,7 @@
 
 #include "backup/backup_manifest.h"
 #include "base/hex.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "stream/sink_file.h"
 #include "stream/sink_tap.h"
 

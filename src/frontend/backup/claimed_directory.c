@@ -14,8 +14,8 @@
 
 #include "backup/claimed_directory.h"
 #include "backup/safe_directory.h"
-#include "base/cleanup.h"
-#include "base/printable.h"
+#include "base/interrupt.h"
+#include "base/message.h"
 
 struct ClaimedDirectory
 {

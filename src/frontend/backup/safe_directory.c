@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/printable.h"
 #include "backup/safe_directory.h"
+#include "base/message.h"
 
 /* As many links as Linux follows in a path (path_resolution(7)). */
 #define MOST_LINKS 40

@@ -15,7 +15,7 @@
 
 #include "backup/tar_archive.h"
 #include "backup/write_at.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/shared_memory.h"
 
 /* How long to wait before another look at the piece before this one. */

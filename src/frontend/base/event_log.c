@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/event_log.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 /*
  * An event has at most three texts of any length, and all of it must fit in

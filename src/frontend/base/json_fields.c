@@ -9,8 +9,8 @@
 #include "mb/pg_wchar.h"
 
 #include "base/hex.h"
+#include "base/json.h"
 #include "base/json_fields.h"
-#include "base/json_text.h"
 
 #define ENCODED "Encoded-"
 #define HEX_PREFIX "\\x"

@@ -10,7 +10,7 @@
 #ifndef JSON_FIELDS_H
 #define JSON_FIELDS_H
 
-#include "base/json_reader.h"
+#include "base/json.h"
 #include "pqexpbuffer.h"
 
 typedef enum JsonFieldKind

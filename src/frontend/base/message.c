@@ -6,9 +6,196 @@
 
 #include <unistd.h>
 
+#include "mb/pg_wchar.h"
+#include "pqexpbuffer.h"
+
 #include "base/event_log.h"
-#include "base/findings.h"
-#include "base/printable.h"
+#include "base/interrupt.h"
+#include "base/message.h"
+#include "base/units.h"
+
+/* ----------
+ * Makes text of unknown origin safe to show.
+ * ----------
+ */
+
+/*
+ * How many bytes at text belong together: a character of UTF-8, or just one.
+ */
+static int
+char_bytes(const char *text)
+{
+	int			len = pg_encoding_verifymbchar(PG_UTF8, text,
+											   (int) strnlen(text, 4));
+
+	return Max(len, 1);
+}
+
+/*
+ * A control character of ASCII, or one of the second set (C1), in UTF-8 or by
+ * itself, as in LATIN1?
+ */
+static bool
+is_control(const char *text, int len)
+{
+	const unsigned char *c = (const unsigned char *) text;
+
+	if (len > 1)
+		return c[0] == 0xC2 && c[1] < 0xA0;
+	return c[0] < 0x20 || (c[0] >= 0x7F && c[0] < 0xA0);
+}
+
+/*
+ * The text with its control characters as \xNN; owned.  Of several lines the
+ * later ones begin with a tab, and tabs stay.
+ */
+static char *
+escaped(const char *text, bool lines)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	while (*text)
+	{
+		int			len = char_bytes(text);
+
+		if (lines && *text == '\n')
+			appendPQExpBufferStr(&buf, text[1] == '\t' ? "\n" : "\n\t");
+		else if (!is_control(text, len) || (lines && *text == '\t'))
+			appendBinaryPQExpBuffer(&buf, text, len);
+		else
+			for (int i = 0; i < len; i++)
+				appendPQExpBuffer(&buf, "\\x%02x", (unsigned char) text[i]);
+		text += len;
+	}
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	return buf.data;
+}
+
+const char *
+printable(const char *text)
+{
+	const char *pos = text;
+	int			len;
+
+	for (; *pos; pos += len)
+	{
+		len = char_bytes(pos);
+		if (is_control(pos, len))
+			return escaped(text, false);
+	}
+	return text;
+}
+
+char *
+printable_message(const char *text)
+{
+	return escaped(text, true);
+}
+
+/* ----------
+ * Counts and lists what is found before a run begins its work.
+ * ----------
+ */
+
+/* Messages come from anywhere, so these are the process's. */
+static int	n_errors;
+static int	n_warnings;
+static bool listed;				/* by --check */
+
+static void
+put(FILE *out, int level, int part, const char *text)
+{
+	static const char *const heads[] = {NULL, "  DETAIL: ", "  HINT: "};
+
+	if (part == MESSAGE_PRIMARY)
+		fputs(level >= PG_LOG_ERROR ? "error: " : "warning: ", out);
+	else
+		fputs(heads[part], out);
+	/* the later lines of a printable_message() begin with a tab */
+	for (; *text; text++)
+		if (*text != '\n')
+			fputc(*text == '\t' ? ' ' : *text, out);
+	fputc('\n', out);
+	fflush(out);				/* before a child has it, too */
+}
+
+/*
+ * For message.c: a printable_message() of this level and part (of
+ * common/logging.h) is told.  True if it is in the list, and that is all.
+ */
+static bool
+findings_take(int level, int part, const char *text)
+{
+	if (level < PG_LOG_WARNING)
+		return false;
+	if (listed)
+		put(event_log_text_output(), level, part, text);
+	if (part == MESSAGE_PRIMARY && level >= PG_LOG_ERROR)
+		n_errors++;
+	else if (part == MESSAGE_PRIMARY)
+		n_warnings++;
+	return listed;
+}
+
+void
+findings_note(const char *text)
+{
+	FILE	   *out = event_log_text_output();
+
+	if (!listed)
+		return;
+	fprintf(out, "%s\n", text);
+}
+
+static void
+put_sum(void *arg)
+{
+	FILE	   *out = event_log_text_output();
+	Event	   *event = event_new("check");
+
+	fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
+			n_warnings, units_plural(n_warnings));
+	event_add_number(event, "errors", n_errors);
+	event_add_number(event, "warnings", n_warnings);
+	event_write(event);
+}
+
+void
+findings_begin_list(void)
+{
+	listed = true;
+	cleanup_push(put_sum, NULL);
+}
+
+void
+findings_begin_process(void)
+{
+	n_errors = n_warnings = 0;
+	listed = false;
+}
+
+void
+findings_settle(void)
+{
+	if (n_errors > 0 && !listed)
+		exit(1);
+}
+
+void
+findings_end(void)
+{
+	if (n_errors > 0)
+		exit(1);
+	cleanup_forget_all();
+	put_sum(NULL);
+}
+
+/* ----------
+ * What is told on standard error goes through here.
+ * ----------
+ */
 
 /* Messages come from anywhere, so this is the process's. */
 static char next_sqlstate[6];

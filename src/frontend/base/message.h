@@ -6,10 +6,69 @@
  * message_log() instead of common/logging.c directly, and the linker does the
  * same with PostgreSQL's libraries, so that errors and warnings become events
  * of the log, too, and command no terminal.  With --check they are lines of a
- * list instead (findings.h).
+ * list instead (message.h).
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H
+
+#include "base/fe_compat.h"
+
+/* ----------
+ * Text of unknown origin in messages.
+ *
+ * Names come from a server or an archive that others may have filled.  They
+ * must not end a line of the log and begin one of their own, nor command a
+ * terminal.
+ * ----------
+ */
+
+/*
+ * A name with every control character written as \xNN: the text itself if it
+ * has none, else a copy that is never freed.
+ */
+extern const char *printable(const char *text);
+
+/*
+ * A message that may have several lines, as a server's have: the second and
+ * later ones begin with a tab, so that none of them looks like one of ours.
+ * Owned.
+ */
+extern char *printable_message(const char *text);
+
+/* ----------
+ * Collects all findings before a run begins its work.
+ *
+ * A check reports what would make the run fail by pg_log_error(), what may by
+ * pg_log_warning(), and continues; the run ends when all checks were made.
+ * Every such message is a finding: message.c passes each message of this
+ * process here to be counted, so that no check has to return how much it
+ * found, and none can forget to.  With --check the findings are lines of a
+ * list instead of messages.
+ * ----------
+ */
+
+/*
+ * --check: from now on errors and warnings, and each detail and hint, are a
+ * line of event_log_text_output().  Their sum is the last one, when the
+ * process ends, also if something else ends it.
+ */
+extern void findings_begin_list(void);
+
+/* In a child that is a run of its own: nothing has been found yet. */
+extern void findings_begin_process(void);
+
+/* With --check: a line of the list that is not a finding. */
+extern void findings_note(const char *text);
+
+/*
+ * All that belongs together has been looked for.  End the process, with exit
+ * status 1, if an error has been told since it began; with --check there may
+ * be more to find.
+ */
+extern void findings_settle(void);
+
+/* --check is done: end the process in that way, or tell that all is well. */
+extern void findings_end(void);
 
 typedef enum MessagePart
 {

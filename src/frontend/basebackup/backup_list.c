@@ -5,8 +5,8 @@
 #include "base/fe_compat.h"
 
 
-#include "base/printable.h"
 #include "backup/backup_filter.h"
+#include "base/message.h"
 #include "basebackup/backup_list.h"
 #include "basebackup/file_query.h"
 #include "progress/progress.h"

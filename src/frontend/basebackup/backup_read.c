@@ -6,7 +6,7 @@
 
 #include "port/pg_bswap.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/file_query.h"
 #include "session/session.h"

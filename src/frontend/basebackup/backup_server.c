@@ -12,10 +12,10 @@
 
 #include "backup/backup_label.h"
 #include "backup/control_file.h"
+#include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
-#include "base/run_clock.h"
+#include "base/message.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
 #include "process/this_program.h"

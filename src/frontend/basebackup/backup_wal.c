@@ -6,7 +6,7 @@
 
 #include "access/xlog_internal.h"
 
-#include "base/run_clock.h"
+#include "base/clock.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"

@@ -6,7 +6,7 @@
 
 #include "storage/bufpage.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "basebackup/file_query.h"
 #include "basebackup/page_check.h"
 #include "session/session.h"

@@ -15,7 +15,7 @@
 #include "backup/claimed_directory.h"
 #include "backup/write_at.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "basebackup/plain_layout.h"
 #include "options/tablespace_mapping.h"
 

@@ -4,9 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
-#include "base/findings.h"
 #include "base/interrupt.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "cluster/cluster_check.h"
 #include "cluster/cluster_copy.h"

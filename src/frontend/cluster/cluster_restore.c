@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
-#include "base/cleanup.h"
-#include "base/findings.h"
 #include "base/interrupt.h"
+#include "base/message.h"
 #include "cluster/cluster_check.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_report.h"

@@ -9,10 +9,8 @@
 
 #include "getopt_long.h"
 
-#include "base/cleanup.h"
-#include "base/findings.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "cluster/cluster_report.h"
 #include "cluster/cluster_run.h"

@@ -14,13 +14,11 @@
 
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/event_log.h"
-#include "base/findings.h"
-#include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
-#include "base/run_clock.h"
+#include "base/event_log.h"
+#include "base/message.h"
+#include "base/identifier.h"
+#include "base/clock.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "compare/compare_lookup.h"

@@ -9,9 +9,8 @@
 
 #include "archive/archive_member.h"
 #include "archive/archive_objects.h"
-#include "base/findings.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "compare/compare_lookup.h"
 #include "compare/compare_selection.h"
 #include "compare/compare_side.h"

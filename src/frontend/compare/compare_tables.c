@@ -8,7 +8,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "compare/compare_lookup.h"
 #include "compare/compare_tables.h"
 #include "session/session.h"

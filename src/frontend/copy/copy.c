@@ -4,11 +4,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
 #include "base/event_log.h"
-#include "base/findings.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"

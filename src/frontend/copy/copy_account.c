@@ -6,7 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "copy/copy_account.h"
 

@@ -7,7 +7,7 @@
 #include "catalog/pg_class_d.h"
 
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "copy/copy_facts.h"
 #include "copy/copy_format.h"
 #include "copy/raw_check.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
 #include "source/read_large_object.h"

@@ -8,7 +8,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "definitions/clean.h"
 #include "definitions/clean_query.h"

@@ -4,7 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "definitions/definition_session.h"

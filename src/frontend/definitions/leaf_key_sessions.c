@@ -12,7 +12,7 @@
 #include <poll.h>
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "definitions/leaf_key_sessions.h"
 #include "session/session.h"
 

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "definitions/leaf_keys.h"
 #include "session/session.h"
 

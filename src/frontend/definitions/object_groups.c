@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "definitions/object_groups.h"
 
 #define DIGITS "0123456789"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "archive/archive_dir.h"
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"

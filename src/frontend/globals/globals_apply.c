@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "globals/globals_apply.h"
 #include "session/session.h"
 #include "session/session_loss.h"

@@ -8,7 +8,7 @@
 #include "base/fe_compat.h"
 
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "globals/globals_script.h"
 
 /* The end of the line, its newline included. */

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "job_log/job_log_lock.h"
 #include "session/session_loss.h"
 #include "target/target.h"

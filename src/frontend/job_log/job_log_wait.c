@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "job_log/job_log_schema.h"
 #include "job_log/job_log_wait.h"
 #include "session/connection.h"

@@ -6,10 +6,9 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/printable.h"
-#include "base/run_clock.h"
+#include "base/interrupt.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "load/load_account.h"
 #include "status/advice.h"

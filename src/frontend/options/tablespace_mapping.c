@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "options/tablespace_mapping.h"
 
 typedef struct Mapping

@@ -17,11 +17,11 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/shared_memory.h"
+#include "password/password_command.h"
 #include "process/child_process.h"
 #include "process/child_program.h"
-#include "password/password_command.h"
 #include "process/robust_mutex.h"
 
 /* Tokens have some thousand bytes. */

@@ -20,7 +20,7 @@
 
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "password/typed_password.h"
 
 typedef struct TypedPassword

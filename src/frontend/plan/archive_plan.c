@@ -10,8 +10,8 @@
 
 #include "archive/archive_name.h"
 #include "archive/archive_objects.h"
-#include "base/printable.h"
-#include "base/run_clock.h"
+#include "base/clock.h"
+#include "base/message.h"
 #include "plan/archive_plan.h"
 #include "plan/archive_tables.h"
 

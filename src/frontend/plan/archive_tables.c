@@ -11,7 +11,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/archive_layout.h"
 #include "plan/archive_tables.h"
 

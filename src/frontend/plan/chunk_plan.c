@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/chunk_plan.h"
 #include "plan/chunk_reason.h"
 

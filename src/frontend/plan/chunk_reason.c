@@ -6,7 +6,7 @@
 
 #include "catalog/pg_class_d.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/chunk_reason.h"
 
 /*

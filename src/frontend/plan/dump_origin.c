@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/run_clock.h"
+#include "base/clock.h"
 #include "plan/dump_origin.h"
 
 /*

@@ -7,7 +7,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/dump_table.h"
 #include "session/text_array.h"
 

@@ -12,7 +12,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/dump_table_read.h"
 #include "plan/trust.h"
 #include "session/session.h"

@@ -12,7 +12,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/job_queue.h"
 
 #define BATCH_BYTES ((uint64) 1024 * 1024)

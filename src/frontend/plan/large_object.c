@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/large_object.h"
 
 /* The OIDs in a BLOB METADATA entry: one a line (pg_dump.c:dumpLO). */

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/own_extension.h"
 #include "session/extension_name.h"
 #include "session/session.h"

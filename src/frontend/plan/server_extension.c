@@ -24,7 +24,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/server_extension.h"
 #include "plan/trust.h"
 #include "session/session_loss.h"

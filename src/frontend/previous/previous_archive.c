@@ -12,7 +12,7 @@
 
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "previous/previous_archive.h"
 #include "stream/regular_file.h"
 

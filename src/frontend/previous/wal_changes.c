@@ -10,7 +10,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "previous/wal_changes.h"
 #include "session/extension_name.h"
 #include "session/session.h"

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/child_process.h"
 
 /* How long children have to end when asked, and how often to look. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/event_log.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "process/program_words.h"
 
 void

@@ -8,8 +8,8 @@
 #include <locale.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/run_clock.h"
 #include "process/this_program.h"
 
 /*

@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"

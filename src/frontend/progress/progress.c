@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/run_clock.h"
+#include "base/clock.h"
 #include "base/units.h"
 #include "progress/progress.h"
 

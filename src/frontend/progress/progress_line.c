@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "progress/progress_line.h"
 
 #define SEPARATOR ", "

@@ -26,7 +26,6 @@
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "replication/logical_slot.h"

@@ -7,7 +7,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "replication/slot_check.h"
 #include "session/connection.h"
 #include "session/snapshot.h"

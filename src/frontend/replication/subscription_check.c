@@ -6,7 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "replication/publication.h"
 #include "replication/subscription_check.h"

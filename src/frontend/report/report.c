@@ -18,8 +18,8 @@
 
 #include "archive/archive_dir.h"
 #include "archive/manifest_name.h"
-#include "base/cleanup.h"
-#include "base/printable.h"
+#include "base/interrupt.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "process/this_program.h"
 #include "report/report.h"

@@ -7,8 +7,8 @@
 
 #include "mb/pg_wchar.h"
 
-#include "base/json_text.h"
-#include "base/printable.h"
+#include "base/json.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "report/report_table.h"
 

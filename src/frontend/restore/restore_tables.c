@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "restore/restore_tables.h"
 #include "session/session.h"
 #include "session/text_array.h"

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "job_log/job_log_archive.h"
 #include "job_log/restore_log.h"
 #include "restore/restore_unlogged.h"

@@ -10,7 +10,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "selection/mask_warning.h"
 #include "session/session.h"
 #include "session/text_array.h"

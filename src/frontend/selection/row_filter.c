@@ -14,7 +14,7 @@
 
 #include "catalog/pg_class_d.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "selection/expression_check.h"
 #include "selection/row_filter.h"
 #include "selection/table_pattern.h"

@@ -23,7 +23,7 @@
 
 #include "base/hex.h"
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/trust.h"
 #include "selection/expression_check.h"
 #include "selection/row_mask.h"

@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
-#include "password/typed_password.h"
 #include "password/password_command.h"
+#include "password/typed_password.h"
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_loss.h"

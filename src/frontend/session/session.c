@@ -12,7 +12,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/clock.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"

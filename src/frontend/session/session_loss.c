@@ -7,7 +7,7 @@
 #include <setjmp.h>
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "process/worker_process.h"
 #include "session/session_loss.h"
 

@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/findings.h"
 #include "base/interrupt.h"
+#include "base/message.h"
 #include "options/own_options.h"
 #include "process/worker_process.h"
 #include "process/worker_slots.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/retry.h"
 #include "plan/dump_table_read.h"
 #include "session/session_loss.h"

@@ -15,7 +15,7 @@
 #include "port/pg_bswap.h"
 
 #include "base/identifier.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "session/session_wait.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"

@@ -9,7 +9,7 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/dump_table_read.h"
 #include "source/table_check.h"
 

@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "base/clock.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "session/backend_query.h"
 #include "source/worker_care.h"
 

@@ -23,7 +23,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/dump_table_read.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"

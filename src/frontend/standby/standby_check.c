@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "previous/fingerprint_spec.h"
 #include "session/session_loss.h"
 #include "standby/standby_check.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "session/extension_name.h"
 #include "session/session.h"
 #include "session/snapshot.h"

@@ -4,7 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "session/connection.h"
 #include "session/session_loss.h"

@@ -11,7 +11,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/event_log.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "status/dry_run.h"
 #include "status/run_event.h"

@@ -11,10 +11,9 @@
 #include "libpq-fe.h"
 #include "mb/pg_wchar.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/identifier.h"
-#include "base/run_clock.h"
+#include "base/interrupt.h"
 #include "status/metrics.h"
 
 /*

@@ -10,7 +10,6 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "base/run_clock.h"
 #include "base/units.h"
 #include "progress/progress.h"
 #include "status/progress_rows.h"

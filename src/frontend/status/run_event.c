@@ -6,8 +6,8 @@
 
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "base/cleanup.h"
 #include "base/event_log.h"
+#include "base/interrupt.h"
 #include "base/units.h"
 #include "status/run_event.h"
 

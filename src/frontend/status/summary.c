@@ -4,9 +4,9 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/clock.h"
 #include "base/event_log.h"
-#include "base/printable.h"
-#include "base/run_clock.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "status/advice.h"
 #include "status/server_share.h"

@@ -9,7 +9,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "password/typed_password.h"
 #include "stock/stock_list.h"
 #include "stock/stock_output.h"

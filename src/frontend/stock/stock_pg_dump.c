@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "process/child_process.h"
 #include "process/child_program.h"

@@ -9,7 +9,6 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "process/child_process.h"
 #include "process/child_program.h"

@@ -7,7 +7,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_loss.h"

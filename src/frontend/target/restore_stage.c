@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "plan/server_extension.h"
 #include "process/child_process.h"
 #include "target/restore_stage.h"

@@ -7,7 +7,7 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/tcp_setting.h"

@@ -8,7 +8,7 @@
 #include "fe_utils/string_utils.h"
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "plan/dump_table_read.h"
 #include "process/worker_slots.h"

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "plan/dump_origin.h"
 #include "plan/dump_table_read.h"
 #include "session/session.h"

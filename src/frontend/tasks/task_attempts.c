@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/printable.h"
+#include "base/message.h"
 #include "previous/lower_bound.h"
 #include "tasks/task_attempts.h"
 #include "tasks/task_place.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "status/run_event.h"
 #include "tasks/task_deal.h"
 #include "tasks/task_gather.h"

@@ -12,7 +12,7 @@
 #include "archive/archive_name.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "base/retry.h"
 #include "process/child_process.h"
 #include "process/child_program.h"

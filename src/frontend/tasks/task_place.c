@@ -11,7 +11,7 @@
 
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "stream/regular_file.h"
 #include "tasks/task_place.h"
 

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/printable.h"
+#include "base/message.h"
 #include "session/session_loss.h"
 #include "tasks/task_server.h"
 

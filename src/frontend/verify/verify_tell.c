@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/message.h"
-#include "base/run_clock.h"
 #include "base/units.h"
 #include "progress/progress.h"
 #include "verify/verify_tell.h"

@@ -1,15 +1,22 @@
 /*
- * json_reader.h
- *		Reads JSON (RFC 8259) step by step: the caller knows what comes next.
+ * json.h
+ *		Reads JSON, and writes texts into it.
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+/* ----------
+ * Reads JSON (RFC 8259) step by step: the caller knows what comes next.
  *
  * The text is not trusted.  The first error ends everything: from then on all
  * functions return what ends the caller's loops.  Nothing is recursive but
  * json_skip(), whose depth is limited.
+ * ----------
  */
-#ifndef JSON_READER_H
-#define JSON_READER_H
-
-#include "base/fe_compat.h"
 
 typedef struct JsonReader
 {
@@ -51,4 +58,18 @@ extern void json_skip(JsonReader *reader);
 /* Nothing but white space may follow. */
 extern void json_finish(JsonReader *reader);
 
-#endif							/* JSON_READER_H */
+/* ----------
+ * Text as JSON strings.
+ * ----------
+ */
+
+/*
+ * Append a text as a JSON string, quotes included (RFC 8259).  JSON is UTF-8,
+ * texts may be anything: a byte that is not part of a valid character becomes
+ * the code point of its number.  The string gets at most max_bytes between
+ * its quotes, and is cut between characters; 0 means no limit.
+ */
+extern void json_append_text(PQExpBuffer buf, const char *text,
+							 size_t max_bytes);
+
+#endif							/* JSON_H */
