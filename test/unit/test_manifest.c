@@ -9,7 +9,7 @@
 
 #include "archive/manifest.h"
 #include "archive/manifest_name.h"
-#include "stream/sink_buffer.h"
+#include "stream/sink.h"
 #include "unit_test.h"
 
 static PQExpBuffer

@@ -4,9 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "stream/sink_buffer.h"
-#include "stream/sink_pipe.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 #include "unit_test.h"
 
 static void

@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "stream/sink_buffer.h"
+#include "stream/sink.h"
 #include "toc/toc_read.h"
 #include "toc/toc_write.h"
 #include "unit_test.h"

@@ -21,9 +21,7 @@
 #include "archive/archive_name.h"
 #include "archive/archive_sync.h"
 #include "base/interrupt.h"
-#include "stream/sink_buffer.h"
-#include "stream/sink_file.h"
-#include "stream/sink_pipe.h"
+#include "stream/sink.h"
 
 struct ArchiveDir
 {

@@ -10,8 +10,7 @@
 
 #include "archive/archive_file.h"
 #include "base/clock.h"
-#include "stream/sink_compress.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 
 struct ArchiveFile
 {

@@ -7,7 +7,7 @@
 #include "archive/archive_file.h"
 #include "archive/archive_lookup.h"
 #include "archive/archive_member.h"
-#include "stream/data_reader.h"
+#include "stream/decompress.h"
 
 struct ArchiveMember
 {

@@ -8,7 +8,7 @@
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
 #include "archive/archive_objects.h"
-#include "stream/data_reader.h"
+#include "stream/decompress.h"
 
 /* Longer than any line of a list of large objects. */
 #define LIST_LINE_BYTES 512

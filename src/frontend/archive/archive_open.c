@@ -11,8 +11,7 @@
 #include "archive/archive_lookup.h"
 #include "archive/archive_open.h"
 #include "archive/manifest_load.h"
-#include "stream/custom_block.h"
-#include "stream/data_reader.h"
+#include "stream/decompress.h"
 #include "toc/toc_read.h"
 
 /* Where tar has its mark (pgtar.h: TAR_OFFSET_MAGIC), and what it is. */

@@ -9,7 +9,7 @@
 
 #include "archive/manifest.h"
 #include "base/hex.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
 

@@ -9,8 +9,7 @@
 #include "backup/backup_manifest.h"
 #include "base/hex.h"
 #include "base/message.h"
-#include "stream/sink_file.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 
 /* The server puts its system identifier into the manifest from 17 on. */
 #define FIRST_MAJOR_OF_VERSION_2 17

@@ -14,8 +14,7 @@
 #include "backup/backup_manifest.h"
 #include "backup/manifest_rewrite.h"
 #include "base/hex.h"
-#include "stream/sink_file.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 
 /*
  * A longer line is damage.  A path has at most MAXPGPATH bytes, and JSON

@@ -29,7 +29,7 @@
 #include "source/server_check.h"
 #include "status/metrics.h"
 #include "stock/stock_pg_dumpall.h"
-#include "stream/sink_file.h"
+#include "stream/sink.h"
 
 typedef struct ClusterDump
 {

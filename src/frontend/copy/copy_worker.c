@@ -16,7 +16,7 @@
 #include "source/read_large_object.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 #include "target/sink_target.h"
 #include "target/sink_target_raw.h"
 #include "target/target_check.h"

@@ -102,7 +102,7 @@ run_workers(Dump *dump)
 		.has_slots = true,
 
 		/*
-		 * a worker that was killed does not end its command: see sink_pipe.c
+		 * a worker that was killed does not end its command: see sink.c
 		 */
 		.outlives_kill = options->pipe_command == NULL,
 		.start = start_worker,

@@ -24,7 +24,7 @@
 #include "options/tablespace_mapping.h"
 #include "progress/progress.h"
 #include "stream/regular_file.h"
-#include "stream/sink_file.h"
+#include "stream/sink.h"
 
 #define MANIFEST_TEMP "backup_manifest.tmp"
 

@@ -8,7 +8,7 @@
 #include "libpq-fe.h"
 
 #include "options/option_value.h"
-#include "stream/sink_pipe.h"
+#include "stream/sink.h"
 
 /*
  * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.

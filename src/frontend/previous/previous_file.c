@@ -12,7 +12,7 @@
 #include "base/interrupt.h"
 #include "previous/previous_file.h"
 #include "stream/regular_file.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 
 #define READ_BYTES (256 * 1024)
 

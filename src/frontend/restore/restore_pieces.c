@@ -10,7 +10,7 @@
 #include "job_log/restore_log.h"
 #include "restore/restore_pieces.h"
 #include "restore/restore_rows.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 #include "target/sink_target.h"
 
 /*

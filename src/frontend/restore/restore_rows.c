@@ -6,7 +6,7 @@
 
 #include "restore/restore_rows.h"
 #include "session/session_loss.h"
-#include "stream/sink_tap.h"
+#include "stream/sink.h"
 #include "target/sink_target.h"
 
 /* All rows of an entry; what is wrong with them, or NULL.  Owned. */

@@ -13,7 +13,7 @@
 #include "progress/progress.h"
 #include "stock/stock_output.h"
 #include "stock/stock_pg_restore.h"
-#include "stream/sink_file.h"
+#include "stream/sink.h"
 #include "toc/toc_write.h"
 
 /* How often to look whether it has ended. */

@@ -4,6 +4,17 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fe_utils/string_utils.h"
+
+#include "base/interrupt.h"
+#include "process/child_process.h"
+#include "process/child_program.h"
+#include "shared/block_compress.h"
 #include "stream/sink.h"
 
 uint64
@@ -21,4 +32,476 @@ sink_write_buffer(Sink *sink, PQExpBuffer buf)
 		pg_fatal("out of memory");
 	sink_write(sink, buf->data, buf->len);
 	resetPQExpBuffer(buf);
+}
+
+/* ----------
+ * The end of a chain: memory, for what must be whole before it goes on.
+ * ----------
+ */
+
+typedef struct BufferSink
+{
+	Sink		base;
+	PQExpBuffer buffer;			/* borrowed */
+} BufferSink;
+
+static void
+sink_buffer_write(Sink *sink, const void *data, size_t len)
+{
+	appendBinaryPQExpBuffer(((BufferSink *) sink)->buffer, data, len);
+}
+
+static void
+sink_buffer_finish(Sink *sink)
+{
+	if (PQExpBufferBroken(((BufferSink *) sink)->buffer))
+		pg_fatal("out of memory");
+}
+
+static void
+sink_buffer_free(Sink *sink)
+{
+	free(sink);
+}
+
+static const SinkOps sink_buffer_ops = {
+	.write = sink_buffer_write,
+	.finish = sink_buffer_finish,
+	.free = sink_buffer_free,
+};
+
+Sink *
+sink_buffer_new(PQExpBuffer buffer)
+{
+	BufferSink *sink = pg_malloc0(sizeof(BufferSink));
+
+	sink->base.ops = &sink_buffer_ops;
+	sink->buffer = buffer;
+	return &sink->base;
+}
+
+/* ----------
+ * Compresses what it is given, for the next sink.
+ * ----------
+ */
+
+typedef struct CompressSink
+{
+	Sink		base;
+	CompressSpec spec;
+	BlockCompressor *compressor;
+	void	   *out;
+} CompressSink;
+
+/*
+ * A process writes many files, most of them small, with one method: what the
+ * last one used waits here for the next.
+ */
+static CompressSink *spare;
+
+static void
+compress(CompressSink *sink, const void *data, size_t len, bool last)
+{
+	ssize_t		made;
+
+	block_compressor_feed(sink->compressor, data, len, last);
+	while ((made = block_compressor_fetch(sink->compressor, sink->out)) > 0)
+		sink_write(sink->base.next, sink->out, made);
+	if (made < 0)
+		pg_fatal("could not compress data: %s",
+				 block_compressor_error(sink->compressor));
+}
+
+static void
+sink_compress_write(Sink *sink, const void *data, size_t len)
+{
+	compress((CompressSink *) sink, data, len, false);
+}
+
+static void
+sink_compress_finish(Sink *sink)
+{
+	compress((CompressSink *) sink, NULL, 0, true);
+	sink_finish(sink->next);
+}
+
+static void
+sink_compress_free(Sink *sink)
+{
+	CompressSink *compress_sink = (CompressSink *) sink;
+
+	sink_free(sink->next);
+	if (spare == NULL)
+	{
+		block_compressor_reset(compress_sink->compressor);
+		spare = compress_sink;
+		return;
+	}
+	block_compressor_free(compress_sink->compressor);
+	free(compress_sink->out);
+	free(compress_sink);
+}
+
+static const SinkOps sink_compress_ops = {
+	.write = sink_compress_write,
+	.finish = sink_compress_finish,
+	.free = sink_compress_free,
+};
+
+Sink *
+sink_compress_new(Sink *next, const CompressSpec *spec)
+{
+	CompressSink *sink;
+
+	if (spare && compress_spec_equal(spec, &spare->spec))
+	{
+		sink = spare;
+		spare = NULL;
+		sink->base.next = next;
+		sink->base.bytes_in = 0;
+		return &sink->base;
+	}
+
+	sink = pg_malloc0(sizeof(CompressSink));
+	sink->base.ops = &sink_compress_ops;
+	sink->base.next = next;
+	sink->compressor = block_compressor_new(spec);
+	if (sink->compressor == NULL)
+		pg_fatal("could not initialize compression with \"%s\"",
+				 compress_method_name(spec->method));
+	sink->out = pg_malloc(block_compressor_out_bytes(sink->compressor));
+	sink->spec = *spec;
+	return &sink->base;
+}
+
+/* ----------
+ * The end of every chain: writes a new file.
+ * ----------
+ */
+
+/* After so many bytes their way to the disk begins. */
+#define FLUSH_BYTES (1024 * 1024)
+
+typedef struct FileSink
+{
+	Sink		base;
+	char	   *path;
+	int			fd;				/* -1 once closed */
+	bool		flushes;
+	off_t		written;
+	off_t		flushed;
+} FileSink;
+
+/*
+ * A hint, which may fail: whoever needs the file on the disk flushes it, and
+ * hears of errors there.
+ */
+static void
+begin_flush(FileSink *file)
+{
+#ifdef HAVE_SYNC_FILE_RANGE
+	(void) sync_file_range(file->fd, file->flushed,
+						   file->written - file->flushed,
+						   SYNC_FILE_RANGE_WRITE);
+#endif
+	file->flushed = file->written;
+}
+
+static void
+sink_file_write(Sink *sink, const void *data, size_t len)
+{
+	FileSink   *file = (FileSink *) sink;
+	const char *pos = data;
+
+	while (len > 0)
+	{
+		ssize_t		written = write(file->fd, pos, len);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+		{
+			/* a short write that sets no errno is a full disk */
+			if (written == 0)
+				errno = ENOSPC;
+			pg_fatal("could not write file \"%s\": %m", file->path);
+		}
+		pos += written;
+		len -= written;
+		file->written += written;
+	}
+	if (file->flushes && file->written - file->flushed >= FLUSH_BYTES)
+		begin_flush(file);
+}
+
+static void
+sink_file_finish(Sink *sink)
+{
+	FileSink   *file = (FileSink *) sink;
+	int			fd = file->fd;
+
+	file->fd = -1;
+	/* network file systems report a failed write only here */
+	if (close(fd) < 0)
+		pg_fatal("could not close file \"%s\": %m", file->path);
+}
+
+static void
+sink_file_free(Sink *sink)
+{
+	FileSink   *file = (FileSink *) sink;
+
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
+static const SinkOps sink_file_ops = {
+	.write = sink_file_write,
+	.finish = sink_file_finish,
+	.free = sink_file_free,
+};
+
+Sink *
+sink_file_new(const char *path)
+{
+	FileSink   *file = pg_malloc0(sizeof(FileSink));
+
+	file->base.ops = &sink_file_ops;
+	file->path = pg_strdup(path);
+	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | PG_BINARY, 0600);
+	if (file->fd < 0)
+		pg_fatal("could not create file \"%s\": %m", path);
+	return &file->base;
+}
+
+Sink *
+sink_file_new_flushing(const char *path)
+{
+	Sink	   *sink = sink_file_new(path);
+
+	((FileSink *) sink)->flushes = true;
+	return sink;
+}
+
+/* ----------
+ * The end of a chain: a command's standard input, with --pipe.
+ *
+ * The end of its input tells a command that it has had the whole file.  So a
+ * command whose file will not become whole must not live to see it: it is
+ * ended first, with all that it started, also when the process exits
+ * (child_process_set_fed).  Only SIGKILL of the process leaves it behind, to
+ * store under the file's name what it has, whenever it likes: the job of a
+ * worker that was killed is not done anew.
+ * ----------
+ */
+
+typedef struct PipeSink
+{
+	Sink		base;
+	char	   *name;			/* of the archive's file, for messages */
+	char	   *command;
+	int			fd;				/* -1 once closed */
+	pid_t		pid;			/* 0 once it is gone */
+} PipeSink;
+
+char *
+sink_pipe_command(const char *pattern, const char *name)
+{
+	PQExpBufferData command;
+
+	initPQExpBuffer(&command);
+	for (const char *pos = pattern; *pos; pos++)
+	{
+		if (*pos != '%')
+			appendPQExpBufferChar(&command, *pos);
+		else if (*++pos == 'f')
+			appendShellString(&command, name);
+		else if (*pos == '%')
+			appendPQExpBufferChar(&command, '%');
+		else
+		{
+			termPQExpBuffer(&command);
+			return NULL;
+		}
+	}
+	if (PQExpBufferDataBroken(command))
+		pg_fatal("out of memory");
+	return command.data;
+}
+
+/* The command has ended, or will when its input has: must have gone well. */
+static void
+check_end(PipeSink *pipe)
+{
+	int			status = 0;
+
+	while (waitpid(pipe->pid, &status, 0) < 0 && errno == EINTR)
+		interrupt_check();
+	pipe->pid = 0;
+	child_process_set_fed(0);
+	if (status == 0)
+		return;
+	interrupt_check();
+	pg_log_error("command for file \"%s\" failed: %s", pipe->name,
+				 wait_result_to_str(status));
+	pg_log_error_detail("Command was: %s", pipe->command);
+	exit(1);
+}
+
+/* It went well, it says, but what it should have stored it has not seen. */
+static void
+unread(const PipeSink *pipe)
+{
+	pg_log_error("command for file \"%s\" ended before it had read all of it",
+				 pipe->name);
+	pg_log_error_detail("Command was: %s", pipe->command);
+	exit(1);
+}
+
+static void
+sink_pipe_write(Sink *sink, const void *data, size_t len)
+{
+	PipeSink   *pipe = (PipeSink *) sink;
+	const char *pos = data;
+
+	while (len > 0)
+	{
+		ssize_t		written = write(pipe->fd, pos, len);
+
+		if (written < 0 && errno == EINTR)
+		{
+			interrupt_check();
+			continue;
+		}
+		if (written < 0)
+		{
+			if (errno != EPIPE)
+				pg_fatal("could not write file \"%s\" to its command: %m",
+						 pipe->name);
+			check_end(pipe);
+			unread(pipe);
+		}
+		pos += written;
+		len -= written;
+	}
+}
+
+/*
+ * A small file fits into the pipe, and writing it fails not even if nobody
+ * reads.  So the other end is opened here too, once all is written, to see
+ * what is left in it when the command is gone.  Where there is no /proc this
+ * is not known.
+ */
+static void
+sink_pipe_finish(Sink *sink)
+{
+	PipeSink   *pipe = (PipeSink *) sink;
+	char	   *path = psprintf("/proc/self/fd/%d", pipe->fd);
+	int			read_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int			left = 0;
+
+	free(path);
+	close(pipe->fd);
+	pipe->fd = -1;
+	check_end(pipe);
+	if (read_fd >= 0 && ioctl(read_fd, FIONREAD, &left) == 0 && left > 0)
+		unread(pipe);
+	if (read_fd >= 0)
+		close(read_fd);
+}
+
+static void
+sink_pipe_free(Sink *sink)
+{
+	PipeSink   *pipe = (PipeSink *) sink;
+
+	if (pipe->pid != 0)
+		child_process_end_fed();
+	if (pipe->fd >= 0)
+		close(pipe->fd);
+	free(pipe->name);
+	free(pipe->command);
+	free(pipe);
+}
+
+static const SinkOps sink_pipe_ops = {
+	.write = sink_pipe_write,
+	.finish = sink_pipe_finish,
+	.free = sink_pipe_free,
+};
+
+Sink *
+sink_pipe_new(const char *pattern, const char *name, int err_fd)
+{
+	PipeSink   *pipe = pg_malloc0(sizeof(PipeSink));
+	const char *args[] = {"sh", "-c", NULL, NULL};
+	int			fds[2];
+
+	pipe->base.ops = &sink_pipe_ops;
+	pipe->name = pg_strdup(name);
+	pipe->command = sink_pipe_command(pattern, name);
+	args[2] = pipe->command;
+	child_program_pipe(fds);
+	pipe->pid = child_program_start_reading("/bin/sh", args, fds[0], err_fd,
+											err_fd);
+	close(fds[0]);
+	pipe->fd = fds[1];
+	return &pipe->base;
+}
+
+/* ----------
+ * Counts what flows by, where other processes see it, and its checksum.
+ * ----------
+ */
+
+typedef struct TapSink
+{
+	Sink		base;
+	volatile uint64 *counter;	/* borrowed */
+	pg_checksum_context *checksum;	/* borrowed, or NULL */
+} TapSink;
+
+static void
+sink_tap_write(Sink *sink, const void *data, size_t len)
+{
+	TapSink    *tap = (TapSink *) sink;
+
+	*tap->counter += len;
+	if (tap->checksum && pg_checksum_update(tap->checksum, data, len) < 0)
+		pg_fatal("could not compute a checksum");
+	sink_write(sink->next, data, len);
+}
+
+static void
+sink_tap_finish(Sink *sink)
+{
+	sink_finish(sink->next);
+}
+
+static void
+sink_tap_free(Sink *sink)
+{
+	sink_free(sink->next);
+	free(sink);
+}
+
+static const SinkOps sink_tap_ops = {
+	.write = sink_tap_write,
+	.finish = sink_tap_finish,
+	.free = sink_tap_free,
+};
+
+Sink *
+sink_tap_new(Sink *next, volatile uint64 *counter,
+			 pg_checksum_context *checksum)
+{
+	TapSink    *tap = pg_malloc0(sizeof(TapSink));
+
+	tap->base.ops = &sink_tap_ops;
+	tap->base.next = next;
+	tap->counter = counter;
+	tap->checksum = checksum;
+	return &tap->base;
 }

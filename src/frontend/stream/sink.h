@@ -12,7 +12,10 @@
 
 #include "base/fe_compat.h"
 
+#include "common/checksum_helper.h"
 #include "pqexpbuffer.h"
+
+#include "shared/compress_spec.h"
 
 typedef struct Sink Sink;
 
@@ -64,5 +67,65 @@ extern void sink_write_buffer(Sink *sink, PQExpBuffer buf);
 
 /* The bytes that reached the file, for a chain that begins with this sink. */
 extern uint64 sink_stored_bytes(const Sink *sink);
+
+/* ----------
+ * The end of a chain: memory, for what must be whole before it goes on.
+ * ----------
+ */
+
+/* The buffer is borrowed: it must be there until the sink is finished. */
+extern Sink *sink_buffer_new(PQExpBuffer buffer);
+
+/* ----------
+ * Compresses what it is given, for the next sink.
+ * ----------
+ */
+
+/* next is taken over.  Any method but none. */
+extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
+
+/* ----------
+ * The end of a chain: a new file.
+ * ----------
+ */
+
+/* The file must not exist, and gets mode 0600. */
+extern Sink *sink_file_new(const char *path);
+
+/*
+ * The same, of a file that is to be flushed when it is complete: what is
+ * written begins its way to the disk at once, so that little is left then.
+ */
+extern Sink *sink_file_new_flushing(const char *path);
+
+/* ----------
+ * The end of a chain: a command's standard input, with --pipe.
+ * ----------
+ */
+
+/*
+ * Start the command that pattern makes of the file's name; what it says goes
+ * to err_fd.  The sink exits with a message if the command fails or does not
+ * read all.
+ */
+extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
+
+/*
+ * The command: pattern with the name for %f, quoted for the shell, and a
+ * percent sign for %%; owned.  NULL if it has a % that means nothing.
+ */
+extern char *sink_pipe_command(const char *pattern, const char *name);
+
+/* ----------
+ * Counts what flows by, where other processes see it, and its checksum.
+ * ----------
+ */
+
+/*
+ * next is taken over.  The bytes are added to *counter as they come, and to
+ * *checksum unless it is NULL; both are borrowed.
+ */
+extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
+						  pg_checksum_context *checksum);
 
 #endif							/* SINK_H */

@@ -73,7 +73,7 @@ describe_end(int status)
 /*
  * A command of --pipe that an attempt has left behind stores what it has
  * under the file's name, whenever it likes, and that may be a part
- * (sink_pipe.c).
+ * (sink.c).
  */
 static void
 check_commands(const TaskLeader *leader)

@@ -9,7 +9,7 @@
 #include "common/file_utils.h"
 
 #include "base/json_fields.h"
-#include "stream/sink_file.h"
+#include "stream/sink.h"
 #include "tasks/task_plan.h"
 
 /* ----------
