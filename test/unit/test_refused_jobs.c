@@ -6,7 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "process/refused_jobs.h"
+#include "process/worker_pool.h"
 #include "unit_test.h"
 
 #define MANY 1000000

@@ -14,7 +14,7 @@
 #include "archive/archive_name.h"
 #include "archive/archive_sync.h"
 #include "base/interrupt.h"
-#include "process/child_process.h"
+#include "process/child_program.h"
 #include "progress/progress.h"
 
 /* How often a child that flushes is looked at. */

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "cluster/cluster_report.h"
 #include "cluster/cluster_run.h"
-#include "process/child_process.h"
+#include "process/child_program.h"
 #include "process/worker_slots.h"
 #include "session/traffic.h"
 

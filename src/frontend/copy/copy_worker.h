@@ -36,7 +36,7 @@ extern CopyWorker *copy_worker_start(const CopyWork *work, int no);
 /*
  * Do a job in one transaction of the target, unless a worker that was lost
  * has done it.  Exits with a message if anything fails; then the target has
- * nothing of it.  *step: see worker_task.h.  False if nothing was done, as
+ * nothing of it.  *step: see worker_process.h.  False if nothing was done, as
  * its tables could not be locked on the source.
  */
 extern bool copy_worker_run(CopyWorker *worker, int job, volatile int *step);

@@ -15,7 +15,7 @@
 #include "definitions/definition_worker.h"
 #include "definitions/index_builder.h"
 #include "definitions/index_queue.h"
-#include "process/child_process.h"
+#include "process/child_program.h"
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
 #include "progress/progress.h"

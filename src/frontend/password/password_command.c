@@ -20,7 +20,6 @@
 #include "base/message.h"
 #include "base/shared_memory.h"
 #include "password/password_command.h"
-#include "process/child_process.h"
 #include "process/child_program.h"
 #include "process/robust_mutex.h"
 

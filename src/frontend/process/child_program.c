@@ -5,17 +5,315 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/event_log.h"
+#include "base/interrupt.h"
+#include "base/message.h"
+#include "process/child_program.h"
+
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
-#include "base/interrupt.h"
-#include "process/child_process.h"
-#include "process/child_program.h"
+/* ----------
+ * The ends of child processes: awaited, asked for, and enforced.
+ * ----------
+ */
+
+/* How long children have to end when asked, and how often to look. */
+#define END_CHILDREN_MS 5000
+#define END_CHILDREN_LOOK_MS 5
+
+/* Signal handlers and exit callbacks have no argument: this is theirs. */
+static volatile pid_t fed_child;
+static volatile pid_t asked_child;
+static pid_t fed_by;			/* the process whose children they are */
+
+/* Is it gone?  Without WNOHANG this waits until it is. */
+static bool
+reap(pid_t *pid, int options)
+{
+	pid_t		gone;
+
+	if (*pid == 0)
+		return true;
+	do
+		gone = waitpid(*pid, NULL, options);
+	while (gone < 0 && errno == EINTR);
+	if (gone == 0)
+		return false;
+	*pid = 0;
+	return true;
+}
+
+bool
+child_process_is_gone(pid_t *pid)
+{
+	return reap(pid, WNOHANG);
+}
+
+/* While SIGCHLD is blocked none is lost between the look and the wait. */
+bool
+child_process_wait(pid_t pid, int *status, int wait_ms)
+{
+	struct timespec wait = {.tv_sec = wait_ms / 1000,.tv_nsec = wait_ms % 1000 * 1000000L};
+	sigset_t	child;
+	sigset_t	before;
+	bool		ended;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	ended = waitpid(pid, status, WNOHANG) == pid;
+	if (!ended && sigtimedwait(&child, NULL, &wait) == SIGCHLD)
+		ended = waitpid(pid, status, WNOHANG) == pid;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ended;
+}
+
+void
+child_process_end_all(pid_t *pids, int n_pids)
+{
+	int			waited_ms = 0;
+
+	/* all of them first, so that they end side by side */
+	for (int i = 0; i < n_pids; i++)
+	{
+		if (pids[i] == 0)
+			continue;
+		kill(pids[i], SIGTERM);
+		kill(pids[i], SIGCONT); /* a stopped one takes no signal before */
+	}
+	/* all have the same time: a late one has had it, too */
+	for (int i = 0; i < n_pids; i++)
+	{
+		while (!reap(&pids[i], WNOHANG) && waited_ms < END_CHILDREN_MS)
+		{
+			pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+			waited_ms += END_CHILDREN_LOOK_MS;
+		}
+		if (pids[i] != 0)
+		{
+			kill(pids[i], SIGKILL);
+			reap(&pids[i], 0);
+		}
+	}
+}
+
+/* ----------
+ * The command of --pipe
+ * ----------
+ */
+
+/*
+ * SIGKILL, since a process that outlives it would see the end of its input
+ * next.  What is left of the group then comes to this process, which is its
+ * reaper.
+ */
+void
+child_process_end_fed(void)
+{
+	static const char message[] = "pg_pardump: error: could not end a command of --pipe\n";
+	pid_t		pid = fed_child;
+	pid_t		gone;
+	ssize_t		written pg_attribute_unused();
+
+	if (fed_by != getpid())
+		return;
+	if (asked_child != 0)
+	{
+		/* it may not be its group's leader yet */
+		kill(asked_child, SIGKILL);
+		kill(-asked_child, SIGKILL);
+	}
+	if (pid == 0)
+		return;
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
+	kill(-pid, SIGKILL);		/* or have become it just now */
+	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
+	{
+		gone = waitpid(-pid, NULL, WNOHANG);
+		if (gone < 0 && errno != EINTR)
+		{
+			/* no process of the group is left */
+			fed_child = 0;
+			return;
+		}
+		if (gone != 0)
+			continue;
+		pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+		waited_ms += END_CHILDREN_LOOK_MS;
+	}
+	written = write(STDERR_FILENO, message, strlen(message));
+	if (!cleanup_is_mine())
+		_exit(1);				/* a worker must not be replaced now */
+}
+
+/* The first of this process, whose parent may have had others? */
+static void
+begin_process(void)
+{
+	if (fed_by == getpid())
+		return;
+	atexit(child_process_end_fed);
+#ifdef __linux__
+	/* what a command leaves behind becomes this process's to reap */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+	fed_child = asked_child = 0;
+	fed_by = getpid();
+}
+
+void
+child_process_set_fed(pid_t pid)
+{
+	begin_process();
+	fed_child = pid;
+}
+
+void
+child_process_set_asked(pid_t pid)
+{
+	begin_process();
+	asked_child = pid;
+}
+
+/* ----------
+ * Hears what a program that this one runs says on its standard error.
+ * ----------
+ */
+
+void
+program_words_open(ProgramWords *words, int fd, const char *prefix)
+{
+	words->fd = fd;
+	words->prefix = prefix;
+	words->counted = words->left_out = NULL;
+	words->is_end = NULL;
+	words->end = NULL;
+	words->n_counted = 0;
+	words->n_lines = words->n_blank = 0;
+	initPQExpBuffer(&words->line);
+}
+
+/* Without the directory, which is there if getopt_long() speaks. */
+static const char *
+skip_directory(const char *line, const char *prefix)
+{
+	const char *end = line[0] == '/' ? strstr(line, prefix) : NULL;
+
+	return end && end[-1] == '/' ? end : line;
+}
+
+/* Empty lines are within a message if more of it follows. */
+static void
+show_text(ProgramWords *words, const char *line)
+{
+	bool		begins = strncmp(line, words->prefix, strlen(words->prefix)) == 0;
+
+	message_before_output();
+	for (; !begins && words->n_blank > 0; words->n_blank--)
+		fprintf(stderr, "\t\n");
+	words->n_blank = 0;
+	if (words->n_lines++ == 0 && !begins)
+		fprintf(stderr, "%s%s\n", words->prefix, printable(line));
+	else
+		fprintf(stderr, "%s%s\n", begins ? "" : "\t", printable(line));
+}
+
+/* prefix: NULL is none */
+static bool
+begins_with(const char *line, const char *prefix)
+{
+	return prefix && strncmp(line, prefix, strlen(prefix)) == 0;
+}
+
+/* Count the line; false if it is not to be shown. */
+static bool
+count_line(ProgramWords *words, const char *line)
+{
+	bool		counts = begins_with(line, words->counted);
+
+	if (words->end == NULL && counts && words->is_end && words->is_end(line))
+		words->end = pg_strdup(line + strlen(words->counted));
+	if (words->end)
+		return false;
+	words->n_counted += counts ? 1 : 0;
+	return !begins_with(line, words->left_out);
+}
+
+static void
+show_line(ProgramWords *words)
+{
+	const char *line = words->line.data;
+	Event	   *event;
+
+	if (PQExpBufferDataBroken(words->line))
+		pg_fatal("out of memory");
+	if (!count_line(words, line))
+	{
+		resetPQExpBuffer(&words->line);
+		return;
+	}
+	if (words->line.len == 0)
+	{
+		words->n_blank += words->n_lines > 0 ? 1 : 0;
+		return;
+	}
+	show_text(words, skip_directory(line, words->prefix));
+	event = event_new("output");
+	event_add_text(event, "message", line);
+	event_write(event);
+	resetPQExpBuffer(&words->line);
+}
+
+void
+program_words_hear(ProgramWords *words, int wait_ms, bool show)
+{
+	struct pollfd fd = {.fd = words->fd,.events = POLLIN};
+	char		text[4096];
+
+	while (words->fd >= 0 && poll(&fd, 1, wait_ms) > 0)
+	{
+		ssize_t		len = read(words->fd, text, sizeof(text));
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len <= 0)
+			program_words_close(words);
+		for (ssize_t i = 0; show && i < len; i++)
+		{
+			if (text[i] == '\n')
+				show_line(words);
+			else
+				appendPQExpBufferChar(&words->line, text[i]);
+		}
+	}
+}
+
+void
+program_words_close(ProgramWords *words)
+{
+	if (words->fd < 0)
+		return;
+	close(words->fd);
+	words->fd = -1;
+	if (words->line.len > 0)
+		show_line(words);
+	termPQExpBuffer(&words->line);
+}
+
+/* ----------
+ * Finds and starts other programs.
+ * ----------
+ */
 
 bool
 child_program_is_executable(const char *path)

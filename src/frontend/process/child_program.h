@@ -7,6 +7,99 @@
 
 #include "base/fe_compat.h"
 
+#include "pqexpbuffer.h"
+
+/* ----------
+ * The ends of child processes: awaited, asked for, and enforced.
+ * ----------
+ */
+
+/* Is this child gone?  It is reaped then, and the pid 0. */
+extern bool child_process_is_gone(pid_t *pid);
+
+/*
+ * Wait for the end of a child, for so long at most: how it has ended is in
+ * *status then, as waitpid() has it, and it is reaped.  Else, or if a signal
+ * came, false.
+ */
+extern bool child_process_wait(pid_t pid, int *status, int wait_ms);
+
+/*
+ * End child processes: ask them by SIGTERM, and kill those that are not gone
+ * after five seconds, be they stopped, deaf, or waiting for a server that
+ * does not answer.  All are reaped.  A pid of 0 is passed over; all are 0
+ * then.
+ */
+extern void child_process_end_all(pid_t *pids, int n_pids);
+
+/*
+ * The process group of a child that must end before this process does, as it
+ * would take the end of its input for that of a file; 0 for none.  It is
+ * ended when the process exits or is ended by a signal.
+ */
+extern void child_process_set_fed(pid_t pid);
+
+/*
+ * Likewise of a child whose output this process waits for, 0 for none.  The
+ * group is killed at the same moments, but its end is not waited for.
+ */
+extern void child_process_set_asked(pid_t pid);
+
+/*
+ * Kill both process groups, if there are any, and see the first one gone.  A
+ * worker that cannot exits with 1, so that its job is not retried.  Safe
+ * in a handler.
+ */
+extern void child_process_end_fed(void);
+
+/* ----------
+ * What a program that this one runs says on its standard error.
+ *
+ * Names and messages of a server are in it, newlines and all.  So that no
+ * line looks like one of ours, what does not begin as the program's own
+ * messages do continues the line before, and begins with a tab; the first
+ * line gets what they begin with.  Empty lines at the end of a message are
+ * left out.
+ * ----------
+ */
+
+typedef struct ProgramWords
+{
+	int			fd;				/* the end to read from, -1 when closed */
+	const char *prefix;			/* of its messages: "pg_dump: "; borrowed */
+	PQExpBufferData line;		/* not yet whole */
+	const char *counted;		/* what lines that are counted begin with, and
+								 * those that are not to be shown; NULL: none;
+								 * borrowed */
+	const char *left_out;
+	bool		(*is_end) (const char *line);	/* of those that are counted:
+												 * does nothing of use follow?
+												 * NULL: always something */
+	char	   *end;			/* the line that it was true of, or NULL;
+								 * owned by the caller; since then nothing is
+								 * shown, nor counted */
+	int			n_counted;
+	int			n_lines;		/* that were shown */
+	int			n_blank;		/* empty lines since then */
+} ProgramWords;
+
+/*
+ * fd is taken over; negative: none yet, or no more.  No lines are counted or
+ * left out, and none is the end, unless the caller says so.
+ */
+extern void program_words_open(ProgramWords *words, int fd, const char *prefix);
+
+/*
+ * Take what comes, until for wait_ms there is nothing, and pass the lines
+ * that are whole on to standard error, control characters as \xNN, and to the
+ * event log; or, without show, drop it all.  The descriptor is closed when
+ * the program has closed it.
+ */
+extern void program_words_hear(ProgramWords *words, int wait_ms, bool show);
+
+/* Pass on what there is of a last line, and close. */
+extern void program_words_close(ProgramWords *words);
+
 /*
  * What a program needs to connect, and is to be seen in no argv or log; NULL
  * where there is nothing.

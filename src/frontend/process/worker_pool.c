@@ -7,15 +7,316 @@
  */
 #include "base/fe_compat.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/retry.h"
 #include "base/shared_memory.h"
-#include "process/child_process.h"
-#include "process/worker_gone.h"
+#include "process/child_program.h"
 #include "process/worker_pool.h"
+#include "process/worker_process.h"
 #include "process/worker_slots.h"
+
+/* ----------
+ * Jobs that workers have refused, for others to do.
+ *
+ * Each refusal appends the job to a line.  A worker looks at each place of
+ * the line once: a job that it finds there has been taken, or refused by
+ * itself, and will ever be, or it takes it.
+ * ----------
+ */
+
+#define TAKEN (-1)
+
+struct RefusedJobs
+{
+	int			n_jobs;
+	int			n_workers;
+	int		   *line;			/* jobs, or TAKEN */
+	size_t		n_line;
+	size_t		space;
+	size_t		first;			/* all before it are taken */
+	size_t	   *seen;			/* by worker: so much of the line */
+	uint8	  **by;				/* by job, a bit a worker: has it refused?
+								 * NULL = none has */
+};
+
+RefusedJobs *
+refused_jobs_new(int n_jobs, int n_workers)
+{
+	RefusedJobs *refused = pg_malloc0(sizeof(RefusedJobs));
+
+	refused->n_jobs = n_jobs;
+	refused->n_workers = n_workers;
+	refused->seen = pg_malloc0((n_workers + 1) * sizeof(size_t));
+	return refused;
+}
+
+/* Has this worker refused it? */
+static bool
+refused_jobs_has(const RefusedJobs *refused, int job, int worker)
+{
+	return refused->by && refused->by[job] &&
+		(refused->by[job][worker / 8] & (1 << worker % 8)) != 0;
+}
+
+void
+refused_jobs_add(RefusedJobs *refused, int job, int worker)
+{
+	/* most runs have none */
+	if (refused->by == NULL)
+		refused->by = pg_malloc0(refused->n_jobs * sizeof(uint8 *));
+	if (refused->by[job] == NULL)
+		refused->by[job] = pg_malloc0(refused->n_workers / 8 + 1);
+	refused->by[job][worker / 8] |= 1 << worker % 8;
+	if (refused->n_line == refused->space)
+	{
+		refused->space = Max(64, refused->space * 2);
+		refused->line = pg_realloc(refused->line, refused->space * sizeof(int));
+	}
+	refused->line[refused->n_line++] = job;
+}
+
+int
+refused_jobs_take(RefusedJobs *refused, int worker)
+{
+	size_t	   *seen = &refused->seen[worker];
+
+	for (*seen = Max(*seen, refused->first); *seen < refused->n_line; ++*seen)
+	{
+		int			job = refused->line[*seen];
+
+		if (job == TAKEN || refused_jobs_has(refused, job, worker))
+			continue;
+		refused->line[*seen] = TAKEN;
+		return job;
+	}
+	return -1;
+}
+
+int
+refused_jobs_first(RefusedJobs *refused)
+{
+	while (refused->first < refused->n_line &&
+		   refused->line[refused->first] == TAKEN)
+		refused->first++;
+	return refused->first < refused->n_line ?
+		refused->line[refused->first] : -1;
+}
+
+void
+refused_jobs_take_first(RefusedJobs *refused)
+{
+	if (refused_jobs_first(refused) >= 0)
+		refused->line[refused->first] = TAKEN;
+}
+
+/* ----------
+ * A pool of workers, as its own files have it (worker_pool.h).
+ * ----------
+ */
+
+typedef struct Worker
+{
+	WorkerProcess *process;
+	bool		idle;			/* waits for a job, or to be told to leave */
+	bool		started;		/* its process has asked for a job */
+	bool		rests;			/* there is no process, nor was one lost: it
+								 * is to be forked for a job, with a slot */
+	bool		leaves_slot;	/* was told to leave, and will rest */
+	int			job;			/* being done or to be done, or NO_JOB */
+	Retry		retry;			/* since it last did a job */
+} Worker;
+
+typedef struct WorkerPool
+{
+	const WorkerTask *task;
+	const PoolWatch *watch;
+	Worker	   *workers;
+	WorkerProcess *processes;	/* theirs */
+	int			n_workers;
+	int			n_staying;		/* workers that have not left for good */
+	int			n_jobs;
+	int			n_done;
+	int			next_job;		/* all before it have begun */
+	bool	   *begun;			/* by job */
+	RefusedJobs *refused;
+	volatile int *steps;		/* by worker, set by it: in shared memory */
+	bool		has_slots;		/* workers need slots */
+	bool		may_fork;		/* attend() has returned true */
+	WorkerSign *signs;			/* two a worker */
+} WorkerPool;
+
+/* ----------
+ * Tells why a worker's process has ended, and what comes of it.
+ *
+ * What becomes of a worker whose process has ended.
+ * ----------
+ */
+
+/* What the worker is or was doing, for a message; owned. */
+static char *
+describe(WorkerPool *pool, const Worker *worker)
+{
+	return pool->task->describe(pool->task->arg, worker->job,
+								pool->steps[worker - pool->workers]);
+}
+
+/*
+ * It lost its connection or was killed; another process will take its place.
+ */
+static void
+replace_later(WorkerPool *pool, Worker *worker, bool killed)
+{
+	int			delay_ms = retry_later(&worker->retry);
+
+	worker_process_show_words(worker->process);
+	if (worker->job == NO_JOB)
+		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
+					   killed ? "was killed" : "has no connection",
+					   worker->retry.n, pool->task->max_retries,
+					   delay_ms / 1000.0);
+	else
+	{
+		char	   *what = describe(pool, worker);
+
+		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
+					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retry.n, pool->task->max_retries,
+					   delay_ms / 1000.0);
+		free(what);
+		pool->task->reset(pool->task->arg, worker->job);
+	}
+	if (killed)
+		pg_log_warning_detail("It was ended by SIGKILL, as the kernel does when memory runs out.");
+	else
+		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+	resetPQExpBuffer(&worker->process->words);
+}
+
+/*
+ * A worker cannot start: those who can do its part too, but for the last one.
+ */
+static void
+do_without(WorkerPool *pool, Worker *worker)
+{
+	pool->n_staying--;
+	worker_process_show_words(worker->process);
+	pg_log_warning("a worker could not start; the run goes on with %d",
+				   pool->n_staying);
+	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+}
+
+/*
+ * The same where workers need slots: its place has a job, which an idle
+ * worker takes over; so another place must have a process.
+ */
+static bool
+can_rest(const WorkerPool *pool, const Worker *worker)
+{
+	for (int i = 0; pool->has_slots && !worker->started && i < pool->n_workers; i++)
+		if (pool->processes[i].pid != 0)
+			return true;
+	return false;
+}
+
+static void
+rest(Worker *worker)
+{
+	worker_process_show_words(worker->process);
+	pg_log_warning("a worker could not start; others do its part");
+	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+	resetPQExpBuffer(&worker->process->words);
+	memset(&worker->retry, 0, sizeof(Retry));
+	worker->rests = true;
+}
+
+/*
+ * Was it ended by a signal from outside?  Then what it was doing is not at
+ * fault.
+ */
+static bool
+was_ended(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) > INTERRUPT_EXIT_BASE;
+}
+
+/* A worker has failed: say what is known, and end the program. */
+static void
+give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
+		bool killed)
+{
+	const char *cause;
+	bool		explained = worker->process->words.len > 0;
+	bool		again;
+
+	worker_process_show_words(worker->process);
+	cause = worker_process_lost_cause(worker->process);
+	if (cause)
+		pg_log_error("%s", cause);
+	else if (WIFSIGNALED(status))
+		pg_log_error("worker process %d was terminated by signal %d: %s",
+					 (int) pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (was_ended(status))
+		pg_log_error("worker process %d was ended by signal %d: %s",
+					 (int) pid, WEXITSTATUS(status) - INTERRUPT_EXIT_BASE,
+					 strsignal(WEXITSTATUS(status) - INTERRUPT_EXIT_BASE));
+	else if (!explained)
+		pg_log_error("worker process %d failed with exit code %d",
+					 (int) pid, WEXITSTATUS(status));
+	if (worker->job != NO_JOB)
+		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
+							describe(pool, worker));
+	if ((cause || killed) && worker->retry.n > 0)
+		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
+	again = cause || killed || was_ended(status);
+	exit(again && pool->task->lost_status ? pool->task->lost_status : 1);
+}
+
+/*
+ * The worker's stream has ended: how did it go?  It leaves as it was told, or
+ * is replaced after a while, or done without; or the program ends.
+ */
+static void
+worker_gone_note(WorkerPool *pool, Worker *worker)
+{
+	pid_t		pid = worker->process->pid;
+	int			status = worker_process_reap(worker->process);
+	bool		killed = pool->task->outlives_kill && WIFSIGNALED(status) &&
+		WTERMSIG(status) == SIGKILL;
+	bool		lost = killed ||
+		(WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_RETRY &&
+		 worker_process_lost_cause(worker->process) != NULL);
+
+	worker->idle = false;
+	interrupt_check();
+	pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
+	{
+		worker_process_show_words(worker->process);
+		/* as told */
+		if (worker->leaves_slot)
+			worker->rests = true;
+		else
+			pool->n_staying--;
+		worker->leaves_slot = false;
+	}
+	else if (lost && worker->retry.n < pool->task->max_retries)
+		replace_later(pool, worker, killed);
+	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
+		do_without(pool, worker);
+	else if (lost && !killed && can_rest(pool, worker))
+		rest(worker);
+	else
+		give_up(pool, worker, pid, status, killed);
+}
+
+/* ----------
+ * Forks workers, hands out jobs, and watches over all of it.
+ * ----------
+ */
 
 /*
  * How long words of a worker are held back; also how soon a signal is seen

@@ -25,7 +25,63 @@
 #ifndef WORKER_POOL_H
 #define WORKER_POOL_H
 
-#include "process/pool_watch.h"
+#include "process/worker_process.h"
+
+/* ----------
+ * Jobs that workers have refused, for others to do.
+ *
+ * There may be as many as the run has jobs, and each may be refused by every
+ * worker: none of this takes time that grows with their number, taken over
+ * all calls.
+ * ----------
+ */
+
+typedef struct RefusedJobs RefusedJobs;
+
+/* Of jobs 0 to n_jobs - 1, and workers 0 to n_workers - 1. */
+extern RefusedJobs *refused_jobs_new(int n_jobs, int n_workers);
+
+/* A worker has refused this job, which no worker has now. */
+extern void refused_jobs_add(RefusedJobs *refused, int job, int worker);
+
+/*
+ * One for this worker to do, which it has not refused, and which is its own
+ * from then on; -1 if there is none.
+ */
+extern int	refused_jobs_take(RefusedJobs *refused, int worker);
+
+/* The first that no worker has, -1 if there is none; and take that. */
+extern int	refused_jobs_first(RefusedJobs *refused);
+extern void refused_jobs_take_first(RefusedJobs *refused);
+
+/* ----------
+ * What else the leader does while a pool of workers runs.
+ * ----------
+ */
+
+typedef struct PoolWatch
+{
+	void	   *arg;			/* given to every callback */
+
+	/* A worker's process is about to be forked, or is gone. */
+	void		(*begins) (void *arg, int worker);
+	void		(*is_gone) (void *arg, int worker);
+
+	/*
+	 * Several times a second, and when the descriptor that watch_fd returns,
+	 * if it is not negative, becomes readable.  While attend returns false no
+	 * job is handed out, and no worker is forked or told to leave.
+	 */
+	int			(*watch_fd) (void *arg);
+	bool		(*attend) (void *arg, bool all_done);
+
+	/*
+	 * Do a job that all workers have refused, while they wait.  False if a
+	 * connection was lost: it is tried again after attend() has returned
+	 * true.  NULL if none is ever refused.
+	 */
+	bool		(*run_refused) (void *arg, const WorkerTask *task, int job);
+} PoolWatch;
 
 /* For those whose leader has nothing else to do, and nothing to reset. */
 extern const PoolWatch worker_pool_no_watch;

@@ -13,9 +13,14 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "process/child_process.h"
+#include "process/child_program.h"
 #include "process/worker_process.h"
 #include "process/worker_slots.h"
+
+/* ----------
+ * A worker's process: forked, spoken to, heard.
+ * ----------
+ */
 
 /* What the leader has open besides, and to spare. */
 #define OTHER_FILES 64

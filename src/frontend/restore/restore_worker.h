@@ -48,7 +48,7 @@ extern RestoreWorker *restore_worker_start(const RestoreWork *work, int no);
  * Do a job in one transaction of the target, unless a worker that was lost
  * has done it.  A file that cannot be loaded whole is an error, which ends
  * the process with --exit-on-error, else it is counted, and the rest of the
- * job done without it.  *step: see worker_task.h.
+ * job done without it.  *step: see worker_process.h.
  */
 extern void restore_worker_run(RestoreWorker *worker, int job,
 							   volatile int *step);

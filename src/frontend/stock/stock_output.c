@@ -10,7 +10,6 @@
 
 #include "base/interrupt.h"
 #include "process/child_program.h"
-#include "process/program_words.h"
 #include "stock/stock_output.h"
 
 /*

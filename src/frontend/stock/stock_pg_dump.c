@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "process/child_process.h"
 #include "process/child_program.h"
-#include "process/program_words.h"
 #include "progress/progress.h"
 #include "stock/stock_pg_dump.h"
 #include "toc/toc_read.h"

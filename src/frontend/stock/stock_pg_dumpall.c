@@ -10,9 +10,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "process/child_process.h"
 #include "process/child_program.h"
-#include "process/program_words.h"
 #include "stock/stock_pg_dumpall.h"
 
 /* How often to look whether it has ended. */

@@ -11,7 +11,7 @@
 #include "base/fe_compat.h"
 
 #include "options/options.h"
-#include "process/program_words.h"
+#include "process/child_program.h"
 #include "session/connection.h"
 #include "toc/toc.h"
 

@@ -12,7 +12,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "process/child_process.h"
 #include "process/child_program.h"
 #include "shared/block_compress.h"
 #include "stream/sink.h"

@@ -11,7 +11,7 @@
 
 #include "base/interrupt.h"
 #include "plan/server_extension.h"
-#include "process/child_process.h"
+#include "process/child_program.h"
 #include "target/restore_stage.h"
 #include "target/target_check.h"
 #include "target/target_history.h"

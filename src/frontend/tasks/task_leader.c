@@ -14,7 +14,6 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/retry.h"
-#include "process/child_process.h"
 #include "process/child_program.h"
 #include "process/task_command.h"
 #include "progress/progress.h"

@@ -6,7 +6,7 @@
 #ifndef TASK_LEADER_H
 #define TASK_LEADER_H
 
-#include "process/worker_task.h"
+#include "process/worker_process.h"
 #include "source/source.h"
 #include "status/run.h"
 
