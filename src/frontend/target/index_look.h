@@ -5,7 +5,7 @@
 #ifndef INDEX_LOOK_H
 #define INDEX_LOOK_H
 
-#include "progress/progress_line.h"
+#include "progress/progress.h"
 #include "session/connection.h"
 
 #define INDEX_LOOK_PHASE_BYTES 64
