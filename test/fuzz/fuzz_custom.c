@@ -12,7 +12,7 @@
 #include "archive/archive_member.h"
 #include "archive/archive_objects.h"
 #include "stream/text_pieces.h"
-#include "toc/toc_read.h"
+#include "toc/toc_file.h"
 
 /* A few bytes can stand for very many: enough is enough. */
 #define OUTPUT_MAX (1024 * 1024)

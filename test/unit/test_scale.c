@@ -16,7 +16,7 @@
 
 #include "plan/archive_layout.h"
 #include "plan/job_queue.h"
-#include "toc/toc_write.h"
+#include "toc/toc_file.h"
 #include "unit_test.h"
 
 #define CHUNKS 200000

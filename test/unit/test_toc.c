@@ -6,8 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "stream/sink.h"
-#include "toc/toc_read.h"
-#include "toc/toc_write.h"
+#include "toc/toc_file.h"
 #include "unit_test.h"
 
 typedef struct Input

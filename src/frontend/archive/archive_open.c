@@ -12,7 +12,7 @@
 #include "archive/archive_open.h"
 #include "archive/manifest_load.h"
 #include "stream/decompress.h"
-#include "toc/toc_read.h"
+#include "toc/toc_file.h"
 
 /* Where tar has its mark (pgtar.h: TAR_OFFSET_MAGIC), and what it is. */
 #define TAR_MAGIC_OFFSET 257
@@ -133,7 +133,7 @@ typedef struct TocInput
 	size_t		end;
 } TocInput;
 
-/* As a callback of toc_read.h's. */
+/* As a callback of toc_file.h's. */
 static size_t
 read_toc_input(void *arg, void *buf, size_t len)
 {
@@ -228,7 +228,7 @@ measure_directory(Archive *archive)
  * ----------
  */
 
-/* As a callback of toc_read.h's. */
+/* As a callback of toc_file.h's. */
 static size_t
 read_custom_input(void *arg, void *buf, size_t len)
 {

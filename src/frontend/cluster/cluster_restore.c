@@ -19,7 +19,7 @@
 #include "session/connection.h"
 #include "status/metrics.h"
 #include "target/restore_stage.h"
-#include "toc/toc_database.h"
+#include "toc/toc.h"
 
 typedef struct ClusterRestore
 {

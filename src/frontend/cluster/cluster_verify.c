@@ -9,7 +9,7 @@
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_report.h"
 #include "cluster/cluster_verify.h"
-#include "toc/toc_database.h"
+#include "toc/toc.h"
 
 typedef struct ClusterVerify
 {

@@ -15,7 +15,7 @@
 #include "compare/compare_selection.h"
 #include "session/session.h"
 #include "session/text_array.h"
-#include "toc/toc_names.h"
+#include "toc/toc.h"
 
 typedef enum PatternKind
 {

@@ -38,7 +38,7 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
-#include "toc/toc_context.h"
+#include "toc/toc.h"
 
 /* One copy; exit callbacks, and the pool's in leader and workers, use it. */
 typedef struct Copy

@@ -17,7 +17,7 @@
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "target/target_history.h"
-#include "toc/toc_context.h"
+#include "toc/toc.h"
 
 /* Of a statement that fails so much is shown (pg_backup_db.c). */
 #define SHOWN_BYTES 1024

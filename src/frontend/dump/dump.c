@@ -32,7 +32,7 @@
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "tasks/task_leader.h"
-#include "toc/toc_write.h"
+#include "toc/toc_file.h"
 
 /* One dump; an argument of the pool's callbacks, in leader and workers. */
 typedef struct Dump

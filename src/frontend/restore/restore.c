@@ -30,7 +30,7 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
-#include "toc/toc_context.h"
+#include "toc/toc.h"
 #include "verify/verify.h"
 
 /* Exit callbacks and workers use it until the process ends. */

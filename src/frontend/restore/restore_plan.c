@@ -13,8 +13,7 @@
 #include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
 #include "stock/stock_list.h"
-#include "toc/index_attach.h"
-#include "toc/toc_database.h"
+#include "toc/toc.h"
 
 void
 restore_plan_leave_to_stock(const char *program, const Options *options,

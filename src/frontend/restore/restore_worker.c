@@ -26,7 +26,7 @@
 #include "target/sink_target.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
-#include "toc/toc_context.h"
+#include "toc/toc.h"
 
 #define OBJECT_READ_BYTES (64 * 1024)
 

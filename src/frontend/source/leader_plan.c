@@ -20,7 +20,7 @@
 #include "source/source_check.h"
 #include "source/table_check.h"
 #include "standby/standby_check.h"
-#include "toc/index_attach.h"
+#include "toc/toc.h"
 
 /* It sees what is committed, statement by statement. */
 static void

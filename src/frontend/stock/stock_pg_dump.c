@@ -13,7 +13,7 @@
 #include "process/child_program.h"
 #include "progress/progress.h"
 #include "stock/stock_pg_dump.h"
-#include "toc/toc_read.h"
+#include "toc/toc_file.h"
 
 #define MIN_MAJOR 15
 

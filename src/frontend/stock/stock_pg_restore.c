@@ -14,7 +14,7 @@
 #include "stock/stock_output.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink.h"
-#include "toc/toc_write.h"
+#include "toc/toc_file.h"
 
 /* How often to look whether it has ended. */
 #define LOOK_AGAIN_US 5000

@@ -15,7 +15,7 @@
 #include "target/restore_stage.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
-#include "toc/toc_database.h"
+#include "toc/toc.h"
 
 /* Exit callbacks. */
 static void

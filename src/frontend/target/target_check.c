@@ -20,7 +20,7 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/toast_compression.h"
-#include "toc/entry_names.h"
+#include "toc/toc.h"
 
 /* More names than that are only counted. */
 #define NAMES_SHOWN 100

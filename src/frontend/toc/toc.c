@@ -4,6 +4,10 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
+#include "base/identifier.h"
+#include "base/shared_memory.h"
 #include "toc/toc.h"
 
 void
@@ -109,4 +113,487 @@ toc_table_dump_id(const TocEntry *data_entry)
 		pg_fatal("the data of table \"%s\" has no dependency on its table",
 				 data_entry->tag);
 	return data_entry->deps[0];
+}
+
+/* ----------
+ * Finds entries by names, and what the statements of sequences say.
+ * ----------
+ */
+
+typedef struct NamedEntry
+{
+	char	   *name;			/* qualified and quoted; owned */
+	int			no;
+} NamedEntry;
+
+struct TocNames
+{
+	NamedEntry *entries;		/* in the order of their names */
+	int			n;
+};
+
+static int
+compare_named(const void *a, const void *b)
+{
+	return strcmp(((const NamedEntry *) a)->name,
+				  ((const NamedEntry *) b)->name);
+}
+
+TocNames *
+toc_names_make(const Toc *toc, const char *desc)
+{
+	TocNames   *result = pg_malloc0(sizeof(TocNames));
+
+	result->entries = pg_malloc((toc->n_entries + 1) * sizeof(NamedEntry));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (entry->namespace == NULL || !toc_entry_is(entry, desc))
+			continue;
+		result->entries[result->n].name =
+			pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
+		result->entries[result->n++].no = i;
+	}
+	qsort(result->entries, result->n, sizeof(NamedEntry), compare_named);
+	return result;
+}
+
+int
+toc_names_find(const TocNames *names, const char *name)
+{
+	NamedEntry	key = {(char *) name};
+	const NamedEntry *found =
+		bsearch(&key, names->entries, names->n, sizeof(NamedEntry),
+				compare_named);
+
+	return found ? found->no : -1;
+}
+
+void
+toc_names_free(TocNames *names)
+{
+	for (int i = 0; i < names->n; i++)
+		free(names->entries[i].name);
+	free(names->entries);
+	free(names);
+}
+
+/* The word no n, from 0, of a statement; owned. */
+static char *
+word_of(const char *statement, int n)
+{
+	const char *word = statement;
+
+	for (; n > 0; n--)
+	{
+		word = identifier_skip(word, ' ');
+		word += *word != '\0';
+	}
+	return pnstrdup(word, identifier_skip(word, ' ') - word);
+}
+
+/* The last part of a qualified name, which ends before it from now on. */
+static char *
+cut_last_part(char *name)
+{
+	char	   *dot = identifier_last(name, '.');
+
+	if (dot == NULL)
+		return name + strlen(name);
+	*dot = '\0';
+	return dot + 1;
+}
+
+/* A qualified name, which is taken over, quoted only where it must be. */
+static char *
+requoted(char *name)
+{
+	char	   *table = identifier_unquote(cut_last_part(name));
+	char	   *schema = identifier_unquote(name);
+	char	   *result = pg_strdup(fmtQualifiedId(schema, table));
+
+	free(schema);
+	free(table);
+	free(name);
+	return result;
+}
+
+/*
+ * As pg_dump writes them (dumpSequence): ALTER SEQUENCE name OWNED BY
+ * table.column, and ALTER TABLE name ALTER COLUMN ... of an identity, which
+ * is the sequence's own entry.
+ */
+char *
+toc_names_sequence_owner(const TocEntry *entry)
+{
+	char	   *owner;
+
+	if (entry->defn == NULL)
+		return NULL;
+	if (toc_entry_is(entry, "SEQUENCE OWNED BY"))
+	{
+		owner = word_of(entry->defn, 5);
+		(void) cut_last_part(owner);
+		return requoted(owner);
+	}
+	if (toc_entry_is(entry, "SEQUENCE") &&
+		strncmp(entry->defn, "ALTER TABLE ", 12) == 0)
+		return requoted(word_of(entry->defn, 2));
+	return NULL;
+}
+
+/* ----------
+ * Finds the names of a cluster's objects in statements of pg_dump.
+ *
+ * Catalogs of the source would tell which roles an object depends on, but not
+ * for whom pg_dump writes a statement: privileges on members of an extension,
+ * and on what the system brings, are in the table of contents without their
+ * objects.  What pg_restore is going to run is told by the statements alone.
+ * ----------
+ */
+
+#define MAX_WORDS 3
+
+/* Names follow these words in the statements of this kind of entry. */
+typedef struct NameWords
+{
+	const char *desc;
+	const char *before[MAX_WORDS + 1];	/* NULL terminated, as is after */
+	const char *after[MAX_WORDS + 1];	/* there are none from here on */
+} NameWords;
+
+/*
+ * dumputils.c:buildACLCommands, buildDefaultACLCommands,
+ * pg_dump.c:dumpPolicy, dumpUserMappings, dumpDatabaseConfig
+ */
+static const NameWords role_words[] = {
+	{"ACL", {"TO", "FROM", "AUTHORIZATION"}},
+	{"ACL LANGUAGE", {"TO", "FROM", "AUTHORIZATION"}},
+	{"DEFAULT ACL", {"TO", "FROM", "ROLE"}},
+	{"POLICY", {"TO"}, {"USING", "WITH"}},
+	{"USER MAPPING", {"FOR"}, {"SERVER"}},
+	{"DATABASE PROPERTIES", {"ROLE"}},
+};
+
+/* pg_dump.c:dumpDatabase */
+static const NameWords tablespace_words[] = {
+	{"DATABASE", {"TABLESPACE"}},
+};
+
+typedef enum TokenKind
+{
+	TOKEN_END,
+	TOKEN_WORD,					/* as it stands: keywords are not folded */
+	TOKEN_QUOTED,				/* an identifier, without its quotes */
+	TOKEN_OTHER					/* a literal, or one character */
+} TokenKind;
+
+typedef struct Token
+{
+	TokenKind	kind;
+	char	   *text;			/* room for the statement it is from */
+} Token;
+
+/* Up to the quote that ends it; returns what follows.  Text may be NULL. */
+static const char *
+read_quoted(const char *pos, char quote, bool backslashes, char *text)
+{
+	for (; *pos; pos++)
+	{
+		if (*pos == quote && *++pos != quote)
+			break;
+		if (backslashes && pos[0] == '\\' && pos[1])
+			pos++;
+		if (text)
+			*text++ = *pos;
+	}
+	if (text)
+		*text = '\0';
+	return pos;
+}
+
+static bool
+is_word_byte(char c)
+{
+	return isalnum((unsigned char) c) || c == '_' || c == '$' ||
+		IS_HIGHBIT_SET(c);
+}
+
+/* Returns what follows the token. */
+static const char *
+read_token(const char *pos, Token *token)
+{
+	char	   *text = token->text;
+
+	while (isspace((unsigned char) *pos))
+		pos++;
+	*text = '\0';
+	token->kind = *pos ? TOKEN_OTHER : TOKEN_END;
+	if (*pos == '"')
+	{
+		token->kind = TOKEN_QUOTED;
+		return read_quoted(pos + 1, '"', false, text);
+	}
+	if (*pos == '\'')
+		return read_quoted(pos + 1, '\'', false, NULL);
+	if (pos[0] == 'E' && pos[1] == '\'')
+		return read_quoted(pos + 2, '\'', true, NULL);
+	if (!is_word_byte(*pos))
+	{
+		text[0] = *pos;
+		text[1] = '\0';
+		return *pos ? pos + 1 : pos;
+	}
+	token->kind = TOKEN_WORD;
+	while (is_word_byte(*pos))
+		*text++ = *pos++;
+	*text = '\0';
+	return pos;
+}
+
+static bool
+is_one_of(const Token *token, const char *const *words)
+{
+	for (; token->kind == TOKEN_WORD && *words; words++)
+		if (strcmp(token->text, *words) == 0)
+			return true;
+	return false;
+}
+
+void
+entry_names_add(SimpleStringList *list, const char *name)
+{
+	if (!simple_string_list_member(list, name))
+		simple_string_list_append(list, name);
+}
+
+/* Names with commas between them; returns what follows. */
+static const char *
+read_names(const char *pos, Token *token, SimpleStringList *names)
+{
+	const char *next;
+
+	do
+	{
+		next = read_token(pos, token);
+		if (token->kind == TOKEN_OTHER && strcmp(token->text, "=") == 0)
+			next = read_token(next, token);
+		/* PUBLIC is not a role; as a role's name the server refuses it */
+		if (token->kind == TOKEN_QUOTED ||
+			(token->kind == TOKEN_WORD && pg_strcasecmp(token->text, "public") != 0))
+			entry_names_add(names, token->text);
+		pos = next;
+		next = read_token(pos, token);
+	} while (token->kind == TOKEN_OTHER && strcmp(token->text, ",") == 0 &&
+			 (pos = next) != NULL);
+	return pos;
+}
+
+static void
+read_statement(const char *defn, const NameWords *words, SimpleStringList *names)
+{
+	Token		token = {.text = pg_malloc(strlen(defn) + 2)};
+	const char *pos = read_token(defn, &token);
+
+	while (token.kind != TOKEN_END && !is_one_of(&token, words->after))
+	{
+		if (is_one_of(&token, words->before))
+			pos = read_names(pos, &token, names);
+		pos = read_token(pos, &token);
+	}
+	free(token.text);
+}
+
+static void
+read_entry(const TocEntry *entry, const NameWords *words, int n_words,
+		   SimpleStringList *names)
+{
+	for (int i = 0; i < n_words; i++)
+		if (entry->defn && toc_entry_is(entry, words[i].desc))
+			read_statement(entry->defn, &words[i], names);
+}
+
+void
+entry_names_roles(const TocEntry *entry, SimpleStringList *roles)
+{
+	read_entry(entry, role_words, lengthof(role_words), roles);
+}
+
+void
+entry_names_tablespaces(const TocEntry *entry, SimpleStringList *tablespaces)
+{
+	read_entry(entry, tablespace_words, lengthof(tablespace_words), tablespaces);
+}
+
+/* ----------
+ * Compares an archive with the database that it should be of.
+ * ----------
+ */
+
+/* Of a run that is one of several; InvalidOid: any database is meant. */
+static Oid	expected_oid = InvalidOid;
+static const char *expected_name;
+
+void
+toc_database_expect(Oid oid, const char *name)
+{
+	expected_oid = oid;
+	expected_name = name;
+}
+
+bool
+toc_database_is_expected(void)
+{
+	return expected_oid != InvalidOid;
+}
+
+/* pg_dump writes it for any selection from the database. */
+static Oid
+database_oid(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "DATABASE"))
+			return toc->entries[i].oid;
+	return InvalidOid;
+}
+
+/* The head has the name as it was in the connection: byte for byte. */
+char *
+toc_database_problem(const Toc *toc)
+{
+	const char *name = toc->dbname ? toc->dbname : "";
+	Oid			oid = database_oid(toc);
+
+	if (expected_oid == InvalidOid ||
+		(oid == expected_oid && strcmp(name, expected_name) == 0))
+		return NULL;
+	return psprintf("is of database \"%s\" with OID %u, not of \"%s\" with OID %u",
+					name, oid, expected_name, expected_oid);
+}
+
+/* ----------
+ * Which entry an error is about, in pg_restore's words.
+ * ----------
+ */
+
+/* ArchiverStage in pg_backup_archiver.h */
+typedef enum ErrorStage
+{
+	STAGE_NONE,
+	STAGE_INITIALIZING,
+	STAGE_PROCESSING
+} ErrorStage;
+
+/* Of the error before: that of all processes, and this one's. */
+static volatile int *last_stage;
+static const TocEntry *last_entry;
+
+void
+toc_context_share(void)
+{
+	last_stage = shared_memory_new(1, sizeof(int));
+}
+
+void
+toc_context_tell(const TocEntry *entry)
+{
+	ErrorStage	stage = entry ? STAGE_PROCESSING : STAGE_INITIALIZING;
+
+	if ((ErrorStage) *last_stage != stage)
+		pg_log_info("while %s:", entry ? "PROCESSING TOC" : "INITIALIZING");
+	*last_stage = stage;
+	if (entry && entry != last_entry)
+		pg_log_info("from TOC entry %d; %u %u %s %s %s", entry->dump_id,
+					entry->catalog_oid, entry->oid, entry->desc, entry->tag,
+					entry->owner ? entry->owner : "(no owner)");
+	last_entry = entry;
+}
+
+/* ----------
+ * Keeps the indexes of one partition tree from being attached side by
+ * side, or beside its foreign keys.
+ *
+ * ALTER INDEX ATTACH PARTITION makes a partitioned index valid when all that
+ * it needs are.  It looks at the index above, too, but gives up the lock of
+ * that before it commits (tablecmds.c:validatePartitionedIndex).  So if the
+ * last partitions of two branches are attached side by side, neither sees
+ * that the other makes its branch valid: the index above stays invalid for
+ * ever, and a foreign key to its table cannot be made.  pg_dump lets
+ * pg_restore -j do so, as its dependencies keep apart only what has a table
+ * in common.
+ *
+ * For that look it locks the table above, after an index below.  A foreign
+ * key of the table above, or to it, locks that first, and then all indexes
+ * below: side by side with one that is being attached, that is a deadlock.
+ * ----------
+ */
+
+/* Union-find: the tree that a dump ID belongs to, by one of its dump IDs. */
+static int
+find_tree(int *trees, int id)
+{
+	while (trees[id] != id)
+		id = trees[id] = trees[trees[id]];
+	return id;
+}
+
+static void
+add_dependency(TocEntry *entry, int dump_id)
+{
+	entry->deps = pg_realloc(entry->deps, (entry->n_deps + 1) * sizeof(int));
+	entry->deps[entry->n_deps++] = dump_id;
+}
+
+/* What else uses the table comes after the last INDEX ATTACH of its tree. */
+static void
+come_after(TocEntry *entry, int *trees, const int *last)
+{
+	int			n_deps = entry->n_deps;
+
+	for (int i = 0; i < n_deps; i++)
+	{
+		int			attach = last[find_tree(trees, entry->deps[i])];
+
+		if (attach != 0)
+			add_dependency(entry, attach);
+	}
+}
+
+void
+index_attach_chain(Toc *toc)
+{
+	int		   *trees = pg_malloc((toc->max_dump_id + 1) * sizeof(int));
+	int		   *last = pg_malloc0((toc->max_dump_id + 1) * sizeof(int));
+
+	for (int id = 0; id <= toc->max_dump_id; id++)
+		trees[id] = id;
+	/* an entry depends on both indexes and on their tables */
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		for (int j = 0; toc_entry_is(entry, "INDEX ATTACH") && j < entry->n_deps; j++)
+			trees[find_tree(trees, entry->deps[j])] =
+				find_tree(trees, entry->dump_id);
+	}
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		TocEntry   *entry = &toc->entries[i];
+		int			tree;
+
+		if (!toc_entry_is(entry, "INDEX ATTACH"))
+			continue;
+		tree = find_tree(trees, entry->dump_id);
+		if (last[tree] != 0)
+			add_dependency(entry, last[tree]);
+		last[tree] = entry->dump_id;
+	}
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		if (toc_entry_is(&toc->entries[i], "FK CONSTRAINT"))
+			come_after(&toc->entries[i], trees, last);
+	}
+	free(last);
+	free(trees);
 }

@@ -11,6 +11,8 @@
 
 #include "base/fe_compat.h"
 
+#include "fe_utils/simple_list.h"
+
 #include "shared/compress_spec.h"
 
 /* What it begins with, and then says of the archive's format. */
@@ -86,7 +88,7 @@ typedef struct Toc
 	int			max_dump_id;	/* of entries and of what they depend on */
 } Toc;
 
-/* Free what toc_read.h has returned. */
+/* Free what toc_file.h has returned. */
 extern void toc_free(Toc *toc);
 
 /* Does a directory's table of contents have our mark? */
@@ -136,5 +138,100 @@ toc_entry_is_table_data(const TocEntry *entry)
 {
 	return entry->had_dumper && toc_entry_is(entry, "TABLE DATA");
 }
+
+/* ----------
+ * Entries of one kind by the names of their objects, and the tables that
+ * own sequences.
+ * ----------
+ */
+
+typedef struct TocNames TocNames;
+
+/* The entries of a kind (desc) that are in a schema. */
+extern TocNames *toc_names_make(const Toc *toc, const char *desc);
+
+/*
+ * The number of the entry of this name, qualified and quoted as by
+ * fmtQualifiedId(); -1 if there is none.
+ */
+extern int	toc_names_find(const TocNames *names, const char *name);
+
+extern void toc_names_free(TocNames *names);
+
+/*
+ * The table that owns the sequence that the entry is of, if the entry says
+ * so: its name as toc_names_find() takes it; else NULL.  Owned.
+ */
+extern char *toc_names_sequence_owner(const TocEntry *entry);
+
+/* ----------
+ * The names of a cluster's objects in statements of pg_dump.
+ * ----------
+ */
+
+/*
+ * Add to the list, each once, the roles that an entry's statement names: whom
+ * privileges are granted to, taken from, or granted by, whom a policy or a
+ * user mapping is for, and whose settings in the database these are.  Not the
+ * owner.
+ */
+extern void entry_names_roles(const TocEntry *entry, SimpleStringList *roles);
+
+/* Likewise the tablespaces: of a database; those of others are a field. */
+extern void entry_names_tablespaces(const TocEntry *entry,
+									SimpleStringList *tablespaces);
+
+/* Add a name, unless it is there. */
+extern void entry_names_add(SimpleStringList *list, const char *name);
+
+/* ----------
+ * Is an archive that of the database which is meant?
+ * ----------
+ */
+
+/*
+ * This process is to read the archive of the database with this OID and name.
+ * The directory of a cluster's dump says so, but the archives in it may have
+ * been moved: what is in one would go elsewhere, or be taken for whole.
+ */
+extern void toc_database_expect(Oid oid, const char *name);
+extern bool toc_database_is_expected(void);
+
+/*
+ * What the archive is of, and what it should be of, to follow its name in a
+ * message, owned; NULL if it is of the one that is meant, or any will do.
+ */
+extern char *toc_database_problem(const Toc *toc);
+
+/* ----------
+ * Which entry an error is about, in pg_restore's words.
+ *
+ * With --verbose pg_restore says before an error what it was at, unless the
+ * error before was told at the same (pg_backup_archiver.c:
+ * warn_or_exit_horribly).
+ * ----------
+ */
+
+/* Before others are forked: what one of them has told the others need not. */
+extern void toc_context_share(void);
+
+/*
+ * An error is told next: of this entry, or, with NULL, of what a session
+ * begins with.
+ */
+extern void toc_context_tell(const TocEntry *entry);
+
+/* ----------
+ * Keeps the indexes of one partition tree from being attached side by
+ * side, or beside its foreign keys.
+ * ----------
+ */
+
+/*
+ * Let each INDEX ATTACH entry depend on the one before it in its partition
+ * tree, so that pg_restore -j runs them one after the other; and foreign keys
+ * of the tree's tables, or to them, on the last of these.
+ */
+extern void index_attach_chain(Toc *toc);
 
 #endif							/* TOC_H */

@@ -1,11 +1,18 @@
 /*
- * toc_read.h
- *		Reads the table of contents of an archive.
+ * toc_file.h
+ *		Reads and writes toc.dat.
  */
-#ifndef TOC_READ_H
-#define TOC_READ_H
+#ifndef TOC_FILE_H
+#define TOC_FILE_H
 
+#include "shared/compress_spec.h"
+#include "stream/sink.h"
 #include "toc/toc.h"
+
+/* ----------
+ * Reads the table of contents of an archive.
+ * ----------
+ */
 
 /*
  * Hands over exactly len bytes, or fewer at the end of the input; exits with
@@ -34,4 +41,16 @@ extern Toc *toc_read_custom_file(TocReadCallback read, void *arg,
 extern Toc *toc_read_directory(TocReadCallback read, void *arg,
 							   const char **problem);
 
-#endif							/* TOC_READ_H */
+/* ----------
+ * Writes the table of contents of a directory archive.
+ * ----------
+ */
+
+/*
+ * Write the toc.dat of a directory archive whose data files are compressed as
+ * given, with our mark.  Does not finish the sink.
+ */
+extern void toc_write(const Toc *toc, const CompressSpec *compress,
+					  Sink *sink);
+
+#endif							/* TOC_FILE_H */
