@@ -18,7 +18,6 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/connection.h"
-#include "session/extension_name.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "source/worker_care.h"

@@ -11,7 +11,7 @@
 #include "options/options.h"
 #include "plan/server_extension.h"
 #include "report/report.h"
-#include "session/peer_address.h"
+#include "session/connection.h"
 
 /* What the leader has asked the server for; all workers must be on it. */
 typedef struct BackupServer

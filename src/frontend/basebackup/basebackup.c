@@ -32,7 +32,7 @@
 #include "basebackup/tar_layout.h"
 #include "port/pg_crc32c.h"
 #include "progress/progress.h"
-#include "session/session_wait.h"
+#include "session/session_loss.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "status/metrics.h"

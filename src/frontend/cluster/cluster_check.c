@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "cluster/cluster_check.h"
 #include "process/worker_process.h"
-#include "session/connection_limit.h"
+#include "session/connection.h"
 
 /* One of two sides of the runs. */
 typedef struct ClusterSide

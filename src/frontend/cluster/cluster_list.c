@@ -9,7 +9,6 @@
 
 #include "cluster/cluster_list.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 /* A role that may not connect, nor read all statistics, may not ask. */
 static const char list_query[] =

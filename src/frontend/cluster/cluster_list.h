@@ -8,7 +8,7 @@
 #include "libpq-fe.h"
 
 #include "options/options.h"
-#include "session/peer_address.h"
+#include "session/connection.h"
 
 typedef struct ClusterDatabase
 {

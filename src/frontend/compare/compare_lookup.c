@@ -10,7 +10,6 @@
 #include "base/identifier.h"
 #include "compare/compare_lookup.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 typedef struct Lookup
 {

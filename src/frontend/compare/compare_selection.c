@@ -14,7 +14,6 @@
 
 #include "compare/compare_selection.h"
 #include "session/session.h"
-#include "session/text_array.h"
 #include "toc/toc.h"
 
 typedef enum PatternKind

@@ -12,7 +12,6 @@
 #include "compare/compare_lookup.h"
 #include "compare/compare_tables.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 /* ----------
  * Tables

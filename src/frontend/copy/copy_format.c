@@ -11,7 +11,7 @@
 #include "copy/copy_facts.h"
 #include "copy/copy_format.h"
 #include "copy/raw_check.h"
-#include "session/text_array.h"
+#include "session/session.h"
 #include "target/target_check.h"
 
 /* Binary forms have been the same since; multiranges came with it. */

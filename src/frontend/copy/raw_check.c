@@ -11,7 +11,6 @@
 
 #include "copy/raw_check.h"
 #include "session/session.h"
-#include "session/text_array.h"
 #include "target/target_history.h"
 
 /*

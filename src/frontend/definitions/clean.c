@@ -8,7 +8,7 @@
 
 #include "base/hex.h"
 #include "definitions/clean.h"
-#include "session/text_array.h"
+#include "session/session.h"
 #include "target/target_history.h"
 
 /*

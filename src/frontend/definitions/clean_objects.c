@@ -13,7 +13,6 @@
 #include "definitions/clean.h"
 #include "definitions/clean_query.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 /* More objects than that are only counted. */
 #define OBJECTS_SHOWN 10

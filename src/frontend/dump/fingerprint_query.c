@@ -7,7 +7,6 @@
 #include "base/identifier.h"
 #include "dump/fingerprint_query.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 static const char reads_query[] =
 "SELECT " PARDUMP_FINGERPRINT_READS "($1::pg_catalog.bytea, $2::pg_catalog.text)";

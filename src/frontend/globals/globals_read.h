@@ -8,7 +8,7 @@
 #include "libpq-fe.h"
 
 #include "options/options.h"
-#include "session/peer_address.h"
+#include "session/connection.h"
 
 /*
  * The script of stock pg_dumpall, which connects to the same database as the

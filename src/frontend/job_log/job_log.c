@@ -6,8 +6,8 @@
 
 #include "job_log/job_log.h"
 #include "job_log/job_log_wait.h"
+#include "session/session.h"
 #include "session/session_loss.h"
-#include "session/text_array.h"
 #include "target/target.h"
 
 /*

@@ -10,8 +10,8 @@
 #include "job_log/job_log_open.h"
 #include "job_log/job_log_session.h"
 #include "job_log/job_log_wait.h"
+#include "session/session.h"
 #include "session/session_loss.h"
-#include "session/text_array.h"
 
 /*
  * In one command.  Each logged table has a key: publications FOR ALL TABLES

@@ -11,7 +11,7 @@
 #include "job_log/job_log_lock.h"
 #include "job_log/job_log_session.h"
 #include "progress/progress.h"
-#include "session/backend_query.h"
+#include "session/session.h"
 #include "session/session_loss.h"
 
 /* How long the server may take to end another session. */

@@ -10,7 +10,6 @@
 #include "job_log/job_log_wait.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
-#include "session/session_wait.h"
 
 /* When a wait is told first; then after twice as long, each time, up to: */
 #define FIRST_TOLD_MS 5000
@@ -114,7 +113,7 @@ send(PGconn *conn, const char *sql, int n_params, const char *const *params)
 
 /*
  * Whoever watches a worker looks at the source, which has nothing to do with
- * this: so no wait is a long one (session_wait.h).
+ * this: so no wait is a long one (session_loss.h).
  */
 PGresult *
 job_log_wait_exec(const Target *target, PGconn *conn, const JobLogWait *wait,

@@ -9,7 +9,7 @@
 #include "base/identifier.h"
 #include "base/message.h"
 #include "plan/dump_table.h"
-#include "session/text_array.h"
+#include "session/session.h"
 
 /*
  * Read "COPY table (a, b) FROM stdin;", where the list of columns is missing

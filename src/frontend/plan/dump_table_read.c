@@ -17,7 +17,6 @@
 #include "plan/trust.h"
 #include "session/session.h"
 #include "session/table_lock.h"
-#include "session/text_array.h"
 
 /*
  * One row a table, in the order of the array.  An extension's configuration

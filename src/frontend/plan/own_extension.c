@@ -6,7 +6,6 @@
 
 #include "base/message.h"
 #include "plan/own_extension.h"
-#include "session/extension_name.h"
 #include "session/session.h"
 
 #define EXTENSION_TAG "EXTENSION " PARDUMP_EXTENSION

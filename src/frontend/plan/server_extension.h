@@ -13,7 +13,7 @@
 #include "base/fe_compat.h"
 
 #include "session/connection.h"
-#include "session/extension_name.h"
+#include "session/session.h"
 
 /* What it is for: on a source, on the target of a copy, for a base backup. */
 typedef enum ServerExtensionUse

@@ -12,7 +12,6 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "previous/wal_changes.h"
-#include "session/extension_name.h"
 #include "session/session.h"
 
 #define POLL_US 100000

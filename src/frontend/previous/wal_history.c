@@ -7,7 +7,6 @@
 #include "base/hex.h"
 #include "base/interrupt.h"
 #include "previous/wal_history.h"
-#include "session/extension_name.h"
 #include "session/session.h"
 
 /* Servers have summaries since 17. */

@@ -8,7 +8,6 @@
 
 #include "replication/publication.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 char	  **
 publication_names(const Options *options, int *n_names)

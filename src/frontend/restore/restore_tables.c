@@ -7,7 +7,6 @@
 #include "base/message.h"
 #include "restore/restore_tables.h"
 #include "session/session.h"
-#include "session/text_array.h"
 #include "target/target_check.h"
 #include "target/target_check.h"
 

@@ -9,7 +9,6 @@
 #include "job_log/restore_log.h"
 #include "restore/restore_unlogged.h"
 #include "session/session.h"
-#include "session/text_array.h"
 #include "target/target_check.h"
 
 /* The relations that rows of tables can go to, by the tables' numbers. */

@@ -13,7 +13,6 @@
 #include "base/message.h"
 #include "selection/mask_warning.h"
 #include "session/session.h"
-#include "session/text_array.h"
 
 /* Of each kind of finding, in one warning. */
 #define FINDINGS_SHOWN 20

@@ -4,9 +4,16 @@
  */
 #include "base/fe_compat.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include "common/string.h"
+#include "fe_utils/string_utils.h"
+#include "pqexpbuffer.h"
 
 #include "base/clock.h"
+#include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"
@@ -15,8 +22,506 @@
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
-#include "session/session_wait.h"
-#include "session/tcp_setting.h"
+
+/* ----------
+ * Settings of TCP by which a peer's silent end is noticed.
+ * ----------
+ */
+
+#define TCP_USER_TIMEOUT_MS (90 * 1000)
+
+typedef struct TcpSetting
+{
+	const char *keyword;
+	int			option;
+	int			value;
+} TcpSetting;
+
+static const TcpSetting tcp_settings[] =
+{
+#ifdef TCP_USER_TIMEOUT
+	{"keepalives_idle", TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+	{"keepalives_interval", TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
+	{"keepalives_count", TCP_KEEPCNT, KEEPALIVE_COUNT},
+	{"tcp_user_timeout", TCP_USER_TIMEOUT, TCP_USER_TIMEOUT_MS},
+#endif
+	{NULL}
+};
+
+/* Was the option given, in any way?  libpq gives no default to these. */
+static bool
+is_given(const PQconninfoOption *options, const char *keyword)
+{
+	for (; options->keyword; options++)
+		if (strcmp(options->keyword, keyword) == 0)
+			return options->val != NULL && options->val[0] != '\0';
+	return false;
+}
+
+/*
+ * To a connection that is there.  It is a precaution only, so that nothing
+ * comes of it if a system refuses it.
+ */
+static void
+tcp_setting_apply(PGconn *conn)
+{
+	PQconninfoOption *options = PQconninfo(conn);
+
+	/* a Unix-domain socket's address is "" */
+	if (options == NULL || PQhostaddr(conn) == NULL ||
+		PQhostaddr(conn)[0] == '\0')
+		return;
+	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
+		if (!is_given(options, setting->keyword))
+			(void) setsockopt(PQsocket(conn), IPPROTO_TCP, setting->option,
+							  &setting->value, sizeof(setting->value));
+	PQconninfoFree(options);
+}
+
+/*
+ * The same for one to be made with these options: " keyword=value ..." for
+ * its conninfo; owned.  libpq passes over them if there is no TCP.  One that
+ * takes rows, and waits for a lock or its disk, does not read meanwhile: it
+ * is not given up for that, as tcp_user_timeout would have it (on Linux).
+ */
+static char *
+tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
+		if (!is_given(options, setting->keyword) &&
+			!(takes_rows && strcmp(setting->keyword, "tcp_user_timeout") == 0))
+			appendPQExpBuffer(&buf, " %s=%d", setting->keyword, setting->value);
+	return buf.data;
+}
+
+/* ----------
+ * Describes the server of a connection to those who come after.
+ * ----------
+ */
+
+static void
+append_conninfo(PQExpBuffer buf, const char *keyword, const char *value)
+{
+	if (buf->len > 0)
+		appendPQExpBufferChar(buf, ' ');
+	appendPQExpBuffer(buf, "%s=", keyword);
+	appendConnStrVal(buf, value);
+}
+
+/*
+ * Options that chose the server and database, or that a session sets itself.
+ */
+static bool
+is_settled(const char *keyword)
+{
+	static const char *const keywords[] = {
+		"dbname", "user", "host", "hostaddr", "port", "target_session_attrs",
+		"load_balance_hosts", "service", "servicefile", "fallback_application_name",
+		"replication"
+	};
+
+	for (int i = 0; i < (int) lengthof(keywords); i++)
+		if (strcmp(keyword, keywords[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Does the environment, or libpq itself, give this option the same value?
+ * Then the others find it too, and a pg_dump with an older libpq is not given
+ * an option it may not know.
+ */
+static bool
+is_default(const PQconninfoOption *option, const PQconninfoOption *defaults)
+{
+	for (; defaults->keyword; defaults++)
+		if (strcmp(defaults->keyword, option->keyword) == 0)
+			return strcmp(defaults->val ? defaults->val : "", option->val) == 0;
+	return false;
+}
+
+/* Not to be shown: libpq marks passwords by "*", but not these keys. */
+static bool
+is_secret(const PQconninfoOption *option)
+{
+	return strchr(option->dispchar, '*') != NULL ||
+		strncmp(option->keyword, "scram_", 6) == 0;
+}
+
+static const char *
+value_of(const PQconninfoOption *options, const char *keyword)
+{
+	for (; options->keyword; options++)
+		if (strcmp(options->keyword, keyword) == 0)
+			return options->val && options->val[0] ? options->val : NULL;
+	return NULL;
+}
+
+/* ----------
+ * The password
+ *
+ * libpq reports as "password" what was typed, and what it has from the
+ * connection string, a service file or PGPASSWORD; what it has from a
+ * passfile it keeps to itself.  Only what was typed or is in the string need
+ * be kept.  The others libpq reads again for each connection, as they may
+ * have changed.
+ * ----------
+ */
+static void
+set_variable(const char *name, const char *value)
+{
+	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
+		pg_fatal("could not set environment: %m");
+}
+
+static char *
+copy_variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? pg_strdup(value) : NULL;
+}
+
+/* Does this service have this password?  libpq tells what PGSERVICE gives. */
+static bool
+service_has_password(const char *service, const char *file,
+					 const char *password)
+{
+	char	   *old_service = copy_variable("PGSERVICE");
+	char	   *old_file = copy_variable("PGSERVICEFILE");
+	PQconninfoOption *options;
+	const char *its_own;
+	bool		result;
+
+	set_variable("PGSERVICE", service);
+	if (file)
+		set_variable("PGSERVICEFILE", file);
+	options = PQconndefaults();
+	set_variable("PGSERVICE", old_service);
+	set_variable("PGSERVICEFILE", old_file);
+	if (options == NULL)
+		pg_fatal("out of memory");
+	its_own = value_of(options, "password");
+	result = its_own && strcmp(its_own, password) == 0;
+	PQconninfoFree(options);
+	free(old_service);
+	free(old_file);
+	return result;
+}
+
+/*
+ * Have libpq read the service again for each connection.  What is settled
+ * must not be what the service says.
+ */
+static char *
+service_conninfo(const char *service, const char *file)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	append_conninfo(&buf, "service", service);
+	if (file)
+		append_conninfo(&buf, "servicefile", file);
+	append_conninfo(&buf, "target_session_attrs", "any");
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	return psprintf(" %s", buf.data);
+}
+
+/*
+ * The service of a connection string that has this password; NULL if it has
+ * another one, or there is none.  Before 18 a connection does not tell the
+ * service that it was made with.
+ */
+static char *
+find_service(const char *given, const char *password)
+{
+	/* otherwise it is the name of a database */
+	PQconninfoOption *options = identifier_is_conninfo(given) ?
+		PQconninfoParse(given, NULL) : NULL;
+	const char *service = options ? value_of(options, "service") : NULL;
+	const char *file = options ? value_of(options, "servicefile") : NULL;
+	char	   *result = NULL;
+
+	if (service && service_has_password(service, file, password))
+		result = service_conninfo(service, file);
+	PQconninfoFree(options);
+	return result;
+}
+
+/*
+ * A program can be told one service: if that is ours, for other secrets, the
+ * password of another one is kept like one that was typed.
+ */
+static void
+note_password(PeerAddress *address, const PQconninfoOption *options,
+			  const PQconninfoOption *defaults, const char *given)
+{
+	const char *password = value_of(options, "password");
+	const char *inherited = value_of(defaults, "password");
+
+	if (address->command || password == NULL)
+		return;
+	if (address->secrets.service == NULL)
+	{
+		if (inherited && strcmp(inherited, password) == 0)
+			return;
+		address->service = find_service(given, password);
+	}
+	if (address->service == NULL)
+		address->password = pg_strdup(password);
+}
+
+/* For programs. */
+static void
+note_password_file(PeerAddress *address)
+{
+	if (address->command)
+		address->secrets.password_file = password_command_file(address->command);
+	else if (address->password)
+		address->secrets.password_file = password_file_new(address->password);
+	else
+		return;
+
+	/* the password of a service in the environment would come first */
+	if (address->secrets.service == NULL && getenv("PGSERVICE"))
+		address->secrets.service = pg_strdup("[" CHILD_SERVICE "]\n");
+}
+
+/* ----------
+ * The address
+ * ----------
+ */
+
+/*
+ * The secrets that the others will not find by themselves, such as
+ * sslpassword, as the text of a service file; NULL if there are none.  The
+ * password is not among them.
+ */
+static char *
+secrets_service(const PQconninfoOption *options,
+				const PQconninfoOption *defaults)
+{
+	PQExpBufferData buf;
+	bool		any = false;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferStr(&buf, "[" CHILD_SERVICE "]\n");
+	for (; options->keyword; options++)
+	{
+		if (options->val == NULL || !is_secret(options) ||
+			strcmp(options->keyword, "password") == 0 ||
+			is_default(options, defaults))
+			continue;
+		if (strchr(options->val, '\n') != NULL)
+			pg_fatal("connection option \"%s\" contains a newline",
+					 options->keyword);
+		appendPQExpBuffer(&buf, "%s=%s\n", options->keyword, options->val);
+		any = true;
+	}
+	if (any)
+		return buf.data;
+	termPQExpBuffer(&buf);
+	return NULL;
+}
+
+/* Both of them with all options but those that are settled. */
+static void
+append_options(const PeerAddress *address, const PQconninfoOption *options,
+			   const PQconninfoOption *defaults, PQExpBuffer buf,
+			   PQExpBuffer private_buf)
+{
+	for (const PQconninfoOption *option = options; option->keyword; option++)
+	{
+		if (option->val == NULL || is_settled(option->keyword) ||
+			strcmp(option->keyword, "password") == 0)
+			continue;
+		/* it would come before the one that programs are given */
+		if (address->secrets.password_file &&
+			strcmp(option->keyword, "passfile") == 0)
+			continue;
+		if (is_secret(option))
+			append_conninfo(private_buf, option->keyword, option->val);
+		/* our service takes the place of one that the environment names */
+		else if (address->secrets.service || !is_default(option, defaults))
+			append_conninfo(buf, option->keyword, option->val);
+	}
+}
+
+PeerAddress *
+peer_address_new(PGconn *conn, bool takes_rows, const char *given,
+				 const char *password_command)
+{
+	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
+	PQconninfoOption *options = PQconninfo(conn);
+	PQconninfoOption *defaults = PQconndefaults();
+	PQExpBufferData buf;
+	PQExpBufferData private_buf;
+	const char *host = PQhost(conn);
+	const char *hostaddr = PQhostaddr(conn);
+
+	if (options == NULL || defaults == NULL)
+		pg_fatal("out of memory");
+
+	address->command = password_command_get(password_command);
+	address->secrets.service = secrets_service(options, defaults);
+	note_password(address, options, defaults, given);
+	note_password_file(address);
+	initPQExpBuffer(&buf);
+	initPQExpBuffer(&private_buf);
+	append_conninfo(&buf, "dbname", PQdb(conn));
+	append_conninfo(&buf, "user", PQuser(conn));
+	append_conninfo(&buf, "host", host ? host : "");
+	/* empty for a Unix-domain socket */
+	if (hostaddr && hostaddr[0] != '\0')
+		append_conninfo(&buf, "hostaddr", hostaddr);
+	append_conninfo(&buf, "port", PQport(conn));
+	append_options(address, options, defaults, &buf, &private_buf);
+	address->tcp_settings = tcp_setting_conninfo(options, takes_rows);
+	PQconninfoFree(options);
+	PQconninfoFree(defaults);
+
+	address->conninfo = buf.data;
+	address->private_conninfo = psprintf("%s %s%s%s", buf.data, private_buf.data,
+										 address->tcp_settings,
+										 address->service ? address->service : "");
+	termPQExpBuffer(&private_buf);
+	return address;
+}
+
+char *
+peer_address_for_program(const PeerAddress *address)
+{
+	return psprintf("%s%s%s", address->conninfo, address->tcp_settings,
+					address->service ? address->service : "");
+}
+
+const ChildSecrets *
+peer_address_secrets(const PeerAddress *address)
+{
+	const char *failure;
+
+	if (address->command &&
+		password_command_run(address->command, &failure) == NULL)
+		pg_log_warning("%s", failure);
+	return &address->secrets;
+}
+
+/* ----------
+ * How many more connections a server has for us.
+ * ----------
+ */
+
+/* pg_stat_activity.backend_type came with 10. */
+#define MIN_VERSION_WITH_BACKEND_TYPE 100000
+
+/*
+ * The smallest number of connections that a limit leaves: max_connections
+ * less what is reserved for others (miscinit.c:InitPostgres), the role's,
+ * and, if %s is true, the database's.  First by the sessions that are surely
+ * clients; then also by those of which the role may not see what they are,
+ * but which have a user and a database: most are clients.
+ */
+static const char left_expression[] =
+"(WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
+" FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
+" OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT EXISTS"
+" (SELECT FROM pg_catalog.pg_roles p"
+" WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
+" AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
+" SELECT pg_catalog.array_agg(LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
+" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
+" OPERATOR(pg_catalog.-) used.n,"
+" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN r.rolconnlimit OPERATOR(pg_catalog.-) used.of_role END,"
+" CASE WHEN %s AND d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END) ORDER BY hidden.counted)"
+" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d,"
+" (VALUES (false), (true)) hidden (counted), LATERAL (SELECT pg_catalog.count(*) AS n,"
+" pg_catalog.count(*) FILTER (WHERE a.usename OPERATOR(pg_catalog.=) r.rolname) AS of_role,"
+" pg_catalog.count(*) FILTER (WHERE a.datname OPERATOR(pg_catalog.=) d.datname) AS of_database"
+" FROM pg_catalog.pg_stat_activity a"
+" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend' OR hidden.counted"
+" AND a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL) used"
+" WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
+" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())";
+
+char *
+connection_limit_expression(PGconn *conn, bool of_database)
+{
+	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
+		return pg_strdup("NULL");
+	return psprintf(left_expression, of_database ? "true" : "false");
+}
+
+/* A role that was dropped meanwhile has no limit. */
+ConnectionsLeft
+connection_limit_read(const PGresult *res, int column)
+{
+	ConnectionsLeft left = {PG_INT32_MAX, PG_INT32_MAX};
+	int			n = 0;
+	int64	   *numbers;
+
+	if (PQgetisnull(res, 0, column))
+		return left;
+	numbers = session_numbers(res, column, &n);
+	if (numbers && n == 2)
+	{
+		left.at_most = (int) Min(Max(numbers[0], 0), PG_INT32_MAX);
+		left.at_least = (int) Min(Max(numbers[1], 0), PG_INT32_MAX);
+	}
+	free(numbers);
+	return left;
+}
+
+ConnectionsLeft
+connection_limit_left(PGconn *conn, bool of_database)
+{
+	char	   *expression = connection_limit_expression(conn, of_database);
+	char	   *sql = psprintf("SELECT %s", expression);
+	PGresult   *res = session_query(conn, sql);
+	ConnectionsLeft left = connection_limit_read(res, 0);
+
+	PQclear(res);
+	free(sql);
+	free(expression);
+	return left;
+}
+
+void
+connection_limit_check_tasks(PGconn *conn, const char *server, int n_tasks,
+							 int n_sessions)
+{
+	int			left = connection_limit_left(conn, true).at_most;
+
+	if (left >= n_sessions)
+		return;
+	pg_log_warning("%s has %d connection%s left, and %d task%s at a time need%s %d or more",
+				   server, left, units_plural(left), n_tasks, units_plural(n_tasks),
+				   n_tasks == 1 ? "s" : "", n_sessions);
+	pg_log_warning_hint("A task that gets none ends with exit code 75, to be run again: have fewer run at a time, or raise max_connections or the limit of the role or database.");
+}
+
+void
+connection_limit_check_workers(PGconn *conn, int n_workers)
+{
+	int			left = connection_limit_left(conn, true).at_most;
+
+	if (left >= n_workers)
+		return;
+	pg_log_warning("the server has %d connection%s left, and this task has %d worker%s",
+				   left, units_plural(left), n_workers, units_plural(n_workers));
+	pg_log_warning_hint("Use fewer --jobs, have fewer tasks run at a time, or raise max_connections or the limit of the role or database.");
+}
+
+/* ----------
+ * Opens connections to the server.
+ * ----------
+ */
 
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
 #define MIN_SERVER_VERSION 90600

@@ -7,9 +7,112 @@
 
 #include "base/fe_compat.h"
 
+#include "libpq-fe.h"
+
 #include "options/options.h"
-#include "session/peer_address.h"
+#include "password/password_command.h"
+#include "process/child_program.h"
 #include "session/session.h"
+
+/* ----------
+ * Settings of TCP by which a peer's silent end is noticed.
+ *
+ * A peer that vanished without a word is to be noticed, be it while data is
+ * awaited or while none is.  What the user chose stays.
+ * ----------
+ */
+
+/*
+ * A connection whose other end is gone is given up after about 90 seconds, by
+ * us as by the server.
+ */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_INTERVAL_S 10
+#define KEEPALIVE_COUNT 6
+
+/* ----------
+ * How to reach the very server that a connection leads to.
+ *
+ * A name may stand for several servers, and a snapshot lives on one: so the
+ * address is the one that was reached.
+ * ----------
+ */
+
+typedef struct PeerAddress
+{
+	char	   *conninfo;		/* no secret in it: fit for argv and logs */
+	ChildSecrets secrets;		/* for programs: see peer_address_secrets() */
+	char	   *password;		/* that was typed, or is in the connection
+								 * string; NULL = libpq finds it for each
+								 * connection, or the command prints it */
+	PasswordCommand *command;	/* or NULL */
+	char	   *service;		/* " service=...", which libpq has the
+								 * password from; or NULL */
+	char	   *tcp_settings;	/* " keyword=value ...": what a program needs
+								 * after conninfo to notice a lost peer */
+	char	   *private_conninfo;	/* conninfo, all that, and all secrets but
+									 * the password */
+} PeerAddress;
+
+/*
+ * The address of a connection's server, for those who come after; owned.
+ * takes_rows: see tcp_setting_conninfo().  given is what the user gave as the
+ * database's name, or as the connection string, and password_command the text
+ * of the command that has given the password; either may be NULL.
+ */
+extern PeerAddress *peer_address_new(PGconn *conn, bool takes_rows,
+									 const char *given,
+									 const char *password_command);
+
+/*
+ * How a program reaches the server, and with which secrets.  If a command
+ * gives the password, it is run; if it fails, that is told, and the program
+ * has its last output.
+ */
+extern char *peer_address_for_program(const PeerAddress *address);
+extern const ChildSecrets *peer_address_secrets(const PeerAddress *address);
+
+/* ----------
+ * How many more connections a server has for us.
+ * ----------
+ */
+
+/*
+ * The two differ if the role may not see what sessions of others are: without
+ * the privileges of pg_read_all_stats.  Never below 0.
+ */
+typedef struct ConnectionsLeft
+{
+	int			at_most;		/* if none of those is a client's */
+	int			at_least;		/* if all of them are */
+} ConnectionsLeft;
+
+/* Says of these two why they differ: an errdetail. */
+#define CONNECTIONS_HIDDEN_DETAIL \
+"Without the privileges of pg_read_all_stats the role does not see which sessions are clients."
+
+/*
+ * What the server, the role and, if that is asked for, the database of this
+ * session leave, this session being there already.  PG_INT32_MAX if servers
+ * before 10 are asked, which do not tell.
+ */
+extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
+
+/* The same as an expression of another query, owned; and its value. */
+extern char *connection_limit_expression(PGconn *conn, bool of_database);
+extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
+
+/*
+ * Warn if n tasks, of that number of sessions each at least, cannot be at
+ * work at a time: each has one worker's, on any of the servers that it reads,
+ * and on each where it looks for the leader one for that.  Who runs them may
+ * know better how many are.  server is what it is called in the message.
+ */
+extern void connection_limit_check_tasks(PGconn *conn, const char *server,
+										 int n_tasks, int n_sessions);
+
+/* In a task, whose own session this is: the same of its workers. */
+extern void connection_limit_check_workers(PGconn *conn, int n_workers);
 
 /*
  * How long one attempt to connect may take, unless PGCONNECT_TIMEOUT says

@@ -8,14 +8,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "libpq-events.h"
 #include "fe_utils/string_utils.h"
+#include "libpq-events.h"
+#include "mb/pg_wchar.h"
+#include "pqexpbuffer.h"
 
 #include "base/clock.h"
 #include "base/message.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "session/session_wait.h"
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
@@ -556,4 +557,179 @@ session_probe(PGconn *conn, PGconn *other, int n_tries)
 	for (int i = 0; answered && i < n_tries; i++)
 		answered = probe_once(&sessions[i % 2], &sessions[(i + 1) % 2]);
 	return answered;
+}
+
+/* ----------
+ * Writes array literals.
+ * ----------
+ */
+
+/* Stands for a text that the server cannot have: an identifier, too. */
+#define UNCONVERTIBLE "pg_pardump_unconvertible_name"
+
+/* Ask the server to convert the text.  No transaction is ended by that. */
+static bool
+is_converted(PGconn *conn, const char *text)
+{
+	bool		in_block = PQtransactionStatus(conn) == PQTRANS_INTRANS;
+	char	   *literal = PQescapeLiteral(conn, text, strlen(text));
+	char	   *sql;
+	PGresult   *res;
+	bool		result;
+
+	/* a text that is wrong in the client's encoding, too */
+	if (literal == NULL)
+		return false;
+	if (in_block)
+		PQclear(session_exec(conn, SESSION_SAVEPOINT));
+	sql = psprintf("SELECT %s", literal);
+	res = session_exec(conn, sql);
+	result = PQresultStatus(res) == PGRES_TUPLES_OK;
+	PQclear(res);
+	if (in_block)
+		PQclear(session_exec(conn, SESSION_ROLLBACK_TO "; " SESSION_RELEASE));
+	free(sql);
+	PQfreemem(literal);
+	return result;
+}
+
+/*
+ * Can the server have this text?  Without a conversion, which is so in a
+ * session of SQL_ASCII as well, it is the bytes that must be right.
+ */
+bool
+text_is_convertible(PGconn *conn, const char *text)
+{
+	const char *name = PQparameterStatus(conn, "server_encoding");
+	int			server = name ? pg_char_to_encoding(name) : -1;
+	int			client = PQclientEncoding(conn);
+	const char *c = text;
+
+	while (*c && !IS_HIGHBIT_SET(*c))
+		c++;
+	if (*c == '\0' || server < 0 || server == PG_SQL_ASCII)
+		return true;
+	if (client == server || client == PG_SQL_ASCII)
+		return pg_encoding_verifymbstr(server, text, strlen(text)) == (int) strlen(text);
+	return is_converted(conn, text);
+}
+
+/* Of all of them at once, which may take a query. */
+static bool
+all_are_convertible(PGconn *conn, char *const *texts, int n)
+{
+	PQExpBufferData all;
+	bool		result;
+
+	initPQExpBuffer(&all);
+	for (int i = 0; i < n; i++)
+		appendPQExpBuffer(&all, "%s\n", texts[i]);
+	result = !PQExpBufferDataBroken(all) && text_is_convertible(conn, all.data);
+	termPQExpBuffer(&all);
+	return result;
+}
+
+/*
+ * In some client encodings (SJIS, BIG5, GBK, ...) a backslash may be the
+ * second byte of a character, which must not be escaped.
+ */
+char *
+text_array(PGconn *conn, char *const *texts, int n)
+{
+	PQExpBufferData buf;
+	bool		all = all_are_convertible(conn, texts, n);
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < n; i++)
+	{
+		const char *text = all || text_is_convertible(conn, texts[i]) ? texts[i] : UNCONVERTIBLE;
+
+		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "\"");
+		for (const char *c = text; *c;)
+		{
+			int			len = PQmblenBounded(c, PQclientEncoding(conn));
+
+			if (*c == '"' || *c == '\\')
+				appendPQExpBufferChar(&buf, '\\');
+			appendBinaryPQExpBuffer(&buf, c, len);
+			c += len;
+		}
+		appendPQExpBufferChar(&buf, '"');
+	}
+	appendPQExpBufferChar(&buf, '}');
+	return buf.data;
+}
+
+char *
+oid_array(const Oid *oids, int n)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < n; i++)
+		appendPQExpBuffer(&buf, "%s%u", i > 0 ? "," : "", oids[i]);
+	appendPQExpBufferChar(&buf, '}');
+	return buf.data;
+}
+
+/* ----------
+ * Queries for what the server's processes for our sessions do.
+ * ----------
+ */
+
+/* With track_activities = off the state is disabled, but waits are known. */
+char *
+backend_query_at_work(int backend)
+{
+	return psprintf(SESSION_FRESH_ACTIVITY "SELECT FROM pg_catalog.pg_stat_activity"
+					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND state OPERATOR(pg_catalog.=) ANY ('{active,disabled}')"
+					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
+					backend);
+}
+
+char *
+backend_query_terminate(int backend, int min_age_s)
+{
+	return psprintf(SESSION_FRESH_ACTIVITY "SELECT pg_catalog.pg_terminate_backend(pid)"
+					" FROM pg_catalog.pg_stat_activity"
+					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND usename OPERATOR(pg_catalog.=) SESSION_USER"
+					" AND datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+					" AND backend_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()"
+					" OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => %d))",
+					backend, min_age_s);
+}
+
+/*
+ * Of the others only those without a job keep what they have to the end.  For
+ * a standby's replay, which is not a backend, pg_blocking_pids() returns
+ * nothing; it waits for ACCESS EXCLUSIVE, so every holder of a lock blocks
+ * it.
+ */
+static const char deadlock_query[] =
+SESSION_FRESH_ACTIVITY "WITH RECURSIVE chain (waiter, first, blocker) AS ("
+"SELECT w.pid, b.pid, b.pid FROM pg_catalog.unnest('{%s}'::pg_catalog.int4[]) w (pid),"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid)"
+" UNION SELECT c.waiter, c.first, b.pid FROM chain c,"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.blocker) OPERATOR(pg_catalog.||)"
+" ARRAY(SELECT h.pid FROM pg_catalog.pg_locks w JOIN pg_catalog.pg_locks h"
+" ON h.database OPERATOR(pg_catalog.=) w.database"
+" AND h.relation OPERATOR(pg_catalog.=) w.relation AND h.granted"
+" WHERE w.pid OPERATOR(pg_catalog.=) c.blocker AND NOT w.granted"
+" AND w.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock'"
+" AND h.pid OPERATOR(pg_catalog.<>) w.pid)) b (pid))"
+" SELECT l.relation::pg_catalog.regclass, c.first FROM chain c"
+" JOIN pg_catalog.pg_locks l ON l.pid OPERATOR(pg_catalog.=) c.waiter AND NOT l.granted"
+" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) c.blocker"
+" WHERE c.blocker OPERATOR(pg_catalog.=) %s"
+" OR c.blocker OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.int4[])"
+" AND a.state OPERATOR(pg_catalog.=) 'idle in transaction'";
+
+char *
+backend_query_deadlock(const char *backends, const char *leader)
+{
+	return psprintf(deadlock_query, backends, leader, backends);
 }

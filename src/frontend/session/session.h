@@ -152,7 +152,7 @@ SESSION_SET_LOCAL("idle_in_transaction_session_timeout", "0")
 /*
  * Begin a transaction with this statement, or with more that take no
  * snapshot; after it the session has a marker.  Ends by session_failed() when
- * it fails.  The second is not watched (see session_wait.h), for sessions on
+ * it fails.  The second is not watched (see session_loss.h), for sessions on
  * the target.
  */
 extern void session_begin(PGconn *conn, const char *sql);
@@ -193,7 +193,7 @@ extern void session_close(PGconn *conn);
 /* The same, and wait a moment until others can have its place. */
 extern void session_close_and_wait(PGconn *conn);
 
-/* PQexec(), watched (see session_wait.h). */
+/* PQexec(), watched (see session_loss.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
 
 /*
@@ -227,5 +227,99 @@ extern bool session_answers(PGconn *conn);
 #define SESSION_FRESH_ACTIVITY "SELECT pg_catalog.pg_stat_clear_snapshot(); "
 extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
 							  bool *lost);
+
+/* ----------
+ * Texts, or OIDs, as the value of a parameter.
+ * ----------
+ */
+
+/*
+ * An array literal of them, in the session's client encoding; owned.  A text
+ * that the server's encoding does not have, as a name of a database in
+ * SQL_ASCII, is replaced by one that no object has, so that it does not make
+ * the whole query fail.  (PQescapeLiteral() and mb/pg_wchar.h.)
+ */
+extern char *text_array(PGconn *conn, char *const *texts, int n);
+
+/* The same of OIDs. */
+extern char *oid_array(const Oid *oids, int n);
+
+/* Can the server's encoding have this text, which is in the client's? */
+extern bool text_is_convertible(PGconn *conn, const char *text);
+
+/* ----------
+ * What the extension pg_pardump has, by its names.
+ * ----------
+ */
+
+#define PARDUMP_EXTENSION "pg_pardump"
+
+/* Its schema, which is always the same, needs no quoting. */
+#define PARDUMP_SCHEMA "pardump"
+#define PARDUMP_CHUNKS PARDUMP_SCHEMA ".pg_pardump_chunks"
+#define PARDUMP_READ PARDUMP_SCHEMA ".pg_pardump_read"
+#define PARDUMP_LAST_READ PARDUMP_SCHEMA ".pg_pardump_last_read"
+#define PARDUMP_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_fingerprint"
+#define PARDUMP_DEFINITION PARDUMP_SCHEMA ".pg_pardump_definition"
+#define PARDUMP_FINGERPRINT_READS PARDUMP_SCHEMA ".pg_pardump_fingerprint_reads"
+#define PARDUMP_LAST_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_last_fingerprint"
+#define PARDUMP_RAW_REASON PARDUMP_SCHEMA ".pg_pardump_raw_reason"
+#define PARDUMP_LOAD_TUPLES PARDUMP_SCHEMA ".pg_pardump_load_tuples"
+#define PARDUMP_READ_FILES PARDUMP_SCHEMA ".pg_pardump_read_files"
+#define PARDUMP_LAST_FILES PARDUMP_SCHEMA ".pg_pardump_last_files"
+#define PARDUMP_FILE_TYPE PARDUMP_SCHEMA ".pg_pardump_file_type"
+#define PARDUMP_EXPORTED_SNAPSHOT PARDUMP_SCHEMA ".pg_pardump_exported_snapshot"
+#define PARDUMP_NOTE_DUMP PARDUMP_SCHEMA ".pg_pardump_note_dump"
+
+/* A table of it. */
+#define PARDUMP_HISTORY PARDUMP_SCHEMA ".pg_pardump_history"
+
+/* ----------
+ * Finds a table by its name, whether or not the role has privileges on
+ * it.
+ * ----------
+ */
+
+/*
+ * In a query: the OID of the table or index that this expression, of type
+ * text, names with its schema, quoted where that is needed; NULL if there is
+ * none.  to_regclass() would be an error if the role has no USAGE on the
+ * schema, where COPY, ANALYZE and ALTER TABLE are to tell of it, each of its
+ * own table.
+ */
+#define TABLE_OID_OF(name) \
+"(SELECT its_class.oid FROM pg_catalog.pg_class its_class" \
+" JOIN pg_catalog.pg_namespace its_schema" \
+" ON its_schema.oid OPERATOR(pg_catalog.=) its_class.relnamespace" \
+" WHERE its_schema.nspname OPERATOR(pg_catalog.=)" \
+" (pg_catalog.parse_ident(" name "))[1]::pg_catalog.name" \
+" AND its_class.relname OPERATOR(pg_catalog.=)" \
+" (pg_catalog.parse_ident(" name "))[2]::pg_catalog.name)"
+
+/* ----------
+ * Queries for what the server's processes for our sessions do.
+ * ----------
+ */
+
+/*
+ * A query for the backend, which finds it if it is at work, and not if it
+ * waits for its client, or for nothing, or is gone.  Owned.
+ */
+extern char *backend_query_at_work(int backend);
+
+/*
+ * A statement that ends the backend, unless it is younger than the given
+ * number of seconds, and so another one that the server gave the same process
+ * ID.  Owned.
+ */
+extern char *backend_query_terminate(int backend, int min_age_s);
+
+/*
+ * A query for those of these backends ("1,2") which wait for a lock, directly
+ * or by others, behind the leader, an SQL expression for a process, or behind
+ * one of these that is idle: the relation that is locked, and the process of
+ * the next in the queue.  Owned.
+ */
+extern char *backend_query_deadlock(const char *backends, const char *leader);
 
 #endif							/* SESSION_H */

@@ -9,15 +9,15 @@
 #include "mb/pg_wchar.h"
 
 #include "base/interrupt.h"
+#include "session/connection.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
-#include "session/tcp_setting.h"
 
 /*
  * What pg_dump sets; that a condition finds all its rows; every timeout, and
  * how soon a backend whose client is out of reach is to end, and give up its
- * locks: when its client gives it up (tcp_setting.c).  No JIT: a plan that
+ * locks: when its client gives it up (connection.c).  No JIT: a plan that
  * looks dear would be compiled again in every session, which for a table of
  * many columns takes longer than to read it.  TID scans, without which each
  * chunk that is read by SQL would be a scan of its whole table.  No

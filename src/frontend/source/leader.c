@@ -12,7 +12,7 @@
 #include "progress/progress.h"
 #include "replication/publication.h"
 #include "replication/slot_check.h"
-#include "session/connection_limit.h"
+#include "session/connection.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"

@@ -9,9 +9,8 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "progress/progress.h"
-#include "session/backend_query.h"
+#include "session/session.h"
 #include "session/session_loss.h"
-#include "session/session_wait.h"
 #include "source/leader_watchdog.h"
 
 /* How long the answer to a question may take. */

@@ -16,7 +16,7 @@
 
 #include "base/identifier.h"
 #include "base/message.h"
-#include "session/session_wait.h"
+#include "session/session_loss.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
 

@@ -9,7 +9,6 @@
 
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "session/session_wait.h"
 #include "source/read_copy.h"
 
 /*

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/units.h"
-#include "session/connection_limit.h"
+#include "session/connection.h"
 #include "source/server_check.h"
 
 /*

@@ -10,7 +10,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/shared_memory.h"
-#include "session/session_wait.h"
+#include "session/session_loss.h"
 #include "session/snapshot.h"
 #include "source/snapshot_holder.h"
 #include "standby/standby_overflow.h"

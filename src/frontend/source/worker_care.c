@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "session/backend_query.h"
+#include "session/session.h"
 #include "source/worker_care.h"
 
 /* How often to look whether a worker waits for a silent server. */

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "session/extension_name.h"
 #include "session/session.h"
 #include "session/snapshot.h"
 #include "shared/snapshot_text.h"

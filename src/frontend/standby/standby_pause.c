@@ -7,7 +7,6 @@
 #include "base/interrupt.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
-#include "session/session_wait.h"
 #include "standby/standby_pause.h"
 
 /*

@@ -9,7 +9,7 @@
 #include "base/fe_compat.h"
 
 #include "options/options.h"
-#include "session/peer_address.h"
+#include "session/connection.h"
 
 /* Which part of that: of pg_dumpall's options. */
 #define GLOBALS_ALL "--globals-only"

@@ -10,9 +10,8 @@
 #include "base/message.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/session.h"
 #include "session/session_loss.h"
-#include "session/table_name.h"
-#include "session/text_array.h"
 #include "target/analyze.h"
 #include "target/target.h"
 

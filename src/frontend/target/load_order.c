@@ -12,7 +12,6 @@
 #include "base/fe_compat.h"
 
 #include "session/session.h"
-#include "session/text_array.h"
 #include "target/load_order.h"
 
 /*

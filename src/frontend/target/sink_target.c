@@ -8,7 +8,6 @@
 
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "session/text_array.h"
 #include "target/sink_target.h"
 #include "target/target.h"
 

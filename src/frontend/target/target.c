@@ -8,9 +8,9 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/message.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
-#include "session/tcp_setting.h"
 #include "target/fast_copy.h"
 #include "target/target.h"
 #include "target/target_history.h"

@@ -8,7 +8,6 @@
 #include "plan/dump_origin.h"
 #include "plan/dump_table_read.h"
 #include "session/session.h"
-#include "session/table_name.h"
 #include "target/target_history.h"
 
 void

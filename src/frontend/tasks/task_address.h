@@ -5,8 +5,8 @@
 #ifndef TASK_ADDRESS_H
 #define TASK_ADDRESS_H
 
-#include "session/peer_address.h"
 #include "options/options.h"
+#include "session/connection.h"
 #include "tasks/task_plan.h"
 
 /*

@@ -7,7 +7,7 @@
 #define TASK_RUN_H
 
 #include "options/options.h"
-#include "session/peer_address.h"
+#include "session/connection.h"
 #include "tasks/task_plan.h"
 
 /*

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "session/connection_limit.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "tasks/task_address.h"
