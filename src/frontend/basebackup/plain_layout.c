@@ -17,7 +17,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "basebackup/plain_layout.h"
-#include "options/tablespace_mapping.h"
+#include "options/backup_options.h"
 
 /* ----------
  * Directories

@@ -21,7 +21,7 @@
 #include "extract/attributes.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
-#include "options/tablespace_mapping.h"
+#include "options/backup_options.h"
 #include "progress/progress.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"

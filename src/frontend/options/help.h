@@ -1,9 +1,30 @@
 /*
  * help.h
- *		What --help and --version print.
+ *		Texts of --help.
  */
 #ifndef HELP_H
 #define HELP_H
+
+/* ----------
+ * What pg_parrestore --help prints.
+ * ----------
+ */
+
+/* To standard output. */
+extern void restore_help_print(const char *progname);
+
+/* ----------
+ * What pg_parbasebackup --help prints.
+ * ----------
+ */
+
+/* Its options, to standard output. */
+extern void backup_help_print(const char *progname);
+
+/* ----------
+ * What --help and --version print.
+ * ----------
+ */
 
 /* pg_pardump's options, to standard output */
 extern void help_print(const char *progname);

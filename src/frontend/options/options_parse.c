@@ -11,13 +11,361 @@
 #include "base/fe_compat.h"
 
 #include "base/message.h"
-#include "options/cluster_options.h"
 #include "options/help.h"
-#include "options/option_value.h"
 #include "options/mask_file.h"
+#include "options/option_value.h"
 #include "options/options_parse.h"
 #include "options/own_options.h"
-#include "options/task_options.h"
+#include "process/task_command.h"
+
+/* ----------
+ * The options of --all-databases.
+ * ----------
+ */
+
+/* Of the cluster, or set for each database separately. */
+static const char own_letters[] = "dhpUwWfjPg";
+static const char *const own_names[] = {
+	"all-databases", "create", "dbname", "exclude-database", "globals-only",
+	"host", "incremental", "incremental-copy-method", "jobs", "mask",
+	"mask-file", "metrics", "no-password", "no-progress",
+	"no-role-passwords", "password", "port", "progress", "report",
+	"roles-only", "sample",
+	"tablespaces-only", "target", "username", "verify", "where"
+};
+
+static void
+add_arg(Options *options, const char *arg)
+{
+	options->run_args = pg_realloc(options->run_args,
+								   (options->n_run_args + 1) * sizeof(char *));
+	options->run_args[options->n_run_args++] = arg;
+}
+
+/* pg_dump's patterns that must match: where, cluster_filter.c finds out. */
+static bool
+note_pattern(Options *options, int letter, const char *name, const char *arg)
+{
+	SimpleStringList *list = letter == 't' ? &options->run_tables :
+		letter == 'n' ? &options->run_schemas :
+		letter == 0 && strcmp(name, "table-and-children") == 0 ?
+		&options->run_tables_and_children : NULL;
+
+	if (list)
+		simple_string_list_append(list, arg);
+	return list != NULL;
+}
+
+void
+cluster_options_note(Options *options, int letter, const char *name,
+					 const char *arg)
+{
+	if (note_pattern(options, letter, name, arg))
+		return;
+	if (letter != 0)
+	{
+		if (strchr(own_letters, letter) != NULL)
+			return;
+		/* an argument goes apart, as it may be empty */
+		add_arg(options, psprintf("-%c", letter));
+		if (arg)
+			add_arg(options, arg);
+		return;
+	}
+	for (int i = 0; i < (int) lengthof(own_names); i++)
+		if (strcmp(name, own_names[i]) == 0)
+			return;
+	add_arg(options, arg ? psprintf("--%s=%s", name, arg) :
+			psprintf("--%s", name));
+}
+
+static void
+need(bool given, const char *name)
+{
+	if (given)
+		pg_fatal("option %s requires option %s", name, "--all-databases");
+}
+
+/* An option that --all-databases cannot be used with, and why. */
+typedef struct RefusedOption
+{
+	bool		given;
+	const char *name;
+	const char *why;			/* or NULL */
+} RefusedOption;
+
+static void
+refuse(const RefusedOption *refused, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (!refused[i].given)
+			continue;
+		pg_log_error("options %s and %s cannot be used together",
+					 "--all-databases", refused[i].name);
+		if (refused[i].why)
+			pg_log_error_detail("%s", refused[i].why);
+		exit(1);
+	}
+}
+
+/* At most one of them, and it leaves no databases to be excluded. */
+static void
+check_parts(const Options *options)
+{
+	const struct
+	{
+		bool		given;
+		const char *name;
+	}			parts[] = {
+		{options->globals_only, "-g/--globals-only"},
+		{options->roles_only, "--roles-only"},
+		{options->tablespaces_only, "--tablespaces-only"},
+		{options->exclude_databases.head != NULL, "--exclude-database"}
+	};
+	const char *first = NULL;
+
+	for (int i = 0; i < (int) lengthof(parts); i++)
+	{
+		if (parts[i].given && first)
+			pg_fatal("options %s and %s cannot be used together", first,
+					 parts[i].name);
+		if (parts[i].given)
+			first = parts[i].name;
+	}
+	if (first && options->exclude_databases.head == NULL &&
+		(options->dry_run || options->check))
+		pg_fatal("options %s and %s cannot be used together", first,
+				 options->dry_run ? "--dry-run" : "--check");
+	if (first && options->verify)
+		pg_fatal("options %s and %s cannot be used together", first, "--verify");
+}
+
+/* Exits with a message if options exclude each other. */
+static void
+cluster_options_check(const Options *options)
+{
+	static const char one[] = "It is of one database.";
+	const RefusedOption refused[] = {
+		{options->roles, "--roles", "All roles are copied then."},
+		{options->pipe_command != NULL, "--pipe", "Files of several databases have the same names."},
+		{options->compare_with != NULL, "--compare-with", one},
+		{options->clean_output, "--clean-output", "Archives of databases that were dropped would stay: name a new directory."},
+		{options->snapshot != NULL, "--snapshot", one},
+		{options->create_slot, "--create-slot", one},
+		{options->create_subscription != NULL, "--create-subscription", one},
+		{options->also_from.head != NULL, "--also-from", NULL},
+		{options->tasks != 0, "--tasks", NULL},
+		{options->task != NULL, "--task", NULL},
+		{options->target && options->check, "--check", "The roles that databases need are not there yet."},
+		{options->target && options->create, "-C/--create", "Databases that are not there are made anyway."},
+		{options->target && options->clean, "-c/--clean", "Databases are made anew."},
+	};
+
+	if (options->roles && options->target == NULL)
+		pg_fatal("option %s requires option %s", "--roles", "--target");
+	if (options->roles && options->check)
+	{
+		pg_log_error("options %s and %s cannot be used together", "--roles",
+					 "--check");
+		pg_log_error_detail("It makes nothing, and the copy needs the roles to be there.");
+		exit(1);
+	}
+	if (!options->all_databases)
+	{
+		need(options->exclude_databases.head != NULL, "--exclude-database");
+		need(options->globals_only, "-g/--globals-only");
+		need(options->roles_only, "--roles-only");
+		need(options->tablespaces_only, "--tablespaces-only");
+		if (!options->roles)
+			need(options->no_role_passwords, "--no-role-passwords");
+		return;
+	}
+	refuse(refused, lengthof(refused));
+	check_parts(options);
+}
+
+void
+cluster_options_check_restore(const Options *options)
+{
+	static const char one[] = "It is of one database.";
+	const RefusedOption refused[] = {
+		{options->by_stock != NULL, "-f, -l, -1", one},
+		{options->clean, "-c/--clean", "Databases are made anew; drop those that are there before."},
+		{options->resume, "--resume", "What is complete, and what has not begun, looks alike on the target: resume the database that is not complete by itself."},
+		{options->compare_with != NULL, "--compare-with", one},
+		{options->check, "--check", "The roles that databases need are not there yet."},
+	};
+
+	if (!options->all_databases)
+	{
+		need(options->exclude_databases.head != NULL, "--exclude-database");
+		need(options->globals_only, "--globals-only");
+		return;
+	}
+	if (options->connection.dbname == NULL)
+		pg_fatal("option %s requires option %s", "--all-databases", "-d/--dbname");
+	if (options->restore == NULL)
+		pg_fatal("no input directory specified");
+	refuse(refused, lengthof(refused));
+	check_parts(options);
+}
+
+/* ----------
+ * The options of a dump by many hosts.
+ * ----------
+ */
+
+/* Two options that exclude each other: why, or NULL if that is obvious. */
+static void
+exclude(bool given, const char *one, const char *other, const char *why)
+{
+	if (!given)
+		return;
+	pg_log_error("options %s and %s cannot be used together", one, other);
+	if (why)
+		pg_log_error_detail("%s", why);
+	exit(1);
+}
+
+/* Exits with a message if it names none. */
+static void
+task_options_read(const char *text, int *task, int *n_tasks)
+{
+	char	   *end;
+	long		no = strtol(text, &end, 10);
+	long		n = *end == '/' && end[1] >= '0' && end[1] <= '9' ?
+		strtol(end + 1, &end, 10) : 0;
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
+		pg_log_error_hint("The first of four tasks is 0/4, the last is 3/4.");
+		exit(1);
+	}
+	*task = (int) no;
+	*n_tasks = (int) n;
+}
+
+void
+task_options_read_planned(const char *text, int n_planned, int *task,
+						  int *n_tasks)
+{
+	task_options_read(text, task, n_tasks);
+	if (*n_tasks != n_planned)
+		pg_fatal("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
+}
+
+static const char leaders[] = "That is for the leader of the tasks to say.";
+static const char dumps_only[] =
+"Tasks dump only: run one copy, on one host, with -j.";
+
+static void
+check_command(const char *run_tasks)
+{
+	char	   *command = run_tasks ? task_command(run_tasks, "plan", 0, NULL) : NULL;
+
+	if (run_tasks && command == NULL)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", run_tasks,
+					 "--run-tasks");
+		pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
+		exit(1);
+	}
+	free(command);
+}
+
+/* Of one task: all but how to connect, and -j, is the leader's to say. */
+static void
+check_task(const Options *options)
+{
+	const struct
+	{
+		bool		given;
+		const char *name;
+	}			of_leader[] = {
+		{options->check, "--check"},
+		{options->progress, "--progress"},
+		{options->log_json != NULL, "--log-json"},
+		{options->report != NULL, "--report"},
+		{options->metrics != NULL, "--metrics"},
+		{options->role != NULL, "--role"},
+		{options->directory != NULL, "-f/--file"},
+		{options->pipe_command != NULL, "--pipe"},
+		{options->dry_run, "--dry-run"},
+		{options->incremental != NULL, "--incremental"},
+		{options->create_slot, "--create-slot"},
+		{options->mask.head != NULL, "--mask"},
+		{options->mask_files.head != NULL, "--mask-file"},
+		{options->also_from.head != NULL, "--also-from"},
+		{options->snapshot != NULL, "--snapshot"},
+		{options->compress_given, "-Z/--compress"},
+	};
+	int			task;
+	int			n_tasks;
+
+	task_options_read(options->task, &task, &n_tasks);
+	if (options->plan == NULL)
+		pg_fatal("option %s requires option %s", "--task", "--plan");
+	exclude(options->tasks != 0, "--task", "--tasks", NULL);
+	exclude(options->run_tasks != NULL, "--task", "--run-tasks", NULL);
+	exclude(options->target != NULL, "--task", "--target", dumps_only);
+	exclude(options->verify != NULL, "--task", "--verify", NULL);
+	for (int i = 0; i < (int) lengthof(of_leader); i++)
+		exclude(of_leader[i].given, "--task", of_leader[i].name, leaders);
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		exclude(strcmp(options->pg_dump_args[i], "-v") != 0, "--task",
+				options->pg_dump_args[i], leaders);
+}
+
+static const char each_task[] =
+"Each task has its own: give it in the command of --run-tasks.";
+
+/* Of the leader: what cannot be by tasks. */
+static void
+check_leader(const Options *options)
+{
+	bool		wanted = options->tasks != 0;
+
+	if (!wanted && options->run_tasks)
+		pg_fatal("option %s requires option %s", "--run-tasks", "--tasks");
+	if (!wanted && options->plan)
+		pg_fatal("option %s requires option %s", "--plan", "--task or --tasks");
+	if (!wanted)
+		return;
+	exclude(options->target != NULL, "--tasks", "--target", dumps_only);
+	if (options->run_tasks == NULL && !options->dry_run && !options->check)
+		pg_fatal("option %s requires option %s", "--tasks", "--run-tasks");
+	exclude(options->verify != NULL, "--tasks", "--verify", NULL);
+	exclude(options->create_slot, "--tasks", "--create-slot",
+			"If the leader is lost with its session, the slot would be of no dump.");
+	exclude(options->jobs_given, "--tasks", "-j/--jobs", each_task);
+	exclude(options->max_rate != 0, "--tasks", "-r/--max-rate", each_task);
+	if (options->pipe_command && options->plan == NULL && !options->dry_run &&
+		!options->check)
+	{
+		pg_log_error("options %s and %s require option %s", "--tasks",
+					 "--pipe", "--plan");
+		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
+		exit(1);
+	}
+	check_command(options->run_tasks);
+}
+
+/* Exits with a message if they exclude each other, or others. */
+static void
+task_options_check(const Options *options)
+{
+	if (options->task)
+		check_task(options);
+	else
+		check_leader(options);
+}
+
+/* ----------
+ * Reads the command line: pg_dump's options and our own.
+ * ----------
+ */
 
 /* Long options without a short one: values above any character. */
 enum

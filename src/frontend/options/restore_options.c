@@ -9,11 +9,10 @@
  */
 #include "base/fe_compat.h"
 
-#include "options/cluster_options.h"
 #include "options/help.h"
 #include "options/option_table.h"
 #include "options/option_value.h"
-#include "options/restore_help.h"
+#include "options/options_parse.h"
 #include "options/restore_options.h"
 
 /* What becomes of an option of pg_restore's. */

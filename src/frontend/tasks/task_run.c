@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "options/task_options.h"
+#include "options/options_parse.h"
 #include "process/worker_process.h"
 #include "tasks/task_address.h"
 #include "tasks/task_run.h"
