@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "archive/archive_member.h"
-#include "archive/archive_objects.h"
 #include "stream/text_pieces.h"
 #include "toc/toc_file.h"
 

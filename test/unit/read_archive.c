@@ -12,7 +12,6 @@
 #include "pqexpbuffer.h"
 
 #include "archive/archive_member.h"
-#include "archive/archive_objects.h"
 #include "read_archive.h"
 #include "stream/text_pieces.h"
 

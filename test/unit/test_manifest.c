@@ -8,7 +8,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/manifest.h"
-#include "archive/manifest_name.h"
+#include "archive/archive_name.h"
 #include "stream/sink.h"
 #include "unit_test.h"
 

@@ -9,19 +9,215 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <linux/fs.h>
-#endif
 
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "archive/archive_sync.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 #include "stream/sink.h"
+
+#ifdef __linux__
+#include <linux/fs.h>
+#endif
+
+/* ----------
+ * Makes one file of an archive, and its result.
+ *
+ * The chain of sinks: count raw bytes -> compress -> count stored bytes and
+ * their checksum -> write.  A file that comes compressed begins without the
+ * first two.
+ * ----------
+ */
+
+struct ArchiveFile
+{
+	Sink	   *sink;			/* the chain's first */
+	CompressSpec compress;
+	pg_checksum_context checksum;	/* of the stored bytes */
+	FileResult *result;
+	WorkerProgress *progress;
+	uint64		raw_elsewhere;	/* compressed before they came */
+	int64		start_us;
+	int			worker;
+	int			server;
+};
+
+ArchiveFile *
+archive_file_begin_compressed(FileResults *results, FileResult *result,
+							  Sink *sink, const CompressSpec *compress)
+{
+	ArchiveFile *file = pg_malloc0(sizeof(ArchiveFile));
+
+	file->start_us = clock_wall_us();
+	file->result = result;
+	result->done = false;
+	file->worker = results->worker;
+	file->server = results->server;
+	file->progress = file_results_progress(results);
+	if (pg_checksum_init(&file->checksum, results->checksum_type) < 0)
+		pg_fatal("could not compute a checksum");
+	file->sink = sink_tap_new(sink, &file->progress->stored_bytes,
+							  &file->checksum);
+	if (compress)
+		file->compress = *compress;
+	return file;
+}
+
+static void
+prepend_compression(ArchiveFile *file)
+{
+	if (file->compress.method != COMPRESS_NONE)
+		file->sink = sink_compress_new(file->sink, &file->compress);
+	file->sink = sink_tap_new(file->sink, &file->progress->raw_bytes, NULL);
+}
+
+ArchiveFile *
+archive_file_begin(FileResults *results, FileResult *result, Sink *sink,
+				   const CompressSpec *compress)
+{
+	ArchiveFile *file = archive_file_begin_compressed(results, result, sink,
+													  compress);
+
+	prepend_compression(file);
+	return file;
+}
+
+void
+archive_file_compress_rest(ArchiveFile *file, uint64 raw_bytes)
+{
+	file->raw_elsewhere = raw_bytes;
+	prepend_compression(file);
+}
+
+Sink *
+archive_file_sink(ArchiveFile *file)
+{
+	return file->sink;
+}
+
+void
+archive_file_complete(ArchiveFile *file, uint64 rows)
+{
+	FileResult *result = file->result;
+
+	sink_finish(file->sink);
+	result->rows = rows;
+	result->raw_bytes = file->raw_elsewhere + file->sink->bytes_in;
+	result->stored_bytes = sink_stored_bytes(file->sink);
+	result->checksum_len = pg_checksum_final(&file->checksum,
+											 result->checksum);
+	if (result->checksum_len < 0)
+		pg_fatal("could not compute a checksum");
+	result->start_us = file->start_us;
+	result->end_us = clock_wall_us();
+	result->worker = file->worker;
+	result->server = file->server;
+	file->progress->rows = 0;
+	file->progress->raw_bytes = 0;
+	file->progress->stored_bytes = 0;
+	__sync_synchronize();
+	result->done = true;
+	sink_free(file->sink);
+	free(file);
+}
+
+/* ----------
+ * Is there room for an archive, and may it be written?
+ * ----------
+ */
+
+/* Most tables' rows become smaller than that, few of them larger. */
+#define LIKELY_RATIO 4
+
+/* What its files occupy, of those that have no other name. */
+static uint64
+bytes_in(const char *directory)
+{
+	DIR		   *dir = opendir(directory);
+	struct dirent *entry;
+	struct stat st;
+	uint64		bytes = 0;
+
+	if (dir == NULL)
+		return 0;
+	while ((entry = readdir(dir)) != NULL)
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISREG(st.st_mode) && st.st_nlink == 1)
+			bytes += (uint64) st.st_blocks * 512;
+	closedir(dir);
+	return bytes;
+}
+
+/* Only within a file system there are links and clones. */
+static bool
+copies_previous(const ArchiveNeed *need, const char *path)
+{
+	struct stat previous;
+	struct stat here;
+
+	return need->copies || stat(need->previous, &previous) < 0 ||
+		stat(path, &here) < 0 || previous.st_dev != here.st_dev;
+}
+
+static void
+warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
+{
+	uint64		needed = need->compressed ? need->raw_bytes / LIKELY_RATIO :
+		need->raw_bytes;
+	uint64		copied = need->previous && copies_previous(need, path) ?
+		need->previous_bytes : 0;
+	uint64		available;
+	struct statvfs st;
+	char		free_size[UNITS_BYTES];
+	char		raw_size[UNITS_BYTES];
+	char		copied_size[UNITS_BYTES];
+
+	if (statvfs(path, &st) != 0)
+		return;
+	available = (uint64) st.f_bavail * st.f_frsize +
+		(need->clean ? bytes_in(directory) : 0);
+	if (available >= needed + copied)
+		return;
+	pg_log_warning("the file system of directory \"%s\" has %s free, and about %s are to be read",
+				   path, units_size(available, free_size),
+				   units_size(need->raw_bytes, raw_size));
+	pg_log_warning_detail(need->compressed ?
+						  "Compressed, rows mostly have a third to a tenth of their size." :
+						  "They are not to be compressed.");
+	if (copied > 0)
+		pg_log_warning_detail("Files of the previous archive that may be copied have %s.",
+							  units_size(copied, copied_size));
+}
+
+void
+archive_space_check(const char *directory, const ArchiveNeed *need)
+{
+	char	   *path = pg_strdup(directory);
+
+	if (access(path, F_OK) != 0)
+		get_parent_directory(path);
+	if (*path == '\0')
+	{
+		free(path);
+		path = pg_strdup(".");
+	}
+	if (access(path, W_OK | X_OK) != 0)
+		pg_log_error("could not write to directory \"%s\": %m", path);
+	else
+		warn_if_full(path, directory, need);
+	free(path);
+}
+
+/* ----------
+ * Makes an archive's directory, and makes it whole.
+ * ----------
+ */
 
 struct ArchiveDir
 {

@@ -15,7 +15,76 @@
 #include <dirent.h>
 
 #include "options/options.h"
+#include "progress/file_result.h"
+#include "shared/compress_spec.h"
 #include "stream/sink.h"
+
+/* ----------
+ * A file of rows or of a large object while a worker makes it: the sinks
+ * it is written through, and what there is to tell about it.
+ * ----------
+ */
+
+typedef struct ArchiveFile ArchiveFile;
+
+/* What follows the rows of a table or a chunk, for pg_restore -f. */
+#define ARCHIVE_END_OF_ROWS "\\.\n\n\n"
+
+/*
+ * Make a file of what the sink, which is taken over, writes: a new one of an
+ * ArchiveDir.  What it gets is compressed first, unless compress is NULL.
+ * Its result, one of results, is set when the file is complete.
+ */
+extern ArchiveFile *archive_file_begin(FileResults *results,
+									   FileResult *result, Sink *sink,
+									   const CompressSpec *compress);
+
+/* The same of a file whose bytes come compressed already. */
+extern ArchiveFile *archive_file_begin_compressed(FileResults *results,
+												  FileResult *result,
+												  Sink *sink,
+												  const CompressSpec *compress);
+
+/*
+ * All that came compressed is written, and was raw_bytes before: what follows
+ * is compressed here, as a stream of its own.  The sink is another then.
+ */
+extern void archive_file_compress_rest(ArchiveFile *file, uint64 raw_bytes);
+
+/* Where its bytes go; borrowed. */
+extern Sink *archive_file_sink(ArchiveFile *file);
+
+/* Finish the sinks, set the result, and free the file. */
+extern void archive_file_complete(ArchiveFile *file, uint64 rows);
+
+/* ----------
+ * Is there room for an archive, and may it be written?
+ * ----------
+ */
+
+/* What an archive may need room for. */
+typedef struct ArchiveNeed
+{
+	uint64		raw_bytes;		/* to be dumped, before compression */
+	bool		compressed;		/* they are going to be */
+	bool		clean;			/* what is there will be removed before */
+	const char *previous;		/* directory of the archive whose files may be
+								 * taken; NULL = none */
+	uint64		previous_bytes; /* of these files */
+	bool		copies;			/* they are copied even where links or clones
+								 * could be made */
+} ArchiveNeed;
+
+/*
+ * Tell of an error if the directory, or, should it not be there, its parent
+ * may not be written; and warn if its file system has less room than the
+ * archive is sure to need, or likely to need if it is compressed: a quarter
+ * of its rows.  Files of the previous archive need room where they are
+ * copied, and else none, though who changes rows will need it: that is not
+ * known yet, nor what others write there meanwhile.
+ */
+extern void archive_space_check(const char *directory,
+								const ArchiveNeed *need);
 
 typedef struct ArchiveDir ArchiveDir;
 

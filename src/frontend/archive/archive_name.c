@@ -4,7 +4,59 @@
  */
 #include "base/fe_compat.h"
 
+#include <ctype.h>
+
+#include "pqexpbuffer.h"
+
 #include "archive/archive_name.h"
+
+/* ----------
+ * A table's name, as a manifest or a table of contents tells it.
+ * ----------
+ */
+
+/*
+ * Quoted where SQL needs it but for key words: fmtId() would have to know the
+ * encoding, and takes no bytes that are wrong in it.
+ */
+static void
+append_identifier(PQExpBuffer buf, const char *name)
+{
+	size_t		plain = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	if (plain > 0 && name[plain] == '\0' && !isdigit((unsigned char) name[0]))
+	{
+		appendPQExpBufferStr(buf, name);
+		return;
+	}
+	appendPQExpBufferChar(buf, '"');
+	for (; *name; name++)
+	{
+		if (*name == '"')
+			appendPQExpBufferChar(buf, '"');
+		appendPQExpBufferChar(buf, *name);
+	}
+	appendPQExpBufferChar(buf, '"');
+}
+
+char *
+manifest_name_table(const char *schema, const char *table)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	append_identifier(&buf, schema ? schema : "");
+	appendPQExpBufferChar(&buf, '.');
+	append_identifier(&buf, table ? table : "");
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	return buf.data;
+}
+
+/* ----------
+ * Makes and recognises the names of an archive's files.
+ * ----------
+ */
 
 #define DATA_SUFFIX ".dat"
 #define LARGE_OBJECT_PREFIX "blob_"

@@ -8,8 +8,21 @@
 #ifndef ARCHIVE_NAME_H
 #define ARCHIVE_NAME_H
 
+#include "base/fe_compat.h"
+
 #include "shared/compress_spec.h"
 #include "toc/toc.h"
+
+/* ----------
+ * A table's name, as a manifest or a table of contents tells it.
+ * ----------
+ */
+
+/*
+ * The name of a table as SQL has it, for people; NULL stands for nothing.
+ * Bytes may be wrong in any encoding.  Owned.
+ */
+extern char *manifest_name_table(const char *schema, const char *table);
 
 /* toc.dat until it is whole */
 #define TOC_TEMP_NAME TOC_NAME ".tmp"

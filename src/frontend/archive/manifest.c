@@ -5,11 +5,18 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "mb/pg_wchar.h"
 
+#include "archive/archive_name.h"
 #include "archive/manifest.h"
 #include "base/hex.h"
+#include "stream/regular_file.h"
 #include "stream/sink.h"
+
+static const JsonField manifest_fields[];
 
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
 
@@ -84,7 +91,8 @@ static const JsonField file_fields[] = {
  */
 #define MEMBER(name, kind, member) name, kind, offsetof(Manifest, member)
 
-const JsonField manifest_fields[] = {
+/* The members in the file, in its order, but for the checksum of itself. */
+static const JsonField manifest_fields[] = {
 	{"PgPardump-Manifest-Version", JSON_VERSION, 0, JSON_REQUIRED,.max = MANIFEST_VERSION},
 	{MEMBER("Tool-Version", JSON_NAME, tool)},
 	{MEMBER("Server-Version", JSON_NAME, server_version)},
@@ -271,4 +279,67 @@ manifest_read(const char *text, size_t len, const char **problem)
 		return manifest;
 	manifest_free(manifest);
 	return NULL;
+}
+
+/* ----------
+ * Finds an archive's manifest and reads it.
+ * ----------
+ */
+
+/*
+ * All of it, ended by a zero; NULL if it cannot be read.  It may be as large
+ * as its writer makes it, some 200 bytes for each file.  Reading ends at a
+ * zero byte, which no manifest has: a file that only claims to be huge has
+ * nothing else.
+ */
+static char *
+read_text(int fd, size_t *len)
+{
+	size_t		space = 64 * 1024;
+	char	   *text = pg_malloc(space);
+	ssize_t		got;
+
+	*len = 0;
+	while ((got = read(fd, text + *len, space - *len - 1)) != 0)
+	{
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+		{
+			free(text);
+			return NULL;
+		}
+		if (memchr(text + *len, '\0', got))
+			break;
+		*len += got;
+		if (*len == space - 1)
+		{
+			space *= 2;
+			text = pg_realloc(text, space);
+		}
+	}
+	text[*len] = '\0';
+	return text;
+}
+
+Manifest *
+manifest_load(const char *directory, bool *exists, const char **problem)
+{
+	char	   *path = psprintf("%s/%s", directory, MANIFEST_NAME);
+	int			fd = regular_file_open(AT_FDCWD, path, problem);
+	Manifest   *manifest = NULL;
+	char	   *text;
+	size_t		len;
+
+	*exists = fd >= 0 || errno != ENOENT;
+	free(path);
+	if (fd < 0)
+		return NULL;
+	text = read_text(fd, &len);
+	*problem = "could not be read";
+	if (text)
+		manifest = manifest_read(text, len, problem);
+	free(text);
+	close(fd);
+	return manifest;
 }

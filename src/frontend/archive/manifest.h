@@ -112,9 +112,6 @@ typedef struct Manifest
 								 * run only, not of a file; or NULL */
 } Manifest;
 
-/* The members in the file, in its order, but for the checksum of itself. */
-extern const JsonField manifest_fields[];
-
 /* The kind of checksum that --manifest-checksums asks for. */
 extern pg_checksum_type manifest_checksum_type(const Options *options);
 
@@ -135,5 +132,17 @@ extern Manifest *manifest_read(const char *text, size_t len,
 
 /* Free what manifest_read() or manifest_load() has returned. */
 extern void manifest_free(Manifest *manifest);
+
+/* ----------
+ * Finds an archive's manifest and reads it.
+ * ----------
+ */
+
+/*
+ * Read that of an archive.  NULL if there is none, or, *exists being true, if
+ * it is damaged, as *problem says.
+ */
+extern Manifest *manifest_load(const char *directory, bool *exists,
+							   const char **problem);
 
 #endif							/* MANIFEST_H */

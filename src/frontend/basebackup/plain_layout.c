@@ -11,7 +11,7 @@
 #include "common/file_perm.h"
 #include "common/file_utils.h"
 
-#include "archive/archive_sync.h"
+#include "archive/archive_clean.h"
 #include "backup/claimed_directory.h"
 #include "backup/write_at.h"
 #include "base/interrupt.h"

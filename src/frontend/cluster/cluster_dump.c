@@ -13,7 +13,6 @@
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "archive/archive_sync.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"

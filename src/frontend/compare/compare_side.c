@@ -8,7 +8,6 @@
 #include "common/hashfn.h"
 
 #include "archive/archive_member.h"
-#include "archive/archive_objects.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "compare/compare_lookup.h"

@@ -5,8 +5,6 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_dir.h"
-#include "archive/archive_file.h"
-#include "archive/archive_space.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/archive_file.h"
+#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "dump/dump_worker.h"
 #include "dump/fingerprint_query.h"

@@ -6,7 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/archive_file.h"
+#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "dump/large_object_file.h"
 #include "source/read_large_object.h"

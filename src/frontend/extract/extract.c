@@ -14,7 +14,7 @@
 
 #include "shared/compress_spec.h"
 
-#include "archive/archive_sync.h"
+#include "archive/archive_clean.h"
 #include "backup/claimed_directory.h"
 #include "backup/manifest_rewrite.h"
 #include "backup/tablespace_map.h"

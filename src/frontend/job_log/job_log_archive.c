@@ -10,8 +10,8 @@
 
 #include "common/sha2.h"
 
-#include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
+#include "archive/archive_open.h"
 #include "base/hex.h"
 #include "job_log/job_log_archive.h"
 

@@ -8,8 +8,8 @@
 #include "fe_utils/string_utils.h"
 #include "mb/pg_wchar.h"
 
+#include "archive/archive_member.h"
 #include "archive/archive_name.h"
-#include "archive/archive_objects.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "plan/archive_plan.h"

@@ -11,7 +11,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/archive_name.h"
-#include "archive/manifest_load.h"
+#include "archive/manifest.h"
 #include "base/message.h"
 #include "previous/previous_archive.h"
 #include "stream/regular_file.h"

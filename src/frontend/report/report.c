@@ -17,7 +17,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/archive_dir.h"
-#include "archive/manifest_name.h"
+#include "archive/archive_name.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/manifest_load.h"
+#include "archive/manifest.h"
 #include "base/message.h"
 #include "compare/compare.h"
 #include "definitions/clean.h"

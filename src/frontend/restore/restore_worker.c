@@ -13,7 +13,7 @@
 
 #include "common/string.h"
 
-#include "archive/archive_objects.h"
+#include "archive/archive_member.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"

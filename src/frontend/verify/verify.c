@@ -12,9 +12,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
-#include "archive/manifest_load.h"
+#include "archive/archive_open.h"
+#include "archive/manifest.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/shared_memory.h"

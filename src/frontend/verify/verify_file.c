@@ -9,7 +9,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/archive_file.h"
+#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "base/units.h"
 #include "stream/decompress.h"

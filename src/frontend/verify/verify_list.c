@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
-#include "archive/manifest_name.h"
 #include "verify/verify_file.h"
 #include "verify/verify_list.h"
 
