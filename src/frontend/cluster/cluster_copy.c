@@ -18,7 +18,7 @@
 #include "session/connection.h"
 #include "source/server_check.h"
 #include "status/metrics.h"
-#include "stock/stock_pg_dumpall.h"
+#include "stock/stock_pg_dump.h"
 
 typedef struct ClusterCopy
 {

@@ -12,7 +12,7 @@
 
 #include "globals/globals_read.h"
 #include "session/session.h"
-#include "stock/stock_pg_dumpall.h"
+#include "stock/stock_pg_dump.h"
 
 /*
  * A file that only this process, and what it starts, can have, and that is on

@@ -12,7 +12,7 @@
 
 /*
  * The script of stock pg_dumpall, which connects to the same database as the
- * session; part is one of stock_pg_dumpall.h.  Passwords may be in it.
+ * session; part is one of stock_pg_dump.h.  Passwords may be in it.
  * Owned.  Exits with a message on failure.
  */
 extern char *globals_read(PGconn *conn, const PeerAddress *address,

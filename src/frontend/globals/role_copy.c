@@ -10,7 +10,7 @@
 #include "globals/role_copy.h"
 #include "session/connection.h"
 #include "session/session_settings.h"
-#include "stock/stock_pg_dumpall.h"
+#include "stock/stock_pg_dump.h"
 
 /*
  * What has an owner or privileges is noted in pg_shdepend, but for the

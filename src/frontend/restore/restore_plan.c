@@ -12,7 +12,7 @@
 #include "restore/restore_plan.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
-#include "stock/stock_list.h"
+#include "stock/stock_pg_restore.h"
 #include "toc/toc.h"
 
 void
