@@ -11,6 +11,58 @@
 #include "base/message.h"
 #include "stream/sink.h"
 
+static const JsonField backup_manifest_entry_fields[];
+
+/* ----------
+ * The CRC-32C of bytes whose parts were read by different processes.
+ *
+ * A CRC is the remainder of a polynomial over the two numbers 0 and 1.  What
+ * follows multiplies the polynomial of the bytes before it by a power of x,
+ * eight for each byte; so it does with their remainder, and the CRC of what
+ * follows is added to that.  Coefficients are in reverse: the highest bit is
+ * that of x to the power of 0.
+ * ----------
+ */
+
+#define CRC32C_POLYNOMIAL 0x82F63B78
+#define X_TO_THE_0 0x80000000
+#define X_TO_THE_8 0x00800000
+
+/* The remainder of a product of two remainders. */
+static uint32
+multiply(uint32 a, uint32 b)
+{
+	uint32		product = 0;
+
+	for (uint32 power = X_TO_THE_0; power != 0; power >>= 1)
+	{
+		if (a & power)
+			product ^= b;
+		b = (b >> 1) ^ (b & 1 ? CRC32C_POLYNOMIAL : 0);
+	}
+	return product;
+}
+
+uint32
+crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2)
+{
+	uint32		square = X_TO_THE_8;
+	uint32		shift = X_TO_THE_0;
+
+	for (; len2 > 0; len2 >>= 1)
+	{
+		if (len2 & 1)
+			shift = multiply(shift, square);
+		square = multiply(square, square);
+	}
+	return multiply(crc1, shift) ^ crc2;
+}
+
+/* ----------
+ * Writes the backup_manifest that pg_basebackup makes, too.
+ * ----------
+ */
+
 /* The server puts its system identifier into the manifest from 17 on. */
 #define FIRST_MAJOR_OF_VERSION_2 17
 
@@ -29,7 +81,7 @@ struct BackupManifest
 
 #define ENTRY(name, kind, member) name, kind, offsetof(BackupManifestEntry, member)
 
-const JsonField backup_manifest_entry_fields[] = {
+static const JsonField backup_manifest_entry_fields[] = {
 	{ENTRY("Path", JSON_NAME, path), JSON_REQUIRED},
 	{ENTRY("Size", JSON_UINT64, size)},
 	{ENTRY("Last-Modified", JSON_NAME, modified), JSON_SKIP_NULL},
@@ -63,7 +115,8 @@ backup_manifest_begin(const char *path, int major, uint64 system_identifier)
 	return manifest;
 }
 
-char *
+/* A file's modification time as an entry has it; owned. */
+static char *
 backup_manifest_time(const char *path, time_t mtime)
 {
 	struct tm	gmt;
@@ -132,4 +185,316 @@ backup_manifest_finish(BackupManifest *manifest)
 	sink_free(manifest->checksummed);
 	termPQExpBuffer(&manifest->writer.buf);
 	free(manifest);
+}
+
+/* ----------
+ * Copies a backup_manifest and corrects the entry of one file.
+ *
+ * Servers, pg_combinebackup and pg_parbasebackup write each entry of "Files"
+ * in a line of its own, and the Manifest-Checksum in the last line.  So the
+ * manifest is read line by line, and only one line at a time is in memory,
+ * although a manifest may have hundreds of megabytes.
+ * ----------
+ */
+
+/*
+ * A longer line is damage.  A path has at most MAXPGPATH bytes, and JSON
+ * needs at most six characters for a byte.
+ */
+#define MAX_LINE_BYTES (64 * 1024)
+
+#define WRITE_BYTES 65536
+
+#define CHECKSUM_KEY "\"Manifest-Checksum\": \""
+
+typedef struct Rewriting
+{
+	const char *from;
+	FILE	   *in;
+	PQExpBuffer line;			/* with its end, unless the file ends */
+	pg_checksum_context read_checksum;	/* of the lines so far */
+
+	Sink	   *file;
+	Sink	   *checksummed;	/* a tap before it */
+	pg_checksum_context written_checksum;
+	uint64		bytes;			/* checksummed */
+	JsonWriter	writer;			/* what is not written yet */
+
+	const ManifestChange *change;
+	int			n_entries;		/* of the file */
+} Rewriting;
+
+pg_noreturn static void
+damaged(const Rewriting *rewriting, const char *problem)
+{
+	pg_fatal("file \"%s\" is damaged: %s", rewriting->from, problem);
+}
+
+/* ----------
+ * Checksums
+ * ----------
+ */
+static void
+checksum_begin(pg_checksum_context *context, pg_checksum_type type)
+{
+	if (pg_checksum_init(context, type) < 0)
+		pg_fatal("could not initialize checksum of backup manifest");
+}
+
+static void
+checksum_add(pg_checksum_context *context, const char *data, size_t len)
+{
+	if (pg_checksum_update(context, (const uint8 *) data, len) < 0)
+		pg_fatal("could not update checksum of backup manifest");
+}
+
+/* In hexadecimal digits; owned. */
+static char *
+checksum_end(pg_checksum_context *context)
+{
+	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];
+	int			len = pg_checksum_final(context, checksum);
+
+	if (len < 0)
+		pg_fatal("could not finalize checksum of backup manifest");
+	return hex_encode(checksum, len);
+}
+
+static char *
+checksum_of(pg_checksum_type type, const char *data, size_t len)
+{
+	pg_checksum_context context;
+
+	checksum_begin(&context, type);
+	checksum_add(&context, data, len);
+	return checksum_end(&context);
+}
+
+/* ----------
+ * Lines
+ * ----------
+ */
+
+/* The next line; false at the end of the file. */
+static bool
+read_line(Rewriting *rewriting)
+{
+	int			c;
+
+	resetPQExpBuffer(rewriting->line);
+	while ((c = getc(rewriting->in)) != EOF)
+	{
+		if (c == '\0')
+			damaged(rewriting, "it contains a zero byte");
+		if (rewriting->line->len == MAX_LINE_BYTES)
+			damaged(rewriting, "a line is too long");
+		appendPQExpBufferChar(rewriting->line, (char) c);
+		if (c == '\n')
+			break;
+	}
+	if (ferror(rewriting->in))
+		pg_fatal("could not read file \"%s\": %m", rewriting->from);
+	if (PQExpBufferBroken(rewriting->line))
+		pg_fatal("out of memory");
+	return rewriting->line->len > 0;
+}
+
+static void
+write_text(Rewriting *rewriting, size_t least)
+{
+	if (PQExpBufferDataBroken(rewriting->writer.buf))
+		pg_fatal("out of memory");
+	if (rewriting->writer.buf.len >= least)
+		sink_write_buffer(rewriting->checksummed, &rewriting->writer.buf);
+}
+
+/* ----------
+ * The entry
+ * ----------
+ */
+/*
+ * Is the line an entry of the file?  Other lines remain as they are: those
+ * before and after all entries, and damaged ones.
+ */
+static bool
+read_entry(const Rewriting *rewriting, BackupManifestEntry *entry)
+{
+	const char *line = rewriting->line->data;
+	size_t		len = rewriting->line->len;
+	JsonReader	reader;
+
+	memset(entry, 0, sizeof(*entry));
+	while (len > 0 && strchr(",\r\n", line[len - 1]) != NULL)
+		len--;
+	if (line[0] != '{')
+		return false;
+	json_read_document(&reader, line, len, backup_manifest_entry_fields, entry);
+	if (reader.error == NULL && strcmp(entry->path, rewriting->change->path) == 0)
+		return true;
+	json_free_members(backup_manifest_entry_fields, entry);
+	return false;
+}
+
+/* Correct the entry's checksum, if it has one; the old one must be right. */
+static void
+correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
+{
+	const ManifestChange *change = rewriting->change;
+	pg_checksum_type type = CHECKSUM_TYPE_NONE;
+	char	   *was;
+
+	if (entry->size != change->old_len)
+		pg_fatal("file \"%s\" of the backup has %zu bytes, but " UINT64_FORMAT " in file \"%s\"",
+				 change->path, change->old_len, entry->size, rewriting->from);
+	if (entry->algorithm == NULL && entry->checksum == NULL)
+		return;
+	if (entry->algorithm == NULL || entry->checksum == NULL ||
+		!pg_checksum_parse_type(entry->algorithm, &type) ||
+		type == CHECKSUM_TYPE_NONE)
+		damaged(rewriting, "the checksum of a file is invalid");
+	was = checksum_of(type, change->old_data, change->old_len);
+	if (pg_strcasecmp(was, entry->checksum) != 0)
+		pg_fatal("file \"%s\" of the backup does not have the checksum that file \"%s\" contains",
+				 change->path, rewriting->from);
+	free(was);
+	free(entry->checksum);
+	entry->checksum = checksum_of(type, change->new_data, change->new_len);
+}
+
+static void
+write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
+{
+	const ManifestChange *change = rewriting->change;
+
+	if (++rewriting->n_entries > 1)
+		damaged(rewriting, "it has two entries of a file");
+	correct_checksum(rewriting, entry);
+	entry->size = change->new_len;
+	free(entry->modified);
+	entry->modified = backup_manifest_time(change->path, change->mtime);
+	json_append_object(&rewriting->writer, backup_manifest_entry_fields, entry);
+	appendPQExpBufferStr(&rewriting->writer.buf, strrchr(rewriting->line->data, '}') + 1);
+}
+
+/* ----------
+ * The manifest
+ * ----------
+ */
+
+/* The last line: the checksum of all lines before it, which must be right. */
+static void
+check_checksum(Rewriting *rewriting)
+{
+	char	   *was = checksum_end(&rewriting->read_checksum);
+	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n", was);
+
+	if (pg_strcasecmp(rewriting->line->data, line) != 0)
+		damaged(rewriting, "it does not have the checksum that it contains");
+	if (read_line(rewriting))
+		damaged(rewriting, "its checksum is not in the last line");
+	free(was);
+	free(line);
+}
+
+static void
+rewrite_checksum(Rewriting *rewriting)
+{
+	char	   *is;
+
+	check_checksum(rewriting);
+	if (rewriting->n_entries == 0)
+		pg_fatal("file \"%s\" has no entry of file \"%s\"", rewriting->from,
+				 rewriting->change->path);
+	write_text(rewriting, 0);
+	is = checksum_end(&rewriting->written_checksum);
+	appendPQExpBuffer(&rewriting->writer.buf, CHECKSUM_KEY "%s\"}\n", is);
+	sink_write_buffer(rewriting->file, &rewriting->writer.buf);
+	free(is);
+}
+
+/* Any other line. */
+static void
+rewrite_line(Rewriting *rewriting)
+{
+	const PQExpBuffer line = rewriting->line;
+	BackupManifestEntry entry;
+
+	checksum_add(&rewriting->read_checksum, line->data, line->len);
+	if (read_entry(rewriting, &entry))
+	{
+		write_entry(rewriting, &entry);
+		json_free_members(backup_manifest_entry_fields, &entry);
+	}
+	else
+		appendBinaryPQExpBuffer(&rewriting->writer.buf, line->data, line->len);
+	write_text(rewriting, WRITE_BYTES);
+}
+
+/* The next line; true if it is the one with the checksum. */
+static bool
+read_until_checksum(Rewriting *rewriting)
+{
+	if (!read_line(rewriting))
+		damaged(rewriting, "it has no checksum");
+	return strncmp(rewriting->line->data, CHECKSUM_KEY,
+				   strlen(CHECKSUM_KEY)) == 0;
+}
+
+static void
+open_source(Rewriting *rewriting, int fd, const char *from)
+{
+	rewriting->from = from;
+	rewriting->in = fdopen(fd, "r");
+	if (rewriting->in == NULL)
+		pg_fatal("could not open file \"%s\": %m", from);
+	rewriting->line = createPQExpBuffer();
+	checksum_begin(&rewriting->read_checksum, CHECKSUM_TYPE_SHA256);
+}
+
+static void
+close_source(Rewriting *rewriting)
+{
+	destroyPQExpBuffer(rewriting->line);
+	fclose(rewriting->in);
+}
+
+static void
+open_target(Rewriting *rewriting, const char *to)
+{
+	initPQExpBuffer(&rewriting->writer.buf);
+	checksum_begin(&rewriting->written_checksum, CHECKSUM_TYPE_SHA256);
+	rewriting->file = sink_file_new(to);
+	rewriting->checksummed = sink_tap_new(rewriting->file, &rewriting->bytes,
+										  &rewriting->written_checksum);
+}
+
+void
+manifest_rewrite_check(int fd, const char *from)
+{
+	Rewriting	rewriting = {0};
+
+	open_source(&rewriting, fd, from);
+	while (!read_until_checksum(&rewriting))
+		checksum_add(&rewriting.read_checksum, rewriting.line->data,
+					 rewriting.line->len);
+	check_checksum(&rewriting);
+	close_source(&rewriting);
+}
+
+void
+manifest_rewrite(int fd, const char *from, const char *to,
+				 const ManifestChange *change)
+{
+	Rewriting	rewriting = {0};
+
+	rewriting.change = change;
+	open_source(&rewriting, fd, from);
+	open_target(&rewriting, to);
+	while (!read_until_checksum(&rewriting))
+		rewrite_line(&rewriting);
+	rewrite_checksum(&rewriting);
+	sink_finish(rewriting.checksummed);
+	sink_free(rewriting.checksummed);
+	termPQExpBuffer(&rewriting.writer.buf);
+	close_source(&rewriting);
 }

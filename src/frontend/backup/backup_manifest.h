@@ -26,6 +26,18 @@
 
 #include "base/json_fields.h"
 
+/* ----------
+ * The CRC-32C of bytes whose parts were read by different processes.
+ * ----------
+ */
+
+/*
+ * The CRC of A followed by B, from the CRC of each and the length of B.  All
+ * are finished values, as FIN_CRC32C() leaves them (port/pg_crc32c.h); that
+ * of no bytes is 0.
+ */
+extern uint32 crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2);
+
 /* An entry of "Files"; what is not known is NULL. */
 typedef struct BackupManifestEntry
 {
@@ -35,8 +47,6 @@ typedef struct BackupManifestEntry
 	char	   *algorithm;
 	char	   *checksum;		/* hexadecimal */
 } BackupManifestEntry;
-
-extern const JsonField backup_manifest_entry_fields[];
 
 typedef struct BackupManifest BackupManifest;
 
@@ -56,9 +66,6 @@ extern void backup_manifest_add_file(BackupManifest *manifest,
 									 const char *path, uint64 size,
 									 time_t mtime, const uint32 *crc);
 
-/* A file's modification time as an entry has it; owned. */
-extern char *backup_manifest_time(const char *path, time_t mtime);
-
 /*
  * That was the last of the files, and this WAL is needed to replay the
  * backup: a range for each timeline that was current during it, the latest
@@ -70,5 +77,42 @@ extern void backup_manifest_add_wal_range(BackupManifest *manifest,
 
 /* Write the end, with the manifest's own checksum, close it, and free it. */
 extern void backup_manifest_finish(BackupManifest *manifest);
+
+/* ----------
+ * Copies a backup_manifest and corrects the entry of one file, which the
+ * program has written again.
+ * ----------
+ */
+
+/* The bytes of the file in the backup, and of the file in its place. */
+typedef struct ManifestChange
+{
+	const char *path;			/* in the manifest; plain ASCII */
+	const char *old_data;
+	size_t		old_len;
+	const char *new_data;
+	size_t		new_len;
+	time_t		mtime;			/* of the new file */
+} ManifestChange;
+
+/*
+ * Read the manifest that is open as "from", and write it to the new file
+ * "to", of mode 0600: with another size, modification time and checksum (of
+ * the algorithm that the entry has) of the one file, and with another
+ * Manifest-Checksum.  All other bytes stay.
+ *
+ * The manifest is of any origin.  A changed manifest must not be better than
+ * the one that it was made from: the program exits with a message if the
+ * manifest's own checksum is wrong, or if the old bytes of the file are not
+ * those that the entry describes.  The descriptor is taken over.
+ */
+extern void manifest_rewrite(int fd, const char *from, const char *to,
+							 const ManifestChange *change);
+
+/*
+ * Exit with a message if the manifest that is open as "from" could not be
+ * rewritten as its own checksum is wrong.  The descriptor is taken over.
+ */
+extern void manifest_rewrite_check(int fd, const char *from);
 
 #endif							/* BACKUP_MANIFEST_H */

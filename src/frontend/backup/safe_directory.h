@@ -7,22 +7,41 @@
 
 #include "base/fe_compat.h"
 
-/*
- * If root runs the program, exit with a message unless the directory, which
- * need not exist, and all directories above it belong to root, and no other
- * user can write to them, except to sticky directories above it.  The names
- * and bytes of a backup come from a server or an archive, and root would
- * write them wherever a link of another user leads.
+/* ----------
+ * Directories that a base backup goes to.
+ *
+ * A claimed directory is emptied, or removed, if the program fails.  It is
+ * held open, and all that is made or removed in it is named relative to that:
+ * the owner of a directory in its path can put another directory, or a link,
+ * in its place at any time.  Below it there are no directories of others, as
+ * root uses only directories of its own (safe_directory.h).
+ * ----------
  */
-extern void safe_directory_check(const char *path);
+
+typedef struct ClaimedDirectory ClaimedDirectory;
 
 /*
- * The same of a directory that is open: does its path lead to it, still?  In
- * a sticky directory another user may have put a link where there was nothing
- * at the first check, and removed it when the directory was open.  Once this
- * is true only root can change where the path leads.  Always true if
- * root does not run the program.
+ * Make the directory, or take an empty one; that of the manifest comes first.
+ * With keep nothing is removed.  In plain format, root uses only directories
+ * that no other user can replace.  hint may be NULL.  Exits with a message on
+ * failure; lives until the program ends.
  */
-extern bool safe_directory_is(const char *path, int fd);
+extern const ClaimedDirectory *claimed_directory_new(const char *path,
+													 const char *hint,
+													 bool keep, bool is_plain);
+
+/* Borrowed. */
+extern int	claimed_directory_fd(const ClaimedDirectory *claimed);
+
+/*
+ * Exit with a message if the path of a claimed directory does not lead to it
+ * any more.  Files are flushed by their paths, and what flushes them only
+ * warns of a file that it cannot open: call this afterwards.
+ */
+extern void claimed_directory_check(void);
+
+/* In the first directory, as durable_rename() does if flush is true. */
+extern void claimed_directory_rename(const char *from, const char *to,
+									 bool flush);
 
 #endif							/* SAFE_DIRECTORY_H */

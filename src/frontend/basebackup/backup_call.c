@@ -6,7 +6,7 @@
 
 #include "port/pg_bswap.h"
 
-#include "backup/frame.h"
+#include "backup/tar_archive.h"
 #include "base/hex.h"
 #include "basebackup/backup_call.h"
 #include "basebackup/file_query.h"

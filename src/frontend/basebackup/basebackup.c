@@ -15,8 +15,7 @@
 #include "fe_utils/recovery_gen.h"
 
 #include "backup/backup_manifest.h"
-#include "backup/claimed_directory.h"
-#include "backup/crc32c_combine.h"
+#include "backup/safe_directory.h"
 #include "backup/tablespace_map.h"
 #include "base/interrupt.h"
 #include "base/event_log.h"

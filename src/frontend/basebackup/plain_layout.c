@@ -12,7 +12,7 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
-#include "backup/claimed_directory.h"
+#include "backup/safe_directory.h"
 #include "backup/write_at.h"
 #include "base/interrupt.h"
 #include "base/message.h"

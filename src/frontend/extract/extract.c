@@ -15,8 +15,8 @@
 #include "shared/compress_spec.h"
 
 #include "archive/archive_clean.h"
-#include "backup/claimed_directory.h"
-#include "backup/manifest_rewrite.h"
+#include "backup/backup_manifest.h"
+#include "backup/safe_directory.h"
 #include "backup/tablespace_map.h"
 #include "extract/attributes.h"
 #include "extract/extract.h"

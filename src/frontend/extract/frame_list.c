@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "backup/frame.h"
+#include "backup/tar_archive.h"
 #include "extract/frame_list.h"
 
 /* Of a file that is not compressed. */
