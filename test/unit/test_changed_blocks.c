@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "previous/changed_blocks.h"
+#include "previous/wal_changes.h"
 #include "previous/lower_bound.h"
 #include "unit_test.h"
 

@@ -93,7 +93,7 @@ typedef struct Manifest
 	char	   *fingerprint_algorithm;	/* NULL if there are none */
 	char	   *fingerprint_key;	/* hexadecimal */
 	char	   *settings;		/* of sessions, which rows depend on */
-	char	   *history_token;	/* what wal_history.h says; NULL if there is
+	char	   *history_token;	/* what wal_changes.h says; NULL if there is
 								 * none */
 	char	   *history_lsn;
 	char	   *history_timeline;

@@ -14,7 +14,7 @@
 #include "plan/dump_table.h"
 #include "plan/server_chunks.h"
 #include "plan/server_extension.h"
-#include "previous/previous_table.h"
+#include "previous/previous_archive.h"
 
 /* The rows of a table, or of a range of its blocks, that one file holds. */
 typedef struct DataFile

@@ -9,7 +9,7 @@
 #include "plan/archive_layout.h"
 #include "plan/chunk_reason.h"
 #include "plan/dump_plan.h"
-#include "previous/changed_blocks.h"
+#include "previous/wal_changes.h"
 #include "session/connection.h"
 
 /*
