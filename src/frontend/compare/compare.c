@@ -25,7 +25,7 @@
 #include "compare/compare_rows.h"
 #include "compare/compare_selection.h"
 #include "libpq-fe.h"
-#include "plan/dump_table_read.h"
+#include "plan/dump_table.h"
 #include "progress/progress.h"
 #include "session/session_settings.h"
 #include "source/leader.h"

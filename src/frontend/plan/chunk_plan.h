@@ -10,11 +10,61 @@
 
 #include "base/fe_compat.h"
 
+#include "libpq-fe.h"
+#include "storage/block.h"
+
 #include "options/options.h"
 #include "plan/dump_table.h"
-#include "plan/server_chunks.h"
 #include "plan/server_extension.h"
 #include "previous/previous_archive.h"
+
+/* ----------
+ * Why a table is dumped whole, or read by SQL.
+ *
+ * Reasons are said to users, and never freed.
+ * ----------
+ */
+
+/* TID range scans came with 14; before, every chunk would read all. */
+#define MIN_SERVER_FOR_CHUNKS 140000
+
+/* What they depend on besides the table. */
+typedef struct ChunkRules
+{
+	const Options *options;
+	const ServerExtension *extension;
+	int			server_version; /* as PQserverVersion() has it */
+	uint64		chunk_bytes;
+} ChunkRules;
+
+/* Is it so small that SQL reads it anyway, if it is one file? */
+extern bool chunk_reason_is_small(const DumpTable *table);
+
+/* ----------
+ * A table as the extension in the server would cut it.
+ * ----------
+ */
+
+typedef struct ServerChunk
+{
+	BlockNumber start_block;
+	BlockNumber end_block;		/* exclusive; InvalidBlockNumber if the server
+								 * tells none */
+	uint64		est_bytes;		/* bytes to dump, estimated */
+	bool		seems_empty;	/* no row was seen */
+} ServerChunk;
+
+/*
+ * Ask the server for chunks of that many bytes to dump.  Nothing that it says
+ * is believed yet.  *n is their number; owned.
+ */
+extern ServerChunk *server_chunks_read(PGconn *conn, const DumpTable *table,
+									   uint64 chunk_bytes, int *n);
+
+/* That function, or what stands for a server. */
+typedef ServerChunk *(*ServerChunksCallback) (PGconn *conn,
+											  const DumpTable *table,
+											  uint64 chunk_bytes, int *n);
 
 /* The rows of a table, or of a range of its blocks, that one file holds. */
 typedef struct DataFile

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "plan/archive_layout.h"
-#include "plan/chunk_reason.h"
+#include "plan/chunk_plan.h"
 #include "plan/dump_plan.h"
 #include "previous/wal_changes.h"
 #include "session/connection.h"

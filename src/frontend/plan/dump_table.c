@@ -4,12 +4,19 @@
  */
 #include "base/fe_compat.h"
 
+#include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
 #include "base/message.h"
 #include "plan/dump_table.h"
 #include "session/session.h"
+#include "session/table_lock.h"
+
+/* ----------
+ * Finds the tables to be dumped in pg_dump's table of contents.
+ * ----------
+ */
 
 /*
  * Read "COPY table (a, b) FROM stdin;", where the list of columns is missing
@@ -161,4 +168,373 @@ dump_tables_oids(const DumpTables *tables)
 	result = oid_array(oids, tables->n_tables);
 	free(oids);
 	return result;
+}
+
+/* ----------
+ * Asks the server about the tables to be dumped, and locks them.
+ *
+ * pg_dump's table of contents names a table and its OID.  pg_dump may have
+ * ended and released its lock before we take ours, so a name may by then
+ * belong to another relation: after locking, every name must still give its
+ * OID.  What else may have changed is for table_check.c to find.
+ * ----------
+ */
+
+/*
+ * One row a table, in the order of the array.  An extension's configuration
+ * tables have a condition that is not in the archive
+ * (pg_dump.c:processExtensionTables).  Servers before 12 have no
+ * pg_partition_root().
+ *
+ * To plan a query is to compute what is constant in the table's indexes,
+ * statistics and, by constraint_exclusion, constraints
+ * (plancat.c:get_relation_info), which is to run their functions as the
+ * current user.  The table's owner can make them at any time, behind our
+ * lock, and so can that of a partitioned table above; that of the schema can
+ * rename it, and put another table in the place of this one.
+ */
+static const char describe_query[] =
+"WITH " TRUSTED_SQL
+" SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
+" OR a.amname OPERATOR(pg_catalog.=) 'heap', e.condition,"
+" pg_catalog.row_security_active(c.oid),"
+" EXISTS (SELECT FROM pg_catalog.pg_constraint k"
+" WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid"
+" AND k.contype OPERATOR(pg_catalog.=) 'f'"
+" AND EXISTS (WITH RECURSIVE up (oid) AS (SELECT c.oid UNION"
+" SELECT i.inhparent FROM pg_catalog.pg_inherits i"
+" JOIN up ON up.oid OPERATOR(pg_catalog.=) i.inhrelid)"
+" SELECT FROM up WHERE up.oid OPERATOR(pg_catalog.=) k.confrelid)),"
+" r.nspname, r.relname,"
+" (SELECT pg_catalog.pg_get_userbyid(o.oid) FROM (SELECT c.relowner UNION ALL"
+" SELECT CASE WHEN pg_catalog.pg_get_userbyid(s.nspowner) OPERATOR(pg_catalog.=)"
+" 'pg_database_owner'::pg_catalog.name THEN (SELECT d.datdba FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+" ELSE s.nspowner END UNION ALL"
+" (WITH RECURSIVE up (oid) AS (SELECT c.oid UNION"
+" SELECT i.inhparent FROM pg_catalog.pg_inherits i"
+" JOIN up ON up.oid OPERATOR(pg_catalog.=) i.inhrelid)"
+" SELECT p.relowner FROM up"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) up.oid)) o (oid)"
+" WHERE o.oid NOT IN (SELECT w.oid FROM trusted w) LIMIT 1),"
+" pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text),"
+" CASE WHEN e.oid IS NOT NULL THEN (WITH RECURSIVE down (oid) AS ("
+"SELECT k.confrelid FROM pg_catalog.pg_constraint k"
+" WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid"
+" AND k.contype OPERATOR(pg_catalog.=) 'f' UNION"
+" SELECT i.inhrelid FROM down"
+" JOIN pg_catalog.pg_inherits i ON i.inhparent OPERATOR(pg_catalog.=) down.oid)"
+" SELECT pg_catalog.string_agg(o.no::pg_catalog.text, ',') FROM down"
+" JOIN pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY o (oid, no)"
+" ON o.oid OPERATOR(pg_catalog.=) down.oid AND o.oid OPERATOR(pg_catalog.<>) c.oid) END"
+" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
+" LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+" LEFT JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam"
+" LEFT JOIN (SELECT u.oid, u.condition FROM pg_catalog.pg_extension x,"
+" ROWS FROM (pg_catalog.unnest(x.extconfig), pg_catalog.unnest(x.extcondition))"
+" u (oid, condition)) e"
+" ON e.oid OPERATOR(pg_catalog.=) t.oid"
+" LEFT JOIN LATERAL (WITH RECURSIVE up (oid, level) AS (SELECT c.oid, 0 UNION ALL"
+" SELECT i.inhparent, up.level OPERATOR(pg_catalog.+) 1 FROM up"
+" JOIN pg_catalog.pg_inherits i ON i.inhrelid OPERATOR(pg_catalog.=) up.oid"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) i.inhparent"
+" AND p.relkind OPERATOR(pg_catalog.=) 'p')"
+" SELECT n.nspname, p.relname FROM up"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) up.oid"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.relnamespace"
+" WHERE up.level OPERATOR(pg_catalog.>) 0 ORDER BY up.level DESC LIMIT 1) r ON true"
+" ORDER BY t.no";
+
+/* The numbers of tables, from 1, in a list with commas. */
+static void
+read_referenced(DumpTables *tables, DumpTable *table, const char *list)
+{
+	table->referenced = pg_malloc((strlen(list) + 1) * sizeof(int));
+	for (const char *c = list; *c; c += *c == ',')
+	{
+		char	   *end;
+		long		no = strtol(c, &end, 10);
+
+		if (end == c || no < 1 || no > tables->n_tables)
+			pg_fatal("unexpected answer from the server: \"%s\" are not numbers of tables",
+					 printable(list));
+		table->referenced[table->n_referenced++] = (int) no - 1;
+		c = end;
+	}
+}
+
+/*
+ * Is the table "to" among those that "from" references, or these do?  The
+ * arrays have room for all tables.
+ */
+static bool
+reaches(const DumpTables *tables, int from, int to, int *queue, bool *seen)
+{
+	int			n = 0;
+
+	memset(seen, 0, tables->n_tables * sizeof(bool));
+	queue[n++] = from;
+	seen[from] = true;
+	for (int i = 0; i < n; i++)
+	{
+		const DumpTable *table = &tables->tables[queue[i]];
+
+		for (int j = 0; j < table->n_referenced; j++)
+		{
+			int			next = table->referenced[j];
+
+			if (next == to)
+				return true;
+			if (!seen[next])
+				queue[n++] = next;
+			seen[next] = true;
+		}
+	}
+	return false;
+}
+
+/* Drop references within a cycle: the order of the archive decides there. */
+static void
+drop_cycles(DumpTables *tables)
+{
+	bool	   *seen = pg_malloc((tables->n_tables + 1) * sizeof(bool));
+	int		   *queue = pg_malloc((tables->n_tables + 1) * sizeof(int));
+	int		   *n_kept = pg_malloc0((tables->n_tables + 1) * sizeof(int));
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+
+		for (int j = 0; j < table->n_referenced; j++)
+		{
+			int			other = table->referenced[j];
+
+			if (reaches(tables, other, i, queue, seen))
+			{
+				table->in_cycle = true;
+				continue;
+			}
+			/* those that are kept come first; none is removed yet */
+			table->referenced[j] = table->referenced[n_kept[i]];
+			table->referenced[n_kept[i]++] = other;
+		}
+	}
+	for (int i = 0; i < tables->n_tables; i++)
+		tables->tables[i].n_referenced = n_kept[i];
+	free(seen);
+	free(queue);
+	free(n_kept);
+}
+
+static void
+describe(PGconn *conn, DumpTables *tables, const char *oids,
+		 bool trust_owners)
+{
+	const char *params[] = {oids};
+	PGresult   *res = session_query_params(conn, describe_query, 1, params, 0);
+
+	if (PQntuples(res) != tables->n_tables)
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+
+		if (PQgetisnull(res, i, 0))
+			pg_fatal("table %s has disappeared", printable(table->name));
+		table->relkind = PQgetvalue(res, i, 0)[0];
+		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
+		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
+		table->references_itself = PQgetvalue(res, i, 4)[0] == 't';
+		table->columns_granted = PQgetvalue(res, i, 8)[0] != 't';
+		if (PQgetlength(res, i, 2) > 0)
+			table->condition = pg_strdup(PQgetvalue(res, i, 2));
+		if (!PQgetisnull(res, i, 7) && !trust_owners)
+			table->stranger = pg_strdup(PQgetvalue(res, i, 7));
+		if (!PQgetisnull(res, i, 9))
+			read_referenced(tables, table, PQgetvalue(res, i, 9));
+		if (PQgetisnull(res, i, 5))
+			continue;
+		table->root_schema = pg_strdup(PQgetvalue(res, i, 5));
+		table->root_table = pg_strdup(PQgetvalue(res, i, 6));
+	}
+	PQclear(res);
+	drop_cycles(tables);
+}
+
+void
+dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
+{
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	int			n_names = 0;
+
+	/* LOCK TABLE is not for foreign tables; pg_dump does not lock them */
+	for (int i = 0; i < tables->n_tables; i++)
+		if (tables->tables[i].relkind == RELKIND_RELATION)
+			names[n_names++] = tables->tables[i].name;
+	table_lock_take(conn, names, n_names, wait_ms);
+	free(names);
+}
+
+char *
+dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
+{
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	char	   *result;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		names[i] = copy_names ? tables->tables[i].copy_name
+			: tables->tables[i].name;
+	result = text_array(conn, names, tables->n_tables);
+	free(names);
+	return result;
+}
+
+/*
+ * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
+ * and so do the sizes and pg_relation_filenode().  The last two columns are
+ * the server's, and the same in each row.
+ */
+static const char measure_query[] =
+"SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
+" pg_catalog.pg_relation_size(t.oid),"
+" CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0"
+" THEN pg_catalog.pg_relation_size(c.reltoastrelid) END,"
+" pg_catalog.pg_relation_filenode(c.oid),"
+" CASE WHEN c.reltablespace OPERATOR(pg_catalog.<>) 0 THEN c.reltablespace"
+" ELSE (SELECT d.dattablespace FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) END,"
+" c.relpersistence OPERATOR(pg_catalog.=) 'p',"
+" pg_catalog.current_setting('block_size'),"
+" pg_catalog.current_setting('max_locks_per_transaction')"
+" FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.oid[]),"
+" pg_catalog.unnest(%s::pg_catalog.text[]))"
+" WITH ORDINALITY t (oid, name, no)"
+" LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+" ORDER BY t.no";
+
+enum
+{
+	NAME_IS_SAME,
+	HEAP_BYTES,
+	TOAST_BYTES,
+	FILENODE,
+	TABLESPACE,
+	IS_LOGGED,
+	BLOCK_BYTES,
+	LOCKS_PER_SESSION
+};
+
+/* Owned. */
+static char *
+literal(PGconn *conn, const char *text)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendStringLiteralConn(&buf, text, conn);
+	return buf.data;
+}
+
+char *
+dump_tables_query(PGconn *conn, const DumpTables *tables)
+{
+	char	   *oids = dump_tables_oids(tables);
+	char	   *names = dump_tables_name_array(conn, tables, false);
+	char	   *literals[] = {literal(conn, oids), literal(conn, names)};
+	char	   *result = psprintf(measure_query, literals[0], literals[1]);
+
+	free(literals[0]);
+	free(literals[1]);
+	free(names);
+	free(oids);
+	return result;
+}
+
+const char *
+dump_tables_replaced(const PGresult *res, const DumpTables *tables)
+{
+	for (int i = 0; i < PQntuples(res) && i < tables->n_tables; i++)
+		if (!PQgetisnull(res, i, NAME_IS_SAME) &&
+			PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
+			return tables->tables[i].name;
+	return NULL;
+}
+
+/*
+ * Sizes are divided by it, and the server's word is all that there is for it.
+ */
+static int
+block_bytes(const char *text)
+{
+	char	   *end;
+	long		result = strtol(text, &end, 10);
+
+	/* what configure allows: --with-blocksize */
+	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
+		pg_fatal("the server says that its block size is \"%s\", which no PostgreSQL has",
+				 printable(text));
+	return (int) result;
+}
+
+/* What is the same in all rows, if there are any. */
+static void
+note_server(DumpTables *tables, const PGresult *res)
+{
+	tables->block_bytes = BLCKSZ;
+	if (PQntuples(res) == 0)
+		return;
+	tables->block_bytes = block_bytes(PQgetvalue(res, 0, BLOCK_BYTES));
+	tables->locks_per_session = atoi(PQgetvalue(res, 0, LOCKS_PER_SESSION));
+}
+
+static void
+measure(PGconn *conn, DumpTables *tables)
+{
+	char	   *sql = dump_tables_query(conn, tables);
+	PGresult   *res = session_query(conn, sql);
+
+	if (PQntuples(res) != tables->n_tables)
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	note_server(tables, res);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+
+		if (PQgetisnull(res, i, NAME_IS_SAME) || PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
+		{
+			pg_log_error("table %s was dropped or replaced while the dump began",
+						 printable(table->name));
+			pg_log_error_hint("Run the dump again.");
+			exit(1);
+		}
+		table->filenode = (Oid) strtoul(PQgetvalue(res, i, FILENODE), NULL, 10);
+		table->tablespace = (Oid) strtoul(PQgetvalue(res, i, TABLESPACE), NULL, 10);
+		table->is_logged = PQgetvalue(res, i, IS_LOGGED)[0] == 't';
+		table->heap_bytes = strtoull(PQgetvalue(res, i, HEAP_BYTES), NULL, 10);
+		/* without TOAST, or with one replaced since the snapshot: "" */
+		table->total_bytes = table->heap_bytes +
+			strtoull(PQgetvalue(res, i, TOAST_BYTES), NULL, 10);
+		table->heap_blocks = (BlockNumber) (table->heap_bytes /
+											tables->block_bytes);
+	}
+	PQclear(res);
+	free(sql);
+}
+
+DumpTables *
+dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
+				 int lock_wait_ms)
+{
+	DumpTables *tables = dump_tables_of_toc(toc);
+	char	   *oids = dump_tables_oids(tables);
+
+	tables->server_version = PQserverVersion(conn);
+	describe(conn, tables, oids, options->trust_owners);
+	dump_tables_lock(conn, tables, lock_wait_ms);
+	measure(conn, tables);
+	free(oids);
+	return tables;
 }

@@ -7,7 +7,23 @@
 
 #include "base/fe_compat.h"
 
+#include "libpq-fe.h"
+
+#include "options/options.h"
 #include "toc/toc.h"
+
+/* ----------
+ * Whose functions may run in our sessions (doc/security.md).
+ * ----------
+ */
+
+/*
+ * Superusers and the role that connected, to follow WITH: in spite of --role,
+ * a function can go back to that.
+ */
+#define TRUSTED_SQL \
+"trusted (oid) AS (SELECT r.oid FROM pg_catalog.pg_roles r" \
+" WHERE r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) session_user)"
 
 /* What is written in place of a column's values (--mask). */
 typedef struct ColumnMask
@@ -96,5 +112,41 @@ extern int	dump_tables_count_masks(const DumpTables *tables);
 
 /* An array literal of their OIDs: '{1,2}'; owned. */
 extern char *dump_tables_oids(const DumpTables *tables);
+
+/* ----------
+ * What the server knows of the tables to be dumped.
+ * ----------
+ */
+
+/*
+ * Describe the tables of the table of contents, which must not move while
+ * the result is in use, lock them in the leader's session (waiting as
+ * table_lock_take() does), make sure that what is locked is what pg_dump
+ * described, and measure them.
+ */
+extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
+									const Options *options, int lock_wait_ms);
+
+/*
+ * A query for their sizes, and for whether each name still leads to its table
+ * (owned); and the name of the first one that leads to another table by now,
+ * of its result, borrowed, or NULL.  What was read by name, and not by the
+ * extension, may be of that: locks on tables do not keep their schemas from
+ * being renamed.
+ */
+extern char *dump_tables_query(PGconn *conn, const DumpTables *tables);
+extern const char *dump_tables_replaced(const PGresult *res,
+										const DumpTables *tables);
+
+/* Lock them in another session, too. */
+extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
+							 int wait_ms);
+
+/*
+ * Their names, or their copy_names, as an array literal in the session's
+ * client encoding; owned.
+ */
+extern char *dump_tables_name_array(PGconn *conn, const DumpTables *tables,
+									bool copy_names);
 
 #endif							/* DUMP_TABLE_H */

@@ -14,6 +14,26 @@
 
 #include "session/connection.h"
 #include "session/session.h"
+#include "toc/toc.h"
+
+/* ----------
+ * Leaves the extension pg_pardump out of archives and copies.
+ *
+ * The extension makes dumps faster and holds no data.  An archive with its
+ * entry cannot be restored without an error on a server that lacks the
+ * extension's files.
+ * ----------
+ */
+
+/*
+ * Remove from the table of contents the extension's entry, and what belongs
+ * to that: its comment, and the privileges on its members, which conn's
+ * catalogs name.  The schema goes, too, unless another entry needs it.
+ * Nothing is removed if the user has chosen the extension, or if another
+ * entry depends on it, which is a warning.  Returns whether it was removed.
+ */
+extern bool own_extension_leave_out(PGconn *conn, const Options *options,
+									Toc *toc);
 
 /* What it is for: on a source, on the target of a copy, for a base backup. */
 typedef enum ServerExtensionUse

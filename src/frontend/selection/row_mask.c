@@ -24,7 +24,7 @@
 #include "base/hex.h"
 #include "base/identifier.h"
 #include "base/message.h"
-#include "plan/trust.h"
+#include "plan/dump_table.h"
 #include "selection/expression_check.h"
 #include "selection/row_mask.h"
 #include "selection/table_pattern.h"

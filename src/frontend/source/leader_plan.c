@@ -6,8 +6,8 @@
 
 #include "base/interrupt.h"
 #include "base/retry.h"
-#include "plan/dump_table_read.h"
-#include "plan/own_extension.h"
+#include "plan/dump_table.h"
+#include "plan/server_extension.h"
 #include "progress/progress.h"
 #include "replication/subscription_check.h"
 #include "selection/mask_warning.h"

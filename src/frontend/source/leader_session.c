@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/retry.h"
-#include "plan/dump_table_read.h"
+#include "plan/dump_table.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"

@@ -10,7 +10,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/message.h"
-#include "plan/dump_table_read.h"
+#include "plan/dump_table.h"
 #include "source/table_check.h"
 
 /*

@@ -10,7 +10,7 @@
 
 #include "base/message.h"
 #include "base/units.h"
-#include "plan/dump_table_read.h"
+#include "plan/dump_table.h"
 #include "process/worker_slots.h"
 #include "session/connection.h"
 #include "session/session.h"

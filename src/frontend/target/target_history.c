@@ -6,7 +6,7 @@
 
 #include "base/message.h"
 #include "plan/dump_origin.h"
-#include "plan/dump_table_read.h"
+#include "plan/dump_table.h"
 #include "session/session.h"
 #include "target/target_history.h"
 
