@@ -11,7 +11,6 @@
 #include "cluster/cluster_filter.h"
 #include "selection/row_filter.h"
 #include "selection/row_mask.h"
-#include "selection/table_pattern.h"
 #include "session/connection.h"
 #include "session/session_settings.h"
 

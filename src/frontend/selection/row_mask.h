@@ -7,6 +7,20 @@
 
 #include "options/options.h"
 #include "plan/dump_table.h"
+#include "plan/large_object.h"
+
+/* ----------
+ * Warns of what masks do not reach, and of what does not suit them.
+ * ----------
+ */
+
+/*
+ * Warn of constraints and keys of which a masked column is a part, of
+ * definitions that may show its values, and of large objects, if there are
+ * masks at all.
+ */
+extern void mask_warnings_give(PGconn *conn, const DumpTables *tables,
+							   const LargeObjects *objects);
 
 /*
  * Set the masks of the columns that the options' patterns match, and have the

@@ -10,7 +10,6 @@
 #include "plan/server_extension.h"
 #include "progress/progress.h"
 #include "replication/subscription_check.h"
-#include "selection/mask_warning.h"
 #include "selection/row_filter.h"
 #include "selection/row_mask.h"
 #include "session/connection.h"
