@@ -23,7 +23,7 @@
 #include "source/leader_watchdog.h"
 #include "source/server_check.h"
 #include "source/worker_watch.h"
-#include "standby/standby_check.h"
+#include "standby/standby.h"
 #include "standby/standby_overflow.h"
 #include "standby/standby_snapshot.h"
 #include "status/advice.h"

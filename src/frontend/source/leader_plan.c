@@ -18,7 +18,7 @@
 #include "source/leader_watchdog.h"
 #include "source/source_check.h"
 #include "source/table_check.h"
-#include "standby/standby_check.h"
+#include "standby/standby.h"
 #include "toc/toc.h"
 
 /* It sees what is committed, statement by statement. */

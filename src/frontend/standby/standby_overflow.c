@@ -10,7 +10,7 @@
 #include "session/session.h"
 #include "session/snapshot.h"
 #include "shared/snapshot_text.h"
-#include "standby/standby_check.h"
+#include "standby/standby.h"
 #include "standby/standby_overflow.h"
 
 /* Between two tries, which cost a standby some short queries each. */
