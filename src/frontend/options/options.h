@@ -198,7 +198,7 @@ typedef struct Options
 	const char *slot;			/* its name; NULL without create_slot */
 	const char *slot_plugin;	/* NULL = pgoutput */
 	const char *create_subscription;	/* its name; NULL = none is made */
-	SimpleStringList publications;	/* see publication.h */
+	SimpleStringList publications;	/* see logical_slot.h */
 	const char *subscription_conninfo;	/* NULL = by the source's address */
 	bool		enable_row_security;
 	bool		quote_all_identifiers;

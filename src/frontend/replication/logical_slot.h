@@ -11,7 +11,48 @@
 #ifndef LOGICAL_SLOT_H
 #define LOGICAL_SLOT_H
 
+#include "libpq-fe.h"
+
+#include "options/options.h"
 #include "session/connection.h"
+
+/* ----------
+ * Can the server make a logical replication slot?
+ * ----------
+ */
+
+/*
+ * Tell of errors, and mostly a hint, if the server cannot make the slot that
+ * the options ask for.  conn is the leader's session, outside of a
+ * transaction.  Touches nothing.
+ */
+extern void slot_check(PGconn *conn, const Options *options);
+
+/* Make one, tell of an error if that fails, and close it. */
+extern void slot_check_connection(PGconn *leader_conn,
+								  const PeerAddress *address);
+
+/* ----------
+ * The publications that --publication names.
+ * ----------
+ */
+
+/*
+ * Their names: of every option --publication, split at commas.  The array and
+ * its names are the caller's.
+ */
+extern char **publication_names(const Options *options, int *n_names);
+
+/* The same as the text of an SQL array, see text_array(); owned. */
+extern char *publication_array(PGconn *conn, const Options *options);
+
+/*
+ * Exit with a message if a publication that the options name does not exist
+ * on the source.  It must be there before the slot is: what it decodes, a
+ * slot decodes by the catalogs of that time.
+ */
+extern void publication_check(PGconn *conn,
+							  const Options *options);
 
 /* The facts of a slot that this run has made. */
 typedef struct LogicalSlot

@@ -9,7 +9,7 @@
 #include "plan/dump_table.h"
 #include "plan/server_extension.h"
 #include "progress/progress.h"
-#include "replication/subscription_check.h"
+#include "replication/subscription.h"
 #include "selection/row_filter.h"
 #include "selection/row_mask.h"
 #include "session/connection.h"
