@@ -13,7 +13,7 @@
 #include "process/this_program.h"
 #include "progress/progress.h"
 #include "session/connection.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 /* No server is asked; the pieces are the same as a backup's. */
 static int

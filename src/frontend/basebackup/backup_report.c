@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "basebackup/backup_report.h"
 #include "status/metrics.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 /* Blocks are those of the program, as in messages of checksums. */
 #define BLOCK_OF(offset) ((int64) ((offset) / BLCKSZ))

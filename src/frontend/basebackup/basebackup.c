@@ -35,7 +35,7 @@
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "status/metrics.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 #define MANIFEST_TEMP "backup_manifest.tmp"
 

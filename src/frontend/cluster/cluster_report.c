@@ -13,7 +13,6 @@
 #include "cluster/cluster_report.h"
 #include "report/report.h"
 #include "status/metrics.h"
-#include "status/run_metrics.h"
 
 /* Only files of that name are read by node_exporter. */
 #define SUFFIX ".prom"

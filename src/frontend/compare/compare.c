@@ -30,7 +30,7 @@
 #include "session/session_settings.h"
 #include "source/leader.h"
 #include "source/source_check.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 /* As pg_pardump's --stall-timeout is by default. */
 #define STALL_TIMEOUT_S 60

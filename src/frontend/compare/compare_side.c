@@ -26,7 +26,7 @@
 #include "source/source_check.h"
 #include "source/worker_session.h"
 #include "source/worker_watch.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 #define READ_BYTES (128 * 1024)
 

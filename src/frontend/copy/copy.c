@@ -27,8 +27,6 @@
 #include "source/source_check.h"
 #include "status/metrics.h"
 #include "status/run.h"
-#include "status/run_event.h"
-#include "status/run_metrics.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "target/analyze.h"

@@ -15,7 +15,7 @@
 #include "copy/copy_worker.h"
 #include "source/read_large_object.h"
 #include "source/worker_session.h"
-#include "status/run_event.h"
+#include "status/run.h"
 #include "stream/sink.h"
 #include "target/sink_target.h"
 #include "target/sink_target_raw.h"

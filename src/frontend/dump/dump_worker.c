@@ -10,7 +10,7 @@
 #include "dump/fingerprint_query.h"
 #include "dump/large_object_file.h"
 #include "source/worker_session.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 struct DumpWorker
 {

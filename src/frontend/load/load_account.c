@@ -11,8 +11,7 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "load/load_account.h"
-#include "status/advice.h"
-#include "status/run_event.h"
+#include "status/run.h"
 #include "status/summary.h"
 
 /* Tables named in the account of a failure. */

@@ -5,12 +5,12 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
+#include "job_log/restore_log.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
-#include "job_log/restore_log.h"
 #include "restore/restore_pool.h"
 #include "status/progress_rows.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 typedef struct RestorePool
 {

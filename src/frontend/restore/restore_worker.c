@@ -21,7 +21,7 @@
 #include "restore/restore_freeze.h"
 #include "restore/restore_rows.h"
 #include "restore/restore_worker.h"
-#include "status/run_event.h"
+#include "status/run.h"
 #include "stream/sink.h"
 #include "target/sink_target.h"
 #include "target/target_check.h"

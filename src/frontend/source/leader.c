@@ -25,8 +25,8 @@
 #include "standby/standby.h"
 #include "standby/standby_overflow.h"
 #include "standby/standby_snapshot.h"
-#include "status/advice.h"
 #include "status/progress_rows.h"
+#include "status/summary.h"
 
 /* The slot that was asked for; who only looks, looks whether it can be. */
 static const LogicalSlot *

@@ -16,7 +16,7 @@
 #include "source/leader_watchdog.h"
 #include "source/table_check.h"
 #include "standby/standby_overflow.h"
-#include "status/snapshot_age.h"
+#include "status/summary.h"
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000

@@ -14,7 +14,7 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "status/dry_run.h"
-#include "status/run_event.h"
+#include "status/run.h"
 
 /*
  * This number of tables are shown one by one, the largest and all in chunks.

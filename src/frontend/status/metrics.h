@@ -18,6 +18,7 @@
 #include "pqexpbuffer.h"
 
 #include "options/options.h"
+#include "status/run.h"
 
 /* What tells runs of one kind from others, whether they succeed or not. */
 typedef struct MetricsLabel
@@ -63,5 +64,19 @@ extern char *metrics_connection(const Options *options, const char *keyword,
  * written, that is a warning: what has been done is done.
  */
 extern void metrics_end(bool success);
+
+/* ----------
+ * Writes what --metrics reports of a dump, a copy or a restore.
+ * ----------
+ */
+
+/*
+ * As metrics_begin(), for such a run, which may be filled in later and must
+ * live as long as the process.
+ */
+extern void run_metrics_begin(const Options *options, const Run *run);
+
+/* What the label "command" says of the run that these options ask for. */
+extern const char *run_metrics_command(const Options *options);
 
 #endif							/* METRICS_H */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "status/run_manifest.h"
-#include "status/server_share.h"
+#include "status/summary.h"
 
 /* In hexadecimal, owned; NULL if there is none. */
 static char *

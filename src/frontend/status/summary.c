@@ -4,13 +4,257 @@
  */
 #include "base/fe_compat.h"
 
+#include "pqexpbuffer.h"
+
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "status/advice.h"
-#include "status/server_share.h"
+#include "progress/progress.h"
 #include "status/summary.h"
+
+/* ----------
+ * What costs a run time that it need not take.
+ * ----------
+ */
+
+/* Fewer bytes are read within a second or two, however that is done. */
+#define BYTES_WORTH_A_WORD ((uint64) 64 * 1024 * 1024)
+
+#define MAX_LINES 3
+
+/* Of tables that SQL reads for this reason. */
+static uint64
+bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
+{
+	const ChunkPlan *chunks = plan->chunks;
+	uint64		bytes = 0;
+
+	for (int i = 0; i < chunks->n_files; i++)
+	{
+		const char *reason = chunks->tables[chunks->files[i].table].sql_reason;
+
+		if (reason && strcmp(reason, sql_reason) == 0)
+			bytes += chunks->files[i].est_bytes;
+	}
+	return bytes;
+}
+
+/*
+ * Of tables that are whole, since queries could run functions of their
+ * owners.
+ */
+static uint64
+undivided_bytes(const DumpPlan *plan)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < plan->tables->n_tables; i++)
+	{
+		const DumpTable *table = &plan->tables->tables[i];
+		const TablePlan *decided = &plan->chunks->tables[i];
+
+		if (table->stranger && decided->n_files == 1 && decided->sql_reason &&
+			table->total_bytes >= plan->chunks->chunk_bytes * 3 / 2)
+			bytes += table->total_bytes;
+	}
+	return bytes;
+}
+
+/* Fills in up to MAX_LINES lines, owned, and returns how many. */
+static int
+compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
+{
+	const char *missing = plan->extension ? plan->extension->missing : NULL;
+	uint64		bytes = dump_plan_bytes(plan);
+	char		size[UNITS_BYTES];
+	int			n = 0;
+
+	if (!options->jobs_given && !options->tasks && plan->queue->n_jobs > 1 &&
+		bytes >= BYTES_WORTH_A_WORD)
+		lines[n++] = psprintf("one worker for about %s: -j NUM lets NUM workers share it",
+							  units_size(bytes, size));
+	bytes = undivided_bytes(plan);
+	if (bytes >= BYTES_WORTH_A_WORD && !options->no_chunks)
+		lines[n++] = psprintf("about %s in tables of other roles are not split, as queries might run their functions: the extension, or --trust-owners, lets them be",
+							  units_size(bytes, size));
+	if (missing == NULL || options->no_extension)
+		return n;
+	bytes = bytes_by_sql(plan, missing);
+	if (bytes >= BYTES_WORTH_A_WORD || plan->extension->is_there)
+		lines[n++] = psprintf("about %s read by SQL, which takes longer: %s",
+							  units_size(bytes, size), missing);
+	return n;
+}
+
+void
+advice_give(const Options *options, const DumpPlan *plan)
+{
+	char	   *lines[MAX_LINES];
+	int			n = compose(options, plan, lines);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (progress_is_shown())
+		{
+			message_before_output();
+			fprintf(stderr, "%s\n", lines[i]);
+		}
+		else
+			pg_log_info("%s", lines[i]);
+		free(lines[i]);
+	}
+}
+
+void
+advice_print(const Options *options, const DumpPlan *plan, FILE *stream)
+{
+	char	   *lines[MAX_LINES];
+	int			n = compose(options, plan, lines);
+
+	for (int i = 0; i < n; i++)
+	{
+		fprintf(stream, "%s\n", lines[i]);
+		free(lines[i]);
+	}
+}
+
+/* ----------
+ * What each of several servers has to do with a run (--also-from).
+ * ----------
+ */
+
+char *
+server_share_plan(const Run *run)
+{
+	PQExpBufferData text;
+
+	if (run->servers == NULL)
+		return NULL;
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "Rows are read from %d servers:", run->n_servers);
+	for (int i = 0; i < run->n_servers; i++)
+		appendPQExpBuffer(&text, "%s %s", i > 0 ? "," : "", run->servers[i]);
+	appendPQExpBufferChar(&text, '.');
+	if (PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	return text.data;
+}
+
+static void
+add_files(FileTotals *total, const FileResult *files, int n, int server)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (!files[i].done || files[i].server != server)
+			continue;
+		total->n_done++;
+		total->rows += files[i].rows;
+		total->raw_bytes += files[i].raw_bytes;
+		total->stored_bytes += files[i].stored_bytes;
+	}
+}
+
+/* Files of rows, and large objects. */
+static FileTotals
+total_of(const Run *run, int server)
+{
+	const FileResults *results = run->results;
+	FileTotals	total = {0};
+
+	add_files(&total, results->files, results->n_files, server);
+	add_files(&total, results->objects, results->n_objects, server);
+	return total;
+}
+
+char *
+server_share_text(const Run *run)
+{
+	PQExpBufferData text;
+	char		size[UNITS_BYTES];
+
+	if (run->servers == NULL)
+		return NULL;
+	initPQExpBuffer(&text);
+	for (int i = 0; i < run->n_servers; i++)
+	{
+		FileTotals	total = total_of(run, i);
+
+		appendPQExpBuffer(&text, "%s%s %d file%s, %s", i > 0 ? "; " : "",
+						  run->servers[i], total.n_done,
+						  units_plural(total.n_done),
+						  units_size(total.raw_bytes, size));
+	}
+	if (PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	return text.data;
+}
+
+/* The same for the event log: "server" for each. */
+static void
+server_share_note(const Run *run)
+{
+	for (int i = 0; i < run->n_servers; i++)
+	{
+		FileTotals	total = total_of(run, i);
+		Event	   *event = event_new("server");
+
+		event_add_text(event, "server", run->servers[i]);
+		event_add_number(event, "files", total.n_done);
+		event_add_number(event, "rows", total.rows);
+		event_add_number(event, "raw_bytes", total.raw_bytes);
+		event_add_number(event, "stored_bytes", total.stored_bytes);
+		event_write(event);
+	}
+}
+
+/* ----------
+ * Warns while the snapshot of a run grows old.
+ * ----------
+ */
+
+/* How often to look. */
+#define LOOK_MS 10000
+
+const char *
+snapshot_age_query(SnapshotAge *age)
+{
+	int64		now = clock_monotonic_ms();
+
+	if (!age->may_ask ||
+		(age->looked_at != 0 && now < age->looked_at + LOOK_MS))
+		return NULL;
+	age->looked_at = now;
+	return "SELECT c.next_xid, pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()),"
+		" pg_catalog.current_setting('autovacuum_freeze_max_age')"
+		" FROM pg_catalog.pg_control_checkpoint() c";
+}
+
+void
+snapshot_age_warn(SnapshotAge *age, const PGresult *res)
+{
+	unsigned int epoch;
+	unsigned int xid;
+	int64		xids;
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1 ||
+		sscanf(PQgetvalue(res, 0, 0), "%u:%u", &epoch, &xid) != 2)
+		return;
+	xids = (int64) (((uint64) epoch << 32) + xid -
+					strtoull(PQgetvalue(res, 0, 1), NULL, 10));
+	if (xids <= Max(atoll(PQgetvalue(res, 0, 2)), age->warned * 2))
+		return;
+	age->warned = xids;
+	pg_log_warning("the snapshot of this run is " INT64_FORMAT " transactions old",
+				   xids);
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Vacuum can neither freeze nor remove what is younger than the snapshot, in no table, until the run ends.",
+						  PQgetvalue(res, 0, 2));
+}
+
+/* ----------
+ * What a dump came to, at its end.
+ * ----------
+ */
 
 ReusedFiles
 summary_count_reused(const Run *run)

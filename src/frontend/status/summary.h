@@ -5,7 +5,74 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
+
+#include "plan/dump_plan.h"
 #include "status/run.h"
+
+/* ----------
+ * What costs a run time that it need not take.
+ *
+ * That is one worker for what several could share, if one was not asked for,
+ * and tables that SQL reads for want of the extension.  Neither is said of a
+ * run so small that it makes no difference, nor of what an option has chosen;
+ * but an extension that is there, and may not be used or cannot be trusted,
+ * is always worth one.
+ * ----------
+ */
+
+/*
+ * The plan is made: say it on standard error if progress is shown there, else
+ * only to who asked for more words (-v).
+ */
+extern void advice_give(const Options *options, const DumpPlan *plan);
+
+/* All is done: the same as lines of the summary. */
+extern void advice_print(const Options *options, const DumpPlan *plan,
+						 FILE *stream);
+
+/* ----------
+ * What each of several servers has to do with a run (--also-from).
+ * ----------
+ */
+
+/* "Rows are read from 2 servers: ..."; owned; NULL if there is one only. */
+extern char *server_share_plan(const Run *run);
+
+/*
+ * What was read from each: "a:5432 12 files, 1.2 GB; ..."; owned; NULL if
+ * there is one only.
+ */
+extern char *server_share_text(const Run *run);
+
+/* ----------
+ * Warns while the snapshot of a run grows old.
+ * ----------
+ */
+
+/* All zero at first, but for: */
+typedef struct SnapshotAge
+{
+	bool		may_ask;		/* may execute pg_control_checkpoint() */
+	int64		looked_at;		/* 0 = never */
+	int64		warned;			/* the age of the last warning, 0 = none */
+} SnapshotAge;
+
+/*
+ * A query for how many transaction IDs were assigned since the snapshot of
+ * the transaction was taken, as of the last checkpoint (in a transaction
+ * age() never changes), and for autovacuum_freeze_max_age.  NULL if it was
+ * asked a moment ago, or may not be.
+ */
+extern const char *snapshot_age_query(SnapshotAge *age);
+
+/*
+ * Warn by the query's result that this is more than the setting, and again
+ * each time it has doubled.  A result that is an error is passed over.
+ */
+extern void snapshot_age_warn(SnapshotAge *age, const PGresult *res);
 
 /* What is the previous archive's, of the files of rows. */
 typedef struct ReusedFiles

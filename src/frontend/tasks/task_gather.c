@@ -13,7 +13,7 @@
 
 #include "archive/archive_name.h"
 #include "base/message.h"
-#include "status/run_event.h"
+#include "status/run.h"
 #include "tasks/task_deal.h"
 #include "tasks/task_gather.h"
 

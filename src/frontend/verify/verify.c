@@ -20,7 +20,7 @@
 #include "base/shared_memory.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
-#include "status/run_event.h"
+#include "status/run.h"
 #include "toc/toc.h"
 #include "toc/toc_file.h"
 #include "verify/verify.h"
