@@ -20,7 +20,7 @@
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "source/worker_care.h"
+#include "source/worker_watch.h"
 
 /* How long the answer to a question about workers may take. */
 #define ANSWER_MS 15000

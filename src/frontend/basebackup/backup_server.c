@@ -22,7 +22,7 @@
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
-#include "source/leader_watchdog.h"
+#include "source/leader_session.h"
 
 /* pg_start_backup() was renamed pg_backup_start() */
 #define MIN_SERVER_VERSION 150000

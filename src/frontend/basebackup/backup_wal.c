@@ -12,7 +12,7 @@
 #include "basebackup/backup_server.h"
 #include "basebackup/backup_wal.h"
 #include "session/session.h"
-#include "source/leader_watchdog.h"
+#include "source/leader_session.h"
 
 #define ASK_SECONDS 1.0
 

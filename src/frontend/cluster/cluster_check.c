@@ -19,7 +19,7 @@ typedef struct ClusterSide
 
 /*
  * The leader's, pg_dump's and the one that looks for changed tables
- * (leader_plan.c): pg_dump is there only before the first worker, and the
+ * (leader.c): pg_dump is there only before the first worker, and the
  * last one is not, beside it, with one job.
  */
 static const ClusterSide source_side = {"the server", 2, 1};

@@ -16,7 +16,7 @@
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
-#include "source/server_check.h"
+#include "source/source_check.h"
 #include "status/metrics.h"
 #include "stock/stock_pg_dump.h"
 

@@ -23,7 +23,6 @@
 #include "replication/subscription.h"
 #include "report/report.h"
 #include "source/leader.h"
-#include "source/leader_plan.h"
 #include "source/source_check.h"
 #include "status/metrics.h"
 #include "status/run.h"

@@ -13,7 +13,7 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
-#include "source/read_large_object.h"
+#include "source/read_rows.h"
 #include "source/worker_session.h"
 #include "status/run.h"
 #include "stream/sink.h"

@@ -19,7 +19,6 @@
 #include "progress/progress.h"
 #include "report/report.h"
 #include "source/leader.h"
-#include "source/leader_plan.h"
 #include "source/source_check.h"
 #include "status/dry_run.h"
 #include "status/metrics.h"

@@ -18,7 +18,7 @@
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
-#include "source/worker_care.h"
+#include "source/worker_watch.h"
 #include "tasks/task_plan_read.h"
 #include "tasks/task_result.h"
 #include "tasks/task_run.h"

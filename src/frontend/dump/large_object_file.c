@@ -9,7 +9,7 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "dump/large_object_file.h"
-#include "source/read_large_object.h"
+#include "source/read_rows.h"
 
 void
 large_object_files_write(PGconn *conn, const LargeObjectGroup *group,

@@ -176,7 +176,7 @@ dump_tables_oids(const DumpTables *tables)
  * pg_dump's table of contents names a table and its OID.  pg_dump may have
  * ended and released its lock before we take ours, so a name may by then
  * belong to another relation: after locking, every name must still give its
- * OID.  What else may have changed is for table_check.c to find.
+ * OID.  What else may have changed is for source_check.c to find.
  * ----------
  */
 

@@ -15,7 +15,7 @@
  * - Elsewhere nothing can: the cause is an error, which ends the program.
  *
  * A wait for a server that stays silent is found by what watches the others:
- * source/worker_care.c and source/leader_watchdog.c.  The leader's session is
+ * source/worker_watch.c and source/leader_session.c.  The leader's session is
  * looked at by source/leader_session.c while it is idle, and replaced there.
  *
  * A while is longer each time, and there are at most --retries of them.

@@ -2,7 +2,7 @@
  * leader.h
  *		The leader of a dump, or of a direct copy, on the server that rows are
  *		read from: its session, and what it does while workers work.  Between
- *		the two leader_plan.h has the plan made.
+ *		the two leader.h has the plan made.
  */
 #ifndef LEADER_H
 #define LEADER_H
@@ -11,6 +11,25 @@
 #include "source/source.h"
 #include "status/run.h"
 #include "stock/stock_pg_dump.h"
+
+/* ----------
+ * Has the plan made in the leader's session, which has the snapshot.
+ * ----------
+ */
+
+/*
+ * Learn from pg_dump what to dump, lock it all, and make the plan.  Exits
+ * with a message if a table is not what it is in the snapshot (see
+ * table_check_snapshot()).
+ */
+extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
+
+/*
+ * The same without pg_dump: the plan has a table of contents with the OIDs of
+ * the tables, and the encoding.  Tables and chunks are planned; large objects
+ * and jobs are left to the caller.
+ */
+extern void leader_plan_tables(Source *source, DumpPlan *plan);
 
 /*
  * Connect.  The source has its options.  Exits with a message if the server

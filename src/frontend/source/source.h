@@ -20,8 +20,8 @@
 #include "plan/dump_plan.h"
 #include "replication/logical_slot.h"
 #include "session/connection.h"
-#include "source/server_check.h"
 #include "source/snapshot_holder.h"
+#include "source/source_check.h"
 #include "standby/standby.h"
 
 typedef struct LeaderSession LeaderSession;

@@ -9,7 +9,451 @@
 
 #include "base/message.h"
 #include "base/units.h"
+#include "plan/dump_table.h"
+#include "session/connection.h"
 #include "source/source_check.h"
+
+/* ----------
+ * Looks, before a run does anything, at what would make it fail or harm.
+ * ----------
+ */
+
+/*
+ * What may be wrong with a server, each NULL if it is not.
+ *
+ * The age: autovacuum keeps it about at autovacuum_freeze_max_age; twice
+ * that, or half of what there is, means that something keeps it from its
+ * work.
+ *
+ * The threshold (until 16): a server notices what was removed since a
+ * snapshot was imported, not since it was taken (snapmgr.c:
+ * SetTransactionSnapshot).  A standby never removes by its own threshold, and
+ * waits or cancels for its primary's.
+ *
+ * The delays, on a standby: which setting of those that replay goes by is
+ * finite.  What comes from an archive has one of its own.
+ */
+#define WRONGS_SQL \
+"SELECT CASE WHEN pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000," \
+" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)" \
+" THEN pg_catalog.age(d.datfrozenxid) END," \
+" pg_catalog.current_setting('autovacuum_freeze_max_age')," \
+" (SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s" \
+" WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'" \
+" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery())," \
+" (SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '" \
+" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)" \
+" FROM pg_catalog.pg_settings s" \
+" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'" \
+" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'" \
+" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'" \
+" AND EXISTS (SELECT FROM pg_catalog.pg_settings r" \
+" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'" \
+" AND r.setting OPERATOR(pg_catalog.<>) '')))"
+
+/*
+ * Functions that a hosting service may have revoked, or that an old server
+ * has not got (9.6 those of the log).  The age is asked by the user who
+ * connected, whatever the role (session_look()).
+ */
+#define RIGHTS_SQL \
+"(" SESSION_MAY_EXECUTE("pg_catalog.pg_current_wal_insert_lsn();" \
+						"pg_catalog.pg_last_wal_replay_lsn()") ")," \
+" (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system()") ")," \
+" pg_catalog.has_function_privilege(session_user," \
+" pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')"
+
+/* With the connections that are left. */
+static const char look_query[] =
+WRONGS_SQL ", " RIGHTS_SQL ", %s"
+" FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+enum
+{
+	WRONG_AGE,
+	FREEZE_MAX_AGE,
+	WRONG_THRESHOLD,
+	WRONG_DELAYS,
+	MAY_ASK_LSN,
+	MAY_ASK_IDENTIFIER,
+	MAY_ASK_AGE,
+	CONNECTIONS_LEFT
+};
+
+static const char database_query[] =
+"SELECT d.oid FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/* Of the database that is meant; none if any of the name is. */
+static Oid	expected_database = InvalidOid;
+
+/* How messages call the server; owned. */
+static char *
+server_words(const char *name)
+{
+	return name ? psprintf("standby %s", name) : pg_strdup("the server");
+}
+
+static void
+check_connections(const PGresult *res, const char *name, int n_workers)
+{
+	char	   *server = server_words(name);
+	ConnectionsLeft connections = connection_limit_read(res, CONNECTIONS_LEFT);
+	int			left = connections.at_most;
+
+	if (left >= n_workers && connections.at_least < n_workers)
+	{
+		left = connections.at_least;
+		pg_log_warning("%s may have only %d connection%s left for %d job%s",
+					   server, left, units_plural(left), n_workers, units_plural(n_workers));
+		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
+		return;
+	}
+	if (left > n_workers)
+		return;
+	if (left == n_workers)
+	{
+		pg_log_warning("%s has only %d connection%s left for %d job%s",
+					   server, left, units_plural(left), n_workers, units_plural(n_workers));
+		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
+		return;
+	}
+	pg_log_error("%s has %d connection%s left, too few for %d job%s",
+				 server, left, units_plural(left), n_workers, units_plural(n_workers));
+	if (left > 0)
+		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
+						  Max(left - 1, 1));
+	else
+		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
+}
+
+static void
+check_age(const PGresult *res)
+{
+	if (PQgetisnull(res, 0, WRONG_AGE))
+		return;
+	pg_log_warning("the oldest transaction ID in the database is %s transactions old",
+				   PQgetvalue(res, 0, WRONG_AGE));
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  A dump keeps vacuum from removing what its snapshot sees, for as long as it runs.",
+						  PQgetvalue(res, 0, FREEZE_MAX_AGE));
+}
+
+static void
+check_threshold(const PGresult *res)
+{
+	if (PQgetisnull(res, 0, WRONG_THRESHOLD))
+		return;
+	pg_log_error("the server may remove rows that the dump's snapshot sees, by old_snapshot_threshold = %s",
+				 PQgetvalue(res, 0, WRONG_THRESHOLD));
+	pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
+	pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
+}
+
+static void
+check_delays(const PGresult *res, const char *name)
+{
+	if (PQgetisnull(res, 0, WRONG_DELAYS))
+		return;
+	if (name)
+		pg_log_warning("replay on standby %s may end what is read there, by %s",
+					   name, PQgetvalue(res, 0, WRONG_DELAYS));
+	else
+		pg_log_warning("replay on this standby may end the run, by %s",
+					   PQgetvalue(res, 0, WRONG_DELAYS));
+	pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
+	pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
+}
+
+static bool
+is_true(const PGresult *res, int column)
+{
+	return PQgetvalue(res, 0, column)[0] == 't';
+}
+
+ServerRights
+server_check(PGconn *conn, const char *name, int n_workers)
+{
+	char	   *connections = connection_limit_expression(conn, true);
+	char	   *sql = psprintf(look_query, connections);
+	PGresult   *res = session_query(conn, sql);
+	ServerRights rights = {false};
+
+	/* none if the database has just got another name */
+	if (PQntuples(res) == 1)
+	{
+		check_connections(res, name, n_workers);
+		if (name == NULL)
+		{
+			check_age(res);
+			check_threshold(res);
+		}
+		check_delays(res, name);
+		rights.lsn = is_true(res, MAY_ASK_LSN);
+		rights.system_identifier = is_true(res, MAY_ASK_IDENTIFIER);
+		rights.age = is_true(res, MAY_ASK_AGE);
+	}
+	PQclear(res);
+	free(sql);
+	free(connections);
+	return rights;
+}
+
+void
+server_expect_database(Oid oid)
+{
+	expected_database = oid;
+}
+
+void
+server_check_database(PGconn *conn)
+{
+	PGresult   *res;
+
+	if (expected_database == InvalidOid)
+		return;
+	res = session_query(conn, database_query);
+	if (PQntuples(res) != 1 ||
+		(Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10) != expected_database)
+	{
+		pg_log_error("database \"%s\" is not the one that had this name when the run began",
+					 PQdb(conn));
+		pg_log_error_detail("Databases were renamed, or this one was dropped and made anew, meanwhile.");
+	}
+	PQclear(res);
+}
+
+/* ----------
+ * Compares tables under the snapshot with what they are now.
+ *
+ * The same query is run in the dump's transaction and in a session that sees
+ * all that is committed; the locks make sure that its answer stays true.
+ * ----------
+ */
+
+/*
+ * Columns of definition_query; the parts of a definition are compared as
+ * text.
+ */
+enum
+{
+	IS_LOCKED,					/* by the session, if it can be */
+	N_COLUMNS,					/* dropped ones, too */
+	FILENODE_THEN,				/* as in the session's snapshot */
+	FILENODE_NOW,				/* not as in the session's snapshot */
+	FIRST_PART,
+	N_FIELDS = FIRST_PART + 3
+};
+
+/* How an error names each part. */
+static const char *const part_differs[] = {
+	"name, kind or access method is not that",
+	"columns are not those",
+	"row security is not that"
+};
+
+/*
+ * One row a table, in the order of the array: its files, and of its
+ * definition what decides which values a query for its columns finds, and
+ * which rows.
+ *
+ * Statements name columns, so one that was added behind those of the snapshot
+ * ($2) does no harm.  Nor does a type modifier: what it changes in values is
+ * in new files; output functions do not know it.  Row security may hide rows
+ * where it is asked for; else the server says so, or it does not apply.  A
+ * catalog that finds its files by the relation map has 0 in pg_class.
+ *
+ * Tables are locked by their names, and no lock keeps a schema from being
+ * renamed: a name may have led to another table just then.
+ */
+static const char definition_query[] =
+"SELECT c.relkind OPERATOR(pg_catalog.<>) 'r' OR t.oid OPERATOR(pg_catalog.=) ANY"
+" (SELECT l.relation FROM pg_catalog.pg_locks l"
+" WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" AND l.granted AND l.relation IS NOT NULL),"
+" c.relnatts, NULLIF(c.relfilenode, 0), pg_catalog.pg_relation_filenode(t.oid),"
+" pg_catalog.concat_ws(' ', c.relnamespace, pg_catalog.quote_ident(c.relname),"
+" c.relkind, c.relam),"
+" (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attnum,"
+" pg_catalog.quote_ident(a.attname), a.atttypid, a.attisdropped), ',' ORDER BY a.attnum)"
+" FROM pg_catalog.pg_attribute a"
+" WHERE a.attrelid OPERATOR(pg_catalog.=) t.oid"
+" AND a.attnum OPERATOR(pg_catalog.>) 0"
+" AND a.attnum OPERATOR(pg_catalog.<=) t.n_columns),"
+" CASE WHEN c.relrowsecurity AND pg_catalog.current_setting('row_security') OPERATOR(pg_catalog.=) 'on'"
+" THEN pg_catalog.concat_ws(' ', c.relforcerowsecurity, c.relowner,"
+" (SELECT pg_catalog.string_agg(p::pg_catalog.text, ',' ORDER BY p.polname)"
+" FROM pg_catalog.pg_policy p"
+" WHERE p.polrelid OPERATOR(pg_catalog.=) t.oid)) END"
+" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
+" pg_catalog.unnest($2::pg_catalog.int4[])) WITH ORDINALITY t (oid, n_columns, no)"
+" LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+" ORDER BY t.no";
+
+/*
+ * How many columns of each table count: all in the snapshot, and later those
+ * that it has.  A COPY that names no columns takes all there are.
+ */
+static char *
+column_counts(const DumpTables *tables, const PGresult *snapshot)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < tables->n_tables; i++)
+		appendPQExpBuffer(&buf, "%s%d", i > 0 ? "," : "",
+						  snapshot && tables->tables[i].n_columns > 0
+						  ? atoi(PQgetvalue(snapshot, i, N_COLUMNS)) : PG_INT16_MAX);
+	appendPQExpBufferChar(&buf, '}');
+	return buf.data;
+}
+
+/* snapshot is the result of the session that has that, or NULL for itself. */
+static PGresult *
+definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
+{
+	char	   *oids = dump_tables_oids(tables);
+	char	   *counts = column_counts(tables, snapshot);
+	const char *params[] = {oids, counts};
+	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
+
+	if (PQntuples(res) != tables->n_tables || PQnfields(res) != N_FIELDS)
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	free(counts);
+	free(oids);
+	return res;
+}
+
+/* What part of the definition is another one now; NULL if none is. */
+static const char *
+changed_part(const PGresult *before, const PGresult *now, int row)
+{
+	if (PQgetvalue(before, row, IS_LOCKED)[0] != 't')
+		return part_differs[0];
+	for (int i = FIRST_PART; i < N_FIELDS; i++)
+		if (PQgetisnull(before, row, i) != PQgetisnull(now, row, i) ||
+			strcmp(PQgetvalue(before, row, i), PQgetvalue(now, row, i)) != 0)
+			return part_differs[i - FIRST_PART];
+	return NULL;
+}
+
+static Oid
+filenode(const PGresult *res, int row, int field)
+{
+	return (Oid) strtoul(PQgetvalue(res, row, field), NULL, 10);
+}
+
+/* ----------
+ * At the start
+ * ----------
+ */
+static bool
+was_rewritten(const PGresult *before, const PGresult *now, int row,
+			  const DumpTable *table)
+{
+	Oid			then = filenode(before, row, FILENODE_THEN);
+
+	/* the table's is that of the first server; this may be another standby */
+	return !PQgetisnull(before, row, FILENODE_THEN) &&
+		(then != table->filenode || then != filenode(now, row, FILENODE_NOW));
+}
+
+/* All of them are named; true if the run may go on. */
+static bool
+accept_rewritten(const PGresult *before, const PGresult *now,
+				 const DumpTables *tables, const Options *options)
+{
+	enum pg_log_level level = options->allow_rewritten ? PG_LOG_WARNING : PG_LOG_ERROR;
+	bool		any = false;
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		if (!was_rewritten(before, now, i, &tables->tables[i]))
+			continue;
+		pg_log_generic(level, PG_LOG_PRIMARY, "table %s was rewritten after the snapshot was taken",
+					   printable(tables->tables[i].name));
+		any = true;
+	}
+	if (!any)
+		return true;
+	pg_log_generic(level, PG_LOG_DETAIL, "Rows of before are lost to the snapshot if that was by TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY); VACUUM FULL, CLUSTER and another REPACK keep them, but look the same.");
+	if (!options->allow_rewritten)
+		pg_log_error_hint(options->snapshot
+						  ? "Run the dump again with a new snapshot, or with --allow-rewritten if you know that nothing is lost."
+						  : "Run the dump again, or with --allow-rewritten if you know that nothing is lost.");
+	return options->allow_rewritten;
+}
+
+void
+table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
+					 const Options *options)
+{
+	PGresult   *before = definitions(conn, tables, NULL);
+	PGresult   *now = definitions(other, tables, before);
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const char *part = changed_part(before, now, i);
+
+		if (part == NULL)
+			continue;
+		pg_log_error("table %s was changed after the snapshot was taken",
+					 printable(tables->tables[i].name));
+		pg_log_error_detail("Its %s of the snapshot, which the archive describes.",
+							part);
+		pg_log_error_hint(options->snapshot ? "Run the dump again with a new snapshot."
+						  : "Run the dump again.");
+		exit(1);
+	}
+	if (!accept_rewritten(before, now, tables, options))
+		exit(1);
+	PQclear(before);
+	PQclear(now);
+}
+
+/* ----------
+ * Later
+ * ----------
+ */
+void
+table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
+{
+	PGresult   *before = definitions(conn, tables, NULL);
+	PGresult   *now = definitions(other, tables, before);
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		if (filenode(now, i, FILENODE_NOW) == tables->tables[i].filenode &&
+			changed_part(before, now, i) == NULL)
+			continue;
+		pg_log_error("table %s was changed while the leader had no lock on it",
+					 printable(tables->tables[i].name));
+		pg_log_error_hint("Run the dump again.");
+		exit(1);
+	}
+	PQclear(before);
+	PQclear(now);
+}
+
+void
+table_check_names(const PGresult *res, const DumpTables *tables)
+{
+	const char *name = dump_tables_replaced(res, tables);
+
+	if (name == NULL)
+		return;
+	pg_log_error("table %s was replaced by another of its name during the run",
+				 printable(name));
+	pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
+	exit(1);
+}
+
+/* ----------
+ * Looks for what would end a run while it reads, when its plan is made.
+ * ----------
+ */
 
 /* Names of tables, and OIDs, in a message. */
 #define NAMES_SHOWN 10

@@ -28,9 +28,8 @@
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
-#include "source/read_blocks.h"
-#include "source/read_copy.h"
-#include "source/table_check.h"
+#include "source/read_rows.h"
+#include "source/source_check.h"
 #include "source/worker_session.h"
 
 #define APPLICATION_NAME "pg_pardump"

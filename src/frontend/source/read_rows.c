@@ -1,0 +1,565 @@
+/*
+ * read_rows.c
+ *		Reads rows of tables and large objects from the source.
+ */
+#include "base/fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
+#include "port/pg_bswap.h"
+#include "pqexpbuffer.h"
+
+#include "base/identifier.h"
+#include "base/message.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "session/traffic.h"
+#include "source/read_rows.h"
+
+static void read_copy_begin(PGconn *conn, const char *statement);
+static uint64 read_copy_end(PGconn *conn, const char *statement, int last_len);
+
+/* ----------
+ * Fetches rows by COPY.
+ * ----------
+ */
+
+/*
+ * Rows come one a message; the sink gets them in blocks, which are no larger
+ * than what is on its way between two processes: a sink that is another
+ * server works on one while the next is made.
+ */
+#define BLOCK_BYTES ((size_t) 128 * 1024)
+
+static const char problem[] = "could not read rows";
+
+/* WHERE, and the blocks of a chunk, set by read_copy_set_blocks(). */
+static const char range_condition[] =
+" WHERE ctid OPERATOR(pg_catalog.>=) ('(' OPERATOR(pg_catalog.||)"
+" " READ_COPY_START " OPERATOR(pg_catalog.||) ',0)')::pg_catalog.tid"
+" AND ctid OPERATOR(pg_catalog.<) ('(' OPERATOR(pg_catalog.||)"
+" " READ_COPY_END " OPERATOR(pg_catalog.||) ',0)')::pg_catalog.tid";
+
+static void
+read_copy_set_blocks(PGconn *conn, const DataFile *file)
+{
+	char		start[16];
+	char		end[16];
+	PQExpBufferData sql;
+
+	/* InvalidBlockNumber is behind all blocks */
+	snprintf(start, sizeof(start), "%u", file->start_block);
+	snprintf(end, sizeof(end), "%u", file->end_block);
+	initPQExpBuffer(&sql);
+	session_append_set(&sql, conn, "pardump.start_block", start, true);
+	session_append_set(&sql, conn, "pardump.end_block", end, true);
+	PQclear(session_query(conn, sql.data));
+	termPQExpBuffer(&sql);
+}
+
+/*
+ * Rows of inheritance children must not come along: ONLY.  Stock pg_dump
+ * reads foreign tables and those with a condition without it.
+ */
+static char *
+copy_statement(const DumpTable *table, const DataFile *file)
+{
+	char	   *columns = dump_table_select_list(table);
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	if (file->n_chunks > 1)
+	{
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
+						  columns, table->name);
+		appendPQExpBufferStr(&sql, range_condition);
+		if (table->filter)
+			appendPQExpBuffer(&sql, " AND %s", table->filter);
+		appendPQExpBufferStr(&sql, ") TO STDOUT");
+	}
+	else if (table->filter && table->relkind == RELKIND_FOREIGN_TABLE)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s WHERE %s) TO STDOUT",
+						  columns, table->name, table->filter);
+	else if (table->condition || table->relkind == RELKIND_FOREIGN_TABLE)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s %s) TO STDOUT",
+						  columns, table->name,
+						  table->condition ? table->condition : "");
+	else if (table->filter)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE %s) TO STDOUT",
+						  columns, table->name, table->filter);
+	else if (table->masks)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s) TO STDOUT",
+						  columns, table->name);
+	else if (table->n_columns > 0)
+		appendPQExpBuffer(&sql, "COPY %s (%s) TO STDOUT",
+						  table->name, columns);
+	else
+		appendPQExpBuffer(&sql, "COPY %s TO STDOUT", table->name);
+	free(columns);
+	return sql.data;
+}
+
+/* No query: COPY of all of it does not plan one. */
+static bool
+first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
+{
+	char	   *statement = copy_statement(table, file);
+	char	   *row;
+	int			len;
+
+	read_copy_begin(conn, statement);
+	len = session_wait_copy_data(conn, &row);
+	if (len > 0)
+		return true;
+	(void) read_copy_end(conn, statement, len);
+	free(statement);
+	return false;
+}
+
+bool
+read_copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+	bool		result;
+
+	if (table->stranger)
+		return file->n_chunks == 1 && first_row_comes(conn, table, file);
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "SELECT FROM ONLY %s", table->name);
+	if (file->n_chunks > 1)
+	{
+		read_copy_set_blocks(conn, file);
+		appendPQExpBufferStr(&sql, range_condition);
+	}
+	appendPQExpBufferStr(&sql, " LIMIT 1");
+	res = session_query(conn, sql.data);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	termPQExpBuffer(&sql);
+	return result;
+}
+
+/*
+ * The beginning and the end of any COPY ... TO STDOUT: in between
+ * session_wait_copy_data() is called until it returns no length; that return
+ * value goes to read_copy_end(), which returns the command's row count.  Both
+ * exit with a message if the server fails.
+ */
+static void
+read_copy_begin(PGconn *conn, const char *statement)
+{
+	PGresult   *res = session_exec(conn, statement);
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		session_failed(conn, res, problem, statement);
+	PQclear(res);
+}
+
+static uint64
+read_copy_end(PGconn *conn, const char *statement, int last_len)
+{
+	PGresult   *res;
+	uint64		rows;
+
+	if (last_len == -2)
+		session_failed(conn, NULL, problem, statement);
+	session_wait_begins();
+	res = PQgetResult(conn);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, problem, statement);
+	rows = strtoull(PQcmdTuples(res), NULL, 10);
+	PQclear(res);
+	if (PQgetResult(conn) != NULL)
+		pg_fatal("unexpected extra results of \"%s\"", statement);
+	session_wait_ends();
+	return rows;
+}
+
+/* Returns the number of rows. */
+static uint64
+run_copy(PGconn *conn, const char *statement, Sink *sink,
+		 volatile uint64 *rows_so_far)
+{
+	char	   *block = pg_malloc(BLOCK_BYTES);
+	size_t		used = 0;
+	uint64		rows;
+	char	   *row;
+	int			len;
+
+	read_copy_begin(conn, statement);
+	while ((len = session_wait_copy_data(conn, &row)) > 0)
+	{
+		if (used + len > BLOCK_BYTES)
+		{
+			sink_write(sink, block, used);
+			used = 0;
+		}
+		if (len > (int) BLOCK_BYTES)
+			sink_write(sink, row, len);
+		else
+		{
+			memcpy(block + used, row, len);
+			used += len;
+		}
+		PQfreemem(row);
+		++*rows_so_far;
+	}
+	rows = read_copy_end(conn, statement, len);
+	sink_write(sink, block, used);
+	free(block);
+	return rows;
+}
+
+/*
+ * Foreign tables are shut out by default, as pg_dump has it.  Servers before
+ * the setting's time have no row of it.
+ */
+static void
+allow_foreign_tables(PGconn *conn, bool allow)
+{
+	const char *kinds = allow ? "view" : "view, foreign-table";
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.set_config(name, $1, false) FROM pg_catalog.pg_settings"
+								 " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'",
+								 1, &kinds, 0));
+}
+
+uint64
+read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
+		  const char *format, Sink *sink, volatile uint64 *rows_so_far)
+{
+	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
+	char	   *text = copy_statement(table, file);
+	char	   *statement = strcmp(format, "text") == 0 ? pg_strdup(text) :
+		psprintf("%s (FORMAT %s)", text, format);
+	uint64		rows;
+
+	if (file->n_chunks > 1)
+		read_copy_set_blocks(conn, file);
+	if (is_foreign)
+		allow_foreign_tables(conn, true);
+	if (table->masks)
+		session_withhold(table->name);
+	rows = run_copy(conn, statement, sink, rows_so_far);
+	session_withhold(NULL);
+	if (is_foreign)
+		allow_foreign_tables(conn, false);
+	free(statement);
+	free(text);
+	return rows;
+}
+
+/* ----------
+ * Fetches blocks of rows from the extension's pg_pardump_read().
+ *
+ * A value of the function is a block of about 1 MiB.  COPY in binary format
+ * carries bytea with the least work on both sides: a head of at least 19
+ * bytes, then a row a block, which is the number of columns (16 bits, here
+ * 1), the length (32 bits) and the bytes; -1 columns are the end ("Binary
+ * Format" in the manual of COPY).  A message is taken to be any part of that
+ * stream.
+ * ----------
+ */
+
+#define SIGNATURE "PGCOPY\n\377\r\n\0"
+#define SIGNATURE_BYTES 11
+
+/* Lines in this number of bytes can be counted in one byte. */
+#define COUNT_BYTES 128
+
+typedef enum ReaderState
+{
+	READ_HEAD,					/* signature, flags, length of extension */
+	READ_HEAD_EXTENSION,
+	READ_COLUMNS,				/* number of columns, or the end */
+	READ_LENGTH,				/* of the block */
+	READ_BLOCK,
+	READ_END
+} ReaderState;
+
+typedef struct BlockReader
+{
+	Sink	   *sink;
+	ReaderState state;
+	char		field[SIGNATURE_BYTES + 8]; /* being gathered */
+	size_t		field_len;
+	size_t		left;			/* of the block or the head's extension */
+	bool		hands_on_whole; /* each block in one write */
+	PQExpBufferData block;		/* what has come of such a block, unless all
+								 * came in one message */
+	bool		counts_lines;
+	uint64		lines;			/* line ends in the blocks */
+} BlockReader;
+
+/* A fixed-size field, which may come in parts; true when it is complete. */
+static bool
+gather(BlockReader *reader, size_t want, const char **data, size_t *len)
+{
+	size_t		part = Min(want - reader->field_len, *len);
+
+	memcpy(reader->field + reader->field_len, *data, part);
+	reader->field_len += part;
+	*data += part;
+	*len -= part;
+	if (reader->field_len < want)
+		return false;
+	reader->field_len = 0;
+	return true;
+}
+
+static uint32
+number32(const char *bytes)
+{
+	uint32		value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return pg_ntoh32(value);
+}
+
+static void
+unexpected(void)
+{
+	pg_fatal("unexpected data from the server while reading blocks of rows");
+}
+
+/*
+ * A newline in COPY text is the end of a row: in values it is escaped.  Lines
+ * are counted in pieces of a fixed size, which compilers turn into vector
+ * instructions.
+ */
+static uint64
+count_lines(const char *data, size_t len)
+{
+	uint64		lines = 0;
+
+	for (; len >= COUNT_BYTES; data += COUNT_BYTES, len -= COUNT_BYTES)
+	{
+		uint8		in_piece = 0;
+
+		for (int i = 0; i < COUNT_BYTES; i++)
+			in_piece += data[i] == '\n';
+		lines += in_piece;
+	}
+	for (size_t i = 0; i < len; i++)
+		lines += data[i] == '\n';
+	return lines;
+}
+
+/*
+ * A part of the block, of which reader->left bytes, including these, are
+ * still to come.  The server sends a row of COPY in one message, so that a
+ * block is hardly ever gathered.
+ */
+static void
+take_part(BlockReader *reader, const char *data, size_t len)
+{
+	if (reader->counts_lines)
+		reader->lines += count_lines(data, len);
+	if (!reader->hands_on_whole ||
+		(reader->block.len == 0 && len == reader->left))
+	{
+		sink_write(reader->sink, data, len);
+		return;
+	}
+	appendBinaryPQExpBuffer(&reader->block, data, len);
+	if (len == reader->left)
+		sink_write_buffer(reader->sink, &reader->block);
+}
+
+/* One step; takes at least a byte if there are any, or changes the state. */
+static void
+take(BlockReader *reader, const char **data, size_t *len)
+{
+	size_t		part;
+	uint16		columns;
+
+	switch (reader->state)
+	{
+		case READ_HEAD:
+			if (!gather(reader, SIGNATURE_BYTES + 8, data, len))
+				return;
+			if (memcmp(reader->field, SIGNATURE, SIGNATURE_BYTES) != 0)
+				unexpected();
+			reader->left = number32(reader->field + SIGNATURE_BYTES + 4);
+			reader->state = READ_HEAD_EXTENSION;
+			return;
+		case READ_HEAD_EXTENSION:
+		case READ_BLOCK:
+			part = Min(reader->left, *len);
+			if (reader->state == READ_BLOCK)
+				take_part(reader, *data, part);
+			*data += part;
+			*len -= part;
+			reader->left -= part;
+			if (reader->left == 0)
+				reader->state = READ_COLUMNS;
+			return;
+		case READ_COLUMNS:
+			if (!gather(reader, 2, data, len))
+				return;
+			memcpy(&columns, reader->field, sizeof(columns));
+			columns = pg_ntoh16(columns);
+			if (columns != 1 && columns != 0xFFFF)
+				unexpected();
+			reader->state = columns == 1 ? READ_LENGTH : READ_END;
+			return;
+		case READ_LENGTH:
+			if (!gather(reader, 4, data, len))
+				return;
+			reader->left = number32(reader->field);
+			if (reader->left > PG_INT32_MAX)
+				unexpected();	/* a NULL is not a block */
+			reader->state = READ_BLOCK;
+			return;
+		case READ_END:
+			unexpected();
+	}
+}
+
+/*
+ * Every argument is of the function's own type: a function of this name with
+ * types that come nearer to the literals would be called instead.
+ */
+static char *
+read_statement(PGconn *conn, const DumpTable *table,
+			   const char *compression, const char *format)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "COPY (SELECT " PARDUMP_READ "('%u'::pg_catalog.regclass, ARRAY[",
+					  table->oid);
+	for (int i = 0; i < table->n_columns; i++)
+	{
+		char	   *name = identifier_unquote(table->columns[i]);
+
+		appendPQExpBufferStr(&sql, i > 0 ? ", " : "");
+		appendStringLiteralConn(&sql, name, conn);
+		free(name);
+	}
+	appendPQExpBuffer(&sql, "]::pg_catalog.name[], " READ_COPY_START "::pg_catalog.int8,"
+					  " " READ_COPY_END "::pg_catalog.int8, '%s'::pg_catalog.text, '%s'::pg_catalog.text))"
+					  " TO STDOUT (FORMAT binary)", compression, format);
+	return sql.data;
+}
+
+uint64
+read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
+			const char *compression, const char *format, Sink *sink,
+			volatile uint64 *rows_so_far)
+{
+	char	   *statement = read_statement(conn, table, compression, format);
+	BlockReader reader = {
+		.sink = sink,
+		.counts_lines = rows_so_far != NULL,
+		.hands_on_whole = strcmp(format, "raw") == 0
+	};
+	uint64		before = rows_so_far ? *rows_so_far : 0;
+	char	   *message;
+	int			message_len;
+
+	/* the extension reads what is stored */
+	if (table->masks)
+		pg_fatal("columns of table %s are masked, and not for the extension to read",
+				 printable(table->name));
+	initPQExpBuffer(&reader.block);
+	read_copy_set_blocks(conn, file);
+	read_copy_begin(conn, statement);
+	while ((message_len = session_wait_copy_data(conn, &message)) > 0)
+	{
+		const char *data = message;
+		size_t		len = message_len;
+
+		while (len > 0)
+			take(&reader, &data, &len);
+		if (rows_so_far)
+			*rows_so_far = before + reader.lines;
+		PQfreemem(message);
+	}
+	read_copy_end(conn, statement, message_len);
+	if (reader.state != READ_END)
+		unexpected();
+	termPQExpBuffer(&reader.block);
+	free(statement);
+	return reader.lines;
+}
+
+void
+read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT l.rows, l.bytes FROM " PARDUMP_LAST_READ "() l");
+
+	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
+		pg_fatal("the server does not say how many rows it has read");
+	*rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	*bytes = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
+	PQclear(res);
+}
+
+/* ----------
+ * Fetches the contents of large objects.
+ *
+ * Objects are fetched by lo_get(), a batch of first pieces in one query, as
+ * most objects are small and a round trip each would be most of the work.
+ * lo_get() checks privileges as lo_open() does.
+ * ----------
+ */
+
+/* The bytes of an object that are read at a time. */
+#define PIECE_BYTES (1024 * 1024)
+
+PGresult *
+read_large_objects(PGconn *conn, const Oid *oids, int n_oids)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "SELECT pg_catalog.lo_get(t.oid, 0, %d)"
+					  " FROM pg_catalog.unnest('{", PIECE_BYTES);
+	for (int i = 0; i < n_oids; i++)
+		appendPQExpBuffer(&sql, "%s%u", i > 0 ? "," : "", oids[i]);
+	appendPQExpBufferStr(&sql, "}'::pg_catalog.oid[])"
+						 " WITH ORDINALITY t (oid, no) ORDER BY t.no");
+	res = session_query_params(conn, sql.data, 0, NULL, 1);
+	if (PQntuples(res) != n_oids)
+		pg_fatal("the server sent %d large objects where %d were expected",
+				 PQntuples(res), n_oids);
+	termPQExpBuffer(&sql);
+	return res;
+}
+
+/* What follows the first piece, up to one that is not full. */
+static void
+read_rest(PGconn *conn, Oid oid, Sink *sink)
+{
+	int			len = PIECE_BYTES;
+
+	for (uint64 offset = len; len == PIECE_BYTES; offset += len)
+	{
+		char	   *sql = psprintf("SELECT pg_catalog.lo_get(%u, " UINT64_FORMAT ", %d)",
+								   oid, offset, PIECE_BYTES);
+		PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
+
+		len = PQgetlength(res, 0, 0);
+		traffic_take(len);
+		sink_write(sink, PQgetvalue(res, 0, 0), len);
+		PQclear(res);
+		free(sql);
+	}
+}
+
+void
+read_large_object(PGconn *conn, const PGresult *batch, int row, Oid oid,
+				  Sink *sink)
+{
+	int			len = PQgetlength(batch, row, 0);
+
+	traffic_take(len);
+	sink_write(sink, PQgetvalue(batch, row, 0), len);
+	if (len == PIECE_BYTES)
+		read_rest(conn, oid, sink);
+}
