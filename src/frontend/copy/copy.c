@@ -18,7 +18,6 @@
 #include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
 #include "load/load_account.h"
-#include "load/load_page.h"
 #include "progress/progress.h"
 #include "replication/subscription.h"
 #include "report/report.h"

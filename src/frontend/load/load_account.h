@@ -7,6 +7,7 @@
 #define LOAD_ACCOUNT_H
 
 #include "report/report.h"
+#include "session/connection.h"
 #include "status/run.h"
 #include "target/index_log.h"
 
@@ -48,19 +49,19 @@ extern void load_account_stage(LoadAccount *account, LoadStage stage);
 extern void load_account_indexes(LoadAccount *account, Run *run,
 								 const IndexBuilds *indexes);
 
-/*
- * The stages that there were, all but the end, in the order of time: fills in
- * at most LOAD_STAGE_END of them, and returns how many.
- */
-extern int	load_account_stages(const LoadAccount *account, ReportStage *stages);
-
-/* What an earlier run has done, if this one goes on with it; owned. */
-extern char *load_account_before(const LoadAccount *account);
-
-/* How long each stage took, as a text; owned. */
-extern char *load_account_times(const LoadAccount *account);
-
 /* All is done: tables, rows, bytes, seconds. */
 extern void load_account_print(const LoadAccount *account, FILE *out);
+
+/* ----------
+ * The page of --report, of a copy or a restore.
+ * ----------
+ */
+
+/*
+ * All is done, but for n_errors that a restore passed over: write the page
+ * (see report_end()).
+ */
+extern void load_page_end(Report *page, const LoadAccount *account, int n_errors,
+						  const PeerAddress *target_address);
 
 #endif							/* LOAD_ACCOUNT_H */

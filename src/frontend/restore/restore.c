@@ -14,7 +14,6 @@
 #include "job_log/job_log_open.h"
 #include "job_log/restore_log.h"
 #include "load/load_account.h"
-#include "load/load_page.h"
 #include "progress/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
