@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "globals/globals_script.h"
+#include "globals/globals.h"
 #include "unit_test.h"
 
 static void

@@ -22,7 +22,7 @@
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_report.h"
 #include "cluster/cluster_session.h"
-#include "globals/globals_read.h"
+#include "globals/globals.h"
 #include "progress/progress.h"
 #include "session/connection.h"
 #include "source/source_check.h"

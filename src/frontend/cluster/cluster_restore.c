@@ -14,7 +14,7 @@
 #include "cluster/cluster_report.h"
 #include "cluster/cluster_restore.h"
 #include "cluster/cluster_session.h"
-#include "globals/globals_apply.h"
+#include "globals/globals.h"
 #include "progress/progress.h"
 #include "session/connection.h"
 #include "status/metrics.h"

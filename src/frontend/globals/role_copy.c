@@ -5,8 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "globals/globals_apply.h"
-#include "globals/globals_read.h"
+#include "globals/globals.h"
 #include "globals/role_copy.h"
 #include "session/connection.h"
 #include "session/session_settings.h"

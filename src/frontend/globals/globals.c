@@ -1,0 +1,482 @@
+/*
+ * globals.c
+ *		Roles, tablespaces and what else the databases of a cluster share.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fe_utils/string_utils.h"
+
+#include "base/identifier.h"
+#include "base/interrupt.h"
+#include "base/message.h"
+#include "globals/globals.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "session/session_settings.h"
+#include "stock/stock_pg_dump.h"
+
+/* ----------
+ * Has stock pg_dumpall write what databases share.
+ * ----------
+ */
+
+/*
+ * A file that only this process, and what it starts, can have, and that is on
+ * no disk: hashes of passwords are in it.
+ */
+static int
+new_nameless_file(void)
+{
+	int			fd = memfd_create("pg_pardump globals", MFD_CLOEXEC);
+
+	if (fd < 0)
+		pg_fatal("%s() failed: %m", "memfd_create");
+	return fd;
+}
+
+/* All of it; a script has no zero byte. */
+static char *
+read_all(int fd)
+{
+	struct stat st;
+	char	   *text;
+	off_t		len = 0;
+
+	if (fstat(fd, &st) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		pg_fatal("could not read the output of pg_dumpall: %m");
+	text = pg_malloc(st.st_size + 1);
+	while (len < st.st_size)
+	{
+		ssize_t		got = read(fd, text + len, st.st_size - len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			pg_fatal("could not read the output of pg_dumpall: %m");
+		if (got == 0)
+			break;
+		len += got;
+	}
+	text[len] = '\0';
+	return text;
+}
+
+/* pg_dumpall does not notice that it could not write all. */
+static void
+check_end(const char *text)
+{
+	const char *end = strstr(text, "\n-- PostgreSQL database cluster dump complete\n");
+
+	if (end == NULL)
+		pg_fatal("the output of pg_dumpall is not complete");
+}
+
+/*
+ * What the role's settings, or those of its database, would end a statement
+ * after, in milliseconds, not what this session has set since.
+ */
+static const char timeouts_query[] =
+"SELECT s.name, s.reset_val FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) ANY"
+" (ARRAY['statement_timeout', 'lock_timeout']::pg_catalog.text[])";
+
+/* None of pg_dumpall's statements takes as long. */
+#define LONG_TIMEOUT_MS 60000
+
+/*
+ * pg_dumpall does not set them to 0, as pg_dump does.  That they are, of its
+ * connection string, owned; empty unless one of them might end it, as poolers
+ * refuse such options.
+ */
+static char *
+without_timeouts(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, timeouts_query);
+	const char *given = PQoptions(conn);
+	PQExpBufferData options;
+	PQExpBufferData text;
+	bool		any = false;
+
+	initPQExpBuffer(&options);
+	initPQExpBuffer(&text);
+	appendPQExpBufferStr(&options, given ? given : "");
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		long		ms = strtol(PQgetvalue(res, i, 1), NULL, 10);
+
+		if (ms <= 0 || ms >= LONG_TIMEOUT_MS)
+			continue;
+		appendPQExpBuffer(&options, " -c %s=0", PQgetvalue(res, i, 0));
+		any = true;
+	}
+	PQclear(res);
+	if (any)
+	{
+		appendPQExpBufferStr(&text, " options=");
+		appendConnStrVal(&text, options.data);
+	}
+	if (PQExpBufferDataBroken(options) || PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	termPQExpBuffer(&options);
+	return text.data;
+}
+
+/*
+ * A file rather than a pipe, so that what it writes need not be taken while
+ * what it says is heard.
+ */
+char *
+globals_read(PGconn *conn, const PeerAddress *address, const char *part,
+			 const Options *options, const char *argv0)
+{
+	char	   *program = stock_pg_dumpall_find(options, argv0);
+	char	   *more = without_timeouts(conn);
+	int			fd = new_nameless_file();
+	char	   *text;
+
+	pg_log_info("reading roles and tablespaces with \"%s\"", program);
+	stock_pg_dumpall_run(program, part, options, address, PQdb(conn), more, fd);
+	text = read_all(fd);
+	check_end(text);
+	close(fd);
+	free(more);
+	free(program);
+	return text;
+}
+
+/* ----------
+ * Takes the script of pg_dumpall --globals-only apart.
+ *
+ * pg_dumpall quotes in two ways, both of which double the quote within, and
+ * doubles backslashes where they mean something (appendStringLiteralConn).
+ * ----------
+ */
+
+/* The end of the line, its newline included. */
+static const char *
+skip_line(const char *pos)
+{
+	pos += strcspn(pos, "\n");
+	return *pos ? pos + 1 : pos;
+}
+
+/* Behind blanks, comments and the two commands; all between statements. */
+static const char *
+skip_between(const char *pos)
+{
+	for (;;)
+	{
+		pos += strspn(pos, " \t\r\n");
+		if (strncmp(pos, "--", 2) == 0 ||
+			strncmp(pos, "\\restrict ", strlen("\\restrict ")) == 0 ||
+			strncmp(pos, "\\unrestrict ", strlen("\\unrestrict ")) == 0)
+			pos = skip_line(pos);
+		else
+			return pos;
+	}
+}
+
+/* Behind the quote that ends what begins here, NULL if none does. */
+static const char *
+skip_quoted(const char *pos)
+{
+	const char *end = strchr(pos + 1, *pos);
+
+	return end ? end + 1 : NULL;
+}
+
+/* The semicolon that ends the statement, or NULL. */
+static const char *
+find_end(const char *pos)
+{
+	while (pos && *pos && *pos != ';')
+	{
+		if (*pos == '\'' || *pos == '"')
+			pos = skip_quoted(pos);
+		else if (strncmp(pos, "--", 2) == 0)
+			pos = skip_line(pos);
+		else
+			pos++;
+	}
+	return pos && *pos == ';' ? pos : NULL;
+}
+
+GlobalsScript *
+globals_script_parse(const char *text)
+{
+	GlobalsScript *script = pg_malloc0(sizeof(GlobalsScript));
+	int			room = 0;
+
+	for (const char *pos = skip_between(text); *pos; pos = skip_between(pos))
+	{
+		const char *end = find_end(pos);
+
+		if (*pos == '\\')
+			pg_fatal("the script of roles and tablespaces has an unexpected command: %s",
+					 printable(pnstrdup(pos, strcspn(pos, " \t\n"))));
+		if (end == NULL)
+			pg_fatal("the script of roles and tablespaces ends within a statement");
+		if (script->n == room)
+		{
+			room = room * 2 + 64;
+			script->statements = pg_realloc(script->statements,
+											room * sizeof(char *));
+		}
+		script->statements[script->n++] = pnstrdup(pos, end - pos);
+		pos = end + 1;
+	}
+	return script;
+}
+
+/* The word is in capitals, which no name has that is in no quotes. */
+static bool
+is_about_tablespace(const char *statement)
+{
+	const char *word = strstr(statement, "TABLESPACE ");
+
+	return word && strcspn(statement, "'\"") > (size_t) (word - statement);
+}
+
+void
+globals_script_drop_tablespaces(GlobalsScript *script)
+{
+	int			n = 0;
+
+	for (int i = 0; i < script->n; i++)
+	{
+		if (is_about_tablespace(script->statements[i]))
+			free(script->statements[i]);
+		else
+			script->statements[n++] = script->statements[i];
+	}
+	script->n = n;
+}
+
+const char *
+globals_script_after(const char *statement, const char *words)
+{
+	size_t		len = strlen(words);
+
+	if (strncmp(statement, words, len) != 0 || statement[len] != ' ')
+		return NULL;
+	return statement + len + 1;
+}
+
+char *
+globals_script_name(const char **pos)
+{
+	const char *end = *pos;
+	char	   *identifier;
+	char	   *name;
+
+	/* doubled quotes end one piece and begin the next */
+	if (*end == '"')
+		while (end && *end == '"')
+			end = skip_quoted(end);
+	else
+		end += strcspn(end, " \t\n,;");
+	if (end == NULL || end == *pos)
+		return NULL;
+	identifier = pnstrdup(*pos, end - *pos);
+	name = identifier_unquote(identifier);
+	free(identifier);
+	*pos = end;
+	return name;
+}
+
+/* ----------
+ * Runs what pg_dumpall --globals-only has written.
+ * ----------
+ */
+
+/* Of a statement, so much is shown. */
+#define MOST_SHOWN 120
+
+/* SQLSTATEs: duplicate_object and insufficient_privilege. */
+#define EXISTS_ALREADY "42710"
+#define NOT_ALLOWED "42501"
+
+/* A statement without the password that may be in it; owned. */
+static char *
+shown(const char *statement)
+{
+	const char *password = strstr(statement, " PASSWORD ");
+	size_t		len = password ? (size_t) (password - statement) : strlen(statement);
+
+	if (len > MOST_SHOWN)
+		len = MOST_SHOWN;
+	return pnstrdup(statement, len);
+}
+
+/* Of a role or a tablespace that is there, however it came there. */
+static bool
+exists_already(const char *statement, const PGresult *res)
+{
+	return session_error_is(res, EXISTS_ALREADY) &&
+		(globals_script_after(statement, "CREATE ROLE") ||
+		 globals_script_after(statement, "CREATE TABLESPACE"));
+}
+
+/* The server's own words may quote the statement: only the first is told. */
+static void
+note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	const char *primary = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL);
+
+	if (exists_already(statement, res))
+	{
+		pg_log_info("%s", primary);
+		return;
+	}
+	message_set_sqlstate(sqlstate);
+	pg_log_error("could not make roles and tablespaces as they were: %s",
+				 primary ? primary : PQerrorMessage(apply->conn));
+	if (detail)
+		pg_log_error_detail("%s", detail);
+	pg_log_error_detail("The statement was: %s", shown(statement));
+	if (apply->exit_on_error || PQstatus(apply->conn) != CONNECTION_OK)
+		exit(1);
+	apply->n_errors++;
+}
+
+/* What a role that was just made is anyway. */
+static const char *const denials[] = {
+	" NOSUPERUSER", " NOCREATEDB", " NOREPLICATION", " NOBYPASSRLS", NULL
+};
+
+/* What only a superuser can give, or, since 16, a role that has it. */
+static const char *const gifts[] = {
+	" SUPERUSER", " CREATEDB", " REPLICATION", " BYPASSRLS", NULL
+};
+
+/* ALTER ROLE without these attributes, owned; or NULL if it is another. */
+static char *
+without_attributes(const char *statement, const char *const *attributes)
+{
+	const char *pos = globals_script_after(statement, "ALTER ROLE");
+	char	   *result;
+
+	if (pos == NULL)
+		return NULL;
+	free(globals_script_name(&pos));
+	if (globals_script_after(pos, " WITH") == NULL)
+		return NULL;
+	result = pg_strdup(statement);
+	for (; *attributes; attributes++)
+	{
+		char	   *found = strstr(result + (pos - statement), *attributes);
+		size_t		len = strlen(*attributes);
+
+		if (found)
+			memmove(found, found + len, strlen(found + len) + 1);
+	}
+	return result;
+}
+
+/* A membership, granted by the one that connects; or NULL. */
+static char *
+without_grantor(const char *statement)
+{
+	const char *pos = globals_script_after(statement, "GRANT");
+	const char *grantor;
+
+	if (pos == NULL)
+		return NULL;
+	free(globals_script_name(&pos));
+	pos = globals_script_after(pos, " TO");
+	if (pos == NULL)
+		return NULL;
+	free(globals_script_name(&pos));
+	grantor = strstr(pos, " GRANTED BY ");
+	return grantor ? pnstrdup(statement, grantor - statement) : NULL;
+}
+
+/*
+ * A role without superuser privileges, the only kind on a managed server, may
+ * deny no role what only superusers have, and grant nothing in another's
+ * name.  What cannot be given either is an error, but the role gets the rest.
+ */
+static PGresult *
+execute(GlobalsApply *apply, const char *statement)
+{
+	PGresult   *res = PQexec(apply->conn, statement);
+	char	   *less;
+	char	   *least;
+
+	if (!session_error_is(res, NOT_ALLOWED) ||
+		((less = without_attributes(statement, denials)) == NULL &&
+		 (less = without_grantor(statement)) == NULL))
+		return res;
+	PQclear(res);
+	res = PQexec(apply->conn, less);
+	least = session_error_is(res, NOT_ALLOWED) ? without_attributes(less, gifts) : NULL;
+	if (least && strcmp(least, less) != 0)
+		PQclear(PQexec(apply->conn, least));
+	free(least);
+	free(less);
+	return res;
+}
+
+static void
+run_statement(GlobalsApply *apply, const char *statement)
+{
+	PGresult   *res;
+
+	interrupt_check();
+	res = execute(apply, statement);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
+	{
+		interrupt_check();
+		note_error(apply, statement, res);
+	}
+	PQclear(res);
+}
+
+/* Is it about this role's own attributes and settings? */
+static bool
+is_about(const char *statement, const char *role)
+{
+	const char *pos = globals_script_after(statement, "ALTER ROLE");
+	char	   *name = pos ? globals_script_name(&pos) : NULL;
+	bool		result = name && strcmp(name, role) == 0;
+
+	free(name);
+	return result;
+}
+
+void
+globals_apply(GlobalsApply *apply, const GlobalsScript *script)
+{
+	const char *self = PQuser(apply->conn);
+
+	/* nor is a membership that is there already worth a notice */
+	run_statement(apply, "SET client_min_messages = warning");
+	apply->kept = pg_malloc0((script->n + 1) * sizeof(char *));
+	for (int i = 0; i < script->n; i++)
+	{
+		char	   *statement = script->statements[i];
+		bool		is_about_self = is_about(statement, self);
+
+		if (!is_about_self)
+			run_statement(apply, statement);
+		if (is_about_self || globals_script_after(statement, "SET"))
+			apply->kept[apply->n_kept++] = statement;
+	}
+}
+
+void
+globals_apply_rest(GlobalsApply *apply)
+{
+	/* which may have come with the first statements */
+	session_end_timeouts(apply->conn);
+	for (int i = 0; i < apply->n_kept; i++)
+		run_statement(apply, apply->kept[i]);
+	apply->n_kept = 0;
+}
