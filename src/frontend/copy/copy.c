@@ -33,7 +33,6 @@
 #include "target/restore_stage.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 #include "toc/toc.h"
 
 /* One copy; exit callbacks, and the pool's in leader and workers, use it. */

@@ -18,9 +18,8 @@
 #include "status/run.h"
 #include "stream/sink.h"
 #include "target/sink_target.h"
-#include "target/sink_target_raw.h"
+#include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 
 struct CopyWorker
 {

@@ -9,7 +9,6 @@
 #include "source/source.h"
 #include "status/run.h"
 #include "target/target.h"
-#include "target/target_commit.h"
 
 /*
  * What workers are given: settled before they start, the same for all.

@@ -11,7 +11,7 @@
 
 #include "copy/raw_check.h"
 #include "session/session.h"
-#include "target/target_history.h"
+#include "target/target.h"
 
 /*
  * Tuples are the same in all of these, and the tests (t/089_copy_raw.pl,

@@ -9,7 +9,7 @@
 #include "base/hex.h"
 #include "definitions/clean.h"
 #include "session/session.h"
-#include "target/target_history.h"
+#include "target/target.h"
 
 /*
  * Have pg_restore drop the objects of these entries.  It drops what it then

@@ -16,7 +16,7 @@
 #include "definitions/object_groups.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
-#include "target/target_history.h"
+#include "target/target.h"
 #include "toc/toc.h"
 
 /* Of a statement that fails so much is shown (pg_backup_db.c). */

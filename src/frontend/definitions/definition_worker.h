@@ -13,10 +13,10 @@
 #ifndef DEFINITION_WORKER_H
 #define DEFINITION_WORKER_H
 
-#include "job_log/job_log.h"
 #include "definitions/definition_jobs.h"
+#include "job_log/job_log.h"
 #include "target/restore_stage.h"
-#include "target/target_commit.h"
+#include "target/target.h"
 
 /* How far a job is; in memory that workers share. */
 typedef struct DefinitionNote

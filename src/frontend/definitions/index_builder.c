@@ -19,7 +19,7 @@
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
 #include "progress/progress.h"
-#include "target/index_look.h"
+#include "target/index_log.h"
 
 /*
  * How often to look for tables that are ready: so that the looks themselves

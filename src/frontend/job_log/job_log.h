@@ -23,7 +23,7 @@
 #include "libpq-fe.h"
 
 #include "job_log/job_log_schema.h"
-#include "target/target_commit.h"
+#include "target/target.h"
 #include "toc/toc.h"
 
 /* Something that runs before this one have done. */

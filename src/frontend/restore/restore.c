@@ -27,7 +27,6 @@
 #include "target/analyze.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 #include "toc/toc.h"
 #include "verify/verify.h"
 

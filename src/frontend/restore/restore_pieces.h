@@ -13,7 +13,7 @@
 #include "plan/archive_plan.h"
 #include "status/run.h"
 #include "stream/piece_ring.h"
-#include "target/target_commit.h"
+#include "target/target.h"
 
 typedef struct SharedRows SharedRows;
 

@@ -19,8 +19,8 @@
 #include "session/session.h"
 #include "session/session_settings.h"
 #include "target/load_order.h"
+#include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 #include "target/toast_compression.h"
 
 /*

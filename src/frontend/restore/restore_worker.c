@@ -24,8 +24,8 @@
 #include "status/run.h"
 #include "stream/sink.h"
 #include "target/sink_target.h"
+#include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 #include "toc/toc.h"
 
 #define OBJECT_READ_BYTES (64 * 1024)

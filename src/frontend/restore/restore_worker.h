@@ -12,7 +12,6 @@
 #include "restore/restore_pieces.h"
 #include "status/run.h"
 #include "target/target.h"
-#include "target/target_commit.h"
 
 /*
  * What workers are given: settled before they start, the same for all; what

@@ -13,8 +13,8 @@
 #include "plan/server_extension.h"
 #include "process/child_program.h"
 #include "target/restore_stage.h"
+#include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 #include "toc/toc.h"
 
 /* Exit callbacks. */

@@ -10,6 +10,21 @@
 #include "plan/dump_plan.h"
 #include "stream/sink.h"
 
+/* ----------
+ * A sink whose blocks of raw tuples the target's extension inserts.
+ * ----------
+ */
+
+/*
+ * Each write is one block of pg_pardump_read() for the table of this OID,
+ * whose name is for messages.  Several of them are on their way at a time.
+ * In a transaction that holds the extension.  After sink_finish(),
+ * sink_target_raw_taken() tells how many rows the server took.  Ends by
+ * session_failed() if a block is refused.  Memory: two blocks.
+ */
+extern Sink *sink_target_raw_new(PGconn *conn, Oid table, const char *name);
+extern uint64 sink_target_raw_taken(const Sink *sink);
+
 /* The words for what a look at the table's name has found. */
 #define SINK_TARGET_OTHER_TABLE \
 	"the table's name has been given to another table"

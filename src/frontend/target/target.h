@@ -7,8 +7,70 @@
 
 #include "base/fe_compat.h"
 
+#include "libpq-fe.h"
+
 #include "plan/dump_origin.h"
+#include "plan/dump_table.h"
 #include "session/connection.h"
+
+/* ----------
+ * Does the target have yet what was committed there?
+ *
+ * A crash loses what did not wait for the disk, and unlogged tables; a
+ * failover loses what did not wait for the standby.
+ * ----------
+ */
+
+/*
+ * An expression that has another value after the server was started again,
+ * and after it recovered from a crash of its own, when statistics are reset.
+ */
+#define TARGET_INCARNATION_SQL \
+"pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
+" pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
+
+/* What a server is now; owned. */
+typedef struct TargetState
+{
+	char	   *incarnation;	/* the value of that */
+	char	   *history;		/* which server's writes the target goes on
+								 * from: another value after a failover or a
+								 * restore, the same after a crash; empty if
+								 * the role may not know it */
+	char	   *wal_level;
+	char	   *system_identifier;	/* empty if the role may not know it */
+	Oid			database;
+	char	   *layout;			/* as those of a DumpOrigin */
+	bool		has_lz4;
+} TargetState;
+
+extern TargetState target_state(PGconn *conn);
+
+/* Has the expression another value than before? */
+extern bool target_history_was_restarted(PGconn *conn,
+										 const char *incarnation);
+
+/*
+ * Commits of pg_restore need not have waited for the disk; this one does, and
+ * with it all before it.
+ */
+extern void target_history_make_durable(PGconn *conn);
+
+/*
+ * Ask for the state; exit with a message unless the history is the one
+ * expected, if that is known (not empty).  Commits do not wait for standbys,
+ * so one that was promoted may lack some.
+ */
+extern TargetState target_history_expect(PGconn *conn, const char *expected);
+
+/*
+ * A server that recovers from a crash empties its unlogged tables: exit with
+ * a message if it was restarted since, and one of the tables that are loaded
+ * is unlogged, or one of their partitions.
+ */
+extern void target_history_check_unlogged(PGconn *conn,
+										  const DumpTables *tables,
+										  const char *incarnation);
 
 /*
  * The target of a run: the leader's connection, how workers reach it, and
@@ -111,5 +173,43 @@ extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
  */
 extern PeerAddress *target_restore_address(const Target *target,
 										   const char *synchronous_commit);
+
+/* ----------
+ * Jobs that are done on the target exactly once.
+ *
+ * A job is one transaction there.  Whoever is lost before its COMMIT has done
+ * nothing, and whoever was told of it has done all.  In between nobody but
+ * the server knows, by the transaction's ID, which is noted before.
+ * ----------
+ */
+
+/*
+ * How far a job's transaction is.  Lives in memory that all workers share;
+ * only the one that has the job writes to it.
+ */
+typedef enum TargetCommitState
+{
+	TARGET_COMMIT_PENDING = 0,
+	TARGET_COMMIT_SENT,			/* COMMIT was, or is about to be, sent */
+	TARGET_COMMIT_DONE			/* and was answered */
+} TargetCommitState;
+
+typedef struct TargetCommit
+{
+	volatile TargetCommitState state;
+	uint64		xid;			/* of the transaction */
+} TargetCommit;
+
+/* Commit the transaction on this connection, which is a job's. */
+extern void target_commit(PGconn *conn, TargetCommit *commit);
+
+/*
+ * Is there nothing left to do of the job?  If a worker that had it before was
+ * lost while it waited for the answer to COMMIT, the server is asked, for up
+ * to two minutes while the transaction is in progress still.  Exits with a
+ * message if it does not know.
+ */
+extern bool target_commit_is_done(PGconn *conn, const Target *target,
+								  TargetCommit *commit);
 
 #endif							/* TARGET_H */

@@ -26,7 +26,7 @@ static const char may_query[] =
 " AND pg_catalog.has_function_privilege('pg_catalog.pg_control_recovery()', 'EXECUTE'),"
 " pg_catalog.current_database(), SESSION_USER";
 
-/* Of the two timelines see target_history.c. */
+/* Of the two timelines see target.c. */
 static const char server_query[] =
 "SELECT s.system_identifier, GREATEST(c.timeline_id, r.min_recovery_end_timeline)"
 " FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
