@@ -22,9 +22,104 @@
 
 #include "libpq-fe.h"
 
-#include "job_log/job_log_schema.h"
+#include "plan/archive_plan.h"
 #include "target/target.h"
 #include "toc/toc.h"
+
+/* ----------
+ * The schema on the target in which everything of a log is.
+ * ----------
+ */
+
+#define JOB_LOG_SCHEMA "pardump_restore"
+
+/*
+ * Is there a log, is all that its schema has this role's, is all of it there,
+ * and may the role make one?  One row.
+ */
+#define JOB_LOG_LOOK_QUERY \
+"SELECT n.oid IS NOT NULL, u.oid OPERATOR(pg_catalog.=) n.nspowner" \
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c" \
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid" \
+" AND c.relowner OPERATOR(pg_catalog.<>) u.oid)," \
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c" \
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid" \
+" AND ((c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,no_crash}'::pg_catalog.name[])" \
+" AND c.relkind OPERATOR(pg_catalog.=) 'r')" \
+" OR (c.relname OPERATOR(pg_catalog.=) 'running'" \
+" AND c.relkind OPERATOR(pg_catalog.=) 'v'))) OPERATOR(pg_catalog.=) 4," \
+" pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')" \
+" FROM pg_catalog.pg_roles u LEFT JOIN pg_catalog.pg_namespace n" \
+" ON n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'" \
+" WHERE u.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
+
+enum
+{
+	JOB_LOG_EXISTS,
+	JOB_LOG_IS_OWN,
+	JOB_LOG_IS_COMPLETE,
+	JOB_LOG_MAY_MAKE
+};
+
+/* ----------
+ * Statements on the log that may have to wait for other sessions, and
+ * tell of that.
+ *
+ * Whoever writes a line waits for whoever has written the same one and has
+ * not committed it: another attempt at the same work.  That may be at work
+ * for hours; or its process is stopped, or its host hangs, of which the
+ * server sees nothing as long as that host's kernel answers.  Silence does
+ * not tell them apart: an attempt that reads many rows to find a few sends
+ * nothing for long either.  So nobody is ended for that, and the wait is not
+ * given up; but it is told who keeps this session waiting, and how to end
+ * that.
+ * ----------
+ */
+
+/* What waits, and why; for messages. */
+typedef struct JobLogWait
+{
+	const char *doing;			/* "to ...", of the name */
+	const char *why;			/* "which ..." */
+	const char *hint;
+} JobLogWait;
+
+/* To write a line, of this name; to look whose the log is; to remove it. */
+extern const JobLogWait job_log_wait_removal;
+
+/*
+ * PQexecParams(); of several statements, without parameters, the last one's
+ * result.  When other sessions have kept it waiting for some seconds, and
+ * later again, that is a warning that names them, for which it asks in
+ * another session.
+ */
+extern PGresult *job_log_wait_exec(const Target *target, PGconn *conn,
+								   const JobLogWait *wait, const char *name,
+								   const char *sql, int n_params,
+								   const char *const *params);
+
+/* ----------
+ * Names of lines in the log of a restore.
+ * ----------
+ */
+
+/* Stages. */
+#define RESTORE_LOG_DATABASE "database"
+#define RESTORE_LOG_DROP "drop"
+#define RESTORE_LOG_DEFINITIONS "definitions"
+#define RESTORE_LOG_LOST "unlogged rows lost"
+#define RESTORE_LOG_ROWS "rows and indexes"
+#define RESTORE_LOG_REST "rest"
+
+/*
+ * Of a data file, of a piece of one, of a group of large objects, and of a
+ * data file that --no-data-for-failed-tables leaves out; owned.
+ */
+extern char *restore_log_file(const DataFile *file);
+extern char *restore_log_piece(const DataFile *file, uint64 piece);
+extern char *restore_log_group(const ArchiveGroup *place,
+							   const LargeObjectGroup *group);
+extern char *restore_log_left_out(const DataFile *file);
 
 /* Something that runs before this one have done. */
 typedef struct JobLogLine
@@ -76,7 +171,7 @@ extern bool job_log_has(const JobLog *log, char *name);
 /*
  * In the session's transaction, before it does what has this name: false if
  * it is done already; what the transaction has done by then stays.  Waits
- * while another transaction is at it, and tells of that (job_log_wait.h).
+ * while another transaction is at it, and tells of that (job_log.h).
  * Exits with a message if another run has taken over.
  */
 extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);

@@ -16,6 +16,7 @@
 #define JOB_LOG_LOCK_H
 
 #include "job_log/job_log.h"
+#include "target/target.h"
 
 /* What make_commands of a log make for it. */
 #define JOB_LOG_LOCK_VIEW JOB_LOG_SCHEMA ".running"
@@ -33,17 +34,10 @@ typedef enum JobLogLock
  */
 extern JobLogLock job_log_lock_try(PGconn *conn);
 
-/*
- * The same, but wait a moment for a run that was killed: it holds its lock
- * until its processes are gone.
- */
-extern JobLogLock job_log_lock_wait(PGconn *conn);
-
 /* The same; exits with a message while another run is at work. */
 extern JobLogLock job_log_lock(PGconn *conn);
 
 /* Both without a log; the session's end unlocks it.  False if it is held. */
-extern bool job_log_lock_wait_database(PGconn *conn);
 extern void job_log_lock_database(PGconn *conn);
 
 /*
@@ -55,5 +49,30 @@ extern void job_log_lock_warn(PGconn *conn);
 
 /* Another run is at work. */
 pg_noreturn extern void job_log_lock_refuse(void);
+
+/* ----------
+ * The sessions of a restore's leader, which may be lost while others
+ * work.
+ * ----------
+ */
+
+/* The session that is to have the lock is there: note which one it is. */
+extern void job_log_session_note(JobLog *log);
+
+/*
+ * While others work: if the session that has the lock is lost, connect again,
+ * and keep other runs away again; then true.  Ends by session_lost() if that
+ * cannot be done at this time.  Exits with a message if another run has come
+ * in between.
+ */
+extern bool job_log_session_keep(JobLog *log, const Target *target);
+
+/*
+ * Do some work within session_try() until it is done, with the waits between
+ * retries.  Exits with a message if a session was lost --retries times in a
+ * row.
+ */
+extern void job_log_session_insist(void (*work) (void *arg), void *arg,
+								   const Options *options);
 
 #endif							/* JOB_LOG_LOCK_H */

@@ -7,7 +7,7 @@
 #include "archive/archive_member.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
-#include "job_log/restore_log.h"
+#include "job_log/job_log.h"
 #include "restore/restore_pieces.h"
 #include "restore/restore_rows.h"
 #include "stream/sink.h"

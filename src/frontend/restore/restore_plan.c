@@ -6,7 +6,6 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
-#include "job_log/job_log_archive.h"
 #include "job_log/job_log_open.h"
 #include "options/restore_options.h"
 #include "restore/restore_plan.h"

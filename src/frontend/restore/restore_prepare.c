@@ -9,7 +9,7 @@
 #include "compare/compare.h"
 #include "definitions/clean.h"
 #include "definitions/definitions.h"
-#include "job_log/restore_log.h"
+#include "job_log/job_log.h"
 #include "process/worker_process.h"
 #include "restore/restore_freeze.h"
 #include "restore/restore_prepare.h"

@@ -5,8 +5,8 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_member.h"
-#include "job_log/job_log_archive.h"
-#include "job_log/restore_log.h"
+#include "job_log/job_log.h"
+#include "job_log/job_log_open.h"
 #include "restore/restore_resume.h"
 
 /* Of rows, to see how far they are compressed: blocks of any method. */

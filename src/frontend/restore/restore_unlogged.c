@@ -5,8 +5,8 @@
 #include "base/fe_compat.h"
 
 #include "base/message.h"
-#include "job_log/job_log_archive.h"
-#include "job_log/restore_log.h"
+#include "job_log/job_log.h"
+#include "job_log/job_log_open.h"
 #include "restore/restore_unlogged.h"
 #include "session/session.h"
 #include "target/target_check.h"

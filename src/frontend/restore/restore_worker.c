@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "job_log/restore_log.h"
+#include "job_log/job_log.h"
 #include "restore/restore_freeze.h"
 #include "restore/restore_rows.h"
 #include "restore/restore_worker.h"
