@@ -4,12 +4,261 @@
  */
 #include "base/fe_compat.h"
 
+#include <limits.h>
+
 #include "fe_utils/string_utils.h"
+#include "pqexpbuffer.h"
 
 #include "base/hex.h"
+#include "base/message.h"
+#include "base/units.h"
 #include "definitions/clean.h"
 #include "session/session.h"
 #include "target/target.h"
+
+static bool clean_objects_has(const RestoreStages *stages, int number);
+static bool clean_objects_may_fail(const TocEntry *entry);
+static bool clean_objects_fit(const RestoreStages *stages, int *n);
+
+/* ----------
+ * Which objects of the target --clean drops, in SQL.
+ *
+ * Each of these begins a query, in a CTE that the query closes.
+ * ----------
+ */
+
+/*
+ * The names as an archive has them (the tags that pg_dump gives its entries;
+ * clean.c completes some), of all objects that a database has more
+ * than the system's.  A DROP needs one of two roles: the owner, or the owner
+ * of the schema (dropcmds.c:RemoveObjects,
+ * tablecmds.c:RangeVarCallbackForDropRelation).  Superusers have each role,
+ * and no other role has role 0.
+ */
+#define OIDS_OF_USERS "OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid"
+#define NO_ROLE "0::pg_catalog.oid"
+
+#define NAMED_IN_SCHEMA(catalog, schema, name, owner, more) \
+" UNION ALL SELECT 'pg_catalog." catalog "'::pg_catalog.regclass, x.oid," \
+" n.nspname::pg_catalog.text, " name ", " owner ", n.nspowner" \
+" FROM pg_catalog." catalog " x" \
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x." schema \
+more " WHERE x.oid " OIDS_OF_USERS
+
+#define IN_SCHEMA(catalog, schema, name, owner) \
+NAMED_IN_SCHEMA(catalog, schema, "x." name "::pg_catalog.text", owner, "")
+
+#define OF_TABLE(catalog, table, name) \
+" UNION ALL SELECT 'pg_catalog." catalog "'::pg_catalog.regclass, x.oid," \
+" n.nspname::pg_catalog.text," \
+" pg_catalog.concat(c.relname, ' ', x." name "), c.relowner, " NO_ROLE \
+" FROM pg_catalog." catalog " x" \
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) x." table \
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace" \
+" WHERE x.oid " OIDS_OF_USERS
+
+#define WITHOUT_SCHEMA(catalog, name, owner) \
+" UNION ALL SELECT 'pg_catalog." catalog "'::pg_catalog.regclass, x.oid," \
+" ''::pg_catalog.text, x." name "::pg_catalog.text, " owner ", " NO_ROLE \
+" FROM pg_catalog." catalog " x"
+
+#define FUNCTIONS \
+NAMED_IN_SCHEMA("pg_proc", "pronamespace", \
+"pg_catalog.concat(x.proname, '('," \
+" COALESCE((SELECT pg_catalog.string_agg(pg_catalog.format_type(a.type, NULL), ', ' ORDER BY a.no)" \
+" FROM pg_catalog.unnest(x.proargtypes::pg_catalog.oid[]) WITH ORDINALITY a (type, no))," \
+" CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_aggregate g" \
+" WHERE g.aggfnoid::pg_catalog.oid OPERATOR(pg_catalog.=) x.oid) THEN '*' ELSE '' END), ')')", \
+"x.proowner", "")
+
+/* With the arguments, or the access method, that their DROP names. */
+#define ARGUMENT(type) \
+"COALESCE(pg_catalog.format_type(NULLIF(x." type ", 0::pg_catalog.oid), NULL), 'NONE')"
+
+#define OPERATORS \
+NAMED_IN_SCHEMA("pg_operator", "oprnamespace", \
+"pg_catalog.concat(x.oprname, ' (', " ARGUMENT("oprleft") ", ', ', " ARGUMENT("oprright") ", ')')", \
+"x.oprowner", "") \
+NAMED_IN_SCHEMA("pg_opclass", "opcnamespace", \
+"pg_catalog.concat(x.opcname, ' USING ', pg_catalog.quote_ident(m.amname::pg_catalog.text))", \
+"x.opcowner", " JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) x.opcmethod") \
+NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
+"pg_catalog.concat(x.opfname, ' USING ', pg_catalog.quote_ident(m.amname::pg_catalog.text))", \
+"x.opfowner", " JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) x.opfmethod")
+
+#define OTHERS \
+" UNION ALL SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass, x.oid," \
+" n.nspname::pg_catalog.text, pg_catalog.concat(y.typname, ' ', x.conname)," \
+" y.typowner, " NO_ROLE \
+" FROM pg_catalog.pg_constraint x" \
+" JOIN pg_catalog.pg_type y ON y.oid OPERATOR(pg_catalog.=) x.contypid" \
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) y.typnamespace" \
+" UNION ALL SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass, x.oid," \
+" n.nspname::pg_catalog.text, pg_catalog.concat(c.relname, ' ', a.attname)," \
+" c.relowner, " NO_ROLE \
+" FROM pg_catalog.pg_attrdef x" \
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) x.adrelid" \
+" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) x.adrelid" \
+" AND a.attnum OPERATOR(pg_catalog.=) x.adnum" \
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace" \
+" UNION ALL SELECT 'pg_catalog.pg_cast'::pg_catalog.regclass, x.oid," \
+" ''::pg_catalog.text, pg_catalog.concat('CAST ('," \
+" pg_catalog.format_type(x.castsource, NULL), ' AS '," \
+" pg_catalog.format_type(x.casttarget, NULL), ')'), s.typowner, t.typowner" \
+" FROM pg_catalog.pg_cast x" \
+" JOIN pg_catalog.pg_type s ON s.oid OPERATOR(pg_catalog.=) x.castsource" \
+" JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) x.casttarget" \
+" WHERE x.oid " OIDS_OF_USERS \
+" UNION ALL SELECT 'pg_catalog.pg_transform'::pg_catalog.regclass, x.oid," \
+" ''::pg_catalog.text, pg_catalog.concat('TRANSFORM FOR '," \
+" pg_catalog.format_type(x.trftype, NULL), ' LANGUAGE '," \
+" pg_catalog.quote_ident(l.lanname::pg_catalog.text)), t.typowner, " NO_ROLE \
+" FROM pg_catalog.pg_transform x" \
+" JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) x.trftype" \
+" JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) x.trflang" \
+" UNION ALL SELECT 'pg_catalog.pg_user_mapping'::pg_catalog.regclass, x.umid," \
+" ''::pg_catalog.text, pg_catalog.concat('USER MAPPING ', x.usename," \
+" ' SERVER ', x.srvname), s.srvowner, x.umuser" \
+" FROM pg_catalog.pg_user_mappings x" \
+" JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) x.srvid"
+
+/*
+ * planned is the entries, from four arrays of equal length: catalog, schema,
+ * tag, and what is special about the DROP ("tried" or "cascade", else "").
+ * planned_objects is what the target has of them, and the obstacle to the
+ * DROP: the extension that an object belongs to, or its owner, if neither the
+ * role in $5, which is the session's if it is NULL, nor one that it is a
+ * member of may drop the object.  Else that is NULL.
+ */
+#define PLANNED_PARAMS 5
+
+#define PLANNED \
+"WITH RECURSIVE planned (catalog, schema, tag, how) AS (" \
+"SELECT pg_catalog.concat('pg_catalog.', t.catalog)::pg_catalog.regclass," \
+" t.schema, t.tag, t.how" \
+" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[])," \
+" pg_catalog.unnest($2::pg_catalog.text[])," \
+" pg_catalog.unnest($3::pg_catalog.text[])," \
+" pg_catalog.unnest($4::pg_catalog.text[])) t (catalog, schema, tag, how)" \
+"), objects (classid, objid, schema, tag, owner, schema_owner) AS (" \
+"SELECT NULL::pg_catalog.regclass, NULL::pg_catalog.oid," \
+" NULL::pg_catalog.text, NULL::pg_catalog.text," \
+" NULL::pg_catalog.oid, NULL::pg_catalog.oid WHERE false" \
+IN_SCHEMA("pg_class", "relnamespace", "relname", "x.relowner") \
+IN_SCHEMA("pg_collation", "collnamespace", "collname", "x.collowner") \
+IN_SCHEMA("pg_conversion", "connamespace", "conname", "x.conowner") \
+IN_SCHEMA("pg_ts_config", "cfgnamespace", "cfgname", "x.cfgowner") \
+IN_SCHEMA("pg_ts_dict", "dictnamespace", "dictname", "x.dictowner") \
+IN_SCHEMA("pg_ts_parser", "prsnamespace", "prsname", NO_ROLE) \
+IN_SCHEMA("pg_ts_template", "tmplnamespace", "tmplname", NO_ROLE) \
+IN_SCHEMA("pg_type", "typnamespace", "typname", "x.typowner") \
+OF_TABLE("pg_constraint", "conrelid", "conname") \
+OF_TABLE("pg_policy", "polrelid", "polname") \
+OF_TABLE("pg_rewrite", "ev_class", "rulename") \
+OF_TABLE("pg_trigger", "tgrelid", "tgname") \
+WITHOUT_SCHEMA("pg_am", "amname", NO_ROLE) \
+WITHOUT_SCHEMA("pg_event_trigger", "evtname", "x.evtowner") \
+WITHOUT_SCHEMA("pg_extension", "extname", "x.extowner") \
+WITHOUT_SCHEMA("pg_foreign_data_wrapper", "fdwname", "x.fdwowner") \
+WITHOUT_SCHEMA("pg_foreign_server", "srvname", "x.srvowner") \
+WITHOUT_SCHEMA("pg_language", "lanname", "x.lanowner") \
+WITHOUT_SCHEMA("pg_namespace", "nspname", "x.nspowner") \
+FUNCTIONS OPERATORS OTHERS \
+"), planned_objects (classid, objid, how, obstacle) AS (" \
+"SELECT DISTINCT o.classid::pg_catalog.oid, o.objid, p.how, COALESCE(" \
+"(SELECT pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)" \
+" FROM pg_catalog.pg_depend d WHERE " IS_SAME("d", "o") \
+" AND d.objsubid OPERATOR(pg_catalog.=) 0" \
+" AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\")," \
+" CASE WHEN NOT (pg_catalog.pg_has_role(r.oid, o.owner, 'USAGE')" \
+" OR pg_catalog.pg_has_role(r.oid, o.schema_owner, 'USAGE'))" \
+" THEN CASE WHEN o.owner OPERATOR(pg_catalog.=) " NO_ROLE " THEN 'superusers'" \
+" ELSE pg_catalog.concat('role ', pg_catalog.pg_get_userbyid(o.owner)) END END)" \
+" FROM objects o JOIN planned p" \
+" ON p.catalog OPERATOR(pg_catalog.=) o.classid" \
+" AND p.schema OPERATOR(pg_catalog.=) o.schema" \
+" AND p.tag OPERATOR(pg_catalog.=) o.tag" \
+" LEFT JOIN pg_catalog.pg_roles r ON r.rolname OPERATOR(pg_catalog.=)" \
+" COALESCE($5::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name"
+
+/* What a DROP of the other one takes along without CASCADE (dependency.h). */
+#define GOES_ALONG(d) \
+d ".deptype OPERATOR(pg_catalog.=) ANY ('{a,e,i,x,P,S}'::pg_catalog.\"char\"[])" \
+" AND " d ".objsubid OPERATOR(pg_catalog.=) 0"
+
+#define DEPENDS(d, on) \
+d ".refclassid OPERATOR(pg_catalog.=) " on ".classid" \
+" AND " d ".refobjid OPERATOR(pg_catalog.=) " on ".objid"
+
+#define IS_SAME(a, b) \
+a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
+" AND " a ".objid OPERATOR(pg_catalog.=) " b ".objid"
+
+/*
+ * All that is dropped: planned objects, and what belongs to them.  A DROP
+ * that fails ends a copy, and a restore continues without it.
+ */
+#define BY_COPY ""
+#define BY_RESTORE " WHERE obstacle IS NULL"
+
+#define DROPPED(by) PLANNED \
+"), dropped (classid, objid) AS (" \
+"SELECT classid, objid FROM planned_objects" by \
+" UNION SELECT d.classid, d.objid FROM dropped s" \
+" JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") " AND " GOES_ALONG("d")
+
+/*
+ * What depends on them and stays.  No archive has an operator that exists
+ * only because a planned one names it as its commutator or negator.  A base
+ * type, which is dropped with CASCADE, takes it along; all else that it
+ * depends on is kept by it.
+ */
+#define KEEPERS(by) DROPPED(by) \
+"), dependents (classid, objid, objsubid, refclassid, refobjid) AS (" \
+"SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid FROM dropped s" \
+" JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") \
+" AND d.deptype OPERATOR(pg_catalog.=) 'n'::pg_catalog.\"char\"" \
+"), shells (classid, objid) AS (" \
+"SELECT d.classid, d.objid FROM planned_objects s" \
+" JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") \
+" AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass" \
+" JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) d.objid" \
+" AND o.oprcode::pg_catalog.oid OPERATOR(pg_catalog.=) " NO_ROLE \
+" WHERE s.how OPERATOR(pg_catalog.=) 'cascade'" \
+" AND EXISTS (SELECT FROM planned_objects p JOIN pg_catalog.pg_operator q" \
+" ON q.oid OPERATOR(pg_catalog.=) p.objid WHERE p.classid OPERATOR(pg_catalog.=) d.classid" \
+" AND o.oid OPERATOR(pg_catalog.=) ANY (ARRAY[q.oprcom, q.oprnegate]))" \
+"), stays (classid, objid) AS (" \
+"SELECT a.classid, a.objid FROM (" \
+"SELECT classid, objid, false FROM dependents" \
+" UNION ALL SELECT classid, objid, true FROM dropped" \
+" UNION ALL SELECT classid, objid, true FROM shells" \
+") a (classid, objid, goes) GROUP BY a.classid, a.objid" \
+" HAVING NOT pg_catalog.bool_or(a.goes)" \
+"), keepers (classid, objid, objsubid, refclassid, refobjid) AS (" \
+"SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid" \
+" FROM dependents d JOIN stays s ON " IS_SAME("s", "d")
+
+/*
+ * More of these in a copy: partitions with rows that are not planned, which
+ * go with their table.
+ */
+#define FILLED_PARTITIONS \
+" UNION ALL SELECT d.classid, d.objid, 0, d.refclassid, d.refobjid FROM dropped s" \
+" JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s") \
+" AND d.deptype OPERATOR(pg_catalog.=) 'a'::pg_catalog.\"char\"" \
+" AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
+" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.objid" \
+" AND c.relispartition AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog.\"char\"[])" \
+" WHERE NOT EXISTS (SELECT FROM planned_objects p WHERE " IS_SAME("p", "d") ")" \
+" AND EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) t" \
+" WHERE pg_catalog.pg_relation_size(t.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"
+
+/* ----------
+ * Drops what --clean drops.
+ * ----------
+ */
 
 /*
  * Have pg_restore drop the objects of these entries.  It drops what it then
@@ -169,4 +418,554 @@ clean_drop(RestoreStages *stages)
 	}
 	free(entries);
 	make_durable(stages->target);
+}
+
+/* ----------
+ * What --clean drops, and what depends on it.
+ * ----------
+ */
+
+/* More objects than that are only counted. */
+#define OBJECTS_SHOWN 10
+
+/* How pg_dump "drops" a view that other objects need as well as it them. */
+#define CREATE_VIEW "CREATE OR REPLACE VIEW "
+
+/* Other sessions need locks, too, while objects are dropped. */
+#define LOCKS_KEPT 100
+
+/* Words of lists. */
+#define BELONGS_TO "belongs to"
+#define DEPENDS_ON "depends on"
+
+#define OWNERS_HINT \
+"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension only with the extension"
+#define ROWS_HINT \
+"--allow-existing adds the rows of the archive, as pg_restore does; --no-data-for-failed-tables leaves them out."
+
+/* ----------
+ * Which entries
+ * ----------
+ */
+
+/*
+ * An index, or a constraint that has one, may use a function, say, that is
+ * dropped before their table, because it depends on the table.
+ */
+static bool
+needs_more_than_tables(const RestoreStages *stages, const TocEntry *entry)
+{
+	static const char *const tables[] = {
+		"TABLE", "MATERIALIZED VIEW", "INDEX", "CONSTRAINT", "TABLE ATTACH", NULL
+	};
+
+	for (int i = 0; i < entry->n_deps; i++)
+	{
+		int			id = entry->deps[i];
+		const TocEntry *needed = id > 0 && id <= stages->setup.toc->max_dump_id ?
+			stages->setup.by_id[id] : NULL;
+
+		if (needed && !toc_entry_is_one_of(needed, tables))
+			return true;
+	}
+	return false;
+}
+
+static bool
+goes_with_table(const TocEntry *entry)
+{
+	static const char *const kinds[] = {
+		"INDEX", "INDEX ATTACH", "CONSTRAINT", NULL
+	};
+
+	return toc_entry_is_one_of(entry, kinds);
+}
+
+/*
+ * Is an error of its DROP of no matter in a copy?  The object may go with
+ * another one; if it is in the way, the DROP of what it needs fails.
+ */
+static bool
+clean_objects_may_fail(const TocEntry *entry)
+{
+	return goes_with_table(entry) ||
+		strncmp(entry->drop_stmt, CREATE_VIEW, strlen(CREATE_VIEW)) == 0;
+}
+
+/*
+ * Is the entry of this number one whose object has a DROP of its own?
+ *
+ * Indexes, and constraints that have one, go with their tables, and those of
+ * partitions only so; pg_restore tries anyway.
+ */
+static bool
+clean_objects_has(const RestoreStages *stages, int number)
+{
+	const TocEntry *entry = &stages->schedule->toc->entries[number];
+	RestorePhase phase = stages->schedule->phases[number];
+
+	if (entry->drop_stmt == NULL)
+		return false;
+	if (phase != RESTORE_PRE_DATA && phase != RESTORE_POST_DATA &&
+		phase != RESTORE_INDEXES && phase != RESTORE_EVENT_TRIGGERS)
+		return false;
+	return stages->as_pg_restore || !goes_with_table(entry) ||
+		needs_more_than_tables(stages, entry);
+}
+
+/* The catalog that has an entry's object, and its schema, if it has one. */
+static const struct
+{
+	const char *desc;
+	const char *catalog;
+	bool		has_schema;
+}			catalogs[] = {
+	{"ACCESS METHOD", "pg_am", false},
+	{"AGGREGATE", "pg_proc", true},
+	{"CAST", "pg_cast", false},
+	{"CHECK CONSTRAINT", "pg_constraint", true},
+	{"COLLATION", "pg_collation", true},
+	{"CONSTRAINT", "pg_constraint", true},
+	{"CONVERSION", "pg_conversion", true},
+	{"DEFAULT", "pg_attrdef", true},
+	{"DOMAIN", "pg_type", true},
+	{"EVENT TRIGGER", "pg_event_trigger", false},
+	{"EXTENSION", "pg_extension", false},
+	{"FK CONSTRAINT", "pg_constraint", true},
+	{"FOREIGN DATA WRAPPER", "pg_foreign_data_wrapper", false},
+	{"FOREIGN TABLE", "pg_class", true},
+	{"FUNCTION", "pg_proc", true},
+	{"INDEX", "pg_class", true},
+	{"MATERIALIZED VIEW", "pg_class", true},
+	{"OPERATOR", "pg_operator", true},
+	{"OPERATOR CLASS", "pg_opclass", true},
+	{"OPERATOR FAMILY", "pg_opfamily", true},
+	{"POLICY", "pg_policy", true},
+	{"PROCEDURAL LANGUAGE", "pg_language", false},
+	{"PROCEDURE", "pg_proc", true},
+	{"RULE", "pg_rewrite", true},
+	{"SCHEMA", "pg_namespace", false},
+	{"SEQUENCE", "pg_class", true},
+	{"SERVER", "pg_foreign_server", false},
+	{"SHELL TYPE", "pg_type", true},
+	{"TABLE", "pg_class", true},
+	{"TEXT SEARCH CONFIGURATION", "pg_ts_config", true},
+	{"TEXT SEARCH DICTIONARY", "pg_ts_dict", true},
+	{"TEXT SEARCH PARSER", "pg_ts_parser", true},
+	{"TEXT SEARCH TEMPLATE", "pg_ts_template", true},
+	{"TRANSFORM", "pg_transform", false},
+	{"TRIGGER", "pg_trigger", true},
+	{"TYPE", "pg_type", true},
+	{"USER MAPPING", "pg_user_mapping", false},
+	{"VIEW", "pg_class", true}
+};
+
+/* Its number in catalogs, or -1. */
+static int
+catalog_of(const TocEntry *entry)
+{
+	/* a comment stands for a statement, as of the schema "public" */
+	if (strncmp(entry->drop_stmt, "--", 2) == 0)
+		return -1;
+	for (int i = 0; i < (int) lengthof(catalogs); i++)
+		if (toc_entry_is(entry, catalogs[i].desc))
+			return catalogs[i].has_schema && entry->namespace == NULL ? -1 : i;
+	return -1;
+}
+
+/* ----------
+ * Which objects
+ * ----------
+ */
+
+/*
+ * The objects that keep others.  Of an object that belongs to another one, as
+ * a view's rule does, the other one is named.  Each row has their number.
+ */
+#define KEEPERS_QUERY(by, more) KEEPERS(by) more \
+") SELECT k.name, pg_catalog.min(k.depends_on), pg_catalog.count(*) OVER () FROM (" \
+"SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0)," \
+" pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid))," \
+" pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)" \
+" FROM keepers d LEFT JOIN pg_catalog.pg_depend i" \
+" ON " IS_SAME("i", "d") " AND i.deptype OPERATOR(pg_catalog.=) 'i'::pg_catalog.\"char\"" \
+") k (name, depends_on) WHERE k.name IS NOT NULL" \
+" GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN)
+
+static const char keepers_query[] = KEEPERS_QUERY(BY_RESTORE, "");
+static const char copy_keepers_query[] = KEEPERS_QUERY(BY_COPY, FILLED_PARTITIONS);
+
+/* The planned objects whose DROP would fail.  Each row has their number. */
+static const char obstacles_query[] =
+PLANNED
+") SELECT o.name, o.obstacle, pg_catalog.count(*) OVER () FROM ("
+"SELECT pg_catalog.pg_describe_object(classid, objid, 0), obstacle"
+" FROM planned_objects WHERE obstacle IS NOT NULL"
+" AND how OPERATOR(pg_catalog.<>) 'tried'"
+") o (name, obstacle) WHERE o.name IS NOT NULL"
+" ORDER BY o.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN);
+
+/*
+ * The numbers of the tables in $6 and $7 that stay, and the obstacle to their
+ * own DROP, if there is one.  What keepers depend on stays, and so on; and
+ * with it what belongs to it and has no DROP statement that succeeds.
+ */
+static const char kept_tables_query[] =
+KEEPERS(BY_RESTORE)
+"), parts (classid, objid) AS ("
+"SELECT a.classid, a.objid FROM (SELECT classid, objid, false FROM dropped"
+" UNION ALL SELECT classid, objid, true FROM planned_objects" BY_RESTORE
+") a (classid, objid, is_planned) GROUP BY a.classid, a.objid"
+" HAVING NOT pg_catalog.bool_or(a.is_planned)"
+"), edges (classid, objid, kept_classid, kept_objid) AS ("
+"SELECT d.classid, d.objid, d.refclassid, d.refobjid FROM dropped s"
+" JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s")
+" UNION ALL SELECT d.refclassid, d.refobjid, d.classid, d.objid FROM parts s"
+" JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s") " AND " GOES_ALONG("d")
+"), kept (classid, objid) AS ("
+"SELECT refclassid, refobjid FROM keepers"
+" UNION SELECT e.kept_classid, e.kept_objid FROM kept k JOIN edges e ON " IS_SAME("e", "k")
+"), undropped (classid, objid, obstacle) AS ("
+"SELECT p.classid, p.objid, p.obstacle FROM planned_objects p"
+" WHERE p.obstacle IS NOT NULL"
+" AND NOT EXISTS (SELECT FROM dropped d WHERE " IS_SAME("d", "p") ")"
+" UNION ALL SELECT classid, objid, NULL FROM kept"
+") SELECT pg_catalog.max(a.no), pg_catalog.max(a.obstacle) FROM ("
+"SELECT c.oid, t.no, NULL FROM ROWS FROM (pg_catalog.unnest($6::pg_catalog.text[]),"
+" pg_catalog.unnest($7::pg_catalog.text[]))"
+" WITH ORDINALITY t (schema, name, no)"
+" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
+" JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
+" UNION ALL SELECT objid, NULL, obstacle FROM undropped"
+" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+") a (oid, no, obstacle) GROUP BY a.oid"
+" HAVING pg_catalog.max(a.no) IS NOT NULL AND pg_catalog.bool_or(a.no IS NULL)"
+" ORDER BY 1";
+
+/* Of the queries of a restore. */
+#define RESTORE_PARAMS (PLANNED_PARAMS + 2)
+
+/*
+ * How many objects are dropped, and whether the lock table has room: a DROP
+ * locks each object that it drops until the transaction ends.  The server has
+ * more room than this, for its own processes.
+ */
+static const char locks_query[] =
+DROPPED(BY_COPY)
+"), locks (needed) AS (SELECT pg_catalog.count(*) FROM dropped"
+") SELECT needed, (needed OPERATOR(pg_catalog.+) " CppAsString2(LOCKS_KEPT) "::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks))"
+" OPERATOR(pg_catalog.<=) (pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8))"
+" FROM locks";
+
+/*
+ * The planner expects few rows of a recursive query, and would compare each
+ * with each by nested loops, which takes minutes if there are thousands.
+ */
+static PGresult *
+ask(PGconn *conn, const Options *options, const char *query, int n_params,
+	char *const *params)
+{
+	PGresult   *res;
+
+	session_begin_unwatched(conn, SESSION_BEGIN_READ_ONLY "; "
+							SESSION_SET_LOCAL("enable_nestloop", "off"));
+	/* as in the names that pg_dump has written */
+	PQclear(session_query(conn, options->quote_all_identifiers ?
+						  SESSION_SET_LOCAL("quote_all_identifiers", "on") :
+						  SESSION_SET_LOCAL("quote_all_identifiers", "off")));
+	res = session_query_params(conn, query, n_params,
+							   (const char *const *) params, 0);
+	session_command(conn, "COMMIT");
+	return res;
+}
+
+/*
+ * The tag of an entry, with what its DROP says besides: the arguments of an
+ * operator, or the access method of an operator class or family.  Owned.
+ */
+static char *
+full_tag(const TocEntry *entry)
+{
+	static const char using[] = " USING ";
+	const char *drop = entry->drop_stmt;
+	const char *found = NULL;
+	char	   *result;
+
+	if (toc_entry_is(entry, "OPERATOR"))
+	{
+		/* after the name of the schema, which may be quoted */
+		drop += strcspn(drop, "\".");
+		while (*drop == '"')
+		{
+			drop += 1 + strcspn(drop + 1, "\"");
+			drop += *drop == '"' ? 1 : 0;
+		}
+		drop += *drop == '.' ? 1 : 0;
+		if (strncmp(drop, entry->tag, strlen(entry->tag)) == 0)
+			found = drop + strlen(entry->tag);
+	}
+	else if (toc_entry_is(entry, "OPERATOR CLASS") ||
+			 toc_entry_is(entry, "OPERATOR FAMILY"))
+		for (const char *next = drop; (next = strstr(next, using)) != NULL; next++)
+			found = next;
+	result = psprintf("%s%s", entry->tag, found ? found : "");
+	if (found)
+		result[strcspn(result, ";")] = '\0';
+	return result;
+}
+
+/* What is special about the DROP: see clean.h. */
+static const char *
+how_dropped(const RestoreStages *stages, const TocEntry *entry)
+{
+	static const char cascade[] = " CASCADE;\n";
+	size_t		length = strlen(entry->drop_stmt);
+
+	if (!stages->as_pg_restore && clean_objects_may_fail(entry))
+		return "tried";
+	return length > strlen(cascade) &&
+		strcmp(entry->drop_stmt + length - strlen(cascade), cascade) == 0 ?
+		"cascade" : "";
+}
+
+/* Those of PLANNED; owned. */
+static void
+make_params(const RestoreStages *stages, PGconn *conn, char **params)
+{
+	static char none[] = "";
+	const Toc  *toc = stages->schedule->toc;
+	const char *role = stages->setup.options->role;
+	char	  **columns[PLANNED_PARAMS - 1];
+	int			n = 0;
+
+	for (int i = 0; i < (int) lengthof(columns); i++)
+		columns[i] = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		int			catalog;
+
+		if (!clean_objects_has(stages, i))
+			continue;
+		catalog = catalog_of(entry);
+		if (catalog < 0)
+			continue;
+		columns[0][n] = unconstify(char *, catalogs[catalog].catalog);
+		columns[1][n] = catalogs[catalog].has_schema ? entry->namespace : none;
+		columns[2][n] = full_tag(entry);
+		columns[3][n++] = unconstify(char *, how_dropped(stages, entry));
+	}
+	for (int i = 0; i < (int) lengthof(columns); i++)
+		params[i] = text_array(conn, columns[i], n);
+	params[PLANNED_PARAMS - 1] = role ? pg_strdup(role) : NULL;
+	for (int i = 0; i < n; i++)
+		free(columns[2][i]);
+	for (int i = 0; i < (int) lengthof(columns); i++)
+		free(columns[i]);
+}
+
+static void
+free_params(char **params, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(params[i]);
+}
+
+/* ----------
+ * Before anything is changed
+ * ----------
+ */
+
+/* Before a list of n names, of which OBJECTS_SHOWN follow at most. */
+static const char *
+introduction(int n)
+{
+	return n > OBJECTS_SHOWN ? "Among them: " : n > 1 ? "These are: " : "It is ";
+}
+
+/*
+ * What a query has found, appended as a list, with the second column after
+ * this word; returns how many there are.
+ */
+static int
+list_objects(PGconn *conn, const Options *options, const char *query,
+			 char *const *params, const char *word, PQExpBuffer list)
+{
+	PGresult   *res = ask(conn, options, query, PLANNED_PARAMS, params);
+	int			n_shown = PQntuples(res);
+	int			n = n_shown == 0 ? 0 : session_number(res, 0, 2, 1, INT_MAX);
+
+	appendPQExpBufferStr(list, introduction(n));
+	for (int i = 0; i < n_shown; i++)
+		appendPQExpBuffer(list, "%s%s (%s %s)", i > 0 ? ", " : "",
+						  printable(PQgetvalue(res, i, 0)), word,
+						  printable(PQgetvalue(res, i, 1)));
+	appendPQExpBufferChar(list, '.');
+	PQclear(res);
+	return n;
+}
+
+/*
+ * Does the target's lock table have room to drop all in one transaction?  *n:
+ * how many objects it has of those that are dropped.
+ */
+static bool
+clean_objects_fit(const RestoreStages *stages, int *n)
+{
+	PGconn	   *conn = stages->target->conn;
+	char	   *params[PLANNED_PARAMS];
+	PGresult   *res;
+	bool		result;
+
+	make_params(stages, conn, params);
+	res = ask(conn, stages->setup.options, locks_query, PLANNED_PARAMS, params);
+	*n = session_number(res, 0, 0, 0, INT_MAX);
+	result = PQgetvalue(res, 0, 1)[0] == 't';
+	PQclear(res);
+	free_params(params, PLANNED_PARAMS);
+	return result;
+}
+
+/* Report which objects cannot be dropped, and which others depend on them. */
+static void
+check_drops(const RestoreStages *stages, PGconn *conn)
+{
+	const Options *options = stages->setup.options;
+	char	   *params[PLANNED_PARAMS];
+	PQExpBufferData list;
+	int			n;
+
+	make_params(stages, conn, params);
+	initPQExpBuffer(&list);
+	n = list_objects(conn, options, obstacles_query, params, BELONGS_TO, &list);
+	if (n > 0)
+	{
+		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
+		pg_log_error_detail("%s", list.data);
+		pg_log_error_hint(OWNERS_HINT ".");
+	}
+	resetPQExpBuffer(&list);
+	n = list_objects(conn, options, copy_keepers_query, params, DEPENDS_ON, &list);
+	if (n > 0)
+	{
+		pg_log_error("--clean cannot drop objects that %d other object%s of the target depend%s on",
+					 n, units_plural(n), n == 1 ? "s" : "");
+		pg_log_error_detail("%s", list.data);
+		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
+	}
+	termPQExpBuffer(&list);
+	free_params(params, PLANNED_PARAMS);
+}
+
+void
+clean_objects_check_copy(const RestoreStages *stages)
+{
+	const Options *options = stages->setup.options;
+	int			n;
+
+	if (!options->clean || options->create)
+		return;
+	check_drops(stages, stages->target->conn);
+	if (!clean_objects_fit(stages, &n))
+	{
+		pg_log_warning("the lock table of the target has too little room to drop %d objects in one transaction", n);
+		pg_log_warning_detail("--clean drops them one by one, so that an error leaves some of them dropped.");
+		pg_log_warning_hint("Increase max_locks_per_transaction of the target.");
+	}
+}
+
+/*
+ * The tables that cannot be dropped for a reason of their own, or else those
+ * that other objects depend on, appended as a list without its end; returns
+ * how many there are.
+ */
+static int
+list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
+			PQExpBuffer list)
+{
+	PQExpBufferData names;
+	int			n = 0;
+
+	initPQExpBuffer(&names);
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		int			no = session_number(res, i, 0, 1, tables->n_tables) - 1;
+
+		if (PQgetisnull(res, i, 1) == own_reason || n++ >= OBJECTS_SHOWN)
+			continue;
+		appendPQExpBuffer(&names, "%s%s", n > 1 ? ", " : "",
+						  printable(tables->tables[no].name));
+		if (own_reason)
+			appendPQExpBuffer(&names, " (" BELONGS_TO " %s)",
+							  printable(PQgetvalue(res, i, 1)));
+	}
+	appendPQExpBuffer(list, "%s%s", introduction(n), names.data);
+	termPQExpBuffer(&names);
+	return n;
+}
+
+static void
+refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
+				   const DumpTables *tables)
+{
+	PGresult   *res = ask(conn, options, kept_tables_query, RESTORE_PARAMS, params);
+	PQExpBufferData list;
+	PQExpBufferData keepers;
+	int			n;
+
+	initPQExpBuffer(&list);
+	initPQExpBuffer(&keepers);
+	n = list_tables(res, tables, true, &list);
+	if (n > 0)
+	{
+		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
+					 n);
+		pg_log_error_detail("%s.", list.data);
+		pg_log_error_hint(OWNERS_HINT "; " ROWS_HINT);
+	}
+	resetPQExpBuffer(&list);
+	n = list_tables(res, tables, false, &list);
+	if (n > 0)
+	{
+		(void) list_objects(conn, options, keepers_query, params, DEPENDS_ON, &keepers);
+		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
+					 n);
+		pg_log_error_detail("%s. The other objects: %s", list.data, keepers.data);
+		pg_log_error_hint("Drop the other objects first; " ROWS_HINT);
+	}
+	termPQExpBuffer(&list);
+	termPQExpBuffer(&keepers);
+	PQclear(res);
+}
+
+void
+clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
+							const DumpTables *tables)
+{
+	static char none[] = "";
+	int			n = tables->n_tables;
+	char	  **schemas = pg_malloc((n + 1) * sizeof(char *));
+	char	  **names = pg_malloc((n + 1) * sizeof(char *));
+	char	   *params[RESTORE_PARAMS];
+
+	for (int i = 0; i < n; i++)
+	{
+		const TocEntry *entry = tables->tables[i].entry;
+
+		/* without a definition in the archive the rows are added */
+		schemas[i] = tables->tables[i].has_definition && entry->namespace ?
+			entry->namespace : none;
+		names[i] = entry->tag;
+	}
+	make_params(stages, conn, params);
+	params[PLANNED_PARAMS] = text_array(conn, schemas, n);
+	params[PLANNED_PARAMS + 1] = text_array(conn, names, n);
+	refuse_kept_tables(conn, stages->setup.options, params, tables);
+	free_params(params, RESTORE_PARAMS);
+	free(schemas);
+	free(names);
 }

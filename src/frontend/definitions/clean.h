@@ -30,18 +30,9 @@
 extern void clean_drop(RestoreStages *stages);
 
 /* ----------
- * clean_objects.c
+ * clean.c
  * ----------
  */
-
-/* Is the entry of this number one whose object has a DROP of its own? */
-extern bool clean_objects_has(const RestoreStages *stages, int number);
-
-/*
- * Is an error of its DROP of no matter in a copy?  The object may go with
- * another one; if it is in the way, the DROP of what it needs fails.
- */
-extern bool clean_objects_may_fail(const TocEntry *entry);
 
 /*
  * A copy: report as errors which objects cannot be dropped, because another
@@ -61,11 +52,5 @@ extern void clean_objects_check_copy(const RestoreStages *stages);
 extern void clean_objects_check_restore(const RestoreStages *stages,
 										PGconn *conn,
 										const DumpTables *tables);
-
-/*
- * Does the target's lock table have room to drop all in one transaction?  *n:
- * how many objects it has of those that are dropped.
- */
-extern bool clean_objects_fit(const RestoreStages *stages, int *n);
 
 #endif							/* CLEAN_H */

@@ -26,6 +26,7 @@
 
 #include "job_log/job_log.h"
 #include "target/restore_schedule.h"
+#include "target/target.h"
 
 /* A partition, and what it has to do with its table's key. */
 typedef struct LeafKey
@@ -82,5 +83,17 @@ extern void leaf_keys_finish(PGconn *conn, LeafKeys *keys,
  * been run, keys of partitions that are not part of their table's, too.
  */
 extern void leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all);
+
+/* ----------
+ * Makes foreign keys of partitions, side by side.
+ * ----------
+ */
+
+/*
+ * Make them all, in up to so many sessions.  Where one fails, for whatever
+ * reason, its table's key is marked, and not gone on with.
+ */
+extern void leaf_key_sessions_run(const Target *target, LeafKeys *keys,
+								  int n_sessions);
 
 #endif							/* LEAF_KEYS_H */
