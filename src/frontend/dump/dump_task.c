@@ -19,11 +19,9 @@
 #include "process/worker_process.h"
 #include "session/traffic.h"
 #include "source/worker_watch.h"
-#include "tasks/task_plan_read.h"
+#include "tasks/task_plan.h"
 #include "tasks/task_result.h"
-#include "tasks/task_run.h"
 #include "tasks/task_server.h"
-#include "tasks/task_servers.h"
 
 typedef struct DumpTask
 {

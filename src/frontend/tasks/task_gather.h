@@ -7,7 +7,32 @@
 #define TASK_GATHER_H
 
 #include "status/run.h"
-#include "tasks/task_attempts.h"
+#include "tasks/task_result.h"
+
+/* ----------
+ * In the leader: reads what attempts at tasks tell (task_result.h).
+ * ----------
+ */
+
+/* An attempt, and how far its results are read. */
+typedef struct TaskAttempt
+{
+	char	   *name;
+	int			task;
+	off_t		read;
+	bool		is_ours;		/* its first line says so */
+	bool		is_wrong;		/* nothing of it is taken */
+	bool		ended;			/* by itself: no command of its is left */
+} TaskAttempt;
+
+typedef struct TaskAttempts TaskAttempts;
+
+/* Take a line; false if it cannot be, and then nothing has come of it. */
+typedef bool (*TaskLineCallback) (void *arg, const TaskAttempt *attempt,
+								  const TaskLine *line);
+
+/* An attempt that began and has not ended in order, or NULL. */
+extern const char *task_attempts_not_ended(const TaskAttempts *attempts);
 
 typedef struct TaskGather
 {

@@ -3,7 +3,7 @@
  *		The plan of a dump by tasks, as data in a file.
  *
  * The leader writes it when all is planned (task_plan_write.h).  Tasks read
- * it, on any host (task_plan_read.h), and do the work of workers that the
+ * it, on any host (task_plan.h), and do the work of workers that the
  * leader has forked.  The program must be of the same version on both sides.
  * There is no password in it: each host has its own means.  The plan has
  * names, columns or their masks, conditions and blocks, of which both sides
@@ -138,5 +138,25 @@ extern const char *task_plan_parse(PlanFile *file, const char *text,
 
 /* Free what task_plan_parse() has read. */
 extern void task_plan_free(PlanFile *file);
+
+/* ----------
+ * Reads the plan of a dump in a task.
+ * ----------
+ */
+
+typedef struct DumpTaskPlan
+{
+	DumpTaskHead head;
+	PlannedStandby *standbys;
+	int			n_standbys;
+	DumpPlan	plan;			/* without tables of contents */
+} DumpTaskPlan;
+
+/*
+ * Read the plan.  Exits with a message if the file is not the user's own, is
+ * damaged, or was written by another version of the program, or for something
+ * else than a dump.
+ */
+extern DumpTaskPlan *task_plan_read(const char *path);
 
 #endif							/* TASK_PLAN_H */

@@ -4,9 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "tasks/task_address.h"
 #include "tasks/task_plan_write.h"
-#include "tasks/task_run.h"
 #include "tasks/task_server.h"
 
 static PlannedTable *

@@ -4,10 +4,176 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
+#include "base/clock.h"
+#include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
+#include "options/options_parse.h"
+#include "process/worker_process.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
+#include "session/session_settings.h"
 #include "tasks/task_server.h"
+
+/* ----------
+ * How a task reaches the server.
+ * ----------
+ */
+
+/* As libpq has them (fe-connect.c, EnvironmentOptions). */
+#define TIME_ZONE "PGTZ"
+#define DATE_STYLE "PGDATESTYLE"
+
+/* How long one attempt to connect may take. */
+#define CONNECT_TIMEOUT_S "30"
+
+static PQconninfoOption *
+parse(const char *conninfo, const char *where)
+{
+	PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+
+	/* libpq's words would quote it, and there may be a password in it */
+	if (options == NULL)
+		pg_fatal("invalid connection string %s", where);
+	return options;
+}
+
+static PQconninfoOption *
+find(PQconninfoOption *options, const char *keyword)
+{
+	while (options->keyword && strcmp(options->keyword, keyword) != 0)
+		options++;
+	return options->keyword ? options : NULL;
+}
+
+static void
+set(PQconninfoOption *options, const char *keyword, const char *value)
+{
+	PQconninfoOption *option = find(options, keyword);
+
+	if (option == NULL || value == NULL)
+		return;
+	option->val = pg_strdup(value);
+	/* an address would be taken instead of a name that is given now */
+	if (strcmp(keyword, "host") == 0)
+		find(options, "hostaddr")->val = NULL;
+}
+
+/* It may be a connection string. */
+static void
+set_database(PQconninfoOption *options, const char *dbname)
+{
+	PQconninfoOption *given;
+
+	if (!identifier_is_conninfo(dbname))
+	{
+		set(options, "dbname", dbname);
+		return;
+	}
+	given = parse(dbname, "for option -d/--dbname");
+	/* a host first, which would else take away its address */
+	for (PQconninfoOption *option = given; option->keyword; option++)
+		if (strcmp(option->keyword, "hostaddr") != 0)
+			set(options, option->keyword, option->val);
+	set(options, "hostaddr", find(given, "hostaddr")->val);
+	PQconninfoFree(given);
+}
+
+PeerAddress *
+task_address(const char *conninfo, const ConnParams *params,
+			 const char *password_command)
+{
+	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
+	PQconninfoOption *options = parse(conninfo, "in the plan");
+	PQExpBufferData buf;
+
+	/* the leader's is of its own host, if it was not given there */
+	if (getenv("PGPASSFILE") || password_command)
+		find(options, "passfile")->val = NULL;
+	if (params->dbname)
+		set_database(options, params->dbname);
+	set(options, "host", params->pghost);
+	set(options, "port", params->pgport);
+	set(options, "user", params->pguser);
+	initPQExpBuffer(&buf);
+	for (; options->keyword; options++)
+	{
+		if (options->val == NULL)
+			continue;
+		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
+						  options->keyword);
+		appendConnStrVal(&buf, options->val);
+	}
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
+	address->command = password_command_get(password_command);
+	if (address->command)
+		address->secrets.password_file = password_command_file(address->command);
+	address->conninfo = address->private_conninfo = buf.data;
+	return address;
+}
+
+char *
+task_address_of(PGconn *conn, const PeerAddress *address)
+{
+	static const char *const keywords[] = {
+		"options", "sslmode", "channel_binding", "require_auth", "gssencmode",
+		"ssl_min_protocol_version", "requirepeer"
+	};
+	PQconninfoOption *options = PQconninfo(conn);
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+
+	/* first: without any of the leader's, another host's are not to count */
+	appendPQExpBufferStr(&text, "options='' ");
+	appendPQExpBuffer(&text, "%s%s", address->conninfo, address->tcp_settings);
+	for (PQconninfoOption *option = options; option && option->keyword; option++)
+		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
+			if (strcmp(option->keyword, keywords[i]) == 0)
+			{
+				appendPQExpBuffer(&text, " %s=", option->keyword);
+				appendConnStrVal(&text, option->val);
+			}
+	PQconninfoFree(options);
+	if (PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	return text.data;
+}
+
+/*
+ * Settings that libpq takes from its environment alone: note in a plan what
+ * this process has, and have in this process what a plan says, before it
+ * connects.
+ */
+static void
+task_address_note_environment(TaskRun *run)
+{
+	run->time_zone = getenv(TIME_ZONE);
+	run->date_style = getenv(DATE_STYLE);
+}
+
+static void
+set_variable(const char *name, const char *value)
+{
+	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
+		pg_fatal("could not set environment: %m");
+}
+
+static void
+task_address_set_environment(const TaskRun *run)
+{
+	set_variable(TIME_ZONE, run->time_zone);
+	set_variable(DATE_STYLE, run->date_style);
+}
+
+/* ----------
+ * Which server it is, and whether the leader is there.
+ * ----------
+ */
 
 /* How long the server may take to say who holds a lock. */
 #define ANSWER_MS 15000
@@ -32,7 +198,8 @@ static const char server_query[] =
 " FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
 " pg_catalog.pg_control_recovery() r";
 
-TaskServer
+/* Ask the server of a connection which one it is. */
+static TaskServer
 task_server_read(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, may_query);
@@ -79,7 +246,11 @@ refuse_other_rights(PGconn *conn, bool may_ask)
 	exit(1);
 }
 
-void
+/*
+ * Exit with a message unless it is that one, as far as the session's role may
+ * ask for it.
+ */
+static void
 task_server_check(PGconn *conn, const TaskServer *expected)
 {
 	TaskServer	server = task_server_read(conn);
@@ -139,10 +310,13 @@ task_server_hold(PGconn *conn, const char *run_id)
 }
 
 /*
+ * In a task: exit with a message if nobody holds it, and so the snapshot.
+ * False if the server did not say.
+ *
  * Does the leader hold it?  False if the server did not say; then the session
  * is lost, or of no use.  Never waits for long.
  */
-bool
+static bool
 task_server_check_leader(PGconn *conn, const char *run_id)
 {
 	char	   *number = lock_number(run_id);
@@ -179,4 +353,233 @@ task_server_leader_process(const char *run_id)
 					" AND l.objid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
 					" AND l.objsubid OPERATOR(pg_catalog.=) 1 LIMIT 1)",
 					(uint32) (key >> 32), (uint32) key);
+}
+
+/* ----------
+ * What the leader and its tasks agree on first.
+ * ----------
+ */
+
+TaskRun
+task_run_make(const char *run_id, const Options *options, PGconn *conn,
+			  const PeerAddress *address)
+{
+	TaskRun		run = {
+		.version = PARDUMP_VERSION,
+		.what = TASKS_DUMP,
+		.run_id = unconstify(char *, run_id),
+		.n_tasks = (int) options->tasks,
+		.conninfo = task_address_of(conn, address),
+		.server = task_server_read(conn),
+		.role = unconstify(char *, options->role),
+		.enable_row_security = options->enable_row_security,
+		.retries = options->retries,
+	};
+
+	task_address_note_environment(&run);
+	return run;
+}
+
+void
+task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
+{
+	options->role = run->role;
+	options->enable_row_security = run->enable_row_security;
+	options->retries = run->retries;
+	task_address_set_environment(run);
+	task_options_read_planned(options->task, run->n_tasks, task, n_tasks);
+}
+
+void
+task_run_give_up(const char *cause)
+{
+	pg_log_error("%s", cause);
+	exit(WORKER_EXIT_RETRY);
+}
+
+/* ----------
+ * The servers that a task reads from.
+ * ----------
+ */
+
+/* How often to look whether the leader is there. */
+#define LOOK_MS 2000
+
+struct TaskServers
+{
+	const Options *options;
+	const DumpTaskPlan *plan;
+	Source	   *source;
+	int			task;
+	int			n_workers;
+	int			n;
+	PGconn	  **conns;			/* by server; NULL while there is none */
+	int			connecting;		/* to this one */
+	int			n_begun;		/* workers, those that replace others too */
+	int64		looked_at;
+};
+
+TaskServers *
+task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
+				 Source *source)
+{
+	TaskServers *servers = pg_malloc0(sizeof(TaskServers));
+
+	servers->options = options;
+	servers->plan = plan;
+	servers->source = source;
+	servers->task = task;
+	servers->n = plan->n_standbys + 1;
+	servers->conns = pg_malloc0(servers->n * sizeof(PGconn *));
+	source->address = task_address(plan->head.run.conninfo,
+								   &options->connection,
+								   options->password_command);
+	if (plan->n_standbys > 0)
+	{
+		static const ConnParams as_leader;
+		Standbys   *standbys = pg_malloc0(sizeof(Standbys));
+
+		/* the first is never asked for: it is the source's own */
+		standbys->options = options;
+		standbys->n = servers->n;
+		standbys->list = pg_malloc0(servers->n * sizeof(Standby));
+		for (int i = 1; i < servers->n; i++)
+		{
+			const PlannedStandby *planned = &plan->standbys[i - 1];
+			Standby    *standby = &standbys->list[i];
+
+			standby->name = planned->name;
+			standby->snapshot = planned->snapshot;
+			standby->identity = planned->identity;
+			standby->holder_query = planned->holder_query;
+			standby->address = task_address(planned->conninfo, &as_leader,
+											options->password_command);
+		}
+		source->standbys = standbys;
+	}
+	return servers;
+}
+
+int
+task_servers_count(const TaskServers *servers)
+{
+	return servers->n;
+}
+
+/* ----------
+ * Sessions to look by
+ * ----------
+ */
+static void
+connect_look(void *arg)
+{
+	TaskServers *servers = arg;
+	int			no = servers->connecting;
+	PGconn	  **conn = &servers->conns[no];
+	const TaskRun *run = &servers->plan->head.run;
+
+	*conn = connection_open_peer(no == 0 ? servers->source->address :
+								 servers->source->standbys->list[no].address,
+								 "pg_pardump task");
+	session_set_up(*conn, servers->options, servers->plan->plan.encoding);
+	if (no == 0)
+	{
+		task_server_check(*conn, &run->server);
+		(void) task_server_check_leader(*conn, run->run_id);
+	}
+	/* session_look() wants one */
+	session_begin(*conn, "BEGIN");
+}
+
+static void
+lose_look(TaskServers *servers, int no)
+{
+	interrupt_set_connection(NULL);
+	session_close(servers->conns[no]);
+	servers->conns[no] = NULL;
+}
+
+static char *
+connect_to(TaskServers *servers, int no)
+{
+	char	   *cause;
+
+	servers->connecting = no;
+	cause = session_try(connect_look, servers);
+	if (cause && servers->conns[no])
+		lose_look(servers, no);
+	return cause;
+}
+
+/* Some of them are to be on each server. */
+static void
+check_workers(void *arg)
+{
+	const TaskServers *servers = arg;
+
+	connection_limit_check_workers(servers->conns[0],
+								   (servers->n_workers + servers->n - 1) / servers->n);
+}
+
+char *
+task_servers_connect(TaskServers *servers, int n_workers)
+{
+	char	   *cause = connect_to(servers, 0);
+
+	servers->looked_at = clock_monotonic_ms();
+	servers->n_workers = n_workers;
+	/* one that gets no connection says so itself */
+	if (cause || n_workers <= 1)
+		return cause;
+	return session_try(check_workers, servers);
+}
+
+PGresult *
+task_servers_look(void *arg, int server, const char *query, bool silently)
+{
+	TaskServers *servers = arg;
+	bool		lost = false;
+	PGresult   *res = servers->conns[server] == NULL ? NULL :
+		session_look(servers->conns[server], query, ANSWER_MS, &lost);
+
+	if (lost)
+		lose_look(servers, server);
+	return res;
+}
+
+/*
+ * No worker finds it out by itself that the leader is gone: the snapshot
+ * lives on in those that have it.  Workers that lose a server themselves have
+ * retries of their own; these sessions are connected again when they can be.
+ */
+void
+task_servers_attend(TaskServers *servers)
+{
+	int64		now = clock_monotonic_ms();
+
+	if (now - servers->looked_at < LOOK_MS)
+		return;
+	servers->looked_at = now;
+	if (servers->conns[0] &&
+		!task_server_check_leader(servers->conns[0], servers->plan->head.run.run_id))
+		lose_look(servers, 0);
+	for (int i = 0; i < servers->n; i++)
+		if (servers->conns[i] == NULL &&
+			(i == 0 || snapshot_holders_count(servers->source->holders,
+											  servers->options->jobs, i) > 0))
+			free(connect_to(servers, i));
+}
+
+/* Tasks begin at different ones, and so do the workers of each. */
+int
+task_servers_choose(TaskServers *servers)
+{
+	return (servers->task + servers->n_begun++) % servers->n;
+}
+
+void
+task_servers_close(TaskServers *servers)
+{
+	for (int i = 0; i < servers->n; i++)
+		lose_look(servers, i);
 }
