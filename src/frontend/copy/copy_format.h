@@ -56,7 +56,7 @@ extern void copy_format_check(PGconn *source_conn, const Target *target,
  * then COPY's binary format, then text.  Binary is safe if no type of a
  * column has an object identifier in its binary form that means something
  * else on the target, and if both sides have the same types; when raw tuples
- * are, raw_check.c says.  targets: CopyFormat.target of each table.  Exits
+ * are, copy_format.c says.  targets: CopyFormat.target of each table.  Exits
  * with a message where --copy-format asks for what cannot be.
  */
 extern const CopyFormats *copy_formats_decide(PGconn *source_conn,
