@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
-#include "dump/large_object_file.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
 #include "previous/previous_archive.h"

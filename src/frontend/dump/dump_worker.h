@@ -5,9 +5,25 @@
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H
 
+#include "archive/archive_dir.h"
 #include "dump/reuse_file.h"
+#include "plan/large_object.h"
+#include "progress/file_result.h"
 #include "source/source.h"
 #include "status/run.h"
+
+/* ----------
+ * The files of large objects in an archive, and the lists of them.
+ * ----------
+ */
+
+/*
+ * In the leader: write the lists, which are never compressed
+ * (pg_backup_directory.c:_EndLO), and set their results.
+ */
+extern void large_object_lists_write(const LargeObjects *objects,
+									 const ArchiveDir *archive,
+									 FileResults *results);
 
 typedef struct DumpWorker DumpWorker;
 

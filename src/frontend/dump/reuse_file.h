@@ -8,7 +8,26 @@
 
 #include "libpq-fe.h"
 
+#include "plan/dump_plan.h"
+#include "progress/file_result.h"
 #include "status/run.h"
+
+/* ----------
+ * Asks the extension for fingerprints of rows (doc/extension.md), in a
+ * session that has the snapshot.
+ *
+ * All exit with a message if the server fails or its connection breaks.
+ * ----------
+ */
+
+/*
+ * From now on take the fingerprint of what the session reads.  False, and
+ * nothing is done, if the session has other settings than the leader's.
+ */
+extern bool fingerprint_reads(PGconn *conn, const FingerprintSpec *spec);
+
+/* Those of the session's last read, with len 0 if there are none. */
+extern void fingerprint_last_read(PGconn *conn, FileResult *result);
 
 typedef struct Reuse Reuse;
 
