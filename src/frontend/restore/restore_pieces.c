@@ -9,9 +9,180 @@
 #include "base/shared_memory.h"
 #include "job_log/job_log.h"
 #include "restore/restore_pieces.h"
-#include "restore/restore_rows.h"
+#include "session/session_loss.h"
 #include "stream/sink.h"
 #include "target/sink_target.h"
+
+/* ----------
+ * Loads rows of an archive by one COPY.
+ * ----------
+ */
+
+/* All rows of an entry; what is wrong with them, or NULL.  Owned. */
+static char *
+send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
+		   char *const *error)
+{
+	char	   *problem;
+	ArchiveMember *member = archive_member_open(archive, entry, &problem);
+
+	if (member == NULL)
+		return problem;
+	problem = archive_member_send_rows(member, sink, error);
+	archive_member_close(member);
+	return problem;
+}
+
+RestoredRows
+restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
+			 const Archive *archive, const ArchiveRows *const *rows, int n,
+			 ArchiveMember *first, volatile uint64 *progress)
+{
+	RestoredRows result = {0};
+	Sink	   *target = sink_target_rows_new(conn, copy, table, later,
+											  &result.error);
+	Sink	   *sink = sink_tap_new(target, progress, NULL);
+	char	   *problem = NULL;
+
+	for (int i = 0; i < n && problem == NULL && result.error == NULL; i++)
+		problem = i == 0 && first ?
+			archive_member_send_rows(first, sink, &result.error) :
+			send_entry(archive, rows[i]->entry, sink, &result.error);
+	if (problem)
+		sink_target_rows_give_up(target, problem);
+	else
+		sink_finish(sink);
+	result.rows = sink_target_rows_taken(target);
+	result.bytes = sink->bytes_in;
+	/* the server has only repeated what it was told */
+	if (problem)
+	{
+		free(result.error);
+		result.error = problem;
+	}
+	sink_free(sink);
+	return result;
+}
+
+bool
+restore_rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
+{
+	*rows = 0;
+	for (int i = 0; i < n; i++)
+	{
+		if (sources[i]->want == NULL)
+			return false;
+		*rows += sources[i]->want->rows;
+	}
+	return true;
+}
+
+char *
+restore_rows_settle(PGconn *conn, const Options *options)
+{
+	PGresult   *res;
+	char	   *error = NULL;
+
+	if (!options->data_only)
+		return NULL;
+	res = PQexec(conn, "SET CONSTRAINTS ALL IMMEDIATE");
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", "SET CONSTRAINTS");
+		error = pg_strdup(PQresultErrorMessage(res));
+	}
+	PQclear(res);
+	return error;
+}
+
+/* ----------
+ * Tables that prove to be long, however small they are in the archive.
+ * ----------
+ */
+
+LongFiles *
+restore_long_new(const Archive *archive, const ArchivePlan *plan,
+				 uint64 piece_bytes)
+{
+	LongFiles  *files = pg_malloc0(sizeof(LongFiles));
+
+	files->archive = archive;
+	files->plan = plan;
+	files->piece_bytes = piece_bytes;
+	files->is_long = shared_memory_new(plan->plan.chunks->n_files,
+									   sizeof(bool));
+	files->n_long = shared_memory_new(1, sizeof(int));
+	return files;
+}
+
+/* It is long: is it left to all? */
+static bool
+leave(const LongFiles *files, int no)
+{
+	if (__sync_fetch_and_add(files->n_long, 1) >= ARCHIVE_SHARED_TABLES)
+		return false;
+	files->is_long[no] = true;
+	return true;
+}
+
+bool
+restore_long_look(const LongFiles *files, const DataFile *file,
+				  ArchiveMember **text)
+{
+	int			no = file - files->plan->plan.chunks->files;
+	const ArchiveRows *rows = &files->plan->rows[no];
+	char	   *problem = NULL;
+
+	*text = NULL;
+	if (files->is_long[no])
+		return true;
+	/* where there is a manifest the dump has decided how long files are */
+	if (rows->want || file->n_chunks > 1)
+		return false;
+	*text = archive_member_open(files->archive, rows->entry, &problem);
+	if (*text == NULL)
+	{
+		/* whoever loads it finds the same, and tells */
+		free(problem);
+		return false;
+	}
+	if (archive_member_read_ahead(*text, files->piece_bytes) ||
+		!leave(files, no))
+		return false;
+	archive_member_close(*text);
+	*text = NULL;
+	return true;
+}
+
+JobQueue *
+restore_long_queue(const LongFiles *files, int first_job, int n_jobs,
+				   int n_shares)
+{
+	const DumpPlan *plan = &files->plan->plan;
+	const DataFile **found = pg_malloc((plan->chunks->n_files + 1) *
+									   sizeof(DataFile *));
+	int			n_found = 0;
+
+	for (int i = first_job; i < first_job + n_jobs; i++)
+	{
+		const Job  *job = &plan->queue->jobs[i];
+
+		for (int j = 0; job->kind == JOB_DATA_FILES && j < job->n; j++)
+		{
+			const DataFile *file = plan->queue->files[job->first + j];
+
+			if (files->is_long[file - plan->chunks->files])
+				found[n_found++] = file;
+		}
+	}
+	return job_queue_share(found, n_found, n_shares);
+}
+
+/* ----------
+ * Loads one table by several workers, in pieces.
+ * ----------
+ */
 
 /*
  * What has come of a piece, for whoever has it after a process that died with

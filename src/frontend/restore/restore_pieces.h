@@ -8,12 +8,96 @@
 
 #include "libpq-fe.h"
 
+#include "archive/archive_member.h"
 #include "archive/archive_open.h"
 #include "job_log/job_log.h"
 #include "plan/archive_plan.h"
 #include "status/run.h"
 #include "stream/piece_ring.h"
 #include "target/target.h"
+
+/* ----------
+ * Loads rows of an archive by one COPY.
+ * ----------
+ */
+
+/* What came of it. */
+typedef struct RestoredRows
+{
+	uint64		rows;			/* that the server took */
+	uint64		bytes;			/* of them, as text */
+	char	   *error;			/* nothing was taken, for this reason; owned;
+								 * NULL if all went well */
+}			RestoredRows;
+
+/*
+ * Load the rows of n entries by a COPY into the table of this OID, as
+ * sink_target_rows_new() has it, in the session's transaction, all or
+ * nothing; *progress is the bytes so far.  The first of them may have been
+ * opened, else first is NULL; it is borrowed.  After an error the transaction
+ * is of no use.  A connection that is lost ends the process.
+ */
+extern RestoredRows restore_rows(PGconn *conn, const char *copy, Oid table,
+								 Oid *later, const Archive *archive,
+								 const ArchiveRows *const *rows, int n,
+								 ArchiveMember *first,
+								 volatile uint64 *progress);
+
+/* How many rows these have, if the manifest says it; false if it does not. */
+extern bool restore_rows_wanted(const ArchiveRows *const *sources, int n,
+								uint64 *rows);
+
+/*
+ * Before a COMMIT: constraints may be checked only at the end of a
+ * transaction, where they would be in the way of more than these rows.  So
+ * they are checked now, if there can be any yet.  What is wrong, owned, or
+ * NULL.
+ */
+extern char *restore_rows_settle(PGconn *conn, const Options *options);
+
+/* ----------
+ * Tables that prove to be long, however small they are in the archive.
+ *
+ * What a file of a stock archive holds is known when it is decompressed, and
+ * no sooner: what its headers say need not be true.  So before a worker loads
+ * a table that is whole in the archive it decompresses it up to the length of
+ * a piece.  What ends there is loaded from memory, by one COPY.  What does
+ * not is left to all workers, who share it in pieces when the other jobs are
+ * done.
+ * ----------
+ */
+
+typedef struct LongFiles
+{
+	const Archive *archive;
+	const ArchivePlan *plan;
+	uint64		piece_bytes;
+	volatile bool *is_long;		/* by data file: it is left to all; in shared
+								 * memory */
+	volatile int *n_long;		/* so many have proved to be; the same */
+} LongFiles;
+
+/* Before workers are forked; never freed. */
+extern LongFiles *restore_long_new(const Archive *archive,
+								   const ArchivePlan *plan,
+								   uint64 piece_bytes);
+
+/*
+ * In a worker, before it loads the file: is it left to all?  Else *text is
+ * its rows if they were looked at, or NULL; owned.
+ *
+ * At most ARCHIVE_SHARED_TABLES are left: those that come first, which are
+ * largest in the archive.  More would keep nobody busy who is not.
+ */
+extern bool restore_long_look(const LongFiles *files, const DataFile *file,
+							  ArchiveMember **text);
+
+/*
+ * In the leader: so many jobs for each file that these jobs of the plan's
+ * queue have left.  Owned.
+ */
+extern JobQueue *restore_long_queue(const LongFiles *files, int first_job,
+									int n_jobs, int n_shares);
 
 typedef struct SharedRows SharedRows;
 

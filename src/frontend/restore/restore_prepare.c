@@ -4,24 +4,416 @@
  */
 #include "base/fe_compat.h"
 
+#include "libpq-fe.h"
+
 #include "archive/manifest.h"
 #include "base/message.h"
+#include "base/shared_memory.h"
 #include "compare/compare.h"
 #include "definitions/clean.h"
 #include "definitions/definitions.h"
 #include "job_log/job_log.h"
+#include "job_log/job_log_open.h"
+#include "options/restore_options.h"
 #include "process/worker_process.h"
-#include "restore/restore_freeze.h"
 #include "restore/restore_prepare.h"
 #include "restore/restore_resume.h"
-#include "restore/restore_tables.h"
-#include "restore/restore_unlogged.h"
+#include "restore/restore_worker.h"
 #include "session/session.h"
 #include "session/session_settings.h"
+#include "stock/stock_pg_restore.h"
 #include "target/load_order.h"
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/toast_compression.h"
+#include "toc/toc.h"
+
+/* ----------
+ * What follows from what is restored.
+ * ----------
+ */
+
+/* As pg_backup_archiver.c:_tocEntryRequired tells data from definitions. */
+static bool
+has_definition(const TocEntry *entry)
+{
+	static const char *const data[] = {
+		"ENCODING", "STDSTRINGS", "SEARCHPATH", "SEQUENCE SET", "BLOB",
+		"BLOB METADATA", "STATISTICS DATA"
+	};
+
+	if (entry->defn == NULL || entry->defn[0] == '\0' ||
+		strncmp(entry->defn, "-- load via partition root ", 27) == 0)
+		return false;
+	for (int i = 0; i < (int) lengthof(data); i++)
+		if (toc_entry_is(entry, data[i]))
+			return false;
+	/* what belongs to a large object, or to several */
+	return strncmp(entry->tag, "LARGE OBJECT", 12) != 0;
+}
+
+/* Are there no definitions, only data? */
+static bool
+restore_tables_is_data_only(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (has_definition(&toc->entries[i]))
+			return false;
+	return true;
+}
+
+/* Are there statistics for the planner? */
+static bool
+restore_tables_has_statistics(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "STATISTICS DATA"))
+			return true;
+	return false;
+}
+
+/* Have any of these entries, by dump ID, rows that no COPY reads? */
+static bool
+restore_tables_has_inserts(const Toc *toc, const int *ids, int n_ids)
+{
+	const TocEntry **by_id = toc_entries_by_id(toc);
+	bool		found = false;
+
+	for (int i = 0; i < n_ids && !found; i++)
+	{
+		const TocEntry *entry = ids[i] <= toc->max_dump_id ? by_id[ids[i]] : NULL;
+
+		found = entry && toc_entry_is_table_data(entry) &&
+			(entry->copy_stmt == NULL || entry->copy_stmt[0] == '\0');
+	}
+	free(by_id);
+	return found;
+}
+
+/* The name of the database to be created; NULL if none is.  Borrowed. */
+static const char *
+restore_tables_new_database(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "DATABASE"))
+			return toc->entries[i].tag;
+	return NULL;
+}
+
+/* Which tables the target has, by their number; owned. */
+static bool *
+restore_tables_look(PGconn *conn, const DumpTables *tables)
+{
+	Oid		   *oids = target_find_own_tables(conn, tables);
+	bool	   *there = pg_malloc((tables->n_tables + 1) * sizeof(bool));
+
+	for (int i = 0; i < tables->n_tables; i++)
+		there[i] = OidIsValid(oids[i]);
+	free(oids);
+	return there;
+}
+
+/*
+ * The numbers of the tables that have blocks, or partitions that have.  No
+ * rows are read, as that might run functions of others.
+ */
+static const char filled_query[] =
+"SELECT t.no"
+" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
+" pg_catalog.unnest($2::pg_catalog.text[]))"
+" WITH ORDINALITY t (schema, name, no)"
+" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
+" JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
+" WHERE pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8"
+" OR EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) p"
+" WHERE pg_catalog.pg_relation_size(p.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"
+" ORDER BY t.no";
+
+static void
+refuse_filled_tables(PGconn *conn, const DumpTables *tables)
+{
+	const int	most_shown = 3;
+	int			n = 0;
+	const DumpTable **created = pg_malloc((tables->n_tables + 1) * sizeof(DumpTable *));
+	char	  **schemas = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	char	   *params[2];
+	PGresult   *res;
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const TocEntry *entry = tables->tables[i].entry;
+
+		if (!tables->tables[i].has_definition || entry->namespace == NULL)
+			continue;
+		created[n] = &tables->tables[i];
+		schemas[n] = entry->namespace;
+		names[n++] = entry->tag;
+	}
+	params[0] = text_array(conn, schemas, n);
+	params[1] = text_array(conn, names, n);
+	res = session_query_params(conn, filled_query, 2,
+							   (const char *const *) params, 0);
+	if (PQntuples(res) > 0)
+	{
+		PQExpBufferData shown;
+
+		initPQExpBuffer(&shown);
+		for (int i = 0; i < PQntuples(res) && i < most_shown; i++)
+			appendPQExpBuffer(&shown, "%s%s", i > 0 ? ", " : "",
+							  printable(created[session_number(res, i, 0, 1, n) - 1]->name));
+		pg_log_error("%d of the tables to be restored exist%s on the target and contain%s rows",
+					 PQntuples(res), PQntuples(res) == 1 ? "s" : "",
+					 PQntuples(res) == 1 ? "s" : "");
+		pg_log_error_detail(PQntuples(res) > most_shown ? "Among them: %s." :
+							PQntuples(res) > 1 ? "These are: %s." : "It is %s.", shown.data);
+		pg_log_error_hint("--clean drops existing objects first; --data-only and --allow-existing add the rows of the archive; --resume continues an interrupted restore.");
+		termPQExpBuffer(&shown);
+	}
+	PQclear(res);
+	free(params[0]);
+	free(params[1]);
+	free(created);
+	free(schemas);
+	free(names);
+}
+
+/*
+ * Of relations, types and functions, by the catalog that has them.  A
+ * function's arguments do not matter.
+ */
+static const char exist_query[] =
+"SELECT FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
+" pg_catalog.unnest($2::pg_catalog.text[]),"
+" pg_catalog.unnest($3::pg_catalog.text[])) t (kind, schema, name)"
+" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
+" WHERE CASE t.kind WHEN 'relation' THEN EXISTS (SELECT FROM pg_catalog.pg_class c"
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name)"
+" WHEN 'type' THEN EXISTS (SELECT FROM pg_catalog.pg_type y"
+" WHERE y.typnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND y.typname OPERATOR(pg_catalog.=) t.name::pg_catalog.name)"
+" ELSE EXISTS (SELECT FROM pg_catalog.pg_proc p"
+" WHERE p.pronamespace OPERATOR(pg_catalog.=) n.oid"
+" AND pg_catalog.strpos(t.name, p.proname OPERATOR(pg_catalog.||) '('::pg_catalog.text) OPERATOR(pg_catalog.=) 1) END"
+" LIMIT 1";
+
+/* By what a catalog calls them; NULL for other entries. */
+static const char *
+catalog_kind(const TocEntry *entry)
+{
+	static const char *const relations[] = {
+		"TABLE", "TABLE DATA", "FOREIGN TABLE", "VIEW", "MATERIALIZED VIEW",
+		"SEQUENCE", NULL
+	};
+	static const char *const types[] = {"TYPE", "DOMAIN", "SHELL TYPE", NULL};
+	static const char *const functions[] = {
+		"FUNCTION", "PROCEDURE", "AGGREGATE", NULL
+	};
+
+	if (entry->namespace == NULL)
+		return NULL;
+	return toc_entry_is_one_of(entry, relations) ? "relation" :
+		toc_entry_is_one_of(entry, types) ? "type" :
+		toc_entry_is_one_of(entry, functions) ? "function" : NULL;
+}
+
+/*
+ * Does the target have any relation, type or function of the table of
+ * contents, or any large object of the plan?
+ */
+static bool
+restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
+{
+	char	  **columns[3];
+	char	   *params[3];
+	int			n = 0;
+	PGresult   *res;
+	bool		found;
+
+	for (int i = 0; i < 3; i++)
+		columns[i] = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		const char *kind = catalog_kind(entry);
+
+		/* chunks of a table follow each other */
+		if (kind == NULL ||
+			(n > 0 && strcmp(columns[2][n - 1], entry->tag) == 0 &&
+			 strcmp(columns[1][n - 1], entry->namespace) == 0))
+			continue;
+		columns[0][n] = unconstify(char *, kind);
+		columns[1][n] = entry->namespace;
+		columns[2][n++] = entry->tag;
+	}
+	for (int i = 0; i < 3; i++)
+		params[i] = text_array(conn, columns[i], n);
+	res = session_query_params(conn, exist_query, 3,
+							   (const char *const *) params, 0);
+	found = PQntuples(res) > 0;
+	PQclear(res);
+	for (int i = 0; i < 3; i++)
+	{
+		free(params[i]);
+		free(columns[i]);
+	}
+	return found || target_count_objects(conn, plan) > 0;
+}
+
+/*
+ * Tell as an error which tables are to be created and filled, and exist there
+ * with rows, and how many of the large objects exist: a restore would add the
+ * rows to these, and write into the objects.
+ */
+static void
+restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
+{
+	int			n;
+
+	refuse_filled_tables(conn, plan->tables);
+	n = target_count_objects(conn, plan);
+	if (n == 0)
+		return;
+	pg_log_error("%d of the large objects to be restored exist%s on the target",
+				 n, n == 1 ? "s" : "");
+	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a restore would overwrite these.");
+	pg_log_error_hint("--clean drops them first; --allow-existing overwrites their contents, as pg_restore does.");
+}
+
+/*
+ * --no-data-for-failed-tables: leave out the rows of tables that the archive
+ * creates, of those that are there, or of those that are not.
+ */
+static void
+restore_tables_leave_out(const RestoreWork *work, const bool *look, bool there)
+{
+	const DumpPlan *plan = work->run->plan;
+
+	for (int i = 0; i < plan->tables->n_tables; i++)
+	{
+		const TablePlan *decided = &plan->chunks->tables[i];
+
+		if (!plan->tables->tables[i].has_definition || look[i] != there ||
+			work->left_out[decided->first_file])
+			continue;
+		pg_log_info("table %s could not be created, will not restore its data",
+					printable(plan->tables->tables[i].name));
+		for (int j = 0; j < decided->n_files; j++)
+		{
+			work->left_out[decided->first_file + j] = true;
+			work->run->results->files[decided->first_file + j].incomplete = true;
+		}
+	}
+}
+
+/* ----------
+ * What is restored, in which pieces; and what is made on the target,
+ * when.
+ * ----------
+ */
+
+void
+restore_plan_leave_to_stock(const char *program, const Options *options,
+							const char *reason)
+{
+	restore_options_check_stock(options, reason);
+	if (*reason)
+		pg_log_warning("stock pg_restore does the work, without workers of ours: %s",
+					   reason);
+	stock_list_become(program, options);
+}
+
+/* Of several databases each has its own. */
+static void
+check_database(const Archive *archive)
+{
+	char	   *problem = toc_database_problem(archive->toc);
+
+	if (problem)
+		pg_fatal("archive \"%s\" %s", archive->path, problem);
+}
+
+/*
+ * What is restored decides what only makes sense with data alone, as
+ * pg_restore has it (pg_backup_archiver.c:RestoreArchive).
+ */
+static void
+settle_options(Restore *restore)
+{
+	Options    *options = &restore->options;
+
+	options->data_only = restore_tables_is_data_only(restore->plan->plan.toc);
+	if (!options->data_only)
+		options->disable_triggers = false;
+	if (restore_tables_has_statistics(restore->plan->plan.toc))
+		options->no_analyze = true;
+}
+
+/* The work that is the same for all workers. */
+static void
+prepare_work(Restore *restore)
+{
+	const DumpPlan *plan = &restore->plan->plan;
+	RestoreWork *work = &restore->work;
+
+	run_make_results(&restore->run, CHECKSUM_TYPE_NONE);
+	work->archive = restore->archive;
+	work->plan = restore->plan;
+	work->target = &restore->target;
+	work->run = &restore->run;
+	work->left_out = shared_memory_new(plan->chunks->n_files, sizeof(bool));
+	work->long_files = restore_long_new(restore->archive, restore->plan,
+										archive_plan_piece_bytes(&restore->options));
+	work->objects_left_out = shared_memory_new(plan->objects->n_groups,
+											   sizeof(bool));
+	work->has_failed = shared_memory_new(plan->chunks->n_files, sizeof(bool));
+	work->n_errors = restore->n_errors;
+}
+
+void
+restore_plan_make(Restore *restore)
+{
+	const char *program = restore->stages.setup.program;
+	const DumpPlan *plan;
+
+	if (archive_open_kind(restore->options.restore) == ARCHIVE_TAR)
+		restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
+	restore->archive = archive_open(restore->options.restore);
+	check_database(restore->archive);
+	/* stock's own archives would let indexes be attached side by side */
+	index_attach_chain(restore->archive->toc);
+	restore->ids = stock_list_read(program, &restore->options, &restore->n_ids);
+	stock_list_check_names(restore->archive->toc, &restore->options);
+	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
+		restore_plan_leave_to_stock(program, &restore->options,
+									"the archive has rows as INSERT commands");
+	restore->plan = archive_plan_make(restore->archive, restore->ids,
+									  restore->n_ids, &restore->options);
+	plan = &restore->plan->plan;
+	if (restore->options.compare_with)
+		archive_plan_refuse_parts(restore->plan);
+	settle_options(restore);
+	restore->identity.archive = job_log_archive(restore->archive);
+	restore->identity.selection = restore_resume_selection(&restore->options,
+														   restore->ids,
+														   restore->n_ids);
+	restore->run.plan = plan;
+	restore->target.encoding = plan->encoding;
+	stock_pg_restore_set_toc(&restore->stages.setup, plan->toc);
+	restore->stages.archive = restore->archive->toc;
+	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
+													 restore->options.create);
+	job_log_refuse(restore->stages.schedule);
+	restore->new_name = restore_tables_new_database(plan->toc);
+	prepare_work(restore);
+}
+
+/* ----------
+ * All on the target that rows need.
+ * ----------
+ */
 
 /*
  * Would pg_dump have put the extension in this archive, and pg_restore have

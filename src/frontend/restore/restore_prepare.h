@@ -7,6 +7,26 @@
 
 #include "restore/restore_state.h"
 
+/* ----------
+ * What is restored, in which pieces; and what is made on the target,
+ * when.
+ * ----------
+ */
+
+/*
+ * Read the archive, and what follows from it and the options.  What stock
+ * pg_restore alone can do is left to it, and then this does not return.
+ */
+extern void restore_plan_make(Restore *restore);
+
+/*
+ * Stock pg_restore, this program, does it all, in place of this process;
+ * without a reason as nobody expects else.
+ */
+extern void restore_plan_leave_to_stock(const char *program,
+										const Options *options,
+										const char *reason);
+
 /*
  * Connect to the target, and look at it before anything is made there.  What
  * it lacks is an error among others to pg_restore, and so no reason to end,

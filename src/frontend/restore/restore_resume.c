@@ -5,9 +5,237 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_member.h"
+#include "base/message.h"
 #include "job_log/job_log.h"
 #include "job_log/job_log_open.h"
 #include "restore/restore_resume.h"
+#include "session/session.h"
+#include "target/target_check.h"
+
+/* ----------
+ * Tables and sequences of the target that a crash empties.
+ * ----------
+ */
+
+/* The relations that rows of tables can go to, by the tables' numbers. */
+#define REACHED_SQL \
+"(SELECT t.no, p.oid FROM pg_catalog.unnest($1::pg_catalog.oid[])" \
+" WITH ORDINALITY t (oid, no)," \
+" LATERAL (SELECT t.oid UNION SELECT i.relid" \
+" FROM pg_catalog.pg_partition_tree(t.oid::pg_catalog.regclass) i) p (oid)) r"
+
+/*
+ * Tables whose rows can go to unlogged relations.  Can they go only there,
+ * and would they set off triggers?
+ */
+static const char unlogged_query[] =
+"SELECT r.no, pg_catalog.bool_and(c.relpersistence OPERATOR(pg_catalog.=) 'u')"
+" FILTER (WHERE c.relkind OPERATOR(pg_catalog.<>) 'p'),"
+" pg_catalog.bool_or(EXISTS (SELECT FROM pg_catalog.pg_trigger g"
+" WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid AND " INSERT_TRIGGER_SQL
+" AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'))"
+" FROM " REACHED_SQL " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
+" GROUP BY r.no"
+" HAVING pg_catalog.bool_or(c.relpersistence OPERATOR(pg_catalog.=) 'u'"
+" AND c.relkind OPERATOR(pg_catalog.<>) 'p')"
+" ORDER BY r.no";
+
+static PGresult *
+find_unlogged(const RestoreWork *work, PGconn *conn)
+{
+	char	   *oids = oid_array(work->targets, work->run->plan->tables->n_tables);
+	const char *params[] = {oids};
+	PGresult   *res = session_query_params(conn, unlogged_query, 1, params, 0);
+
+	free(oids);
+	return res;
+}
+
+static int
+table_number(const RestoreWork *work, const PGresult *unlogged, int row)
+{
+	return session_number(unlogged, row, 0, 1,
+						  work->run->plan->tables->n_tables) - 1;
+}
+
+/* The line that says which tables are unlogged; owned. */
+static char *
+line_of(const RestoreWork *work, const PGresult *unlogged)
+{
+	int			n = PQntuples(unlogged);
+	int		   *numbers = pg_malloc((n + 1) * sizeof(int));
+	char	   *sum;
+	char	   *line;
+
+	for (int i = 0; i < n; i++)
+		numbers[i] = table_number(work, unlogged, i);
+	sum = job_log_numbers(numbers, n);
+	line = psprintf("unlogged tables %s", sum);
+	free(sum);
+	free(numbers);
+	return line;
+}
+
+void
+restore_unlogged_note(const RestoreWork *work, PGconn *conn)
+{
+	PGresult   *unlogged = find_unlogged(work, conn);
+	char	   *line = line_of(work, unlogged);
+
+	job_log_done(work->log, conn, line, 0);
+	free(line);
+	PQclear(unlogged);
+}
+
+/* ----------
+ * Resuming
+ * ----------
+ */
+static void
+refuse_to_resume(const char *problem, const char *hint)
+{
+	pg_log_error("the restore cannot be resumed: %s", problem);
+	pg_log_error_hint("%s", hint);
+	exit(1);
+}
+
+/*
+ * A crash took the rows of tables that were unlogged then, so these must be
+ * the ones that are unlogged now.  Of a table with partitions of both kinds
+ * it took some rows, which cannot be loaded without the others.
+ */
+static void
+check_tables(const RestoreWork *work, const PGresult *unlogged,
+			 bool has_crashed, bool refuses_triggers)
+{
+	if (!job_log_has(work->log, line_of(work, unlogged)))
+		refuse_to_resume("other tables are unlogged than when it began",
+						 "Undo that by ALTER TABLE ... SET LOGGED or SET UNLOGGED, or begin again with --clean.");
+	for (int i = 0; i < PQntuples(unlogged); i++)
+	{
+		const char *name =
+			printable(work->run->plan->tables->tables[table_number(work, unlogged, i)].copy_name);
+
+		if (has_crashed && PQgetvalue(unlogged, i, 1)[0] != 't')
+			refuse_to_resume(psprintf("a crash of the target has emptied some partitions of table %s, and not all",
+									  name),
+							 "Begin again in an empty database, or with --clean.");
+		if (refuses_triggers && PQgetvalue(unlogged, i, 2)[0] == 't')
+			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and it has triggers",
+									  name),
+							 "Disable the triggers, resume, and enable them again.");
+	}
+}
+
+/*
+ * Remove from the log, in one transaction, the lines of rows of these tables,
+ * of materialized views, which may be filled from them, and of foreign keys
+ * that failed, maybe since rows were missing.  Positions of sequences are set
+ * with the rest.
+ */
+static void
+forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged)
+{
+	const Toc  *toc = work->run->plan->toc;
+	const ChunkPlan *chunks = work->run->plan->chunks;
+	char	  **names = pg_malloc((chunks->n_files + toc->n_entries + 2) * sizeof(char *));
+	char	  **keys = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	bool		has_tables = PQntuples(unlogged) > 0;
+	int			n_names = 0;
+	int			n_keys = 0;
+
+	names[n_names++] = pg_strdup(RESTORE_LOG_REST);
+	if (has_tables)
+		names[n_names++] = pg_strdup(RESTORE_LOG_ROWS);
+	for (int i = 0; i < PQntuples(unlogged); i++)
+	{
+		const TablePlan *table = &chunks->tables[table_number(work, unlogged, i)];
+
+		for (int j = 0; j < table->n_files; j++)
+			names[n_names++] = restore_log_file(&chunks->files[table->first_file + j]);
+	}
+	for (int i = 0; has_tables && i < toc->n_entries; i++)
+	{
+		if (toc_entry_is(&toc->entries[i], "MATERIALIZED VIEW DATA"))
+			names[n_names++] = job_log_entry(&toc->entries[i]);
+		if (toc_entry_is(&toc->entries[i], "FK CONSTRAINT"))
+			keys[n_keys++] = job_log_entry(&toc->entries[i]);
+	}
+	session_begin_unwatched(conn, "BEGIN");
+	/* if this run does not load all rows, the next one checks triggers */
+	if (has_tables)
+		job_log_done(work->log, conn, RESTORE_LOG_LOST, 0);
+	job_log_forget(work->log, conn, names, n_names, keys, n_keys);
+	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	while (n_names > 0)
+		free(names[--n_names]);
+	while (n_keys > 0)
+		free(keys[--n_keys]);
+	free(names);
+	free(keys);
+}
+
+void
+restore_unlogged_resume(Restore *restore)
+{
+	JobLog	   *log = restore->log;
+	PGconn	   *conn = restore->target.conn;
+	bool		has_crashed = job_log_has_crashed(log, conn);
+	bool		has_lost = has_crashed || (job_log_is_done(log, RESTORE_LOG_LOST) &&
+										   !job_log_is_done(log, RESTORE_LOG_ROWS));
+	PGresult   *unlogged = find_unlogged(&restore->work, conn);
+
+	/* with data alone triggers are there from the beginning */
+	check_tables(&restore->work, unlogged, has_crashed,
+				 has_lost && !restore->options.data_only);
+	if (has_crashed)
+	{
+		forget_lost_rows(&restore->work, conn, unlogged);
+		job_log_read(log, conn);
+	}
+	PQclear(unlogged);
+}
+
+/* ----------
+ * A crash in the middle of a run
+ * ----------
+ */
+static const char lost_query[] =
+"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+" FROM pg_catalog.pg_class c"
+" WHERE c.relpersistence OPERATOR(pg_catalog.=) 'u'"
+" AND CASE c.relkind WHEN 'r' THEN c.oid OPERATOR(pg_catalog.=) ANY (SELECT r.oid FROM " REACHED_SQL ")"
+" WHEN 'S' THEN $2::pg_catalog.bool ELSE false END";
+
+void
+restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
+{
+	const RestoreWork *work = arg;
+	const char *params[] = {NULL, at_end ? "t" : "f"};
+	char	   *oids;
+	PGresult   *res;
+
+	if (!job_log_has_crashed(work->log, conn))
+		return;
+	params[0] = oids = oid_array(work->targets, work->run->plan->tables->n_tables);
+	res = session_query_params(conn, lost_query, 2, params, 0);
+	if (!PQgetisnull(res, 0, 0))
+	{
+		pg_log_error("a crash of the target has emptied unlogged tables, or reset unlogged sequences");
+		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
+		pg_log_error_hint("Run pg_parrestore with --resume to restore them again.");
+		exit(1);
+	}
+	PQclear(res);
+	free(oids);
+	/* another crash may take positions of sequences, which come later */
+	job_log_mark(work->log, conn);
+}
+
+/* ----------
+ * What runs before have done of a restore.
+ * ----------
+ */
 
 /* Of rows, to see how far they are compressed: blocks of any method. */
 #define SAMPLE_BYTES (4 * 1024 * 1024)

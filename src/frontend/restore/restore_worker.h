@@ -5,13 +5,37 @@
 #ifndef RESTORE_WORKER_H
 #define RESTORE_WORKER_H
 
+#include "libpq-fe.h"
+
 #include "archive/archive_open.h"
 #include "job_log/job_log.h"
 #include "plan/archive_plan.h"
-#include "restore/restore_long.h"
+#include "plan/dump_plan.h"
 #include "restore/restore_pieces.h"
 #include "status/run.h"
 #include "target/target.h"
+
+/* ----------
+ * Tables that are truncated, and then filled with frozen rows.
+ *
+ * What a transaction loads into a table that it has truncated needs no WAL
+ * with wal_level = minimal, and may be frozen at once (COPY FREEZE): so no
+ * later scan or VACUUM writes every page once more, and with data checksums
+ * all of it to the WAL.
+ *
+ * Only tables that this run has made are truncated, that one transaction
+ * fills with all that is restored of them, and that have not one page yet.
+ * ----------
+ */
+
+/*
+ * Which tables of the plan these are, by their number, as far as it can be
+ * told before any is loaded: those that the archive makes, of which before is
+ * false and after is true.  Whoever follows the target by logical decoding
+ * would empty tables, too: with that there are none.  Owned; NULL if none.
+ */
+extern bool *restore_freeze_choose(const Target *target, const DumpPlan *plan,
+								   const bool *before, const bool *after);
 
 /*
  * What workers are given: settled before they start, the same for all; what
