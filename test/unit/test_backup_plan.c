@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "basebackup/backup_plan.h"
+#include "basebackup/backup_list.h"
 #include "unit_test.h"
 
 static const BackupFile files[] = {

@@ -9,8 +9,39 @@
 #ifndef BACKUP_READ_H
 #define BACKUP_READ_H
 
+#include "storage/block.h"
+
 #include "basebackup/backup_layout.h"
-#include "basebackup/page_check.h"
+#include "basebackup/backup_state.h"
+
+/* ----------
+ * Verifies the checksums of pages that are read for a base backup.
+ *
+ * The rules are those of basebackup.c:verify_page_checksum(): new pages have
+ * none, and one that was written after the backup's start is in the log.  A
+ * page may be read while it is written: one that is wrong is read once more
+ * before it is told of.
+ * ----------
+ */
+
+typedef struct PageCheck PageCheck;
+
+/* A worker's, for all its pieces; owned. */
+extern PageCheck *page_check_new(const Backup *backup, PGconn *conn);
+
+/* The number in its relation's fork of the page at this offset of a file. */
+extern BlockNumber page_check_block(const Backup *backup, int file,
+									uint64 offset);
+
+/* Warn that the file ends within the page that has this offset. */
+extern void page_check_warn_cut(const Backup *backup, int file, uint64 offset);
+
+/*
+ * Warn of a page of the file, as basebackup.c does since 17: block is its
+ * number in the relation's fork, also in later segments.
+ */
+extern void page_check_warn(const Backup *backup, int file, BlockNumber block,
+							uint16 computed, uint16 stored);
 
 /*
  * Read a piece into the layout, and note its results.  What is shorter than

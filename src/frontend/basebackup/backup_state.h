@@ -7,7 +7,7 @@
 
 #include "access/xlogdefs.h"
 
-#include "basebackup/backup_plan.h"
+#include "basebackup/backup_list.h"
 #include "options/options.h"
 #include "plan/server_extension.h"
 #include "report/report.h"
