@@ -16,7 +16,6 @@
 #include "backup/tablespace_map.h"
 #include "backup/tar_archive.h"
 #include "extract/extract_archive.h"
-#include "extract/frame_list.h"
 #include "pqexpbuffer.h"
 #include "unit_test.h"
 
