@@ -6,9 +6,8 @@
 #include "base/fe_compat.h"
 
 #include "base/message.h"
-#include "cluster/cluster_copy.h"
 #include "cluster/cluster_dump.h"
-#include "cluster/cluster_verify.h"
+#include "cluster/cluster_restore.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "dump/dump.h"

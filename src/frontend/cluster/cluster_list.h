@@ -9,6 +9,7 @@
 
 #include "options/options.h"
 #include "session/connection.h"
+#include "session/session.h"
 
 typedef struct ClusterDatabase
 {
@@ -17,7 +18,7 @@ typedef struct ClusterDatabase
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
 	bool		failed;			/* its run has */
-	bool	   *matches;		/* which patterns do: see cluster_filter.c */
+	bool	   *matches;		/* which patterns do: see cluster_list.c */
 } ClusterDatabase;
 
 typedef struct ClusterList
@@ -56,5 +57,83 @@ extern bool cluster_list_is_initial(const ClusterDatabase *database);
  */
 extern char *cluster_list_conninfo(const PeerAddress *address,
 								   const char *database);
+
+/* ----------
+ * Options that name what must be there, if not in every database.
+ *
+ * -t, -n, --where, --sample and --mask are errors where nothing matches.  Of
+ * several databases one that matches is enough, but a mask that is none
+ * anywhere must not go unnoticed: so all databases are asked before the first
+ * one has its turn, and the run of each is given the tables and schemas that
+ * match there.  What does not any more when the turn has come is an error of
+ * that run; masks and conditions that match only by then hold all the same.
+ * ----------
+ */
+
+typedef struct ClusterFilter ClusterFilter;
+
+/*
+ * Ask each database of the list what matches there, and leave out those that
+ * have nothing of what -t, or else -n, names.  One that cannot be asked is
+ * taken to have all, for its run to fail.  Tell of an error, as pg_dump does,
+ * for what matches nowhere.  conn is the session whose list and address it
+ * is, which is to be the one that signals cancel.  Owned.
+ */
+extern ClusterFilter *cluster_filter_read(PGconn *conn,
+										  const PeerAddress *address,
+										  ClusterList *list,
+										  const Options *options);
+
+/* For add_args() of a ClusterRun: what is for this database. */
+extern void cluster_filter_add_args(const ClusterFilter *filter,
+									const ClusterDatabase *database,
+									SimpleStringList *args);
+
+/* ----------
+ * A session for what concerns a cluster, not one of its databases.
+ * ----------
+ */
+
+/*
+ * Connect to the database that the user named, be it in a connection string,
+ * else to postgres, else to template1, as pg_dumpall does.  Names come and go
+ * as the bytes that they are.
+ */
+extern PGconn *cluster_session_open(const ConnParams *connection,
+									const char *password_command,
+									const char *progname);
+
+/* None is open while databases have their turn, which may be for hours. */
+extern void cluster_session_close(PGconn *conn);
+
+/* The options of every run: for its add_args(). */
+extern void cluster_session_add_args(SimpleStringList *args,
+									 const Options *options,
+									 const char *conninfo);
+
+/* ----------
+ * Has a cluster room for the runs of all its databases?
+ *
+ * Looked at before anything is made, as a run that is refused a session later
+ * would fail after hours of work of others.  An error is for
+ * findings_settle() to end the program.
+ * ----------
+ */
+
+/*
+ * Tell of an error if the server, or the role, allows fewer connections than
+ * there may be at a time, of workers and of the leaders of runs, of which
+ * there are as many as jobs, or databases; warn if that cannot be seen.  So
+ * too if this process may not have as many files open as one leader needs.
+ * The session itself is to end before the runs begin.
+ */
+extern void cluster_check_source(PGconn *conn, int jobs, int n_databases);
+
+/*
+ * The same of a target, be it a restore's or a copy's; and a warning if there
+ * is no room for the builds of indexes besides.
+ */
+extern void cluster_check_target(PGconn *conn, const Options *options,
+								 int n_databases);
 
 #endif							/* CLUSTER_LIST_H */

@@ -42,7 +42,7 @@ add_arg(Options *options, const char *arg)
 	options->run_args[options->n_run_args++] = arg;
 }
 
-/* pg_dump's patterns that must match: where, cluster_filter.c finds out. */
+/* pg_dump's patterns that must match: where, cluster_list.c finds out. */
 static bool
 note_pattern(Options *options, int letter, const char *name, const char *arg)
 {
