@@ -39,21 +39,21 @@ fi
 f=$top/src/frontend
 s=$top/src/server
 declare -A sources=(
-	[toc]="$f/toc/toc_read.c $f/toc/toc.c"
-	[custom]="$f/toc/toc_read.c $f/toc/toc.c $f/archive/archive_member.c
-		$f/archive/archive_objects.c $f/archive/archive_lookup.c $f/archive/archive_name.c
-		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
+	[toc]="$f/toc/toc_file.c $f/toc/toc.c"
+	[custom]="$f/toc/toc_file.c $f/toc/toc.c $f/archive/archive_member.c
+		$f/archive/archive_open.c $f/archive/archive_name.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
-	[manifest]="$f/archive/manifest.c $f/stream/sink_tap.c"
-	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c $f/stream/sink_file.c
-		$f/options/copy_method.c"
+	[manifest]="$f/archive/manifest.c"
+	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c $f/options/copy_method.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
-	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
+	[frame]="$f/backup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[tar]="$f/extract/tar_reader.c"
 	[lines]="$s/load/row_reader.c $s/load/field.c"
 	[raw]="$s/load/raw_loader.c $s/read/heap_reader.c"
 	[decode]="$(echo "$s"/types/{number,numeric,datetime,text,json,jsonb,array,network}.c) $s/bytes/escape.c")
+# what a target does not reach may call functions that are not there
 compile=("$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+	-fno-pie -no-pie -Wl,--unresolved-symbols=ignore-all
 	-D_GNU_SOURCE -I"$($pg_config --includedir-server)")
 frontend=(-DFRONTEND -I"$($pg_config --includedir)" -I"$($pg_config --pkgincludedir)/internal"
 	-I"$f" -I"$top/src")
@@ -62,17 +62,15 @@ for target in $targets
 do
 	# shellcheck disable=SC2086
 	if [[ ${sources[$target]} = "$s"/* ]]; then
-		# of the server's side, with what it needs of the server in the target;
-		# what the target does not reach may call functions that are not there
-		"${compile[@]}" -fno-pie -no-pie -Wl,--unresolved-symbols=ignore-all \
-			-I"$s" -I"$top/src" \
+		# of the server's side, with what it needs of the server in the target
+		"${compile[@]}" -I"$s" -I"$top/src" \
 			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 			-L"$($pg_config --pkglibdir)" -lpgport
 	else
 		# what all of the frontend stand on is compiled once
 		if [ ! -e "$work/base/sink.o" ]; then
 			(cd "$work/base" && "${compile[@]}" "${frontend[@]}" -c \
-				"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text,json_reader,json_fields,hex}.c \
+				"$f"/base/{message,clock,interrupt,units,event_log,json,json_fields,hex}.c \
 				"$f/stream/sink.c")
 		fi
 		"${compile[@]}" "${frontend[@]}" \

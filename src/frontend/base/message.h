@@ -6,7 +6,7 @@
  * message_log() instead of common/logging.c directly, and the linker does the
  * same with PostgreSQL's libraries, so that errors and warnings become events
  * of the log, too, and command no terminal.  With --check they are lines of a
- * list instead (message.h).
+ * list instead.
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H

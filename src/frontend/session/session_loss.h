@@ -16,7 +16,7 @@
  *
  * A wait for a server that stays silent is found by what watches the others:
  * source/worker_watch.c and source/leader_session.c.  The leader's session is
- * looked at by source/leader_session.c while it is idle, and replaced there.
+ * looked at there while it is idle, and replaced.
  *
  * A while is longer each time, and there are at most --retries of them.
  *

@@ -1,8 +1,8 @@
 /*
  * leader.h
  *		The leader of a dump, or of a direct copy, on the server that rows are
- *		read from: its session, and what it does while workers work.  Between
- *		the two leader.h has the plan made.
+ *		read from: its session, the plan that it has made, and what it does
+ *		while workers work.
  */
 #ifndef LEADER_H
 #define LEADER_H

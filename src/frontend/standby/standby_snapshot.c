@@ -87,7 +87,7 @@ static const char block_format[] =
  * Part of a query: whether another run's session has a pause of this kind
  * there, in any database.
  */
-static const char	standby_pause_by_other[] =
+static const char standby_pause_by_other[] =
 "EXISTS (SELECT FROM pg_catalog.pg_locks l"
 " WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory'"
 " AND l.classid OPERATOR(pg_catalog.=) " LOCK_CLASS "::pg_catalog.oid"

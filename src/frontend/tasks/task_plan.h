@@ -3,8 +3,8 @@
  *		The plan of a dump by tasks, as data in a file.
  *
  * The leader writes it when all is planned (task_plan_write.h).  Tasks read
- * it, on any host (task_plan.h), and do the work of workers that the
- * leader has forked.  The program must be of the same version on both sides.
+ * it, on any host, and do the work of workers that the leader has forked.
+ * The program must be of the same version on both sides.
  * There is no password in it: each host has its own means.  The plan has
  * names, columns or their masks, conditions and blocks, of which both sides
  * make the same statements.

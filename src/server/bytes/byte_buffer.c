@@ -9,11 +9,6 @@
 
 #include "bytes/byte_buffer.h"
 
-/* ----------
- * The growing block of COPY's output that encoders write to.
- * ----------
- */
-
 void
 byte_buffer_init(ByteBuffer *buf, Size size)
 {

@@ -9,11 +9,6 @@
 
 #include "bytes/escape.h"
 
-/* ----------
- * What the escaping of text needs that is not inlined.
- * ----------
- */
-
 /* \v is COPY's alone, JSON does not have it. */
 const char	escape_letters[BYTE_BLOCK_SIZE] = {
 	['\b'] = 'b',

@@ -33,9 +33,6 @@
 
 /* ----------
  * Describes a table and its types to the byte, for a hash.
- *
- * Each part is written with its length or has a fixed one, and says what
- * follows: two descriptions are equal only if all of their parts are.
  * ----------
  */
 

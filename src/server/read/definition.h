@@ -12,11 +12,6 @@
 
 #include "utils/relcache.h"
 
-/* ----------
- * What rows of a table depend on as text besides what is stored of them.
- * ----------
- */
-
 /*
  * SHA-256 over all of the catalogs that the text of these columns, in their
  * order, depends on: how the table's tuples are taken apart, defaults that

@@ -8,9 +8,28 @@
  * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
  * for a stream (shared/block_compress.c).
  *
- * Between calls a stream holds memory only: palloc()ed, and the compressor's,
- * which is malloc()ed and freed by a callback of the memory context
- * (bytes/context_compressor.c).  file_stream.c says who owns the file.
+ * Resources between two calls of the set-returning function, and who owns
+ * them:
+ *
+ * resource held	| owner
+ * -----------------+--------------------------------------------------------
+ * file descriptor	| the subtransaction of the call (fd.c), which closes it
+ *					| if the call fails; otherwise file_range_suspend() does
+ * compressor		| malloc()ed, freed by a callback of the memory context
+ *					| (bytes/context_compressor.c)
+ * the rest			| memory of the call's FuncCallContext
+ *
+ * The descriptor is closed at the end of each call and opened again in the
+ * next one.  So nothing outlives a call but memory, whether a subtransaction
+ * aborts, the cursor is WITH HOLD, or the portal is dropped in an aborted
+ * transaction; and 1,000 open cursors have no file open.  Not
+ * PathNameOpenFile(): fd.c opens such a file again by name when descriptors
+ * run short.
+ *
+ * The file that is opened again must be the same one: the same device and the
+ * same inode.  A new file may have the inode of one that was removed before;
+ * the client of a base backup therefore compares the beginnings of files
+ * whose size or time has changed.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,26 +57,6 @@ static void file_range_suspend(FileRangeReader *reader);
 
 /* ----------
  * Reads a range of a file of the cluster, as a base backup does.
- *
- * A range takes many calls of a set-returning function, between which a
- * subtransaction may end.  The descriptor is therefore closed at the end of
- * each call and opened again in the next one:
- *
- * resource held	| owner
- * -----------------+--------------------------------------------------------
- * file descriptor	| the subtransaction of the call (fd.c), which closes it
- * | if the call fails; otherwise file_range_suspend() does
- * the rest			| memory of the call's FuncCallContext
- *
- * So nothing outlives a call but memory, whether a subtransaction aborts, the
- * cursor is WITH HOLD, or the portal is dropped in an aborted transaction;
- * and 1,000 open cursors have no file open.  Not PathNameOpenFile(): fd.c
- * opens such a file again by name when descriptors run short.
- *
- * The file that is opened again must be the same one: the same device and the
- * same inode.  A new file may have the inode of one that was removed before;
- * the client of a base backup therefore compares the beginnings of files
- * whose size or time has changed.
  * ----------
  */
 
@@ -477,14 +476,6 @@ file_range_result(const FileRangeReader *reader, FileRangeResult *result)
 /* ----------
  * A piece of a base backup: ranges of files, and what a tar archive has
  * around them, as one frame.
- *
- * A piece that is not compressed goes to the client row by row.  One that is
- * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
- * for a stream (shared/block_compress.c).
- *
- * Between calls a stream holds memory only: palloc()ed, and the compressor's,
- * which is malloc()ed and freed by a callback of the memory context
- * (bytes/context_compressor.c).  file_stream.c says who owns the file.
  * ----------
  */
 

@@ -53,15 +53,6 @@ extern bool keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm);
 
 /* ----------
  * The fingerprint of a block range's rows, as they are stored.
- *
- * Of two ranges with one fingerprint, and tables of one definition
- * (read/definition.h), COPY writes the same bytes, under the same
- * settings.  It is a hash over, for every tuple in its order, what a value
- * can depend on: length, number of attributes, bits of the infomask, null
- * bitmap and data; and behind it the values that are out of line, as stored,
- * in the order of the columns read.  The pointers to these would not do: a
- * cluster that was set back may give the same pointer to another value.  Not
- * in it is what changes without the row: transaction IDs, hint bits, places.
  * ----------
  */
 

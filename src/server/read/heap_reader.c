@@ -112,10 +112,6 @@ block_stream_free(BlockStream *blocks)
 
 /* ----------
  * Finds the tuples of heap blocks that a snapshot sees.
- *
- * A page is examined as a whole, under a share lock, and then read under a
- * pin alone, as heapgetpage() (heap_prepare_pagescan() since 17) does it.
- * Unlike there, the page is not pruned: a dump leaves the table as it is.
  * ----------
  */
 

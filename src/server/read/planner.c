@@ -262,31 +262,6 @@ block_measure(BlockMeasurer *measurer, BlockNumber block)
 /* ----------
  * Estimates where in a heap the rows and bytes to dump are, from a bounded
  * number of its blocks.
- *
- * A relation of more blocks than are to be read is cut into that many strata
- * of equal size.  In each stratum up to PROBES_PER_STRATUM blocks are probed,
- * that is looked up in the visibility map and the free space map, and one of
- * the probed blocks is read.  More blocks than the chunks need are not read:
- * the client waits for the plan, and a short dump has to stay short.
- *
- * The maps tell two classes of blocks apart.  A block is settled if it is all
- * visible: it has no dead rows, and the free space map says how many of its
- * bytes are in use.  All other blocks are unsettled: dead rows may fill them,
- * and what the free space map has about them is old, so each is taken for one
- * full page.  The blocks that were read tell for each class how many rows and
- * bytes to dump come with a byte in use (ratio estimator); TOAST enters here.
- * Since one stratum has only one such block, the ratio is taken over a window
- * of strata around it.  Thus
- *
- * stratum = blocks * sum over classes (mean bytes in use * ratio in
- * window)
- *
- * Emptied regions, dead rows, half filled pages and TOAST that is
- * concentrated in one part of the relation all move the estimate at the place
- * where they are, whether or not VACUUM has been there.
- *
- * The number of block reads and of look-ups is bounded for every size of the
- * relation: neither the relation nor its maps are scanned.
  * ----------
  */
 

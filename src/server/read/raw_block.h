@@ -34,20 +34,6 @@
 /* ----------
  * Blocks of raw tuples: rows as a heap stores them, on their way from one
  * server to another.
- *
- * A block is a header and frames, which may be compressed as a whole.  A
- * frame is a row: 32 bits with flags and a length, and that number of bytes
- * of a heap tuple (src/include/access/htup_details.h), which is all of it but
- * the header's fixed part: the null bitmap if there is one, and the values.
- * The row's attributes are the columns that were asked for, in their order:
- * none is dropped or missing.  Where a value is out of line the tuple has its
- * pointer to disk, but zero behind the tag, and the value follows the tuple,
- * MAXALIGNed and with a header, compressed if it is stored so; the values of
- * a row are in the order of its columns.
- *
- * Numbers are in the byte order of the server, as all of this is.  The header
- * tells what the layout depends on, so that another server can know whether
- * it is its own.
  * ----------
  */
 

@@ -36,13 +36,6 @@
 
 /* ----------
  * Reads out-of-line values through a ring of buffers, and decompresses.
- *
- * The server's own detoasting (heaptoast.c:heap_fetch_toast_slice) opens the
- * TOAST table and starts an index scan for every value, and reads through all
- * of shared buffers.  Here the table, its index and the scan are kept for the
- * whole read; the index gives the places of a value's pieces, which are
- * mostly neighbours on one page; and that page is read through a bulk-read
- * ring and stays pinned while the pieces are on it.
  * ----------
  */
 

@@ -14,12 +14,6 @@
 #include "access/htup_details.h"
 #include "utils/relcache.h"
 
-/* ----------
- * The plain form of a relation's compressed and out-of-line values, or
- * these as they are stored.
- * ----------
- */
-
 typedef struct ToastReader ToastReader;
 
 /* For values in tuples of rel, which must stay open. */

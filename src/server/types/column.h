@@ -90,9 +90,9 @@ typedef struct ColumnEncoder ColumnEncoder;
  * Settings may change between two values, as a cursor may be read by several
  * FETCH with SET between them.  So an encoder looks at a setting for each
  * value, and leaves the value to the type's function if it is not exact under
- * it: DateStyle and IntervalStyle (datetime.c), extra_float_digits
- * (number.c), bytea_output (text.c), TimeZone (datetime.c).
- * The client's encoding is that at the begin of the read, as in COPY.
+ * it: DateStyle, IntervalStyle and TimeZone (datetime.c), extra_float_digits
+ * (number.c), bytea_output (text.c).  The client's encoding is that at the
+ * begin of the read, as in COPY.
  */
 typedef char *(*EncodeFunction) (ColumnEncoder *encoder, Datum value,
 								 ByteBuffer *out, char *to);
