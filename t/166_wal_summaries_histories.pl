@@ -66,13 +66,16 @@ sub set_and_restart
 
 {
 	my $what = 'a crash at the end';
-	my $moments = start_moments($node, [qr/\AQ....COMMIT\0/s], map { { pattern => 0, n => $_, answer => 1 } } 1 .. 3);
+	my $moments = start_moments($node, [qr/\AQ....COMMIT\0/s], map { { pattern => 0, n => $_, answer => 1 } } 1 .. 20);
 	my $run = start_dump("host=$moments->{host} port=$moments->{port} dbname=shop", @Pardump::Summaries::first, '-j1');
-	my $client = 0;
-	until ($client == $run->{pid})
+
+	# the leader's own transactions before the worker's are those that look for poolers
+	my ($client, $worker_ended) = (0, 0);
+	until ($worker_ended && $client == $run->{pid})
 	{
-		wait_in_run($run, 'a transaction of the leader ends', sub { (undef, $client) = moment_held($moments); return defined $client });
-		moment_go_on($moments) if $client != $run->{pid};
+		wait_in_run($run, 'a transaction ends', sub { (undef, $client) = moment_held($moments); return defined $client });
+		$worker_ended ||= $client != $run->{pid};
+		moment_go_on($moments) if !$worker_ended || $client != $run->{pid};
 	}
 	crash();
 	moment_go_on($moments);
