@@ -162,7 +162,10 @@ finish_directory(ClusterDump *dump)
  * ----------
  */
 
-/* By its name: it may have been made anew, which its archive tells. */
+/*
+ * By its name: it may have been dropped and made again, which its archive
+ * shows.
+ */
 static const ClusterDatabase *
 previous_of(const ClusterDump *dump, const ClusterDatabase *database)
 {

@@ -257,7 +257,7 @@ read_options(const Options *options)
 
 /*
  * By the rules of pg_dump (expand_table_name_patterns and its like for
- * schemas), but that a table of another database is no error.
+ * schemas), but a table of another database is not an error.
  */
 static bool
 object_is_there(PGconn *conn, const char *pattern, bool is_schema)
@@ -521,7 +521,7 @@ void
 cluster_session_add_args(SimpleStringList *args, const Options *options,
 						 const char *conninfo)
 {
-	/* whoever is asked for a password, was asked already */
+	/* a password was asked for already */
 	simple_string_list_append(args, "-w");
 	simple_string_list_append(args, psprintf("--jobs=%d", options->jobs));
 	simple_string_list_append(args, "--no-progress");

@@ -13,7 +13,7 @@
 
 typedef struct ClusterDatabase
 {
-	char	   *name;			/* its bytes, in whatever encoding */
+	char	   *name;			/* its bytes, in any encoding */
 	Oid			oid;			/* on the source */
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
@@ -66,7 +66,7 @@ extern char *cluster_list_conninfo(const PeerAddress *address,
  * anywhere must not go unnoticed: so all databases are asked before the first
  * one has its turn, and the run of each is given the tables and schemas that
  * match there.  What does not any more when the turn has come is an error of
- * that run; masks and conditions that match only by then hold all the same.
+ * that run; masks and conditions that match only by then still hold.
  * ----------
  */
 

@@ -262,7 +262,7 @@ look_at(RunState *state, int no)
 	state->pids[no] = 0;
 	state->n_running--;
 	worker_slots_end_run(no);
-	/* whoever ended this process may have ended that one, too */
+	/* what ended that process may have been meant for this one, too */
 	interrupt_check();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		show(state, "done", no);

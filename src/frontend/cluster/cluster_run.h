@@ -3,9 +3,10 @@
  *		Runs this very program for each database of a cluster.
  *
  * Each run is a process of its own, forked, which calls the program's main()
- * anew with a command line that was made for it, and that nobody else sees:
- * there are passwords in it.  At most --jobs of them go on at a time, and all
- * their workers together are not more than that, either (worker_slots.h).
+ * again with a command line that was made for it, and that no other process
+ * sees: there are passwords in it.  At most --jobs of them go on at a time,
+ * and all their workers together are not more than that, either
+ * (worker_slots.h).
  */
 #ifndef CLUSTER_RUN_H
 #define CLUSTER_RUN_H
@@ -16,10 +17,9 @@
  * --report and --metrics of all databases: a page and a file for each,
  * which its run makes as always.
  *
- * Pages are in a directory.  Files of metrics stand beside the one that tells
- * of the whole run, and whose name theirs begin with.  What is a database's
- * has its OID in its name.
- * ----------
+ * Pages are in a directory.  Files of metrics stand beside the one of the
+ * whole run, and whose name theirs begin with.  What is a database's has its
+ * OID in its name.  ----------
  */
 
 /*
@@ -29,7 +29,7 @@
  */
 extern void cluster_report_begin(const Options *options);
 
-/* What main() does, whatever the command line is. */
+/* What main() does with a command line. */
 typedef int (*ClusterProgram) (int argc, char **argv);
 
 typedef struct ClusterRun
@@ -47,8 +47,8 @@ typedef struct ClusterRun
 	void		(*add_args) (void *arg, int no, SimpleStringList *args);
 
 	/*
-	 * It has failed: remove what it may have left.  True if that is complete,
-	 * whatever failed, and stays.  Or NULL.
+	 * It has failed: remove what it may have left.  True if that is complete
+	 * in spite of the failure, and stays.  Or NULL.
 	 */
 	bool		(*clean_up) (void *arg, int no);
 } ClusterRun;

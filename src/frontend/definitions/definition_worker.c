@@ -18,7 +18,7 @@
 /* Entries of a job, or large objects, at most, if they are done at once. */
 #define MOST_SHORT OBJECT_GROUPS_PART
 
-/* And of the others, if so many of them are left for each worker. */
+/* And of the others, if this number of them is left for each worker. */
 #define MOST_LONG 50
 #define LONG_JOBS_PER_WORKER 8
 
@@ -314,7 +314,7 @@ definition_log_claim_all(const JobLog *log, DefinitionSession *session,
 	return claimed;
 }
 
-/* The line of an entry that was claimed is to tell of so many errors. */
+/* Note the number of errors in the line of an entry that was claimed. */
 static void
 definition_log_errors(const JobLog *log, DefinitionSession *session,
 					  const ScriptEntry *entry, int n_errors)
@@ -623,7 +623,7 @@ run_without_block(DefinitionWorker *worker, const char *const *statements,
 
 /*
  * One entry that cannot be in a transaction, nor so its line: another one
- * tells whoever does it again that it may be done.
+ * says, to the run that repeats it, that it may be done.
  */
 static void
 run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)

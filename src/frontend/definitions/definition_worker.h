@@ -6,9 +6,9 @@
  * those of large objects by one message.
  * If one fails, nothing of its transaction is done; from there on each entry
  * has one, and each of its statements a savepoint: what fails is told and
- * counted as by pg_restore, and the rest is made.  So a job that is begun
- * anew after a loss makes no definition twice, and leaves out none; and with
- * a log, which has a line for each that is made, nor does another run.
+ * counted as by pg_restore, and the rest is made.  So a job that is repeated
+ * after a loss makes no definition twice, and leaves out none; and with a
+ * log, which has a line for each that is made, nor does another run.
  */
 #ifndef DEFINITION_WORKER_H
 #define DEFINITION_WORKER_H
@@ -54,8 +54,8 @@ typedef struct DefinitionJobs
 
 /*
  * The entries of the script from first on that may be made without a look at
- * later ones, as jobs for so many workers.  Until *next, where the next pass
- * of pg_restore's begins.  Owned.
+ * later ones, as jobs for n_workers workers.  Until *next, where the next
+ * pass of pg_restore's begins.  Owned.
  */
 extern DefinitionJobs *definition_jobs_make(const Script *script, int first,
 											int *next, const Toc *toc,
@@ -63,8 +63,8 @@ extern DefinitionJobs *definition_jobs_make(const Script *script, int first,
 extern void definition_jobs_free(DefinitionJobs *jobs);
 
 /*
- * May the job begin now?  What it depends on must be done, and nobody may be
- * at a table that it locks; as in pg_restore (pg_backup_archiver.c:
+ * May the job begin now?  What it depends on must be done, and no other job
+ * may be at a table that it locks; as in pg_restore (pg_backup_archiver.c:
  * pop_next_work_item, has_lock_conflicts).
  */
 extern bool definition_jobs_may_begin(const DefinitionJobs *jobs, int job);

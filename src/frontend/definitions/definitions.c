@@ -136,7 +136,7 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 	DefinitionWork work = {.stages = stages,.log = log};
 	Script	   *script;
 
-	/* whatever has become of the leader's session meanwhile */
+	/* the leader's session may have been lost meanwhile */
 	target_keep(stages->target);
 	if (n_own > 0)
 	{

@@ -240,7 +240,7 @@ run_with_line(PGconn *conn, const JobLog *log, const char *line, char *sql)
 	return ok;
 }
 
-/* Of a table's key that is begun: nobody else has made it. */
+/* Of a table's key that is begun: it was made by us only. */
 static char *
 line_of_begin(const TocEntry *entry)
 {
@@ -390,7 +390,7 @@ compare_leaves(const void *a, const void *b)
  * ----------
  */
 
-/* A key that is no part of another one; if it must be ($3), NOT VALID. */
+/* A key that is not a part of another one; if it must be ($3), NOT VALID. */
 static const char own_query[] =
 "SELECT 1 FROM pg_catalog.pg_constraint k"
 " WHERE k.conrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
@@ -523,7 +523,7 @@ leaf_failed(LeafSessions *all, const LeafSession *session, const char *reason)
 				printable(session->leaf->leaf), reason);
 }
 
-/* Nothing to do any more, or nobody to do it. */
+/* Nothing to do any more, or no session to do it. */
 static void
 rest(LeafSessions *all, LeafSession *session)
 {
@@ -543,7 +543,7 @@ begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
 				 session->leaf->leaf, session->leaf->name);
 
 	session->step = step;
-	/* from now on nobody knows, until the catalog is asked */
+	/* from now on this is unknown, until the catalog is asked */
 	if (step == STEP_ADD)
 		session->leaf->made = true;
 	if (PQsendQuery(session->conn, sql) != 1)

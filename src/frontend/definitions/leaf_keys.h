@@ -11,12 +11,12 @@
  * partitions' keys.
  *
  * From 18 on the table itself can have the key NOT VALID, and its partitions
- * by it.  It is no faster, but then the server has made all keys of the tree
+ * by it.  It is not faster, but then the server has made all keys of the tree
  * as it does without this.  A key that was a partition's own has connoinherit
- * true for ever, and triggers that depend on the table's, which nobody looks
- * at (and ATTACH PARTITION makes such ones, too).
+ * true for ever, and triggers that depend on the table's, which are of no use
+ * (and ATTACH PARTITION makes such ones, too).
  *
- * In the end the database is as without this: if a key cannot be made, what
+ * Afterwards the database is as without this: if a key cannot be made, what
  * there is of it is dropped, and the table's own statement tells why.
  */
 #ifndef LEAF_KEYS_H
@@ -35,7 +35,7 @@ typedef struct LeafKey
 	char	   *name;			/* of its key; quoted */
 	int			key;			/* in LeafKeys.keys */
 	uint64		bytes;			/* of the partition */
-	bool		made;			/* there may be one that nobody asked for */
+	bool		made;			/* there may be one that was not asked for */
 } LeafKey;
 
 typedef struct TableKey
@@ -64,7 +64,7 @@ typedef struct LeafKeys
  * and indexes of tables that are not partitioned.  Partitions of less than
  * 8 MB are left out, and tables that have but one larger, keys that reference
  * a partitioned table, and those of which a name might come out different.
- * Makes the keys of tables, where these can be first.  If log tells of a run
+ * Makes the keys of tables, where these can be first.  If the log is of a run
  * before, what it has left of partitions' keys is dropped, and gone on with
  * of tables'.
  */
@@ -90,8 +90,8 @@ extern void leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all);
  */
 
 /*
- * Make them all, in up to so many sessions.  Where one fails, for whatever
- * reason, its table's key is marked, and not gone on with.
+ * Make them all, in up to n_sessions sessions.  Where one fails, for any
+ * reason, its table's key is marked, and not continued.
  */
 extern void leaf_key_sessions_run(const Target *target, LeafKeys *keys,
 								  int n_sessions);

@@ -82,8 +82,8 @@ tell_sessions(const PGresult *sessions)
 }
 
 /*
- * As whoever has connected: the role of --role may see less.  A server that
- * cannot be asked is no matter, as the wait itself finds that out.
+ * As the user who connected: the role of --role may see less.  If the server
+ * cannot be asked, the wait itself finds that out.
  */
 static void
 tell(const Target *target, int backend, const JobLogWait *wait, const char *name,
@@ -121,7 +121,7 @@ send(PGconn *conn, const char *sql, int n_params, const char *const *params)
 }
 
 /*
- * Whoever watches a worker looks at the source, which has nothing to do with
+ * The watch of a worker looks at the source, which has nothing to do with
  * this: so no wait is a long one (session_loss.h).
  */
 PGresult *
@@ -216,8 +216,8 @@ static const char mark_query[] =
 static const char marks_query[] = "SELECT FROM " JOB_LOG_SCHEMA ".no_crash";
 
 /*
- * In a transaction: are the log's tables this role's?  Nobody changes what is
- * locked until its end.
+ * In a transaction: are the log's tables this role's?  What is locked does
+ * not change until its end.
  */
 static const char own_query[] =
 "LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, "
@@ -324,7 +324,7 @@ job_log_check_attempt(const JobLog *log, PGconn *conn)
 		PQclear(target_query(conn, "COMMIT", 0, NULL));
 }
 
-/* What an INSERT of a line returns, whatever that is; owned. */
+/* What an INSERT of a line returns, also an error; owned. */
 static PGresult *
 send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
 {

@@ -4,10 +4,10 @@
  *		does it.
  *
  * A table on the target (job_log_open.h) has a line for each thing that is
- * done, whose name is unique.  So nothing is done twice, whoever does it:
- * another worker after a loss, another run after a crash.  Whoever is about
- * to do something writes its line first, which waits for anybody who is at
- * it, and finds that it is done when he was done.
+ * done, whose name is unique.  So nothing is done twice: neither by another
+ * worker after a loss, nor by another run after a crash.  A session that is
+ * about to do something writes its line first, which waits for anybody who is
+ * at it, and finds that it is done when he was done.
  *
  * A crash of the server empties unlogged tables.  Another table of the log is
  * unlogged, too, and has one row: if that is missing, the server has crashed.
@@ -65,15 +65,14 @@ enum
  * Statements on the log that may have to wait for other sessions, and
  * tell of that.
  *
- * Whoever writes a line waits for whoever has written the same one and has
- * not committed it: another attempt at the same work.  That may be at work
- * for hours; or its process is stopped, or its host hangs, of which the
+ * A session that writes a line waits for one that has written the same line
+ * and has not committed it: another attempt at the same work.  That may be at
+ * work for hours; or its process is stopped, or its host hangs, of which the
  * server sees nothing as long as that host's kernel answers.  Silence does
  * not tell them apart: an attempt that reads many rows to find a few sends
- * nothing for long either.  So nobody is ended for that, and the wait is not
- * given up; but it is told who keeps this session waiting, and how to end
- * that.
- * ----------
+ * nothing for long either.  So no session is ended for that, and the wait is
+ * not given up; but it is told who keeps this session waiting, and how to end
+ * that.  ----------
  */
 
 /* What waits, and why; for messages. */
@@ -171,8 +170,8 @@ extern bool job_log_has(const JobLog *log, char *name);
 /*
  * In the session's transaction, before it does what has this name: false if
  * it is done already; what the transaction has done by then stays.  Waits
- * while another transaction is at it, and tells of that (job_log.h).
- * Exits with a message if another run has taken over.
+ * while another transaction is at it, with a message (see above).  Exits with
+ * a message if another run has taken over.
  */
 extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);
 
@@ -191,15 +190,16 @@ extern void job_log_mark(const JobLog *log, PGconn *conn);
 extern bool job_log_has_crashed(const JobLog *log, PGconn *conn);
 
 /*
- * It is done, with so many errors that are told, by the session's transaction
- * or, without one, by now.
+ * It is done, with this number of errors that were reported, by the session's
+ * transaction or, without one, by now.
  */
 extern void job_log_done(const JobLog *log, PGconn *conn, const char *name,
 						 int errors);
 
 /*
  * In the session's transaction: with how many errors something was done that
- * could not be claimed, and that what it has claimed was done with so many.
+ * could not be claimed, and that what it has claimed was done with that
+ * number.
  */
 extern int	job_log_errors(const JobLog *log, PGconn *conn, const char *name);
 extern void job_log_set_errors(const JobLog *log, PGconn *conn,
@@ -208,7 +208,7 @@ extern void job_log_set_errors(const JobLog *log, PGconn *conn,
 /*
  * Exits with a message if another run has taken over, or if what has the
  * log's name is not this role's; in the session's transaction, if it has one,
- * nobody makes it another one's then.  The other says that one has.
+ * its owner does not change then.  The other says that one has.
  */
 extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
 pg_noreturn extern void job_log_refuse_taken_over(void);
@@ -222,7 +222,7 @@ extern bool job_log_try_done(const JobLog *log, PGconn *conn,
 
 /*
  * As target_commit() and target_commit_is_done(), for a transaction whose
- * lines, if the log is kept, tell whoever does it again that it is done.
+ * lines, if the log is kept, show that it is done.
  */
 extern void job_log_commit(const JobLog *log, PGconn *conn,
 						   TargetCommit *commit);

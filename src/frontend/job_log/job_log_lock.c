@@ -111,7 +111,10 @@ try_database(PGconn *conn)
 	return locked;
 }
 
-/* Who holds that lock, which anybody can; owned, NULL if nobody does. */
+/*
+ * Which session holds that lock, which any role can; owned, NULL if none
+ * does.
+ */
 static char *
 describe_holder(PGconn *conn)
 {
@@ -196,8 +199,7 @@ job_log_session_note(JobLog *log)
 
 /*
  * Whose client cannot be reached any more the server keeps until TCP gives
- * up, and with it the lock.  That it may do so is no matter here: if not, the
- * lock tells.
+ * up, and with it the lock.  If it does not, the lock shows that.
  */
 static void
 end_lost_session(const JobLog *log, PGconn *conn)

@@ -3,11 +3,11 @@
  *		Keeps two runs from restoring into one database.
  *
  * A run holds a lock on a view of the log, in a transaction of a session that
- * does nothing else: nobody can have that lock but the log's owner, whoever
- * may act as that role, and superusers.  An advisory lock anybody could have
- * who may connect.  It is a view, as a VACUUM or ANALYZE of the whole
- * database would wait for a table; and of a kind for which the transaction
- * needs neither a snapshot nor an ID, and so holds up no cleaning either.
+ * does nothing else: only the log's owner, roles that may act as that role,
+ * and superusers can have that lock.  An advisory lock anybody could have who
+ * may connect.  It is a view, as a VACUUM or ANALYZE of the whole database
+ * would wait for a table; and of a kind for which the transaction needs
+ * neither a snapshot nor an ID, and so holds up no cleaning either.
  *
  * Where a role may make no schema there is no log, and no relation of its own
  * to lock.  What keeps its runs apart is an advisory lock, after all.
@@ -42,7 +42,7 @@ extern void job_log_lock_database(PGconn *conn);
 
 /*
  * Once there is a log, which the other run looks for when it has that lock:
- * warn if somebody holds it.  It may be a run without a log, and may be
+ * warn if a session holds it.  It may be a run without a log, and may be
  * anybody, who is not to keep this one from its work.
  */
 extern void job_log_lock_warn(PGconn *conn);

@@ -238,8 +238,8 @@ static const char forget_query[] =
 " AND errors OPERATOR(pg_catalog.>) 0)";
 
 /*
- * The first of those that share a log is one of so many, which leaves room
- * for those that follow in an int4.
+ * The first of those that share a log is one of this number, which leaves
+ * room for those that follow in an int4.
  */
 #define FIRST_ATTEMPTS 2000000000
 
@@ -273,7 +273,7 @@ command(PGconn *conn, const char *sql)
  * ----------
  */
 
-/* Whoever had the lock has left no log: what that one made is all there. */
+/* The run that had the lock has left no log: what it made is all there. */
 static void
 refuse_after_other(void)
 {
@@ -486,7 +486,7 @@ resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 static void
 lock_log(const JobLog *log, PGconn *conn)
 {
-	/* what is there by now may be somebody else's */
+	/* what is there by now may be of another run */
 	if (job_log_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
 		refuse_after_other();
 }

@@ -48,9 +48,9 @@ extern void job_log_refuse(RestoreSchedule *schedule);
  * On the target, in the state of target_begin(), before anything is made
  * there: keep other runs away from the database, as long as this process and
  * those that it forks live, and begin the log.  If there is one of a run that
- * has not come to its end, options->resume goes on with it, and
- * options->clean begins anew.  A role that may make no schema gets a log that
- * is not kept, and a warning.
+ * is not complete, options->resume continues it, and options->clean begins
+ * again.  A role that may make no schema gets a log that is not kept, and a
+ * warning.
  *
  * Exits with a message if another run is at work, or came to its end while
  * this one waited for it to be gone, if there is nothing to
@@ -67,8 +67,8 @@ extern JobLog *job_log_open(const Target *target,
 extern bool job_log_exists(PGconn *conn);
 
 /*
- * Refuse a target in whose database something has not come to its end: what
- * is loaded there without a log would be there twice.
+ * Refuse a target in whose database a restore is not complete: what is loaded
+ * there without a log would be there twice.
  */
 extern void job_log_refuse_unfinished(PGconn *conn, const Options *options);
 

@@ -237,7 +237,7 @@ load_account_times(const LoadAccount *account)
 	return text.data;
 }
 
-/* What an earlier run has done, if this one goes on with it; owned. */
+/* What an earlier run has done, if this one continues it; owned. */
 static char *
 load_account_before(const LoadAccount *account)
 {

@@ -31,7 +31,7 @@ typedef struct LoadAccount
 	const IndexBuilds *indexes; /* NULL before LOAD_STAGE_ROWS */
 	bool		incomplete;		/* there were errors after the rows, and the
 								 * run fails by them */
-	bool		can_resume;		/* a restore's --resume goes on from here */
+	bool		can_resume;		/* a restore's --resume continues from here */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
 												 * since 1970; 0 = not */

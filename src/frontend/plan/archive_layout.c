@@ -25,7 +25,7 @@
  * has no file: it is taken when no other data is left, and what waits for it
  * begins as late.  So for every split table two more IDs are used.
  *
- *	reserved ID	is no entry's.  The table's biggest chunk names it as its
+ *	reserved ID	no entry has it.  The table's biggest chunk names it as its
  *			first dependency, which makes pg_restore take the chunk for the
  *			data entry of "table" reserved ID.  In entries after the data
  *			pg_restore replaces it by the chunk, its size included.

@@ -163,7 +163,7 @@ verify_first(const Options *options, const Run *run)
 	.progress = options->progress,.no_progress = options->no_progress};
 
 	run_metrics_begin(options, run);
-	/* its end has emptied the exit stack, so that they are begun anew */
+	/* its end has emptied the exit stack, so that they are begun again */
 	if (verify_archive(&verify) == 0)
 		return;
 	metrics_end(false);

@@ -143,7 +143,7 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	*text = archive_member_open(files->archive, rows->entry, &problem);
 	if (*text == NULL)
 	{
-		/* whoever loads it finds the same, and tells */
+		/* the worker that loads it finds and reports the same */
 		free(problem);
 		return false;
 	}
@@ -185,8 +185,7 @@ restore_long_queue(const LongFiles *files, int first_job, int n_jobs,
  */
 
 /*
- * What has come of a piece, for whoever has it after a process that died with
- * it.
+ * What has come of a piece, for the next process after one that died with it.
  */
 typedef struct PieceNote
 {
@@ -196,7 +195,7 @@ typedef struct PieceNote
 
 /*
  * About half of all pieces are longer than their ranges, by a part of a line.
- * With room for that behind them whoever reads need not wait until another
+ * With room for that behind them the reader need not wait until another
  * worker is at them, but can load one itself.
  */
 #define LINE_BYTES ((size_t) 1024 * 1024)
@@ -307,7 +306,7 @@ send_piece(SharedPiece *piece, Sink *sink, Sink *target)
 	return len == 0;
 }
 
-/* Has nobody loaded it? */
+/* Is it still to be loaded? */
 static bool
 claim_piece(const PieceRun *run, uint64 piece)
 {
@@ -372,7 +371,7 @@ load_piece(void *arg, SharedPiece *piece)
 	else
 		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));
 	sink_free(sink);
-	/* whoever reads tells of what cannot be read */
+	/* the reader reports what cannot be read */
 	if (had && error)
 		fail(run, error);
 	else

@@ -74,7 +74,7 @@ typedef struct LongFiles
 	uint64		piece_bytes;
 	volatile bool *is_long;		/* by data file: it is left to all; in shared
 								 * memory */
-	volatile int *n_long;		/* so many have proved to be; the same */
+	volatile int *n_long;		/* how many have proved to be; the same */
 } LongFiles;
 
 /* Before workers are forked; never freed. */
@@ -87,13 +87,13 @@ extern LongFiles *restore_long_new(const Archive *archive,
  * its rows if they were looked at, or NULL; owned.
  *
  * At most ARCHIVE_SHARED_TABLES are left: those that come first, which are
- * largest in the archive.  More would keep nobody busy who is not.
+ * largest in the archive.  More would not keep more workers busy.
  */
 extern bool restore_long_look(const LongFiles *files, const DataFile *file,
 							  ArchiveMember **text);
 
 /*
- * In the leader: so many jobs for each file that these jobs of the plan's
+ * In the leader: how many jobs for each file that these jobs of the plan's
  * queue have left.  Owned.
  */
 extern JobQueue *restore_long_queue(const LongFiles *files, int first_job,
@@ -120,7 +120,7 @@ typedef struct PieceLoader
 } PieceLoader;
 
 /*
- * For a file that so many workers may share; before they are forked.  Never
+ * For a file that n_workers workers may share; before they are forked.  Never
  * freed.
  */
 extern SharedRows *restore_pieces_new(int n_workers, uint64 piece_bytes);
@@ -132,7 +132,7 @@ extern SharedRows *restore_pieces_new(int n_workers, uint64 piece_bytes);
 extern void restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 							   const DataFile *file, const ArchiveRows *rows);
 
-/* In the leader: nobody takes part any more; its memory is given back. */
+/* In the leader: no process takes part any more; its memory is given back. */
 extern void restore_pieces_end(SharedRows *shared);
 
 #endif							/* RESTORE_PIECES_H */

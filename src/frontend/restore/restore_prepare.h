@@ -21,7 +21,7 @@ extern void restore_plan_make(Restore *restore);
 
 /*
  * Stock pg_restore, this program, does it all, in place of this process;
- * without a reason as nobody expects else.
+ * without a reason if users expect that anyway.
  */
 extern void restore_plan_leave_to_stock(const char *program,
 										const Options *options,

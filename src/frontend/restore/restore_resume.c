@@ -316,7 +316,7 @@ count_pieces(const JobLog *log, int max_dump_id)
 
 /*
  * How many stored bytes there are to a byte of rows, by the first ones; 1 if
- * it cannot be told, which whoever reads all of it will find.
+ * it cannot be told, which the reader of all of it will find.
  */
 static double
 stored_ratio(const Archive *archive, const TocEntry *entry)
@@ -363,8 +363,8 @@ note_pieces(const RestoreWork *work, const int *n_pieces)
 }
 
 /*
- * What a run before has begun in pieces this one goes on with in pieces.
- * But foreign keys of the target may want the whole at once by now.
+ * What a run before has begun in pieces this one continues in pieces.  But
+ * foreign keys of the target may want the whole at once by now.
  */
 static void
 go_on_in_pieces(const RestoreWork *work, const int *n_pieces)

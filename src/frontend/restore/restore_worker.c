@@ -3,9 +3,9 @@
  *		Loads rows and large objects of an archive into a target.
  *
  * A job is one transaction.  If one of its files cannot be loaded the
- * transaction is rolled back, and the job begun anew without that file: so
- * what stock pg_restore would have loaded is loaded, and no job without an
- * error pays for it.
+ * transaction is rolled back, and the job repeated without that file: so what
+ * stock pg_restore would have loaded is loaded, and no job without an error
+ * pays for it.
  */
 #include "base/fe_compat.h"
 
@@ -93,8 +93,8 @@ static const char allowed_query[] =
 " AND pg_catalog.has_table_privilege(c.oid, 'TRUNCATE')";
 
 /*
- * It is this one that is locked, and it has no row, not even one that nobody
- * sees any more.
+ * It is this one that is locked, and it has no row, not even one that is no
+ * longer visible.
  */
 static const char empty_query[] =
 "SELECT 1 FROM pg_catalog.pg_locks l"
@@ -315,7 +315,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return rows.error;
 }
 
-/* Those that are to be loaded, and nobody has loaded; returns how many. */
+/* Those that are still to be loaded; returns how many. */
 static int
 claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 			const DataFile **mine)
@@ -387,8 +387,8 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 }
 
 /*
- * Files of one table.  False if they are left out now: the job is to be begun
- * anew.
+ * Files of one table.  False if they are left out now: the job is to be
+ * repeated.
  */
 static bool
 restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
@@ -543,7 +543,7 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 	return error;
 }
 
-/* Has nobody loaded them? */
+/* Are they still to be loaded? */
 static bool
 claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 {

@@ -31,8 +31,8 @@
 /*
  * Which tables of the plan these are, by their number, as far as it can be
  * told before any is loaded: those that the archive makes, of which before is
- * false and after is true.  Whoever follows the target by logical decoding
- * would empty tables, too: with that there are none.  Owned; NULL if none.
+ * false and after is true.  Subscribers of the target would empty their
+ * tables, too: with that there are none.  Owned; NULL if none.
  */
 extern bool *restore_freeze_choose(const Target *target, const DumpPlan *plan,
 								   const bool *before, const bool *after);

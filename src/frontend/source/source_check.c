@@ -54,7 +54,7 @@
 /*
  * Functions that a hosting service may have revoked, or that an old server
  * has not got (9.6 those of the log).  The age is asked by the user who
- * connected, whatever the role (session_look()).
+ * connected, not by the role (session_look()).
  */
 #define RIGHTS_SQL \
 "(" SESSION_MAY_EXECUTE("pg_catalog.pg_current_wal_insert_lsn();" \

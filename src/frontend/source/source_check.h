@@ -35,8 +35,8 @@ typedef struct ServerRights
  * start.  Of servers before 10 connections are not looked at.
  *
  * Warn if this is a standby whose replay does not wait for the run as long as
- * it takes, whatever it does.  Of the only server also warn if the database's
- * oldest transaction ID is alarmingly old, and tell of an error if
+ * it takes.  Of the only server also warn if the database's oldest
+ * transaction ID is alarmingly old, and tell of an error if
  * old_snapshot_threshold lets it remove rows that the run's snapshot is going
  * to see.
  */

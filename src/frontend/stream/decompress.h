@@ -11,7 +11,7 @@
  *		if (n < 0) ... decompressor_error(d) ...
  *
  * The bytes are not trusted: memory is bounded by the formats' windows (32
- * kB, 4 MB, 128 MB), whatever sizes a file claims, and every call makes
+ * kB, 4 MB, 128 MB), for any size that a file claims, and every call makes
  * progress or returns 0.
  */
 #ifndef DECOMPRESS_H
@@ -103,7 +103,7 @@ typedef enum DecompressForm
 extern Decompressor *decompressor_new(CompressMethod method,
 									  DecompressForm form);
 
-/* Forget what was fed, and begin anew. */
+/* Forget what was fed, and begin again. */
 extern void decompressor_reset(Decompressor *d);
 
 /* The next bytes, borrowed until all output is fetched. */

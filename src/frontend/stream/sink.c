@@ -34,7 +34,7 @@ sink_write_buffer(Sink *sink, PQExpBuffer buf)
 }
 
 /* ----------
- * The end of a chain: memory, for what must be whole before it goes on.
+ * The end of a chain: memory, for what must be whole before it is used.
  * ----------
  */
 
@@ -178,7 +178,7 @@ sink_compress_new(Sink *next, const CompressSpec *spec)
  * ----------
  */
 
-/* After so many bytes their way to the disk begins. */
+/* After this number of bytes their way to the disk begins. */
 #define FLUSH_BYTES (1024 * 1024)
 
 typedef struct FileSink
@@ -192,8 +192,8 @@ typedef struct FileSink
 } FileSink;
 
 /*
- * A hint, which may fail: whoever needs the file on the disk flushes it, and
- * hears of errors there.
+ * A hint, which may fail: what needs the file on the disk flushes it, and
+ * gets errors there.
  */
 static void
 begin_flush(FileSink *file)
@@ -292,8 +292,7 @@ sink_file_new_flushing(const char *path)
  * ended first, with all that it started, also when the process exits
  * (child_process_set_fed).  Only SIGKILL of the process leaves it behind, to
  * store under the file's name what it has, whenever it likes: the job of a
- * worker that was killed is not done anew.
- * ----------
+ * worker that was killed is not repeated.  ----------
  */
 
 typedef struct PipeSink
@@ -388,10 +387,10 @@ sink_pipe_write(Sink *sink, const void *data, size_t len)
 }
 
 /*
- * A small file fits into the pipe, and writing it fails not even if nobody
- * reads.  So the other end is opened here too, once all is written, to see
- * what is left in it when the command is gone.  Where there is no /proc this
- * is not known.
+ * A small file fits into the pipe, and writing it does not fail even if there
+ * is no reader.  So the other end is opened here too, once all is written, to
+ * see what is left in it when the command is gone.  Where there is no /proc
+ * this is not known.
  */
 static void
 sink_pipe_finish(Sink *sink)

@@ -69,7 +69,7 @@ extern void sink_write_buffer(Sink *sink, PQExpBuffer buf);
 extern uint64 sink_stored_bytes(const Sink *sink);
 
 /* ----------
- * The end of a chain: memory, for what must be whole before it goes on.
+ * The end of a chain: memory, for what must be whole before it is used.
  * ----------
  */
 

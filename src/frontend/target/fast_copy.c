@@ -2,8 +2,8 @@
  * fast_copy.c
  *		Has the extension's library load rows, in sessions on the target.
  *
- * Every role may load what is in this directory, whatever databases have
- * created or preload.  A name with a directory is not looked for by
+ * Every role may load what is in this directory, also if the database has not
+ * created or preloaded it.  A name with a directory is not looked for by
  * dynamic_library_path (dfmgr.c:expand_dynamic_library_name), so that it
  * leads to a file that the server's administrator has put there, or to none.
  */

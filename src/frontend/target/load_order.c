@@ -114,7 +114,7 @@ load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 	return walk.wave;
 }
 
-/* The answer as such keys, of so many tables; owned. */
+/* The answer as such keys, of n_tables tables; owned. */
 static LoadKey *
 read_keys(const PGresult *answer, int n_tables)
 {

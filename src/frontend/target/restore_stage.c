@@ -36,8 +36,8 @@ remove_directory(void *arg)
 }
 
 /*
- * In a run of days the directory may look as if nobody needed it any more: a
- * lock keeps systemd-tmpfiles from it (tmpfiles.d(5)), for as long as this
+ * In a run of days the directory may look as if it were not needed any more:
+ * a lock keeps systemd-tmpfiles from it (tmpfiles.d(5)), for as long as this
  * process or a child of it lives.  It is a precaution, so it may fail.
  */
 static void
@@ -83,9 +83,9 @@ can_make_extension(const RestoreStages *restore)
 
 /*
  * That the source has our extension must not keep a target from getting the
- * rest that cannot have it, or has it already; its schema is no part of it to
- * pg_dump.  A database that is to be created is a copy of template0, and has
- * no extension of ours, whatever the one has that we are in.
+ * rest that cannot have it, or has it already; its schema is not a part of it
+ * to pg_dump.  A database that is to be created is a copy of template0, and
+ * has no extension of ours, also if the one has it that we are in.
  */
 void
 restore_stage_leave_out_extension(RestoreStages *restore,
@@ -181,7 +181,8 @@ restore_stage_give_hint(const Options *options, PGconn *conn)
 
 /*
  * There was none of this name when the run of all databases began.  In one
- * that somebody else has made since, his triggers and functions would run.
+ * that another user has made since, that user's triggers and functions would
+ * run.
  */
 pg_noreturn static void
 refuse_others_database(const char *name)
@@ -203,8 +204,8 @@ refuse_existing_database(const RestoreStages *restore, const char *name)
 }
 
 /*
- * Something of it failed.  It was made from template0, and nothing that
- * somebody owns is in it but what is there, too.
+ * Something of it failed.  It was made from template0, and has nothing that
+ * others own but what is in that, too.
  */
 static void
 refuse_filled_database(const RestoreStages *restore, const char *name)

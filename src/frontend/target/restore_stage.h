@@ -70,7 +70,7 @@ extern void restore_stage_end(RestoreStages *restore);
 extern void restore_stage_database(RestoreStages *restore, const char *name);
 
 /*
- * The hint of an error that a target's role may have met because it is no
+ * The hint of an error that a target's role may have met because it is not a
  * superuser.
  */
 extern void restore_stage_give_hint(const Options *options, PGconn *conn);

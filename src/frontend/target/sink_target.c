@@ -22,8 +22,7 @@
  * By a pipeline (libpq's manual, "Pipeline Mode"): while the server inserts
  * one block the next ones are on their way.  Its answers, a row each, are
  * asked for by a flush request, and read once so much is on its way; a sync
- * comes in the end.
- * ----------
+ * comes last.  ----------
  */
 
 /* On their way at most, unless it is one block. */

@@ -34,7 +34,7 @@ extern uint64 sink_target_raw_taken(const Sink *sink);
  * sink_finish() ends it; then sink_target_rows_taken() tells how many rows
  * the server took.  statement and connection are borrowed.
  *
- * A statement has but a name, which whoever owns the schema can give to
+ * A statement has but a name, which the owner of the schema can give to
  * another table at any time.  So sink_finish() also asks whether it is the
  * table of this OID that the COPY has locked: it is an error if not.  The
  * transaction, which must not be committed then, can have loaded other tables
@@ -55,9 +55,9 @@ extern uint64 sink_target_rows_taken(const Sink *sink);
  * then this returns a place for each of the job's files, all InvalidOid,
  * owned; else NULL.
  *
- * It does if no two of the tables have the same name, in whatever schemas.
+ * It does if no two of the tables have the same name, in any schemas.
  * Schemas can be renamed in between, but a table that is locked keeps its own
- * name: so whichever is locked in the end was meant by the one statement with
+ * name: so the one that is locked at last was meant by the one statement with
  * that name, and by no other.
  */
 extern Oid *sink_target_later(const DumpPlan *plan, const Job *job);

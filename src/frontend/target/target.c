@@ -250,7 +250,7 @@ database_exists(const Target *target, const char *name)
 pg_noreturn static void
 failed_to_connect(const Target *target, PGconn *conn)
 {
-	/* what is no connection string at all names none */
+	/* what is not a connection string names none */
 	char	   *name = pg_strdup(PQdb(conn) ? PQdb(conn) : "");
 	char	   *quoted = psprintf("\"%s\"", name);
 	bool		names_it = strstr(PQerrorMessage(conn), quoted) != NULL;

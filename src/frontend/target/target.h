@@ -33,7 +33,7 @@
 typedef struct TargetState
 {
 	char	   *incarnation;	/* the value of that */
-	char	   *history;		/* which server's writes the target goes on
+	char	   *history;		/* which server's writes the target continues
 								 * from: another value after a failover or a
 								 * restore, the same after a crash; empty if
 								 * the role may not know it */
@@ -134,9 +134,9 @@ extern PGconn *target_try_database(const Target *target, const char *dbname);
 extern void target_begin(Target *target);
 
 /*
- * The leader's session has nothing to do while others work, for hours maybe:
- * whatever has become of it meanwhile is of no matter.  Connect again; exits
- * with a message if it is another server now.
+ * The leader's session has nothing to do while others work, for hours maybe,
+ * and may have been lost meanwhile.  Connect again; exits with a message if
+ * it is another server now.
  */
 extern void target_renew(Target *target);
 
@@ -177,9 +177,9 @@ extern PeerAddress *target_restore_address(const Target *target,
 /* ----------
  * Jobs that are done on the target exactly once.
  *
- * A job is one transaction there.  Whoever is lost before its COMMIT has done
- * nothing, and whoever was told of it has done all.  In between nobody but
- * the server knows, by the transaction's ID, which is noted before.
+ * A job is one transaction there.  A worker that is lost before its COMMIT
+ * has done nothing, and one that got the answer has done all.  In between
+ * only the server knows, by the transaction's ID, which is noted before.
  * ----------
  */
 

@@ -166,8 +166,8 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 /*
  * An error if the workers that there is work for cannot all connect, beside
  * the leader's session, which is there already; a warning if they leave no
- * room for so many index builds at a time, which have sessions of their own,
- * or if that cannot be seen.
+ * room for this number of index builds at a time, which have sessions of
+ * their own, or if that cannot be seen.
  */
 static void
 check_connections(PGconn *conn, int n_workers, int n_builds)
@@ -464,8 +464,8 @@ target_check_objects(PGconn *conn, const DumpPlan *plan,
 }
 
 /*
- * Those that fire all the same where session_replication_role is replica, on
- * the tables or on partitions of theirs.
+ * Those that fire even where session_replication_role is replica, on the
+ * tables or on partitions of theirs.
  */
 static const char firing_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"

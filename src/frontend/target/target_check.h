@@ -80,8 +80,8 @@ extern bool *target_are_of_extensions(PGconn *conn, const Oid *tables, int n);
 
 /*
  * With --disable-triggers, which sets session_replication_role: it is an
- * error, and ends the run, if triggers of these n tables, by OID, fire all
- * the same.
+ * error, and ends the run, if triggers of these n tables, by OID, fire in
+ * spite of that.
  */
 extern void target_check_triggers(PGconn *conn, const Options *options,
 								  const Oid *tables, int n);

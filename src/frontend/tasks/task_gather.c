@@ -223,8 +223,8 @@ task_attempts_not_ended(const TaskAttempts *attempts)
  */
 
 /*
- * A file costs about a millisecond, whatever is in it: as much as so many
- * bytes.
+ * A file costs about a millisecond beside its contents: as much as this
+ * number of bytes.
  */
 #define FILE_BYTES 100000
 
@@ -263,7 +263,7 @@ sift_down(TaskLoad *loads, int n)
 }
 
 /*
- * Deal out the queue's jobs to so many tasks, so that all have the same to
+ * Deal out the queue's jobs to n_tasks tasks, so that all have the same to
  * do.
  */
 static void

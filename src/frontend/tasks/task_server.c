@@ -268,7 +268,7 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 	check("database", server.database, expected->database);
 }
 
-/* One that nobody else comes upon, of a bigint's range. */
+/* One that is unlikely to be used by others, of a bigint's range. */
 static uint64
 lock_key(const char *run_id)
 {
@@ -310,7 +310,7 @@ task_server_hold(PGconn *conn, const char *run_id)
 }
 
 /*
- * In a task: exit with a message if nobody holds it, and so the snapshot.
+ * In a task: exit with a message if no session holds it, and so the snapshot.
  * False if the server did not say.
  *
  * Does the leader hold it?  False if the server did not say; then the session

@@ -5,7 +5,8 @@
  *
  * The leader holds an advisory lock that the run's random name gives the
  * number of.  A server ends a session whose client is gone, and gives up its
- * locks: whoever gets this one knows that the leader has none of it any more.
+ * locks: a session that gets this one knows that the leader has none of it
+ * any more.
  */
 #ifndef TASK_SERVER_H
 #define TASK_SERVER_H
