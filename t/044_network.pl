@@ -1,6 +1,6 @@
 # The network between a dump and its server cuts, resets, or stalls connections
-# (a proxy does, after so many bytes): the dump connects again, or says why it
-# cannot; and it keeps below the rate it is told.
+# (a proxy does, after a number of bytes): the dump connects again, or says why
+# it cannot; and it keeps below the rate it is told.
 
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ sub by_proxy
 	return "host=127.0.0.1 port=$proxy->{port} dbname=gated sslmode=disable gssencmode=disable";
 }
 
-# Nobody waits at the gates here.
+# No session waits at the gates here.
 sub dump_by_proxy
 {
 	my ($proxy, @options) = @_;
@@ -47,8 +47,9 @@ sub network_ok
 	return;
 }
 
-# The same, but that both workers wait in a chunk until each has one: lest one of them
-# be done before the other has got as far as the rules say, which is less than a chunk.
+# The same, but that both workers wait in a chunk until each has one: otherwise
+# one of them could be done before the other has got as far as the rules say,
+# which is less than a chunk.
 sub both_busy_ok
 {
 	my ($what, $rules, $warnings, $afterwards, @options) = @_;
@@ -182,7 +183,7 @@ foreach my $statement (qr/set_config\('pardump\.session'/, qr/SHOW pardump\.sess
 	stop_proxy($proxy);
 }
 
-# ---- nothing passes any more: signals end the run all the same
+# ---- nothing passes any more: signals still end the run
 
 sub writing_dump
 {
@@ -240,8 +241,8 @@ foreach my $what ('network', 'backend')
 	nothing_remains_ok($node, $dump->{dir}, 'the leader is killed');
 }
 
-# ---- the rate: 2 MB at 1 MB/s cannot take less than two seconds, whatever the
-# machine does
+# ---- the rate: 2 MB at 1 MB/s cannot take less than two seconds, on any
+# machine
 
 my $chunks = '--max-table-segment-pages=20';
 foreach my $options ([$chunks], ['--no-chunks'], [ $chunks, '-Z', 'server-gzip' ])

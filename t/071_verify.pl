@@ -1,5 +1,5 @@
-# --verify finds whatever is missing, too much, cut off, or changed, in archives
-# of pg_pardump and of pg_dump, and never crashes on what it reads.
+# --verify finds what is missing, too much, cut off, or changed, in archives of
+# pg_pardump and of pg_dump, and never crashes on what it reads.
 
 use strict;
 use warnings;

@@ -248,7 +248,8 @@ is(value($target, 'extended4', 'TABLE t'), 1, 'the target\'s role may not make t
 is(value($target, 'extended4', q{SELECT count(*) FROM pg_extension, pg_namespace
 	WHERE extname = 'pg_pardump' OR nspname = 'pardump'}), 0, 'the target\'s role may not make the extension: left out');
 
-# a database that is created has none, whatever the one has that is connected to first
+# a database that is created has none, also if the one that is connected to
+# first has it
 sql($target, 'postgres', 'CREATE EXTENSION pg_pardump');
 my $archive = new_path('extended3');
 is((run_program('pg_pardump', '--no-sync', '-d', $source->connstr('extended3'), '-f', $archive))[0], 0, 'an archive with the extension');

@@ -90,7 +90,7 @@ SQL
 	return $db;
 }
 
-# A copy over TCP of which so many sessions wait.
+# A copy over TCP of which a number of sessions wait.
 sub copy_at_gate
 {
 	my ($db, $n, @options) = @_;

@@ -114,7 +114,8 @@ refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 
 # ---- a terminal
 
-# Runs with standard error a terminal, of so many columns; returns the exit code and what it shows.
+# Runs with standard error a terminal, of a number of columns; returns the exit
+# code and what it shows.
 sub on_terminal
 {
 	my ($columns, @options) = @_;
@@ -161,7 +162,7 @@ cmp_ok(scalar(@busy), '>=', 3, 'many chunks: lines');
 # one of them may be done while the other one has the last chunk
 is_deeply([ grep { $_->{left} >= 2 && $_->{workers} != 2 } @busy ], [], 'many chunks: both workers are busy')
   or diag($out);
-is($busy[-1]{workers}, 0, 'many chunks: none in the end');
+is($busy[-1]{workers}, 0, 'many chunks: none at the end');
 
 # what is seen while there is no plan
 my $time = qr/time \d+:\d\d/;
@@ -190,7 +191,7 @@ unlike($out, qr/%|tables,/, 'terminal: no progress of what fails at once');
 
 hold_gates($node, 'progress');
 
-# The names of workers' sessions, of which so many wait at their next row.
+# The names of workers' sessions, of which a number wait at their next row.
 sub names_at_gate
 {
 	my ($dump, $n) = @_;

@@ -60,7 +60,7 @@ sub stages_ok
 	}
 	is_deeply(\@left, [], "$what: every stage ends with its line") or diag(join "\n", @lines);
 	my @seconds = map { /\btime (\d+):(\d+)/ ? $1 * 60 + $2 : () } @lines;
-	is_deeply(\@seconds, [ sort { $a <=> $b } @seconds ], "$what: time does not begin anew");
+	is_deeply(\@seconds, [ sort { $a <=> $b } @seconds ], "$what: time does not begin again");
 	return;
 }
 

@@ -278,7 +278,7 @@ my ($all, @tables) = @{ $data->{tables} };
 my $pieces = @{ $data->{slowest} };
 cmp_ok($pieces, '<', 8001, 'many files: the number of spans is limited');
 cmp_ok($pieces, '>', 300, 'many files: but they are shown');
-cmp_ok(length($many), '<', 2000000, 'many files: the page is no larger');
+cmp_ok(length($many), '<', 2000000, 'many files: the page is not larger');
 my $n = 0;
 $n += $_->{files} foreach @{ $data->{slowest} };
 is("$n $all->{files} $all->{rows}", '50000 50000 350000', 'many files: the sum of all');

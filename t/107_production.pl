@@ -25,7 +25,7 @@ sql($node, 'production', 'CREATE ROLE dumper LOGIN; CREATE TABLE t AS SELECT 1 A
 my @db = ('-d', $node->connstr('production'));
 
 # ---- connections; the leader has one of them.  A session of the run before, and that
-# of whoever looks for it, may take a moment to end.
+# of the one that looks for it, may take a moment to end.
 
 sub no_session_left
 {
@@ -136,7 +136,8 @@ DO $$ BEGIN
 END $$;
 SQL
 {
-	# lest autovacuum, which comes then even if it is off, freezes all in time
+	# so that autovacuum, which comes then even if it is off, does not freeze
+	# all in time
 	my $keeper = start_psql($node, 'production');
 	$keeper->('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM t');
 	sql($node, 'production', $burn);

@@ -1,7 +1,7 @@
 # The extension's COPY FROM stores the tuples that the server's stores, each at
 # the same place: for every table over all types, under settings that change how
 # values are written and read, for random tables, and for those of many blocks,
-# whatever messages the data comes in.
+# in messages of any size.
 
 use strict;
 use warnings;

@@ -106,7 +106,7 @@ my @plain = (
 	[ 'octal escapes', "1\t\\101\\0602\\7\\1234\\400x\t1\t2000-01-01\n" ],
 	[ 'an escaped zero', "1\ta\\0b\t1\t2000-01-01\n" ],
 	[ 'hexadecimal escapes', "1\t\\x41\\x4z\\xz\\xe2\\x82\\xac\t1\t2000-01-01\n$row" ],
-	[ 'an escape that is no character', "1\t\\xe2\\x82\t1\t2000-01-01\n" ],
+	[ 'an escape that is not a character', "1\t\\xe2\\x82\t1\t2000-01-01\n" ],
 	[ 'letters', "1\t\\b\\f\\n\\r\\t\\v\\a\\\\n\\q\\\xc3\xa9\t1\t2000-01-01\n" ],
 	[ 'an escaped newline', "1\ta\\\nb\t1\t2000-01-01\n$row" ],
 	[ 'an escaped tab', "1\ta\\\tb\t1\t2000-01-01\n$row" ],

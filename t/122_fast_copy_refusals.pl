@@ -1,5 +1,5 @@
-# Whatever the extension's COPY FROM cannot do exactly as the server is left to
-# the server, before a byte is read: each condition is asked who did the COPY.
+# What the extension's COPY FROM cannot do exactly as the server is left to the
+# server, before a byte is read: each condition is asked who did the COPY.
 # Other libraries' hooks see every COPY. Permissions are the server's.
 
 use strict;

@@ -56,7 +56,7 @@ is($ours->copy('COPY t FROM STDIN', [ lines(1, 3000), "wrong\n" ])->{error}{cont
 	'COPY t, line 3001, column i: "wrong"', 'an error in a subtransaction');
 $ours->query('ROLLBACK TO one');
 is($ours->copy('COPY t FROM STDIN', [ lines(3001, 4000) ])->{tag}, 'COPY 1000', 'and on');
-is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'nobody else sees it');
+is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'no other session sees it');
 $ours->query('COMMIT');
 sound_table_ok($node, 't', '4000 8002000', 'savepoints');
 $ours->query('BEGIN');
@@ -79,9 +79,9 @@ sound_table_ok($node, 'new', '3000 4501500', 'a new table');
 
 # --- cancellation
 
-# in the midst of one message: the rest is not loaded, the session goes on.  The
-# timeout ends with the transaction that the error aborts: a RESET could be late
-# itself.
+# in the midst of one message: the rest is not loaded, the session continues.
+# The timeout ends with the transaction that the error aborts: a RESET could be
+# late itself.
 $ours->query('CREATE TABLE many (i int)');
 $ours->query("BEGIN; SET LOCAL statement_timeout = '100ms'");
 my $cancelled = $ours->copy('COPY many FROM STDIN', [ "1\n" x 4_000_000 ]);
@@ -99,7 +99,7 @@ value($node, 'sessions', "SELECT pg_cancel_backend($ours->{pid})");
 $ours->message('d', "1\n");
 $ours->message('c', '');
 is($ours->result->{error}{sqlstate}, '57014', 'cancelled by another session');
-is($ours->copy('COPY many FROM STDIN', [ "1\n" x 1000 ])->{tag}, 'COPY 1000', 'the session goes on');
+is($ours->copy('COPY many FROM STDIN', [ "1\n" x 1000 ])->{tag}, 'COPY 1000', 'the session continues');
 
 # wherever it waits, its context is the server's
 sql($node, 'sessions', q{CREATE FUNCTION wait(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
@@ -111,7 +111,7 @@ my $core = load_session($node, 'sessions', 0);
 foreach my $case (
 	[ 'a constraint', 'constrained', qr/^COPY constrained, line 3: "3\tc"$/m, "1\ta\n2\tb\n3\tc\n4\td\n" ],
 	[ 'a domain', 'of_domain', qr/^COPY of_domain, line 2, column w: "30"$/m, "1\t10\n2\t30\n3\t40\n" ],
-	[ 'the client, who goes on', 'many', qr/^COPY many, line 3: "3"$/, "1\n2\n", 'd', "3\n4\n" ],
+	[ 'the client, which continues', 'many', qr/^COPY many, line 3: "3"$/, "1\n2\n", 'd', "3\n4\n" ],
 	[ 'the client, in a line', 'many', qr/^COPY many, line 3: "34"$/, "1\n2\n3", 'd', "4\n5\n" ])
 {
 	my ($what, $table, $expected, $data, @then) = @$case;

@@ -132,7 +132,7 @@ sub column { my ($row, $name) = @_; return $frames[ $row - 1 ] + 4 + $COLUMN{$na
 sub word { my ($row, $change) = @_; return changed($block, $frames[ $row - 1 ], 'L', $change); }
 sub at { my ($row, $name, $form, $change) = @_; return changed($block, column($row, $name), $form, $change); }
 
-# A varlena header of so many bytes, and of what kind.
+# A varlena header of a number of bytes, and of what kind.
 sub size4 { my ($size) = @_; return $size << 2; }
 
 my %forged = (

@@ -35,7 +35,7 @@ value($node, 'sessions', "SELECT 1 FROM pg_create_logical_replication_slot('slot
 
 sub session { return Pardump::Wire->new($node, 'sessions'); }
 
-# The blocks of so many rows of the source each, as SQL writes them.
+# The blocks of a number of rows of the source each, as SQL writes them.
 sub blocks
 {
 	my ($session, $rows) = @_;
@@ -86,7 +86,7 @@ is($ours->result->{error}{sqlstate}, '22P03', 'an error in a subtransaction');
 $ours->query('ROLLBACK TO two');
 load($ours, 't', $_) foreach @blocks[ 2, 3 ];
 is($ours->first_value('SELECT count(*) FROM t'), 4000, 'the transaction sees its own rows');
-is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'nobody else does');
+is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'no other session does');
 $ours->query('COMMIT');
 sound_table_ok($node, 't', 4000, 'savepoints');
 $ours->query('BEGIN');
@@ -109,8 +109,9 @@ $ours->query('COMMIT');
 sound_table_ok($node, 'shrinking', 6000, 'truncated in mid-load');
 is(value($node, 'sessions', 'SELECT count(*) FROM other'), 5000, 'and another table in turns');
 
-# --- the size of the table: as the server's COPY makes it, whatever the calls;
-# in a table of the same transaction nobody looks for free space elsewhere
+# --- the size of the table: as the server's COPY makes it, with any number of
+# calls; in a table of the same transaction no other session looks for free
+# space
 
 my $file = "$PostgreSQL::Test::Utils::tmp_check/large";
 $ours->query('CREATE TABLE large AS SELECT i, repeat(md5(i::text), 3) AS t FROM generate_series(1, 250000) i');
@@ -177,7 +178,7 @@ SQL
 	is($session->result->{error}{sqlstate}, '57014', 'cancelled');
 	is($session->first_value('SELECT count(*) FROM slow'), 0, 'nothing is left');
 	$session->query('DROP INDEX slow_wait_idx');
-	is(load($session, 'slow', $blocks[0]), 1000, 'the session goes on');
+	is(load($session, 'slow', $blocks[0]), 1000, 'the session continues');
 	$session->close;
 }
 

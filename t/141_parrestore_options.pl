@@ -68,7 +68,7 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 	same_database_ok($node, $its, fingerprint($node, $theirs), schema_text($node, $theirs),
 		'chunks with --disable-triggers -j4');
 
-	# those that fire all the same
+	# those that still fire
 	sql($node, 'triggers_firing', q{CREATE FUNCTION fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 		CREATE TRIGGER "it fires" BEFORE INSERT ON accounts FOR EACH ROW EXECUTE FUNCTION fires();
 		ALTER TABLE accounts ENABLE REPLICA TRIGGER "it fires"});

@@ -1,5 +1,5 @@
-# What pg_parrestore does when something is wrong: as pg_restore it tells of an
-# error, goes on, and counts; nothing is half loaded, nothing twice.
+# What pg_parrestore does when something is wrong: as pg_restore it reports an
+# error, continues, and counts; nothing is half loaded, nothing twice.
 
 use strict;
 use warnings;
@@ -317,8 +317,8 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 
 # ---- what is told
 
-# indexes of tables in chunks, too, are built as soon as their rows are there, and not
-# in the end with all else
+# indexes of tables in chunks, too, are built as soon as their rows are there,
+# and not at the end with all else
 {
 	my ($db, $log) = (new_copy(), new_path('log'));
 	my (undef, undef, $err) = run_parrestore($node, $db, $dir, '-j2', '-O', "--log-json=$log");

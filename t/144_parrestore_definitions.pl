@@ -1,6 +1,7 @@
 # Definitions made by pg_parrestore in sessions of its own: as stock pg_restore
-# makes them, whatever names are in the archive; and if sessions are lost, or the
-# server crashes, each is there once, and errors are told and counted as by stock.
+# makes them, with any names in the archive; and if sessions are lost, or the
+# server crashes, each is there once, and errors are told and counted as by
+# stock.
 
 use strict;
 use warnings;
@@ -201,7 +202,7 @@ foreach my $which (sort keys %stock)
 }
 
 # ---- the server crashes; with one session, as another might wait for the answer to a
-# COMMIT, of which nobody would know what became of it
+# COMMIT, whose result would be unknown
 {
 	my $db = make_trap('crash', q{'ALTER TABLE'}, q{
 		IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c

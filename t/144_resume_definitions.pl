@@ -1,7 +1,7 @@
 # A restore that ends or is disturbed in the midst of its definitions, before and
 # after the rows: a worker's connection is lost, the leader is killed, the server
-# crashes, even while it commits.  It goes on, or --resume does: all is there once,
-# and as stock pg_restore makes it, with the same options.
+# crashes, even while it commits.  It continues, or --resume does: all is there
+# once, and as stock pg_restore makes it, with the same options.
 
 use strict;
 use warnings;

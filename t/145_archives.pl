@@ -1,6 +1,6 @@
 # Archives of pg_dump's, directories and files in the custom format, are read
-# with all their data, whatever their compression, also if they were written to a
-# pipe; what is no whole archive is refused, and no damage crashes or hangs.
+# with all their data, with any compression, also if they were written to a
+# pipe; what is not a whole archive is refused, and no damage crashes or hangs.
 #
 # By the program of test/unit, which reads all there is.
 
@@ -166,7 +166,7 @@ foreach (
 		qr/entry $id: rows end without the line that ends them/ ],
 	[ 'more behind the end', sub { append_to_file("$_[0]/$file", "1\n") },
 		qr/entry $id: rows are followed by something else/ ],
-	[ 'toc.dat goes on', sub { append_to_file("$_[0]/toc.dat", "\0") },
+	[ 'toc.dat continues', sub { append_to_file("$_[0]/toc.dat", "\0") },
 		qr/archive .* is damaged: file "toc\.dat": more than it should hold/ ],
 	[ 'no toc.dat', gone('toc.dat'), qr/is not an archive: file "toc\.dat" is missing/ ],
 	[ 'a list with other names', written('blobs*.toc', "4711 ../x\n"),
@@ -192,7 +192,7 @@ write_bytes("$no_manifest/$manifest_name", '{}');
 refused_archive_ok('ours with a damaged manifest', $no_manifest,
 	qr/the manifest of archive .* is damaged: /);
 
-# ---- what is no archive
+# ---- what is not an archive
 
 my $fifo = new_path('fifo');
 mkfifo($fifo, 0600) or die "mkfifo: $!";

@@ -1,5 +1,5 @@
-# pg_parrestore --resume: after any end of a restore it goes on where that was.
-# All rows are there, none twice; what is not the same restore is refused.
+# pg_parrestore --resume: after any end of a restore it continues where that
+# was.  All rows are there, none twice; what is not the same restore is refused.
 
 use strict;
 use warnings;
@@ -94,7 +94,7 @@ sub refused_ok
 	return;
 }
 
-# ---- the leader is killed; another number of workers goes on
+# ---- the leader is killed; another number of workers continues
 
 foreach my $kind (sort keys %archives)
 {
@@ -125,7 +125,7 @@ foreach my $kind (sort keys %archives)
 		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'a copy of database "d" in snapshot 1'});
 		refused_ok($db, $archive, 'then and now', qr/Then: a copy of database "d" in snapshot 1\.  Now: [0-9a-f]{64}/,
 			'--resume', '--chunk-size=64kB');
-		# --clean begins anew
+		# --clean begins again
 		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--clean', '--if-exists', '-j2');
 		is("$rc $err", '0 ', '--clean forgets it');
 		complete_ok($db, '--clean');
@@ -211,7 +211,7 @@ foreach my $kind (sort keys %archives)
 				(SELECT max(backend_start) FROM pg_stat_activity WHERE wait_event = 'advisory')});
 	});
 	open_gate();
-	is(end_dump($run), 0, 'a second run: the first goes on');
+	is(end_dump($run), 0, 'a second run: the first continues');
 	is(end_dump($second), 1, 'a second run, which waits: exit code');
 	like($second->{err}, qr/error: another pg_parrestore (is|was) restoring into this database/, 'a second run, which waits: message');
 	complete_ok($db, 'a second run');
@@ -282,7 +282,7 @@ foreach my $kind (sort keys %archives)
 	$node->stop('immediate');
 	$node->start;
 	my $rc = end_dump($run);
-	is($rc, 0, 'crash: the run goes on') or diag($run->{err});
+	is($rc, 0, 'crash: the run continues') or diag($run->{err});
 	complete_ok($db, 'crash');
 }
 
@@ -402,7 +402,7 @@ foreach my $kind (sort keys %archives)
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a log in between: no row twice');
 	sql($node, $db, 'DROP SCHEMA pardump_restore');
 
-	# with a log there is none: nobody but its owner can keep a restore from it
+	# with a log there is none: only its owner can keep a restore from it
 	my ($free, $run) = (new_copy());
 	my $other = start_psql($node, $free);
 	$other->('SET SESSION AUTHORIZATION hostile; SELECT pg_advisory_lock(1885434468, i) FROM generate_series(0, 99) i');
@@ -428,7 +428,7 @@ foreach my $kind (sort keys %archives)
 
 	sql($node, $db, "GRANT CREATE ON DATABASE $db TO loader; SET ROLE loader;
 		CREATE SCHEMA pardump_restore; CREATE TABLE pardump_restore.run (attempt int); CREATE TABLE pardump_restore.done ()");
-	refused_ok($db, $ours, "somebody else's", qr/schema pardump_restore on the target belongs to another role/, $_)
+	refused_ok($db, $ours, "another role's", qr/schema pardump_restore on the target belongs to another role/, $_)
 	  foreach '--resume', '--clean', '--no-owner';
 }
 

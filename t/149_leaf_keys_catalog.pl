@@ -1,6 +1,6 @@
 # pg_parrestore: foreign keys of partitioned tables that are made partition by
 # partition leave pg_constraint, pg_trigger and pg_depend as stock pg_restore
-# does, whatever else there is that a key could be taken for.
+# does, also if there are others that a key could be taken for.
 
 use strict;
 use warnings;

@@ -100,7 +100,7 @@ parrestore_ok($node, $db, $archives{directory}, 'data', '--data-only', '-j2');
 is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'what was there stays, with data alone');
 is(pages($db), '0 1, 0 1, 0 1, 0 1', 'and nothing is frozen');
 
-# made by the run, but somebody was faster: an event trigger
+# made by the run, but another was faster: an event trigger
 $db = empty_copy($node, 'source', 'faster');
 sql($node, $db, q{CREATE FUNCTION faster() RETURNS event_trigger LANGUAGE plpgsql AS $$
 	BEGIN IF to_regclass('public.alone') IS NOT NULL AND to_regclass('public.mark') IS NULL THEN

@@ -1,7 +1,8 @@
 # pg_parrestore under faults: each round restores an archive, is interrupted by
-# what its seed says, at the moment that it says, and goes on with --resume, which
-# is interrupted in its turn.  In the end the database is the source's: its
-# definitions, every row, none twice; and until then no run claims to be done.
+# what its seed says, at the moment that it says, and is continued with
+# --resume, which is interrupted in its turn.  At the end the database is the
+# source's: its definitions, every row, none twice; and until then no run claims
+# to be done.
 #
 # PG_PARDUMP_FAULT_ROUNDS says how many rounds there are, and PG_PARDUMP_SEED
 # which ones: round n has that seed + n - 1, so that one round can be had again.
@@ -83,7 +84,8 @@ my @patterns = (
 	[ 'the rest' => qr/COMMENT ON|REFRESH|setval|ANALYZE/ ],
 	[ 'the end' => qr/DROP SCHEMA pardump_restore/ ]);
 
-# Some of the moments of a run in which each pattern has been seen so often.
+# Some of the moments of a run in which each pattern has been seen a number of
+# times.
 sub choose_moments
 {
 	my (@seen) = @_;

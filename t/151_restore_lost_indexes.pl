@@ -135,7 +135,7 @@ foreach my $is_copy (0, 1)
 	complete_ok($db, start_parrestore($node, $db, $archive, '--resume'), 'the builder is killed, resumed');
 }
 
-# the server goes on with an index of a run that was killed
+# the server continues an index of a run that was killed
 {
 	my ($db, $run) = start_until_gate(0, '--index-jobs=1');
 	my @all = (worker_of($run), children($run->{pid}), $run->{pid});

@@ -1,7 +1,8 @@
 # Large objects are made as definitions are: by batches, in the transaction that
-# notes it, so that a restore that ends or is disturbed in their midst goes on there.
-# All are there once, with their contents, owners, privileges and comments, as stock
-# pg_restore makes them, be they an entry each, as until 16, or come by groups.
+# notes it, so that a restore that ends or is disturbed in their midst continues
+# there.  All are there once, with their contents, owners, privileges and
+# comments, as stock pg_restore makes them, be they an entry each, as until 16,
+# or come by groups.
 
 use strict;
 use warnings;
@@ -131,7 +132,7 @@ foreach my $name (sort keys %archives)
 	}
 }
 
-# ---- whoever owns them fills them, and has fewer privileges later
+# ---- their owner fills them, and has fewer privileges later
 
 foreach my $name (grep { /stock|older/ } sort keys %archives)
 {

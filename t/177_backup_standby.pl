@@ -50,13 +50,13 @@ is(said($standby), 'first', '-R: it follows this server');
 
 my $idle = backup_ok($standby, 'idle', 'pg_parbasebackup', '-j2');
 verify_backup_ok($idle, 'idle');
-# what it has replayed may lie behind the backup's end, as with pg_basebackup: it is a
-# standby of the same primary, and goes on
+# what it has replayed may lie behind the backup's end, as with pg_basebackup:
+# it is a standby of the same primary, and continues
 my $restored = start_backup($idle, 'restored', 'archive_mode = off');
 ok(heard($restored, 'first'), 'idle: its rows are there');
 $restored->stop;
 
-# its own standby.signal is written anew
+# its own standby.signal is written again
 {
 	my $tar = backup_ok($standby, 'tar, -R', 'pg_parbasebackup', '-Ft', '-R');
 	is(scalar(grep { /^standby\.signal$/ } split /\n/, `tar -tf '$tar/base.tar'`), 1, 'tar, -R: it is there once');

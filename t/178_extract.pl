@@ -96,7 +96,8 @@ my $changed = qr/^(tablespace_map |backup_manifest |pg_tblspc\/$oid -> | 7).*\n/
 is(tree($dir) =~ s/$changed//gr, tree($by_tar) =~ s/$changed//gr, 'the same files as by tar');
 is(tree($far) =~ s/^ 7.*\n//mr, tree("$by_tar.far") =~ s/^ 7.*\n//mr, 'in the tablespace, too');
 
-# What lstat() tells of every path, but for the top, which is not in the archive.
+# What lstat() returns for every path, but for the top, which is not in the
+# archive.
 sub attributes
 {
 	my ($root) = @_;
@@ -268,7 +269,8 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	refused_ok($again->[1], $late);
 }
 
-# but a directory of base.tar's may be in an archive of pg_wal that tar has made anew
+# but a directory of base.tar's may be in an archive of pg_wal that tar has made
+# again
 {
 	my $packed = take_tar('-Xstream');
 	my $wal = new_path('wal');
@@ -278,7 +280,7 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	append_to_file("$wal/archive_status/000000010000000000000001.done", '');
 	system_or_bail('tar', '-cf', "$packed/pg_wal.tar", '-C', $wal, '.');
 	($rc, $output, $dir) = extract($packed);
-	is("$rc$output", '0', 'pg_wal.tar packed anew: extracted');
+	is("$rc$output", '0', 'pg_wal.tar packed again: extracted');
 	ok(-e "$dir/pg_wal/archive_status/000000010000000000000001.done", 'all of it');
 }
 
@@ -390,7 +392,8 @@ SKIP:
 		is(join(' ', glob("$victim/data/*")), '', "root, $name, a link for a moment: nothing is behind it");
 	}
 
-	# nor by way of a link and "..", whatever may be above the directory that it leads to
+	# nor by way of a link and "..", with anything above the directory that it
+	# leads to
 	mkdir $_ or die "$_: $!" foreach "$others/far", "$others/far/deep", "$others/near", "$others/far/new";
 	symlink '../far/deep', "$others/near/link" or die "symlink: $!";
 	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-T', "$place=$named.5",

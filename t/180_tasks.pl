@@ -68,8 +68,8 @@ archive_ok(start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
 	qr/^pg_pardump: warning: the command ended with exit code 3; tasks to be run again: 1; retry 1 of 1\n$/);
 is(slurp_file($mark), "1\n", 'only that one was run again');
 
-# ---- the plan as the tasks have it: no password, nobody else's; one whose extension
-# is another is refused by the session that is to use it
+# ---- the plan as the tasks have it: no password, not readable by others; one
+# whose extension is another is refused by the session that is to use it
 
 my $seen = new_path('seen');
 my $look = <<"SH";
@@ -80,7 +80,7 @@ SH
 archive_ok(start_dump("$connstr password=geheim", '--tasks=2', @chunks, runner($look . $all)),
 	'a plan that is looked at', $original);
 unlike(slurp_file($seen), qr/geheim/, 'no password in the plan');
-is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'nobody else reads or writes it');
+is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'no other user reads or writes it');
 like(slurp_file("$seen.says"), qr/error: extension pg_pardump was replaced during the run\n.*\n1\n$/s,
 	'a task whose extension is another leaves');
 
@@ -112,7 +112,7 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 	like(slurp_file($report), qr/<html/, 'a report');
 }
 
-# ---- a task's settings are the leader's, whatever its host's environment has
+# ---- a task's settings are the leader's, not those of its host's environment
 
 make_database($node, 'moments');
 sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 00:00+00' + g * interval '1 min' AS at,
@@ -135,7 +135,8 @@ sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 0
 	}
 }
 
-# ---- into commands: the plan is where it was asked for, and goes in the end
+# ---- into commands: the plan is where it was asked for, and is removed at the
+# end
 
 {
 	my $dir = new_path('piped');

@@ -31,7 +31,7 @@ sub archive_ok
 	return;
 }
 
-# A dump of which so many tasks wait at the gate.
+# A dump of which a number of tasks wait at the gate.
 sub gated_tasks
 {
 	my ($waiting, $first, @options) = @_;
@@ -56,8 +56,8 @@ sub gated_tasks
 	$original = fingerprint($node, 'gated');
 }
 
-# ---- a task is ended by somebody else, or its worker is: another attempt may succeed;
-# there is no other task to do its jobs
+# ---- a task is ended from outside, or its worker is: another attempt may
+# succeed; there is no other task to do its jobs
 
 foreach my $fault (
 	[ 'a task gets SIGTERM', sub { kill TERM => $_[0] }, qr/error: terminated by user/ ],
@@ -94,7 +94,7 @@ foreach my $fault (
 	ok(!-e "$dump->{dir}/plan.tmp", 'the leader killed: the plan is gone');
 }
 
-# ---- the leader's session is lost: nobody else has its locks
+# ---- the leader's session is lost: no other session has its locks
 
 {
 	my $dump = gated_tasks(2, '');
@@ -132,7 +132,7 @@ SH
 # ---- a table that no task can lock is read by the leader, though an attempt has told of
 # another one that is read with it
 
-# An attempt that tells of this table, without its rows.
+# An attempt that names this table, without its rows.
 sub forge_file
 {
 	my ($directory, $name) = @_;
@@ -154,7 +154,7 @@ $psql 'BEGIN; LOCK TABLE after_it IN ACCESS EXCLUSIVE MODE; ROLLBACK' &
 until [ "\$($psql "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'")" = 1 ]; do sleep 0.1; done
 touch '$begun'; until [ -e '$go' ]; do sleep 0.1; done
 SH
-	wait_in_run($dump, 'somebody waits for a lock', sub { return -e $begun });
+	wait_in_run($dump, 'a session waits for a lock', sub { return -e $begun });
 	forge_file("$dump->{dir}/plan.tmp", 'public.before_it') if $told;
 	append_to_file($go, '');
 	open_gate();
@@ -162,8 +162,8 @@ SH
 		qr/is left to the leader: .*no worker can lock table public\.after_it: it is read in the leader's session/s);
 }
 
-# ---- a worker of a task that waits in vain: for the network, or behind whoever waits
-# for the leader
+# ---- a worker of a task that waits for ever: for the network, or behind a
+# session that waits for the leader
 
 {
 	# that of the task itself, which looks after it, is not counted
@@ -257,7 +257,7 @@ SH
 	forged_plans_refused_ok($plan, 2, 'gated',
 		[ 'another timeline', sub { s/("timeline": ")/${1}9/ }, qr/its timeline is "1", not "91"/ ]);
 
-	# results of another run, and those that somebody else could have written
+	# results of another run, and those that another user could have written
 	append_to_file("$dump->{dir}/plan.tmp/0.other.1.results", qq({"is": "run", "run": "0123", "checksum": ""}\n));
 	append_to_file("$dump->{dir}/plan.tmp/1.other.1.results", qq({"is": "end", "checksum": ""}\n));
 	chmod 0622, "$dump->{dir}/plan.tmp/1.other.1.results";
@@ -267,7 +267,7 @@ SH
 		qr/results "0\.other\.1" are not of this run, or damaged.*|results "1\.other\.1" are not taken: the file can be written by other users/s);
 }
 
-# ---- somebody else has put a link in the place of the tasks' directory
+# ---- another user has put a link in the place of the tasks' directory
 
 {
 	my ($others, $aside) = map { new_path($_) } 'others', 'aside';

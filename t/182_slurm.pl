@@ -118,8 +118,8 @@ sub nodes_are_idle
 	return;
 }
 
-# A dump of which so many attempts at tasks wait on both nodes, and what is dumped is
-# no more what there is.
+# A dump of which a number of attempts at tasks wait on both nodes, and what is
+# dumped has changed since.
 sub dump_on_both
 {
 	my ($waiting, $command) = @_;

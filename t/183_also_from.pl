@@ -1,6 +1,6 @@
 # A dump that reads from several hot standbys of one primary: they have one
-# snapshot, whose replay is paused for a moment, and goes on whatever becomes of
-# the client; a standby that is lost in the midst of it is done without.
+# snapshot, whose replay is paused for a moment, and resumes even if the client
+# dies; a standby that is lost in the midst of it is done without.
 #
 # PG_PARDUMP_ALSO_ROUNDS: how many dumps to make while others write, each of which
 # compares three standbys; 3.
@@ -51,7 +51,7 @@ sub resumed_ok
 	foreach my $standby (@standbys)
 	{
 		ok(wait_until('replay goes on', sub { return state($standby) eq 'not paused' }),
-			"$what: replay of " . $standby->name . ' goes on');
+			"$what: replay of " . $standby->name . ' resumes');
 	}
 	return;
 }
@@ -302,7 +302,7 @@ sub start_in_pause
 	return $dump;
 }
 {
-	# nobody tells the second's server: it goes on after its five seconds
+	# the second's server is not told: it resumes after its five seconds
 	my $what = 'kill -9 in the pause, and the host gone';
 	$b->append_conf('postgresql.conf', 'log_min_duration_statement = 1000');
 	$b->reload;
@@ -333,7 +333,7 @@ foreach my $end ([ 'Ctrl-C in the pause', sub { kill INT => -$_[0]{pid} }, qr/te
 	append_to_file("$flags/cut", '');
 	resumed_ok($what);
 }
-my $pausing = q{application_name = 'pg_pardump pause'};	# whoever ends these sessions leaves the servers paused
+my $pausing = q{application_name = 'pg_pardump pause'};	# if these sessions are ended the servers stay paused
 foreach my $ended ([ 'the pausing session ended', $pausing, $b ], [ 'both ended', $pausing, $a, $b ], [ 'all ended', q{usename = 'dumper'}, $a, $b ])
 {
 	my ($what, $which, @nodes) = @$ended;
@@ -349,7 +349,7 @@ foreach my $ended ([ 'the pausing session ended', $pausing, $b ], [ 'both ended'
 }
 stop_proxy($_) foreach $relay, $relay_a;
 {
-	my $what = 'a lock that somebody else has';	# whose number all know when the leader is connected
+	my $what = 'a lock that another session has';	# whose number all know when the leader is connected
 	my $hold = start_relay($b, sub {
 		append_to_file("$flags/asks", '') if ${ $_[0] } =~ /advisory_lock\(1885811312/;
 		sleep 0.02 while -e "$flags/asks" && !-e "$flags/held";
@@ -407,7 +407,7 @@ sub refill
 	refill();
 }
 {
-	# whose replay waits for nobody: the leader's session there is ended
+	# whose replay waits for no session: the leader's session there is ended
 	my $what = 'truncated, and replayed on the second';
 	$b->append_conf('postgresql.conf', 'max_standby_streaming_delay = 0');
 	$b->reload;
@@ -445,7 +445,7 @@ sub refill
 	refill();
 }
 
-# ---- paused by somebody else
+# ---- paused by another user
 
 # nothing more is written, not even by the primary itself
 $primary->stop;
@@ -461,7 +461,7 @@ wait_until('it is paused', sub { return state($b) eq 'paused' });
 	open_gates();
 	is(end_dump($dump), 0, 'paused at the same place: exit code');
 	is(state($b), 'paused', 'paused at the same place: it stays so');
-	is(state($_), 'not paused', 'paused at the same place: ' . $_->name . ' goes on') foreach $a, $c;
+	is(state($_), 'not paused', 'paused at the same place: ' . $_->name . ' resumes') foreach $a, $c;
 }
 $primary->start;
 sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
@@ -506,7 +506,7 @@ sql($b, 'db', 'INSERT INTO busy VALUES (1)');
 $b->wait_for_catchup($d, 'replay', $b->lsn('insert'));
 refused_ok('another timeline', qr/error: standby \S+ follows timeline 2, and \S+ timeline 1/,
 	$a, '-U', 'dumper', '--enable-row-security', '--also-from', $d->connstr('db'));
-is(state($_), 'not paused', 'another timeline: nobody is paused') foreach $a, $d;
+is(state($_), 'not paused', 'another timeline: no server is paused') foreach $a, $d;
 
 $_->stop('immediate') foreach $d, $c, $b, $a, $primary;
 done_testing();

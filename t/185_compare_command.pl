@@ -278,7 +278,7 @@ same_ok('a table of another role', $archives{ours}, '-t', 'loose', '--no-extensi
 refused_ok(qr/a query of 1 table could run functions of other roles, as "owner"/, 'a condition on a table of another role',
 	$archives{ours}, '-t', 'loose', '--where=loose:a > 0');
 
-# ---- what is chosen by patterns tells of what only one side has, on either side
+# ---- what is chosen by patterns shows what only one side has, on either side
 
 sql($node, 'postgres', 'CREATE DATABASE thin; CREATE DATABASE full_one');
 sql($node, $_, 'CREATE TABLE both_have (id serial); INSERT INTO both_have SELECT FROM generate_series(1, 10)') foreach qw(thin full_one);
@@ -311,7 +311,7 @@ foreach my $try (
 	[ 'a schema, less a table', [ '-n', 's', '-T', 's.*g*' ], qw(both counter) ],
 	[ 'a schema, without unlogged tables', [ '-n', 's', '--no-unlogged-table-data' ], qw(both gone counter gone_seq) ],
 	[ 'no schema', [ '-N', 's', '-B' ], qw(odd gone2 gone2_seq odd_seq) ],
-	[ 'a table, whatever its schema', [ '-N', 's', '-t', 's.gone' ], qw(gone gone_seq) ],
+	[ 'a table, of any schema', [ '-N', 's', '-t', 's.gone' ], qw(gone gone_seq) ],
 	[ 'no rows of tables', [ '--exclude-table-data=s.*', '--exclude-table-data=gone2', '-B' ], qw(odd gone2_seq odd_seq) ],
 	[ 'all but large objects', ['-B'], qw(odd gone2 both fleeting gone gone2_seq odd_seq counter gone_seq) ],
 	[ 'a schema and large objects', [ '-n', 's', '-b' ], qw(both fleeting gone counter gone_seq objects) ])

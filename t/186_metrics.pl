@@ -56,7 +56,7 @@ my ($rc, undef, $err) = dump_into($first, '-j2');
 is("$rc$err", '0', 'a dump');
 my $metrics = read_metrics($file);
 values_ok('a dump', $metrics, success => 1, tables => 2, rows => 1000, retries => 0, reused_files => 0);
-is($metrics->{success}{database}, $name, 'a dump: its database, whatever its name');
+is($metrics->{success}{database}, $name, 'a dump: its database, with any name');
 is($metrics->{success}{command}, 'dump', 'a dump: its command');
 my @stored = map { -s $_ } glob "$first/[0-9]*.dat*";
 my $stored = 0;
@@ -138,7 +138,7 @@ is($rc, 1, 'another server: exit code');
 values_ok('another server', read_metrics($cluster), success => 0, last_success_timestamp_seconds => undef);
 is(read_metrics($cluster)->{success}{port}, '1', 'another server: its port');
 
-# a page that is damaged is no success, though all has been read
+# a page that is damaged is not a success, though all has been read
 enable_checksums($node);
 my $damaged_file = $node->data_dir . '/' . value($node, 'copied', "SELECT pg_relation_filepath('t')");
 $node->stop;

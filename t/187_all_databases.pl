@@ -58,7 +58,7 @@ sql($source, 'postgres', 'DROP DATABASE broken');
 
 ($rc, $err, $dir) = dump_all($source, '-j3', '--chunk-size=512kB');
 is("$rc $err", '0 ', 'all are dumped, in silence');
-is(sprintf('%o', (stat "$dir/globals.sql")[2] & 07777), '600', 'nobody else may read the passwords');
+is(sprintf('%o', (stat "$dir/globals.sql")[2] & 07777), '600', 'no other user may read the passwords');
 like(slurp_file("$dir/globals.sql"), qr/SCRAM-SHA-256/, 'which are there');
 my @sizes = map { $_->{Bytes} } @{ read_map($dir)->{Databases} };
 is_deeply(\@sizes, [ sort { $b <=> $a } @sizes ], 'the largest is the first');

@@ -148,7 +148,7 @@ my $target = start_cluster('faults_target');
 	complete_ok($target, 'restore', qw(middle smallest));
 	is(value($target, 'largest', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'gated'}), 0, 'restore: the other one is not');
 
-	# which --resume goes on with, for that database alone
+	# which --resume continues, for that database alone
 	my ($rc, undef, $err) = run_program('pg_parrestore', '--resume', '-C', '-d', $target->connstr('postgres'), archive_of($dir, 'largest'));
 	is("$rc$err", '0', 'restore: --resume for the database alone');
 	complete_ok($target, 'restore, resumed', 'largest');
@@ -189,15 +189,15 @@ $copy->stop;
 $target->stop;
 my $new = start_cluster('faults_new');
 
-# Until there are but so many sessions, of which this one looks: one that came to look
-# might be there yet when they are counted.
+# Until there are but this number of sessions, of which this one looks: one that
+# came to look might be there yet when they are counted.
 my @holders;
 my $watcher = start_psql($source, 'postgres');
 
 sub wait_for_others
 {
 	my ($session, $n) = @_;
-	wait_until('nobody else is connected', sub {
+	wait_until('no other session is connected', sub {
 		return $session->(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'}) == $n;
 	});
 	return;

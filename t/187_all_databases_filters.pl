@@ -93,7 +93,7 @@ $dir = dumped_ok('a mask, and a table that is left out', [ q{--mask=*.*.email:'m
 unlike(rows($dir, $_), qr/secret/, "a mask, and a table that is left out: $_") foreach qw(large small);
 unlike(rows($dir, 'middle'), qr/plain/, 'a mask, and a table that is left out: it is');
 
-# nor is one whose value would be computed anew a mask
+# nor is one whose value would be computed again a mask
 my ($rc, $err);
 ($rc, $err, $dir) = dump_all($node, '-j2', '--mask=made.b:NULL');
 is($rc, 1, 'a mask of a generated column: exit code');

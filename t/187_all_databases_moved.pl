@@ -1,5 +1,5 @@
-# Archives of all databases that somebody has moved to where others were, and names
-# of databases and roles that are no UTF-8.
+# Archives of all databases that were moved to where others were, and names of
+# databases and roles that are not UTF-8.
 
 use strict;
 use warnings;

@@ -368,8 +368,8 @@ sub leader_of
 	die "no leader of $db";
 }
 
-# Is one of its sessions in that database?  By the port of its Unix socket
-# nobody knows; by the archive's directory, which it has open, all do.
+# Is one of its sessions in that database?  The port of its Unix socket does not
+# say; by the archive's directory, which it has open, all do.
 sub socket_of
 {
 	my ($pid, $db) = @_;

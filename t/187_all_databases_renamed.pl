@@ -46,7 +46,7 @@ like($err, qr/^pg_pardump:third: error: database "third" is not the one that had
 is_deeply(
 	{ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
 	{ third => 'failed', map { $_ => 'complete' } qw(first second postgres template1) },
-	'renamed: it is not in the dump, which nobody takes for complete');
+	'renamed: it is not in the dump, which is not taken for complete');
 ok(!-e archive_of($dir, 'third'), 'renamed: nothing is dumped twice');
 
 # ---- another user replaces the directory of the archives with a link to his own

@@ -61,7 +61,7 @@ my $success = $values->{last_success_timestamp_seconds};
 is(listing($files), join(' ', sort 'all.prom', 'pages', map { "all.$_.prom" } values %oid), 'a dump: files of metrics');
 is(pages(), pages_of(@names), 'a dump: a page of each');
 like(slurp_file("$files/pages/$oid{shop}.html"), qr/<html.*\bshop\b/s, 'a dump: a page');
-is(sprintf('%o', (stat "$files/pages")[2] & 07777), '700', 'a dump: nobody else sees the pages');
+is(sprintf('%o', (stat "$files/pages")[2] & 07777), '700', 'a dump: no other user sees the pages');
 
 # ---- one that fails
 
@@ -80,7 +80,7 @@ is($rc, 1, 'no server: exit code');
 $values = collected();
 is_deeply([ $values->{success}{''}, $values->{success}{shop} ], [ 0, 1 ], 'no server: only the whole run tells');
 
-# ---- a page that cannot be written in the end: the archive is complete
+# ---- a page that cannot be written at the end: the archive is complete
 
 {
 	$holder->('BEGIN; LOCK TABLE t');

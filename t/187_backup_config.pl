@@ -356,7 +356,8 @@ SH
 	is(slurp_file($dump), "junk\n", 'metrics that are none: they stay');
 	unlink $dump;
 
-	# in a directory of several users: what one has put in the way keeps nobody waiting
+	# in a directory of several users: what one has put in the way does not keep
+	# the program waiting
 	my $fifo = "$metrics/.pg_pardump_backup_$name.prom.tmp";
 	mkfifo($fifo, 0600) or die "could not make \"$fifo\": $!";
 	sysopen(my $other, $fifo, O_RDWR) or die "could not open \"$fifo\": $!";
@@ -365,7 +366,7 @@ SH
 	is("$rc$err", '0', 'a FIFO in the way of metrics: exit code');
 	is($value->('last_run_timestamp_seconds'), $now + 86400 * 3 + 7200, 'a FIFO in the way of metrics: they are written');
 
-	# no file can be written in the end: the backups are there
+	# no file can be written at the end: the backups are there
 	chmod 0500, $metrics;
 	next_fault($bin, 'none');
 	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);

@@ -1,5 +1,5 @@
-# A copy of all databases: builds of indexes and foreign keys have one budget, too,
-# whatever databases they are of.
+# A copy of all databases: builds of indexes and foreign keys have one budget,
+# too, across databases.
 
 use strict;
 use warnings;

@@ -102,13 +102,13 @@ like($err, qr/permission denied for table pg_authid.*--no-role-passwords/s, 'and
 is($rc, 1, '--check: exit code');
 like($err, qr/options --roles and --check cannot be used together/, '--check is refused');
 
-# On a managed server nobody is a superuser.  Roles come all the same, and whoever
-# makes them is who grants memberships.
+# On a managed server no role is a superuser.  Roles still come, and the role
+# that makes them grants memberships.
 sql($source, 'postgres', 'CREATE ROLE managed LOGIN; CREATE ROLE club; GRANT club TO managed; CREATE DATABASE small OWNER managed');
 sql($target, 'postgres', 'CREATE ROLE lesser LOGIN CREATEROLE CREATEDB');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
-is("$rc $err", '0 ', 'by a role that is no superuser');
+is("$rc $err", '0 ', 'by a role that is not a superuser');
 is(value($target, 'postgres', q{SELECT rolcanlogin AND pg_has_role('managed', 'club', 'MEMBER') FROM pg_roles WHERE rolname = 'managed'}),
 	't', 'attributes and memberships are there');
 sql($target, 'postgres', 'DROP DATABASE small');
@@ -125,7 +125,7 @@ is($rc, 1, 'what only superusers can give: exit code');
 like($err, qr/error: could not make roles and tablespaces as they were: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'and it is told');
 is(value($target, 'postgres', q{SELECT rolconnlimit FROM pg_roles WHERE rolname = 'club'}), 7, 'the role has the rest');
 
-# since 16 nobody who has no CREATEDB may say NOCREATEDB
+# since 16 a role without CREATEDB may not say NOCREATEDB
 sql($source, 'postgres', 'ALTER ROLE club NOREPLICATION');
 sql($target, 'postgres', 'DROP ROLE club; CREATE ROLE least LOGIN CREATEROLE; CREATE DATABASE small OWNER least');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-d', $source->connstr('small'),

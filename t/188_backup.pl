@@ -1,5 +1,5 @@
-# pg_pardump_backup through forty nights, many of which fail: whatever happens, the last
-# good backup is there, and what has a final name is whole.
+# pg_pardump_backup through forty nights, many of which fail: after each the
+# last good backup is there, and what has a final name is whole.
 
 use strict;
 use warnings;
@@ -148,7 +148,7 @@ night_ok('none, but no file can be written', rc => 1, good => [],
 		return run_program('sh', '-c', 'trap "" XFSZ; ulimit -f 0; exec pg_pardump_backup "$1"', 'sh', $file);
 	});
 
-# ---- killed, and what goes on; then the next night clears what it has left
+# ---- killed, and what continues; then the next night clears what it has left
 
 night_ok('all_killed shop', rc => 128 + 9, good => [], half_done => 1, message => qr/^/,
 	run => sub {
@@ -248,7 +248,7 @@ is($night, 40, 'forty nights');
 
 # ---- modes, and a restore of the last one
 
-is_deeply([ grep { (stat)[2] & 077 } glob "$dir/*/* $dir/*/*/* $dir/*/*/dump/*" ], [], 'nobody else can read any of it');
+is_deeply([ grep { (stat)[2] & 077 } glob "$dir/*/* $dir/*/*/* $dir/*/*/dump/*" ], [], 'no other user can read any of it');
 my $last = "$dir/shop/$kept{shop}[-1]{name}";
 like(slurp_file("$last/globals.sql"), qr/^ALTER ROLE owner .*PASSWORD 'SCRAM-SHA-256/m, 'globals have passwords');
 make_database($node, 'restored');

@@ -1,5 +1,5 @@
 # pg_pardump_backup with commands that encrypt and store elsewhere, and with incremental
-# dumps: what comes back is equal, and what is removed is no loss to others.
+# dumps: what comes back is equal, and what is removed does not harm others.
 
 use strict;
 use warnings;
@@ -98,7 +98,7 @@ SKIP:
 	is($rc, 0, 'gpg: a key');
 	my $backup = backup_ok('gpg', 'pipe = gpg --batch --quiet --no-tty --trust-model always -r backup@example.com -e -o %D/%f.gpg');
 	is_deeply([ map { s/.*\///r } glob "$backup/*" ], [ 'backup.json', 'dump' ], 'gpg: nothing is there beside');
-	is(sprintf('%o', (stat "$backup/dump")[2] & 07777), '700', 'gpg: nobody else may look');
+	is(sprintf('%o', (stat "$backup/dump")[2] & 07777), '700', 'gpg: no other user may look');
 	decrypted_ok('gpg', "$backup/dump", 'gpg', 'gpg', '--batch', '--quiet', '-d', '-o', 'OUT', 'IN');
 	run_program('gpgconf', '--kill', 'gpg-agent');
 }

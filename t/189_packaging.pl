@@ -83,7 +83,7 @@ my $container = "$packaging/container";
 my $file = slurp_file("$container/Containerfile");
 my ($image_majors) = $file =~ /^ARG MAJORS="(.*)"$/m;
 is($image_majors, "@majors", 'container: the majors');
-like($file, qr{^FROM \$\{BASE\}\n(?:(?!^FROM).)*^USER ([1-9]\d*):\1\n(?:(?!^USER).)*\z}ms, 'container: no root in the end');
+like($file, qr{^FROM \$\{BASE\}\n(?:(?!^FROM).)*^USER ([1-9]\d*):\1\n(?:(?!^USER).)*\z}ms, 'container: no root at the end');
 foreach my $path ($file =~ /^COPY (?:--chmod=\d+ )?(packaging\S+)/mg)
 {
 	ok(-f "$tree/$path" && -x _, "container: $path is there");
@@ -139,7 +139,7 @@ foreach my $pod ([ 'tasks', $job->{template}{spec} ], [ 'nightly', $nightly->{te
 		is((run_program('sh', '-n', text_file('args', $container->{args}[2])))[0], 0, "manifests: $name: the command can be parsed");
 	}
 }
-# as the documentation of tasks tells of exit codes
+# as the documentation of tasks lists exit codes
 is_deeply([ map { [ $_->{action}, @{ $_->{onExitCodes}{values} } ] } grep { $_->{onExitCodes} } @{ $job->{podFailurePolicy}{rules} } ],
 	[ [ 'FailJob', 1 ], [ 'Count', 75 ] ], 'manifests: tasks: which ends have a second chance');
 SKIP:

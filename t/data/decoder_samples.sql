@@ -10,7 +10,7 @@ SELECT setseed(0.5);
 CREATE FUNCTION compare_decoder(type oid, typmod int, texts text[], rounds int, seed bigint)
 	RETURNS text LANGUAGE c AS :'module', 'compare_decoder';
 
--- As dumped, at least so many percent of "common" must be decoded.
+-- As dumped, at least this percentage of "common" must be decoded.
 CREATE TABLE decoder_sample (
 	n int GENERATED ALWAYS AS IDENTITY,
 	type text NOT NULL,

@@ -4,7 +4,7 @@
 -- What is restored differs from the source here, by design of stock pg_dump:
 -- rows that miss a table's condition stay away, and a configuration table is
 -- read without ONLY, so that the parent receives its child's rows while the
--- child, which is no configuration table, stays empty.
+-- child, which is not a configuration table, stays empty.
 
 INSERT INTO ext_all SELECT i, E'all\t' || i FROM generate_series(1, 5000) i;
 INSERT INTO ext_some SELECT i, false, 'user' FROM generate_series(1, 5000) i;

@@ -1,6 +1,6 @@
 -- The database that every mode of pg_restore is tried with.  All of it survives
 -- a plain restore, so a restored copy must equal it.  With part=N there are N
--- times fewer rows, for whoever restores it very often.
+-- times fewer rows, for tests that restore it very often.
 
 \if :{?part}
 \else

@@ -4,7 +4,7 @@ CREATE SCHEMA raw_cases;
 SET search_path = raw_cases, public;
 SELECT setseed(0.25);
 
--- Text that does not compress, of about so many bytes.
+-- Text that does not compress, of about this number of bytes.
 CREATE FUNCTION noise(seed int, bytes int) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$ SELECT string_agg(translate(encode(sha256((seed || ' ' || i)::text::bytea), 'base64'), E'\n', ''), '') FROM generate_series(1, 1 + bytes / 44) i $$;
 

@@ -37,7 +37,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN ROW(NULL::bytea, SQLSTATE || ' ' || SQLERRM);
 END $$;
 
--- In ASCII, whatever the client's encoding is.
+-- In ASCII, for any encoding of the client.
 CREATE FUNCTION reader_compare.as_ascii(t text) RETURNS text LANGUAGE sql AS $$
 	SELECT encode(convert_to(t, getdatabaseencoding()), 'escape')
 $$;
