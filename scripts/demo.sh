@@ -198,7 +198,8 @@ main()
 	take_fingerprint source
 	codec=$(same_codec)
 	result=0
-	dump_and_restore "pg_pardump" check_restored pg_pardump
+	# With the extension, as pg_dump has it, so that all three restore the same.
+	dump_and_restore "pg_pardump" check_restored pg_pardump --with-pardump-extension
 	dump_and_restore "pg_dump, same compression" true pg_dump --compress="$codec"
 	dump_and_restore "pg_dump, its default" true pg_dump
 
