@@ -43,7 +43,7 @@ declare -A sources=(
 	[custom]="$f/toc/toc_file.c $f/toc/toc.c $f/archive/archive_member.c
 		$f/archive/archive_open.c $f/archive/archive_name.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
-	[manifest]="$f/archive/manifest.c"
+	[manifest]="$f/archive/manifest.c $f/stream/regular_file.c"
 	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c $f/options/copy_method.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress_spec.c"

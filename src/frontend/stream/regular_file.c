@@ -1,6 +1,6 @@
 /*
  * regular_file.c
- *		Opens a file that others may have put where it is.
+ *		Opens and reads a file that others may have put where it is.
  */
 #include "base/fe_compat.h"
 
@@ -32,4 +32,37 @@ regular_file_open(int dir, const char *name, const char **problem)
 	errno = EINVAL;
 	*problem = "is not a regular file";
 	return -1;
+}
+
+char *
+regular_file_read_text(int fd, size_t *len)
+{
+	size_t		space = 64 * 1024;
+	char	   *text = pg_malloc(space);
+	ssize_t		got;
+
+	*len = 0;
+	while ((got = read(fd, text + *len, space - *len - 1)) != 0)
+	{
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+		{
+			int			reason = errno;
+
+			free(text);
+			errno = reason;
+			return NULL;
+		}
+		if (memchr(text + *len, '\0', got))
+			break;
+		*len += got;
+		if (*len == space - 1)
+		{
+			space *= 2;
+			text = pg_realloc(text, space);
+		}
+	}
+	text[*len] = '\0';
+	return text;
 }

@@ -1,6 +1,6 @@
 /*
  * regular_file.h
- *		Opens a file that others may have put where it is.
+ *		Opens and reads a file that others may have put where it is.
  */
 #ifndef REGULAR_FILE_H
 #define REGULAR_FILE_H
@@ -14,5 +14,13 @@
  * fails; errno is ENOENT only if there is no such file.
  */
 extern int	regular_file_open(int dir, const char *name, const char **problem);
+
+/*
+ * All of a text, ended by a zero and owned; NULL, and errno, if it cannot be
+ * read.  It may be as large as its writer makes it.  Reading ends at a zero
+ * byte, which no text has: a file that only claims to be huge has nothing
+ * else.
+ */
+extern char *regular_file_read_text(int fd, size_t *len);
 
 #endif							/* REGULAR_FILE_H */

@@ -86,24 +86,9 @@ task_place_open(const char *path, const char **problem)
 char *
 task_place_read(int fd, const char *path, size_t *len)
 {
-	size_t		space = 64 * 1024;
-	char	   *text = pg_malloc(space);
-	ssize_t		got;
+	char	   *text = regular_file_read_text(fd, len);
 
-	*len = 0;
-	while ((got = read(fd, text + *len, space - *len - 1)) != 0)
-	{
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			pg_fatal("could not read file \"%s\": %m", path);
-		*len += got;
-		if (*len == space - 1)
-		{
-			space *= 2;
-			text = pg_realloc(text, space);
-		}
-	}
-	text[*len] = '\0';
+	if (text == NULL)
+		pg_fatal("could not read file \"%s\": %m", path);
 	return text;
 }
