@@ -22,8 +22,8 @@
 typedef struct ArchiveMember ArchiveMember;
 
 /*
- * Of an entry with data that are not large objects, which archive_member.h
- * has.  NULL, and *problem, an owned sentence, if there are none.
+ * Of an entry with data that are not large objects, for which see below.
+ * NULL, and *problem, an owned sentence, if there are none.
  */
 extern ArchiveMember *archive_member_open(const Archive *archive,
 										  const TocEntry *entry,

@@ -551,7 +551,7 @@ add_tablespace_map(const Backup *backup, SpecialFiles *special)
 static void
 end_data(Backup *backup, SpecialFiles *special)
 {
-	/* read after all other data, before the backup's end (basebackup.c) */
+	/* read after all other data, before the backup's end */
 	PGresult   *control = backup_server_control_file(backup);
 	char	   *label;
 

@@ -29,7 +29,7 @@ static bool clean_objects_fit(const RestoreStages *stages, int *n);
 
 /*
  * The names as an archive has them (the tags that pg_dump gives its entries;
- * clean.c completes some), of all objects that a database has more
+ * some are completed here), of all objects that a database has more
  * than the system's.  A DROP needs one of two roles: the owner, or the owner
  * of the schema (dropcmds.c:RemoveObjects,
  * tablecmds.c:RangeVarCallbackForDropRelation).  Superusers have each role,

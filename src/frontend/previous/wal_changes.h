@@ -32,7 +32,7 @@
 
 /* ----------
  * What a dump notes of the history that it is part of, so that the next
- * one can ask which blocks have changed since (wal_changes.h).
+ * one can ask which blocks have changed since.
  * ----------
  */
 

@@ -277,7 +277,7 @@ add_filter(DumpTable *table, const char *condition)
 	free(before);
 }
 
-/* One expression, see row_filter.c. */
+/* Add a condition, which must be one expression. */
 static void
 add_condition(PGconn *conn, DumpTable *table, const char *condition)
 {

@@ -125,7 +125,7 @@ extern void decompressor_free(Decompressor *d);
  * Reads data of an archive, as they were before compression.
  *
  * They are a file of a directory archive, or a stream of a custom archive
- * (decompress.h); of any origin.  Memory is a decompressor's, and a buffer.
+ * (see above); of any origin.  Memory is a decompressor's, and a buffer.
  * ----------
  */
 
