@@ -10,7 +10,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "load/load_account.h"
+#include "status/load_account.h"
 #include "status/run.h"
 #include "status/run_manifest.h"
 #include "status/summary.h"
