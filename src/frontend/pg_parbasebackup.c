@@ -10,8 +10,8 @@
 #include "basebackup/plain_layout.h"
 #include "extract/extract.h"
 #include "options/backup_options.h"
+#include "process/progress.h"
 #include "process/this_program.h"
-#include "progress/progress.h"
 #include "session/connection.h"
 #include "status/run.h"
 

@@ -18,7 +18,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "process/child_program.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 
 /* ----------
  * Flushes the files of an archive, one by one or with their file system.

@@ -15,7 +15,7 @@
 #include <dirent.h>
 
 #include "options/options.h"
-#include "progress/file_result.h"
+#include "process/file_result.h"
 #include "shared/compress_spec.h"
 #include "stream/sink.h"
 

@@ -8,7 +8,7 @@
 #include "base/message.h"
 #include "basebackup/backup_list.h"
 #include "basebackup/file_query.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "shared/crc32c.h"

@@ -30,7 +30,7 @@
 #include "basebackup/basebackup.h"
 #include "basebackup/plain_layout.h"
 #include "basebackup/tar_layout.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "report/report.h"
 #include "session/session_loss.h"
 #include "session/table_lock.h"

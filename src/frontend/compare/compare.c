@@ -14,11 +14,11 @@
 
 #include <sys/stat.h>
 
-#include "base/interrupt.h"
-#include "base/event_log.h"
-#include "base/message.h"
-#include "base/identifier.h"
 #include "base/clock.h"
+#include "base/event_log.h"
+#include "base/identifier.h"
+#include "base/interrupt.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "compare/compare_lookup.h"
@@ -26,7 +26,7 @@
 #include "compare/compare_selection.h"
 #include "libpq-fe.h"
 #include "plan/dump_table.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "session/session_settings.h"
 #include "source/leader.h"
 #include "source/source_check.h"

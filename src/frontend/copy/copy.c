@@ -19,7 +19,7 @@
 #include "definitions/definitions.h"
 #include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "replication/subscription.h"
 #include "report/report.h"
 #include "source/leader.h"

@@ -11,9 +11,9 @@
 #include "definitions/definitions.h"
 #include "definitions/leaf_keys.h"
 #include "job_log/job_log_open.h"
+#include "process/progress.h"
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
-#include "progress/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 

@@ -15,9 +15,9 @@
 #include "definitions/definition_worker.h"
 #include "definitions/index_builder.h"
 #include "process/child_program.h"
+#include "process/progress.h"
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
-#include "progress/progress.h"
 #include "target/index_log.h"
 
 /* ----------

@@ -15,7 +15,7 @@
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
 #include "previous/previous_archive.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "report/report.h"
 #include "source/leader.h"
 #include "source/source_check.h"

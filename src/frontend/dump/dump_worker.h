@@ -8,7 +8,7 @@
 #include "archive/archive_dir.h"
 #include "dump/reuse_file.h"
 #include "plan/large_object.h"
-#include "progress/file_result.h"
+#include "process/file_result.h"
 #include "source/source.h"
 #include "status/run.h"
 

@@ -9,7 +9,7 @@
 #include "libpq-fe.h"
 
 #include "plan/dump_plan.h"
-#include "progress/file_result.h"
+#include "process/file_result.h"
 #include "status/run.h"
 
 /* ----------

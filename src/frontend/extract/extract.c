@@ -22,7 +22,7 @@
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
 #include "options/backup_options.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"
 

@@ -14,8 +14,8 @@
 #include "base/shared_memory.h"
 #include "extract/extract_archive.h"
 #include "extract/tar_reader.h"
+#include "process/progress.h"
 #include "process/worker_pool.h"
-#include "progress/progress.h"
 #include "stream/decompress.h"
 #include "stream/regular_file.h"
 

@@ -9,7 +9,7 @@
 #include "base/message.h"
 #include "base/retry.h"
 #include "job_log/job_log_lock.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "target/target.h"

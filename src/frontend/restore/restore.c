@@ -13,7 +13,7 @@
 #include "definitions/index_builder.h"
 #include "job_log/job_log.h"
 #include "job_log/job_log_open.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
 #include "restore/restore_pool.h"

@@ -6,8 +6,8 @@
 
 #include "base/shared_memory.h"
 #include "job_log/job_log.h"
+#include "process/progress.h"
 #include "process/worker_pool.h"
-#include "progress/progress.h"
 #include "restore/restore_pool.h"
 #include "status/progress_rows.h"
 #include "status/run.h"

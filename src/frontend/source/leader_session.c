@@ -11,7 +11,7 @@
 #include "base/message.h"
 #include "base/retry.h"
 #include "plan/dump_table.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "session/session.h"
 #include "source/leader_session.h"
 #include "source/worker_watch.h"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "status/progress_rows.h"
 
 /* Rates are those of the last lines, up to this number. */

@@ -10,7 +10,7 @@
 
 #include "archive/archive_dir.h"
 #include "plan/dump_plan.h"
-#include "progress/file_result.h"
+#include "process/file_result.h"
 
 /* Work that is done while rows are read: how many are done, and all. */
 typedef struct RunBeside

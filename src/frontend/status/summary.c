@@ -10,7 +10,7 @@
 #include "base/event_log.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "status/summary.h"
 
 /* ----------

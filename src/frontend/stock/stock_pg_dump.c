@@ -13,7 +13,7 @@
 
 #include "base/interrupt.h"
 #include "process/child_program.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "stock/stock_pg_dump.h"
 #include "toc/toc_file.h"
 

@@ -14,7 +14,7 @@
 #include "base/message.h"
 #include "password/typed_password.h"
 #include "process/child_program.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "stock/stock_output.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink.h"

@@ -8,8 +8,8 @@
 
 #include "base/interrupt.h"
 #include "base/message.h"
+#include "process/progress.h"
 #include "process/worker_pool.h"
-#include "progress/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "target/analyze.h"

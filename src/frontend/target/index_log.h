@@ -6,7 +6,7 @@
 #define INDEX_LOG_H
 
 #include "plan/dump_table.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 #include "session/connection.h"
 #include "toc/toc.h"
 

@@ -22,7 +22,7 @@
 #define TASK_RESULT_H
 
 #include "plan/job_queue.h"
-#include "progress/file_result.h"
+#include "process/file_result.h"
 
 #define TASK_RESULT_SUFFIX ".results"
 

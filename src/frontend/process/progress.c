@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "progress/progress.h"
+#include "process/progress.h"
 
 /* ----------
  * One line of progress, made of fields, as wide as the terminal allows.

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/shared_memory.h"
-#include "progress/file_result.h"
+#include "process/file_result.h"
 
 FileResults *
 file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
