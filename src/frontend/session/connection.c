@@ -17,11 +17,11 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "password/password_command.h"
-#include "password/typed_password.h"
 #include "process/this_program.h"
 #include "session/connection.h"
+#include "session/password_command.h"
 #include "session/session_loss.h"
+#include "session/typed_password.h"
 
 /* ----------
  * Settings of TCP by which a peer's silent end is noticed.

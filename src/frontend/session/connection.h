@@ -10,8 +10,8 @@
 #include "libpq-fe.h"
 
 #include "options/options.h"
-#include "password/password_command.h"
 #include "process/child_program.h"
+#include "session/password_command.h"
 #include "session/session.h"
 
 /* ----------

@@ -12,9 +12,9 @@
 
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "password/typed_password.h"
 #include "process/child_program.h"
 #include "process/progress.h"
+#include "session/typed_password.h"
 #include "stock/stock_output.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink.h"

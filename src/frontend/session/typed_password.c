@@ -21,7 +21,7 @@
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "password/typed_password.h"
+#include "session/typed_password.h"
 
 typedef struct TypedPassword
 {

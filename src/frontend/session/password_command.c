@@ -19,9 +19,9 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
-#include "password/password_command.h"
 #include "process/child_program.h"
 #include "process/robust_mutex.h"
+#include "session/password_command.h"
 
 /* Tokens have some thousand bytes. */
 #define PASSWORD_BYTES 32768
