@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "archive/archive_member.h"
+#include "archive/toc_file.h"
 #include "stream/text_pieces.h"
-#include "toc/toc_file.h"
 
 /* A few bytes can stand for very many: enough is enough. */
 #define OUTPUT_MAX (1024 * 1024)

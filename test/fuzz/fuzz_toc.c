@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "toc/toc_file.h"
+#include "archive/toc_file.h"
 
 typedef struct Input
 {

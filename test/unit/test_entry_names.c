@@ -6,7 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "toc/toc.h"
+#include "archive/toc.h"
 #include "unit_test.h"
 
 typedef void (*NamesCallback) (const TocEntry *entry, SimpleStringList *names);

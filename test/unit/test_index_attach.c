@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "toc/toc.h"
+#include "archive/toc.h"
 #include "unit_test.h"
 
 /* An INDEX ATTACH entry that depends on the index above and on its own. */

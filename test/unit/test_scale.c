@@ -14,9 +14,9 @@
 
 #include "catalog/pg_class_d.h"
 
+#include "archive/toc_file.h"
 #include "plan/archive_layout.h"
 #include "plan/job_queue.h"
-#include "toc/toc_file.h"
 #include "unit_test.h"
 
 #define CHUNKS 200000

@@ -5,8 +5,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/toc_file.h"
 #include "stream/sink.h"
-#include "toc/toc_file.h"
 #include "unit_test.h"
 
 typedef struct Input

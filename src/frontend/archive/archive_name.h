@@ -10,8 +10,8 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "shared/compress_spec.h"
-#include "toc/toc.h"
 
 /* ----------
  * A table's name, as a manifest or a table of contents tells it.

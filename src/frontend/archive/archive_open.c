@@ -11,9 +11,9 @@
 #include "archive/archive_name.h"
 #include "archive/archive_open.h"
 #include "archive/manifest.h"
+#include "archive/toc_file.h"
 #include "stream/decompress.h"
 #include "stream/regular_file.h"
-#include "toc/toc_file.h"
 
 /* ----------
  * Finds a file of a directory archive, as pg_restore does.

@@ -7,8 +7,8 @@
 #define ARCHIVE_OPEN_H
 
 #include "archive/manifest.h"
+#include "archive/toc.h"
 #include "shared/compress_spec.h"
-#include "toc/toc.h"
 
 /* ----------
  * Finds a file of a directory archive, as pg_restore does.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
+#include "archive/toc.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"
@@ -21,7 +22,6 @@
 #include "status/metrics.h"
 #include "stock/stock_pg_dump.h"
 #include "target/restore_stage.h"
-#include "toc/toc.h"
 
 /* ----------
  * The main path of a copy of all databases.

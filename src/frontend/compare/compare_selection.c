@@ -12,9 +12,9 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "archive/toc.h"
 #include "compare/compare_selection.h"
 #include "session/session.h"
-#include "toc/toc.h"
 
 typedef enum PatternKind
 {

@@ -11,8 +11,8 @@
 
 #include "libpq-fe.h"
 
+#include "archive/toc.h"
 #include "options/options.h"
-#include "toc/toc.h"
 
 /*
  * If a pattern is to be matched by tables, or schemas, and none here is, have

@@ -6,6 +6,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive/toc.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/message.h"
@@ -35,7 +36,6 @@
 #include "target/restore_stage.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "toc/toc.h"
 
 /* ----------
  * In which formats a copy's tables went, and why.

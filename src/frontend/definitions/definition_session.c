@@ -10,6 +10,7 @@
 #include "common/string.h"
 #include "fe_utils/string_utils.h"
 
+#include "archive/toc.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
@@ -17,7 +18,6 @@
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "target/target.h"
-#include "toc/toc.h"
 
 /* ----------
  * Takes groups of large objects apart, and writes their statements.

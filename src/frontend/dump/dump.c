@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_dir.h"
+#include "archive/toc_file.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -26,7 +27,6 @@
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "tasks/task_leader.h"
-#include "toc/toc_file.h"
 
 /* One dump; an argument of the pool's callbacks, in leader and workers. */
 typedef struct Dump

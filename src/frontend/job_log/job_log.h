@@ -22,9 +22,9 @@
 
 #include "libpq-fe.h"
 
+#include "archive/toc.h"
 #include "plan/archive_plan.h"
 #include "target/target.h"
-#include "toc/toc.h"
 
 /* ----------
  * The schema on the target in which everything of a log is.

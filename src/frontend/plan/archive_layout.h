@@ -5,8 +5,8 @@
 #ifndef ARCHIVE_LAYOUT_H
 #define ARCHIVE_LAYOUT_H
 
+#include "archive/toc.h"
 #include "plan/chunk_plan.h"
-#include "toc/toc.h"
 
 /* What a completion calls itself; pg_restore does not know it. */
 #define ARCHIVE_COMPLETION_DESC "TABLE DATA COMPLETE"

@@ -10,11 +10,11 @@
 
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
+#include "archive/toc.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "plan/archive_layout.h"
 #include "plan/archive_plan.h"
-#include "toc/toc.h"
 
 /* ----------
  * Finds the entries that are wanted, and those of each table's rows.

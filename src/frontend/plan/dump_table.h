@@ -9,8 +9,8 @@
 
 #include "libpq-fe.h"
 
+#include "archive/toc.h"
 #include "options/options.h"
-#include "toc/toc.h"
 
 /* ----------
  * Whose functions may run in our sessions (doc/security.md).

@@ -7,8 +7,8 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "session/connection.h"
-#include "toc/toc.h"
 
 /*
  * This number of objects of a list is a group, the last one as many as are

@@ -12,9 +12,9 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "toc/toc.h"
 
 /* ----------
  * Leaves the extension pg_pardump out of archives and copies.

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
@@ -26,7 +27,6 @@
 #include "target/analyze.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "toc/toc.h"
 #include "verify/verify.h"
 
 /* Exit callbacks and workers use it until the process ends. */

@@ -7,6 +7,7 @@
 #include "libpq-fe.h"
 
 #include "archive/manifest.h"
+#include "archive/toc.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
 #include "compare/compare.h"
@@ -26,7 +27,6 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/toast_compression.h"
-#include "toc/toc.h"
 
 /* ----------
  * What follows from what is restored.

@@ -14,6 +14,7 @@
 #include "common/string.h"
 
 #include "archive/archive_member.h"
+#include "archive/toc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -27,7 +28,6 @@
 #include "target/sink_target.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "toc/toc.h"
 
 /* ----------
  * Tables that are truncated, and then filled with frozen rows.

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/retry.h"
@@ -31,7 +32,6 @@
 #include "standby/standby_snapshot.h"
 #include "status/progress_rows.h"
 #include "status/summary.h"
-#include "toc/toc.h"
 
 /* ----------
  * Has the plan made in the leader's session.

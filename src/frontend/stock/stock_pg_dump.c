@@ -11,11 +11,11 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "archive/toc_file.h"
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "process/progress.h"
 #include "stock/stock_pg_dump.h"
-#include "toc/toc_file.h"
 
 /* ----------
  * Runs stock pg_dumpall for what databases share.

@@ -11,9 +11,9 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "options/options.h"
 #include "session/connection.h"
-#include "toc/toc.h"
 
 /* ----------
  * Stock pg_dumpall, run for what a cluster's databases share: roles,

@@ -10,6 +10,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive/toc_file.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "process/child_program.h"
@@ -18,7 +19,6 @@
 #include "stock/stock_output.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink.h"
-#include "toc/toc_file.h"
 
 /* ----------
  * Runs `pg_restore -l`, or leaves it all to pg_restore.

@@ -10,10 +10,10 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "options/options.h"
 #include "process/child_program.h"
 #include "session/connection.h"
-#include "toc/toc.h"
 
 /* ----------
  * What stock pg_restore would restore, and stock pg_restore itself.

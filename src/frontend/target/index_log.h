@@ -5,10 +5,10 @@
 #ifndef INDEX_LOG_H
 #define INDEX_LOG_H
 
+#include "archive/toc.h"
 #include "plan/dump_table.h"
 #include "process/progress.h"
 #include "session/connection.h"
-#include "toc/toc.h"
 
 /* ----------
  * What the target says of an index that is being built, for the screen.

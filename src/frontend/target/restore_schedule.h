@@ -10,8 +10,8 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "plan/dump_table.h"
-#include "toc/toc.h"
 
 typedef enum RestorePhase
 {

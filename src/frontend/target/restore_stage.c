@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/toc.h"
 #include "base/interrupt.h"
 #include "plan/server_extension.h"
 #include "process/child_program.h"
 #include "target/restore_stage.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "toc/toc.h"
 
 /* Exit callbacks. */
 static void

@@ -8,6 +8,7 @@
 #include "fe_utils/string_utils.h"
 #include "pqexpbuffer.h"
 
+#include "archive/toc.h"
 #include "base/message.h"
 #include "base/units.h"
 #include "plan/dump_table.h"
@@ -18,7 +19,6 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/toast_compression.h"
-#include "toc/toc.h"
 
 /* More names than that are only counted. */
 #define NAMES_SHOWN 100

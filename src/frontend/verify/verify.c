@@ -15,6 +15,8 @@
 #include "archive/archive_name.h"
 #include "archive/archive_open.h"
 #include "archive/manifest.h"
+#include "archive/toc.h"
+#include "archive/toc_file.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -25,8 +27,6 @@
 #include "process/worker_pool.h"
 #include "report/report.h"
 #include "status/run.h"
-#include "toc/toc.h"
-#include "toc/toc_file.h"
 #include "verify/verify.h"
 #include "verify/verify_file.h"
 

@@ -8,7 +8,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/manifest.h"
-#include "toc/toc.h"
+#include "archive/toc.h"
 
 /* ----------
  * What is known of a file, and what is found to be wrong with it.

@@ -6,9 +6,9 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "archive/toc.h"
 #include "base/identifier.h"
 #include "base/shared_memory.h"
-#include "toc/toc.h"
 
 void
 toc_free(Toc *toc)

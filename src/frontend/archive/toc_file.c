@@ -6,7 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "toc/toc_file.h"
+#include "archive/toc_file.h"
 
 /* ----------
  * Reads the table of contents of an archive.

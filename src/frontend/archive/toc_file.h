@@ -5,9 +5,9 @@
 #ifndef TOC_FILE_H
 #define TOC_FILE_H
 
+#include "archive/toc.h"
 #include "shared/compress_spec.h"
 #include "stream/sink.h"
-#include "toc/toc.h"
 
 /* ----------
  * Reads the table of contents of an archive.
