@@ -5,8 +5,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "previous/wal_changes.h"
-#include "previous/lower_bound.h"
+#include "plan/lower_bound.h"
+#include "plan/wal_changes.h"
 #include "unit_test.h"
 
 /* A row of what the server returns. */

@@ -8,7 +8,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "previous/previous_archive.h"
+#include "plan/previous_archive.h"
 #include "unit_test.h"
 
 #define HASH "00ff"

@@ -15,7 +15,7 @@
 #include "dump/dump_worker.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
-#include "previous/previous_archive.h"
+#include "plan/previous_archive.h"
 #include "process/progress.h"
 #include "report/report.h"
 #include "source/leader.h"

@@ -15,7 +15,7 @@
 #include "base/shared_memory.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
-#include "previous/previous_file.h"
+#include "plan/previous_file.h"
 #include "session/session.h"
 
 /* ----------

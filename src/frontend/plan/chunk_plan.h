@@ -15,8 +15,8 @@
 
 #include "options/options.h"
 #include "plan/dump_table.h"
+#include "plan/previous_archive.h"
 #include "plan/server_extension.h"
-#include "previous/previous_archive.h"
 
 /* ----------
  * Why a table is dumped whole, or read by SQL.

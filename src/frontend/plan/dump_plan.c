@@ -9,7 +9,7 @@
 #include "plan/archive_layout.h"
 #include "plan/chunk_plan.h"
 #include "plan/dump_plan.h"
-#include "previous/wal_changes.h"
+#include "plan/wal_changes.h"
 #include "session/connection.h"
 
 /*

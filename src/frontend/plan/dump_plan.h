@@ -12,9 +12,9 @@
 #define DUMP_PLAN_H
 
 #include "plan/dump_origin.h"
+#include "plan/fingerprint_spec.h"
 #include "plan/job_queue.h"
-#include "previous/fingerprint_spec.h"
-#include "previous/wal_changes.h"
+#include "plan/wal_changes.h"
 
 typedef struct DumpPlan
 {

@@ -6,7 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "previous/fingerprint_spec.h"
+#include "plan/fingerprint_spec.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "standby/standby.h"

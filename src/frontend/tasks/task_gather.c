@@ -15,7 +15,7 @@
 #include "archive/archive_name.h"
 #include "base/message.h"
 #include "plan/job_queue.h"
-#include "previous/lower_bound.h"
+#include "plan/lower_bound.h"
 #include "status/run.h"
 #include "tasks/task_gather.h"
 #include "tasks/task_place.h"

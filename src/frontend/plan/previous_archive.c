@@ -13,8 +13,8 @@
 #include "archive/archive_name.h"
 #include "archive/manifest.h"
 #include "base/message.h"
-#include "previous/lower_bound.h"
-#include "previous/previous_archive.h"
+#include "plan/lower_bound.h"
+#include "plan/previous_archive.h"
 #include "stream/regular_file.h"
 
 /* What must be the same, and what it is for people. */

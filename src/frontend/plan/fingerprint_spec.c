@@ -7,7 +7,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/hex.h"
-#include "previous/fingerprint_spec.h"
+#include "plan/fingerprint_spec.h"
 #include "session/session.h"
 
 #define KEY_BYTES 32

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "previous/lower_bound.h"
+#include "plan/lower_bound.h"
 
 int
 lower_bound(const void *key, const void *elements, int n, size_t bytes,

@@ -28,7 +28,7 @@
 
 #include "libpq-fe.h"
 
-#include "previous/previous_archive.h"
+#include "plan/previous_archive.h"
 
 /* ----------
  * What a dump notes of the history that it is part of, so that the next

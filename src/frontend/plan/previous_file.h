@@ -10,7 +10,7 @@
 
 #include "archive/archive_dir.h"
 #include "options/copy_method.h"
-#include "previous/previous_archive.h"
+#include "plan/previous_archive.h"
 
 /*
  * Take it over under a new name, by this method or, where the file system

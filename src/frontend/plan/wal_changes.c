@@ -12,8 +12,8 @@
 #include "base/hex.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "previous/lower_bound.h"
-#include "previous/wal_changes.h"
+#include "plan/lower_bound.h"
+#include "plan/wal_changes.h"
 #include "session/session.h"
 
 /* ----------

@@ -10,7 +10,7 @@
 #include "common/checksum_helper.h"
 
 #include "base/interrupt.h"
-#include "previous/previous_file.h"
+#include "plan/previous_file.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"
 
