@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "globals/globals.h"
+#include "cluster/globals.h"
 #include "unit_test.h"
 
 static void

@@ -15,7 +15,7 @@
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_restore.h"
 #include "cluster/cluster_run.h"
-#include "globals/globals.h"
+#include "cluster/globals.h"
 #include "process/progress.h"
 #include "session/connection.h"
 #include "source/source_check.h"

@@ -5,8 +5,8 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "globals/globals.h"
-#include "globals/role_copy.h"
+#include "cluster/globals.h"
+#include "cluster/role_copy.h"
 #include "session/connection.h"
 #include "session/session_settings.h"
 #include "stock/stock_pg_dump.h"

@@ -13,7 +13,7 @@
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "globals/globals.h"
+#include "cluster/globals.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
