@@ -6,7 +6,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "backup/tar_archive.h"
+#include "basebackup/tar_archive.h"
 #include "stream/decompress.h"
 
 /* A few bytes can stand for very many: enough is enough. */

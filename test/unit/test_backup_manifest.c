@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backup/backup_manifest.h"
+#include "basebackup/backup_manifest.h"
 #include "unit_test.h"
 
 #define VERSION_1 \

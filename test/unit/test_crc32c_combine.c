@@ -6,7 +6,7 @@
 
 #include "port/pg_crc32c.h"
 
-#include "backup/backup_manifest.h"
+#include "basebackup/backup_manifest.h"
 #include "unit_test.h"
 
 static uint32

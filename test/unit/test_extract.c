@@ -13,8 +13,8 @@
 
 #include "common/file_perm.h"
 
-#include "backup/tablespace_map.h"
-#include "backup/tar_archive.h"
+#include "basebackup/tablespace_map.h"
+#include "basebackup/tar_archive.h"
 #include "extract/extract_archive.h"
 #include "pqexpbuffer.h"
 #include "unit_test.h"

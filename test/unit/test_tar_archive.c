@@ -12,8 +12,8 @@
 
 #include "shared/block_compress.h"
 
-#include "backup/tar_archive.h"
 #include "base/shared_memory.h"
+#include "basebackup/tar_archive.h"
 #include "stream/decompress.h"
 #include "unit_test.h"
 

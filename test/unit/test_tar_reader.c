@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "backup/tar_archive.h"
+#include "basebackup/tar_archive.h"
 #include "extract/tar_reader.h"
 #include "pqexpbuffer.h"
 #include "unit_test.h"

@@ -6,11 +6,11 @@
 
 #include "port/pg_bswap.h"
 
-#include "backup/tar_archive.h"
 #include "base/hex.h"
 #include "basebackup/backup_call.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/file_query.h"
+#include "basebackup/tar_archive.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/table_lock.h"

@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "backup/backup_filter.h"
 #include "base/message.h"
+#include "basebackup/backup_filter.h"
 #include "basebackup/backup_list.h"
 #include "basebackup/file_query.h"
 #include "process/progress.h"

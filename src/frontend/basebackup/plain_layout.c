@@ -12,11 +12,11 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
-#include "backup/safe_directory.h"
-#include "backup/write_at.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "basebackup/plain_layout.h"
+#include "basebackup/safe_directory.h"
+#include "basebackup/write_at.h"
 #include "options/backup_options.h"
 
 /* ----------

@@ -10,7 +10,7 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
-#include "backup/tar_archive.h"
+#include "basebackup/tar_archive.h"
 #include "basebackup/tar_layout.h"
 #include "shared/block_compress.h"
 

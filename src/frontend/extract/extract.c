@@ -15,9 +15,9 @@
 #include "shared/compress_spec.h"
 
 #include "archive/archive_clean.h"
-#include "backup/backup_manifest.h"
-#include "backup/safe_directory.h"
-#include "backup/tablespace_map.h"
+#include "basebackup/backup_manifest.h"
+#include "basebackup/safe_directory.h"
+#include "basebackup/tablespace_map.h"
 #include "extract/attributes.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backup/tar_archive.h"
-#include "backup/write_at.h"
 #include "base/shared_memory.h"
+#include "basebackup/tar_archive.h"
+#include "basebackup/write_at.h"
 #include "extract/extract_archive.h"
 #include "extract/tar_reader.h"
 #include "process/progress.h"

@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "backup/backup_label.h"
+#include "basebackup/backup_label.h"
 
 bool
 backup_label_read(const char *text, BackupLabel *label)

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "backup/write_at.h"
+#include "basebackup/write_at.h"
 
 bool
 write_at(int fd, const void *data, size_t len, uint64 offset)

@@ -6,9 +6,9 @@
 
 #include "common/checksum_helper.h"
 
-#include "backup/backup_manifest.h"
 #include "base/hex.h"
 #include "base/message.h"
+#include "basebackup/backup_manifest.h"
 #include "stream/sink.h"
 
 static const JsonField backup_manifest_entry_fields[];

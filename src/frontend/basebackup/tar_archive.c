@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "backup/tar_archive.h"
-#include "backup/write_at.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
+#include "basebackup/tar_archive.h"
+#include "basebackup/write_at.h"
 #include "shared/block_compress.h"
 
 /* ----------

@@ -6,7 +6,7 @@
 
 #include "port/pg_crc32c.h"
 
-#include "backup/control_file.h"
+#include "basebackup/control_file.h"
 
 /*
  * Where its CRC is depends on the major, which need not be ours: behind what

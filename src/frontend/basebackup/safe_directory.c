@@ -13,9 +13,9 @@
 #include "common/file_perm.h"
 #include "common/file_utils.h"
 
-#include "backup/safe_directory.h"
 #include "base/interrupt.h"
 #include "base/message.h"
+#include "basebackup/safe_directory.h"
 
 /* As many links as Linux follows in a path (path_resolution(7)). */
 #define MOST_LINKS 40

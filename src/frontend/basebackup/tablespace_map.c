@@ -7,7 +7,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "backup/tablespace_map.h"
+#include "basebackup/tablespace_map.h"
 
 static void
 add_tablespace(TablespaceMap *map, const char *path, const char *line)
