@@ -59,7 +59,7 @@ typedef struct Options
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		standby_snapshot_timeout;	/* seconds, see
-											 * standby/standby_overflow.h */
+											 * source/standby_overflow.h */
 	bool		allow_affected_standby; /* that cannot be checked for it */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */
 

@@ -26,10 +26,10 @@
 #include "source/leader.h"
 #include "source/leader_session.h"
 #include "source/source_check.h"
+#include "source/standby.h"
+#include "source/standby_overflow.h"
+#include "source/standby_snapshot.h"
 #include "source/worker_watch.h"
-#include "standby/standby.h"
-#include "standby/standby_overflow.h"
-#include "standby/standby_snapshot.h"
 #include "status/progress_rows.h"
 #include "status/summary.h"
 

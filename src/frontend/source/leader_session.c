@@ -18,7 +18,7 @@
 #include "session/snapshot.h"
 #include "source/leader_session.h"
 #include "source/source_check.h"
-#include "standby/standby_overflow.h"
+#include "source/standby_overflow.h"
 #include "status/summary.h"
 
 /* ----------

@@ -13,7 +13,7 @@
 #include "session/session_loss.h"
 #include "session/snapshot.h"
 #include "source/snapshot_holder.h"
-#include "standby/standby_overflow.h"
+#include "source/standby_overflow.h"
 
 SnapshotHolder *
 snapshot_holders_new(int n)

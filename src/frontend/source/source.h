@@ -12,7 +12,7 @@
  * read, because it does not get a lock, is read in the leader's session.
  *
  * With --also-from the server is one of several standbys, which have the same
- * snapshot (standby/standby.h), and each worker reads from one of them.
+ * snapshot (source/standby.h), and each worker reads from one of them.
  */
 #ifndef SOURCE_H
 #define SOURCE_H
@@ -22,7 +22,7 @@
 #include "session/connection.h"
 #include "source/snapshot_holder.h"
 #include "source/source_check.h"
-#include "standby/standby.h"
+#include "source/standby.h"
 
 typedef struct LeaderSession LeaderSession;
 

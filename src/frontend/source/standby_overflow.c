@@ -10,8 +10,8 @@
 #include "session/session.h"
 #include "session/snapshot.h"
 #include "shared/snapshot_text.h"
-#include "standby/standby.h"
-#include "standby/standby_overflow.h"
+#include "source/standby.h"
+#include "source/standby_overflow.h"
 
 /* Between two tries, which cost a standby some short queries each. */
 #define WAIT_MS 100

@@ -27,7 +27,7 @@
 #define STANDBY_SNAPSHOT_H
 
 #include "plan/server_extension.h"
-#include "standby/standby.h"
+#include "source/standby.h"
 
 /*
  * Begin transactions in the first sessions of all, with one snapshot, and

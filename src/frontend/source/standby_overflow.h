@@ -27,7 +27,7 @@
 #define STANDBY_OVERFLOW_H
 
 #include "plan/server_extension.h"
-#include "standby/standby.h"
+#include "source/standby.h"
 
 /* One server that snapshots are taken on. */
 typedef struct OverflowLook

@@ -9,7 +9,7 @@
 #include "plan/fingerprint_spec.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
-#include "standby/standby.h"
+#include "source/standby.h"
 
 /*
  * As long as the source's own: no other takes its place either

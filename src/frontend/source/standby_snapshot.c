@@ -9,9 +9,9 @@
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/snapshot.h"
-#include "standby/standby.h"
-#include "standby/standby_overflow.h"
-#include "standby/standby_snapshot.h"
+#include "source/standby.h"
+#include "source/standby_overflow.h"
+#include "source/standby_snapshot.h"
 
 static const char standby_pause_by_other[];
 
