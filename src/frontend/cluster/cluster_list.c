@@ -12,11 +12,11 @@
 #include "base/units.h"
 #include "cluster/cluster_list.h"
 #include "process/worker_process.h"
-#include "selection/row_filter.h"
-#include "selection/row_mask.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_settings.h"
+#include "source/row_filter.h"
+#include "source/row_mask.h"
 
 /* A role that may not connect, nor read all statistics, may not ask. */
 static const char list_query[] =

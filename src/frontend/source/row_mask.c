@@ -26,9 +26,9 @@
 #include "base/identifier.h"
 #include "base/message.h"
 #include "plan/dump_table.h"
-#include "selection/row_filter.h"
-#include "selection/row_mask.h"
 #include "session/session.h"
+#include "source/row_filter.h"
+#include "source/row_mask.h"
 
 /* ----------
  * Warns of what masks do not reach, and of what does not suit them.

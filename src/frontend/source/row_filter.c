@@ -19,9 +19,9 @@
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "selection/row_filter.h"
 #include "session/session.h"
 #include "session/session_loss.h"
+#include "source/row_filter.h"
 
 /* ----------
  * Options that are for the tables, or columns, that a pattern matches.
