@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "target/load_order.h"
+#include "load/load_order.h"
 #include "unit_test.h"
 
 #define MANY 200000

@@ -16,12 +16,12 @@
 #include "cluster/cluster_restore.h"
 #include "cluster/cluster_run.h"
 #include "cluster/globals.h"
+#include "load/restore_stage.h"
 #include "process/progress.h"
 #include "session/connection.h"
 #include "source/source_check.h"
 #include "status/metrics.h"
 #include "stock/stock_pg_dump.h"
-#include "target/restore_stage.h"
 
 /* ----------
  * The main path of a copy of all databases.

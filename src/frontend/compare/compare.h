@@ -5,8 +5,8 @@
 #ifndef COMPARE_H
 #define COMPARE_H
 
+#include "load/target.h"
 #include "status/run.h"
-#include "target/target.h"
 
 struct Source;
 

@@ -20,6 +20,12 @@
 #include "definitions/definitions.h"
 #include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
+#include "load/analyze.h"
+#include "load/load_order.h"
+#include "load/restore_schedule.h"
+#include "load/restore_stage.h"
+#include "load/target.h"
+#include "load/target_check.h"
 #include "process/progress.h"
 #include "replication/subscription.h"
 #include "report/report.h"
@@ -30,12 +36,6 @@
 #include "status/run.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
-#include "target/analyze.h"
-#include "target/load_order.h"
-#include "target/restore_schedule.h"
-#include "target/restore_stage.h"
-#include "target/target.h"
-#include "target/target_check.h"
 
 /* ----------
  * In which formats a copy's tables went, and why.

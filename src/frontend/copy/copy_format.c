@@ -10,10 +10,10 @@
 #include "base/identifier.h"
 #include "base/message.h"
 #include "copy/copy_format.h"
+#include "load/target.h"
+#include "load/target_check.h"
 #include "plan/dump_plan.h"
 #include "session/session.h"
-#include "target/target.h"
-#include "target/target_check.h"
 
 /* ----------
  * Asks both servers what decides about the format of a table.

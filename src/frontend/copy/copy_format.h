@@ -7,8 +7,8 @@
 
 #include "base/fe_compat.h"
 
+#include "load/target.h"
 #include "plan/dump_plan.h"
-#include "target/target.h"
 
 /* The formats, as --copy-format and messages name them. */
 typedef enum CopyFormatKind

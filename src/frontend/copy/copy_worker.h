@@ -6,9 +6,9 @@
 #define COPY_WORKER_H
 
 #include "copy/copy_format.h"
+#include "load/target.h"
 #include "source/source.h"
 #include "status/run.h"
-#include "target/target.h"
 
 /*
  * What workers are given: settled before they start, the same for all.

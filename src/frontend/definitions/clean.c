@@ -13,8 +13,8 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "definitions/clean.h"
+#include "load/target.h"
 #include "session/session.h"
-#include "target/target.h"
 
 static bool clean_objects_has(const RestoreStages *stages, int number);
 static bool clean_objects_may_fail(const TocEntry *entry);

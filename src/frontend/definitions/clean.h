@@ -14,8 +14,8 @@
 
 #include "libpq-fe.h"
 
+#include "load/restore_stage.h"
 #include "plan/dump_table.h"
-#include "target/restore_stage.h"
 
 /*
  * Stock pg_restore drops what is going to be made, in the opposite order of

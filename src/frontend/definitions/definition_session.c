@@ -15,9 +15,9 @@
 #include "base/message.h"
 #include "base/shared_memory.h"
 #include "definitions/definition_session.h"
+#include "load/target.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
-#include "target/target.h"
 
 /* ----------
  * Takes groups of large objects apart, and writes their statements.

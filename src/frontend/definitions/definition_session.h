@@ -12,8 +12,8 @@
 
 #include "pqexpbuffer.h"
 
+#include "load/restore_stage.h"
 #include "stock/script.h"
-#include "target/restore_stage.h"
 
 /* ----------
  * Large objects, of which many are made by one entry.

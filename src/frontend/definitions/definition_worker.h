@@ -16,9 +16,9 @@
 #include "base/fe_compat.h"
 
 #include "job_log/job_log.h"
+#include "load/restore_stage.h"
+#include "load/target.h"
 #include "stock/script.h"
-#include "target/restore_stage.h"
-#include "target/target.h"
 
 /* ----------
  * Which definitions are made together, and which side by side.

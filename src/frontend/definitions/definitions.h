@@ -9,7 +9,7 @@
 #define DEFINITIONS_H
 
 #include "job_log/job_log.h"
-#include "target/restore_stage.h"
+#include "load/restore_stage.h"
 
 /*
  * Make all that comes before the rows, large objects last, still empty, one

@@ -14,11 +14,11 @@
 #include "definitions/definition_session.h"
 #include "definitions/definition_worker.h"
 #include "definitions/index_builder.h"
+#include "load/index_log.h"
 #include "process/child_program.h"
 #include "process/progress.h"
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
-#include "target/index_log.h"
 
 /* ----------
  * Which indexes can be built next.

@@ -14,10 +14,10 @@
 
 #include "definitions/definition_worker.h"
 #include "job_log/job_log.h"
+#include "load/index_log.h"
+#include "load/restore_schedule.h"
+#include "load/restore_stage.h"
 #include "plan/dump_table.h"
-#include "target/index_log.h"
-#include "target/restore_schedule.h"
-#include "target/restore_stage.h"
 
 /* ----------
  * Which indexes can be built next.

@@ -25,8 +25,8 @@
 #include "libpq-fe.h"
 
 #include "job_log/job_log.h"
-#include "target/restore_schedule.h"
-#include "target/target.h"
+#include "load/restore_schedule.h"
+#include "load/target.h"
 
 /* A partition, and what it has to do with its table's key. */
 typedef struct LeafKey

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "job_log/job_log.h"
+#include "load/target.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "target/target.h"
 
 static const JobLogWait job_log_wait_claim;
 static const JobLogWait job_log_wait_look_at;

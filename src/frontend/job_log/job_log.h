@@ -23,8 +23,8 @@
 #include "libpq-fe.h"
 
 #include "archive/toc.h"
+#include "load/target.h"
 #include "plan/archive_plan.h"
-#include "target/target.h"
 
 /* ----------
  * The schema on the target in which everything of a log is.

@@ -9,10 +9,10 @@
 #include "base/message.h"
 #include "base/retry.h"
 #include "job_log/job_log_lock.h"
+#include "load/target.h"
 #include "process/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "target/target.h"
 
 /* How long to wait for a run that was killed. */
 #define LOCK_WAIT_MS 10000

@@ -16,7 +16,7 @@
 #define JOB_LOG_LOCK_H
 
 #include "job_log/job_log.h"
-#include "target/target.h"
+#include "load/target.h"
 
 /* What make_commands of a log make for it. */
 #define JOB_LOG_LOCK_VIEW JOB_LOG_SCHEMA ".running"

@@ -8,8 +8,8 @@
 
 #include "archive/archive_open.h"
 #include "job_log/job_log.h"
-#include "target/restore_schedule.h"
-#include "target/target.h"
+#include "load/restore_schedule.h"
+#include "load/target.h"
 
 /* ----------
  * Is it the same archive?

@@ -14,6 +14,9 @@
 #include "definitions/index_builder.h"
 #include "job_log/job_log.h"
 #include "job_log/job_log_open.h"
+#include "load/analyze.h"
+#include "load/target.h"
+#include "load/target_check.h"
 #include "process/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
@@ -24,9 +27,6 @@
 #include "status/metrics.h"
 #include "status/run.h"
 #include "status/summary.h"
-#include "target/analyze.h"
-#include "target/target.h"
-#include "target/target_check.h"
 #include "verify/verify.h"
 
 /* Exit callbacks and workers use it until the process ends. */

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/shared_memory.h"
 #include "job_log/job_log.h"
+#include "load/sink_target.h"
 #include "restore/restore_pieces.h"
 #include "session/session_loss.h"
 #include "stream/sink.h"
-#include "target/sink_target.h"
 
 /* ----------
  * Loads rows of an archive by one COPY.

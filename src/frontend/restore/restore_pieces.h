@@ -11,10 +11,10 @@
 #include "archive/archive_member.h"
 #include "archive/archive_open.h"
 #include "job_log/job_log.h"
+#include "load/target.h"
 #include "plan/archive_plan.h"
 #include "status/run.h"
 #include "stream/piece_ring.h"
-#include "target/target.h"
 
 /* ----------
  * Loads rows of an archive by one COPY.

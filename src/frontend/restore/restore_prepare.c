@@ -15,6 +15,10 @@
 #include "definitions/definitions.h"
 #include "job_log/job_log.h"
 #include "job_log/job_log_open.h"
+#include "load/load_order.h"
+#include "load/target.h"
+#include "load/target_check.h"
+#include "load/toast_compression.h"
 #include "options/restore_options.h"
 #include "process/worker_process.h"
 #include "restore/restore_prepare.h"
@@ -23,10 +27,6 @@
 #include "session/session.h"
 #include "session/session_settings.h"
 #include "stock/stock_pg_restore.h"
-#include "target/load_order.h"
-#include "target/target.h"
-#include "target/target_check.h"
-#include "target/toast_compression.h"
 
 /* ----------
  * What follows from what is restored.

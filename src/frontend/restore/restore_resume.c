@@ -8,9 +8,9 @@
 #include "base/message.h"
 #include "job_log/job_log.h"
 #include "job_log/job_log_open.h"
+#include "load/target_check.h"
 #include "restore/restore_resume.h"
 #include "session/session.h"
-#include "target/target_check.h"
 
 /* ----------
  * Tables and sequences of the target that a crash empties.

@@ -5,9 +5,9 @@
 #ifndef RESTORE_RESUME_H
 #define RESTORE_RESUME_H
 
+#include "load/restore_schedule.h"
 #include "restore/restore_state.h"
 #include "restore/restore_worker.h"
-#include "target/restore_schedule.h"
 
 /* ----------
  * Tables and sequences of the target that a crash empties.

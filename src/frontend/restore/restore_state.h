@@ -8,9 +8,9 @@
 #include "base/fe_compat.h"
 
 #include "job_log/job_log_open.h"
+#include "load/restore_stage.h"
 #include "restore/restore_worker.h"
 #include "status/load_account.h"
-#include "target/restore_stage.h"
 
 /* Exit callbacks and workers use it until the process ends. */
 typedef struct Restore

@@ -19,15 +19,15 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "job_log/job_log.h"
+#include "load/sink_target.h"
+#include "load/target.h"
+#include "load/target_check.h"
 #include "restore/restore_pieces.h"
 #include "restore/restore_worker.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "status/run.h"
 #include "stream/sink.h"
-#include "target/sink_target.h"
-#include "target/target.h"
-#include "target/target_check.h"
 
 /* ----------
  * Tables that are truncated, and then filled with frozen rows.

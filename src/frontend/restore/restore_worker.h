@@ -9,11 +9,11 @@
 
 #include "archive/archive_open.h"
 #include "job_log/job_log.h"
+#include "load/target.h"
 #include "plan/archive_plan.h"
 #include "plan/dump_plan.h"
 #include "restore/restore_pieces.h"
 #include "status/run.h"
-#include "target/target.h"
 
 /* ----------
  * Tables that are truncated, and then filled with frozen rows.

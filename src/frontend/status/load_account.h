@@ -6,10 +6,10 @@
 #ifndef LOAD_ACCOUNT_H
 #define LOAD_ACCOUNT_H
 
+#include "load/index_log.h"
 #include "report/report.h"
 #include "session/connection.h"
 #include "status/run.h"
-#include "target/index_log.h"
 
 typedef enum LoadStage
 {

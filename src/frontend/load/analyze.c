@@ -8,12 +8,12 @@
 
 #include "base/interrupt.h"
 #include "base/message.h"
+#include "load/analyze.h"
+#include "load/target.h"
 #include "process/progress.h"
 #include "process/worker_pool.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "target/analyze.h"
-#include "target/target.h"
 
 /* ANALYZE ONLY */
 #define MIN_SERVER_FOR_ONLY 180000

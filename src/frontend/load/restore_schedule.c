@@ -14,7 +14,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "target/restore_schedule.h"
+#include "load/restore_schedule.h"
 
 /*
  * pg_restore looks at the tag, too (pg_backup_archiver.c:_tocEntryRequired).

@@ -5,8 +5,8 @@
 #ifndef ANALYZE_H
 #define ANALYZE_H
 
+#include "load/target.h"
 #include "plan/dump_table.h"
-#include "target/target.h"
 
 /*
  * ANALYZE all tables that were loaded, the partitioned tables that they are

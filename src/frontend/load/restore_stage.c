@@ -11,11 +11,11 @@
 
 #include "archive/toc.h"
 #include "base/interrupt.h"
+#include "load/restore_stage.h"
+#include "load/target.h"
+#include "load/target_check.h"
 #include "plan/server_extension.h"
 #include "process/child_program.h"
-#include "target/restore_stage.h"
-#include "target/target.h"
-#include "target/target_check.h"
 
 /* Exit callbacks. */
 static void

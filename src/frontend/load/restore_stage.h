@@ -8,9 +8,9 @@
 #ifndef RESTORE_STAGE_H
 #define RESTORE_STAGE_H
 
+#include "load/restore_schedule.h"
+#include "load/target.h"
 #include "stock/stock_pg_restore.h"
-#include "target/restore_schedule.h"
-#include "target/target.h"
 
 /*
  * Set by the caller, but for setup.address, setup.directory and run, which

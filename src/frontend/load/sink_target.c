@@ -9,12 +9,12 @@
 #include "catalog/pg_type_d.h"
 #include "port/pg_bswap.h"
 
+#include "load/sink_target.h"
+#include "load/target.h"
 #include "plan/server_extension.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "target/sink_target.h"
-#include "target/target.h"
 
 /* ----------
  * Hands blocks of raw tuples to the target's extension.

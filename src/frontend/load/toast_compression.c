@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "load/toast_compression.h"
 #include "session/session.h"
-#include "target/toast_compression.h"
 
 /* What a server was built with are the values of the setting (14 on). */
 static const char known_query[] =

@@ -10,9 +10,9 @@
 
 #include "libpq-fe.h"
 
+#include "load/restore_schedule.h"
 #include "options/options.h"
 #include "plan/dump_plan.h"
-#include "target/restore_schedule.h"
 
 /*
  * Has the target an object of this kind and name?  An extension, or a schema,

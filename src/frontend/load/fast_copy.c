@@ -9,9 +9,9 @@
  */
 #include "base/fe_compat.h"
 
+#include "load/fast_copy.h"
 #include "session/session.h"
 #include "session/session_loss.h"
-#include "target/fast_copy.h"
 
 static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 

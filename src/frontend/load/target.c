@@ -8,15 +8,15 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/message.h"
+#include "load/fast_copy.h"
+#include "load/target.h"
+#include "load/toast_compression.h"
 #include "plan/dump_origin.h"
 #include "plan/dump_table.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
-#include "target/fast_copy.h"
-#include "target/target.h"
-#include "target/toast_compression.h"
 
 /* ----------
  * Does the target have yet what was committed there?

@@ -11,8 +11,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "load/load_order.h"
 #include "session/session.h"
-#include "target/load_order.h"
 
 /*
  * Keys between the tables, by their numbers from 1: partitions have those of

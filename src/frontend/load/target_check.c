@@ -11,14 +11,14 @@
 #include "archive/toc.h"
 #include "base/message.h"
 #include "base/units.h"
+#include "load/target.h"
+#include "load/target_check.h"
+#include "load/toast_compression.h"
 #include "plan/dump_table.h"
 #include "process/worker_slots.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_settings.h"
-#include "target/target.h"
-#include "target/target_check.h"
-#include "target/toast_compression.h"
 
 /* More names than that are only counted. */
 #define NAMES_SHOWN 100

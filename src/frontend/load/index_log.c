@@ -9,8 +9,8 @@
 #include "base/event_log.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
+#include "load/index_log.h"
 #include "session/session.h"
-#include "target/index_log.h"
 
 /* ----------
  * What the target says of an index that is being built, for the screen.
