@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "definitions/definition_worker.h"
+#include "load/definition_worker.h"
 #include "unit_test.h"
 
 /* Begin whatever may be, then end it, until nothing may be begun. */

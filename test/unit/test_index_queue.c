@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "definitions/index_builder.h"
+#include "load/index_builder.h"
 #include "unit_test.h"
 
 #define MB ((uint64) 1024 * 1024)

@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "definitions/definition_session.h"
+#include "load/definition_session.h"
 #include "unit_test.h"
 
 static int	group_dep[] = {7};

@@ -2,8 +2,8 @@
  * restore_stage.h
  *		Stock pg_restore on a target: creates the database.
  *
- * All other definitions are made by definitions/definitions.h, after
- * definitions/clean.h has dropped what --clean drops.
+ * All other definitions are made by load/definitions.h, after
+ * load/clean.h has dropped what --clean drops.
  */
 #ifndef RESTORE_STAGE_H
 #define RESTORE_STAGE_H

@@ -7,7 +7,7 @@
 #include "archive/archive_member.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/sink_target.h"
 #include "restore/restore_pieces.h"
 #include "session/session_loss.h"

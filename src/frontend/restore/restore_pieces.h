@@ -10,7 +10,7 @@
 
 #include "archive/archive_member.h"
 #include "archive/archive_open.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/target.h"
 #include "plan/archive_plan.h"
 #include "status/run.h"

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "process/progress.h"
 #include "process/worker_pool.h"
 #include "restore/restore_pool.h"

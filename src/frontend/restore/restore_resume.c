@@ -6,8 +6,8 @@
 
 #include "archive/archive_member.h"
 #include "base/message.h"
-#include "job_log/job_log.h"
-#include "job_log/job_log_open.h"
+#include "load/job_log.h"
+#include "load/job_log_open.h"
 #include "load/target_check.h"
 #include "restore/restore_resume.h"
 #include "session/session.h"

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "job_log/job_log_lock.h"
+#include "load/job_log_lock.h"
 #include "restore/restore_state.h"
 
 bool

@@ -7,7 +7,7 @@
 
 #include "base/fe_compat.h"
 
-#include "job_log/job_log_open.h"
+#include "load/job_log_open.h"
 #include "load/restore_stage.h"
 #include "restore/restore_worker.h"
 #include "status/load_account.h"

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/sink_target.h"
 #include "load/target.h"
 #include "load/target_check.h"

@@ -8,7 +8,7 @@
 #include "libpq-fe.h"
 
 #include "archive/archive_open.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/target.h"
 #include "plan/archive_plan.h"
 #include "plan/dump_plan.h"

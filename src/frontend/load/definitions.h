@@ -8,7 +8,7 @@
 #ifndef DEFINITIONS_H
 #define DEFINITIONS_H
 
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/restore_stage.h"
 
 /*

@@ -14,7 +14,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
-#include "definitions/definition_session.h"
+#include "load/definition_session.h"
 #include "load/target.h"
 #include "session/connection.h"
 #include "session/session_loss.h"

@@ -15,7 +15,7 @@
 #ifndef JOB_LOG_LOCK_H
 #define JOB_LOG_LOCK_H
 
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/target.h"
 
 /* What make_commands of a log make for it. */

@@ -12,7 +12,7 @@
 #include "base/hex.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "definitions/clean.h"
+#include "load/clean.h"
 #include "load/target.h"
 #include "session/session.h"
 

@@ -12,9 +12,9 @@
 
 #include "base/fe_compat.h"
 
-#include "definitions/definition_worker.h"
-#include "job_log/job_log.h"
+#include "load/definition_worker.h"
 #include "load/index_log.h"
+#include "load/job_log.h"
 #include "load/restore_schedule.h"
 #include "load/restore_stage.h"
 #include "plan/dump_table.h"

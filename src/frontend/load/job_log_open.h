@@ -7,7 +7,7 @@
 #define JOB_LOG_OPEN_H
 
 #include "archive/archive_open.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/restore_schedule.h"
 #include "load/target.h"
 

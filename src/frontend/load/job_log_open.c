@@ -15,9 +15,9 @@
 #include "archive/archive_open.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "job_log/job_log.h"
-#include "job_log/job_log_lock.h"
-#include "job_log/job_log_open.h"
+#include "load/job_log.h"
+#include "load/job_log_lock.h"
+#include "load/job_log_open.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/target.h"
 #include "session/connection.h"
 #include "session/session.h"

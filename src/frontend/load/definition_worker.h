@@ -15,7 +15,7 @@
 
 #include "base/fe_compat.h"
 
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/restore_stage.h"
 #include "load/target.h"
 #include "stock/script.h"

@@ -24,7 +24,7 @@
 
 #include "libpq-fe.h"
 
-#include "job_log/job_log.h"
+#include "load/job_log.h"
 #include "load/restore_schedule.h"
 #include "load/target.h"
 

@@ -5,9 +5,9 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "definitions/definition_session.h"
-#include "definitions/definition_worker.h"
-#include "job_log/job_log.h"
+#include "load/definition_session.h"
+#include "load/definition_worker.h"
+#include "load/job_log.h"
 #include "session/session_loss.h"
 
 /* ----------

@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/retry.h"
-#include "job_log/job_log_lock.h"
+#include "load/job_log_lock.h"
 #include "load/target.h"
 #include "process/progress.h"
 #include "session/session.h"
