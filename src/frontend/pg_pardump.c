@@ -20,7 +20,7 @@
 
 /* Also in the process of each database's run: see cluster_run.h. */
 static int
-run(int argc, char **argv)
+pg_pardump_run(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
@@ -33,9 +33,9 @@ run(int argc, char **argv)
 	if (options->check && !options->all_databases)
 		findings_begin_list();
 	if (options->all_databases)
-		status = options->verify ? cluster_verify(options, argv[0], run) :
-			options->target ? cluster_copy(options, argv[0], run) :
-			cluster_dump(options, argv[0], run);
+		status = options->verify ? cluster_verify(options, argv[0], pg_pardump_run) :
+			options->target ? cluster_copy(options, argv[0], pg_pardump_run) :
+			cluster_dump(options, argv[0], pg_pardump_run);
 	else if (options->verify)
 		status = verify_archive(options);
 	else if (options->compare_with)
@@ -57,5 +57,5 @@ run(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	return run(argc, argv);
+	return pg_pardump_run(argc, argv);
 }

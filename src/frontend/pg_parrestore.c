@@ -14,7 +14,7 @@
 
 /* Also in the process of each database's run: see cluster_run.h. */
 static int
-run(int argc, char **argv)
+pg_parrestore_run(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
@@ -26,7 +26,7 @@ run(int argc, char **argv)
 	if (options->check && !options->all_databases)
 		findings_begin_list();
 	if (options->all_databases)
-		status = cluster_restore(options, argv[0], run);
+		status = cluster_restore(options, argv[0], pg_parrestore_run);
 	else
 		status = restore_database(options, argv[0]);
 	this_program_check_output();
@@ -36,5 +36,5 @@ run(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	return run(argc, argv);
+	return pg_parrestore_run(argc, argv);
 }

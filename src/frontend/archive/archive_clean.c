@@ -200,7 +200,7 @@ typedef struct Cleaning
 } Cleaning;
 
 static int
-compare_paths(const void *a, const void *b)
+archive_clean_compare_paths(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
@@ -230,7 +230,7 @@ find_proof(Cleaning *cleaning)
 		for (int i = 0; i < manifest->n_files; i++)
 			cleaning->known[i] = manifest->files[i].path;
 		qsort(cleaning->known, manifest->n_files, sizeof(char *),
-			  compare_paths);
+			  archive_clean_compare_paths);
 	}
 	else if (exists(cleaning, TOC_NAME) || !exists(cleaning, TOC_TEMP_NAME))
 	{
@@ -276,7 +276,7 @@ is_ours(const Cleaning *cleaning, const char *name)
 		return cleaning->manifest != NULL;
 	return cleaning->manifest == NULL || is_proof(name) ||
 		bsearch(&name, cleaning->known, cleaning->manifest->n_files,
-				sizeof(char *), compare_paths) != NULL;
+				sizeof(char *), archive_clean_compare_paths) != NULL;
 }
 
 /* The next name but "." and ".."; NULL at the end. */
@@ -384,7 +384,7 @@ archive_clean(const char *path, DIR *listing)
 }
 
 static void
-remove_files(int fd, const char *path)
+archive_clean_remove_files(int fd, const char *path)
 {
 	/* a listing of its own each time, from its beginning */
 	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -414,7 +414,7 @@ archive_clean_directory(int fd, const char *path)
 
 	do
 	{
-		remove_files(fd, path);
+		archive_clean_remove_files(fd, path);
 		removed = rmdir(path);
 	} while (removed < 0 && errno == ENOTEMPTY && ++n_tries < MOST_TRIES);
 	if (removed < 0)

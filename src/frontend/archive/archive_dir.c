@@ -261,7 +261,7 @@ remove_file(const ArchiveDir *dir, const char *name)
  * toc.dat, should it be there already, goes first, as all else is but parts.
  */
 static void
-remove_files(void *arg)
+archive_dir_remove_files(void *arg)
 {
 	ArchiveDir *dir = arg;
 	struct dirent *entry;
@@ -419,7 +419,7 @@ claim_directory(ArchiveDir *dir)
 	dir->toc = sink_file_new(dir->temp_path);
 	if (faccessat(dirfd(dir->listing), TOC_TEMP_NAME, F_OK, 0) < 0)
 		was_replaced(dir->path);
-	cleanup_push(remove_files, dir);
+	cleanup_push(archive_dir_remove_files, dir);
 }
 
 ArchiveDir *

@@ -30,7 +30,7 @@ struct ArchiveMember
 
 /* For messages; owned. */
 static char *
-describe(const TocEntry *entry)
+archive_member_describe(const TocEntry *entry)
 {
 	return psprintf("data of entry %d, %s \"%s\"", entry->dump_id, entry->desc,
 					entry->tag);
@@ -69,7 +69,7 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 		return blocks;
 
 	custom_block_free(blocks);
-	what = describe(entry);
+	what = archive_member_describe(entry);
 	*problem = psprintf("could not read %s: %s", what, wrong);
 	free(what);
 	return NULL;
@@ -117,7 +117,7 @@ archive_member_open(const Archive *archive, const TocEntry *entry,
 {
 	ArchiveMember *member = pg_malloc0(sizeof(ArchiveMember));
 
-	member->what = describe(entry);
+	member->what = archive_member_describe(entry);
 	if (archive->kind == ARCHIVE_CUSTOM ?
 		open_block(member, archive, entry, problem) :
 		open_file(member, archive, entry, problem))
@@ -287,11 +287,11 @@ struct ArchiveObjects
 	char	   *error;
 };
 
-static void fail(ArchiveObjects *objects, const char *format,...)
+static void archive_member_fail(ArchiveObjects *objects, const char *format,...)
 			pg_attribute_printf(2, 3);
 
 static void
-fail(ArchiveObjects *objects, const char *format,...)
+archive_member_fail(ArchiveObjects *objects, const char *format,...)
 {
 	char		text[1024];
 	va_list		args;
@@ -332,7 +332,7 @@ open_list(ArchiveObjects *objects, const Archive *archive,
 	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
 	if (fd < 0)
-		fail(objects, "file \"%s\" %s", name, problem);
+		archive_member_fail(objects, "file \"%s\" %s", name, problem);
 	else
 		objects->list = data_reader_new_file(fd, method);
 	free(name);
@@ -352,9 +352,9 @@ next_line(ArchiveObjects *objects, char *line)
 							 room);
 
 		if (len < 0)
-			fail(objects, "their list: %s", data_reader_error(objects->list));
+			archive_member_fail(objects, "their list: %s", data_reader_error(objects->list));
 		else if (len == 0 && objects->line_len > 0)
-			fail(objects, NOT_A_LIST);
+			archive_member_fail(objects, NOT_A_LIST);
 		if (len <= 0)
 			return NULL;
 		objects->line_len += len;
@@ -385,7 +385,7 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 	*oid = (Oid) strtoul(line, NULL, 10);
 	if (name == NULL || *oid == InvalidOid)
 	{
-		fail(objects, NOT_A_LIST);
+		archive_member_fail(objects, NOT_A_LIST);
 		return false;
 	}
 	strlcpy(objects->name, name, sizeof(objects->name));
@@ -402,7 +402,7 @@ open_object(ArchiveObjects *objects)
 										 &problem);
 
 	if (fd < 0)
-		fail(objects, "file \"%s\" %s", objects->name, problem);
+		archive_member_fail(objects, "file \"%s\" %s", objects->name, problem);
 	else
 		objects->reader = data_reader_new_file(fd, method);
 	return fd >= 0;
@@ -435,7 +435,7 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
 		}
 	}
 	if (custom_block_error(objects->blocks))
-		fail(objects, "%s", custom_block_error(objects->blocks));
+		archive_member_fail(objects, "%s", custom_block_error(objects->blocks));
 	return false;
 }
 
@@ -503,7 +503,7 @@ archive_objects_read(ArchiveObjects *objects, void *buf, size_t size)
 		return -1;
 	len = data_reader_read(objects->reader, buf, size);
 	if (len < 0)
-		fail(objects, "%s", data_reader_error(objects->reader));
+		archive_member_fail(objects, "%s", data_reader_error(objects->reader));
 	return len;
 }
 

@@ -150,7 +150,7 @@ manifest_free(Manifest *manifest)
  * ----------
  */
 static void
-flush(void *tap, PQExpBuffer buf)
+manifest_flush(void *tap, PQExpBuffer buf)
 {
 	sink_write_buffer(tap, buf);
 }
@@ -160,7 +160,7 @@ manifest_write(const Manifest *manifest, Sink *sink)
 {
 	JsonWriter	writer = {.not_utf8 = manifest->encoding == NULL ||
 		pg_char_to_encoding(manifest->encoding) != PG_UTF8,
-	.flush = flush};
+	.flush = manifest_flush};
 	uint8		digest[PG_CHECKSUM_MAX_LENGTH];
 	pg_checksum_context checksum;
 	volatile uint64 bytes = 0;

@@ -345,7 +345,7 @@ toc_read_custom(TocReadCallback read, void *arg, const char **problem)
 }
 
 static Toc *
-read_file(TocReadCallback read, void *arg, int format, const char **problem)
+toc_file_read_file(TocReadCallback read, void *arg, int format, const char **problem)
 {
 	TocReader	reader = {read, arg, format};
 	Toc		   *toc = read_toc(&reader, problem);
@@ -358,13 +358,13 @@ read_file(TocReadCallback read, void *arg, int format, const char **problem)
 Toc *
 toc_read_custom_file(TocReadCallback read, void *arg, const char **problem)
 {
-	return read_file(read, arg, TOC_FORMAT_CUSTOM, problem);
+	return toc_file_read_file(read, arg, TOC_FORMAT_CUSTOM, problem);
 }
 
 Toc *
 toc_read_directory(TocReadCallback read, void *arg, const char **problem)
 {
-	return read_file(read, arg, TOC_FORMAT_TAR, problem);
+	return toc_file_read_file(read, arg, TOC_FORMAT_TAR, problem);
 }
 
 /* ----------

@@ -54,7 +54,7 @@ leave_by_signal(void)
 }
 
 static void
-leave(int signo)
+interrupt_leave(int signo)
 {
 	leave_by_signal();
 }
@@ -73,7 +73,7 @@ last_cancel(void)
 
 	if (state.cancel == NULL)
 		return false;
-	signal(SIGALRM, leave);
+	signal(SIGALRM, interrupt_leave);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGALRM);
 	alarm(CANCEL_S);
@@ -83,7 +83,7 @@ last_cancel(void)
 
 /* Code that waits for the server finds its connection closed. */
 static void
-end_wait(int signo)
+interrupt_end_wait(int signo)
 {
 	if (state.socket >= 0)
 		(void) shutdown(state.socket, SHUT_RDWR);
@@ -107,7 +107,7 @@ cancel_statement(void)
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
 		alarm(CANCEL_S);
 	else
-		end_wait(0);
+		interrupt_end_wait(0);
 }
 
 static void
@@ -161,7 +161,7 @@ interrupt_set_process_signals(void)
 void
 interrupt_install_leader(void)
 {
-	signal(SIGALRM, end_wait);
+	signal(SIGALRM, interrupt_end_wait);
 	install(handle_leader_signal);
 }
 

@@ -278,7 +278,7 @@ name_error(JsonReader *reader, const JsonField *field)
 
 /* As an array's element has no name, the array's is added later. */
 static void
-refuse(JsonReader *reader, const JsonField *field, const char *problem)
+json_fields_refuse(JsonReader *reader, const JsonField *field, const char *problem)
 {
 	if (reader->error)
 		return;
@@ -292,7 +292,7 @@ read_number(JsonReader *reader, const JsonField *field, uint64 type_max)
 	uint64		number = json_number(reader);
 
 	if (number < field->min || number > (field->max > 0 ? field->max : type_max))
-		refuse(reader, field, "number out of range");
+		json_fields_refuse(reader, field, "number out of range");
 	return number;
 }
 
@@ -304,7 +304,7 @@ decode_text(JsonReader *reader, const JsonField *field, const char *digits)
 	char	   *text = pg_malloc0(len + 1);
 
 	if (hex_decode(digits, (uint8 *) text, len) < 0 || strlen(text) != len)
-		refuse(reader, field, "invalid encoded text");
+		json_fields_refuse(reader, field, "invalid encoded text");
 	return text;
 }
 
@@ -323,7 +323,7 @@ read_text(JsonReader *reader, const JsonField *field, bool encoded)
 		free(digits);
 	}
 	if (text && field->max > 0 && strlen(text) > field->max)
-		refuse(reader, field, "too long");
+		json_fields_refuse(reader, field, "too long");
 	return text;
 }
 
@@ -334,9 +334,9 @@ read_bytes(JsonReader *reader, const JsonField *field, const char *text, uint8 *
 	int			len = text ? hex_decode(text, bytes, field->max) : 0;
 
 	if (text && strlen(text) > 2 * field->max)
-		refuse(reader, field, "too long");
+		json_fields_refuse(reader, field, "too long");
 	else if (len < 0)
-		refuse(reader, field, "invalid hexadecimal digits");
+		json_fields_refuse(reader, field, "invalid hexadecimal digits");
 	return Max(len, 0);
 }
 
@@ -370,7 +370,7 @@ read_time(JsonReader *reader, const JsonField *field)
 		time = (int64) timegm(&tm) * 1000000 + us;
 	}
 	else
-		refuse(reader, field, "invalid time");
+		json_fields_refuse(reader, field, "invalid time");
 	free(text);
 	return time;
 }
@@ -384,7 +384,7 @@ read_word(JsonReader *reader, const JsonField *field)
 	while (text && field->words[i] && strcmp(field->words[i], text) != 0)
 		i++;
 	if (text == NULL || field->words[i] == NULL)
-		refuse(reader, field, "unknown value");
+		json_fields_refuse(reader, field, "unknown value");
 	free(text);
 	return i;
 }
@@ -475,7 +475,7 @@ read_value(JsonReader *reader, const JsonField *field, char *object,
 			break;
 		case JSON_VERSION:
 			if (json_number(reader) != field->max)
-				refuse(reader, field, "unknown version");
+				json_fields_refuse(reader, field, "unknown version");
 			break;
 		case JSON_OBJECT:
 			*(void **) member = pg_malloc0(field->size);
@@ -494,7 +494,7 @@ check_required(JsonReader *reader, const JsonField *field, const char *object,
 	if ((field->flags & JSON_REQUIRED) == 0 || (seen && field->kind == JSON_ARRAY))
 		return;
 	if (!seen || is_null(field, object))
-		refuse(reader, field, "missing");
+		json_fields_refuse(reader, field, "missing");
 }
 
 /* The field of this key, or NULL. */
@@ -526,7 +526,7 @@ json_read_object(JsonReader *reader, const JsonField *fields, void *object)
 		if (field == NULL)
 			json_skip(reader);
 		else if (seen[field - fields])
-			refuse(reader, field, "repeated");
+			json_fields_refuse(reader, field, "repeated");
 		else
 		{
 			seen[field - fields] = true;

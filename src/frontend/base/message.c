@@ -332,7 +332,7 @@ message_guard_end(void)
  * Messages
  * ----------
  */
-static void tell(int level, int part, const char *format,...)
+static void message_tell(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
 static void tell_v(int level, int part, const char *format, va_list args)
@@ -387,7 +387,7 @@ tell_v(int level, int part, const char *format, va_list args)
 
 /* What the macros of common/logging.h would call. */
 static void
-tell(int level, int part, const char *format,...)
+message_tell(int level, int part, const char *format,...)
 {
 	va_list		args;
 
@@ -449,7 +449,7 @@ message_log_v(int level, int part, const char *format, va_list args)
 	text = formatted(format, args);
 	shown = printable_message(text);
 	if (!findings_take(level, part, shown))
-		tell(level, part, "%s", shown);
+		message_tell(level, part, "%s", shown);
 	if (level >= PG_LOG_WARNING)
 		note(level, part, text);
 	free(shown);

@@ -159,8 +159,8 @@ wire_compression(const Backup *backup)
 
 /* Owned; around: by range, how many bytes precede and follow it. */
 static char *
-copy_statement(const Backup *backup, BackupLayout *layout,
-			   const BackupPiece *piece, bool checks_pages, size_t *around)
+backup_call_copy_statement(const Backup *backup, BackupLayout *layout,
+						   const BackupPiece *piece, bool checks_pages, size_t *around)
 {
 	/* no page is older than 0/0, and only older ones are checked */
 	XLogRecPtr	start = checks_pages ? backup->start : 0;
@@ -211,7 +211,7 @@ take_whole(void *arg, const CopyValue *values)
 }
 
 static void
-end_range(PieceCall *call)
+backup_call_end_range(PieceCall *call)
 {
 	call->layout->end_range(call->layout);
 	FIN_CRC32C(call->crcs[call->range]);
@@ -221,7 +221,7 @@ end_range(PieceCall *call)
 
 /* The mark is whole: that of a range not before the next one. */
 static void
-begin_range(PieceCall *call)
+backup_call_begin_range(PieceCall *call)
 {
 	uint32		no = pg_ntoh32(call->mark);
 
@@ -234,7 +234,7 @@ begin_range(PieceCall *call)
 	call->layout->begin_range(call->layout,
 							  range_of(call->backup, call->piece, call->range));
 	if (call->left == 0)
-		end_range(call);
+		backup_call_end_range(call);
 }
 
 /* Some bytes of a mark or of a range; returns how many. */
@@ -249,7 +249,7 @@ take_part(PieceCall *call, const char *data, size_t len)
 		memcpy((char *) &call->mark + call->mark_len, data, part);
 		call->mark_len += part;
 		if (call->mark_len == sizeof(RangeMark))
-			begin_range(call);
+			backup_call_begin_range(call);
 		return part;
 	}
 	part = Min(len, call->left);
@@ -257,7 +257,7 @@ take_part(PieceCall *call, const char *data, size_t len)
 	call->layout->data(call->layout, data, part);
 	call->left -= part;
 	if (call->left == 0)
-		end_range(call);
+		backup_call_end_range(call);
 	return part;
 }
 
@@ -486,8 +486,8 @@ backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 	char	   *statement;
 
 	call.around = pg_malloc(piece->n * sizeof(size_t));
-	statement = copy_statement(backup, layout, piece, checks_pages,
-							   call.around);
+	statement = backup_call_copy_statement(backup, layout, piece, checks_pages,
+										   call.around);
 	call.seen = pg_malloc0(piece->n * sizeof(bool));
 	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
 	run_statement(&call, conn, statement);

@@ -59,7 +59,7 @@ path_in(const char *directory, const char *name)
  * ----------
  */
 static void
-add_file(BackupList *list, const BackupFile *file)
+backup_list_add_file(BackupList *list, const BackupFile *file)
 {
 	/* room doubles whenever it is full */
 	if ((list->n_files & (list->n_files - 1)) == 0)
@@ -238,11 +238,11 @@ take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 	else if (entry->is_directory)
 		take_directory(lister, directory, entry, filter);
 	else
-		add_file(lister->list, &entry->file);
+		backup_list_add_file(lister->list, &entry->file);
 }
 
 static int
-compare_numbers(const void *a, const void *b)
+backup_list_compare_numbers(const void *a, const void *b)
 {
 	uint32		x = *(const uint32 *) a;
 	uint32		y = *(const uint32 *) b;
@@ -268,7 +268,7 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 		if (is_database && backup_filter_relation(entries[i].name, &relation) &&
 			relation.init_fork)
 			unlogged[n_unlogged++] = relation.number;
-	qsort(unlogged, n_unlogged, sizeof(uint32), compare_numbers);
+	qsort(unlogged, n_unlogged, sizeof(uint32), backup_list_compare_numbers);
 	for (int i = 0; i < n; i++)
 	{
 		Entry		entry = entries[i];
@@ -280,7 +280,7 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 		{
 			if (!relation.init_fork &&
 				bsearch(&relation.number, unlogged, n_unlogged, sizeof(uint32),
-						compare_numbers))
+						backup_list_compare_numbers))
 				continue;
 			entry.file.is_relation = true;
 			entry.file.segment = relation.segment;
@@ -496,7 +496,7 @@ backup_list_remove(BackupList *list, const char *path)
  * are read whole.
  */
 static int
-compare_files(const void *a, const void *b)
+backup_list_compare_files(const void *a, const void *b)
 {
 	const BackupFile *x = a;
 	const BackupFile *y = b;
@@ -613,7 +613,7 @@ backup_plan_new(BackupList *list)
 	uint64		n_ranges = 0;
 
 	if (list->n_files > 0)
-		qsort(list->files, list->n_files, sizeof(BackupFile), compare_files);
+		qsort(list->files, list->n_files, sizeof(BackupFile), backup_list_compare_files);
 	for (int i = 0; i < list->n_files && n_ranges <= PG_INT32_MAX; i++)
 		n_ranges += ranges_of(&list->files[i]);
 	if (n_ranges > PG_INT32_MAX)

@@ -78,7 +78,7 @@ checks_pages(const Backup *backup)
 }
 
 static void
-start_worker(void *arg, int no)
+backup_pool_start_worker(void *arg, int no)
 {
 	BackupPool *pool = arg;
 	const Backup *backup = pool->backup;
@@ -130,7 +130,7 @@ call_piece(BackupPool *pool, const BackupPiece *piece)
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+backup_pool_run_job(void *arg, int job, volatile int *step)
 {
 	BackupPool *pool = arg;
 	const Backup *backup = pool->backup;
@@ -152,7 +152,7 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+backup_pool_stop_worker(void *arg)
 {
 	BackupPool *pool = arg;
 
@@ -165,7 +165,7 @@ stop_worker(void *arg)
  * ----------
  */
 static char *
-describe_job(void *arg, int job, int step)
+backup_pool_describe_job(void *arg, int job, int step)
 {
 	const BackupPool *pool = arg;
 	const BackupPlan *plan = pool->backup->plan;
@@ -179,11 +179,11 @@ describe_job(void *arg, int job, int step)
 }
 
 static void
-reset_job(void *arg, int job)
+backup_pool_reset_job(void *arg, int job)
 {
 	BackupPool *pool = arg;
 	Event	   *event = event_new("retry");
-	char	   *what = describe_job(arg, job, -1);
+	char	   *what = backup_pool_describe_job(arg, job, -1);
 
 	pool->backup->n_retries++;
 	event_add_text(event, "job", what);
@@ -203,7 +203,7 @@ ignore_notice(void *arg, const char *message)
  * is retried.
  */
 static PGresult *
-look(void *arg, int server, const char *query, bool silently)
+backup_pool_look(void *arg, int server, const char *query, bool silently)
 {
 	BackupPool *pool = arg;
 	PGconn	   *conn = connection_try_peer(pool->backup->address,
@@ -224,7 +224,7 @@ look(void *arg, int server, const char *query, bool silently)
 }
 
 static void
-worker_begins(void *arg, int worker)
+backup_pool_worker_begins(void *arg, int worker)
 {
 	const BackupPool *pool = arg;
 
@@ -232,7 +232,7 @@ worker_begins(void *arg, int worker)
 }
 
 static void
-worker_is_gone(void *arg, int worker)
+backup_pool_worker_is_gone(void *arg, int worker)
 {
 	const BackupPool *pool = arg;
 
@@ -248,7 +248,7 @@ watch_leader(void *arg)
 }
 
 static bool
-attend(void *arg, bool all_done)
+backup_pool_attend(void *arg, bool all_done)
 {
 	BackupPool *pool = arg;
 
@@ -265,7 +265,7 @@ attend(void *arg, bool all_done)
 }
 
 static void
-compose(void *arg, ProgressLine *line, bool at_end)
+backup_pool_compose(void *arg, ProgressLine *line, bool at_end)
 {
 	const BackupPool *pool = arg;
 	uint64		done = *pool->backup->results.bytes_done;
@@ -306,21 +306,21 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.doing = "reading",
 		.max_retries = (int) backup->options->retries,
 		.outlives_kill = true,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
+		.start = backup_pool_start_worker,
+		.run = backup_pool_run_job,
+		.stop = backup_pool_stop_worker,
+		.describe = backup_pool_describe_job,
+		.reset = backup_pool_reset_job,
 	};
 
 	pool.care = worker_care_new(backup->options, pool.holders, NO_LOCK_WAIT,
-								look, &pool);
+								backup_pool_look, &pool);
 	watch.arg = &pool;
-	watch.begins = worker_begins;
-	watch.is_gone = worker_is_gone;
+	watch.begins = backup_pool_worker_begins;
+	watch.is_gone = backup_pool_worker_is_gone;
 	watch.watch_fd = watch_leader;
-	watch.attend = attend;
-	progress_stage(compose, &pool);
+	watch.attend = backup_pool_attend;
+	progress_stage(backup_pool_compose, &pool);
 	worker_pool_run(&task, &watch, backup->options->jobs,
 					backup->plan->n_pieces);
 	progress_end();

@@ -241,7 +241,7 @@ append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
 
 /* Owned. */
 static char *
-copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
+backup_read_copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 {
 	PQExpBufferData sql;
 	uint32		row = 0;
@@ -302,7 +302,7 @@ take_zeros(PieceReader *reader, size_t len)
 }
 
 static void
-begin_range(PieceReader *reader, const BackupRange *range, bool is_gone)
+backup_read_begin_range(PieceReader *reader, const BackupRange *range, bool is_gone)
 {
 	INIT_CRC32C(reader->crc);
 	reader->skips = is_gone &&
@@ -313,7 +313,7 @@ begin_range(PieceReader *reader, const BackupRange *range, bool is_gone)
 }
 
 static void
-end_range(PieceReader *reader)
+backup_read_end_range(PieceReader *reader)
 {
 	if (!reader->skips)
 		reader->layout->end_range(reader->layout);
@@ -337,7 +337,7 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 		pg_fatal("requested WAL segment \"%s\" has already been removed",
 				 file->path);
 	if (reader->pos == 0)
-		begin_range(reader, range, data == NULL);
+		backup_read_begin_range(reader, range, data == NULL);
 	if (!reader->skips)
 	{
 		if (reader->check && file->is_relation)
@@ -348,12 +348,12 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	}
 	reader->pos += want;
 	if (reader->pos == range->length)
-		end_range(reader);
+		backup_read_end_range(reader);
 }
 
 /* A row: its number, which the server need not keep in order, and bytes. */
 static void
-take_row(void *arg, const CopyValue *values)
+backup_read_take_row(void *arg, const CopyValue *values)
 {
 	PieceReader *reader = arg;
 
@@ -376,12 +376,12 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 		.piece = piece,
 		.range = piece->first,
 	};
-	char	   *statement = copy_statement(conn, backup, piece);
+	char	   *statement = backup_read_copy_statement(conn, backup, piece);
 
 	layout->begin_piece(layout, piece);
 	if (check)
 		page_check_begin(check);
-	file_query_copy(conn, statement, 2, take_row, &reader);
+	file_query_copy(conn, statement, 2, backup_read_take_row, &reader);
 	if (reader.range != piece->first + piece->n)
 		file_query_unexpected();
 	/* this asks the server, whose loss must not find the piece stored */

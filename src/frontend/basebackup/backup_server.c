@@ -130,7 +130,7 @@ ask_facts(Backup *backup)
  * names, and take their files for gone.  Arrays have NULLs in them.
  */
 static void
-set_up(PGconn *conn, const Options *options)
+backup_server_set_up(PGconn *conn, const Options *options)
 {
 	bool		begun = session_begin_settings(conn);
 
@@ -226,7 +226,7 @@ backup_server_open(Backup *backup, const char *progname)
 									   options->connection.dbname,
 									   options->password_command);
 	leader_watchdog_watch(backup->conn, backup->address, options);
-	set_up(backup->conn, options);
+	backup_server_set_up(backup->conn, options);
 	session_command_settings(backup->conn, "SET client_min_messages = warning");
 	ask_facts(backup);
 	check_rights(backup);
@@ -254,7 +254,7 @@ begin_session(const Backup *backup, PGconn *conn)
 	const BackupServer *server = &backup->server;
 	PGresult   *res;
 
-	set_up(conn, backup->options);
+	backup_server_set_up(conn, backup->options);
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		get_number(res, 1) != server->system_identifier)

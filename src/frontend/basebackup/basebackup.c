@@ -360,7 +360,7 @@ list_files(const Backup *backup)
 }
 
 static void
-begin(Backup *backup, const char *argv0)
+basebackup_begin(Backup *backup, const char *argv0)
 {
 	backup_server_open(backup, get_progname(argv0));
 	backup->extension = server_extension_find(backup->conn, backup->options,
@@ -641,7 +641,7 @@ basebackup_take(const Options *options, const char *argv0)
 	page = report_begin(options->report, options->directory);
 	interrupt_install_leader();
 	traffic_set_max_rate(options->max_rate);
-	begin(backup, argv0);
+	basebackup_begin(backup, argv0);
 
 	backup->form->make_directories(backup);
 	backup_report_stage(backup, "files");

@@ -105,7 +105,7 @@ make_tablespace(const Backup *backup, int no)
 }
 
 static void
-make_directories(Backup *backup)
+plain_layout_make_directories(Backup *backup)
 {
 	const BackupList *list = backup->list;
 	const char *wal_directory = backup->options->wal_directory;
@@ -168,7 +168,7 @@ write_bytes(int fd, const char *path, const char *data, size_t len,
 }
 
 static void
-end_range(BackupLayout *layout)
+plain_layout_end_range(BackupLayout *layout)
 {
 	PlainLayout *plain = (PlainLayout *) layout;
 
@@ -179,16 +179,16 @@ end_range(BackupLayout *layout)
 
 /* A piece that is read again may have ended within a range. */
 static void
-begin_piece(BackupLayout *layout, const BackupPiece *piece)
+plain_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 {
 	PlainLayout *plain = (PlainLayout *) layout;
 
 	if (plain->path)
-		end_range(layout);
+		plain_layout_end_range(layout);
 }
 
 static void
-begin_range(BackupLayout *layout, const BackupRange *range)
+plain_layout_begin_range(BackupLayout *layout, const BackupRange *range)
 {
 	PlainLayout *plain = (PlainLayout *) layout;
 	const BackupFile *file = &plain->backup->list->files[range->file];
@@ -203,7 +203,7 @@ begin_range(BackupLayout *layout, const BackupRange *range)
 }
 
 static void
-take_data(BackupLayout *layout, const char *data, size_t len)
+plain_layout_take_data(BackupLayout *layout, const char *data, size_t len)
 {
 	PlainLayout *plain = (PlainLayout *) layout;
 
@@ -212,26 +212,26 @@ take_data(BackupLayout *layout, const char *data, size_t len)
 }
 
 static void
-end_piece(BackupLayout *layout)
+plain_layout_end_piece(BackupLayout *layout)
 {
 }
 
 static BackupLayout *
-new_layout(const Backup *backup)
+plain_layout_new_layout(const Backup *backup)
 {
 	PlainLayout *plain = pg_malloc0(sizeof(PlainLayout));
 
-	plain->layout.begin_piece = begin_piece;
-	plain->layout.begin_range = begin_range;
-	plain->layout.data = take_data;
-	plain->layout.end_range = end_range;
-	plain->layout.end_piece = end_piece;
+	plain->layout.begin_piece = plain_layout_begin_piece;
+	plain->layout.begin_range = plain_layout_begin_range;
+	plain->layout.data = plain_layout_take_data;
+	plain->layout.end_range = plain_layout_end_range;
+	plain->layout.end_piece = plain_layout_end_piece;
 	plain->backup = backup;
 	return &plain->layout;
 }
 
 static void
-write_file(const Backup *backup, const char *name, const char *data, size_t len)
+plain_layout_write_file(const Backup *backup, const char *name, const char *data, size_t len)
 {
 	char	   *path = path_of(backup, name);
 	int			fd = open_file(claimed_directory_fd(base), name, 0, path);
@@ -268,7 +268,7 @@ remove_vanished(const Backup *backup)
  * ----------
  */
 static void
-flush_directory(const void *arg)
+plain_layout_flush_directory(const void *arg)
 {
 	const Backup *backup = arg;
 
@@ -277,7 +277,7 @@ flush_directory(const void *arg)
 }
 
 static void
-flush(const Backup *backup)
+plain_layout_flush(const Backup *backup)
 {
 	const Options *options = backup->options;
 
@@ -286,7 +286,7 @@ flush(const Backup *backup)
 		case SYNC_NONE:
 			break;
 		case SYNC_FSYNC:
-			archive_sync_apart(flush_directory, backup);
+			archive_sync_apart(plain_layout_flush_directory, backup);
 			break;
 		case SYNC_SYNCFS:
 			archive_sync_file_system(options->directory);
@@ -310,11 +310,11 @@ nothing_to_do(const Backup *backup)
 }
 
 const BackupForm plain_form = {
-	.make_directories = make_directories,
-	.new_layout = new_layout,
+	.make_directories = plain_layout_make_directories,
+	.new_layout = plain_layout_new_layout,
 	.end_plan = remove_vanished,
-	.write_file = write_file,
+	.write_file = plain_layout_write_file,
 	.finish = nothing_to_do,
-	.sync = flush,
+	.sync = plain_layout_flush,
 	.can_rewrite = true,
 };

@@ -243,7 +243,7 @@ remove_empty(const ClaimedDirectory *claimed)
 
 /* An exit callback. */
 static void
-remove_directory(void *arg)
+safe_directory_remove_directory(void *arg)
 {
 	const ClaimedDirectory *claimed = arg;
 
@@ -351,7 +351,7 @@ claimed_directory_new(const char *path, const char *hint, bool keep,
 	newest = claimed;
 	if (base == NULL)
 		base = claimed;
-	cleanup_push(remove_directory, claimed);
+	cleanup_push(safe_directory_remove_directory, claimed);
 	if (claimed->found && fchmod(claimed->fd, pg_dir_create_mode) < 0)
 		pg_fatal("could not change permissions of directory \"%s\": %m",
 				 printable(path));

@@ -137,7 +137,7 @@ append_header(PQExpBuffer buf, const char *name, const char *link_target,
 }
 
 static void
-begin_piece(BackupLayout *layout, const BackupPiece *piece)
+tar_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 {
 	TarLayout  *tar = (TarLayout *) layout;
 
@@ -160,7 +160,7 @@ around(BackupLayout *layout, const BackupRange *range, PQExpBuffer header)
 }
 
 static void
-begin_range(BackupLayout *layout, const BackupRange *range)
+tar_layout_begin_range(BackupLayout *layout, const BackupRange *range)
 {
 	TarLayout  *tar = (TarLayout *) layout;
 
@@ -168,13 +168,13 @@ begin_range(BackupLayout *layout, const BackupRange *range)
 }
 
 static void
-take_data(BackupLayout *layout, const char *data, size_t len)
+tar_layout_take_data(BackupLayout *layout, const char *data, size_t len)
 {
 	append(&((TarLayout *) layout)->raw, data, len);
 }
 
 static void
-end_range(BackupLayout *layout)
+tar_layout_end_range(BackupLayout *layout)
 {
 	TarLayout  *tar = (TarLayout *) layout;
 
@@ -182,7 +182,7 @@ end_range(BackupLayout *layout)
 }
 
 static void
-end_piece(BackupLayout *layout)
+tar_layout_end_piece(BackupLayout *layout)
 {
 	TarLayout  *tar = (TarLayout *) layout;
 	const TarFile *file = file_of(tar->backup, tar->piece->tablespace);
@@ -221,15 +221,15 @@ new_tar(const Backup *backup)
 }
 
 static BackupLayout *
-new_layout(const Backup *backup)
+tar_layout_new_layout(const Backup *backup)
 {
 	TarLayout  *tar = new_tar(backup);
 
-	tar->layout.begin_piece = begin_piece;
-	tar->layout.begin_range = begin_range;
-	tar->layout.data = take_data;
-	tar->layout.end_range = end_range;
-	tar->layout.end_piece = end_piece;
+	tar->layout.begin_piece = tar_layout_begin_piece;
+	tar->layout.begin_range = tar_layout_begin_range;
+	tar->layout.data = tar_layout_take_data;
+	tar->layout.end_range = tar_layout_end_range;
+	tar->layout.end_piece = tar_layout_end_piece;
 	/* what is not compressed can come from there as it is stored, too */
 	if (backup->options->compress_place == COMPRESS_ON_SERVER ||
 		backup->options->compress.method == COMPRESS_NONE)
@@ -292,7 +292,7 @@ put_directories(const Backup *backup, int tablespace)
 }
 
 static void
-make_directories(Backup *backup)
+tar_layout_make_directories(Backup *backup)
 {
 	TarFiles   *files = pg_malloc0(sizeof(TarFiles));
 
@@ -317,7 +317,7 @@ end_plan(const Backup *backup)
 }
 
 static void
-write_file(const Backup *backup, const char *path, const char *data, size_t len)
+tar_layout_write_file(const Backup *backup, const char *path, const char *data, size_t len)
 {
 	PQExpBuffer last = &files_of(backup)->last;
 
@@ -344,7 +344,7 @@ finish(const Backup *backup)
 }
 
 static void
-flush_files(const void *arg)
+tar_layout_flush_files(const void *arg)
 {
 	const Backup *backup = arg;
 	const TarFiles *files = files_of(backup);
@@ -359,22 +359,22 @@ flush_files(const void *arg)
 }
 
 static void
-flush(const Backup *backup)
+tar_layout_flush(const Backup *backup)
 {
 	const Options *options = backup->options;
 
 	if (options->sync_method == SYNC_SYNCFS)
 		archive_sync_file_system(options->directory);
 	else if (options->sync_method == SYNC_FSYNC)
-		archive_sync_apart(flush_files, backup);
+		archive_sync_apart(tar_layout_flush_files, backup);
 }
 
 const BackupForm tar_form = {
-	.make_directories = make_directories,
-	.new_layout = new_layout,
+	.make_directories = tar_layout_make_directories,
+	.new_layout = tar_layout_new_layout,
 	.end_plan = end_plan,
-	.write_file = write_file,
+	.write_file = tar_layout_write_file,
 	.finish = finish,
-	.sync = flush,
+	.sync = tar_layout_flush,
 	.has_map = true,
 };

@@ -69,7 +69,7 @@ remove_file(const ClusterDump *dump, const char *name)
  * are complete may have taken hours, and stay.
  */
 static void
-remove_files(void *arg)
+cluster_dump_remove_files(void *arg)
 {
 	ClusterDump *dump = arg;
 
@@ -100,7 +100,7 @@ create_directory(ClusterDump *dump)
 	dump->databases = file_path(dump, CLUSTER_DATABASES_NAME);
 	dump->directory_fd = dirfd(archive_dir_open_new(path, &dump->made));
 	dump->map_sink = sink_file_new(file_path(dump, CLUSTER_MAP_NAME ".tmp"));
-	cleanup_push(remove_files, dump);
+	cleanup_push(cluster_dump_remove_files, dump);
 	if (mkdirat(dump->directory_fd, CLUSTER_DATABASES_NAME, 0700) < 0)
 		pg_fatal("could not create directory \"%s\": %m", dump->databases);
 	dump->databases_fd = openat(dump->directory_fd, CLUSTER_DATABASES_NAME,
@@ -202,7 +202,7 @@ add_previous(const ClusterDump *dump, const ClusterDatabase *database,
 }
 
 static void
-add_args(void *arg, int no, SimpleStringList *args)
+cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 {
 	const ClusterDump *dump = arg;
 	const ClusterDatabase *database = &dump->map.list.databases[no];
@@ -265,7 +265,7 @@ run_databases(ClusterDump *dump, ClusterProgram program)
 		.shows = only_looks || progress_is_shown(),
 		.list = &dump->map.list,
 		.arg = dump,
-		.add_args = add_args,
+		.add_args = cluster_dump_add_args,
 		.clean_up = clean_up,
 	};
 

@@ -143,7 +143,7 @@ compare_oids(const void *a, const void *b)
 }
 
 static int
-compare_names(const void *a, const void *b)
+cluster_map_compare_names(const void *a, const void *b)
 {
 	return strcmp((*(const ClusterDatabase *const *) a)->name,
 				  (*(const ClusterDatabase *const *) b)->name);
@@ -170,7 +170,7 @@ check_repeats(JsonReader *reader, const MapFile *file)
 	for (int i = 0; i < file->n_databases; i++)
 		sorted[i] = &file->databases[i].database;
 	if (repeats(sorted, file->n_databases, compare_oids) ||
-		repeats(sorted, file->n_databases, compare_names))
+		repeats(sorted, file->n_databases, cluster_map_compare_names))
 		json_fail(reader, "a database is named twice");
 	free(sorted);
 }
@@ -237,7 +237,7 @@ cluster_map_parse(const char *text, size_t len, const char **problem)
  * it cannot be read, or is not a regular file.
  */
 static char *
-read_file(const char *directory, const char *name, size_t *len)
+cluster_map_read_file(const char *directory, const char *name, size_t *len)
 {
 	char	   *path = psprintf("%s/%s", directory, name);
 	const char *problem;
@@ -284,7 +284,7 @@ ClusterMap *
 cluster_map_read(const char *directory)
 {
 	size_t		len;
-	char	   *text = read_file(directory, CLUSTER_MAP_NAME, &len);
+	char	   *text = cluster_map_read_file(directory, CLUSTER_MAP_NAME, &len);
 	const char *problem;
 	ClusterMap *map = cluster_map_parse(text, len, &problem);
 
@@ -317,7 +317,7 @@ char *
 cluster_map_read_globals(const char *directory, const ClusterMap *map)
 {
 	size_t		len;
-	char	   *text = read_file(directory, CLUSTER_GLOBALS_NAME, &len);
+	char	   *text = cluster_map_read_file(directory, CLUSTER_GLOBALS_NAME, &len);
 	char	   *checksum = cluster_map_checksum(text, len);
 
 	if (strcmp(checksum, map->globals_checksum) != 0 || strlen(text) != len)

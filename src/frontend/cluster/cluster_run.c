@@ -199,7 +199,7 @@ show(const RunState *state, const char *what, int no)
 }
 
 static void
-begin(RunState *state, int no, int slot)
+cluster_run_begin(RunState *state, int no, int slot)
 {
 	pid_t		parent = getpid();
 
@@ -228,7 +228,7 @@ begin(RunState *state, int no, int slot)
 }
 
 static void
-note_failure(RunState *state, int no, int status)
+cluster_run_note_failure(RunState *state, int no, int status)
 {
 	ClusterDatabase *database = &state->run->list->databases[no];
 
@@ -267,7 +267,7 @@ look_at(RunState *state, int no)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		show(state, "done", no);
 	else
-		note_failure(state, no, status);
+		cluster_run_note_failure(state, no, status);
 }
 
 /* An exit callback: what is not complete goes. */
@@ -322,7 +322,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 			look_at(state, i);
 		while (state->n_begun < n && state->n_running < at_most &&
 			   (slot = worker_slots_begin_run(state->n_begun, is_large(state))) >= 0)
-			begin(state, state->n_begun, slot);
+			cluster_run_begin(state, state->n_begun, slot);
 		pg_usleep(LOOK_US);
 	}
 	cleanup_pop(end_runs, state);

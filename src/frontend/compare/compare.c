@@ -299,7 +299,7 @@ tell_objects(Comparison *comparison)
 }
 
 static void
-tell_sequence(const void *arg, const char *what)
+compare_tell_sequence(const void *arg, const char *what)
 {
 	tell_line(arg, what);
 }
@@ -314,7 +314,7 @@ tell_sequences(Comparison *comparison)
 
 	comparison->n_different +=
 		compare_positions(comparison->positions, names,
-						  &comparison->n_sequences, tell_sequence, comparison);
+						  &comparison->n_sequences, compare_tell_sequence, comparison);
 }
 
 /* The last line of the command. */
@@ -378,7 +378,7 @@ close_sides(Comparison *comparison)
 }
 
 static void
-tell(Comparison *comparison)
+compare_tell(Comparison *comparison)
 {
 	tell_tables(comparison);
 	tell_sequences(comparison);
@@ -487,7 +487,7 @@ compare_databases(const Options *options, const char *argv0)
 	/* differences are a result: all is done, and nothing to be undone */
 	cleanup_forget_all();
 
-	tell(comparison);
+	compare_tell(comparison);
 	refuse_nothing(comparison, options);
 	tell_sum(comparison);
 	return comparison->n_different > 0 ? 1 : 0;
@@ -539,7 +539,7 @@ compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan)
 	comparison->tables = compare_tables_match(sides, NULL, true);
 	compare_rows(comparison);
 	close_sides(comparison);
-	tell(comparison);
+	compare_tell(comparison);
 	return comparison->n_different;
 }
 

@@ -423,7 +423,7 @@ wants(void *arg, int table_no)
 }
 
 static Sink *
-begin(void *arg, const DataFile *file)
+compare_rows_begin(void *arg, const DataFile *file)
 {
 	static const RowCallback callbacks[] = {sum_row, count_row, show_row};
 	CompareRows *rows = arg;
@@ -513,7 +513,7 @@ run_pass(CompareRows *rows, RowPass pass, bool with_objects)
 	CompareWork work = {
 		.arg = rows,
 		.wants = wants,
-		.begin = begin,
+		.begin = compare_rows_begin,
 		.end = end,
 		.reset = reset,
 		.group = with_objects ? take_group : NULL,

@@ -366,7 +366,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+compare_side_start_worker(void *arg, int no)
 {
 	CompareSide *side = arg;
 
@@ -375,7 +375,7 @@ start_worker(void *arg, int no)
 }
 
 static void
-stop_worker(void *arg)
+compare_side_stop_worker(void *arg)
 {
 	CompareSide *side = arg;
 
@@ -390,7 +390,7 @@ job_of(const CompareSide *side, int job)
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+compare_side_describe_job(void *arg, int job, int step)
 {
 	CompareSide *side = arg;
 
@@ -424,7 +424,7 @@ read_archive_file(const CompareSide *side, const DataFile *file, Sink *sink)
 }
 
 static void
-read_file(CompareSide *side, const DataFile *file)
+compare_side_read_file(CompareSide *side, const DataFile *file)
 {
 	const CompareWork *work = side->work;
 	Sink	   *sink = work->begin(work->arg, file);
@@ -470,12 +470,12 @@ read_job(CompareSide *side, const Job *job, volatile int *step)
 
 		*step = i;
 		if (work->wants(work->arg, file->table))
-			read_file(side, file);
+			compare_side_read_file(side, file);
 	}
 }
 
 static bool
-run_job(void *arg, int no, volatile int *step)
+compare_side_run_job(void *arg, int no, volatile int *step)
 {
 	CompareSide *side = arg;
 	const Job  *job = job_of(side, no);
@@ -496,7 +496,7 @@ run_job(void *arg, int no, volatile int *step)
 }
 
 static void
-reset_job(void *arg, int no)
+compare_side_reset_job(void *arg, int no)
 {
 	CompareSide *side = arg;
 	const CompareWork *work = side->work;
@@ -567,11 +567,11 @@ compare_side_run(CompareSide *side, const CompareWork *work)
 		.outlives_kill = true,
 		.has_slots = true,
 		.n_done = &side->n_done,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
+		.start = compare_side_start_worker,
+		.run = compare_side_run_job,
+		.stop = compare_side_stop_worker,
+		.describe = compare_side_describe_job,
+		.reset = compare_side_reset_job,
 	};
 
 	side->work = work;

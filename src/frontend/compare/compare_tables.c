@@ -18,7 +18,7 @@
  * ----------
  */
 static int
-compare_names(const void *a, const void *b)
+compare_tables_compare_names(const void *a, const void *b)
 {
 	return strcmp(((const CompareTable *) a)->name,
 				  ((const CompareTable *) b)->name);
@@ -280,7 +280,7 @@ number_tables(CompareTables *result, const CompareSide *side, int which,
 
 		if (result->n_tables > 0)
 			found = bsearch(&key, result->tables, result->n_tables,
-							sizeof(CompareTable), compare_names);
+							sizeof(CompareTable), compare_tables_compare_names);
 		result->of[which][i] = found ? (int) (found - result->tables) : -1;
 		free(name);
 	}
@@ -299,7 +299,7 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
 		add_tables(result, sides[which], which, loaded);
 	if (result->n_tables > 0)
 		qsort(result->tables, result->n_tables, sizeof(CompareTable),
-			  compare_names);
+			  compare_tables_compare_names);
 	join_tables(result, sides[1], chosen);
 	for (int which = 0; which < 2; which++)
 		number_tables(result, sides[which], which, loaded);

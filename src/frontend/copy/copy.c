@@ -150,7 +150,7 @@ typedef struct Copy
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+copy_start_worker(void *arg, int no)
 {
 	Copy	   *copy = arg;
 
@@ -158,7 +158,7 @@ start_worker(void *arg, int no)
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+copy_run_job(void *arg, int job, volatile int *step)
 {
 	Copy	   *copy = arg;
 
@@ -166,7 +166,7 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+copy_stop_worker(void *arg)
 {
 	Copy	   *copy = arg;
 
@@ -174,7 +174,7 @@ stop_worker(void *arg)
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+copy_describe_job(void *arg, int job, int step)
 {
 	Copy	   *copy = arg;
 
@@ -183,7 +183,7 @@ describe_job(void *arg, int job, int step)
 
 /* Jobs are sorted by their waves: all before this one's are done first. */
 static bool
-begin_job(void *arg, int job)
+copy_begin_job(void *arg, int job)
 {
 	const Copy *copy = arg;
 
@@ -191,14 +191,14 @@ begin_job(void *arg, int job)
 }
 
 static void
-job_is_done(void *arg, int job)
+copy_job_is_done(void *arg, int job)
 {
 	((Copy *) arg)->n_done++;
 }
 
 /* A worker is lost: what it was doing, its transaction's end has undone. */
 static void
-reset_job(void *arg, int job)
+copy_reset_job(void *arg, int job)
 {
 	Copy	   *copy = arg;
 
@@ -214,13 +214,13 @@ run_workers(Copy *copy)
 		.max_retries = (int) copy->run.options->retries,
 		.outlives_kill = true,
 		.has_slots = true,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
-		.begin = begin_job,
-		.done = job_is_done,
+		.start = copy_start_worker,
+		.run = copy_run_job,
+		.stop = copy_stop_worker,
+		.describe = copy_describe_job,
+		.reset = copy_reset_job,
+		.begin = copy_begin_job,
+		.done = copy_job_is_done,
 	};
 
 	copy->source.keep_snapshot = copy->run.options->compare;

@@ -516,7 +516,7 @@ is_fast_as_text(const CopyDecision *decision, int no)
  * ----------
  */
 static void
-refuse(const DumpTable *table, const char *as, const char *reason)
+copy_format_refuse(const DumpTable *table, const char *as, const char *reason)
 {
 	pg_log_error("table %s cannot be copied %s: %s", printable(table->name), as,
 				 printable(reason));
@@ -533,9 +533,9 @@ choose(const CopyDecision *decision, int no, CopyFormat *format)
 	const char *no_raw = why_not_raw(decision, no);
 
 	if (is_wanted(options, COPY_FORMAT_RAW) && no_raw)
-		refuse(table, "as raw tuples", no_raw);
+		copy_format_refuse(table, "as raw tuples", no_raw);
 	if (is_wanted(options, COPY_FORMAT_BINARY) && no_binary)
-		refuse(table, "in binary format", no_binary);
+		copy_format_refuse(table, "in binary format", no_binary);
 	if (no_raw == NULL)
 		format->kind = COPY_FORMAT_RAW;
 	else if (no_binary ||

@@ -44,7 +44,7 @@ typedef struct Dump
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+dump_start_worker(void *arg, int no)
 {
 	Dump	   *dump = arg;
 
@@ -53,7 +53,7 @@ start_worker(void *arg, int no)
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+dump_run_job(void *arg, int job, volatile int *step)
 {
 	Dump	   *dump = arg;
 
@@ -61,7 +61,7 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+dump_stop_worker(void *arg)
 {
 	Dump	   *dump = arg;
 
@@ -69,7 +69,7 @@ stop_worker(void *arg)
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+dump_describe_job(void *arg, int job, int step)
 {
 	Dump	   *dump = arg;
 
@@ -77,7 +77,7 @@ describe_job(void *arg, int job, int step)
 }
 
 static void
-reset_job(void *arg, int job)
+dump_reset_job(void *arg, int job)
 {
 	Dump	   *dump = arg;
 
@@ -99,11 +99,11 @@ run_workers(Dump *dump)
 		 * a worker that was killed does not end its command: see sink.c
 		 */
 		.outlives_kill = options->pipe_command == NULL,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
+		.start = dump_start_worker,
+		.run = dump_run_job,
+		.stop = dump_stop_worker,
+		.describe = dump_describe_job,
+		.reset = dump_reset_job,
 	};
 
 	run_event_run(options, &dump->plan, NULL);

@@ -84,7 +84,7 @@ is_there(const DumpTask *task, const Job *job)
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+dump_task_start_worker(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
@@ -93,7 +93,7 @@ start_worker(void *arg, int no)
 }
 
 static bool
-begin_job(void *arg, int no)
+dump_task_begin_job(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
@@ -102,7 +102,7 @@ begin_job(void *arg, int no)
 }
 
 static bool
-run_job(void *arg, int no, volatile int *step)
+dump_task_run_job(void *arg, int no, volatile int *step)
 {
 	DumpTask   *task = arg;
 	int			job_no = task->jobs[no];
@@ -121,7 +121,7 @@ run_job(void *arg, int no, volatile int *step)
  * tells.
  */
 static void
-job_is_done(void *arg, int no)
+dump_task_job_is_done(void *arg, int no)
 {
 	DumpTask   *task = arg;
 	const Run  *run = &task->run;
@@ -144,7 +144,7 @@ job_is_done(void *arg, int no)
 }
 
 static void
-stop_worker(void *arg)
+dump_task_stop_worker(void *arg)
 {
 	DumpTask   *task = arg;
 
@@ -152,7 +152,7 @@ stop_worker(void *arg)
 }
 
 static void
-reset_job(void *arg, int no)
+dump_task_reset_job(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
@@ -164,7 +164,7 @@ reset_job(void *arg, int no)
  * ----------
  */
 static char *
-describe_job(void *arg, int no, int step)
+dump_task_describe_job(void *arg, int no, int step)
 {
 	DumpTask   *task = arg;
 
@@ -172,7 +172,7 @@ describe_job(void *arg, int no, int step)
 }
 
 static void
-worker_begins(void *arg, int worker)
+dump_task_worker_begins(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
@@ -181,7 +181,7 @@ worker_begins(void *arg, int worker)
 }
 
 static void
-worker_is_gone(void *arg, int worker)
+dump_task_worker_is_gone(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
@@ -189,13 +189,13 @@ worker_is_gone(void *arg, int worker)
 }
 
 static int
-watch_fd(void *arg)
+dump_task_watch_fd(void *arg)
 {
 	return -1;
 }
 
 static bool
-attend(void *arg, bool all_done)
+dump_task_attend(void *arg, bool all_done)
 {
 	DumpTask   *task = arg;
 
@@ -212,10 +212,10 @@ attend(void *arg, bool all_done)
 
 /* The leader, which has all locks, reads the table. */
 static bool
-run_refused(void *arg, const WorkerTask *pool_task, int no)
+dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
 	DumpTask   *task = arg;
-	char	   *what = describe_job(task, no, -1);
+	char	   *what = dump_task_describe_job(task, no, -1);
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
 
 	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
@@ -298,13 +298,13 @@ begin_attempt(DumpTask *task)
 
 /* An exit callback: what workers were at. */
 static void
-remove_files(void *arg)
+dump_task_remove_files(void *arg)
 {
 	DumpTask   *task = arg;
 
 	for (int i = 0; i < task->n_jobs; i++)
 		if (task->begun[i] && !task->told[i])
-			reset_job(task, i);
+			dump_task_reset_job(task, i);
 }
 
 /* A pool of --jobs workers does all jobs, and they are looked after. */
@@ -318,21 +318,21 @@ run_pool(DumpTask *task)
 		.max_retries = (int) task->options.retries,
 		.lost_status = WORKER_EXIT_RETRY,
 		.outlives_kill = head->pipe_command == NULL,
-		.start = start_worker,
-		.begin = begin_job,
-		.run = run_job,
-		.stop = stop_worker,
-		.reset = reset_job,
-		.describe = describe_job,
-		.done = job_is_done,
+		.start = dump_task_start_worker,
+		.begin = dump_task_begin_job,
+		.run = dump_task_run_job,
+		.stop = dump_task_stop_worker,
+		.reset = dump_task_reset_job,
+		.describe = dump_task_describe_job,
+		.done = dump_task_job_is_done,
 	};
 	PoolWatch	watch = {
 		.arg = task,
-		.begins = worker_begins,
-		.is_gone = worker_is_gone,
-		.watch_fd = watch_fd,
-		.attend = attend,
-		.run_refused = run_refused,
+		.begins = dump_task_worker_begins,
+		.is_gone = dump_task_worker_is_gone,
+		.watch_fd = dump_task_watch_fd,
+		.attend = dump_task_attend,
+		.run_refused = dump_task_run_refused,
 	};
 
 	traffic_set_max_rate(task->options.max_rate);
@@ -361,7 +361,7 @@ dump_task(const Options *options)
 	run_make_results(&task->run, task->run.plan->checksum_type);
 	task->reuse = reuse_new(task->run.plan);
 	begin_attempt(task);
-	cleanup_push(remove_files, task);
+	cleanup_push(dump_task_remove_files, task);
 	run_pool(task);
 	task_result_end(&task->results);
 	cleanup_forget_all();

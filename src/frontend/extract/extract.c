@@ -295,7 +295,7 @@ set_attributes(const Options *options, Attributes *attributes,
 
 /* The program's major: only those before 10 had other directories. */
 static void
-flush_directory(const void *arg)
+extract_flush_directory(const void *arg)
 {
 	sync_data_directory(arg, PG_VERSION_NUM);
 }
@@ -310,7 +310,7 @@ complete(const Options *options)
 	if (options->sync_method != SYNC_NONE)
 	{
 		progress_stage_if_long("flushing files");
-		archive_sync_apart(flush_directory, options->directory);
+		archive_sync_apart(extract_flush_directory, options->directory);
 		progress_end();
 	}
 	claimed_directory_check();

@@ -322,7 +322,7 @@ write_part(const Extraction *extraction, const TarPart *part)
  * ----------
  */
 static void
-start(void *arg, int worker)
+extract_archive_start(void *arg, int worker)
 {
 	Extraction *extraction = arg;
 
@@ -347,7 +347,7 @@ pass_turn(Extraction *extraction, int frame)
 }
 
 static bool
-run(void *arg, int frame, volatile int *step)
+extract_archive_run(void *arg, int frame, volatile int *step)
 {
 	Extraction *extraction = arg;
 	bool		whole;
@@ -376,7 +376,7 @@ stop(void *arg)
 }
 
 static char *
-describe(void *arg, int job, int step)
+extract_archive_describe(void *arg, int job, int step)
 {
 	return psprintf("file \"%s\"", ((Extraction *) arg)->path);
 }
@@ -400,10 +400,10 @@ extract_archive(const char *path, CompressMethod method,
 	const WorkerTask task = {
 		.arg = &extraction,
 		.doing = "extracting",
-		.start = start,
-		.run = run,
+		.start = extract_archive_start,
+		.run = extract_archive_run,
 		.stop = stop,
-		.describe = describe,
+		.describe = extract_archive_describe,
 		.reset = worker_pool_no_reset,
 		.n_done = &n_done
 	};

@@ -85,7 +85,7 @@ choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+analyze_start_worker(void *arg, int no)
 {
 	AnalyzeRun *run = arg;
 
@@ -93,7 +93,7 @@ start_worker(void *arg, int no)
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+analyze_run_job(void *arg, int job, volatile int *step)
 {
 	AnalyzeRun *run = arg;
 	const char *name = PQgetvalue(run->relations, job, 0);
@@ -114,7 +114,7 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+analyze_stop_worker(void *arg)
 {
 	AnalyzeRun *run = arg;
 
@@ -123,7 +123,7 @@ stop_worker(void *arg)
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+analyze_describe_job(void *arg, int job, int step)
 {
 	AnalyzeRun *run = arg;
 
@@ -145,10 +145,10 @@ analyze_target(const Target *target, const DumpTables *tables,
 		.outlives_kill = true,
 		.has_slots = true,
 		.n_done = &n_done,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
+		.start = analyze_start_worker,
+		.run = analyze_run_job,
+		.stop = analyze_stop_worker,
+		.describe = analyze_describe_job,
 		.reset = worker_pool_no_reset,	/* ANALYZE again does no harm */
 	};
 

@@ -468,8 +468,8 @@ definition_session_reset_user(DefinitionSession *session)
  * of it: to be told once, however many sessions there are.
  */
 static void
-set_up(DefinitionSession *session, const Script *script,
-	   volatile bool *head_told, volatile int *n_errors)
+definition_session_set_up(DefinitionSession *session, const Script *script,
+						  volatile bool *head_told, volatile int *n_errors)
 {
 	bool		told = *head_told;
 
@@ -548,7 +548,7 @@ definition_session_open(const RestoreStages *stages,
 	PQsetNoticeProcessor(session->conn, tell_notice, NULL);
 	session->incarnation = target_history_expect(session->conn,
 												 target->history).incarnation;
-	set_up(session, script, head_told, stages->setup.n_errors);
+	definition_session_set_up(session, script, head_told, stages->setup.n_errors);
 	return session;
 }
 

@@ -357,7 +357,7 @@ struct DefinitionWorker
  * ----------
  */
 static void
-begin(DefinitionWorker *worker)
+definition_worker_begin(DefinitionWorker *worker)
 {
 	worker->note->n_errors = worker->note->n_existing = 0;
 	definition_session_begin(worker->session);
@@ -500,7 +500,7 @@ run_at_once(DefinitionWorker *worker, const DefinitionJob *job,
 	int			next = worker->note->next;
 
 	*step = next;
-	begin(worker);
+	definition_worker_begin(worker);
 	if (!definition_log_claim_all(work->log, worker->session,
 								  &work->script->entries[job->first + next],
 								  job->n - next) ||
@@ -523,7 +523,7 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 {
 	int64		began = clock_monotonic_ms();
 
-	begin(worker);
+	definition_worker_begin(worker);
 	for (int i = worker->note->next; i < job->n; i++)
 	{
 		bool		last = i + 1 == job->n;
@@ -542,7 +542,7 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 		commit(worker, i + 1);
 		began = clock_monotonic_ms();
 		if (!last)
-			begin(worker);
+			definition_worker_begin(worker);
 	}
 	return true;
 }
@@ -644,7 +644,7 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 							  definition_session_statements(worker->session, entry),
 							  again);
 	n_errors = worker->note->n_errors;
-	begin(worker);
+	definition_worker_begin(worker);
 	definition_session_reset_user(worker->session);
 	job_log_set_errors(log, conn, begun, n_errors);
 	if (go_on)
@@ -672,7 +672,7 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 
 	worker->entry = entry->entry;
 	worker->outside = false;
-	begin(worker);
+	definition_worker_begin(worker);
 	if (definition_log_claim(log, worker->session, entry, &note->n_errors))
 	{
 		go_on = run_with_savepoints(worker,

@@ -29,7 +29,7 @@ typedef struct DefinitionPool
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+definitions_start_worker(void *arg, int no)
 {
 	DefinitionPool *pool = arg;
 
@@ -37,7 +37,7 @@ start_worker(void *arg, int no)
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+definitions_run_job(void *arg, int job, volatile int *step)
 {
 	DefinitionPool *pool = arg;
 
@@ -46,7 +46,7 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+definitions_stop_worker(void *arg)
 {
 	DefinitionPool *pool = arg;
 
@@ -54,7 +54,7 @@ stop_worker(void *arg)
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+definitions_describe_job(void *arg, int job, int step)
 {
 	DefinitionPool *pool = arg;
 
@@ -62,7 +62,7 @@ describe_job(void *arg, int job, int step)
 }
 
 static bool
-begin_job(void *arg, int job)
+definitions_begin_job(void *arg, int job)
 {
 	DefinitionPool *pool = arg;
 
@@ -73,7 +73,7 @@ begin_job(void *arg, int job)
 }
 
 static void
-job_is_done(void *arg, int job)
+definitions_job_is_done(void *arg, int job)
 {
 	DefinitionPool *pool = arg;
 
@@ -103,13 +103,13 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 		.outlives_kill = true,
 		.has_slots = true,
 		.builds = builds,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
+		.start = definitions_start_worker,
+		.run = definitions_run_job,
+		.stop = definitions_stop_worker,
+		.describe = definitions_describe_job,
 		.reset = worker_pool_no_reset,
-		.begin = begin_job,
-		.done = job_is_done,
+		.begin = definitions_begin_job,
+		.done = definitions_job_is_done,
 	};
 	int			next;
 

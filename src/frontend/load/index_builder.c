@@ -196,7 +196,7 @@ struct IndexBuilder
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+index_builder_start_worker(void *arg, int no)
 {
 	IndexBuilder *builder = arg;
 
@@ -205,7 +205,7 @@ start_worker(void *arg, int no)
 }
 
 static void
-stop_worker(void *arg)
+index_builder_stop_worker(void *arg)
 {
 	IndexBuilder *builder = arg;
 
@@ -219,7 +219,7 @@ static void
 open_session(IndexBuilder *builder)
 {
 	if (builder->worker && clock_monotonic_ms() > builder->worked_ms + IDLE_MS)
-		stop_worker(builder);
+		index_builder_stop_worker(builder);
 	if (builder->worker == NULL)
 		builder->worker = definition_worker_start(&builder->work);
 }
@@ -255,7 +255,7 @@ note_end(IndexBuilder *builder, const DefinitionJob *job, int n_failed)
 }
 
 static bool
-run_job(void *arg, int no, volatile int *step)
+index_builder_run_job(void *arg, int no, volatile int *step)
 {
 	IndexBuilder *builder = arg;
 	const DefinitionJob *job = &builder->queue->jobs.jobs[no];
@@ -273,7 +273,7 @@ run_job(void *arg, int no, volatile int *step)
  * ----------
  */
 static char *
-describe_job(void *arg, int job, int step)
+index_builder_describe_job(void *arg, int job, int step)
 {
 	IndexBuilder *builder = arg;
 
@@ -281,7 +281,7 @@ describe_job(void *arg, int job, int step)
 }
 
 static bool
-begin_job(void *arg, int job)
+index_builder_begin_job(void *arg, int job)
 {
 	IndexBuilder *builder = arg;
 
@@ -289,7 +289,7 @@ begin_job(void *arg, int job)
 }
 
 static void
-job_is_done(void *arg, int job)
+index_builder_job_is_done(void *arg, int job)
 {
 	IndexBuilder *builder = arg;
 
@@ -354,13 +354,13 @@ builder_main(IndexBuilder *builder)
 		.outlives_kill = true,
 		.has_slots = true,
 		.builds = true,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
+		.start = index_builder_start_worker,
+		.run = index_builder_run_job,
+		.stop = index_builder_stop_worker,
+		.describe = index_builder_describe_job,
 		.reset = worker_pool_no_reset,
-		.begin = begin_job,
-		.done = job_is_done,
+		.begin = index_builder_begin_job,
+		.done = index_builder_job_is_done,
 	};
 
 	watch.arg = builder;

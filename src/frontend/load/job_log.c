@@ -86,8 +86,8 @@ tell_sessions(const PGresult *sessions)
  * cannot be asked, the wait itself finds that out.
  */
 static void
-tell(const Target *target, int backend, const JobLogWait *wait, const char *name,
-	 int64 waited_ms)
+job_log_tell(const Target *target, int backend, const JobLogWait *wait, const char *name,
+			 int64 waited_ms)
 {
 	PGconn	   *conn = connection_try_peer(target->address, "pg_pardump");
 	char	   *sql = psprintf(blocking_query, backend);
@@ -143,7 +143,7 @@ job_log_wait_exec(const Target *target, PGconn *conn, const JobLogWait *wait,
 		session_wait_ends();
 		if (waited_ms < tell_after_ms)
 			continue;
-		tell(target, PQbackendPID(conn), wait, name, waited_ms);
+		job_log_tell(target, PQbackendPID(conn), wait, name, waited_ms);
 		tell_after_ms += Min(tell_after_ms, TOLD_AGAIN_MS);
 	}
 	return res;
@@ -238,7 +238,7 @@ job_log_entry(const TocEntry *entry)
 }
 
 static int
-compare_names(const void *key, const void *line)
+job_log_compare_names(const void *key, const void *line)
 {
 	return strcmp(key, ((const JobLogLine *) line)->name);
 }
@@ -249,7 +249,7 @@ job_log_find(const JobLog *log, const char *name)
 	if (log == NULL || log->n_lines == 0)
 		return NULL;
 	return bsearch(name, log->lines, log->n_lines, sizeof(JobLogLine),
-				   compare_names);
+				   job_log_compare_names);
 }
 
 bool

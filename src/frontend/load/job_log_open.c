@@ -65,7 +65,7 @@ end_sum(pg_checksum_context *sum)
 
 /* The bytes of an open file up to an end. */
 static void
-add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
+job_log_open_add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
 {
 	char		buffer[READ_BYTES];
 	uint64		offset = 0;
@@ -97,7 +97,7 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 	if (fd < 0)
 		pg_fatal("could not open file \"%s\" of archive \"%s\": it %s", name,
 				 archive->path, problem);
-	add_file(sum, archive, fd, PG_UINT64_MAX);
+	job_log_open_add_file(sum, archive, fd, PG_UINT64_MAX);
 	close(fd);
 }
 
@@ -162,7 +162,7 @@ job_log_archive(const Archive *archive)
 		if (fstat(archive->fd, &st) < 0)
 			pg_fatal("could not read archive \"%s\": %m", archive->path);
 		add_stat(&sum, "", &st);
-		add_file(&sum, archive, archive->fd, toc_end(archive));
+		job_log_open_add_file(&sum, archive, archive->fd, toc_end(archive));
 		return end_sum(&sum);
 	}
 	add_member(&sum, archive, TOC_NAME);
@@ -388,7 +388,7 @@ first_attempt(void)
 }
 
 static void
-begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
+job_log_open_begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 {
 	char		attempt[16];
 	const char *params[] = {restore->archive, restore->selection, attempt};
@@ -597,7 +597,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (options->resume)
 		resume(log, conn, restore);
 	else
-		begin(log, conn, restore);
+		job_log_open_begin(log, conn, restore);
 	if (log->is_kept)
 		job_log_lock_warn(conn);
 	return log;

@@ -44,7 +44,7 @@ typedef struct Walk
 } Walk;
 
 static int
-compare_keys(const void *a, const void *b)
+load_order_compare_keys(const void *a, const void *b)
 {
 	const LoadKey *k1 = a;
 	const LoadKey *k2 = b;
@@ -80,7 +80,7 @@ load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 {
 	Walk		walk = {.keys = keys};
 
-	qsort(keys, n_keys, sizeof(LoadKey), compare_keys);
+	qsort(keys, n_keys, sizeof(LoadKey), load_order_compare_keys);
 	walk.first_key = pg_malloc0((n_tables + 1) * sizeof(int));
 	walk.next_key = pg_malloc((n_tables + 1) * sizeof(int));
 	walk.wave = pg_malloc((n_tables + 1) * sizeof(int));

@@ -19,7 +19,7 @@
 
 /* Exit callbacks. */
 static void
-end_restore(void *arg)
+restore_stage_end_restore(void *arg)
 {
 	RestoreStages *restore = arg;
 
@@ -27,7 +27,7 @@ end_restore(void *arg)
 }
 
 static void
-remove_directory(void *arg)
+restore_stage_remove_directory(void *arg)
 {
 	RestoreStages *restore = arg;
 
@@ -60,8 +60,8 @@ restore_stage_begin(RestoreStages *restore)
 		pg_fatal("could not create directory \"%s\": %m", path);
 	restore->setup.directory = path;
 	hold_directory(path);
-	cleanup_push(remove_directory, restore);
-	cleanup_push(end_restore, restore);
+	cleanup_push(restore_stage_remove_directory, restore);
+	cleanup_push(restore_stage_end_restore, restore);
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 
@@ -142,7 +142,7 @@ restore_entries(RestoreStages *restore, const char *name, const TocEntry *entrie
 void
 restore_stage_end(RestoreStages *restore)
 {
-	remove_directory(restore);
+	restore_stage_remove_directory(restore);
 }
 
 /* The options that create the database; NULL terminated, never freed. */

@@ -480,7 +480,7 @@ SESSION_SET_IF_KNOWN("auto_explain.log_parameter_max_length", "0");
 #define SET_TRIGGERS_OFF "SET LOCAL session_replication_role = replica"
 
 static void
-set_up(const Target *target, PGconn *conn)
+target_set_up(const Target *target, PGconn *conn)
 {
 	bool		begun = session_begin_settings(conn);
 	const char *superuser;
@@ -523,7 +523,7 @@ target_begin(Target *target)
 {
 	TargetState state;
 
-	set_up(target, target->conn);
+	target_set_up(target, target->conn);
 	try_fast_copy(target);
 	state = target_state(target->conn);
 	target_history_tell(&state);
@@ -537,7 +537,7 @@ target_connect(const Target *target)
 {
 	PGconn	   *conn = connection_open_peer(target->address, "pg_pardump");
 
-	set_up(target, conn);
+	target_set_up(target, conn);
 	return conn;
 }
 

@@ -188,7 +188,7 @@ static const StockOption backup_options[] = {
 #define N_OPTIONS ((int) lengthof(backup_options))
 
 static void
-refuse(const StockOption *option)
+backup_options_refuse(const StockOption *option)
 {
 	pg_log_error("option --%s is not supported: %s", option->row.name,
 				 option->refused);
@@ -464,7 +464,7 @@ backup_options_parse(int argc, char **argv)
 		if (option == NULL)
 			help_try(progname); /* getopt_long has said what is wrong */
 		if (option->refused)
-			refuse(option);
+			backup_options_refuse(option);
 		if (!is_for_extract(option->row.name))
 			not_for_extract = option->row.name;
 		option_table_store(options, &option->row, optarg);

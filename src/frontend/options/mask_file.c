@@ -63,7 +63,7 @@ says_nothing(const char *line, size_t len)
 }
 
 static void
-read_file(Options *options, const char *path)
+mask_file_read_file(Options *options, const char *path)
 {
 	char	   *text = read_text(path);
 	int			n = 0;
@@ -98,5 +98,5 @@ mask_files_read(Options *options)
 {
 	for (const SimpleStringListCell *cell = options->mask_files.head; cell;
 		 cell = cell->next)
-		read_file(options, cell->val);
+		mask_file_read_file(options, cell->val);
 }

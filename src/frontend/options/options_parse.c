@@ -95,7 +95,7 @@ typedef struct RefusedOption
 } RefusedOption;
 
 static void
-refuse(const RefusedOption *refused, int n)
+options_parse_refuse(const RefusedOption *refused, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -181,7 +181,7 @@ cluster_options_check(const Options *options)
 			need(options->no_role_passwords, "--no-role-passwords");
 		return;
 	}
-	refuse(refused, lengthof(refused));
+	options_parse_refuse(refused, lengthof(refused));
 	check_parts(options);
 }
 
@@ -207,7 +207,7 @@ cluster_options_check_restore(const Options *options)
 		pg_fatal("option %s requires option %s", "--all-databases", "-d/--dbname");
 	if (options->restore == NULL)
 		pg_fatal("no input directory specified");
-	refuse(refused, lengthof(refused));
+	options_parse_refuse(refused, lengthof(refused));
 	check_parts(options);
 }
 

@@ -257,7 +257,7 @@ typedef struct ManifestIndex
 } ManifestIndex;
 
 static int
-compare_paths(const void *a, const void *b)
+archive_plan_compare_paths(const void *a, const void *b)
 {
 	const ManifestFile *f1 = *(const ManifestFile *const *) a;
 	const ManifestFile *f2 = *(const ManifestFile *const *) b;
@@ -275,7 +275,7 @@ index_manifest(const Manifest *manifest)
 	for (int i = 0; i < n; i++)
 		if (manifest->files[i].kind == MANIFEST_ROWS)
 			index.files[index.n_files++] = &manifest->files[i];
-	qsort(index.files, index.n_files, sizeof(ManifestFile *), compare_paths);
+	qsort(index.files, index.n_files, sizeof(ManifestFile *), archive_plan_compare_paths);
 	return index;
 }
 
@@ -290,7 +290,7 @@ find_file(const ManifestIndex *index, const char *name)
 		const ManifestFile **found = bsearch(&pointer, index->files,
 											 index->n_files,
 											 sizeof(ManifestFile *),
-											 compare_paths);
+											 archive_plan_compare_paths);
 
 		free(key.path);
 		if (found)
@@ -378,7 +378,7 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 }
 
 static int
-compare_sizes(const void *a, const void *b)
+archive_plan_compare_sizes(const void *a, const void *b)
 {
 	uint64		s1 = *(const uint64 *) a;
 	uint64		s2 = *(const uint64 *) b;
@@ -414,7 +414,7 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 			sizes[i] = chunks->files[i].est_bytes;
 	for (int i = 0; i < chunks->n_files; i++)
 		shares[i] = sizes[i] > piece ? options->jobs : 0;
-	qsort(sizes, chunks->n_files, sizeof(uint64), compare_sizes);
+	qsort(sizes, chunks->n_files, sizeof(uint64), archive_plan_compare_sizes);
 	least = sizes[ARCHIVE_SHARED_TABLES - 1];
 	for (int i = 0; i < chunks->n_files; i++)
 		if (chunks->files[i].est_bytes <= least)

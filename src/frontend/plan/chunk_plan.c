@@ -221,7 +221,7 @@ typedef struct Planner
 
 /* A file of a table, to be filled in; valid up to the next call. */
 static DataFile *
-add_file(Planner *planner, int table)
+chunk_plan_add_file(Planner *planner, int table)
 {
 	ChunkPlan  *plan = planner->plan;
 	DataFile   *file;
@@ -241,7 +241,7 @@ add_file(Planner *planner, int table)
 static void
 add_whole_table(Planner *planner, int table)
 {
-	DataFile   *file = add_file(planner, table);
+	DataFile   *file = chunk_plan_add_file(planner, table);
 
 	file->n_chunks = 1;
 	file->end_block = InvalidBlockNumber;
@@ -264,7 +264,7 @@ add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
 		parts = Min(parts, blocks);
 	for (uint64 i = 0; i < parts; i++)
 	{
-		DataFile   *file = add_file(planner, table);
+		DataFile   *file = chunk_plan_add_file(planner, table);
 
 		file->start_block = start + (BlockNumber) (blocks * i / parts);
 		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
@@ -331,7 +331,7 @@ add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
 	for (uint64 block = 0; block < t->heap_blocks; block += chunk_blocks)
 	{
 		uint64		end = Min(block + chunk_blocks, t->heap_blocks);
-		DataFile   *file = add_file(planner, table);
+		DataFile   *file = chunk_plan_add_file(planner, table);
 
 		file->start_block = (BlockNumber) block;
 		file->end_block = (BlockNumber) end;
@@ -441,7 +441,7 @@ add_previous_chunks(Planner *planner, int table)
 							&starts);
 	for (int i = 0; i < n; i++)
 	{
-		DataFile   *file = add_file(planner, table);
+		DataFile   *file = chunk_plan_add_file(planner, table);
 
 		file->start_block = starts[i];
 		file->end_block = i + 1 < n ? starts[i + 1] : t->heap_blocks;

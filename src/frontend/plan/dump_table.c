@@ -328,8 +328,8 @@ drop_cycles(DumpTables *tables)
 }
 
 static void
-describe(PGconn *conn, DumpTables *tables, const char *oids,
-		 bool trust_owners)
+dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
+					bool trust_owners)
 {
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, describe_query, 1, params, 0);
@@ -532,7 +532,7 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 	char	   *oids = dump_tables_oids(tables);
 
 	tables->server_version = PQserverVersion(conn);
-	describe(conn, tables, oids, options->trust_owners);
+	dump_table_describe(conn, tables, oids, options->trust_owners);
 	dump_tables_lock(conn, tables, lock_wait_ms);
 	measure(conn, tables);
 	free(oids);

@@ -48,7 +48,7 @@ typedef struct SortedFile
 } SortedFile;
 
 static int
-compare_files(const void *a, const void *b)
+job_queue_compare_files(const void *a, const void *b)
 {
 	const SortedFile *f1 = a;
 	const SortedFile *f2 = b;
@@ -130,7 +130,7 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 			(rules->builds ? rules->builds[file->table] * table_work[file->table] : 0);
 	}
 	free(table_work);
-	qsort(sorted, chunks->n_files, sizeof(SortedFile), compare_files);
+	qsort(sorted, chunks->n_files, sizeof(SortedFile), job_queue_compare_files);
 	return sorted;
 }
 

@@ -449,8 +449,8 @@ set_own_language(void)
 
 /* In the child: become the program. */
 static void
-run(const char *path, const char **args, const ChildSecrets *secrets,
-	int in_fd, int out_fd, int err_fd)
+child_program_run(const char *path, const char **args, const ChildSecrets *secrets,
+				  int in_fd, int out_fd, int err_fd)
 {
 	if (in_fd >= 0)
 	{
@@ -500,7 +500,7 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 		if (getppid() != parent)
 			_exit(1);
 #endif
-		run(path, args, secrets, in_fd, out_fd, err_fd);
+		child_program_run(path, args, secrets, in_fd, out_fd, err_fd);
 	}
 	/* a handler may end this process as soon as it is let */
 	if (pid > 0 && note)

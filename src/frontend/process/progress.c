@@ -315,7 +315,7 @@ progress_set_detail(ProgressCompose detail, void *arg)
  * ----------
  */
 static bool
-attend(void *arg, bool all_done)
+progress_attend(void *arg, bool all_done)
 {
 	progress_tick();
 	return true;
@@ -326,6 +326,6 @@ progress_watch(void)
 {
 	PoolWatch	watch = worker_pool_no_watch;
 
-	watch.attend = attend;
+	watch.attend = progress_attend;
 	return watch;
 }

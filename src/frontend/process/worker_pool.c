@@ -159,7 +159,7 @@ typedef struct WorkerPool
 
 /* What the worker is or was doing, for a message; owned. */
 static char *
-describe(WorkerPool *pool, const Worker *worker)
+worker_pool_describe(WorkerPool *pool, const Worker *worker)
 {
 	return pool->task->describe(pool->task->arg, worker->job,
 								pool->steps[worker - pool->workers]);
@@ -181,7 +181,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 					   delay_ms / 1000.0);
 	else
 	{
-		char	   *what = describe(pool, worker);
+		char	   *what = worker_pool_describe(pool, worker);
 
 		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
 					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retry.n, pool->task->max_retries,
@@ -268,7 +268,7 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 					 (int) pid, WEXITSTATUS(status));
 	if (worker->job != NO_JOB)
 		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
-							describe(pool, worker));
+							worker_pool_describe(pool, worker));
 	if ((cause || killed) && worker->retry.n > 0)
 		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
 	again = cause || killed || was_ended(status);
@@ -391,7 +391,7 @@ nobody_works(const WorkerPool *pool)
 
 /* The first that may begin, or NO_JOB. */
 static int
-begin_job(WorkerPool *pool)
+worker_pool_begin_job(WorkerPool *pool)
 {
 	const WorkerTask *task = pool->task;
 	int			job = pool->next_job;
@@ -458,7 +458,7 @@ take_job(WorkerPool *pool, const Worker *worker)
 	if (job != NO_JOB)
 		return job;
 	if (pool->next_job < pool->n_jobs)
-		return begin_job(pool);
+		return worker_pool_begin_job(pool);
 	job = refused_jobs_take(pool->refused, (int) (worker - pool->workers));
 	return job < 0 ? NO_JOB : job;
 }

@@ -331,7 +331,7 @@ compare_numbers(double a, double b)
 }
 
 static int
-compare_names(const void *a, const void *b)
+report_compare_names(const void *a, const void *b)
 {
 	return strcmp(((const ReportRow *) a)->name, ((const ReportRow *) b)->name);
 }
@@ -348,12 +348,12 @@ compare_work(const void *a, const void *b)
 }
 
 static int
-compare_sizes(const void *a, const void *b)
+report_compare_sizes(const void *a, const void *b)
 {
 	int			result = compare_numbers(((const ReportRow *) b)->raw_bytes,
 										 ((const ReportRow *) a)->raw_bytes);
 
-	return result != 0 ? result : compare_names(a, b);
+	return result != 0 ? result : report_compare_names(a, b);
 }
 
 static int
@@ -362,7 +362,7 @@ compare_seconds(const void *a, const void *b)
 	int			result = compare_numbers(((const ReportRow *) b)->seconds,
 										 ((const ReportRow *) a)->seconds);
 
-	return result != 0 ? result : compare_names(a, b);
+	return result != 0 ? result : report_compare_names(a, b);
 }
 
 /*
@@ -469,12 +469,12 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	int			n = 0;
 
 	sums[0].name = "All";
-	qsort(work->files, work->n_files, sizeof(ReportRow), compare_names);
+	qsort(work->files, work->n_files, sizeof(ReportRow), report_compare_names);
 	for (int i = 0; i < work->n_files; i++)
 	{
 		const ReportRow *file = &work->files[i];
 
-		if (n == 0 || compare_names(&sums[n], file) != 0)
+		if (n == 0 || report_compare_names(&sums[n], file) != 0)
 		{
 			n++;
 			sums[n].name = file->name;
@@ -484,7 +484,7 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 		add_row(&sums[0], file);
 		add_row(&sums[n], file);
 	}
-	qsort(sums + 1, n, sizeof(ReportRow), compare_sizes);
+	qsort(sums + 1, n, sizeof(ReportRow), report_compare_sizes);
 	report_table_append(page, json, "tables", title, sums,
 						1 + Min(n, MAX_TABLES), 1 + ROWS_SHOWN);
 	return n;

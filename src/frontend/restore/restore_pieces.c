@@ -235,7 +235,7 @@ restore_pieces_end(SharedRows *shared)
 }
 
 static void
-fail(const PieceRun *run, char *reason)
+restore_pieces_fail(const PieceRun *run, char *reason)
 {
 	run->loader->failed(run->loader->arg, run->file, reason);
 }
@@ -253,7 +253,7 @@ open_text(void *arg)
 												run->rows->entry, &problem);
 
 	if (member == NULL)
-		fail(run, problem);
+		restore_pieces_fail(run, problem);
 	return member;
 }
 
@@ -272,14 +272,14 @@ read_text(void *text, void *buf, size_t size)
 	ssize_t		len = archive_member_read(text, buf, size);
 
 	if (len < 0)
-		fail(reading, archive_member_error(text));
+		restore_pieces_fail(reading, archive_member_error(text));
 	return len;
 }
 
 static void
-tell(void *arg, const char *problem)
+restore_pieces_tell(void *arg, const char *problem)
 {
-	fail(arg, pg_strdup(problem));
+	restore_pieces_fail(arg, pg_strdup(problem));
 }
 
 /* ----------
@@ -373,7 +373,7 @@ load_piece(void *arg, SharedPiece *piece)
 	sink_free(sink);
 	/* the reader reports what cannot be read */
 	if (had && error)
-		fail(run, error);
+		restore_pieces_fail(run, error);
 	else
 		free(error);
 	return had;
@@ -392,7 +392,7 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 		.close = close_text,
 		.is_done = piece_is_done,
 		.use = load_piece,
-		.tell = tell,
+		.tell = restore_pieces_tell,
 	};
 
 	reading = &run;

@@ -26,7 +26,7 @@ typedef struct RestorePool
  * ----------
  */
 static void
-start_worker(void *arg, int no)
+restore_pool_start_worker(void *arg, int no)
 {
 	RestorePool *pool = arg;
 
@@ -34,7 +34,7 @@ start_worker(void *arg, int no)
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+restore_pool_run_job(void *arg, int job, volatile int *step)
 {
 	RestorePool *pool = arg;
 
@@ -43,7 +43,7 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+restore_pool_stop_worker(void *arg)
 {
 	RestorePool *pool = arg;
 
@@ -51,7 +51,7 @@ stop_worker(void *arg)
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+restore_pool_describe_job(void *arg, int job, int step)
 {
 	RestorePool *pool = arg;
 
@@ -60,7 +60,7 @@ describe_job(void *arg, int job, int step)
 
 /* A worker is lost: what it was doing, its transaction's end has undone. */
 static void
-reset_job(void *arg, int job)
+restore_pool_reset_job(void *arg, int job)
 {
 	RestorePool *pool = arg;
 
@@ -98,7 +98,7 @@ shared_job_is_done(RestorePool *pool, const Job *job)
 }
 
 static void
-job_is_done(void *arg, int job_no)
+restore_pool_job_is_done(void *arg, int job_no)
 {
 	RestorePool *pool = arg;
 	const Job  *job = &pool->run->plan->queue->jobs[pool->first_job + job_no];
@@ -154,12 +154,12 @@ run_jobs(RestorePool *pool, int first, int n)
 		.max_retries = (int) pool->run->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
-		.done = job_is_done,
+		.start = restore_pool_start_worker,
+		.run = restore_pool_run_job,
+		.stop = restore_pool_stop_worker,
+		.describe = restore_pool_describe_job,
+		.reset = restore_pool_reset_job,
+		.done = restore_pool_job_is_done,
 	};
 
 	pool->first_job = first;

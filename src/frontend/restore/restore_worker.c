@@ -253,8 +253,8 @@ check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
  * and it could be truncated.  If that went wrong *error is not NULL.
  */
 static char *
-copy_statement(RestoreWorker *worker, const DataFile *const *files, int n,
-			   const char *copy, char **error)
+restore_worker_copy_statement(RestoreWorker *worker, const DataFile *const *files, int n,
+							  const char *copy, char **error)
 {
 	const RestoreWork *work = worker->work;
 	const DumpPlan *plan = work->run->plan;
@@ -293,8 +293,8 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 
 	for (int i = 0; i < n; i++)
 		sources[i] = rows_of(work, files[i]);
-	copy = copy_statement(worker, files, n, sources[0]->entry->copy_stmt,
-						  &rows.error);
+	copy = restore_worker_copy_statement(worker, files, n, sources[0]->entry->copy_stmt,
+										 &rows.error);
 	if (rows.error == NULL)
 		rows = restore_rows(worker->conn, copy,
 							work->targets[files[0]->table], worker->later,

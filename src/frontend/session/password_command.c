@@ -286,7 +286,7 @@ check_output(PQExpBuffer out)
 
 /* What went wrong, with what the command itself says. */
 static void
-note_failure(LastRun *last, const char *problem, PQExpBuffer err)
+password_command_note_failure(LastRun *last, const char *problem, PQExpBuffer err)
 {
 	char	   *words;
 
@@ -313,7 +313,7 @@ run_command(PasswordCommand *command)
 	if (problem == NULL)
 		problem = check_output(&run.out);
 	if (problem)
-		note_failure(last, problem, &run.err);
+		password_command_note_failure(last, problem, &run.err);
 	else if (strcmp(last->password, run.out.data) != 0)
 	{
 		strlcpy(last->password, run.out.data, PASSWORD_BYTES);

@@ -325,7 +325,7 @@ check_marker(const PGconn *conn, const PGresult *res, int column)
 }
 
 static PGresult *
-run(PGconn *conn, const char *sql, int wait_ms)
+session_run(PGconn *conn, const char *sql, int wait_ms)
 {
 	if (wait_ms == UNWATCHED)
 		return PQexec(conn, sql);
@@ -347,7 +347,7 @@ set_marker(PGconn *conn, int wait_ms)
 	/* the role's timeouts may be too short even for this */
 	sql = psprintf(SESSION_BEGIN_SETTINGS "; " SESSION_SET(MARKER, "%s") "; COMMIT",
 				   value);
-	res = run(conn, sql, wait_ms);
+	res = session_run(conn, sql, wait_ms);
 	free(sql);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
@@ -377,7 +377,7 @@ begin(PGconn *conn, const char *sql, int wait_ms)
 	if (res)
 		return res;
 	text = psprintf("%s; SHOW " MARKER, sql);
-	res = run(conn, text, wait_ms);
+	res = session_run(conn, text, wait_ms);
 	free(text);
 	check_marker(conn, res, 0);
 	return res;
@@ -508,7 +508,7 @@ typedef struct ProbedSession
 static char *
 ask_backend(const ProbedSession *session)
 {
-	PGresult   *res = run(session->conn, session_self_query, session->wait_ms);
+	PGresult   *res = session_run(session->conn, session_self_query, session->wait_ms);
 	char	   *result = NULL;
 
 	check_marker(session->conn, res, SELF_MARKER);
@@ -538,7 +538,7 @@ probe_once(const ProbedSession *first, const ProbedSession *second)
 	backends[1] = ask_backend(second);
 	answered = backends[1] != NULL;
 	free(backends[1]);
-	PQclear(run(first->conn, "COMMIT", first->wait_ms));
+	PQclear(session_run(first->conn, "COMMIT", first->wait_ms));
 	return answered;
 }
 

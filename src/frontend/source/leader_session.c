@@ -201,7 +201,7 @@ note_last_words(LeaderSession *session, const PGresult *res)
  * A PQnoticeReceiver: an error that the server sends unasked is such a word.
  */
 static void
-receive_notice(void *arg, const PGresult *res)
+leader_session_receive_notice(void *arg, const PGresult *res)
 {
 	const LeaderSession *session = arg;
 
@@ -228,7 +228,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	session->plan = plan;
 	source->snapshot = plan->snapshot;
 	source->holders = snapshot_holders_new(source->options->jobs);
-	PQsetNoticeReceiver(source->conn, receive_notice, session);
+	PQsetNoticeReceiver(source->conn, leader_session_receive_notice, session);
 	source->session = session;
 }
 
@@ -320,7 +320,7 @@ is_lost(LeaderSession *session)
  * Bring new sessions to where the lost one was; ends by session_lost().
  */
 static void
-take_over(void *arg)
+leader_session_take_over(void *arg)
 {
 	LeaderSession *session = arg;
 	Source	   *source = session->source;
@@ -343,13 +343,13 @@ take_over(void *arg)
 	snapshot = snapshot_export(conn);
 	standby_overflow_check(conn, plan->extension, snapshot);
 	source->snapshot = snapshot;
-	PQsetNoticeReceiver(conn, receive_notice, session);
+	PQsetNoticeReceiver(conn, leader_session_receive_notice, session);
 }
 
 static void
 replace(LeaderSession *session)
 {
-	char	   *cause = session_try(take_over, session);
+	char	   *cause = session_try(leader_session_take_over, session);
 
 	if (cause == NULL)
 	{
@@ -427,7 +427,7 @@ typedef struct LeaderJob
 } LeaderJob;
 
 static void
-run_job(void *arg)
+leader_session_run_job(void *arg)
 {
 	const LeaderJob *job = arg;
 	const WorkerTask *task = job->task;
@@ -443,7 +443,7 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 {
 	const Options *options = session->source->options;
 	LeaderJob	leader_job = {task, job};
-	char	   *cause = session_try(run_job, &leader_job);
+	char	   *cause = session_try(leader_session_run_job, &leader_job);
 
 	/* not the job's other one */
 	interrupt_set_connection(session->source->conn);

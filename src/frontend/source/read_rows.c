@@ -62,7 +62,7 @@ read_copy_set_blocks(PGconn *conn, const DataFile *file)
  * reads foreign tables and those with a condition without it.
  */
 static char *
-copy_statement(const DumpTable *table, const DataFile *file)
+read_rows_copy_statement(const DumpTable *table, const DataFile *file)
 {
 	char	   *columns = dump_table_select_list(table);
 	PQExpBufferData sql;
@@ -103,7 +103,7 @@ copy_statement(const DumpTable *table, const DataFile *file)
 static bool
 first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
-	char	   *statement = copy_statement(table, file);
+	char	   *statement = read_rows_copy_statement(table, file);
 	char	   *row;
 	int			len;
 
@@ -231,7 +231,7 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 		  const char *format, Sink *sink, volatile uint64 *rows_so_far)
 {
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
-	char	   *text = copy_statement(table, file);
+	char	   *text = read_rows_copy_statement(table, file);
 	char	   *statement = strcmp(format, "text") == 0 ? pg_strdup(text) :
 		psprintf("%s (FORMAT %s)", text, format);
 	uint64		rows;

@@ -106,7 +106,7 @@ standby_session(const Standbys *standbys, const Standby *standby)
 
 /* A PQnoticeReceiver: the error by which the server ends the session. */
 static void
-receive_notice(void *arg, const PGresult *res)
+standby_receive_notice(void *arg, const PGresult *res)
 {
 	Standby    *standby = arg;
 	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -139,7 +139,7 @@ standby_watch(Standby *standby)
 	standby->holder_query = psprintf(holder_format, PQgetvalue(res, 0, 0),
 									 PQgetvalue(res, 0, 1));
 	PQclear(res);
-	PQsetNoticeReceiver(standby->conn, receive_notice, standby);
+	PQsetNoticeReceiver(standby->conn, standby_receive_notice, standby);
 }
 
 static void

@@ -223,7 +223,7 @@ choose_server(const Source *source)
  * ----------
  */
 static void
-worker_begins(void *arg, int worker)
+worker_watch_worker_begins(void *arg, int worker)
 {
 	const WorkerWatch *watch = arg;
 	const Source *source = watch->source;
@@ -232,7 +232,7 @@ worker_begins(void *arg, int worker)
 }
 
 static void
-worker_is_gone(void *arg, int worker)
+worker_watch_worker_is_gone(void *arg, int worker)
 {
 	const WorkerWatch *watch = arg;
 
@@ -240,7 +240,7 @@ worker_is_gone(void *arg, int worker)
 }
 
 static int
-watch_fd(void *arg)
+worker_watch_watch_fd(void *arg)
 {
 	const Source *source = ((WorkerWatch *) arg)->source;
 
@@ -249,7 +249,7 @@ watch_fd(void *arg)
 }
 
 static bool
-attend(void *arg, bool all_done)
+worker_watch_attend(void *arg, bool all_done)
 {
 	WorkerWatch *watch = arg;
 	const Source *source = watch->source;
@@ -273,7 +273,7 @@ attend(void *arg, bool all_done)
 }
 
 static bool
-run_refused(void *arg, const WorkerTask *task, int job)
+worker_watch_run_refused(void *arg, const WorkerTask *task, int job)
 {
 	const WorkerWatch *watch = arg;
 
@@ -287,11 +287,11 @@ worker_watch(Source *source, const DumpPlan *plan)
 	WorkerWatch *watch = pg_malloc0(sizeof(WorkerWatch));
 	PoolWatch	result = {
 		.arg = watch,
-		.begins = worker_begins,
-		.is_gone = worker_is_gone,
-		.watch_fd = watch_fd,
-		.attend = attend,
-		.run_refused = run_refused,
+		.begins = worker_watch_worker_begins,
+		.is_gone = worker_watch_worker_is_gone,
+		.watch_fd = worker_watch_watch_fd,
+		.attend = worker_watch_attend,
+		.run_refused = worker_watch_run_refused,
 	};
 
 	watch->source = source;

@@ -173,7 +173,7 @@ read_text(int fd, const char *path)
  * FIFO nor a symbolic link to a device may keep the run waiting.
  */
 static char *
-read_file(const char *path)
+metrics_read_file(const char *path)
 {
 	int			fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | PG_BINARY, 0);
 	char	   *text;
@@ -197,7 +197,7 @@ read_file(const char *path)
 static bool
 read_earlier(void)
 {
-	char	   *text = read_file(state.path);
+	char	   *text = metrics_read_file(state.path);
 	char	   *line;
 	char	   *found;
 
@@ -342,7 +342,7 @@ metrics_end(bool success)
 }
 
 static void
-note_failure(void *arg)
+metrics_note_failure(void *arg)
 {
 	metrics_end(false);
 }
@@ -381,7 +381,7 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
 		state.path = NULL;
 		return;
 	}
-	cleanup_push(note_failure, NULL);
+	cleanup_push(metrics_note_failure, NULL);
 }
 
 /* ----------
@@ -391,7 +391,7 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
 
 /* A MetricsFigures. */
 static void
-append_run(PQExpBuffer buf, const void *arg)
+metrics_append_run(PQExpBuffer buf, const void *arg)
 {
 	const Run  *run = arg;
 	FileTotals	total = {0};
@@ -435,6 +435,6 @@ run_metrics_begin(const Options *options, const Run *run)
 		{"command", run_metrics_command(options)}, {"database", database}, {NULL}
 	};
 
-	metrics_begin(options, labels, append_run, run);
+	metrics_begin(options, labels, metrics_append_run, run);
 	free(database);
 }

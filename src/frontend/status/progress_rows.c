@@ -221,7 +221,7 @@ add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 }
 
 static void
-compose(void *arg, ProgressLine *line, bool at_end)
+progress_rows_compose(void *arg, ProgressLine *line, bool at_end)
 {
 	RowsProgress *rows = arg;
 	RowsState	now = take_state(rows, at_end);
@@ -248,5 +248,5 @@ progress_rows_begin(const Run *run)
 	rows->start = run_clock_seconds();
 	rows->before[0].time = rows->start;
 	rows->n_lines = 1;
-	progress_stage(compose, rows);
+	progress_stage(progress_rows_compose, rows);
 }

@@ -112,7 +112,7 @@ run_before(const Run *run)
  */
 
 static void
-note_failure(void *arg)
+run_note_failure(void *arg)
 {
 	event_write(event_new("failed"));
 }
@@ -149,7 +149,7 @@ run_event_begin(const Options *options)
 	/*
 	 * the first to be pushed is the last to be called: all is undone by then
 	 */
-	cleanup_push(note_failure, NULL);
+	cleanup_push(run_note_failure, NULL);
 }
 
 void

@@ -20,8 +20,8 @@ hash_text(const FileHash *hash)
 }
 
 static ManifestFile *
-add_file(Manifest *manifest, ManifestFileKind kind, char *path,
-		 const FileResult *result)
+run_manifest_add_file(Manifest *manifest, ManifestFileKind kind, char *path,
+					  const FileResult *result)
 {
 	ManifestFile *file = &manifest->files[manifest->n_files++];
 
@@ -61,7 +61,7 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 			  char *path, const FileResult *result)
 {
 	const DumpTable *table = &run->plan->tables->tables[data_file->table];
-	ManifestFile *file = add_file(manifest, MANIFEST_ROWS, path, result);
+	ManifestFile *file = run_manifest_add_file(manifest, MANIFEST_ROWS, path, result);
 
 	file->schema = table->entry->namespace;
 	file->table = table->entry->tag;
@@ -154,14 +154,14 @@ add_large_objects(Manifest *manifest, const Run *run)
 
 			if (!run->results->objects[no].done)
 				pg_fatal("file \"%s\" has not been written", path);
-			add_file(manifest, MANIFEST_LARGE_OBJECT, path,
-					 &run->results->objects[no]);
+			run_manifest_add_file(manifest, MANIFEST_LARGE_OBJECT, path,
+								  &run->results->objects[no]);
 		}
 	}
 	for (int i = 0; i < run->results->n_lists; i++)
-		add_file(manifest, MANIFEST_OBJECT_LIST,
-				 pg_strdup(objects->lists[i].filename),
-				 &run->results->lists[i]);
+		run_manifest_add_file(manifest, MANIFEST_OBJECT_LIST,
+							  pg_strdup(objects->lists[i].filename),
+							  &run->results->lists[i]);
 }
 
 Manifest *
@@ -216,7 +216,7 @@ run_manifest_new(const Run *run)
 	manifest->files = pg_malloc0(count_files(results) * sizeof(ManifestFile));
 	add_data_files(manifest, run);
 	add_large_objects(manifest, run);
-	add_file(manifest, MANIFEST_TOC, pg_strdup(TOC_NAME), results->toc);
+	run_manifest_add_file(manifest, MANIFEST_TOC, pg_strdup(TOC_NAME), results->toc);
 	return manifest;
 }
 

@@ -63,7 +63,7 @@ undivided_bytes(const DumpPlan *plan)
 
 /* Fills in up to MAX_LINES lines, owned, and returns how many. */
 static int
-compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
+summary_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
 {
 	const char *missing = plan->extension ? plan->extension->missing : NULL;
 	uint64		bytes = dump_plan_bytes(plan);
@@ -91,7 +91,7 @@ void
 advice_give(const Options *options, const DumpPlan *plan)
 {
 	char	   *lines[MAX_LINES];
-	int			n = compose(options, plan, lines);
+	int			n = summary_compose(options, plan, lines);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -110,7 +110,7 @@ void
 advice_print(const Options *options, const DumpPlan *plan, FILE *stream)
 {
 	char	   *lines[MAX_LINES];
-	int			n = compose(options, plan, lines);
+	int			n = summary_compose(options, plan, lines);
 
 	for (int i = 0; i < n; i++)
 	{

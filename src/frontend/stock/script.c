@@ -50,7 +50,7 @@ begins_with(const char *text, const char *begin)
 
 /* Always NULL. */
 static const char *
-fail(Cut *cut, const char *problem)
+script_fail(Cut *cut, const char *problem)
 {
 	cut->problem = problem;
 	return NULL;
@@ -96,7 +96,7 @@ take_comment(Cut *cut, const char *p)
 		return end;
 	number = marked_entry(cut, p, &end);
 	if (number < 0)
-		return fail(cut, "a mark is not as it was written");
+		return script_fail(cut, "a mark is not as it was written");
 	cut->found[number] = true;
 	entry = &cut->script->entries[cut->script->n_entries++];
 	entry->entry = &cut->entries[number];
@@ -117,7 +117,7 @@ take_psql_command(Cut *cut, const char *p)
 	else if (begins_with(p, "\\unrestrict ") && cut->restricted && cut->ended)
 		cut->restricted = false;
 	else
-		return fail(cut, "there is an unexpected command of psql");
+		return script_fail(cut, "there is an unexpected command of psql");
 	return p + strcspn(p, "\n");
 }
 
@@ -173,10 +173,10 @@ take_statement(Cut *cut, const char *p)
 	const char *end = statement_end(cut, p);
 
 	if (end == NULL || cut->ended)
-		return fail(cut, "it does not end as a script does");
+		return script_fail(cut, "it does not end as a script does");
 	cut->began = true;
 	if (!place_statement(cut, pnstrdup(p, end - p)))
-		return fail(cut, "there is an unexpected statement");
+		return script_fail(cut, "there is an unexpected statement");
 	return end;
 }
 
@@ -200,7 +200,7 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 	}
 	free(cut.found);
 	if (p && (!cut.ended || cut.restricted))
-		(void) fail(&cut, "it does not end as a script does");
+		(void) script_fail(&cut, "it does not end as a script does");
 	*problem = cut.problem;
 	return cut.problem ? NULL : cut.script;
 }

@@ -86,7 +86,7 @@ wait_for_end(pid_t *pid, ProgramWords *words)
 
 /* Its options that are also ours; NULL terminated. */
 static void
-add_args(const char **args, int n, const Options *options)
+stock_pg_dump_add_args(const char **args, int n, const Options *options)
 {
 	if (options->no_role_passwords)
 		args[n++] = "--no-role-passwords";
@@ -134,7 +134,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 	int			err[2];
 	int			status;
 
-	add_args(args, 7, options);
+	stock_pg_dump_add_args(args, 7, options);
 	child_program_pipe(err);
 	pid = child_program_start(path, args, peer_address_secrets(address), fd,
 							  err[1]);
@@ -269,7 +269,7 @@ fill_buffer(StockPgDump *pg_dump)
 
 /* A TocReadCallback. */
 static size_t
-read_output(void *arg, void *buf, size_t len)
+stock_pg_dump_read_output(void *arg, void *buf, size_t len)
 {
 	StockPgDump *pg_dump = arg;
 	size_t		done = 0;
@@ -361,7 +361,7 @@ take_major(StockPgDump *pg_dump)
 	size_t		len;
 	int			major = 0;
 
-	len = read_output(pg_dump, line, sizeof(line) - 1);
+	len = stock_pg_dump_read_output(pg_dump, line, sizeof(line) - 1);
 	line[len] = '\0';
 	if (wait_for_exit(pg_dump) == 0 &&
 		strncmp(line, prefix, strlen(prefix)) == 0)
@@ -532,7 +532,7 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 	const char *problem;
 	Toc		   *toc;
 
-	toc = toc_read_custom(read_output, pg_dump, &problem);
+	toc = toc_read_custom(stock_pg_dump_read_output, pg_dump, &problem);
 	if (toc == NULL)
 	{
 		*status = failed(pg_dump, problem);

@@ -392,7 +392,7 @@ write_archive(const char *directory, const PgRestoreSetup *setup,
 
 /* Returns how many there are then. */
 static int
-add_args(const char **args, int n, const char *const *more)
+stock_pg_restore_add_args(const char **args, int n, const char *const *more)
 {
 	for (; more && *more; more++)
 	{
@@ -436,7 +436,7 @@ stock_pg_restore_script(const PgRestoreSetup *setup, const char *name,
 	args[n++] = setup->program;
 	n = add_user_args(args, n, setup->options);
 	if (setup->options->enable_row_security)
-		n = add_args(args, n, row_security);
+		n = stock_pg_restore_add_args(args, n, row_security);
 	args[n++] = "-f";
 	args[n++] = "-";
 	args[n++] = archive;
@@ -465,8 +465,8 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	if (setup->options->verbose)
 		args[n++] = "-v";
 	n = add_user_args(args, n, setup->options);
-	n = add_args(args, n, setup->args);
-	n = add_args(args, n, more);
+	n = stock_pg_restore_add_args(args, n, setup->args);
+	n = stock_pg_restore_add_args(args, n, more);
 	args[n++] = "-d";
 	args[n++] = conninfo;
 	args[n++] = run->archive;

@@ -120,7 +120,7 @@ custom_block_raw(CustomBlocks *reader, void *buf, size_t len)
 }
 
 static void
-fail(CustomBlocks *reader, const char *what)
+decompress_fail(CustomBlocks *reader, const char *what)
 {
 	if (reader->error == NULL)
 		reader->error = what;
@@ -133,9 +133,9 @@ read_number(CustomBlocks *reader)
 	unsigned char bytes[5];
 
 	if (custom_block_raw(reader, bytes, sizeof(bytes)) != sizeof(bytes))
-		fail(reader, "unexpected end of file");
+		decompress_fail(reader, "unexpected end of file");
 	else if (bytes[0] != 0)
-		fail(reader, "invalid number");
+		decompress_fail(reader, "invalid number");
 	if (reader->error)
 		return 0;
 	return bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
@@ -158,9 +158,9 @@ custom_block_begin(CustomBlocks *reader, CustomBlockType *type, int *dump_id)
 	*type = (CustomBlockType) byte;
 	*dump_id = (int) id;
 	if (byte != CUSTOM_BLOCK_ROWS && byte != CUSTOM_BLOCK_OBJECTS)
-		fail(reader, "unknown kind of data block");
+		decompress_fail(reader, "unknown kind of data block");
 	else if (id < 1 || id > PG_INT32_MAX)
-		fail(reader, "invalid dump ID");
+		decompress_fail(reader, "invalid dump ID");
 	reader->in_stream = byte == CUSTOM_BLOCK_ROWS;
 	return reader->error == NULL;
 }
@@ -176,7 +176,7 @@ custom_block_object(CustomBlocks *reader, Oid *oid)
 		return false;
 	if (custom_block_raw(reader, bytes, sizeof(bytes)) != sizeof(bytes))
 	{
-		fail(reader, "unexpected end of file");
+		decompress_fail(reader, "unexpected end of file");
 		return false;
 	}
 	value = bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
@@ -198,7 +198,7 @@ in_piece(CustomBlocks *reader)
 		return false;
 	len = read_number(reader);
 	if (len > PG_INT32_MAX)
-		fail(reader, "invalid length");
+		decompress_fail(reader, "invalid length");
 	reader->piece_left = reader->error ? 0 : len;
 	reader->in_stream = reader->piece_left > 0;
 	return reader->in_stream;
@@ -217,7 +217,7 @@ custom_block_next(CustomBlocks *reader, const char **data)
 		return reader->error ? -1 : 0;
 	if (!fill(reader))
 	{
-		fail(reader, "unexpected end of file");
+		decompress_fail(reader, "unexpected end of file");
 		return -1;
 	}
 	part = Min(reader->piece_left, reader->end - reader->start);

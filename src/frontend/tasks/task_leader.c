@@ -49,7 +49,7 @@ typedef struct TaskLeader
  * ----------
  */
 static void
-attend(const TaskLeader *leader, int *n_looks)
+task_leader_attend(const TaskLeader *leader, int *n_looks)
 {
 	int			looks = (int) leader->run->options->tasks / TASKS_FOR_LOOK;
 
@@ -111,7 +111,7 @@ run_command(const TaskLeader *leader, const bool *wanted)
 									  STDERR_FILENO, -1);
 	close(nothing);
 	while (!child_process_wait(pid, &status, LOOK_MS))
-		attend(leader, &n_looks);
+		task_leader_attend(leader, &n_looks);
 	/* tasks that it has left behind do no harm, and end when the run does */
 	child_process_set_fed(0);
 	task_gather_look(leader->gather);
@@ -136,7 +136,7 @@ is_missing(const TaskLeader *leader, int job)
 }
 
 static void
-fail(const TaskLeader *leader, const bool *missing, const char *end)
+task_leader_fail(const TaskLeader *leader, const bool *missing, const char *end)
 {
 	const Options *options = leader->run->options;
 	const DumpPlan *plan = leader->run->plan;
@@ -190,7 +190,7 @@ run_tasks(const TaskLeader *leader)
 
 		while (retry.n > 0 && !retry_is_due(&retry))
 		{
-			attend(leader, &n_looks);
+			task_leader_attend(leader, &n_looks);
 			pg_usleep(LOOK_MS * 1000L);
 		}
 		status = run_command(leader, missing);
@@ -205,7 +205,7 @@ run_tasks(const TaskLeader *leader)
 			break;
 		}
 		if (retry.n == (int) options->retries)
-			fail(leader, missing, end);
+			task_leader_fail(leader, missing, end);
 		(void) retry_later(&retry);
 		pg_log_warning("the command %s; tasks to be run again: %s; retry %d of %d",
 					   end, task_command_ranges(missing, (int) options->tasks),

@@ -158,7 +158,7 @@ static const JsonField plan_fields[] = {
  * ----------
  */
 static void
-flush(void *sink, PQExpBuffer buf)
+task_plan_flush(void *sink, PQExpBuffer buf)
 {
 	sink_write_buffer(sink, buf);
 }
@@ -168,7 +168,7 @@ task_plan_write_file(const char *path, const PlanFile *file)
 {
 	char	   *temp_path = psprintf("%s.tmp", path);
 	Sink	   *sink = sink_file_new(temp_path);
-	JsonWriter	writer = {.flush = flush,.arg = sink};
+	JsonWriter	writer = {.flush = task_plan_flush,.arg = sink};
 
 	initPQExpBuffer(&writer.buf);
 	json_append_document(&writer, plan_fields, file);

@@ -513,7 +513,7 @@ connect_to(TaskServers *servers, int no)
 
 /* Some of them are to be on each server. */
 static void
-check_workers(void *arg)
+task_server_check_workers(void *arg)
 {
 	const TaskServers *servers = arg;
 
@@ -531,7 +531,7 @@ task_servers_connect(TaskServers *servers, int n_workers)
 	/* one that gets no connection says so itself */
 	if (cause || n_workers <= 1)
 		return cause;
-	return session_try(check_workers, servers);
+	return session_try(task_server_check_workers, servers);
 }
 
 PGresult *

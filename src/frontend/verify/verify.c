@@ -52,7 +52,7 @@ verify_tell_run(const VerifyRun *run)
  * The share that is done is measured in bytes of files, as they are stored.
  */
 static void
-compose(void *arg, ProgressLine *line, bool at_end)
+verify_compose(void *arg, ProgressLine *line, bool at_end)
 {
 	const VerifyRun *run = arg;
 	uint64		bytes = 0;
@@ -92,7 +92,7 @@ verify_tell_progress(VerifyRun *run)
 	for (int i = 0; i < run->n_jobs; i++)
 		run->expected_bytes += run->jobs[i]->size;
 	run->start = run_clock_seconds();
-	progress_stage(compose, run);
+	progress_stage(verify_compose, run);
 }
 
 static void
@@ -264,7 +264,7 @@ match_names(VerifyRun *run)
  */
 
 static int
-compare_sizes(const void *a, const void *b)
+verify_compare_sizes(const void *a, const void *b)
 {
 	uint64		size_a = (*(VerifyFile *const *) a)->size;
 	uint64		size_b = (*(VerifyFile *const *) b)->size;
@@ -298,18 +298,18 @@ choose_files(VerifyRun *run, bool names_known)
 			run->jobs[run->n_jobs++] = &listed->file;
 	}
 	if (run->n_jobs > 0)
-		qsort(run->jobs, run->n_jobs, sizeof(VerifyFile *), compare_sizes);
+		qsort(run->jobs, run->n_jobs, sizeof(VerifyFile *), verify_compare_sizes);
 }
 
 /* Callbacks of the worker pool. */
 static void
-start_worker(void *arg, int no)
+verify_start_worker(void *arg, int no)
 {
 	((VerifyRun *) arg)->worker = no;
 }
 
 static bool
-run_job(void *arg, int job, volatile int *step)
+verify_run_job(void *arg, int job, volatile int *step)
 {
 	VerifyRun  *run = arg;
 
@@ -321,12 +321,12 @@ run_job(void *arg, int job, volatile int *step)
 }
 
 static void
-stop_worker(void *arg)
+verify_stop_worker(void *arg)
 {
 }
 
 static char *
-describe_job(void *arg, int job, int step)
+verify_describe_job(void *arg, int job, int step)
 {
 	VerifyRun  *run = arg;
 
@@ -341,10 +341,10 @@ run_workers(VerifyRun *run)
 	WorkerTask	task = {
 		.arg = run,
 		.doing = "verifying",
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
+		.start = verify_start_worker,
+		.run = verify_run_job,
+		.stop = verify_stop_worker,
+		.describe = verify_describe_job,
 		.reset = worker_pool_no_reset,
 	};
 

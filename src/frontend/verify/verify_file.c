@@ -328,7 +328,7 @@ verify_file(const char *directory, const VerifyFile *file,
 #define LIST_LINE_BYTES 512
 
 static int
-compare_names(const void *a, const void *b)
+verify_file_compare_names(const void *a, const void *b)
 {
 	return strcmp(((const ListedFile *) a)->file.name,
 				  ((const ListedFile *) b)->file.name);
@@ -368,7 +368,7 @@ verify_list_new(const char *directory)
 		pg_fatal("could not read directory \"%s\": %m", directory);
 	closedir(dir);
 	if (list->n_files > 0)
-		qsort(list->files, list->n_files, sizeof(ListedFile), compare_names);
+		qsort(list->files, list->n_files, sizeof(ListedFile), verify_file_compare_names);
 	return list;
 }
 
@@ -380,7 +380,7 @@ find(const FileList *list, const char *name)
 	if (list->n_files == 0)
 		return NULL;
 	return bsearch(&key, list->files, list->n_files, sizeof(ListedFile),
-				   compare_names);
+				   verify_file_compare_names);
 }
 
 /* Never freed, as the list is not. */
@@ -427,7 +427,7 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 		}
 	}
 	if (list->n_files > 0)
-		qsort(list->files, list->n_files, sizeof(ListedFile), compare_names);
+		qsort(list->files, list->n_files, sizeof(ListedFile), verify_file_compare_names);
 }
 
 int
