@@ -20,7 +20,7 @@
 #include "load/clean.h"
 #include "load/definitions.h"
 #include "load/index_builder.h"
-#include "load/job_log_open.h"
+#include "load/restore_journal_open.h"
 #include "load/load_order.h"
 #include "load/restore_schedule.h"
 #include "load/restore_stage.h"
@@ -312,7 +312,7 @@ check_target(Copy *copy)
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
 	if (options->data_only)
-		job_log_refuse_unfinished(copy->target.conn, options);
+		restore_journal_refuse_unfinished(copy->target.conn, options);
 	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
 	if (copy->new_name == NULL)
 		target_check_tables(copy->target.conn, copy->plan.tables,

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "load/definition_session.h"
 #include "load/definition_worker.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "session/session_loss.h"
 
 /* ----------
@@ -233,9 +233,9 @@ definition_jobs_describe(const DefinitionJobs *jobs, int job, int step)
 /* ----------
  * The lines of definitions in the log of a restore.
  *
- * As those of job_log.h, of which this has the names: an entry's own, or of
- * a part of one.  The session's user may be an entry's owner by then; the log
- * is that of whom the session began as.
+ * The functions of restore_journal.h, with the names of entries or of parts of
+ * them.  The session may act as an entry's owner at that time; the journal
+ * belongs to the role as which the session began.
  * ----------
  */
 
@@ -254,7 +254,7 @@ static char *
 line_name(const ScriptEntry *entry)
 {
 	if (entry->part == 0)
-		return job_log_entry(entry->entry);
+		return restore_journal_entry(entry->entry);
 	return psprintf("entry %d part %d", entry->entry->dump_id, entry->part);
 }
 
@@ -263,7 +263,7 @@ line_name(const ScriptEntry *entry)
  * as often as one likes.
  */
 static bool
-has_line(const JobLog *log, const TocEntry *entry)
+has_line(const RestoreJournal *log, const TocEntry *entry)
 {
 	return log != NULL && log->is_kept && !toc_entry_is(entry, "SEQUENCE SET");
 }
@@ -273,7 +273,7 @@ has_line(const JobLog *log, const TocEntry *entry)
  * done already.  *n_errors grows by the errors that it was done with.
  */
 static bool
-definition_log_claim(const JobLog *log, DefinitionSession *session,
+definition_log_claim(const RestoreJournal *log, DefinitionSession *session,
 					 const ScriptEntry *entry, volatile int *n_errors)
 {
 	char	   *name;
@@ -283,9 +283,9 @@ definition_log_claim(const JobLog *log, DefinitionSession *session,
 		return true;
 	definition_session_reset_user(session);
 	name = line_name(entry);
-	claimed = job_log_claim(log, session->conn, name);
+	claimed = restore_journal_claim(log, session->conn, name);
 	if (!claimed)
-		*n_errors += job_log_errors(log, session->conn, name);
+		*n_errors += restore_journal_errors(log, session->conn, name);
 	free(name);
 	return claimed;
 }
@@ -295,7 +295,7 @@ definition_log_claim(const JobLog *log, DefinitionSession *session,
  * already: the session is to roll back then.
  */
 static bool
-definition_log_claim_all(const JobLog *log, DefinitionSession *session,
+definition_log_claim_all(const RestoreJournal *log, DefinitionSession *session,
 						 const ScriptEntry *entries, int n)
 {
 	char	  **names;
@@ -307,7 +307,7 @@ definition_log_claim_all(const JobLog *log, DefinitionSession *session,
 	names = pg_malloc(n * sizeof(char *));
 	for (int i = 0; i < n; i++)
 		names[i] = line_name(&entries[i]);
-	claimed = job_log_claim_all(log, session->conn, names, n);
+	claimed = restore_journal_claim_all(log, session->conn, names, n);
 	for (int i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
@@ -316,7 +316,7 @@ definition_log_claim_all(const JobLog *log, DefinitionSession *session,
 
 /* Note the number of errors in the line of an entry that was claimed. */
 static void
-definition_log_errors(const JobLog *log, DefinitionSession *session,
+definition_log_errors(const RestoreJournal *log, DefinitionSession *session,
 					  const ScriptEntry *entry, int n_errors)
 {
 	char	   *name;
@@ -325,7 +325,7 @@ definition_log_errors(const JobLog *log, DefinitionSession *session,
 		return;
 	definition_session_reset_user(session);
 	name = line_name(entry);
-	job_log_set_errors(log, session->conn, name, n_errors);
+	restore_journal_set_errors(log, session->conn, name, n_errors);
 	free(name);
 }
 
@@ -386,7 +386,7 @@ commit(DefinitionWorker *worker, int reach)
 
 	note->reach = reach;
 	strlcpy(note->incarnation, worker->session->incarnation, sizeof(note->incarnation));
-	job_log_commit(worker->work->log, worker->session->conn, &note->commit);
+	restore_journal_commit(worker->work->log, worker->session->conn, &note->commit);
 	note_done(worker->work, note);
 }
 
@@ -399,7 +399,7 @@ settle_commit(DefinitionWorker *worker)
 	Target		then = *work->stages->target;
 
 	then.incarnation = note->incarnation;
-	if (job_log_is_committed(work->log, worker->session->conn, &then, &note->commit))
+	if (restore_journal_is_committed(work->log, worker->session->conn, &then, &note->commit))
 		note_done(work, note);
 }
 
@@ -629,7 +629,7 @@ static void
 run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
-	const JobLog *log = worker->work->log;
+	const RestoreJournal *log = worker->work->log;
 	char	   *begun = definition_log_name_begun(entry->entry);
 	PGconn	   *conn = worker->session->conn;
 	bool		again;
@@ -637,8 +637,8 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	int			n_errors;
 
 	definition_session_reset_user(worker->session);
-	again = !job_log_claim(log, conn, begun) &&
-		job_log_errors(log, conn, begun) == 0;
+	again = !restore_journal_claim(log, conn, begun) &&
+		restore_journal_errors(log, conn, begun) == 0;
 	worker->note->n_errors = 0;
 	go_on = run_without_block(worker,
 							  definition_session_statements(worker->session, entry),
@@ -646,7 +646,7 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	n_errors = worker->note->n_errors;
 	definition_worker_begin(worker);
 	definition_session_reset_user(worker->session);
-	job_log_set_errors(log, conn, begun, n_errors);
+	restore_journal_set_errors(log, conn, begun, n_errors);
 	if (go_on)
 	{
 		(void) definition_log_claim(log, worker->session, entry,
@@ -666,7 +666,7 @@ static void
 run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
-	const JobLog *log = worker->work->log;
+	const RestoreJournal *log = worker->work->log;
 	DefinitionNote *note = worker->note;
 	bool		go_on = true;
 

@@ -15,7 +15,7 @@
 
 #include "base/fe_compat.h"
 
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/restore_stage.h"
 #include "load/target.h"
 #include "stock/script.h"
@@ -94,7 +94,7 @@ typedef struct DefinitionNote
 typedef struct DefinitionWork
 {
 	const RestoreStages *stages;
-	const JobLog *log;			/* has a line for each entry, but positions of
+	const RestoreJournal *log;	/* has a line for each entry, but positions of
 								 * sequences */
 	const PeerAddress *address; /* of the target, whose commits must wait for
 								 * its disk */

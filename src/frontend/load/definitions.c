@@ -9,7 +9,7 @@
 #include "load/definition_session.h"
 #include "load/definition_worker.h"
 #include "load/definitions.h"
-#include "load/job_log_open.h"
+#include "load/restore_journal_open.h"
 #include "load/leaf_keys.h"
 #include "process/progress.h"
 #include "process/worker_pool.h"
@@ -126,7 +126,7 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 }
 
 static void
-make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
+make_phase(RestoreStages *stages, const RestoreJournal *log, RestorePhase phase,
 		   const char *name, int n_workers, const char *stage)
 {
 	int			n_entries;
@@ -166,7 +166,7 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 }
 
 void
-definitions_make(RestoreStages *stages, const JobLog *log)
+definitions_make(RestoreStages *stages, const RestoreJournal *log)
 {
 	make_phase(stages, log, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
 	make_phase(stages, log, RESTORE_LARGE_OBJECTS, "large-objects", 1,
@@ -199,7 +199,7 @@ drop_leaf_keys(void *arg)
  * may be no part of these until drop_leaf_keys().
  */
 static LeafKeys *
-make_leaf_keys(RestoreStages *stages, const JobLog *log)
+make_leaf_keys(RestoreStages *stages, const RestoreJournal *log)
 {
 	const Options *options = stages->setup.options;
 	Target	   *target = stages->target;
@@ -227,7 +227,7 @@ make_leaf_keys(RestoreStages *stages, const JobLog *log)
 }
 
 void
-definitions_make_rest(RestoreStages *stages, const JobLog *log)
+definitions_make_rest(RestoreStages *stages, const RestoreJournal *log)
 {
 	PartitionKeys *partitions = pg_malloc(sizeof(PartitionKeys));
 
@@ -246,7 +246,7 @@ definitions_make_rest(RestoreStages *stages, const JobLog *log)
  * ----------
  */
 
-/* An argument of job_log_end(). */
+/* An argument of restore_journal_end(). */
 typedef struct EventTriggers
 {
 	const RestoreStages *stages;
@@ -312,7 +312,7 @@ run_event_triggers(void *arg, PGconn *conn)
 }
 
 void
-definitions_make_event_triggers(RestoreStages *stages, JobLog *log)
+definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *log)
 {
 	EventTriggers triggers = {.stages = stages};
 	int			n_entries;
@@ -324,7 +324,7 @@ definitions_make_event_triggers(RestoreStages *stages, JobLog *log)
 		make_phase(stages, log, RESTORE_EVENT_TRIGGERS, "event-triggers", 1,
 				   "event triggers");
 		if (log)
-			job_log_end(log, stages->target, NULL, NULL);
+			restore_journal_end(log, stages->target, NULL, NULL);
 		return;
 	}
 	entries = restore_schedule_entries(stages->schedule, RESTORE_EVENT_TRIGGERS,
@@ -332,8 +332,8 @@ definitions_make_event_triggers(RestoreStages *stages, JobLog *log)
 	if (n_own > 0)
 		triggers.script = script_read(&stages->setup, "event-triggers", entries,
 									  n_entries);
-	job_log_end(log, stages->target, n_own > 0 ? run_event_triggers : NULL,
-				&triggers);
+	restore_journal_end(log, stages->target, n_own > 0 ? run_event_triggers : NULL,
+						&triggers);
 	if (stages->setup.n_errors)
 		(void) __sync_fetch_and_add(stages->setup.n_errors, triggers.n_errors);
 	free(entries);

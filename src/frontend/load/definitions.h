@@ -8,7 +8,7 @@
 #ifndef DEFINITIONS_H
 #define DEFINITIONS_H
 
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/restore_stage.h"
 
 /*
@@ -17,13 +17,13 @@
  * first one ends the process.  When it returns all is on the target's disk,
  * and the leader's session is a new one.
  */
-extern void definitions_make(RestoreStages *stages, const JobLog *log);
+extern void definitions_make(RestoreStages *stages, const RestoreJournal *log);
 
 /*
  * The same with foreign keys, triggers, privileges, and all else that comes
  * after them and is not built beside them (index_builder.h), side by side.
  */
-extern void definitions_make_rest(RestoreStages *stages, const JobLog *log);
+extern void definitions_make_rest(RestoreStages *stages, const RestoreJournal *log);
 
 /*
  * Make event triggers, with their comments and labels, after all else; and
@@ -33,6 +33,6 @@ extern void definitions_make_rest(RestoreStages *stages, const JobLog *log);
  * with --exit-on-error all.  Without a log, which is NULL or not kept, they
  * are made as all else.
  */
-extern void definitions_make_event_triggers(RestoreStages *stages, JobLog *log);
+extern void definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *log);
 
 #endif							/* DEFINITIONS_H */

@@ -14,7 +14,7 @@
 
 #include "load/definition_worker.h"
 #include "load/index_log.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/restore_schedule.h"
 #include "load/restore_stage.h"
 #include "plan/dump_table.h"
@@ -68,7 +68,7 @@ typedef struct IndexBuilder IndexBuilder;
 typedef struct IndexPlan
 {
 	RestoreStages *stages;
-	const JobLog *log;			/* or NULL */
+	const RestoreJournal *log;	/* or NULL */
 	const DumpTables *tables;	/* as the schedule numbers them */
 
 	/* Asked in the builder's process: has this table all its rows? */

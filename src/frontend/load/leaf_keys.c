@@ -220,7 +220,7 @@ table_statement(const TableKey *key, bool add)
  * False if it fails, which is the table's own statement's to tell.
  */
 static bool
-run_with_line(PGconn *conn, const JobLog *log, const char *line, char *sql)
+run_with_line(PGconn *conn, const RestoreJournal *log, const char *line, char *sql)
 {
 	PGresult   *res;
 	bool		ok;
@@ -231,7 +231,7 @@ run_with_line(PGconn *conn, const JobLog *log, const char *line, char *sql)
 	if (!ok)
 		pg_log_info("%s: %s", printable(sql), PQresultErrorMessage(res));
 	else
-		job_log_done(log, conn, line, 0);
+		restore_journal_done(log, conn, line, 0);
 	PQclear(res);
 	res = session_exec(conn, ok ? "COMMIT" : "ROLLBACK");
 	ok = ok && PQresultStatus(res) == PGRES_COMMAND_OK;
@@ -248,15 +248,15 @@ line_of_begin(const TocEntry *entry)
 }
 
 static bool
-is_begun(const JobLog *log, const TocEntry *entry)
+is_begun(const RestoreJournal *log, const TocEntry *entry)
 {
-	return job_log_has(log, line_of_begin(entry));
+	return restore_journal_has(log, line_of_begin(entry));
 }
 
 /* False if the table does not have it. */
 static bool
 begin_table(PGconn *conn, const TableKey *key, const TocEntry *entry,
-			const JobLog *log)
+			const RestoreJournal *log)
 {
 	char	   *line = line_of_begin(entry);
 	bool		ok = is_begun(log, entry) ||
@@ -268,9 +268,9 @@ begin_table(PGconn *conn, const TableKey *key, const TocEntry *entry,
 
 static void
 finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
-			 const JobLog *log)
+			 const RestoreJournal *log)
 {
-	char	   *line = job_log_entry(&schedule->toc->entries[key->entry]);
+	char	   *line = restore_journal_entry(&schedule->toc->entries[key->entry]);
 
 	if (run_with_line(conn, log, line, table_statement(key, false)))
 		schedule->phases[key->entry] = RESTORE_NEVER;
@@ -281,7 +281,7 @@ finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
 
 void
 leaf_keys_finish(PGconn *conn, LeafKeys *keys, RestoreSchedule *schedule,
-				 const JobLog *log)
+				 const RestoreJournal *log)
 {
 	for (int i = 0; i < keys->n_keys; i++)
 		if (keys->keys[i].of_table && !keys->keys[i].failed)
@@ -345,7 +345,7 @@ has_set_columns(const TableKey *key)
 }
 
 static void
-add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const JobLog *log)
+add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJournal *log)
 {
 	const TocEntry *entry = &toc->entries[no];
 	TableKey	key = {.entry = no,
@@ -452,7 +452,7 @@ leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all)
 
 LeafKeys *
 leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
-			   const JobLog *log)
+			   const RestoreJournal *log)
 {
 	const Toc  *toc = schedule->toc;
 	LeafKeys   *keys = pg_malloc0(sizeof(LeafKeys));
@@ -460,7 +460,7 @@ leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 	for (int i = 0; i < toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_POST_DATA &&
 			toc_entry_is(&toc->entries[i], "FK CONSTRAINT") &&
-			!job_log_has(log, job_log_entry(&toc->entries[i])))
+			!restore_journal_has(log, restore_journal_entry(&toc->entries[i])))
 			add_key(conn, keys, toc, i, log);
 	if (keys->n_leaves > 0)
 		qsort(keys->leaves, keys->n_leaves, sizeof(LeafKey), compare_leaves);

@@ -24,7 +24,7 @@
 
 #include "libpq-fe.h"
 
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/restore_schedule.h"
 #include "load/target.h"
 
@@ -69,14 +69,14 @@ typedef struct LeafKeys
  * of tables'.
  */
 extern LeafKeys *leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
-								const JobLog *log);
+								const RestoreJournal *log);
 
 /*
  * Partitions' keys are validated: validate those that tables have, too, and
  * take these out of the schedule, with their lines in the log.
  */
 extern void leaf_keys_finish(PGconn *conn, LeafKeys *keys,
-							 RestoreSchedule *schedule, const JobLog *log);
+							 RestoreSchedule *schedule, const RestoreJournal *log);
 
 /*
  * Drop what there is of failed keys, or, when the tables' own statements have

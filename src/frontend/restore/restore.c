@@ -13,8 +13,8 @@
 #include "load/analyze.h"
 #include "load/definitions.h"
 #include "load/index_builder.h"
-#include "load/job_log.h"
-#include "load/job_log_open.h"
+#include "load/restore_journal.h"
+#include "load/restore_journal_open.h"
 #include "load/target.h"
 #include "load/target_check.h"
 #include "process/progress.h"
@@ -84,7 +84,7 @@ restore_rows_and_indexes(Restore *restore)
 		exit(1);
 	restore_state_renew(restore);
 	restore_unlogged_check(&restore->work, restore->target.conn, false);
-	if (!job_log_is_done(restore->log, RESTORE_LOG_ROWS))
+	if (!restore_journal_is_done(restore->log, RESTORE_LOG_ROWS))
 		restore_state_note_done(restore, RESTORE_LOG_ROWS);
 }
 

@@ -7,7 +7,7 @@
 #include "archive/archive_member.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/sink_target.h"
 #include "restore/restore_pieces.h"
 #include "session/session_loss.h"
@@ -311,7 +311,7 @@ static bool
 claim_piece(const PieceRun *run, uint64 piece)
 {
 	char	   *name = restore_log_piece(run->file, piece);
-	bool		result = job_log_claim(run->loader->log, run->loader->conn, name);
+	bool		result = restore_journal_claim(run->loader->log, run->loader->conn, name);
 
 	free(name);
 	return result;
@@ -323,7 +323,7 @@ piece_is_done(void *arg, uint64 piece)
 {
 	const PieceRun *run = arg;
 
-	return job_log_has(run->loader->log, restore_log_piece(run->file, piece));
+	return restore_journal_has(run->loader->log, restore_log_piece(run->file, piece));
 }
 
 /* A use() of PieceWork. */
@@ -341,8 +341,8 @@ load_piece(void *arg, SharedPiece *piece)
 	bool		had;
 
 	if (shared_piece_again(piece) && note->piece == number &&
-		job_log_is_committed(loader->log, loader->conn, loader->target,
-							 &note->commit))
+		restore_journal_is_committed(loader->log, loader->conn, loader->target,
+									 &note->commit))
 		return true;
 	note->commit.state = TARGET_COMMIT_PENDING;
 	__sync_synchronize();
@@ -363,7 +363,7 @@ load_piece(void *arg, SharedPiece *piece)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
-		job_log_commit(loader->log, loader->conn, &note->commit);
+		restore_journal_commit(loader->log, loader->conn, &note->commit);
 		file_result_add(loader->run->results,
 						run_file_result(loader->run, run->file), start_us,
 						sink_target_rows_taken(target), sink->bytes_in);

@@ -10,7 +10,7 @@
 
 #include "archive/archive_member.h"
 #include "archive/archive_open.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/target.h"
 #include "plan/archive_plan.h"
 #include "status/run.h"
@@ -109,7 +109,7 @@ typedef struct PieceLoader
 	const Archive *archive;
 	const Run  *run;
 	Oid			table;			/* that the rows go to */
-	const JobLog *log;
+	const RestoreJournal *log;
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,

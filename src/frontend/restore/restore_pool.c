@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "process/progress.h"
 #include "process/worker_pool.h"
 #include "restore/restore_pool.h"
@@ -77,7 +77,7 @@ note_file(const RestorePool *pool, const DataFile *file)
 	const RestoreWork *work = pool->work;
 	char	   *name = restore_log_file(file);
 
-	(void) job_log_try_done(work->log, work->target->conn, name);
+	(void) restore_journal_try_done(work->log, work->target->conn, name);
 	free(name);
 }
 

@@ -13,8 +13,8 @@
 #include "compare/compare.h"
 #include "load/clean.h"
 #include "load/definitions.h"
-#include "load/job_log.h"
-#include "load/job_log_open.h"
+#include "load/restore_journal.h"
+#include "load/restore_journal_open.h"
 #include "load/load_order.h"
 #include "load/target.h"
 #include "load/target_check.h"
@@ -395,7 +395,7 @@ restore_plan_make(Restore *restore)
 	if (restore->options.compare_with)
 		archive_plan_refuse_parts(restore->plan);
 	settle_options(restore);
-	restore->identity.archive = job_log_archive(restore->archive);
+	restore->identity.archive = restore_journal_archive(restore->archive);
 	restore->identity.selection = restore_resume_selection(&restore->options,
 														   restore->ids,
 														   restore->n_ids);
@@ -405,7 +405,7 @@ restore_plan_make(Restore *restore)
 	restore->stages.archive = restore->archive->toc;
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
-	job_log_refuse(restore->stages.schedule);
+	restore_journal_refuse(restore->stages.schedule);
 	restore->new_name = restore_tables_new_database(plan->toc);
 	prepare_work(restore);
 }
@@ -456,7 +456,7 @@ refuse_existing(Restore *restore)
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
 	/* a restore that was interrupted has filled some: that is told instead */
-	if (PQstatus(conn) == CONNECTION_OK && (options->clean || !job_log_exists(conn)))
+	if (PQstatus(conn) == CONNECTION_OK && (options->clean || !restore_journal_exists(conn)))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
 		if (options->clean)
@@ -487,7 +487,7 @@ begin_where_nothing_exists(Restore *restore)
 	}
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
-	if (PQstatus(conn) == CONNECTION_OK && !job_log_exists(conn))
+	if (PQstatus(conn) == CONNECTION_OK && !restore_journal_exists(conn))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
 		restore->options.resume = restore_tables_exist(conn, restore->archive->toc,
@@ -545,7 +545,7 @@ enter_database(Restore *restore)
 	if (restore->new_name && !restore->options.resume)
 		restore_stage_database(&restore->stages, restore->new_name);
 	target_begin(&restore->target);
-	restore->log = job_log_open(&restore->target, &restore->identity);
+	restore->log = restore_journal_open(&restore->target, &restore->identity);
 	restore->work.log = restore->log;
 	restore->log->check_crash = restore_unlogged_check;
 	restore->log->check_arg = &restore->work;
@@ -626,7 +626,7 @@ note_definitions(Restore *restore)
 	restore_unlogged_note(&restore->work, conn);
 	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
 	/* a crash until now has lost no rows */
-	job_log_mark(restore->log, conn);
+	restore_journal_mark(restore->log, conn);
 	PQclear(target_query(conn, "COMMIT", 0, NULL));
 }
 

@@ -6,8 +6,8 @@
 
 #include "archive/archive_member.h"
 #include "base/message.h"
-#include "load/job_log.h"
-#include "load/job_log_open.h"
+#include "load/restore_journal.h"
+#include "load/restore_journal_open.h"
 #include "load/target_check.h"
 #include "restore/restore_resume.h"
 #include "session/session.h"
@@ -69,7 +69,7 @@ line_of(const RestoreWork *work, const PGresult *unlogged)
 
 	for (int i = 0; i < n; i++)
 		numbers[i] = table_number(work, unlogged, i);
-	sum = job_log_numbers(numbers, n);
+	sum = restore_journal_numbers(numbers, n);
 	line = psprintf("unlogged tables %s", sum);
 	free(sum);
 	free(numbers);
@@ -82,7 +82,7 @@ restore_unlogged_note(const RestoreWork *work, PGconn *conn)
 	PGresult   *unlogged = find_unlogged(work, conn);
 	char	   *line = line_of(work, unlogged);
 
-	job_log_done(work->log, conn, line, 0);
+	restore_journal_done(work->log, conn, line, 0);
 	free(line);
 	PQclear(unlogged);
 }
@@ -108,7 +108,7 @@ static void
 check_tables(const RestoreWork *work, const PGresult *unlogged,
 			 bool has_crashed, bool refuses_triggers)
 {
-	if (!job_log_has(work->log, line_of(work, unlogged)))
+	if (!restore_journal_has(work->log, line_of(work, unlogged)))
 		refuse_to_resume("other tables are unlogged than when it began",
 						 "Undo that by ALTER TABLE ... SET LOGGED or SET UNLOGGED, or begin again with --clean.");
 	for (int i = 0; i < PQntuples(unlogged); i++)
@@ -157,15 +157,15 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 	for (int i = 0; has_tables && i < toc->n_entries; i++)
 	{
 		if (toc_entry_is(&toc->entries[i], "MATERIALIZED VIEW DATA"))
-			names[n_names++] = job_log_entry(&toc->entries[i]);
+			names[n_names++] = restore_journal_entry(&toc->entries[i]);
 		if (toc_entry_is(&toc->entries[i], "FK CONSTRAINT"))
-			keys[n_keys++] = job_log_entry(&toc->entries[i]);
+			keys[n_keys++] = restore_journal_entry(&toc->entries[i]);
 	}
 	session_begin_unwatched(conn, "BEGIN");
 	/* if this run does not load all rows, the next one checks triggers */
 	if (has_tables)
-		job_log_done(work->log, conn, RESTORE_LOG_LOST, 0);
-	job_log_forget(work->log, conn, names, n_names, keys, n_keys);
+		restore_journal_done(work->log, conn, RESTORE_LOG_LOST, 0);
+	restore_journal_forget(work->log, conn, names, n_names, keys, n_keys);
 	PQclear(target_query(conn, "COMMIT", 0, NULL));
 	while (n_names > 0)
 		free(names[--n_names]);
@@ -178,11 +178,11 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 void
 restore_unlogged_resume(Restore *restore)
 {
-	JobLog	   *log = restore->log;
+	RestoreJournal *log = restore->log;
 	PGconn	   *conn = restore->target.conn;
-	bool		has_crashed = job_log_has_crashed(log, conn);
-	bool		has_lost = has_crashed || (job_log_is_done(log, RESTORE_LOG_LOST) &&
-										   !job_log_is_done(log, RESTORE_LOG_ROWS));
+	bool		has_crashed = restore_journal_has_crashed(log, conn);
+	bool		has_lost = has_crashed || (restore_journal_is_done(log, RESTORE_LOG_LOST) &&
+										   !restore_journal_is_done(log, RESTORE_LOG_ROWS));
 	PGresult   *unlogged = find_unlogged(&restore->work, conn);
 
 	/* with data alone triggers are there from the beginning */
@@ -191,7 +191,7 @@ restore_unlogged_resume(Restore *restore)
 	if (has_crashed)
 	{
 		forget_lost_rows(&restore->work, conn, unlogged);
-		job_log_read(log, conn);
+		restore_journal_read(log, conn);
 	}
 	PQclear(unlogged);
 }
@@ -215,7 +215,7 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	char	   *oids;
 	PGresult   *res;
 
-	if (!job_log_has_crashed(work->log, conn))
+	if (!restore_journal_has_crashed(work->log, conn))
 		return;
 	params[0] = oids = oid_array(work->targets, work->run->plan->tables->n_tables);
 	res = session_query_params(conn, lost_query, 2, params, 0);
@@ -229,7 +229,7 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	PQclear(res);
 	free(oids);
 	/* another crash may take positions of sequences, which come later */
-	job_log_mark(work->log, conn);
+	restore_journal_mark(work->log, conn);
 }
 
 /* ----------
@@ -243,7 +243,7 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 char *
 restore_resume_selection(const Options *options, const int *ids, int n_ids)
 {
-	char	   *entries = job_log_numbers(ids, n_ids);
+	char	   *entries = restore_journal_numbers(ids, n_ids);
 	char	   *result = psprintf("entries %s, pieces of " UINT64_FORMAT " bytes%s%s%s%s%s%s%s",
 								  entries, archive_plan_piece_bytes(options),
 								  options->create ? ", --create" : "",
@@ -262,15 +262,15 @@ static void
 skip_files(const RestoreWork *work)
 {
 	const ChunkPlan *chunks = work->run->plan->chunks;
-	bool		all = job_log_is_done(work->log, RESTORE_LOG_ROWS);
+	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
 		const DataFile *file = &chunks->files[i];
 
-		if (job_log_has(work->log, restore_log_left_out(file)))
+		if (restore_journal_has(work->log, restore_log_left_out(file)))
 			work->left_out[i] = run_file_result(work->run, file)->incomplete = true;
-		if (!all && !job_log_has(work->log, restore_log_file(file)))
+		if (!all && !restore_journal_has(work->log, restore_log_file(file)))
 			continue;
 		work->left_out[i] = true;
 		run_file_result(work->run, file)->done = true;
@@ -281,14 +281,14 @@ static void
 skip_objects(const RestoreWork *work)
 {
 	const LargeObjects *objects = work->run->plan->objects;
-	bool		all = job_log_is_done(work->log, RESTORE_LOG_ROWS);
+	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
 
 	for (int i = 0; i < objects->n_groups; i++)
 	{
 		const LargeObjectGroup *group = &objects->groups[i];
 
 		if (!all &&
-			!job_log_has(work->log, restore_log_group(&work->plan->groups[i], group)))
+			!restore_journal_has(work->log, restore_log_group(&work->plan->groups[i], group)))
 			continue;
 		work->objects_left_out[i] = true;
 		for (int j = 0; j < group->n_oids; j++)
@@ -298,7 +298,7 @@ skip_objects(const RestoreWork *work)
 
 /* By dump ID: of how many pieces are there lines?  Owned. */
 static int *
-count_pieces(const JobLog *log, int max_dump_id)
+count_pieces(const RestoreJournal *log, int max_dump_id)
 {
 	int		   *result = pg_malloc0((max_dump_id + 1) * sizeof(int));
 
@@ -412,10 +412,10 @@ restore_resume_skip(const RestoreWork *work)
 
 /* Is it built?  The worker that claims a line with errors counts them. */
 static bool
-is_built(const JobLog *log, const TocEntry *entry)
+is_built(const RestoreJournal *log, const TocEntry *entry)
 {
-	char	   *name = job_log_entry(entry);
-	const JobLogLine *line = job_log_find(log, name);
+	char	   *name = restore_journal_entry(entry);
+	const RestoreJournalLine *line = restore_journal_find(log, name);
 
 	free(name);
 	return line && line->errors == 0;
@@ -424,7 +424,7 @@ is_built(const JobLog *log, const TocEntry *entry)
 void
 restore_resume_skip_indexes(const RestoreWork *work, RestoreSchedule *schedule)
 {
-	bool		all = job_log_is_done(work->log, RESTORE_LOG_ROWS);
+	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
 
 	if (work->log == NULL || !work->log->is_resumed)
 		return;
@@ -450,7 +450,7 @@ restore_resume_note_left_out(const RestoreWork *work, PGconn *conn)
 		if (!work->left_out[i])
 			continue;
 		name = restore_log_left_out(&chunks->files[i]);
-		job_log_done(work->log, conn, name, 0);
+		restore_journal_done(work->log, conn, name, 0);
 		free(name);
 	}
 }

@@ -4,13 +4,13 @@
  */
 #include "base/fe_compat.h"
 
-#include "load/job_log_lock.h"
+#include "load/restore_journal_lock.h"
 #include "restore/restore_state.h"
 
 bool
 restore_state_is_done(Restore *restore, const char *stage)
 {
-	const JobLogLine *line = job_log_find(restore->log, stage);
+	const RestoreJournalLine *line = restore_journal_find(restore->log, stage);
 
 	if (line == NULL)
 		return false;
@@ -24,8 +24,8 @@ restore_state_note_done(Restore *restore, const char *stage)
 {
 	int			n_errors = *restore->n_errors;
 
-	job_log_done(restore->log, restore->target.conn, stage,
-				 n_errors - restore->n_noted);
+	restore_journal_done(restore->log, restore->target.conn, stage,
+						 n_errors - restore->n_noted);
 	restore->n_noted = n_errors;
 }
 
@@ -34,12 +34,12 @@ renew(void *arg)
 {
 	Restore    *restore = arg;
 
-	(void) job_log_session_keep(restore->log, &restore->target);
+	(void) restore_journal_session_keep(restore->log, &restore->target);
 	target_renew(&restore->target);
 }
 
 void
 restore_state_renew(Restore *restore)
 {
-	job_log_session_insist(renew, restore, &restore->options);
+	restore_journal_session_insist(renew, restore, &restore->options);
 }

@@ -7,7 +7,7 @@
 
 #include "base/fe_compat.h"
 
-#include "load/job_log_open.h"
+#include "load/restore_journal_open.h"
 #include "load/restore_stage.h"
 #include "restore/restore_worker.h"
 #include "status/load_account.h"
@@ -28,13 +28,13 @@ typedef struct Restore
 	RestoreStages stages;
 	LoadAccount account;
 	volatile int *n_errors;		/* in shared memory */
-	JobLogRestore identity;		/* of this restore, for its log */
-	JobLog	   *log;			/* NULL until it is open */
+	RestoreJournalRestore identity; /* of this restore, for its log */
+	RestoreJournal *log;		/* NULL until it is open */
 	int			n_noted;		/* errors that are in the log */
 } Restore;
 
 /*
- * Has a run before done this stage (job_log.h)?  Then its errors count
+ * Has a run before done this stage (restore_journal.h)?  Then its errors count
  * here, too.
  */
 extern bool restore_state_is_done(Restore *restore, const char *stage);

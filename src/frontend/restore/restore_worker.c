@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/sink_target.h"
 #include "load/target.h"
 #include "load/target_check.h"
@@ -330,7 +330,7 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 		if (work->left_out[files[i] - work->run->plan->chunks->files])
 			continue;
 		name = restore_log_file(files[i]);
-		if (job_log_claim(work->log, worker->conn, name))
+		if (restore_journal_claim(work->log, worker->conn, name))
 			mine[n_mine++] = files[i];
 		free(name);
 	}
@@ -550,7 +550,7 @@ claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 	const RestoreWork *work = worker->work;
 	int			no = group - work->run->plan->objects->groups;
 	char	   *name = restore_log_group(&work->plan->groups[no], group);
-	bool		result = job_log_claim(work->log, worker->conn, name);
+	bool		result = restore_journal_claim(work->log, worker->conn, name);
 
 	free(name);
 	return result;
@@ -622,13 +622,13 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return;
 	}
-	if (!job_log_is_committed(work->log, worker->conn, work->target,
-							  end))
+	if (!restore_journal_is_committed(work->log, worker->conn, work->target,
+									  end))
 	{
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
 			PQclear(target_query(worker->conn, "ROLLBACK", 0, NULL));
-		job_log_commit(work->log, worker->conn, end);
+		restore_journal_commit(work->log, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 	}

@@ -8,7 +8,7 @@
 #include "libpq-fe.h"
 
 #include "archive/archive_open.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/target.h"
 #include "plan/archive_plan.h"
 #include "plan/dump_plan.h"
@@ -47,7 +47,7 @@ typedef struct RestoreWork
 	const ArchivePlan *plan;	/* the run's, too */
 	const Target *target;
 	const Run  *run;
-	const JobLog *log;			/* NULL until it is open */
+	const RestoreJournal *log;	/* NULL until it is open */
 	TargetCommit *commits;		/* by job */
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
 	const Oid  *targets;		/* the tables that rows go to, as

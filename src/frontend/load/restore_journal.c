@@ -1,19 +1,19 @@
 /*
- * job_log.c
+ * restore_journal.c
  *		Reads and writes the lines of the log.
  */
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/target.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 
-static const JobLogWait job_log_wait_claim;
-static const JobLogWait job_log_wait_look_at;
+static const RestoreJournalWait restore_journal_wait_claim;
+static const RestoreJournalWait restore_journal_wait_look_at;
 
 /* ----------
  * Waits for other sessions, and tells who they are.
@@ -45,19 +45,19 @@ static const char blocking_query[] =
 " LEFT JOIN pg_catalog.pg_stat_activity a"
 " ON a.pid OPERATOR(pg_catalog.=) b.pid ORDER BY b.pid";
 
-static const JobLogWait job_log_wait_claim = {
+static const RestoreJournalWait restore_journal_wait_claim = {
 	.doing = "to do",
 	.why = "which another session has begun, and not committed",
 	.hint = "If that one is stopped, or its host hangs, end it there, or by pg_terminate_backend() with its number: what it has not committed is undone, and done by others."
 };
 
-static const JobLogWait job_log_wait_look_at = {
+static const RestoreJournalWait restore_journal_wait_look_at = {
 	.doing = "to look at schema",
 	.why = "which another session has locked",
 	.hint = "What locks it, or is to remove it, ends by itself, or can be ended there."
 };
 
-const JobLogWait job_log_wait_removal = {
+const RestoreJournalWait restore_journal_wait_removal = {
 	.doing = "to remove schema",
 	.why = "which another session reads",
 	.hint = "All is done but that. A dump or a query that reads it ends by itself, or can be ended there."
@@ -86,8 +86,8 @@ tell_sessions(const PGresult *sessions)
  * cannot be asked, the wait itself finds that out.
  */
 static void
-job_log_tell(const Target *target, int backend, const JobLogWait *wait, const char *name,
-			 int64 waited_ms)
+restore_journal_tell(const Target *target, int backend, const RestoreJournalWait *wait, const char *name,
+					 int64 waited_ms)
 {
 	PGconn	   *conn = connection_try_peer(target->address, "pg_pardump");
 	char	   *sql = psprintf(blocking_query, backend);
@@ -125,9 +125,9 @@ send(PGconn *conn, const char *sql, int n_params, const char *const *params)
  * this: so no wait is a long one (session_loss.h).
  */
 PGresult *
-job_log_wait_exec(const Target *target, PGconn *conn, const JobLogWait *wait,
-				  const char *name, const char *sql, int n_params,
-				  const char *const *params)
+restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJournalWait *wait,
+						  const char *name, const char *sql, int n_params,
+						  const char *const *params)
 {
 	int64		begun_at = clock_monotonic_ms();
 	int64		tell_after_ms = FIRST_TOLD_MS;
@@ -143,7 +143,7 @@ job_log_wait_exec(const Target *target, PGconn *conn, const JobLogWait *wait,
 		session_wait_ends();
 		if (waited_ms < tell_after_ms)
 			continue;
-		job_log_tell(target, PQbackendPID(conn), wait, name, waited_ms);
+		restore_journal_tell(target, PQbackendPID(conn), wait, name, waited_ms);
 		tell_after_ms += Min(tell_after_ms, TOLD_AGAIN_MS);
 	}
 	return res;
@@ -232,43 +232,43 @@ static const char set_errors_query[] =
 " WHERE name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
 
 char *
-job_log_entry(const TocEntry *entry)
+restore_journal_entry(const TocEntry *entry)
 {
 	return psprintf("entry %d", entry->dump_id);
 }
 
 static int
-job_log_compare_names(const void *key, const void *line)
+restore_journal_compare_names(const void *key, const void *line)
 {
-	return strcmp(key, ((const JobLogLine *) line)->name);
+	return strcmp(key, ((const RestoreJournalLine *) line)->name);
 }
 
-const JobLogLine *
-job_log_find(const JobLog *log, const char *name)
+const RestoreJournalLine *
+restore_journal_find(const RestoreJournal *log, const char *name)
 {
 	if (log == NULL || log->n_lines == 0)
 		return NULL;
-	return bsearch(name, log->lines, log->n_lines, sizeof(JobLogLine),
-				   job_log_compare_names);
+	return bsearch(name, log->lines, log->n_lines, sizeof(RestoreJournalLine),
+				   restore_journal_compare_names);
 }
 
 bool
-job_log_is_done(const JobLog *log, const char *name)
+restore_journal_is_done(const RestoreJournal *log, const char *name)
 {
-	return job_log_find(log, name) != NULL;
+	return restore_journal_find(log, name) != NULL;
 }
 
 bool
-job_log_has(const JobLog *log, char *name)
+restore_journal_has(const RestoreJournal *log, char *name)
 {
-	bool		result = job_log_is_done(log, name);
+	bool		result = restore_journal_is_done(log, name);
 
 	free(name);
 	return result;
 }
 
 void
-job_log_refuse_taken_over(void)
+restore_journal_refuse_taken_over(void)
 {
 	pg_fatal("another run of pg_parrestore has taken over");
 }
@@ -288,11 +288,11 @@ is_own(const PGresult *res)
  * role's privileges.
  */
 static void
-check_owner(const JobLog *log, PGconn *conn)
+check_owner(const RestoreJournal *log, PGconn *conn)
 {
-	PGresult   *res = job_log_wait_exec(log->target, conn,
-										&job_log_wait_look_at, JOB_LOG_SCHEMA,
-										own_query, 0, NULL);
+	PGresult   *res = restore_journal_wait_exec(log->target, conn,
+												&restore_journal_wait_look_at, JOB_LOG_SCHEMA,
+												own_query, 0, NULL);
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", own_query);
@@ -302,17 +302,17 @@ check_owner(const JobLog *log, PGconn *conn)
 }
 
 static void
-check_attempt(const JobLog *log, PGconn *conn)
+check_attempt(const RestoreJournal *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, attempt_query, 0, NULL);
 
 	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
-		job_log_refuse_taken_over();
+		restore_journal_refuse_taken_over();
 	PQclear(res);
 }
 
 void
-job_log_check_attempt(const JobLog *log, PGconn *conn)
+restore_journal_check_attempt(const RestoreJournal *log, PGconn *conn)
 {
 	bool		own_transaction = PQtransactionStatus(conn) == PQTRANS_IDLE;
 
@@ -326,7 +326,7 @@ job_log_check_attempt(const JobLog *log, PGconn *conn)
 
 /* What an INSERT of a line returns, also an error; owned. */
 static PGresult *
-send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
+send_line(const RestoreJournal *log, PGconn *conn, const char *name, int errors)
 {
 	char		attempt[16];
 	char		number[16];
@@ -334,12 +334,12 @@ send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
 
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
-	return job_log_wait_exec(log->target, conn, &job_log_wait_claim, name,
-							 claim_query, 3, params);
+	return restore_journal_wait_exec(log->target, conn, &restore_journal_wait_claim, name,
+									 claim_query, 3, params);
 }
 
 static bool
-write_line(const JobLog *log, PGconn *conn, const char *name, int errors)
+write_line(const RestoreJournal *log, PGconn *conn, const char *name, int errors)
 {
 	PGresult   *res = send_line(log, conn, name, errors);
 	bool		written;
@@ -352,7 +352,7 @@ write_line(const JobLog *log, PGconn *conn, const char *name, int errors)
 }
 
 bool
-job_log_claim(const JobLog *log, PGconn *conn, const char *name)
+restore_journal_claim(const RestoreJournal *log, PGconn *conn, const char *name)
 {
 	if (log == NULL || !log->is_kept)
 		return true;
@@ -363,7 +363,7 @@ job_log_claim(const JobLog *log, PGconn *conn, const char *name)
 }
 
 bool
-job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
+restore_journal_claim_all(const RestoreJournal *log, PGconn *conn, char *const *names, int n)
 {
 	char		attempt[16];
 	const char *params[] = {NULL, attempt};
@@ -375,8 +375,8 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 		return true;
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	params[0] = array = text_array(conn, names, n);
-	res = job_log_wait_exec(log->target, conn, &job_log_wait_claim,
-							n > 0 ? names[0] : "", claim_all_query, 2, params);
+	res = restore_journal_wait_exec(log->target, conn, &restore_journal_wait_claim,
+									n > 0 ? names[0] : "", claim_all_query, 2, params);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, "query failed", claim_all_query);
 	written = atoi(PQcmdTuples(res)) == n;
@@ -388,7 +388,7 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 }
 
 void
-job_log_mark(const JobLog *log, PGconn *conn)
+restore_journal_mark(const RestoreJournal *log, PGconn *conn)
 {
 	char		attempt[16];
 	const char *params[] = {attempt};
@@ -400,7 +400,7 @@ job_log_mark(const JobLog *log, PGconn *conn)
 }
 
 bool
-job_log_has_crashed(const JobLog *log, PGconn *conn)
+restore_journal_has_crashed(const RestoreJournal *log, PGconn *conn)
 {
 	PGresult   *res;
 	bool		result;
@@ -414,14 +414,14 @@ job_log_has_crashed(const JobLog *log, PGconn *conn)
 }
 
 void
-job_log_done(const JobLog *log, PGconn *conn, const char *name, int errors)
+restore_journal_done(const RestoreJournal *log, PGconn *conn, const char *name, int errors)
 {
 	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors))
-		job_log_check_attempt(log, conn);
+		restore_journal_check_attempt(log, conn);
 }
 
 int
-job_log_errors(const JobLog *log, PGconn *conn, const char *name)
+restore_journal_errors(const RestoreJournal *log, PGconn *conn, const char *name)
 {
 	const char *params[] = {name};
 	PGresult   *res;
@@ -437,8 +437,8 @@ job_log_errors(const JobLog *log, PGconn *conn, const char *name)
 }
 
 void
-job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
-				   int errors)
+restore_journal_set_errors(const RestoreJournal *log, PGconn *conn, const char *name,
+						   int errors)
 {
 	char		number[16];
 	const char *params[] = {name, number};
@@ -450,7 +450,7 @@ job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
 }
 
 bool
-job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
+restore_journal_try_done(const RestoreJournal *log, PGconn *conn, const char *name)
 {
 	PGresult   *res;
 	bool		written;
@@ -464,7 +464,7 @@ job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 }
 
 void
-job_log_commit(const JobLog *log, PGconn *conn, TargetCommit *commit)
+restore_journal_commit(const RestoreJournal *log, PGconn *conn, TargetCommit *commit)
 {
 	if (log == NULL || !log->is_kept)
 	{
@@ -476,8 +476,8 @@ job_log_commit(const JobLog *log, PGconn *conn, TargetCommit *commit)
 }
 
 bool
-job_log_is_committed(const JobLog *log, PGconn *conn, const Target *target,
-					 TargetCommit *commit)
+restore_journal_is_committed(const RestoreJournal *log, PGconn *conn, const Target *target,
+							 TargetCommit *commit)
 {
 	if (log == NULL || !log->is_kept)
 		return target_commit_is_done(conn, target, commit);

@@ -1,9 +1,9 @@
 /*
- * job_log.h
+ * restore_journal.h
  *		What a restore has done, noted on the target in the transaction that
  *		does it.
  *
- * A table on the target (job_log_open.h) has a line for each thing that is
+ * A table on the target (restore_journal_open.h) has a line for each thing that is
  * done, whose name is unique.  So nothing is done twice: neither by another
  * worker after a loss, nor by another run after a crash.  A session that is
  * about to do something writes its line first, which waits for anybody who is
@@ -15,8 +15,8 @@
  * All functions take a log that is NULL, or not kept, too: then nothing is
  * noted, and nothing was done before.
  */
-#ifndef JOB_LOG_H
-#define JOB_LOG_H
+#ifndef RESTORE_JOURNAL_H
+#define RESTORE_JOURNAL_H
 
 #include "base/fe_compat.h"
 
@@ -76,15 +76,15 @@ enum
  */
 
 /* What waits, and why; for messages. */
-typedef struct JobLogWait
+typedef struct RestoreJournalWait
 {
 	const char *doing;			/* "to ...", of the name */
 	const char *why;			/* "which ..." */
 	const char *hint;
-} JobLogWait;
+} RestoreJournalWait;
 
 /* To write a line, of this name; to look whose the log is; to remove it. */
-extern const JobLogWait job_log_wait_removal;
+extern const RestoreJournalWait restore_journal_wait_removal;
 
 /*
  * PQexecParams(); of several statements, without parameters, the last one's
@@ -92,10 +92,10 @@ extern const JobLogWait job_log_wait_removal;
  * later again, that is a warning that names them, for which it asks in
  * another session.
  */
-extern PGresult *job_log_wait_exec(const Target *target, PGconn *conn,
-								   const JobLogWait *wait, const char *name,
-								   const char *sql, int n_params,
-								   const char *const *params);
+extern PGresult *restore_journal_wait_exec(const Target *target, PGconn *conn,
+										   const RestoreJournalWait *wait, const char *name,
+										   const char *sql, int n_params,
+										   const char *const *params);
 
 /* ----------
  * Names of lines in the log of a restore.
@@ -121,18 +121,19 @@ extern char *restore_log_group(const ArchiveGroup *place,
 extern char *restore_log_left_out(const DataFile *file);
 
 /* Something that runs before this one have done. */
-typedef struct JobLogLine
+typedef struct RestoreJournalLine
 {
 	char	   *name;
 	int			errors;			/* that were told, and passed over */
-} JobLogLine;
+} RestoreJournalLine;
 
 /* The leader's; processes that are forked inherit it. */
-typedef struct JobLog
+typedef struct RestoreJournal
 {
 	const Target *target;		/* where it is: for another session there */
 	PGconn	   *lock;			/* the leader's, for nothing but the lock that
-								 * keeps other runs away (job_log_lock.h) */
+								 * keeps other runs away
+								 * (restore_journal_lock.h) */
 	PGconn	   *next;			/* that is to take its place; or NULL */
 	int			backend;		/* the process of its session */
 	int64		connected_at;	/* clock_monotonic_ms() */
@@ -142,7 +143,7 @@ typedef struct JobLog
 	bool		is_gone;		/* it is done */
 	int			attempt;		/* which run of those that share it: the first
 								 * one's is random */
-	JobLogLine *lines;			/* of runs before, by name */
+	RestoreJournalLine *lines;	/* of runs before, by name */
 	int			n_lines;
 
 	/*
@@ -152,20 +153,20 @@ typedef struct JobLog
 	 */
 	void		(*check_crash) (const void *arg, PGconn *conn, bool at_end);
 	const void *check_arg;
-} JobLog;
+} RestoreJournal;
 
 /* The name of an entry's line; owned. */
-extern char *job_log_entry(const TocEntry *entry);
+extern char *restore_journal_entry(const TocEntry *entry);
 
 /*
  * The line of what earlier runs have done, NULL if there is none.  What this
  * run does is not among them.
  */
-extern const JobLogLine *job_log_find(const JobLog *log, const char *name);
+extern const RestoreJournalLine *restore_journal_find(const RestoreJournal *log, const char *name);
 
 /* Is there one?  The latter frees the name. */
-extern bool job_log_is_done(const JobLog *log, const char *name);
-extern bool job_log_has(const JobLog *log, char *name);
+extern bool restore_journal_is_done(const RestoreJournal *log, const char *name);
+extern bool restore_journal_has(const RestoreJournal *log, char *name);
 
 /*
  * In the session's transaction, before it does what has this name: false if
@@ -173,61 +174,61 @@ extern bool job_log_has(const JobLog *log, char *name);
  * while another transaction is at it, with a message (see above).  Exits with
  * a message if another run has taken over.
  */
-extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);
+extern bool restore_journal_claim(const RestoreJournal *log, PGconn *conn, const char *name);
 
 /*
  * The same with all of these.  False if any is done already: the session is
  * to roll back then.
  */
-extern bool job_log_claim_all(const JobLog *log, PGconn *conn,
-							  char *const *names, int n);
+extern bool restore_journal_claim_all(const RestoreJournal *log, PGconn *conn,
+									  char *const *names, int n);
 
 /*
  * Write the row that a crash of the server removes, unless it exists; and
  * look whether a crash has removed it.  A new log has it.
  */
-extern void job_log_mark(const JobLog *log, PGconn *conn);
-extern bool job_log_has_crashed(const JobLog *log, PGconn *conn);
+extern void restore_journal_mark(const RestoreJournal *log, PGconn *conn);
+extern bool restore_journal_has_crashed(const RestoreJournal *log, PGconn *conn);
 
 /*
  * It is done, with this number of errors that were reported, by the session's
  * transaction or, without one, by now.
  */
-extern void job_log_done(const JobLog *log, PGconn *conn, const char *name,
-						 int errors);
+extern void restore_journal_done(const RestoreJournal *log, PGconn *conn, const char *name,
+								 int errors);
 
 /*
  * In the session's transaction: with how many errors something was done that
  * could not be claimed, and that what it has claimed was done with that
  * number.
  */
-extern int	job_log_errors(const JobLog *log, PGconn *conn, const char *name);
-extern void job_log_set_errors(const JobLog *log, PGconn *conn,
-							   const char *name, int errors);
+extern int	restore_journal_errors(const RestoreJournal *log, PGconn *conn, const char *name);
+extern void restore_journal_set_errors(const RestoreJournal *log, PGconn *conn,
+									   const char *name, int errors);
 
 /*
  * Exits with a message if another run has taken over, or if what has the
  * log's name is not this role's; in the session's transaction, if it has one,
  * its owner does not change then.  The other says that one has.
  */
-extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
-pg_noreturn extern void job_log_refuse_taken_over(void);
+extern void restore_journal_check_attempt(const RestoreJournal *log, PGconn *conn);
+pg_noreturn extern void restore_journal_refuse_taken_over(void);
 
 /*
- * As job_log_done(), if the session, which may be NULL, still lives; false if
+ * As restore_journal_done(), if the session, which may be NULL, still lives; false if
  * it does not.
  */
-extern bool job_log_try_done(const JobLog *log, PGconn *conn,
-							 const char *name);
+extern bool restore_journal_try_done(const RestoreJournal *log, PGconn *conn,
+									 const char *name);
 
 /*
  * As target_commit() and target_commit_is_done(), for a transaction whose
  * lines, if the log is kept, show that it is done.
  */
-extern void job_log_commit(const JobLog *log, PGconn *conn,
-						   TargetCommit *commit);
-extern bool job_log_is_committed(const JobLog *log, PGconn *conn,
-								 const Target *target,
-								 TargetCommit *commit);
+extern void restore_journal_commit(const RestoreJournal *log, PGconn *conn,
+								   TargetCommit *commit);
+extern bool restore_journal_is_committed(const RestoreJournal *log, PGconn *conn,
+										 const Target *target,
+										 TargetCommit *commit);
 
-#endif							/* JOB_LOG_H */
+#endif							/* RESTORE_JOURNAL_H */

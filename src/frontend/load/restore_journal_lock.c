@@ -1,5 +1,5 @@
 /*
- * job_log_lock.c
+ * restore_journal_lock.c
  *		Keeps two runs from restoring into one database.
  */
 #include "base/fe_compat.h"
@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/retry.h"
-#include "load/job_log_lock.h"
+#include "load/restore_journal_lock.h"
 #include "load/target.h"
 #include "process/progress.h"
 #include "session/session.h"
@@ -40,10 +40,10 @@ static const char holder_query[] =
 " AND ROW(l.classid, l.objid) OPERATOR(pg_catalog.=)"
 " ROW(1885434468::pg_catalog.oid, 1::pg_catalog.oid)";
 
-JobLogLock
-job_log_lock_try(PGconn *conn)
+RestoreJournalLock
+restore_journal_lock_try(PGconn *conn)
 {
-	JobLogLock	result = JOB_LOG_LOCKED;
+	RestoreJournalLock result = JOB_LOG_LOCKED;
 	PGresult   *res;
 
 	session_begin_unwatched(conn, "BEGIN");
@@ -79,25 +79,25 @@ wait_a_moment(int *waited_ms)
  * The same, but wait a moment for a run that was killed: it holds its lock
  * until its processes are gone.
  */
-static JobLogLock
-job_log_lock_wait(PGconn *conn)
+static RestoreJournalLock
+restore_journal_lock_wait(PGconn *conn)
 {
 	int			waited_ms = 0;
-	JobLogLock	result;
+	RestoreJournalLock result;
 
 	do
-		result = job_log_lock_try(conn);
+		result = restore_journal_lock_try(conn);
 	while (result == JOB_LOG_HELD && wait_a_moment(&waited_ms));
 	return result;
 }
 
-JobLogLock
-job_log_lock(PGconn *conn)
+RestoreJournalLock
+restore_journal_lock(PGconn *conn)
 {
-	JobLogLock	result = job_log_lock_wait(conn);
+	RestoreJournalLock result = restore_journal_lock_wait(conn);
 
 	if (result == JOB_LOG_HELD)
-		job_log_lock_refuse();
+		restore_journal_lock_refuse();
 	return result;
 }
 
@@ -142,7 +142,7 @@ refuse_database(PGconn *conn)
 }
 
 void
-job_log_lock_warn(PGconn *conn)
+restore_journal_lock_warn(PGconn *conn)
 {
 	char	   *holder = describe_holder(conn);
 
@@ -154,7 +154,7 @@ job_log_lock_warn(PGconn *conn)
 }
 
 static bool
-job_log_lock_wait_database(PGconn *conn)
+restore_journal_lock_wait_database(PGconn *conn)
 {
 	int			waited_ms = 0;
 	bool		locked;
@@ -166,14 +166,14 @@ job_log_lock_wait_database(PGconn *conn)
 }
 
 void
-job_log_lock_database(PGconn *conn)
+restore_journal_lock_database(PGconn *conn)
 {
-	if (!job_log_lock_wait_database(conn))
+	if (!restore_journal_lock_wait_database(conn))
 		refuse_database(conn);
 }
 
 void
-job_log_lock_refuse(void)
+restore_journal_lock_refuse(void)
 {
 	pg_fatal("another pg_parrestore is restoring into this database");
 }
@@ -191,7 +191,7 @@ job_log_lock_refuse(void)
 #define WAIT_US 100000
 
 void
-job_log_session_note(JobLog *log)
+restore_journal_session_note(RestoreJournal *log)
 {
 	log->backend = session_backend(log->lock);
 	log->connected_at = clock_monotonic_ms();
@@ -202,7 +202,7 @@ job_log_session_note(JobLog *log)
  * up, and with it the lock.  If it does not, the lock shows that.
  */
 static void
-end_lost_session(const JobLog *log, PGconn *conn)
+end_lost_session(const RestoreJournal *log, PGconn *conn)
 {
 	int64		age_ms = clock_monotonic_ms() - log->connected_at;
 	char	   *sql = backend_query_terminate(log->backend, (int) (age_ms / 1000));
@@ -218,31 +218,31 @@ end_lost_session(const JobLog *log, PGconn *conn)
 
 /* If it is gone when its removal was begun, it was this run that did it. */
 static void
-lock_again(JobLog *log, PGconn *conn)
+lock_again(RestoreJournal *log, PGconn *conn)
 {
-	JobLogLock	state;
+	RestoreJournalLock state;
 
 	if (log->is_kept)
 	{
-		state = job_log_lock_wait(conn);
+		state = restore_journal_lock_wait(conn);
 		if (state == JOB_LOG_GONE && log->is_ending)
 		{
 			log->is_gone = true;
 			return;
 		}
 		if (state == JOB_LOG_GONE)
-			job_log_refuse_taken_over();
+			restore_journal_refuse_taken_over();
 		log->is_ending = false;
-		job_log_check_attempt(log, conn);
+		restore_journal_check_attempt(log, conn);
 	}
 	else
-		state = job_log_lock_wait_database(conn) ? JOB_LOG_LOCKED : JOB_LOG_HELD;
+		state = restore_journal_lock_wait_database(conn) ? JOB_LOG_LOCKED : JOB_LOG_HELD;
 	if (state == JOB_LOG_HELD)
 		session_lost("The lock of the session that was lost is held yet, by that or by another run.");
 }
 
 bool
-job_log_session_keep(JobLog *log, const Target *target)
+restore_journal_session_keep(RestoreJournal *log, const Target *target)
 {
 	if (session_answers(log->lock))
 		return false;
@@ -256,7 +256,7 @@ job_log_session_keep(JobLog *log, const Target *target)
 	lock_again(log, log->next);
 	log->lock = log->next;
 	log->next = NULL;
-	job_log_session_note(log);
+	restore_journal_session_note(log);
 	return true;
 }
 
@@ -287,8 +287,8 @@ try_work(void (*work) (void *arg), void *arg, Retry *retry,
 }
 
 void
-job_log_session_insist(void (*work) (void *arg), void *arg,
-					   const Options *options)
+restore_journal_session_insist(void (*work) (void *arg), void *arg,
+							   const Options *options)
 {
 	Retry		retry = {0};
 

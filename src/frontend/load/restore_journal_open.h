@@ -1,13 +1,13 @@
 /*
- * job_log_open.h
+ * restore_journal_open.h
  *		Begins the log of a restore, continues that of an earlier run, and
  *		removes it.
  */
-#ifndef JOB_LOG_OPEN_H
-#define JOB_LOG_OPEN_H
+#ifndef RESTORE_JOURNAL_OPEN_H
+#define RESTORE_JOURNAL_OPEN_H
 
 #include "archive/archive_open.h"
-#include "load/job_log.h"
+#include "load/restore_journal.h"
 #include "load/restore_schedule.h"
 #include "load/target.h"
 
@@ -23,26 +23,26 @@
  * sizes and times, and a file in the custom format by its table of contents,
  * size and time.  Exits with a message if it cannot be read.
  */
-extern char *job_log_archive(const Archive *archive);
+extern char *restore_journal_archive(const Archive *archive);
 
 /* The same of a list of numbers. */
-extern char *job_log_numbers(const int *numbers, int n);
+extern char *restore_journal_numbers(const int *numbers, int n);
 
 /*
  * What must be the same in all runs that share a log; texts for messages.
  */
-typedef struct JobLogRestore
+typedef struct RestoreJournalRestore
 {
-	const char *archive;		/* see job_log_archive() */
+	const char *archive;		/* see restore_journal_archive() */
 	const char *selection;		/* what of it is restored, in which pieces */
-} JobLogRestore;
+} RestoreJournalRestore;
 
 /*
  * The archive may be of a database into which a restore was under way, which
  * has that one's log: its schema is left out, and its tables, whose rows
  * would be taken for this run's, are refused.
  */
-extern void job_log_refuse(RestoreSchedule *schedule);
+extern void restore_journal_refuse(RestoreSchedule *schedule);
 
 /*
  * On the target, in the state of target_begin(), before anything is made
@@ -57,32 +57,32 @@ extern void job_log_refuse(RestoreSchedule *schedule);
  * resume, or something else than this restore, or if the log is not this
  * role's.
  */
-extern JobLog *job_log_open(const Target *target,
-							const JobLogRestore *restore);
+extern RestoreJournal *restore_journal_open(const Target *target,
+											const RestoreJournalRestore *restore);
 
 /*
  * Does the database of the session have a log, of any role's?  For a session
  * that may not have the role of --role yet.
  */
-extern bool job_log_exists(PGconn *conn);
+extern bool restore_journal_exists(PGconn *conn);
 
 /*
  * Refuse a target in whose database a restore is not complete: what is loaded
  * there without a log would be there twice.
  */
-extern void job_log_refuse_unfinished(PGconn *conn, const Options *options);
+extern void restore_journal_refuse_unfinished(PGconn *conn, const Options *options);
 
 /*
  * In the session's transaction: remove the lines with these names, and with
  * names of pieces of them, and those of the failed ones that have errors; and
- * mark the log (job_log_mark()).
+ * mark the log (restore_journal_mark()).
  */
-extern void job_log_forget(const JobLog *log, PGconn *conn,
-						   char *const *names, int n_names,
-						   char *const *failed, int n_failed);
+extern void restore_journal_forget(const RestoreJournal *log, PGconn *conn,
+								   char *const *names, int n_names,
+								   char *const *failed, int n_failed);
 
 /* Read the lines that runs before have left, by a session without one. */
-extern void job_log_read(JobLog *log, PGconn *conn);
+extern void restore_journal_read(RestoreJournal *log, PGconn *conn);
 
 /*
  * All is done: remove the log from the target, and free it.  In the same
@@ -94,7 +94,7 @@ extern void job_log_read(JobLog *log, PGconn *conn);
  * warning.  The statement that signals cancel is the target's own session's
  * afterwards.
  */
-extern void job_log_end(JobLog *log, Target *target,
-						void (*then) (void *arg, PGconn *conn), void *arg);
+extern void restore_journal_end(RestoreJournal *log, Target *target,
+								void (*then) (void *arg, PGconn *conn), void *arg);
 
-#endif							/* JOB_LOG_OPEN_H */
+#endif							/* RESTORE_JOURNAL_OPEN_H */

@@ -1,5 +1,5 @@
 /*
- * job_log_open.c
+ * restore_journal_open.c
  *		Begins the log of a restore, continues that of an earlier run, and
  *		removes it.
  */
@@ -15,9 +15,9 @@
 #include "archive/archive_open.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "load/job_log.h"
-#include "load/job_log_lock.h"
-#include "load/job_log_open.h"
+#include "load/restore_journal.h"
+#include "load/restore_journal_lock.h"
+#include "load/restore_journal_open.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 
@@ -65,7 +65,7 @@ end_sum(pg_checksum_context *sum)
 
 /* The bytes of an open file up to an end. */
 static void
-job_log_open_add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
+restore_journal_open_add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
 {
 	char		buffer[READ_BYTES];
 	uint64		offset = 0;
@@ -97,7 +97,7 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 	if (fd < 0)
 		pg_fatal("could not open file \"%s\" of archive \"%s\": it %s", name,
 				 archive->path, problem);
-	job_log_open_add_file(sum, archive, fd, PG_UINT64_MAX);
+	restore_journal_open_add_file(sum, archive, fd, PG_UINT64_MAX);
 	close(fd);
 }
 
@@ -151,7 +151,7 @@ toc_end(const Archive *archive)
 }
 
 char *
-job_log_archive(const Archive *archive)
+restore_journal_archive(const Archive *archive)
 {
 	pg_checksum_context sum;
 	struct stat st;
@@ -162,7 +162,7 @@ job_log_archive(const Archive *archive)
 		if (fstat(archive->fd, &st) < 0)
 			pg_fatal("could not read archive \"%s\": %m", archive->path);
 		add_stat(&sum, "", &st);
-		job_log_open_add_file(&sum, archive, archive->fd, toc_end(archive));
+		restore_journal_open_add_file(&sum, archive, archive->fd, toc_end(archive));
 		return end_sum(&sum);
 	}
 	add_member(&sum, archive, TOC_NAME);
@@ -174,7 +174,7 @@ job_log_archive(const Archive *archive)
 }
 
 char *
-job_log_numbers(const int *numbers, int n)
+restore_journal_numbers(const int *numbers, int n)
 {
 	pg_checksum_context sum;
 
@@ -293,7 +293,7 @@ look(PGconn *conn)
 }
 
 bool
-job_log_exists(PGconn *conn)
+restore_journal_exists(PGconn *conn)
 {
 	PGresult   *res = look(conn);
 	bool		found = PQgetvalue(res, 0, JOB_LOG_EXISTS)[0] == 't';
@@ -351,7 +351,7 @@ make_schema(PGconn *conn)
 
 	/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
 	if (session_error_is(res, "42P06 23505"))
-		job_log_lock_refuse();
+		restore_journal_lock_refuse();
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		if (session_is_lost(conn, res) || is_of_server(res))
@@ -364,13 +364,13 @@ make_schema(PGconn *conn)
 
 /* Such a restore cannot be resumed, and keeps others away by another lock. */
 static void
-begin_without_log(JobLog *log, PGconn *conn)
+begin_without_log(RestoreJournal *log, PGconn *conn)
 {
 	log->is_kept = false;
-	job_log_lock_database(log->lock);
+	restore_journal_lock_database(log->lock);
 	/* a run that keeps one sees that lock, and may have come before it */
 	if (is_there(conn))
-		job_log_lock_refuse();
+		restore_journal_lock_refuse();
 }
 
 /*
@@ -388,7 +388,7 @@ first_attempt(void)
 }
 
 static void
-job_log_open_begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
+restore_journal_open_begin(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
 {
 	char		attempt[16];
 	const char *params[] = {restore->archive, restore->selection, attempt};
@@ -415,12 +415,12 @@ job_log_open_begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 		return;
 	}
 	PQclear(target_query(conn, begin_query, 3, params));
-	job_log_mark(log, conn);
+	restore_journal_mark(log, conn);
 	command(conn, "COMMIT");
 	/* one that has come in between may have changed it since */
-	if (job_log_lock_try(log->lock) != JOB_LOG_LOCKED)
-		job_log_lock_refuse();
-	job_log_check_attempt(log, conn);
+	if (restore_journal_lock_try(log->lock) != JOB_LOG_LOCKED)
+		restore_journal_lock_refuse();
+	restore_journal_check_attempt(log, conn);
 }
 
 static void
@@ -435,7 +435,7 @@ refuse_other(const char *what, const char *then, const char *now)
 }
 
 static void
-free_lines(JobLog *log)
+free_lines(RestoreJournal *log)
 {
 	for (int i = 0; i < log->n_lines; i++)
 		free(log->lines[i].name);
@@ -445,12 +445,12 @@ free_lines(JobLog *log)
 }
 
 void
-job_log_read(JobLog *log, PGconn *conn)
+restore_journal_read(RestoreJournal *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
 	free_lines(log);
-	log->lines = pg_malloc((PQntuples(res) + 1) * sizeof(JobLogLine));
+	log->lines = pg_malloc((PQntuples(res) + 1) * sizeof(RestoreJournalLine));
 	log->n_lines = PQntuples(res);
 	for (int i = 0; i < log->n_lines; i++)
 	{
@@ -461,7 +461,7 @@ job_log_read(JobLog *log, PGconn *conn)
 }
 
 static void
-resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
+resume(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
 {
 	PGresult   *res;
 
@@ -479,15 +479,15 @@ resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 	PQclear(res);
 	command(conn, resume_query);
 	command(conn, "COMMIT");
-	job_log_read(log, conn);
+	restore_journal_read(log, conn);
 }
 
 /* Lock the log that is there; it is ours to go on with, or to remove. */
 static void
-lock_log(const JobLog *log, PGconn *conn)
+lock_log(const RestoreJournal *log, PGconn *conn)
 {
 	/* what is there by now may be of another run */
-	if (job_log_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
+	if (restore_journal_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
 		refuse_after_other();
 }
 
@@ -506,7 +506,7 @@ warn_of_rest(const PGresult *res)
  * signals are to end that.  False if it cannot be removed.
  */
 static bool
-drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
+drop_log(RestoreJournal *log, void (*then) (void *arg, PGconn *conn), void *arg)
 {
 	PGresult   *res;
 	bool		dropped;
@@ -515,8 +515,8 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	if (log->check_crash)
 		log->check_crash(log->check_arg, log->lock, true);
 	command(log->lock, SESSION_SAVEPOINT);
-	res = job_log_wait_exec(log->target, log->lock, &job_log_wait_removal,
-							JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
+	res = restore_journal_wait_exec(log->target, log->lock, &restore_journal_wait_removal,
+									JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
 	dropped = PQresultStatus(res) == PGRES_COMMAND_OK;
 	if (!dropped)
 	{
@@ -526,7 +526,7 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 		warn_of_rest(res);
 		command(log->lock, SESSION_ROLLBACK_TO);
 		/* --resume is not to make again what comes now */
-		if (!job_log_claim(log, log->lock, LINE_OF_END))
+		if (!restore_journal_claim(log, log->lock, LINE_OF_END))
 			then = NULL;
 	}
 	PQclear(res);
@@ -539,7 +539,7 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 }
 
 void
-job_log_refuse_unfinished(PGconn *conn, const Options *options)
+restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 {
 	if (!is_there(conn))
 		return;
@@ -554,7 +554,7 @@ job_log_refuse_unfinished(PGconn *conn, const Options *options)
 }
 
 void
-job_log_refuse(RestoreSchedule *schedule)
+restore_journal_refuse(RestoreSchedule *schedule)
 {
 	restore_schedule_leave_out_schema(schedule, JOB_LOG_SCHEMA);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
@@ -570,17 +570,17 @@ job_log_refuse(RestoreSchedule *schedule)
 	}
 }
 
-JobLog *
-job_log_open(const Target *target, const JobLogRestore *restore)
+RestoreJournal *
+restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 {
 	const Options *options = target->options;
 	PGconn	   *conn = target->conn;
-	JobLog	   *log = pg_malloc0(sizeof(JobLog));
+	RestoreJournal *log = pg_malloc0(sizeof(RestoreJournal));
 	bool		there = is_there(conn);
 
 	log->target = target;
 	log->lock = target_connect(target);
-	job_log_session_note(log);
+	restore_journal_session_note(log);
 	if (there)
 		lock_log(log, conn);
 	if (options->resume && !there)
@@ -590,29 +590,29 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 		exit(1);
 	}
 	if (!options->resume && !options->clean)
-		job_log_refuse_unfinished(conn, options);
+		restore_journal_refuse_unfinished(conn, options);
 	if (there && !options->resume && !drop_log(log, NULL, NULL))
 		pg_fatal("the log of another restore must be removed first");
 	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(log, conn, restore);
 	else
-		job_log_open_begin(log, conn, restore);
+		restore_journal_open_begin(log, conn, restore);
 	if (log->is_kept)
-		job_log_lock_warn(conn);
+		restore_journal_lock_warn(conn);
 	return log;
 }
 
 void
-job_log_forget(const JobLog *log, PGconn *conn, char *const *names,
-			   int n_names, char *const *failed, int n_failed)
+restore_journal_forget(const RestoreJournal *log, PGconn *conn, char *const *names,
+					   int n_names, char *const *failed, int n_failed)
 {
 	char	   *params[] = {text_array(conn, names, n_names),
 	text_array(conn, failed, n_failed)};
 
 	PQclear(target_query(conn, forget_query, 2,
 						 (const char *const *) params));
-	job_log_mark(log, conn);
+	restore_journal_mark(log, conn);
 	free(params[0]);
 	free(params[1]);
 }
@@ -623,7 +623,7 @@ job_log_forget(const JobLog *log, PGconn *conn, char *const *names,
  */
 typedef struct LogEnd
 {
-	JobLog	   *log;
+	RestoreJournal *log;
 	Target	   *target;
 	void		(*then) (void *arg, PGconn *conn);
 	void	   *arg;
@@ -634,20 +634,20 @@ remove_log(void *arg)
 {
 	LogEnd	   *end = arg;
 
-	(void) job_log_session_keep(end->log, end->target);
+	(void) restore_journal_session_keep(end->log, end->target);
 	target_keep(end->target);
 	if (!end->log->is_gone)
 		(void) drop_log(end->log, end->then, end->arg);
 }
 
 void
-job_log_end(JobLog *log, Target *target,
-			void (*then) (void *arg, PGconn *conn), void *arg)
+restore_journal_end(RestoreJournal *log, Target *target,
+					void (*then) (void *arg, PGconn *conn), void *arg)
 {
 	LogEnd		end = {log, target, then, arg};
 
 	if (log->is_kept)
-		job_log_session_insist(remove_log, &end, target->options);
+		restore_journal_session_insist(remove_log, &end, target->options);
 	interrupt_set_connection(target->conn);
 	session_close(log->lock);
 	free_lines(log);
