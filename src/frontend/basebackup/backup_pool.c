@@ -42,7 +42,7 @@ typedef struct BackupPool
 	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
-	SnapshotHolder *holders;	/* by worker; they have no snapshots */
+	WorkerState *holders;		/* by worker; they have no snapshots */
 	WorkerCare *care;
 	int			n_unanswered;	/* questions about workers, in a row */
 	int			worker;
@@ -84,11 +84,11 @@ backup_pool_start_worker(void *arg, int no)
 	const Backup *backup = pool->backup;
 
 	backup_server_close_sockets(backup);
-	snapshot_holder_start(&pool->holders[no]);
+	worker_state_start(&pool->holders[no]);
 	pool->worker = no;
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
-	snapshot_holder_connected(&pool->holders[no], pool->conn);
+	worker_state_connected(&pool->holders[no], pool->conn);
 	if (backup->extension->missing == NULL)
 		backup_call_begin(backup, pool->conn);
 	if (checks_pages(backup))
@@ -228,7 +228,7 @@ backup_pool_worker_begins(void *arg, int worker)
 {
 	const BackupPool *pool = arg;
 
-	snapshot_holder_begin(&pool->holders[worker], 0);
+	worker_state_begin(&pool->holders[worker], 0);
 }
 
 static void
@@ -259,7 +259,7 @@ backup_pool_attend(void *arg, bool all_done)
 	progress_tick();
 	/* they are to leave now, one that is stopped, too */
 	if (all_done)
-		snapshot_holders_wake(pool->holders, pool->backup->options->jobs);
+		worker_states_wake(pool->holders, pool->backup->options->jobs);
 	worker_care_look(pool->care);
 	return true;
 }
@@ -298,7 +298,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.meanwhile = meanwhile,
 		.bytes = backup->list->total_bytes,
 		.begun = run_clock_seconds(),
-		.holders = snapshot_holders_new(backup->options->jobs),
+		.holders = worker_states_new(backup->options->jobs),
 	};
 	PoolWatch	watch = worker_pool_no_watch;
 	WorkerTask	task = {

@@ -176,8 +176,8 @@ dump_task_worker_begins(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
-	snapshot_holder_begin(&task->source.holders[worker],
-						  task_servers_choose(task->servers));
+	worker_state_begin(&task->source.holders[worker],
+					   task_servers_choose(task->servers));
 }
 
 static void
@@ -202,7 +202,7 @@ dump_task_attend(void *arg, bool all_done)
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
 	{
-		snapshot_holders_wake(task->source.holders, task->options.jobs);
+		worker_states_wake(task->source.holders, task->options.jobs);
 		return true;
 	}
 	worker_care_look(task->care);
@@ -337,7 +337,7 @@ run_pool(DumpTask *task)
 
 	traffic_set_max_rate(task->options.max_rate);
 	task->source.snapshot = task->run.plan->snapshot;
-	task->source.holders = snapshot_holders_new(task->options.jobs);
+	task->source.holders = worker_states_new(task->options.jobs);
 	task->care = worker_care_new(&task->options, task->source.holders,
 								 task->run.plan->lock_wait_ms, task_servers_look,
 								 task->servers);

@@ -227,7 +227,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	session->source = source;
 	session->plan = plan;
 	source->snapshot = plan->snapshot;
-	source->holders = snapshot_holders_new(source->options->jobs);
+	source->holders = worker_states_new(source->options->jobs);
 	PQsetNoticeReceiver(source->conn, leader_session_receive_notice, session);
 	source->session = session;
 }
@@ -334,8 +334,8 @@ leader_session_take_over(void *arg)
 	leader_watchdog_watch(conn, source->address, source->options);
 	session_set_up(session->other, source->options, plan->encoding);
 	session_set_up(conn, source->options, plan->encoding);
-	if (!snapshot_holders_import(source->holders, source->options->jobs, conn,
-								 plan->snapshot_identity))
+	if (!worker_states_import(source->holders, source->options->jobs, conn,
+							  plan->snapshot_identity))
 		session_lost("No worker's session has the snapshot at this time.");
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
@@ -478,7 +478,7 @@ leader_session_keep(LeaderSession *session)
 	}
 	if (source->conn == NULL)
 	{
-		snapshot_holders_check(source->holders, source->options->jobs);
+		worker_states_check(source->holders, source->options->jobs);
 		if (retry_is_due(&session->retry))
 			replace(session);
 	}

@@ -20,7 +20,7 @@
 #include "plan/dump_plan.h"
 #include "replication/logical_slot.h"
 #include "session/connection.h"
-#include "source/snapshot_holder.h"
+#include "source/worker_state.h"
 #include "source/source_check.h"
 #include "source/standby.h"
 
@@ -45,7 +45,7 @@ typedef struct Source
 	char	   *exporter_query; /* of the snapshot that was imported on a
 								 * standby (snapshot.h); NULL = none was */
 	WalHistory *history;		/* for the next incremental dump; or NULL */
-	SnapshotHolder *holders;	/* who has it, by worker: --jobs of them, in
+	WorkerState *holders;		/* who has it, by worker: --jobs of them, in
 								 * shared memory */
 	bool		keep_snapshot;	/* when all jobs are done, too */
 	bool	   *told;			/* by table, that no worker can lock it */

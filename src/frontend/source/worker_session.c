@@ -121,7 +121,7 @@ begin_worker(WorkerSession *session, int no)
 {
 	const Source *source = session->source;
 	const DumpPlan *plan = session->run->plan;
-	SnapshotHolder *holder = &source->holders[no];
+	WorkerState *holder = &source->holders[no];
 	const Standby *standby = NULL;
 	PGconn	   *conn;
 
@@ -129,18 +129,18 @@ begin_worker(WorkerSession *session, int no)
 		session->standby = standby = &source->standbys->list[holder->server];
 	file_results_begin_worker(session->run->results, no);
 	session->run->results->server = holder->server;
-	snapshot_holder_start(holder);
+	worker_state_start(holder);
 	close_leaders(source);
 	session->conn = conn =
 		connection_open_peer(standby ? standby->address : source->address,
 							 APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
-	snapshot_holder_join(holder, conn,
-						 standby ? standby->snapshot : source->snapshot,
-						 standby ? standby->identity : plan->snapshot_identity);
+	worker_state_join(holder, conn,
+					  standby ? standby->snapshot : source->snapshot,
+					  standby ? standby->identity : plan->snapshot_identity);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
-	snapshot_holder_offer(holder, conn,
-						  plan->snapshot_is_sound ? NULL : plan->extension);
+	worker_state_offer(holder, conn,
+					   plan->snapshot_is_sound ? NULL : plan->extension);
 	lock_chunked_tables(session);
 }
 

@@ -60,13 +60,13 @@ end_backend(WorkerCare *care, int server, int backend)
  * connection.
  */
 static void
-wake(WorkerCare *care, SnapshotHolder *holder)
+wake(WorkerCare *care, WorkerState *holder)
 {
 	int			backend = holder->backend;
-	bool		in_vain = snapshot_holder_waits(holder) &&
+	bool		in_vain = worker_state_waits(holder) &&
 		(backend == 0 ||
 		 backend_has_nothing_to_do(care, holder->server, backend)) &&
-		snapshot_holder_waits(holder);
+		worker_state_waits(holder);
 
 	if (in_vain)
 		kill(holder->pid, SIGUSR1);
@@ -83,9 +83,9 @@ wake(WorkerCare *care, SnapshotHolder *holder)
 static bool
 find_deadlock(WorkerCare *care, int server)
 {
-	char	   *pids = snapshot_holders_backends(care->holders,
-												 care->options->jobs,
-												 server);
+	char	   *pids = worker_states_backends(care->holders,
+											  care->options->jobs,
+											  server);
 	char	   *sql = backend_query_deadlock(pids, care->leader);
 	PGresult   *res = care->look(care->arg, server, sql, false);
 	bool		found = PQresultStatus(res) == PGRES_TUPLES_OK &&
@@ -115,7 +115,7 @@ check_deadlock(WorkerCare *care)
 }
 
 WorkerCare *
-worker_care_new(const Options *options, SnapshotHolder *holders,
+worker_care_new(const Options *options, WorkerState *holders,
 				int lock_wait_ms, CareLook look, void *arg)
 {
 	WorkerCare *care = pg_malloc0(sizeof(WorkerCare));
@@ -149,10 +149,10 @@ worker_care_look(WorkerCare *care)
 	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
 	for (int i = 0; i < care->options->jobs; i++)
 	{
-		SnapshotHolder *holder = &care->holders[i];
-		int64		ms = snapshot_holder_unchanged_ms(holder, elapsed_ms);
+		WorkerState *holder = &care->holders[i];
+		int64		ms = worker_state_unchanged_ms(holder, elapsed_ms);
 
-		if (snapshot_holder_waits(holder) && ms >= care->lock_wait_ms)
+		if (worker_state_waits(holder) && ms >= care->lock_wait_ms)
 			any_waits = true;
 		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
@@ -201,13 +201,13 @@ choose_server(const Source *source)
 {
 	int			n = source->standbys ? source->standbys->n : 1;
 	int			best = 0;
-	int			least = snapshot_holders_count(source->holders,
-											   source->options->jobs, 0);
+	int			least = worker_states_count(source->holders,
+											source->options->jobs, 0);
 
 	for (int i = 1; i < n; i++)
 	{
-		int			count = snapshot_holders_count(source->holders,
-												   source->options->jobs, i);
+		int			count = worker_states_count(source->holders,
+												source->options->jobs, i);
 
 		if (standby_is_there(&source->standbys->list[i]) && count < least)
 		{
@@ -228,7 +228,7 @@ worker_watch_worker_begins(void *arg, int worker)
 	const WorkerWatch *watch = arg;
 	const Source *source = watch->source;
 
-	snapshot_holder_begin(&source->holders[worker], choose_server(source));
+	worker_state_begin(&source->holders[worker], choose_server(source));
 }
 
 static void
@@ -257,7 +257,7 @@ worker_watch_attend(void *arg, bool all_done)
 	progress_tick();
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
-		snapshot_holders_wake(source->holders, source->options->jobs);
+		worker_states_wake(source->holders, source->options->jobs);
 	if (leader_session_is_finished(source->session))
 		return true;
 	leader_session_keep(source->session);

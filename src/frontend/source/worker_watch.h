@@ -19,7 +19,7 @@
 
 #include "options/options.h"
 #include "process/worker_pool.h"
-#include "source/snapshot_holder.h"
+#include "source/worker_state.h"
 #include "source/source.h"
 
 /* ----------
@@ -42,7 +42,7 @@ typedef PGresult *(*CareLook) (void *arg, int server, const char *query,
 typedef struct WorkerCare
 {
 	const Options *options;
-	SnapshotHolder *holders;	/* options->jobs of them */
+	WorkerState *holders;		/* options->jobs of them */
 	int			lock_wait_ms;	/* of a worker, before locks are looked at */
 	int			n_servers;		/* at first 1 */
 	const char *leader;			/* the process that has all locks, in SQL; at
@@ -55,7 +55,7 @@ typedef struct WorkerCare
 
 /* It lives as long as the process. */
 extern WorkerCare *worker_care_new(const Options *options,
-								   SnapshotHolder *holders, int lock_wait_ms,
+								   WorkerState *holders, int lock_wait_ms,
 								   CareLook look, void *arg);
 
 /* To be called again and again: looks once a second. */

@@ -565,8 +565,8 @@ task_servers_attend(TaskServers *servers)
 		lose_look(servers, 0);
 	for (int i = 0; i < servers->n; i++)
 		if (servers->conns[i] == NULL &&
-			(i == 0 || snapshot_holders_count(servers->source->holders,
-											  servers->options->jobs, i) > 0))
+			(i == 0 || worker_states_count(servers->source->holders,
+										   servers->options->jobs, i) > 0))
 			free(connect_to(servers, i));
 }
 

@@ -1,5 +1,5 @@
 /*
- * snapshot_holder.c
+ * worker_state.c
  *		What workers tell the leader of their sessions, in memory they share.
  */
 #include "base/fe_compat.h"
@@ -12,47 +12,47 @@
 #include "base/shared_memory.h"
 #include "session/session_loss.h"
 #include "session/snapshot.h"
-#include "source/snapshot_holder.h"
+#include "source/worker_state.h"
 #include "source/standby_overflow.h"
 
-SnapshotHolder *
-snapshot_holders_new(int n)
+WorkerState *
+worker_states_new(int n)
 {
-	return shared_memory_new(n, sizeof(SnapshotHolder));
+	return shared_memory_new(n, sizeof(WorkerState));
 }
 
 void
-snapshot_holder_begin(SnapshotHolder *holder, int server)
+worker_state_begin(WorkerState *holder, int server)
 {
-	memset(holder, 0, sizeof(SnapshotHolder));
+	memset(holder, 0, sizeof(WorkerState));
 	holder->running = true;
 	holder->server = server;
 }
 
 void
-snapshot_holder_start(SnapshotHolder *holder)
+worker_state_start(WorkerState *holder)
 {
 	session_wait_begin_worker(&holder->waits);
 	holder->pid = getpid();
 }
 
 void
-snapshot_holder_connected(SnapshotHolder *holder, PGconn *conn)
+worker_state_connected(WorkerState *holder, PGconn *conn)
 {
 	holder->backend = session_backend(conn);
 }
 
 void
-snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
-					 const char *snapshot, const char *identity)
+worker_state_join(WorkerState *holder, PGconn *conn,
+				  const char *snapshot, const char *identity)
 {
-	snapshot_holder_connected(holder, conn);
+	worker_state_connected(holder, conn);
 	snapshot_begin_worker(conn, snapshot, identity);
 }
 
 void
-snapshot_holder_offer(SnapshotHolder *holder, PGconn *conn,
-					  const ServerExtension *extension)
+worker_state_offer(WorkerState *holder, PGconn *conn,
+				   const ServerExtension *extension)
 {
 	char	   *name = snapshot_export(conn);
 
@@ -63,7 +63,7 @@ snapshot_holder_offer(SnapshotHolder *holder, PGconn *conn,
 }
 
 static bool
-any_has_it(const SnapshotHolder *holders, int n)
+any_has_it(const WorkerState *holders, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (holders[i].running && !holders[i].vanished)
@@ -72,7 +72,7 @@ any_has_it(const SnapshotHolder *holders, int n)
 }
 
 void
-snapshot_holders_check(const SnapshotHolder *holders, int n)
+worker_states_check(const WorkerState *holders, int n)
 {
 	if (any_has_it(holders, n))
 		return;
@@ -82,7 +82,7 @@ snapshot_holders_check(const SnapshotHolder *holders, int n)
 }
 
 void
-snapshot_holders_wake(const SnapshotHolder *holders, int n)
+worker_states_wake(const WorkerState *holders, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (holders[i].running && holders[i].pid != 0)
@@ -91,12 +91,12 @@ snapshot_holders_wake(const SnapshotHolder *holders, int n)
 
 /* A worker without a job does not notice that its session has ended. */
 bool
-snapshot_holders_import(SnapshotHolder *holders, int n, PGconn *conn,
-						const char *identity)
+worker_states_import(WorkerState *holders, int n, PGconn *conn,
+					 const char *identity)
 {
 	for (int i = 0; i < n; i++)
 	{
-		SnapshotHolder *holder = &holders[i];
+		WorkerState *holder = &holders[i];
 		char		name[SNAPSHOT_NAME_BYTES];
 
 		if (!holder->running || holder->vanished || holder->name[0] == '\0')
@@ -111,7 +111,7 @@ snapshot_holders_import(SnapshotHolder *holders, int n, PGconn *conn,
 }
 
 int
-snapshot_holders_count(const SnapshotHolder *holders, int n, int server)
+worker_states_count(const WorkerState *holders, int n, int server)
 {
 	int			result = 0;
 
@@ -121,7 +121,7 @@ snapshot_holders_count(const SnapshotHolder *holders, int n, int server)
 }
 
 char *
-snapshot_holders_backends(const SnapshotHolder *holders, int n, int server)
+worker_states_backends(const WorkerState *holders, int n, int server)
 {
 	PQExpBufferData pids;
 
@@ -136,7 +136,7 @@ snapshot_holders_backends(const SnapshotHolder *holders, int n, int server)
 }
 
 int64
-snapshot_holder_unchanged_ms(SnapshotHolder *holder, int64 elapsed_ms)
+worker_state_unchanged_ms(WorkerState *holder, int64 elapsed_ms)
 {
 	uint64		wait = holder->waits;
 
@@ -149,7 +149,7 @@ snapshot_holder_unchanged_ms(SnapshotHolder *holder, int64 elapsed_ms)
 }
 
 bool
-snapshot_holder_waits(const SnapshotHolder *holder)
+worker_state_waits(const WorkerState *holder)
 {
 	return holder->last_wait % 2 == 1 && holder->waits == holder->last_wait;
 }
