@@ -177,7 +177,7 @@ findings_begin_process(void)
 }
 
 void
-findings_settle(void)
+findings_report(void)
 {
 	if (n_errors > 0 && !listed)
 		exit(1);

@@ -65,7 +65,7 @@ extern void findings_note(const char *text);
  * status 1, if an error has been told since it began; with --check there may
  * be more to find.
  */
-extern void findings_settle(void);
+extern void findings_report(void);
 
 /* --check is done: end the process in that way, or tell that all is well. */
 extern void findings_end(void);

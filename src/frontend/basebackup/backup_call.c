@@ -12,7 +12,7 @@
 #include "basebackup/file_query.h"
 #include "basebackup/tar_archive.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "stream/decompress.h"

@@ -10,7 +10,7 @@
 #include "basebackup/file_query.h"
 #include "process/progress.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "shared/crc32c.h"
 
 /* Of the data directory itself. */

@@ -19,8 +19,8 @@
 #include "process/worker_pool.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
-#include "source/worker_watch.h"
+#include "session/session_lost.h"
+#include "source/worker_monitor.h"
 
 /* How long the answer to a question about workers may take. */
 #define ANSWER_MS 15000
@@ -43,7 +43,7 @@ typedef struct BackupPool
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
 	WorkerState *holders;		/* by worker; they have no snapshots */
-	WorkerCare *care;
+	WorkerMonitor *care;
 	int			n_unanswered;	/* questions about workers, in a row */
 	int			worker;
 	PGconn	   *conn;
@@ -198,9 +198,9 @@ ignore_notice(void *arg, const char *message)
 }
 
 /*
- * A CareLook, in a session of its own: an error would cost the leader's its
- * slot.  A server that cannot be asked is waited for as often as a connection
- * is retried.
+ * A MonitorLook, in a session of its own: an error would cost the leader's
+ * its slot.  A server that cannot be asked is waited for as often as a
+ * connection is retried.
  */
 static PGresult *
 backup_pool_look(void *arg, int server, const char *query, bool silently)
@@ -260,7 +260,7 @@ backup_pool_attend(void *arg, bool all_done)
 	/* they are to leave now, one that is stopped, too */
 	if (all_done)
 		worker_states_wake(pool->holders, pool->backup->options->jobs);
-	worker_care_look(pool->care);
+	worker_monitor_look(pool->care);
 	return true;
 }
 
@@ -313,8 +313,8 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.reset = backup_pool_reset_job,
 	};
 
-	pool.care = worker_care_new(backup->options, pool.holders, NO_LOCK_WAIT,
-								backup_pool_look, &pool);
+	pool.care = worker_monitor_new(backup->options, pool.holders, NO_LOCK_WAIT,
+								   backup_pool_look, &pool);
 	watch.arg = &pool;
 	watch.begins = backup_pool_worker_begins;
 	watch.is_gone = backup_pool_worker_is_gone;

@@ -20,7 +20,7 @@
 #include "basebackup/control_file.h"
 #include "process/this_program.h"
 #include "session/connection.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "source/leader_session.h"
 

@@ -32,7 +32,7 @@
 #include "basebackup/tar_layout.h"
 #include "process/progress.h"
 #include "report/report.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "status/metrics.h"

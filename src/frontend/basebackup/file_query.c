@@ -12,7 +12,7 @@
 #include "base/message.h"
 #include "basebackup/file_query.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* More than any file system has room for in a file. */
 #define MOST_FILE_BYTES ((uint64) 1 << 62)

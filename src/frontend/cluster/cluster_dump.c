@@ -298,7 +298,7 @@ read_cluster(ClusterDump *dump)
 		dump->filter = cluster_filter_read(conn, dump->address,
 										   &dump->map.list, options);
 		cluster_check_source(conn, options->jobs, dump->map.list.n);
-		findings_settle();
+		findings_report();
 	}
 	if (!options->dry_run && !options->check)
 		create_directory(dump);

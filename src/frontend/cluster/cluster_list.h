@@ -116,7 +116,7 @@ extern void cluster_session_add_args(SimpleStringList *args,
  *
  * Looked at before anything is made, as a run that is refused a session later
  * would fail after hours of work of others.  An error is for
- * findings_settle() to end the program.
+ * findings_report() to end the program.
  * ----------
  */
 

@@ -83,7 +83,7 @@ read_source(ClusterCopy *copy, const char *argv0)
 		copy->filter = cluster_filter_read(conn, copy->source, copy->list,
 										   options);
 		cluster_check_source(conn, options->jobs, copy->list->n);
-		findings_settle();
+		findings_report();
 	}
 	text = globals_read(conn, copy->source, part, options, argv0);
 	copy->script = globals_script_parse(text);
@@ -136,7 +136,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	open_target(copy);
 	cluster_list_refuse_existing(copy->list, copy->globals.conn);
 	cluster_check_target(copy->globals.conn, options, copy->list->n);
-	findings_settle();
+	findings_report();
 	globals_apply(&copy->globals, copy->script);
 	cluster_session_close(copy->globals.conn);
 	n_failed = run_databases(copy, argv0, program);
@@ -323,7 +323,7 @@ cluster_restore(const Options *options, const char *argv0,
 		cluster_list_refuse_existing(&restore->map->list, conn);
 		cluster_check_target(conn, options, restore->map->list.n);
 	}
-	findings_settle();
+	findings_report();
 	/* up to here nothing has been made */
 	restore->globals.conn = conn;
 	restore->globals.exit_on_error = options->exit_on_error;

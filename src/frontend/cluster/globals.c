@@ -15,7 +15,7 @@
 #include "base/message.h"
 #include "cluster/globals.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "stock/stock_pg_dump.h"
 

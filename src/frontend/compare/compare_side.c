@@ -24,7 +24,7 @@
 #include "source/read_rows.h"
 #include "source/source_check.h"
 #include "source/worker_session.h"
-#include "source/worker_watch.h"
+#include "source/worker_monitor.h"
 #include "status/run.h"
 
 #define READ_BYTES (128 * 1024)
@@ -88,7 +88,7 @@ static void
 check_database(CompareSide *side)
 {
 	source_check(side->source->conn, side->options, side->plan);
-	findings_settle();
+	findings_report();
 	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
 }
 
@@ -552,7 +552,7 @@ watch_source(CompareSide *side)
 		leader_session_begin(source, side->plan);
 		side->begun = true;
 	}
-	return worker_watch(source, side->plan);
+	return worker_monitor(source, side->plan);
 }
 
 void

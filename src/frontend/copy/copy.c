@@ -323,7 +323,7 @@ check_target(Copy *copy)
 		target_check_objects(copy->target.conn, &copy->plan, options);
 	}
 	clean_objects_check_copy(&copy->restore);
-	findings_settle();
+	findings_report();
 }
 
 /*
@@ -343,7 +343,7 @@ prepare_target(Copy *copy)
 	/* its template may have brought some */
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);
-	findings_settle();
+	findings_report();
 	/* tried before hours of work: can the target reach the source at all? */
 	if (options->create_subscription)
 		copy->subscription = subscription_try(copy->source.conn,

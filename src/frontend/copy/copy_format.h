@@ -45,7 +45,7 @@ extern const char *copy_format_name(CopyFormatKind kind);
 
 /*
  * Tell of an error if raw tuples are asked for, and the servers rule them
- * out.  For findings_settle() to end the run.
+ * out.  For findings_report() to end the run.
  */
 extern void copy_format_check(PGconn *source_conn, const Target *target,
 							  const DumpPlan *plan);

@@ -282,7 +282,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	check_plan(dump);
-	findings_settle();
+	findings_report();
 	/* an old archive goes now that options, locks, privileges are right */
 	archive_dir_clean(dir);
 

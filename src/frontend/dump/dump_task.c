@@ -18,7 +18,7 @@
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
-#include "source/worker_watch.h"
+#include "source/worker_monitor.h"
 #include "tasks/task_plan.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
@@ -37,7 +37,7 @@ typedef struct DumpTask
 	bool	   *told;			/* the same: the leader was */
 	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
-	WorkerCare *care;
+	WorkerMonitor *care;
 	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
 	DumpWorker *worker;			/* in a worker: itself */
@@ -205,7 +205,7 @@ dump_task_attend(void *arg, bool all_done)
 		worker_states_wake(task->source.holders, task->options.jobs);
 		return true;
 	}
-	worker_care_look(task->care);
+	worker_monitor_look(task->care);
 	task_servers_attend(task->servers);
 	return true;
 }
@@ -338,9 +338,9 @@ run_pool(DumpTask *task)
 	traffic_set_max_rate(task->options.max_rate);
 	task->source.snapshot = task->run.plan->snapshot;
 	task->source.holders = worker_states_new(task->options.jobs);
-	task->care = worker_care_new(&task->options, task->source.holders,
-								 task->run.plan->lock_wait_ms, task_servers_look,
-								 task->servers);
+	task->care = worker_monitor_new(&task->options, task->source.holders,
+									task->run.plan->lock_wait_ms, task_servers_look,
+									task->servers);
 	task->care->n_servers = task_servers_count(task->servers);
 	task->care->leader = task_server_leader_process(head->run.run_id);
 	worker_pool_run(&pool_task, &watch, Min(task->options.jobs, task->n_jobs),

@@ -13,7 +13,7 @@
 #include "process/progress.h"
 #include "process/worker_pool.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* ANALYZE ONLY */
 #define MIN_SERVER_FOR_ONLY 180000

@@ -39,7 +39,7 @@ extern void clean_drop(RestoreStages *stages);
  * role owns them or they belong to an extension, and which other objects
  * depend on those that are to be dropped.  If the target's lock table has too
  * little room to drop all of them in one transaction, that is a warning.  For
- * findings_settle() to end the run.  Nothing without --clean, or if the
+ * findings_report() to end the run.  Nothing without --clean, or if the
  * database is to be created.
  */
 extern void clean_objects_check_copy(const RestoreStages *stages);

@@ -17,7 +17,7 @@
 #include "load/definition_session.h"
 #include "load/target.h"
 #include "session/connection.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* ----------
  * Takes groups of large objects apart, and writes their statements.

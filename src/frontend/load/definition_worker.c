@@ -8,7 +8,7 @@
 #include "load/definition_session.h"
 #include "load/definition_worker.h"
 #include "load/restore_journal.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* ----------
  * Which definitions are made together, and which side by side.
@@ -233,8 +233,8 @@ definition_jobs_describe(const DefinitionJobs *jobs, int job, int step)
 /* ----------
  * The lines of definitions in the log of a restore.
  *
- * The functions of restore_journal.h, with the names of entries or of parts of
- * them.  The session may act as an entry's owner at that time; the journal
+ * The functions of restore_journal.h, with the names of entries or of parts
+ * of them.  The session may act as an entry's owner at that time; the journal
  * belongs to the role as which the session began.
  * ----------
  */

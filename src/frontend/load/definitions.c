@@ -15,7 +15,7 @@
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 typedef struct DefinitionPool
 {

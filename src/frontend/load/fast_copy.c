@@ -11,7 +11,7 @@
 
 #include "load/fast_copy.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 

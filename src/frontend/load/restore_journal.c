@@ -10,7 +10,7 @@
 #include "load/target.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 static const RestoreJournalWait restore_journal_wait_claim;
 static const RestoreJournalWait restore_journal_wait_look_at;
@@ -122,7 +122,7 @@ send(PGconn *conn, const char *sql, int n_params, const char *const *params)
 
 /*
  * The watch of a worker looks at the source, which has nothing to do with
- * this: so no wait is a long one (session_loss.h).
+ * this: so no wait is a long one (session_lost.h).
  */
 PGresult *
 restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJournalWait *wait,

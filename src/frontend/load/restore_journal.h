@@ -3,11 +3,11 @@
  *		What a restore has done, noted on the target in the transaction that
  *		does it.
  *
- * A table on the target (restore_journal_open.h) has a line for each thing that is
- * done, whose name is unique.  So nothing is done twice: neither by another
- * worker after a loss, nor by another run after a crash.  A session that is
- * about to do something writes its line first, which waits for anybody who is
- * at it, and finds that it is done when he was done.
+ * A table on the target (restore_journal_open.h) has a line for each thing
+ * that is done, whose name is unique.  So nothing is done twice: neither by
+ * another worker after a loss, nor by another run after a crash.  A session
+ * that is about to do something writes its line first, which waits for
+ * anybody who is at it, and finds that it is done when he was done.
  *
  * A crash of the server empties unlogged tables.  Another table of the log is
  * unlogged, too, and has one row: if that is missing, the server has crashed.
@@ -215,8 +215,8 @@ extern void restore_journal_check_attempt(const RestoreJournal *log, PGconn *con
 pg_noreturn extern void restore_journal_refuse_taken_over(void);
 
 /*
- * As restore_journal_done(), if the session, which may be NULL, still lives; false if
- * it does not.
+ * As restore_journal_done(), if the session, which may be NULL, still lives;
+ * false if it does not.
  */
 extern bool restore_journal_try_done(const RestoreJournal *log, PGconn *conn,
 									 const char *name);

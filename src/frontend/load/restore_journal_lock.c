@@ -12,7 +12,7 @@
 #include "load/target.h"
 #include "process/progress.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* How long to wait for a run that was killed. */
 #define LOCK_WAIT_MS 10000

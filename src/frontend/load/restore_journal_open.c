@@ -19,7 +19,7 @@
 #include "load/restore_journal_lock.h"
 #include "load/restore_journal_open.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* ----------
  * Is it the same archive?

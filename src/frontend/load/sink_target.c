@@ -14,7 +14,7 @@
 #include "plan/server_extension.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* ----------
  * Hands blocks of raw tuples to the target's extension.

@@ -15,7 +15,7 @@
 #include "plan/dump_table.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 
 /* ----------

@@ -39,7 +39,7 @@ extern void target_check(PGconn *conn, const RestoreSchedule *schedule,
 
 /*
  * Tell of an error if the target has one of the tables that are to be
- * made, unless they may exist.  For findings_settle() to end the run.
+ * made, unless they may exist.  For findings_report() to end the run.
  */
 extern void target_check_tables(PGconn *conn, const DumpTables *tables,
 								bool may_exist);
@@ -54,7 +54,7 @@ extern void target_check_sequences(PGconn *conn,
 /*
  * How many of the large objects exist on the target, of those that the plan's
  * archive creates: it may have the contents alone.  And an error of a copy if
- * there are any, for findings_settle().
+ * there are any, for findings_report().
  */
 extern int	target_count_objects(PGconn *conn, const DumpPlan *plan);
 extern void target_check_objects(PGconn *conn, const DumpPlan *plan,

@@ -14,7 +14,7 @@
 #include "libpq-fe.h"
 
 /*
- * Tell of an error if the target has no such method.  For findings_settle()
+ * Tell of an error if the target has no such method.  For findings_report()
  * to end the run.
  */
 extern void toast_compression_check(PGconn *conn, const char *method);

@@ -28,7 +28,7 @@
 #include "plan/dump_table.h"
 #include "plan/server_extension.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/table_lock.h"
 
 /* ----------

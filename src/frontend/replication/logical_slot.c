@@ -32,7 +32,7 @@
 #include "replication/logical_slot.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/snapshot.h"
 
 /* ----------

@@ -39,7 +39,7 @@
 #include "replication/subscription.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* ----------
  * Compares what publications publish with what is copied.

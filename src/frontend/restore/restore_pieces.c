@@ -10,7 +10,7 @@
 #include "load/restore_journal.h"
 #include "load/sink_target.h"
 #include "restore/restore_pieces.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "stream/sink.h"
 
 /* ----------

@@ -524,7 +524,7 @@ restore_prepare_open(Restore *restore)
 		/* no worker could begin: this is not passed over */
 		toast_compression_check(restore->target.conn,
 								options->toast_compression);
-		findings_settle();
+		findings_report();
 		return;
 	}
 	target_check(restore->target.conn, restore->stages.schedule, options,
@@ -532,7 +532,7 @@ restore_prepare_open(Restore *restore)
 				 options->resume ? NULL : restore->new_name);
 	if (restore->new_name == NULL && !options->resume)
 		target_check_tables(restore->target.conn, plan->tables, options->clean);
-	findings_settle();
+	findings_report();
 }
 
 /* Make the database, if that is asked for, and go there. */

@@ -12,10 +12,10 @@
 /* ----------
  * Tables and sequences of the target that a crash empties.
  *
- * The log of the restore tells whether the server has crashed (restore_journal.h).  A
- * crash ends all sessions, and each new worker looks.  So no row is loaded
- * into an unlogged table after a crash, and --resume loads these tables as if
- * they had not been begun.
+ * The log of the restore tells whether the server has crashed
+ * (restore_journal.h).  A crash ends all sessions, and each new worker
+ * looks.  So no row is loaded into an unlogged table after a crash, and
+ * --resume loads these tables as if they had not been begun.
  * ----------
  */
 
@@ -35,8 +35,8 @@ extern void restore_unlogged_resume(Restore *restore);
 
 /*
  * Exits with a message if the target has crashed, and has unlogged tables or,
- * at the end, sequences.  A check_crash() of RestoreJournal, with a RestoreWork; and
- * in the leader after the rows, with sessions renewed.
+ * at the end, sequences.  A check_crash() of RestoreJournal, with a
+ * RestoreWork; and in the leader after the rows, with sessions renewed.
  */
 extern void restore_unlogged_check(const void *work, PGconn *conn,
 								   bool at_end);

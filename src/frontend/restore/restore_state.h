@@ -34,7 +34,7 @@ typedef struct Restore
 } Restore;
 
 /*
- * Has a run before done this stage (restore_journal.h)?  Then its errors count
+ * Has a run before done this stage (restore_journal.h)? Then its errors count
  * here, too.
  */
 extern bool restore_state_is_done(Restore *restore, const char *stage);

@@ -25,7 +25,7 @@
 #include "restore/restore_pieces.h"
 #include "restore/restore_worker.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "status/run.h"
 #include "stream/sink.h"
 

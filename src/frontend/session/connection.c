@@ -20,7 +20,7 @@
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/password_command.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/typed_password.h"
 
 /* ----------

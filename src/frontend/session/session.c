@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000

@@ -17,7 +17,7 @@
 
 /*
  * Run a statement that returns rows (query) or none (command).  Ends by
- * session_failed() (session_loss.h) when it fails.
+ * session_failed() (session_lost.h) when it fails.
  */
 extern PGresult *session_query(PGconn *conn, const char *sql);
 extern PGresult *session_query_params(PGconn *conn, const char *sql,
@@ -152,7 +152,7 @@ SESSION_SET_LOCAL("idle_in_transaction_session_timeout", "0")
 /*
  * Begin a transaction with this statement, or with more that take no
  * snapshot; after it the session has a marker.  Ends by session_failed() when
- * it fails.  The second is not watched (see session_loss.h), for sessions on
+ * it fails.  The second is not watched (see session_lost.h), for sessions on
  * the target.
  */
 extern void session_begin(PGconn *conn, const char *sql);
@@ -193,7 +193,7 @@ extern void session_close(PGconn *conn);
 /* The same, and wait a moment until others can have its place. */
 extern void session_close_and_wait(PGconn *conn);
 
-/* PQexec(), watched (see session_loss.h). */
+/* PQexec(), watched (see session_lost.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
 
 /*

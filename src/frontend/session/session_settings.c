@@ -11,7 +11,7 @@
 #include "base/interrupt.h"
 #include "session/connection.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 
 /*

@@ -7,7 +7,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/snapshot.h"
 
 /*

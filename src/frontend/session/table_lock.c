@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/table_lock.h"
 
 /* How long to wait between two tries to get a lock. */

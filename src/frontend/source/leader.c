@@ -29,7 +29,7 @@
 #include "source/standby.h"
 #include "source/standby_overflow.h"
 #include "source/standby_snapshot.h"
-#include "source/worker_watch.h"
+#include "source/worker_monitor.h"
 #include "status/progress_rows.h"
 #include "status/summary.h"
 
@@ -286,7 +286,7 @@ make_slot(const Source *source)
 	slot_check(conn, options);
 	if (options->create_subscription)
 		publication_check(conn, options);
-	findings_settle();
+	findings_report();
 	if (options->check)
 		slot_check_connection(conn, source->address);
 	if (options->check || options->dry_run)
@@ -380,7 +380,7 @@ leader_connect(Source *source)
 	connect_standbys(source);
 	if (options->tasks)
 		check_tasks(source);
-	findings_settle();
+	findings_report();
 }
 
 /*
@@ -529,7 +529,7 @@ leader_run_workers(Source *source, const Run *run, const WorkerTask *task)
 	PoolWatch	watch;
 
 	leader_begin_rows(source, run);
-	watch = worker_watch(source, plan);
+	watch = worker_monitor(source, plan);
 	worker_pool_run(task, &watch, source->options->jobs, plan->queue->n_jobs);
 	progress_end();
 }

@@ -13,7 +13,7 @@
 #include "plan/dump_table.h"
 #include "process/progress.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "source/leader_session.h"
@@ -65,7 +65,7 @@ is_watched(const PGconn *conn)
 	return PQinstanceData(conn, ignore_event) != NULL;
 }
 
-/* As a worker's: see worker_watch.c:backend_has_nothing_to_do(). */
+/* As a worker's: see worker_monitor.c:backend_has_nothing_to_do(). */
 static bool
 is_in_vain(const PGconn *conn)
 {

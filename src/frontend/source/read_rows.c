@@ -12,7 +12,7 @@
 #include "base/identifier.h"
 #include "base/message.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/traffic.h"
 #include "source/read_rows.h"
 

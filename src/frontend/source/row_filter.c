@@ -20,7 +20,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "source/row_filter.h"
 
 /* ----------

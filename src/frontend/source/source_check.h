@@ -13,7 +13,7 @@
 /* ----------
  * Looks, before a run does anything, at what would make it fail or harm.
  *
- * An error is for findings_settle() to end the run.  A server that is not the
+ * An error is for findings_report() to end the run.  A server that is not the
  * only one has a name for messages; else that is NULL.
  * ----------
  */
@@ -94,7 +94,7 @@ extern void table_check_names(const PGresult *res, const DumpTables *tables);
 
 /*
  * Tell of what the plan has and the role may not read, in the leader's
- * session: errors that findings_settle() then ends the run for.  What pg_dump
+ * session: errors that findings_report() then ends the run for.  What pg_dump
  * locks it may read; so these are tables to which row security applies, and
  * large objects.  Also of tables whose queries might run what others wrote.
  * And warn if the workers may find the server's lock table full.

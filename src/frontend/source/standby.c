@@ -7,7 +7,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "plan/fingerprint_spec.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "source/standby.h"
 

@@ -85,7 +85,7 @@ extern void standby_close(Standbys *standbys);
 /* ----------
  * Can these servers be read as one?
  *
- * Errors are for findings_settle() to end the run.
+ * Errors are for findings_report() to end the run.
  * ----------
  */
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "session/connection.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/snapshot.h"
 #include "source/standby.h"
 #include "source/standby_overflow.h"

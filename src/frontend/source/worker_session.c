@@ -25,7 +25,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "plan/dump_table.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
 #include "source/read_rows.h"

@@ -10,7 +10,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/shared_memory.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/snapshot.h"
 #include "source/worker_state.h"
 #include "source/standby_overflow.h"

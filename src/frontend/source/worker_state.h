@@ -7,7 +7,7 @@
 
 #include "plan/server_extension.h"
 #include "session/session.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 
 /* A name as pg_export_snapshot() gives it, with room to spare. */
 #define SNAPSHOT_NAME_BYTES 64

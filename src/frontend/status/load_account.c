@@ -241,7 +241,7 @@ load_account_times(const LoadAccount *account)
 static char *
 load_account_before(const LoadAccount *account)
 {
-	RunBefore	before = run_before(account->run);
+	ResumedWork before = run_before(account->run);
 	char		size[UNITS_BYTES];
 
 	return psprintf("%d of %d chunks%s, %d of %d large objects, ~%s",

@@ -178,7 +178,7 @@ add_counts(ProgressLine *line, const RowsProgress *rows, const RowsState *now)
 {
 	const DumpPlan *plan = rows->run->plan;
 	const FileResults *results = rows->run->results;
-	const RunBeside *beside = &rows->run->beside;
+	const ConcurrentProgress *beside = &rows->run->beside;
 
 	progress_line_add(line, 5, "", " workers", "%d/%d", now->busy,
 					  Min(results->n_workers, plan->queue->n_jobs));

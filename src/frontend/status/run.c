@@ -79,11 +79,11 @@ run_table_is_complete(const Run *run, int table)
 	return run_table_is_done(run, table);
 }
 
-RunBefore
+ResumedWork
 run_before(const Run *run)
 {
 	const FileResults *results = run->results;
-	RunBefore	before = {0};
+	ResumedWork before = {0};
 
 	for (int i = 0; i < results->n_files; i++)
 	{
@@ -187,7 +187,7 @@ run_event_run(const Options *options, const DumpPlan *plan,
 void
 run_event_resumed(const Run *run)
 {
-	RunBefore	before = run_before(run);
+	ResumedWork before = run_before(run);
 	Event	   *event = event_new("resumed");
 
 	event_add_number(event, "chunks", before.files);

@@ -13,12 +13,12 @@
 #include "process/file_result.h"
 
 /* Work that is done while rows are read: how many are done, and all. */
-typedef struct RunBeside
+typedef struct ConcurrentProgress
 {
 	const char *what;			/* "indexes " */
 	const volatile int *done;
 	int			total;			/* 0 if there is nothing */
-} RunBeside;
+} ConcurrentProgress;
 
 typedef struct Run
 {
@@ -27,7 +27,7 @@ typedef struct Run
 	const ArchiveDir *archive;	/* that is made; NULL on a target */
 	FileResults *results;		/* workers fill it */
 	int			n_retries;		/* the leader's count of repeated jobs */
-	RunBeside	beside;			/* shown with the rows */
+	ConcurrentProgress beside;	/* shown with the rows */
 	const char *const *servers; /* names of those that are read, by
 								 * FileResult.server; NULL if it is one */
 	int			n_servers;
@@ -57,15 +57,15 @@ extern void run_job_is_done(const Run *run, const Job *job,
 							const volatile bool *left);
 
 /* What an earlier run has done of it, which this one has taken for done. */
-typedef struct RunBefore
+typedef struct ResumedWork
 {
 	int			files;
 	int			parts;			/* of other files */
 	int			objects;
 	double		bytes;			/* of those that the plan expects */
-}			RunBefore;
+}			ResumedWork;
 
-extern RunBefore run_before(const Run *run);
+extern ResumedWork run_before(const Run *run);
 
 /* Has this file, or large object, been done, and by an earlier run? */
 static inline bool

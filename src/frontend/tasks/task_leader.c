@@ -18,7 +18,7 @@
 #include "process/progress.h"
 #include "process/task_command.h"
 #include "source/leader.h"
-#include "tasks/task_gather.h"
+#include "tasks/task_collector.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_place.h"
 #include "tasks/task_plan_write.h"
@@ -41,7 +41,7 @@ typedef struct TaskLeader
 	Source	   *source;
 	Run		   *run;
 	TaskPlace  *place;
-	TaskGather *gather;
+	TaskCollector *gather;
 } TaskLeader;
 
 /* ----------
@@ -57,7 +57,7 @@ task_leader_attend(const TaskLeader *leader, int *n_looks)
 	interrupt_check();
 	leader_attend(leader->source);
 	if (*n_looks % looks == 0)
-		task_gather_look(leader->gather);
+		task_collector_look(leader->gather);
 	(*n_looks)++;
 }
 
@@ -81,7 +81,7 @@ check_commands(const TaskLeader *leader)
 
 	if (leader->run->options->pipe_command == NULL)
 		return;
-	task_gather_look(leader->gather);
+	task_collector_look(leader->gather);
 	name = task_attempts_not_ended(leader->gather->attempts);
 	if (name == NULL)
 		return;
@@ -114,9 +114,9 @@ run_command(const TaskLeader *leader, const bool *wanted)
 		task_leader_attend(leader, &n_looks);
 	/* tasks that it has left behind do no harm, and end when the run does */
 	child_process_set_fed(0);
-	task_gather_look(leader->gather);
+	task_collector_look(leader->gather);
 	check_commands(leader);
-	task_gather_command_ended(leader->gather);
+	task_collector_command_ended(leader->gather);
 	free(command);
 	return status;
 }
@@ -130,9 +130,9 @@ run_command(const TaskLeader *leader, const bool *wanted)
 static bool
 is_missing(const TaskLeader *leader, int job)
 {
-	const TaskGather *gather = leader->gather;
+	const TaskCollector *gather = leader->gather;
 
-	return !task_gather_job_is_done(gather, job) && !gather->refused[job];
+	return !task_collector_job_is_done(gather, job) && !gather->refused[job];
 }
 
 static void
@@ -252,7 +252,7 @@ read_missing(const TaskLeader *leader, const WorkerTask *own)
 
 	for (int i = 0; i < run->plan->queue->n_jobs; i++)
 	{
-		if (task_gather_job_is_done(leader->gather, i))
+		if (task_collector_job_is_done(leader->gather, i))
 			continue;
 		if (is_partly_done(run, &run->plan->queue->jobs[i]))
 			own->reset(own->arg, i);
@@ -271,7 +271,7 @@ task_leader_run(Source *source, Run *run, const WorkerTask *own)
 								   ARCHIVE_TASKS_NAME);
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
-	leader.gather = task_gather_new(run, leader.place->directory, run_id);
+	leader.gather = task_collector_new(run, leader.place->directory, run_id);
 	task_plan_write(leader.place->plan_path, source, run->plan, run_id);
 	leader_begin_rows(source, run);
 	run_tasks(&leader);

@@ -13,7 +13,7 @@
 #include "options/options_parse.h"
 #include "process/worker_process.h"
 #include "session/connection.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "tasks/task_server.h"
 

@@ -106,7 +106,7 @@ extern char *task_servers_connect(TaskServers *servers, int n_workers);
 /* Several times a second: exit with a message if the leader is gone. */
 extern void task_servers_attend(TaskServers *servers);
 
-/* A CareLook; arg is the TaskServers. */
+/* A MonitorLook; arg is the TaskServers. */
 extern PGresult *task_servers_look(void *arg, int server, const char *query,
 								   bool silently);
 

@@ -1,5 +1,5 @@
 /*
- * worker_watch.h
+ * worker_monitor.h
  *		What the leader does while workers work.
  *
  * It keeps its session, and with it the snapshot and the locks
@@ -12,8 +12,8 @@
  * and the transaction is ended if it may be, whose success proves that the
  * session has held its locks all the time.
  */
-#ifndef WORKER_WATCH_H
-#define WORKER_WATCH_H
+#ifndef WORKER_MONITOR_H
+#define WORKER_MONITOR_H
 
 #include "libpq-fe.h"
 
@@ -36,10 +36,10 @@
  * Runs a query as session_look() does, at a server that workers read from;
  * NULL if that cannot be asked now.  Silently: without the server's warnings.
  */
-typedef PGresult *(*CareLook) (void *arg, int server, const char *query,
-							   bool silently);
+typedef PGresult *(*MonitorLook) (void *arg, int server, const char *query,
+								  bool silently);
 
-typedef struct WorkerCare
+typedef struct WorkerMonitor
 {
 	const Options *options;
 	WorkerState *holders;		/* options->jobs of them */
@@ -47,24 +47,24 @@ typedef struct WorkerCare
 	int			n_servers;		/* at first 1 */
 	const char *leader;			/* the process that has all locks, in SQL; at
 								 * first that of the session that looks */
-	CareLook	look;
+	MonitorLook look;
 	void	   *arg;
 	int64		looked_at;
 	int			deadlocks;		/* looks in a row that found one */
-} WorkerCare;
+} WorkerMonitor;
 
 /* It lives as long as the process. */
-extern WorkerCare *worker_care_new(const Options *options,
-								   WorkerState *holders, int lock_wait_ms,
-								   CareLook look, void *arg);
+extern WorkerMonitor *worker_monitor_new(const Options *options,
+										 WorkerState *holders, int lock_wait_ms,
+										 MonitorLook look, void *arg);
 
 /* To be called again and again: looks once a second. */
-extern void worker_care_look(WorkerCare *care);
+extern void worker_monitor_look(WorkerMonitor *care);
 
 /*
  * For a pool whose workers are the source's, after leader_session_begin().
  * It lives as long as the process.
  */
-extern PoolWatch worker_watch(Source *source, const DumpPlan *plan);
+extern PoolWatch worker_monitor(Source *source, const DumpPlan *plan);
 
-#endif							/* WORKER_WATCH_H */
+#endif							/* WORKER_MONITOR_H */

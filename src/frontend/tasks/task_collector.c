@@ -1,5 +1,5 @@
 /*
- * task_gather.c
+ * task_collector.c
  *		Takes the results of tasks, and their files into the archive.
  *
  * The leader alone gives names in the archive: of several attempts at a file
@@ -17,7 +17,7 @@
 #include "plan/job_queue.h"
 #include "plan/lower_bound.h"
 #include "status/run.h"
-#include "tasks/task_gather.h"
+#include "tasks/task_collector.h"
 #include "tasks/task_place.h"
 
 /* ----------
@@ -299,7 +299,7 @@ task_deal(const JobQueue *queue, int n_tasks)
  * Commands of --pipe have taken it where it belongs.
  */
 static bool
-take_file(const TaskGather *gather, const TaskAttempt *attempt, char *name,
+take_file(const TaskCollector *gather, const TaskAttempt *attempt, char *name,
 		  const FileResult *result)
 {
 	char	   *path = psprintf("%s/%s.%s", gather->directory, name,
@@ -333,7 +333,7 @@ store(FileResult *result, const TaskLine *line, int task)
 }
 
 static void
-tell_rows(const TaskGather *gather, const TaskLine *line, int task)
+tell_rows(const TaskCollector *gather, const TaskLine *line, int task)
 {
 	Run		   *run = gather->run;
 
@@ -344,7 +344,7 @@ tell_rows(const TaskGather *gather, const TaskLine *line, int task)
 }
 
 static void
-take_rows(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line)
+take_rows(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *line)
 {
 	const DumpPlan *plan = gather->run->plan;
 	const DataFile *file = &plan->chunks->files[line->number];
@@ -367,7 +367,7 @@ object_oid(const LargeObjects *objects, int number)
 }
 
 static void
-take_object(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line)
+take_object(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *line)
 {
 	const DumpPlan *plan = gather->run->plan;
 	Oid			oid = object_oid(plan->objects, (int) line->number);
@@ -386,7 +386,7 @@ take_object(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line
 
 /* Where the result of a line is; NULL if there is no such file, or object. */
 static FileResult *
-find_result(const TaskGather *gather, const TaskLine *line)
+find_result(const TaskCollector *gather, const TaskLine *line)
 {
 	const FileResults *results = gather->run->results;
 
@@ -398,7 +398,7 @@ find_result(const TaskGather *gather, const TaskLine *line)
 }
 
 static bool
-take_result(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line)
+take_result(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *line)
 {
 	const FileResult *result = find_result(gather, line);
 
@@ -412,7 +412,7 @@ take_result(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line
 }
 
 static bool
-take_refused(TaskGather *gather, uint64 job)
+take_refused(TaskCollector *gather, uint64 job)
 {
 	if (job >= (uint64) gather->run->plan->queue->n_jobs)
 		return false;
@@ -422,7 +422,7 @@ take_refused(TaskGather *gather, uint64 job)
 
 /* Its first job, by task_deal(), is what it is shown to be at. */
 static void
-set_at_work(TaskGather *gather, int task, bool at_work)
+set_at_work(TaskCollector *gather, int task, bool at_work)
 {
 	gather->run->results->workers[task].job =
 		at_work && task < gather->run->plan->queue->n_jobs ? task : -1;
@@ -430,9 +430,9 @@ set_at_work(TaskGather *gather, int task, bool at_work)
 
 /* A TaskLineCallback. */
 static bool
-task_gather_take_line(void *arg, const TaskAttempt *attempt, const TaskLine *line)
+task_collector_take_line(void *arg, const TaskAttempt *attempt, const TaskLine *line)
 {
-	TaskGather *gather = arg;
+	TaskCollector *gather = arg;
 
 	switch (line->kind)
 	{
@@ -455,10 +455,10 @@ task_gather_take_line(void *arg, const TaskAttempt *attempt, const TaskLine *lin
  * All lines
  * ----------
  */
-TaskGather *
-task_gather_new(Run *run, const char *directory, const char *run_id)
+TaskCollector *
+task_collector_new(Run *run, const char *directory, const char *run_id)
 {
-	TaskGather *gather = pg_malloc0(sizeof(TaskGather));
+	TaskCollector *gather = pg_malloc0(sizeof(TaskCollector));
 
 	task_deal(run->plan->queue, (int) run->options->tasks);
 	gather->run = run;
@@ -466,25 +466,25 @@ task_gather_new(Run *run, const char *directory, const char *run_id)
 	gather->refused = pg_malloc0((run->plan->queue->n_jobs + 1) * sizeof(bool));
 	gather->attempts = task_attempts_new(directory, run_id,
 										 (int) run->options->tasks,
-										 task_gather_take_line, gather);
+										 task_collector_take_line, gather);
 	return gather;
 }
 
 void
-task_gather_look(TaskGather *gather)
+task_collector_look(TaskCollector *gather)
 {
 	task_attempts_look(gather->attempts);
 }
 
 void
-task_gather_command_ended(TaskGather *gather)
+task_collector_command_ended(TaskCollector *gather)
 {
 	for (int i = 0; i < (int) gather->run->options->tasks; i++)
 		gather->run->results->workers[i].job = -1;
 }
 
 bool
-task_gather_job_is_done(const TaskGather *gather, int job_no)
+task_collector_job_is_done(const TaskCollector *gather, int job_no)
 {
 	const Job  *job = &gather->run->plan->queue->jobs[job_no];
 	const FileResult *result;

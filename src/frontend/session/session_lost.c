@@ -1,5 +1,5 @@
 /*
- * session_loss.c
+ * session_lost.c
  *		Notices that a session is lost, and goes where that is mended.
  */
 #include "base/fe_compat.h"
@@ -12,7 +12,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "process/worker_process.h"
-#include "session/session_loss.h"
+#include "session/session_lost.h"
 #include "session/traffic.h"
 
 /* ----------

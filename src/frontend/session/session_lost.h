@@ -1,5 +1,5 @@
 /*
- * session_loss.h
+ * session_lost.h
  *		Notices that a session is lost, and goes where that is mended.
  *
  * A connection may break, and a server end a session, at any statement, deep
@@ -15,18 +15,18 @@
  * - Elsewhere nothing can: the cause is an error, which ends the program.
  *
  * A wait for a server that stays silent is found by what watches the others:
- * source/worker_watch.c and source/leader_session.c.  The leader's session is
- * looked at there while it is idle, and replaced.
+ * source/worker_monitor.c and source/leader_session.c.  The leader's session
+ * is looked at there while it is idle, and replaced.
  *
  * A while is longer each time, and there are at most --retries of them.
  *
  * A refusal is not a loss.  A worker that cannot have a lock tells the pool,
  * which asks other workers later, and at last the leader; it does the job in
  * its own session, which has all locks, and within session_try()
- * (worker_pool.c and worker_watch.c:run_refused()).
+ * (worker_pool.c and worker_monitor.c:run_refused()).
  */
-#ifndef SESSION_LOSS_H
-#define SESSION_LOSS_H
+#ifndef SESSION_LOST_H
+#define SESSION_LOST_H
 
 #include "base/fe_compat.h"
 
@@ -142,4 +142,4 @@ pg_noreturn extern void session_lost(const char *cause);
  */
 extern char *session_try(void (*work) (void *arg), void *arg);
 
-#endif							/* SESSION_LOSS_H */
+#endif							/* SESSION_LOST_H */

@@ -1,10 +1,10 @@
 /*
- * task_gather.h
+ * task_collector.h
  *		In the leader: takes what attempts at tasks tell, and knows by it what
  *		is done of the run.
  */
-#ifndef TASK_GATHER_H
-#define TASK_GATHER_H
+#ifndef TASK_COLLECTOR_H
+#define TASK_COLLECTOR_H
 
 #include "status/run.h"
 #include "tasks/task_result.h"
@@ -34,32 +34,32 @@ typedef bool (*TaskLineCallback) (void *arg, const TaskAttempt *attempt,
 /* An attempt that began and has not ended in order, or NULL. */
 extern const char *task_attempts_not_ended(const TaskAttempts *attempts);
 
-typedef struct TaskGather
+typedef struct TaskCollector
 {
 	Run		   *run;
 	const char *directory;		/* the plan's */
 	TaskAttempts *attempts;
 	bool	   *refused;		/* by job: none of a task's sessions can lock
 								 * its table */
-} TaskGather;
+} TaskCollector;
 
 /*
  * Deal out the jobs of the run to its tasks.  Afterwards: the results of the
  * run with this name, in the directory of its plan.
  */
-extern TaskGather *task_gather_new(Run *run, const char *directory,
-								   const char *run_id);
+extern TaskCollector *task_collector_new(Run *run, const char *directory,
+										 const char *run_id);
 
 /*
  * Take what is new.  If a file is not as an attempt's result says, there is a
  * warning; another attempt may have it.
  */
-extern void task_gather_look(TaskGather *gather);
+extern void task_collector_look(TaskCollector *gather);
 
 /* The command has ended: no task is at work any more, for the progress. */
-extern void task_gather_command_ended(TaskGather *gather);
+extern void task_collector_command_ended(TaskCollector *gather);
 
 /* Is all of a job of the run done? */
-extern bool task_gather_job_is_done(const TaskGather *gather, int job);
+extern bool task_collector_job_is_done(const TaskCollector *gather, int job);
 
-#endif							/* TASK_GATHER_H */
+#endif							/* TASK_COLLECTOR_H */

@@ -1,5 +1,5 @@
 /*
- * worker_watch.c
+ * worker_monitor.c
  *		What the leader does while workers work.
  */
 #include "base/fe_compat.h"
@@ -11,7 +11,7 @@
 #include "process/progress.h"
 #include "session/session.h"
 #include "source/leader_session.h"
-#include "source/worker_watch.h"
+#include "source/worker_monitor.h"
 
 /* ----------
  * Ends workers that wait for a server that stays silent.
@@ -27,7 +27,7 @@
  * backend that works is left in peace, however long that takes.
  */
 static bool
-backend_has_nothing_to_do(WorkerCare *care, int server, int backend)
+backend_has_nothing_to_do(WorkerMonitor *care, int server, int backend)
 {
 	char	   *sql = backend_query_at_work(backend);
 	PGresult   *res = care->look(care->arg, server, sql, false);
@@ -44,7 +44,7 @@ backend_has_nothing_to_do(WorkerCare *care, int server, int backend)
  * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
  */
 static void
-end_backend(WorkerCare *care, int server, int backend)
+end_backend(WorkerMonitor *care, int server, int backend)
 {
 	int			min_age_s = (int) care->options->stall_timeout;
 	char	   *sql = backend_query_terminate(backend, min_age_s);
@@ -60,7 +60,7 @@ end_backend(WorkerCare *care, int server, int backend)
  * connection.
  */
 static void
-wake(WorkerCare *care, WorkerState *holder)
+wake(WorkerMonitor *care, WorkerState *holder)
 {
 	int			backend = holder->backend;
 	bool		in_vain = worker_state_waits(holder) &&
@@ -81,7 +81,7 @@ wake(WorkerCare *care, WorkerState *holder)
  * done its part for a moment only: it must be found twice in a row.
  */
 static bool
-find_deadlock(WorkerCare *care, int server)
+find_deadlock(WorkerMonitor *care, int server)
 {
 	char	   *pids = worker_states_backends(care->holders,
 											  care->options->jobs,
@@ -105,7 +105,7 @@ find_deadlock(WorkerCare *care, int server)
 }
 
 static void
-check_deadlock(WorkerCare *care)
+check_deadlock(WorkerMonitor *care)
 {
 	bool		found = false;
 
@@ -114,11 +114,11 @@ check_deadlock(WorkerCare *care)
 	care->deadlocks = found ? care->deadlocks + 1 : 0;
 }
 
-WorkerCare *
-worker_care_new(const Options *options, WorkerState *holders,
-				int lock_wait_ms, CareLook look, void *arg)
+WorkerMonitor *
+worker_monitor_new(const Options *options, WorkerState *holders,
+				   int lock_wait_ms, MonitorLook look, void *arg)
 {
-	WorkerCare *care = pg_malloc0(sizeof(WorkerCare));
+	WorkerMonitor *care = pg_malloc0(sizeof(WorkerMonitor));
 
 	care->options = options;
 	care->holders = holders;
@@ -132,7 +132,7 @@ worker_care_new(const Options *options, WorkerState *holders,
 }
 
 void
-worker_care_look(WorkerCare *care)
+worker_monitor_look(WorkerMonitor *care)
 {
 	int64		timeout_ms = (int64) care->options->stall_timeout * 1000;
 	int64		now = clock_monotonic_ms();
@@ -171,7 +171,7 @@ worker_care_look(WorkerCare *care)
 typedef struct WorkerWatch
 {
 	Source	   *source;
-	WorkerCare *care;
+	WorkerMonitor *care;
 } WorkerWatch;
 
 /* ----------
@@ -223,7 +223,7 @@ choose_server(const Source *source)
  * ----------
  */
 static void
-worker_watch_worker_begins(void *arg, int worker)
+worker_monitor_worker_begins(void *arg, int worker)
 {
 	const WorkerWatch *watch = arg;
 	const Source *source = watch->source;
@@ -232,7 +232,7 @@ worker_watch_worker_begins(void *arg, int worker)
 }
 
 static void
-worker_watch_worker_is_gone(void *arg, int worker)
+worker_monitor_worker_is_gone(void *arg, int worker)
 {
 	const WorkerWatch *watch = arg;
 
@@ -240,7 +240,7 @@ worker_watch_worker_is_gone(void *arg, int worker)
 }
 
 static int
-worker_watch_watch_fd(void *arg)
+worker_monitor_watch_fd(void *arg)
 {
 	const Source *source = ((WorkerWatch *) arg)->source;
 
@@ -249,7 +249,7 @@ worker_watch_watch_fd(void *arg)
 }
 
 static bool
-worker_watch_attend(void *arg, bool all_done)
+worker_monitor_attend(void *arg, bool all_done)
 {
 	WorkerWatch *watch = arg;
 	const Source *source = watch->source;
@@ -264,7 +264,7 @@ worker_watch_attend(void *arg, bool all_done)
 	if (source->standbys)
 		standby_keep(source->standbys);
 	if (source->conn)
-		worker_care_look(watch->care);
+		worker_monitor_look(watch->care);
 	if (source->conn)
 		leader_session_check_age(source->session);
 	if (source->conn && all_done && !source->keep_snapshot)
@@ -273,7 +273,7 @@ worker_watch_attend(void *arg, bool all_done)
 }
 
 static bool
-worker_watch_run_refused(void *arg, const WorkerTask *task, int job)
+worker_monitor_run_refused(void *arg, const WorkerTask *task, int job)
 {
 	const WorkerWatch *watch = arg;
 
@@ -282,21 +282,21 @@ worker_watch_run_refused(void *arg, const WorkerTask *task, int job)
 }
 
 PoolWatch
-worker_watch(Source *source, const DumpPlan *plan)
+worker_monitor(Source *source, const DumpPlan *plan)
 {
 	WorkerWatch *watch = pg_malloc0(sizeof(WorkerWatch));
 	PoolWatch	result = {
 		.arg = watch,
-		.begins = worker_watch_worker_begins,
-		.is_gone = worker_watch_worker_is_gone,
-		.watch_fd = worker_watch_watch_fd,
-		.attend = worker_watch_attend,
-		.run_refused = worker_watch_run_refused,
+		.begins = worker_monitor_worker_begins,
+		.is_gone = worker_monitor_worker_is_gone,
+		.watch_fd = worker_monitor_watch_fd,
+		.attend = worker_monitor_attend,
+		.run_refused = worker_monitor_run_refused,
 	};
 
 	watch->source = source;
-	watch->care = worker_care_new(source->options, source->holders,
-								  plan->lock_wait_ms, look, watch);
+	watch->care = worker_monitor_new(source->options, source->holders,
+									 plan->lock_wait_ms, look, watch);
 	watch->care->n_servers = source->standbys ? source->standbys->n : 1;
 	return result;
 }
