@@ -496,7 +496,7 @@ toc_context_share(void)
 }
 
 void
-toc_context_tell(const TocEntry *entry)
+toc_context_report(const TocEntry *entry)
 {
 	ErrorStage	stage = entry ? STAGE_PROCESSING : STAGE_INITIALIZING;
 

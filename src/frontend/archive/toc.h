@@ -219,7 +219,7 @@ extern void toc_context_share(void);
  * An error is told next: of this entry, or, with NULL, of what a session
  * begins with.
  */
-extern void toc_context_tell(const TocEntry *entry);
+extern void toc_context_report(const TocEntry *entry);
 
 /* ----------
  * Keeps the indexes of one partition tree from being attached side by

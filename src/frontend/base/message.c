@@ -227,7 +227,7 @@ message_set_before_output(void (*function) (void))
 
 /* Where a program that runs scripts tells the script's line. */
 static void
-tell_database(const char **filename, uint64 *lineno)
+report_database(const char **filename, uint64 *lineno)
 {
 	*filename = printable(run_database);
 	*lineno = 0;
@@ -237,7 +237,7 @@ void
 message_set_database(const char *database)
 {
 	run_database = database;
-	pg_logging_set_locus_callback(tell_database);
+	pg_logging_set_locus_callback(report_database);
 }
 
 const char *
@@ -332,10 +332,10 @@ message_guard_end(void)
  * Messages
  * ----------
  */
-static void message_tell(int level, int part, const char *format,...)
+static void message_report(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
-static void tell_v(int level, int part, const char *format, va_list args)
+static void report_v(int level, int part, const char *format, va_list args)
 			pg_attribute_printf(3, 0);
 
 #ifdef __GLIBC__
@@ -349,7 +349,7 @@ static FILE *direct;
  * and of workers.
  */
 static void
-tell_v(int level, int part, const char *format, va_list args)
+report_v(int level, int part, const char *format, va_list args)
 {
 	char	   *text = NULL;
 	size_t		len = 0;
@@ -378,7 +378,7 @@ tell_v(int level, int part, const char *format, va_list args)
 #else
 
 static void
-tell_v(int level, int part, const char *format, va_list args)
+report_v(int level, int part, const char *format, va_list args)
 {
 	log_generic_v(level, part, format, args);
 }
@@ -387,12 +387,12 @@ tell_v(int level, int part, const char *format, va_list args)
 
 /* What the macros of common/logging.h would call. */
 static void
-message_tell(int level, int part, const char *format,...)
+message_report(int level, int part, const char *format,...)
 {
 	va_list		args;
 
 	va_start(args, format);
-	tell_v(level, part, format, args);
+	report_v(level, part, format, args);
 	va_end(args);
 }
 
@@ -449,7 +449,7 @@ message_log_v(int level, int part, const char *format, va_list args)
 	text = formatted(format, args);
 	shown = printable_message(text);
 	if (!findings_take(level, part, shown))
-		message_tell(level, part, "%s", shown);
+		message_report(level, part, "%s", shown);
 	if (level >= PG_LOG_WARNING)
 		note(level, part, text);
 	free(shown);

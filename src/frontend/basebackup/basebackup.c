@@ -602,7 +602,7 @@ complete(Backup *backup)
 }
 
 static void
-tell_end(const Backup *backup, uint64 failures)
+basebackup_report_end(const Backup *backup, uint64 failures)
 {
 	Event	   *event = event_new("end");
 	char		size[UNITS_BYTES];
@@ -657,7 +657,7 @@ basebackup_take(const Options *options, const char *argv0)
 		session_close(backup->slot_conn);
 	session_close(backup->conn);
 	failures = backup_report_failures(backup);
-	tell_end(backup, failures);
+	basebackup_report_end(backup, failures);
 	metrics_end(failures == 0);
 	backup_report_end(page, backup, failures);
 	if (failures == 0)

@@ -364,7 +364,7 @@ has_anything(const ClusterFilter *filter, const ClusterDatabase *database)
  * ----------
  */
 static void
-tell_missing(const ClusterPattern *pattern)
+report_missing(const ClusterPattern *pattern)
 {
 	/* what stands behind the colon may have a secret in it */
 	int			len = (int) (identifier_skip(pattern->value, ':') - pattern->value);
@@ -407,7 +407,7 @@ check_found(const ClusterFilter *filter)
 			pattern->kind == OF_COLUMNS;
 
 		if (strict && !pattern->found)
-			tell_missing(pattern);
+			report_missing(pattern);
 	}
 	if (filter->strict)
 		return;

@@ -60,7 +60,7 @@ typedef struct Comparison
 
 /* A difference, or, for the command, any other line. */
 static void
-tell_line(const Comparison *comparison, const char *line)
+report_line(const Comparison *comparison, const char *line)
 {
 	if (comparison->loaded)
 	{
@@ -73,7 +73,7 @@ tell_line(const Comparison *comparison, const char *line)
 
 /* A row of the table of the line before. */
 static void
-tell_row(const Comparison *comparison, const char *line)
+report_row(const Comparison *comparison, const char *line)
 {
 	if (comparison->loaded)
 		pg_log_error_detail("%c%s", pg_toupper((unsigned char) line[0]), line + 1);
@@ -81,7 +81,7 @@ tell_row(const Comparison *comparison, const char *line)
 	{
 		char	   *indented = psprintf("  %s", line);
 
-		tell_line(comparison, indented);
+		report_line(comparison, indented);
 		free(indented);
 	}
 }
@@ -167,7 +167,7 @@ append_counts(PQExpBuffer buf, const Comparison *comparison,
 }
 
 static void
-tell_shown(const Comparison *comparison, const CompareTable *table)
+report_shown(const Comparison *comparison, const CompareTable *table)
 {
 	ShownRows  *shown = compare_rows_shown(comparison->rows, table);
 	uint64		counts[N_ROW_KINDS];
@@ -183,12 +183,12 @@ tell_shown(const Comparison *comparison, const CompareTable *table)
 										compare_side_name(comparison->sides[kind == ROW_ONLY_SECOND]),
 										printable(shown->text[kind][i]));
 
-			tell_row(comparison, line);
+			report_row(comparison, line);
 			free(line);
 		}
 		if (shown->n[kind] > 0 && counts[kind] > (uint64) shown->n[kind] &&
 			!comparison->loaded)
-			tell_row(comparison, "...");
+			report_row(comparison, "...");
 	}
 	free(shown);
 }
@@ -219,7 +219,7 @@ note_table(const CompareTable *table)
 }
 
 static void
-tell_table(const Comparison *comparison, const CompareTable *table)
+report_table(const Comparison *comparison, const CompareTable *table)
 {
 	PQExpBufferData line;
 
@@ -239,13 +239,13 @@ tell_table(const Comparison *comparison, const CompareTable *table)
 		appendPQExpBuffer(&line, " (" UINT64_FORMAT " and " UINT64_FORMAT " rows)",
 						  table->sums[0].rows, table->sums[1].rows);
 	}
-	tell_line(comparison, line.data);
+	report_line(comparison, line.data);
 	termPQExpBuffer(&line);
 }
 
 /* A line for each table, or for those that differ, and their rows. */
 static void
-tell_tables(Comparison *comparison)
+report_tables(Comparison *comparison)
 {
 	const CompareTables *tables = comparison->tables;
 	int			n_uncounted = 0;
@@ -258,9 +258,9 @@ tell_tables(Comparison *comparison)
 		if (!comparison->loaded)
 			note_table(table);
 		if (table->differs || !comparison->loaded)
-			tell_table(comparison, table);
+			report_table(comparison, table);
 		if (table->is_counted)
-			tell_shown(comparison, table);
+			report_shown(comparison, table);
 		else if (table->differs && compare_table_has_rows(table))
 			n_uncounted++;
 	}
@@ -274,7 +274,7 @@ tell_tables(Comparison *comparison)
 }
 
 static void
-tell_objects(Comparison *comparison)
+report_objects(Comparison *comparison)
 {
 	const ObjectSum *objects = comparison->objects;
 	bool		same = memcmp(&objects[0], &objects[1], sizeof(ObjectSum)) == 0;
@@ -293,19 +293,19 @@ tell_objects(Comparison *comparison)
 						objects[0].objects, compare_side_name(comparison->sides[0]),
 						objects[1].objects, compare_side_name(comparison->sides[1]));
 	if (!same || !comparison->loaded)
-		tell_line(comparison, line);
+		report_line(comparison, line);
 	free(line);
 	comparison->n_different += !same;
 }
 
 static void
-compare_tell_sequence(const void *arg, const char *what)
+compare_report_sequence(const void *arg, const char *what)
 {
-	tell_line(arg, what);
+	report_line(arg, what);
 }
 
 static void
-tell_sequences(Comparison *comparison)
+report_sequences(Comparison *comparison)
 {
 	const char *const names[] = {
 		compare_side_name(comparison->sides[0]),
@@ -314,12 +314,12 @@ tell_sequences(Comparison *comparison)
 
 	comparison->n_different +=
 		compare_positions(comparison->positions, names,
-						  &comparison->n_sequences, compare_tell_sequence, comparison);
+						  &comparison->n_sequences, compare_report_sequence, comparison);
 }
 
 /* The last line of the command. */
 static void
-tell_sum(const Comparison *comparison)
+report_sum(const Comparison *comparison)
 {
 	const CompareTables *tables = comparison->tables;
 	const ObjectSum *objects = comparison->objects;
@@ -345,7 +345,7 @@ tell_sum(const Comparison *comparison)
 					n_sequences, units_plural(n_sequences),
 					objects[0].objects, units_plural(objects[0].objects),
 					rows[0], rows[1], n_different, units_plural(n_different));
-	tell_line(comparison, line);
+	report_line(comparison, line);
 	free(line);
 }
 
@@ -378,11 +378,11 @@ close_sides(Comparison *comparison)
 }
 
 static void
-compare_tell(Comparison *comparison)
+compare_report(Comparison *comparison)
 {
-	tell_tables(comparison);
-	tell_sequences(comparison);
-	tell_objects(comparison);
+	report_tables(comparison);
+	report_sequences(comparison);
+	report_objects(comparison);
 }
 
 /* ----------
@@ -487,9 +487,9 @@ compare_databases(const Options *options, const char *argv0)
 	/* differences are a result: all is done, and nothing to be undone */
 	cleanup_forget_all();
 
-	compare_tell(comparison);
+	compare_report(comparison);
 	refuse_nothing(comparison, options);
-	tell_sum(comparison);
+	report_sum(comparison);
 	return comparison->n_different > 0 ? 1 : 0;
 }
 
@@ -539,7 +539,7 @@ compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan)
 	comparison->tables = compare_tables_match(sides, NULL, true);
 	compare_rows(comparison);
 	close_sides(comparison);
-	compare_tell(comparison);
+	compare_report(comparison);
 	return comparison->n_different;
 }
 

@@ -434,9 +434,9 @@ compare_positions_of_database(PGconn *conn, const Toc *toc)
 }
 
 static void
-tell_sequence(const SequencePosition *sequence, const char *what,
-			  const char *side, void (*tell) (const void *arg, const char *what),
-			  const void *arg)
+report_sequence(const SequencePosition *sequence, const char *what,
+				const char *side, void (*tell) (const void *arg, const char *what),
+				const void *arg)
 {
 	char	   *text = psprintf("sequence %s %s%s",
 								printable(fmtQualifiedId(sequence->schema, sequence->name)),
@@ -474,9 +474,9 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 			continue;
 		n_different++;
 		if (order == 0)
-			tell_sequence(pair[0], "is at another position", "", tell, arg);
+			report_sequence(pair[0], "is at another position", "", tell, arg);
 		else
-			tell_sequence(pair[alone], "is only in ", names[alone], tell, arg);
+			report_sequence(pair[alone], "is only in ", names[alone], tell, arg);
 	}
 	return n_different;
 }

@@ -545,7 +545,7 @@ end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
 	load_account_print(&copy->account, event_log_text_output());
-	summary_tell(&copy->run, false);
+	summary_report(&copy->run, false);
 	interrupt_set_connection(NULL);
 	session_close(copy->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */

@@ -63,7 +63,7 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 
 /* -v */
 static void
-tell_format(const CopyFormat *format, const char *what, bool by_sql)
+report_format(const CopyFormat *format, const char *what, bool by_sql)
 {
 	static const char *const ways[] = {
 		"as text", "in binary format", "as raw tuples"
@@ -130,8 +130,8 @@ copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
 
 	run_event_chunk_start(run, file, copy_format_name(format->kind),
 						  format->reason);
-	tell_format(format, what,
-				plan->chunks->tables[file->table].sql_reason != NULL);
+	report_format(format, what,
+				  plan->chunks->tables[file->table].sql_reason != NULL);
 	rows_sink = open_target_rows(worker, file, later);
 	sink = sink_tap_new(rows_sink,
 						&file_results_progress(run->results)->raw_bytes, NULL);

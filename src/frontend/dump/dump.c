@@ -182,7 +182,7 @@ finish_archive(const Run *run, ArchiveDir *dir)
 				units_plural(plan->tables->n_tables),
 				units_size(total.raw_bytes, raw),
 				units_size(total.stored_bytes, stored));
-	summary_tell(run, progress_is_shown());
+	summary_report(run, progress_is_shown());
 	return manifest;
 }
 

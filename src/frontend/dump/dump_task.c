@@ -136,7 +136,7 @@ dump_task_job_is_done(void *arg, int no)
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
 		if (result->done && result->start_us != 0)
 		{
-			task_result_tell(&task->results, run->results, job, result);
+			task_result_report(&task->results, run->results, job, result);
 			any = true;
 		}
 	if (any)

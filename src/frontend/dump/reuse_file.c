@@ -232,7 +232,7 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 }
 
 static void
-tell_untouched(const DumpPlan *plan, const DataFile *file)
+report_untouched(const DumpPlan *plan, const DataFile *file)
 {
 	char	   *what = data_file_describe(file, plan->tables);
 
@@ -251,7 +251,7 @@ what_changed(PGconn *conn, const DumpPlan *plan, const DumpTable *table,
 	if (!fingerprint_same_definition(conn, table, columns, file))
 		what = "its definition has changed";
 	else if (file->untouched)
-		tell_untouched(plan, file);
+		report_untouched(plan, file);
 	else if (!fingerprint_same_rows(conn, table, columns, file,
 									plan->fingerprints))
 		what = rows_changed;

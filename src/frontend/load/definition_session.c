@@ -328,14 +328,14 @@ definition_session_run(DefinitionSession *session, const char *sql)
 }
 
 void
-definition_session_tell_error(const PGresult *res, const char *sql,
-							  const TocEntry *entry)
+definition_session_report_error(const PGresult *res, const char *sql,
+								const TocEntry *entry)
 {
 	char	   *reason = pg_strdup(PQresultErrorMessage(res));
 	int			shown = Min(strlen(sql), SHOWN_BYTES);
 
 	(void) pg_strip_crlf(reason);
-	toc_context_tell(entry);
+	toc_context_report(entry);
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("could not execute query: %s\nCommand was: %.*s%s", reason,
 				 shown, sql, sql[shown] ? "..." : "");
@@ -488,7 +488,7 @@ definition_session_set_up(DefinitionSession *session, const Script *script,
 			continue;
 		if (!told)
 		{
-			definition_session_tell_error(res, script->head[i], NULL);
+			definition_session_report_error(res, script->head[i], NULL);
 			if (n_errors)
 				(void) __sync_fetch_and_add(n_errors, 1);
 		}
@@ -513,7 +513,7 @@ definition_session_head_told(void)
 
 /* A PQnoticeProcessor, as pg_restore's. */
 static void
-tell_notice(void *arg, const char *message)
+report_notice(void *arg, const char *message)
 {
 	pg_log_info("%s", message);
 }
@@ -545,7 +545,7 @@ definition_session_open(const RestoreStages *stages,
 	leave_leaders_connection(target);
 	session->conn = connection_open_peer(address, "pg_pardump");
 	interrupt_set_connection(session->conn);
-	PQsetNoticeProcessor(session->conn, tell_notice, NULL);
+	PQsetNoticeProcessor(session->conn, report_notice, NULL);
 	session->incarnation = target_history_expect(session->conn,
 												 target->history).incarnation;
 	definition_session_set_up(session, script, head_told, stages->setup.n_errors);

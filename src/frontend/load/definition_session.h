@@ -105,9 +105,9 @@ extern PGresult *definition_session_run(DefinitionSession *session,
  * In pg_restore's words (pg_backup_db.c:ExecuteSqlCommand), which are about
  * this entry; NULL for a statement of the script's head.
  */
-extern void definition_session_tell_error(const PGresult *res,
-										  const char *sql,
-										  const TocEntry *entry);
+extern void definition_session_report_error(const PGresult *res,
+											const char *sql,
+											const TocEntry *entry);
 
 /*
  * All that pg_restore sends for an entry, which now is to be sent, statement

@@ -562,7 +562,7 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 		!worker->session->options->exit_on_error)
 		worker->note->n_existing++;
 	else
-		definition_session_tell_error(res, statement, worker->entry);
+		definition_session_report_error(res, statement, worker->entry);
 }
 
 /*
@@ -716,7 +716,7 @@ renew_session(DefinitionWorker *worker)
 }
 
 static void
-tell_entries(const DefinitionWork *work, const DefinitionJob *job)
+report_entries(const DefinitionWork *work, const DefinitionJob *job)
 {
 	for (int i = 0; i < job->n; i++)
 	{
@@ -740,7 +740,7 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 
 	worker->note = note;
 	settle_commit(worker);
-	tell_entries(work, job);
+	report_entries(work, job);
 	if (!note->one_by_one && note->next < job->n &&
 		!(job->of_objects && run_at_once(worker, job, step)) &&
 		!run_together(worker, job, step))

@@ -279,7 +279,7 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
 		/* those of the head have been told */
 		if (entry)
-			definition_session_tell_error(res, statement, entry);
+			definition_session_report_error(res, statement, entry);
 		if (entry && triggers->stages->setup.options->exit_on_error)
 			exit(1);
 		triggers->n_errors += entry != NULL;

@@ -64,7 +64,7 @@ const RestoreJournalWait restore_journal_wait_removal = {
 };
 
 static void
-tell_sessions(const PGresult *sessions)
+report_sessions(const PGresult *sessions)
 {
 	for (int i = 0; i < PQntuples(sessions); i++)
 	{
@@ -86,8 +86,8 @@ tell_sessions(const PGresult *sessions)
  * cannot be asked, the wait itself finds that out.
  */
 static void
-restore_journal_tell(const Target *target, int backend, const RestoreJournalWait *wait, const char *name,
-					 int64 waited_ms)
+restore_journal_report(const Target *target, int backend, const RestoreJournalWait *wait, const char *name,
+					   int64 waited_ms)
 {
 	PGconn	   *conn = connection_try_peer(target->address, "pg_pardump");
 	char	   *sql = psprintf(blocking_query, backend);
@@ -101,7 +101,7 @@ restore_journal_tell(const Target *target, int backend, const RestoreJournalWait
 					   (int) (waited_ms / 1000), wait->doing, printable(name),
 					   wait->why);
 		if (known)
-			tell_sessions(sessions);
+			report_sessions(sessions);
 		else
 			pg_log_warning_detail("Who it is could not be asked: %s",
 								  connection_words(conn));
@@ -130,7 +130,7 @@ restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJourn
 						  const char *const *params)
 {
 	int64		begun_at = clock_monotonic_ms();
-	int64		tell_after_ms = FIRST_TOLD_MS;
+	int64		report_after_ms = FIRST_TOLD_MS;
 	PGresult   *res = NULL;
 
 	if (!send(conn, sql, n_params, params))
@@ -141,10 +141,10 @@ restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJourn
 		int64		waited_ms = clock_monotonic_ms() - begun_at;
 
 		session_wait_ends();
-		if (waited_ms < tell_after_ms)
+		if (waited_ms < report_after_ms)
 			continue;
-		restore_journal_tell(target, PQbackendPID(conn), wait, name, waited_ms);
-		tell_after_ms += Min(tell_after_ms, TOLD_AGAIN_MS);
+		restore_journal_report(target, PQbackendPID(conn), wait, name, waited_ms);
+		report_after_ms += Min(report_after_ms, TOLD_AGAIN_MS);
 	}
 	return res;
 }

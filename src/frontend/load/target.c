@@ -79,7 +79,7 @@ target_history_was_restarted(PGconn *conn, const char *incarnation)
 
 /* Warn if the role may not know the history. */
 static void
-target_history_tell(const TargetState *state)
+target_history_report(const TargetState *state)
 {
 	if (*state->history == '\0')
 		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
@@ -526,7 +526,7 @@ target_begin(Target *target)
 	target_set_up(target, target->conn);
 	try_fast_copy(target);
 	state = target_state(target->conn);
-	target_history_tell(&state);
+	target_history_report(&state);
 	target->incarnation = state.incarnation;
 	target->history = state.history;
 	target->wal_level = state.wal_level;

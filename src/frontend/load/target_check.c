@@ -314,8 +314,8 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 
 /* What is to be made, and there already: of n names those with an OID. */
 static void
-tell_existing(const char *kind, const char *const *names, const Oid *oids,
-			  int n, const char *hint)
+report_existing(const char *kind, const char *const *names, const Oid *oids,
+				int n, const char *hint)
 {
 	PQExpBufferData found;
 	int			n_found = 0;
@@ -353,8 +353,8 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 		if (!tables->tables[i].has_definition)
 			oids[i] = InvalidOid;
 	}
-	tell_existing("tables", names, oids, tables->n_tables,
-				  "--clean drops them first, --data-only adds rows to them.");
+	report_existing("tables", names, oids, tables->n_tables,
+					"--clean drops them first, --data-only adds rows to them.");
 	free(names);
 	free(oids);
 }
@@ -410,8 +410,8 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 												  toc->entries[i].tag));
 	array = text_array(conn, names, n);
 	oids = find_names(conn, array, n);
-	tell_existing("sequences", (const char *const *) names, oids, n,
-				  "--clean drops them first.");
+	report_existing("sequences", (const char *const *) names, oids, n,
+					"--clean drops them first.");
 	free(oids);
 	free(array);
 	while (n > 0)

@@ -93,7 +93,7 @@ has_tables_to_compare(const DumpPlan *plan)
  * databases need not report it.
  */
 static void
-tell_missing(const DumpPlan *plan, const Options *options)
+report_missing(const DumpPlan *plan, const Options *options)
 {
 	const char *missing = plan->extension->missing;
 
@@ -124,7 +124,7 @@ plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 		return;
 	if (plan->extension->missing)
 	{
-		tell_missing(plan, options);
+		report_missing(plan, options);
 		return;
 	}
 	spec = fingerprint_spec_new(conn, plan->checksum_type);

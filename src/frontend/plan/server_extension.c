@@ -463,7 +463,7 @@ note_parts(ServerExtension *extension, const PGresult *res)
 
 /* What comes of it on a target is told table by table. */
 static void
-tell_missing(const ServerExtension *extension)
+report_missing(const ServerExtension *extension)
 {
 	if (extension->missing == NULL)
 		return;
@@ -495,7 +495,7 @@ server_extension_find(PGconn *conn, const Options *options,
 	if (extension->missing == NULL)
 		note_parts(extension, res);
 	PQclear(res);
-	tell_missing(extension);
+	report_missing(extension);
 	return extension;
 }
 
@@ -538,7 +538,7 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 	session_command(conn, SESSION_RELEASE);
 	if (extension->missing == NULL && !is_held(conn, extension))
 		extension->missing = "extension pg_pardump was replaced while the run began";
-	tell_missing(extension);
+	report_missing(extension);
 }
 
 void

@@ -114,7 +114,7 @@ complete_target(Restore *restore)
 
 /* What pg_restore's last words are, too. */
 static void
-tell_errors(const Restore *restore)
+report_errors(const Restore *restore)
 {
 	if (*restore->n_errors > 0)
 		pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
@@ -130,7 +130,7 @@ compare(Restore *restore)
 	n_different = compare_restore(&restore->run, &restore->target);
 	if (n_different == 0)
 		return;
-	tell_errors(restore);
+	report_errors(restore);
 	pg_fatal("source and target differ in %d place%s", n_different,
 			 units_plural(n_different));
 }
@@ -141,13 +141,13 @@ end_restore(Restore *restore, Report *page)
 {
 	if (progress_is_shown())
 		load_account_print(&restore->account, stderr);
-	summary_tell(&restore->run, false);
+	summary_report(&restore->run, false);
 	interrupt_set_connection(NULL);
 	session_close(restore->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&restore->stages);
-	tell_errors(restore);
+	report_errors(restore);
 	metrics_end(*restore->n_errors == 0);
 	/* last: should it fail, all else is done and told */
 	load_page_end(page, &restore->account, *restore->n_errors,

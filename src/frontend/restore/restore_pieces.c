@@ -277,7 +277,7 @@ read_text(void *text, void *buf, size_t size)
 }
 
 static void
-restore_pieces_tell(void *arg, const char *problem)
+restore_pieces_report(void *arg, const char *problem)
 {
 	restore_pieces_fail(arg, pg_strdup(problem));
 }
@@ -392,7 +392,7 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 		.close = close_text,
 		.is_done = piece_is_done,
 		.use = load_piece,
-		.tell = restore_pieces_tell,
+		.tell = restore_pieces_report,
 	};
 
 	reading = &run;

@@ -219,7 +219,7 @@ note_error(const RestoreWork *work, const TocEntry *entry,
 		   const char *problem, const char *what, char *reason)
 {
 	(void) pg_strip_crlf(reason);
-	toc_context_tell(entry);
+	toc_context_report(entry);
 	pg_log_error("%s %s: %s", problem, what, reason);
 	if (work->run->options->exit_on_error)
 		exit(1);

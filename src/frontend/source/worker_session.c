@@ -237,7 +237,7 @@ static const char waiting_query[] =
 
 /* In the leader: why it does what workers are for. */
 static void
-tell_refused(WorkerSession *session, int no)
+report_refused(WorkerSession *session, int no)
 {
 	const DumpTable *table = &session->run->plan->tables->tables[no];
 	char	   *oid = psprintf("%u", table->oid);
@@ -264,7 +264,7 @@ tell_refused(WorkerSession *session, int no)
 }
 
 static void
-tell_why(WorkerSession *session, const Job *job)
+report_why(WorkerSession *session, const Job *job)
 {
 	const DumpPlan *plan = session->run->plan;
 
@@ -273,7 +273,7 @@ tell_why(WorkerSession *session, const Job *job)
 		int			no = plan->queue->files[job->first + i]->table;
 
 		if (!session->source->told[no])
-			tell_refused(session, no);
+			report_refused(session, no);
 	}
 }
 
@@ -291,7 +291,7 @@ worker_session_begin_job(WorkerSession *session, const Job *job)
 		session->job = NULL;
 		return false;
 	}
-	tell_why(session, job);
+	report_why(session, job);
 	return true;				/* the leader has all locks */
 }
 

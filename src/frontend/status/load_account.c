@@ -87,7 +87,7 @@ account_for_rows(const Run *run)
 }
 
 static void
-tell_resume(const LoadAccount *account)
+report_resume(const LoadAccount *account)
 {
 	if (account->can_resume)
 		pg_log_warning_hint("The same command with --resume goes on from here.");
@@ -107,7 +107,7 @@ give_account(void *arg)
 			/* of runs before it may have more */
 			if (!account->run->options->resume)
 				pg_log_warning("the target has some of the definitions and no rows");
-			tell_resume(account);
+			report_resume(account);
 			return;
 		case LOAD_STAGE_COMPARE:
 
@@ -137,7 +137,7 @@ give_account(void *arg)
 		if (account->run->options->restore == NULL)
 			pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
 	}
-	tell_resume(account);
+	report_resume(account);
 }
 
 void

@@ -429,7 +429,7 @@ note_summary(const Run *run, const FileTotals *total,
 }
 
 void
-summary_tell(const Run *run, bool show)
+summary_report(const Run *run, bool show)
 {
 	FileTotals	total = file_results_total(run->results);
 	double		seconds = run_clock_seconds();

@@ -87,7 +87,7 @@ extern ReusedFiles summary_count_reused(const Run *run);
  * Tell it on standard error if asked to (show), and in the event log: also
  * how long the program has been running.
  */
-extern void summary_tell(const Run *run, bool show);
+extern void summary_report(const Run *run, bool show);
 
 /*
  * Which table took the workers the most time, and how much had to be retried.

@@ -333,7 +333,7 @@ store(FileResult *result, const TaskLine *line, int task)
 }
 
 static void
-tell_rows(const TaskCollector *gather, const TaskLine *line, int task)
+report_rows(const TaskCollector *gather, const TaskLine *line, int task)
 {
 	Run		   *run = gather->run;
 
@@ -354,7 +354,7 @@ take_rows(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *lin
 				   &line->result))
 		return;
 	store(&gather->run->results->files[line->number], line, attempt->task);
-	tell_rows(gather, line, attempt->task);
+	report_rows(gather, line, attempt->task);
 }
 
 /* The OID of a large object by its number among those of all groups. */

@@ -112,8 +112,8 @@ task_result_write(const TaskResults *results, const TaskLine *line)
 }
 
 void
-task_result_tell(const TaskResults *to, const FileResults *results,
-				 const Job *job, const FileResult *result)
+task_result_report(const TaskResults *to, const FileResults *results,
+				   const Job *job, const FileResult *result)
 {
 	bool		is_file = job->kind == JOB_DATA_FILES;
 	TaskLine	line = {

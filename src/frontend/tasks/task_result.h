@@ -64,8 +64,8 @@ extern void task_result_write(const TaskResults *results,
 							  const TaskLine *line);
 
 /* The same of a result of this job's. */
-extern void task_result_tell(const TaskResults *to, const FileResults *results,
-							 const Job *job, const FileResult *result);
+extern void task_result_report(const TaskResults *to, const FileResults *results,
+							   const Job *job, const FileResult *result);
 
 /* See that all lines are on disk. */
 extern void task_result_flush(const TaskResults *results);

@@ -37,7 +37,7 @@
 
 /* The event of its beginning, when the files to be read are known. */
 static void
-verify_tell_run(const VerifyRun *run)
+verify_report_run(const VerifyRun *run)
 {
 	Event	   *event = event_new("run");
 
@@ -87,7 +87,7 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 
 /* Show from now on how far the workers are; progress_end() ends it. */
 static void
-verify_tell_progress(VerifyRun *run)
+verify_report_progress(VerifyRun *run)
 {
 	for (int i = 0; i < run->n_jobs; i++)
 		run->expected_bytes += run->jobs[i]->size;
@@ -111,7 +111,7 @@ note_summary(const VerifyRun *run)
 
 /* The event of its end, and the line that sums up. */
 static void
-verify_tell_sum(const VerifyRun *run)
+verify_report_sum(const VerifyRun *run)
 {
 	const VerifyCounts *found = &run->found;
 	int			n_files = run->list->n_files;
@@ -137,7 +137,7 @@ verify_tell_sum(const VerifyRun *run)
 
 /* --report: complete the page. */
 static void
-verify_tell_report(const VerifyRun *run, Report *page)
+verify_write_page(const VerifyRun *run, Report *page)
 {
 	ReportVerify verify = {
 		.n_files = run->n_jobs,
@@ -349,7 +349,7 @@ run_workers(VerifyRun *run)
 	};
 
 	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
-	verify_tell_progress(run);
+	verify_report_progress(run);
 	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
 	progress_end();
 	for (int i = 0; i < n_workers; i++)
@@ -387,12 +387,12 @@ verify_archive(const Options *options)
 	refuse_other_directory(run);
 	names_known = match_names(run);
 	choose_files(run, names_known);
-	verify_tell_run(run);
+	verify_report_run(run);
 	run_workers(run);
 	/* findings are a result: all has been done, and nothing to be undone */
 	cleanup_forget_all();
 
-	verify_tell_sum(run);
-	verify_tell_report(run, page);
+	verify_report_sum(run);
+	verify_write_page(run, page);
 	return run->found.findings > 0 ? 1 : 0;
 }
