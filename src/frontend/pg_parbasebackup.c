@@ -6,8 +6,8 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
+#include "basebackup/backup_layout.h"
 #include "basebackup/basebackup.h"
-#include "basebackup/plain_layout.h"
 #include "extract/extract.h"
 #include "options/backup_options.h"
 #include "process/progress.h"

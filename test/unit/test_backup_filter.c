@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "basebackup/backup_filter.h"
+#include "basebackup/backup_list.h"
 #include "unit_test.h"
 
 static void

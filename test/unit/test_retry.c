@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "base/retry.h"
 #include "unit_test.h"
 
 void

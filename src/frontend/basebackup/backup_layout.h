@@ -61,4 +61,38 @@ typedef struct BackupForm
 								 * end_plan() has taken that for vanished */
 } BackupForm;
 
+/* ----------
+ * A base backup as the directory of a cluster, ready to be started.
+ *
+ * Tablespaces are directories beside it, found by the links in pg_tblspc.
+ * ----------
+ */
+extern const BackupForm plain_form;
+
+/*
+ * In the leader, before anything is asked of the server that takes long:
+ * make the backup's directory, of either form, and that of its log.  They
+ * must be missing or empty.  If the program fails, what was made is removed,
+ * and an empty directory that was found gets its former mode back, unless
+ * --no-clean: then what is left stays as private as the backup.
+ */
+extern void plain_layout_claim(const Options *options);
+
+/* The same of any directory; what is made is kept if keep is true. */
+extern void plain_layout_claim_directory(const char *path, const char *hint,
+										 bool keep);
+
+/* ----------
+ * A base backup as tar files: base.tar, and OID.tar for each tablespace, as
+ * pg_basebackup -Ft makes them, compressed if asked.
+ *
+ * A file begins with its directories, a piece that the leader writes.  Those
+ * of the workers follow in the order of the plan, each a frame of its own.
+ * The last one of base.tar is the leader's again: what was known at the
+ * backup's end only, and pg_control behind all, so that no server can be
+ * started of what was cut off.
+ * ----------
+ */
+extern const BackupForm tar_form;
+
 #endif							/* BACKUP_LAYOUT_H */

@@ -8,21 +8,69 @@
 #include <unistd.h>
 
 #include "access/xlog_internal.h"
+#include "access/xlogdefs.h"
 #include "fe_utils/string_utils.h"
+#include "port/pg_crc32c.h"
 
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "basebackup/backup_label.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
-#include "basebackup/control_file.h"
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "source/leader_session.h"
+
+/*
+ * Where its CRC is depends on the major, which need not be ours: behind what
+ * it is of, in the first sector.
+ */
+static bool
+control_file_is_whole(const char *data, int len)
+{
+	pg_crc32c	crc;
+	pg_crc32c	stored;
+
+	for (int pos = 128; pos + (int) sizeof(stored) <= Min(len, 512); pos += 4)
+	{
+		INIT_CRC32C(crc);
+		COMP_CRC32C(crc, data, pos);
+		FIN_CRC32C(crc);
+		memcpy(&stored, data + pos, sizeof(stored));
+		if (EQ_CRC32C(crc, stored))
+			return true;
+	}
+	return false;
+}
+
+typedef struct BackupLabel
+{
+	XLogRecPtr	start;
+	TimeLineID	timeline;
+} BackupLabel;
+
+/*
+ * Read what the server tells as the file's text (xlogbackup.c:
+ * build_backup_content()); false if that is not one.
+ */
+static bool
+backup_label_read(const char *text, BackupLabel *label)
+{
+	const char *start = strstr(text, "START WAL LOCATION: ");
+	const char *line = strstr(text, "\nSTART TIMELINE: ");
+	uint32		high;
+	uint32		low;
+
+	if (start != text || line == NULL ||
+		sscanf(start, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
+		sscanf(line, "\nSTART TIMELINE: %u", &label->timeline) != 1)
+		return false;
+	label->start = (uint64) high << 32 | low;
+	return true;
+}
 
 /* pg_start_backup() was renamed pg_backup_start() */
 #define MIN_SERVER_VERSION 150000

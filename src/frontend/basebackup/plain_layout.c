@@ -14,10 +14,10 @@
 #include "archive/archive_clean.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "basebackup/plain_layout.h"
+#include "basebackup/backup_layout.h"
 #include "basebackup/safe_directory.h"
-#include "basebackup/write_at.h"
 #include "options/backup_options.h"
+#include "stream/regular_file.h"
 
 /* ----------
  * Directories

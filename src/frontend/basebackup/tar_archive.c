@@ -15,8 +15,8 @@
 #include "base/message.h"
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"
-#include "basebackup/write_at.h"
 #include "shared/block_compress.h"
+#include "stream/regular_file.h"
 
 /* ----------
  * How long a frame of compressed bytes is, by what it says of itself.

@@ -10,8 +10,8 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
+#include "basebackup/backup_layout.h"
 #include "basebackup/tar_archive.h"
-#include "basebackup/tar_layout.h"
 #include "shared/block_compress.h"
 
 /* One of the files. */

@@ -11,7 +11,6 @@
 
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"
-#include "basebackup/write_at.h"
 #include "extract/extract_archive.h"
 #include "extract/tar_reader.h"
 #include "process/progress.h"

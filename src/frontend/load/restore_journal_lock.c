@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "base/retry.h"
 #include "load/restore_journal_lock.h"
 #include "load/target.h"
 #include "process/progress.h"

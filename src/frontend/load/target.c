@@ -6,17 +6,79 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/string_utils.h"
+#include "libpq-fe.h"
 
 #include "base/message.h"
-#include "load/fast_copy.h"
 #include "load/target.h"
-#include "load/toast_compression.h"
 #include "plan/dump_origin.h"
 #include "plan/dump_table.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
+
+static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
+
+#define SETTING "pg_pardump.fast_copy"
+
+/* Why the library is not there, or NULL; owned. */
+static char *
+load_library(PGconn *conn)
+{
+	PGresult   *res = session_exec(conn, load_command);
+	const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+	char	   *reason = NULL;
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		/* what libpq says itself has no message field */
+		if (message == NULL || session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", load_command);
+		reason = pg_strdup(message);
+	}
+	PQclear(res);
+	return reason;
+}
+
+/*
+ * What the role, the database or the connection string says of the setting
+ * is heeded: so it can be switched off.
+ */
+static char *
+switch_on(PGconn *conn)
+{
+	PGresult   *res = session_read_settings(conn, "{" SETTING "}");
+	char	   *reason = NULL;
+
+	if (PQntuples(res) == 0)
+		reason = pg_strdup("the library there has no fast_copy");
+	else if (strcmp(PQgetvalue(res, 0, SETTING_SOURCE), "default") == 0)
+		session_set(conn, SETTING, "on", false);
+	else if (strcmp(PQgetvalue(res, 0, SETTING_VALUE), "on") != 0)
+		reason = pg_strdup(SETTING " is off there");
+	PQclear(res);
+	return reason;
+}
+
+/*
+ * From now on COPY FROM STDIN in this session, which has no transaction, is
+ * done by the library where it can do it (doc/extension.md).  Returns NULL,
+ * or why the server does it as ever, owned.  Ends by session_failed() if the
+ * session is lost.
+ */
+static char *
+fast_copy_begin(PGconn *conn)
+{
+	char	   *reason = load_library(conn);
+	bool		begun;
+
+	if (reason)
+		return reason;
+	begun = session_begin_settings(conn);
+	reason = switch_on(conn);
+	session_end_settings(conn, begun);
+	return reason;
+}
 
 /* ----------
  * Does the target have yet what was committed there?
@@ -639,4 +701,50 @@ target_commit_is_done(PGconn *conn, const Target *target,
 		commit->state = was_committed(conn, target, commit->xid) ?
 			TARGET_COMMIT_DONE : TARGET_COMMIT_PENDING;
 	return commit->state == TARGET_COMMIT_DONE;
+}
+
+/* What a server was built with are the values of the setting (14 on). */
+static const char known_query[] =
+"SELECT $1 OPERATOR(pg_catalog.=) ANY (s.enumvals)"
+" FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'";
+
+static bool
+is_wanted(const char *method)
+{
+	return method != NULL && strcmp(method, "default") != 0;
+}
+
+void
+toast_compression_check(PGconn *conn, const char *method)
+{
+	PGresult   *res;
+
+	if (!is_wanted(method))
+		return;
+	res = session_query_params(conn, known_query, 1, &method, 0);
+	if (PQntuples(res) == 0)
+	{
+		pg_log_error("the target, of version %s, has only one way to compress long values",
+					 PQparameterStatus(conn, "server_version"));
+		pg_log_error_hint("--toast-compression is for servers from 14 on.");
+	}
+	else if (PQgetvalue(res, 0, 0)[0] != 't')
+	{
+		pg_log_error("the target's server cannot compress by %s", method);
+		pg_log_error_detail("It was built without it.");
+	}
+	PQclear(res);
+}
+
+void
+toast_compression_set(PGconn *conn, const char *method)
+{
+	bool		begun;
+
+	if (!is_wanted(method))
+		return;
+	begun = session_begin_settings(conn);
+	session_set(conn, "default_toast_compression", method, false);
+	session_end_settings(conn, begun);
 }

@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "load/target.h"
 #include "load/target_check.h"
-#include "load/toast_compression.h"
 #include "plan/dump_table.h"
 #include "process/worker_slots.h"
 #include "session/connection.h"

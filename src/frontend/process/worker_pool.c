@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/retry.h"
 #include "base/shared_memory.h"
 #include "process/child_program.h"
 #include "process/worker_pool.h"

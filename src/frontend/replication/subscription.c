@@ -32,7 +32,6 @@
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "base/retry.h"
 #include "base/units.h"
 #include "options/options.h"
 #include "replication/logical_slot.h"

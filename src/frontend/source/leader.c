@@ -5,9 +5,9 @@
 #include "base/fe_compat.h"
 
 #include "archive/toc.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "base/retry.h"
 #include "options/own_options.h"
 #include "plan/dump_table.h"
 #include "plan/server_extension.h"

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "base/retry.h"
 #include "plan/dump_table.h"
 #include "process/progress.h"
 #include "session/session.h"

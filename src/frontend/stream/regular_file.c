@@ -66,3 +66,28 @@ regular_file_read_text(int fd, size_t *len)
 	text[*len] = '\0';
 	return text;
 }
+
+bool
+write_at(int fd, const void *data, size_t len, uint64 offset)
+{
+	const char *pos = data;
+
+	while (len > 0)
+	{
+		ssize_t		written = pwrite(fd, pos, len, (off_t) offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+		{
+			/* a short write that sets no errno is a full disk */
+			if (written == 0)
+				errno = ENOSPC;
+			return false;
+		}
+		pos += written;
+		len -= written;
+		offset += written;
+	}
+	return true;
+}

@@ -23,4 +23,12 @@ extern int	regular_file_open(int dir, const char *name, const char **problem);
  */
 extern char *regular_file_read_text(int fd, size_t *len);
 
+/* ----------
+ * Writes bytes at a place of a file that others write to as well.
+ * ----------
+ */
+
+/* All of them, or false with errno; what cannot be written is ENOSPC. */
+extern bool write_at(int fd, const void *data, size_t len, uint64 offset);
+
 #endif							/* REGULAR_FILE_H */

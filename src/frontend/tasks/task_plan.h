@@ -2,7 +2,7 @@
  * task_plan.h
  *		The plan of a dump by tasks, as data in a file.
  *
- * The leader writes it when all is planned (task_plan_write.h).  Tasks read
+ * The leader writes it when all is planned.  Tasks read
  * it, on any host, and do the work of workers that the leader has forked.
  * The program must be of the same version on both sides.
  * There is no password in it: each host has its own means.  The plan has
