@@ -7,8 +7,8 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/manifest.h"
 #include "archive/archive_name.h"
+#include "archive/manifest.h"
 #include "stream/sink.h"
 #include "unit_test.h"
 

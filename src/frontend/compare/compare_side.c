@@ -23,8 +23,8 @@
 #include "source/leader_session.h"
 #include "source/read_rows.h"
 #include "source/source_check.h"
-#include "source/worker_session.h"
 #include "source/worker_monitor.h"
+#include "source/worker_session.h"
 #include "status/run.h"
 
 #define READ_BYTES (128 * 1024)

@@ -20,9 +20,9 @@
 #include "plan/dump_plan.h"
 #include "replication/logical_slot.h"
 #include "session/connection.h"
-#include "source/worker_state.h"
 #include "source/source_check.h"
 #include "source/standby.h"
+#include "source/worker_state.h"
 
 typedef struct LeaderSession LeaderSession;
 

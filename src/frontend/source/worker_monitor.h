@@ -19,8 +19,8 @@
 
 #include "options/options.h"
 #include "process/worker_pool.h"
-#include "source/worker_state.h"
 #include "source/source.h"
+#include "source/worker_state.h"
 
 /* ----------
  * Ends workers that wait for a server that stays silent.

@@ -12,8 +12,8 @@
 #include "base/shared_memory.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
-#include "source/worker_state.h"
 #include "source/standby_overflow.h"
+#include "source/worker_state.h"
 
 WorkerState *
 worker_states_new(int n)
