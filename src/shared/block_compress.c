@@ -34,8 +34,29 @@
 /* What LZ4F_compressUpdate() is given at most. */
 #define LZ4_STEP_BYTES ((size_t) 256 * 1024)
 
+/* What a method does with its library; NULL where it has nothing to do. */
+typedef struct Codec
+{
+	bool		(*set_up) (BlockCompressor *c);
+	bool		(*add_checksums) (BlockCompressor *c);
+	void		(*reset) (BlockCompressor *c);
+	void		(*free) (BlockCompressor *c);
+
+	/* Room for a call of fetch(), and for len bytes at once. */
+	size_t		(*out_bytes) (const BlockCompressor *c);
+	size_t		(*bound) (const BlockCompressor *c, size_t len);
+
+	/* Of a stream that is not one of whole buffers. */
+	ssize_t		(*fetch) (BlockCompressor *c, void *out);
+
+	/* One frame or member: its length, or -1 with an error. */
+	ssize_t		(*whole) (BlockCompressor *c, const void *data, size_t len,
+						  void *out);
+} Codec;
+
 struct BlockCompressor
 {
+	const Codec *codec;
 	CompressSpec spec;
 	const char *in;				/* borrowed: not yet taken */
 	size_t		in_len;
@@ -63,29 +84,6 @@ struct BlockCompressor
  * Whole buffers
  * ----------
  */
-
-/* Make a gzip member or a zstd frame of one; its length, -1 for an error. */
-static ssize_t
-compress_buffer(BlockCompressor *c, const char *data, size_t len, void *out)
-{
-	size_t		room = block_compressor_bound(c, len);
-	size_t		made;
-
-	c->begun = true;
-	if (c->gzip)
-	{
-		made = gzip_member_compress(c->gzip, data, len, out, room);
-		if (made == 0)
-			c->error = "a gzip member exceeds its bound";
-	}
-	else
-	{
-		made = ZSTD_compress2(c->zstd, out, room, data, len);
-		if (ZSTD_isError(made))
-			c->error = ZSTD_getErrorName(made);
-	}
-	return c->error ? -1 : (ssize_t) made;
-}
 
 /* Take the next whole buffer, or what is left at the stream's end. */
 static const char *
@@ -147,7 +145,8 @@ buffers_fetch(BlockCompressor *c, void *out)
 			c->ended = true;
 			return 0;
 		}
-		made = compress_buffer(c, data, len, c->made);
+		c->begun = true;
+		made = c->codec->whole(c, data, len, c->made);
 		if (made < 0)
 			return -1;
 		c->made_pos = 0;
@@ -162,9 +161,84 @@ buffers_fetch(BlockCompressor *c, void *out)
 }
 
 /* ----------
+ * gzip
+ * ----------
+ */
+static bool
+gzip_set_up(BlockCompressor *c)
+{
+	c->gzip = gzip_codec_new(c->spec.level);
+	c->part_bytes = GZIP_MEMBER_BYTES;
+	return c->gzip != NULL;
+}
+
+static void
+gzip_free(BlockCompressor *c)
+{
+	if (c->gzip)
+		gzip_codec_free(c->gzip);
+}
+
+static size_t
+gzip_bound(const BlockCompressor *c, size_t len)
+{
+	return gzip_member_bound(len);
+}
+
+static ssize_t
+gzip_whole(BlockCompressor *c, const void *data, size_t len, void *out)
+{
+	size_t		made = gzip_member_compress(c->gzip, data, len, out,
+											gzip_member_bound(len));
+
+	if (made == 0)
+	{
+		c->error = "a gzip member exceeds its bound";
+		return -1;
+	}
+	return (ssize_t) made;
+}
+
+/* ----------
  * lz4
  * ----------
  */
+static bool
+lz4_set_up(BlockCompressor *c)
+{
+	/* pg_restore reads larger blocks several times slower */
+	c->lz4_preferences.frameInfo.blockSizeID = LZ4F_max64KB;
+	c->lz4_preferences.compressionLevel = c->spec.level;
+	return !LZ4F_isError(LZ4F_createCompressionContext(&c->lz4, LZ4F_VERSION));
+}
+
+static bool
+lz4_add_checksums(BlockCompressor *c)
+{
+	c->lz4_preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+	return true;
+}
+
+static void
+lz4_free(BlockCompressor *c)
+{
+	LZ4F_freeCompressionContext(c->lz4);
+}
+
+static size_t
+lz4_out_bytes(const BlockCompressor *c)
+{
+	size_t		bound = LZ4F_compressBound(LZ4_STEP_BYTES, &c->lz4_preferences);
+
+	return bound > LZ4F_HEADER_SIZE_MAX ? bound : LZ4F_HEADER_SIZE_MAX;
+}
+
+static size_t
+lz4_bound(const BlockCompressor *c, size_t len)
+{
+	return LZ4F_HEADER_SIZE_MAX + LZ4F_compressBound(len, &c->lz4_preferences);
+}
+
 static ssize_t
 lz4_result(BlockCompressor *c, size_t result)
 {
@@ -179,7 +253,7 @@ lz4_result(BlockCompressor *c, size_t result)
 static ssize_t
 lz4_fetch(BlockCompressor *c, void *out)
 {
-	size_t		out_bytes = block_compressor_out_bytes(c);
+	size_t		out_bytes = lz4_out_bytes(c);
 	ssize_t		made = 0;
 
 	if (!c->begun)
@@ -204,14 +278,92 @@ lz4_fetch(BlockCompressor *c, void *out)
 	return lz4_result(c, LZ4F_compressEnd(c->lz4, out, out_bytes, NULL));
 }
 
+static ssize_t
+lz4_whole(BlockCompressor *c, const void *data, size_t len, void *out)
+{
+	char	   *pos = out;
+	size_t		room = lz4_bound(c, len);
+	ssize_t		head;
+	ssize_t		body = 0;
+	ssize_t		end;
+
+	head = lz4_result(c, LZ4F_compressBegin(c->lz4, pos, room,
+											&c->lz4_preferences));
+	if (head >= 0)
+		body = lz4_result(c, LZ4F_compressUpdate(c->lz4, pos + head, room - head,
+												 data, len, NULL));
+	if (head < 0 || body < 0)
+		return -1;
+	end = lz4_result(c, LZ4F_compressEnd(c->lz4, pos + head + body,
+										 room - head - body, NULL));
+	return end < 0 ? -1 : head + body + end;
+}
+
 /* ----------
  * zstd
  * ----------
  */
+
+/* Is a zstd stream a sequence of frames? */
+static bool
+takes_frames(const CompressSpec *spec)
+{
+	return spec->level != 0 && spec->level <= ZSTD_FRAME_LEVEL &&
+		spec->workers == 0 && !spec->long_distance;
+}
+
+static bool
+zstd_set_up(BlockCompressor *c)
+{
+	c->part_bytes = takes_frames(&c->spec) ? ZSTD_FRAME_BYTES : 0;
+	c->zstd = ZSTD_createCCtx();
+	return c->zstd &&
+		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel,
+											 c->spec.level)) &&
+		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_nbWorkers,
+											 c->spec.workers)) &&
+		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd,
+											 ZSTD_c_enableLongDistanceMatching,
+											 c->spec.long_distance)) &&
+		(c->part_bytes == 0 ||
+		 !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_windowLog,
+											  ZSTD_FRAME_LOG)));
+}
+
+static bool
+zstd_add_checksums(BlockCompressor *c)
+{
+	return !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1));
+}
+
+static void
+zstd_reset(BlockCompressor *c)
+{
+	ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
+}
+
+static void
+zstd_free(BlockCompressor *c)
+{
+	ZSTD_freeCCtx(c->zstd);
+}
+
+static size_t
+stream_out_bytes(const BlockCompressor *c)
+{
+	return ZSTD_CStreamOutSize();
+}
+
+static size_t
+zstd_bound(const BlockCompressor *c, size_t len)
+{
+	return ZSTD_compressBound(len);
+}
+
 static ssize_t
 zstd_fetch(BlockCompressor *c, void *out)
 {
-	ZSTD_outBuffer to = {out, block_compressor_out_bytes(c), 0};
+	ZSTD_outBuffer to = {out, stream_out_bytes(c), 0};
 	ZSTD_inBuffer from = {c->in, c->in_len, 0};
 	ZSTD_EndDirective mode = c->last ? ZSTD_e_end : ZSTD_e_continue;
 
@@ -232,59 +384,57 @@ zstd_fetch(BlockCompressor *c, void *out)
 	return (ssize_t) to.pos;
 }
 
+static ssize_t
+zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
+{
+	size_t		made = ZSTD_compress2(c->zstd, out, ZSTD_compressBound(len), data,
+									  len);
+
+	if (ZSTD_isError(made))
+	{
+		c->error = ZSTD_getErrorName(made);
+		return -1;
+	}
+	return (ssize_t) made;
+}
+
 /* ----------
  * All of them
  * ----------
  */
 
-/* Is a zstd stream a sequence of frames? */
-static bool
-takes_frames(const CompressSpec *spec)
-{
-	return spec->level != 0 && spec->level <= ZSTD_FRAME_LEVEL &&
-		spec->workers == 0 && !spec->long_distance;
-}
-
-static bool
-set_up_zstd(BlockCompressor *c)
-{
-	c->zstd = ZSTD_createCCtx();
-	return c->zstd &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel,
-											 c->spec.level)) &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_nbWorkers,
-											 c->spec.workers)) &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd,
-											 ZSTD_c_enableLongDistanceMatching,
-											 c->spec.long_distance)) &&
-		(c->part_bytes == 0 ||
-		 !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_windowLog,
-											  ZSTD_FRAME_LOG)));
-}
-
-static bool
-set_up(BlockCompressor *c)
-{
-	switch (c->spec.method)
-	{
-		case COMPRESS_NONE:
-			return false;
-		case COMPRESS_GZIP:
-			c->gzip = gzip_codec_new(c->spec.level);
-			c->part_bytes = GZIP_MEMBER_BYTES;
-			return c->gzip != NULL;
-		case COMPRESS_LZ4:
-			/* pg_restore reads larger blocks several times slower */
-			c->lz4_preferences.frameInfo.blockSizeID = LZ4F_max64KB;
-			c->lz4_preferences.compressionLevel = c->spec.level;
-			return !LZ4F_isError(LZ4F_createCompressionContext(&c->lz4,
-															   LZ4F_VERSION));
-		case COMPRESS_ZSTD:
-			c->part_bytes = takes_frames(&c->spec) ? ZSTD_FRAME_BYTES : 0;
-			return set_up_zstd(c);
-	}
-	return false;
-}
+/*
+ * Indexed by CompressMethod.  gzip's streams are always of whole buffers, so
+ * it has no fetch(); LZ4F_compressBegin() starts again by itself.
+ */
+static const Codec codecs[N_COMPRESS_METHODS] = {
+	[COMPRESS_GZIP] = {
+		.set_up = gzip_set_up,
+		.free = gzip_free,
+		.out_bytes = stream_out_bytes,
+		.bound = gzip_bound,
+		.whole = gzip_whole
+	},
+	[COMPRESS_LZ4] = {
+		.set_up = lz4_set_up,
+		.add_checksums = lz4_add_checksums,
+		.free = lz4_free,
+		.out_bytes = lz4_out_bytes,
+		.bound = lz4_bound,
+		.fetch = lz4_fetch,
+		.whole = lz4_whole
+	},
+	[COMPRESS_ZSTD] = {
+		.set_up = zstd_set_up,
+		.add_checksums = zstd_add_checksums,
+		.reset = zstd_reset,
+		.free = zstd_free,
+		.out_bytes = stream_out_bytes,
+		.bound = zstd_bound,
+		.fetch = zstd_fetch,
+		.whole = zstd_whole
+	},
+};
 
 BlockCompressor *
 block_compressor_new(const CompressSpec *spec)
@@ -294,7 +444,8 @@ block_compressor_new(const CompressSpec *spec)
 	if (c == NULL)
 		return NULL;
 	c->spec = *spec;
-	if (!set_up(c))
+	c->codec = &codecs[spec->method];
+	if (!c->codec->set_up(c))
 	{
 		block_compressor_free(c);
 		return NULL;
@@ -305,9 +456,7 @@ block_compressor_new(const CompressSpec *spec)
 bool
 block_compressor_add_checksums(BlockCompressor *c)
 {
-	c->lz4_preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
-	return c->zstd == NULL ||
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1));
+	return c->codec->add_checksums == NULL || c->codec->add_checksums(c);
 }
 
 void
@@ -318,28 +467,14 @@ block_compressor_reset(BlockCompressor *c)
 	c->last = c->begun = c->ended = false;
 	c->error = NULL;
 	c->part_len = c->made_len = c->made_pos = 0;
-	/* LZ4F_compressBegin() starts again by itself */
-	if (c->zstd)
-		ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
+	if (c->codec->reset)
+		c->codec->reset(c);
 }
 
 size_t
 block_compressor_out_bytes(const BlockCompressor *c)
 {
-	size_t		bound;
-
-	switch (c->spec.method)
-	{
-		case COMPRESS_GZIP:
-		case COMPRESS_ZSTD:
-			return ZSTD_CStreamOutSize();
-		case COMPRESS_LZ4:
-			bound = LZ4F_compressBound(LZ4_STEP_BYTES, &c->lz4_preferences);
-			return bound > LZ4F_HEADER_SIZE_MAX ? bound : LZ4F_HEADER_SIZE_MAX;
-		case COMPRESS_NONE:
-			break;
-	}
-	return 0;
+	return c->codec->out_bytes(c);
 }
 
 void
@@ -360,59 +495,13 @@ block_compressor_fetch(BlockCompressor *c, void *out)
 		return buffers_fetch(c, out);
 	if (c->in_len == 0 && !c->last)
 		return 0;
-	switch (c->spec.method)
-	{
-		case COMPRESS_LZ4:
-			return lz4_fetch(c, out);
-		case COMPRESS_ZSTD:
-			return zstd_fetch(c, out);
-		case COMPRESS_GZIP:
-		case COMPRESS_NONE:
-			break;
-	}
-	return 0;
+	return c->codec->fetch(c, out);
 }
 
-/* ----------
- * All at once
- * ----------
- */
 size_t
 block_compressor_bound(const BlockCompressor *c, size_t len)
 {
-	switch (c->spec.method)
-	{
-		case COMPRESS_GZIP:
-			return gzip_member_bound(len);
-		case COMPRESS_LZ4:
-			return LZ4F_HEADER_SIZE_MAX +
-				LZ4F_compressBound(len, &c->lz4_preferences);
-		case COMPRESS_ZSTD:
-			return ZSTD_compressBound(len);
-		case COMPRESS_NONE:
-			break;
-	}
-	return 0;
-}
-
-static ssize_t
-lz4_whole(BlockCompressor *c, const void *data, size_t len, char *out)
-{
-	size_t		room = block_compressor_bound(c, len);
-	ssize_t		head;
-	ssize_t		body = 0;
-	ssize_t		end;
-
-	head = lz4_result(c, LZ4F_compressBegin(c->lz4, out, room,
-											&c->lz4_preferences));
-	if (head >= 0)
-		body = lz4_result(c, LZ4F_compressUpdate(c->lz4, out + head, room - head,
-												 data, len, NULL));
-	if (head < 0 || body < 0)
-		return -1;
-	end = lz4_result(c, LZ4F_compressEnd(c->lz4, out + head + body,
-										 room - head - body, NULL));
-	return end < 0 ? -1 : head + body + end;
+	return c->codec->bound(c, len);
 }
 
 ssize_t
@@ -420,18 +509,7 @@ block_compressor_whole(BlockCompressor *c, const void *data, size_t len,
 					   void *out)
 {
 	block_compressor_reset(c);
-	switch (c->spec.method)
-	{
-		case COMPRESS_GZIP:
-		case COMPRESS_ZSTD:
-			return compress_buffer(c, data, len, out);
-		case COMPRESS_LZ4:
-			return lz4_whole(c, data, len, out);
-		case COMPRESS_NONE:
-			break;
-	}
-	c->error = "nothing to compress by";
-	return -1;
+	return c->codec->whole(c, data, len, out);
 }
 
 const char *
@@ -443,12 +521,8 @@ block_compressor_error(const BlockCompressor *c)
 void
 block_compressor_free(BlockCompressor *c)
 {
-	if (c->gzip)
-		gzip_codec_free(c->gzip);
+	c->codec->free(c);
 	free(c->part);
 	free(c->made);
-	if (c->lz4)
-		LZ4F_freeCompressionContext(c->lz4);
-	ZSTD_freeCCtx(c->zstd);
 	free(c);
 }

@@ -28,14 +28,12 @@ typedef struct MethodInfo
 } MethodInfo;
 
 /* Indexed by CompressMethod; the levels are pg_dump's. */
-static const MethodInfo methods[] = {
+static const MethodInfo methods[N_COMPRESS_METHODS] = {
 	[COMPRESS_NONE] = {"none", "", 0, 0, 0, 0},
 	[COMPRESS_GZIP] = {"gzip", ".gz", 1, 9, 6, 0},
 	[COMPRESS_LZ4] = {"lz4", ".lz4", 0, 12, 0, 16},
 	[COMPRESS_ZSTD] = {"zstd", ".zst", -131072, 22, 3, 16},
 };
-
-#define N_METHODS ((int) (sizeof(methods) / sizeof(methods[0])))
 
 /* What is being read, and where a message goes. */
 typedef struct Parser
@@ -179,10 +177,10 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 	detail = strchr(text, ':');
 	if (detail)
 		*detail++ = '\0';
-	for (method = 0; method < N_METHODS; method++)
+	for (method = 0; method < N_COMPRESS_METHODS; method++)
 		if (strcasecmp(text, methods[method].name) == 0)
 			break;
-	if (method == N_METHODS)
+	if (method == N_COMPRESS_METHODS)
 		return fail(&parser, "unrecognized compression algorithm: \"%.64s\"", text);
 	spec->method = (CompressMethod) method;
 	spec->level = methods[method].default_level;

@@ -21,6 +21,8 @@ typedef enum CompressMethod
 	COMPRESS_ZSTD = 3
 } CompressMethod;
 
+#define N_COMPRESS_METHODS (COMPRESS_ZSTD + 1)
+
 typedef struct CompressSpec
 {
 	CompressMethod method;

@@ -141,7 +141,7 @@ is_data_name(const char *name)
 
 	if (digits == 0 || suffix == NULL)
 		return false;
-	for (int i = COMPRESS_NONE; i <= COMPRESS_ZSTD; i++)
+	for (int i = COMPRESS_NONE; i < N_COMPRESS_METHODS; i++)
 		if (strcmp(suffix, compress_method_suffix((CompressMethod) i)) == 0)
 			return true;
 	return false;
@@ -173,7 +173,7 @@ archive_name_is_part(const char *name)
 CompressMethod
 archive_name_method(const char *name)
 {
-	for (int i = COMPRESS_GZIP; i <= COMPRESS_ZSTD; i++)
+	for (int i = COMPRESS_GZIP; i < N_COMPRESS_METHODS; i++)
 	{
 		const char *suffix = compress_method_suffix((CompressMethod) i);
 		size_t		len = strlen(name);

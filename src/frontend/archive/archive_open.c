@@ -36,7 +36,7 @@ form_of_name(const char *name, int form, CompressMethod *method)
 {
 	CompressMethod has = archive_name_method(name);
 
-	if (form > (has == COMPRESS_NONE ? COMPRESS_ZSTD : COMPRESS_NONE))
+	if (form >= (has == COMPRESS_NONE ? N_COMPRESS_METHODS : 1))
 		return NULL;
 	*method = has == COMPRESS_NONE ? (CompressMethod) form : has;
 	return archive_name_compressed(name, (CompressMethod) form);

@@ -149,7 +149,7 @@ read_method(TocReader *reader, Toc *toc)
 
 	if (toc->minor < 15)
 		toc->method = value == 0 ? COMPRESS_NONE : COMPRESS_GZIP;
-	else if (value <= COMPRESS_ZSTD)
+	else if (value < N_COMPRESS_METHODS)
 		toc->method = (CompressMethod) value;
 	else
 		bad(reader, "unknown compression method");

@@ -40,7 +40,7 @@ static char *
 find_archive(const Options *options, const char *name,
 			 CompressMethod *method)
 {
-	for (*method = COMPRESS_NONE; *method <= COMPRESS_ZSTD; ++*method)
+	for (*method = COMPRESS_NONE; *method < N_COMPRESS_METHODS; ++*method)
 	{
 		char	   *path = psprintf("%s/%s.tar%s", options->extract, name,
 									compress_method_suffix(*method));

@@ -283,7 +283,7 @@ index_manifest(const Manifest *manifest)
 static const ManifestFile *
 find_file(const ManifestIndex *index, const char *name)
 {
-	for (int i = COMPRESS_NONE; name && i <= COMPRESS_ZSTD; i++)
+	for (int i = COMPRESS_NONE; name && i < N_COMPRESS_METHODS; i++)
 	{
 		ManifestFile key = {.path = archive_name_compressed(name, i)};
 		const ManifestFile *pointer = &key;

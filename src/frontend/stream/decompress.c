@@ -267,9 +267,25 @@ custom_block_skip(CustomBlocks *reader, CustomBlockType type)
 /* zstd's own default for streams; no frame gets a larger window. */
 #define ZSTD_WINDOW_LOG_MAX 27
 
+/* What a method does with its library. */
+typedef struct Codec
+{
+	bool		(*set_up) (Decompressor *d, DecompressForm form);
+	void		(*reset) (Decompressor *d); /* NULL: step() does it */
+	void		(*free) (Decompressor *d);
+
+	/*
+	 * One call of the library: takes from *in_len and makes up to *out_len
+	 * bytes, and sets both to what it took and made.  True at the end of a
+	 * stream.
+	 */
+	bool		(*step) (Decompressor *d, size_t *in_len, void *out,
+						 size_t *out_len);
+} Codec;
+
 struct Decompressor
 {
-	CompressMethod method;
+	const Codec *codec;
 	z_stream	gzip;
 	LZ4F_dctx  *lz4;
 	ZSTD_DCtx  *zstd;
@@ -280,67 +296,22 @@ struct Decompressor
 	const char *error;
 };
 
-Decompressor *
-decompressor_new(CompressMethod method, DecompressForm form)
-{
-	Decompressor *d = pg_malloc0(sizeof(Decompressor));
-	bool		ok = false;
-
-	d->method = method;
-	switch (method)
-	{
-		case COMPRESS_NONE:
-			break;
-		case COMPRESS_GZIP:
-			/* 16: with gzip's head and checksum, and nothing else */
-			ok = inflateInit2(&d->gzip,
-							  form == DECOMPRESS_FILE ? 15 + 16 : 15) == Z_OK;
-			break;
-		case COMPRESS_LZ4:
-			ok = !LZ4F_isError(LZ4F_createDecompressionContext(&d->lz4,
-															   LZ4F_VERSION));
-			break;
-		case COMPRESS_ZSTD:
-			d->zstd = ZSTD_createDCtx();
-			ok = d->zstd != NULL &&
-				!ZSTD_isError(ZSTD_DCtx_setParameter(d->zstd,
-													 ZSTD_d_windowLogMax,
-													 ZSTD_WINDOW_LOG_MAX));
-			break;
-	}
-	if (!ok)
-		pg_fatal("could not initialize decompression with \"%s\"",
-				 compress_method_name(method));
-	return d;
-}
-
-void
-decompressor_reset(Decompressor *d)
-{
-	if (d->lz4)
-		LZ4F_resetDecompressionContext(d->lz4);
-	if (d->zstd)
-		ZSTD_DCtx_reset(d->zstd, ZSTD_reset_session_only);
-	/* zlib is reset at the begin of each stream */
-	d->in_len = 0;
-	d->in_stream = false;
-	d->any_stream = false;
-	d->error = NULL;
-}
-
-void
-decompressor_feed(Decompressor *d, const void *data, size_t len)
-{
-	d->in = data;
-	d->in_len = len;
-}
-
-/*
- * One call of a library: takes from *in_len and makes up to *out_len bytes,
- * and sets both to what it took and made.  True at the end of a stream.
- */
 static bool
-step_gzip(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
+gzip_set_up(Decompressor *d, DecompressForm form)
+{
+	/* 16: with gzip's head and checksum, and nothing else */
+	return inflateInit2(&d->gzip,
+						form == DECOMPRESS_FILE ? 15 + 16 : 15) == Z_OK;
+}
+
+static void
+gzip_free(Decompressor *d)
+{
+	inflateEnd(&d->gzip);
+}
+
+static bool
+gzip_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
 	uInt		in_max = (uInt) Min(*in_len, PG_INT32_MAX);
 	uInt		out_max = (uInt) Min(*out_len, PG_INT32_MAX);
@@ -362,7 +333,25 @@ step_gzip(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 }
 
 static bool
-step_lz4(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
+lz4_set_up(Decompressor *d, DecompressForm form)
+{
+	return !LZ4F_isError(LZ4F_createDecompressionContext(&d->lz4, LZ4F_VERSION));
+}
+
+static void
+lz4_reset(Decompressor *d)
+{
+	LZ4F_resetDecompressionContext(d->lz4);
+}
+
+static void
+lz4_free(Decompressor *d)
+{
+	LZ4F_freeDecompressionContext(d->lz4);
+}
+
+static bool
+lz4_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
 	size_t		rc = LZ4F_decompress(d->lz4, out, out_len, d->in, in_len, NULL);
 
@@ -372,7 +361,28 @@ step_lz4(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 }
 
 static bool
-step_zstd(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
+zstd_set_up(Decompressor *d, DecompressForm form)
+{
+	d->zstd = ZSTD_createDCtx();
+	return d->zstd != NULL &&
+		!ZSTD_isError(ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax,
+											 ZSTD_WINDOW_LOG_MAX));
+}
+
+static void
+zstd_reset(Decompressor *d)
+{
+	ZSTD_DCtx_reset(d->zstd, ZSTD_reset_session_only);
+}
+
+static void
+zstd_free(Decompressor *d)
+{
+	ZSTD_freeDCtx(d->zstd);
+}
+
+static bool
+zstd_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
 	ZSTD_inBuffer in = {d->in, *in_len, 0};
 	ZSTD_outBuffer made = {out, *out_len, 0};
@@ -385,6 +395,43 @@ step_zstd(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 	return rc == 0;
 }
 
+/* Indexed by CompressMethod; COMPRESS_NONE has no decompressor. */
+static const Codec codecs[N_COMPRESS_METHODS] = {
+	[COMPRESS_GZIP] = {gzip_set_up, NULL, gzip_free, gzip_step},
+	[COMPRESS_LZ4] = {lz4_set_up, lz4_reset, lz4_free, lz4_step},
+	[COMPRESS_ZSTD] = {zstd_set_up, zstd_reset, zstd_free, zstd_step},
+};
+
+Decompressor *
+decompressor_new(CompressMethod method, DecompressForm form)
+{
+	Decompressor *d = pg_malloc0(sizeof(Decompressor));
+
+	d->codec = &codecs[method];
+	if (!d->codec->set_up(d, form))
+		pg_fatal("could not initialize decompression with \"%s\"",
+				 compress_method_name(method));
+	return d;
+}
+
+void
+decompressor_reset(Decompressor *d)
+{
+	if (d->codec->reset)
+		d->codec->reset(d);
+	d->in_len = 0;
+	d->in_stream = false;
+	d->any_stream = false;
+	d->error = NULL;
+}
+
+void
+decompressor_feed(Decompressor *d, const void *data, size_t len)
+{
+	d->in = data;
+	d->in_len = len;
+}
+
 ssize_t
 decompressor_fetch(Decompressor *d, void *out, size_t size)
 {
@@ -393,23 +440,8 @@ decompressor_fetch(Decompressor *d, void *out, size_t size)
 	{
 		size_t		taken = d->in_len;
 		size_t		made = size;
-		bool		ended = false;
+		bool		ended = d->codec->step(d, &taken, out, &made);
 
-		switch (d->method)
-		{
-			case COMPRESS_NONE:
-				d->error = "is not compressed";
-				break;
-			case COMPRESS_GZIP:
-				ended = step_gzip(d, &taken, out, &made);
-				break;
-			case COMPRESS_LZ4:
-				ended = step_lz4(d, &taken, out, &made);
-				break;
-			case COMPRESS_ZSTD:
-				ended = step_zstd(d, &taken, out, &made);
-				break;
-		}
 		if (d->error)
 			break;
 		d->in += taken;
@@ -439,11 +471,7 @@ decompressor_error(const Decompressor *d)
 void
 decompressor_free(Decompressor *d)
 {
-	if (d->method == COMPRESS_GZIP)
-		inflateEnd(&d->gzip);
-	if (d->lz4)
-		LZ4F_freeDecompressionContext(d->lz4);
-	ZSTD_freeDCtx(d->zstd);
+	d->codec->free(d);
 	free(d);
 }
 

@@ -460,7 +460,7 @@ verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
 static ListedFile *
 find_data_file(const FileList *list, const char *name)
 {
-	for (int i = COMPRESS_NONE; i <= COMPRESS_ZSTD; i++)
+	for (int i = COMPRESS_NONE; i < N_COMPRESS_METHODS; i++)
 	{
 		char	   *path = archive_name_compressed(name, (CompressMethod) i);
 		ListedFile *found = find(list, path);
