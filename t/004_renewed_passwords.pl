@@ -204,33 +204,52 @@ foreach my $place ('a passfile of the environment', 'a command')
 	});
 }
 
-# This pg_restore, which drops what --clean drops, notes how it is told the password.
+# This pg_restore, which drops what --clean drops, waits before it connects, as one that
+# creates a large database does before it connects again.  The password changes
+# meanwhile.  The command is run once a minute, and the passfile that pg_restore was
+# given has the new password then.
 {
-	my ($bin, $noted) = map { new_path($_) } qw(bin noted);
+	my ($bin, $noted, $waits, $ahead) = map { new_path($_) } qw(bin noted waits ahead);
 	mkdir $bin or die "could not make directory \"$bin\": $!";
 	my %real = map { my $program = $_; ($program => (grep { -x } map { "$_/$program" } split /:/, $ENV{PATH})[0]) } qw(pg_dump pg_restore);
 	symlink $real{pg_dump}, "$bin/pg_dump" or die "could not link \"$real{pg_dump}\": $!";
 	append_to_file("$bin/pg_restore", <<"SH");
 #!/bin/sh
-case "\$*" in */drop) { env | grep ^PGPASS; stat -L -c %a "\$PGPASSFILE"; cat "\$PGPASSFILE"; } >>'$noted' ;; esac
+note() { { env | grep ^PGPASS; stat -L -c %a "\$PGPASSFILE"; cat "\$PGPASSFILE"; } >>'$noted'; }
+case "\$*" in */drop)
+	note
+	first=\$(cat "\$PGPASSFILE")
+	: >'$waits'
+	while [ -e '$waits' ] && [ "\$(cat "\$PGPASSFILE")" = "\$first" ]; do sleep 0.02; done
+	rm -f '$waits'
+	note ;;
+esac
 exec '$real{pg_restore}' "\$@"
 SH
 	chmod 0755, "$bin/pg_restore";
 	# as libpq reads it, without the empty lines at its end
-	my $line = '*:*:*:*:' . ($password =~ s/([\\:])/\\$1/gr);
+	my $line = sub { return '*:*:*:*:' . ($password =~ s/([\\:])/\\$1/gr); };
 	foreach my $program ('pg_pardump', 'pg_parrestore')
 	{
 		my $what = "pg_restore of $program";
 		my $db = gated_copy();
 		open_gate();
 		local $ENV{PGPASSWORD} = 'wrong';
-		unlink $noted;
+		local $ENV{LD_PRELOAD} = system_faults();
+		local $ENV{SYSTEM_CLOCK} = $ahead;
+		unlink $noted, $ahead;
 		my $run = start_load($program, '-j2', '--clean',
 			$program eq 'pg_pardump'
 			? ('-d', $node->connstr('shop'), '--target', as_app($db), "--target-password-command=$command", "--pg-dump=$bin/pg_dump")
 			: ('--if-exists', '-d', as_app($db), "--password-command=$command", "--pg-restore=$bin/pg_restore", $archive));
+		my $before = $line->();
+		wait_in_run($run, 'pg_restore waits', sub { return -e $waits });
+		renew_password();
+		append_to_file($ahead, '');
+		wait_until('the passfile of pg_restore changes', sub { return !-e $waits });
 		loaded_ok($run, $db, $what);
-		like(slurp_file($noted), qr{\APGPASSFILE=/dev/fd/\d+\n600\n\Q$line\E\n+\z}, "$what: it has a passfile, and no PGPASSWORD");
+		like(slurp_file($noted), qr{\APGPASSFILE=/dev/fd/(\d+)\n600\n\Q$before\E\n+PGPASSFILE=/dev/fd/\g1\n600\n\Q@{[ $line->() ]}\E\n+\z},
+			"$what: it has a passfile, whose password is renewed, and no PGPASSWORD");
 	}
 }
 

@@ -15,6 +15,9 @@
  *		ends with $SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with
  *		"before mkdir" etc. in $moment.
  *
+ *		As soon as the file $SYSTEM_CLOCK exists, the monotonic clock is two
+ *		minutes ahead.
+ *
  * What is flushed and renamed is appended to $SYSTEM_LOG.
  */
 #define _GNU_SOURCE
@@ -30,6 +33,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define REAL(type, call) ((type) dlsym(RTLD_NEXT, call))
@@ -356,5 +360,17 @@ statvfs64(const char *path, struct statvfs64 *st)
 
 	if (fails("statvfs", path))
 		st->f_bavail = 1;
+	return rc;
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	const char *ahead = getenv("SYSTEM_CLOCK");
+	int			rc = REAL(int (*) (clockid_t, struct timespec *), "clock_gettime") (clock, now);
+
+	if (clock == CLOCK_MONOTONIC && ahead &&
+		REAL(int (*) (const char *, int), "access") (ahead, F_OK) == 0)
+		now->tv_sec += 120;
 	return rc;
 }
