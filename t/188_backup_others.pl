@@ -26,7 +26,7 @@ sub start_server
 {
 	my ($name) = @_;
 	my $node = start_cluster($name, leave_stopped => 1);
-	$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\n"
+	$node->append_conf('postgresql.conf', "max_prepared_transactions = 10\n"
 		  . "unix_socket_directories = '" . $node->host . ($name eq 'one' ? ", $second_socket" : '') . "'\n");
 	$node->start;
 	make_database($node, 'shop');
@@ -152,6 +152,29 @@ my $silent = qr/\A\z/;
 }
 
 # ---- an owner who locks a table, or what else pg_dump reads, for ever
+
+# The owner of the maintenance database locks it while a dump runs.  The database of the
+# dump shows what that waits for, unless its owner locks it, too.  These runs end below,
+# as they take long.
+my @blind;
+foreach my $locks_both (0, 1)
+{
+	my ($bin, $database, $maintenance) = (failing_programs(), map { $_ . $locks_both } qw(barn mill));
+	make_database($one, $database);
+	make_database($one, $maintenance);
+	my ($file, $dir) = backup_config($one, "database = $database", 'lock_wait_timeout = 1s', "maintenance_database = $maintenance",
+		'globals = no', "bindir = $bin");
+	sql($one, $database, "CREATE SEQUENCE q; BEGIN; ALTER SEQUENCE q OWNER TO CURRENT_USER; PREPARE TRANSACTION '$database'")
+	  if !$locks_both;
+	next_fault($bin, "waits $database");
+	push @blind, { run => start_backup(1_800_000_000 + DAY * ++$night, $file), dir => $dir, database => $database };
+	wait_until("the dump of $database begins", sub { -e "$bin/waits" });
+	sql($one, 'postgres', join '; ', 'BEGIN', (map { "ALTER DATABASE $_ RENAME TO away_$_" } $maintenance, $locks_both ? $database : ()),
+		"PREPARE TRANSACTION '$maintenance'");
+	next if $locks_both;
+	next_fault($bin, 'none');
+	unlink "$bin/waits";
+}
 
 my $bin = failing_programs();
 my ($file, $dir) = backup_config($one, 'database = attic', 'database = shop', 'lock_wait_timeout = 1s', "bindir = $bin");
@@ -332,6 +355,18 @@ foreach my $what ('a maintenance database that is locked', 'a maintenance databa
 	is(end_backup($run), 1, "$what: exit code");
 	is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not end within 15 s; a session may have locked the database or its catalogs\n",
 		"$what: message");
+}
+foreach my $locks_both (0, 1)
+{
+	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
+	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
+	my $reason = 'pg_pardump waited for locks longer than lock_wait_timeout (1s), '
+	  . ($locks_both ? 'and the server does not tell for which process' : 'now for process 0 of the server');
+	is(end_backup($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: no backup of database "$database": \Q$reason\E\n/, "$what: message");
+	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
+	sql($one, 'postgres', "ROLLBACK PREPARED 'mill$locks_both'");
+	sql($one, $database, "ROLLBACK PREPARED '$database'") if !$locks_both;
 }
 sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");
 $reader->();
