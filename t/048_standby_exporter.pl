@@ -165,6 +165,20 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	  foreach has_extension($primary) ? [] : (), ['--no-extension'];
 	unlink $lies;
 
+	# one that is given, and the one that the leader exports after it has imported that
+	my ($exporter, $given) = exporter();
+	foreach my $what ('given', 'given, and exported again')
+	{
+		append_to_file($_, '') foreach $lies, $what eq 'given' ? "$lies.all" : ();
+		my $dump = $start->($relays[0], "--snapshot=$given", '--allow-affected-standby');
+		is(end_dump($dump), 1, "an incomplete snapshot that is $what: exit code");
+		like($dump->{err}, qr/error: snapshot "\Q$given\E" lacks the transactions that were running when it was taken\n/,
+			"an incomplete snapshot that is $what: message");
+		ok(!-e $dump->{dir}, "an incomplete snapshot that is $what: no archive");
+		unlink $lies, "$lies.all";
+	}
+	$exporter->();
+
 	# the file decides, for any version
 	append_to_file($_, '') foreach $lies, "$lies.all";
 	my $dump = $start->($relays[0], '--standby-snapshot-timeout=0');
@@ -194,6 +208,46 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	stop_proxy($_) foreach @relays;
 }
 
+# ---- a role that cannot read the file of a snapshot: the version decides
+
+my $has_all_minors = value($primary, 'postgres', 'SHOW server_version_num') < 190000;
+# reports the first minor release of the server's major version
+my $old = start_relay($standby, sub {
+	my ($bytes, $is_servers) = @_;
+	$$bytes =~ s/(server_version\0\d+\.)(\d+)/$1 . '0' x length $2/e if $is_servers;
+	return 1;
+});
+sql($primary, 'replayed', 'CREATE ROLE dumper LOGIN; GRANT SELECT ON gated, removed TO dumper');
+replay();
+
+# Returns exit code and messages.
+sub blind_dump
+{
+	my (@options) = @_;
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', new_path('blind'), '--no-sync', '--no-extension',
+		'-d', "host=$old->{host} port=$old->{port} dbname=replayed user=dumper", @options);
+	return "$rc $err";
+}
+
+sub blind_ok
+{
+	my ($what, $server, @options) = @_;
+	my $words = qr/cannot check whether snapshots of $server are complete/;
+	like(blind_dump(@options), qr/^1 pg_pardump: error: $words\n/, "the role cannot read the file, $what");
+	like(blind_dump(@options, '--allow-affected-standby'), qr/^0 pg_pardump: warning: $words: .*the standby may be damaged\n/,
+		"the role cannot read the file, $what, --allow-affected-standby");
+	return;
+}
+
+SKIP:
+{
+	skip 'all releases of this major version have the fix', 4 if !$has_all_minors;
+	my ($exporter, $snapshot) = exporter();
+	blind_ok('a standby', 'this standby');
+	blind_ok('a standby, --snapshot', 'this standby', "--snapshot=$snapshot");
+	$exporter->();
+}
+
 # ---- a primary: a session that has imported the snapshot keeps its rows
 
 {
@@ -221,10 +275,17 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	$standby->promote;
 	open_gate();
 	is(end_dump($dump), 0, 'promotion, and the exporter stays: exit code');
+  SKIP:
+	{
+		skip 'all releases of this major version have the fix', 3 if !$has_all_minors;
+		blind_ok('a snapshot from before the promotion', 'this server', "--snapshot=$snapshot");
+		is(blind_dump(), '0 ', 'the role cannot read the file, a snapshot from after the promotion');
+	}
 	$exporter->();
 }
 
 hold();
+stop_proxy($old);
 $standby->stop;
 $primary->stop;
 done_testing();

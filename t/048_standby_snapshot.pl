@@ -398,6 +398,41 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 	stop_proxy($relay);
 }
 
+# ---- the same on any server: the file of each snapshot that is taken in a pause shows an
+# overflow, as the extension reports it, and its text, of the same length
+
+{
+	my ($paused, $lies) = (0, 0);
+	my $relay = start_relay($cascaded, sub {
+		my ($bytes, $is_servers) = @_;
+		if (!$is_servers)
+		{
+			# a look before a pause begins with this
+			$paused = $lies = 0 if $$bytes =~ /pg_is_in_recovery/;
+			$paused = 1 if $$bytes =~ /pg_get_wal_replay_pause_state/;
+			$lies = $paused if $$bytes =~ /pg_export_snapshot/;
+			return 1;
+		}
+		return 1 if !$lies;
+		$$bytes =~ s/(\0\0\0\x01)[ft](\0\0\0\x01)f(\0\0\0\x01)t/$1t$2t$3f/;
+		$$bytes =~ s/xmin:(.*)sof:0\nsxcnt:0\nrec:[01]\n/xmin:00000000$1sof:1\nrec:1\n/s;
+		return 1;
+	});
+	foreach my $options ($has_extension ? [] : (), ['--no-extension'])
+	{
+		my $what = "a forged overflow in each pause, @$options";
+		my $dump = start_dump($db, '-j2', '-v', '--standby-snapshot-timeout=600', @$options,
+			'--also-from', "host=$relay->{host} port=$relay->{port}");
+		is(end_dump($dump), 1, "$what: exit code");
+		is(scalar(() = $dump->{err} =~ /lacks running transactions; replay is paused again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
+		like($dump->{err}, qr/^pg_pardump: error: no complete snapshot could be taken on standby \S+ in 5 pauses of replay$/m, "$what: message");
+		ok(!-e $dump->{dir}, "$what: no directory");
+		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
+		  foreach $standby, $cascaded;
+	}
+	stop_proxy($relay);
+}
+
 # ---- one subtransaction
 
 $primary->append_conf('postgresql.conf', 'wal_level = logical');

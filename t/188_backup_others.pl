@@ -154,8 +154,8 @@ my $silent = qr/\A\z/;
 # ---- an owner who locks a table, or what else pg_dump reads, for ever
 
 # The owner of the maintenance database locks it while a dump runs.  The database of the
-# dump shows what that waits for, unless its owner locks it, too.  These runs end below,
-# as they take long.
+# dump shows what that waits for, unless its owner locks it, too.  These runs take long,
+# so they end below.
 my @blind;
 foreach my $locks_both (0, 1)
 {
@@ -226,6 +226,20 @@ sub start_serializable
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$what: a backup of the other one");
 	$psql->();
 	sql($one, 'postgres', 'ALTER DATABASE attic RESET ALL');
+}
+
+# The runs that have begun above.
+foreach my $locks_both (0, 1)
+{
+	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
+	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
+	my $reason = 'pg_pardump waited for locks longer than lock_wait_timeout (1s), '
+	  . ($locks_both ? 'and the server does not tell for which process' : 'now for process 0 of the server');
+	is(end_backup($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: no backup of database "$database": \Q$reason\E\n/, "$what: message");
+	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
+	sql($one, 'postgres', "ROLLBACK PREPARED 'mill$locks_both'");
+	sql($one, $database, "ROLLBACK PREPARED '$database'") if !$locks_both;
 }
 
 # What the owner of the maintenance database can do there.
@@ -355,18 +369,6 @@ foreach my $what ('a maintenance database that is locked', 'a maintenance databa
 	is(end_backup($run), 1, "$what: exit code");
 	is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not end within 15 s; a session may have locked the database or its catalogs\n",
 		"$what: message");
-}
-foreach my $locks_both (0, 1)
-{
-	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
-	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
-	my $reason = 'pg_pardump waited for locks longer than lock_wait_timeout (1s), '
-	  . ($locks_both ? 'and the server does not tell for which process' : 'now for process 0 of the server');
-	is(end_backup($run), 1, "$what: exit code");
-	like($run->{err}, qr/error: no backup of database "$database": \Q$reason\E\n/, "$what: message");
-	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
-	sql($one, 'postgres', "ROLLBACK PREPARED 'mill$locks_both'");
-	sql($one, $database, "ROLLBACK PREPARED '$database'") if !$locks_both;
 }
 sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");
 $reader->();
