@@ -140,7 +140,9 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	# an overflow: as the extension reports it, and its text, of the same length.
 	my @relays = map { start_relay($_, sub {
 		my ($bytes, $is_servers) = @_;
-		$imports ||= -e "$lies.all" || !$is_servers && $$bytes =~ /SET TRANSACTION SNAPSHOT/;
+		my $is_import = !$is_servers && $$bytes =~ /SET TRANSACTION SNAPSHOT/;
+		append_to_file("$lies.import", '') if $is_import;
+		$imports ||= $is_import || -e "$lies.all";
 		return 1 if !$imports || !$is_servers || !-e $lies;
 		$$bytes =~ s/(\0\0\0\x01)[ft](\0\0\0\x01)f(\0\0\0\x01)t/$1t$2t$3f/;
 		$$bytes =~ s/xmin:(.*)sof:0\nsxcnt:0\nrec:[01]\n/xmin:00000000$1sof:1\nrec:1\n/s;
@@ -169,12 +171,15 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	my ($exporter, $given) = exporter();
 	foreach my $what ('given', 'given, and exported again')
 	{
-		append_to_file($_, '') foreach $lies, $what eq 'given' ? "$lies.all" : ();
+		my $is_first = $what eq 'given';
+		append_to_file($_, '') foreach $lies, $is_first ? "$lies.all" : ();
+		unlink "$lies.import";
 		my $dump = $start->($relays[0], "--snapshot=$given", '--allow-affected-standby');
 		is(end_dump($dump), 1, "an incomplete snapshot that is $what: exit code");
 		like($dump->{err}, qr/error: snapshot "\Q$given\E" lacks the transactions that were running when it was taken\n/,
 			"an incomplete snapshot that is $what: message");
 		ok(!-e $dump->{dir}, "an incomplete snapshot that is $what: no archive");
+		is(-e "$lies.import" ? 1 : 0, $is_first ? 0 : 1, "an incomplete snapshot that is $what: " . ($is_first ? 'no session imports it' : 'a session imports it'));
 		unlink $lies, "$lies.all";
 	}
 	$exporter->();
