@@ -1,7 +1,7 @@
-# Tables that are small in the archive, and long as text, are loaded in pieces by
-# all workers, and small ones by one COPY each: whatever the compression, the
-# format and the number of workers, before and after --resume, and whatever an
-# archive claims to hold.
+# All workers load pieces of a table that is small in the archive and long as text;
+# a short table is loaded by one COPY. This holds for each compression, format and
+# number of workers, before and after --resume, and also if the archive claims wrong
+# sizes.
 
 use strict;
 use warnings;

@@ -1,7 +1,6 @@
-# Fingerprints under writers: whatever transactions do to a table meanwhile, two
-# snapshots that give a range one fingerprint give it one text.  And what cannot
-# tell rows apart must be found out here: a count of them, in place of a fingerprint,
-# is.
+# Fingerprints while transactions write: if two snapshots give a range the same
+# fingerprint, both give it the same text.  The test also checks itself: a count of
+# rows, used in place of a fingerprint, must be found out.
 #
 # PG_PARDUMP_FINGERPRINT_ROUNDS says how many tables there are, and PG_PARDUMP_SEED
 # which ones: round n has that seed + n - 1, so that one round can be had again.
@@ -177,7 +176,7 @@ sub dumps_under_writers
 	srand $seed;
 	make_table();
 	$prepared = 0;
-	# nobody waits for another one, who would have to go on for it to end
+	# One process plays all writers, so none may wait for a lock of another.
 	my @writers = map { { wire => Pardump::Wire->new($node, 'written', options => '-c lock_timeout=1ms'), open => 0 } } 1 .. WRITERS;
 	my $dumper = Pardump::Wire->new($node, 'written', options => '-c lock_timeout=180s');
 	$dumper->query(q{SELECT pardump.pg_pardump_fingerprint_reads(decode(repeat('5a', 32), 'hex'))});

@@ -118,7 +118,7 @@ foreach my $case (
 is(changed($own_type, q{CREATE OR REPLACE FUNCTION own_out(own) RETURNS cstring IMMUTABLE STRICT LANGUAGE internal AS 'textout'}),
 	'refused text', 'another text, and no definition: an output function that is not of the initial catalogs');
 
-# Compared by whoever compares fingerprints.
+# Readers that compare fingerprints compare definitions, too.
 my $manual = slurp_file("$FindBin::RealBin/../doc/extension.md");
 foreach my $case (
 	[ 'client_encoding', table_of(q{U&'\00e4'}), q{SET LOCAL client_encoding = 'LATIN1'} ],
@@ -159,7 +159,7 @@ SKIP:
 
 # ---- while rows are read
 
-# Between a chunk's first rows and its last ones somebody changes the enum.
+# Another session changes the enum between a chunk's first and last rows.
 sub recorded_when
 {
 	my (@changes) = @_;

@@ -199,7 +199,7 @@ foreach my $try (
 	system_or_bail('rm', '-rf', $dir);
 }
 
-# compressed, by whoever compresses
+# compressed by the client or by the server
 foreach my $codec (grep { /gzip|zstd/ } codecs($node))
 {
 	my @options = ('-Z', "client-$codec", '-t', 'docs', '-t', 'appended');

@@ -1,6 +1,6 @@
-# Incremental dumps where something is wrong with the archive before, with its rows, or
-# with the run: whatever is in doubt is dumped, what may be wrong is told, and the new
-# archive is what a full dump under the same snapshot would have been.
+# Incremental dumps where something is wrong with the previous archive, with its rows,
+# or with the run: chunks in doubt are dumped, possible damage is reported, and the new
+# archive equals a full dump under the same snapshot.
 
 use strict;
 use warnings;
@@ -67,7 +67,7 @@ sub all_dumped_ok
 	is($new->{rc}, 0, "$what: exit code");
 	foreach my $name ($cut, $longer, $changed, $missing, $link, $fifo, $directory, $emptied)
 	{
-		like($new->{err}, qr/^pg_pardump: warning: file "\Q$old\E\/\Q$name\E" .*: its rows are dumped again$/m, "$what: a warning tells of $name");
+		like($new->{err}, qr/^pg_pardump: warning: file "\Q$old\E\/\Q$name\E" .*: its rows are dumped again$/m, "$what: a warning names $name");
 	}
 	is_deeply([ grep { !/warning: / } split /\n/, $new->{err} ], [], "$what: warnings are all");
 }

@@ -28,7 +28,7 @@ ALTER TABLE t ALTER long SET STORAGE EXTERNAL;
 INSERT INTO t SELECT g, repeat(md5(g::text), 20) FROM generate_series(1, 2000) g;
 SQL
 
-# With whatever is hinted or frozen hinted and frozen before.
+# Set hint bits and freeze rows now, so that this does not change pages later.
 sub settle { sql($node, 'past', 'VACUUM FREEZE t'); return; }
 
 # The last tuple of the table as it is stored, with its pointers, and who wrote it.
@@ -194,7 +194,7 @@ SKIP:
 	like(how($dir, 't'), qr/^l+\.l+$/, "$what: what differs is dumped");
 }
 
-# ---- the same archive goes on at a standby, and after that was promoted
+# ---- the next incremental dumps are taken from a standby, before and after its promotion
 
 {
 	make_shop($node, 'shop');

@@ -1,6 +1,6 @@
-# --incremental-by=wal-summaries: chunks that no summary of the write-ahead log
-# tells of are not read; with any doubt about the history fingerprints decide, so
-# that the archive is what a full dump would be.
+# --incremental-by=wal-summaries: chunks whose blocks are in no summary of the
+# write-ahead log are not read.  If the history is in doubt, fingerprints decide, so
+# that the archive equals a full dump.
 
 use strict;
 use warnings;

@@ -101,7 +101,7 @@ $archive = by_summaries('a value out of line', $archive, docs => '');
 	$archive = by_summaries($what, $dir, t => '', warning => qr/the previous archive was made without/);
 }
 
-# ---- one that begins behind the position, but before the snapshot, and goes on
+# ---- one that begins behind the position and before the snapshot, and continues after it
 
 {
 	my $what = 'begun before the snapshot';

@@ -97,7 +97,7 @@ my $files = manifest_files($ours);
 cmp_ok(scalar(keys %$files), '>', 900, 'which is of many files');
 is_deeply([ grep { $files->{$_} && !/^backup_label/ } @out ], [], 'what does not belong in it is not there');
 is_deeply([ grep { !/[\x80-\xFF]/ && !$files->{$_} } @in ], [], 'what does is');
-is(-s "$ours/more/b\xFC/\xF6", 8192, 'also under a name that is no text');
+is(-s "$ours/more/b\xFC/\xF6", 8192, 'also under a name that is not text');
 like(slurp_file("$ours/backup_label"), qr/^START WAL LOCATION/, 'the label is the backup\'s own');
 is_deeply([ map { -e "$ours/$_" ? 1 : 0 } $forgotten, "${forgotten}_init" ], [ 0, 1 ],
 	'of an unlogged table there is the init fork only');

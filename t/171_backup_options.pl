@@ -163,7 +163,7 @@ is("$rc$err", '0', 'but with --no-slot');
 verify_backup_ok($dir, 'without a slot');
 sql($node, 'postgres', 'ALTER ROLE backup REPLICATION');
 
-# the extension is used if the role may, and else not; whatever else the role has set:
+# the extension is used if the role has the privilege; the role's other settings do not matter:
 # the checkpoint takes longer than its timeout, at a tenth of a second for each page
 # (19 knows standard strings only)
 sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach pg_major($node) < 19 ? 'standard_conforming_strings = off' : (), 'backslash_quote = off',

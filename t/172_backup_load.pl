@@ -91,7 +91,7 @@ foreach my $options ([ '-j4', '-X', 'fetch' ], [ '-j2', '-X', 'stream' ])
 }
 stop_pgbench($pgbench);
 unlike(slurp_file($log), qr/aborted|error/i, 'no client has failed');
-# what is made anew of the log is made in the same place
+# recovery creates files again from the log in the same place
 $node->stop;
 
 my $n = 0;

@@ -1,7 +1,7 @@
-# Files that are written anew between the list and the moment when they are read: what
-# is not in the log, as settings and what is known of replication origins, is in the
-# backup as it is then, whole, and not cut to the length that was listed.  Large files
-# are, too, also one that is replaced while it is read.
+# Files that are replaced after they were listed and before they are read.  Files that
+# are not WAL-logged, such as settings and replication origins, are in the backup whole,
+# as they are when they are read, and not cut to the length in the list.  This holds for
+# large files, too, also if one is replaced while it is read.
 
 use strict;
 use warnings;
@@ -139,7 +139,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	unlink "$pgdata/more/grows";
 }
 
-# ---- a large file that is replaced, or goes on, while it is read: the second of its
+# ---- a large file that is replaced, or grows, while it is read: the second of its
 # three pieces is asked for
 
 # as long as each other, if the words are

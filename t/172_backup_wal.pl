@@ -31,7 +31,7 @@ sub next_segment
 	return;
 }
 
-# A run that is held at its second piece while the server goes on by some segments,
+# A run that is held at its second piece while the server writes some more segments,
 # until the slot has followed; returns how it ended.
 sub followed_run
 {
@@ -76,7 +76,7 @@ ok(-f "$extracted/pg_wal/$first", 'tar: the first segment is in it');
 verify_backup_ok($extracted, 'tar');
 started_ok($extracted, 'tar', 8);
 
-# without a slot, what is complete is taken along all the same
+# without a slot, complete segments are fetched, too
 {
 	my ($moments, $run) = held_run($node, [qr/COPY \(SELECT v\.n/], 'no slot', { pattern => 0, n => 2 }, [], '--no-slot');
 	$first = value($node, 'postgres', "SELECT $first_segment");
@@ -88,7 +88,7 @@ started_ok($extracted, 'tar', 8);
 	stop_moments($moments);
 }
 
-# one that nothing is asked of is used all the same: else the server may end its session
+# an idle session is used from time to time, or the server may end it
 SKIP:
 {
 	skip 'slots may be idle', 4 if pg_major($node) < 18;

@@ -1,6 +1,6 @@
 # Faults while a base backup is taken: lost workers are replaced, and the backup is
-# the same; whatever else ends it leaves nothing that looks like a backup, and
-# nothing on the server.
+# the same; every other fault ends the run and leaves nothing that looks like a
+# backup, and nothing on the server.
 
 use strict;
 use warnings;
@@ -313,8 +313,8 @@ foreach my $try ([ 'close', 'backup_manifest.tmp' ], [ 'fsync', 'backup_manifest
 	my @flushed = slurp_file($log) =~ /^fsync \Q$dir\E(.*)$/mg;
 	is(join(' ', sort @flushed), ' /base.tar /pg_wal.tar', 'tar files and their directory are flushed');
 }
-# a signal while files are flushed, which does not come to an end: what is flushed is
-# told to a pipe that nobody reads
+# a signal while files are flushed; the flush never ends, because it reports to a pipe
+# that has no reader
 foreach my $options ([], ['-Ft'])
 {
 	my $pipe = new_path('pipe');

@@ -57,10 +57,10 @@ SQL
 sub start_writer
 {
 	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'})
-	  or die 'somebody writes yet';
+	  or die 'sessions still write';
 	sql($node, 'postgres', 'DROP TABLE IF EXISTS made');
 	my $pid = start_pgbench($node, '/dev/null', '-c1', '-f', $script);
-	wait_until('somebody writes', sub { value($node, 'postgres',
+	wait_until('a session writes', sub { value($node, 'postgres',
 		q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'}) });
 	return $pid;
 }

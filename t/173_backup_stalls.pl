@@ -1,7 +1,7 @@
 # Silence while a base backup is taken: connections that pass nothing on are noticed
 # though they are open, a worker's is replaced, and that which holds the backup ends
 # the run; what only takes its time is waited for.  Sessions that wait are not the
-# server's to end, whatever timeouts it is told meanwhile.
+# server's to end, with any timeouts that are set meanwhile.
 
 use strict;
 use warnings;
@@ -118,7 +118,7 @@ foreach my $try (
 	failed_ok(by_proxy($proxy), 'silence when files are listed', $leader_silence);
 	stop_proxy($proxy);
 }
-# nobody can be asked
+# no session can be asked
 {
 	my $proxy = start_proxy($node, [ 2, 100_000, 'stall' ]);
 	local $ENV{PGCONNECT_TIMEOUT} = 2;
@@ -144,8 +144,8 @@ SQL
 	return;
 }
 
-# at a tenth of a second for each page a checkpoint of so many lasts, until another one
-# hurries it; rows that long are not compressed
+# the checkpoint takes a tenth of a second for each page, until another one hurries
+# it; rows that long are not compressed
 {
 	sql($node, 'postgres', q{CREATE TABLE dirty AS SELECT repeat('x', 1900) AS t FROM generate_series(1, 4000)});
 	my $run = start_run({ host => $node->host, port => $node->port }, [], '--stall-timeout=1', '-c', 'spread');

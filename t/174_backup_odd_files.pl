@@ -135,7 +135,7 @@ foreach my $reader (@readers)
 	truncate "$pgdata/more/hole", $hole or die "could not make a hole: $!";
 	my $dir = odd_backup('64 workers', '-j64', '-Ft', '-Z', 'server-zstd:1');
 	my $file = manifest_files($dir)->{'more/hole'};
-	# the CRC-32C of so many zeros
+	# the CRC-32C of that number of zeros
 	is("$file->{Size} $file->{Checksum}", "$hole 783bf602", '64 workers: a file that is a hole');
 	cmp_ok(-s "$dir/base.tar.zst", '<', 32 * 1024 * 1024, '64 workers: which takes no space when it is compressed');
 	unlink "$pgdata/more/hole" or die "could not remove a file: $!";

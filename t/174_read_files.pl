@@ -1,6 +1,6 @@
 # The extension's reader of files, for base backups: page checksums are checked
 # as the server does when it makes one, files that change meanwhile are as long
-# as was asked for, and whatever lies in the data directory is read or refused.
+# as was asked for, and each kind of file in the data directory is read or refused.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# Pages whose checksums are wrong: both readers of a base backup tell of those that
-# pg_basebackup tells of, in its words, and keep the backup.  And bytes that are damaged
+# Pages whose checksums are wrong: both readers of a base backup report the same ones as
+# pg_basebackup, in its words, and keep the backup.  And bytes that are damaged
 # on their way: what the extension says of them is not what has come.
 
 use strict;
@@ -121,7 +121,7 @@ sub warnings_of
 my ($rc, $err) = take_backup($node, 'pg_basebackup');
 is($rc, 1, 'pg_basebackup: exit code');
 my $want = warnings_of($err);
-is(scalar(grep { /^checksum/ } @$want), 4 + 5 + 2, 'pg_basebackup tells of them') or diag($err);
+is(scalar(grep { /^checksum/ } @$want), 4 + 5 + 2, 'pg_basebackup reports them') or diag($err);
 my @later = map { 3 * $in_segment + $_ } 0, 1;
 is(scalar(grep { /"\Q$segment\E", block (?:$later[0]|$later[1]):/ } @$want), 2, 'by their numbers in the relation');
 

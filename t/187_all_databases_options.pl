@@ -47,7 +47,7 @@ like($err, qr/database "nowhere" does not exist/, 'one that is not there');
 
 # ---- parts of what databases share
 
-sql($node, 'postgres', q{CREATE ROLE somebody LOGIN PASSWORD 'secret'; CREATE ROLE reader LOGIN});
+sql($node, 'postgres', q{CREATE ROLE a_role LOGIN PASSWORD 'secret'; CREATE ROLE reader LOGIN});
 my %globals;
 foreach my $part ('-g', '--globals-only', '--roles-only', '--tablespaces-only', '--no-role-passwords')
 {
@@ -57,10 +57,10 @@ foreach my $part ('-g', '--globals-only', '--roles-only', '--tablespaces-only', 
 	is(listing($dir), 'databases globals.sql map.json', "$part: nothing else");
 	$globals{$part} = slurp_file("$dir/globals.sql");
 }
-like($globals{$_}, qr/CREATE ROLE somebody;.*PASSWORD 'SCRAM/s, "$_: a role and its password")
+like($globals{$_}, qr/CREATE ROLE a_role;.*PASSWORD 'SCRAM/s, "$_: a role and its password")
   foreach ('-g', '--globals-only', '--roles-only');
-unlike($globals{'--tablespaces-only'}, qr/somebody/, 'tablespaces: no role');
-like($globals{'--no-role-passwords'}, qr/CREATE ROLE somebody;/, 'no passwords: a role');
+unlike($globals{'--tablespaces-only'}, qr/a_role/, 'tablespaces: no role');
+like($globals{'--no-role-passwords'}, qr/CREATE ROLE a_role;/, 'no passwords: a role');
 unlike($globals{'--no-role-passwords'}, qr/PASSWORD/, 'no passwords: none');
 
 # a role that may not read pg_authid
@@ -474,8 +474,8 @@ is(links($second, 'inc2') - links($second, 'inc1'), 2, 'but those with a new and
 ok(-f archive_of($second, 'inc3') . '/toc.dat', 'a new database is dumped');
 is((verify($second))[0], 0, 'all of it is complete');
 ($rc3, $err3, my $third) = dump_all($node, "--incremental=$full", @incremental);
-is($rc3, 1, 'against what is no dump of a cluster: exit code');
-like($err3, qr/map.json" is missing/, 'against what is no dump of a cluster');
+is($rc3, 1, 'against a directory that is not a dump of a cluster: exit code');
+like($err3, qr/map.json" is missing/, 'against a directory that is not a dump of a cluster');
 ok(!-e $third, 'nothing is made');
 
 $node->stop;
