@@ -644,8 +644,34 @@ foreach my $by ([ 'mover' ], [ '--role', '--role=mover' ])
 		"objects of another role, $who: message");
 }
 is(value($target, 'owned', 'SELECT count(*) FROM a, b'), 1, 'objects of another role: nothing was dropped');
-sql($target, 'owned', 'ALTER SCHEMA public OWNER TO mover');
+my $subscription = "SUBSCRIPTION sub CONNECTION '' PUBLICATION pub WITH (connect = false, slot_name = NONE)";
+foreach my $object ('PUBLICATION pub FOR TABLE b', 'STATISTICS stat ON g, (g + 1) FROM b', $subscription)
+{
+	my ($kind, $name) = split ' ', $object;
+	my $described = { PUBLICATION => 'publication pub', STATISTICS => 'statistics object public.stat', SUBSCRIPTION => 'subscription sub' }->{$kind};
+	sql($_, 'owned', "CREATE $object") foreach $source, $target;
+	($rc, undef, $err) = run_program(@move, '--clean');
+	is($rc, 1, "$kind of another role: exit code");
+	like($err, qr/\Apg_pardump: error: --clean cannot drop 4 of the objects that are to be copied\n.*detail: .*\b\Q$described\E \(belongs to role [^)]+\).*\n.*hint: .*\n\z/,
+		"$kind of another role: message");
+	sql($_, 'owned', "DROP $kind $name") foreach $source, $target;
+}
+# a subscription of another database is none of this one's
+make_database($target, 'subscribed');
+sql($source, 'owned', "CREATE $subscription");
+sql($target, 'subscribed', "CREATE $subscription");
+sql($target, 'owned', 'ALTER SCHEMA public OWNER TO mover; GRANT CREATE ON DATABASE owned TO mover');
+is((run_program(@move, '--clean', '--check'))[1], "0 errors, 0 warnings\n", 'a subscription of another database: --clean --check');
+sql($source, 'owned', 'DROP SUBSCRIPTION sub; CREATE PUBLICATION pub FOR TABLE b; CREATE STATISTICS stat ON g, (g + 1) FROM b');
 is((run_program(@move, '--clean'))[0], 0, 'objects of another role in a schema of the own');
+is((run_program(@move, '--clean'))[0], 0, 'a publication and statistics of the role: --clean');
+# relations of another kind
+sql($target, 'owned', 'DROP TABLE a; CREATE VIEW a AS SELECT 1 AS g; CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w;
+	DROP VIEW seen; CREATE FOREIGN TABLE seen (g int) SERVER s; ALTER TABLE a OWNER TO mover; ALTER TABLE seen OWNER TO mover');
+($rc, undef, $err) = run_program(@move, '--clean');
+is($rc, 1, 'relations of another kind: exit code');
+like($err, qr/\Apg_pardump: error: --clean cannot drop 2 of the objects that are to be copied\n.*detail: These are: foreign table public\.seen \(cannot be dropped by DROP VIEW\), view public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/,
+	'relations of another kind: message');
 sql($target, 'grown', 'CREATE TABLE app2 (a int); CREATE VIEW mine AS SELECT * FROM app2');
 copy_ok($source, 'grown', $target, 'grown', 'other objects', '--clean', @without);
 is(value($target, 'grown', 'SELECT count(*) FROM mine'), 0, 'other objects stay');

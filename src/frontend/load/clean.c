@@ -122,24 +122,44 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 " FROM pg_catalog.pg_user_mappings x" \
 " JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) x.srvid"
 
+/* Subscriptions are in a catalog that all databases share. */
+#define SUBSCRIPTIONS \
+" UNION ALL SELECT 'pg_catalog.pg_subscription'::pg_catalog.regclass, x.oid," \
+" ''::pg_catalog.text, x.subname::pg_catalog.text, x.subowner, " NO_ROLE \
+" FROM pg_catalog.pg_subscription x" \
+" WHERE x.subdbid OPERATOR(pg_catalog.=) (SELECT b.oid FROM pg_catalog.pg_database b" \
+" WHERE b.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+
+/* As an entry calls the kind of a relation, and its DROP. */
+#define RELATION_KIND(oid) \
+"(SELECT CASE WHEN c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog.\"char\"[]) THEN 'TABLE'" \
+" WHEN c.relkind OPERATOR(pg_catalog.=) ANY ('{i,I}'::pg_catalog.\"char\"[]) THEN 'INDEX'" \
+" WHEN c.relkind OPERATOR(pg_catalog.=) 'f'::pg_catalog.\"char\" THEN 'FOREIGN TABLE'" \
+" WHEN c.relkind OPERATOR(pg_catalog.=) 'm'::pg_catalog.\"char\" THEN 'MATERIALIZED VIEW'" \
+" WHEN c.relkind OPERATOR(pg_catalog.=) 'S'::pg_catalog.\"char\" THEN 'SEQUENCE'" \
+" WHEN c.relkind OPERATOR(pg_catalog.=) 'v'::pg_catalog.\"char\" THEN 'VIEW' ELSE '' END" \
+" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) " oid ")"
+
 /*
- * planned is the entries, from four arrays of equal length: catalog, schema,
- * tag, and what is special about the DROP ("tried" or "cascade", else "").
- * planned_objects is what the target has of them, and the obstacle to the
- * DROP: the extension that an object belongs to, or its owner, if neither the
- * role in $5, which is the session's if it is NULL, nor one that it is a
- * member of may drop the object.  Else that is NULL.
+ * planned is the entries, from five arrays of equal length: kind, catalog,
+ * schema, tag, and what is special about the DROP ("tried" or "cascade", else
+ * "").  planned_objects is what the target has of them, and the obstacle to
+ * the DROP: a relation of another kind; the extension that an object belongs
+ * to, or its owner, if neither the role in $6, which is the session's if it is
+ * NULL, nor one that it is a member of may drop the object.  Else that is
+ * NULL.
  */
-#define PLANNED_PARAMS 5
+#define PLANNED_PARAMS 6
 
 #define PLANNED \
-"WITH RECURSIVE planned (catalog, schema, tag, how) AS (" \
-"SELECT pg_catalog.concat('pg_catalog.', t.catalog)::pg_catalog.regclass," \
+"WITH RECURSIVE planned (kind, catalog, schema, tag, how) AS (" \
+"SELECT t.kind, pg_catalog.concat('pg_catalog.', t.catalog)::pg_catalog.regclass," \
 " t.schema, t.tag, t.how" \
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[])," \
 " pg_catalog.unnest($2::pg_catalog.text[])," \
 " pg_catalog.unnest($3::pg_catalog.text[])," \
-" pg_catalog.unnest($4::pg_catalog.text[])) t (catalog, schema, tag, how)" \
+" pg_catalog.unnest($4::pg_catalog.text[])," \
+" pg_catalog.unnest($5::pg_catalog.text[])) t (kind, catalog, schema, tag, how)" \
 "), objects (classid, objid, schema, tag, owner, schema_owner) AS (" \
 "SELECT NULL::pg_catalog.regclass, NULL::pg_catalog.oid," \
 " NULL::pg_catalog.text, NULL::pg_catalog.text," \
@@ -147,6 +167,7 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 IN_SCHEMA("pg_class", "relnamespace", "relname", "x.relowner") \
 IN_SCHEMA("pg_collation", "collnamespace", "collname", "x.collowner") \
 IN_SCHEMA("pg_conversion", "connamespace", "conname", "x.conowner") \
+IN_SCHEMA("pg_statistic_ext", "stxnamespace", "stxname", "x.stxowner") \
 IN_SCHEMA("pg_ts_config", "cfgnamespace", "cfgname", "x.cfgowner") \
 IN_SCHEMA("pg_ts_dict", "dictnamespace", "dictname", "x.dictowner") \
 IN_SCHEMA("pg_ts_parser", "prsnamespace", "prsname", NO_ROLE) \
@@ -163,23 +184,28 @@ WITHOUT_SCHEMA("pg_foreign_data_wrapper", "fdwname", "x.fdwowner") \
 WITHOUT_SCHEMA("pg_foreign_server", "srvname", "x.srvowner") \
 WITHOUT_SCHEMA("pg_language", "lanname", "x.lanowner") \
 WITHOUT_SCHEMA("pg_namespace", "nspname", "x.nspowner") \
-FUNCTIONS OPERATORS OTHERS \
+WITHOUT_SCHEMA("pg_publication", "pubname", "x.pubowner") \
+FUNCTIONS OPERATORS OTHERS SUBSCRIPTIONS \
 "), planned_objects (classid, objid, how, obstacle) AS (" \
 "SELECT DISTINCT o.classid::pg_catalog.oid, o.objid, p.how, COALESCE(" \
-"(SELECT pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)" \
+"CASE WHEN o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
+" AND p.kind OPERATOR(pg_catalog.<>) " RELATION_KIND("o.objid") \
+" THEN pg_catalog.concat('cannot be dropped by DROP ', p.kind) END," \
+" (SELECT pg_catalog.concat('belongs to ', pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0))" \
 " FROM pg_catalog.pg_depend d WHERE " IS_SAME("d", "o") \
 " AND d.objsubid OPERATOR(pg_catalog.=) 0" \
 " AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\")," \
 " CASE WHEN NOT (pg_catalog.pg_has_role(r.oid, o.owner, 'USAGE')" \
 " OR pg_catalog.pg_has_role(r.oid, o.schema_owner, 'USAGE'))" \
-" THEN CASE WHEN o.owner OPERATOR(pg_catalog.=) " NO_ROLE " THEN 'superusers'" \
-" ELSE pg_catalog.concat('role ', pg_catalog.pg_get_userbyid(o.owner)) END END)" \
+" THEN pg_catalog.concat('belongs to ', CASE WHEN o.owner OPERATOR(pg_catalog.=) " NO_ROLE \
+" THEN 'superusers'" \
+" ELSE pg_catalog.concat('role ', pg_catalog.pg_get_userbyid(o.owner)) END) END)" \
 " FROM objects o JOIN planned p" \
 " ON p.catalog OPERATOR(pg_catalog.=) o.classid" \
 " AND p.schema OPERATOR(pg_catalog.=) o.schema" \
 " AND p.tag OPERATOR(pg_catalog.=) o.tag" \
 " LEFT JOIN pg_catalog.pg_roles r ON r.rolname OPERATOR(pg_catalog.=)" \
-" COALESCE($5::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name"
+" COALESCE($6::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name"
 
 /* What a DROP of the other one takes along without CASCADE (dependency.h). */
 #define GOES_ALONG(d) \
@@ -434,12 +460,8 @@ clean_drop(RestoreStages *stages)
 /* Other sessions need locks, too, while objects are dropped. */
 #define LOCKS_KEPT 100
 
-/* Words of lists. */
-#define BELONGS_TO "belongs to"
-#define DEPENDS_ON "depends on"
-
 #define OWNERS_HINT \
-"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension only with the extension"
+"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension only with the extension; relations of another kind must be dropped before"
 #define ROWS_HINT \
 "--allow-existing adds the rows of the archive, as pg_restore does; --no-data-for-failed-tables leaves them out."
 
@@ -543,11 +565,14 @@ static const struct
 	{"POLICY", "pg_policy", true},
 	{"PROCEDURAL LANGUAGE", "pg_language", false},
 	{"PROCEDURE", "pg_proc", true},
+	{"PUBLICATION", "pg_publication", false},
 	{"RULE", "pg_rewrite", true},
 	{"SCHEMA", "pg_namespace", false},
 	{"SEQUENCE", "pg_class", true},
 	{"SERVER", "pg_foreign_server", false},
 	{"SHELL TYPE", "pg_type", true},
+	{"STATISTICS", "pg_statistic_ext", true},
+	{"SUBSCRIPTION", "pg_subscription", false},
 	{"TABLE", "pg_class", true},
 	{"TEXT SEARCH CONFIGURATION", "pg_ts_config", true},
 	{"TEXT SEARCH DICTIONARY", "pg_ts_dict", true},
@@ -583,7 +608,8 @@ catalog_of(const TocEntry *entry)
  * a view's rule does, the other one is named.  Each row has their number.
  */
 #define KEEPERS_QUERY(by, more) KEEPERS(by) more \
-") SELECT k.name, pg_catalog.min(k.depends_on), pg_catalog.count(*) OVER () FROM (" \
+") SELECT k.name, pg_catalog.concat('depends on ', pg_catalog.min(k.depends_on))," \
+" pg_catalog.count(*) OVER () FROM (" \
 "SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0)," \
 " pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid))," \
 " pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)" \
@@ -606,7 +632,7 @@ PLANNED
 " ORDER BY o.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN);
 
 /*
- * The numbers of the tables in $6 and $7 that stay, and the obstacle to their
+ * The numbers of the tables in $7 and $8 that stay, and the obstacle to their
  * own DROP, if there is one.  What keepers depend on stays, and so on; and
  * with it what belongs to it and has no DROP statement that succeeds.
  */
@@ -631,8 +657,8 @@ KEEPERS(BY_RESTORE)
 " AND NOT EXISTS (SELECT FROM dropped d WHERE " IS_SAME("d", "p") ")"
 " UNION ALL SELECT classid, objid, NULL FROM kept"
 ") SELECT pg_catalog.max(a.no), pg_catalog.max(a.obstacle) FROM ("
-"SELECT c.oid, t.no, NULL FROM ROWS FROM (pg_catalog.unnest($6::pg_catalog.text[]),"
-" pg_catalog.unnest($7::pg_catalog.text[]))"
+"SELECT c.oid, t.no, NULL FROM ROWS FROM (pg_catalog.unnest($7::pg_catalog.text[]),"
+" pg_catalog.unnest($8::pg_catalog.text[]))"
 " WITH ORDINALITY t (schema, name, no)"
 " JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
 " JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
@@ -754,16 +780,17 @@ make_params(const RestoreStages *stages, PGconn *conn, char **params)
 		catalog = catalog_of(entry);
 		if (catalog < 0)
 			continue;
-		columns[0][n] = unconstify(char *, catalogs[catalog].catalog);
-		columns[1][n] = catalogs[catalog].has_schema ? entry->namespace : none;
-		columns[2][n] = full_tag(entry);
-		columns[3][n++] = unconstify(char *, how_dropped(stages, entry));
+		columns[0][n] = entry->desc;
+		columns[1][n] = unconstify(char *, catalogs[catalog].catalog);
+		columns[2][n] = catalogs[catalog].has_schema ? entry->namespace : none;
+		columns[3][n] = full_tag(entry);
+		columns[4][n++] = unconstify(char *, how_dropped(stages, entry));
 	}
 	for (int i = 0; i < (int) lengthof(columns); i++)
 		params[i] = text_array(conn, columns[i], n);
 	params[PLANNED_PARAMS - 1] = role ? pg_strdup(role) : NULL;
 	for (int i = 0; i < n; i++)
-		free(columns[2][i]);
+		free(columns[3][i]);
 	for (int i = 0; i < (int) lengthof(columns); i++)
 		free(columns[i]);
 }
@@ -788,12 +815,12 @@ introduction(int n)
 }
 
 /*
- * What a query has found, appended as a list, with the second column after
- * this word; returns how many there are.
+ * What a query has found, appended as a list, with the second column as the
+ * reason; returns how many there are.
  */
 static int
 list_objects(PGconn *conn, const Options *options, const char *query,
-			 char *const *params, const char *word, PQExpBuffer list)
+			 char *const *params, PQExpBuffer list)
 {
 	PGresult   *res = ask(conn, options, query, PLANNED_PARAMS, params);
 	int			n_shown = PQntuples(res);
@@ -801,8 +828,8 @@ list_objects(PGconn *conn, const Options *options, const char *query,
 
 	appendPQExpBufferStr(list, introduction(n));
 	for (int i = 0; i < n_shown; i++)
-		appendPQExpBuffer(list, "%s%s (%s %s)", i > 0 ? ", " : "",
-						  printable(PQgetvalue(res, i, 0)), word,
+		appendPQExpBuffer(list, "%s%s (%s)", i > 0 ? ", " : "",
+						  printable(PQgetvalue(res, i, 0)),
 						  printable(PQgetvalue(res, i, 1)));
 	appendPQExpBufferChar(list, '.');
 	PQclear(res);
@@ -841,7 +868,7 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 
 	make_params(stages, conn, params);
 	initPQExpBuffer(&list);
-	n = list_objects(conn, options, obstacles_query, params, BELONGS_TO, &list);
+	n = list_objects(conn, options, obstacles_query, params, &list);
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
@@ -849,7 +876,7 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 		pg_log_error_hint(OWNERS_HINT ".");
 	}
 	resetPQExpBuffer(&list);
-	n = list_objects(conn, options, copy_keepers_query, params, DEPENDS_ON, &list);
+	n = list_objects(conn, options, copy_keepers_query, params, &list);
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop objects that %d other object%s of the target depend%s on",
@@ -900,7 +927,7 @@ list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
 		appendPQExpBuffer(&names, "%s%s", n > 1 ? ", " : "",
 						  printable(tables->tables[no].name));
 		if (own_reason)
-			appendPQExpBuffer(&names, " (" BELONGS_TO " %s)",
+			appendPQExpBuffer(&names, " (%s)",
 							  printable(PQgetvalue(res, i, 1)));
 	}
 	appendPQExpBuffer(list, "%s%s", introduction(n), names.data);
@@ -931,7 +958,7 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 	n = list_tables(res, tables, false, &list);
 	if (n > 0)
 	{
-		(void) list_objects(conn, options, keepers_query, params, DEPENDS_ON, &keepers);
+		(void) list_objects(conn, options, keepers_query, params, &keepers);
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
 		pg_log_error_detail("%s. The other objects: %s", list.data, keepers.data);
