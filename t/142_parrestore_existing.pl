@@ -167,6 +167,37 @@ is(rows('shop'), 100, '-C --resume, an empty database: rows');
 sql($node, 'postgres', 'DROP DATABASE shop');
 sql($node, 'postgres', 'ALTER DATABASE other_shop RENAME TO shop');
 
+# ---- tables that hand rows on
+
+make_database($node, 'elsewhere');
+sql($node, 'elsewhere', 'CREATE TABLE a (g int)');
+my $foreign = sprintf q{CREATE EXTENSION postgres_fdw; CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw
+	OPTIONS (host '%s', port '%s', dbname 'elsewhere'); CREATE USER MAPPING FOR PUBLIC SERVER elsewhere;}, $node->host, $node->port;
+my %handing = (
+	'a foreign table' => "$foreign CREATE FOREIGN TABLE a (g int) SERVER elsewhere",
+	'a view with a trigger' => q{CREATE TABLE kept (g int); CREATE VIEW a AS SELECT g FROM kept;
+		CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.kept VALUES (NEW.g); RETURN NEW; END$$;
+		CREATE TRIGGER keep INSTEAD OF INSERT ON a FOR EACH ROW EXECUTE FUNCTION keep()},
+	'a foreign partition' => "$foreign CREATE TABLE a (g int) PARTITION BY RANGE (g);
+		CREATE FOREIGN TABLE a1 PARTITION OF a FOR VALUES FROM (0) TO (1000) SERVER elsewhere OPTIONS (table_name 'a')");
+foreach my $what (sort keys %handing)
+{
+	my ($db, $stock) = (new_copy(), new_copy());
+	sql($node, $_, $handing{$what}) foreach $db, $stock;
+	my $hands_on = qr/\Apg_parrestore: error: 1 of the tables to be restored exists on the target as foreign tables, or as views with triggers\npg_parrestore: detail: It is public\.a\.\npg_parrestore: hint: .*--allow-existing .*\n\z/;
+	refused_ok($what, $db, $hands_on);
+	refused_ok("$what, --clean", $db, qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: It is public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/, '--clean')
+	  if $what ne 'a foreign partition';
+	is(value($node, $db, 'SELECT count(*) FROM a'), 0, "$what: no row was inserted");
+	my ($stock_rc, undef, $stock_err) = run_program('pg_restore', '-d', $node->connstr($stock), $dir);
+	is(value($node, $stock, 'SELECT count(*) FROM a'), 100, "$what: pg_restore inserts rows");
+	sql($node, 'elsewhere', 'TRUNCATE a');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--allow-existing');
+	is("$rc " . errors_ignored($err) . ' ' . value($node, $db, 'SELECT count(*) FROM a'), "$stock_rc " . errors_ignored($stock_err) . ' 100',
+		"$what, --allow-existing: as pg_restore");
+	sql($node, 'elsewhere', 'TRUNCATE a');
+}
+
 # ---- names
 
 $db = new_copy();

@@ -144,10 +144,9 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
  * planned is the entries, from five arrays of equal length: kind, catalog,
  * schema, tag, and what is special about the DROP ("tried" or "cascade", else
  * "").  planned_objects is what the target has of them, and the obstacle to
- * the DROP: a relation of another kind; the extension that an object belongs
- * to, or its owner, if neither the role in $6, which is the session's if it is
- * NULL, nor one that it is a member of may drop the object.  Else that is
- * NULL.
+ * the DROP: a relation is of another kind, or the object belongs to an
+ * extension, or to a role that is neither the one in $6 (the session's if that
+ * is NULL) nor one that it is a member of.  Else that is NULL.
  */
 #define PLANNED_PARAMS 6
 

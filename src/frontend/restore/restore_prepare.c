@@ -113,26 +113,72 @@ restore_tables_look(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * The numbers of the tables that have blocks, or partitions that have.  No
- * rows are read, as that might run functions of others.
+ * The numbers of the tables that have blocks, or partitions that have; and of
+ * those that hand rows on, whose number of rows is unknown: foreign tables,
+ * or partitions, and views with a trigger.  No rows are read, as that might
+ * run functions of others.
  */
 static const char filled_query[] =
-"SELECT t.no"
+"SELECT t.no, f.hands_on"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
 " WITH ORDINALITY t (schema, name, no)"
 " JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
 " JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
 " AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
-" WHERE pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8"
-" OR EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) p"
-" WHERE pg_catalog.pg_relation_size(p.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"
+" CROSS JOIN LATERAL (SELECT pg_catalog.bool_or("
+"pg_catalog.pg_relation_size(p.oid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8),"
+" pg_catalog.bool_or(p.relkind OPERATOR(pg_catalog.=) 'f'::pg_catalog.\"char\""
+" OR (p.relkind OPERATOR(pg_catalog.=) 'v'::pg_catalog.\"char\" AND p.relhastriggers))"
+" FROM (SELECT c.oid UNION ALL"
+" SELECT e.relid::pg_catalog.oid FROM pg_catalog.pg_partition_tree(c.oid) e) r (oid)"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) r.oid) f (is_filled, hands_on)"
+" WHERE f.is_filled OR f.hands_on"
 " ORDER BY t.no";
+
+/* One of two errors: the tables that hand rows on, or the others. */
+static void
+refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
+			  bool hand_on)
+{
+	const int	most_shown = 3;
+	int			n_found = 0;
+	const char *detail;
+	PQExpBufferData shown;
+
+	initPQExpBuffer(&shown);
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		int			no = session_number(res, i, 0, 1, n) - 1;
+
+		if ((PQgetvalue(res, i, 1)[0] == 't') != hand_on ||
+			n_found++ >= most_shown)
+			continue;
+		appendPQExpBuffer(&shown, "%s%s", n_found > 1 ? ", " : "",
+						  printable(created[no]->name));
+	}
+	detail = n_found > most_shown ? "Among them: %s." :
+		n_found > 1 ? "These are: %s." : "It is %s.";
+	if (n_found > 0 && hand_on)
+	{
+		pg_log_error("%d of the tables to be restored exist%s on the target as foreign tables, or as views with triggers",
+					 n_found, n_found == 1 ? "s" : "");
+		pg_log_error_detail(detail, shown.data);
+		pg_log_error_hint("Drop or rename these first; --allow-existing inserts the rows of the archive into them, as pg_restore does.");
+	}
+	else if (n_found > 0)
+	{
+		pg_log_error("%d of the tables to be restored exist%s on the target and contain%s rows",
+					 n_found, n_found == 1 ? "s" : "", n_found == 1 ? "s" : "");
+		pg_log_error_detail(detail, shown.data);
+		pg_log_error_hint("--clean drops existing objects first; --data-only and --allow-existing add the rows of the archive; --resume continues an interrupted restore.");
+	}
+	termPQExpBuffer(&shown);
+}
 
 static void
 refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 {
-	const int	most_shown = 3;
 	int			n = 0;
 	const DumpTable **created = pg_malloc((tables->n_tables + 1) * sizeof(DumpTable *));
 	char	  **schemas = pg_malloc((tables->n_tables + 1) * sizeof(char *));
@@ -154,22 +200,8 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 	params[1] = text_array(conn, names, n);
 	res = session_query_params(conn, filled_query, 2,
 							   (const char *const *) params, 0);
-	if (PQntuples(res) > 0)
-	{
-		PQExpBufferData shown;
-
-		initPQExpBuffer(&shown);
-		for (int i = 0; i < PQntuples(res) && i < most_shown; i++)
-			appendPQExpBuffer(&shown, "%s%s", i > 0 ? ", " : "",
-							  printable(created[session_number(res, i, 0, 1, n) - 1]->name));
-		pg_log_error("%d of the tables to be restored exist%s on the target and contain%s rows",
-					 PQntuples(res), PQntuples(res) == 1 ? "s" : "",
-					 PQntuples(res) == 1 ? "s" : "");
-		pg_log_error_detail(PQntuples(res) > most_shown ? "Among them: %s." :
-							PQntuples(res) > 1 ? "These are: %s." : "It is %s.", shown.data);
-		pg_log_error_hint("--clean drops existing objects first; --data-only and --allow-existing add the rows of the archive; --resume continues an interrupted restore.");
-		termPQExpBuffer(&shown);
-	}
+	refuse_tables(res, created, n, true);
+	refuse_tables(res, created, n, false);
 	PQclear(res);
 	free(params[0]);
 	free(params[1]);
