@@ -186,6 +186,12 @@ SKIP:
 	restored_ok('a server without the files, pg_restore', $bare, $none, 'pg_restore', '--exit-on-error', '-j2', $dir);
 	restored_ok('a server without the files, pg_restore -1', $bare, $none, 'pg_restore', '-1', $dir);
 	restored_ok('a server without the files, pg_parrestore', $bare, $none, 'pg_parrestore', '--exit-on-error', '-j2', $dir);
+	# an extension that is made in its schema
+	sql($node, 'shop', 'CREATE EXTENSION seg SCHEMA pardump');
+	foreach my $archive ((dumped())[0], (dumped('--with-pardump-extension'))[0])
+	{
+		restored_ok('another extension in its schema, pg_parrestore', $bare, [ 'plpgsql seg', 1 ], 'pg_parrestore', '--exit-on-error', $archive);
+	}
 	$bare->stop;
 }
 

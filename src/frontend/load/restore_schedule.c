@@ -161,17 +161,47 @@ restore_schedule_leave_out(RestoreSchedule *schedule, const char *extension)
 	free(comment);
 }
 
+/* Comments, privileges and labels of a schema, whose tag is "SCHEMA x". */
+static bool
+is_about(const TocEntry *entry, const char *about)
+{
+	return (toc_entry_is(entry, "COMMENT") || toc_entry_is(entry, "ACL") ||
+			toc_entry_is(entry, "SECURITY LABEL")) &&
+		strcmp(entry->tag, about) == 0;
+}
+
+/* The dump ID of a schema; 0, which no entry has, if there is none. */
+static int
+schema_dump_id(const Toc *toc, const char *schema)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "SCHEMA") &&
+			strcmp(toc->entries[i].tag, schema) == 0)
+			return toc->entries[i].dump_id;
+	return 0;
+}
+
 bool
 restore_schedule_needs_schema(const RestoreSchedule *schedule, const char *schema)
 {
+	char	   *about = psprintf("SCHEMA %s", schema);
+	int			id = schema_dump_id(schedule->toc, schema);
+	bool		needed = false;
+
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
-		const char *its = schedule->toc->entries[i].namespace;
+		const TocEntry *entry = &schedule->toc->entries[i];
 
-		if (schedule->phases[i] != RESTORE_NEVER && its && strcmp(its, schema) == 0)
-			return true;
+		if (schedule->phases[i] == RESTORE_NEVER || is_about(entry, about))
+			continue;
+		needed = needed ||
+			(entry->namespace && strcmp(entry->namespace, schema) == 0);
+		/* an extension is in no schema, and made in one */
+		for (int j = 0; j < entry->n_deps; j++)
+			needed = needed || entry->deps[j] == id;
 	}
-	return false;
+	free(about);
+	return needed;
 }
 
 void
@@ -184,8 +214,7 @@ restore_schedule_leave_out_schema(RestoreSchedule *schedule, const char *schema)
 		const TocEntry *entry = &schedule->toc->entries[i];
 
 		if (toc_entry_is(entry, "SCHEMA") ? strcmp(entry->tag, schema) == 0
-			: (toc_entry_is(entry, "COMMENT") || toc_entry_is(entry, "ACL")) &&
-			strcmp(entry->tag, about) == 0)
+			: is_about(entry, about))
 			schedule->phases[i] = RESTORE_NEVER;
 	}
 	free(about);

@@ -49,12 +49,13 @@ extern void restore_schedule_leave_out(RestoreSchedule *schedule,
 									   const char *extension);
 
 /*
- * Leave out a schema, with its comment and privileges, and not what is in it.
+ * Leave out a schema, with its comment, labels and privileges, and not what
+ * is in it.
  */
 extern void restore_schedule_leave_out_schema(RestoreSchedule *schedule,
 											  const char *schema);
 
-/* Is anything to be made in this schema? */
+/* Is anything to be made in this schema, or an extension whose schema it is? */
 extern bool restore_schedule_needs_schema(const RestoreSchedule *schedule,
 										  const char *schema);
 
