@@ -656,6 +656,16 @@ foreach my $object ('PUBLICATION pub FOR TABLE b', 'STATISTICS stat ON g, (g + 1
 		"$kind of another role: message");
 	sql($_, 'owned', "DROP $kind $name") foreach $source, $target;
 }
+# a large object, which is removed after all else is dropped
+sql($_, 'owned', 'SELECT lo_create(4712)') foreach $source, $target;
+($rc, undef, $err) = run_program(@move, '--clean');
+is($rc, 1, 'a large object of another role: exit code');
+like($err, qr/^pg_pardump: error: --clean cannot remove 1 of the large objects to be copied, which belongs to other roles on the target\n.*detail: .*\n.*hint: .*--no-large-objects\.\n/m,
+	'a large object of another role: message');
+sql($target, 'owned', 'ALTER LARGE OBJECT 4712 OWNER TO mover');
+(undef, undef, $err) = run_program(@move, '--clean');
+unlike($err, qr/large object/, 'a large object of the role: no error');
+sql($_, 'owned', 'SELECT lo_unlink(4712)') foreach $source, $target;
 # a subscription of another database is none of this one's
 make_database($target, 'subscribed');
 sql($source, 'owned', "CREATE $subscription");

@@ -318,10 +318,9 @@ check_target(Copy *copy)
 		target_check_tables(copy->target.conn, copy->plan.tables,
 							options->clean);
 	if (copy->new_name == NULL && !options->clean)
-	{
 		target_check_sequences(copy->target.conn, copy->restore.schedule);
+	if (copy->new_name == NULL)
 		target_check_objects(copy->target.conn, &copy->plan, options);
-	}
 	clean_objects_check_copy(&copy->restore);
 	findings_report();
 }

@@ -418,8 +418,29 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 	free(names);
 }
 
-int
-target_count_objects(PGconn *conn, const DumpPlan *plan)
+/* Those in $1 that exist. */
+static const char objects_query[] =
+"SELECT pg_catalog.count(*)::pg_catalog.int4"
+" FROM pg_catalog.pg_largeobject_metadata m"
+" WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])";
+
+/*
+ * Of these those that the role in $2, which is the session's if it is NULL,
+ * may not remove (be-fsstubs.c:be_lo_unlink).
+ */
+static const char others_objects_query[] =
+"SELECT pg_catalog.count(*)::pg_catalog.int4"
+" FROM pg_catalog.pg_largeobject_metadata m"
+" JOIN pg_catalog.pg_roles r ON r.rolname OPERATOR(pg_catalog.=)"
+" COALESCE($2::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name"
+" WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])"
+" AND NOT pg_catalog.pg_has_role(r.oid, m.lomowner, 'USAGE')"
+" AND NOT pg_catalog.current_setting('lo_compat_privileges')::pg_catalog.bool";
+
+/* How many a query finds, of those that the plan's archive creates. */
+static int
+count_objects(PGconn *conn, const DumpPlan *plan, const char *query,
+			  int n_params, const char *role)
 {
 	const LargeObjects *objects = plan->objects;
 	bool		creates = false;
@@ -431,12 +452,8 @@ target_count_objects(PGconn *conn, const DumpPlan *plan)
 	{
 		const LargeObjectGroup *group = &objects->groups[i];
 		char	   *oids = oid_array(group->oids, group->n_oids);
-		const char *params[] = {oids};
-		PGresult   *res = session_query_params(conn,
-											   "SELECT pg_catalog.count(*)::pg_catalog.int4"
-											   " FROM pg_catalog.pg_largeobject_metadata m"
-											   " WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])",
-											   1, params, 0);
+		const char *params[] = {oids, role};
+		PGresult   *res = session_query_params(conn, query, n_params, params, 0);
 
 		n += session_number(res, 0, 0, 0, group->n_oids);
 		PQclear(res);
@@ -445,12 +462,40 @@ target_count_objects(PGconn *conn, const DumpPlan *plan)
 	return n;
 }
 
+int
+target_count_objects(PGconn *conn, const DumpPlan *plan)
+{
+	return count_objects(conn, plan, objects_query, 1, NULL);
+}
+
+/* --clean removes them one by one, after it has dropped all else. */
+static void
+check_owners_of_objects(PGconn *conn, const DumpPlan *plan,
+						const Options *options)
+{
+	int			n = count_objects(conn, plan, others_objects_query, 2,
+								  options->role);
+
+	if (n == 0)
+		return;
+	pg_log_error("--clean cannot remove %d of the large objects to be copied, which belong%s to other roles on the target",
+				 n, n == 1 ? "s" : "");
+	pg_log_error_detail("Large objects of two databases can have the same OID by chance.");
+	pg_log_error_hint("Remove them there as their owner or a superuser, or use --no-large-objects.");
+}
+
 void
 target_check_objects(PGconn *conn, const DumpPlan *plan,
 					 const Options *options)
 {
-	int			n = target_count_objects(conn, plan);
+	int			n;
 
+	if (options->clean)
+	{
+		check_owners_of_objects(conn, plan, options);
+		return;
+	}
+	n = target_count_objects(conn, plan);
 	if (n == 0)
 		return;
 	pg_log_error("%d of the large objects to be copied exist%s on the target",

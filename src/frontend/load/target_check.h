@@ -54,7 +54,8 @@ extern void target_check_sequences(PGconn *conn,
 /*
  * How many of the large objects exist on the target, of those that the plan's
  * archive creates: it may have the contents alone.  And an error of a copy if
- * there are any, for findings_report().
+ * there are any, or with --clean if other roles own some, for
+ * findings_report().
  */
 extern int	target_count_objects(PGconn *conn, const DumpPlan *plan);
 extern void target_check_objects(PGconn *conn, const DumpPlan *plan,
