@@ -617,6 +617,20 @@ sql($target, 'grown', 'DROP TABLE more; CREATE FUNCTION app.twice(bigint) RETURN
 copy_refused_ok(qr/detail: It is function app\.twice\(bigint\) /, 'a function of the same name', $source, 'grown', $target, 'grown', '--clean');
 sql($target, 'grown', 'DROP FUNCTION app.twice(bigint)');
 
+# The index of a constraint has an operator class, which is dropped before its
+# table, because a function that comes before operator classes needs the table.
+make_database($_, 'classes') foreach $source, $target;
+my %compares = ('<' => 'lt', '<=' => 'le', '=' => 'eq', '>=' => 'ge', '>' => 'gt');
+sql($source, 'classes', join ';', 'CREATE TYPE pair AS (x int)',
+	(map { ("CREATE FUNCTION pair_$compares{$_}(pair, pair) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'record_$compares{$_}'",
+		"CREATE OPERATOR $_ (LEFTARG = pair, RIGHTARG = pair, FUNCTION = pair_$compares{$_})") } sort keys %compares),
+	"CREATE FUNCTION pair_cmp(pair, pair) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'btrecordcmp'",
+	'CREATE OPERATOR CLASS pairs DEFAULT FOR TYPE pair USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pair_cmp(pair, pair)',
+	'CREATE TABLE pairs (p pair UNIQUE)', "CREATE FUNCTION of(pairs) RETURNS int LANGUAGE sql AS 'SELECT 1'", 'INSERT INTO pairs VALUES (row(1))');
+is((run_copy($source, 'classes', $target, 'classes'))[0], 0, 'an operator class of a constraint: a copy');
+($rc, undef, $err) = run_copy($source, 'classes', $target, 'classes', '--clean');
+is("$rc$err", '0', 'an operator class of a constraint: --clean');
+
 # What belongs to another role, or to an extension; by the rules of the server's
 sql($target, 'grown', 'ALTER EXTENSION plpgsql ADD FUNCTION app.twice(int); ALTER EXTENSION plpgsql ADD TABLE app.part');
 my $of_extension = qr/--clean cannot drop 2 of the objects that are to be copied\n.*detail: These are: function app\.twice\(integer\) \(belongs to extension plpgsql\), table app\.part \(belongs to extension plpgsql\)\.\n.*hint: .*\n/i;
@@ -633,6 +647,16 @@ sql($target, 'owned', 'CREATE ROLE mover LOGIN; CREATE ROLE mine; GRANT CREATE O
 my @move = ('pg_pardump', '-d', $source->connstr('owned'), '--no-owner', '--no-analyze', '--target=' . $target->connstr('owned') . ' user=mover');
 is((run_program(@move))[0], 0, 'objects of a role: a copy');
 is((run_program(@move, '--clean'))[0], 0, 'objects of a role: --clean');
+# a key of a table that is dropped after the table that it refers to
+sql($target, 'owned', 'ALTER TABLE b ADD PRIMARY KEY (g); ALTER TABLE a ADD CONSTRAINT mine FOREIGN KEY (g) REFERENCES b');
+($rc, undef, $err) = run_program(@move, '--clean');
+is($rc, 1, 'a key between two tables that are dropped: exit code');
+like($err, qr/\Apg_pardump: error: --clean cannot drop objects that 1 other object of the target depends on\n.*detail: It is constraint mine on table public\.a \(depends on index public\.b_pkey\)\.\n.*hint: .*\n\z/,
+	'a key between two tables that are dropped: message');
+sql($target, 'owned', 'ALTER TABLE a DROP CONSTRAINT mine');
+# the other way round it goes with its table
+sql($target, 'owned', 'ALTER TABLE b DROP CONSTRAINT b_pkey; ALTER TABLE a ADD PRIMARY KEY (g); ALTER TABLE b ADD CONSTRAINT mine FOREIGN KEY (g) REFERENCES a');
+is((run_program(@move, '--clean'))[0], 0, 'a key of a table that is dropped first: --clean');
 sql($target, 'owned', "ALTER $_ OWNER TO mine") foreach 'TABLE a', 'VIEW seen', 'FUNCTION f()';
 foreach my $by ([ 'mover' ], [ '--role', '--role=mover' ])
 {

@@ -288,6 +288,18 @@ foreach my $case (
 	kept_ok($what, $sql, $keeps->(qr/It is \Q$tables\E\. The other objects: It is \Q$other\E\./), $expected);
 }
 
+# a policy that goes with its table, which is dropped after the table that it needs
+foreach my $program ('pg_restore', 'pg_parrestore')
+{
+	$db = new_copy();
+	run_program('pg_restore', '-d', $node->connstr($db), $dir);
+	sql($node, $db, 'CREATE POLICY mine ON a USING (EXISTS (SELECT FROM s.c))');
+	refused_ok('--clean, a policy of a table that is dropped later', $db,
+		$keeps->(qr/It is s\.c\. The other objects: It is policy mine on table public\.a \(depends on table s\.c\)\./), '--clean');
+	run_program($program, '--clean', ($program eq 'pg_restore' ? () : '--allow-existing'), '-d', $node->connstr($db), $dir);
+	is(value($node, $db, $counts), '100|2|1|1|1|1', "a policy of a table that is dropped later, $program: rows are added");
+}
+
 # all of them, by --check, and with options that do not matter
 $db = new_copy();
 run_program('pg_restore', '-d', $node->connstr($db), $dir);

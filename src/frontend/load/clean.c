@@ -143,7 +143,7 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 /*
  * planned is the entries, from five arrays of equal length: kind, catalog,
  * schema, tag, and what is special about the DROP ("tried" or "cascade", else
- * "").  planned_objects is what the target has of them, and the obstacle to
+ * ""); the last is dropped first.  planned_objects is what the target has of them, and the obstacle to
  * the DROP: a relation is of another kind, or the object belongs to an
  * extension, or to a role that is neither the one in $6 (the session's if that
  * is NULL) nor one that it is a member of.  Else that is NULL.
@@ -151,14 +151,15 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 #define PLANNED_PARAMS 6
 
 #define PLANNED \
-"WITH RECURSIVE planned (kind, catalog, schema, tag, how) AS (" \
+"WITH RECURSIVE planned (kind, catalog, schema, tag, how, no) AS (" \
 "SELECT t.kind, pg_catalog.concat('pg_catalog.', t.catalog)::pg_catalog.regclass," \
-" t.schema, t.tag, t.how" \
+" t.schema, t.tag, t.how, t.no" \
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[])," \
 " pg_catalog.unnest($2::pg_catalog.text[])," \
 " pg_catalog.unnest($3::pg_catalog.text[])," \
 " pg_catalog.unnest($4::pg_catalog.text[])," \
-" pg_catalog.unnest($5::pg_catalog.text[])) t (kind, catalog, schema, tag, how)" \
+" pg_catalog.unnest($5::pg_catalog.text[]))" \
+" WITH ORDINALITY t (kind, catalog, schema, tag, how, no)" \
 "), objects (classid, objid, schema, tag, owner, schema_owner) AS (" \
 "SELECT NULL::pg_catalog.regclass, NULL::pg_catalog.oid," \
 " NULL::pg_catalog.text, NULL::pg_catalog.text," \
@@ -185,8 +186,8 @@ WITHOUT_SCHEMA("pg_language", "lanname", "x.lanowner") \
 WITHOUT_SCHEMA("pg_namespace", "nspname", "x.nspowner") \
 WITHOUT_SCHEMA("pg_publication", "pubname", "x.pubowner") \
 FUNCTIONS OPERATORS OTHERS SUBSCRIPTIONS \
-"), planned_objects (classid, objid, how, obstacle) AS (" \
-"SELECT DISTINCT o.classid::pg_catalog.oid, o.objid, p.how, COALESCE(" \
+"), planned_objects (classid, objid, how, no, obstacle) AS (" \
+"SELECT o.classid::pg_catalog.oid, o.objid, p.how, pg_catalog.max(p.no), COALESCE(" \
 "CASE WHEN o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
 " AND p.kind OPERATOR(pg_catalog.<>) " RELATION_KIND("o.objid") \
 " THEN pg_catalog.concat('cannot be dropped by DROP ', p.kind) END," \
@@ -204,7 +205,8 @@ FUNCTIONS OPERATORS OTHERS SUBSCRIPTIONS \
 " AND p.schema OPERATOR(pg_catalog.=) o.schema" \
 " AND p.tag OPERATOR(pg_catalog.=) o.tag" \
 " LEFT JOIN pg_catalog.pg_roles r ON r.rolname OPERATOR(pg_catalog.=)" \
-" COALESCE($6::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name"
+" COALESCE($6::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name" \
+" GROUP BY 1, 2, 3, 5"
 
 /* What a DROP of the other one takes along without CASCADE (dependency.h). */
 #define GOES_ALONG(d) \
@@ -227,21 +229,26 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 #define BY_RESTORE " WHERE obstacle IS NULL"
 
 #define DROPPED(by) PLANNED \
-"), dropped (classid, objid) AS (" \
-"SELECT classid, objid FROM planned_objects" by \
-" UNION SELECT d.classid, d.objid FROM dropped s" \
-" JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") " AND " GOES_ALONG("d")
+"), reached (classid, objid, no, by_cascade) AS (" \
+"SELECT classid, objid, no, how OPERATOR(pg_catalog.=) 'cascade' FROM planned_objects" by \
+" UNION SELECT d.classid, d.objid, s.no, s.by_cascade FROM reached s" \
+" JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") " AND " GOES_ALONG("d") \
+"), dropped (classid, objid, no, by_cascade) AS (" \
+"SELECT classid, objid, pg_catalog.max(no), pg_catalog.bool_or(by_cascade)" \
+" FROM reached GROUP BY classid, objid"
 
 /*
- * What depends on them and stays.  No archive has an operator that exists
- * only because a planned one names it as its commutator or negator.  A base
- * type, which is dropped with CASCADE, takes it along; all else that it
- * depends on is kept by it.
+ * What depends on them and is there when they are dropped: it stays, or it is
+ * dropped later, as the policy of another table is that the archive does not
+ * have.  No archive has an operator that exists only because a planned one
+ * names it as its commutator or negator.  A base type, which is dropped with
+ * CASCADE, takes it along, and what is dropped later; all else that it depends
+ * on is kept by it.
  */
 #define KEEPERS(by) DROPPED(by) \
-"), dependents (classid, objid, objsubid, refclassid, refobjid) AS (" \
-"SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid FROM dropped s" \
-" JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") \
+"), dependents (classid, objid, objsubid, refclassid, refobjid, no, by_cascade) AS (" \
+"SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid, s.no, s.by_cascade" \
+" FROM dropped s JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") \
 " AND d.deptype OPERATOR(pg_catalog.=) 'n'::pg_catalog.\"char\"" \
 "), shells (classid, objid) AS (" \
 "SELECT d.classid, d.objid FROM planned_objects s" \
@@ -253,16 +260,15 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 " AND EXISTS (SELECT FROM planned_objects p JOIN pg_catalog.pg_operator q" \
 " ON q.oid OPERATOR(pg_catalog.=) p.objid WHERE p.classid OPERATOR(pg_catalog.=) d.classid" \
 " AND o.oid OPERATOR(pg_catalog.=) ANY (ARRAY[q.oprcom, q.oprnegate]))" \
-"), stays (classid, objid) AS (" \
-"SELECT a.classid, a.objid FROM (" \
-"SELECT classid, objid, false FROM dependents" \
-" UNION ALL SELECT classid, objid, true FROM dropped" \
-" UNION ALL SELECT classid, objid, true FROM shells" \
-") a (classid, objid, goes) GROUP BY a.classid, a.objid" \
-" HAVING NOT pg_catalog.bool_or(a.goes)" \
+"), gone (classid, objid, no) AS (" \
+"SELECT a.classid, a.objid, pg_catalog.max(a.no) FROM (" \
+"SELECT classid, objid, no FROM dropped" \
+" UNION ALL SELECT classid, objid, NULL FROM shells" \
+") a (classid, objid, no) GROUP BY a.classid, a.objid" \
 "), keepers (classid, objid, objsubid, refclassid, refobjid) AS (" \
 "SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid" \
-" FROM dependents d JOIN stays s ON " IS_SAME("s", "d")
+" FROM dependents d LEFT JOIN gone g ON " IS_SAME("g", "d") \
+" WHERE g.objid IS NULL OR (g.no OPERATOR(pg_catalog.<) d.no AND NOT d.by_cascade)"
 
 /*
  * More of these in a copy: partitions with rows that are not planned, which
@@ -471,7 +477,8 @@ clean_drop(RestoreStages *stages)
 
 /*
  * An index, or a constraint that has one, may use a function, say, that is
- * dropped before their table, because it depends on the table.
+ * dropped before their table, because it depends on the table.  No constraint
+ * says that its index has an operator class.
  */
 static bool
 needs_more_than_tables(const RestoreStages *stages, const TocEntry *entry)
@@ -480,6 +487,9 @@ needs_more_than_tables(const RestoreStages *stages, const TocEntry *entry)
 		"TABLE", "MATERIALIZED VIEW", "INDEX", "CONSTRAINT", "TABLE ATTACH", NULL
 	};
 
+	if (toc_entry_is(entry, "CONSTRAINT") &&
+		stages->schedule->has_operator_classes)
+		return true;
 	for (int i = 0; i < entry->n_deps; i++)
 	{
 		int			id = entry->deps[i];

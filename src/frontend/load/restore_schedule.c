@@ -125,6 +125,8 @@ restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 
 		if (entry->section != TOC_SECTION_NONE)
 			section = entry->section;
+		if (toc_entry_is(entry, "OPERATOR CLASS"))
+			schedule->has_operator_classes = true;
 		schedule->phases[i] = phase_of(entry, section, create);
 		schedule->tables[i] = -1;
 		if (schedule->phases[i] != RESTORE_POST_DATA)

@@ -34,6 +34,7 @@ typedef struct RestoreSchedule
 								 * its owner, but not created */
 	RestorePhase *phases;		/* by the entry's number in the TOC */
 	int		   *tables;			/* of RESTORE_INDEXES: which of DumpTables */
+	bool		has_operator_classes;	/* among the entries */
 } RestoreSchedule;
 
 /* create: is the database to be made? */
