@@ -698,7 +698,8 @@ DROPPED(BY_COPY)
 
 /*
  * The planner expects few rows of a recursive query, and would compare each
- * with each by nested loops, which takes minutes if there are thousands.
+ * with each by nested loops, which takes minutes if there are thousands.  Its
+ * costs are then so high that JIT would compile the query, for 20 seconds.
  */
 static PGresult *
 ask(PGconn *conn, const Options *options, const char *query, int n_params,
@@ -707,7 +708,8 @@ ask(PGconn *conn, const Options *options, const char *query, int n_params,
 	PGresult   *res;
 
 	session_begin_unwatched(conn, SESSION_BEGIN_READ_ONLY "; "
-							SESSION_SET_LOCAL("enable_nestloop", "off"));
+							SESSION_SET_LOCAL("enable_nestloop", "off") "; "
+							SESSION_SET_LOCAL("jit", "off"));
 	/* as in the names that pg_dump has written */
 	PQclear(session_query(conn, options->quote_all_identifiers ?
 						  SESSION_SET_LOCAL("quote_all_identifiers", "on") :
