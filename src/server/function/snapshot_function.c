@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/htup_details.h"
 #include "funcapi.h"
 #include "storage/fd.h"
 #include "storage/procarray.h"
