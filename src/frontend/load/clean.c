@@ -143,10 +143,11 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 /*
  * planned is the entries, from five arrays of equal length: kind, catalog,
  * schema, tag, and what is special about the DROP ("tried" or "cascade", else
- * ""); the last is dropped first.  planned_objects is what the target has of them, and the obstacle to
- * the DROP: a relation is of another kind, or the object belongs to an
- * extension, or to a role that is neither the one in $6 (the session's if that
- * is NULL) nor one that it is a member of.  Else that is NULL.
+ * ""); the last is dropped first.  planned_objects is what the target has of
+ * them, and the obstacle to the DROP: a relation is of another kind, or the
+ * object belongs to an extension, or to a role that is neither the one in $6
+ * (the session's if that is NULL) nor one that it is a member of.  Else that
+ * is NULL.
  */
 #define PLANNED_PARAMS 6
 
@@ -242,8 +243,8 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
  * dropped later, as the policy of another table is that the archive does not
  * have.  No archive has an operator that exists only because a planned one
  * names it as its commutator or negator.  A base type, which is dropped with
- * CASCADE, takes it along, and what is dropped later; all else that it depends
- * on is kept by it.
+ * CASCADE, takes it along, and what is dropped later; all else that it
+ * depends on is kept by it.
  */
 #define KEEPERS(by) DROPPED(by) \
 "), dependents (classid, objid, objsubid, refclassid, refobjid, no, by_cascade) AS (" \
