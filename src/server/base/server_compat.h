@@ -24,7 +24,6 @@
 #include "parser/parse_relation.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
-#include "utils/tuplestore.h"
 
 /*
  * Pages are read, and tuples written, by code of ours: a major is listed here
@@ -227,18 +226,18 @@ set_bulk_space(BulkInsertState bulk, const BulkSpace *space)
 #endif
 }
 
+/* A relation's file was identified by its relfilenode up to 15. */
+#if PG_VERSION_NUM < 160000
+#define rd_firstRelfilelocatorSubid rd_firstRelfilenodeSubid
+#define rd_newRelfilelocatorSubid rd_newRelfilenodeSubid
+#endif
+
 /* Was the relation, or its file, made in this transaction? */
 static inline bool
 relation_is_new(Relation rel)
 {
-#if PG_VERSION_NUM >= 160000
-	SubTransactionId file_made = rel->rd_firstRelfilelocatorSubid;
-#else
-	SubTransactionId file_made = rel->rd_firstRelfilenodeSubid;
-#endif
-
 	return rel->rd_createSubid != InvalidSubTransactionId ||
-		file_made != InvalidSubTransactionId;
+		rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
 }
 
 /*
@@ -249,13 +248,9 @@ static inline bool
 relation_is_of_subtransaction(Relation rel)
 {
 	SubTransactionId current = GetCurrentSubTransactionId();
-#if PG_VERSION_NUM >= 160000
-	SubTransactionId file_made = rel->rd_newRelfilelocatorSubid;
-#else
-	SubTransactionId file_made = rel->rd_newRelfilenodeSubid;
-#endif
 
-	return rel->rd_createSubid == current || file_made == current;
+	return rel->rd_createSubid == current ||
+		rel->rd_newRelfilelocatorSubid == current;
 }
 
 /*
@@ -266,18 +261,11 @@ relation_is_of_subtransaction(Relation rel)
 static inline bool
 relation_may_be_rolled_back(Relation rel)
 {
-#if PG_VERSION_NUM >= 160000
-	SubTransactionId first = rel->rd_firstRelfilelocatorSubid;
-	SubTransactionId last = rel->rd_newRelfilelocatorSubid;
-#else
-	SubTransactionId first = rel->rd_firstRelfilenodeSubid;
-	SubTransactionId last = rel->rd_newRelfilenodeSubid;
-#endif
-
 	if (GetCurrentTransactionNestLevel() == 1)
 		return false;
 	return rel->rd_createSubid > TopSubTransactionId ||
-		(first != InvalidSubTransactionId && last != TopSubTransactionId);
+		(rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId &&
+		 rel->rd_newRelfilelocatorSubid != TopSubTransactionId);
 }
 
 /* A descriptor that was put together is complete: 19 asks to be told. */
@@ -306,40 +294,12 @@ has_generated_columns(const TupleConstr *constr)
 #endif
 
 /*
- * InitMaterializedSRF() came with 15.1.  Its flags are tested rather than the
- * version, because 15.0 had the function under another name.  This is the
- * same work for a function whose result type is declared in its CREATE
- * FUNCTION (src/backend/utils/fmgr/funcapi.c); "flags" must be 0.
+ * InitMaterializedSRF() came with 15.1.  15.0 has the function under the name
+ * SetSingleFuncCall(), which later minor releases of 15 keep for extensions
+ * that were built for it.
  */
-#ifndef MAT_SRF_USE_EXPECTED_DESC
-static inline void
-InitMaterializedSRF(FunctionCallInfo fcinfo, uint32 flags)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext old_context;
-	TupleDesc	tupdesc;
-	bool		random_access;
-
-	Assert(flags == 0);
-
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("set-valued function called in context that cannot accept a set")));
-	if (!(rsinfo->allowedModes & SFRM_Materialize))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("materialize mode required, but it is not allowed in this context")));
-
-	old_context = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	random_access = (rsinfo->allowedModes & SFRM_Materialize_Random) != 0;
-	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setResult = tuplestore_begin_heap(random_access, false, work_mem);
-	rsinfo->setDesc = tupdesc;
-	MemoryContextSwitchTo(old_context);
-}
+#if PG_VERSION_NUM < 160000
+#define InitMaterializedSRF(fcinfo, flags) SetSingleFuncCall(fcinfo, flags)
 #endif
 
 #endif							/* PARDUMP_SERVER_COMPAT_H */
