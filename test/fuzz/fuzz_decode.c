@@ -17,14 +17,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "types/array.h"
-#include "types/datetime.h"
-#include "types/number.h"
-#include "types/text.h"
-#include "types/json.h"
-#include "types/jsonb.h"
-#include "types/network.h"
-#include "types/numeric.h"
+#include "types/family.h"
 #include "fuzz_memory.h"
 
 static const DecoderFamily families[] = {

@@ -19,8 +19,7 @@
 #include "bytes/digits.h"
 #include "bytes/escape.h"
 #include "bytes/varlena.h"
-#include "types/array.h"
-#include "types/column.h"
+#include "types/family.h"
 
 /* ----------
  * Walks over the elements of an array that may be damaged.

@@ -7,18 +7,32 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "utils/fmgrtab.h"
 #include "utils/lsyscache.h"
 
-#include "base/builtin_function.h"
-#include "types/array.h"
 #include "types/choose.h"
-#include "types/datetime.h"
-#include "types/json.h"
-#include "types/jsonb.h"
-#include "types/network.h"
-#include "types/number.h"
-#include "types/numeric.h"
-#include "types/text.h"
+#include "types/family.h"
+
+/*
+ * The OID of the built-in function (F_... of utils/fmgroids.h) that a
+ * function is: itself, or, if it was created as another name for one in
+ * LANGUAGE internal (citext's output function is textout), the one it calls.
+ * InvalidOid if it is none.
+ */
+static Oid
+builtin_function(const FmgrInfo *function)
+{
+	if (function->fn_oid < FirstGenbkiObjectId)
+		return function->fn_oid;
+
+	for (int i = 0; i < fmgr_nbuiltins; i++)
+	{
+		if (fmgr_builtins[i].func == function->fn_addr)
+			return fmgr_builtins[i].foid;
+	}
+	return InvalidOid;
+}
 
 /* ----------
  * Chooses the encoder of a type, of all that there are.

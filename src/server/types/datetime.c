@@ -16,7 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "bytes/digits.h"
-#include "types/datetime.h"
+#include "types/family.h"
 
 /* ----------
  * Offsets of the session's time zone from UTC, remembered.

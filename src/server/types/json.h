@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * json.h
- *	  Decoder of json, and the parser that it shares with jsonb.
+ *	  Parser of JSON, for the decoder of jsonb.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,23 +9,6 @@
 #define PARDUMP_JSON_H
 
 #include "postgres.h"
-
-#include "types/column.h"
-
-/* ----------
- * Decoder of json.
- * ----------
- */
-
-/* A DecoderFamily. */
-extern DecodeFunction json_decoder(Oid input_function,
-								   ColumnDecoder *decoder);
-
-/* ----------
- * Makes nodes of JSON: one for each value and each key, in the order of
- * the text.
- * ----------
- */
 
 typedef enum NodeKind
 {

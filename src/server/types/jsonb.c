@@ -16,9 +16,8 @@
 #include "bytes/byte_block.h"
 #include "bytes/escape.h"
 #include "bytes/varlena.h"
-#include "types/column.h"
+#include "types/family.h"
 #include "types/json.h"
-#include "types/jsonb.h"
 #include "types/numeric.h"
 
 /* ----------

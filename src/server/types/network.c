@@ -16,7 +16,7 @@
 #include "bytes/digits.h"
 #include "bytes/hex.h"
 #include "bytes/varlena.h"
-#include "types/network.h"
+#include "types/family.h"
 
 /* ----------
  * Encoders of inet and cidr.

@@ -24,7 +24,7 @@
 #include "bytes/byte_buffer.h"
 #include "bytes/digits.h"
 #include "bytes/varlena.h"
-#include "types/number.h"
+#include "types/family.h"
 
 /* ----------
  * Encoders of bool, integers, object and transaction ids, and floats.

@@ -13,6 +13,7 @@
 #include "bytes/byte_buffer.h"
 #include "bytes/digits.h"
 #include "bytes/varlena.h"
+#include "types/family.h"
 #include "types/numeric.h"
 
 /* ----------

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * numeric.h
- *	  Encoder and decoder of numeric.
+ *	  The text of numeric to and from its stored form, for types that contain
+ *	  one.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,16 +11,7 @@
 
 #include "utils/numeric.h"
 
-#include "types/column.h"
-
-/* ----------
- * Encoders of numeric, as text and in binary form, and its text for types
- * that contain one.
- * ----------
- */
-
-/* An EncoderFamily. */
-extern EncodeFunction numeric_encoder(Oid type_function);
+#include "bytes/byte_buffer.h"
 
 /*
  * Append what numeric_out() gives, which needs no escapes, at "to", and
@@ -27,15 +19,6 @@ extern EncodeFunction numeric_encoder(Oid type_function);
  * unaligned; it is not compressed or out of line.
  */
 extern char *append_numeric(ByteBuffer *out, char *to, Numeric num);
-
-/* ----------
- * Decoder of numeric.
- * ----------
- */
-
-/* A DecoderFamily. */
-extern DecodeFunction numeric_decoder(Oid input_function,
-									  ColumnDecoder *decoder);
 
 /* The room that the value of a text of "len" bytes may need. */
 #define NUMERIC_ROOM(len)	(VARHDRSZ + sizeof(uint16) + \

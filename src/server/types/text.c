@@ -22,8 +22,7 @@
 #include "bytes/escape.h"
 #include "bytes/hex.h"
 #include "bytes/varlena.h"
-#include "types/column.h"
-#include "types/text.h"
+#include "types/family.h"
 
 /* ----------
  * Encoders of the types whose value is their text, and of enums.
