@@ -214,6 +214,30 @@ typedef enum EscapeKind
 extern const char escape_letters[BYTE_BLOCK_SIZE];
 
 /*
+ * The mirror: the control character that a letter behind a backslash stands
+ * for in both COPY and JSON, 0 if there is none.
+ */
+static inline char
+unescape_letter(char letter)
+{
+	switch (letter)
+	{
+		case 'b':
+			return '\b';
+		case 'f':
+			return '\f';
+		case 'n':
+			return '\n';
+		case 'r':
+			return '\r';
+		case 't':
+			return '\t';
+		default:
+			return '\0';
+	}
+}
+
+/*
  * Flag the bytes that cannot just be copied.  Zero is among them, the text
  * ends there as it does for an output function; so are, for simplicity, the
  * control characters that COPY leaves alone.

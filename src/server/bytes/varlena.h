@@ -41,6 +41,30 @@ packed_varlena_release(struct varlena *packed, Datum value)
 		pfree(packed);
 }
 
+/* Room for a value that had a short header, aligned as its type may need. */
+typedef union AlignedValue
+{
+	int64		alignment;
+	char		bytes[VARHDRSZ + VARATT_SHORT_MAX];
+} AlignedValue;
+
+/*
+ * The packed value with a plain header, which makes its data aligned.  A
+ * short value is copied to "copy" rather than detoasted, which would palloc.
+ */
+static inline struct varlena *
+aligned_varlena(struct varlena *packed, AlignedValue *copy)
+{
+	Size		len;
+
+	if (!VARATT_IS_SHORT(packed))
+		return packed;
+	len = VARSIZE_SHORT(packed) - VARHDRSZ_SHORT;
+	memcpy(copy->bytes + VARHDRSZ, VARDATA_SHORT(packed), len);
+	SET_VARSIZE(copy->bytes, len + VARHDRSZ);
+	return (struct varlena *) copy->bytes;
+}
+
 /* ----------
  * How many bytes a stored value takes, in a place that may be damaged.
  *

@@ -7,30 +7,16 @@
  */
 #include "postgres.h"
 
-#include "bytes/byte_block.h"
+#include "bytes/escape.h"
 #include "load/field.h"
 
 /* What the letter behind a backslash stands for. */
 static inline char
 escaped_char(char letter)
 {
-	switch (letter)
-	{
-		case 'b':
-			return '\b';
-		case 'f':
-			return '\f';
-		case 'n':
-			return '\n';
-		case 'r':
-			return '\r';
-		case 't':
-			return '\t';
-		case 'v':
-			return '\v';
-		default:
-			return letter;
-	}
+	char		control = letter == 'v' ? '\v' : unescape_letter(letter);
+
+	return control != '\0' ? control : letter;
 }
 
 Size

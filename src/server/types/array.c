@@ -274,29 +274,13 @@ append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out,
 	return encode_by_type_function(encoder, PointerGetDatum(value), out, to);
 }
 
-/*
- * A short array is copied to where it is aligned, rather than detoasted.
- */
 static char *
 encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	ArrayEncoder *array = encoder->state;
 	struct varlena *packed = packed_varlena(value);
-	ArrayType  *array_value = (ArrayType *) packed;
-	union
-	{
-		int64		alignment;
-		char		bytes[VARHDRSZ + VARATT_SHORT_MAX];
-	}			aligned;
-
-	if (VARATT_IS_SHORT(packed))
-	{
-		Size		len = VARSIZE_SHORT(packed) - VARHDRSZ_SHORT;
-
-		memcpy(aligned.bytes + VARHDRSZ, VARDATA_SHORT(packed), len);
-		SET_VARSIZE(aligned.bytes, len + VARHDRSZ);
-		array_value = (ArrayType *) aligned.bytes;
-	}
+	AlignedValue copy;
+	ArrayType  *array_value = (ArrayType *) aligned_varlena(packed, &copy);
 
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
@@ -397,9 +381,7 @@ array_encoder(Oid type_function, ColumnEncoder *encoder,
 typedef struct ArrayDecoder
 {
 	ColumnDecoder element;
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
+	ElementStorage storage;
 	char		delimiter;
 } ArrayDecoder;
 
@@ -425,9 +407,7 @@ find_quote(const char *p, const char *end)
 {
 	for (; p < end; p += BYTE_BLOCK_SIZE)
 	{
-		ByteBlock	block = byte_block_load(p);
-		ByteBlock	flags = byte_block_or(byte_block_eq(block, '"'),
-										  byte_block_eq(block, '\\'));
+		ByteBlock	flags = flag_quotes(byte_block_load(p));
 
 		if (byte_block_any(flags))
 			return p + byte_block_first(flags);
@@ -442,14 +422,12 @@ find_special(const char *p, const char *end, char delimiter)
 	for (; p < end; p += BYTE_BLOCK_SIZE)
 	{
 		ByteBlock	block = byte_block_load(p);
-		ByteBlock	quotes = byte_block_or(byte_block_eq(block, '"'),
-										   byte_block_eq(block, '\\'));
 		ByteBlock	braces = byte_block_or(byte_block_eq(block, '{'),
 										   byte_block_eq(block, '}'));
 		ByteBlock	others = byte_block_or(byte_block_eq(block, delimiter),
 										   byte_block_le(block, ' '));
-		ByteBlock	flags = byte_block_or(byte_block_or(quotes, braces),
-										  others);
+		ByteBlock	flags = byte_block_or(flag_quotes(block),
+										  byte_block_or(braces, others));
 
 		if (byte_block_any(flags))
 			return Min(p + byte_block_first(flags), end);
@@ -563,14 +541,14 @@ elements_size(const ArrayDecoder *array, const Elements *elements)
 {
 	Size		size = 0;
 
-	if (array->typlen > 0)
+	if (array->storage.typlen > 0)
 		return (Size) (elements->n - elements->n_nulls) *
-			att_align_nominal(array->typlen, array->typalign);
+			att_align_nominal(array->storage.typlen, array->storage.typalign);
 	for (int i = 0; i < elements->n; i++)
 	{
 		if (!elements->nulls[i])
 			size += att_align_nominal(VARSIZE(DatumGetPointer(elements->values[i])),
-									  array->typalign);
+									  array->storage.typalign);
 	}
 	return size;
 }
@@ -578,18 +556,18 @@ elements_size(const ArrayDecoder *array, const Elements *elements)
 static inline char *
 put_element(const ArrayDecoder *array, char *to, Datum value)
 {
-	Size		size = array->typlen;
+	Size		size = array->storage.typlen;
 	Size		aligned;
 
-	if (array->typbyval)
-		store_att_byval(to, value, array->typlen);
+	if (array->storage.typbyval)
+		store_att_byval(to, value, array->storage.typlen);
 	else
 	{
-		if (array->typlen < 0)
+		if (array->storage.typlen < 0)
 			size = VARSIZE(DatumGetPointer(value));
 		memcpy(to, DatumGetPointer(value), size);
 	}
-	aligned = att_align_nominal(size, array->typalign);
+	aligned = att_align_nominal(size, array->storage.typalign);
 	for (; size < aligned; size++)
 		to[size] = '\0';
 	return to + aligned;
@@ -666,8 +644,9 @@ array_decoder(Oid input_function, ColumnDecoder *decoder,
 		return NULL;
 	array = palloc0(sizeof(ArrayDecoder));
 	array->element.type_id = get_element_type(decoder->type_id);
-	get_type_io_data(array->element.type_id, IOFunc_input, &array->typlen,
-					 &array->typbyval, &array->typalign, &array->delimiter,
+	get_type_io_data(array->element.type_id, IOFunc_input,
+					 &array->storage.typlen, &array->storage.typbyval,
+					 &array->storage.typalign, &array->delimiter,
 					 &typioparam, &element_function);
 	*element = &array->element;
 	decoder->state = array;

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "fmgr.h"
 
 #include "bytes/byte_buffer.h"
@@ -257,6 +258,16 @@ value_alloc(ColumnDecoder *decoder, Size size)
 		return palloc(size);
 	space->next = value + MAXALIGN(size);
 	return value;
+}
+
+/* A varlena of "len" bytes with a plain header; the bytes are not set. */
+static inline struct varlena *
+varlena_alloc(ColumnDecoder *decoder, Size len)
+{
+	struct varlena *result = value_alloc(decoder, len + VARHDRSZ);
+
+	SET_VARSIZE(result, len + VARHDRSZ);
+	return result;
 }
 
 /*

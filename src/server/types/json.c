@@ -236,8 +236,7 @@ decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 
 	if (!scan_value(&p, end, 0) || skip_json_space(p, end) != end)
 		return false;
-	result = value_alloc(decoder, len + VARHDRSZ);
-	SET_VARSIZE(result, len + VARHDRSZ);
+	result = varlena_alloc(decoder, len);
 	memcpy(VARDATA(result), text, len);
 	*value = PointerGetDatum(result);
 	return true;
@@ -272,25 +271,9 @@ typedef struct JsonParser
 static inline char
 escaped_char(char letter)
 {
-	switch (letter)
-	{
-		case '"':
-		case '\\':
-		case '/':
-			return letter;
-		case 'b':
-			return '\b';
-		case 'f':
-			return '\f';
-		case 'n':
-			return '\n';
-		case 'r':
-			return '\r';
-		case 't':
-			return '\t';
-		default:
-			return '\0';
-	}
+	if (letter == '"' || letter == '\\' || letter == '/')
+		return letter;
+	return unescape_letter(letter);
 }
 
 /* A string, its first backslash at "from", in a copy without escapes. */

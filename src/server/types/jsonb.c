@@ -344,27 +344,14 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	struct varlena *packed = packed_varlena(value);
 	JsonbWriter writer = {out, encoder->settings, 0, NULL};
 	Size		start = to - out->data;
-	const JsonbContainer *root;
-	union
-	{
-		int64		alignment;
-		char		bytes[VARATT_SHORT_MAX];
-	}			aligned;
-
+	AlignedValue copy;
 	/* entries are read as aligned words, which a short header spoils */
-	if (VARATT_IS_SHORT(packed))
-	{
-		memcpy(aligned.bytes, VARDATA_SHORT(packed),
-			   VARSIZE_SHORT(packed) - VARHDRSZ_SHORT);
-		root = (const JsonbContainer *) aligned.bytes;
-	}
-	else
-		root = &((Jsonb *) packed)->root;
-	writer.end = (const char *) root + VARSIZE_ANY_EXHDR(packed);
+	const Jsonb *jsonb = (const Jsonb *) aligned_varlena(packed, &copy);
 
+	writer.end = (const char *) jsonb + VARSIZE(jsonb);
 	if (encoder->settings->format == ROW_BINARY)
 		*to++ = BINARY_VERSION;
-	to = append_container(&writer, to, root);
+	to = append_container(&writer, to, &jsonb->root);
 	if (unlikely(to == NULL))
 		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
 									 out->data + start);

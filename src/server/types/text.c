@@ -217,20 +217,10 @@ text_encoder(Oid type_function)
  * ----------
  */
 
-/* A varlena of "len" bytes, which are not set. */
-static inline struct varlena *
-new_varlena(ColumnDecoder *decoder, Size len)
-{
-	struct varlena *result = value_alloc(decoder, len + VARHDRSZ);
-
-	SET_VARSIZE(result, len + VARHDRSZ);
-	return result;
-}
-
 static bool
 decode_text(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
-	struct varlena *result = new_varlena(decoder, len);
+	struct varlena *result = varlena_alloc(decoder, len);
 
 	memcpy(VARDATA(result), text, len);
 	*value = PointerGetDatum(result);
@@ -268,7 +258,7 @@ decode_bpchar(ColumnDecoder *decoder, const char *text, Size len,
 
 	if (characters > max)
 		return false;
-	result = new_varlena(decoder, len + max - characters);
+	result = varlena_alloc(decoder, len + max - characters);
 	memcpy(VARDATA(result), text, len);
 	memset(VARDATA(result) + len, ' ', max - characters);
 	*value = PointerGetDatum(result);
@@ -492,8 +482,7 @@ decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 		return false;
 	text += 2;
 	len -= 2;
-	result = value_alloc(decoder, len / 2 + VARHDRSZ);
-	SET_VARSIZE(result, len / 2 + VARHDRSZ);
+	result = varlena_alloc(decoder, len / 2);
 	*value = PointerGetDatum(result);
 
 	to = (uint8 *) VARDATA(result);
