@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -25,9 +24,8 @@
 #include "utils/memutils.h"
 #include "utils/pg_lsn.h"
 
-#include "base/server_compat.h"
 #include "bytes/kept_memory.h"
-#include "function/read_function.h"
+#include "function/sql_call.h"
 #include "read/file_stream.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_read_files);
@@ -68,13 +66,8 @@ typedef struct FilesCall
 	FileStream *stream;
 } FilesCall;
 
-/*
- * Of the session: what its last call of pg_pardump_read_files() came to, as
- * what pg_pardump_last_files() returns; NULL if that did not end well.  Only
- * the role of that call is told: a CRC can tell what is in a file.
- */
-static HeapTuple last_files;
-static Oid	last_files_role;
+/* What pg_pardump_last_files() returns: a CRC can tell what is in a file. */
+static KeptResult last_files;
 
 static int
 read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
@@ -209,27 +202,14 @@ read_items(FunctionCallInfo fcinfo, int *n_items)
 static CompressSpec
 read_compression(text * arg)
 {
-	CompressSpec spec;
-	char		error[COMPRESS_SPEC_ERROR_BYTES];
+	CompressSpec spec = read_compress_spec(text_to_cstring(arg));
 
-	if (!compress_spec_parse(text_to_cstring(arg), &spec, error))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid compression specification: %s", error)));
 	if (spec.method == COMPRESS_GZIP)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("files cannot be compressed with \"gzip\""),
 				 errhint("Their compressions are none, lz4 and zstd.")));
 	return spec;
-}
-
-static void
-forget_last_files(void)
-{
-	if (last_files)
-		heap_freetuple(last_files);
-	last_files = NULL;
 }
 
 static Datum
@@ -243,18 +223,6 @@ int64_array(const int64 *numbers, int n)
 										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-static TupleDesc
-last_files_desc(void)
-{
-	TupleDesc	desc = CreateTemplateTupleDesc(3);
-
-	TupleDescInitEntry(desc, 1, "bytes", INT8ARRAYOID, -1, 0);
-	TupleDescInitEntry(desc, 2, "crcs", INT8ARRAYOID, -1, 0);
-	TupleDescInitEntry(desc, 3, "failures", INT8ARRAYOID, -1, 0);
-	finish_tuple_desc(desc);
-	return desc;
-}
-
 /* Keep what came of a call for pg_pardump_last_files(). */
 static void
 keep_last_files(const FilesCall *call)
@@ -263,10 +231,7 @@ keep_last_files(const FilesCall *call)
 	int64	   *bytes = palloc((call->n_items + 1) * sizeof(int64));
 	int64	   *crcs = palloc((call->n_items + 1) * sizeof(int64));
 	int64	   *failures = palloc((result->n_failures + 1) * 4 * sizeof(int64));
-	Datum		values[3];
-	bool		nulls[3] = {0};
-	TupleDesc	desc = last_files_desc();
-	MemoryContext old_context;
+	Datum		values[KEPT_VALUES];
 
 	for (int i = 0; i < call->n_items; i++)
 	{
@@ -285,12 +250,7 @@ keep_last_files(const FilesCall *call)
 	values[0] = int64_array(bytes, call->n_items);
 	values[1] = int64_array(crcs, call->n_items);
 	values[2] = int64_array(failures, 4 * result->n_failures);
-	/* another cursor may have ended since this one began */
-	forget_last_files();
-	old_context = MemoryContextSwitchTo(TopMemoryContext);
-	last_files = heap_form_tuple(desc, values, nulls);
-	last_files_role = call->role;
-	MemoryContextSwitchTo(old_context);
+	kept_result_set(&last_files, call->role, values);
 }
 
 static FilesCall *
@@ -330,7 +290,7 @@ pg_pardump_read_files(PG_FUNCTION_ARGS)
 	{
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
-		forget_last_files();
+		kept_result_forget(&last_files);
 		kept_memory_begin();
 		call = begin_files_call(fcinfo);
 		funcctx->user_fctx = call;
@@ -354,15 +314,7 @@ pg_pardump_read_files(PG_FUNCTION_ARGS)
 Datum
 pg_pardump_last_files(PG_FUNCTION_ARGS)
 {
-	TupleDesc	tupdesc;
-	Datum		values[3] = {0};
-	bool		nulls[3] = {true, true, true};
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	if (last_files && last_files_role == GetUserId())
-		heap_deform_tuple(last_files, tupdesc, values, nulls);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+	PG_RETURN_DATUM(kept_result_row(fcinfo, &last_files));
 }
 
 /* The letter that find -type has for it. */

@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "function/read_function.h"
+#include "function/sql_call.h"
 
 #define TABLE_NAME "pg_pardump_history"
 #define HEAD "dumps of this database:"

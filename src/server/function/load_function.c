@@ -9,12 +9,10 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -22,7 +20,7 @@
 
 #include "base/server_compat.h"
 #include "bytes/kept_memory.h"
-#include "function/read_function.h"
+#include "function/sql_call.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"
 #include "read/raw_block.h"
@@ -76,18 +74,25 @@ _PG_init(void)
 PG_FUNCTION_INFO_V1(pg_pardump_load_tuples);
 PG_FUNCTION_INFO_V1(pg_pardump_raw_reason);
 
-/* Open and lock a table that raw tuples can be inserted into. */
+/* Open and lock a relation, which may be dropped while we wait for it. */
 static Relation
-open_to_load(Oid relid)
+open_relation(Oid relid, LOCKMODE lockmode)
 {
-	Relation	rel = try_relation_open(relid, RowExclusiveLock);
-	const char *reason;
+	Relation	rel = try_relation_open(relid, lockmode);
 
 	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	reason = raw_loader_reason(rel);
+	return rel;
+}
+
+/* Open and lock a table that raw tuples can be inserted into. */
+static Relation
+open_to_load(Oid relid)
+{
+	Relation	rel = open_relation(relid, RowExclusiveLock);
+	const char *reason = raw_loader_reason(rel);
 	if (reason != NULL)
 		ereport(ERROR,
 				(errcode(rel->rd_rel->relkind == RELKIND_RELATION
@@ -108,7 +113,6 @@ open_to_load(Oid relid)
 Datum
 pg_pardump_load_tuples(PG_FUNCTION_ARGS)
 {
-	TupleDesc	tupdesc;
 	Datum		values[2];
 	bool		nulls[2] = {false, false};
 	uint64		n_rows;
@@ -123,8 +127,6 @@ pg_pardump_load_tuples(PG_FUNCTION_ARGS)
 	check_not_null(fcinfo, 1, "block");
 	PreventCommandIfReadOnly("pg_pardump_load_tuples()");
 	PreventCommandIfParallelMode("pg_pardump_load_tuples()");
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	kept_memory_begin();
 	rel = open_to_load(PG_GETARG_OID(0));
@@ -133,7 +135,7 @@ pg_pardump_load_tuples(PG_FUNCTION_ARGS)
 
 	values[0] = Int64GetDatum((int64) n_rows);
 	values[1] = Int64GetDatum((int64) n_bytes);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
 }
 
 /* Why a relation cannot be read in raw format, as raw_loader_reason(). */
@@ -162,12 +164,7 @@ pg_pardump_raw_reason(PG_FUNCTION_ARGS)
 
 	check_not_null(fcinfo, 0, "relation");
 	check_not_null(fcinfo, 1, "loading");
-	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
-	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist",
-						PG_GETARG_OID(0))));
+	rel = open_relation(PG_GETARG_OID(0), AccessShareLock);
 	reason = PG_GETARG_BOOL(1) ? raw_loader_reason(rel) : why_not_read(rel);
 	relation_close(rel, AccessShareLock);
 	if (reason == NULL)

@@ -24,8 +24,8 @@
 #include "utils/snapmgr.h"
 
 #include "base/server_compat.h"
-#include "function/read_function.h"
 #include "function/relation_access.h"
+#include "function/sql_call.h"
 #include "read/planner.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_chunks);

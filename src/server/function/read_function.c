@@ -40,7 +40,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/pg_type.h"
@@ -50,6 +49,7 @@
 #include "storage/block.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -58,8 +58,8 @@
 
 #include "base/server_compat.h"
 #include "bytes/kept_memory.h"
-#include "function/read_function.h"
 #include "function/relation_access.h"
+#include "function/sql_call.h"
 #include "read/chunk_reader.h"
 #include "read/definition.h"
 #include "read/fingerprint.h"
@@ -169,17 +169,6 @@ range_argument_open(FunctionCallInfo fcinfo, RangeArgument *argument)
 }
 
 /* ----------
- * The key and the algorithm of a fingerprint, as arguments.
- * ----------
- */
-
-typedef struct KeyArgument
-{
-	const unsigned char *key;	/* of KEYED_HASH_KEY_BYTES */
-	KeyedHashAlgorithm algorithm;
-} KeyArgument;
-
-/* ----------
  * The SQL functions pg_pardump_fingerprint() and pg_pardump_definition():
  * whether a chunk would be dumped as it was before.
  * ----------
@@ -194,7 +183,7 @@ PG_FUNCTION_INFO_V1(pg_pardump_definition);
  */
 static void
 key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
-				  KeyArgument *argument)
+				  FingerprintKey *result)
 {
 	bytea	   *key;
 	char	   *name;
@@ -208,22 +197,12 @@ key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a fingerprint key must have %d bytes",
 						KEYED_HASH_KEY_BYTES)));
-	if (!keyed_hash_parse(name, &argument->algorithm))
+	if (!keyed_hash_parse(name, &result->algorithm))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("fingerprint algorithm \"%s\" not recognized", name),
 				 errhint("The algorithms are poly1305 and sha256.")));
-	argument->key = (const unsigned char *) VARDATA_ANY(key);
-}
-
-static HeapTuple
-result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
-{
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return heap_form_tuple(tupdesc, values, nulls);
+	memcpy(result->bytes, VARDATA_ANY(key), KEYED_HASH_KEY_BYTES);
 }
 
 /*
@@ -239,7 +218,7 @@ Datum
 pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 {
 	RangeArgument range;
-	KeyArgument key;
+	FingerprintKey key;
 	const bytea *expected = NULL;
 	RangeFingerprint *fingerprint;
 	RangeCheck	check;
@@ -256,7 +235,7 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 				 errmsg("permission denied for table %s",
 						RelationGetRelationName(range.rel)),
 				 errdetail("A fingerprint takes the SELECT privilege on all columns.")));
-	fingerprint = range_fingerprint_new(key.algorithm, key.key, range.start);
+	fingerprint = range_fingerprint_new(&key, range.start);
 	check = range_check(range.rel, GetActiveSnapshot(), range.attnums,
 						range.n_attnums, range.start, range.end, fingerprint,
 						expected);
@@ -264,9 +243,8 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 	nulls[0] = check.fingerprint == NULL;
 	values[1] = PointerGetDatum(check.first);
 	values[2] = Int64GetDatum((int64) check.rows);
-	range_fingerprint_free(fingerprint);
 	relation_close(range.rel, NoLock);
-	PG_RETURN_DATUM(HeapTupleGetDatum(result_row(fcinfo, values, nulls)));
+	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
 }
 
 /*
@@ -290,7 +268,7 @@ pg_pardump_definition(PG_FUNCTION_ARGS)
 	values[0] = PointerGetDatum(definition);
 	values[1] = definition ? (Datum) 0 : CStringGetTextDatum(reason);
 	relation_close(argument.rel, NoLock);
-	PG_RETURN_DATUM(HeapTupleGetDatum(result_row(fcinfo, values, nulls)));
+	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
 }
 
 /* ----------
@@ -305,48 +283,21 @@ pg_pardump_definition(PG_FUNCTION_ARGS)
  * ----------
  */
 
-typedef struct ReadFingerprint ReadFingerprint;
-
 PG_FUNCTION_INFO_V1(pg_pardump_fingerprint_reads);
 PG_FUNCTION_INFO_V1(pg_pardump_last_fingerprint);
 
-struct ReadFingerprint
+typedef struct ReadFingerprint
 {
 	RangeFingerprint *rows;
 	bytea	   *definition;		/* before the first row */
-};
+} ReadFingerprint;
 
 /* Of the session. */
-static struct
-{
-	bool		is_set;
-	KeyedHashAlgorithm algorithm;
-	unsigned char bytes[KEYED_HASH_KEY_BYTES];
-}			key;
+static bool has_session_key;
+static FingerprintKey session_key;
 
-/*
- * Of the last read; all or none of them, in memory of the session, for the
- * role that has read.
- */
-static struct
-{
-	Oid			role;
-	bytea	   *fingerprint;
-	bytea	   *first_fingerprint;
-	bytea	   *definition;
-}			last;
-
-/* What pg_pardump_last_fingerprint() tells is not that of an earlier read. */
-static void
-read_fingerprint_forget(void)
-{
-	if (last.fingerprint == NULL)
-		return;
-	pfree(last.fingerprint);
-	pfree(last.first_fingerprint);
-	pfree(last.definition);
-	memset(&last, 0, sizeof(last));
-}
+/* Of the last read: fingerprint, first fingerprint, definition. */
+static KeptResult last_fingerprint;
 
 /*
  * A new fingerprint, of no rows yet, for a read as text, with the definition
@@ -361,32 +312,14 @@ read_fingerprint_begin(const RangeArgument *range)
 	ReadFingerprint *result = palloc(sizeof(ReadFingerprint));
 	const char *reason;
 
-	if (!key.is_set || !relation_may_fingerprint(range->rel))
+	if (!has_session_key || !relation_may_fingerprint(range->rel))
 		return NULL;
 	result->definition = table_definition(range->rel, range->attnums,
 										  range->n_attnums, &reason);
 	if (result->definition == NULL)
 		return NULL;
-	result->rows = range_fingerprint_new(key.algorithm, key.bytes,
-										 range->start);
+	result->rows = range_fingerprint_new(&session_key, range->start);
 	return result;
-}
-
-/* Have the reader add its rows; before the first of them. */
-static void
-read_fingerprint_watch(ReadFingerprint *fingerprint, ChunkReader *reader)
-{
-	chunk_reader_fingerprint(reader, fingerprint->rows);
-}
-
-/* A copy in memory of the session. */
-static bytea *
-keep(const bytea *bytes)
-{
-	bytea	   *copy = MemoryContextAlloc(TopMemoryContext, VARSIZE_ANY(bytes));
-
-	memcpy(copy, bytes, VARSIZE_ANY(bytes));
-	return copy;
 }
 
 /*
@@ -404,15 +337,14 @@ read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range,
 	bytea	   *rows;
 	const bytea *first;
 
-	if (definition == NULL || !same_bytes(definition, fingerprint->definition))
+	if (definition == NULL ||
+		!datum_image_eq(PointerGetDatum(definition),
+						PointerGetDatum(fingerprint->definition), false, -1))
 		return;
 	rows = range_fingerprint_end(fingerprint->rows, &first);
-	/* another cursor may have ended since this one began */
-	read_fingerprint_forget();
-	last.role = role;
-	last.definition = keep(definition);
-	last.first_fingerprint = keep(first);
-	last.fingerprint = keep(rows);
+	kept_result_set(&last_fingerprint, role,
+					(Datum[]) {PointerGetDatum(rows), PointerGetDatum(first),
+					PointerGetDatum(definition)});
 }
 
 /*
@@ -423,15 +355,11 @@ read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range,
 Datum
 pg_pardump_fingerprint_reads(PG_FUNCTION_ARGS)
 {
-	KeyArgument argument;
-
-	key.is_set = false;
+	has_session_key = false;
 	if (PG_ARGISNULL(0))
 		PG_RETURN_VOID();
-	key_argument_read(fcinfo, 0, 1, &argument);
-	key.algorithm = argument.algorithm;
-	memcpy(key.bytes, argument.key, KEYED_HASH_KEY_BYTES);
-	key.is_set = true;
+	key_argument_read(fcinfo, 0, 1, &session_key);
+	has_session_key = true;
 	PG_RETURN_VOID();
 }
 
@@ -443,17 +371,7 @@ pg_pardump_fingerprint_reads(PG_FUNCTION_ARGS)
 Datum
 pg_pardump_last_fingerprint(PG_FUNCTION_ARGS)
 {
-	TupleDesc	tupdesc;
-	Datum		values[3] = {PointerGetDatum(last.fingerprint),
-		PointerGetDatum(last.first_fingerprint),
-	PointerGetDatum(last.definition)};
-	bool		nulls[3];
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	nulls[0] = nulls[1] = nulls[2] = last.fingerprint == NULL ||
-		last.role != GetUserId();
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+	PG_RETURN_DATUM(kept_result_row(fcinfo, &last_fingerprint));
 }
 
 /* ----------
@@ -504,13 +422,9 @@ read_compression(text * arg, RowFormat format, bool *chooses_blocks)
 {
 	char	   *name = text_to_cstring(arg);
 	CompressSpec spec;
-	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
 	*chooses_blocks = format == ROW_RAW && strcmp(name, "auto") == 0;
-	if (!compress_spec_parse(*chooses_blocks ? "lz4" : name, &spec, error))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid compression specification: %s", error)));
+	spec = read_compress_spec(*chooses_blocks ? "lz4" : name);
 	if (format == ROW_RAW && spec.method == COMPRESS_GZIP)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -571,7 +485,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 	if (chooses_blocks)
 		chunk_reader_choose_blocks(call->reader);
 	if (call->fingerprint)
-		read_fingerprint_watch(call->fingerprint, call->reader);
+		chunk_reader_fingerprint(call->reader, call->fingerprint->rows);
 	return call;
 }
 
@@ -595,7 +509,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
 		last_read.complete = false;
-		read_fingerprint_forget();
+		kept_result_forget(&last_fingerprint);
 		kept_memory_begin();
 		call = begin_read_call(fcinfo);
 		funcctx->user_fctx = call;
@@ -633,15 +547,12 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 Datum
 pg_pardump_last_read(PG_FUNCTION_ARGS)
 {
-	TupleDesc	tupdesc;
 	Datum		values[2];
 	bool		nulls[2];
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	values[0] = Int64GetDatum((int64) last_read.rows);
 	values[1] = Int64GetDatum((int64) last_read.bytes);
 	nulls[0] = nulls[1] = !last_read.complete ||
 		last_read.role != GetUserId();
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
 }

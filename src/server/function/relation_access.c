@@ -88,16 +88,6 @@ check_usage_of_schema(Oid relid)
 		aclcheck_error(aclresult, OBJECT_SCHEMA, get_namespace_name(schema));
 }
 
-/* Raise an error unless the current user may read all of the relation. */
-static void
-check_select_on_table(Oid relid)
-{
-	AclResult	aclresult = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-
-	if (aclresult != ACLCHECK_OK)
-		access_denied(relid, aclresult);
-}
-
 /*
  * Raise an error unless the current user may read these columns, as a query's
  * permission check has it (execMain.c:ExecCheckRTEPerms): SELECT on the
@@ -180,6 +170,19 @@ check_populated(Relation rel)
 				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
 }
 
+/* Raise an error unless the current user may learn of the relation's size. */
+static void
+check_may_plan(Oid relid)
+{
+	AclResult	aclresult;
+
+	check_relkind(relid);
+	check_usage_of_schema(relid);
+	aclresult = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+	if (aclresult != ACLCHECK_OK)
+		access_denied(relid, aclresult);
+}
+
 Relation
 relation_open_for_planning(Oid relid)
 {
@@ -188,16 +191,11 @@ relation_open_for_planning(Oid relid)
 	/*
 	 * A role that may not read the table must not be able to lock it either.
 	 */
-	check_relkind(relid);
-	check_usage_of_schema(relid);
-	check_select_on_table(relid);
-
+	check_may_plan(relid);
 	rel = try_relation_open(relid, AccessShareLock);
 
 	/* It may have changed, or gone, while we waited for the lock. */
-	check_relkind(relid);
-	check_usage_of_schema(relid);
-	check_select_on_table(relid);
+	check_may_plan(relid);
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
 	check_row_security(relid);
@@ -213,8 +211,7 @@ relation_open_for_reading(Oid relid)
 	check_relkind(relid);
 	check_usage_of_schema(relid);
 	/* what is needed of the columns is known only once they are looked up */
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		check_select_on_columns(relid, NULL, 0);
+	check_select_on_columns(relid, NULL, 0);
 
 	rel = try_relation_open(relid, AccessShareLock);
 	check_relkind(relid);

@@ -12,13 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "storage/fd.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
-#include "function/read_function.h"
+#include "function/sql_call.h"
 #include "shared/snapshot_text.h"
 
 /* snapmgr.c:SNAPSHOT_EXPORT_DIR */
@@ -111,7 +110,6 @@ read_snapshot(const char *id, Size *length)
 Datum
 pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
 {
-	TupleDesc	tupdesc;
 	SnapshotText snapshot;
 	const char *problem;
 	char	   *id;
@@ -121,8 +119,6 @@ pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
 	bool		nulls[3] = {false};
 
 	check_not_null(fcinfo, 0, "identifier");
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	id = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	check_identifier(id);
 	content = read_snapshot(id, &length);
@@ -135,6 +131,5 @@ pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
 	values[0] = BoolGetDatum(snapshot.in_recovery);
 	values[1] = BoolGetDatum(snapshot.overflowed);
 	values[2] = BoolGetDatum(snapshot.has_subxids);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-													  values, nulls)));
+	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
 }

@@ -11,6 +11,7 @@
 #include <openssl/evp.h>
 
 #include "access/htup_details.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -22,12 +23,6 @@
  * Poly1305 and HMAC by OpenSSL.
  * ----------
  */
-
-struct KeyedHash
-{
-	EVP_MD_CTX *context;		/* of OpenSSL's own memory */
-	MemoryContextCallback free_context;
-};
 
 bool
 keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm)
@@ -56,23 +51,19 @@ check(bool done)
 }
 
 static void
-free_context(void *arg)
+free_context(void *context)
 {
-	KeyedHash  *hash = arg;
-
-	EVP_MD_CTX_free(hash->context);
-	hash->context = NULL;
+	EVP_MD_CTX_free(context);
 }
 
-/* The context, with the key in it. */
+/* Put the key into a context. */
 static void
-set_key(EVP_MD_CTX * context, KeyedHashAlgorithm algorithm,
-		const unsigned char *key)
+set_key(EVP_MD_CTX * context, const FingerprintKey *key)
 {
-	bool		is_sha256 = algorithm == KEYED_HASH_SHA256;
+	bool		is_sha256 = key->algorithm == KEYED_HASH_SHA256;
 	EVP_PKEY   *secret = EVP_PKEY_new_raw_private_key(is_sha256 ? EVP_PKEY_HMAC
 													  : EVP_PKEY_POLY1305,
-													  NULL, key,
+													  NULL, key->bytes,
 													  KEYED_HASH_KEY_BYTES);
 	bool		done = secret != NULL &&
 		EVP_DigestSignInit(context, NULL, is_sha256 ? EVP_sha256() : NULL,
@@ -83,30 +74,29 @@ set_key(EVP_MD_CTX * context, KeyedHashAlgorithm algorithm,
 }
 
 /*
- * The hash of nothing yet, by KEYED_HASH_KEY_BYTES of key.  Allocates in
- * CurrentMemoryContext; what is not in it, is freed when it is deleted.  The
- * errors of all of these are those of OpenSSL (XX000; a FIPS mode may know no
- * Poly1305).
+ * The hash of nothing yet, freed when CurrentMemoryContext is deleted or
+ * reset: OpenSSL does not allocate in it.  The errors of all of these are
+ * those of OpenSSL (XX000; a FIPS mode may know no Poly1305).
  */
-static KeyedHash *
-keyed_hash_new(KeyedHashAlgorithm algorithm, const unsigned char *key)
+static EVP_MD_CTX *
+keyed_hash_new(const FingerprintKey *key)
 {
-	KeyedHash  *hash = palloc0(sizeof(KeyedHash));
+	/* first, as nothing may fail once there is a context */
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
 
-	hash->free_context.func = free_context;
-	hash->free_context.arg = hash;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext,
-									   &hash->free_context);
-	hash->context = EVP_MD_CTX_new();
-	check(hash->context != NULL);
-	set_key(hash->context, algorithm, key);
-	return hash;
+	check(context != NULL);
+	callback->func = free_context;
+	callback->arg = context;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	set_key(context, key);
+	return context;
 }
 
 static void
-keyed_hash_add(KeyedHash *hash, const void *data, Size bytes)
+keyed_hash_add(EVP_MD_CTX * context, const void *data, Size bytes)
 {
-	check(EVP_DigestSignUpdate(hash->context, data, bytes) > 0);
+	check(EVP_DigestSignUpdate(context, data, bytes) > 0);
 }
 
 /*
@@ -114,13 +104,13 @@ keyed_hash_add(KeyedHash *hash, const void *data, Size bytes)
  * Allocated in CurrentMemoryContext.
  */
 static bytea *
-keyed_hash_value(const KeyedHash *hash)
+keyed_hash_value(const EVP_MD_CTX * context)
 {
 	EVP_MD_CTX *copy = EVP_MD_CTX_new();
 	unsigned char value[EVP_MAX_MD_SIZE];
 	size_t		bytes = sizeof(value);
 	bool		done = copy != NULL &&
-		EVP_MD_CTX_copy_ex(copy, hash->context) > 0 &&
+		EVP_MD_CTX_copy_ex(copy, context) > 0 &&
 		EVP_DigestSignFinal(copy, value, &bytes) > 0;
 	bytea	   *result;
 
@@ -130,12 +120,6 @@ keyed_hash_value(const KeyedHash *hash)
 	SET_VARSIZE(result, VARHDRSZ + bytes);
 	memcpy(VARDATA(result), value, bytes);
 	return result;
-}
-
-static void
-keyed_hash_free(KeyedHash *hash)
-{
-	free_context(hash);			/* its callback then finds nothing to do */
 }
 
 /* ----------
@@ -166,21 +150,21 @@ StaticAssertDecl(sizeof(TupleHead) + BLCKSZ <= GATHERED_BYTES,
 struct RangeFingerprint
 {
 	MemoryContext context;
-	KeyedHash  *hash;
+	EVP_MD_CTX *hash;
 	BlockNumber start;
-	bytea	   *first;			/* NULL before its end */
+	bytea	   *first;			/* of the first FIRST_BLOCKS blocks; NULL as
+								 * long as there may be more tuples of them */
 	Size		gathered;		/* bytes of: */
 	char		buffer[GATHERED_BYTES];
 };
 
 RangeFingerprint *
-range_fingerprint_new(KeyedHashAlgorithm algorithm, const unsigned char *key,
-					  BlockNumber start)
+range_fingerprint_new(const FingerprintKey *key, BlockNumber start)
 {
 	RangeFingerprint *fingerprint = palloc(sizeof(RangeFingerprint));
 
 	fingerprint->context = CurrentMemoryContext;
-	fingerprint->hash = keyed_hash_new(algorithm, key);
+	fingerprint->hash = keyed_hash_new(key);
 	fingerprint->start = start;
 	fingerprint->first = NULL;
 	fingerprint->gathered = 0;
@@ -266,16 +250,6 @@ range_fingerprint_add_value(RangeFingerprint *fingerprint,
 	}
 }
 
-/*
- * Of the tuples in the first FIRST_BLOCKS blocks: NULL as long as there may
- * be more of them.
- */
-static const bytea *
-range_fingerprint_first(const RangeFingerprint *fingerprint)
-{
-	return fingerprint->first;
-}
-
 bytea *
 range_fingerprint_end(RangeFingerprint *fingerprint, const bytea **first)
 {
@@ -286,13 +260,6 @@ range_fingerprint_end(RangeFingerprint *fingerprint, const bytea **first)
 	if (first)
 		*first = fingerprint->first;
 	return result;
-}
-
-void
-range_fingerprint_free(RangeFingerprint *fingerprint)
-{
-	keyed_hash_free(fingerprint->hash);
-	pfree(fingerprint);
 }
 
 /* ----------
@@ -315,13 +282,6 @@ typedef struct RangePass
 	bool	   *isnull;
 	AttrNumber	column;			/* whose value is fetched, or 0 */
 } RangePass;
-
-bool
-same_bytes(const bytea *a, const bytea *b)
-{
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
-}
 
 static void
 begin_pass(RangePass *pass, Snapshot snapshot, BlockNumber start,
@@ -403,10 +363,11 @@ range_check(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 		if (HeapTupleHasExternal(tuple))
 			add_values(&pass, tuple);
 		result.rows++;
-		result.first = range_fingerprint_first(fingerprint);
+		result.first = fingerprint->first;
 		differs = !had_first && result.first != NULL &&
 			expected_first != NULL &&
-			!same_bytes(result.first, expected_first);
+			!datum_image_eq(PointerGetDatum(result.first),
+							PointerGetDatum(expected_first), false, -1);
 	}
 	error_context_stack = place.previous;
 	if (!differs)

@@ -46,7 +46,11 @@ typedef enum KeyedHashAlgorithm
 	KEYED_HASH_SHA256
 } KeyedHashAlgorithm;
 
-typedef struct KeyedHash KeyedHash;
+typedef struct FingerprintKey
+{
+	KeyedHashAlgorithm algorithm;
+	unsigned char bytes[KEYED_HASH_KEY_BYTES];
+} FingerprintKey;
 
 /* "poly1305" or "sha256"; false for all else. */
 extern bool keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm);
@@ -62,11 +66,11 @@ extern bool keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm);
 typedef struct RangeFingerprint RangeFingerprint;
 
 /*
- * For the range that begins at "start", by KEYED_HASH_KEY_BYTES of key.
- * Allocates in CurrentMemoryContext, which must live as long.
+ * For the range that begins at "start".  Allocates in CurrentMemoryContext,
+ * which must live as long; its reset frees the fingerprint and what OpenSSL
+ * has allocated for it.
  */
-extern RangeFingerprint *range_fingerprint_new(KeyedHashAlgorithm algorithm,
-											   const unsigned char *key,
+extern RangeFingerprint *range_fingerprint_new(const FingerprintKey *key,
 											   BlockNumber start);
 
 /*
@@ -85,8 +89,6 @@ extern void range_fingerprint_add_value(RangeFingerprint *fingerprint,
  */
 extern bytea *range_fingerprint_end(RangeFingerprint *fingerprint,
 									const bytea **first);
-
-extern void range_fingerprint_free(RangeFingerprint *fingerprint);
 
 /* ----------
  * A block range's fingerprint by a pass over its rows, without encoding
@@ -113,8 +115,5 @@ extern RangeCheck range_check(Relation rel, Snapshot snapshot,
 							  BlockNumber start, BlockNumber end,
 							  RangeFingerprint *fingerprint,
 							  const bytea *expected_first);
-
-/* Are they the same bytes? */
-extern bool same_bytes(const bytea *a, const bytea *b);
 
 #endif							/* PARDUMP_FINGERPRINT_H */

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ *
+ * sql_call.c
+ *	  Arguments and results of the SQL functions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+#include "function/sql_call.h"
+
+void
+check_not_null(FunctionCallInfo fcinfo, int no, const char *what)
+{
+	if (PG_ARGISNULL(no))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", what)));
+}
+
+CompressSpec
+read_compress_spec(const char *name)
+{
+	CompressSpec spec;
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	if (!compress_spec_parse(name, &spec, error))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid compression specification: %s", error)));
+	return spec;
+}
+
+Datum
+result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls));
+}
+
+void
+kept_result_forget(KeptResult *kept)
+{
+	if (!kept->is_set)
+		return;
+	kept->is_set = false;
+	for (int i = 0; i < KEPT_VALUES; i++)
+		pfree(DatumGetPointer(kept->values[i]));
+}
+
+void
+kept_result_set(KeptResult *kept, Oid role, const Datum *values)
+{
+	MemoryContext old_context;
+
+	/* another cursor may have ended since the one of these values began */
+	kept_result_forget(kept);
+	old_context = MemoryContextSwitchTo(TopMemoryContext);
+	for (int i = 0; i < KEPT_VALUES; i++)
+		kept->values[i] = datumCopy(values[i], false, -1);
+	MemoryContextSwitchTo(old_context);
+	kept->role = role;
+	kept->is_set = true;
+}
+
+Datum
+kept_result_row(FunctionCallInfo fcinfo, const KeptResult *kept)
+{
+	bool		is_hidden = !kept->is_set || kept->role != GetUserId();
+	Datum		values[KEPT_VALUES];
+	bool		nulls[KEPT_VALUES];
+
+	for (int i = 0; i < KEPT_VALUES; i++)
+	{
+		values[i] = kept->values[i];
+		nulls[i] = is_hidden;
+	}
+	return result_row(fcinfo, values, nulls);
+}

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * sql_call.h
+ *	  Arguments and results of the SQL functions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_SQL_CALL_H
+#define PARDUMP_SQL_CALL_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "shared/compress_spec.h"
+
+/*
+ * Raise an error if argument "no", from 0, is NULL.  The functions are not
+ * strict: no rows for a NULL argument would look like nothing to dump.
+ */
+extern void check_not_null(FunctionCallInfo fcinfo, int no, const char *what);
+
+/* The compression that an argument names; another text is an error (22023). */
+extern CompressSpec read_compress_spec(const char *name);
+
+/* The row that a function with OUT parameters returns. */
+extern Datum result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+
+/*
+ * What the session's last call of a function came to, for another function to
+ * return.  Only the role of that call may see these values: another role may
+ * not be allowed to read what they were computed from.
+ */
+#define KEPT_VALUES 3
+
+typedef struct KeptResult
+{
+	bool		is_set;			/* else the values are not there */
+	Oid			role;
+	Datum		values[KEPT_VALUES];	/* varlena, in TopMemoryContext */
+} KeptResult;
+
+/* Keep copies of varlena values, instead of those that are kept. */
+extern void kept_result_set(KeptResult *kept, Oid role, const Datum *values);
+
+/* Free the values, so that a call that fails leaves none of an earlier one. */
+extern void kept_result_forget(KeptResult *kept);
+
+/* The row of them, all NULL if the current user may not see them. */
+extern Datum kept_result_row(FunctionCallInfo fcinfo, const KeptResult *kept);
+
+#endif							/* PARDUMP_SQL_CALL_H */
