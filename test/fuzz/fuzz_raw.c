@@ -149,7 +149,7 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 	char	   *volatile frames;
 	RawBlock	block;
 	RawRows    *rows;
-	RawRow		row;
+	const RawRow *row;
 
 	if (size < 1)
 		return 0;
@@ -164,8 +164,8 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 	if (setjmp(on_error) == 0)
 	{
 		rows = raw_rows_new(tupdesc, &block);
-		while (raw_rows_next(rows, &row))
-			look_at_row(&row);
+		while ((row = raw_rows_next(rows)) != NULL)
+			look_at_row(row);
 	}
 	free(frames);
 	free_all();

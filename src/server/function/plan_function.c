@@ -62,7 +62,6 @@ put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 		CHECK_FOR_INTERRUPTS();
 		put_chunk(rsinfo, ++chunk_no, &chunk);
 	}
-	chunk_cutter_free(cutter);
 }
 
 /*

@@ -51,9 +51,7 @@ struct RawRows
 	uint32		n_rows;
 	uint32		number;			/* of the current row */
 
-	Datum	   *values;
-	bool	   *isnull;
-	int		   *external;
+	RawRow		row;
 };
 
 RawRows *
@@ -78,9 +76,9 @@ raw_rows_new(TupleDesc tupdesc, const RawBlock *block)
 	rows->start = rows->place = block->frames;
 	rows->end = block->frames + block->frame_bytes;
 	rows->n_rows = block->n_rows;
-	rows->values = palloc(sizeof(Datum) * (natts + 1));
-	rows->isnull = palloc(sizeof(bool) * (natts + 1));
-	rows->external = palloc(sizeof(int) * (natts + 1));
+	rows->row.values = rows->deformer->values;
+	rows->row.isnull = rows->deformer->isnull;
+	rows->row.external = palloc(sizeof(int) * (natts + 1));
 	return rows;
 }
 
@@ -203,32 +201,32 @@ take_external(RawRows *rows, const struct varlena *pointer)
 }
 
 /* Look at the values of varying length, and take those out of line. */
-static int
+static void
 check_varlena(RawRows *rows, bool may_be_external)
 {
-	int			n_external = 0;
+	RawRow	   *row = &rows->row;
 
+	row->n_external = 0;
 	for (int i = 0; i < rows->n_varlena; i++)
 	{
 		int			att = rows->varlena[i];
-		struct varlena *value = (struct varlena *) DatumGetPointer(rows->values[att]);
+		struct varlena *value = (struct varlena *) DatumGetPointer(row->values[att]);
 
-		if (rows->isnull[att])
+		if (row->isnull[att])
 			continue;
 		if (unlikely(VARATT_IS_EXTERNAL(value)))
 		{
 			if (!may_be_external)
 				invalid_row("A value is out of line in a row that has none.");
 			value = take_external(rows, value);
-			rows->values[att] = PointerGetDatum(value);
-			rows->external[n_external++] = att;
+			row->values[att] = PointerGetDatum(value);
+			row->external[row->n_external++] = att;
 		}
 		if (unlikely(VARATT_IS_COMPRESSED(value)))
 			check_compressed(value);
 	}
-	if (may_be_external && n_external == 0)
+	if (may_be_external && row->n_external == 0)
 		invalid_row("No value is out of line in a row that has one.");
-	return n_external;
 }
 
 /* Has any attribute a value of varying length? */
@@ -237,7 +235,7 @@ has_varlena(const RawRows *rows)
 {
 	for (int i = 0; i < rows->n_varlena; i++)
 	{
-		if (!rows->isnull[rows->varlena[i]])
+		if (!rows->row.isnull[rows->varlena[i]])
 			return true;
 	}
 	return false;
@@ -251,45 +249,35 @@ check_names(const RawRows *rows)
 	{
 		int			att = rows->names[i];
 
-		if (!rows->isnull[att] &&
-			memchr(DatumGetPointer(rows->values[att]), '\0', NAMEDATALEN) == NULL)
+		if (!rows->row.isnull[att] &&
+			memchr(DatumGetPointer(rows->row.values[att]), '\0', NAMEDATALEN) == NULL)
 			invalid_row("A name has no end.");
 	}
 }
 
-bool
-raw_rows_next(RawRows *rows, RawRow *row)
+const RawRow *
+raw_rows_next(RawRows *rows)
 {
 	uint32		word;
+	HeapTuple	tuple;
 
 	if (rows->number == rows->n_rows)
 	{
 		if (rows->place != rows->end)
 			invalid_row("The block continues after the last row.");
-		return false;
+		return NULL;
 	}
 	rows->number++;
 	word = next_word(rows);
-	row->tuple = take_tuple(rows, word);
-	if (tuple_deform(rows->deformer, row->tuple, rows->values,
-					 rows->isnull) != row->tuple->t_len)
+	rows->row.tuple = tuple = take_tuple(rows, word);
+	if (tuple_deform(rows->deformer, tuple) != tuple->t_len)
 		invalid_row("The lengths of its values are not that of the row.");
-	row->n_external = check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
+	check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
 	check_names(rows);
 	/* else the server would take all attributes for ones of fixed width */
 	if ((word & RAW_HAS_VARWIDTH) == 0 && has_varlena(rows))
 		invalid_row("It has values of varying width, and does not say so.");
-	row->values = rows->values;
-	row->isnull = rows->isnull;
-	row->external = rows->external;
-	return true;
-}
-
-/* The number of the current row in the block, from 1. */
-static uint32
-raw_rows_number(const RawRows *rows)
-{
-	return rows->number;
+	return &rows->row;
 }
 
 /* ----------
@@ -496,16 +484,16 @@ static uint64
 load_rows(RawLoader *loader)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(tuple_batch_context(loader->batch));
-	RawRow		row;
+	const RawRow *row;
 	uint64		n_rows = 0;
 
-	while (raw_rows_next(loader->rows, &row))
+	while ((row = raw_rows_next(loader->rows)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (needs_check(loader, &row))
-			check_constraints(loader, &row);
-		tuple_batch_add_tuple(loader->batch, tuple_of_batch(loader, &row),
-							  row.tuple->t_len);
+		if (needs_check(loader, row))
+			check_constraints(loader, row);
+		tuple_batch_add_tuple(loader->batch, tuple_of_batch(loader, row),
+							  row->tuple->t_len);
 		n_rows++;
 	}
 	MemoryContextSwitchTo(old_context);
@@ -520,7 +508,7 @@ add_place(void *arg)
 
 	errcontext("raw tuples of table \"%s\", up to row %u of a block",
 			   RelationGetRelationName(loader->rel),
-			   raw_rows_number(loader->rows));
+			   loader->rows->number);
 }
 
 static void

@@ -30,7 +30,7 @@ typedef struct RawRow
 	Datum	   *values;			/* by attribute, also those out of line */
 	bool	   *isnull;
 	int			n_external;
-	const int  *external;		/* attributes out of line, ascending */
+	int		   *external;		/* attributes out of line, ascending */
 } RawRow;
 
 /*
@@ -41,14 +41,14 @@ typedef struct RawRow
 extern RawRows *raw_rows_new(TupleDesc tupdesc, const RawBlock *block);
 
 /*
- * The next row; false at the end of the block.  Its tuple is allocated in
+ * The next row; NULL at the end of the block.  Its tuple is allocated in
  * CurrentMemoryContext, and its header complete but for transaction and
  * place; its values stay where they are as long as tuple and block; the rest
  * is valid up to the next call.  Damage is an error (22P03): no value, nor
  * what is stored of one that is compressed, lies outside of tuple and block,
  * and none points anywhere else.  What is in values is not looked at.
  */
-extern bool raw_rows_next(RawRows *rows, RawRow *row);
+extern const RawRow *raw_rows_next(RawRows *rows);
 
 /*
  * Why no raw tuples can be inserted into this relation, which is open and

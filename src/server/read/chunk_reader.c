@@ -19,12 +19,12 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
+#include "base/server_compat.h"
 #include "bytes/byte_buffer.h"
 #include "bytes/context_compressor.h"
 #include "read/chunk_reader.h"
 #include "read/heap_reader.h"
 #include "read/raw_block.h"
-#include "read/raw_encoder.h"
 #include "read/toast_reader.h"
 #include "types/choose.h"
 #include "types/column.h"
@@ -40,25 +40,22 @@
  * ----------
  */
 
-typedef struct RowEncoder RowEncoder;
-
-struct RowEncoder
+typedef struct RowEncoder
 {
-	Relation	rel;			/* borrowed */
-	EncodeSettings settings;
+	Relation	rel;			/* borrowed, as the next three */
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
+	RangeFingerprint *fingerprint;	/* of values out of line, or NULL */
+	EncodeSettings settings;
 	int			n_columns;
-	int		   *columns;		/* indexes in values */
+	int		   *columns;		/* indexes in the deformer's values */
 	TupleDeformer *deformer;	/* up to the last of them */
 	ColumnEncoder *encoders;	/* by column */
 
 	/* the row being encoded */
 	bool		in_row;
 	int			next_column;
-	Datum	   *values;			/* by attribute */
-	bool	   *isnull;
-};
+} RowEncoder;
 
 /*
  * An encoder of the given attributes, in the given order, under the session's
@@ -67,18 +64,17 @@ struct RowEncoder
  */
 static RowEncoder *
 row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
-				RowFormat format)
+				RowFormat format, MemoryContext row_context,
+				ToastReader *toast)
 {
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
 	int			last_attnum = 0;
 
 	encoder->rel = rel;
+	encoder->row_context = row_context;
+	encoder->toast = toast;
 	encode_settings_init(&encoder->settings, format);
-	encoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
-												 "pg_pardump row",
-												 ALLOCSET_DEFAULT_SIZES);
-	encoder->toast = toast_reader_new(rel);
 	encoder->n_columns = n_attnums;
 	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
 	encoder->encoders = palloc0(sizeof(ColumnEncoder) * (n_attnums + 1));
@@ -91,16 +87,7 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
 		last_attnum = Max(last_attnum, attnums[i]);
 	}
 	encoder->deformer = tuple_deformer_new(tupdesc, last_attnum);
-	encoder->values = palloc(sizeof(Datum) * (last_attnum + 1));
-	encoder->isnull = palloc(sizeof(bool) * (last_attnum + 1));
 	return encoder;
-}
-
-/* Have a watcher told of values out of line: toast_reader_watch(). */
-static void
-row_encoder_watch(RowEncoder *encoder, ToastWatcher watcher, void *arg)
-{
-	toast_reader_watch(encoder->toast, watcher, arg);
 }
 
 /* Append what stands before the first row, and behind the last one. */
@@ -142,9 +129,15 @@ plain_value(RowEncoder *encoder, Datum value)
 {
 	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
 
-	if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored))
-		return PointerGetDatum(toast_reader_get(encoder->toast, stored));
-	return value;
+	if (VARATT_IS_EXTERNAL(stored))
+	{
+		stored = toast_reader_get_stored(encoder->toast, stored);
+		if (encoder->fingerprint)
+			range_fingerprint_add_value(encoder->fingerprint, stored);
+	}
+	if (VARATT_IS_COMPRESSED(stored))
+		stored = toast_reader_decompress(encoder->toast, stored);
+	return PointerGetDatum(stored);
 }
 
 /*
@@ -157,8 +150,8 @@ append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
 			  bool binary)
 {
 	const int  *columns = encoder->columns;
-	const Datum *values = encoder->values;
-	const bool *isnull = encoder->isnull;
+	const Datum *values = encoder->deformer->values;
+	const bool *isnull = encoder->deformer->isnull;
 	int			n_columns = encoder->n_columns;
 	int			column = encoder->next_column;
 
@@ -189,17 +182,6 @@ append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
 	return to;
 }
 
-static inline void
-deform_tuple(RowEncoder *encoder, HeapTuple tuple)
-{
-	if (unlikely(!tuple_deform(encoder->deformer, tuple, encoder->values,
-							   encoder->isnull)))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("invalid length of a value in table \"%s\"",
-						RelationGetRelationName(encoder->rel))));
-}
-
 /*
  * Append a tuple's row.  Stops between two values, and returns false, once
  * the buffer holds "limit" bytes: call again with the same tuple to go on.
@@ -218,7 +200,8 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	 */
 	if (!encoder->in_row)
 	{
-		deform_tuple(encoder, tuple);
+		if (unlikely(!tuple_deform(encoder->deformer, tuple)))
+			heap_damaged_tuple(encoder->rel);
 		if (!text)
 			to = append_field_count(out, to, encoder->n_columns);
 		encoder->in_row = true;
@@ -253,18 +236,279 @@ row_encoder_column(const RowEncoder *encoder)
 								 attribute)->attname);
 }
 
-/* Release the encoder and all that it holds. */
-static void
-row_encoder_free(RowEncoder *encoder)
+/* ----------
+ * Encodes heap tuples as frames of a block of raw tuples (read/raw_block.h).
+ *
+ * Where the columns are all of the table's, in its order, a tuple's bytes are
+ * taken as they are, padding included: the server has made them of zeros
+ * (heap_form_tuple), and there is no dropped column whose value could be
+ * among them.  Every other tuple is formed again from the values asked for:
+ * of a table with dropped columns, of some of the columns or in another
+ * order, and one that was written before a column was added.
+ * ----------
+ */
+
+typedef struct RawEncoder
 {
-	toast_reader_free(encoder->toast);
-	MemoryContextDelete(encoder->row_context);
-	pfree(encoder->columns);
-	pfree(encoder->encoders);
-	pfree(encoder->deformer);
-	pfree(encoder->values);
-	pfree(encoder->isnull);
-	pfree(encoder);
+	Relation	rel;			/* borrowed, as the next two */
+	MemoryContext row_context;	/* reset for every row */
+	ToastReader *toast;
+	RawBlockHeader header;
+
+	/* the table's tuples */
+	int			n_columns;
+	int		   *columns;		/* indexes in the deformer's values */
+	bool		all_columns;	/* as they are in the table */
+	TupleDeformer *deformer;	/* of all attributes */
+
+	/* the rows */
+	TupleDesc	row_desc;
+	TupleDeformer *row_deformer;	/* values by column */
+
+	/* the row being encoded */
+	HeapTuple	row;			/* the table's tuple, or a new one */
+	int			n_external;
+	int		   *external;		/* columns */
+	int			column;			/* whose value is looked at, or -1 */
+} RawEncoder;
+
+static void
+raw_row_too_long(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("row is too long for raw format"),
+			 errhint("Read the table in another format.")));
+}
+
+static TupleDesc
+describe_row(Relation rel, const AttrNumber *attnums, int n_attnums)
+{
+	TupleDesc	result;
+
+	if (n_attnums > MaxHeapAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("cannot read more than %d columns in raw format",
+						MaxHeapAttributeNumber)));
+	result = CreateTemplateTupleDesc(n_attnums);
+	for (int i = 0; i < n_attnums; i++)
+		TupleDescCopyEntry(result, i + 1, RelationGetDescr(rel), attnums[i]);
+	finish_tuple_desc(result);
+	return result;
+}
+
+static void
+check_types(Relation rel, TupleDesc row_desc)
+{
+	const char *reason = raw_columns_reason(row_desc);
+
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read table \"%s\" in raw format: %s",
+						RelationGetRelationName(rel), reason)));
+}
+
+/*
+ * An encoder of the given attributes, in the given order.  Raises an error if
+ * values of one of them cannot be taken as they are stored.  Allocates in
+ * CurrentMemoryContext; the relation must stay open.
+ */
+static RawEncoder *
+raw_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
+				MemoryContext row_context, ToastReader *toast)
+{
+	RawEncoder *encoder = palloc0(sizeof(RawEncoder));
+	int			natts = RelationGetNumberOfAttributes(rel);
+
+	encoder->rel = rel;
+	encoder->row_context = row_context;
+	encoder->toast = toast;
+	encoder->row_desc = describe_row(rel, attnums, n_attnums);
+	check_types(rel, encoder->row_desc);
+	raw_block_header_init(&encoder->header, encoder->row_desc);
+	encoder->n_columns = n_attnums;
+	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
+	encoder->all_columns = n_attnums == natts;
+	for (int i = 0; i < n_attnums; i++)
+	{
+		encoder->columns[i] = attnums[i] - 1;
+		if (attnums[i] != i + 1)
+			encoder->all_columns = false;
+	}
+	encoder->deformer = tuple_deformer_new(RelationGetDescr(rel), natts);
+	encoder->row_deformer = tuple_deformer_new(encoder->row_desc, n_attnums);
+	encoder->external = palloc(sizeof(int) * (n_attnums + 1));
+	encoder->column = -1;
+	return encoder;
+}
+
+/* Is the tuple that of the row, to the byte?  "used": tuple_deform()'s. */
+static inline bool
+is_row_as_stored(RawEncoder *encoder, HeapTuple tuple, Size used)
+{
+	HeapTupleHeader header = tuple->t_data;
+	Size		hoff = SizeofHeapTupleHeader;
+
+	if (HeapTupleHasNulls(tuple))
+		hoff += BITMAPLEN(encoder->n_columns);
+	return encoder->all_columns &&
+		HeapTupleHeaderGetNatts(header) == encoder->n_columns &&
+		header->t_hoff == MAXALIGN(hoff) && used == tuple->t_len;
+}
+
+/* A new tuple of the columns' values. */
+static HeapTuple
+form_row(RawEncoder *encoder)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(encoder->row_context);
+	Datum	   *values = encoder->row_deformer->values;
+	bool	   *isnull = encoder->row_deformer->isnull;
+	HeapTuple	row;
+
+	for (int i = 0; i < encoder->n_columns; i++)
+	{
+		values[i] = encoder->deformer->values[encoder->columns[i]];
+		isnull[i] = encoder->deformer->isnull[encoder->columns[i]];
+	}
+	row = heap_form_tuple(encoder->row_desc, values, isnull);
+	MemoryContextSwitchTo(old_context);
+	return row;
+}
+
+/*
+ * Find the values out of line, and keep their pointers: what they take in the
+ * frame.
+ */
+static Size
+find_external(RawEncoder *encoder, const Datum *values, const bool *isnull)
+{
+	Size		bytes = 0;
+
+	for (int i = 0; i < encoder->n_columns; i++)
+	{
+		struct varlena *value = (struct varlena *) DatumGetPointer(values[i]);
+
+		if (isnull[i] || TupleDescAttr(encoder->row_desc, i)->attlen != -1 ||
+			!VARATT_IS_EXTERNAL(value))
+			continue;
+		encoder->column = i;
+		bytes += MAXIMUM_ALIGNOF +
+			toast_reader_stored_size(encoder->toast, value);
+		encoder->column = -1;
+		encoder->row_deformer->values[i] = values[i];
+		encoder->external[encoder->n_external++] = i;
+	}
+	return bytes;
+}
+
+/*
+ * Look at a tuple, which must stay where it is until it is appended: how many
+ * bytes its frame can take at most.  Damage is an error (XX001), also one
+ * that is met in the TOAST table, and so is a row of 1 GB (54000).
+ */
+static Size
+raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
+{
+	TupleDeformer *deformer = encoder->deformer;
+	Size		used = tuple_deform(deformer, tuple);
+	Size		bytes;
+
+	if (unlikely(used == 0))
+		heap_damaged_tuple(encoder->rel);
+	encoder->row = tuple;
+	if (unlikely(!is_row_as_stored(encoder, tuple, used)))
+	{
+		MemoryContextReset(encoder->row_context);
+		encoder->row = form_row(encoder);
+		deformer = encoder->row_deformer;
+		tuple_deform(deformer, encoder->row);
+	}
+	bytes = sizeof(uint32) + encoder->row->t_len;
+	encoder->n_external = 0;
+	if (unlikely(HeapTupleHasExternal(encoder->row)))
+		bytes += find_external(encoder, deformer->values, deformer->isnull);
+	if (encoder->row->t_len > RAW_TUPLE_BYTES || bytes > RAW_MAX_BYTES)
+		raw_row_too_long();
+	return bytes;
+}
+
+/* The tuple, its pointers set to zero, so that they are never followed. */
+static char *
+append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
+{
+	HeapTuple	row = encoder->row;
+	const char *data = (const char *) row->t_data;
+	Size		start = raw_tuple_start(HeapTupleHasNulls(row));
+	uint32		word = row->t_len - start;
+
+	if (HeapTupleHasNulls(row))
+		word |= RAW_HAS_NULLS;
+	if (HeapTupleHasVarWidth(row))
+		word |= RAW_HAS_VARWIDTH;
+	if (encoder->n_external > 0)
+		word |= RAW_HAS_EXTERNAL;
+	to = byte_buffer_append(out, to, (const char *) &word, sizeof(word));
+	to = byte_buffer_append(out, to, data + start, row->t_len - start);
+
+	for (int i = 0; i < encoder->n_external; i++)
+	{
+		const char *pointer = DatumGetPointer(encoder->row_deformer->values[encoder->external[i]]);
+		Size		behind = data + row->t_len - pointer;
+
+		memset(VARDATA_EXTERNAL(to - behind), 0,
+			   sizeof(struct varatt_external));
+	}
+	return to;
+}
+
+static char *
+append_padding(ByteBuffer *out, char *to, Size start)
+{
+	Size		bytes = to - out->data - start;
+
+	while (bytes++ % MAXIMUM_ALIGNOF != 0)
+		to = byte_buffer_append_char(out, to, '\0');
+	return to;
+}
+
+/*
+ * Append the frame of the tuple taken last.  The first frame of a block
+ * begins at "start" in the buffer.
+ */
+static void
+raw_encoder_append(RawEncoder *encoder, ByteBuffer *out, Size start)
+{
+	char	   *to = append_tuple(encoder, out, byte_buffer_place(out));
+
+	for (int i = 0; i < encoder->n_external; i++)
+	{
+		struct varlena *value;
+
+		encoder->column = encoder->external[i];
+		value = (struct varlena *)
+			DatumGetPointer(encoder->row_deformer->values[encoder->column]);
+		to = append_padding(out, to, start);
+		to = byte_buffer_reserve(out, to,
+								 toast_reader_stored_size(encoder->toast,
+														  value));
+		toast_reader_fetch(encoder->toast, value, (struct varlena *) to);
+		to += VARSIZE_4B(to);
+	}
+	byte_buffer_commit(out, to);
+	encoder->column = -1;
+}
+
+/*
+ * The column whose value is being fetched, for an error's context, or NULL.
+ */
+static const char *
+raw_encoder_column(const RawEncoder *encoder)
+{
+	if (encoder->column < 0)
+		return NULL;
+	return NameStr(TupleDescAttr(encoder->row_desc, encoder->column)->attname);
 }
 
 /* ----------
@@ -298,8 +542,8 @@ row_encoder_free(RowEncoder *encoder)
 
 struct ChunkReader
 {
-	Relation	rel;			/* borrowed */
 	HeapReader *heap;
+	ToastReader *toast;
 	RowEncoder *rows;			/* NULL for raw tuples */
 	RawEncoder *raw;			/* NULL for all else */
 	RangeFingerprint *fingerprint;	/* borrowed, or NULL */
@@ -324,9 +568,11 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 				 RowFormat format, const CompressSpec *compress)
 {
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
+													  "pg_pardump row",
+													  ALLOCSET_DEFAULT_SIZES);
 
 	heap_check_lasts(rel);
-	reader->rel = rel;
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
 	{
@@ -335,13 +581,16 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 	}
 	byte_buffer_init(&reader->block, FIRST_BYTES);
 	reader->heap = heap_reader_new(rel, snapshot, start, end);
+	reader->toast = toast_reader_new(rel);
 	reader->block.len = reader->block_start = VARHDRSZ;
 	if (format == ROW_RAW)
-		reader->raw = raw_encoder_new(rel, attnums, n_attnums);
+		reader->raw = raw_encoder_new(rel, attnums, n_attnums, row_context,
+									  reader->toast);
 	else
 	{
 		/* the head is the first block */
-		reader->rows = row_encoder_new(rel, attnums, n_attnums, format);
+		reader->rows = row_encoder_new(rel, attnums, n_attnums, format,
+									   row_context, reader->toast);
 		row_encoder_begin(reader->rows, &reader->block);
 	}
 	reader->n_bytes = reader->block.len - VARHDRSZ;
@@ -354,17 +603,11 @@ chunk_reader_choose_blocks(ChunkReader *reader)
 	reader->chooses_blocks = true;
 }
 
-static void
-add_to_fingerprint(void *fingerprint, const struct varlena *stored)
-{
-	range_fingerprint_add_value(fingerprint, stored);
-}
-
 void
 chunk_reader_fingerprint(ChunkReader *reader, RangeFingerprint *fingerprint)
 {
 	reader->fingerprint = fingerprint;
-	row_encoder_watch(reader->rows, add_to_fingerprint, fingerprint);
+	reader->rows->fingerprint = fingerprint;
 }
 
 /* Make a buffer empty; a long value's space is not kept. */
@@ -577,7 +820,7 @@ static bytea *
 next_raw(ChunkReader *reader)
 {
 	ByteBuffer *made = &reader->block;
-	RawBlockHeader header = *raw_encoder_header(reader->raw);
+	RawBlockHeader header = reader->raw->header;
 
 	header.n_rows = next_raw_rows(reader);
 	if (header.n_rows == 0)
@@ -591,10 +834,7 @@ next_raw(ChunkReader *reader)
 		made = &reader->out;
 	}
 	if (made->len > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("row is too long for raw format"),
-				 errhint("Read the table in another format.")));
+		raw_row_too_long();
 	header.stored_bytes = made->len - VARHDRSZ - sizeof(header);
 	memcpy(made->data + VARHDRSZ, &header, sizeof(header));
 	reader->n_rows += header.n_rows;
@@ -608,15 +848,9 @@ add_place(void *arg)
 {
 	ChunkReader *reader = arg;
 
-	const ItemPointerData *place = heap_reader_place(reader->heap);
-
-	if (place)
-		heap_row_errcontext(reader->rel, place,
-							reader->raw ? raw_encoder_column(reader->raw)
-							: row_encoder_column(reader->rows));
-	else
-		errcontext("reading table \"%s\"",
-				   RelationGetRelationName(reader->rel));
+	heap_reader_errcontext(reader->heap,
+						   reader->raw ? raw_encoder_column(reader->raw)
+						   : row_encoder_column(reader->rows));
 }
 
 bytea *
@@ -646,11 +880,5 @@ void
 chunk_reader_free(ChunkReader *reader)
 {
 	heap_reader_free(reader->heap);
-	if (reader->rows)
-		row_encoder_free(reader->rows);
-	if (reader->raw)
-		raw_encoder_free(reader->raw);
-	pfree(reader->block.data);
-	if (reader->out.data)
-		pfree(reader->out.data);
+	toast_reader_free(reader->toast);
 }

@@ -278,8 +278,6 @@ typedef struct RangePass
 	HeapReader *heap;
 	ToastReader *toast;
 	TupleDeformer *deformer;	/* up to the last column */
-	Datum	   *values;			/* by attribute */
-	bool	   *isnull;
 	AttrNumber	column;			/* whose value is fetched, or 0 */
 } RangePass;
 
@@ -294,27 +292,22 @@ begin_pass(RangePass *pass, Snapshot snapshot, BlockNumber start,
 	pass->heap = heap_reader_new(pass->rel, snapshot, start, end);
 	pass->toast = toast_reader_new(pass->rel);
 	pass->deformer = tuple_deformer_new(RelationGetDescr(pass->rel), last);
-	pass->values = palloc(sizeof(Datum) * (last + 1));
-	pass->isnull = palloc(sizeof(bool) * (last + 1));
 }
 
 static void
 add_values(RangePass *pass, HeapTuple tuple)
 {
-	if (!tuple_deform(pass->deformer, tuple, pass->values, pass->isnull))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("invalid length of a value in table \"%s\"",
-						RelationGetRelationName(pass->rel))));
+	if (!tuple_deform(pass->deformer, tuple))
+		heap_damaged_tuple(pass->rel);
 	for (int i = 0; i < pass->n_attnums; i++)
 	{
 		int			attribute = pass->attnums[i] - 1;
 		struct varlena *value;
 
-		if (pass->isnull[attribute] ||
+		if (pass->deformer->isnull[attribute] ||
 			TupleDescAttr(RelationGetDescr(pass->rel), attribute)->attlen != -1)
 			continue;
-		value = (struct varlena *) DatumGetPointer(pass->values[attribute]);
+		value = (struct varlena *) DatumGetPointer(pass->deformer->values[attribute]);
 		if (!VARATT_IS_EXTERNAL(value))
 			continue;
 		pass->column = pass->attnums[i];
@@ -330,16 +323,11 @@ static void
 add_place(void *arg)
 {
 	RangePass  *pass = arg;
-	const ItemPointerData *place = heap_reader_place(pass->heap);
 	TupleDesc	tupdesc = RelationGetDescr(pass->rel);
 
-	if (place)
-		heap_row_errcontext(pass->rel, place,
-							pass->column == 0 ? NULL :
-							NameStr(TupleDescAttr(tupdesc,
-												  pass->column - 1)->attname));
-	else
-		errcontext("reading table \"%s\"", RelationGetRelationName(pass->rel));
+	heap_reader_errcontext(pass->heap, pass->column == 0 ? NULL :
+						   NameStr(TupleDescAttr(tupdesc,
+												 pass->column - 1)->attname));
 }
 
 RangeCheck
@@ -374,6 +362,5 @@ range_check(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 		result.fingerprint = range_fingerprint_end(fingerprint, &result.first);
 	heap_reader_free(pass.heap);
 	toast_reader_free(pass.toast);
-	pfree(pass.deformer);
 	return result;
 }

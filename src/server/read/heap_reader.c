@@ -26,92 +26,13 @@
 #include "read/heap_reader.h"
 
 /* ----------
- * Reads a range of blocks through a bulk-read ring.
- *
- * Since 17 the server's own read streams do this, with vectored and, since
- * 18, asynchronous reads (src/backend/storage/aio/read_stream.c); before, the
- * kernel sees sequential reads and reads ahead, as for a sequential scan.
- *
- * The buffers of a range of a relation's blocks, one after the other, read
- * through a ring that keeps the rest of the buffer cache in place.
- * ----------
- */
-
-typedef struct BlockStream BlockStream;
-
-struct BlockStream
-{
-	Relation	rel;			/* borrowed */
-	BufferAccessStrategy ring;
-	BlockNumber next;			/* to be read */
-	BlockNumber end;
-#ifdef PARDUMP_READ_STREAMS
-	ReadStream *stream;
-#endif
-};
-
-#ifdef PARDUMP_READ_STREAMS
-static BlockNumber
-next_block(ReadStream *stream, void *arg, void *per_buffer_data)
-{
-	BlockStream *blocks = arg;
-
-	return blocks->next < blocks->end ? blocks->next++ : InvalidBlockNumber;
-}
-#endif
-
-/*
- * The blocks start <= b < end of the main fork; all must exist.  Allocates in
- * CurrentMemoryContext.  The relation must stay open.
- */
-static BlockStream *
-block_stream_new(Relation rel, BlockNumber start, BlockNumber end)
-{
-	BlockStream *blocks = palloc0(sizeof(BlockStream));
-
-	blocks->rel = rel;
-	blocks->ring = GetAccessStrategy(BAS_BULKREAD);
-	blocks->next = start;
-	blocks->end = end;
-#ifdef PARDUMP_READ_STREAMS
-	blocks->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
-												blocks->ring, rel,
-												MAIN_FORKNUM, next_block,
-												blocks, 0);
-#endif
-	return blocks;
-}
-
-/*
- * The next block's buffer, pinned for the caller; InvalidBuffer at the end.
- */
-static Buffer
-block_stream_next(BlockStream *blocks)
-{
-#ifdef PARDUMP_READ_STREAMS
-	return read_stream_next_buffer(blocks->stream, NULL);
-#else
-	if (blocks->next >= blocks->end)
-		return InvalidBuffer;
-
-	return ReadBufferExtended(blocks->rel, MAIN_FORKNUM, blocks->next++,
-							  RBM_NORMAL, blocks->ring);
-#endif
-}
-
-/* Release the stream and its ring, not the buffers it has returned. */
-static void
-block_stream_free(BlockStream *blocks)
-{
-#ifdef PARDUMP_READ_STREAMS
-	read_stream_end(blocks->stream);
-#endif
-	FreeAccessStrategy(blocks->ring);
-	pfree(blocks);
-}
-
-/* ----------
  * Finds the tuples of heap blocks that a snapshot sees.
+ *
+ * Blocks are read through a ring that keeps the rest of the buffer cache in
+ * place.  Since 17 the server's own read streams do this, with vectored and,
+ * since 18, asynchronous reads (src/backend/storage/aio/read_stream.c);
+ * before, the kernel sees sequential reads and reads ahead, as for a
+ * sequential scan.
  * ----------
  */
 
@@ -119,7 +40,12 @@ struct HeapReader
 {
 	Relation	rel;			/* borrowed */
 	Snapshot	snapshot;		/* borrowed */
-	BlockStream *blocks;		/* NULL if there are none */
+	BufferAccessStrategy ring;
+	BlockNumber next_block;		/* to be read */
+	BlockNumber end_block;
+#ifdef PARDUMP_READ_STREAMS
+	ReadStream *stream;
+#endif
 	Buffer		buffer;			/* the current page, or InvalidBuffer */
 	BlockNumber block;			/* of it */
 	int			n_visible;		/* tuples on it */
@@ -127,6 +53,31 @@ struct HeapReader
 	HeapTupleData tuple;
 	OffsetNumber visible[MaxHeapTuplesPerPage];
 };
+
+#ifdef PARDUMP_READ_STREAMS
+static BlockNumber
+next_block(ReadStream *stream, void *arg, void *per_buffer_data)
+{
+	HeapReader *reader = arg;
+
+	return reader->next_block < reader->end_block ? reader->next_block++
+		: InvalidBlockNumber;
+}
+#endif
+
+/* The next block's buffer, pinned; InvalidBuffer at the end. */
+static Buffer
+next_buffer(HeapReader *reader)
+{
+#ifdef PARDUMP_READ_STREAMS
+	return read_stream_next_buffer(reader->stream, NULL);
+#else
+	if (reader->next_block >= reader->end_block)
+		return InvalidBuffer;
+	return ReadBufferExtended(reader->rel, MAIN_FORKNUM, reader->next_block++,
+							  RBM_NORMAL, reader->ring);
+#endif
+}
 
 HeapReader *
 heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
@@ -142,9 +93,15 @@ heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 	/* does nothing unless the transaction is serializable */
 	PredicateLockRelation(rel, snapshot);
 
-	end = Min(end, RelationGetNumberOfBlocks(rel));
-	if (start < end)
-		reader->blocks = block_stream_new(rel, start, end);
+	reader->ring = GetAccessStrategy(BAS_BULKREAD);
+	reader->next_block = start;
+	reader->end_block = Min(end, RelationGetNumberOfBlocks(rel));
+#ifdef PARDUMP_READ_STREAMS
+	reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
+												reader->ring, rel,
+												MAIN_FORKNUM, next_block,
+												reader, 0);
+#endif
 	return reader;
 }
 
@@ -247,8 +204,7 @@ heap_reader_next(HeapReader *reader)
 		if (BufferIsValid(reader->buffer))
 			ReleaseBuffer(reader->buffer);
 		ItemPointerSetInvalid(&reader->tuple.t_self);
-		reader->buffer = reader->blocks ? block_stream_next(reader->blocks)
-			: InvalidBuffer;
+		reader->buffer = next_buffer(reader);
 		reader->next = reader->n_visible = 0;
 		if (!BufferIsValid(reader->buffer))
 			return NULL;
@@ -260,11 +216,38 @@ heap_reader_next(HeapReader *reader)
 	return &reader->tuple;
 }
 
-const ItemPointerData *
-heap_reader_place(const HeapReader *reader)
+void
+heap_row_errcontext(Relation rel, const ItemPointerData *place,
+					const char *column)
 {
-	return ItemPointerIsValid(&reader->tuple.t_self) ?
-		&reader->tuple.t_self : NULL;
+	BlockNumber block = ItemPointerGetBlockNumber(place);
+	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
+
+	if (column)
+		errcontext("row at ctid (%u,%u) of table \"%s\", column \"%s\"",
+				   block, offset, RelationGetRelationName(rel), column);
+	else
+		errcontext("row at ctid (%u,%u) of table \"%s\"",
+				   block, offset, RelationGetRelationName(rel));
+}
+
+void
+heap_reader_errcontext(const HeapReader *reader, const char *column)
+{
+	if (ItemPointerIsValid(&reader->tuple.t_self))
+		heap_row_errcontext(reader->rel, &reader->tuple.t_self, column);
+	else
+		errcontext("reading table \"%s\"",
+				   RelationGetRelationName(reader->rel));
+}
+
+void
+heap_damaged_tuple(Relation rel)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid length of a value in table \"%s\"",
+					RelationGetRelationName(rel))));
 }
 
 void
@@ -272,9 +255,9 @@ heap_reader_free(HeapReader *reader)
 {
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
-	if (reader->blocks)
-		block_stream_free(reader->blocks);
-	pfree(reader);
+#ifdef PARDUMP_READ_STREAMS
+	read_stream_end(reader->stream);
+#endif
 }
 
 /* ----------
@@ -289,24 +272,6 @@ heap_reader_free(HeapReader *reader)
  * ----------
  */
 
-/* What is needed of an attribute to step over its value. */
-typedef struct StoredAttribute
-{
-	int16		len;			/* as attlen */
-	bool		byval;
-	uint8		align;			/* bytes, a power of two */
-	int32		offset;			/* if all have fixed lengths and no NULL */
-} StoredAttribute;
-
-struct TupleDeformer
-{
-	TupleDesc	tupdesc;		/* borrowed */
-	int			natts;			/* to be filled in */
-	int			n_fixed;		/* the first of them, of fixed lengths */
-	int32		fixed_bytes;	/* where these end */
-	StoredAttribute attributes[FLEXIBLE_ARRAY_MEMBER];
-};
-
 TupleDeformer *
 tuple_deformer_new(TupleDesc tupdesc, int natts)
 {
@@ -317,6 +282,8 @@ tuple_deformer_new(TupleDesc tupdesc, int natts)
 	deformer->natts = natts;
 	deformer->n_fixed = 0;
 	deformer->fixed_bytes = 0;
+	deformer->values = palloc(sizeof(Datum) * (natts + 1));
+	deformer->isnull = palloc(sizeof(bool) * (natts + 1));
 	for (int i = 0; i < natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
@@ -393,9 +360,11 @@ next_varlena_size(const char **place, const char *end,
 
 /* The first attributes, whose places are always the same. */
 static inline void
-deform_fixed(const TupleDeformer *deformer, const char *data, Datum *values,
-			 bool *isnull)
+deform_fixed(const TupleDeformer *deformer, const char *data)
 {
+	Datum	   *values = deformer->values;
+	bool	   *isnull = deformer->isnull;
+
 	for (int i = 0; i < deformer->n_fixed; i++)
 	{
 		const StoredAttribute *att = &deformer->attributes[i];
@@ -406,9 +375,10 @@ deform_fixed(const TupleDeformer *deformer, const char *data, Datum *values,
 }
 
 Size
-tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
-			 bool *isnull)
+tuple_deform(TupleDeformer *deformer, HeapTuple tuple)
 {
+	Datum	   *values = deformer->values;
+	bool	   *isnull = deformer->isnull;
 	HeapTupleHeader header = tuple->t_data;
 	const uint8 *bitmap = HeapTupleHasNulls(tuple) ? header->t_bits : NULL;
 	const char *place = (const char *) header + header->t_hoff;
@@ -424,7 +394,7 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 	if (likely(bitmap == NULL && n_stored >= deformer->n_fixed &&
 			   end - place >= deformer->fixed_bytes))
 	{
-		deform_fixed(deformer, place, values, isnull);
+		deform_fixed(deformer, place);
 		place += deformer->fixed_bytes;
 		i = deformer->n_fixed;
 	}

@@ -78,28 +78,23 @@ heap_item_is_sound(ItemId item)
 extern HeapTuple heap_reader_next(HeapReader *reader);
 
 /*
- * The place of the tuple that was returned last, or that is being looked at,
- * for an error's context; NULL if there is none.
+ * Tell with an error at which row of the reader it was met, and in which
+ * column, if that is not NULL; or only in which table.
  */
-extern const ItemPointerData *heap_reader_place(const HeapReader *reader);
+extern void heap_reader_errcontext(const HeapReader *reader,
+								   const char *column);
 
-/* Tell with an error which row it was met at. */
-static inline void
-heap_row_errcontext(Relation rel, const ItemPointerData *place,
-					const char *column)
-{
-	BlockNumber block = ItemPointerGetBlockNumber(place);
-	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
+/* The same for a row that another reader has found. */
+extern void heap_row_errcontext(Relation rel, const ItemPointerData *place,
+								const char *column);
 
-	if (column)
-		errcontext("row at ctid (%u,%u) of table \"%s\", column \"%s\"",
-				   block, offset, RelationGetRelationName(rel), column);
-	else
-		errcontext("row at ctid (%u,%u) of table \"%s\"",
-				   block, offset, RelationGetRelationName(rel));
-}
+/* Raise the error for a tuple that tuple_deform() finds damaged. */
+extern void heap_damaged_tuple(Relation rel);
 
-/* Release the reader and the page that it has pinned. */
+/*
+ * Release the page that the reader has pinned, and those that it has read
+ * ahead.  Its memory goes with its context.
+ */
 extern void heap_reader_free(HeapReader *reader);
 
 /*
@@ -116,11 +111,29 @@ extern void heap_check_lasts(Relation rel);
  * ----------
  */
 
-typedef struct TupleDeformer TupleDeformer;
+/* What is needed of an attribute to step over its value. */
+typedef struct StoredAttribute
+{
+	int16		len;			/* as attlen */
+	bool		byval;
+	uint8		align;			/* bytes, a power of two */
+	int32		offset;			/* if all have fixed lengths and no NULL */
+} StoredAttribute;
+
+typedef struct TupleDeformer
+{
+	TupleDesc	tupdesc;		/* borrowed */
+	int			natts;			/* to be filled in */
+	int			n_fixed;		/* the first of them, of fixed lengths */
+	int32		fixed_bytes;	/* where these end */
+	Datum	   *values;			/* of the last tuple, by attribute */
+	bool	   *isnull;
+	StoredAttribute attributes[FLEXIBLE_ARRAY_MEMBER];
+} TupleDeformer;
 
 /*
- * A deformer of the first "natts" attributes, made in CurrentMemoryContext
- * and to be freed by pfree().  The descriptor is borrowed.
+ * A deformer of the first "natts" attributes, made in CurrentMemoryContext.
+ * The descriptor is borrowed.
  */
 extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
 
@@ -133,7 +146,6 @@ extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
  * less than a header; or a value points to memory.  What is read of it lies
  * within these bytes in any case.
  */
-extern Size tuple_deform(const TupleDeformer *deformer, HeapTuple tuple,
-						 Datum *values, bool *isnull);
+extern Size tuple_deform(TupleDeformer *deformer, HeapTuple tuple);
 
 #endif							/* PARDUMP_HEAP_READER_H */

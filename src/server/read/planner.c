@@ -67,7 +67,7 @@
 #define NULL_BYTES			2
 #define SEPARATOR_BYTES		1
 
-struct BlockMeasurer
+typedef struct BlockMeasurer
 {
 	Relation	rel;			/* borrowed */
 	Snapshot	snapshot;		/* borrowed */
@@ -78,9 +78,7 @@ struct BlockMeasurer
 	/* one element for each attribute of rel */
 	TupleDeformer *deformer;
 	bool	   *is_dumped;
-	Datum	   *values;
-	bool	   *isnull;
-};
+} BlockMeasurer;
 
 /*
  * Make a measurer in the current memory context.  The relation must be a heap
@@ -100,8 +98,6 @@ block_measurer_new(Relation rel, Snapshot snapshot)
 													"pg_pardump block",
 													ALLOCSET_SMALL_SIZES);
 	measurer->deformer = tuple_deformer_new(tupdesc, tupdesc->natts);
-	measurer->values = palloc(sizeof(Datum) * tupdesc->natts);
-	measurer->isnull = palloc(sizeof(bool) * tupdesc->natts);
 	measurer->is_dumped = palloc(sizeof(bool) * tupdesc->natts);
 
 	for (int i = 0; i < tupdesc->natts; i++)
@@ -112,19 +108,6 @@ block_measurer_new(Relation rel, Snapshot snapshot)
 	}
 
 	return measurer;
-}
-
-/* Release the measurer, its ring included. */
-static void
-block_measurer_free(BlockMeasurer *measurer)
-{
-	FreeAccessStrategy(measurer->ring);
-	MemoryContextDelete(measurer->block_context);
-	pfree(measurer->deformer);
-	pfree(measurer->values);
-	pfree(measurer->isnull);
-	pfree(measurer->is_dumped);
-	pfree(measurer);
 }
 
 /* The bytes of one value that is not null, without separator. */
@@ -148,11 +131,11 @@ static double
 row_bytes(BlockMeasurer *measurer)
 {
 	TupleDesc	tupdesc = RelationGetDescr(measurer->rel);
+	TupleDeformer *deformer = measurer->deformer;
 	double		bytes = 0;
 
 	/* Fills in the values of columns added after the row was written. */
-	if (!tuple_deform(measurer->deformer, &measurer->tuple, measurer->values,
-					  measurer->isnull))
+	if (!tuple_deform(deformer, &measurer->tuple))
 		return 0;
 
 	for (int i = 0; i < tupdesc->natts; i++)
@@ -160,11 +143,11 @@ row_bytes(BlockMeasurer *measurer)
 		if (!measurer->is_dumped[i])
 			continue;
 		bytes += SEPARATOR_BYTES;
-		if (measurer->isnull[i])
+		if (deformer->isnull[i])
 			bytes += NULL_BYTES;
 		else
 			bytes += value_bytes(TupleDescAttr(tupdesc, i),
-								 measurer->values[i]);
+								 deformer->values[i]);
 	}
 
 	/* A row without columns is still a line. */
@@ -543,7 +526,6 @@ relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 		measure_all(sample, measurer);
 	else
 		measure_some(sample, rel, measurer);
-	block_measurer_free(measurer);
 
 	return sample;
 }
@@ -623,12 +605,6 @@ chunk_cutter_new(const RelationSample *sample, int64 chunk_bytes)
 	cutter->target = cutter->end.before.bytes / cutter->nchunks;
 
 	return cutter;
-}
-
-void
-chunk_cutter_free(ChunkCutter *cutter)
-{
-	pfree(cutter);
 }
 
 static bool

@@ -28,8 +28,6 @@ typedef struct DumpAmount
 	double		bytes;
 } DumpAmount;
 
-typedef struct BlockMeasurer BlockMeasurer;
-
 /* ----------
  * Estimates where in a heap the rows and bytes to dump are, from a bounded
  * number of its blocks.
@@ -106,8 +104,5 @@ extern ChunkCutter *chunk_cutter_new(const RelationSample *sample,
  * empty relation it has no block.
  */
 extern bool chunk_cutter_next(ChunkCutter *cutter, Chunk *chunk);
-
-/* Release the cutter, not the sample. */
-extern void chunk_cutter_free(ChunkCutter *cutter);
 
 #endif							/* PARDUMP_PLANNER_H */

@@ -22,7 +22,6 @@
 #include "access/table.h"
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
-#include "common/pg_lzcompress.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/fmgroids.h"
@@ -58,8 +57,6 @@ struct ToastReader
 	MemoryContext context;		/* of the buffers */
 	ValueBuffer stored;			/* fetched, perhaps compressed */
 	ValueBuffer plain;
-	ToastWatcher watcher;		/* or NULL */
-	void	   *watcher_arg;
 
 	/* once a value is out of line */
 	Relation	toast_rel;		/* NULL before */
@@ -156,14 +153,14 @@ damaged_piece(ToastReader *reader, const ToastFetch *fetch)
 static void
 take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
 {
-	Datum		values[TOAST_COLUMNS];
-	bool		isnull[TOAST_COLUMNS];
+	const Datum *values = reader->deformer->values;
+	const bool *isnull = reader->deformer->isnull;
 	Size		offset = (Size) fetch->next_piece * TOAST_MAX_CHUNK_SIZE;
 	struct varlena *piece;
 	Size		expected;
 	int32		no;
 
-	if (!tuple_deform(reader->deformer, tuple, values, isnull) ||
+	if (!tuple_deform(reader->deformer, tuple) ||
 		isnull[0] || isnull[1] || isnull[2] ||
 		DatumGetObjectId(values[0]) != fetch->value_id)
 		damaged_piece(reader, fetch);
@@ -328,50 +325,6 @@ toast_reader_fetch(ToastReader *reader, const struct varlena *stored,
 	fetch_stored(reader, &pointer, to);
 }
 
-/* ----------
- * Compressed values
- * ----------
- */
-static struct varlena *
-decompress_pglz(ToastReader *reader, const struct varlena *compressed)
-{
-	int32		raw_bytes = (int32) VARDATA_COMPRESSED_GET_EXTSIZE(compressed);
-	struct varlena *result = value_buffer_reserve(reader, &reader->plain,
-												  (Size) raw_bytes + VARHDRSZ +
-												  PGLZ_SLACK);
-	int32		len;
-
-	if (pglz_decode((const char *) compressed + VARHDRSZ_COMPRESSED,
-					VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
-					VARDATA(result), raw_bytes))
-	{
-		SET_VARSIZE(result, raw_bytes + VARHDRSZ);
-		return result;
-	}
-
-	/* has something to say about damaged data */
-	len = pglz_decompress((const char *) compressed + VARHDRSZ_COMPRESSED,
-						  VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
-						  VARDATA(result), raw_bytes, true);
-	if (len < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg_internal("compressed pglz data is corrupt")));
-	SET_VARSIZE(result, len + VARHDRSZ);
-	return result;
-}
-
-static struct varlena *
-decompress(ToastReader *reader, struct varlena *compressed)
-{
-	if (VARDATA_COMPRESSED_GET_COMPRESS_METHOD(compressed) ==
-		TOAST_PGLZ_COMPRESSION_ID)
-		return decompress_pglz(reader, compressed);
-
-	/* the server knows what else it was built with */
-	return detoast_attr(compressed);
-}
-
 struct varlena *
 toast_reader_get_stored(ToastReader *reader, const struct varlena *stored)
 {
@@ -385,23 +338,37 @@ toast_reader_get_stored(ToastReader *reader, const struct varlena *stored)
 	return fetched;
 }
 
-void
-toast_reader_watch(ToastReader *reader, ToastWatcher watcher, void *arg)
-{
-	reader->watcher = watcher;
-	reader->watcher_arg = arg;
-}
+/* ----------
+ * Compressed values
+ * ----------
+ */
 
 struct varlena *
-toast_reader_get(ToastReader *reader, struct varlena *stored)
+toast_reader_decompress(ToastReader *reader, struct varlena *compressed)
 {
-	if (VARATT_IS_EXTERNAL(stored))
+	Size		raw_bytes = VARDATA_COMPRESSED_GET_EXTSIZE(compressed);
+
+	if (VARDATA_COMPRESSED_GET_COMPRESS_METHOD(compressed) ==
+		TOAST_PGLZ_COMPRESSION_ID)
 	{
-		stored = toast_reader_get_stored(reader, stored);
-		if (reader->watcher)
-			reader->watcher(reader->watcher_arg, stored);
+		struct varlena *result = value_buffer_reserve(reader, &reader->plain,
+													  raw_bytes + VARHDRSZ +
+													  PGLZ_SLACK);
+
+		if (pglz_decode((const char *) compressed + VARHDRSZ_COMPRESSED,
+						VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
+						VARDATA(result), raw_bytes))
+		{
+			SET_VARSIZE(result, raw_bytes + VARHDRSZ);
+			return result;
+		}
 	}
-	return VARATT_IS_COMPRESSED(stored) ? decompress(reader, stored) : stored;
+
+	/*
+	 * The server has something to say about damaged data, and knows what else
+	 * it was built with.
+	 */
+	return detoast_attr(compressed);
 }
 
 void
@@ -414,12 +381,5 @@ toast_reader_free(ToastReader *reader)
 		index_endscan(reader->scan);
 		toast_close_indexes(reader->indexes, reader->n_indexes, NoLock);
 		table_close(reader->toast_rel, NoLock);
-		FreeAccessStrategy(reader->ring);
-		pfree(reader->deformer);
 	}
-	if (reader->stored.value)
-		pfree(reader->stored.value);
-	if (reader->plain.value)
-		pfree(reader->plain.value);
-	pfree(reader);
 }

@@ -20,27 +20,19 @@ typedef struct ToastReader ToastReader;
 extern ToastReader *toast_reader_new(Relation rel);
 
 /*
- * The value with a plain 4-byte header: fetched if it is out of line,
- * decompressed if it is compressed.  Valid up to the next call, or the reset
- * of CurrentMemoryContext.  stored must be VARATT_IS_EXTERNAL() or
- * VARATT_IS_COMPRESSED().  Errors are those of the server's own functions
- * (XX001 data_corrupted).
- */
-extern struct varlena *toast_reader_get(ToastReader *reader,
-										struct varlena *stored);
-
-/*
- * The same of a value that is VARATT_IS_EXTERNAL(), as it is stored: fetched,
- * but not decompressed.
+ * A value that is VARATT_IS_EXTERNAL(), as it is stored: fetched, but not
+ * decompressed.  Valid up to the next call.  Errors are those of the server's
+ * own functions (XX001 data_corrupted).
  */
 extern struct varlena *toast_reader_get_stored(ToastReader *reader,
 											   const struct varlena *stored);
 
-/* Who is told of every value that toast_reader_get() fetches, as stored. */
-typedef void (*ToastWatcher) (void *arg, const struct varlena *stored);
-
-extern void toast_reader_watch(ToastReader *reader, ToastWatcher watcher,
-							   void *arg);
+/*
+ * The plain form of a value that is VARATT_IS_COMPRESSED().  Valid up to the
+ * next call, or the reset of CurrentMemoryContext.  Errors as above.
+ */
+extern struct varlena *toast_reader_decompress(ToastReader *reader,
+											   struct varlena *compressed);
 
 /*
  * What a value that is VARATT_IS_EXTERNAL() takes once it is fetched, but not
@@ -59,8 +51,8 @@ extern void toast_reader_fetch(ToastReader *reader,
 							   struct varlena *to);
 
 /*
- * Release the reader, and close the TOAST table that it may have opened,
- * whose lock is kept.
+ * Release the pinned page, and close the TOAST table that the reader may have
+ * opened, whose lock is kept.  Its memory goes with its context.
  */
 extern void toast_reader_free(ToastReader *reader);
 
