@@ -287,10 +287,11 @@ raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
  */
 
 static bool
-is_number(Oid type_id)
+is_portable(Oid type_id)
 {
 	switch (type_id)
 	{
+			/* numbers */
 		case BOOLOID:
 		case INT2OID:
 		case INT4OID:
@@ -303,34 +304,16 @@ is_number(Oid type_id)
 		case TIDOID:
 		case XID8OID:
 		case LSNOID:
-			return true;
-		default:
-			return false;
-	}
-}
 
-static bool
-is_time(Oid type_id)
-{
-	switch (type_id)
-	{
+			/* times */
 		case DATEOID:
 		case TIMEOID:
 		case TIMETZOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
 		case INTERVALOID:
-			return true;
-		default:
-			return false;
-	}
-}
 
-static bool
-is_string(Oid type_id)
-{
-	switch (type_id)
-	{
+			/* strings */
 		case CHAROID:
 		case NAMEOID:
 		case TEXTOID:
@@ -344,33 +327,15 @@ is_string(Oid type_id)
 		case CIDROID:
 		case MACADDROID:
 		case MACADDR8OID:
-			return true;
-		default:
-			return false;
-	}
-}
 
-static bool
-is_document(Oid type_id)
-{
-	switch (type_id)
-	{
+			/* documents */
 		case JSONOID:
 		case JSONBOID:
 		case XMLOID:
 		case TSVECTOROID:
 		case TSQUERYOID:
-			return true;
-		default:
-			return false;
-	}
-}
 
-static bool
-is_geometric(Oid type_id)
-{
-	switch (type_id)
-	{
+			/* geometric types */
 		case POINTOID:
 		case LSEGOID:
 		case LINEOID:
@@ -378,18 +343,8 @@ is_geometric(Oid type_id)
 		case PATHOID:
 		case POLYGONOID:
 		case CIRCLEOID:
-			return true;
-		default:
-			return false;
-	}
-}
 
-/* The range's OID in their values is that of a type that is built in. */
-static bool
-is_range(Oid type_id)
-{
-	switch (type_id)
-	{
+			/* ranges: the OID in their values is that of a built-in range */
 		case INT4RANGEOID:
 		case INT8RANGEOID:
 		case NUMRANGEOID:
@@ -403,35 +358,24 @@ is_range(Oid type_id)
 		case TSMULTIRANGEOID:
 		case TSTZMULTIRANGEOID:
 			return true;
+
 		default:
 			return false;
 	}
 }
 
+/* Can values of the type, or of arrays of it, be taken as they are stored? */
 static bool
-is_portable(Oid type_id)
-{
-	return is_number(type_id) || is_time(type_id) || is_string(type_id) ||
-		is_document(type_id) || is_geometric(type_id) || is_range(type_id);
-}
-
-/*
- * Why values of the type cannot be taken as they are stored: half a sentence,
- * not to be freed; NULL if they can.
- */
-static const char *
-type_reason(Oid type_id)
+is_portable_or_array(Oid type_id)
 {
 	Oid			element;
 
 	if (is_portable(type_id))
-		return NULL;
+		return true;
 	element = get_element_type(type_id);
 	/* a type of a user may call itself an array, too */
-	if (OidIsValid(element) && is_portable(element) &&
-		get_array_type(element) == type_id)
-		return NULL;
-	return "a column's type may be stored in another way on another server";
+	return OidIsValid(element) && is_portable(element) &&
+		get_array_type(element) == type_id;
 }
 
 const char *
@@ -440,13 +384,9 @@ raw_columns_reason(TupleDesc columns)
 	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
-		const char *reason;
 
-		if (column->attisdropped)
-			continue;
-		reason = type_reason(column->atttypid);
-		if (reason != NULL)
-			return reason;
+		if (!column->attisdropped && !is_portable_or_array(column->atttypid))
+			return "a column's type may be stored in another way on another server";
 	}
 	return NULL;
 }
