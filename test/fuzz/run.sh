@@ -48,7 +48,7 @@ declare -A sources=(
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[tar]="$f/extract/tar_reader.c"
-	[lines]="$s/load/row_reader.c $s/load/field.c"
+	[lines]="$s/load/row_reader.c"
 	[raw]="$s/load/raw_loader.c $s/read/heap_reader.c"
 	[decode]="$(echo "$s"/types/{number,numeric,datetime,text,json,jsonb,array,network}.c) $s/bytes/escape.c")
 # what a target does not reach may call functions that are not there

@@ -14,7 +14,7 @@
 #include "bytes/escape.h"
 #include "bytes/hex.h"
 #include "bytes/pglz_decode.h"
-#include "load/field.h"
+#include "load/row_reader.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */
 #undef printf

@@ -23,7 +23,7 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
-#include "bytes/byte_block.h"
+#include "bytes/escape.h"
 #include "load/copy_stream.h"
 #include "load/row_reader.h"
 #include "types/choose.h"
@@ -203,6 +203,48 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 	*line_len = end - stream->start;
 	stream->start = start;
 	return LINE_WHOLE;
+}
+
+/* What the letter behind a backslash stands for. */
+static inline char
+escaped_char(char letter)
+{
+	char		control = letter == 'v' ? '\v' : unescape_letter(letter);
+
+	return control != '\0' ? control : letter;
+}
+
+Size
+field_unescape(const Field *field, char *to)
+{
+	const char *from = field->text;
+	const char *end = from + field->len;
+	char	   *start = to;
+
+	while (from < end)
+	{
+		ByteBlock	block = byte_block_load(from);
+		ByteBlock	flags = byte_block_eq(block, '\\');
+		int			plain = BYTE_BLOCK_SIZE;
+
+		/* what is stored beyond the end is overwritten, or padding */
+		byte_block_store(to, block);
+		if (byte_block_any(flags))
+			plain = byte_block_first(flags);
+		if (plain >= end - from)
+		{
+			to += end - from;
+			break;
+		}
+		from += plain;
+		to += plain;
+		if (plain < BYTE_BLOCK_SIZE)
+		{
+			*to++ = escaped_char(from[1]);
+			from += 2;
+		}
+	}
+	return to - start;
 }
 
 /* ----------

@@ -14,12 +14,33 @@
 #include "nodes/execnodes.h"
 
 #include "load/copy_stream.h"
-#include "load/field.h"
 
 /* ----------
  * Cuts COPY's text format into lines and fields.
  * ----------
  */
+
+/* A field as it stands in the line. */
+typedef struct Field
+{
+	char	   *text;			/* borrowed from the stream */
+	uint32		len;
+	bool		escaped;		/* there is a backslash in it */
+} Field;
+
+/* Does the field stand for NULL? */
+static inline bool
+field_is_null(const Field *field)
+{
+	return field->escaped && field->len == 2 && field->text[1] == 'N';
+}
+
+/*
+ * Write a field without its escapes to a place that has room for its length
+ * and FIELD_PADDING.  Octal and hexadecimal escapes are not among them, and
+ * the last backslash has a character behind it.  Returns the new length.
+ */
+extern Size field_unescape(const Field *field, char *to);
 
 typedef struct LineSplitter LineSplitter;
 

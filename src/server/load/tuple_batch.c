@@ -45,8 +45,6 @@
  * ----------
  */
 
-typedef struct TupleFormer TupleFormer;
-
 typedef struct FormedColumn
 {
 	int16		len;			/* attlen */
@@ -55,29 +53,13 @@ typedef struct FormedColumn
 	uint8		align_mask;
 } FormedColumn;
 
-struct TupleFormer
+typedef struct TupleFormer
 {
 	TupleDesc	tupdesc;		/* borrowed */
 	int			n_columns;
 	Size		fixed_room;		/* enough for all but what has a length */
 	FormedColumn columns[FLEXIBLE_ARRAY_MEMBER];
-};
-
-static uint8
-alignment_mask(char align)
-{
-	switch (align)
-	{
-		case TYPALIGN_CHAR:
-			return 0;
-		case TYPALIGN_SHORT:
-			return ALIGNOF_SHORT - 1;
-		case TYPALIGN_INT:
-			return ALIGNOF_INT - 1;
-		default:
-			return ALIGNOF_DOUBLE - 1;
-	}
-}
+} TupleFormer;
 
 /*
  * A former of tuples of this descriptor.  Allocates in CurrentMemoryContext.
@@ -101,7 +83,7 @@ tuple_former_new(TupleDesc tupdesc)
 		column->len = attribute->attlen;
 		column->by_value = attribute->attbyval;
 		column->is_packable = attribute->attstorage != TYPSTORAGE_PLAIN;
-		column->align_mask = alignment_mask(attribute->attalign);
+		column->align_mask = att_align_nominal(1, attribute->attalign) - 1;
 		former->fixed_room += column->align_mask + Max(column->len, 0);
 	}
 	return former;
