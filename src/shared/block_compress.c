@@ -313,27 +313,29 @@ takes_frames(const CompressSpec *spec)
 }
 
 static bool
+set_zstd(BlockCompressor *c, ZSTD_cParameter parameter, int value)
+{
+	return !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, parameter, value));
+}
+
+static bool
 zstd_set_up(BlockCompressor *c)
 {
 	c->part_bytes = takes_frames(&c->spec) ? ZSTD_FRAME_BYTES : 0;
 	c->zstd = ZSTD_createCCtx();
 	return c->zstd &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel,
-											 c->spec.level)) &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_nbWorkers,
-											 c->spec.workers)) &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd,
-											 ZSTD_c_enableLongDistanceMatching,
-											 c->spec.long_distance)) &&
+		set_zstd(c, ZSTD_c_compressionLevel, c->spec.level) &&
+		set_zstd(c, ZSTD_c_nbWorkers, c->spec.workers) &&
+		set_zstd(c, ZSTD_c_enableLongDistanceMatching,
+				 c->spec.long_distance) &&
 		(c->part_bytes == 0 ||
-		 !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_windowLog,
-											  ZSTD_FRAME_LOG)));
+		 set_zstd(c, ZSTD_c_windowLog, ZSTD_FRAME_LOG));
 }
 
 static bool
 zstd_add_checksums(BlockCompressor *c)
 {
-	return !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1));
+	return set_zstd(c, ZSTD_c_checksumFlag, 1);
 }
 
 static void

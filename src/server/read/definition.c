@@ -26,6 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -185,16 +186,6 @@ describe_range(Description *to, Oid type_id)
 	describe_type(to, subtype);
 }
 
-static void
-describe_multirange(Description *to, Oid type_id)
-{
-	HeapTuple	row = get_row(RANGEMULTIRANGE, type_id, "multirange type");
-	Oid			range = ((Form_pg_range) GETSTRUCT(row))->rngtypid;
-
-	ReleaseSysCache(row);
-	describe_type(to, range);
-}
-
 /* What the type consists of. */
 static void
 describe_parts(Description *to, Form_pg_type type)
@@ -214,7 +205,7 @@ describe_parts(Description *to, Form_pg_type type)
 			describe_range(to, type->oid);
 			break;
 		case TYPTYPE_MULTIRANGE:
-			describe_multirange(to, type->oid);
+			describe_type(to, get_multirange_range(type->oid));
 			break;
 		default:
 			break;
