@@ -14,9 +14,10 @@
 
 /*
  * A compressor (not COMPRESS_NONE) that is freed when CurrentMemoryContext
- * goes: its memory is malloc()ed.
+ * goes: its memory is malloc()ed.  "checksums": block_compressor_add_checksums().
  */
-extern BlockCompressor *context_compressor_new(const CompressSpec *compress);
+extern BlockCompressor *context_compressor_new(const CompressSpec *compress,
+											   bool checksums);
 
 /* As those of block_compress.h, but what goes wrong is an ERROR. */
 extern Size context_compressor_fetch(BlockCompressor *compressor, void *out);

@@ -240,12 +240,12 @@ keep_last_files(const FilesCall *call)
 	}
 	for (int i = 0; i < result->n_failures; i++)
 	{
-		const FileStreamFailure *failure = &result->failures[i];
+		const PageFailure *failure = &result->failures[i];
 
 		failures[4 * i] = failure->item + 1;
-		failures[4 * i + 1] = failure->page.block;
-		failures[4 * i + 2] = failure->page.computed;
-		failures[4 * i + 3] = failure->page.stored;
+		failures[4 * i + 1] = failure->block;
+		failures[4 * i + 2] = failure->computed;
+		failures[4 * i + 3] = failure->stored;
 	}
 	values[0] = int64_array(bytes, call->n_items);
 	values[1] = int64_array(crcs, call->n_items);

@@ -576,7 +576,7 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
 	{
-		reader->compressor = context_compressor_new(compress);
+		reader->compressor = context_compressor_new(compress, false);
 		byte_buffer_init(&reader->out, FIRST_BYTES);
 	}
 	byte_buffer_init(&reader->block, FIRST_BYTES);

@@ -53,8 +53,6 @@
 #include "shared/crc32c.h"
 #include "shared/page_checksum.h"
 
-static void file_range_suspend(FileRangeReader *reader);
-
 /* ----------
  * Reads a range of a file of the cluster, as a base backup does.
  * ----------
@@ -70,12 +68,13 @@ static void file_range_suspend(FileRangeReader *reader);
 
 #define TABLESPACES_DIRECTORY "pg_tblspc/"
 
-struct FileRangeReader
+typedef struct FileRangeReader
 {
-	XLogRecPtr	start_lsn;
-	PageFailureCallback failed;
-	void	   *failed_arg;
+	XLogRecPtr	start_lsn;		/* pages written since then may be torn, and
+								 * are not checked; so none is if it is 0 */
+	FileStreamResult *result;	/* borrowed */
 	const FileRange *range;
+	int			item;			/* that the range is of */
 	int			fd;				/* NOT_OPEN between calls */
 	bool		at_end;			/* of the file: the rest is zeros */
 	dev_t		device;			/* of the file that was opened first */
@@ -84,25 +83,7 @@ struct FileRangeReader
 	int64		bytes;			/* that the file had */
 	pg_crc32c	crc;
 	PGAlignedBlock page;
-};
-
-/*
- * A reader for one range after the other, in CurrentMemoryContext.  Pages
- * that were written since start_lsn may be torn, and are not checked; so none
- * is if start_lsn is 0.
- */
-static FileRangeReader *
-file_range_reader_new(XLogRecPtr start_lsn, PageFailureCallback failed,
-					  void *arg)
-{
-	FileRangeReader *reader = palloc0(sizeof(FileRangeReader));
-
-	reader->start_lsn = start_lsn;
-	reader->failed = failed;
-	reader->failed_arg = arg;
-	reader->fd = NOT_OPEN;
-	return reader;
-}
+} FileRangeReader;
 
 /* ----------
  * Opening a file
@@ -217,6 +198,18 @@ find_file(const char *path, struct stat *st)
 			 errmsg("could not open file \"%s\": %m", path)));
 }
 
+/*
+ * The SQL function is about to return: close the file.  The next call opens
+ * it again, wherever in the range it is.
+ */
+static void
+file_range_suspend(FileRangeReader *reader)
+{
+	if (reader->fd != NOT_OPEN)
+		CloseTransientFile(reader->fd);
+	reader->fd = NOT_OPEN;
+}
+
 static bool
 same_file(const FileRangeReader *reader, const struct stat *st)
 {
@@ -302,18 +295,6 @@ open_again(FileRangeReader *reader)
 	reader->at_end = true;
 }
 
-/*
- * The SQL function is about to return: close the file.  The next call opens
- * it again, wherever in the range it is.
- */
-static void
-file_range_suspend(FileRangeReader *reader)
-{
-	if (reader->fd != NOT_OPEN)
-		CloseTransientFile(reader->fd);
-	reader->fd = NOT_OPEN;
-}
-
 /* ----------
  * Reading
  * ----------
@@ -328,13 +309,14 @@ file_range_suspend(FileRangeReader *reader)
  * it is empty, does not ask for any of it, so this is not an error.
  */
 static bool
-file_range_begin(FileRangeReader *reader, const FileRange *range)
+file_range_begin(FileRangeReader *reader, const FileRange *range, int item)
 {
 	struct stat st;
 	bool		exists;
 
 	Assert(reader->fd == NOT_OPEN);
 	reader->range = range;
+	reader->item = item;
 	reader->done = 0;
 	exists = range->length > 0 ? open_first(reader) :
 		find_file(range->path, &st);
@@ -396,6 +378,18 @@ aligned_page(FileRangeReader *reader, char *page)
 		memcpy(reader->page.data, page, BLCKSZ);
 }
 
+static void
+note_failure(FileStreamResult *result, const PageFailure *failure)
+{
+	if (result->n_failures == result->max_failures)
+	{
+		result->max_failures *= 2;
+		result->failures = repalloc(result->failures,
+									result->max_failures * sizeof(PageFailure));
+	}
+	result->failures[result->n_failures++] = *failure;
+}
+
 /*
  * Check the whole pages of a step, which is at data.  The server may be
  * writing one of them at this moment, so what is wrong is read once more, and
@@ -405,7 +399,7 @@ static void
 check_pages(FileRangeReader *reader, char *data, size_t len)
 {
 	const FileRange *range = reader->range;
-	PageFailure failure;
+	PageFailure failure = {.item = reader->item};
 
 	for (size_t pos = 0; pos + BLCKSZ <= len; pos += BLCKSZ)
 	{
@@ -420,7 +414,7 @@ check_pages(FileRangeReader *reader, char *data, size_t len)
 			memset(page, 0, BLCKSZ);
 		else if (!page_is_whole(reader, aligned_page(reader, page), block,
 								&failure))
-			reader->failed(reader->failed_arg, &failure);
+			note_failure(reader->result, &failure);
 	}
 }
 
@@ -466,8 +460,10 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 
 /* What has come of it, at its end, or if there is no file. */
 static void
-file_range_result(const FileRangeReader *reader, FileRangeResult *result)
+file_range_result(const FileRangeReader *reader)
 {
+	FileRangeResult *result = &reader->result->ranges[reader->item];
+
 	result->bytes = reader->bytes;
 	result->crc = reader->crc;
 	FIN_CRC32C(result->crc);
@@ -497,7 +493,7 @@ struct FileStream
 	int			n_items;
 	int			item;
 	StreamState state;
-	FileRangeReader *reader;
+	FileRangeReader reader;
 	FileStreamResult result;
 	size_t		n_done;			/* bytes of the header or the padding */
 	bytea	   *row;
@@ -507,22 +503,6 @@ struct FileStream
 	size_t		frame_len;
 	size_t		frame_pos;		/* handed out up to here */
 };
-
-static void
-note_failure(void *arg, const PageFailure *failure)
-{
-	FileStream *stream = arg;
-	FileStreamResult *result = &stream->result;
-
-	if (result->n_failures == result->max_failures)
-	{
-		result->max_failures *= 2;
-		result->failures = repalloc(result->failures,
-									result->max_failures * sizeof(FileStreamFailure));
-	}
-	result->failures[result->n_failures].item = stream->item;
-	result->failures[result->n_failures++].page = *failure;
-}
 
 /* How long the piece is at most, which must not be too long. */
 static size_t
@@ -550,20 +530,17 @@ file_stream_new(const FileStreamItem *items, int n_items,
 
 	stream->items = items;
 	stream->n_items = n_items;
-	stream->reader = file_range_reader_new(start_lsn, note_failure, stream);
+	stream->reader.start_lsn = start_lsn;
+	stream->reader.result = &stream->result;
+	stream->reader.fd = NOT_OPEN;
 	stream->result.ranges = palloc0((n_items + 1) * sizeof(FileRangeResult));
 	stream->result.max_failures = 8;
 	stream->result.failures = palloc(stream->result.max_failures *
-									 sizeof(FileStreamFailure));
+									 sizeof(PageFailure));
 	if (compress->method != COMPRESS_NONE)
 	{
 		stream->piece_bytes = piece_bytes(items, n_items);
-		stream->compressor = context_compressor_new(compress);
-		if (!block_compressor_add_checksums(stream->compressor))
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg("could not initialize compression with \"%s\"",
-							compress_method_name(compress->method))));
+		stream->compressor = context_compressor_new(compress, true);
 	}
 	stream->row = palloc(VARHDRSZ + ROW_BYTES);
 	return stream;
@@ -574,9 +551,10 @@ static bool
 begin_item(FileStream *stream, const FileStreamItem *item)
 {
 	if (item->range.path == NULL ||
-		file_range_begin(stream->reader, &item->range) || item->required)
+		file_range_begin(&stream->reader, &item->range, stream->item) ||
+		item->required)
 		return true;
-	file_range_result(stream->reader, &stream->result.ranges[stream->item]);
+	file_range_result(&stream->reader);
 	return false;
 }
 
@@ -609,12 +587,12 @@ fill_range(FileStream *stream, const FileStreamItem *item, char *to,
 {
 	if (item->range.path == NULL)
 		return true;
-	if (file_range_left(stream->reader) > 0)
-		*written = file_range_next(stream->reader, to, room);
-	if (file_range_left(stream->reader) > 0)
+	if (file_range_left(&stream->reader) > 0)
+		*written = file_range_next(&stream->reader, to, room);
+	if (file_range_left(&stream->reader) > 0)
 		return false;
-	file_range_result(stream->reader, &stream->result.ranges[stream->item]);
-	file_range_suspend(stream->reader);
+	file_range_result(&stream->reader);
+	file_range_suspend(&stream->reader);
 	return true;
 }
 
@@ -707,7 +685,7 @@ file_stream_next(FileStream *stream)
 	size_t		len = stream->compressor ? fill_compressed(stream) :
 		fill(stream, VARDATA(stream->row), ROW_BYTES);
 
-	file_range_suspend(stream->reader);
+	file_range_suspend(&stream->reader);
 	SET_VARSIZE(stream->row, VARHDRSZ + len);
 	return len > 0 ? stream->row : NULL;
 }

@@ -52,18 +52,6 @@ typedef struct FileRangeResult
 	uint32		crc;			/* CRC-32C of the range, zeros included */
 } FileRangeResult;
 
-/* A page whose checksum is wrong, also when it was read once more. */
-typedef struct PageFailure
-{
-	int64		block;			/* within the relation's fork */
-	uint16		computed;
-	uint16		stored;
-} PageFailure;
-
-typedef void (*PageFailureCallback) (void *arg, const PageFailure *failure);
-
-typedef struct FileRangeReader FileRangeReader;
-
 /* ----------
  * A piece of a base backup: ranges of files, and what a tar archive has
  * around them, as one frame.
@@ -84,18 +72,20 @@ typedef struct FileStreamItem
 								 * padding are still written */
 } FileStreamItem;
 
-/* A page that failed, and the item that it is of. */
-typedef struct FileStreamFailure
+/* A page whose checksum is wrong, also when it was read once more. */
+typedef struct PageFailure
 {
-	int			item;
-	PageFailure page;
-} FileStreamFailure;
+	int			item;			/* that the page is of */
+	int64		block;			/* within the relation's fork */
+	uint16		computed;
+	uint16		stored;
+} PageFailure;
 
 /* What came of the items; owned by the stream's memory context. */
 typedef struct FileStreamResult
 {
 	FileRangeResult *ranges;	/* of each item */
-	FileStreamFailure *failures;
+	PageFailure *failures;
 	int			n_failures;
 	int			max_failures;
 } FileStreamResult;
