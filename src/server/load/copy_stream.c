@@ -205,18 +205,6 @@ make_room(CopyStream *stream)
 	}
 }
 
-/* Take what there is room for of a message that was read aside. */
-static void
-take_data(CopyStream *stream)
-{
-	StringInfo	message = stream->cstate->fe_msgbuf;
-	Size		len = Min(stream->size - stream->end,
-						  message->len - message->cursor);
-
-	pq_copymsgbytes(message, stream->data + stream->end, len);
-	stream->end += len;
-}
-
 /* Have more data in the stream.  False if there is none. */
 static bool
 add_data(CopyStream *stream)
@@ -225,8 +213,15 @@ add_data(CopyStream *stream)
 
 	if (message->cursor >= message->len && !read_message(stream))
 		return false;
+	/* of a message that was read aside, take what there is room for */
 	if (message->cursor < message->len)
-		take_data(stream);
+	{
+		Size		len = Min(stream->size - stream->end,
+							  message->len - message->cursor);
+
+		pq_copymsgbytes(message, stream->data + stream->end, len);
+		stream->end += len;
+	}
 	return true;
 }
 

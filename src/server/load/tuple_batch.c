@@ -236,15 +236,9 @@ static struct
 }			kept;
 
 static void
-forget(void)
-{
-	kept.relid = InvalidOid;
-}
-
-static void
 forget_at_end(XactEvent event, void *arg)
 {
-	forget();
+	kept.relid = InvalidOid;
 }
 
 static void
@@ -252,19 +246,7 @@ forget_at_rollback(SubXactEvent event, SubTransactionId my_subid,
 				   SubTransactionId parent_subid, void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
-		forget();
-}
-
-static void
-register_callbacks(void)
-{
-	static bool registered = false;
-
-	if (registered)
-		return;
-	RegisterXactCallback(forget_at_end, NULL);
-	RegisterSubXactCallback(forget_at_rollback, NULL);
-	registered = true;
+		kept.relid = InvalidOid;
 }
 
 /*
@@ -279,14 +261,21 @@ bulk_space_take(Relation rel, BulkInsertState bulk)
 		(!BlockNumberIsValid(kept.space.last_free) ||
 		 kept.space.last_free < RelationGetNumberOfBlocks(rel)))
 		set_bulk_space(bulk, &kept.space);
-	forget();
+	kept.relid = InvalidOid;
 }
 
 /* Keep what a state that is about to be freed has left. */
 static void
 bulk_space_keep(Relation rel, BulkInsertState bulk)
 {
-	register_callbacks();
+	static bool is_registered = false;
+
+	if (!is_registered)
+	{
+		RegisterXactCallback(forget_at_end, NULL);
+		RegisterSubXactCallback(forget_at_rollback, NULL);
+		is_registered = true;
+	}
 	get_bulk_space(bulk, &kept.space);
 	kept.relid = RelationGetRelid(rel);
 }
@@ -423,30 +412,29 @@ insert_batch(TupleBatch *batch)
 	batch->bytes = 0;
 }
 
-/* The same, of the lines of a COPY. */
+/* Insert the batch, as lines of COPY if the rows are lines. */
 static void
-insert_lines(TupleBatch *batch)
+insert_rows(TupleBatch *batch)
 {
 	CopyFromState cstate = batch->cstate;
-	bool		line_buf_valid = cstate->line_buf_valid;
-	uint64		line = cstate->cur_lineno;
+	bool		line_buf_valid;
+	uint64		line;
+
+	if (cstate == NULL)
+	{
+		insert_batch(batch);
+		return;
+	}
 
 	/* in error messages, the text of another line would mislead */
+	line_buf_valid = cstate->line_buf_valid;
+	line = cstate->cur_lineno;
 	cstate->line_buf_valid = false;
 	insert_batch(batch);
 	cstate->line_buf_valid = line_buf_valid;
 	cstate->cur_lineno = line;
 	pgstat_progress_update_param(PROGRESS_COPY_TUPLES_PROCESSED,
 								 batch->inserted);
-}
-
-static void
-insert_rows(TupleBatch *batch)
-{
-	if (batch->cstate != NULL)
-		insert_lines(batch);
-	else
-		insert_batch(batch);
 }
 
 MemoryContext
