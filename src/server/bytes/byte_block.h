@@ -23,6 +23,9 @@
 
 #define BYTE_BLOCK_SIZE 16
 
+/* A word of eight bytes that are all c. */
+#define EACH_BYTE(c)	(UINT64CONST(0x0101010101010101) * (c))
+
 #if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
 
 #include <emmintrin.h>
@@ -184,8 +187,6 @@ typedef struct ByteBlock
 {
 	uint64		words[2];
 } ByteBlock;
-
-#define EACH_BYTE(c)	(UINT64CONST(0x0101010101010101) * (c))
 
 static inline ByteBlock
 byte_block_load(const char *bytes)

@@ -98,8 +98,6 @@ put_hex_16(char *p, const uint8 *bytes)
  * ----------
  */
 
-#define EACH_OF_8(c)	(UINT64CONST(0x0101010101010101) * (c))
-
 static inline bool
 is_hex_digit(char c)
 {
@@ -163,7 +161,7 @@ put_4_bytes_of_hex(uint8 *to, const char *p)
 #ifdef WORDS_BIGENDIAN
 	word = pg_bswap64(word);
 #endif
-	values = (word & EACH_OF_8(0x0f)) + 9 * (word >> 6 & EACH_OF_8(1));
+	values = (word & EACH_BYTE(0x0f)) + 9 * (word >> 6 & EACH_BYTE(1));
 	/* pairs in the low byte of each 16 bits, then side by side */
 	values = (values << 4 | values >> 8) & UINT64CONST(0x00ff00ff00ff00ff);
 	values = (values | values >> 8) & UINT64CONST(0x0000ffff0000ffff);

@@ -24,7 +24,6 @@
 #include "utils/memutils.h"
 #include "utils/pg_lsn.h"
 
-#include "bytes/kept_memory.h"
 #include "function/sql_call.h"
 #include "read/file_stream.h"
 

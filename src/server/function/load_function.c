@@ -19,7 +19,6 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
-#include "bytes/kept_memory.h"
 #include "function/sql_call.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"

@@ -57,7 +57,6 @@
 #include "utils/snapmgr.h"
 
 #include "base/server_compat.h"
-#include "bytes/kept_memory.h"
 #include "function/relation_access.h"
 #include "function/sql_call.h"
 #include "read/chunk_reader.h"
@@ -71,15 +70,6 @@
  * look at rows.
  * ----------
  */
-
-typedef struct RangeArgument
-{
-	Relation	rel;
-	AttrNumber *attnums;		/* in the order asked for */
-	int			n_attnums;
-	BlockNumber start;			/* start <= block < end */
-	BlockNumber end;
-} RangeArgument;
 
 /* Look the columns up; their number goes to *n_attnums. */
 static AttrNumber *
@@ -135,7 +125,7 @@ check_block(int64 block, const char *what)
  * rows.  Blocks are left as they are.  Allocates in CurrentMemoryContext.
  */
 static void
-column_argument_open(FunctionCallInfo fcinfo, RangeArgument *argument)
+column_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 {
 	check_not_null(fcinfo, 0, "relation");
 	check_not_null(fcinfo, 1, "columns");
@@ -159,7 +149,7 @@ column_argument_open(FunctionCallInfo fcinfo, RangeArgument *argument)
 
 /* With arguments 2 and 3: start_block bigint, end_block bigint or NULL. */
 static void
-range_argument_open(FunctionCallInfo fcinfo, RangeArgument *argument)
+range_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 {
 	check_not_null(fcinfo, 2, "start block");
 	argument->start = check_block(PG_GETARG_INT64(2), "start block");
@@ -217,7 +207,7 @@ key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
 Datum
 pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 {
-	RangeArgument range;
+	HeapRange range;
 	FingerprintKey key;
 	const bytea *expected = NULL;
 	RangeFingerprint *fingerprint;
@@ -236,9 +226,7 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 						RelationGetRelationName(range.rel)),
 				 errdetail("A fingerprint takes the SELECT privilege on all columns.")));
 	fingerprint = range_fingerprint_new(&key, range.start);
-	check = range_check(range.rel, GetActiveSnapshot(), range.attnums,
-						range.n_attnums, range.start, range.end, fingerprint,
-						expected);
+	check = range_check(&range, GetActiveSnapshot(), fingerprint, expected);
 	values[0] = PointerGetDatum(check.fingerprint);
 	nulls[0] = check.fingerprint == NULL;
 	values[1] = PointerGetDatum(check.first);
@@ -254,15 +242,14 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 Datum
 pg_pardump_definition(PG_FUNCTION_ARGS)
 {
-	RangeArgument argument;
+	HeapRange argument;
 	const char *reason;
 	bytea	   *definition;
 	Datum		values[2];
 	bool		nulls[2] = {0};
 
 	column_argument_open(fcinfo, &argument);
-	definition = table_definition(argument.rel, argument.attnums,
-								  argument.n_attnums, &reason);
+	definition = table_definition(&argument, &reason);
 	nulls[0] = definition == NULL;
 	nulls[1] = definition != NULL;
 	values[0] = PointerGetDatum(definition);
@@ -307,15 +294,14 @@ static KeptResult last_fingerprint;
  * Allocates in CurrentMemoryContext, which must live as long as the reader.
  */
 static ReadFingerprint *
-read_fingerprint_begin(const RangeArgument *range)
+read_fingerprint_begin(const HeapRange *range)
 {
 	ReadFingerprint *result = palloc(sizeof(ReadFingerprint));
 	const char *reason;
 
 	if (!has_session_key || !relation_may_fingerprint(range->rel))
 		return NULL;
-	result->definition = table_definition(range->rel, range->attnums,
-										  range->n_attnums, &reason);
+	result->definition = table_definition(range, &reason);
 	if (result->definition == NULL)
 		return NULL;
 	result->rows = range_fingerprint_new(&session_key, range->start);
@@ -328,12 +314,11 @@ read_fingerprint_begin(const RangeArgument *range)
  * may, which are not locked.
  */
 static void
-read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range,
+read_fingerprint_keep(ReadFingerprint *fingerprint, const HeapRange *range,
 					  Oid role)
 {
 	const char *reason;
-	bytea	   *definition = table_definition(range->rel, range->attnums,
-											  range->n_attnums, &reason);
+	bytea	   *definition = table_definition(range, &reason);
 	bytea	   *rows;
 	const bytea *first;
 
@@ -399,7 +384,7 @@ static struct
 typedef struct ReadCall
 {
 	Oid			role;			/* that may read the table */
-	RangeArgument range;
+	HeapRange range;
 	Snapshot	snapshot;
 	ChunkReader *reader;
 	ReadFingerprint *fingerprint;	/* NULL if there is none */
@@ -455,7 +440,7 @@ static ReadCall *
 begin_read_call(FunctionCallInfo fcinfo)
 {
 	ReadCall   *call = palloc0(sizeof(ReadCall));
-	RangeArgument *range = &call->range;
+	HeapRange *range = &call->range;
 	CompressSpec compress;
 	bool		chooses_blocks;
 	RowFormat	format;
@@ -479,9 +464,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 	/* before the reader, which may keep what it is told of types */
 	if (format == ROW_TEXT)
 		call->fingerprint = read_fingerprint_begin(range);
-	call->reader = chunk_reader_new(range->rel, call->snapshot, range->attnums,
-									range->n_attnums, range->start, range->end,
-									format, &compress);
+	call->reader = chunk_reader_new(range, call->snapshot, format, &compress);
 	if (chooses_blocks)
 		chunk_reader_choose_blocks(call->reader);
 	if (call->fingerprint)

@@ -7,6 +7,10 @@
  */
 #include "postgres.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "access/htup_details.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -22,6 +26,28 @@ check_not_null(FunctionCallInfo fcinfo, int no, const char *what)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", what)));
+}
+
+/*
+ * A block is a MiB, and lies in several places at a time: in the buffer it is
+ * made in, as a value, as a message.  The server frees these after each
+ * block, and the C library then returns memory to the kernel only to ask for
+ * fresh pages at once, each of which costs a fault.
+ *
+ * Longer values are the kernel's again when they are freed.
+ */
+#define KEPT_ALLOCATION_BYTES	(8 * 1024 * 1024)
+
+/* As much may be free at the heap's end. */
+#define KEPT_BYTES				(16 * 1024 * 1024)
+
+void
+kept_memory_begin(void)
+{
+#ifdef __GLIBC__
+	(void) mallopt(M_MMAP_THRESHOLD, KEPT_ALLOCATION_BYTES);
+	(void) mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+#endif
 }
 
 CompressSpec

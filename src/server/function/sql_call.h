@@ -20,6 +20,13 @@
  */
 extern void check_not_null(FunctionCallInfo fcinfo, int no, const char *what);
 
+/*
+ * From now on this process keeps some MiB that it has freed.  To be called by
+ * functions that make or take blocks of rows one after another; it may be
+ * called as often as one likes.
+ */
+extern void kept_memory_begin(void);
+
 /* The compression that an argument names; another text is an error (22023). */
 extern CompressSpec read_compress_spec(const char *name);
 

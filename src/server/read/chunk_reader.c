@@ -63,15 +63,16 @@ typedef struct RowEncoder
  * open.
  */
 static RowEncoder *
-row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
-				RowFormat format, MemoryContext row_context,
-				ToastReader *toast)
+row_encoder_new(const HeapRange *range, RowFormat format,
+				MemoryContext row_context, ToastReader *toast)
 {
-	TupleDesc	tupdesc = RelationGetDescr(rel);
+	TupleDesc	tupdesc = RelationGetDescr(range->rel);
+	const AttrNumber *attnums = range->attnums;
+	int			n_attnums = range->n_attnums;
 	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
 	int			last_attnum = 0;
 
-	encoder->rel = rel;
+	encoder->rel = range->rel;
 	encoder->row_context = row_context;
 	encoder->toast = toast;
 	encode_settings_init(&encoder->settings, format);
@@ -316,10 +317,13 @@ check_types(Relation rel, TupleDesc row_desc)
  * CurrentMemoryContext; the relation must stay open.
  */
 static RawEncoder *
-raw_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
-				MemoryContext row_context, ToastReader *toast)
+raw_encoder_new(const HeapRange *range, MemoryContext row_context,
+				ToastReader *toast)
 {
 	RawEncoder *encoder = palloc0(sizeof(RawEncoder));
+	Relation	rel = range->rel;
+	const AttrNumber *attnums = range->attnums;
+	int			n_attnums = range->n_attnums;
 	int			natts = RelationGetNumberOfAttributes(rel);
 
 	encoder->rel = rel;
@@ -563,16 +567,15 @@ struct ChunkReader
 };
 
 ChunkReader *
-chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
-				 int n_attnums, BlockNumber start, BlockNumber end,
-				 RowFormat format, const CompressSpec *compress)
+chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
+				 const CompressSpec *compress)
 {
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
 	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
 													  "pg_pardump row",
 													  ALLOCSET_DEFAULT_SIZES);
 
-	heap_check_lasts(rel);
+	heap_check_lasts(range->rel);
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
 	{
@@ -580,17 +583,17 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 		byte_buffer_init(&reader->out, FIRST_BYTES);
 	}
 	byte_buffer_init(&reader->block, FIRST_BYTES);
-	reader->heap = heap_reader_new(rel, snapshot, start, end);
-	reader->toast = toast_reader_new(rel);
+	reader->heap = heap_reader_new(range->rel, snapshot, range->start,
+								   range->end);
+	reader->toast = toast_reader_new(range->rel);
 	reader->block.len = reader->block_start = VARHDRSZ;
 	if (format == ROW_RAW)
-		reader->raw = raw_encoder_new(rel, attnums, n_attnums, row_context,
-									  reader->toast);
+		reader->raw = raw_encoder_new(range, row_context, reader->toast);
 	else
 	{
 		/* the head is the first block */
-		reader->rows = row_encoder_new(rel, attnums, n_attnums, format,
-									   row_context, reader->toast);
+		reader->rows = row_encoder_new(range, format, row_context,
+									   reader->toast);
 		row_encoder_begin(reader->rows, &reader->block);
 	}
 	reader->n_bytes = reader->block.len - VARHDRSZ;

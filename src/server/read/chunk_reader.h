@@ -11,25 +11,23 @@
 
 #include "postgres.h"
 
-#include "utils/relcache.h"
 #include "utils/snapshot.h"
 
 #include "read/fingerprint.h"
+#include "read/heap_reader.h"
 #include "shared/compress_spec.h"
 #include "types/column.h"
 
 typedef struct ChunkReader ChunkReader;
 
 /*
- * Read the columns of the rows that the snapshot sees in the blocks start <=
- * b < end.  Allocates in CurrentMemoryContext, which must live as long as the
- * reader; deleting it, as an error does, frees all that is not the resource
- * owner's.  The relation must stay open and the snapshot registered.
+ * Read the columns of the rows that the snapshot sees in a range.  Allocates
+ * in CurrentMemoryContext, which must live as long as the reader; deleting
+ * it, as an error does, frees all that is not the resource owner's.  The
+ * relation must stay open and the snapshot registered.
  */
-extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
-									 const AttrNumber *attnums, int n_attnums,
-									 BlockNumber start, BlockNumber end,
-									 RowFormat format,
+extern ChunkReader *chunk_reader_new(const HeapRange *range,
+									 Snapshot snapshot, RowFormat format,
 									 const CompressSpec *compress);
 
 /*

@@ -308,9 +308,9 @@ describe_tuples(Description *to, TupleDesc tupdesc)
 }
 
 bytea *
-table_definition(Relation rel, const AttrNumber *attnums, int n_attnums,
-				 const char **reason)
+table_definition(const HeapRange *range, const char **reason)
 {
+	Relation	rel = range->rel;
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	Description description = {0};
 	text	   *bytes;
@@ -319,10 +319,11 @@ table_definition(Relation rel, const AttrNumber *attnums, int n_attnums,
 	add_number(&description, rel->rd_rel->relkind);
 	add_number(&description, rel->rd_rel->relam);
 	describe_tuples(&description, tupdesc);
-	add_number(&description, n_attnums);
-	for (int i = 0; i < n_attnums; i++)
+	add_number(&description, range->n_attnums);
+	for (int i = 0; i < range->n_attnums; i++)
 	{
-		Form_pg_attribute attribute = TupleDescAttr(tupdesc, attnums[i] - 1);
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc,
+													range->attnums[i] - 1);
 
 		add_number(&description, attribute->attnum);
 		add_number(&description, attribute->atttypmod);

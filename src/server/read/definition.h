@@ -10,11 +10,11 @@
 
 #include "postgres.h"
 
-#include "utils/relcache.h"
+#include "read/heap_reader.h"
 
 /*
- * SHA-256 over all of the catalogs that the text of these columns, in their
- * order, depends on: how the table's tuples are taken apart, defaults that
+ * SHA-256 over all of the catalogs that the text of a range's columns, in
+ * their order, depends on: how the table's tuples are taken apart, defaults that
  * columns were added with, the columns' types and all types in these, their
  * output functions, labels of enums, attributes of composite types; with the
  * transaction IDs that wrote the rows of types, so that what was renamed, and
@@ -27,7 +27,6 @@
  * whose output function is not PostgreSQL's own.  Allocates in
  * CurrentMemoryContext.
  */
-extern bytea *table_definition(Relation rel, const AttrNumber *attnums,
-							   int n_attnums, const char **reason);
+extern bytea *table_definition(const HeapRange *range, const char **reason);
 
 #endif							/* PARDUMP_DEFINITION_H */

@@ -16,7 +16,6 @@
 #include "utils/rel.h"
 
 #include "read/fingerprint.h"
-#include "read/heap_reader.h"
 #include "read/toast_reader.h"
 
 /* ----------
@@ -271,9 +270,7 @@ range_fingerprint_end(RangeFingerprint *fingerprint, const bytea **first)
 
 typedef struct RangePass
 {
-	Relation	rel;			/* borrowed, as the columns and fingerprint */
-	const AttrNumber *attnums;
-	int			n_attnums;
+	const HeapRange *range;		/* borrowed, as the fingerprint */
 	RangeFingerprint *fingerprint;
 	HeapReader *heap;
 	ToastReader *toast;
@@ -282,35 +279,38 @@ typedef struct RangePass
 } RangePass;
 
 static void
-begin_pass(RangePass *pass, Snapshot snapshot, BlockNumber start,
-		   BlockNumber end)
+begin_pass(RangePass *pass, Snapshot snapshot)
 {
+	const HeapRange *range = pass->range;
 	AttrNumber	last = 0;
 
-	for (int i = 0; i < pass->n_attnums; i++)
-		last = Max(last, pass->attnums[i]);
-	pass->heap = heap_reader_new(pass->rel, snapshot, start, end);
-	pass->toast = toast_reader_new(pass->rel);
-	pass->deformer = tuple_deformer_new(RelationGetDescr(pass->rel), last);
+	for (int i = 0; i < range->n_attnums; i++)
+		last = Max(last, range->attnums[i]);
+	pass->heap = heap_reader_new(range->rel, snapshot, range->start,
+								 range->end);
+	pass->toast = toast_reader_new(range->rel);
+	pass->deformer = tuple_deformer_new(RelationGetDescr(range->rel), last);
 }
 
 static void
 add_values(RangePass *pass, HeapTuple tuple)
 {
+	const HeapRange *range = pass->range;
+
 	if (!tuple_deform(pass->deformer, tuple))
-		heap_damaged_tuple(pass->rel);
-	for (int i = 0; i < pass->n_attnums; i++)
+		heap_damaged_tuple(range->rel);
+	for (int i = 0; i < range->n_attnums; i++)
 	{
-		int			attribute = pass->attnums[i] - 1;
+		int			attribute = range->attnums[i] - 1;
 		struct varlena *value;
 
 		if (pass->deformer->isnull[attribute] ||
-			TupleDescAttr(RelationGetDescr(pass->rel), attribute)->attlen != -1)
+			TupleDescAttr(RelationGetDescr(range->rel), attribute)->attlen != -1)
 			continue;
 		value = (struct varlena *) DatumGetPointer(pass->deformer->values[attribute]);
 		if (!VARATT_IS_EXTERNAL(value))
 			continue;
-		pass->column = pass->attnums[i];
+		pass->column = range->attnums[i];
 		range_fingerprint_add_value(pass->fingerprint,
 									toast_reader_get_stored(pass->toast,
 															value));
@@ -323,7 +323,7 @@ static void
 add_place(void *arg)
 {
 	RangePass  *pass = arg;
-	TupleDesc	tupdesc = RelationGetDescr(pass->rel);
+	TupleDesc	tupdesc = RelationGetDescr(pass->range->rel);
 
 	heap_reader_errcontext(pass->heap, pass->column == 0 ? NULL :
 						   NameStr(TupleDescAttr(tupdesc,
@@ -331,17 +331,16 @@ add_place(void *arg)
 }
 
 RangeCheck
-range_check(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
-			int n_attnums, BlockNumber start, BlockNumber end,
+range_check(const HeapRange *range, Snapshot snapshot,
 			RangeFingerprint *fingerprint, const bytea *expected_first)
 {
-	RangePass	pass = {rel, attnums, n_attnums, fingerprint};
+	RangePass	pass = {range, fingerprint};
 	ErrorContextCallback place = {error_context_stack, add_place, &pass};
 	RangeCheck	result = {0};
 	bool		differs = false;
 	HeapTuple	tuple;
 
-	begin_pass(&pass, snapshot, start, end);
+	begin_pass(&pass, snapshot);
 	error_context_stack = &place;
 	while (!differs && (tuple = heap_reader_next(pass.heap)) != NULL)
 	{

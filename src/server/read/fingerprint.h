@@ -21,8 +21,9 @@
 
 #include "access/htup.h"
 #include "storage/block.h"
-#include "utils/relcache.h"
 #include "utils/snapshot.h"
+
+#include "read/heap_reader.h"
 
 /* ----------
  * A hash under a secret key: equal for equal bytes, and else different
@@ -104,15 +105,13 @@ typedef struct RangeCheck
 } RangeCheck;
 
 /*
- * Add the rows that the snapshot sees in the blocks start <= b < end, with
- * the values of these columns, in their order, that are out of line.  Unless
+ * Add the rows that the snapshot sees in a range, with the values of its
+ * columns, in their order, that are out of line.  Unless
  * expected_first is NULL, ends as soon as the first part's fingerprint is
  * known and is another one.  Buffers of the reader are a ring; errors name
  * the row; a request to cancel is heard.  Allocates in CurrentMemoryContext.
  */
-extern RangeCheck range_check(Relation rel, Snapshot snapshot,
-							  const AttrNumber *attnums, int n_attnums,
-							  BlockNumber start, BlockNumber end,
+extern RangeCheck range_check(const HeapRange *range, Snapshot snapshot,
 							  RangeFingerprint *fingerprint,
 							  const bytea *expected_first);
 

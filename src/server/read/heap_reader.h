@@ -48,6 +48,16 @@ page_prefetch_tuples(Page page)
  * ----------
  */
 
+/* Some columns of a range of blocks: what a call is asked to read. */
+typedef struct HeapRange
+{
+	Relation	rel;			/* open and locked */
+	AttrNumber *attnums;		/* in the order asked for */
+	int			n_attnums;
+	BlockNumber start;			/* start <= block < end */
+	BlockNumber end;
+} HeapRange;
+
 typedef struct HeapReader HeapReader;
 
 /*
