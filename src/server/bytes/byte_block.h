@@ -27,8 +27,15 @@
 #define EACH_BYTE(c)	(UINT64CONST(0x0101010101010101) * (c))
 
 #if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
-
+#define BYTE_BLOCK_SSE2
 #include <emmintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON) && \
+	!defined(WORDS_BIGENDIAN) && !defined(PARDUMP_NO_SIMD)
+#define BYTE_BLOCK_NEON
+#include <arm_neon.h>
+#endif
+
+#ifdef BYTE_BLOCK_SSE2
 
 typedef __m128i ByteBlock;
 
@@ -99,10 +106,7 @@ byte_block_bits(ByteBlock flags)
 	return (uint32) _mm_movemask_epi8(flags);
 }
 
-#elif defined(__aarch64__) && defined(__ARM_NEON) && \
-	!defined(WORDS_BIGENDIAN) && !defined(PARDUMP_NO_SIMD)
-
-#include <arm_neon.h>
+#elif defined(BYTE_BLOCK_NEON)
 
 typedef uint8x16_t ByteBlock;
 

@@ -19,12 +19,6 @@
  * ----------
  */
 
-#if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
-#include <emmintrin.h>
-#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(PARDUMP_NO_SIMD)
-#include <arm_neon.h>
-#endif
-
 static const char hex_digits[16] = "0123456789abcdef";
 
 static inline char *
@@ -36,7 +30,7 @@ put_hex_byte(char *p, uint8 byte)
 }
 
 /* Write 16 bytes as 32 digits. */
-#if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
+#ifdef BYTE_BLOCK_SSE2
 
 /* A digit is its value plus '0', plus the way from '9' to 'a' beyond 9. */
 static inline __m128i
@@ -63,7 +57,7 @@ put_hex_16(char *p, const uint8 *bytes)
 	return p + 32;
 }
 
-#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(PARDUMP_NO_SIMD)
+#elif defined(BYTE_BLOCK_NEON)
 
 static inline char *
 put_hex_16(char *p, const uint8 *bytes)
@@ -120,7 +114,7 @@ read_hex_byte(const char *p, uint8 *byte)
 }
 
 /* Are the 16 bytes at "p" hexadecimal digits? */
-#if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
+#ifdef BYTE_BLOCK_SSE2
 
 static inline bool
 are_16_hex_digits(const char *p)

@@ -92,6 +92,7 @@ open_to_load(Oid relid)
 {
 	Relation	rel = open_relation(relid, RowExclusiveLock);
 	const char *reason = raw_loader_reason(rel);
+
 	if (reason != NULL)
 		ereport(ERROR,
 				(errcode(rel->rd_rel->relkind == RELKIND_RELATION

@@ -207,7 +207,7 @@ key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
 Datum
 pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 {
-	HeapRange range;
+	HeapRange	range;
 	FingerprintKey key;
 	const bytea *expected = NULL;
 	RangeFingerprint *fingerprint;
@@ -242,7 +242,7 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 Datum
 pg_pardump_definition(PG_FUNCTION_ARGS)
 {
-	HeapRange argument;
+	HeapRange	argument;
 	const char *reason;
 	bytea	   *definition;
 	Datum		values[2];
@@ -273,12 +273,6 @@ pg_pardump_definition(PG_FUNCTION_ARGS)
 PG_FUNCTION_INFO_V1(pg_pardump_fingerprint_reads);
 PG_FUNCTION_INFO_V1(pg_pardump_last_fingerprint);
 
-typedef struct ReadFingerprint
-{
-	RangeFingerprint *rows;
-	bytea	   *definition;		/* before the first row */
-} ReadFingerprint;
-
 /* Of the session. */
 static bool has_session_key;
 static FingerprintKey session_key;
@@ -286,26 +280,34 @@ static FingerprintKey session_key;
 /* Of the last read: fingerprint, first fingerprint, definition. */
 static KeptResult last_fingerprint;
 
-/*
- * A new fingerprint, of no rows yet, for a read as text, with the definition
- * of now: to be called before anything is learned of the columns' types.
- * NULL, and none will be told, if the session has given no key, the columns
- * have no definition, or the current user may read some columns only.
- * Allocates in CurrentMemoryContext, which must live as long as the reader.
- */
-static ReadFingerprint *
-read_fingerprint_begin(const HeapRange *range)
+/* One call of pg_pardump_read(), in the function's multi-call context. */
+typedef struct ReadCall
 {
-	ReadFingerprint *result = palloc(sizeof(ReadFingerprint));
+	Oid			role;			/* that may read the table */
+	HeapRange	range;
+	Snapshot	snapshot;
+	ChunkReader *reader;
+	RangeFingerprint *fingerprint;	/* NULL if there is none */
+	bytea	   *definition;		/* before the first row; with the former */
+} ReadCall;
+
+/*
+ * Begin a fingerprint, of no rows yet, for a read as text, with the definition
+ * of now: to be called before anything is learned of the columns' types.
+ * There is none if the session has given no key, the columns have no
+ * definition, or the current user may read some columns only.
+ */
+static void
+begin_fingerprint(ReadCall *call)
+{
 	const char *reason;
 
-	if (!has_session_key || !relation_may_fingerprint(range->rel))
-		return NULL;
-	result->definition = table_definition(range, &reason);
-	if (result->definition == NULL)
-		return NULL;
-	result->rows = range_fingerprint_new(&session_key, range->start);
-	return result;
+	if (!has_session_key || !relation_may_fingerprint(call->range.rel))
+		return;
+	call->definition = table_definition(&call->range, &reason);
+	if (call->definition != NULL)
+		call->fingerprint = range_fingerprint_new(&session_key,
+												  call->range.start);
 }
 
 /*
@@ -314,22 +316,22 @@ read_fingerprint_begin(const HeapRange *range)
  * may, which are not locked.
  */
 static void
-read_fingerprint_keep(ReadFingerprint *fingerprint, const HeapRange *range,
-					  Oid role)
+keep_fingerprint(ReadCall *call)
 {
 	const char *reason;
-	bytea	   *definition = table_definition(range, &reason);
-	bytea	   *rows;
+	bytea	   *definition = table_definition(&call->range, &reason);
 	const bytea *first;
+	Datum		values[KEPT_VALUES];
 
 	if (definition == NULL ||
 		!datum_image_eq(PointerGetDatum(definition),
-						PointerGetDatum(fingerprint->definition), false, -1))
+						PointerGetDatum(call->definition), false, -1))
 		return;
-	rows = range_fingerprint_end(fingerprint->rows, &first);
-	kept_result_set(&last_fingerprint, role,
-					(Datum[]) {PointerGetDatum(rows), PointerGetDatum(first),
-					PointerGetDatum(definition)});
+	values[0] = PointerGetDatum(range_fingerprint_end(call->fingerprint,
+													  &first));
+	values[1] = PointerGetDatum(first);
+	values[2] = PointerGetDatum(definition);
+	kept_result_set(&last_fingerprint, call->role, values);
 }
 
 /*
@@ -379,16 +381,6 @@ static struct
 	uint64		rows;
 	uint64		bytes;
 }			last_read;
-
-/* One call's state, in the function's multi-call context. */
-typedef struct ReadCall
-{
-	Oid			role;			/* that may read the table */
-	HeapRange range;
-	Snapshot	snapshot;
-	ChunkReader *reader;
-	ReadFingerprint *fingerprint;	/* NULL if there is none */
-} ReadCall;
 
 /* Release what outlives the memory context: also when a query stops early. */
 static void
@@ -440,7 +432,7 @@ static ReadCall *
 begin_read_call(FunctionCallInfo fcinfo)
 {
 	ReadCall   *call = palloc0(sizeof(ReadCall));
-	HeapRange *range = &call->range;
+	HeapRange  *range = &call->range;
 	CompressSpec compress;
 	bool		chooses_blocks;
 	RowFormat	format;
@@ -463,12 +455,12 @@ begin_read_call(FunctionCallInfo fcinfo)
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
 	/* before the reader, which may keep what it is told of types */
 	if (format == ROW_TEXT)
-		call->fingerprint = read_fingerprint_begin(range);
+		begin_fingerprint(call);
 	call->reader = chunk_reader_new(range, call->snapshot, format, &compress);
 	if (chooses_blocks)
 		chunk_reader_choose_blocks(call->reader);
 	if (call->fingerprint)
-		chunk_reader_fingerprint(call->reader, call->fingerprint->rows);
+		chunk_reader_fingerprint(call->reader, call->fingerprint);
 	return call;
 }
 
@@ -513,7 +505,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 
 	chunk_reader_count(call->reader, &last_read.rows, &last_read.bytes);
 	if (call->fingerprint)
-		read_fingerprint_keep(call->fingerprint, &call->range, call->role);
+		keep_fingerprint(call);
 	last_read.complete = true;
 	last_read.role = call->role;
 	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,

@@ -45,7 +45,7 @@ typedef struct RowEncoder
 	Relation	rel;			/* borrowed, as the next three */
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
-	RangeFingerprint *fingerprint;	/* of values out of line, or NULL */
+	RangeFingerprint *fingerprint;	/* of the rows, or NULL */
 	EncodeSettings settings;
 	int			n_columns;
 	int		   *columns;		/* indexes in the deformer's values */
@@ -550,7 +550,6 @@ struct ChunkReader
 	ToastReader *toast;
 	RowEncoder *rows;			/* NULL for raw tuples */
 	RawEncoder *raw;			/* NULL for all else */
-	RangeFingerprint *fingerprint;	/* borrowed, or NULL */
 	HeapTuple	tuple;			/* whose row is not complete, or NULL */
 	Size		raw_bytes;		/* what it takes in a raw block, at most */
 	bool		at_end;			/* no more rows */
@@ -609,7 +608,6 @@ chunk_reader_choose_blocks(ChunkReader *reader)
 void
 chunk_reader_fingerprint(ChunkReader *reader, RangeFingerprint *fingerprint)
 {
-	reader->fingerprint = fingerprint;
 	reader->rows->fingerprint = fingerprint;
 }
 
@@ -625,17 +623,6 @@ clear_buffer(ByteBuffer *buf)
 	buf->len = VARHDRSZ;
 }
 
-/* The next row's; NULL at the end of the chunk. */
-static HeapTuple
-next_tuple(ChunkReader *reader)
-{
-	HeapTuple	tuple = heap_reader_next(reader->heap);
-
-	if (tuple && reader->fingerprint)
-		range_fingerprint_add_tuple(reader->fingerprint, tuple);
-	return tuple;
-}
-
 /* Replace the block by the next one; empty at the end of the chunk. */
 static void
 next_block(ChunkReader *reader)
@@ -647,7 +634,12 @@ next_block(ChunkReader *reader)
 	while (block->len < BLOCK_BYTES && !reader->at_end)
 	{
 		if (reader->tuple == NULL)
-			reader->tuple = next_tuple(reader);
+		{
+			reader->tuple = heap_reader_next(reader->heap);
+			if (reader->tuple && reader->rows->fingerprint)
+				range_fingerprint_add_tuple(reader->rows->fingerprint,
+											reader->tuple);
+		}
 		if (reader->tuple == NULL)
 		{
 			row_encoder_end(reader->rows, block);

@@ -345,6 +345,7 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	JsonbWriter writer = {out, encoder->settings, 0, NULL};
 	Size		start = to - out->data;
 	AlignedValue copy;
+
 	/* entries are read as aligned words, which a short header spoils */
 	const Jsonb *jsonb = (const Jsonb *) aligned_varlena(packed, &copy);
 
