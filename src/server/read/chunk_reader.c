@@ -1,12 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_reader.c
- *	  Reads a chunk: heap tuples to rows of COPY to blocks to bytea values.
+ *	  Reads a chunk: heap tuples to rows of COPY, or to raw tuples, to blocks
+ *	  to bytea values.
+ *
+ * heap_reader.c finds the tuples.  A RowEncoder writes them as COPY does, a
+ * RawEncoder nearly as they are stored.  A ChunkReader gathers either into
+ * blocks, compresses these, and hands them out one by one.
  *
  * Memory is bounded by a block and the longest value, as COPY writes it and
  * as it is stored: a row may span blocks, and a block with a long value is
  * handed out in several pieces.  Blocks of raw tuples are of whole rows, and
  * each is compressed by itself.
+ *
+ * Everything is allocated in the context that chunk_reader_new() is called
+ * in.  Nothing is freed one by one: chunk_reader_free() releases pins and
+ * relations, which belong to resource owners, and the context frees the rest.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,6 +86,7 @@ row_encoder_new(const HeapRange *range, RowFormat format,
 	encoder->toast = toast;
 	encode_settings_init(&encoder->settings, format);
 	encoder->n_columns = n_attnums;
+	/* one more than needed, as there may be no columns */
 	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
 	encoder->encoders = palloc0(sizeof(ColumnEncoder) * (n_attnums + 1));
 	for (int i = 0; i < n_attnums; i++)
@@ -87,6 +97,7 @@ row_encoder_new(const HeapRange *range, RowFormat format,
 					   &encoder->settings);
 		last_attnum = Max(last_attnum, attnums[i]);
 	}
+	/* attributes behind the last one that is asked for are not looked at */
 	encoder->deformer = tuple_deformer_new(tupdesc, last_attnum);
 	return encoder;
 }
@@ -144,7 +155,8 @@ plain_value(RowEncoder *encoder, Datum value)
 /*
  * Append the row's values from the next one on, until the buffer holds
  * "limit" bytes.  Members are read once: bytes are written in between, and
- * could be anything to the compiler.
+ * could be anything to the compiler.  "binary" is a constant in each of the
+ * two calls, so that the loop is compiled for each format by itself.
  */
 static pg_attribute_always_inline char *
 append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
@@ -197,7 +209,8 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	char	   *to = byte_buffer_place(out);
 
 	/*
-	 * the values of a row that is continued point into its tuple, as before
+	 * The values of a row that is continued still point into its tuple, which
+	 * stays pinned until heap_reader_next() is called.
 	 */
 	if (!encoder->in_row)
 	{
@@ -220,6 +233,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	}
 	byte_buffer_commit(out, to);
 	MemoryContextSwitchTo(old_context);
+	/* no value is written in part, so nothing of the row is needed again */
 	MemoryContextReset(encoder->row_context);
 	return !encoder->in_row;
 }
@@ -348,7 +362,15 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 	return encoder;
 }
 
-/* Is the tuple that of the row, to the byte?  "used": tuple_deform()'s. */
+/*
+ * Is the tuple that of the row, to the byte?  "used" is what tuple_deform()
+ * returned.
+ *
+ * The tuple must have all attributes of the table, which has to have no
+ * others, and nothing behind the last value.  Its header must have the length
+ * that heap_form_tuple() gives it, since a frame does not tell where the
+ * values begin: the reader of the block computes that.
+ */
 static inline bool
 is_row_as_stored(RawEncoder *encoder, HeapTuple tuple, Size used)
 {
@@ -362,7 +384,10 @@ is_row_as_stored(RawEncoder *encoder, HeapTuple tuple, Size used)
 		header->t_hoff == MAXALIGN(hoff) && used == tuple->t_len;
 }
 
-/* A new tuple of the columns' values. */
+/*
+ * A new tuple of the columns' values.  heap_form_tuple() copies compressed
+ * values and pointers to values out of line as they are.
+ */
 static HeapTuple
 form_row(RawEncoder *encoder)
 {
@@ -397,6 +422,7 @@ find_external(RawEncoder *encoder, const Datum *values, const bool *isnull)
 		if (isnull[i] || TupleDescAttr(encoder->row_desc, i)->attlen != -1 ||
 			!VARATT_IS_EXTERNAL(value))
 			continue;
+		/* a pointer that is damaged is an error, with this column's name */
 		encoder->column = i;
 		bytes += MAXIMUM_ALIGNOF +
 			toast_reader_stored_size(encoder->toast, value);
@@ -426,6 +452,7 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 	{
 		MemoryContextReset(encoder->row_context);
 		encoder->row = form_row(encoder);
+		/* the pointers out of line are found by their place in the new tuple */
 		deformer = encoder->row_deformer;
 		tuple_deform(deformer, encoder->row);
 	}
@@ -438,7 +465,10 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 	return bytes;
 }
 
-/* The tuple, its pointers set to zero, so that they are never followed. */
+/*
+ * Append the tuple, its pointers set to zero, so that they are never followed:
+ * they would mean another value, or none, on the server that loads the block.
+ */
 static char *
 append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
 {
@@ -467,6 +497,10 @@ append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
 	return to;
 }
 
+/*
+ * Append zeros up to the next aligned place, counted from the first frame.
+ * The loader reads values where they are, and a block is aligned there.
+ */
 static char *
 append_padding(ByteBuffer *out, char *to, Size start)
 {
@@ -574,6 +608,7 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
 													  "pg_pardump row",
 													  ALLOCSET_DEFAULT_SIZES);
 
+	/* pages stay pinned between two calls, which a rollback cannot wait for */
 	heap_check_lasts(range->rel);
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
@@ -611,7 +646,10 @@ chunk_reader_fingerprint(ChunkReader *reader, RangeFingerprint *fingerprint)
 	reader->rows->fingerprint = fingerprint;
 }
 
-/* Make a buffer empty; a long value's space is not kept. */
+/*
+ * Make a buffer empty, behind the header of the bytea that it becomes.  The
+ * space of a long value is not kept: a cursor may be open for long.
+ */
 static void
 clear_buffer(ByteBuffer *buf)
 {
@@ -680,7 +718,10 @@ next_plain(ChunkReader *reader)
 		return as_bytea(block);
 	}
 
-	/* the piece's header takes the place of bytes already handed out */
+	/*
+	 * The piece's header takes the place of bytes already handed out.  Pieces
+	 * but the last have PIECE_BYTES, so that each header is aligned.
+	 */
 	piece = block->data + reader->block_start - VARHDRSZ;
 	left = Min(left, PIECE_BYTES);
 	SET_VARSIZE(piece, left + VARHDRSZ);
@@ -725,6 +766,11 @@ feed_compressor(ChunkReader *reader)
 	reader->block_start += piece;
 }
 
+/*
+ * The next value of a compressed stream.  Blocks are fed to the compressor
+ * until it has a block's size of output, or the stream has ended; so values
+ * have about the same size however well rows compress.
+ */
 static bytea *
 next_compressed(ChunkReader *reader)
 {
@@ -798,7 +844,10 @@ compress_raw_rows(ChunkReader *reader, Size end)
 	byte_buffer_commit(out, to);
 }
 
-/* Is the block, made but for its header, to be compressed? */
+/*
+ * Is the block, made but for its header, to be compressed?  If blocks are
+ * chosen, compress a sample from its beginning to find out.
+ */
 static bool
 is_compressed(ChunkReader *reader)
 {
@@ -811,6 +860,10 @@ is_compressed(ChunkReader *reader)
 	return (reader->out.len - start) * LEAST_RATIO <= sample;
 }
 
+/*
+ * The next block of raw tuples.  Its header is written last, since it tells
+ * what came of the rest.
+ */
 static bytea *
 next_raw(ChunkReader *reader)
 {

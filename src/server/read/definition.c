@@ -6,6 +6,13 @@
  * Each part is written with its length or has a fixed one, and says what
  * follows: two descriptions are equal only if all of their parts are.
  *
+ * The text of a row depends on more than its bytes: on the labels of enums,
+ * on the columns of composite types, on output functions.  All of that is in
+ * catalogs, whose rows change with commands that do not lock the tables.  So
+ * the description contains, of each such row, the transaction ID that wrote
+ * it, and what is looked at in it.  The catalogs are read as they are now
+ * (the syscache follows invalidations), because output functions read them
+ * in the same way.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,11 +38,6 @@
 #include "utils/syscache.h"
 
 #include "read/definition.h"
-
-/* ----------
- * Describes a table and its types to the byte, for a hash.
- * ----------
- */
 
 typedef struct Description
 {
@@ -71,7 +73,11 @@ add_string(Description *to, const char *string)
 		add_bytes(to, string, strlen(string));
 }
 
-/* Who wrote the row: raw, as freezing leaves that. */
+/*
+ * Add the transaction ID that wrote the row: the raw one, which freezing
+ * leaves in place.  CREATE OR REPLACE, RENAME and so on write a new row, so
+ * that a type that was changed and changed back has another description.
+ */
 static void
 add_writer(Description *to, HeapTuple row)
 {
@@ -144,7 +150,10 @@ describe_enum(Description *to, Oid type_id)
 	add_number(to, 0);			/* no label's */
 }
 
-/* The attributes of a composite type, in their order. */
+/*
+ * The attributes of a composite type, in their order.  Dropped ones are
+ * among them, as values that were stored before still contain them.
+ */
 static void
 describe_attributes(Description *to, Oid relid)
 {
@@ -162,6 +171,7 @@ describe_attributes(Description *to, Oid relid)
 		if (!HeapTupleIsValid(row))
 			elog(ERROR, "cache lookup failed for attribute %d of relation %u",
 				 attnum, relid);
+		/* released first, as describe_type() may recurse deeply */
 		attribute = *(Form_pg_attribute) GETSTRUCT(row);
 		add_writer(to, row);
 		ReleaseSysCache(row);
@@ -241,6 +251,7 @@ describe_type(Description *to, Oid type_id)
 	FormData_pg_type type;
 
 	check_stack_depth();
+	/* the OID is enough for a type that was described, or contains itself */
 	add_number(to, type_id);
 	if (list_member_oid(to->types, type_id))
 		return;
@@ -333,6 +344,7 @@ table_definition(const HeapRange *range, const char **reason)
 	*reason = description.reason;
 	if (description.reason)
 		return NULL;
+	/* the SQL function, as it does not depend on how the server was built */
 	bytes = cstring_to_text_with_len(description.bytes.data,
 									 description.bytes.len);
 	return DatumGetByteaPP(DirectFunctionCall1(sha256_bytea,

@@ -236,6 +236,10 @@ open_found(FileRangeReader *reader)
 	const char *path = reader->range->path;
 	struct stat st;
 
+	/*
+	 * O_NOFOLLOW holds for the last component only, and O_NONBLOCK lets the
+	 * opening of a FIFO return, which has taken the place of the file.
+	 */
 	reader->fd = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
 								   PG_BINARY);
 	if (reader->fd < 0 && (errno == ENOENT || errno == ELOOP))
@@ -452,6 +456,7 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 		/* read nothing more of it, even if it becomes longer */
 		reader->at_end = got < len;
 	}
+	/* a file that became shorter is filled up, as sendFile() does */
 	memset(to + got, 0, len - got);
 	reader->crc = crc32c_add(reader->crc, to, len);
 	reader->done += len;
@@ -511,6 +516,7 @@ piece_bytes(const FileStreamItem *items, int n_items)
 	const size_t limit = FILE_STREAM_COMPRESSED_BYTES;
 	size_t		bytes = 0;
 
+	/* lengths are the client's: their sum must not overflow */
 	for (int i = 0; i < n_items && bytes <= limit; i++)
 		bytes += items[i].header_len + Min(items[i].range.length, limit + 1) +
 			items[i].padding;
@@ -640,6 +646,11 @@ fill(FileStream *stream, char *to, size_t room)
 	{
 		const FileStreamItem *item = &stream->items[stream->item];
 		size_t		written = 0;
+
+		/*
+		 * A part that writes nothing and is not complete has too little room:
+		 * a page is read only where it is whole.
+		 */
 
 		if (stream->state == STREAM_BEGIN && !begin_item(stream, item))
 			stream->item++;

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * fingerprint.c
- *	  Hashes tuples, many of them at a time.
+ *	  Computes the fingerprint of a block range's rows.
+ *
+ * The first part is a keyed hash, by OpenSSL.  The second part feeds tuples to
+ * the hash, as they are stored and many at a time, for any reader.  The
+ * third part reads the tuples of a range for their fingerprint alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,6 +46,7 @@ check(bool done)
 
 	if (done)
 		return;
+	/* OpenSSL queues no error if it is only out of memory */
 	error = ERR_get_error();
 	ereport(ERROR,
 			(errcode(ERRCODE_INTERNAL_ERROR),
@@ -113,6 +118,7 @@ keyed_hash_value(const EVP_MD_CTX * context)
 		EVP_DigestSignFinal(copy, value, &bytes) > 0;
 	bytea	   *result;
 
+	/* before check(), which may not return: it is not palloc'd */
 	EVP_MD_CTX_free(copy);
 	check(done);
 	result = palloc(VARHDRSZ + bytes);
@@ -220,10 +226,16 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("invalid header of a tuple")));
+	/* this tuple is the first one behind the first part */
 	if (fingerprint->first == NULL &&
 		ItemPointerGetBlockNumber(&tuple->t_self) - fingerprint->start >= FIRST_BLOCKS)
 		fingerprint->first = value_so_far(fingerprint);
 
+	/*
+	 * All of the head is set, so that no byte of the stack is hashed.  Bits
+	 * of the infomask that tell of transactions are left out, as they change
+	 * without the row.
+	 */
 	head.bytes = tuple->t_len - begin;
 	head.n_attributes = HeapTupleHeaderGetNatts(header);
 	head.infomask = header->t_infomask & KEPT_INFOMASK;
@@ -308,6 +320,7 @@ add_values(RangePass *pass, HeapTuple tuple)
 			TupleDescAttr(RelationGetDescr(range->rel), attribute)->attlen != -1)
 			continue;
 		value = (struct varlena *) DatumGetPointer(pass->deformer->values[attribute]);
+		/* a value in line is hashed with its tuple, compressed or not */
 		if (!VARATT_IS_EXTERNAL(value))
 			continue;
 		pass->column = range->attnums[i];
@@ -357,6 +370,7 @@ range_check(const HeapRange *range, Snapshot snapshot,
 							PointerGetDatum(expected_first), false, -1);
 	}
 	error_context_stack = place.previous;
+	/* a range that differs is read again anyway, so no more is hashed */
 	if (!differs)
 		result.fingerprint = range_fingerprint_end(fingerprint, &result.first);
 	heap_reader_free(pass.heap);

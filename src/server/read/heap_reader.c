@@ -1,11 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * heap_reader.c
- *	  Finds the tuples of heap blocks that a snapshot sees.
+ *	  Finds the tuples of heap blocks that a snapshot sees, and takes tuples
+ *	  apart.
  *
  * A page is examined as a whole, under a share lock, and then read under a
  * pin alone, as heapgetpage() (heap_prepare_pagescan() since 17) does it.
- * Unlike there, the page is not pruned: a dump leaves the table as it is.
+ * The pin is enough for that: a backend that moves or removes tuples on a
+ * page needs a cleanup lock, which waits until no other backend has pinned
+ * the page (src/backend/storage/buffer/README).  Tuples that others add or delete
+ * meanwhile do not matter, as the visible ones are already known.
+ *
+ * Unlike in heapgetpage(), the page is not pruned: a dump leaves the table as
+ * it is.  Only hint bits may be set, by the tests of visibility.
+ *
+ * A page may be damaged, and the server's own code believes what it finds
+ * there.  The code here looks at each line pointer and at each length before
+ * it follows them, so that damage is an error and never a read of other
+ * memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,6 +67,12 @@ struct HeapReader
 };
 
 #ifdef PARDUMP_READ_STREAMS
+
+/*
+ * The callback that a read stream asks for the block to read next.  The
+ * stream calls it ahead of read_stream_next_buffer(), so that next_block is
+ * beyond the block whose tuples are being returned.
+ */
 static BlockNumber
 next_block(ReadStream *stream, void *arg, void *per_buffer_data)
 {
@@ -90,9 +108,17 @@ heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 	reader->buffer = InvalidBuffer;
 	reader->tuple.t_tableOid = RelationGetRelid(rel);
 
-	/* does nothing unless the transaction is serializable */
+	/*
+	 * The lock that a sequential scan takes in initscan() (heapam.c).  It
+	 * does nothing unless the transaction is serializable.
+	 */
 	PredicateLockRelation(rel, snapshot);
 
+	/*
+	 * The size is taken after the snapshot, so that each row that the
+	 * snapshot sees is in one of these blocks.  Blocks that are added later
+	 * hold only rows that it does not see.
+	 */
 	reader->ring = GetAccessStrategy(BAS_BULKREAD);
 	reader->next_block = start;
 	reader->end_block = Min(end, RelationGetNumberOfBlocks(rel));
@@ -160,10 +186,21 @@ examine_page(HeapReader *reader)
 	page_prefetch_tuples(page);
 	TestForOldSnapshot(snapshot, reader->rel, page);
 	max_offset = PageGetMaxOffsetNumber(page);
-	/* on a standby the flag may run ahead of the snapshot */
+
+	/*
+	 * A page whose tuples all transactions see needs no test of each.  On a
+	 * standby the flag may be ahead of the snapshot: it may have come with a
+	 * full page image, when rows were visible to all transactions of the
+	 * primary, but not yet to this snapshot (heapam.c: heapgetpage()).
+	 */
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
 	check_conflicts = CheckForSerializableConflictOutNeeded(reader->rel,
 															snapshot);
+
+	/*
+	 * No sound page has more line pointers than MaxHeapTuplesPerPage, and the
+	 * array of the visible ones has room for no more.
+	 */
 	reader->n_visible = 0;
 	if (max_offset > MaxHeapTuplesPerPage)
 		damaged_line_pointer(reader, InvalidOffsetNumber);
@@ -173,6 +210,7 @@ examine_page(HeapReader *reader)
 		ItemId		item = PageGetItemId(page, offset);
 		bool		visible = true;
 
+		/* others are unused or dead, or redirect to a tuple of a HOT chain */
 		if (!ItemIdIsNormal(item))
 			continue;
 		if (unlikely(!heap_item_is_sound(item)))
@@ -200,9 +238,11 @@ heap_reader_next(HeapReader *reader)
 {
 	while (reader->next >= reader->n_visible)
 	{
+		/* once a page is often enough, and no page is locked here */
 		CHECK_FOR_INTERRUPTS();
 		if (BufferIsValid(reader->buffer))
 			ReleaseBuffer(reader->buffer);
+		/* an error of reading the next page is not that of the last tuple */
 		ItemPointerSetInvalid(&reader->tuple.t_self);
 		reader->buffer = next_buffer(reader);
 		reader->next = reader->n_visible = 0;
@@ -291,6 +331,7 @@ tuple_deformer_new(TupleDesc tupdesc, int natts)
 
 		stored->len = att->attlen;
 		stored->byval = att->attbyval;
+		/* the first aligned place behind 0 tells the alignment in bytes */
 		stored->align = (uint8) att_align_nominal(1, att->attalign);
 		if (deformer->n_fixed == i && att->attlen > 0)
 		{
@@ -426,7 +467,11 @@ tuple_deform(TupleDeformer *deformer, HeapTuple tuple)
 		place += size;
 	}
 
-	/* columns that were added after the tuple was written */
+	/*
+	 * Columns that were added after the tuple was written have the value that
+	 * ALTER TABLE ADD COLUMN has stored in pg_attribute, or NULL.  By
+	 * reference it points into the descriptor.
+	 */
 	for (; i < deformer->natts; i++)
 		values[i] = getmissingattr(deformer->tupdesc, i + 1, &isnull[i]);
 	return place - (const char *) header;

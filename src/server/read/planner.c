@@ -100,6 +100,7 @@ block_measurer_new(Relation rel, Snapshot snapshot)
 	measurer->deformer = tuple_deformer_new(tupdesc, tupdesc->natts);
 	measurer->is_dumped = palloc(sizeof(bool) * tupdesc->natts);
 
+	/* COPY writes neither dropped nor generated columns */
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
@@ -229,6 +230,11 @@ block_measure(BlockMeasurer *measurer, BlockNumber block)
 
 	ItemPointerSetInvalid(&measurer->tuple.t_self);
 	error_context_stack = &place;
+
+	/*
+	 * All of the page is measured under the share lock that the tests of
+	 * visibility need.  Only lengths are looked at, so that it is short.
+	 */
 	buffer = ReadBufferExtended(measurer->rel, MAIN_FORKNUM, block,
 								RBM_NORMAL, measurer->ring);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -338,6 +344,11 @@ block_probe(Relation rel, BlockNumber block, Buffer *vmbuf)
 {
 	BlockProbe	probe = {BLOCK_UNSETTLED, BLCKSZ};
 
+	/*
+	 * The look-up takes no lock and may be out of date at once (see
+	 * visibilitymap.c), which is good enough for an estimate.  vmbuf keeps
+	 * the page of the map pinned from one block to the next.
+	 */
 	if (VM_ALL_VISIBLE(rel, block, vmbuf))
 	{
 		Size		space = BLCKSZ - SizeOfPageHeaderData;
@@ -521,6 +532,7 @@ relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 			stratum_start(sample->nblocks, sample->nstrata, i + 1) -
 			stratum_start(sample->nblocks, sample->nstrata, i);
 
+	/* the measurer's memory goes with that of the caller, as the sample's */
 	measurer = block_measurer_new(rel, snapshot);
 	if (sample->nblocks == (BlockNumber) sample->nstrata)
 		measure_all(sample, measurer);
@@ -592,6 +604,7 @@ chunk_cutter_new(const RelationSample *sample, int64 chunk_bytes)
 {
 	ChunkCutter *cutter = palloc0(sizeof(ChunkCutter));
 
+	/* the totals are added up as next_cut() does it, so that both round alike */
 	cutter->sample = sample;
 	cutter->goal = 1;
 	for (int i = 0; i < sample->nstrata; i++)

@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * raw_block.c
- *	  Headers of blocks of raw tuples.
+ *	  Headers of blocks of raw tuples, their decompression, and the types whose
+ *	  values may be in them.
+ *
+ * A block may come from anywhere.  Its header is compared, field by field,
+ * with the one that this server would write for the table.  What the header
+ * says of lengths is compared with the length of the block.  Only then are
+ * the frames decompressed, into memory of the length that the header names.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,9 +27,7 @@
 #include "shared/compress_spec.h"
 
 /* ----------
- * Decompresses a block of raw tuples at once: its length is known.
- *
- * The frames of a compressed block of raw tuples.
+ * Decompresses the frames of a block at once, as their length is known.
  * ----------
  */
 
@@ -37,7 +41,11 @@ damaged_data(const char *method)
 					   method)));
 }
 
-/* One frame of lz4, with nothing behind it. */
+/*
+ * Decompress one frame of lz4, with nothing behind it.  The loop ends with
+ * the frame, or where the library neither reads nor writes any more: the
+ * frame is cut off, or has more bytes than there is room for.
+ */
 static bool
 decompress_lz4(LZ4F_dctx *lz4, const char *data, Size len, char *to,
 			   Size raw_bytes)
@@ -151,6 +159,7 @@ hash_columns(TupleDesc columns, uint8 *result)
 	Size		bytes = columns->natts * sizeof(ColumnIdentity);
 	ColumnIdentity *all = palloc(bytes + 1);
 
+	/* a NameData has zeros behind the name, so that its bytes can be compared */
 	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
@@ -269,6 +278,7 @@ raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
 	if (header.compression != COMPRESS_NONE)
 		raw->frames = raw_decompress(header.compression, raw->frames,
 									 header.stored_bytes, header.frame_bytes);
+	/* a value that was sent in text format, or detoasted, may lie anywhere */
 	else if (raw->frames != (const char *) MAXALIGN(raw->frames))
 		raw->frames = memcpy(palloc(header.frame_bytes), raw->frames,
 							 header.frame_bytes);

@@ -10,6 +10,13 @@
  * mostly neighbours on one page; and that page is read through a bulk-read
  * ring and stays pinned while the pieces are on it.
  *
+ * A value is put together in a buffer that the next value overwrites: most
+ * values have similar sizes, and palloc() of a large one is a system call and
+ * a page fault for each of its pages.
+ *
+ * Nothing that a TOAST pointer or a piece says is believed: the pointer must
+ * name the TOAST table of the relation, and each piece must have the number
+ * and the size that follow from the pointer.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,11 +39,6 @@
 #include "bytes/pglz_decode.h"
 #include "read/heap_reader.h"
 #include "read/toast_reader.h"
-
-/* ----------
- * Reads out-of-line values through a ring of buffers, and decompresses.
- * ----------
- */
 
 /* Columns of a TOAST table: value, number of the piece, its bytes. */
 #define TOAST_COLUMNS 3
@@ -117,7 +119,19 @@ value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
  * ----------
  */
 
-/* Open the TOAST table, its valid index, and a scan to be restarted. */
+/*
+ * Open the TOAST table, its valid index, and a scan to be restarted.
+ *
+ * All of these are kept up to the end of the read, in memory that lives as
+ * long.  The locks are those that the server's own fetch takes.  There are two
+ * indexes while REINDEX CONCURRENTLY builds a new one, and
+ * toast_open_indexes() tells which of them is valid.
+ *
+ * The snapshot is not that of the read but SnapshotToast, which sees each
+ * piece that is still there: pieces are never updated, and VACUUM keeps those
+ * of a row as long as the row is visible to a snapshot that is registered
+ * (heapam_visibility.c: HeapTupleSatisfiesToast()).
+ */
 static void
 open_toast_table(ToastReader *reader)
 {
@@ -130,7 +144,12 @@ open_toast_table(ToastReader *reader)
 										  TOAST_COLUMNS);
 	valid = toast_open_indexes(reader->toast_rel, AccessShareLock,
 							   &reader->indexes, &reader->n_indexes);
-	/* REINDEX checks for open scans, but this one begins only now */
+
+	/*
+	 * REINDEX in the same session refuses an index with open scans
+	 * (CheckTableNotInUse()), but this scan begins only now: a REINDEX may
+	 * have made the index's file in a subtransaction that is still open.
+	 */
 	heap_check_lasts(reader->indexes[valid]);
 	reader->snapshot = toast_snapshot(&reader->snapshot_space);
 	reader->scan = begin_index_scan(reader->toast_rel, reader->indexes[valid],
@@ -195,7 +214,11 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 	ItemId		item;
 	bool		visible = false;
 
-	/* mostly the page of the piece before, which is still pinned */
+	/*
+	 * Mostly this is the page of the piece before, which is still pinned.  A
+	 * page stays pinned between two calls, too: the pin belongs to the
+	 * resource owner of the portal.
+	 */
 	if (!BufferIsValid(reader->buffer) ||
 		BufferGetBlockNumber(reader->buffer) != block)
 	{
@@ -228,6 +251,7 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 										 reader->buffer);
 	}
 	LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
+	/* the pin keeps the tuple where it is, see heap_reader.c */
 	if (visible)
 		take_piece(reader, fetch, &tuple);
 }
@@ -250,7 +274,13 @@ read_pointer(ToastReader *reader, const struct varlena *stored,
 	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
 		invalid_pointer(reader);
 	VARATT_EXTERNAL_GET_POINTER(*pointer, stored);
-	/* what rewrites a table puts its values into its own TOAST table */
+
+	/*
+	 * A command that rewrites a table writes pointers that name the TOAST
+	 * table which the table has afterwards: it either swaps the links to the
+	 * TOAST tables, or swaps their files and writes the old OID (cluster.c:
+	 * swap_relation_files(), rd_toastoid).
+	 */
 	if (pointer->va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
 		!OidIsValid(pointer->va_toastrelid))
 		invalid_pointer(reader);
@@ -289,7 +319,11 @@ fetch_stored(ToastReader *reader, const struct varatt_external *pointer,
 	fetch.next_piece = 0;
 	fetch.data = VARDATA(result);
 
-	/* the index is on (value, piece): pieces come in their order */
+	/*
+	 * The index is on (value, piece), so that pieces come in their order.
+	 * Places that were cleared may still be in it; take_piece_at() passes
+	 * them.
+	 */
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(pointer->va_valueid));
 	index_rescan(reader->scan, &key, 1, NULL, 0);
@@ -374,6 +408,10 @@ toast_reader_decompress(ToastReader *reader, struct varlena *compressed)
 void
 toast_reader_free(ToastReader *reader)
 {
+	/*
+	 * The locks are kept up to the end of the transaction, as that of the
+	 * table is: what was read is not to be rewritten before.
+	 */
 	if (reader->toast_rel)
 	{
 		if (BufferIsValid(reader->buffer))
