@@ -14,7 +14,8 @@
 
 /*
  * A compressor (not COMPRESS_NONE) that is freed when CurrentMemoryContext
- * goes: its memory is malloc()ed.  "checksums": block_compressor_add_checksums().
+ * goes: its memory is malloc()ed.  With "checksums", its frames have what
+ * block_compressor_add_checksums() adds.
  */
 extern BlockCompressor *context_compressor_new(const CompressSpec *compress,
 											   bool checksums);

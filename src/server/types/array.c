@@ -36,7 +36,10 @@ typedef struct ElementStorage
 	char		typalign;
 } ElementStorage;
 
-/* Do dimensions and null bitmap lie within the value? */
+/*
+ * Do dimensions and null bitmap lie within the value?  ArrayGetNItems() raises
+ * an error if the dimensions are negative or too large, as array_out() does.
+ */
 static inline bool
 array_header_is_sound(ArrayType *value)
 {
@@ -92,6 +95,7 @@ array_walk_next(const ElementStorage *storage, ElementWalk *walk,
 							   !stored_varlena_is_plain(walk->place))))
 		damaged_value("array");
 	*element = fetch_att(walk->place, storage->typbyval, storage->typlen);
+	/* as array_seek(): each element is followed by padding for the next */
 	walk->place = (char *) att_align_nominal(walk->place + size,
 											 storage->typalign);
 	return true;
@@ -204,6 +208,7 @@ append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
 	if (n_elements == 0)
 		return byte_buffer_append(out, to, "{}", 2);
 
+	/* MAXDIM is 6 */
 	to = append_bounds(value, out, to);
 	to = byte_buffer_append(out, to, "{{{{{{", ndim);
 	array_walk_begin(&walk, value);
@@ -284,6 +289,7 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
+	/* a damaged value may claim to have elements of any type */
 	if (unlikely(ARR_ELEMTYPE(array_value) != array->element.type_id))
 		to = append_other_array(encoder, array_value, out, to);
 	else if (encoder->settings->format == ROW_BINARY)
@@ -584,6 +590,7 @@ form_array(ArrayDecoder *array, const Elements *elements)
 	ArrayType  *result = value_alloc(&array->element, size);
 	char	   *to = (char *) result + overhead;
 
+	/* the padding behind the null bitmap is zero, as construct_md_array()'s */
 	memset(result, 0, overhead);
 	SET_VARSIZE(result, size);
 	result->ndim = 1;
@@ -619,7 +626,11 @@ decode_array(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 		*value = PointerGetDatum(construct_empty_array(array->element.type_id));
 		return true;
 	}
-	/* each element has a byte at least, and one between it and the next */
+
+	/*
+	 * Each element has a byte at least, and one between it and the next, so
+	 * that half the length is enough for all of them.
+	 */
 	if (len / 2 > FEW_ELEMENTS)
 	{
 		elements.values = palloc(len / 2 * sizeof(Datum));
@@ -639,6 +650,7 @@ array_decoder(Oid input_function, ColumnDecoder *decoder,
 	Oid			typioparam;
 	Oid			element_function;
 
+	/* int2vector and oidvector have functions of their own */
 	if (input_function != F_ARRAY_IN ||
 		!OidIsValid(get_element_type(decoder->type_id)))
 		return NULL;

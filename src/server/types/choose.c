@@ -3,6 +3,10 @@
  * choose.c
  *	  Chooses the encoder and the decoder of a column.
  *
+ * The choice is made once a scan, by the type's output, send or input
+ * function: a function and not a type determines the bytes, and types of
+ * extensions often use the functions of built-in types.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,6 +30,10 @@ builtin_function(const FmgrInfo *function)
 	if (function->fn_oid < FirstGenbkiObjectId)
 		return function->fn_oid;
 
+	/*
+	 * fmgr_info() has looked a function in LANGUAGE internal up by its name,
+	 * in the same table, and has put the address found there into fn_addr.
+	 */
 	for (int i = 0; i < fmgr_nbuiltins; i++)
 	{
 		if (fmgr_builtins[i].func == function->fn_addr)
@@ -80,11 +88,17 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 	encoder->type_id = type_id;
 	encoder->state = NULL;
 
+	/*
+	 * A built-in function that is replaced by CREATE OR REPLACE keeps its
+	 * OID, but fmgr_info() does not look at pg_proc for it either: the server
+	 * calls the built-in one, too.
+	 */
 	type_function = builtin_function(&encoder->type_function);
 	encoder->encode = encoder_of_families(type_function);
 	if (encoder->encode != NULL)
 		return;
 	encoder->encode = array_encoder(type_function, encoder, &element);
+	/* an element's type may be an array again, as a domain over one */
 	if (encoder->encode != NULL)
 		choose_encoder(element, element->type_id, settings);
 	else
@@ -143,6 +157,7 @@ choose_decoder(ColumnDecoder *decoder, ValueSpace *space, Oid type_id,
 	decoder->decode = array_decoder(input_function, decoder, &element);
 	if (decoder->decode == NULL)
 		return;
+	/* array_in() passes the typmod of the column to the element's function */
 	choose_decoder(element, space, element->type_id, typmod);
 	if (element->decode == NULL)
 		decoder->decode = NULL;

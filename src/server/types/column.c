@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * column.c
- *	  What encoders and decoders of all types have in common.
+ *	  What encoders and decoders of all types have in common: text in the
+ *	  client's encoding, and the way out by the type's own function.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,12 +39,19 @@ encode_settings_init(EncodeSettings *settings, RowFormat format)
 	settings->embeds_ascii = PG_ENCODING_IS_CLIENT_ONLY(client_encoding);
 }
 
-/* Append text that needs no conversion and has no ASCII within characters. */
+/*
+ * Append text that needs no conversion and has no ASCII within characters.
+ *
+ * Room is reserved for the worst case before the copy, so that the copy tests
+ * no limit.  Long text goes in pieces: the worst case of a gigabyte would be
+ * two gigabytes of room that is hardly ever used.
+ */
 static inline char *
 append_plain(ByteBuffer *out, char *to, const char *string, Size len)
 {
 	if (unlikely(len > ESCAPE_PIECE))
 	{
+		/* copy_escaping() stops at a zero, but not the loop */
 		len = strnlen(string, len);
 		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
 		{
@@ -93,6 +101,7 @@ append_transcoded(ByteBuffer *out, char *to, const char *string, Size len,
 {
 	char	   *converted;
 
+	/* an output function's text ends at the first zero */
 	if (settings->format == ROW_TEXT)
 		len = strnlen(string, len);
 	converted = pg_server_to_any(string, len, settings->client_encoding);
@@ -116,6 +125,7 @@ char *
 append_text(ByteBuffer *out, char *to, const char *string, Size len,
 			const EncodeSettings *settings)
 {
+	/* ASCII is the same in every encoding of server and client */
 	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
 		return append_transcoded(out, to, string, len, settings);
 	if (settings->format == ROW_BINARY)
@@ -172,6 +182,11 @@ decode_by_input_function(ColumnDecoder *decoder, char *text, Size len)
 		return InputFunctionCall(&decoder->input_function, NULL,
 								 decoder->ioparam, decoder->typmod);
 
+	/*
+	 * An input function reads up to a zero, and fields of COPY have none.  If
+	 * the function raises an error, the byte stays overwritten: nothing of
+	 * the stream is read after that.
+	 */
 	behind = text[len];
 	text[len] = '\0';
 	value = InputFunctionCall(&decoder->input_function, text,

@@ -259,6 +259,7 @@ zone_offset_at(TimestampTz timestamp)
 	int64		number = timestamp >> SPAN_SHIFT;
 	ZoneSpan   *span = &spans[number & (N_SPANS - 1)];
 
+	/* SET TimeZone may come between two FETCH from the same cursor */
 	if (unlikely(known_zone != session_timezone))
 		zone_begin();
 	if (zone_is_fixed)
@@ -382,6 +383,7 @@ put_clock(char *p, uint64 usecs)
 static inline char *
 put_timestamp(char *p, Timestamp timestamp, bool *bc)
 {
+	/* MIN_TIMESTAMP is the begin of Julian day 0: nothing is negative */
 	uint64		usecs = (uint64) timestamp - (uint64) MIN_TIMESTAMP;
 	uint32		julian_day = (uint32) (usecs / USECS_PER_DAY);
 
@@ -462,6 +464,7 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 		return encode_by_type_function(encoder, value, out, to);
 
 	to = put_timestamp(to, local, &bc);
+	/* a copy of constant size is two moves; what is too long is overwritten */
 	memcpy(to, offset->chars, ZONE_TEXT_ROOM);
 	to += offset->n_chars;
 	return put_bc(to, bc);
@@ -896,6 +899,7 @@ datetime_decoder(Oid input_function, ColumnDecoder *decoder)
 			return decode_timestamp;
 		case F_TIMESTAMPTZ_IN:
 			return decode_timestamptz;
+			/* a typmod may cut fields off, or round */
 		case F_INTERVAL_IN:
 			return decoder->typmod < 0 ? decode_interval : NULL;
 		default:

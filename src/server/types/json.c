@@ -3,6 +3,10 @@
  * json.c
  *	  Decoder of json, and the parser that it shares with jsonb.
  *
+ * The value of a json is its text, so its decoder only finds out whether the
+ * text is valid, and keeps nothing.  The parser for jsonb makes an array of
+ * nodes.  Both read the same tokens.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -86,6 +90,7 @@ scan_json_number(const char **p, const char *end, bool *has_exponent)
 	if (*p < end && **p == '-')
 		(*p)++;
 	start = *p;
+	/* JSON allows no leading zeros */
 	if (!scan_json_digits(p, end) || (*start == '0' && *p > start + 1))
 		return false;
 	if (*p < end && **p == '.')
@@ -181,6 +186,7 @@ scan_members(const char **p, const char *end, bool is_object, int depth)
 	char		close = is_object ? '}' : ']';
 
 	CHECK_FOR_INTERRUPTS();
+	/* only an empty container has no element before its end */
 	*p = skip_json_space(*p, end);
 	if (*p < end && **p == close)
 	{
@@ -285,6 +291,7 @@ parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 	char	   *copy;
 	char	   *to;
 
+	/* first find the end, which bounds the length of the copy */
 	for (end = from; end < parser->end && *end != '"'; end++)
 	{
 		if ((unsigned char) *end < ' ' || (*end == '\\' && ++end == parser->end))
@@ -293,6 +300,7 @@ parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 	if (end == parser->end)
 		return NULL;
 
+	/* put_string() of jsonb.c reads whole blocks, beyond the end */
 	copy = palloc(end - node->text + BYTE_BLOCK_SIZE);
 	memcpy(copy, node->text, plain);
 	to = copy + plain;
@@ -381,6 +389,7 @@ parse_container(JsonParser *parser, const char *p, JsonNode *node)
 	CHECK_FOR_INTERRUPTS();
 	node->kind = is_object ? NODE_OBJECT : NODE_ARRAY;
 	node->len = 0;
+	/* jsonb_in() reads deeper values, and has the error for too deep ones */
 	if (++parser->depth > MAX_JSON_DEPTH)
 		return NULL;
 

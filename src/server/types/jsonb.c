@@ -181,6 +181,7 @@ static inline char *
 append_numeric_node(JsonbWriter *writer, char *to, const char *num,
 					const char *end)
 {
+	/* numbers in a jsonb are never compressed or out of line by themselves */
 	if (unlikely(stored_size(num, end, -1) == 0 ||
 				 !stored_varlena_is_plain(num)))
 		damaged_value("jsonb");
@@ -241,7 +242,11 @@ append_object(JsonbWriter *writer, char *to, const JsonbContainer *object)
 	uint32		key_start = 0;
 	uint32		value_start;
 
-	/* The values' data lies behind that of all keys. */
+	/*
+	 * The values' data lies behind that of all keys.  getJsonbOffset() adds
+	 * up entries from one that holds an offset on, all of which
+	 * entries_are_sound() has found to be within the value.
+	 */
 	value_start = n_pairs > 0 ? getJsonbOffset(object, n_pairs) : 0;
 
 	to = byte_buffer_append_char(writer->out, to, '{');
@@ -353,6 +358,7 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	if (encoder->settings->format == ROW_BINARY)
 		*to++ = BINARY_VERSION;
 	to = append_container(&writer, to, &jsonb->root);
+	/* too deep: write the value again, over what was written of it */
 	if (unlikely(to == NULL))
 		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
 									 out->data + start);
@@ -415,6 +421,7 @@ put_padding(char *to)
 {
 	uint32		zeros = 0;
 
+	/* up to three bytes are padding; what follows overwrites the others */
 	memcpy(to, &zeros, sizeof(zeros));
 	return (char *) INTALIGN(to);
 }
@@ -530,6 +537,10 @@ put_entry(char *entries, uint32 i, JEntry type, const char *first,
 {
 	JEntry		entry = type | (end - start);
 
+	/*
+	 * Every JB_OFFSET_STRIDE-th entry holds the end of its data, counted from
+	 * the first, so that a reader adds up few lengths.
+	 */
 	if (i % JB_OFFSET_STRIDE == 0)
 		entry = type | (end - first) | JENTRY_HAS_OFF;
 	memcpy(entries + i * sizeof(JEntry), &entry, sizeof(JEntry));
@@ -577,6 +588,7 @@ put_object(JsonbBuilder *writer, uint32 index, char *to)
 
 	if (!gather_keys(writer, index))
 		return NULL;
+	/* objects within this one use the places behind its keys */
 	writer->keys += n;
 	for (uint32 i = 0; i < n; i++)
 	{

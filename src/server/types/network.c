@@ -191,6 +191,7 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 		p = put_ipv6(to, ip_addr(address));
 	}
 
+	/* what a damaged value holds is network_out()'s to judge */
 	if (unlikely(bits > max_bits ||
 				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
 		p = encode_by_type_function(encoder, value, out, to);
@@ -387,11 +388,14 @@ decode_address(ColumnDecoder *decoder, const char *text, Size len,
 			   Datum *value, bool is_cidr)
 {
 	const char *end = text + len;
+
+	/* as network_in(): a colon is in every IPv6 address and in no other */
 	bool		is_ipv6 = memchr(text, ':', len) != NULL;
 	uint32		max_bits = is_ipv6 ? 128 : 32;
 	uint32		bits = max_bits;
 	inet	   *address = value_alloc(decoder, sizeof(inet));
 
+	/* network_in() clears the value, too, which is shorter for IPv4 */
 	memset(address, 0, sizeof(inet));
 	if (!(is_ipv6 ? read_ipv6(&text, end, ip_addr(address)) :
 		  read_ipv4(&text, end, ip_addr(address))))

@@ -30,7 +30,8 @@
  * Encoders of bool, integers, object and transaction ids, and floats.
  *
  * Their texts are plain ASCII without a character that COPY escapes, so they
- * are written straight into the block.
+ * are written straight into the block.  None of them is longer than
+ * VALUE_ROOM, which column_encode() has reserved.
  * ----------
  */
 
@@ -238,6 +239,7 @@ number_encoder(Oid type_function)
  * ----------
  */
 
+/* As many digits of any value fit in 64 bits, and 20 may not. */
 #define MAX_INTEGER_DIGITS	19
 
 StaticAssertDecl(READ_DIGITS_SLACK <= FIELD_PADDING,
@@ -259,6 +261,7 @@ read_signed(const char *text, Size len, int64 max, int64 *n)
 	uint64		magnitude;
 	bool		negative = len > 0 && text[0] == '-';
 
+	/* "-0" is 0 to the input functions as well; "--1" has no digit first */
 	if (!read_unsigned(text + negative, len - negative,
 					   (uint64) max + negative, &magnitude))
 		return false;
@@ -467,6 +470,7 @@ read_decimal(const char *p, Size len, DecimalNumber *number)
 	start = p;
 	p = read_more_digits(p, end, &digits);
 	n_digits = digits == 0 ? 0 : p - start;
+	/* more digits may have overflowed, also if the first ones are zeros */
 	if (p == start || p - start > MAX_DIGITS)
 		return false;
 
@@ -474,6 +478,7 @@ read_decimal(const char *p, Size len, DecimalNumber *number)
 	{
 		const char *fraction = ++p;
 
+		/* zeros in front are only a matter of the exponent */
 		if (digits == 0)
 		{
 			while (p < end && *p == '0')
@@ -624,6 +629,7 @@ decode_float4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 			return false;
 		result = (double) (float) binary.bits * power_of_2(binary.exponent);
 	}
+	/* float4in() may raise an error for these, and rounds denormals itself */
 	if (result != 0 && (result > FLT_MAX || result < FLT_MIN))
 		return false;
 	*value = Float4GetDatum((float) (decimal.negative ? -result : result));

@@ -64,7 +64,11 @@ read_uint16(const char *p)
 	return word;
 }
 
-/* The header word; all of the header lies within the value. */
+/*
+ * The header word.  A value that is too short for its header is damaged;
+ * after that, all of the header lies within the value.  The word is copied:
+ * behind a short varlena header it is not aligned.
+ */
 static inline uint16
 read_header(const struct varlena *num)
 {
@@ -232,6 +236,10 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	else
 		sign = parts.negative ? HEADER_LONG_NEG : 0;
 
+	/*
+	 * stored digits are in the server's byte order, sent ones in network
+	 * order
+	 */
 	to = byte_buffer_reserve(out, to, (4 + parts.n_groups) * sizeof(int16));
 	to = put_network_16(to, parts.n_groups);
 	to = put_network_16(to, parts.weight);
@@ -260,8 +268,8 @@ numeric_encoder(Oid type_function)
 /* ----------
  * Decoder of numeric: from text to the stored base-10000 digits.
  *
- * The stored form is told in numeric.c.  Here only the short one is
- * written: 6 bits of display scale, 7 of weight.  As make_result() does
+ * Only the short form is written: 6 bits of display scale, 7 of weight.
+ * Longer numbers are left to numeric_in().  As make_result() does
  * (src/backend/utils/adt/numeric.c), digits that are zero are not stored at
  * either end, and a zero has neither sign nor weight.
  * ----------
@@ -325,6 +333,7 @@ display_scale(const NumericText *parts, int32 typmod)
 	int			precision;
 	int			scale;
 
+	/* no typmod; see numeric.c: make_numeric_typmod() for its form */
 	if (typmod < (int32) VARHDRSZ)
 		return parts->n_fraction;
 	precision = (typmod - VARHDRSZ) >> 16 & 0xffff;
@@ -441,6 +450,12 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 	if (scale < 0)
 		return 0;
 	header = HEADER_SHORT | scale << SCALE_SHIFT;
+
+	/*
+	 * Four groups of 16 bits, the first one lowest, which is their order in
+	 * memory.  Zero groups at either end are not stored; the first group that
+	 * is tells the weight, which is 1 of the highest and -2 of the lowest.
+	 */
 	groups = whole / 10000 | (uint64) (whole % 10000) << 16 |
 		(uint64) (fraction / 10000) << 32 | (uint64) (fraction % 10000) << 48;
 	if (groups != 0)
@@ -455,6 +470,7 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 	size = VARHDRSZ + sizeof(header) + (end - first) * sizeof(int16);
 	SET_VARSIZE(to, size);
 	memcpy(to + VARHDRSZ, &header, sizeof(header));
+	/* all eight bytes, for which NUMERIC_ROOM() has room, are one store */
 	memcpy(to + VARHDRSZ + sizeof(header), &groups, sizeof(groups));
 	return size;
 }
@@ -515,6 +531,7 @@ decode_numeric(ColumnDecoder *decoder, const char *text, Size len,
 {
 	char	   *to;
 
+	/* before memory is allocated for a text that may be very long */
 	if (len > 1 + MAX_WHOLE_DIGITS + 1 + MAX_SCALE)
 		return false;
 	to = value_alloc(decoder, NUMERIC_ROOM(len));

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *	  Encoders and decoders of text types, bytea, uuid and MAC addresses.
+ *	  Encoders and decoders of text types, enums, bytea, uuid and MAC
+ *	  addresses.
  *
  *-------------------------------------------------------------------------
  */
@@ -68,6 +69,7 @@ encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	const char *name = NameStr(*DatumGetName(value));
 
+	/* a damaged name may have no zero at its end */
 	return append_text(out, to, name, strnlen(name, NAMEDATALEN),
 					   encoder->settings);
 }
@@ -120,6 +122,11 @@ enum_cache_new(MemoryContext context)
 	static bool is_registered = false;
 	EnumCache  *cache = MemoryContextAllocZero(context, sizeof(EnumCache));
 
+	/*
+	 * There are few places for such callbacks and they cannot be removed, so
+	 * there is one for the session.  The server calls it, too, when a
+	 * subtransaction that changed a label is rolled back.
+	 */
 	if (!is_registered)
 		CacheRegisterSyscacheCallback(ENUMOID, enum_changed, (Datum) 0);
 	is_registered = true;
@@ -145,6 +152,11 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 	char	   *end;
 	char	   *kept;
 
+	/*
+	 * The label goes through the type's function and all of append_text(), so
+	 * that it is kept converted and escaped.  The function may raise an
+	 * error: the slot is changed only after that.
+	 */
 	byte_buffer_init(&buf, 8 * NAMEDATALEN);
 	end = encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf,
 								  byte_buffer_place(&buf));
@@ -167,6 +179,7 @@ encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	EnumCache  *cache;
 	EnumText   *slot;
 
+	/* the context of the encoder, not that of the row */
 	if (unlikely(encoder->state == NULL))
 		encoder->state = enum_cache_new(encoder->type_function.fn_mcxt);
 	cache = encoder->state;
@@ -243,6 +256,7 @@ decode_varchar(ColumnDecoder *decoder, const char *text, Size len,
 {
 	Size		max = decoder->typmod - VARHDRSZ;
 
+	/* a text of as many bytes has no more characters */
 	return (len <= max || text_characters(text, len) <= max) &&
 		decode_text(decoder, text, len, value);
 }
@@ -328,6 +342,7 @@ encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	char		digits[2 * UUID_LEN];
 
+	/* all digits at once, then between the hyphens, by moves of known size */
 	put_hex_16(digits, DatumGetUUIDP(value)->data);
 	memcpy(to, digits, 8);
 	to[8] = '-';
@@ -459,6 +474,7 @@ decode_uuid(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 static inline bool
 read_hex(const char *p, Size n_digits, uint8 *to)
 {
+	/* read_hex_8() writes 8 bytes even if a digit is wrong; there is room */
 	for (; n_digits >= 16; p += 16, to += 8, n_digits -= 16)
 	{
 		if (unlikely(!read_hex_8(p, to)))
