@@ -5,7 +5,7 @@
  *
  * As src/backend/commands/copyfromparse.c: CopyGetData(), CopyLoadRawBuf()
  * and CopyConvertBuf() do.  The message that is being read is the one of the
- * server's own COPY, and so is its place in it: either can go on where the
+ * server's own COPY, and so is its place in it: either can continue where the
  * other has stopped.  But a message that there is room for goes to the stream
  * itself, and what the server has not in its buffer yet straight from the
  * socket: that buffer is small, and each filling of it is a system call.
@@ -69,6 +69,11 @@ read_bytes(char *to, Size len)
 {
 	Size		n = bytes_in_buffer(len);
 
+	/*
+	 * What the server has read already is in its buffer and comes first.  The
+	 * rest of a long message goes from the socket to its place: the buffer
+	 * has 8 kB, and each time that it is filled there is a system call.
+	 */
 	if (len - n >= MIN_DIRECT_BYTES && pq_getbytes(to, n) == 0)
 	{
 		ssize_t		got = 1;
@@ -162,9 +167,14 @@ read_message(CopyStream *stream)
 
 	for (;;)
 	{
+		/*
+		 * A cancel request in the middle of a message would leave the rest of
+		 * it unread, and the connection useless.
+		 */
 		HOLD_CANCEL_INTERRUPTS();
 		pq_startmsgread();
 		type = pq_peekbyte();
+		/* CopyDone, CopyFail and errors are the server's to read */
 		if (type != COPY_DATA && type != FLUSH && type != SYNC)
 		{
 			pq_endmsgread();
@@ -198,6 +208,7 @@ make_room(CopyStream *stream)
 		stream->end = unused;
 		stream->start = 0;
 	}
+	/* a line that is longer than the block doubles the stream */
 	if (stream->size < 2 * unused + COPY_STREAM_BLOCK)
 	{
 		stream->size = 2 * unused + COPY_STREAM_BLOCK;
@@ -256,11 +267,18 @@ copy_stream_fill(CopyStream *stream)
 	}
 	if (stream->end == unused)
 		return false;
+	/* scans read whole blocks beyond the end, and find nothing special there */
 	memset(stream->data + stream->end, 0, STREAM_PADDING);
 
 	cstate->bytes_processed += stream->end - unused;
 	pgstat_progress_update_param(PROGRESS_COPY_BYTES_PROCESSED,
 								 cstate->bytes_processed);
+
+	/*
+	 * Bytes are verified once, as they come.  A character that a block cuts
+	 * off is verified with the next one, and one that is invalid stops the
+	 * count: the line splitter gives lines beyond it to the server.
+	 */
 	stream->valid +=
 		pg_encoding_verifymbstr(cstate->file_encoding,
 								stream->data + stream->valid,

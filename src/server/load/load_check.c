@@ -3,6 +3,13 @@
  * load_check.c
  *	  Which COPY can be done here exactly as the server does it.
  *
+ * A function that runs for each row may look at the table, or change things
+ * that the load depends on.  CopyFrom() has rules for that, e.g. it inserts
+ * rows one by one if a default is volatile.  Instead of following each of
+ * these rules, a table is left to the server if a volatile function may run
+ * for its rows: in a type's input, a domain, a CHECK constraint, or a default
+ * of a missing column.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -49,6 +56,10 @@ has_volatile_constraints(Oid domain_id)
 	ListCell   *cell;
 	bool		result = false;
 
+	/*
+	 * The reference is counted, and released when the context is deleted.
+	 * Constraints of domains that this one is based on are among them.
+	 */
 	InitDomainConstraintRef(domain_id, &ref, context, false);
 	foreach(cell, ref.constraints)
 	{
@@ -65,6 +76,7 @@ has_volatile_constraints(Oid domain_id)
 static bool
 has_volatile_column(Oid composite_id)
 {
+	/* pinned by the type cache, so that it cannot change meanwhile */
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(composite_id, -1);
 	bool		result = false;
 
@@ -86,6 +98,11 @@ load_type_is_volatile(Oid type_id)
 	Oid			ioparam;
 	Oid			element;
 
+	/*
+	 * Types of users may be nested to any depth.  A built-in function is not
+	 * asked for its volatility, as none that reads input looks at the tables
+	 * of users.
+	 */
 	check_stack_depth();
 	getTypeInputInfo(type_id, &input_function, &ioparam);
 	if (input_function >= FirstGenbkiObjectId &&
@@ -222,6 +239,7 @@ load_check_kind(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 
+	/* partitioned and foreign tables and views have no rows of their own */
 	if (form->relkind != RELKIND_RELATION)
 		return "it is not an ordinary table";
 	if (rel->rd_tableam != GetHeapamTableAmRoutine())
@@ -277,6 +295,7 @@ why_not_these_columns(Relation rel, const List *attnums)
 
 		if (attribute->attisdropped)
 			continue;
+		/* nextval() is volatile but harmless, as BeginCopyFrom() says, too */
 		if (!list_member_int(attnums, attnum) &&
 			contain_volatile_functions_not_nextval(build_column_default(rel, attnum)))
 			return "a missing column's default is volatile";

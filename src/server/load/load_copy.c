@@ -3,11 +3,18 @@
  * load_copy.c
  *	  COPY ... FROM STDIN in text format, done faster.
  *
- * load_copy() does what DoCopy() does (src/backend/commands/copy.c), and
- * load_rows() what CopyFrom() does (copyfrom.c), for the tables that
- * load_check.c has let pass.  Beginning and end of the COPY are the server's
- * own, so that its state is what the server's parser and error context need:
- * row_reader.c goes over to these.
+ * The last part of the file is the hook that sees each utility command and
+ * takes a COPY that can be done here.  load_copy() does what DoCopy() does
+ * (src/backend/commands/copy.c), and load_rows() what CopyFrom() does
+ * (copyfrom.c), for the tables that load_check.c has let pass.  Beginning and
+ * end of the COPY are the server's own, so that its state is what the
+ * server's parser and error context need: row_reader.c goes over to these
+ * where a line is unusual.
+ *
+ * Rows, indexes, errors and their order are to be the same as those of the
+ * server.  So a reason to leave a COPY to the server is looked for as long as
+ * no byte of the data has been read, and everything that could tell the two
+ * apart is such a reason.
  *
  *-------------------------------------------------------------------------
  */
@@ -144,7 +151,7 @@ why_not_from_here(CopyFromState cstate, Relation rel,
 	return NULL;
 }
 
-/* Has the row a NULL where none may be? */
+/* Does the row have a NULL in a column that is declared NOT NULL? */
 static inline bool
 has_forbidden_null(TupleDesc tupdesc, const bool *isnull)
 {
@@ -156,7 +163,14 @@ has_forbidden_null(TupleDesc tupdesc, const bool *isnull)
 	return false;
 }
 
-/* Raise an error if the row does not fit the table's constraints. */
+/*
+ * Raise an error if the row does not fit the table's constraints.
+ *
+ * ExecConstraints() goes through all columns for NOT NULL, and through the
+ * CHECK constraints.  For a table without the latter it is only called where
+ * it will find a NULL, and report it.  A row that is loaded into a partition
+ * itself has to fit the partition, as in CopyFrom().
+ */
 static inline void
 check_constraints(Load *load)
 {
@@ -186,6 +200,11 @@ load_rows(Load *load)
 		bool		found;
 
 		CHECK_FOR_INTERRUPTS();
+
+		/*
+		 * The values of the last row go with the per-tuple context.  The
+		 * batch has copied them.
+		 */
 		ResetPerTupleExprContext(load->estate);
 		ExecClearTuple(row);
 
@@ -196,6 +215,7 @@ load_rows(Load *load)
 		if (!found)
 			break;
 
+		/* constraints may look at tableoid */
 		ExecStoreVirtualTuple(row);
 		row->tts_tableOid = RelationGetRelid(load->rel);
 		check_constraints(load);
@@ -234,11 +254,18 @@ load_from(CopyFromState cstate)
 	ErrorContextCallback error_callback;
 	uint64		n_rows;
 
+	/* before anything of the table is opened, as CopyFrom() does it */
 	load.rel = cstate->rel;
 	if (cstate->opts.freeze)
 		check_freeze(load.rel);
 	load.estate = CreateExecutorState();
 	old_context = MemoryContextSwitchTo(load.estate->es_query_cxt);
+
+	/*
+	 * The executor's part of a COPY: a range table whose first relation is
+	 * the target, and the indexes of that.  Constraints and indexes find what
+	 * they need there.
+	 */
 	init_copy_range_table(load.estate, cstate);
 	load.target = new_result_rel_info();
 	ExecInitResultRelation(load.estate, load.target, 1);
@@ -248,6 +275,7 @@ load_from(CopyFromState cstate)
 	load.reader = row_reader_new(cstate);
 	load.batch = tuple_batch_new(cstate, load.estate, load.target);
 
+	/* errors of the last batch have the context of COPY, too */
 	error_callback.callback = row_reader_error_context;
 	error_callback.arg = load.reader;
 	error_callback.previous = error_context_stack;
@@ -278,6 +306,10 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 	const char *reason;
 	uint64		n_rows;
 
+	/*
+	 * Permissions come first, as in DoCopy(): BeginCopyFrom() asks the client
+	 * for the data, and computes constants in defaults.
+	 */
 	check_insert_permissions(pstate, rel,
 							 CopyGetAttnums(RelationGetDescr(rel), rel,
 											statement->attlist));
@@ -285,6 +317,7 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 						   statement->attlist, statement->options);
 	reason = why_not_from_here(cstate, rel, statement);
 	load_check_report(RelationGetRelationName(rel), reason);
+	/* nothing has been read, so that the server's COPY begins as usual */
 	if (reason == NULL)
 		n_rows = load_from(cstate);
 	else
@@ -318,7 +351,11 @@ is_for_us(const Node *statement, ProcessUtilityContext context)
 	if (!fast_copy || context != PROCESS_UTILITY_TOPLEVEL ||
 		!load_check_statement(statement))
 		return false;
-	/* what is not allowed there is an error of the server's */
+
+	/*
+	 * What is not allowed there is an error of the server's.  Data comes from
+	 * the client of a connection only, not from that of single-user mode.
+	 */
 	if (whereToSendOutput != DestRemote || XactReadOnly ||
 		IsInParallelMode() || RecoveryInProgress())
 		return false;
@@ -347,6 +384,7 @@ do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 		table_close(rel, NoLock);
 		return false;
 	}
+	/* as standard_ProcessUtility() passes it to DoCopy() */
 	pstate = make_parsestate(NULL);
 	pstate->p_sourcetext = query;
 	pstate->p_queryEnv = env;
@@ -387,6 +425,7 @@ load_hook_install(void)
 							 PGC_USERSET,
 							 0,
 							 NULL, NULL, NULL);
+	/* a hook cannot be removed: the library stays loaded */
 	previous_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process_utility;
 }

@@ -3,6 +3,14 @@
  * raw_loader.c
  *	  Inserts blocks of raw tuples into a table.
  *
+ * The first part takes a block apart into rows, and checks all that the
+ * server would follow: lengths, pointers, flags.  The second part has values
+ * that were out of line stored out of line again, as they come.  The third
+ * part checks the constraints and gives the tuples to tuple_batch.c.
+ *
+ * A block is data of a superuser, who could write anything into a table
+ * anyway.  The checks are for damage on the way, and against mistakes.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -128,6 +136,11 @@ take_tuple(RawRows *rows, uint32 word)
 	if (start + bytes < hoff)
 		invalid_row("It is shorter than its null bitmap.");
 
+	/*
+	 * A frame has neither the fixed part of the header nor, without nulls,
+	 * the padding behind it.  Both are zero here; the transaction and the
+	 * place are filled in when the tuple is inserted.
+	 */
 	tuple = palloc(HEAPTUPLESIZE + start + bytes);
 	header = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
 	memset(header, 0, start);
@@ -270,6 +283,7 @@ raw_rows_next(RawRows *rows)
 	rows->number++;
 	word = next_word(rows);
 	rows->row.tuple = tuple = take_tuple(rows, word);
+	/* the last value must end where the tuple does */
 	if (tuple_deform(rows->deformer, tuple) != tuple->t_len)
 		invalid_row("The lengths of its values are not that of the row.");
 	check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
@@ -314,6 +328,7 @@ flat_size(ExpandedObjectHeader * object)
 {
 	ToastedValue *toasted = (ToastedValue *) object;
 
+	/* first what the table stores, later what index entries need */
 	if (!toasted->is_stored)
 		return TOAST_POINTER_SIZE;
 	return toast_raw_datum_size(PointerGetDatum(toasted->value));
@@ -328,6 +343,7 @@ flatten(ExpandedObjectHeader * object, void *result, Size size)
 	if (toasted->is_stored)
 		flat = detoast_attr(toasted->value);
 	else
+		/* writes the pieces into the TOAST table, and returns the pointer */
 		flat = (struct varlena *)
 			DatumGetPointer(toast_save_datum(toasted->rel,
 											 PointerGetDatum(toasted->value),
@@ -390,6 +406,7 @@ toast_writer_form(Relation rel, Datum *values, const bool *isnull,
 		int			att = external[i];
 		struct varlena *value = (struct varlena *) DatumGetPointer(values[att]);
 
+		/* the server itself neither compresses nor moves PLAIN values */
 		if (TupleDescAttr(tupdesc, att)->attstorage == TYPSTORAGE_PLAIN)
 			stored[att] = PointerGetDatum(detoast_attr(value));
 		else if (has_toast)
@@ -458,6 +475,7 @@ check_constraints(RawLoader *loader, const RawRow *row)
 
 	ResetPerTupleExprContext(loader->estate);
 	ExecClearTuple(slot);
+	/* values out of line are seen as they were fetched: plain or compressed */
 	memcpy(slot->tts_values, row->values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, row->isnull, natts * sizeof(bool));
 	ExecStoreVirtualTuple(slot);
@@ -517,6 +535,7 @@ begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 	const TupleConstr *constr = RelationGetDescr(rel)->constr;
 
 	loader->rel = rel;
+	/* all that is allocated from here on goes with the executor's state */
 	loader->estate = CreateExecutorState();
 	MemoryContextSwitchTo(loader->estate->es_query_cxt);
 	loader->target = new_result_rel_info();

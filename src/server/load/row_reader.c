@@ -4,13 +4,14 @@
  *	  Makes rows of the lines of COPY's text format.
  *
  * There are two lanes.  On the fast one are lines as a dump has them: cut by
- * the line splitter, decoded by column decoders.  From the first line on that
- * is not such a one, the end of data included, it is NextCopyFrom() that
- * reads: so all that is unusual has its meaning, and its error, from the
- * server itself.
+ * the line splitter, which is the first part of this file, unescaped, and
+ * decoded by column decoders.  From the first other line on, the end of data
+ * included, NextCopyFrom() reads: so all that is unusual has its meaning, and
+ * its error, from the server itself.  There is no way back to the fast lane,
+ * as the server's parser may have read ahead.
  *
  * Errors on the fast lane are those of input functions.  Their context is
- * COPY's own, made by its own callback from what we keep in its state.
+ * COPY's own, made by its own callback from what is kept in its state.
  *
  *-------------------------------------------------------------------------
  */
@@ -99,6 +100,7 @@ note_places(LineSplitter *splitter)
 			special_bits(bytes + 2 * BYTE_BLOCK_SIZE) << 32 |
 			special_bits(bytes + 3 * BYTE_BLOCK_SIZE) << 48;
 
+		/* behind the end there is padding, or what comes in the next window */
 		if (end - at < STRIDE)
 			bits &= (UINT64CONST(1) << (end - at)) - 1;
 		while (bits != 0)
@@ -142,6 +144,7 @@ pass_escape(LineSplitter *splitter, uint32 place)
 	if (escaped == '.' || escaped == 'x' || escaped == '\n' ||
 		escaped == '\r' || (escaped >= '0' && escaped <= '7'))
 		return LINE_UNUSUAL;
+	/* the escaped byte has been noted as well, and means nothing here */
 	if (escaped == '\\' || (unsigned char) escaped < '\r')
 		(void) next_place(splitter, &place);
 	return LINE_WHOLE;
@@ -198,6 +201,7 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 		fields[i].len = end - start;
 		start = end + 1;
 	}
+	/* the server's parser has the error for bytes that are not valid */
 	if (unlikely(start > stream->valid))
 		return LINE_UNUSUAL;
 	*line_len = end - stream->start;
@@ -355,6 +359,7 @@ next_line(RowReader *reader)
 								  &reader->line_len);
 		if (likely(kind == LINE_WHOLE))
 		{
+			/* what CopyFromErrorCallback() shows if a value of it is wrong */
 			reader->line = reader->stream.data + start;
 			cstate->line_buf_valid = true;
 			cstate->cur_lineno++;
@@ -375,6 +380,7 @@ plain_text(RowReader *reader, const Field *field, Size *len)
 	*len = field->len;
 	if (likely(!field->escaped))
 		return field->text;
+	/* the buffer of COPY's own parser, which is not in use on this lane */
 	resetStringInfo(buf);
 	enlargeStringInfo(buf, field->len + FIELD_PADDING);
 	*len = field_unescape(field, buf->data);
@@ -388,6 +394,7 @@ read_by_input_function(RowReader *reader, int column, char *text, Size len)
 	TupleDesc	tupdesc = RelationGetDescr(cstate->rel);
 	Datum		value;
 
+	/* for the error's context: column and value */
 	cstate->cur_attname =
 		NameStr(TupleDescAttr(tupdesc, reader->columns[column])->attname);
 	cstate->cur_attval = text;
@@ -438,6 +445,10 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 {
 	int			n_values = RelationGetNumberOfAttributes(reader->cstate->rel);
 
+	/*
+	 * The space is used again for each row.  Columns that are neither read
+	 * nor have a default are NULL; where all are read, each is set below.
+	 */
 	reader->space.next = reader->space_start;
 	if (reader->n_columns < n_values)
 	{

@@ -10,6 +10,9 @@
  * cache.)  What is saved is that each row is allocated, copied and freed by
  * itself.
  *
+ * The file has three parts: one forms tuples, one keeps the pages that a
+ * statement has added to a table for the next statement, and one gathers the
+ * tuples and inserts them.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -184,6 +187,7 @@ tuple_former_form(TupleFormer *former, const Datum *values,
 	if (unlikely(room == 0 || !AllocSizeIsValid(room)))
 		return heap_form_tuple(former->tupdesc, (Datum *) values,
 							   (bool *) isnull);
+	/* tuple and header in one piece, as heap_form_tuple() allocates them */
 	tuple = palloc(room);
 	header = tuple->t_data = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
 	memset(header, 0, hoff);
@@ -312,8 +316,12 @@ struct TupleBatch
 };
 
 /*
- * Slots whose tuples are the batch's: those of heap tuples, but that none is
- * copied when the table asks for a tuple of the slot's own.
+ * The slots that table_multi_insert() takes.  heap_multi_insert() asks each
+ * slot for a tuple of the slot's own (ExecFetchSlotHeapTuple() materializes
+ * it), and a slot of heap tuples would copy the tuple for that.  The tuples
+ * here are the batch's and live until it is inserted, so that materialize()
+ * does nothing.  TTSOpsHeapTuple is not a constant of this library, so that
+ * the copy of its callbacks is made at run time.
  */
 static TupleTableSlotOps batch_slot_ops;
 
@@ -345,6 +353,11 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	if (cstate != NULL && cstate->opts.freeze)
 		batch->options |= TABLE_INSERT_FROZEN;
 	batch->slot_context = CurrentMemoryContext;
+
+	/*
+	 * Each slot pins its descriptor if that is counted, as a relation's is:
+	 * 1,000 entries of the resource owner.  A copy is not counted.
+	 */
 	batch->slot_desc = CreateTupleDescCopy(RelationGetDescr(target->ri_RelationDesc));
 	batch->tuple_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "pg_pardump tuples",
@@ -369,6 +382,7 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 										  &batch_slot_ops);
 		MemoryContextSwitchTo(old_context);
 	}
+	/* as ExecStoreHeapTuple(), but the slot is known to be empty */
 	slot = (HeapTupleTableSlot *) *place;
 	slot->tuple = tuple;
 	slot->off = 0;
@@ -393,6 +407,7 @@ insert_into_indexes(TupleBatch *batch)
 static void
 insert_batch(TupleBatch *batch)
 {
+	/* tuples that the table makes of long ones go with those of the batch */
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
 
 	table_multi_insert(batch->target->ri_RelationDesc, batch->slots,
@@ -403,6 +418,7 @@ insert_batch(TupleBatch *batch)
 		insert_into_indexes(batch);
 	load_check_triggers_off(batch->target->ri_RelationDesc,
 							batch->target->ri_TrigDesc);
+	/* slots do not own their tuples (TTS_FLAG_SHOULDFREE), so none is freed */
 	for (int i = 0; i < batch->n_tuples; i++)
 		ExecClearTuple(batch->slots[i]);
 	MemoryContextReset(batch->tuple_context);
