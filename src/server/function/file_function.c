@@ -77,6 +77,7 @@ read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
 	char		align;
 	int			n;
 
+	/* the element types are those that CREATE FUNCTION declares */
 	check_not_null(fcinfo, no, argument_names[no]);
 	argument = PG_GETARG_ARRAYTYPE_P(no);
 	get_typlenbyvalalign(ARR_ELEMTYPE(argument), &length, &by_value, &align);
@@ -140,6 +141,7 @@ path_of(bytea *value)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a path must not be empty or contain zero bytes")));
+	/* paths are bytea, as names of files may be in any encoding */
 	canonicalize_path(path);
 	if (is_absolute_path(path))
 		ereport(ERROR,
@@ -368,6 +370,7 @@ pg_pardump_file_type(PG_FUNCTION_ARGS)
 	const char *path = path_of(PG_GETARG_BYTEA_PP(0));
 	struct stat st;
 
+	/* lstat(), as the client wants to know of links, too */
 	if (lstat(path, &st) < 0)
 	{
 		if (errno == ENOENT)

@@ -45,10 +45,12 @@ check_token(const char *token)
 static char *
 add_token(const char *comment, const char *token)
 {
+	/* each of the others has a space before it */
 	Size		keep = (MAX_TOKENS - 1) * (TOKEN_CHARS + 1);
 	StringInfoData text;
 
 	initStringInfo(&text);
+	/* a comment that does not begin as ours was written by a user: replace it */
 	appendStringInfo(&text, "%s %s", HEAD, token);
 	if (comment && strncmp(comment, HEAD, strlen(HEAD)) == 0)
 	{
@@ -75,6 +77,7 @@ pg_pardump_note_dump(PG_FUNCTION_ARGS)
 	token = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	check_token(token);
 	PreventCommandIfReadOnly("pg_pardump_note_dump()");
+	/* the extension may be in any schema, and this function is in the same */
 	relid = get_relname_relid(TABLE_NAME,
 							  get_func_namespace(fcinfo->flinfo->fn_oid));
 	if (!OidIsValid(relid))

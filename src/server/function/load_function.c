@@ -1,9 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * load_function.c
- *	  The SQL functions pg_pardump_load_tuples(), which inserts what
+ *	  The SQL functions that insert: pg_pardump_fast_copy(), which switches
+ *	  COPY FROM on and off, pg_pardump_load_tuples(), which inserts what
  *	  pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
- *	  which says for which tables that can be done.
+ *	  which returns for which tables that cannot be done.  And the module's
+ *	  entry point.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,6 +43,7 @@ PG_FUNCTION_INFO_V1(pg_pardump_fast_copy);
 Datum
 pg_pardump_fast_copy(PG_FUNCTION_ARGS)
 {
+	/* as SET does it, so that a rollback and RESET work as for any setting */
 	check_not_null(fcinfo, 0, "enable");
 	SetConfigOption(FAST_COPY_SETTING, PG_GETARG_BOOL(0) ? "on" : "off",
 					PGC_USERSET, PGC_S_SESSION);
@@ -119,6 +122,7 @@ pg_pardump_load_tuples(PG_FUNCTION_ARGS)
 	uint64		n_bytes;
 	Relation	rel;
 
+	/* a forged value could crash the server, or read its memory */
 	if (!superuser())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

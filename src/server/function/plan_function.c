@@ -57,6 +57,7 @@ put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 	int			chunk_no = 0;
 	Chunk		chunk;
 
+	/* sample and cutter go with the context of the call */
 	while (chunk_cutter_next(cutter, &chunk))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -1,8 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * read_function.c
- *	  The SQL function pg_pardump_read(): a chunk as a set of bytea values,
- *	  and pg_pardump_last_read(), which tells how much that was.
+ *	  The SQL functions that read columns of a block range: pg_pardump_read(),
+ *	  a chunk as a set of bytea values, and those for fingerprints.
+ *
+ * Their first arguments are the same: a relation, columns, and mostly a range
+ * of blocks.  pg_pardump_fingerprint() and pg_pardump_definition() tell
+ * whether a chunk would be dumped as it was before.  A session that has called
+ * pg_pardump_fingerprint_reads() gets fingerprints of what it reads, too.
+ * pg_pardump_last_read() and pg_pardump_last_fingerprint() return what the
+ * last read came to.
  *
  * Between its calls pg_pardump_read() holds:
  *
@@ -64,10 +71,7 @@
 #include "read/fingerprint.h"
 
 /* ----------
- * Looks at which columns and blocks of which table a function is to read.
- *
- * Some columns of a block range: the first arguments of the functions that
- * look at rows.
+ * The first arguments of the functions: columns and blocks of a table.
  * ----------
  */
 
@@ -90,6 +94,7 @@ read_columns(Relation rel, ArrayType *columns, int *n_attnums)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("column names must not be null")));
+		/* zero for a dropped or missing column, negative for a system column */
 		name = NameStr(*DatumGetName(names[i]));
 		attnums[i] = get_attnum(RelationGetRelid(rel), name);
 		if (attnums[i] <= 0)
@@ -107,6 +112,7 @@ read_columns(Relation rel, ArrayType *columns, int *n_attnums)
 	return attnums;
 }
 
+/* A block number, or the one behind the last that there can be. */
 static BlockNumber
 check_block(int64 block, const char *what)
 {
@@ -135,6 +141,7 @@ column_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 	 * what they are, and privileges on them once they are known.
 	 */
 	argument->rel = relation_open_for_reading(PG_GETARG_OID(0));
+	/* pages of another access method have another form */
 	if (argument->rel->rd_tableam != GetHeapamTableAmRoutine())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -225,6 +232,7 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 				 errmsg("permission denied for table %s",
 						RelationGetRelationName(range.rel)),
 				 errdetail("A fingerprint takes the SELECT privilege on all columns.")));
+	/* memory of this call, which the caller resets for the next row */
 	fingerprint = range_fingerprint_new(&key, range.start);
 	check = range_check(&range, GetActiveSnapshot(), fingerprint, expected);
 	values[0] = PointerGetDatum(check.fingerprint);
@@ -265,15 +273,13 @@ pg_pardump_definition(PG_FUNCTION_ARGS)
  * The key is the session's rather than an argument of pg_pardump_read(),
  * which is called by COPY, without parameters: everybody who sees statements,
  * in a log or in pg_stat_activity, would see it.
- *
- * Fingerprints of what pg_pardump_read() reads, if the session wants them.
  * ----------
  */
 
 PG_FUNCTION_INFO_V1(pg_pardump_fingerprint_reads);
 PG_FUNCTION_INFO_V1(pg_pardump_last_fingerprint);
 
-/* Of the session. */
+/* Of the session, and not of a transaction: a rollback leaves them. */
 static bool has_session_key;
 static FingerprintKey session_key;
 
@@ -342,6 +348,7 @@ keep_fingerprint(ReadCall *call)
 Datum
 pg_pardump_fingerprint_reads(PG_FUNCTION_ARGS)
 {
+	/* if the new key is an error, there is none */
 	has_session_key = false;
 	if (PG_ARGISNULL(0))
 		PG_RETURN_VOID();
@@ -388,6 +395,11 @@ end_read_call(Datum arg)
 {
 	ReadCall   *call = (ReadCall *) DatumGetPointer(arg);
 
+	/*
+	 * In the reverse order of begin_read_call().  The lock on the table is
+	 * kept up to the end of the transaction, so that the ranges that the
+	 * client has yet to read stay what they are.
+	 */
 	chunk_reader_free(call->reader);
 	UnregisterSnapshot(call->snapshot);
 	relation_close(call->range.rel, NoLock);
@@ -483,11 +495,17 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	{
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+		/* what is kept of an earlier read must not be taken for this one's */
 		last_read.complete = false;
 		kept_result_forget(&last_fingerprint);
 		kept_memory_begin();
 		call = begin_read_call(fcinfo);
 		funcctx->user_fctx = call;
+
+		/*
+		 * Called before the callback of SRF_FIRSTCALL_INIT(), which deletes
+		 * the context: ShutdownExprContext() calls the last one first.
+		 */
 		RegisterExprContextCallback(rsinfo->econtext, end_read_call,
 									PointerGetDatum(call));
 		MemoryContextSwitchTo(old_context);
@@ -508,6 +526,11 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		keep_fingerprint(call);
 	last_read.complete = true;
 	last_read.role = call->role;
+
+	/*
+	 * The expression context may live on, for a query that calls the function
+	 * for each of its rows; what the call holds must not.
+	 */
 	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,
 								  PointerGetDatum(call));
 	end_read_call(PointerGetDatum(call));

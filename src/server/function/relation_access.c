@@ -6,6 +6,12 @@
  * Blocks are read directly, without the executor and its checks, so they are
  * made here: kind of relation, privileges, row security.
  *
+ * A relation is named by its OID, and not by a name that has been looked up
+ * in a schema, so that the privilege on the schema is checked, too.  Checks
+ * are made before the relation is locked, so that a role without privileges
+ * cannot hold up others, and again afterwards: ALTER, GRANT and DROP may have
+ * been waited for.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -88,6 +88,7 @@ read_snapshot(const char *id, Size *length)
 	char	   *content;
 	ssize_t		got;
 
+	/* if an error is raised here, the transaction's end closes the file */
 	*length = snapshot_length(fd, path);
 	content = palloc(Max(*length, 1));
 	got = read(fd, content, *length);
@@ -120,6 +121,7 @@ pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
 
 	check_not_null(fcinfo, 0, "identifier");
 	id = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	/* before it becomes part of a path */
 	check_identifier(id);
 	content = read_snapshot(id, &length);
 	problem = snapshot_text_read(&snapshot, content, length);

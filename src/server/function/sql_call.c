@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sql_call.c
- *	  Arguments and results of the SQL functions.
+ *	  Arguments and results of the SQL functions, and memory that is kept
+ *	  between their calls.
  *
  *-------------------------------------------------------------------------
  */
@@ -68,6 +69,7 @@ result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	TupleDesc	tupdesc;
 
+	/* OUT parameters: get_call_result_type() has blessed the row type */
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls));
@@ -101,6 +103,7 @@ kept_result_set(KeptResult *kept, Oid role, const Datum *values)
 Datum
 kept_result_row(FunctionCallInfo fcinfo, const KeptResult *kept)
 {
+	/* GetUserId(): a SECURITY DEFINER function asks as its owner */
 	bool		is_hidden = !kept->is_set || kept->role != GetUserId();
 	Datum		values[KEPT_VALUES];
 	bool		nulls[KEPT_VALUES];
