@@ -3,6 +3,9 @@
  * byte_buffer.c
  *	  The growing block of COPY's output that encoders write to.
  *
+ * Encoders write in place and reserve room as they go.  Only what is needed
+ * where the room does not suffice is here; the rest is inlined.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -43,6 +46,7 @@ byte_buffer_enlarge(ByteBuffer *buf, char *to, Size more)
 	/* so that a value that passes the limit soon comes here again */
 	if (size > buf->limit)
 		size = Max(len + more, buf->limit);
+	/* "to" points into the old block: its place is known by len */
 	buf->data = repalloc_huge(buf->data, size);
 	buf->size = size;
 	return buf->data + len;

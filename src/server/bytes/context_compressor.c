@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * context_compressor.c
- *	  A compressor as memory contexts and errors have it.
+ *	  A compressor that is freed with a memory context and reports errors by
+ *	  ereport().
+ *
+ * The code in src/shared is the frontend's as well: it allocates by malloc()
+ * and returns errors.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +46,10 @@ context_compressor_new(const CompressSpec *compress, bool checksums)
 	return compressor;
 }
 
-/* What a function of block_compress.h has returned, unless it is an error. */
+/*
+ * What a function of block_compress.h has returned, unless it is an error.
+ * The compressor stays usable by its callback, which frees it.
+ */
 static Size
 check_made(const BlockCompressor *compressor, ssize_t made)
 {

@@ -29,6 +29,7 @@ text_is_ascii(const char *string, Size len)
 		if (byte_block_has_high_bit(byte_block_load(string)))
 			return false;
 	}
+	/* a block made of overlapping parts serves for 4 to 15 bytes */
 	if (end - string >= 4)
 		return !byte_block_has_high_bit(byte_block_from_short(string,
 															  end - string));

@@ -99,6 +99,7 @@ static bool
 decode_end(const unsigned char *from, const unsigned char *source_end,
 		   char *to, const char *dest, const char *dest_end)
 {
+	/* as pglz_decompress(), which ends where either end is reached */
 	while (from < source_end && to < dest_end)
 	{
 		unsigned int control = *from++;
@@ -133,6 +134,12 @@ pglz_decode(const char *source, Size source_len, char *dest, Size dest_len)
 	char	   *to = dest;
 	const char *dest_end = dest + dest_len;
 
+	/*
+	 * While the margin is left, a group of eight items is read without a test
+	 * of the source's end.  The end of "dest" is tested for matches only:
+	 * eight bytes that are copied beyond it lie in the slack, and the next
+	 * round, or decode_end(), finds that there are too many.
+	 */
 	while (source_end - from >= GROUP_MARGIN && to < dest_end)
 	{
 		unsigned int control = *from++;
