@@ -1,6 +1,13 @@
 /*
  * block_compress.c
  *		Compresses a stream that is fed block by block: gzip, lz4, zstd.
+ *
+ * There are two ways.  lz4, and zstd above its first level, are streams of
+ * their libraries, which remember what came before.  gzip, and zstd's first
+ * level, compress whole buffers one after the other.
+ *
+ * Nothing is written before block_compressor_fetch() asks for it, so that the
+ * caller decides how much output there is at a time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +97,8 @@ static const char *
 gather(BlockCompressor *c, size_t *len)
 {
 	const char *in = c->in;
+
+	/* what the next whole buffer still lacks */
 	size_t		part = c->part_bytes - c->part_len;
 
 	if (c->in_len < part)
@@ -146,6 +155,7 @@ buffers_fetch(BlockCompressor *c, void *out)
 			return 0;
 		}
 		c->begun = true;
+		/* into memory of its own: out may be smaller than the bound */
 		made = c->codec->whole(c, data, len, c->made);
 		if (made < 0)
 			return -1;
@@ -228,6 +238,7 @@ lz4_free(BlockCompressor *c)
 static size_t
 lz4_out_bytes(const BlockCompressor *c)
 {
+	/* each call of the library must have room for its worst case */
 	size_t		bound = LZ4F_compressBound(LZ4_STEP_BYTES, &c->lz4_preferences);
 
 	return bound > LZ4F_HEADER_SIZE_MAX ? bound : LZ4F_HEADER_SIZE_MAX;
@@ -256,6 +267,7 @@ lz4_fetch(BlockCompressor *c, void *out)
 	size_t		out_bytes = lz4_out_bytes(c);
 	ssize_t		made = 0;
 
+	/* the frame's header is a piece of output by itself */
 	if (!c->begun)
 	{
 		c->begun = true;
@@ -272,6 +284,7 @@ lz4_fetch(BlockCompressor *c, void *out)
 		c->in += part;
 		c->in_len -= part;
 	}
+	/* an end without input, too: no file is without a frame */
 	if (made != 0 || !c->last)
 		return made;
 	c->ended = true;
@@ -407,7 +420,7 @@ zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 
 /*
  * Indexed by CompressMethod.  gzip's streams are always of whole buffers, so
- * it has no fetch(); LZ4F_compressBegin() starts again by itself.
+ * it has no fetch(), and a member has a CRC anyway; LZ4F_compressBegin() starts again by itself.
  */
 static const Codec codecs[N_COMPRESS_METHODS] = {
 	[COMPRESS_GZIP] = {

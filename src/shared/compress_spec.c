@@ -120,6 +120,7 @@ parse_option(Parser *parser, char *option)
 	if (strcmp(option, "level") == 0)
 		return parse_int(parser, value ? value : "", "level", &spec->level) &&
 			check_level(parser);
+	/* an unknown option is reported before one that the method lacks */
 	if (strcmp(option, "workers") != 0 && strcmp(option, "long") != 0)
 		return fail(parser, "unrecognized compression option: \"%.64s\"", option);
 	if (spec->method != COMPRESS_ZSTD)
@@ -160,6 +161,7 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 	char	   *detail;
 	int			method;
 
+	/* the copy is cut into words */
 	memset(spec, 0, sizeof(*spec));
 	if (strlen(arg) >= sizeof(text))
 		return fail(&parser, "compression specification is too long");

@@ -39,6 +39,7 @@ gzip_codec_new(int level)
 	else
 		/* a level lower, it still makes smaller files than zlib does */
 		codec->libdeflate = libdeflate_alloc_compressor(level - 1);
+	/* one of the two libraries, with all that it needs */
 	if (!codec->libdeflate && !(codec->isal && codec->isal_level))
 	{
 		gzip_codec_free(codec);
@@ -60,6 +61,7 @@ isal_member(GzipCodec *codec, const void *data, size_t length,
 {
 	struct isal_zstream *stream = codec->isal;
 
+	/* stateless: all input and all room for output are given at once */
 	isal_deflate_stateless_init(stream);
 	stream->level = ISAL_LEVEL;
 	stream->level_buf = codec->isal_level;

@@ -6,7 +6,11 @@
 
 #include <string.h>
 
-/* The part of the text that has not been read yet. */
+/*
+ * The part of the text that has not been read yet.  After a problem nothing
+ * more is read, so that the first one is reported and callers need no test
+ * after each line.
+ */
 typedef struct SnapshotRest
 {
 	const char *at;
@@ -30,6 +34,7 @@ read_number(SnapshotRest *rest, const char *name, char end, uint32_t most)
 	const char *first = rest->at;
 	uint64_t	value = 0;
 
+	/* ends before 64 bits overflow, as "most" has 32 bits */
 	while (rest->at < rest->end && *rest->at >= '0' && *rest->at <= '9' &&
 		   value <= most)
 		value = value * 10 + (uint64_t) (*rest->at++ - '0');
@@ -107,6 +112,7 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 	snapshot->xmax = read_line(&rest, "xmax:", UINT32_MAX);
 	snapshot->n_xids = read_list(&rest, "xcnt:", "xip:");
 	snapshot->overflowed = read_flag(&rest, "sof:");
+	/* only older servers, and only an overflowed snapshot, leave this out */
 	snapshot->has_subxids = begins_with(&rest, "sxcnt:");
 	if (snapshot->has_subxids)
 		snapshot->n_subxids = read_list(&rest, "sxcnt:", "sxp:");

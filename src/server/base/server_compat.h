@@ -44,7 +44,12 @@
 #define TestForOldSnapshot(snapshot, relation, page) ((void) 0)
 #endif
 
-/* The snapshot of TOAST tables, which 18 keeps somewhere itself. */
+/*
+ * The snapshot that TOAST tables are read with.  Up to 17 the caller has the
+ * memory for it, since 18 it is a constant of the server.  Both majors raise
+ * an error unless a snapshot is registered or active, as nothing else would
+ * keep VACUUM from removing the values.
+ */
 static inline Snapshot
 toast_snapshot(SnapshotData *space)
 {
@@ -268,7 +273,10 @@ relation_may_be_rolled_back(Relation rel)
 		 rel->rd_newRelfilelocatorSubid != TopSubTransactionId);
 }
 
-/* A descriptor that was put together is complete: 19 asks to be told. */
+/*
+ * A descriptor that was put together is complete.  Since 19 it must be said,
+ * before tuples are formed or taken apart.
+ */
 static inline void
 finish_tuple_desc(TupleDesc tupdesc)
 {
