@@ -134,6 +134,10 @@ have_room(BlockCompressor *c)
 	return c->error == NULL;
 }
 
+/*
+ * The next bytes of a stream of whole buffers.  What became of one buffer may
+ * be longer than "out" has room for, and is handed out in pieces.
+ */
 static ssize_t
 buffers_fetch(BlockCompressor *c, void *out)
 {
@@ -291,6 +295,10 @@ lz4_fetch(BlockCompressor *c, void *out)
 	return lz4_result(c, LZ4F_compressEnd(c->lz4, out, out_bytes, NULL));
 }
 
+/*
+ * As LZ4F_compressFrame(), which would make a context of its own for each
+ * call.
+ */
 static ssize_t
 lz4_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 {
@@ -523,6 +531,7 @@ ssize_t
 block_compressor_whole(BlockCompressor *c, const void *data, size_t len,
 					   void *out)
 {
+	/* The stream that was there is given up, also its error. */
 	block_compressor_reset(c);
 	return c->codec->whole(c, data, len, out);
 }

@@ -172,6 +172,10 @@ read_range(const ArgumentArray *arrays, int i, FileRange *range)
 				 errmsg("the offset of pages must be a multiple of %d", BLCKSZ)));
 }
 
+/*
+ * The items of all arrays.  Paths are copied.  Headers point into the argument,
+ * which the executor keeps until the last call (execSRF.c).
+ */
 static FileStreamItem *
 read_items(FunctionCallInfo fcinfo, int *n_items)
 {

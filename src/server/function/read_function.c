@@ -422,6 +422,7 @@ read_compression(text * arg, RowFormat format, bool *chooses_blocks)
 	return spec;
 }
 
+/* "text" and "binary" are COPY's formats, "raw" that of read/raw_block.h. */
 static RowFormat
 read_format(text * arg)
 {

@@ -286,6 +286,10 @@ copy_stream_fill(CopyStream *stream)
 	return true;
 }
 
+/*
+ * The server's parser finds its input in raw_buf, which is input_buf as well
+ * if the encodings are the same (BeginCopyFrom()).
+ */
 void
 copy_stream_hand_over(CopyStream *stream)
 {

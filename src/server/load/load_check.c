@@ -141,6 +141,10 @@ is_text_format(DefElem *option)
 		strcmp(defGetString(option), "text") == 0;
 }
 
+/*
+ * FREEZE and FORMAT text are what pg_restore and pg_pardump use.  An unknown
+ * option, or a wrong one, is an error, which is the server's as well.
+ */
 bool
 load_check_statement(const Node *statement)
 {
@@ -316,6 +320,10 @@ load_check_report(const char *relation, const char *reason)
 								 relation, reason)));
 }
 
+/*
+ * If the client has another encoding, the server converts blocks of the input,
+ * and has the errors for what cannot be converted.
+ */
 const char *
 load_check_relation(Relation rel, const CopyStmt *statement)
 {

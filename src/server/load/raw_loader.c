@@ -62,6 +62,11 @@ struct RawRows
 	RawRow		row;
 };
 
+/*
+ * Attributes whose values need a look of their own are listed once, so that a
+ * row of fixed-length columns costs nothing.  The only type of NAMEDATALEN
+ * bytes among the portable ones is name.
+ */
 RawRows *
 raw_rows_new(TupleDesc tupdesc, const RawBlock *block)
 {
@@ -550,6 +555,11 @@ begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 	loader->batch = tuple_batch_new(NULL, loader->estate, loader->target);
 }
 
+/*
+ * Rows are inserted with the command ID of the statement that calls the
+ * function.  Pages that it adds and does not use are kept for the next block
+ * (tuple_batch.c: bulk_space_keep()).
+ */
 void
 raw_loader_insert(Relation rel, bytea *block, uint64 *n_rows, uint64 *n_bytes)
 {

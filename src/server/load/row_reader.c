@@ -278,6 +278,7 @@ struct RowReader
 	Size		line_len;
 };
 
+/* The decoders are chosen in the order of the fields of a line. */
 RowReader *
 row_reader_new(CopyFromState cstate)
 {
@@ -489,6 +490,10 @@ leave_fast_lane(RowReader *reader)
 	copy_stream_hand_over(&reader->stream);
 }
 
+/*
+ * On the fast lane a line is taken from the stream before it is decoded; on
+ * the other one NextCopyFrom() does all of that.
+ */
 bool
 row_reader_next(RowReader *reader, ExprContext *econtext, Datum *values,
 				bool *isnull, Size *line_len)

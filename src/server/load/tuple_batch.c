@@ -127,6 +127,10 @@ put_padding(char *to, uint8 align_mask)
 	return to;
 }
 
+/*
+ * As fill_val() (heaptuple.c): a value gets a short header where it can, which
+ * is not aligned, and one that has a short header keeps it.
+ */
 static inline char *
 put_varlena(char *to, const FormedColumn *column, const struct varlena *value)
 {
@@ -404,6 +408,15 @@ insert_into_indexes(TupleBatch *batch)
 	}
 }
 
+/*
+ * Insert the tuples, then their index entries.  This order is that of
+ * CopyMultiInsertBufferFlush(): functions of expression indexes see the rows
+ * of the batch in the table.
+ *
+ * Triggers were off when the load began.  A function of an index or of a
+ * constraint may have switched them on (session_replication_role), which is
+ * an error, as nothing here could fire them.
+ */
 static void
 insert_batch(TupleBatch *batch)
 {
@@ -465,6 +478,10 @@ tuple_batch_options(const TupleBatch *batch)
 	return batch->options;
 }
 
+/*
+ * A batch is full by the limits of CopyMultiInsertInfoIsFull(): a number of
+ * tuples, or of bytes of their lines.
+ */
 void
 tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple, Size bytes)
 {
@@ -487,6 +504,10 @@ tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size bytes)
 	tuple_batch_add_tuple(batch, tuple, bytes);
 }
 
+/*
+ * FreeBulkInsertState() unpins the last page; dropped slots release nothing
+ * but themselves, as their tuples are gone with the last batch.
+ */
 uint64
 tuple_batch_end(TupleBatch *batch)
 {

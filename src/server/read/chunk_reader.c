@@ -599,6 +599,10 @@ struct ChunkReader
 	ByteBuffer	out;
 };
 
+/*
+ * Nothing is pinned, and no TOAST table opened, before the first
+ * chunk_reader_next(): if an error is raised here, all is memory of the context.
+ */
 ChunkReader *
 chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
 				 const CompressSpec *compress)

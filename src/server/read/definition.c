@@ -106,6 +106,11 @@ set_reason(Description *to, Form_pg_type type, const char *format)
 		to->reason = psprintf(format, NameStr(type->typname));
 }
 
+/*
+ * The function whose text a dump contains.  One in another language, or of a
+ * library, may change without a trace in the catalogs, so that there is no
+ * definition then.
+ */
 static void
 describe_output_function(Description *to, Form_pg_type type)
 {
@@ -125,6 +130,7 @@ describe_output_function(Description *to, Form_pg_type type)
 	ReleaseSysCache(row);
 }
 
+/* All labels, in the order of the index on (enumtypid, enumsortorder). */
 static void
 describe_enum(Description *to, Oid type_id)
 {

@@ -528,6 +528,7 @@ piece_bytes(const FileStreamItem *items, int n_items)
 	return bytes;
 }
 
+/* The arrays have one element more than needed, as there may be no items. */
 FileStream *
 file_stream_new(const FileStreamItem *items, int n_items,
 				XLogRecPtr start_lsn, const CompressSpec *compress)

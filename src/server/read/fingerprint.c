@@ -245,6 +245,7 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 	memcpy(place + sizeof(head), (const char *) header + begin, head.bytes);
 }
 
+/* A value that is longer than the buffer is hashed where it is. */
 void
 range_fingerprint_add_value(RangeFingerprint *fingerprint,
 							const struct varlena *stored)
@@ -343,6 +344,10 @@ add_place(void *arg)
 												 pass->column - 1)->attname));
 }
 
+/*
+ * The first part is compared as soon as it is complete, which is once: a
+ * range that has changed mostly shows it there.
+ */
 RangeCheck
 range_check(const HeapRange *range, Snapshot snapshot,
 			RangeFingerprint *fingerprint, const bytea *expected_first)

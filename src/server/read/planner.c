@@ -155,6 +155,11 @@ row_bytes(BlockMeasurer *measurer)
 	return Max(bytes, SEPARATOR_BYTES);
 }
 
+/*
+ * What the snapshot sees of a page that is locked.  Damage is not reported
+ * here: a plan that fails would keep all chunks from being read, and the
+ * reader names the row.
+ */
 static DumpAmount
 page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 {
@@ -367,6 +372,10 @@ block_probe(Relation rel, BlockNumber block, Buffer *vmbuf)
 	return probe;
 }
 
+/*
+ * Look a few blocks of a stratum up in the maps, and read one of them.  All of
+ * the look-ups count in the mean of their class.
+ */
 static void
 probe_stratum(Relation rel, BlockMeasurer *measurer, BlockNumber start,
 			  BlockNumber nblocks, Buffer *vmbuf, StratumProbe *result)
@@ -460,6 +469,10 @@ measure_all(RelationSample *sample, BlockMeasurer *measurer)
 	}
 }
 
+/*
+ * Read one block of each stratum.  Reads are started in advance, since the
+ * blocks lie too far apart for the kernel to read ahead.
+ */
 static void
 measure_some(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
 {
@@ -468,7 +481,7 @@ measure_some(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
 	int			prefetched = 0;
 	Buffer		vmbuf = InvalidBuffer;
 
-	/* sampled blocks lie far apart, so no read-ahead but ours finds them */
+	/* effective_io_concurrency of the tablespace; 0 means no prefetching */
 	distance = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
 
 	for (int i = 0; i < sample->nstrata; i++)
@@ -664,6 +677,7 @@ next_cut_in_stratum(ChunkCutter *cutter, Mark *cut)
 	return false;
 }
 
+/* Find the next cut, stratum by stratum; false if none is left. */
 static bool
 next_cut(ChunkCutter *cutter, Mark *cut)
 {
@@ -681,6 +695,7 @@ next_cut(ChunkCutter *cutter, Mark *cut)
 	return false;
 }
 
+/* There is no cut at the end: the last chunk ends with the relation. */
 bool
 chunk_cutter_next(ChunkCutter *cutter, Chunk *chunk)
 {

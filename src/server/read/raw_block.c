@@ -183,6 +183,12 @@ hash_columns(TupleDesc columns, uint8 *result)
 	pfree(all);
 }
 
+/*
+ * What of a server determines how tuples are laid out: byte order, alignment,
+ * the size of a Datum, the length of a name, the encoding of texts.  The
+ * layout of values is that of their types, which is the same everywhere for
+ * the types that is_portable() lists.
+ */
 void
 raw_block_header_init(RawBlockHeader *header, TupleDesc columns)
 {
@@ -259,6 +265,11 @@ check_lengths(const RawBlockHeader *header, Size stored_bytes)
 		invalid_block("The length of its rows is not the one that it names.");
 }
 
+/*
+ * The header is copied, as the block may lie anywhere.  Frames that are not
+ * compressed are used where they are if they are aligned, which the values in
+ * them rely on.
+ */
 void
 raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
 {

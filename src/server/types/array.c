@@ -24,7 +24,10 @@
 /* ----------
  * Walks over the elements of an array that may be damaged.
  *
- * The layout is told in src/include/utils/array.h.
+ * The layout is that of src/include/utils/array.h: a head with the number of
+ * dimensions, the type of the elements, and where their data begin, or zero if
+ * none is NULL; the length of each dimension; their lower bounds; a bitmap if
+ * there are NULLs; and the elements that are not NULL, each aligned.
  * ----------
  */
 
@@ -194,6 +197,11 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 	return to;
 }
 
+/*
+ * As array_out(): bounds, if there are others than 1, and the elements in
+ * braces.  "indexes" are those of the current element in all dimensions: where
+ * one of them reaches its end, a brace is closed.
+ */
 static char *
 append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
 				  char *to)
@@ -559,6 +567,7 @@ elements_size(const ArrayDecoder *array, const Elements *elements)
 	return size;
 }
 
+/* Store an element as array_in() does, with zeros up to the next one. */
 static inline char *
 put_element(const ArrayDecoder *array, char *to, Datum value)
 {

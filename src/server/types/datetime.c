@@ -187,6 +187,12 @@ set_if_constant(ZoneOffset *offset, pg_time_t first, pg_time_t last)
 	return true;
 }
 
+/*
+ * Find out how the offset changes within a span.  With no boundary it is the
+ * same all over the span, if it is so at both ends.  With one boundary the
+ * parts before and behind it are looked at by themselves, so that a second
+ * boundary makes the span one that is not simple.
+ */
 static void
 zone_span_fill(ZoneSpan *span, int64 number)
 {
@@ -445,6 +451,10 @@ encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	return put_bc(to, bc);
 }
 
+/*
+ * The local time is UTC plus the zone's offset, which is written behind it.
+ * timestamp2tm() does the same by way of pg_localtime(), for each value.
+ */
 static char *
 encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 				   char *to)
@@ -520,6 +530,11 @@ put_interval_time(char *p, int64 usecs, bool after_negative)
 					   (uint32) (magnitude % USECS_PER_SEC));
 }
 
+/*
+ * EncodeInterval() for IntervalStyle postgres, e.g. "1 year 2 mons -3 days
+ * +04:05:06": a field of zero is left out, and an interval of zero is
+ * "00:00:00".  Months and years have one sign, as they are one number.
+ */
 static char *
 encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 				char *to)
@@ -596,6 +611,10 @@ datetime_encoder(Oid type_function)
  * returns false if that is not there.  There is padding behind the end.
  */
 
+/*
+ * Read "yyyy-mm-dd".  A day that the month does not have is left to date_in(),
+ * which has the error; date2j() is the server's own, for the rest.
+ */
 static inline bool
 read_date(const char **p, const char *end, int32 *date)
 {

@@ -207,6 +207,10 @@ scan_members(const char **p, const char *end, bool is_object, int depth)
 	return *p < end && *(*p)++ == close;
 }
 
+/*
+ * The value at *p, of any kind.  Containers recurse up to MAX_JSON_DEPTH, so
+ * that the stack needs no check.
+ */
 static bool
 scan_value(const char **p, const char *end, int depth)
 {
@@ -412,6 +416,10 @@ parse_container(JsonParser *parser, const char *p, JsonNode *node)
 	return p < parser->end && *p == close ? p + 1 : NULL;
 }
 
+/*
+ * The value at p, of any kind.  Its node is taken before those of what is in
+ * it, and its "next" is known behind them.
+ */
 static const char *
 parse_value(JsonParser *parser, const char *p)
 {

@@ -23,11 +23,21 @@
 /* ----------
  * Encoder of jsonb.
  *
- * Walks the stored tree (src/include/utils/jsonb.h tells its layout) and
- * writes what jsonb_out gives (src/backend/utils/adt/jsonb.c:
- * JsonbToCString), with the escapes of JSON and of COPY made in one pass.
- * The binary form is the same text behind the number of the form's version
- * (jsonb_send).
+ * Walks the stored tree and writes what jsonb_out gives
+ * (src/backend/utils/adt/jsonb.c: JsonbToCString), with the escapes of JSON
+ * and of COPY made in one pass.  The binary form is the same text behind the
+ * number of the form's version (jsonb_send).
+ *
+ * The layout is that of src/include/utils/jsonb.h.  A container is a word with
+ * flags and the number of its elements or pairs, an entry (JEntry) for each
+ * element, or for each key and then each value, and the data of these, one
+ * behind the other.  An entry tells the kind of its data, and either their
+ * length or where they end, counted from the begin of all the container's
+ * data.  Containers within containers, and numbers, begin at a multiple of 4;
+ * the padding before them belongs to their length.
+ *
+ * Nothing of that is believed: each place is compared with the end of the
+ * value before something is read there.
  * ----------
  */
 
@@ -556,6 +566,10 @@ put_header(char *to, uint32 header, uint32 n_entries, char **entries)
 	return *entries + n_entries * sizeof(JEntry);
 }
 
+/*
+ * Write an array: header, place for its entries, then the elements.  Each
+ * entry is filled in when the end of its element is known.
+ */
 static char *
 put_array(JsonbBuilder *writer, uint32 index, char *to)
 {
@@ -578,6 +592,10 @@ put_array(JsonbBuilder *writer, uint32 index, char *to)
 	return to;
 }
 
+/*
+ * Write an object: the keys in the order that gather_keys() has found, then
+ * the values in the same order.  A value's node is the one behind its key's.
+ */
 static char *
 put_object(JsonbBuilder *writer, uint32 index, char *to)
 {

@@ -127,6 +127,10 @@ embeds_ipv4(const uint32 *words, int start, int length)
 		(length == 6 || (length == 5 && words[5] == 0xffff));
 }
 
+/*
+ * Write an IPv6 address as pg_inet_net_ntop() does: words without leading
+ * zeros, and "::" in place of the longest run of zero words.
+ */
 static char *
 put_ipv6(char *p, const uint8 *address)
 {

@@ -145,6 +145,7 @@ put_short_double(char *p, double num)
 	return put_billionths(p, billionths);
 }
 
+/* The same for a float4, of which FLT_DIG = 6 digits are exact. */
 static inline char *
 put_short_float(char *p, float num)
 {

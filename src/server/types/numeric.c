@@ -145,6 +145,12 @@ put_first_group(char *p, uint32 group)
 	return p;
 }
 
+/*
+ * Write the digits of a numeric.  12345.678, for example, is stored as the
+ * groups 1, 2345 and 6780 with weight 1 and display scale 3: the groups before
+ * the point are those of the weights 1 and 0, and of the last group three
+ * digits are shown.  The first group has no leading zeros; all others do.
+ */
 static inline char *
 put_numeric(char *p, const NumericParts *parts)
 {
@@ -485,6 +491,10 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 
 #endif
 
+/*
+ * Short numbers, which are most, are made in registers.  The rest is read
+ * group by group into an array, whose zero groups at either end are left out.
+ */
 Size
 put_numeric_of_text(char *to, const char *text, Size len, int32 typmod)
 {

@@ -172,6 +172,10 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 	pfree(buf.data);
 }
 
+/*
+ * enum_out() and enum_send() look the label up in pg_enum's syscache for each
+ * value, and the text has to be converted and escaped after that.
+ */
 static char *
 encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -488,6 +492,11 @@ read_hex(const char *p, Size n_digits, uint8 *to)
 	return true;
 }
 
+/*
+ * byteain() takes the old form with backslashes, too, and white space between
+ * digits; both are left to it.  Interrupts are heard between pieces, as a
+ * value may have a gigabyte of digits.
+ */
 static bool
 decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
