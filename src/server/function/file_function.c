@@ -173,8 +173,8 @@ read_range(const ArgumentArray *arrays, int i, FileRange *range)
 }
 
 /*
- * The items of all arrays.  Paths are copied.  Headers point into the argument,
- * which the executor keeps until the last call (execSRF.c).
+ * The items of all arrays.  Paths are copied.  Headers point into the
+ * argument, which the executor keeps until the last call (execSRF.c).
  */
 static FileStreamItem *
 read_items(FunctionCallInfo fcinfo, int *n_items)
