@@ -50,7 +50,10 @@ add_token(const char *comment, const char *token)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	/* a comment that does not begin as ours was written by a user: replace it */
+
+	/*
+	 * a comment that does not begin as ours was written by a user: replace it
+	 */
 	appendStringInfo(&text, "%s %s", HEAD, token);
 	if (comment && strncmp(comment, HEAD, strlen(HEAD)) == 0)
 	{

@@ -6,10 +6,10 @@
  *
  * Their first arguments are the same: a relation, columns, and mostly a range
  * of blocks.  pg_pardump_fingerprint() and pg_pardump_definition() tell
- * whether a chunk would be dumped as it was before.  A session that has called
- * pg_pardump_fingerprint_reads() gets fingerprints of what it reads, too.
- * pg_pardump_last_read() and pg_pardump_last_fingerprint() return what the
- * last read came to.
+ * whether a chunk would be dumped as it was before.  A session that has
+ * called pg_pardump_fingerprint_reads() gets fingerprints of what it reads,
+ * too.  pg_pardump_last_read() and pg_pardump_last_fingerprint() return what
+ * the last read came to.
  *
  * Between its calls pg_pardump_read() holds:
  *
@@ -94,7 +94,10 @@ read_columns(Relation rel, ArrayType *columns, int *n_attnums)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("column names must not be null")));
-		/* zero for a dropped or missing column, negative for a system column */
+
+		/*
+		 * zero for a dropped or missing column, negative for a system column
+		 */
 		name = NameStr(*DatumGetName(names[i]));
 		attnums[i] = get_attnum(RelationGetRelid(rel), name);
 		if (attnums[i] <= 0)
@@ -298,9 +301,9 @@ typedef struct ReadCall
 } ReadCall;
 
 /*
- * Begin a fingerprint, of no rows yet, for a read as text, with the definition
- * of now: to be called before anything is learned of the columns' types.
- * There is none if the session has given no key, the columns have no
+ * Begin a fingerprint, of no rows yet, for a read as text, with the
+ * definition of now: to be called before anything is learned of the columns'
+ * types.  There is none if the session has given no key, the columns have no
  * definition, or the current user may read some columns only.
  */
 static void

@@ -27,7 +27,9 @@ extern void check_not_null(FunctionCallInfo fcinfo, int no, const char *what);
  */
 extern void kept_memory_begin(void);
 
-/* The compression that an argument names; another text is an error (22023). */
+/*
+ * The compression that an argument names; another text is an error (22023).
+ */
 extern CompressSpec read_compress_spec(const char *name);
 
 /* The row that a function with OUT parameters returns. */
@@ -50,7 +52,9 @@ typedef struct KeptResult
 /* Keep copies of varlena values, instead of those that are kept. */
 extern void kept_result_set(KeptResult *kept, Oid role, const Datum *values);
 
-/* Free the values, so that a call that fails leaves none of an earlier one. */
+/*
+ * Free the values, so that a call that fails leaves none of an earlier one.
+ */
 extern void kept_result_forget(KeptResult *kept);
 
 /* The row of them, all NULL if the current user may not see them. */

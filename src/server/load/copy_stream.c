@@ -267,7 +267,10 @@ copy_stream_fill(CopyStream *stream)
 	}
 	if (stream->end == unused)
 		return false;
-	/* scans read whole blocks beyond the end, and find nothing special there */
+
+	/*
+	 * scans read whole blocks beyond the end, and find nothing special there
+	 */
 	memset(stream->data + stream->end, 0, STREAM_PADDING);
 
 	cstate->bytes_processed += stream->end - unused;

@@ -321,8 +321,8 @@ load_check_report(const char *relation, const char *reason)
 }
 
 /*
- * If the client has another encoding, the server converts blocks of the input,
- * and has the errors for what cannot be converted.
+ * If the client has another encoding, the server converts blocks of the
+ * input, and has the errors for what cannot be converted.
  */
 const char *
 load_check_relation(Relation rel, const CopyStmt *statement)

@@ -480,7 +480,10 @@ check_constraints(RawLoader *loader, const RawRow *row)
 
 	ResetPerTupleExprContext(loader->estate);
 	ExecClearTuple(slot);
-	/* values out of line are seen as they were fetched: plain or compressed */
+
+	/*
+	 * values out of line are seen as they were fetched: plain or compressed
+	 */
 	memcpy(slot->tts_values, row->values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, row->isnull, natts * sizeof(bool));
 	ExecStoreVirtualTuple(slot);

@@ -100,7 +100,9 @@ note_places(LineSplitter *splitter)
 			special_bits(bytes + 2 * BYTE_BLOCK_SIZE) << 32 |
 			special_bits(bytes + 3 * BYTE_BLOCK_SIZE) << 48;
 
-		/* behind the end there is padding, or what comes in the next window */
+		/*
+		 * behind the end there is padding, or what comes in the next window
+		 */
 		if (end - at < STRIDE)
 			bits &= (UINT64CONST(1) << (end - at)) - 1;
 		while (bits != 0)

@@ -128,8 +128,8 @@ put_padding(char *to, uint8 align_mask)
 }
 
 /*
- * As fill_val() (heaptuple.c): a value gets a short header where it can, which
- * is not aligned, and one that has a short header keeps it.
+ * As fill_val() (heaptuple.c): a value gets a short header where it can,
+ * which is not aligned, and one that has a short header keeps it.
  */
 static inline char *
 put_varlena(char *to, const FormedColumn *column, const struct varlena *value)
@@ -431,7 +431,10 @@ insert_batch(TupleBatch *batch)
 		insert_into_indexes(batch);
 	load_check_triggers_off(batch->target->ri_RelationDesc,
 							batch->target->ri_TrigDesc);
-	/* slots do not own their tuples (TTS_FLAG_SHOULDFREE), so none is freed */
+
+	/*
+	 * slots do not own their tuples (TTS_FLAG_SHOULDFREE), so none is freed
+	 */
 	for (int i = 0; i < batch->n_tuples; i++)
 		ExecClearTuple(batch->slots[i]);
 	MemoryContextReset(batch->tuple_context);

@@ -452,7 +452,10 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 	{
 		MemoryContextReset(encoder->row_context);
 		encoder->row = form_row(encoder);
-		/* the pointers out of line are found by their place in the new tuple */
+
+		/*
+		 * the pointers out of line are found by their place in the new tuple
+		 */
 		deformer = encoder->row_deformer;
 		tuple_deform(deformer, encoder->row);
 	}
@@ -466,8 +469,9 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 }
 
 /*
- * Append the tuple, its pointers set to zero, so that they are never followed:
- * they would mean another value, or none, on the server that loads the block.
+ * Append the tuple, its pointers set to zero, so that they are never
+ * followed: they would mean another value, or none, on the server that loads
+ * the block.
  */
 static char *
 append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
@@ -601,7 +605,8 @@ struct ChunkReader
 
 /*
  * Nothing is pinned, and no TOAST table opened, before the first
- * chunk_reader_next(): if an error is raised here, all is memory of the context.
+ * chunk_reader_next(): if an error is raised here, all is memory of the
+ * context.
  */
 ChunkReader *
 chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
@@ -612,7 +617,9 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
 													  "pg_pardump row",
 													  ALLOCSET_DEFAULT_SIZES);
 
-	/* pages stay pinned between two calls, which a rollback cannot wait for */
+	/*
+	 * pages stay pinned between two calls, which a rollback cannot wait for
+	 */
 	heap_check_lasts(range->rel);
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)

@@ -3,8 +3,8 @@
  * fingerprint.c
  *	  Computes the fingerprint of a block range's rows.
  *
- * The first part is a keyed hash, by OpenSSL.  The second part feeds tuples to
- * the hash, as they are stored and many at a time, for any reader.  The
+ * The first part is a keyed hash, by OpenSSL.  The second part feeds tuples
+ * to the hash, as they are stored and many at a time, for any reader.  The
  * third part reads the tuples of a range for their fingerprint alone.
  *
  *-------------------------------------------------------------------------

@@ -8,8 +8,8 @@
  * pin alone, as heapgetpage() (heap_prepare_pagescan() since 17) does it.
  * The pin is enough for that: a backend that moves or removes tuples on a
  * page needs a cleanup lock, which waits until no other backend has pinned
- * the page (src/backend/storage/buffer/README).  Tuples that others add or delete
- * meanwhile do not matter, as the visible ones are already known.
+ * the page (src/backend/storage/buffer/README).  Tuples that others add or
+ * delete meanwhile do not matter, as the visible ones are already known.
  *
  * Unlike in heapgetpage(), the page is not pruned: a dump leaves the table as
  * it is.  Only hint bits may be set, by the tests of visibility.

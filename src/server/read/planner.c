@@ -373,8 +373,8 @@ block_probe(Relation rel, BlockNumber block, Buffer *vmbuf)
 }
 
 /*
- * Look a few blocks of a stratum up in the maps, and read one of them.  All of
- * the look-ups count in the mean of their class.
+ * Look a few blocks of a stratum up in the maps, and read one of them.  All
+ * of the look-ups count in the mean of their class.
  */
 static void
 probe_stratum(Relation rel, BlockMeasurer *measurer, BlockNumber start,
@@ -617,7 +617,9 @@ chunk_cutter_new(const RelationSample *sample, int64 chunk_bytes)
 {
 	ChunkCutter *cutter = palloc0(sizeof(ChunkCutter));
 
-	/* the totals are added up as next_cut() does it, so that both round alike */
+	/*
+	 * the totals are added up as next_cut() does it, so that both round alike
+	 */
 	cutter->sample = sample;
 	cutter->goal = 1;
 	for (int i = 0; i < sample->nstrata; i++)

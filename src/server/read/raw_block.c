@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * raw_block.c
- *	  Headers of blocks of raw tuples, their decompression, and the types whose
- *	  values may be in them.
+ *	  Headers of blocks of raw tuples, their decompression, and the types
+ *	  whose values may be in them.
  *
  * A block may come from anywhere.  Its header is compared, field by field,
  * with the one that this server would write for the table.  What the header
@@ -159,7 +159,9 @@ hash_columns(TupleDesc columns, uint8 *result)
 	Size		bytes = columns->natts * sizeof(ColumnIdentity);
 	ColumnIdentity *all = palloc(bytes + 1);
 
-	/* a NameData has zeros behind the name, so that its bytes can be compared */
+	/*
+	 * a NameData has zeros behind the name, so that its bytes can be compared
+	 */
 	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);

@@ -123,8 +123,8 @@ value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
  * Open the TOAST table, its valid index, and a scan to be restarted.
  *
  * All of these are kept up to the end of the read, in memory that lives as
- * long.  The locks are those that the server's own fetch takes.  There are two
- * indexes while REINDEX CONCURRENTLY builds a new one, and
+ * long.  The locks are those that the server's own fetch takes.  There are
+ * two indexes while REINDEX CONCURRENTLY builds a new one, and
  * toast_open_indexes() tells which of them is valid.
  *
  * The snapshot is not that of the read but SnapshotToast, which sees each

@@ -25,9 +25,9 @@
  * Walks over the elements of an array that may be damaged.
  *
  * The layout is that of src/include/utils/array.h: a head with the number of
- * dimensions, the type of the elements, and where their data begin, or zero if
- * none is NULL; the length of each dimension; their lower bounds; a bitmap if
- * there are NULLs; and the elements that are not NULL, each aligned.
+ * dimensions, the type of the elements, and where their data begin, or zero
+ * if none is NULL; the length of each dimension; their lower bounds; a bitmap
+ * if there are NULLs; and the elements that are not NULL, each aligned.
  * ----------
  */
 
@@ -40,8 +40,9 @@ typedef struct ElementStorage
 } ElementStorage;
 
 /*
- * Do dimensions and null bitmap lie within the value?  ArrayGetNItems() raises
- * an error if the dimensions are negative or too large, as array_out() does.
+ * Do dimensions and null bitmap lie within the value?  ArrayGetNItems()
+ * raises an error if the dimensions are negative or too large, as array_out()
+ * does.
  */
 static inline bool
 array_header_is_sound(ArrayType *value)
@@ -199,8 +200,8 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 
 /*
  * As array_out(): bounds, if there are others than 1, and the elements in
- * braces.  "indexes" are those of the current element in all dimensions: where
- * one of them reaches its end, a brace is closed.
+ * braces.  "indexes" are those of the current element in all dimensions:
+ * where one of them reaches its end, a brace is closed.
  */
 static char *
 append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
@@ -599,7 +600,9 @@ form_array(ArrayDecoder *array, const Elements *elements)
 	ArrayType  *result = value_alloc(&array->element, size);
 	char	   *to = (char *) result + overhead;
 
-	/* the padding behind the null bitmap is zero, as construct_md_array()'s */
+	/*
+	 * the padding behind the null bitmap is zero, as construct_md_array()'s
+	 */
 	memset(result, 0, overhead);
 	SET_VARSIZE(result, size);
 	result->ndim = 1;

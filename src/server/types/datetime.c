@@ -474,7 +474,10 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 		return encode_by_type_function(encoder, value, out, to);
 
 	to = put_timestamp(to, local, &bc);
-	/* a copy of constant size is two moves; what is too long is overwritten */
+
+	/*
+	 * a copy of constant size is two moves; what is too long is overwritten
+	 */
 	memcpy(to, offset->chars, ZONE_TEXT_ROOM);
 	to += offset->n_chars;
 	return put_bc(to, bc);
@@ -612,8 +615,8 @@ datetime_encoder(Oid type_function)
  */
 
 /*
- * Read "yyyy-mm-dd".  A day that the month does not have is left to date_in(),
- * which has the error; date2j() is the server's own, for the rest.
+ * Read "yyyy-mm-dd".  A day that the month does not have is left to
+ * date_in(), which has the error; date2j() is the server's own, for the rest.
  */
 static inline bool
 read_date(const char **p, const char *end, int32 *date)

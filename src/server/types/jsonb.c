@@ -28,13 +28,13 @@
  * and of COPY made in one pass.  The binary form is the same text behind the
  * number of the form's version (jsonb_send).
  *
- * The layout is that of src/include/utils/jsonb.h.  A container is a word with
- * flags and the number of its elements or pairs, an entry (JEntry) for each
- * element, or for each key and then each value, and the data of these, one
- * behind the other.  An entry tells the kind of its data, and either their
- * length or where they end, counted from the begin of all the container's
- * data.  Containers within containers, and numbers, begin at a multiple of 4;
- * the padding before them belongs to their length.
+ * The layout is that of src/include/utils/jsonb.h.  A container is a word
+ * with flags and the number of its elements or pairs, an entry (JEntry) for
+ * each element, or for each key and then each value, and the data of these,
+ * one behind the other.  An entry tells the kind of its data, and either
+ * their length or where they end, counted from the begin of all the
+ * container's data.  Containers within containers, and numbers, begin at a
+ * multiple of 4; the padding before them belongs to their length.
  *
  * Nothing of that is believed: each place is compared with the end of the
  * value before something is read there.

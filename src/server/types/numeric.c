@@ -147,9 +147,10 @@ put_first_group(char *p, uint32 group)
 
 /*
  * Write the digits of a numeric.  12345.678, for example, is stored as the
- * groups 1, 2345 and 6780 with weight 1 and display scale 3: the groups before
- * the point are those of the weights 1 and 0, and of the last group three
- * digits are shown.  The first group has no leading zeros; all others do.
+ * groups 1, 2345 and 6780 with weight 1 and display scale 3: the groups
+ * before the point are those of the weights 1 and 0, and of the last group
+ * three digits are shown.  The first group has no leading zeros; all others
+ * do.
  */
 static inline char *
 put_numeric(char *p, const NumericParts *parts)
