@@ -20,7 +20,6 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
-#include "base/server_compat.h"
 #include "function/sql_call.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"

@@ -30,7 +30,6 @@
 
 #include "base/server_compat.h"
 #include "load/copy_stream.h"
-#include "types/column.h"
 
 /* The types of messages that may come: data, and what is ignored. */
 #define COPY_DATA	'd'

@@ -9,7 +9,6 @@
 
 #include <sys/socket.h>
 
-#include "access/htup_details.h"
 #include "utils/fmgroids.h"
 #include "utils/inet.h"
 

@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "utils/fmgroids.h"
 
 #include "bytes/byte_buffer.h"
