@@ -38,7 +38,7 @@
 #define ZSTD_FRAME_LOG 22
 #define ZSTD_FRAME_BYTES ((size_t) 1 << ZSTD_FRAME_LOG)
 
-/* What LZ4F_compressUpdate() is given at most. */
+/* The longest input of a call of LZ4F_compressUpdate(). */
 #define LZ4_STEP_BYTES ((size_t) 256 * 1024)
 
 /* What a method does with its library; NULL where it has nothing to do. */
@@ -428,7 +428,8 @@ zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 
 /*
  * Indexed by CompressMethod.  gzip's streams are always of whole buffers, so
- * it has no fetch(), and a member has a CRC anyway; LZ4F_compressBegin() starts again by itself.
+ * it has no fetch(), and a member has a CRC anyway.  LZ4F_compressBegin()
+ * starts again by itself.
  */
 static const Codec codecs[N_COMPRESS_METHODS] = {
 	[COMPRESS_GZIP] = {

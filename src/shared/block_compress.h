@@ -62,7 +62,7 @@ extern size_t block_compressor_bound(const BlockCompressor *c, size_t len);
 extern ssize_t block_compressor_whole(BlockCompressor *c, const void *data,
 									  size_t len, void *out);
 
-/* What the library says of the error. */
+/* The library's message for the error. */
 extern const char *block_compressor_error(const BlockCompressor *c);
 
 /* Free a compressor, not NULL, wherever its stream is. */

@@ -35,7 +35,7 @@ static const MethodInfo methods[N_COMPRESS_METHODS] = {
 	[COMPRESS_ZSTD] = {"zstd", ".zst", -131072, 22, 3, 16},
 };
 
-/* What is being read, and where a message goes. */
+/* The spec that is being read, and the buffer for a message. */
 typedef struct Parser
 {
 	CompressSpec *spec;

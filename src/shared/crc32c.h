@@ -17,7 +17,8 @@
 #endif
 
 /*
- * What COMP_CRC32C() makes of crc, between INIT_CRC32C() and FIN_CRC32C().
+ * Add bytes to a CRC, between INIT_CRC32C() and FIN_CRC32C(), as
+ * COMP_CRC32C() does.
  */
 static inline pg_crc32c
 crc32c_add(pg_crc32c crc, const void *data, size_t len)

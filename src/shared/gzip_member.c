@@ -55,7 +55,7 @@ gzip_member_bound(size_t length)
 	return libdeflate_gzip_compress_bound(NULL, length);
 }
 
-/* What ISA-L makes at ISAL_LEVEL; 0 if the room was not enough. */
+/* A member made by ISA-L at ISAL_LEVEL; 0 if there was not enough room. */
 static size_t
 isal_member(GzipCodec *codec, const void *data, size_t length,
 			void *out, size_t room)

@@ -56,7 +56,9 @@ extern void restore_schedule_leave_out(RestoreSchedule *schedule,
 extern void restore_schedule_leave_out_schema(RestoreSchedule *schedule,
 											  const char *schema);
 
-/* Is anything to be made in this schema, or an extension whose schema it is? */
+/*
+ * Is anything to be made in this schema, or an extension whose schema it is?
+ */
 extern bool restore_schedule_needs_schema(const RestoreSchedule *schedule,
 										  const char *schema);
 

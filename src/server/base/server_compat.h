@@ -183,10 +183,15 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 }
 
 /*
- * Has the client sent more than was read, as far as that is known?  And how
- * many of the next "len" bytes can come by pq_getbytes() only, which has them
- * in its buffer, or may have them?  Macros, as libpq/libpq.h needs headers
- * that need not be there.
+ * client_data_is_there(): Does libpq's buffer hold bytes that the client has
+ * sent and that were not read yet?
+ *
+ * bytes_in_buffer(): How many of the next "len" bytes may be in that buffer?
+ * Only pq_getbytes() can read those.  Up to 16 libpq does not reveal how many
+ * it holds.
+ *
+ * These are macros because libpq/libpq.h includes headers that an
+ * installation may lack.
  */
 #if PG_VERSION_NUM >= 170000
 #define client_data_is_there() (pq_buffer_remaining_data() > 0)
@@ -197,9 +202,9 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 #endif
 
 /*
- * Which of the pages that a bulk insertion has added to a table it has not
- * used yet, from 16 on, and how many it has added.  Up to 15 it adds one at a
- * time, or leaves the rest to the free space map.
+ * The pages that a bulk insertion has added to a table and has not used yet,
+ * and the number of pages that it has added.  Since 16 it adds many at a
+ * time. Up to 15 it adds one, or leaves the rest to the free space map.
  */
 typedef struct BulkSpace
 {
@@ -285,7 +290,7 @@ finish_tuple_desc(TupleDesc tupdesc)
 #endif
 }
 
-/* Has the table generated columns?  Virtual ones came with 18. */
+/* Does the table have generated columns?  Virtual ones came with 18. */
 static inline bool
 has_generated_columns(const TupleConstr *constr)
 {

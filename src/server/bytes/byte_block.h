@@ -58,14 +58,14 @@ byte_block_from_words(uint64 low, uint64 high)
 	return _mm_set_epi64x((int64) high, (int64) low);
 }
 
-/* Which bytes equal c? */
+/* Flag the bytes that equal c. */
 static inline ByteBlock
 byte_block_eq(ByteBlock block, uint8 c)
 {
 	return _mm_cmpeq_epi8(block, _mm_set1_epi8((char) c));
 }
 
-/* Which bytes are, unsigned, at most c?  c must be below 0x80. */
+/* Flag the bytes that are, unsigned, at most c, which is below 0x80. */
 static inline ByteBlock
 byte_block_le(ByteBlock block, uint8 c)
 {
@@ -73,7 +73,7 @@ byte_block_le(ByteBlock block, uint8 c)
 						  block);
 }
 
-/* Which bytes are not ASCII? */
+/* Is any byte not ASCII? */
 static inline bool
 byte_block_has_high_bit(ByteBlock block)
 {

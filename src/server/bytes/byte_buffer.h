@@ -84,7 +84,7 @@ byte_buffer_place(const ByteBuffer *buf)
 	return buf->data + buf->len;
 }
 
-/* What was written from there on ends at "to". */
+/* Take the bytes up to "to" as written. */
 static inline void
 byte_buffer_commit(ByteBuffer *buf, const char *to)
 {

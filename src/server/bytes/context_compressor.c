@@ -47,8 +47,8 @@ context_compressor_new(const CompressSpec *compress, bool checksums)
 }
 
 /*
- * What a function of block_compress.h has returned, unless it is an error.
- * The compressor stays usable by its callback, which frees it.
+ * Raise an error if a function of block_compress.h has failed; else return
+ * its result.  After the error the callback still frees the compressor.
  */
 static Size
 check_made(const BlockCompressor *compressor, ssize_t made)

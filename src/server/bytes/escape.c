@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * escape.c
- *	  What the escaping of text needs that is not inlined.
+ *	  The parts of escaping text that are not inlined.
  *
  *-------------------------------------------------------------------------
  */

@@ -77,7 +77,7 @@ flag_separators(ByteBlock block, char delimiter)
 									   byte_block_eq(block, delimiter)));
 }
 
-/* What does array_out do to this text, which has COPY's escapes? */
+/* Find out which quotes array_out() gives a text that has COPY's escapes. */
 static inline QuoteNeed
 quote_need(const char *string, Size len, char delimiter)
 {

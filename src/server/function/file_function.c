@@ -65,7 +65,10 @@ typedef struct FilesCall
 	FileStream *stream;
 } FilesCall;
 
-/* What pg_pardump_last_files() returns: a CRC can tell what is in a file. */
+/*
+ * The result of pg_pardump_last_files().  It is for one role only, because a
+ * CRC can reveal what a file contains.
+ */
 static KeptResult last_files;
 
 static int

@@ -50,8 +50,8 @@ pg_pardump_fast_copy(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * What makes the library a module of the server it was built for, and
- * what is done when it is loaded.
+ * The mark of a module, by which the server refuses one that was built for
+ * another major, and the function that it calls after loading the module.
  * ----------
  */
 

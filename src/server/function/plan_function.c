@@ -66,8 +66,9 @@ put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 }
 
 /*
- * What a block number means to another table access method, and whether a row
- * can be found by it, is unknown: the relation is one chunk with an open end.
+ * Another table access method may number blocks in its own way, or have no
+ * rows that a block number leads to: the relation is one chunk with an open
+ * end.
  */
 static void
 put_whole_relation(ReturnSetInfo *rsinfo, Relation rel)

@@ -544,7 +544,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 /*
  * pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
  *
- * Who reads compressed blocks cannot count rows in them.
+ * A client that receives compressed blocks cannot count the rows in them.
  */
 Datum
 pg_pardump_last_read(PG_FUNCTION_ARGS)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relation_access.c
- *	  Who may plan or read which relation.
+ *	  Checks that the current user may plan or read a relation.
  *
  * Blocks are read directly, without the executor and its checks, so they are
  * made here: kind of relation, privileges, row security.
@@ -29,7 +29,7 @@
 #include "base/server_compat.h"
 #include "function/relation_access.h"
 
-/* What to do instead, for a relation that holds no rows of its own. */
+/* The hint for a relation that holds no rows of its own. */
 static const char *
 relkind_hint(char relkind)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relation_access.h
- *	  Who may plan or read which relation.
+ *	  Checks that the current user may plan or read a relation.
  *
  *-------------------------------------------------------------------------
  */

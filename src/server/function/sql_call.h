@@ -36,9 +36,9 @@ extern CompressSpec read_compress_spec(const char *name);
 extern Datum result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
 /*
- * What the session's last call of a function came to, for another function to
- * return.  Only the role of that call may see these values: another role may
- * not be allowed to read what they were computed from.
+ * The result of the session's last call of a function, for another function
+ * to return.  Only the role of that call may see these values: another role
+ * may not be allowed to read what they were computed from.
  */
 #define KEPT_VALUES 3
 

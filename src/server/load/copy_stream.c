@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * copy_stream.c
- *	  What a client sends for COPY ... FROM STDIN, as a stream of bytes.
+ *	  The data that a client sends for COPY ... FROM STDIN, as a stream of
+ *	  bytes.
  *
  * As src/backend/commands/copyfromparse.c: CopyGetData(), CopyLoadRawBuf()
  * and CopyConvertBuf() do.  The message that is being read is the one of the
@@ -14,7 +15,7 @@
  */
 #include "postgres.h"
 
-/* What else a connection consists of needs headers that need not be there. */
+/* Other members of a Port need headers that an installation may lack. */
 #undef ENABLE_GSS
 #undef USE_OPENSSL
 #undef USE_SSL
@@ -36,7 +37,9 @@
 #define FLUSH		'H'
 #define SYNC		'S'
 
-/* What is less is read together with the next message. */
+/*
+ * Fewer bytes are read by way of the server's buffer, with the next message.
+ */
 #define MIN_DIRECT_BYTES	(16 * 1024)
 
 /* A line that is longer is the server's, whose own limit is 1 GB. */
@@ -215,7 +218,7 @@ make_room(CopyStream *stream)
 	}
 }
 
-/* Have more data in the stream.  False if there is none. */
+/* Add data to the stream.  False if there is none. */
 static bool
 add_data(CopyStream *stream)
 {

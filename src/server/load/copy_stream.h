@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * copy_stream.h
- *	  What a client sends for COPY ... FROM STDIN, as a stream of bytes.
+ *	  The data that a client sends for COPY ... FROM STDIN, as a stream of
+ *	  bytes.
  *
- * Reads the messages with data, and nothing else of the protocol: the end of
- * data, a failure that the client reports, a lost connection and all that may
- * not come are left where they are, for the server's own COPY to meet.
+ * The stream reads the messages with data, and no other.  The end of data, a
+ * failure that the client reports, a lost connection and messages that are
+ * not allowed are left in place, for the server's own COPY to handle.
  *
  *-------------------------------------------------------------------------
  */

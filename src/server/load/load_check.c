@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_check.c
- *	  Which COPY can be done here exactly as the server does it.
+ *	  Checks whether a COPY can be done here exactly as the server does it.
  *
  * A function that runs for each row may look at the table, or change things
  * that the load depends on.  CopyFrom() has rules for that, e.g. it inserts
@@ -39,7 +39,7 @@
 #include "load/load_check.h"
 
 /* ----------
- * What the input of a type may run.
+ * Volatile functions that the input of a type may run.
  * ----------
  */
 
@@ -127,7 +127,7 @@ load_type_is_volatile(Oid type_id)
 }
 
 /* ----------
- * Which COPY can be done here exactly as the server does it.
+ * Statements and tables.
  * ----------
  */
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_check.h
- *	  Which COPY can be done here exactly as the server does it.
+ *	  Checks whether a COPY can be done here exactly as the server does it.
  *
  * Only looks, and checks no privileges: that is left to the caller that does
  * the COPY.
@@ -18,7 +18,7 @@
 #include "utils/reltrigger.h"
 
 /* ----------
- * What the input of a type may run.
+ * Volatile functions that the input of a type may run.
  * ----------
  */
 

@@ -79,7 +79,7 @@ is_expected_command(CopyFromState cstate, Relation rel,
 		cstate->transition_capture == NULL;
 }
 
-/* Has no byte been read so far, in the database's encoding? */
+/* Is COPY's input still unread, and in the database's encoding? */
 static bool
 is_at_start(CopyFromState cstate)
 {
@@ -108,9 +108,10 @@ is_empty(const StringInfoData *buf)
 }
 
 /*
- * Has COPY's state the form that we know?  Such structs keep their form in a
- * major's minor releases, but a wrong guess would load wrong rows: so all
- * that is used, here and in row_reader.c and copy_stream.c, is looked at.
+ * Does COPY's state have the layout that this file was compiled for?  Such
+ * structs keep their layout in the minor releases of a major.  If one did
+ * not, wrong rows would be loaded, so each member that is used here and in
+ * row_reader.c and copy_stream.c is checked.
  */
 static bool
 is_as_expected(CopyFromState cstate, Relation rel, const CopyStmt *statement)

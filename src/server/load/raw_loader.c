@@ -38,9 +38,9 @@
 /* ----------
  * Takes blocks of raw tuples apart without believing their lengths.
  *
- * What passes here can be read by heap_deform_tuple() and detoasted, with no
+ * A row that passes can be read by heap_deform_tuple() and detoasted, with no
  * access to any memory or table but the tuple's own.  Within values the
- * functions of their types believe what they find, as everywhere.
+ * functions of their types trust what they find, as they always do.
  * ----------
  */
 
@@ -247,7 +247,7 @@ check_varlena(RawRows *rows, bool may_be_external)
 		invalid_row("No value is out of line in a row that has one.");
 }
 
-/* Has any attribute a value of varying length? */
+/* Does any attribute have a value of varying length? */
 static bool
 has_varlena(const RawRows *rows)
 {

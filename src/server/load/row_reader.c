@@ -211,7 +211,7 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 	return LINE_WHOLE;
 }
 
-/* What the letter behind a backslash stands for. */
+/* The character that a letter behind a backslash stands for. */
 static inline char
 escaped_char(char letter)
 {

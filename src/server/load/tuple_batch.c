@@ -3,12 +3,12 @@
  * tuple_batch.c
  *	  Gathers new rows of a table and inserts them many at a time.
  *
- * What src/backend/commands/copyfrom.c does by CopyMultiInsertBufferFlush().
- * A batch ends where one of COPY FROM ends, too: functions of constraints and
- * indexes, and errors, meet the table in the same state, and the rows come to
- * lie as they would.  (Longer batches were slower: a batch is to stay in the
- * cache.)  What is saved is that each row is allocated, copied and freed by
- * itself.
+ * This is the work of CopyMultiInsertBufferFlush()
+ * (src/backend/commands/copyfrom.c).  A batch ends where one of COPY FROM
+ * ends, too: functions of constraints and indexes, and errors, find the table
+ * in the same state, and the rows are stored in the same places.  (Longer
+ * batches were slower: a batch is to stay in the cache.)  What is saved is
+ * that each row is allocated, copied and freed by itself.
  *
  * The file has three parts: one forms tuples, one keeps the pages that a
  * statement has added to a table for the next statement, and one gathers the

@@ -202,7 +202,7 @@ describe_range(Description *to, Oid type_id)
 	describe_type(to, subtype);
 }
 
-/* What the type consists of. */
+/* The types that a type consists of. */
 static void
 describe_parts(Description *to, Form_pg_type type)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * definition.h
- *	  What rows of a table depend on as text besides what is stored of them.
+ *	  A hash of everything but the rows that the text of the rows depends on.
  *
  *-------------------------------------------------------------------------
  */

@@ -59,8 +59,9 @@
  */
 
 /*
- * What is read at a time: it stays in the processor's caches while its pages
- * are checked, its CRC is computed, and it is compressed.
+ * The bytes that are read at a time.  They stay in the processor's caches
+ * while their pages are checked, their CRC is computed, and they are
+ * compressed.
  */
 #define STEP_BYTES (16 * BLCKSZ)
 
@@ -463,7 +464,7 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 	return len;
 }
 
-/* What has come of it, at its end, or if there is no file. */
+/* Store the result of a range, at its end, or if there is no file. */
 static void
 file_range_result(const FileRangeReader *reader)
 {
@@ -483,7 +484,7 @@ file_range_result(const FileRangeReader *reader)
 /* Rows of this size, or a little less. */
 #define ROW_BYTES (128 * 1024)
 
-/* What comes next of an item. */
+/* The part of an item that comes next. */
 typedef enum StreamState
 {
 	STREAM_BEGIN,

@@ -45,7 +45,7 @@ typedef struct FileRange
 								 * or FILE_RANGE_NO_PAGES */
 } FileRange;
 
-/* What came of it. */
+/* The result of a range. */
 typedef struct FileRangeResult
 {
 	int64		bytes;			/* that the file had; -1 if there is none */
@@ -58,7 +58,7 @@ typedef struct FileRangeResult
  * ----------
  */
 
-/* What is compressed lies in memory, so that there is an end to it. */
+/* A piece that is compressed lies in memory, so its length is limited. */
 #define FILE_STREAM_COMPRESSED_BYTES (64 * 1024 * 1024)
 
 /* A header, a range of a file, and zeros, each of which may be missing. */
@@ -81,7 +81,7 @@ typedef struct PageFailure
 	uint16		stored;
 } PageFailure;
 
-/* What came of the items; owned by the stream's memory context. */
+/* The results of the items; owned by the stream's memory context. */
 typedef struct FileStreamResult
 {
 	FileRangeResult *ranges;	/* of each item */
@@ -108,7 +108,7 @@ extern FileStream *file_stream_new(const FileStreamItem *items, int n_items,
  */
 extern bytea *file_stream_next(FileStream *stream);
 
-/* What came of it, once it has ended; borrowed. */
+/* The results of the items, once the piece has ended; borrowed. */
 extern const FileStreamResult *file_stream_result(const FileStream *stream);
 
 #endif							/* PARDUMP_FILE_STREAM_H */

@@ -135,7 +135,7 @@ keyed_hash_value(const EVP_MD_CTX * context)
 /* Tuples are gathered up to that; one by one, hashing takes a third more. */
 #define GATHERED_BYTES ((Size) 64 * 1024)
 
-/* What stands before the bytes of a tuple. */
+/* The head that is hashed before the bytes of a tuple. */
 typedef struct TupleHead
 {
 	uint32		bytes;			/* that follow */

@@ -18,7 +18,7 @@
 #include "utils/snapshot.h"
 
 /* ----------
- * Has a page's tuples brought into the CPU's cache before they are read.
+ * Prefetches a page's tuples into the CPU's cache before they are read.
  * ----------
  */
 
@@ -121,7 +121,7 @@ extern void heap_check_lasts(Relation rel);
  * ----------
  */
 
-/* What is needed of an attribute to step over its value. */
+/* The properties of an attribute by which its value is stepped over. */
 typedef struct StoredAttribute
 {
 	int16		len;			/* as attlen */

@@ -63,7 +63,7 @@
  * ----------
  */
 
-/* What COPY's text format spends on a NULL ("\N") and after each column. */
+/* The bytes that COPY's text format has for a NULL ("\N") and a separator. */
 #define NULL_BYTES			2
 #define SEPARATOR_BYTES		1
 
@@ -127,7 +127,7 @@ value_bytes(Form_pg_attribute att, Datum value)
 	return strlen(DatumGetCString(value));
 }
 
-/* What is damaged is for the reader to complain of: such a row counts 0. */
+/* A damaged row counts 0: the reader will raise the error for it. */
 static double
 row_bytes(BlockMeasurer *measurer)
 {
@@ -156,9 +156,9 @@ row_bytes(BlockMeasurer *measurer)
 }
 
 /*
- * What the snapshot sees of a page that is locked.  Damage is not reported
- * here: a plan that fails would keep all chunks from being read, and the
- * reader names the row.
+ * The rows and bytes that the snapshot sees of a page that is locked.  Damage
+ * is not reported here: a plan that fails would keep all chunks from being
+ * read, and the reader names the row.
  */
 static DumpAmount
 page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
@@ -215,12 +215,12 @@ add_place(void *arg)
 
 /*
  * Read block "block", which must exist, through the measurer's bulk-read ring
- * and return what of it the snapshot sees.  Bytes are those of the values
- * that COPY would write: at their length before compression and TOAST,
- * dropped and generated columns left out, plus COPY's separators.  Nothing is
- * detoasted, the sizes of out-of-line values stand in their TOAST pointers.
- * What is damaged counts nothing.  An error tells in its context which row it
- * was met at.
+ * and return the rows and bytes of it that the snapshot sees.  Bytes are
+ * those of the values that COPY would write: at their length before
+ * compression and TOAST, dropped and generated columns left out, plus COPY's
+ * separators. Nothing is detoasted, as a TOAST pointer has the size of its
+ * value.  Damaged rows count nothing.  The context of an error names the row
+ * where it occurred.
  */
 static DumpAmount
 block_measure(BlockMeasurer *measurer, BlockNumber block)
@@ -272,14 +272,14 @@ typedef enum BlockClass
 
 #define NUM_BLOCK_CLASSES	(BLOCK_UNSETTLED + 1)
 
-/* What the maps say of a block. */
+/* A block, as the visibility map and the free space map describe it. */
 typedef struct BlockProbe
 {
 	BlockClass	class;
 	double		used;			/* bytes in use */
 } BlockProbe;
 
-/* What is known of a stratum. */
+/* The probes of a stratum. */
 typedef struct StratumProbe
 {
 	/* bytes in use in the blocks of a class, as a mean over all probes */
@@ -319,7 +319,7 @@ probe_block(BlockNumber start, BlockNumber nblocks, int probe)
 	return first + (BlockNumber) ((hash * (end - first)) >> 32);
 }
 
-/* Which probe of a stratum is also read. */
+/* The number of the probe of a stratum that is also read. */
 static int
 sampled_probe(BlockNumber start, BlockNumber nblocks)
 {

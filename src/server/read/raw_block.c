@@ -119,8 +119,9 @@ static const char raw_magic[8] = "PARDRAW\n";
 #define RAW_VERSION		1
 
 /*
- * What the columns are: their names, which a copy goes by, types and
- * modifiers.  All of the types are built in: each has one OID everywhere.
+ * The identity of a column: its name, by which a copy finds it, its type and
+ * its modifier.  All of the types are built in, so each has the same OID on
+ * every server.
  */
 typedef struct ColumnIdentity
 {
@@ -186,8 +187,9 @@ hash_columns(TupleDesc columns, uint8 *result)
 }
 
 /*
- * What of a server determines how tuples are laid out: byte order, alignment,
- * the size of a Datum, the length of a name, the encoding of texts.  The
+ * The header names the properties of a server that determine how tuples are
+ * laid out: byte order, alignment, the size of a Datum, the length of a name,
+ * the encoding of texts.  The
  * layout of values is that of their types, which is the same everywhere for
  * the types that is_portable() lists.
  */
@@ -298,7 +300,7 @@ raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
 }
 
 /* ----------
- * Which types' values mean the same on every server, as they are stored.
+ * The types whose stored values mean the same on every server.
  *
  * A list, by OID, of types that are built in and whose form on disk has not
  * changed in any major that we read from or write to.  Types that have an OID

@@ -64,7 +64,10 @@ typedef struct RawBlockHeader
 /* Longer blocks are of one row. */
 #define RAW_BLOCK_BYTES ((Size) 1024 * 1024)
 
-/* What can be sent, and be a parameter: libpq.h's PQ_LARGE_MESSAGE_LIMIT. */
+/*
+ * The longest value that can be sent and be a parameter: libpq.h's
+ * PQ_LARGE_MESSAGE_LIMIT, less some bytes for the rest of a message.
+ */
 #define RAW_MAX_BYTES (MaxAllocSize - 1024)
 
 /* Where in a heap tuple the bytes of a frame begin. */
@@ -94,7 +97,7 @@ extern void raw_block_header_init(RawBlockHeader *header, TupleDesc columns);
 extern void raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns);
 
 /* ----------
- * Which types' values mean the same on every server, as they are stored.
+ * The types whose stored values mean the same on every server.
  * ----------
  */
 

@@ -265,7 +265,7 @@ invalid_pointer(ToastReader *reader)
 					RelationGetRelationName(reader->rel))));
 }
 
-/* What a pointer of this relation says; anything else is an error. */
+/* Read a pointer into this relation's TOAST table; any other is an error. */
 static void
 read_pointer(ToastReader *reader, const struct varlena *stored,
 			 struct varatt_external *pointer)

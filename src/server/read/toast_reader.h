@@ -35,16 +35,16 @@ extern struct varlena *toast_reader_decompress(ToastReader *reader,
 											   struct varlena *compressed);
 
 /*
- * What a value that is VARATT_IS_EXTERNAL() takes once it is fetched, but not
- * decompressed: bytes, header included.  An error, as above, if it does not
- * point into the relation's TOAST table.
+ * The size of a value that is VARATT_IS_EXTERNAL() once it is fetched, but
+ * not decompressed: bytes, header included.  A value that does not point into
+ * the relation's TOAST table is an error, as above.
  */
 extern Size toast_reader_stored_size(ToastReader *reader,
 									 const struct varlena *stored);
 
 /*
- * Fetch such a value to so much memory, aligned for its header, which tells
- * whether it is compressed.
+ * Fetch such a value into memory of that size, aligned for its header.  The
+ * header says whether the value is compressed.
  */
 extern void toast_reader_fetch(ToastReader *reader,
 							   const struct varlena *stored,

@@ -309,7 +309,7 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to;
 }
 
-/* Has the type's text never anything that an array has to quote? */
+/* Is the type's text always one that an array need not quote? */
 static bool
 text_needs_no_quotes(Oid type_function)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * column.c
- *	  What encoders and decoders of all types have in common: text in the
- *	  client's encoding, and the way out by the type's own function.
+ *	  The common part of encoders and decoders of all types: text in the
+ *	  client's encoding, and calls of the type's own function.
  *
  *-------------------------------------------------------------------------
  */
@@ -133,8 +133,8 @@ append_text(ByteBuffer *out, char *to, const char *string, Size len,
 }
 
 /* ----------
- * What encoders of any type share: the way out by the type's own function,
- * and the error for damage.
+ * The fallback for encoders of any type, by the type's own function, and the
+ * error for a damaged value.
  * ----------
  */
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * column.h
- *	  What encoders and decoders of all types have in common.
+ *	  The common part of encoders and decoders of all types.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +33,7 @@ typedef enum RowFormat
  * ----------
  */
 
-/* What a value's form depends on beside the value; fixed for one scan. */
+/* Settings that a value's form depends on; fixed for one scan. */
 typedef struct EncodeSettings
 {
 	RowFormat	format;
@@ -67,9 +67,8 @@ extern char *append_text(ByteBuffer *out, char *to, const char *text, Size len,
  * send function returns.  Separators, lengths, NULLs and line ends are the
  * row encoder's.
  *
- * Which encoder a column gets is decided by its type's function for the
- * format: types with the same function, domains among them, have the same
- * form.
+ * The output or send function of a column's type determines its encoder:
+ * types with the same function, domains among them, have the same form.
  * ----------
  */
 
@@ -99,7 +98,7 @@ typedef char *(*EncodeFunction) (ColumnEncoder *encoder, Datum value,
 								 ByteBuffer *out, char *to);
 
 /*
- * What each family of encoders, one file, offers to choose_encoder(): the
+ * A family of encoders, which a file offers to choose_encoder(): returns the
  * encoder for a built-in output or send function, or NULL if the family has
  * none.
  */
@@ -122,7 +121,7 @@ column_encode(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return encoder->encode(encoder, value, out, to);
 }
 
-/* What stands for a NULL in binary format, where values have lengths. */
+/* Append the length that stands for a NULL in binary format. */
 static inline char *
 append_null_length(ByteBuffer *out, char *to)
 {
@@ -172,9 +171,9 @@ extern void damaged_value(const char *type);
  * of goes to the type's input function, and so does every value that is an
  * error, for that function has the message.
  *
- * Which decoder a column gets is decided by its type's input function.  A
- * domain's is domain_in(), so that a domain has none, and its constraints are
- * checked.
+ * The input function of a column's type determines its decoder.  That of a
+ * domain is domain_in(), for which there is no decoder, so that the domain's
+ * constraints are checked.
  * ----------
  */
 

@@ -27,7 +27,7 @@
  * is indexed by the lowest bits of their number, and made when they are first
  * asked for.  A zone that never changes its offset needs no spans.
  *
- * What pg_localtime() answers counts, because timestamptz_out() uses it.
+ * The answer of pg_localtime() counts, because timestamptz_out() uses it.
  * pg_next_dst_boundary() only says where answers may change, and is not
  * trusted where it may be blind: it knows no boundary after the last
  * transition of the zone's table, exactly at that second, although there are
@@ -67,7 +67,7 @@ typedef struct ZoneSpan
 
 #define NO_SPAN				PG_INT64_MAX
 
-/* What is known of the zone "known_zone". */
+/* The offsets of the zone "known_zone". */
 static const pg_tz *known_zone = NULL;
 static bool zone_is_fixed;		/* then only fixed_offset is set */
 static ZoneOffset fixed_offset;

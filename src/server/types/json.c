@@ -276,7 +276,10 @@ typedef struct JsonParser
 	int			depth;
 } JsonParser;
 
-/* What a letter behind a backslash stands for, 0 if for nothing, or a "u". */
+/*
+ * The character that a letter behind a backslash stands for; 0 for "u", which
+ * the parser declines, and for letters that are an error.
+ */
 static inline char
 escaped_char(char letter)
 {

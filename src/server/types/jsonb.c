@@ -394,9 +394,9 @@ jsonb_encoder(Oid type_function)
  */
 
 /*
- * What is longer, or has more keys and values, is left to jsonb_in().  Nodes
- * are twelve times as large as the shortest text of one, so there is one
- * array of them for a column, of which as much is touched as is used.
+ * A longer text, or one of more keys and values, is left to jsonb_in().  A
+ * node is twelve times as large as its shortest text, so there is one array
+ * of nodes for a column.  Pages of it that no value needs are never touched.
  */
 #define MAX_JSONB_TEXT	(1024 * 1024)
 #define MAX_NODES		8192

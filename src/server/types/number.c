@@ -691,7 +691,7 @@ send_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return put_network_16(to, DatumGetInt16(value));
 }
 
-/* What has 32 bits: a float's are those of an integer in a Datum, too. */
+/* All types of 32 bits: the bits of a float are those of an int32 Datum. */
 static char *
 send_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {

@@ -285,7 +285,7 @@ numeric_encoder(Oid type_function)
 #define SCALE_SHIFT			7
 #define WEIGHT_MASK			0x007F
 
-/* What the short form can hold. */
+/* The limits of the short form. */
 #define MAX_SCALE			63
 #define MAX_WHOLE_DIGITS	(64 * GROUP_DIGITS)
 #define MAX_GROUPS			(64 + (MAX_SCALE + 3) / GROUP_DIGITS)
@@ -394,9 +394,9 @@ read_fraction_groups(const NumericText *parts, int16 *groups)
 }
 
 /*
- * What is short, i.e. has up to eight digits, and as many behind the point,
- * comes to four groups in a word.  There is no branch that depends on how
- * many digits or zeros there are, as most of those would be mispredicted.
+ * A short text has up to eight digits before the point and up to eight behind
+ * it, which make four groups in a word.  There is no branch that depends on
+ * how many digits or zeros there are, as most of those would be mispredicted.
  */
 #define MAX_SHORT	(1 + 8 + 1 + 8)
 
