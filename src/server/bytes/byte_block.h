@@ -6,7 +6,7 @@
  *
  * A test gives flags: a block in which the bytes that pass are not zero.
  * PostgreSQL's port/simd.h has the like from version 16 on only, and does not
- * tell which byte it was.
+ * say which byte it was.
  *
  * Defining PARDUMP_NO_SIMD takes the portable variant, to test it where there
  * is another.

@@ -144,7 +144,7 @@ put_array_escaped(char *to, const char *string, Size len)
 /*
  * Give the element that the buffer holds from "start" up to "to", with
  * COPY's escapes, the quotes and backslashes that it needs in an array of
- * this delimiter (',' or ';'), COPY's escapes included.  "*quoted" tells
+ * this delimiter (',' or ';'), COPY's escapes included.  "*quoted" says
  * that an opening quote stands there already, which goes if it is not needed;
  * then, whether quotes stand around the element now.  Returns its end.
  */

@@ -103,7 +103,7 @@ stored_varlena_size(const char *p, const char *end)
 	return size <= left ? size : 0;
 }
 
-/* The same of a value of any length, as pg_type.typlen tells it. */
+/* The same for a value of a type of any pg_type.typlen. */
 static inline Size
 stored_size(const char *p, const char *end, int16 typlen)
 {

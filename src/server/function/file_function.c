@@ -2,8 +2,8 @@
  *
  * file_function.c
  *	  The SQL function pg_pardump_read_files(): a piece of a base backup as a
- *	  set of bytea values; pg_pardump_last_files(), which tells what came of
- *	  the files; and pg_pardump_file_type().
+ *	  set of bytea values; pg_pardump_last_files(), which returns the
+ *	  results of the files; and pg_pardump_file_type().
  *
  *-------------------------------------------------------------------------
  */

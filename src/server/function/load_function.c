@@ -157,7 +157,7 @@ why_not_read(Relation rel)
  * pg_pardump_raw_reason(relation regclass, loading boolean)
  *
  * Why it cannot be read in raw format, or raw tuples not be loaded into it:
- * half a sentence; NULL if they can, as far as can be told from here.
+ * half a sentence; NULL if no reason is found on this server.
  */
 Datum
 pg_pardump_raw_reason(PG_FUNCTION_ARGS)

@@ -5,7 +5,7 @@
  *	  a chunk as a set of bytea values, and those for fingerprints.
  *
  * Their first arguments are the same: a relation, columns, and mostly a range
- * of blocks.  pg_pardump_fingerprint() and pg_pardump_definition() tell
+ * of blocks.  pg_pardump_fingerprint() and pg_pardump_definition() show
  * whether a chunk would be dumped as it was before.  A session that has
  * called pg_pardump_fingerprint_reads() gets fingerprints of what it reads,
  * too.  pg_pardump_last_read() and pg_pardump_last_fingerprint() return what
@@ -274,8 +274,8 @@ pg_pardump_definition(PG_FUNCTION_ARGS)
  * wants fingerprints, and pg_pardump_last_fingerprint().
  *
  * The key is the session's rather than an argument of pg_pardump_read(),
- * which is called by COPY, without parameters: everybody who sees statements,
- * in a log or in pg_stat_activity, would see it.
+ * which is called by COPY, without parameters: the key would be visible in
+ * logs of statements and in pg_stat_activity.
  * ----------
  */
 
@@ -373,7 +373,7 @@ pg_pardump_last_fingerprint(PG_FUNCTION_ARGS)
 
 /* ----------
  * The SQL function pg_pardump_read(): a chunk as a set of bytea values,
- * and pg_pardump_last_read(), which tells how much that was.
+ * and pg_pardump_last_read(), which returns how much that was.
  * ----------
  */
 
@@ -381,8 +381,8 @@ PG_FUNCTION_INFO_V1(pg_pardump_read);
 PG_FUNCTION_INFO_V1(pg_pardump_last_read);
 
 /*
- * Of the session: what its last call of pg_pardump_read() came to.  Only the
- * role of that call is told: another may not be allowed to read the table.
+ * The result of the session's last call of pg_pardump_read().  Only the role
+ * of that call may see it: another role may not be allowed to read the table.
  */
 static struct
 {
@@ -469,7 +469,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 
 	/* the active snapshot may be popped between two calls */
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
-	/* before the reader, which may keep what it is told of types */
+	/* before the reader, which keeps properties of types */
 	if (format == ROW_TEXT)
 		begin_fingerprint(call);
 	call->reader = chunk_reader_new(range, call->snapshot, format, &compress);

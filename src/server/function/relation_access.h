@@ -16,7 +16,7 @@
  * Open and lock (ACCESS SHARE) a relation to plan.  Raises an error unless it
  * is a table or materialized view that the current user has the SELECT
  * privilege on, and USAGE of its schema, and no row security applies: a plan
- * tells how many rows there are, and how long.  The lock is to be kept up to
+ * reveals the number of rows and their length.  The lock is to be kept up to
  * the end of the transaction, so that the block ranges stay what they are
  * while the caller reads them: VACUUM cannot truncate, nothing can rewrite
  * the table.

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * snapshot_function.c
- *	  The SQL function pg_pardump_exported_snapshot(), which tells what an
- *	  exported snapshot has, before anybody imports it.
+ *	  The SQL function pg_pardump_exported_snapshot(), which returns what an
+ *	  exported snapshot contains, before a session imports it.
  *
  *-------------------------------------------------------------------------
  */

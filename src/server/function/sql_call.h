@@ -23,7 +23,7 @@ extern void check_not_null(FunctionCallInfo fcinfo, int no, const char *what);
 /*
  * From now on this process keeps some MiB that it has freed.  To be called by
  * functions that make or take blocks of rows one after another; it may be
- * called as often as one likes.
+ * called any number of times.
  */
 extern void kept_memory_begin(void);
 

@@ -64,7 +64,7 @@ report_lost_client(void)
 
 /*
  * Read "len" bytes of a message; a lost connection is an error.  Where the
- * socket gives no more, pq_getbytes() finds out why, and waits or tells it.
+ * socket gives no more, pq_getbytes() finds out why, and waits or reports it.
  */
 static void
 read_bytes(char *to, Size len)

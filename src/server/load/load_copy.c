@@ -345,7 +345,7 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 static bool fast_copy = false;
 static ProcessUtility_hook_type previous_hook = NULL;
 
-/* Is it a statement for us, as far as one can tell without the table? */
+/* Can the statement be done here, as far as is known without the table? */
 static bool
 is_for_us(const Node *statement, ProcessUtilityContext context)
 {

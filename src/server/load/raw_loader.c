@@ -173,7 +173,7 @@ take_tuple(RawRows *rows, uint32 word)
 /*
  * A compressed value is what the server's functions make: by a method that is
  * known and built in, and shorter than before (toast_compress_datum); a
- * pointer to it could not tell else that it is compressed.
+ * TOAST pointer could not express otherwise that it is compressed.
  */
 static void
 check_compressed(const struct varlena *value)

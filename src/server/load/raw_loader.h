@@ -23,7 +23,7 @@
 
 typedef struct RawRows RawRows;
 
-/* A row, as far as it can be told from its bytes. */
+/* A row, as its bytes describe it. */
 typedef struct RawRow
 {
 	HeapTuple	tuple;			/* out of line: blank pointers */
@@ -59,7 +59,7 @@ extern const char *raw_loader_reason(Relation rel);
 
 /*
  * Insert the rows of a block into a table for which there is no such reason,
- * locked in ROW EXCLUSIVE mode, and tell how many rows and bytes, before
+ * locked in ROW EXCLUSIVE mode, and return how many rows and bytes, before
  * compression, that was.  Constraints are checked, and indexes kept.  A block
  * that is damaged, or made for another table, is an error.  Checks no
  * privileges.  The values in the block are not checked, so that it must come

@@ -395,7 +395,7 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 	slot->base.tts_tableOid = RelationGetRelid(rel);
 }
 
-/* Index entries of the inserted rows, each told to be of its line of COPY. */
+/* Insert index entries; errors name the line of COPY that the row is of. */
 static void
 insert_into_indexes(TupleBatch *batch)
 {

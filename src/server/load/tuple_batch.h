@@ -29,8 +29,8 @@ extern TupleBatch *tuple_batch_new(CopyFromState cstate, EState *estate,
 /*
  * Add a row, which has passed all constraints but those of indexes, and which
  * was a line of "line_bytes" bytes.  Its values are copied.  When the batch
- * is full it is inserted: any error of that is told to be of the line that
- * COPY FROM would tell, as the batches are those of COPY FROM.
+ * is full it is inserted.  An error of that names the same line as in COPY
+ * FROM, as the batches are those of COPY FROM.
  */
 extern void tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull,
 							Size bytes);

@@ -366,7 +366,7 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
  *
  * The tuple must have all attributes of the table, which has to have no
  * others, and nothing behind the last value.  Its header must have the length
- * that heap_form_tuple() gives it, since a frame does not tell where the
+ * that heap_form_tuple() gives it, since a frame does not say where the
  * values begin: the reader of the block computes that.
  */
 static inline bool
@@ -575,8 +575,8 @@ raw_encoder_column(const RawEncoder *encoder)
 #define LEAST_RATIO 4
 
 /*
- * Longer blocks of rows are compressed in pieces, for the sake of cancel
- * requests: the highest levels take a second for so much.
+ * Longer blocks of rows are compressed in pieces, so that cancel requests are
+ * heard: the highest levels take a second for a piece.
  */
 #define COMPRESS_BYTES (2 * BLOCK_BYTES)
 
@@ -870,8 +870,8 @@ is_compressed(ChunkReader *reader)
 }
 
 /*
- * The next block of raw tuples.  Its header is written last, since it tells
- * what came of the rest.
+ * The next block of raw tuples.  Its header is written last, since it has
+ * the lengths of the rest.
  */
 static bytea *
 next_raw(ChunkReader *reader)

@@ -31,8 +31,8 @@ extern ChunkReader *chunk_reader_new(const HeapRange *range,
 									 const CompressSpec *compress);
 
 /*
- * Of raw tuples: compress only blocks that this makes much smaller, as their
- * beginnings tell.
+ * Of raw tuples: compress only blocks that become much smaller by that,
+ * judged by their beginnings.
  */
 extern void chunk_reader_choose_blocks(ChunkReader *reader);
 

@@ -93,7 +93,7 @@ typedef struct FileRangeReader
 
 /*
  * May the first "len" bytes of a path be a symbolic link?  initdb makes
- * pg_wal one if it is told to, and CREATE TABLESPACE those in pg_tblspc.
+ * pg_wal one if it is asked to, and CREATE TABLESPACE those in pg_tblspc.
  */
 static bool
 may_be_link(const char *path, size_t len)
@@ -217,7 +217,7 @@ same_file(const FileRangeReader *reader, const struct stat *st)
 	return st->st_dev == reader->device && st->st_ino == reader->inode;
 }
 
-/* The SQLSTATE tells the client that it can ask for the range again. */
+/* By the SQLSTATE the client knows that it can ask for the range again. */
 static void
 replaced_meanwhile(const char *path)
 {

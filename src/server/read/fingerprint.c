@@ -144,7 +144,7 @@ typedef struct TupleHead
 	uint8		data_offset;
 } TupleHead;
 
-/* All that tell how the bytes of a tuple are to be read. */
+/* The bits that determine how the bytes of a tuple are read. */
 #define KEPT_INFOMASK (HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
 
 StaticAssertDecl(sizeof(TupleHead) == 8 && KEPT_INFOMASK <= PG_UINT8_MAX,
@@ -233,8 +233,8 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 
 	/*
 	 * All of the head is set, so that no byte of the stack is hashed.  Bits
-	 * of the infomask that tell of transactions are left out, as they change
-	 * without the row.
+	 * of the infomask about transactions are left out, as they change without
+	 * the row.
 	 */
 	head.bytes = tuple->t_len - begin;
 	head.n_attributes = HeapTupleHeaderGetNatts(header);
@@ -252,7 +252,7 @@ range_fingerprint_add_value(RangeFingerprint *fingerprint,
 {
 	Size		bytes = VARSIZE(stored);
 
-	/* its header tells the length, and whether it is compressed */
+	/* its header has the length, and whether it is compressed */
 	if (bytes <= GATHERED_BYTES)
 		memcpy(gather(fingerprint, bytes), stored, bytes);
 	else

@@ -61,7 +61,7 @@ extern bool keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm);
  * ----------
  */
 
-/* The first part of a range, which tells early that it has changed. */
+/* The first part of a range: a change is mostly found here, early. */
 #define FIRST_BLOCKS 128
 
 typedef struct RangeFingerprint RangeFingerprint;

@@ -331,7 +331,7 @@ tuple_deformer_new(TupleDesc tupdesc, int natts)
 
 		stored->len = att->attlen;
 		stored->byval = att->attbyval;
-		/* the first aligned place behind 0 tells the alignment in bytes */
+		/* the first aligned place behind 0 is the alignment in bytes */
 		stored->align = (uint8) att_align_nominal(1, att->attalign);
 		if (deformer->n_fixed == i && att->attlen > 0)
 		{
@@ -452,7 +452,7 @@ tuple_deform(TupleDeformer *deformer, HeapTuple tuple)
 			continue;
 		}
 
-		/* whether a varlena value is aligned, only its header tells */
+		/* only the header of a varlena value says whether it is aligned */
 		if (att->len == -1)
 			size = next_varlena_size(&place, end, att);
 		else

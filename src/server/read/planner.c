@@ -10,14 +10,14 @@
  * the probed blocks is read.  More blocks than the chunks need are not read:
  * the client waits for the plan, and a short dump has to stay short.
  *
- * The maps tell two classes of blocks apart.  A block is settled if it is all
- * visible: it has no dead rows, and the free space map says how many of its
- * bytes are in use.  All other blocks are unsettled: dead rows may fill them,
- * and what the free space map has about them is old, so each is taken for one
- * full page.  The blocks that were read tell for each class how many rows and
- * bytes to dump come with a byte in use (ratio estimator); TOAST enters here.
- * Since one stratum has only one such block, the ratio is taken over a window
- * of strata around it.  Thus
+ * The maps distinguish two classes of blocks.  A block is settled if it is
+ * all visible: it has no dead rows, and the free space map says how many of
+ * its bytes are in use.  All other blocks are unsettled: dead rows may fill
+ * them, and what the free space map has about them is old, so each is taken
+ * for one full page.  The blocks that were read show for each class how many
+ * rows and bytes to dump come with a byte in use (ratio estimator); TOAST
+ * enters here. Since one stratum has only one such block, the ratio is taken
+ * over a window of strata around it.  Thus
  *
  *	  stratum = blocks * sum over classes (mean bytes in use * ratio in
  *	  window)
@@ -172,7 +172,7 @@ page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 	if (PageIsNew(page))
 		return amount;
 
-	/* what is damaged is for the reader to complain of */
+	/* damaged line pointers are passed over: the reader raises the error */
 	last = Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage);
 	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
 	{

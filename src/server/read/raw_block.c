@@ -131,8 +131,9 @@ typedef struct ColumnIdentity
 } ColumnIdentity;
 
 /*
- * Their hash.  Names are anybody's choice, so that a checksum could be made
- * to fit another type, as which the values must not be taken.
+ * The hash of all columns.  It is a cryptographic one: with a checksum, names
+ * could be chosen so that columns of other types have the same, and values
+ * would be taken for those of another type.
  */
 static void
 hash_identities(const ColumnIdentity *columns, Size bytes, uint8 *result)

@@ -15,8 +15,8 @@
  * a row are in the order of its columns.
  *
  * Numbers are in the byte order of the server, as all of this is.  The header
- * tells what the layout depends on, so that another server can know whether
- * it is its own.
+ * names what the layout depends on, so that another server can check whether
+ * the layout is its own.
  *
  *-------------------------------------------------------------------------
  */

@@ -125,7 +125,7 @@ value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
  * All of these are kept up to the end of the read, in memory that lives as
  * long.  The locks are those that the server's own fetch takes.  There are
  * two indexes while REINDEX CONCURRENTLY builds a new one, and
- * toast_open_indexes() tells which of them is valid.
+ * toast_open_indexes() returns which of them is valid.
  *
  * The snapshot is not that of the read but SnapshotToast, which sees each
  * piece that is still there: pieces are never updated, and VACUUM keeps those
@@ -295,7 +295,7 @@ pointer_stored_size(const struct varatt_external *pointer)
 	return (Size) VARATT_EXTERNAL_GET_EXTSIZE(*pointer) + VARHDRSZ;
 }
 
-/* The value as it is stored, with the header that tells if compressed. */
+/* Fetch the value as it is stored, with a header for plain or compressed. */
 static void
 fetch_stored(ToastReader *reader, const struct varatt_external *pointer,
 			 struct varlena *result)

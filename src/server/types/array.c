@@ -121,7 +121,7 @@ typedef struct ArrayEncoder
 	char		delimiter;
 	bool		never_quoted;	/* no element's text needs quotes */
 	bool		expect_quotes;	/* the last element needed them */
-	ColumnEncoder element;		/* of the type that the array's head tells */
+	ColumnEncoder element;		/* of the type in the array's head */
 } ArrayEncoder;
 
 static inline char *
@@ -268,8 +268,8 @@ append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
 }
 
 /*
- * Elements of another type than the column's, which the array's own head
- * tells: the type's function writes them, if they are where it expects them.
+ * Append an array whose own head has another element type than the column.
+ * The type's function writes it, if the elements are where it expects them.
  */
 static pg_noinline char *
 append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out,

@@ -280,9 +280,9 @@ typedef DecodeFunction (*DecoderFamily) (Oid input_function,
 
 /*
  * The value of a field by the input function, which may raise its errors.
- * The byte behind the field is overwritten for that time.  NULL for "text" is
- * NULL: what the function makes of it is checked as by InputFunctionCall(),
- * and it comes to NULL, or to an error.
+ * The byte behind the field is overwritten for that time.  If "text" is NULL,
+ * the value is NULL: a function that is not strict, such as domain_in(), is
+ * called for its checks, and InputFunctionCall() requires it to return NULL.
  */
 extern Datum decode_by_input_function(ColumnDecoder *decoder, char *text,
 									  Size len);

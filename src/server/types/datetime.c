@@ -145,7 +145,7 @@ look_up_offset(pg_time_t when, long int *offset)
 
 /*
  * Find the first boundary in (from, last].  Returns 1 and sets *boundary if
- * there is one, 0 if there is none, -1 if that cannot be told.
+ * there is one, 0 if there is none, -1 if that is not known.
  */
 static int
 find_boundary(pg_time_t from, pg_time_t last, pg_time_t *boundary)
@@ -221,7 +221,7 @@ zone_span_fill(ZoneSpan *span, int64 number)
 
 /*
  * Forget the zone before.  Zones are kept for the life of the process, so
- * their address tells them apart.
+ * their addresses differ.
  */
 static void
 zone_begin(void)
@@ -303,7 +303,7 @@ StaticAssertDecl(DATETIME_TEXT_ROOM <= VALUE_ROOM,
 #define DAYS_PER_CYCLE		146097	/* 400 years */
 
 /*
- * Write year-month-day of a Julian day; "*bc" tells whether " BC" has to
+ * Write year-month-day of a Julian day; "*bc" is whether " BC" has to
  * follow somewhere.
  *
  * Algorithm: C. Neri and L. Schneider, "Euclidean affine functions and their

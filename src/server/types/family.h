@@ -58,7 +58,7 @@ extern DecodeFunction jsonb_decoder(Oid input_function,
  * The encoder of arrays, if that is the type's function, and if their
  * elements are such that it is exact; else NULL.  Sets up encoder->state, in
  * CurrentMemoryContext, but for the encoder of the elements: *element is
- * there for the caller to choose it, of the type that its type_id tells.
+ * there for the caller to choose it, of the type that is its type_id.
  */
 extern EncodeFunction array_encoder(Oid type_function, ColumnEncoder *encoder,
 									ColumnEncoder **element);

@@ -80,7 +80,7 @@ scan_json_digits(const char **p, const char *end)
 	return *p > start;
 }
 
-/* A number; *has_exponent tells whether it has an exponent. */
+/* A number; *has_exponent: does it have an exponent? */
 static inline bool
 scan_json_number(const char **p, const char *end, bool *has_exponent)
 {

@@ -30,7 +30,7 @@
  * The layout is that of src/include/utils/jsonb.h.  A container is a word
  * with flags and the number of its elements or pairs, an entry (JEntry) for
  * each element, or for each key and then each value, and the data of these,
- * one behind the other.  An entry tells the kind of its data, and either
+ * one behind the other.  An entry has the kind of its data, and either
  * their length or where they end, counted from the begin of all the
  * container's data.  Containers within containers, and numbers, begin at a
  * multiple of 4; the padding before them belongs to their length.
@@ -197,7 +197,7 @@ append_numeric_node(JsonbWriter *writer, char *to, const char *num,
 	return append_numeric(writer->out, to, (Numeric) num);
 }
 
-/* The place behind a node that starts at "start", which its entry tells. */
+/* The place behind a node that starts at "start", by its entry. */
 static inline uint32
 node_end(JEntry entry, uint32 start)
 {
@@ -385,11 +385,10 @@ jsonb_encoder(Oid type_function)
 /* ----------
  * Decoder of jsonb.
  *
- * The text becomes nodes and these the stored form, which is told in
- * src/include/utils/jsonb.h, as src/backend/utils/adt/jsonb_util.c:
- * convertToJsonb() writes it: an object's keys first, the shorter before the
- * longer, then their values in the same order.  The keys of a dumped jsonb
- * are in that order already, and are not sorted then.
+ * The text becomes nodes and these the stored form that convertToJsonb()
+ * (src/backend/utils/adt/jsonb_util.c) writes: an object's keys first, the
+ * shorter before the longer, then their values in the same order.  The keys
+ * of a dumped jsonb are in that order already, and are not sorted then.
  * ----------
  */
 

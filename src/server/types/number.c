@@ -364,7 +364,7 @@ number_decoder(Oid input_function, ColumnDecoder *decoder)
  * strtof(), which round correctly.  So does this, for numbers of up to 19
  * digits times a power of ten that is neither large nor small, by arithmetic
  * in integers of 128 bits: a quotient or product of more bits than a float
- * has, whose last bit tells whether there was more of it, is rounded once.
+ * has, whose last bit is set if there was more of it, is rounded once.
  * Where both the digits and the power of ten are doubles, exactly, one
  * operation on these does the same in less time.
  * ----------

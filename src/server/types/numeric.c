@@ -21,7 +21,7 @@
  *
  * The stored form is private to src/backend/utils/adt/numeric.c (see
  * NumericShort, NumericLong there) but fixed, because it is on disk.  Behind
- * the varlena header stands a header word.  Its two highest bits tell the
+ * the varlena header stands a header word.  Its two highest bits are the
  * form:
  *
  * 00, 01	long, positive or negative: 14 bits of display scale, then the
@@ -460,7 +460,8 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 	/*
 	 * Four groups of 16 bits, the first one lowest, which is their order in
 	 * memory.  Zero groups at either end are not stored; the first group that
-	 * is tells the weight, which is 1 of the highest and -2 of the lowest.
+	 * is determines the weight, which is 1 of the highest and -2 of the
+	 * lowest.
 	 */
 	groups = whole / 10000 | (uint64) (whole % 10000) << 16 |
 		(uint64) (fraction / 10000) << 32 | (uint64) (fraction % 10000) << 48;
