@@ -181,6 +181,15 @@ stat_without_links(const char *path, struct stat *st)
 	return found && !is_link;
 }
 
+/* Raise the error that errno stands for. */
+static void
+could_not_open(const char *path)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not open file \"%s\": %m", path)));
+}
+
 /* The same; false if there is no such file, and an error if it is a link. */
 static bool
 find_file(const char *path, struct stat *st)
@@ -194,9 +203,8 @@ find_file(const char *path, struct stat *st)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("symbolic link in path \"%s\" not allowed", path),
 				 errdetail("Only pg_wal and the links in pg_tblspc are followed.")));
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not open file \"%s\": %m", path)));
+	could_not_open(path);
+	return false;				/* not reached */
 }
 
 /*
@@ -246,9 +254,7 @@ open_found(FileRangeReader *reader)
 	if (reader->fd < 0 && (errno == ENOENT || errno == ELOOP))
 		return false;
 	if (reader->fd < 0 || fstat(reader->fd, &st) < 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open file \"%s\": %m", path)));
+		could_not_open(path);
 	if (same_file(reader, &st))
 		return true;
 	file_range_suspend(reader);
@@ -291,10 +297,7 @@ open_again(FileRangeReader *reader)
 			return;
 	}
 	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open file \"%s\": %m",
-						reader->range->path)));
+		could_not_open(reader->range->path);
 	if (reader->range->first_block == FILE_RANGE_NO_PAGES)
 		replaced_meanwhile(reader->range->path);
 	reader->at_end = true;
