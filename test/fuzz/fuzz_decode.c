@@ -21,9 +21,8 @@
 #include "fuzz_memory.h"
 
 static const DecoderFamily families[] = {
-	number_decoder, float_decoder, numeric_decoder, text_decoder,
-	datetime_decoder, hex_decoder, network_decoder, json_decoder,
-	jsonb_decoder
+	number_decoder, numeric_decoder, text_decoder, datetime_decoder,
+	network_decoder, json_decoder, jsonb_decoder
 };
 
 typedef struct FuzzedType

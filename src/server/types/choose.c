@@ -49,12 +49,10 @@ builtin_function(const FmgrInfo *function)
 
 /* No type function is in two of them, so their order means nothing. */
 static const EncoderFamily encoder_families[] = {
-	value_sender,
 	number_encoder,
 	numeric_encoder,
 	text_encoder,
 	datetime_encoder,
-	hex_encoder,
 	network_encoder,
 	jsonb_encoder
 };
@@ -113,11 +111,9 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 /* No input function is in two of them, so their order means nothing. */
 static const DecoderFamily decoder_families[] = {
 	number_decoder,
-	float_decoder,
 	numeric_decoder,
 	text_decoder,
 	datetime_decoder,
-	hex_decoder,
 	network_decoder,
 	json_decoder,
 	jsonb_decoder

@@ -14,28 +14,25 @@
 
 #include "types/column.h"
 
-/* number.c: bool, integers, object and transaction ids, floats */
+/*
+ * number.c: bool, integers, object and transaction ids, floats; and the binary
+ * form of types for which it is nearly the stored form
+ */
 extern EncodeFunction number_encoder(Oid type_function);
 extern DecodeFunction number_decoder(Oid input_function,
 									 ColumnDecoder *decoder);
-extern DecodeFunction float_decoder(Oid input_function,
-									ColumnDecoder *decoder);
-
-/* number.c: types whose binary form is nearly their stored form */
-extern EncodeFunction value_sender(Oid type_function);
 
 /* numeric.c */
 extern EncodeFunction numeric_encoder(Oid type_function);
 extern DecodeFunction numeric_decoder(Oid input_function,
 									  ColumnDecoder *decoder);
 
-/* text.c: types whose value is their text, and enums */
+/*
+ * text.c: types whose value is their text, enums, and types that are written
+ * as hexadecimal digits
+ */
 extern EncodeFunction text_encoder(Oid type_function);
 extern DecodeFunction text_decoder(Oid input_function, ColumnDecoder *decoder);
-
-/* text.c: types that are written as hexadecimal digits */
-extern EncodeFunction hex_encoder(Oid type_function);
-extern DecodeFunction hex_decoder(Oid input_function, ColumnDecoder *decoder);
 
 /* datetime.c: date, time, timestamp, both with zones, and interval */
 extern EncodeFunction datetime_encoder(Oid type_function);

@@ -202,34 +202,6 @@ encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return end != NULL ? end : to + float_to_shortest_decimal_bufn(num, to);
 }
 
-EncodeFunction
-number_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_BOOLOUT:
-			return encode_bool;
-		case F_INT2OUT:
-			return encode_int2;
-		case F_INT4OUT:
-			return encode_int4;
-		case F_INT8OUT:
-			return encode_int8;
-		case F_OIDOUT:
-		case F_XIDOUT:
-		case F_CIDOUT:
-			return encode_uint4;
-		case F_XID8OUT:
-			return encode_xid8;
-		case F_FLOAT4OUT:
-			return encode_float4;
-		case F_FLOAT8OUT:
-			return encode_float8;
-		default:
-			return NULL;
-	}
-}
-
 /* ----------
  * Decoders of bool, integers, and object and transaction ids.
  *
@@ -333,30 +305,6 @@ decode_xid8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-DecodeFunction
-number_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	switch (input_function)
-	{
-		case F_BOOLIN:
-			return decode_bool;
-		case F_INT2IN:
-			return decode_int2;
-		case F_INT4IN:
-			return decode_int4;
-		case F_INT8IN:
-			return decode_int8;
-		case F_OIDIN:
-		case F_XIDIN:
-		case F_CIDIN:
-			return decode_uint4;
-		case F_XID8IN:
-			return decode_xid8;
-		default:
-			return NULL;
-	}
-}
-
 /* ----------
  * Decoders of float4 and float8.
  *
@@ -372,6 +320,8 @@ number_decoder(Oid input_function, ColumnDecoder *decoder)
 
 /* Excess precision would round twice. */
 #if defined(HAVE_INT128) && (!defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD == 0)
+
+#define HAVE_FLOAT_DECODERS
 
 #define MAX_DIGITS		19
 #define MAX_EXPONENT	27
@@ -637,28 +587,6 @@ decode_float4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-DecodeFunction
-float_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	switch (input_function)
-	{
-		case F_FLOAT4IN:
-			return decode_float4;
-		case F_FLOAT8IN:
-			return decode_float8;
-		default:
-			return NULL;
-	}
-}
-
-#else
-
-DecodeFunction
-float_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	return NULL;
-}
-
 #endif
 
 /* ----------
@@ -752,11 +680,34 @@ send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to;
 }
 
+/* ----------
+ * The family's encoders and decoders, by the types' functions.
+ * ----------
+ */
+
 EncodeFunction
-value_sender(Oid type_function)
+number_encoder(Oid type_function)
 {
 	switch (type_function)
 	{
+		case F_BOOLOUT:
+			return encode_bool;
+		case F_INT2OUT:
+			return encode_int2;
+		case F_INT4OUT:
+			return encode_int4;
+		case F_INT8OUT:
+			return encode_int8;
+		case F_OIDOUT:
+		case F_XIDOUT:
+		case F_CIDOUT:
+			return encode_uint4;
+		case F_XID8OUT:
+			return encode_xid8;
+		case F_FLOAT4OUT:
+			return encode_float4;
+		case F_FLOAT8OUT:
+			return encode_float8;
 		case F_BOOLSEND:
 			return send_bool;
 		case F_CHARSEND:
@@ -789,6 +740,36 @@ value_sender(Oid type_function)
 			return send_macaddr8;
 		case F_BYTEASEND:
 			return send_bytea;
+		default:
+			return NULL;
+	}
+}
+
+DecodeFunction
+number_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	switch (input_function)
+	{
+		case F_BOOLIN:
+			return decode_bool;
+		case F_INT2IN:
+			return decode_int2;
+		case F_INT4IN:
+			return decode_int4;
+		case F_INT8IN:
+			return decode_int8;
+		case F_OIDIN:
+		case F_XIDIN:
+		case F_CIDIN:
+			return decode_uint4;
+		case F_XID8IN:
+			return decode_xid8;
+#ifdef HAVE_FLOAT_DECODERS
+		case F_FLOAT4IN:
+			return decode_float4;
+		case F_FLOAT8IN:
+			return decode_float8;
+#endif
 		default:
 			return NULL;
 	}

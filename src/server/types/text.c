@@ -196,35 +196,6 @@ encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return byte_buffer_append(out, to, slot->label, slot->len);
 }
 
-EncodeFunction
-text_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_TEXTOUT:
-		case F_VARCHAROUT:
-		case F_BPCHAROUT:
-		case F_JSON_OUT:
-		case F_TEXTSEND:
-		case F_VARCHARSEND:
-		case F_BPCHARSEND:
-		case F_JSON_SEND:
-			return encode_text;
-		case F_XML_OUT:
-			return encode_xml;
-		case F_NAMEOUT:
-		case F_NAMESEND:
-			return encode_name;
-		case F_CHAROUT:
-			return encode_char;
-		case F_ENUM_OUT:
-		case F_ENUM_SEND:
-			return encode_enum;
-		default:
-			return NULL;
-	}
-}
-
 /* ----------
  * Decoders of the types whose value is their text.
  *
@@ -303,28 +274,6 @@ decode_char(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
 	*value = CharGetDatum(len == 0 ? '\0' : text[0]);
 	return len == 0 || (len == 1 && !IS_HIGHBIT_SET(text[0]));
-}
-
-DecodeFunction
-text_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	bool		is_limited = decoder->typmod >= (int32) VARHDRSZ;
-
-	switch (input_function)
-	{
-		case F_TEXTIN:
-			return decode_text;
-		case F_VARCHARIN:
-			return is_limited ? decode_varchar : decode_text;
-		case F_BPCHARIN:
-			return is_limited ? decode_bpchar : decode_text;
-		case F_NAMEIN:
-			return decode_name;
-		case F_CHARIN:
-			return decode_char;
-		default:
-			return NULL;
-	}
 }
 
 /* ----------
@@ -421,24 +370,6 @@ encode_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	const uint8 *bytes = (const uint8 *) DatumGetMacaddr8P(value);
 
 	return put_hex_with_colons(to, bytes, sizeof(macaddr8));
-}
-
-EncodeFunction
-hex_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_UUID_OUT:
-			return encode_uuid;
-		case F_BYTEAOUT:
-			return encode_bytea;
-		case F_MACADDR_OUT:
-			return encode_macaddr;
-		case F_MACADDR8_OUT:
-			return encode_macaddr8;
-		default:
-			return NULL;
-	}
 }
 
 /* ----------
@@ -555,11 +486,65 @@ decode_macaddr8(ColumnDecoder *decoder, const char *text, Size len,
 	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr8), value);
 }
 
-DecodeFunction
-hex_decoder(Oid input_function, ColumnDecoder *decoder)
+/* ----------
+ * The family's encoders and decoders, by the types' functions.
+ * ----------
+ */
+
+EncodeFunction
+text_encoder(Oid type_function)
 {
+	switch (type_function)
+	{
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+		case F_JSON_OUT:
+		case F_TEXTSEND:
+		case F_VARCHARSEND:
+		case F_BPCHARSEND:
+		case F_JSON_SEND:
+			return encode_text;
+		case F_XML_OUT:
+			return encode_xml;
+		case F_NAMEOUT:
+		case F_NAMESEND:
+			return encode_name;
+		case F_CHAROUT:
+			return encode_char;
+		case F_ENUM_OUT:
+		case F_ENUM_SEND:
+			return encode_enum;
+		case F_UUID_OUT:
+			return encode_uuid;
+		case F_BYTEAOUT:
+			return encode_bytea;
+		case F_MACADDR_OUT:
+			return encode_macaddr;
+		case F_MACADDR8_OUT:
+			return encode_macaddr8;
+		default:
+			return NULL;
+	}
+}
+
+DecodeFunction
+text_decoder(Oid input_function, ColumnDecoder *decoder)
+{
+	bool		is_limited = decoder->typmod >= (int32) VARHDRSZ;
+
 	switch (input_function)
 	{
+		case F_TEXTIN:
+			return decode_text;
+		case F_VARCHARIN:
+			return is_limited ? decode_varchar : decode_text;
+		case F_BPCHARIN:
+			return is_limited ? decode_bpchar : decode_text;
+		case F_NAMEIN:
+			return decode_name;
+		case F_CHARIN:
+			return decode_char;
 		case F_UUID_IN:
 			return decode_uuid;
 		case F_BYTEAIN:
