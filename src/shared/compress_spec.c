@@ -107,6 +107,10 @@ check_workers(Parser *parser)
 	return true;
 }
 
+/*
+ * Read one option of a list.  The value is cut off at "=", and an option
+ * without one is read as if it had an empty value, except "long".
+ */
 static bool
 parse_option(Parser *parser, char *option)
 {
@@ -153,6 +157,10 @@ parse_detail(Parser *parser, char *detail)
 	return true;
 }
 
+/*
+ * The copy of the argument is cut into words in place.  Limits are checked as
+ * each option is read, so that the first wrong one is reported.
+ */
 bool
 compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 {
@@ -161,7 +169,6 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 	char	   *detail;
 	int			method;
 
-	/* the copy is cut into words */
 	memset(spec, 0, sizeof(*spec));
 	if (strlen(arg) >= sizeof(text))
 		return fail(&parser, "compression specification is too long");

@@ -93,6 +93,11 @@ snapshot_text_is_id(const char *id)
 		strspn(id, SNAPSHOT_TEXT_ID_CHARS) == length;
 }
 
+/*
+ * All lines are read, in their order, although callers need few of them: a
+ * text that differs anywhere is of another release, and must not be guessed
+ * at.
+ */
 const char *
 snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 {

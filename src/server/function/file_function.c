@@ -116,6 +116,7 @@ number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
 	const ArgumentArray *array = &arrays[no];
 	int64		number;
 
+	/* an item without a file has no offset and no length */
 	if (array->nulls[i])
 		return 0;
 	number = no == FILE_PADDINGS ? DatumGetInt32(array->values[i]) :
@@ -140,6 +141,7 @@ path_of(bytea *value)
 	size_t		len = VARSIZE_ANY_EXHDR(value);
 	char	   *path = pnstrdup(VARDATA_ANY(value), len);
 
+	/* a zero byte would cut the path off */
 	if (len == 0 || strlen(path) != len)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -231,7 +233,11 @@ int64_array(const int64 *numbers, int n)
 										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-/* Keep what came of a call for pg_pardump_last_files(). */
+/*
+ * Keep the results of a call for pg_pardump_last_files().  Each failed page
+ * is four numbers: its item, from 1, its block, and both checksums.  -1 bytes
+ * mean that there was no file.
+ */
 static void
 keep_last_files(const FilesCall *call)
 {
@@ -261,6 +267,7 @@ keep_last_files(const FilesCall *call)
 	kept_result_set(&last_files, call->role, values);
 }
 
+/* Check all arguments, in memory of all calls.  No file is opened yet. */
 static FilesCall *
 begin_files_call(FunctionCallInfo fcinfo)
 {

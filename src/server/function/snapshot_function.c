@@ -91,6 +91,11 @@ read_snapshot(const char *id, Size *length)
 	/* if an error is raised here, the transaction's end closes the file */
 	*length = snapshot_length(fd, path);
 	content = palloc(Max(*length, 1));
+
+	/*
+	 * One read() is enough for a regular file.  A short one leaves a text
+	 * that snapshot_text_read() finds incomplete.
+	 */
 	got = read(fd, content, *length);
 	if (got < 0)
 		ereport(ERROR,

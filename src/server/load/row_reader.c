@@ -84,7 +84,13 @@ special_bits(const char *bytes)
 										 byte_block_eq(block, '\\')));
 }
 
-/* Note the places in the next window.  False if there is none. */
+/*
+ * Note the places in the next window.  False if there is none.
+ *
+ * A bit for each byte says whether it is special.  Four blocks make a word of
+ * 64 bits, whose set bits are then visited from the lowest on.  So the cost
+ * is that of the special bytes, and the others are only compared.
+ */
 static pg_noinline bool
 note_places(LineSplitter *splitter)
 {
@@ -152,7 +158,10 @@ pass_escape(LineSplitter *splitter, uint32 place)
 	return LINE_WHOLE;
 }
 
-/* The end of the field, i.e. the place of the next \t, \n or \r. */
+/*
+ * The end of the field, i.e. the place of the next \t, \n or \r.  Other
+ * control characters, which have been noted too, are part of the field.
+ */
 static inline LineKind
 find_field_end(LineSplitter *splitter, uint32 *end, bool *escaped)
 {
@@ -190,6 +199,7 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 	uint32		start = stream->start;
 	uint32		end = start;
 
+	/* only the last field may end with the line, and it must */
 	for (int i = 0; i < splitter->n_fields; i++)
 	{
 		bool		is_last = i == splitter->n_fields - 1;
@@ -354,6 +364,7 @@ next_line(RowReader *reader)
 	CopyFromState cstate = reader->cstate;
 	LineKind	kind;
 
+	/* an incomplete line is split again from its begin, with more data */
 	for (;;)
 	{
 		Size		start = reader->stream.start;

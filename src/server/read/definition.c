@@ -84,6 +84,7 @@ add_writer(Description *to, HeapTuple row)
 	add_number(to, HeapTupleHeaderGetRawXmin(row->t_data));
 }
 
+/* A row of a catalog, which the caller releases by ReleaseSysCache(). */
 static HeapTuple
 get_row(int cache, Oid key, const char *what)
 {
@@ -99,6 +100,7 @@ get_row(int cache, Oid key, const char *what)
  * ----------
  */
 
+/* Only the first reason is kept; the description is still completed. */
 static void
 set_reason(Description *to, Form_pg_type type, const char *format)
 {

@@ -129,6 +129,7 @@ append_element(ArrayEncoder *array, Datum value, ByteBuffer *out, char *to)
 {
 	Size		start = to - out->data;
 
+	/* numbers and such have nothing that array_out() would quote */
 	if (array->never_quoted)
 		return column_encode(&array->element, value, out, to);
 
@@ -454,6 +455,7 @@ find_special(const char *p, const char *end, char delimiter)
 static const char *
 find_end(const char *from, const char *end)
 {
+	/* a backslash and the character behind it are skipped together */
 	while (from < end && *from != '"')
 		from = find_quote(from + 2, end);
 	return from < end ? from : NULL;
@@ -485,6 +487,7 @@ read_quoted(const char **p, const char *end, ElementText *element)
 	if (close == NULL)
 		return false;
 	copy = palloc(close - start + FIELD_PADDING);
+	/* each backslash stands for the character behind it, as in array_in() */
 	to = copy;
 	for (from = start; from < close; from++)
 	{
@@ -492,6 +495,7 @@ read_quoted(const char **p, const char *end, ElementText *element)
 			from++;
 		*to++ = *from;
 	}
+	/* the copy is never longer than its source, so that there is room */
 	memset(to, 0, FIELD_PADDING);
 	element->text = copy;
 	element->len = to - copy;
@@ -666,6 +670,7 @@ array_decoder(Oid input_function, ColumnDecoder *decoder,
 	if (input_function != F_ARRAY_IN ||
 		!OidIsValid(get_element_type(decoder->type_id)))
 		return NULL;
+	/* lives as long as the decoder of the column */
 	array = palloc0(sizeof(ArrayDecoder));
 	array->element.type_id = get_element_type(decoder->type_id);
 	get_type_io_data(array->element.type_id, IOFunc_input,

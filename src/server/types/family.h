@@ -15,8 +15,8 @@
 #include "types/column.h"
 
 /*
- * number.c: bool, integers, object and transaction ids, floats; and the binary
- * form of types for which it is nearly the stored form
+ * number.c: bool, integers, object and transaction ids, floats; and the
+ * binary form of types for which it is nearly the stored form
  */
 extern EncodeFunction number_encoder(Oid type_function);
 extern DecodeFunction number_decoder(Oid input_function,

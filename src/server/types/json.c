@@ -32,6 +32,10 @@
 /* Deeper values are left to the input functions, which watch the stack. */
 #define MAX_JSON_DEPTH	32
 
+/*
+ * Skip white space.  Most tokens follow each other directly, or behind one
+ * space; the first test needs no look at the end, as padding is readable.
+ */
 static inline const char *
 skip_json_space(const char *p, const char *end)
 {
@@ -164,6 +168,7 @@ scan_string(const char **p, const char *end)
 	for (;;)
 	{
 		*p = find_json_special(*p, end);
+		/* control characters end the loop as well, and are an error */
 		if (*p == end)
 			return false;
 		if (**p == '"')
@@ -236,6 +241,10 @@ scan_value(const char **p, const char *end, int depth)
 	}
 }
 
+/*
+ * json_in() checks the text and returns it as it is, white space included,
+ * and so does this.
+ */
 static bool
 decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
@@ -334,6 +343,7 @@ parse_string(JsonParser *parser, const char *p, JsonNode *node)
 	node->kind = NODE_STRING;
 	node->text = ++p;
 	p = find_json_special(p, parser->end);
+	/* most strings have no escapes and are used where they are */
 	if (unlikely(p == parser->end || *p != '"'))
 		return parse_escaped(parser, p, node);
 	node->len = p - node->text;
@@ -347,6 +357,7 @@ parse_number(JsonParser *parser, const char *p, JsonNode *node)
 
 	node->kind = NODE_NUMBER;
 	node->text = p;
+	/* put_numeric_of_text() reads no exponents */
 	if (!scan_json_number(&p, parser->end, &has_exponent) || has_exponent)
 		return NULL;
 	node->len = p - node->text;

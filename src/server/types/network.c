@@ -24,7 +24,11 @@
  * of pg_inet_net_ntop() in src/port/inet_net_ntop.c: inet shows its prefix
  * length only if it is less than the whole address, cidr always.  The binary
  * forms are those of network_send().
- * ----------
+ *
+ * Both types are stored as an inet_struct (src/include/utils/inet.h): a byte
+ * for the family, a byte for the length of the prefix, and 4 or 16 bytes of
+ * address in network byte order.  The value does not say which of the types
+ * it is of. ----------
  */
 
 /* xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:255.255.255.255/128 */
@@ -63,6 +67,10 @@ static const char octet_texts[256][4] = {
 	HUNDREDS_TENS('2', '4'), HALF_TENS('2', '5')
 };
 
+/*
+ * Write an IPv4 address.  Each number is one move of four bytes, of which the
+ * next number overwrites those that do not belong to it.
+ */
 static inline char *
 put_ipv4(char *p, const uint8 *address)
 {
@@ -144,6 +152,7 @@ put_ipv6(char *p, const uint8 *address)
 
 	for (i = 0; i < IPV6_WORDS; i++)
 	{
+		/* the second colon is that before the next word, or the last one */
 		if (length > 0 && i == start)
 		{
 			*p++ = ':';
@@ -200,6 +209,7 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 		p = encode_by_type_function(encoder, value, out, to);
 	else if (bits != max_bits || is_cidr)
 	{
+		/* VALUE_ROOM has room for the slack of put_uint_8() */
 		*p++ = '/';
 		p = put_uint_8(p, bits);
 	}
@@ -292,6 +302,7 @@ read_small_number(const char **p, const char *end, uint32 max, uint32 *n)
 	return *p > start && *n <= max && (*start != '0' || *p == start + 1);
 }
 
+/* Four numbers with dots; inet_net_pton() takes fewer for cidr. */
 static inline bool
 read_ipv4(const char **p, const char *end, uint8 *address)
 {
@@ -334,6 +345,12 @@ read_ipv6(const char **p, const char *end, uint8 *address)
 		gap = 0;
 		*p += 2;
 	}
+
+	/*
+	 * Words are gathered without the gap.  The text may end with a word or
+	 * with two colons, but not with one.  A dot, of an IPv4 address, ends the
+	 * loop, and the caller declines what is left.
+	 */
 	while (*p < end && **p != '/')
 	{
 		if (n == IPV6_WORDS || !read_hex_word(p, end, &words[n++]))
@@ -354,6 +371,7 @@ read_ipv6(const char **p, const char *end, uint8 *address)
 			return false;
 	}
 
+	/* without a gap there must be all words, with one at least one fewer */
 	missing = IPV6_WORDS - n;
 	if (gap < 0 ? missing != 0 : missing == 0)
 		return false;
@@ -411,6 +429,7 @@ decode_address(ColumnDecoder *decoder, const char *text, Size len,
 	}
 	else if (is_cidr)
 		return false;			/* the length would be guessed */
+	/* cidr_in() has the error for bits to the right of the mask */
 	if (text != end ||
 		(is_cidr && !is_network(ip_addr(address), bits, max_bits)))
 		return false;

@@ -86,7 +86,10 @@ encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 #define HAVE_EXACT_DIVISION	0
 #endif
 
-/* Write billionths / 10^9. */
+/*
+ * Write billionths / 10^9.  All short numbers are brought to this form, so
+ * that one piece of code writes them.
+ */
 static inline char *
 put_billionths(char *p, uint64 billionths)
 {
@@ -123,6 +126,7 @@ put_short_double(char *p, double num)
 
 	if (!HAVE_EXACT_DIVISION)
 		return NULL;
+	/* nine decimals below 10^6, six below 10^9: 15 digits in each case */
 	if (magnitude >= 1e-4 && magnitude < 1e6)
 	{
 		scaled = (int64) (magnitude * 1e9 + 0.5);
@@ -155,6 +159,7 @@ put_short_float(char *p, float num)
 
 	if (!HAVE_EXACT_DIVISION)
 		return NULL;
+	/* five decimals below 10, two below 10^4: 6 digits in each case */
 	if (magnitude >= 1e-4f && magnitude < 10.0f)
 	{
 		scaled = (int32) (magnitude * 1e5f + 0.5f);
@@ -323,6 +328,10 @@ decode_xid8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 
 #define HAVE_FLOAT_DECODERS
 
+/*
+ * As many digits fit in 64 bits, and so does 5^27.  Powers of two are only a
+ * matter of the binary exponent: 10^n is 5^n * 2^n.
+ */
 #define MAX_DIGITS		19
 #define MAX_EXPONENT	27
 
@@ -455,7 +464,12 @@ leading_zeros(uint64 bits)
 	return 63 - pg_leftmost_one_pos64(bits);
 }
 
-/* digits / 5^n; digits are not 0.  The quotient has 63 or 64 bits. */
+/*
+ * digits / 5^n; digits are not 0.  Both are shifted until their highest bit
+ * is set, so that the quotient has 63 or 64 bits.  The lowest of them is set
+ * if the division leaves a remainder ("sticky bit"): a double has 53 bits, so
+ * that it only decides how a tie is rounded.
+ */
 static inline BinaryNumber
 divide_by_power_of_5(uint64 digits, int n)
 {
@@ -472,7 +486,10 @@ divide_by_power_of_5(uint64 digits, int n)
 	return result;
 }
 
-/* digits * 5^n; digits are not 0. */
+/*
+ * digits * 5^n; digits are not 0.  Of a product of more than 64 bits the
+ * upper ones are kept, with a sticky bit as above.
+ */
 static inline BinaryNumber
 multiply_by_power_of_5(uint64 digits, int n)
 {
@@ -490,6 +507,7 @@ multiply_by_power_of_5(uint64 digits, int n)
 	return result;
 }
 
+/* The number as a binary one; false if the power of ten is too large. */
 static inline bool
 binary_number(const DecimalNumber *decimal, BinaryNumber *binary)
 {
@@ -541,6 +559,7 @@ is_between_floats(double number)
 {
 	uint64		bits;
 
+	/* a double has 29 bits more than a float; half of a float's last bit */
 	memcpy(&bits, &number, sizeof(bits));
 	return (bits & UINT64CONST(0x1fffffff)) == UINT64CONST(0x10000000);
 }
