@@ -8,7 +8,7 @@
 #include "base/message.h"
 #include "cluster/cluster_dump.h"
 #include "cluster/cluster_restore.h"
-#include "cluster/role_copy.h"
+#include "cluster/globals.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "dump/dump.h"

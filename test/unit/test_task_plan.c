@@ -7,7 +7,6 @@
 
 #include <unistd.h>
 
-#include "tasks/task_place.h"
 #include "tasks/task_plan.h"
 #include "unit_test.h"
 

@@ -27,7 +27,7 @@ extern char *manifest_name_table(const char *schema, const char *table);
 /* toc.dat until it is whole */
 #define TOC_TEMP_NAME TOC_NAME ".tmp"
 
-/* A directory in that of an archive that tasks are writing (task_place.h). */
+/* A directory in that of an archive that tasks are writing (task_plan.h). */
 #define ARCHIVE_TASKS_NAME "plan.tmp"
 
 #define MANIFEST_NAME "pg_pardump_manifest.json"

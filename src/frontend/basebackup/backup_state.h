@@ -85,7 +85,7 @@ typedef struct Backup
 								 * relation's: its list, and, once they are
 								 * read, plan and results; and so of them, of
 								 * those that were replaced meanwhile */
-	struct WalFollower *follower;	/* backup_wal.h; NULL unless asked for */
+	struct WalFollower *follower;	/* basebackup.h; NULL unless asked for */
 	int			n_retries;
 	ReportStage stages[MAX_BACKUP_STAGES];	/* that have begun */
 	int			n_stages;

@@ -91,4 +91,18 @@ extern void globals_apply(GlobalsApply *apply, const GlobalsScript *script);
 /* Run the rest, when no connection is to be made any more. */
 extern void globals_apply_rest(GlobalsApply *apply);
 
+/* ----------
+ * --roles: makes the roles that a database needs on a copy's target.
+ * ----------
+ */
+
+/*
+ * Make the roles that the source's database needs and the target has not:
+ * owners, those with privileges, policies, user mappings or settings there,
+ * and all that these are members of, with attributes, passwords, settings and
+ * memberships, as stock pg_dumpall writes them.  Those that are there stay as
+ * they are.  Exits with a message on failure.
+ */
+extern void role_copy(const Options *options, const char *argv0);
+
 #endif							/* GLOBALS_H */

@@ -10,9 +10,41 @@
 #ifndef COMPARE_SIDE_H
 #define COMPARE_SIDE_H
 
+#include "libpq-fe.h"
+
+#include "plan/dump_plan.h"
 #include "source/source.h"
 #include "status/run.h"
 #include "stream/sink.h"
+
+/* ----------
+ * Finds what a plan names in another database, by names.
+ *
+ * That database was, or is to be, filled from what the plan is of: so it has
+ * tables of the same names, with other OIDs.  A name that its encoding does
+ * not have is not found.
+ * ----------
+ */
+
+/*
+ * The name of the table that the rows are loaded into, qualified, and quoted
+ * like the names of tables; owned.
+ */
+extern char *compare_lookup_load_name(const DumpTable *table);
+
+/*
+ * A table of contents with the data of the tables that the database of this
+ * session has, of those of the plan, with the columns that both have.  Names
+ * of columns are the server's: those of an archive may hold any SQL.
+ *
+ * If the database was loaded, rows of a table that is loaded by way of a
+ * partitioned one may be in any of its partitions, but for those that are
+ * loaded for themselves: all of these are there instead, each with the load
+ * name of the partitioned table.  Foreign tables are left out.  *missing is
+ * the first table that is not found, or NULL; borrowed.
+ */
+extern Toc *compare_lookup_tables(PGconn *conn, const DumpPlan *plan,
+								  bool loaded, const char **missing);
 
 typedef struct CompareSide CompareSide;
 
@@ -61,7 +93,7 @@ extern CompareSide *compare_side_open_database(const Options *options,
 /*
  * A database with the tables of another side, by the source that is connected
  * to it, and stays in use: plan what it has of that side's plan, as
- * compare_lookup.h finds it, and lock these tables.  Exits with a message if
+ * compare_side.h finds it, and lock these tables.  Exits with a message if
  * something cannot be read.
  */
 extern CompareSide *compare_side_open_tables(Source *source, const char *name,

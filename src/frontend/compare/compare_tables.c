@@ -9,7 +9,7 @@
 
 #include "base/identifier.h"
 #include "base/message.h"
-#include "compare/compare_lookup.h"
+#include "compare/compare_side.h"
 #include "compare/compare_tables.h"
 #include "session/session.h"
 

@@ -23,7 +23,6 @@
 #include "status/dry_run.h"
 #include "status/metrics.h"
 #include "status/run.h"
-#include "status/run_manifest.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "tasks/task_leader.h"

@@ -12,12 +12,52 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/toc.h"
 #include "load/definition_worker.h"
-#include "load/index_log.h"
 #include "load/restore_journal.h"
 #include "load/restore_schedule.h"
 #include "load/restore_stage.h"
 #include "plan/dump_table.h"
+
+/* ----------
+ * When each index was built, for the event log and the report.
+ * ----------
+ */
+
+/* In shared memory: set by the process that builds, read by the leader. */
+typedef struct IndexBuild
+{
+	const TocEntry *entry;		/* an index, or a constraint that has one */
+	const DumpTable *table;
+	int			index_job;		/* of --index-jobs, from 0 */
+	int			together;		/* as many are built by one job, and have its
+								 * times */
+	volatile int64 start_us;	/* microseconds since 1970; 0 = not begun */
+	volatile int64 end_us;		/* 0 = not ended, or with errors */
+} IndexBuild;
+
+/* What has come of all builds so far; in shared memory. */
+typedef struct IndexTotals
+{
+	volatile int made;			/* entries, with those that have failed */
+	volatile int failed;
+	volatile int64 busy_us;		/* the time of all jobs, added up */
+	volatile bool came_to_end;	/* all of them were made */
+} IndexTotals;
+
+/* All that are to be built. */
+typedef struct IndexBuilds
+{
+	IndexBuild *builds;
+	int			n;
+	IndexTotals *totals;
+} IndexBuilds;
+
+/* How many were built so far. */
+extern int	index_log_built(const IndexBuilds *builds);
+
+/* Its name, qualified and quoted; owned. */
+extern char *index_log_name(const IndexBuild *build);
 
 /* ----------
  * Which indexes can be built next.

@@ -12,9 +12,6 @@
 #include "session/session.h"
 #include "session/session_lost.h"
 
-static const RestoreJournalWait restore_journal_wait_claim;
-static const RestoreJournalWait restore_journal_wait_look_at;
-
 /* ----------
  * Waits for other sessions, and tells who they are.
  * ----------
@@ -55,12 +52,6 @@ static const RestoreJournalWait restore_journal_wait_look_at = {
 	.doing = "to look at schema",
 	.why = "which another session has locked",
 	.hint = "What locks it, or is to remove it, ends by itself, or can be ended there."
-};
-
-const RestoreJournalWait restore_journal_wait_removal = {
-	.doing = "to remove schema",
-	.why = "which another session reads",
-	.hint = "All is done but that. A dump or a query that reads it ends by itself, or can be ended there."
 };
 
 static void

@@ -83,9 +83,6 @@ typedef struct RestoreJournalWait
 	const char *hint;
 } RestoreJournalWait;
 
-/* To write a line, of this name; to look whose the log is; to remove it. */
-extern const RestoreJournalWait restore_journal_wait_removal;
-
 /*
  * PQexecParams(); of several statements, without parameters, the last one's
  * result.  When other sessions have kept it waiting for some seconds, and
@@ -133,7 +130,7 @@ typedef struct RestoreJournal
 	const Target *target;		/* where it is: for another session there */
 	PGconn	   *lock;			/* the leader's, for nothing but the lock that
 								 * keeps other runs away
-								 * (restore_journal_lock.h) */
+								 * (restore_journal_open.c) */
 	PGconn	   *next;			/* that is to take its place; or NULL */
 	int			backend;		/* the process of its session */
 	int64		connected_at;	/* clock_monotonic_ms() */

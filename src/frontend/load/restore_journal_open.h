@@ -12,6 +12,28 @@
 #include "load/target.h"
 
 /* ----------
+ * The sessions of a restore's leader, which may be lost while others
+ * work.
+ * ----------
+ */
+
+/*
+ * While others work: if the session that has the lock is lost, connect again,
+ * and keep other runs away again; then true.  Ends by session_lost() if that
+ * cannot be done at this time.  Exits with a message if another run has come
+ * in between.
+ */
+extern bool restore_journal_session_keep(RestoreJournal *log, const Target *target);
+
+/*
+ * Do some work within session_try() until it is done, with the waits between
+ * retries.  Exits with a message if a session was lost --retries times in a
+ * row.
+ */
+extern void restore_journal_session_insist(void (*work) (void *arg), void *arg,
+										   const Options *options);
+
+/* ----------
  * Is it the same archive?
  * ----------
  */

@@ -5,7 +5,7 @@
 #ifndef RESTORE_PREPARE_H
 #define RESTORE_PREPARE_H
 
-#include "restore/restore_state.h"
+#include "restore/restore_resume.h"
 
 /* ----------
  * What is restored, in which pieces; and what is made on the target,

@@ -30,7 +30,7 @@
 #include "source/standby_overflow.h"
 #include "source/standby_snapshot.h"
 #include "source/worker_monitor.h"
-#include "status/progress_rows.h"
+#include "status/run.h"
 #include "status/summary.h"
 
 /* ----------
@@ -487,7 +487,7 @@ leader_begin_rows(Source *source, const Run *run)
 	const DumpPlan *plan = run->plan;
 
 	source->told = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
-	progress_rows_begin(run);
+	run_progress_begin(run);
 	advice_give(source->options, plan);
 	traffic_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);

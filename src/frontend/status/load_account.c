@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "status/load_account.h"
 #include "status/run.h"
-#include "status/run_manifest.h"
 #include "status/summary.h"
 
 /* Tables named in the account of a failure. */

@@ -132,4 +132,15 @@ extern void run_event_retry(Run *run, int job);
 extern void run_event_objects(const Run *run, const char *kind,
 							  const LargeObjectGroup *group);
 
+/* ----------
+ * The stage of a dump, or of a copy, in which workers read rows.
+ * ----------
+ */
+
+/*
+ * The stage begins (see progress.h).  The run must be complete but for what
+ * the workers tell.
+ */
+extern void run_progress_begin(const Run *run);
+
 #endif							/* RUN_H */

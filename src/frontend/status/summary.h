@@ -9,6 +9,7 @@
 
 #include "libpq-fe.h"
 
+#include "archive/manifest.h"
 #include "plan/dump_plan.h"
 #include "status/run.h"
 
@@ -40,12 +41,6 @@ extern void advice_print(const Options *options, const DumpPlan *plan,
 
 /* "Rows are read from 2 servers: ..."; owned; NULL if there is one only. */
 extern char *server_share_plan(const Run *run);
-
-/*
- * What was read from each: "a:5432 12 files, 1.2 GB; ..."; owned; NULL if
- * there is one only.
- */
-extern char *server_share_text(const Run *run);
 
 /* ----------
  * Warns while the snapshot of a run grows old.
@@ -96,5 +91,21 @@ extern void summary_print_slowest(const Run *run, FILE *stream);
 
 /* How many columns of how many tables were masked, if any. */
 extern void summary_print_masks(const Run *run, FILE *stream);
+
+/* ----------
+ * The manifest of a dump.
+ * ----------
+ */
+
+/*
+ * Make it when all files are complete.  Of a copy, which has none, it tells
+ * the same, for a report: paths are what a piece is, "chunk 2 of 9".  It
+ * borrows from the plan, and is never freed.
+ */
+extern Manifest *run_manifest_new(const Run *run);
+
+/* Write it in the archive's directory, before all is flushed. */
+extern void run_manifest_write(const Run *run,
+							   const Manifest *manifest);
 
 #endif							/* SUMMARY_H */

@@ -81,7 +81,12 @@ set_database(PQconninfoOption *options, const char *dbname)
 	PQconninfoFree(given);
 }
 
-PeerAddress *
+/*
+ * As the leader has, but for what this host's command line says: the server
+ * may have another name here.  Passwords are found as libpq finds them
+ * (PGPASSFILE), or printed by this host's command, which may be NULL.  Owned.
+ */
+static PeerAddress *
 task_address(const char *conninfo, const ConnParams *params,
 			 const char *password_command)
 {

@@ -23,15 +23,6 @@
  */
 
 /*
- * As the leader has, but for what this host's command line says: the server
- * may have another name here.  Passwords are found as libpq finds them
- * (PGPASSFILE), or printed by this host's command, which may be NULL.  Owned.
- */
-extern PeerAddress *task_address(const char *conninfo,
-								 const ConnParams *params,
-								 const char *password_command);
-
-/*
  * In the leader: how it has reached the server, of which this is a session,
  * for the plan; owned.  Other hosts have another environment: what decides
  * whom to trust, and what is read, is that of the leader, wherever it had
