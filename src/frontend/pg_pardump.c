@@ -6,8 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "base/message.h"
-#include "cluster/cluster_dump.h"
-#include "cluster/cluster_restore.h"
+#include "cluster/cluster.h"
 #include "cluster/globals.h"
 #include "compare/compare.h"
 #include "copy/copy.h"

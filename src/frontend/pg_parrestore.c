@@ -6,7 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "base/message.h"
-#include "cluster/cluster_restore.h"
+#include "cluster/cluster.h"
 #include "options/restore_options.h"
 #include "process/this_program.h"
 #include "restore/restore.h"

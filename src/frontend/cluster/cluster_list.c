@@ -31,23 +31,23 @@ static const char list_query[] =
 " AND d.datname OPERATOR(pg_catalog.<>) 'template0'"
 " ORDER BY 3 DESC, 2";
 
-ClusterList *
+ClusterList
 cluster_list_read(PGconn *conn, const Options *options)
 {
-	ClusterList *list = pg_malloc0(sizeof(ClusterList));
 	PGresult   *res = session_query(conn, list_query);
+	ClusterList list = {.n = PQntuples(res)};
 
-	list->databases = pg_malloc0((PQntuples(res) + 1) * sizeof(ClusterDatabase));
-	for (int i = 0; i < PQntuples(res); i++)
+	list.databases = pg_malloc0((list.n + 1) * sizeof(ClusterDatabase));
+	for (int i = 0; i < list.n; i++)
 	{
-		ClusterDatabase *database = &list->databases[list->n++];
+		ClusterDatabase *database = &list.databases[i];
 
 		database->oid = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
 		database->name = pg_strdup(PQgetvalue(res, i, 1));
 		database->bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
 	}
 	PQclear(res);
-	cluster_list_exclude(list, conn, options);
+	cluster_list_exclude(&list, conn, options);
 	return list;
 }
 

@@ -32,7 +32,7 @@ typedef struct ClusterList
  * no connections, those whose removal was interrupted, and those that a
  * pattern of --exclude-database matches.
  */
-extern ClusterList *cluster_list_read(PGconn *conn, const Options *options);
+extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
 
 /* Leave out those of a list from elsewhere that such a pattern matches. */
 extern void cluster_list_exclude(ClusterList *list, PGconn *conn,

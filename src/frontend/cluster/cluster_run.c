@@ -75,13 +75,6 @@ cluster_report_begin(const Options *options)
 	keep_out(options, psprintf("%s/page", options->report));
 }
 
-/* These are the databases; the list is to live as long as the process. */
-static void
-cluster_report_note_list(const ClusterList *list)
-{
-	all_databases = list;
-}
-
 /* Where this database's run writes page and metrics: for its arguments. */
 static void
 cluster_report_add_args(const Options *options, const ClusterDatabase *database,
@@ -302,14 +295,15 @@ cluster_run(const ClusterRun *run, const Options *options)
 	/* an exit callback uses it until the process ends */
 	RunState   *state = pg_malloc0(sizeof(RunState));
 	int			n = run->list->n;
-	int			at_most = run->one_by_one ? 1 : run->jobs;
+	int			at_most = run->one_by_one ? 1 : options->jobs;
 
-	cluster_report_note_list(run->list);
+	all_databases = run->list;
 	state->run = run;
 	state->options = options;
 	state->pids = pg_malloc0((n + 1) * sizeof(pid_t));
-	worker_slots_make(run->jobs,
-					  options->index_jobs ? (int) options->index_jobs : run->jobs, n);
+	worker_slots_make(options->jobs,
+					  options->index_jobs ? (int) options->index_jobs : options->jobs,
+					  n);
 	/* one limit for all of them */
 	traffic_set_max_rate(options->max_rate);
 	cleanup_push(end_runs, state);

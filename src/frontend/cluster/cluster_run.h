@@ -37,7 +37,6 @@ typedef struct ClusterRun
 	ClusterProgram program;
 	const char *argv0;
 	const char *doing;			/* for messages: "dumping" */
-	int			jobs;
 	bool		one_by_one;		/* so that what they print does not mix */
 	bool		shows;			/* tell of each run's begin and end */
 	const ClusterList *list;

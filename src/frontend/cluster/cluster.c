@@ -1,0 +1,666 @@
+/*
+ * cluster.c
+ *		The main paths of --all-databases: dump, copy, verify, restore.
+ *
+ * Each of them prepares a ClusterRun and has cluster_run() run this program
+ * once for each database.  A callback gives the run of a database its
+ * arguments.  Roles and tablespaces, which databases share, come first: they
+ * own the databases.  What of them must wait, for example the password of the
+ * role that connects, comes last.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file_utils.h"
+
+#include "archive/archive_clean.h"
+#include "archive/archive_dir.h"
+#include "archive/archive_name.h"
+#include "archive/toc.h"
+#include "base/interrupt.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "cluster/cluster_list.h"
+#include "cluster/cluster_map.h"
+#include "cluster/cluster_run.h"
+#include "cluster/globals.h"
+#include "load/restore_stage.h"
+#include "process/progress.h"
+#include "session/connection.h"
+#include "source/source_check.h"
+#include "status/metrics.h"
+#include "stock/stock_pg_dump.h"
+#include "stream/sink.h"
+
+/* ----------
+ * What several of them do
+ * ----------
+ */
+
+/*
+ * Connect to the source of a dump or a copy, and find its databases, which
+ * are none if only what they share is asked for.  Exits with a message if
+ * something would make the runs fail.
+ */
+static PGconn *
+open_source(const Options *options, PeerAddress **address, ClusterList *list,
+			ClusterFilter **filter)
+{
+	PGconn	   *conn = cluster_session_open(&options->connection,
+											options->password_command,
+											"pg_pardump");
+
+	interrupt_install_leader();
+	*address = peer_address_new(conn, false, options->connection.dbname,
+								options->password_command);
+	if (options->globals_only || options->roles_only || options->tablespaces_only)
+		return conn;
+	*list = cluster_list_read(conn, options);
+	*filter = cluster_filter_read(conn, *address, list, options);
+	cluster_check_source(conn, options->jobs, list->n);
+	findings_report();
+	return conn;
+}
+
+/* The script of what the databases share, or the part asked for; owned. */
+static char *
+read_globals(PGconn *conn, const PeerAddress *address, const Options *options,
+			 const char *argv0)
+{
+	const char *part = options->roles_only ? GLOBALS_ROLES :
+		options->tablespaces_only ? GLOBALS_TABLESPACES : GLOBALS_ALL;
+
+	return globals_read(conn, address, part, options, argv0);
+}
+
+/*
+ * Make what the databases share, run the program for each of them unless run
+ * is NULL, and make the rest.  No session is open while databases have their
+ * turn; afterwards globals->conn is a new one.  Returns how many failed.
+ */
+static int
+load_databases(GlobalsApply *globals, const GlobalsScript *script,
+			   const PeerAddress *target, const char *progname,
+			   const ClusterRun *run, const Options *options)
+{
+	int			n_failed;
+
+	globals_apply(globals, script);
+	cluster_session_close(globals->conn);
+	n_failed = run ? cluster_run(run, options) : 0;
+	globals->conn = connection_open_peer(target, progname);
+	globals_apply_rest(globals);
+	return n_failed;
+}
+
+/* ----------
+ * Dump
+ * ----------
+ */
+
+typedef struct ClusterDump
+{
+	const Options *options;
+	PeerAddress *address;
+	ClusterMap	map;
+	ClusterFilter *filter;
+	ClusterMap *previous;		/* --incremental; or NULL */
+	char	   *globals;
+	char	   *directory;		/* NULL: nothing is written */
+	int			directory_fd;	/* open on it, as others may take its path */
+	char	   *databases;		/* in that, of the archives */
+	int			databases_fd;	/* the same of that */
+	bool		made;			/* the directory, by us */
+	Sink	   *map_sink;		/* claims it, until published */
+	bool		whole;
+} ClusterDump;
+
+static char *
+file_path(const ClusterDump *dump, const char *name)
+{
+	return psprintf("%s/%s", dump->directory, name);
+}
+
+static void
+remove_file(const ClusterDump *dump, const char *name)
+{
+	if (unlinkat(dump->directory_fd, name, 0) < 0 && errno != ENOENT)
+		pg_log_warning("could not remove file \"%s/%s\": %m",
+					   dump->directory, name);
+}
+
+/*
+ * An exit callback: nothing looks like the dump of a cluster.  Archives that
+ * are complete may have taken hours, and stay.
+ */
+static void
+cluster_dump_remove_files(void *arg)
+{
+	ClusterDump *dump = arg;
+
+	if (dump->whole)
+		return;
+	remove_file(dump, CLUSTER_MAP_NAME ".tmp");
+	remove_file(dump, CLUSTER_GLOBALS_NAME ".tmp");
+	remove_file(dump, CLUSTER_GLOBALS_NAME);
+	if (unlinkat(dump->directory_fd, CLUSTER_DATABASES_NAME, AT_REMOVEDIR) < 0 &&
+		errno != ENOENT)
+	{
+		pg_log_warning("complete archives of single databases are left in \"%s\"",
+					   dump->databases);
+		return;
+	}
+	if (dump->made && rmdir(dump->directory) < 0)
+		pg_log_warning("could not remove directory \"%s\": %m", dump->directory);
+}
+
+/* By a file that one run can create only, as archive_dir_create() does. */
+static void
+create_directory(ClusterDump *dump)
+{
+	char	   *path = pg_strdup(dump->options->directory);
+
+	canonicalize_path(path);
+	dump->directory = path;
+	dump->databases = file_path(dump, CLUSTER_DATABASES_NAME);
+	dump->directory_fd = dirfd(archive_dir_open_new(path, &dump->made));
+	dump->map_sink = sink_file_new(file_path(dump, CLUSTER_MAP_NAME ".tmp"));
+	cleanup_push(cluster_dump_remove_files, dump);
+	if (mkdirat(dump->directory_fd, CLUSTER_DATABASES_NAME, 0700) < 0)
+		pg_fatal("could not create directory \"%s\": %m", dump->databases);
+	dump->databases_fd = openat(dump->directory_fd, CLUSTER_DATABASES_NAME,
+								O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dump->databases_fd < 0)
+		pg_fatal("could not open directory \"%s\": %m", dump->databases);
+}
+
+static void
+write_text(Sink *sink, const char *text)
+{
+	sink_write(sink, text, strlen(text));
+	sink_finish(sink);
+	sink_free(sink);
+}
+
+/* It is whole under another name: it gets its own. */
+static void
+publish(const ClusterDump *dump, const char *name)
+{
+	char	   *path = file_path(dump, name);
+	char	   *temp_path = psprintf("%s.tmp", path);
+
+	if (dump->options->sync_method != SYNC_NONE &&
+		fsync_fname(temp_path, false) != 0)
+		pg_fatal("could not flush \"%s\" to disk", temp_path);
+	if (renameat(dump->directory_fd, temp_path + strlen(dump->directory) + 1,
+				 dump->directory_fd, name) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
+	free(temp_path);
+	free(path);
+}
+
+/* All databases have had their turn. */
+static void
+finish_directory(ClusterDump *dump)
+{
+	char	   *text;
+
+	dump->map.globals_checksum = cluster_map_checksum(dump->globals,
+													  strlen(dump->globals));
+	text = cluster_map_text(&dump->map);
+	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
+			   dump->globals);
+	write_text(dump->map_sink, text);
+	if (dump->options->sync_method != SYNC_NONE)
+		archive_sync_directory(dump->databases, true);
+	interrupt_check();
+	publish(dump, CLUSTER_GLOBALS_NAME);
+	publish(dump, CLUSTER_MAP_NAME);
+	if (dump->options->sync_method != SYNC_NONE)
+		archive_sync_directory(dump->directory, dump->made);
+	dump->whole = true;
+	free(text);
+}
+
+/*
+ * By its name: it may have been dropped and made again, which its archive
+ * shows.
+ */
+static const ClusterDatabase *
+previous_of(const ClusterDump *dump, const ClusterDatabase *database)
+{
+	for (int i = 0; i < dump->previous->list.n; i++)
+	{
+		const ClusterDatabase *previous = &dump->previous->list.databases[i];
+
+		if (strcmp(previous->name, database->name) == 0 && !previous->failed)
+			return previous;
+	}
+	return NULL;
+}
+
+/* Whole, if it was not there, with what the next run needs. */
+static void
+add_previous(const ClusterDump *dump, const ClusterDatabase *database,
+			 SimpleStringList *args)
+{
+	const ClusterDatabase *previous = previous_of(dump, database);
+
+	if (previous == NULL)
+	{
+		simple_string_list_append(args, "--manifest-fingerprints");
+		return;
+	}
+	simple_string_list_append(args,
+							  psprintf("--incremental=%s",
+									   cluster_map_archive(dump->options->incremental,
+														   previous)));
+	if (dump->options->incremental_copy_method)
+		simple_string_list_append(args,
+								  psprintf("--incremental-copy-method=%s",
+										   dump->options->incremental_copy_method));
+}
+
+static void
+cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterDump *dump = arg;
+	const ClusterDatabase *database = &dump->map.list.databases[no];
+
+	server_expect_database(database->oid);
+	cluster_session_add_args(args, dump->options,
+							 cluster_list_conninfo(dump->address, database->name));
+	cluster_filter_add_args(dump->filter, database, args);
+	if (dump->previous)
+		add_previous(dump, database, args);
+	if (dump->directory == NULL)
+		return;
+	simple_string_list_append(args, "-f");
+	simple_string_list_append(args, cluster_map_archive(dump->directory, database));
+}
+
+/* An archive with a table of contents is one, though its report failed. */
+static bool
+clean_up(void *arg, int no)
+{
+	const ClusterDump *dump = arg;
+	const char *name;
+	char	   *path;
+	char	   *toc;
+	bool		complete;
+
+	if (dump->directory == NULL)
+		return false;
+	path = cluster_map_archive(dump->directory, &dump->map.list.databases[no]);
+	name = last_dir_separator(path) + 1;
+	toc = psprintf("%s/%s", name, TOC_NAME);
+	complete = faccessat(dump->databases_fd, toc, F_OK, 0) == 0;
+	if (!complete)
+		archive_clean_directory_at(dump->databases_fd, name, path);
+	free(toc);
+	free(path);
+	return complete;
+}
+
+static bool
+any_is_complete(const ClusterDump *dump)
+{
+	for (int i = 0; i < dump->map.list.n; i++)
+		if (!dump->map.list.databases[i].failed)
+			return true;
+	return false;
+}
+
+/*
+ * Roles may be made after pg_dumpall has read them: pg_dumpall reads them
+ * before the databases, too.
+ */
+static void
+read_cluster(ClusterDump *dump, const char *argv0)
+{
+	const Options *options = dump->options;
+	PGconn	   *conn = open_source(options, &dump->address, &dump->map.list,
+								   &dump->filter);
+
+	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
+	if (!options->dry_run && !options->check)
+		create_directory(dump);
+	/* --check is to find out whether the role may read passwords, too */
+	if (!options->dry_run)
+		dump->globals = read_globals(conn, dump->address, options, argv0);
+	cluster_session_close(conn);
+}
+
+int
+cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
+{
+	/* an exit callback uses it until the process ends */
+	ClusterDump *dump = pg_malloc0(sizeof(ClusterDump));
+	bool		only_looks = options->dry_run || options->check;
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = argv0,
+		.doing = only_looks ? "looking at" : "dumping",
+		.one_by_one = only_looks,
+		.list = &dump->map.list,
+		.arg = dump,
+		.add_args = cluster_dump_add_args,
+		.clean_up = clean_up,
+	};
+	int			n_failed;
+
+	dump->options = options;
+	progress_begin(options->progress, options->no_progress);
+	run.shows = only_looks || progress_is_shown();
+	cluster_report_begin(options);
+	if (options->directory)
+		(void) archive_dir_check(options->directory);
+	/* an unusable previous dump is reported before anything is created */
+	if (options->incremental)
+		dump->previous = cluster_map_read(options->incremental);
+	read_cluster(dump, argv0);
+	n_failed = cluster_run(&run, options);
+	if (n_failed > 0 && !any_is_complete(dump))
+		pg_fatal("all databases failed");
+	if (dump->directory)
+		finish_directory(dump);
+	if (n_failed == 0)
+	{
+		cleanup_forget_all();
+		metrics_end(true);
+		return 0;
+	}
+	pg_log_error("%d of %d database%s failed; the others are complete",
+				 n_failed, dump->map.list.n, units_plural(dump->map.list.n));
+	return 1;
+}
+
+/* ----------
+ * Copy
+ * ----------
+ */
+
+typedef struct ClusterCopy
+{
+	const Options *options;
+	PeerAddress *source;
+	PeerAddress *target;
+	char	   *database;		/* of the target, that new ones are made from
+								 * a session in */
+	ClusterList list;
+	ClusterFilter *filter;
+	GlobalsApply globals;
+} ClusterCopy;
+
+static void
+cluster_copy_add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterCopy *copy = arg;
+	const ClusterDatabase *database = &copy->list.databases[no];
+	bool		is_there = cluster_list_is_initial(database);
+
+	cluster_filter_add_args(copy->filter, database, args);
+	if (!is_there)
+		simple_string_list_append(args, "--create");
+	server_expect_database(database->oid);
+	cluster_session_add_args(args, copy->options,
+							 cluster_list_conninfo(copy->source, database->name));
+	simple_string_list_append(args,
+							  psprintf("--target=%s",
+									   cluster_list_conninfo(copy->target,
+															 is_there ? database->name :
+															 copy->database)));
+}
+
+static GlobalsScript *
+read_source(ClusterCopy *copy, const char *argv0)
+{
+	PGconn	   *conn = open_source(copy->options, &copy->source, &copy->list,
+								   &copy->filter);
+	char	   *text = read_globals(conn, copy->source, copy->options, argv0);
+	GlobalsScript *script = globals_script_parse(text);
+
+	free(text);
+	cluster_session_close(conn);
+	return script;
+}
+
+static void
+open_target(ClusterCopy *copy)
+{
+	ConnParams	params = {.dbname = copy->options->target,
+		.prompt_password = copy->options->connection.prompt_password
+	};
+	const char *command = copy->options->target_password_command;
+	PGconn	   *conn = cluster_session_open(&params, command, "pg_pardump");
+
+	copy->target = peer_address_new(conn, true, params.dbname, command);
+	copy->database = pg_strdup(PQdb(conn));
+	copy->globals.conn = conn;
+}
+
+int
+cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
+{
+	ClusterCopy *copy = pg_malloc0(sizeof(ClusterCopy));
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = argv0,
+		.doing = "copying",
+		.list = &copy->list,
+		.arg = copy,
+		.add_args = cluster_copy_add_args,
+	};
+	GlobalsScript *script;
+	int			n_failed;
+
+	copy->options = options;
+	progress_begin(options->progress, options->no_progress);
+	run.shows = progress_is_shown();
+	cluster_report_begin(options);
+	script = read_source(copy, argv0);
+	open_target(copy);
+	cluster_list_refuse_existing(&copy->list, copy->globals.conn);
+	cluster_check_target(copy->globals.conn, options, copy->list.n);
+	findings_report();
+	/* up to here nothing has been made */
+	n_failed = load_databases(&copy->globals, script, copy->target,
+							  "pg_pardump", &run, options);
+	cluster_session_close(copy->globals.conn);
+	cleanup_forget_all();
+	metrics_end(copy->globals.n_errors + n_failed == 0);
+	if (copy->globals.n_errors > 0)
+		pg_log_error("%d error%s in making roles and tablespaces",
+					 copy->globals.n_errors, units_plural(copy->globals.n_errors));
+	if (n_failed > 0 && n_failed == copy->list.n)
+		pg_log_error("all databases failed");
+	else if (n_failed > 0)
+		pg_log_error("%d of %d database%s failed; the others are complete",
+					 n_failed, copy->list.n, units_plural(copy->list.n));
+	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
+}
+
+/* ----------
+ * Verify
+ * ----------
+ */
+
+typedef struct ClusterVerify
+{
+	const Options *options;
+	ClusterMap *map;
+} ClusterVerify;
+
+static void
+cluster_verify_add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterVerify *verify = arg;
+	const ClusterDatabase *database = &verify->map->list.databases[no];
+	char	   *archive = cluster_map_archive(verify->options->verify, database);
+
+	toc_database_expect(database->oid, database->name);
+	simple_string_list_append(args, psprintf("--verify=%s", archive));
+	simple_string_list_append(args, psprintf("--jobs=%d", verify->options->jobs));
+	simple_string_list_append(args, "--no-progress");
+	free(archive);
+}
+
+int
+cluster_verify(const Options *options, const char *argv0,
+			   ClusterProgram program)
+{
+	ClusterVerify *verify = pg_malloc0(sizeof(ClusterVerify));
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = argv0,
+		.doing = "verifying",
+		.one_by_one = true,
+		.shows = true,
+		.arg = verify,
+		.add_args = cluster_verify_add_args,
+	};
+	int			n_missing;
+	int			n_failed;
+
+	cluster_report_begin(options);
+	interrupt_install_leader();
+	verify->options = options;
+	verify->map = cluster_map_read(options->verify);
+	free(cluster_map_read_globals(options->verify, verify->map));
+	n_missing = cluster_map_leave_out_failed(verify->map);
+	run.list = &verify->map->list;
+	n_failed = cluster_run(&run, options) + n_missing;
+	cleanup_forget_all();
+	if (n_failed == 0)
+		return 0;
+	pg_log_error("%d of %d database%s failed", n_failed,
+				 verify->map->list.n + n_missing,
+				 units_plural(verify->map->list.n + n_missing));
+	return 1;
+}
+
+/* ----------
+ * Restore
+ * ----------
+ */
+
+typedef struct ClusterRestore
+{
+	const Options *options;
+	ClusterMap *map;
+	PeerAddress *address;
+	char	   *database;		/* that new ones are made from a session in */
+	GlobalsApply globals;
+	int			n_missing;		/* databases that were not dumped */
+} ClusterRestore;
+
+static void
+cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterRestore *restore = arg;
+	const ClusterDatabase *database = &restore->map->list.databases[no];
+	bool		is_there = cluster_list_is_initial(database);
+
+	toc_database_expect(database->oid, database->name);
+	/* what is in one that is there is not loaded a second time */
+	simple_string_list_append(args, is_there ? "--no-data-for-failed-tables" :
+							  "--create");
+	cluster_session_add_args(args, restore->options,
+							 cluster_list_conninfo(restore->address,
+												   is_there ? database->name :
+												   restore->database));
+	simple_string_list_append(args, "--");
+	simple_string_list_append(args,
+							  cluster_map_archive(restore->options->restore,
+												  database));
+}
+
+/* Before anything is made. */
+static void
+check_archives(const ClusterRestore *restore)
+{
+	const ClusterList *list = &restore->map->list;
+
+	for (int i = 0; i < list->n; i++)
+	{
+		char	   *archive = cluster_map_archive(restore->options->restore,
+												  &list->databases[i]);
+		char	   *toc = psprintf("%s/%s", archive, TOC_NAME);
+
+		if (access(toc, R_OK) < 0)
+			pg_fatal("could not open file \"%s\" of database \"%s\": %m", toc,
+					 list->databases[i].name);
+		free(toc);
+		free(archive);
+	}
+}
+
+int
+cluster_restore(const Options *options, const char *argv0,
+				ClusterProgram program)
+{
+	ClusterRestore *restore = pg_malloc0(sizeof(ClusterRestore));
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = argv0,
+		.doing = "restoring",
+		.arg = restore,
+		.add_args = cluster_restore_add_args,
+	};
+	GlobalsScript *script;
+	char	   *text;
+	PGconn	   *conn;
+	int			n_failed;
+	int			n_errors;
+
+	restore->options = options;
+	progress_begin(options->progress, options->no_progress);
+	run.shows = progress_is_shown();
+	cluster_report_begin(options);
+	restore->map = cluster_map_read(options->restore);
+	run.list = &restore->map->list;
+	text = cluster_map_read_globals(options->restore, restore->map);
+	script = globals_script_parse(text);
+	if (options->no_tablespaces)
+		globals_script_drop_tablespaces(script);
+	free(text);
+	conn = cluster_session_open(&options->connection,
+								options->password_command, "pg_parrestore");
+	interrupt_install_leader();
+	restore->address = peer_address_new(conn, true, options->connection.dbname,
+										options->password_command);
+	restore->database = pg_strdup(PQdb(conn));
+	cluster_list_exclude(&restore->map->list, conn, options);
+	restore->n_missing = cluster_map_leave_out_failed(restore->map);
+	check_archives(restore);
+	if (!options->globals_only)
+	{
+		cluster_list_refuse_existing(&restore->map->list, conn);
+		cluster_check_target(conn, options, restore->map->list.n);
+	}
+	findings_report();
+	/* up to here nothing has been made */
+	restore->globals.conn = conn;
+	restore->globals.exit_on_error = options->exit_on_error;
+	n_failed = load_databases(&restore->globals, script, restore->address,
+							  "pg_parrestore",
+							  options->globals_only ? NULL : &run, options);
+	n_errors = restore->globals.n_errors + n_failed + restore->n_missing;
+	cleanup_forget_all();
+	metrics_end(n_errors == 0);
+	if (restore->globals.n_errors > 0)
+		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
+					   restore->globals.n_errors);
+	if (n_failed + restore->n_missing > 0)
+		pg_log_error("%d of %d databases failed, or were restored with errors",
+					 n_failed + restore->n_missing,
+					 restore->map->list.n + restore->n_missing);
+	if (n_failed > 0)
+		restore_stage_give_hint(options, restore->globals.conn);
+	cluster_session_close(restore->globals.conn);
+	return n_errors > 0 ? 1 : 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * cluster.h
+ *		--all-databases: dumps, copies, verifies or restores each database of a
+ *		cluster, and what the databases share.
+ *
+ * PostgreSQL has no snapshot of several databases: each database is dumped in
+ * a snapshot of its own, taken when its turn comes.
+ */
+#ifndef CLUSTER_H
+#define CLUSTER_H
+
+#include "cluster/cluster_run.h"
+
+/*
+ * Dump into a directory.  Returns the exit status: 1 if a database could not
+ * be dumped, while the others are complete.  Exits with a message if there is
+ * no dump at all.
+ */
+extern int	cluster_dump(const Options *options, const char *argv0,
+						 ClusterProgram program);
+
+/*
+ * --target: copy into another cluster.  Returns the exit status: 1 if there
+ * were errors, which have been reported.
+ */
+extern int	cluster_copy(const Options *options, const char *argv0,
+						 ClusterProgram program);
+
+/*
+ * --verify: check globals.sql, and the archive of each database.  Returns the
+ * exit status: 1 if any is not as it was written, or could not be dumped.
+ */
+extern int	cluster_verify(const Options *options, const char *argv0,
+						   ClusterProgram program);
+
+/*
+ * Restore into the cluster of the connection.  Errors are reported, counted
+ * and passed over, as in a restore of one database; the exit status that is
+ * returned is 1 then.
+ */
+extern int	cluster_restore(const Options *options, const char *argv0,
+							ClusterProgram program);
+
+#endif							/* CLUSTER_H */
