@@ -28,11 +28,6 @@
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
 
-/* ----------
- * In the leader: reads what attempts at tasks tell (task_result.h).
- * ----------
- */
-
 /* An attempt, and how far its results are read. */
 typedef struct TaskAttempt
 {
@@ -44,213 +39,19 @@ typedef struct TaskAttempt
 	bool		ended;			/* by itself: no command of its is left */
 } TaskAttempt;
 
-typedef struct TaskAttempts TaskAttempts;
-
-/* Take a line; false if it cannot be, and then nothing has come of it. */
-typedef bool (*TaskLineCallback) (void *arg, const TaskAttempt *attempt,
-								  const TaskLine *line);
-
+/* The results of tasks, which the leader takes into the run. */
 typedef struct TaskCollector
 {
 	Run		   *run;
 	const char *directory;		/* the plan's */
-	TaskAttempts *attempts;
+	const char *run_id;
+	TaskAttempt *attempts;		/* sorted by name: each is looked up whenever
+								 * the directory is listed */
+	int			n_attempts;
+	int			n_allocated;
 	bool	   *refused;		/* by job: none of a task's sessions can lock
 								 * its table */
 } TaskCollector;
-
-/* ----------
- * Reads what attempts at tasks tell.
- * ----------
- */
-
-struct TaskAttempts
-{
-	const char *directory;
-	const char *run_id;
-	int			n_tasks;
-	TaskLineCallback take;
-	void	   *arg;
-	TaskAttempt *list;			/* sorted by name: each is looked up whenever
-								 * the directory is listed */
-	int			n;
-	int			n_allocated;
-};
-
-/* directory is that of the plan of this run. */
-static TaskAttempts *
-task_attempts_new(const char *directory, const char *run_id, int n_tasks,
-				  TaskLineCallback take, void *arg)
-{
-	TaskAttempts *attempts = pg_malloc0(sizeof(TaskAttempts));
-
-	attempts->directory = directory;
-	attempts->run_id = run_id;
-	attempts->n_tasks = n_tasks;
-	attempts->take = take;
-	attempts->arg = arg;
-	return attempts;
-}
-
-/* Checks what is the same for all runs; the callback checks the rest. */
-static bool
-line_is_possible(const TaskAttempts *attempts, const TaskAttempt *attempt,
-				 const TaskLine *line)
-{
-	if (line->kind != TASK_LINE_RUN)
-		return attempt->is_ours && line->kind != TASK_LINE_NONE;
-	return line->run_id != NULL && strcmp(line->run_id, attempts->run_id) == 0;
-}
-
-static void
-take_line(TaskAttempts *attempts, TaskAttempt *attempt, const char *text,
-		  size_t len)
-{
-	TaskLine	line;
-
-	if (!task_result_read(text, len, &line) ||
-		!line_is_possible(attempts, attempt, &line) ||
-		!attempts->take(attempts->arg, attempt, &line))
-	{
-		pg_log_warning("results \"%s\" are not of this run, or damaged: the rest of them is not taken",
-					   printable(attempt->name));
-		attempt->is_wrong = true;
-	}
-	else if (line.kind == TASK_LINE_RUN)
-		attempt->is_ours = true;
-	else if (line.kind == TASK_LINE_END)
-		attempt->ended = true;
-	task_result_free(&line);
-}
-
-/* A line without an end is yet to be completed, or never will be. */
-static void
-take_lines(TaskAttempts *attempts, TaskAttempt *attempt, const char *text, size_t len)
-{
-	const char *newline;
-
-	while (!attempt->is_wrong && (newline = memchr(text, '\n', len)) != NULL)
-	{
-		size_t		line_len = newline - text;
-
-		take_line(attempts, attempt, text, line_len);
-		text += line_len + 1;
-		len -= line_len + 1;
-		attempt->read += line_len + 1;
-	}
-}
-
-/*
- * The file is opened each time, so that a network's file system shows what
- * another host has written and closed or flushed.  Attributes asked by name
- * may be old.
- */
-static void
-read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
-{
-	char	   *path;
-	const char *problem;
-	struct stat st;
-	size_t		len;
-	char	   *text;
-	int			fd;
-
-	if (attempt->is_wrong || attempt->ended)
-		return;
-	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, attempts->directory,
-					attempt->name);
-	fd = task_place_open(path, &problem);
-	if (fd < 0)
-	{
-		attempt->is_wrong = errno != ENOENT;
-		pg_log_warning("results \"%s\" are not taken: the file %s", printable(path), problem);
-	}
-	else if (fstat(fd, &st) == 0 && st.st_size == attempt->read)
-		;						/* nothing is new */
-	else if (lseek(fd, attempt->read, SEEK_SET) < 0)
-		pg_fatal("could not seek in file \"%s\": %m", path);
-	else
-	{
-		text = task_place_read(fd, path, &len);
-		take_lines(attempts, attempt, text, len);
-		free(text);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(path);
-}
-
-static int
-compare_attempts(const void *a, const void *b)
-{
-	return strcmp(((const TaskAttempt *) a)->name,
-				  ((const TaskAttempt *) b)->name);
-}
-
-static void
-insert_attempt(TaskAttempts *attempts, int place, const TaskAttempt *attempt)
-{
-	if (attempts->n == attempts->n_allocated)
-	{
-		attempts->n_allocated = attempts->n_allocated ? attempts->n_allocated * 2 : 64;
-		attempts->list = pg_realloc(attempts->list,
-									attempts->n_allocated * sizeof(TaskAttempt));
-	}
-	memmove(&attempts->list[place + 1], &attempts->list[place],
-			(attempts->n++ - place) * sizeof(TaskAttempt));
-	attempts->list[place] = *attempt;
-}
-
-/* The attempt of a file with this name: TASK.HOST.... and the suffix. */
-static void
-note_attempt(TaskAttempts *attempts, const char *file_name)
-{
-	size_t		len = strlen(file_name);
-	TaskAttempt attempt = {0};
-	int			place;
-	char	   *end;
-	unsigned long task = strtoul(file_name, &end, 10);
-
-	if (len <= strlen(TASK_RESULT_SUFFIX) || end == file_name || *end != '.' ||
-		strcmp(file_name + len - strlen(TASK_RESULT_SUFFIX), TASK_RESULT_SUFFIX) != 0 ||
-		task >= (unsigned long) attempts->n_tasks)
-		return;
-	attempt.name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
-	attempt.task = (int) task;
-	place = lower_bound(&attempt, attempts->list, attempts->n,
-						sizeof(TaskAttempt), compare_attempts);
-	if (place < attempts->n &&
-		strcmp(attempts->list[place].name, attempt.name) == 0)
-		free(attempt.name);
-	else
-		insert_attempt(attempts, place, &attempt);
-}
-
-/* Take what is new. */
-static void
-task_attempts_look(TaskAttempts *attempts)
-{
-	DIR		   *listing = opendir(attempts->directory);
-	struct dirent *entry;
-
-	if (listing == NULL)
-		pg_fatal("could not open directory \"%s\": %m", attempts->directory);
-	while ((entry = readdir(listing)) != NULL)
-		note_attempt(attempts, entry->d_name);
-	closedir(listing);
-	for (int i = 0; i < attempts->n; i++)
-		read_attempt(attempts, &attempts->list[i]);
-}
-
-/* An attempt that began and has not ended in order, or NULL. */
-static const char *
-task_attempts_not_ended(const TaskAttempts *attempts)
-{
-	for (int i = 0; i < attempts->n; i++)
-		if (attempts->list[i].is_ours && !attempts->list[i].ended)
-			return attempts->list[i].name;
-	return NULL;
-}
 
 /* ----------
  * Which task does which jobs.
@@ -326,11 +127,11 @@ task_deal(const JobQueue *queue, int n_tasks)
 
 /* ----------
  * Takes the results of tasks, and their files into the archive.
- * ----------
- */
-
-/* ----------
- * A file
+ *
+ * The leader alone gives files their names in the archive.  If several
+ * attempts have made a file, the first whose results the leader reads has
+ * made the archive's, and the manifest gets those results.  A later attempt
+ * can change neither.
  * ----------
  */
 
@@ -339,20 +140,20 @@ task_deal(const JobQueue *queue, int n_tasks)
  * Commands of --pipe have taken it where it belongs.
  */
 static bool
-take_file(const TaskCollector *gather, const TaskAttempt *attempt, char *name,
+take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name,
 		  const FileResult *result)
 {
-	char	   *path = psprintf("%s/%s.%s", gather->directory, name,
+	char	   *path = psprintf("%s/%s.%s", collector->directory, name,
 								attempt->name);
 	struct stat st;
 	bool		taken = true;
 
-	if (gather->run->options->pipe_command == NULL)
+	if (collector->run->options->pipe_command == NULL)
 	{
 		taken = lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 			st.st_uid == geteuid() && (uint64) st.st_size == result->stored_bytes;
 		if (taken)
-			archive_dir_take_file(gather->run->archive, path, name);
+			archive_dir_take_file(collector->run->archive, path, name);
 		else
 			pg_log_warning("file \"%s\" is not what its task has told",
 						   printable(path));
@@ -373,9 +174,9 @@ store(FileResult *result, const TaskLine *line, int task)
 }
 
 static void
-report_rows(const TaskCollector *gather, const TaskLine *line, int task)
+report_rows(const TaskCollector *collector, const TaskLine *line, int task)
 {
-	Run		   *run = gather->run;
+	Run		   *run = collector->run;
 
 	run->results->worker = task;
 	run_event_chunk_end(run, &run->plan->chunks->files[line->number],
@@ -384,17 +185,17 @@ report_rows(const TaskCollector *gather, const TaskLine *line, int task)
 }
 
 static void
-take_rows(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *line)
+take_rows(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
 {
-	const DumpPlan *plan = gather->run->plan;
+	const DumpPlan *plan = collector->run->plan;
 	const DataFile *file = &plan->chunks->files[line->number];
 
-	if (!take_file(gather, attempt,
+	if (!take_file(collector, attempt,
 				   archive_name_rows(file->dump_id, plan->compress.method),
 				   &line->result))
 		return;
-	store(&gather->run->results->files[line->number], line, attempt->task);
-	report_rows(gather, line, attempt->task);
+	store(&collector->run->results->files[line->number], line, attempt->task);
+	report_rows(collector, line, attempt->task);
 }
 
 /* The OID of a large object by its number among those of all groups. */
@@ -407,28 +208,23 @@ object_oid(const LargeObjects *objects, int number)
 }
 
 static void
-take_object(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *line)
+take_object(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
 {
-	const DumpPlan *plan = gather->run->plan;
+	const DumpPlan *plan = collector->run->plan;
 	Oid			oid = object_oid(plan->objects, (int) line->number);
 
-	if (take_file(gather, attempt,
+	if (take_file(collector, attempt,
 				  archive_name_large_object(oid, plan->compress.method),
 				  &line->result))
-		store(&gather->run->results->objects[line->number], line,
+		store(&collector->run->results->objects[line->number], line,
 			  attempt->task);
 }
 
-/* ----------
- * A line
- * ----------
- */
-
 /* Where the result of a line is; NULL if there is no such file, or object. */
 static FileResult *
-find_result(const TaskCollector *gather, const TaskLine *line)
+find_result(const TaskCollector *collector, const TaskLine *line)
 {
-	const FileResults *results = gather->run->results;
+	const FileResults *results = collector->run->results;
 
 	if (line->kind == TASK_LINE_FILE)
 		return line->number < (uint64) results->n_files ?
@@ -438,104 +234,228 @@ find_result(const TaskCollector *gather, const TaskLine *line)
 }
 
 static bool
-take_result(TaskCollector *gather, const TaskAttempt *attempt, const TaskLine *line)
+take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
 {
-	const FileResult *result = find_result(gather, line);
+	const FileResult *result = find_result(collector, line);
 
-	if (result == NULL || line->result.server >= Max(gather->run->n_servers, 1))
+	if (result == NULL || line->result.server >= Max(collector->run->n_servers, 1))
 		return false;
 	if (!result->done && line->kind == TASK_LINE_FILE)
-		take_rows(gather, attempt, line);
+		take_rows(collector, attempt, line);
 	else if (!result->done)
-		take_object(gather, attempt, line);
-	return true;
-}
-
-static bool
-take_refused(TaskCollector *gather, uint64 job)
-{
-	if (job >= (uint64) gather->run->plan->queue->n_jobs)
-		return false;
-	gather->refused[job] = true;
+		take_object(collector, attempt, line);
 	return true;
 }
 
 /* Its first job, by task_deal(), is what it is shown to be at. */
 static void
-set_at_work(TaskCollector *gather, int task, bool at_work)
+set_at_work(TaskCollector *collector, int task, bool at_work)
 {
-	gather->run->results->workers[task].job =
-		at_work && task < gather->run->plan->queue->n_jobs ? task : -1;
+	collector->run->results->workers[task].job =
+		at_work && task < collector->run->plan->queue->n_jobs ? task : -1;
 }
 
-/* A TaskLineCallback. */
+/* False if the line cannot be one of this run; nothing is changed then. */
 static bool
-task_collector_take_line(void *arg, const TaskAttempt *attempt, const TaskLine *line)
+take_line(TaskCollector *collector, TaskAttempt *attempt, const TaskLine *line)
 {
-	TaskCollector *gather = arg;
-
+	/* an attempt is known to be this run's by its first line */
+	if (line->kind != TASK_LINE_RUN && !attempt->is_ours)
+		return false;
 	switch (line->kind)
 	{
 		case TASK_LINE_NONE:
-			break;
+			return false;
 		case TASK_LINE_RUN:
+			if (line->run_id == NULL || strcmp(line->run_id, collector->run_id) != 0)
+				return false;
+			attempt->is_ours = true;
+			set_at_work(collector, attempt->task, true);
+			return true;
 		case TASK_LINE_END:
-			set_at_work(gather, attempt->task, line->kind == TASK_LINE_RUN);
+			attempt->ended = true;
+			set_at_work(collector, attempt->task, false);
 			return true;
 		case TASK_LINE_FILE:
 		case TASK_LINE_OBJECT:
-			return take_result(gather, attempt, line);
+			return take_result(collector, attempt, line);
 		case TASK_LINE_REFUSED:
-			return take_refused(gather, line->number);
+			if (line->number >= (uint64) collector->run->plan->queue->n_jobs)
+				return false;
+			collector->refused[line->number] = true;
+			return true;
 	}
 	return false;
 }
 
-/* ----------
- * All lines
- * ----------
- */
-static TaskCollector *
-task_collector_new(Run *run, const char *directory, const char *run_id)
+/* Complete lines; the next look takes the rest, when it is complete. */
+static void
+take_lines(TaskCollector *collector, TaskAttempt *attempt, const char *text,
+		   size_t len)
 {
-	TaskCollector *gather = pg_malloc0(sizeof(TaskCollector));
+	const char *newline;
 
-	task_deal(run->plan->queue, (int) run->options->tasks);
-	gather->run = run;
-	gather->directory = directory;
-	gather->refused = pg_malloc0((run->plan->queue->n_jobs + 1) * sizeof(bool));
-	gather->attempts = task_attempts_new(directory, run_id,
-										 (int) run->options->tasks,
-										 task_collector_take_line, gather);
-	return gather;
+	while (!attempt->is_wrong && (newline = memchr(text, '\n', len)) != NULL)
+	{
+		size_t		line_len = newline - text;
+		TaskLine	line;
+
+		if (!task_result_read(text, line_len, &line) ||
+			!take_line(collector, attempt, &line))
+		{
+			pg_log_warning("results \"%s\" are not of this run, or damaged: the rest of them is not taken",
+						   printable(attempt->name));
+			attempt->is_wrong = true;
+		}
+		task_result_free(&line);
+		text += line_len + 1;
+		len -= line_len + 1;
+		attempt->read += line_len + 1;
+	}
 }
 
 /*
- * Take what is new.  If a file is not as an attempt's result says, there is a
- * warning; another attempt may have it.
+ * The file is opened each time, so that a network's file system shows what
+ * another host has written and closed or flushed.  Attributes asked by name
+ * may be old.
  */
 static void
-task_collector_look(TaskCollector *gather)
+read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 {
-	task_attempts_look(gather->attempts);
+	char	   *path;
+	const char *problem;
+	struct stat st;
+	size_t		len;
+	char	   *text;
+	int			fd;
+
+	if (attempt->is_wrong || attempt->ended)
+		return;
+	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, collector->directory,
+					attempt->name);
+	fd = task_place_open(path, &problem);
+	if (fd < 0)
+	{
+		attempt->is_wrong = errno != ENOENT;
+		pg_log_warning("results \"%s\" are not taken: the file %s", printable(path), problem);
+	}
+	else if (fstat(fd, &st) == 0 && st.st_size == attempt->read)
+		;						/* nothing is new */
+	else if (lseek(fd, attempt->read, SEEK_SET) < 0)
+		pg_fatal("could not seek in file \"%s\": %m", path);
+	else
+	{
+		text = task_place_read(fd, path, &len);
+		take_lines(collector, attempt, text, len);
+		free(text);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
+static int
+compare_attempts(const void *a, const void *b)
+{
+	return strcmp(((const TaskAttempt *) a)->name,
+				  ((const TaskAttempt *) b)->name);
+}
+
+static void
+insert_attempt(TaskCollector *collector, int place, const TaskAttempt *attempt)
+{
+	if (collector->n_attempts == collector->n_allocated)
+	{
+		collector->n_allocated = collector->n_allocated ? collector->n_allocated * 2 : 64;
+		collector->attempts = pg_realloc(collector->attempts,
+										 collector->n_allocated * sizeof(TaskAttempt));
+	}
+	memmove(&collector->attempts[place + 1], &collector->attempts[place],
+			(collector->n_attempts++ - place) * sizeof(TaskAttempt));
+	collector->attempts[place] = *attempt;
+}
+
+/* The attempt of a file with this name: TASK.HOST.... and the suffix. */
+static void
+note_attempt(TaskCollector *collector, const char *file_name)
+{
+	size_t		len = strlen(file_name);
+	TaskAttempt attempt = {0};
+	int			place;
+	char	   *end;
+	unsigned long task = strtoul(file_name, &end, 10);
+
+	if (len <= strlen(TASK_RESULT_SUFFIX) || end == file_name || *end != '.' ||
+		strcmp(file_name + len - strlen(TASK_RESULT_SUFFIX), TASK_RESULT_SUFFIX) != 0 ||
+		task >= collector->run->options->tasks)
+		return;
+	attempt.name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
+	attempt.task = (int) task;
+	place = lower_bound(&attempt, collector->attempts, collector->n_attempts,
+						sizeof(TaskAttempt), compare_attempts);
+	if (place < collector->n_attempts &&
+		strcmp(collector->attempts[place].name, attempt.name) == 0)
+		free(attempt.name);
+	else
+		insert_attempt(collector, place, &attempt);
+}
+
+/* Take what is new. */
+static void
+task_collector_look(TaskCollector *collector)
+{
+	DIR		   *listing = opendir(collector->directory);
+	struct dirent *entry;
+
+	if (listing == NULL)
+		pg_fatal("could not open directory \"%s\": %m", collector->directory);
+	while ((entry = readdir(listing)) != NULL)
+		note_attempt(collector, entry->d_name);
+	closedir(listing);
+	for (int i = 0; i < collector->n_attempts; i++)
+		read_attempt(collector, &collector->attempts[i]);
+}
+
+/* An attempt that began and has not ended in order, or NULL. */
+static const char *
+task_collector_not_ended(const TaskCollector *collector)
+{
+	for (int i = 0; i < collector->n_attempts; i++)
+		if (collector->attempts[i].is_ours && !collector->attempts[i].ended)
+			return collector->attempts[i].name;
+	return NULL;
+}
+
+/* The commands of all tasks are to be begun: nothing has come of them yet. */
+static TaskCollector *
+task_collector_new(Run *run, const char *directory, const char *run_id)
+{
+	TaskCollector *collector = pg_malloc0(sizeof(TaskCollector));
+
+	task_deal(run->plan->queue, (int) run->options->tasks);
+	collector->run = run;
+	collector->directory = directory;
+	collector->run_id = run_id;
+	collector->refused = pg_malloc0((run->plan->queue->n_jobs + 1) * sizeof(bool));
+	return collector;
 }
 
 /* The command has ended: no task is at work any more, for the progress. */
 static void
-task_collector_command_ended(TaskCollector *gather)
+task_collector_command_ended(TaskCollector *collector)
 {
-	for (int i = 0; i < (int) gather->run->options->tasks; i++)
-		gather->run->results->workers[i].job = -1;
+	for (int i = 0; i < (int) collector->run->options->tasks; i++)
+		collector->run->results->workers[i].job = -1;
 }
 
 /* Is all of a job of the run done? */
 static bool
-task_collector_job_is_done(const TaskCollector *gather, int job_no)
+task_collector_job_is_done(const TaskCollector *collector, int job_no)
 {
-	const Job  *job = &gather->run->plan->queue->jobs[job_no];
+	const Job  *job = &collector->run->plan->queue->jobs[job_no];
 	const FileResult *result;
 
-	for (int i = 0; (result = run_job_result(gather->run, job, i)) != NULL; i++)
+	for (int i = 0; (result = run_job_result(collector->run, job, i)) != NULL; i++)
 		if (!result->done)
 			return false;
 	return true;
@@ -682,7 +602,7 @@ typedef struct TaskLeader
 	Source	   *source;
 	Run		   *run;
 	TaskPlace  *place;
-	TaskCollector *gather;
+	TaskCollector *collector;
 } TaskLeader;
 
 /* ----------
@@ -698,7 +618,7 @@ task_leader_attend(const TaskLeader *leader, int *n_looks)
 	interrupt_check();
 	leader_attend(leader->source);
 	if (*n_looks % looks == 0)
-		task_collector_look(leader->gather);
+		task_collector_look(leader->collector);
 	(*n_looks)++;
 }
 
@@ -722,8 +642,8 @@ check_commands(const TaskLeader *leader)
 
 	if (leader->run->options->pipe_command == NULL)
 		return;
-	task_collector_look(leader->gather);
-	name = task_attempts_not_ended(leader->gather->attempts);
+	task_collector_look(leader->collector);
+	name = task_collector_not_ended(leader->collector);
 	if (name == NULL)
 		return;
 	pg_log_error("attempt \"%s\" at a task has not come to its end", printable(name));
@@ -755,9 +675,9 @@ run_command(const TaskLeader *leader, const bool *wanted)
 		task_leader_attend(leader, &n_looks);
 	/* tasks that it has left behind do no harm, and end when the run does */
 	child_process_set_fed(0);
-	task_collector_look(leader->gather);
+	task_collector_look(leader->collector);
 	check_commands(leader);
-	task_collector_command_ended(leader->gather);
+	task_collector_command_ended(leader->collector);
 	free(command);
 	return status;
 }
@@ -771,9 +691,9 @@ run_command(const TaskLeader *leader, const bool *wanted)
 static bool
 is_missing(const TaskLeader *leader, int job)
 {
-	const TaskCollector *gather = leader->gather;
+	const TaskCollector *collector = leader->collector;
 
-	return !task_collector_job_is_done(gather, job) && !gather->refused[job];
+	return !task_collector_job_is_done(collector, job) && !collector->refused[job];
 }
 
 static void
@@ -893,7 +813,7 @@ read_missing(const TaskLeader *leader, const WorkerTask *own)
 
 	for (int i = 0; i < run->plan->queue->n_jobs; i++)
 	{
-		if (task_collector_job_is_done(leader->gather, i))
+		if (task_collector_job_is_done(leader->collector, i))
 			continue;
 		if (is_partly_done(run, &run->plan->queue->jobs[i]))
 			own->reset(own->arg, i);
@@ -912,7 +832,7 @@ task_leader_run(Source *source, Run *run, const WorkerTask *own)
 								   ARCHIVE_TASKS_NAME);
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
-	leader.gather = task_collector_new(run, leader.place->directory, run_id);
+	leader.collector = task_collector_new(run, leader.place->directory, run_id);
 	task_plan_write(leader.place->plan_path, source, run->plan, run_id);
 	leader_begin_rows(source, run);
 	run_tasks(&leader);
