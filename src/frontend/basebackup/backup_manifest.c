@@ -11,8 +11,6 @@
 #include "basebackup/backup_manifest.h"
 #include "stream/sink.h"
 
-static const JsonField backup_manifest_entry_fields[];
-
 /* ----------
  * The CRC-32C of bytes whose parts were read by different processes.
  *
@@ -59,22 +57,107 @@ crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2)
 }
 
 /* ----------
- * Writes the backup_manifest that pg_basebackup makes, too.
+ * The file: JSON, and at its end the checksum of all that comes before
  * ----------
  */
 
-/* The server puts its system identifier into the manifest from 17 on. */
-#define FIRST_MAJOR_OF_VERSION_2 17
+/* The text is written in parts of this size. */
+#define WRITE_BYTES 65536
 
-#define FLUSH_BYTES 65536
+#define CHECKSUM_KEY "\"Manifest-Checksum\": \""
 
-struct BackupManifest
+typedef struct ManifestOutput
 {
 	Sink	   *file;
 	Sink	   *checksummed;	/* a tap before it */
 	pg_checksum_context checksum;
 	uint64		bytes;			/* checksummed */
 	JsonWriter	writer;			/* what is not written yet */
+}			ManifestOutput;
+
+static void
+checksum_begin(pg_checksum_context *context, pg_checksum_type type)
+{
+	if (pg_checksum_init(context, type) < 0)
+		pg_fatal("could not initialize checksum of backup manifest");
+}
+
+static void
+checksum_add(pg_checksum_context *context, const char *data, size_t len)
+{
+	if (pg_checksum_update(context, (const uint8 *) data, len) < 0)
+		pg_fatal("could not update checksum of backup manifest");
+}
+
+/* In hexadecimal digits; owned. */
+static char *
+checksum_end(pg_checksum_context *context)
+{
+	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];
+	int			len = pg_checksum_final(context, checksum);
+
+	if (len < 0)
+		pg_fatal("could not finalize checksum of backup manifest");
+	return hex_encode(checksum, len);
+}
+
+static char *
+checksum_of(pg_checksum_type type, const char *data, size_t len)
+{
+	pg_checksum_context context;
+
+	checksum_begin(&context, type);
+	checksum_add(&context, data, len);
+	return checksum_end(&context);
+}
+
+static void
+output_open(ManifestOutput * output, const char *path)
+{
+	initPQExpBuffer(&output->writer.buf);
+	checksum_begin(&output->checksum, CHECKSUM_TYPE_SHA256);
+	output->file = sink_file_new(path);
+	output->checksummed = sink_tap_new(output->file, &output->bytes,
+									   &output->checksum);
+}
+
+/* Write the text, if it has this number of bytes at least. */
+static void
+output_flush(ManifestOutput * output, size_t least)
+{
+	if (PQExpBufferDataBroken(output->writer.buf))
+		pg_fatal("out of memory");
+	if (output->writer.buf.len >= least)
+		sink_write_buffer(output->checksummed, &output->writer.buf);
+}
+
+/* The line of the checksum bypasses the tap, as it is not checksummed. */
+static void
+output_close(ManifestOutput * output)
+{
+	char	   *digits;
+
+	output_flush(output, 0);
+	digits = checksum_end(&output->checksum);
+	appendPQExpBuffer(&output->writer.buf, CHECKSUM_KEY "%s\"}\n", digits);
+	free(digits);
+	sink_write_buffer(output->file, &output->writer.buf);
+	sink_finish(output->checksummed);
+	sink_free(output->checksummed);
+	termPQExpBuffer(&output->writer.buf);
+}
+
+/* ----------
+ * Writes the manifest of a new backup, as pg_basebackup does.
+ * ----------
+ */
+
+/* The server puts its system identifier into the manifest from 17 on. */
+#define FIRST_MAJOR_OF_VERSION_2 17
+
+struct BackupManifest
+{
+	ManifestOutput output;
 	int			n_files;
 	int			n_ranges;
 };
@@ -97,13 +180,8 @@ backup_manifest_begin(const char *path, int major, uint64 system_identifier)
 	bool		version_2 = major >= FIRST_MAJOR_OF_VERSION_2;
 	PQExpBuffer text;
 
-	if (pg_checksum_init(&manifest->checksum, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not initialize checksum of backup manifest");
-	manifest->file = sink_file_new(path);
-	manifest->checksummed = sink_tap_new(manifest->file, &manifest->bytes,
-										 &manifest->checksum);
-	text = &manifest->writer.buf;
-	initPQExpBuffer(text);
+	output_open(&manifest->output, path);
+	text = &manifest->output.writer.buf;
 	appendPQExpBuffer(text,
 					  "{ \"PostgreSQL-Backup-Manifest-Version\": %d,\n",
 					  version_2 ? 2 : 1);
@@ -141,13 +219,12 @@ backup_manifest_add_file(BackupManifest *manifest, const char *path,
 		.algorithm = crc ? "CRC32C" : NULL,
 		.checksum = crc ? hex_encode(crc, sizeof(*crc)) : NULL,
 	};
-	PQExpBuffer text = &manifest->writer.buf;
+	JsonWriter *writer = &manifest->output.writer;
 
 	Assert(manifest->n_ranges == 0);
-	appendPQExpBufferStr(text, manifest->n_files++ > 0 ? ",\n" : "\n");
-	json_append_object(&manifest->writer, backup_manifest_entry_fields, &entry);
-	if (text->len >= FLUSH_BYTES)
-		sink_write_buffer(manifest->checksummed, text);
+	appendPQExpBufferStr(&writer->buf, manifest->n_files++ > 0 ? ",\n" : "\n");
+	json_append_object(writer, backup_manifest_entry_fields, &entry);
+	output_flush(&manifest->output, WRITE_BYTES);
 	free(entry.modified);
 	free(entry.checksum);
 }
@@ -156,34 +233,21 @@ void
 backup_manifest_add_wal_range(BackupManifest *manifest, TimeLineID timeline,
 							  XLogRecPtr start, XLogRecPtr end)
 {
-	appendPQExpBufferStr(&manifest->writer.buf, manifest->n_ranges++ > 0 ? ",\n" :
+	PQExpBuffer text = &manifest->output.writer.buf;
+
+	appendPQExpBufferStr(text, manifest->n_ranges++ > 0 ? ",\n" :
 						 "\n],\n\"WAL-Ranges\": [\n");
-	appendPQExpBuffer(&manifest->writer.buf,
+	appendPQExpBuffer(text,
 					  "{ \"Timeline\": %u, \"Start-LSN\": \"%X/%X\", \"End-LSN\": \"%X/%X\" }",
 					  timeline, LSN_FORMAT_ARGS(start), LSN_FORMAT_ARGS(end));
 }
 
-/* The checksum is of all that comes before its own line. */
 void
 backup_manifest_finish(BackupManifest *manifest)
 {
-	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];
-	int			len;
-	char	   *digits;
-
 	Assert(manifest->n_ranges > 0);
-	appendPQExpBufferStr(&manifest->writer.buf, "\n],\n");
-	sink_write_buffer(manifest->checksummed, &manifest->writer.buf);
-	len = pg_checksum_final(&manifest->checksum, checksum);
-	if (len < 0)
-		pg_fatal("could not finalize checksum of backup manifest");
-	digits = hex_encode(checksum, len);
-	appendPQExpBuffer(&manifest->writer.buf, "\"Manifest-Checksum\": \"%s\"}\n", digits);
-	free(digits);
-	sink_write_buffer(manifest->file, &manifest->writer.buf);
-	sink_finish(manifest->checksummed);
-	sink_free(manifest->checksummed);
-	termPQExpBuffer(&manifest->writer.buf);
+	appendPQExpBufferStr(&manifest->output.writer.buf, "\n],\n");
+	output_close(&manifest->output);
 	free(manifest);
 }
 
@@ -203,10 +267,6 @@ backup_manifest_finish(BackupManifest *manifest)
  */
 #define MAX_LINE_BYTES (64 * 1024)
 
-#define WRITE_BYTES 65536
-
-#define CHECKSUM_KEY "\"Manifest-Checksum\": \""
-
 typedef struct Rewriting
 {
 	const char *from;
@@ -214,12 +274,7 @@ typedef struct Rewriting
 	PQExpBuffer line;			/* with its end, unless the file ends */
 	pg_checksum_context read_checksum;	/* of the lines so far */
 
-	Sink	   *file;
-	Sink	   *checksummed;	/* a tap before it */
-	pg_checksum_context written_checksum;
-	uint64		bytes;			/* checksummed */
-	JsonWriter	writer;			/* what is not written yet */
-
+	ManifestOutput output;
 	const ManifestChange *change;
 	int			n_entries;		/* of the file */
 } Rewriting;
@@ -228,46 +283,6 @@ pg_noreturn static void
 damaged(const Rewriting *rewriting, const char *problem)
 {
 	pg_fatal("file \"%s\" is damaged: %s", rewriting->from, problem);
-}
-
-/* ----------
- * Checksums
- * ----------
- */
-static void
-checksum_begin(pg_checksum_context *context, pg_checksum_type type)
-{
-	if (pg_checksum_init(context, type) < 0)
-		pg_fatal("could not initialize checksum of backup manifest");
-}
-
-static void
-checksum_add(pg_checksum_context *context, const char *data, size_t len)
-{
-	if (pg_checksum_update(context, (const uint8 *) data, len) < 0)
-		pg_fatal("could not update checksum of backup manifest");
-}
-
-/* In hexadecimal digits; owned. */
-static char *
-checksum_end(pg_checksum_context *context)
-{
-	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];
-	int			len = pg_checksum_final(context, checksum);
-
-	if (len < 0)
-		pg_fatal("could not finalize checksum of backup manifest");
-	return hex_encode(checksum, len);
-}
-
-static char *
-checksum_of(pg_checksum_type type, const char *data, size_t len)
-{
-	pg_checksum_context context;
-
-	checksum_begin(&context, type);
-	checksum_add(&context, data, len);
-	return checksum_end(&context);
 }
 
 /* ----------
@@ -297,15 +312,6 @@ read_line(Rewriting *rewriting)
 	if (PQExpBufferBroken(rewriting->line))
 		pg_fatal("out of memory");
 	return rewriting->line->len > 0;
-}
-
-static void
-write_text(Rewriting *rewriting, size_t least)
-{
-	if (PQExpBufferDataBroken(rewriting->writer.buf))
-		pg_fatal("out of memory");
-	if (rewriting->writer.buf.len >= least)
-		sink_write_buffer(rewriting->checksummed, &rewriting->writer.buf);
 }
 
 /* ----------
@@ -372,8 +378,8 @@ write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
 	entry->size = change->new_len;
 	free(entry->modified);
 	entry->modified = backup_manifest_time(change->path, change->mtime);
-	json_append_object(&rewriting->writer, backup_manifest_entry_fields, entry);
-	appendPQExpBufferStr(&rewriting->writer.buf, strrchr(rewriting->line->data, '}') + 1);
+	json_append_object(&rewriting->output.writer, backup_manifest_entry_fields, entry);
+	appendPQExpBufferStr(&rewriting->output.writer.buf, strrchr(rewriting->line->data, '}') + 1);
 }
 
 /* ----------
@@ -396,22 +402,6 @@ check_checksum(Rewriting *rewriting)
 	free(line);
 }
 
-static void
-rewrite_checksum(Rewriting *rewriting)
-{
-	char	   *is;
-
-	check_checksum(rewriting);
-	if (rewriting->n_entries == 0)
-		pg_fatal("file \"%s\" has no entry of file \"%s\"", rewriting->from,
-				 rewriting->change->path);
-	write_text(rewriting, 0);
-	is = checksum_end(&rewriting->written_checksum);
-	appendPQExpBuffer(&rewriting->writer.buf, CHECKSUM_KEY "%s\"}\n", is);
-	sink_write_buffer(rewriting->file, &rewriting->writer.buf);
-	free(is);
-}
-
 /* Any other line. */
 static void
 rewrite_line(Rewriting *rewriting)
@@ -426,8 +416,8 @@ rewrite_line(Rewriting *rewriting)
 		json_free_members(backup_manifest_entry_fields, &entry);
 	}
 	else
-		appendBinaryPQExpBuffer(&rewriting->writer.buf, line->data, line->len);
-	write_text(rewriting, WRITE_BYTES);
+		appendBinaryPQExpBuffer(&rewriting->output.writer.buf, line->data, line->len);
+	output_flush(&rewriting->output, WRITE_BYTES);
 }
 
 /* The next line; true if it is the one with the checksum. */
@@ -458,16 +448,6 @@ close_source(Rewriting *rewriting)
 	fclose(rewriting->in);
 }
 
-static void
-open_target(Rewriting *rewriting, const char *to)
-{
-	initPQExpBuffer(&rewriting->writer.buf);
-	checksum_begin(&rewriting->written_checksum, CHECKSUM_TYPE_SHA256);
-	rewriting->file = sink_file_new(to);
-	rewriting->checksummed = sink_tap_new(rewriting->file, &rewriting->bytes,
-										  &rewriting->written_checksum);
-}
-
 void
 manifest_rewrite_check(int fd, const char *from)
 {
@@ -489,12 +469,12 @@ manifest_rewrite(int fd, const char *from, const char *to,
 
 	rewriting.change = change;
 	open_source(&rewriting, fd, from);
-	open_target(&rewriting, to);
+	output_open(&rewriting.output, to);
 	while (!read_until_checksum(&rewriting))
 		rewrite_line(&rewriting);
-	rewrite_checksum(&rewriting);
-	sink_finish(rewriting.checksummed);
-	sink_free(rewriting.checksummed);
-	termPQExpBuffer(&rewriting.writer.buf);
+	check_checksum(&rewriting);
+	if (rewriting.n_entries == 0)
+		pg_fatal("file \"%s\" has no entry of file \"%s\"", from, change->path);
+	output_close(&rewriting.output);
 	close_source(&rewriting);
 }
