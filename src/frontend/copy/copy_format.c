@@ -452,7 +452,7 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 			raw_check_target_tables(target_conn, decision->targets,
 									plan->tables->n_tables);
 	}
-	PQclear(target_query(target_conn, "COMMIT", 0, NULL));
+	target_command(target_conn, "COMMIT");
 	return loader->missing;
 }
 

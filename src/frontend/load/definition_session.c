@@ -342,12 +342,6 @@ definition_session_report_error(const PGresult *res, const char *sql,
 	free(reason);
 }
 
-void
-definition_session_command(DefinitionSession *session, const char *sql)
-{
-	PQclear(target_query(session->conn, sql, 0, NULL));
-}
-
 /* ----------
  * Transactions
  * ----------
@@ -362,7 +356,7 @@ definition_session_begin(DefinitionSession *session)
 void
 definition_session_roll_back(DefinitionSession *session)
 {
-	definition_session_command(session, "ROLLBACK");
+	target_command(session->conn, "ROLLBACK");
 	memcpy(session->settings, session->settings_before, sizeof(session->settings));
 	session->other_user = true;
 }
@@ -446,12 +440,12 @@ definition_session_reset_user(DefinitionSession *session)
 
 	if (!session->other_user)
 		return;
-	definition_session_command(session, "RESET SESSION AUTHORIZATION");
+	target_command(session->conn, "RESET SESSION AUTHORIZATION");
 	if (role)
 	{
 		char	   *sql = psprintf("SET ROLE %s", fmtId(role));
 
-		definition_session_command(session, sql);
+		target_command(session->conn, sql);
 		free(sql);
 	}
 	session->settings[SCRIPT_SESSION_USER] = NULL;
@@ -474,10 +468,10 @@ definition_session_set_up(DefinitionSession *session, const Script *script,
 	bool		told = *head_told;
 
 	session_begin_unwatched(session->conn, SESSION_BEGIN_SETTINGS);
-	definition_session_command(session, ALWAYS_SECURE_SEARCH_PATH_SQL);
+	target_command(session->conn, ALWAYS_SECURE_SEARCH_PATH_SQL);
 	/* the role's may be another one */
-	definition_session_command(session, SESSION_SET("default_transaction_isolation",
-													"read committed"));
+	target_command(session->conn, SESSION_SET("default_transaction_isolation",
+											  "read committed"));
 	for (int i = 0; i < script->n_head; i++)
 	{
 		char	   *sql = psprintf(SESSION_SAVEPOINT "; %s", script->head[i]);
@@ -495,9 +489,9 @@ definition_session_set_up(DefinitionSession *session, const Script *script,
 		PQclear(res);
 		if (!told && session->options->exit_on_error)
 			exit(1);
-		definition_session_command(session, SESSION_ROLLBACK_TO);
+		target_command(session->conn, SESSION_ROLLBACK_TO);
 	}
-	definition_session_command(session, "COMMIT");
+	target_command(session->conn, "COMMIT");
 	*head_told = true;
 }
 

@@ -90,10 +90,6 @@ extern void definition_session_close(DefinitionSession *session);
 extern void definition_session_begin(DefinitionSession *session);
 extern void definition_session_roll_back(DefinitionSession *session);
 
-/* A statement of ours, which does not fail. */
-extern void definition_session_command(DefinitionSession *session,
-									   const char *sql);
-
 /*
  * One that may fail by its own fault: then the result, to be cleared, else
  * NULL.  Does not return if the session is lost.

@@ -579,11 +579,11 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 	{
 		PGresult   *res;
 
-		definition_session_command(session, SESSION_SAVEPOINT);
+		target_command(session->conn, SESSION_SAVEPOINT);
 		res = run_of_entry(worker, *statements);
 		if (res == NULL)
 		{
-			definition_session_command(session, SESSION_RELEASE);
+			target_command(session->conn, SESSION_RELEASE);
 			continue;
 		}
 		worker->outside = session_error_is(res, CANNOT_BE_IN_A_BLOCK);
@@ -592,8 +592,8 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 		PQclear(res);
 		if (worker->outside)
 			return false;
-		definition_session_command(session, SESSION_ROLLBACK_TO);
-		definition_session_command(session, SESSION_RELEASE);
+		target_command(session->conn, SESSION_ROLLBACK_TO);
+		target_command(session->conn, SESSION_RELEASE);
 		if (to_end)
 			return false;
 	}

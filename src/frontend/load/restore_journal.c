@@ -312,7 +312,7 @@ restore_journal_check_attempt(const RestoreJournal *log, PGconn *conn)
 	check_owner(log, conn);
 	check_attempt(log, conn);
 	if (own_transaction)
-		PQclear(target_query(conn, "COMMIT", 0, NULL));
+		target_command(conn, "COMMIT");
 }
 
 /* What an INSERT of a line returns, also an error; owned. */
@@ -462,7 +462,7 @@ restore_journal_commit(const RestoreJournal *log, PGconn *conn, TargetCommit *co
 		target_commit(conn, commit);
 		return;
 	}
-	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	target_command(conn, "COMMIT");
 	commit->state = TARGET_COMMIT_DONE;
 }
 

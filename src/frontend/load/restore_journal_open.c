@@ -103,7 +103,7 @@ restore_journal_lock_try(PGconn *conn)
 			result = JOB_LOG_GONE;
 		else
 			session_failed(conn, res, "query failed", lock_command);
-		PQclear(target_query(conn, "ROLLBACK", 0, NULL));
+		target_command(conn, "ROLLBACK");
 	}
 	PQclear(res);
 	return result;
@@ -596,12 +596,6 @@ is_of_server(const PGresult *res)
 	return session_error_is(res, "53 57 58 XX");
 }
 
-static void
-command(PGconn *conn, const char *sql)
-{
-	PQclear(target_query(conn, sql, 0, NULL));
-}
-
 /* ----------
  * What is there
  * ----------
@@ -741,7 +735,7 @@ restore_journal_open_begin(RestoreJournal *log, PGconn *conn, const RestoreJourn
 	error = make_schema(conn);
 	if (error)
 	{
-		command(conn, "ROLLBACK");
+		target_command(conn, "ROLLBACK");
 		pg_log_warning("could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: %s",
 					   error);
 		free(error);
@@ -750,7 +744,7 @@ restore_journal_open_begin(RestoreJournal *log, PGconn *conn, const RestoreJourn
 	}
 	PQclear(target_query(conn, begin_query, 3, params));
 	restore_journal_mark(log, conn);
-	command(conn, "COMMIT");
+	target_command(conn, "COMMIT");
 	/* one that has come in between may have changed it since */
 	if (restore_journal_lock_try(log->lock) != JOB_LOG_LOCKED)
 		restore_journal_lock_refuse();
@@ -811,8 +805,8 @@ resume(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
 	log->is_resumed = true;
 	log->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
 	PQclear(res);
-	command(conn, resume_query);
-	command(conn, "COMMIT");
+	target_command(conn, resume_query);
+	target_command(conn, "COMMIT");
 	restore_journal_read(log, conn);
 }
 
@@ -848,7 +842,7 @@ drop_log(RestoreJournal *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	interrupt_set_connection(log->lock);
 	if (log->check_crash)
 		log->check_crash(log->check_arg, log->lock, true);
-	command(log->lock, SESSION_SAVEPOINT);
+	target_command(log->lock, SESSION_SAVEPOINT);
 	res = restore_journal_wait_exec(log->target, log->lock, &wait_removal,
 									JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
 	dropped = PQresultStatus(res) == PGRES_COMMAND_OK;
@@ -858,7 +852,7 @@ drop_log(RestoreJournal *log, void (*then) (void *arg, PGconn *conn), void *arg)
 		if (session_is_lost(log->lock, res) || is_of_server(res))
 			session_failed(log->lock, res, "query failed", DROP_COMMAND);
 		warn_of_rest(res);
-		command(log->lock, SESSION_ROLLBACK_TO);
+		target_command(log->lock, SESSION_ROLLBACK_TO);
 		/* --resume is not to make again what comes now */
 		if (!restore_journal_claim(log, log->lock, LINE_OF_END))
 			then = NULL;
@@ -867,7 +861,7 @@ drop_log(RestoreJournal *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	if (then)
 		then(arg, log->lock);
 	log->is_ending = true;
-	command(log->lock, "COMMIT");
+	target_command(log->lock, "COMMIT");
 	log->is_ending = false;
 	return dropped;
 }

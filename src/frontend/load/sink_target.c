@@ -347,7 +347,7 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 {
 	char	   *sql = psprintf("TRUNCATE TABLE ONLY %s", name);
 
-	PQclear(target_query(conn, sql, 0, NULL));
+	target_command(conn, sql);
 	if (!is_locked(conn, table, "AccessExclusiveLock"))
 	{
 		pg_log_error("could not empty a table: %s", SINK_TARGET_OTHER_TABLE);

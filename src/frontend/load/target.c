@@ -371,6 +371,12 @@ target_query(PGconn *conn, const char *sql, int n_params,
 	return res;
 }
 
+void
+target_command(PGconn *conn, const char *sql)
+{
+	PQclear(target_query(conn, sql, 0, NULL));
+}
+
 /*
  * The same server, another database: in a connection string the last of
  * several values counts.  Owned.
@@ -653,7 +659,7 @@ target_commit(PGconn *conn, TargetCommit *commit)
 	commit->xid = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
 	PQclear(res);
 	commit->state = TARGET_COMMIT_SENT;
-	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	target_command(conn, "COMMIT");
 	commit->state = TARGET_COMMIT_DONE;
 }
 

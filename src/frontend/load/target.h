@@ -166,6 +166,9 @@ extern void target_begin_load(const Target *target, PGconn *conn);
 extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
 							  const char *const *params);
 
+/* The same, of a statement without parameters whose result does not matter. */
+extern void target_command(PGconn *conn, const char *sql);
+
 /*
  * The address for sessions that make definitions, ours and pg_restore's, with
  * settings: more memory for index builds, and commits that wait for the disk

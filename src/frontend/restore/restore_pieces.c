@@ -350,7 +350,7 @@ load_piece(void *arg, SharedPiece *piece)
 	target_begin_load(loader->target, loader->conn);
 	if (!claim_piece(run, shared_piece_number(piece)))
 	{
-		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));
+		target_command(loader->conn, "ROLLBACK");
 		return true;
 	}
 	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
@@ -369,7 +369,7 @@ load_piece(void *arg, SharedPiece *piece)
 						sink_target_rows_taken(target), sink->bytes_in);
 	}
 	else
-		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));
+		target_command(loader->conn, "ROLLBACK");
 	sink_free(sink);
 	/* the reader reports what cannot be read */
 	if (had && error)

@@ -607,7 +607,7 @@ drop(Restore *restore)
 	session_begin_unwatched(conn, "BEGIN");
 	restore_resume_note_left_out(work, conn);
 	restore_state_note_done(restore, RESTORE_LOG_DROP);
-	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	target_command(conn, "COMMIT");
 	free(before);
 }
 
@@ -658,7 +658,7 @@ note_definitions(Restore *restore)
 	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
 	/* a crash until now has lost no rows */
 	restore_journal_mark(restore->log, conn);
-	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	target_command(conn, "COMMIT");
 }
 
 void

@@ -203,7 +203,7 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 	if (has_tables)
 		restore_journal_done(work->log, conn, RESTORE_LOG_LOST, 0);
 	restore_journal_forget(work->log, conn, names, n_names, keys, n_keys);
-	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	target_command(conn, "COMMIT");
 	while (n_names > 0)
 		free(names[--n_names]);
 	while (n_keys > 0)

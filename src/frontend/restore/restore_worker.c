@@ -627,7 +627,7 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 	{
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
-			PQclear(target_query(worker->conn, "ROLLBACK", 0, NULL));
+			target_command(worker->conn, "ROLLBACK");
 		restore_journal_commit(work->log, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
