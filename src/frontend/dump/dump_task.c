@@ -278,7 +278,10 @@ connect_first(DumpTask *task)
 	cause = task_servers_connect(task->servers,
 								 Min(task->options.jobs, task->n_jobs));
 	if (cause)
-		task_run_give_up(cause);
+	{
+		pg_log_error("%s", cause);
+		exit(WORKER_EXIT_RETRY);
+	}
 }
 
 /* This attempt has its name, and tells its results, from now on. */
@@ -341,7 +344,7 @@ run_pool(DumpTask *task)
 	task->care = worker_monitor_new(&task->options, task->source.holders,
 									task->run.plan->lock_wait_ms, task_servers_look,
 									task->servers);
-	task->care->n_servers = task_servers_count(task->servers);
+	task->care->n_servers = task->task_plan->n_standbys + 1;
 	task->care->leader = task_server_leader_process(head->run.run_id);
 	worker_pool_run(&pool_task, &watch, Min(task->options.jobs, task->n_jobs),
 					task->n_jobs);

@@ -828,8 +828,7 @@ task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	char	   *run_id = hex_random(16);
 
 	leader.place = task_place_make(source->options->plan,
-								   source->options->directory,
-								   ARCHIVE_TASKS_NAME);
+								   source->options->directory);
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
 	leader.collector = task_collector_new(run, leader.place->directory, run_id);

@@ -13,6 +13,7 @@
 
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
+#include "archive/archive_name.h"
 #include "base/interrupt.h"
 #include "base/json_fields.h"
 #include "stream/regular_file.h"
@@ -113,7 +114,6 @@ static const JsonField job_fields[] = {
 
 static const JsonField plan_fields[] = {
 	{HEAD("version", JSON_TEXT, head.run.version)},
-	{HEAD("what", JSON_TEXT, head.run.what)},
 	{HEAD("run", JSON_TEXT, head.run.run_id), JSON_REQUIRED},
 	{HEAD("tasks", JSON_INT, head.run.n_tasks), JSON_REQUIRED,.min = 1},
 	{HEAD("conninfo", JSON_TEXT, head.run.conninfo), JSON_REQUIRED},
@@ -282,8 +282,8 @@ task_plan_free(PlanFile *file)
  */
 
 /*
- * First: of another version, or for something else, nothing else need be
- * understood.
+ * Checked before anything else: this version need not understand the rest of
+ * another version's plan.
  */
 static void
 check_version(const char *path, const TaskRun *run)
@@ -296,8 +296,6 @@ check_version(const char *path, const TaskRun *run)
 		pg_log_error_hint("All hosts of a run need the same version.");
 		exit(1);
 	}
-	if (run->what == NULL || strcmp(run->what, TASKS_DUMP) != 0)
-		pg_fatal("plan \"%s\" is not that of a dump", path);
 }
 
 static void
@@ -426,7 +424,7 @@ task_plan_read(const char *path)
 	text = task_place_read(fd, path, &len);
 	close(fd);
 	problem = task_plan_parse(&file, text, len);
-	if (problem == NULL || (file.head.run.version && file.head.run.what))
+	if (problem == NULL || file.head.run.version)
 		check_version(path, &file.head.run);
 	free(text);
 	task->head = file.head;
@@ -449,7 +447,7 @@ remove_place(void *arg)
 }
 
 TaskPlace *
-task_place_make(const char *plan, const char *archive, const char *name)
+task_place_make(const char *plan, const char *archive)
 {
 	TaskPlace  *place = pg_malloc0(sizeof(TaskPlace));
 
@@ -463,7 +461,7 @@ task_place_make(const char *plan, const char *archive, const char *name)
 	{
 		char	   *path = make_absolute_path(archive);
 
-		place->directory = psprintf("%s/%s", path, name);
+		place->directory = psprintf("%s/%s", path, ARCHIVE_TASKS_NAME);
 		place->plan_path = psprintf("%s/plan.json", place->directory);
 		free(path);
 	}

@@ -38,14 +38,10 @@ typedef struct TaskServer
 	char	   *user;			/* whose sessions they are */
 } TaskServer;
 
-/* Earlier versions also wrote plans of copies and restores. */
-#define TASKS_DUMP "dump"
-
 /* The first members of the file; texts are owned. */
 typedef struct TaskRun
 {
 	char	   *version;		/* of the program */
-	char	   *what;			/* is done: TASKS_DUMP */
 	char	   *run_id;			/* random, of this run only */
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */
@@ -176,12 +172,11 @@ typedef struct TaskPlace
 
 /*
  * Make the directory, 0700: that of plan, the path of a file, or, if that is
- * NULL, one of this name in the directory of the archive.  When the program
+ * NULL, ARCHIVE_TASKS_NAME in the directory of the archive.  When the program
  * ends, and with task_place_remove() before, it goes again with all that is
  * in it.
  */
-extern TaskPlace *task_place_make(const char *plan, const char *archive,
-								  const char *name);
+extern TaskPlace *task_place_make(const char *plan, const char *archive);
 extern void task_place_remove(TaskPlace *place);
 
 /*

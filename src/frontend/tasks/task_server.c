@@ -149,32 +149,6 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 	return text.data;
 }
 
-/*
- * Settings that libpq takes from its environment alone: note in a plan what
- * this process has, and have in this process what a plan says, before it
- * connects.
- */
-static void
-task_address_note_environment(TaskRun *run)
-{
-	run->time_zone = getenv(TIME_ZONE);
-	run->date_style = getenv(DATE_STYLE);
-}
-
-static void
-set_variable(const char *name, const char *value)
-{
-	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
-		pg_fatal("could not set environment: %m");
-}
-
-static void
-task_address_set_environment(const TaskRun *run)
-{
-	set_variable(TIME_ZONE, run->time_zone);
-	set_variable(DATE_STYLE, run->date_style);
-}
-
 /* ----------
  * Which server it is, and whether the leader is there.
  * ----------
@@ -371,7 +345,6 @@ task_run_make(const char *run_id, const Options *options, PGconn *conn,
 {
 	TaskRun		run = {
 		.version = PARDUMP_VERSION,
-		.what = TASKS_DUMP,
 		.run_id = unconstify(char *, run_id),
 		.n_tasks = (int) options->tasks,
 		.conninfo = task_address_of(conn, address),
@@ -379,10 +352,18 @@ task_run_make(const char *run_id, const Options *options, PGconn *conn,
 		.role = unconstify(char *, options->role),
 		.enable_row_security = options->enable_row_security,
 		.retries = options->retries,
+		.time_zone = getenv(TIME_ZONE),
+		.date_style = getenv(DATE_STYLE),
 	};
 
-	task_address_note_environment(&run);
 	return run;
+}
+
+static void
+set_variable(const char *name, const char *value)
+{
+	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
+		pg_fatal("could not set environment: %m");
 }
 
 void
@@ -391,15 +372,10 @@ task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
 	options->role = run->role;
 	options->enable_row_security = run->enable_row_security;
 	options->retries = run->retries;
-	task_address_set_environment(run);
+	/* libpq takes these two from the environment only, when it connects */
+	set_variable(TIME_ZONE, run->time_zone);
+	set_variable(DATE_STYLE, run->date_style);
 	task_options_read_planned(options->task, run->n_tasks, task, n_tasks);
-}
-
-void
-task_run_give_up(const char *cause)
-{
-	pg_log_error("%s", cause);
-	exit(WORKER_EXIT_RETRY);
 }
 
 /* ----------
@@ -463,12 +439,6 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 		source->standbys = standbys;
 	}
 	return servers;
-}
-
-int
-task_servers_count(const TaskServers *servers)
-{
-	return servers->n;
 }
 
 /* ----------

@@ -61,9 +61,6 @@ extern TaskRun task_run_make(const char *run_id, const Options *options,
 extern void task_run_settle(const TaskRun *run, Options *options, int *task,
 							int *n_tasks);
 
-/* No session at this time: a later attempt may have more luck. */
-pg_noreturn extern void task_run_give_up(const char *cause);
-
 /* ----------
  * The servers that a task reads from: its leader's, and the further
  * standbys that this one has the snapshot on.
@@ -83,9 +80,6 @@ typedef struct TaskServers TaskServers;
 extern TaskServers *task_servers_new(const Options *options,
 									 const DumpTaskPlan *plan, int task,
 									 Source *source);
-
-/* How many. */
-extern int	task_servers_count(const TaskServers *servers);
 
 /*
  * Connect to the leader's server, and warn if n_workers cannot.  NULL,
