@@ -507,15 +507,6 @@ compare(Copy *copy)
 				 units_plural(n_different));
 }
 
-/* --check has seen it all. */
-static void
-end_check(Copy *copy)
-{
-	leader_close(&copy->source);
-	session_close(copy->target.conn);
-	findings_end();
-}
-
 static void
 complete_target(Copy *copy)
 {
@@ -586,7 +577,9 @@ copy_database(const Options *options, const char *argv0)
 	/* up to here only a slot has been made, and none if we only look */
 	if (options->check)
 	{
-		end_check(copy);
+		leader_close(&copy->source);
+		session_close(copy->target.conn);
+		findings_end();
 		return;
 	}
 

@@ -157,22 +157,6 @@ are_same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/*
- * Do columns of the same names have types made of the same on both sides?
- * And in the same order, and with the same modifiers?
- */
-static bool
-copy_facts_same_columns(const CopyFacts *a, const CopyFacts *b)
-{
-	return are_same(a->columns, b->columns);
-}
-
-static bool
-copy_facts_same_layout(const CopyFacts *a, const CopyFacts *b)
-{
-	return are_same(a->layout, b->layout) && are_same(a->columns, b->columns);
-}
-
 /* ----------
  * Which tables can be copied as raw tuples, as the source stores them.
  *
@@ -217,16 +201,6 @@ has_parameter(PGconn *conn, const char *name, const char *value)
 	return its && value && strcmp(its, value) == 0;
 }
 
-static const char *
-check_layout(const DumpOrigin *source, const TargetState *target)
-{
-	if (strcmp(source->layout, target->layout) != 0)
-		return "source and target store rows in different ways";
-	if (source->has_lz4 && !target->has_lz4)
-		return "the target's server was built without lz4";
-	return NULL;
-}
-
 /*
  * Why no table can, as far as the servers go.  The target's session may be in
  * any of its databases.
@@ -244,7 +218,11 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 	if (!has_parameter(target_conn, "is_superuser", "on"))
 		return "the role is no superuser on the target";
 	target = target_state(target_conn);
-	return check_layout(plan->origin, &target);
+	if (strcmp(plan->origin->layout, target.layout) != 0)
+		return "source and target store rows in different ways";
+	if (plan->origin->has_lz4 && !target.has_lz4)
+		return "the target's server was built without lz4";
+	return NULL;
 }
 
 /* The same of the databases, which are there by now, if empty maybe. */
@@ -254,18 +232,6 @@ raw_check_encoding(PGconn *source_conn, PGconn *target_conn)
 	if (!has_parameter(source_conn, "server_encoding",
 					   PQparameterStatus(target_conn, "server_encoding")))
 		return "source and target have different encodings";
-	return NULL;
-}
-
-/*
- * The same of the extension on the target, as server_extension_find() has
- * judged it: the database has the definitions by now.
- */
-static const char *
-raw_check_loader(const ServerExtension *loader)
-{
-	if (loader->missing)
-		return psprintf("on the target %s", loader->missing);
 	return NULL;
 }
 
@@ -309,13 +275,6 @@ raw_check_source_tables(PGconn *conn, const DumpPlan *plan)
 	reasons = ask_reasons(conn, tables, n, false);
 	free(tables);
 	return reasons;
-}
-
-/* The same of loading them on the target, by these OIDs, in their order. */
-static const char **
-raw_check_target_tables(PGconn *conn, const Oid *tables, int n_tables)
-{
-	return ask_reasons(conn, tables, n_tables, true);
 }
 
 /* ----------
@@ -439,8 +398,8 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 
 	if (reason == NULL)
 		reason = raw_check_encoding(source_conn, target_conn);
-	if (reason == NULL)
-		reason = raw_check_loader(loader);
+	if (reason == NULL && loader->missing)
+		reason = psprintf("on the target %s", loader->missing);
 	if (reason)
 		return reason;
 	session_begin_unwatched(target_conn, "BEGIN");
@@ -449,8 +408,8 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	{
 		decision->source_reasons = raw_check_source_tables(source_conn, plan);
 		decision->target_reasons =
-			raw_check_target_tables(target_conn, decision->targets,
-									plan->tables->n_tables);
+			ask_reasons(target_conn, decision->targets,
+						plan->tables->n_tables, true);
 	}
 	target_command(target_conn, "COMMIT");
 	return loader->missing;
@@ -462,6 +421,8 @@ why_not_raw(const CopyDecision *decision, int no)
 {
 	const DumpTable *table = &decision->plan->tables->tables[no];
 	const char *sql_reason = decision->plan->chunks->tables[no].sql_reason;
+	const CopyFacts *source = &decision->source_facts[no];
+	const CopyFacts *target = &decision->target_facts[no];
 
 	if (decision->no_raw)
 		return decision->no_raw;
@@ -469,8 +430,8 @@ why_not_raw(const CopyDecision *decision, int no)
 		return sql_reason;
 	if (table->n_columns == 0)
 		return "it has no columns";
-	if (!copy_facts_same_layout(&decision->source_facts[no],
-								&decision->target_facts[no]))
+	if (!are_same(source->layout, target->layout) ||
+		!are_same(source->columns, target->columns))
 		return "its columns are not the same in source and target";
 	if (decision->target_reasons[no])
 		return decision->target_reasons[no];
@@ -492,7 +453,7 @@ why_not_binary(const CopyDecision *decision, int no)
 		return decision->no_binary;
 	if (in_source->unsafe_column)
 		return in_source->unsafe_column;
-	if (!copy_facts_same_columns(in_source, &decision->target_facts[no]))
+	if (!are_same(in_source->columns, decision->target_facts[no].columns))
 		return "its columns are not the same in source and target";
 	return NULL;
 }

@@ -250,14 +250,6 @@ new_restore(const Options *options)
 	return restore;
 }
 
-/* --check has seen it all. */
-static void
-end_check(Restore *restore)
-{
-	session_close(restore->target.conn);
-	findings_end();
-}
-
 static void
 restore_rows_and_indexes(Restore *restore)
 {
@@ -395,7 +387,8 @@ restore_database(const Options *options, const char *argv0)
 	/* up to here nothing has been made */
 	if (options->check)
 	{
-		end_check(restore);
+		session_close(restore->target.conn);
+		findings_end();
 		return 0;
 	}
 	restore_prepare_target(restore);

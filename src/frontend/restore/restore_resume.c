@@ -432,7 +432,7 @@ restore_resume_skip(const RestoreWork *work)
 {
 	int		   *n_pieces;
 
-	if (work->log == NULL || !work->log->is_resumed)
+	if (!work->log->is_resumed)
 		return;
 	skip_files(work);
 	skip_objects(work);
@@ -463,7 +463,7 @@ restore_resume_skip_indexes(const RestoreWork *work, RestoreSchedule *schedule)
 {
 	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
 
-	if (work->log == NULL || !work->log->is_resumed)
+	if (!work->log->is_resumed)
 		return;
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_INDEXES &&

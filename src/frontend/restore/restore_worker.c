@@ -363,8 +363,7 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 static bool
 restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
-	const RestoreWork *work = worker->work;
-	const Run  *run = work->run;
+	const Run  *run = worker->work->run;
 	char	   *what = data_file_describe(files[0], run->plan->tables);
 	char	   *error;
 
@@ -373,15 +372,9 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	pg_log_info("restoring %s%s", what, n > 1 ? " and all others" : "");
 	error = load_files(worker, files, n, what);
 	if (error)
-		note_error(work, rows_of(work, files[0])->entry, "COPY failed for", what,
-				   error);
+		leave_out(worker, files, n, error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i], NULL);
-	for (int i = 0; i < n && error != NULL; i++)
-	{
-		work->left_out[files[i] - run->plan->chunks->files] = true;
-		run_file_result(run, files[i])->incomplete = true;
-	}
 	free(what);
 	return error == NULL;
 }
