@@ -34,6 +34,7 @@ static void
 make_head(DumpTaskHead *head)
 {
 	head->run.version = PARDUMP_VERSION;
+	head->run.what = TASKS_DUMP;
 	head->run.run_id = "0123456789abcdef";
 	head->run.n_tasks = 7;
 	head->run.conninfo = "host=h dbname='a b'";

@@ -114,6 +114,7 @@ static const JsonField job_fields[] = {
 
 static const JsonField plan_fields[] = {
 	{HEAD("version", JSON_TEXT, head.run.version)},
+	{HEAD("what", JSON_TEXT, head.run.what)},
 	{HEAD("run", JSON_TEXT, head.run.run_id), JSON_REQUIRED},
 	{HEAD("tasks", JSON_INT, head.run.n_tasks), JSON_REQUIRED,.min = 1},
 	{HEAD("conninfo", JSON_TEXT, head.run.conninfo), JSON_REQUIRED},
@@ -283,7 +284,8 @@ task_plan_free(PlanFile *file)
 
 /*
  * Checked before anything else: this version need not understand the rest of
- * another version's plan.
+ * another version's plan, nor that of a restore or a copy, which earlier
+ * versions wrote.
  */
 static void
 check_version(const char *path, const TaskRun *run)
@@ -296,6 +298,8 @@ check_version(const char *path, const TaskRun *run)
 		pg_log_error_hint("All hosts of a run need the same version.");
 		exit(1);
 	}
+	if (run->what == NULL || strcmp(run->what, TASKS_DUMP) != 0)
+		pg_fatal("plan \"%s\" is not that of a dump", path);
 }
 
 static void
@@ -424,7 +428,7 @@ task_plan_read(const char *path)
 	text = task_place_read(fd, path, &len);
 	close(fd);
 	problem = task_plan_parse(&file, text, len);
-	if (problem == NULL || file.head.run.version)
+	if (problem == NULL || (file.head.run.version && file.head.run.what))
 		check_version(path, &file.head.run);
 	free(text);
 	task->head = file.head;

@@ -38,10 +38,14 @@ typedef struct TaskServer
 	char	   *user;			/* whose sessions they are */
 } TaskServer;
 
+/* Earlier versions also wrote plans of copies and restores. */
+#define TASKS_DUMP "dump"
+
 /* The first members of the file; texts are owned. */
 typedef struct TaskRun
 {
 	char	   *version;		/* of the program */
+	char	   *what;			/* is done: TASKS_DUMP */
 	char	   *run_id;			/* random, of this run only */
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */

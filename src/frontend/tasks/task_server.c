@@ -345,6 +345,7 @@ task_run_make(const char *run_id, const Options *options, PGconn *conn,
 {
 	TaskRun		run = {
 		.version = PARDUMP_VERSION,
+		.what = TASKS_DUMP,
 		.run_id = unconstify(char *, run_id),
 		.n_tasks = (int) options->tasks,
 		.conninfo = task_address_of(conn, address),

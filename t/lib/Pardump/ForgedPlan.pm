@@ -60,6 +60,8 @@ sub forged_plans_refused_ok
 		[ 'another version', sub { s/"version": "/$&9/ }, qr/was written by pg_pardump 9.*, and this is/ ],
 		[ 'another run', sub { s/"run": "./"run": "0000/ }, qr/the run that this plan is of has ended/ ],
 		# which earlier versions wrote
+		[ 'the plan of a restore', sub { s/"what": "dump"/"what": "restore"/ }, qr/plan ".*" is not that of a dump/ ],
+		[ 'the plan of a copy', sub { s/"what": "dump"/"what": "copy"/ }, qr/plan ".*" is not that of a dump/ ],
 		[ 'another server', sub { s/("system_identifier": ")/${1}9/ }, qr/its system identifier is/ ],
 		[ 'a leader that may not ask for the server', sub { s/("(?:system_identifier|timeline)": ")\d+/$1/g },
 			qr/error: it cannot be told whether this is the leader's server\n.*detail: Role "[^"]*" may execute pg_control_system\(\)/ ],
