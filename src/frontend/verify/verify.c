@@ -53,6 +53,10 @@ typedef struct VerifyFile
 	uint64		size;			/* as the directory was listed */
 } VerifyFile;
 
+/* The two that describe the others. */
+static const VerifyFile manifest_file = {.name = MANIFEST_NAME};
+static const VerifyFile toc_file = {.name = TOC_NAME};
+
 /* Findings kept as text, of one worker. */
 #define VERIFY_TEXT_BYTES 4096
 
@@ -116,9 +120,7 @@ typedef struct VerifyRun
  * ----------
  */
 
-static void verify_finding_file(VerifyCounts *counts, const VerifyFile *file,
-								const char *format,...) pg_attribute_printf(3, 4);
-static void verify_finding(VerifyCounts *counts, const char *name,
+static void verify_finding(VerifyCounts *counts, const VerifyFile *file,
 						   const char *format,...) pg_attribute_printf(3, 4);
 
 /*
@@ -126,7 +128,7 @@ static void verify_finding(VerifyCounts *counts, const char *name,
  * about one of which only the name is known.
  */
 static void
-verify_finding_file(VerifyCounts *counts, const VerifyFile *file,
+verify_finding(VerifyCounts *counts, const VerifyFile *file,
 					const char *format,...)
 {
 	char		what[1024];
@@ -146,19 +148,6 @@ verify_finding_file(VerifyCounts *counts, const VerifyFile *file,
 		counts->text[len] = '\0';
 	counts->findings++;
 	free(finding);
-}
-
-static void
-verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
-{
-	VerifyFile	file = {.name = name};
-	char		what[1024];
-	va_list		args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	verify_finding_file(counts, &file, "%s", what);
 }
 
 /* ----------
@@ -209,7 +198,7 @@ verify_file_open(const char *directory, const VerifyFile *file,
 
 	free(path);
 	if (fd < 0)
-		verify_finding_file(counts, file, "%s", problem);
+		verify_finding(counts, file, "%s", problem);
 	return fd;
 }
 
@@ -413,7 +402,7 @@ verify_file(const char *directory, const VerifyFile *file,
 	if (read_all(&check, fd))
 		compare(&check, method);
 	if (check.problems.len > 0)
-		verify_finding_file(counts, file, "%s", check.problems.data);
+		verify_finding(counts, file, "%s", check.problems.data);
 	termPQExpBuffer(&check.problems);
 	close(fd);
 	counts->stored_bytes += check.stored_bytes;
@@ -526,10 +515,10 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed->file.name = want->path;
 			listed->file.table = table_of(want);
 			listed->unusable = true;
-			verify_finding_file(counts, &listed->file, "is missing");
+			verify_finding(counts, &listed->file, "is missing");
 		}
 		else if (listed->in_manifest)
-			verify_finding_file(counts, &listed->file, "is in the manifest twice");
+			verify_finding(counts, &listed->file, "is in the manifest twice");
 		else
 		{
 			listed->in_manifest = true;
@@ -554,7 +543,7 @@ verify_list_open(FileList *list, const char *name, VerifyCounts *counts)
 	int			fd;
 
 	if (listed == NULL)
-		verify_finding(counts, name, "is missing");
+		verify_finding(counts, &(VerifyFile) {.name = name}, "is missing");
 	if (listed == NULL || listed->unusable)
 		return -1;
 	fd = verify_file_open(list->directory, &listed->file, counts);
@@ -572,7 +561,7 @@ verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
 {
 	ListedFile *listed = find(list, name);
 
-	verify_finding(counts, name, "%s", problem);
+	verify_finding(counts, &(VerifyFile) {.name = name}, "%s", problem);
 	if (listed)
 		listed->unusable = true;
 }
@@ -601,15 +590,15 @@ static bool
 mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 {
 	if (strchr(told->name, '/'))
-		verify_finding_file(counts, told, "has a name that leads out of the archive");
+		verify_finding(counts, told, "has a name that leads out of the archive");
 	else if (listed == NULL)
-		verify_finding_file(counts, told, "is missing");
+		verify_finding(counts, told, "is missing");
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
-		verify_finding_file(counts, told, "is named twice");
+		verify_finding(counts, told, "is named twice");
 	else if (listed->in_manifest && listed->file.kind != told->kind)
-		verify_finding_file(counts, told, "is another kind of file in the manifest");
+		verify_finding(counts, told, "is another kind of file in the manifest");
 	else
 	{
 		listed->in_toc = true;
@@ -735,16 +724,6 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 						  units_plural(findings));
 }
 
-/* Show from now on how far the workers are; progress_end() ends it. */
-static void
-verify_report_progress(VerifyRun *run)
-{
-	for (int i = 0; i < run->n_jobs; i++)
-		run->expected_bytes += run->jobs[i]->size;
-	run->start = run_clock_seconds();
-	progress_stage(verify_compose, run);
-}
-
 static void
 note_summary(const VerifyRun *run)
 {
@@ -867,7 +846,7 @@ read_manifest(VerifyRun *run)
 	if (!exists)
 		pg_log_info("there is no manifest: files are read, and not compared");
 	else if (run->manifest == NULL)
-		verify_finding(&run->found, MANIFEST_NAME, "is damaged: %s", problem);
+		verify_finding(&run->found, &manifest_file, "is damaged: %s", problem);
 	return exists;
 }
 
@@ -878,7 +857,7 @@ check_database(VerifyRun *run, const Toc *toc)
 	char	   *problem = toc_database_problem(toc);
 
 	if (problem)
-		verify_finding(&run->found, TOC_NAME, "%s", problem);
+		verify_finding(&run->found, &toc_file, "%s", problem);
 }
 
 /*
@@ -899,7 +878,7 @@ match_names(VerifyRun *run)
 		check_database(run, toc);
 	/* stock pg_dump's archives have none */
 	if (!has_manifest && toc && toc_has_mark(toc))
-		verify_finding(&run->found, MANIFEST_NAME, "is missing");
+		verify_finding(&run->found, &manifest_file, "is missing");
 	return toc && verify_list_mark_toc(run->list, toc, &run->found);
 }
 
@@ -934,10 +913,10 @@ choose_files(VerifyRun *run, bool names_known)
 		if (listed->unusable)
 			continue;
 		if (run->manifest && !listed->in_manifest)
-			verify_finding_file(&run->found, &listed->file,
+			verify_finding(&run->found, &listed->file,
 								"is not in the manifest");
 		else if (names_known && !is_toc && !listed->in_toc)
-			verify_finding_file(&run->found, &listed->file,
+			verify_finding(&run->found, &listed->file,
 								"is not named by " TOC_NAME);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
@@ -994,7 +973,10 @@ run_workers(VerifyRun *run)
 	};
 
 	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
-	verify_report_progress(run);
+	for (int i = 0; i < run->n_jobs; i++)
+		run->expected_bytes += run->jobs[i]->size;
+	run->start = run_clock_seconds();
+	progress_stage(verify_compose, run);
 	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
 	progress_end();
 	for (int i = 0; i < n_workers; i++)
