@@ -17,6 +17,7 @@
 #include "base/message.h"
 #include "status/metrics.h"
 #include "status/summary.h"
+#include "stream/regular_file.h"
 
 /*
  * Others read it: node_exporter runs as a user of its own.  There is nothing
@@ -287,23 +288,6 @@ open_temporary(const char *name)
 	return open(name, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY, METRICS_MODE);
 }
 
-static bool
-write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0)
-	{
-		ssize_t		n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		data += n;
-		len -= n;
-	}
-	return true;
-}
-
 /* A reader sees the earlier file or this one, never a part. */
 static bool
 replace_file(const char *name, const PQExpBufferData *text)
@@ -315,7 +299,7 @@ replace_file(const char *name, const PQExpBufferData *text)
 		return false;
 	/* under any umask */
 	written = fchmod(fd, METRICS_MODE) == 0 &&
-		write_all(fd, text->data, text->len) && fsync(fd) == 0;
+		write_at(fd, text->data, text->len, 0) && fsync(fd) == 0;
 	if (close(fd) < 0)
 		written = false;
 	return written && rename(name, state.path) == 0;

@@ -21,8 +21,7 @@ run_make_results(Run *run, pg_checksum_type checksum_type)
 	run->results = file_results_new(plan->chunks->n_files,
 									plan->objects->n_objects,
 									run->archive ? plan->objects->n_lists : 0,
-									Max(run->options->jobs,
-										run->options->jobs),
+									run->options->jobs,
 									checksum_type);
 }
 
