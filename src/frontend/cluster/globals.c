@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fe_utils/string_utils.h"
@@ -19,52 +18,12 @@
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "stock/stock_pg_dump.h"
+#include "stream/regular_file.h"
 
 /* ----------
  * Has stock pg_dumpall write what databases share.
  * ----------
  */
-
-/*
- * A file that only this process, and what it starts, can have, and that is on
- * no disk: hashes of passwords are in it.
- */
-static int
-new_nameless_file(void)
-{
-	int			fd = memfd_create("pg_pardump globals", MFD_CLOEXEC);
-
-	if (fd < 0)
-		pg_fatal("%s() failed: %m", "memfd_create");
-	return fd;
-}
-
-/* All of it; a script has no zero byte. */
-static char *
-read_all(int fd)
-{
-	struct stat st;
-	char	   *text;
-	off_t		len = 0;
-
-	if (fstat(fd, &st) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		pg_fatal("could not read the output of pg_dumpall: %m");
-	text = pg_malloc(st.st_size + 1);
-	while (len < st.st_size)
-	{
-		ssize_t		got = read(fd, text + len, st.st_size - len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			pg_fatal("could not read the output of pg_dumpall: %m");
-		if (got == 0)
-			break;
-		len += got;
-	}
-	text[len] = '\0';
-	return text;
-}
 
 /* pg_dumpall does not notice that it could not write all. */
 static void
@@ -136,12 +95,19 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 {
 	char	   *program = stock_pg_dumpall_find(options, argv0);
 	char	   *more = without_timeouts(conn);
-	int			fd = new_nameless_file();
+
+	/* memory, not a file on disk: the script may contain password hashes */
+	int			fd = memfd_create("pg_pardump globals", MFD_CLOEXEC);
+	size_t		len;
 	char	   *text;
 
+	if (fd < 0)
+		pg_fatal("%s() failed: %m", "memfd_create");
 	pg_log_info("reading roles and tablespaces with \"%s\"", program);
 	stock_pg_dumpall_run(program, part, options, address, PQdb(conn), more, fd);
-	text = read_all(fd);
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+		(text = regular_file_read_text(fd, &len)) == NULL)
+		pg_fatal("could not read the output of pg_dumpall: %m");
 	check_end(text);
 	close(fd);
 	free(more);
@@ -516,38 +482,23 @@ static const char needed_query[] =
 static const char target_query[] =
 "SELECT r.rolname FROM pg_catalog.pg_roles r";
 
-/* Roles by their names. */
-typedef struct RoleNames
-{
-	PGresult   *rows;
-} RoleNames;
-
-static RoleNames
+/* Names of roles, a row each. */
+static PGresult *
 read_names(PGconn *conn, const char *query)
 {
-	RoleNames	names;
-
 	session_end_timeouts(conn);
 	/* their bytes are the same everywhere, in any encoding */
 	session_set_encoding(conn, "SQL_ASCII");
-	names.rows = session_query(conn, query);
-	return names;
+	return session_query(conn, query);
 }
 
 static bool
-has(const RoleNames *names, const char *name)
+has(const PGresult *names, const char *name)
 {
-	for (int i = 0; name && i < PQntuples(names->rows); i++)
-		if (strcmp(PQgetvalue(names->rows, i, 0), name) == 0)
+	for (int i = 0; name && i < PQntuples(names); i++)
+		if (strcmp(PQgetvalue(names, i, 0), name) == 0)
 			return true;
 	return false;
-}
-
-/* Needed, and not there yet. */
-static bool
-is_wanted(const RoleNames *needed, const RoleNames *there, const char *name)
-{
-	return has(needed, name) && !has(there, name);
 }
 
 /*
@@ -589,8 +540,8 @@ subject(const char *statement, const char **rest)
  * else by the one that connects.
  */
 static void
-keep_grantor(char *statement, const char *rest, const RoleNames *needed,
-			 const RoleNames *there)
+keep_grantor(char *statement, const char *rest, const PGresult *needed,
+			 const PGresult *there)
 {
 	const char *grantor = strstr(rest, " GRANTED BY ");
 	const char *pos;
@@ -607,8 +558,8 @@ keep_grantor(char *statement, const char *rest, const RoleNames *needed,
 
 /* Leave what is about roles that are wanted, and settings of the session. */
 static void
-select_statements(GlobalsScript *script, const RoleNames *needed,
-				  const RoleNames *there)
+select_statements(GlobalsScript *script, const PGresult *needed,
+				  const PGresult *there)
 {
 	int			n = 0;
 
@@ -618,7 +569,7 @@ select_statements(GlobalsScript *script, const RoleNames *needed,
 		const char *rest;
 		char	   *name = subject(statement, &rest);
 
-		if (name && is_wanted(needed, there, name))
+		if (has(needed, name) && !has(there, name))
 		{
 			keep_grantor(statement, rest, needed, there);
 			script->statements[n++] = statement;
@@ -638,8 +589,8 @@ role_copy(const Options *options, const char *argv0)
 	};
 	GlobalsApply apply = {.exit_on_error = true};
 	PGconn	   *source = connection_open_leader(options, "pg_pardump");
-	RoleNames	needed;
-	RoleNames	there;
+	PGresult   *needed;
+	PGresult   *there;
 	GlobalsScript *script;
 	char	   *text;
 
@@ -657,10 +608,10 @@ role_copy(const Options *options, const char *argv0)
 	apply.conn = connection_open_params(&params, options->target_password_command,
 										"pg_pardump");
 	there = read_names(apply.conn, target_query);
-	select_statements(script, &needed, &there);
+	select_statements(script, needed, there);
 	globals_apply(&apply, script);
 	interrupt_set_connection(NULL);
 	session_close(apply.conn);
-	PQclear(needed.rows);
-	PQclear(there.rows);
+	PQclear(needed);
+	PQclear(there);
 }
