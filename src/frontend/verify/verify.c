@@ -129,7 +129,7 @@ static void verify_finding(VerifyCounts *counts, const VerifyFile *file,
  */
 static void
 verify_finding(VerifyCounts *counts, const VerifyFile *file,
-					const char *format,...)
+			   const char *format,...)
 {
 	char		what[1024];
 	char	   *finding;
@@ -540,10 +540,11 @@ static int
 verify_list_open(FileList *list, const char *name, VerifyCounts *counts)
 {
 	ListedFile *listed = find(list, name);
+	VerifyFile	named = {.name = name};
 	int			fd;
 
 	if (listed == NULL)
-		verify_finding(counts, &(VerifyFile) {.name = name}, "is missing");
+		verify_finding(counts, &named, "is missing");
 	if (listed == NULL || listed->unusable)
 		return -1;
 	fd = verify_file_open(list->directory, &listed->file, counts);
@@ -559,9 +560,10 @@ static void
 verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
 					const char *problem)
 {
+	VerifyFile	named = {.name = name};
 	ListedFile *listed = find(list, name);
 
-	verify_finding(counts, &(VerifyFile) {.name = name}, "%s", problem);
+	verify_finding(counts, &named, "%s", problem);
 	if (listed)
 		listed->unusable = true;
 }
@@ -914,10 +916,10 @@ choose_files(VerifyRun *run, bool names_known)
 			continue;
 		if (run->manifest && !listed->in_manifest)
 			verify_finding(&run->found, &listed->file,
-								"is not in the manifest");
+						   "is not in the manifest");
 		else if (names_known && !is_toc && !listed->in_toc)
 			verify_finding(&run->found, &listed->file,
-								"is not named by " TOC_NAME);
+						   "is not named by " TOC_NAME);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
 	}
