@@ -381,7 +381,7 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	layout->begin_piece(layout, piece);
 	if (check)
 		page_check_begin(check);
-	file_query_copy(conn, statement, 2, backup_read_take_row, &reader);
+	(void) file_query_try(conn, statement, 2, NULL, backup_read_take_row, &reader);
 	if (reader.range != piece->first + piece->n)
 		file_query_unexpected();
 	/* this asks the server, whose loss must not find the piece stored */

@@ -515,15 +515,6 @@ backup_server_close_sockets(const Backup *backup)
 		close(PQsocket(backup->slot_conn));
 }
 
-static void
-check_stop(const Backup *backup)
-{
-	if (backup->stop < backup->start ||
-		backup->stop - backup->start > MOST_LOG_BYTES)
-		pg_fatal("invalid end of the backup from the server: %X/%X",
-				 LSN_FORMAT_ARGS(backup->stop));
-}
-
 char *
 backup_server_stop(Backup *backup)
 {
@@ -539,7 +530,10 @@ backup_server_stop(Backup *backup)
 	backup->stop = get_lsn(res, 0);
 	label = pg_strdup(PQgetvalue(res, 0, 1));
 	PQclear(res);
-	check_stop(backup);
+	if (backup->stop < backup->start ||
+		backup->stop - backup->start > MOST_LOG_BYTES)
+		pg_fatal("invalid end of the backup from the server: %X/%X",
+				 LSN_FORMAT_ARGS(backup->stop));
 	check_label(backup, label);
 	check_timeline(backup);
 	return label;

@@ -173,10 +173,3 @@ file_query_try(PGconn *conn, const char *statement, int n_values,
 		session_failed(conn, res, problem, statement);
 	return res;
 }
-
-void
-file_query_copy(PGconn *conn, const char *statement, int n_values,
-				CopyRowTake take, void *arg)
-{
-	(void) file_query_try(conn, statement, n_values, NULL, take, arg);
-}

@@ -45,16 +45,10 @@ typedef struct CopyValue
 typedef void (*CopyRowTake) (void *arg, const CopyValue *values);
 
 /*
- * Run the statement, and hand over its rows of n_values each.  If the server
- * fails, session_failed(); if it sends something else than rows of that form
- * ("Binary Format" in the manual of COPY), file_query_unexpected().
- */
-extern void file_query_copy(PGconn *conn, const char *statement, int n_values,
-							CopyRowTake take, void *arg);
-
-/*
- * The same, but an error with this SQLSTATE is returned; owned.  NULL on
- * success.  Some rows may have been handed over before the error.
+ * Run a COPY ... TO STDOUT in binary format, and hand over its rows, each of
+ * n_values values.  NULL on success.  An error with this SQLSTATE, unless
+ * that is NULL, is returned, owned; some rows may have been handed over
+ * before it.  Any other error ends the process.
  */
 extern PGresult *file_query_try(PGconn *conn, const char *statement,
 								int n_values, const char *sqlstate,

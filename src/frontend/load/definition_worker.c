@@ -239,16 +239,6 @@ definition_jobs_describe(const DefinitionJobs *jobs, int job, int step)
  * ----------
  */
 
-/*
- * The name of another line, of an entry that cannot be in a transaction: it
- * was begun, and may be done; owned.
- */
-static char *
-definition_log_name_begun(const TocEntry *entry)
-{
-	return psprintf("entry %d without transaction", entry->dump_id);
-}
-
 /* Of an entry, or a part of one; owned. */
 static char *
 line_name(const ScriptEntry *entry)
@@ -630,7 +620,9 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
 	const RestoreJournal *log = worker->work->log;
-	char	   *begun = definition_log_name_begun(entry->entry);
+
+	/* notes that the entry was begun, and so may be done */
+	char	   *begun = psprintf("entry %d without transaction", entry->entry->dump_id);
 	PGconn	   *conn = worker->session->conn;
 	bool		again;
 	bool		go_on;
@@ -704,17 +696,6 @@ open_session(DefinitionWorker *worker)
 											  work->script, work->head_told);
 }
 
-/*
- * An extension may remember that it was created, though that was rolled back:
- * TimescaleDB is then refused for the rest of the session.
- */
-static void
-renew_session(DefinitionWorker *worker)
-{
-	definition_session_close(worker->session);
-	open_session(worker);
-}
-
 static void
 report_entries(const DefinitionWork *work, const DefinitionJob *job)
 {
@@ -746,7 +727,14 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 		!run_together(worker, job, step))
 	{
 		note->one_by_one = true;
-		renew_session(worker);
+
+		/*
+		 * An extension may remember that it was created, though that was
+		 * rolled back: TimescaleDB is then refused for the rest of the
+		 * session.
+		 */
+		definition_session_close(worker->session);
+		open_session(worker);
 	}
 	while (note->next < job->n)
 	{

@@ -129,16 +129,6 @@ restore_stage_keep_public(RestoreStages *restore)
 											   TARGET_SCHEMA, "public");
 }
 
-/* Run pg_restore on the entries; false if it met errors. */
-static bool
-restore_entries(RestoreStages *restore, const char *name, const TocEntry *entries,
-				int n_entries, const char *const *more)
-{
-	stock_pg_restore_start(&restore->run, &restore->setup, name, entries, n_entries,
-						   more);
-	return stock_pg_restore_wait(&restore->run);
-}
-
 void
 restore_stage_end(RestoreStages *restore)
 {
@@ -161,13 +151,6 @@ create_args(const RestoreStages *restore)
 	if (options->clean && options->if_exists)
 		args[n++] = "--if-exists";
 	return args;
-}
-
-/* False if there was an error that ends the run. */
-static bool
-may_go_on(const RestoreStages *restore, bool ok)
-{
-	return ok || (restore->as_pg_restore && !restore->setup.options->exit_on_error);
 }
 
 void
@@ -196,13 +179,6 @@ refuse_others_database(const char *name)
 "pg_catalog.pg_shdepend s JOIN pg_catalog.pg_database d" \
 " ON d.oid OPERATOR(pg_catalog.=) s.dbid WHERE d.datname OPERATOR(pg_catalog.=) "
 
-static void
-refuse_existing_database(const RestoreStages *restore, const char *name)
-{
-	if (target_has_database(restore->target->conn, name))
-		refuse_others_database(name);
-}
-
 /*
  * Something of it failed.  It was made from template0, and has nothing that
  * others own but what is in that, too.
@@ -228,14 +204,18 @@ restore_stage_database(RestoreStages *restore, const char *name)
 	TocEntry   *entries = restore_schedule_entries(restore->schedule,
 												   RESTORE_DATABASE,
 												   &n_entries, &n_own);
-	bool		ok;
+	bool		ok = true;
 
-	if (one_of_all)
-		refuse_existing_database(restore, name);
-	ok = n_own == 0 || restore_entries(restore, "database", entries, n_entries,
-									   create_args(restore));
+	if (one_of_all && target_has_database(restore->target->conn, name))
+		refuse_others_database(name);
+	if (n_own > 0)
+	{
+		stock_pg_restore_start(&restore->run, &restore->setup, "database",
+							   entries, n_entries, create_args(restore));
+		ok = stock_pg_restore_wait(&restore->run);
+	}
 	free(entries);
-	if (!may_go_on(restore, ok))
+	if (!ok && (!restore->as_pg_restore || restore->setup.options->exit_on_error))
 	{
 		pg_log_error("pg_restore could not create the database on the target");
 		restore_stage_give_hint(restore->setup.options, restore->target->conn);

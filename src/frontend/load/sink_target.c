@@ -16,6 +16,12 @@
 #include "session/session.h"
 #include "session/session_lost.h"
 
+static void
+sink_target_free(Sink *sink)
+{
+	free(sink);
+}
+
 /* ----------
  * Hands blocks of raw tuples to the target's extension.
  *
@@ -127,16 +133,10 @@ sink_target_raw_finish(Sink *sink)
 		load_failed(raw, NULL);
 }
 
-static void
-sink_target_raw_free(Sink *sink)
-{
-	free(sink);
-}
-
 static const SinkOps sink_target_raw_ops = {
 	.write = sink_target_raw_write,
 	.finish = sink_target_raw_finish,
-	.free = sink_target_raw_free
+	.free = sink_target_free
 };
 
 /*
@@ -432,16 +432,10 @@ sink_target_rows_give_up(Sink *sink, const char *reason)
 		end_copy(rows, reason);
 }
 
-static void
-sink_target_rows_free(Sink *sink)
-{
-	free(sink);
-}
-
 static const SinkOps sink_target_rows_ops = {
 	.write = sink_target_rows_write,
 	.finish = sink_target_rows_finish,
-	.free = sink_target_rows_free
+	.free = sink_target_free
 };
 
 Sink *
@@ -514,16 +508,10 @@ sink_target_object_finish(Sink *sink)
 {
 }
 
-static void
-sink_target_object_free(Sink *sink)
-{
-	free(sink);
-}
-
 static const SinkOps sink_target_object_ops = {
 	.write = sink_target_object_write,
 	.finish = sink_target_object_finish,
-	.free = sink_target_object_free
+	.free = sink_target_free
 };
 
 Sink *

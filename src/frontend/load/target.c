@@ -378,19 +378,20 @@ target_command(PGconn *conn, const char *sql)
 }
 
 /*
- * The same server, another database: in a connection string the last of
- * several values counts.  Owned.
+ * The same server with another value of a keyword: in a connection string the
+ * last of several values counts.  Owned.
  */
 static PeerAddress *
-address_of_database(const PeerAddress *address, const char *dbname)
+changed_address(const PeerAddress *address, const char *keyword,
+				const char *value)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	PQExpBufferData buf;
 
 	*result = *address;
 	initPQExpBuffer(&buf);
-	appendPQExpBufferStr(&buf, " dbname=");
-	appendConnStrVal(&buf, dbname);
+	appendPQExpBuffer(&buf, " %s=", keyword);
+	appendConnStrVal(&buf, value);
 	result->conninfo = psprintf("%s%s", address->conninfo, buf.data);
 	result->private_conninfo = psprintf("%s%s", address->private_conninfo,
 										buf.data);
@@ -402,7 +403,7 @@ void
 target_enter(Target *target, const char *dbname)
 {
 	session_close(target->conn);
-	target->address = address_of_database(target->address, dbname);
+	target->address = changed_address(target->address, "dbname", dbname);
 	target->conn = connection_open_peer(target->address, "pg_pardump");
 	forget_timeout(target->conn);
 }
@@ -424,7 +425,7 @@ target_has_database(PGconn *conn, const char *name)
 PGconn *
 target_try_database(const Target *target, const char *dbname)
 {
-	return connection_try_peer(address_of_database(target->address, dbname),
+	return connection_try_peer(changed_address(target->address, "dbname", dbname),
 							   "pg_pardump");
 }
 
@@ -499,23 +500,15 @@ append_build_settings(PQExpBuffer options, PGconn *conn)
 PeerAddress *
 target_restore_address(const Target *target, const char *synchronous_commit)
 {
-	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	char	   *given = startup_options(target->conn);
+	PeerAddress *result;
 	PQExpBufferData options;
-	PQExpBufferData buf;
 
-	*result = *target->address;
 	initPQExpBuffer(&options);
 	appendPQExpBuffer(&options, "%s -c synchronous_commit=%s", given,
 					  synchronous_commit);
 	append_build_settings(&options, target->conn);
-	initPQExpBuffer(&buf);
-	appendPQExpBufferStr(&buf, " options=");
-	appendConnStrVal(&buf, options.data);
-	result->conninfo = psprintf("%s%s", result->conninfo, buf.data);
-	result->private_conninfo = psprintf("%s%s", result->private_conninfo,
-										buf.data);
-	termPQExpBuffer(&buf);
+	result = changed_address(target->address, "options", options.data);
 	termPQExpBuffer(&options);
 	free(given);
 	return result;

@@ -205,15 +205,6 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
  * ----------
  */
 
-/*
- * The connection string of the subscription: what the user gave, else that of
- * the session on the source, without any secret and without what means
- * another thing on another machine.  Exits with a message if the source is
- * local and the target is not.  Owned; may be secret.
- */
-extern char *subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
-								   const Options *options);
-
 /* What of a connection's options means the same on another machine. */
 static bool
 is_portable(const char *keyword)
@@ -262,7 +253,13 @@ default_conninfo(PGconn *source_conn)
 	return buf.data;
 }
 
-char *
+/*
+ * The connection string of the subscription: what the user gave, else that of
+ * the session on the source, without any secret and without what means
+ * another thing on another machine.  Exits with a message if the source is
+ * local and the target is not.  Owned; may be secret.
+ */
+static char *
 subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
 					  const Options *options)
 {
