@@ -385,7 +385,6 @@ compare_selection_of_toc(PGconn *conn, const Options *options, const Toc *toc)
 	char	  **schemas;
 	char	  **names;
 	const char *params[2];
-	char	   *sql;
 	PGresult   *res;
 
 	count_choices(options, n);
@@ -412,16 +411,11 @@ compare_selection_of_toc(PGconn *conn, const Options *options, const Toc *toc)
 	}
 	params[0] = text_array(conn, schemas, n_names);
 	params[1] = text_array(conn, names, n_names);
-	sql = chosen_query(conn, options);
-	res = query_by_path(conn, sql, params, 2);
+	res = query_by_path(conn, chosen_query(conn, options), params, 2);
 	for (int i = 0; i < PQntuples(res); i++)
 		chosen[entries[session_number(res, i, 0, 0, n_names - 1)]] = true;
 	PQclear(res);
 	add_owned_sequences(toc, chosen);
 	leave_out_by_definition(toc, n, chosen);
-	free(sql);
-	free(schemas);
-	free(names);
-	free(entries);
 	return chosen;
 }

@@ -242,11 +242,6 @@ compare_lookup_tables(PGconn *conn, const DumpPlan *plan, bool loaded,
 		free(columns);
 	}
 	PQclear(res);
-	free(lookup.roots);
-	free(lookup.name_array);
-	for (int i = 0; i < n; i++)
-		free(lookup.names[i]);
-	free(lookup.names);
 	return lookup.toc;
 }
 

@@ -57,9 +57,7 @@ choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 	char	  **names = pg_malloc((tables->n_tables + toc->n_entries + 1) *
 								  sizeof(char *));
 	int			n = 0;
-	char	   *array;
 	const char *params[2];
-	PGresult   *res;
 
 	for (int i = 0; i < tables->n_tables; i++)
 		names[n++] = tables->tables[i].name;
@@ -70,14 +68,9 @@ choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 		if (toc_entry_is(entry, "MATERIALIZED VIEW DATA"))
 			names[n++] = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 	}
-	params[0] = array = text_array(conn, names, n);
+	params[0] = text_array(conn, names, n);
 	params[1] = PQserverVersion(conn) >= MIN_SERVER_FOR_ONLY ? "t" : "f";
-	res = session_query_params(conn, relations_query, 2, params, 0);
-	while (n > tables->n_tables)
-		free(names[--n]);
-	free(names);
-	free(array);
-	return res;
+	return session_query_params(conn, relations_query, 2, params, 0);
 }
 
 /* ----------

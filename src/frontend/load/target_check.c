@@ -398,7 +398,6 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 {
 	const Toc  *toc = schedule->toc;
 	char	  **names = pg_malloc((toc->n_entries + 1) * sizeof(char *));
-	char	   *array;
 	Oid		   *oids;
 	int			n = 0;
 
@@ -407,15 +406,9 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 			schedule->phases[i] != RESTORE_NEVER && toc->entries[i].namespace)
 			names[n++] = pg_strdup(fmtQualifiedId(toc->entries[i].namespace,
 												  toc->entries[i].tag));
-	array = text_array(conn, names, n);
-	oids = find_names(conn, array, n);
+	oids = find_names(conn, text_array(conn, names, n), n);
 	report_existing("sequences", (const char *const *) names, oids, n,
 					"--clean drops them first.");
-	free(oids);
-	free(array);
-	while (n > 0)
-		free(names[--n]);
-	free(names);
 }
 
 /* Those in $1 that exist. */

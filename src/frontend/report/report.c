@@ -1018,8 +1018,4 @@ report_end(Report *report, const Manifest *manifest,
 		write_failed(report, copy, verify == NULL);
 	(void) fsync_parent_path(report->path);
 	cleanup_forget_all();
-	free(report->template[0]);
-	free(report->temp_path);
-	free(report->path);
-	free(report);
 }

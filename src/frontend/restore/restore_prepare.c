@@ -203,11 +203,6 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 	refuse_tables(res, created, n, true);
 	refuse_tables(res, created, n, false);
 	PQclear(res);
-	free(params[0]);
-	free(params[1]);
-	free(created);
-	free(schemas);
-	free(names);
 }
 
 /*
@@ -285,11 +280,6 @@ restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
 							   (const char *const *) params, 0);
 	found = PQntuples(res) > 0;
 	PQclear(res);
-	for (int i = 0; i < 3; i++)
-	{
-		free(params[i]);
-		free(columns[i]);
-	}
 	return found || target_count_objects(conn, plan) > 0;
 }
 

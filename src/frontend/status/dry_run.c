@@ -280,11 +280,7 @@ print_table(const Options *options, const DumpPlan *plan,
 	printTable(&content, out, false, NULL);
 	printTableCleanup(&content);
 	for (int i = 0; i < reasons.n; i++)
-	{
 		fprintf(out, "(%d) %s\n", i + 1, reasons.texts[i]);
-		free(reasons.texts[i]);
-	}
-	free(reasons.texts);
 }
 
 /*

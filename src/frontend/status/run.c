@@ -162,6 +162,17 @@ run_event_stage(const char *stage)
 	event_write(event);
 }
 
+/* What is to be done, in numbers. */
+static void
+add_plan(Event *event, const Options *options, const DumpPlan *plan)
+{
+	event_add_number(event, "jobs", options->jobs);
+	event_add_number(event, "tables", plan->tables->n_tables);
+	event_add_number(event, "chunks", plan->chunks->n_files);
+	event_add_number(event, "large_objects", plan->objects->n_objects);
+	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
+}
+
 void
 run_event_run(const Options *options, const DumpPlan *plan,
 			  const PeerAddress *target_address)
@@ -174,11 +185,7 @@ run_event_run(const Options *options, const DumpPlan *plan,
 		event_add_text(event, "target", target_address->conninfo);
 	event_add_text(event, "directory", options->directory);
 	event_add_text(event, "archive", options->restore);
-	event_add_number(event, "jobs", options->jobs);
-	event_add_number(event, "tables", plan->tables->n_tables);
-	event_add_number(event, "chunks", plan->chunks->n_files);
-	event_add_number(event, "large_objects", plan->objects->n_objects);
-	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
+	add_plan(event, options, plan);
 	if (!target_address)
 		event_add_text(event, "compression",
 					   compress_method_name(plan->compress.method));
@@ -229,11 +236,7 @@ run_event_dry_run(const Options *options, const DumpPlan *plan, double seconds)
 {
 	Event	   *event = event_new("dry_run");
 
-	event_add_number(event, "jobs", options->jobs);
-	event_add_number(event, "tables", plan->tables->n_tables);
-	event_add_number(event, "chunks", plan->chunks->n_files);
-	event_add_number(event, "large_objects", plan->objects->n_objects);
-	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
+	add_plan(event, options, plan);
 	event_add_text(event, "compression",
 				   compress_method_name(plan->compress.method));
 	if (options->expected_rate != 0)

@@ -576,13 +576,6 @@ task_plan_write(const char *path, const Source *source, const DumpPlan *plan,
 
 	add_standbys(&file, source->standbys, run_id);
 	task_plan_write_file(path, &file);
-	for (int i = 0; i < file.n_standbys; i++)
-		free(file.standbys[i].conninfo);
-	free(file.standbys);
-	free(file.tables);
-	free(file.queue);
-	free(file.head.compression);
-	free(file.head.run.conninfo);
 }
 
 /*
