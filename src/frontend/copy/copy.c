@@ -1,6 +1,17 @@
 /*
  * copy.c
  *		The main path of a direct copy: plan, definitions, rows, the rest.
+ *
+ * Both servers are connected to before anything is created, so that a wrong
+ * password or a missing role is reported within the first second.  The source
+ * is planned as for a dump, in one snapshot.  On the target the order is that
+ * of pg_restore: database, objects to drop, definitions that rows need, rows,
+ * then indexes, keys and triggers.  Indexes of a table are built as soon as
+ * the table has all its rows, while other tables are still being loaded.
+ *
+ * The rows of a job are committed in one transaction, and there is no journal
+ * on the target, unlike in a restore: a copy that failed is begun again,
+ * because its snapshot is gone.
  */
 #include "base/fe_compat.h"
 
@@ -42,7 +53,7 @@
  * ----------
  */
 
-/* Different reasons that are told of a format; columns are named in some. */
+/* Reasons name columns, so there may be a different one for each table. */
 #define REASONS_SHOWN 3
 
 /* The tables of a format, for a reason or, if that is NULL, for any. */
@@ -92,8 +103,8 @@ append_reasons(PQExpBuffer text, const Run *run,
 }
 
 /*
- * How many tables were copied in which format, and why in none that takes
- * less work, as a text; NULL if there are no tables.  Owned.
+ * How many tables were copied in each format, and why not in one that takes
+ * less work, as a text for the summary.  NULL if there are no tables.  Owned.
  */
 static char *
 copy_account_formats(const Run *run, const CopyFormats *formats)
@@ -181,7 +192,11 @@ copy_describe_job(void *arg, int job, int step)
 	return dump_plan_describe_job(&copy->plan, job, step);
 }
 
-/* Jobs are sorted by their waves: all before this one's are done first. */
+/*
+ * Jobs are sorted by their waves.  Foreign keys that exist on the target
+ * already are checked at the end of each COPY, so all tables that a wave's
+ * tables reference must have been loaded by earlier waves.
+ */
 static bool
 copy_begin_job(void *arg, int job)
 {
@@ -196,7 +211,10 @@ copy_job_is_done(void *arg, int job)
 	((Copy *) arg)->n_done++;
 }
 
-/* A worker is lost: what it was doing, its transaction's end has undone. */
+/*
+ * A worker was lost.  Nothing has to be undone on the target: the end of the
+ * worker's session has rolled back the transaction of the job.
+ */
 static void
 copy_reset_job(void *arg, int job)
 {
@@ -205,6 +223,10 @@ copy_reset_job(void *arg, int job)
 	run_event_retry(&copy->run, job);
 }
 
+/*
+ * A comparison reads the source once more after the rows, in the same
+ * snapshot, so the leader keeps it until then.
+ */
 static void
 run_workers(Copy *copy)
 {
@@ -271,7 +293,10 @@ database_to_create(const Options *options, const Toc *toc)
 	pg_fatal("pg_dump describes no database to create");
 }
 
-/* What is read, in which pieces; and what is made on the target, when. */
+/*
+ * Decide what is read, in which pieces, and in which phase each definition is
+ * made on the target.  Nothing is changed on either server.
+ */
 static void
 make_plan(Copy *copy, StockPgDump *pg_dump)
 {
@@ -288,6 +313,10 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 	source_check(copy->source.conn, options, plan);
 }
 
+/*
+ * A copy has two servers, and all connection options but --target describe
+ * the source.
+ */
 static void
 open_target(Copy *copy)
 {
@@ -298,7 +327,11 @@ open_target(Copy *copy)
 	target_open(&copy->target);
 }
 
-/* Look at the target before anything is made there. */
+/*
+ * Look at the target before anything is created there.  All checks only note
+ * errors, and findings_report() exits at the end if there are any, so that a
+ * user sees everything that is wrong in one run.
+ */
 static void
 check_target(Copy *copy)
 {
@@ -326,7 +359,9 @@ check_target(Copy *copy)
 }
 
 /*
- * Make the database, if that is asked for, and the session fit for the rows.
+ * Create the database, if that is asked for, and prepare the session for the
+ * rows.  The tables of a new database are checked again, because its template
+ * may have brought some.
  */
 static void
 prepare_target(Copy *copy)
@@ -350,7 +385,11 @@ prepare_target(Copy *copy)
 											  copy->source.slot, options);
 }
 
-/* Could an extension not be made?  It has tables. */
+/*
+ * Tables of extensions are created by CREATE EXTENSION, so if one extension
+ * failed, a table without a definition in the archive may be missing, or may
+ * be another object of that name.
+ */
 static bool
 extension_has_failed(const Copy *copy)
 {
@@ -433,6 +472,12 @@ may_have_keys(const Copy *copy)
 	return copy->options.data_only;
 }
 
+/*
+ * job_queue_make() has put the largest jobs first.  The keys of the target
+ * may need another order, which is known only now that the tables exist.
+ * Commits are noted in shared memory: a worker that replaces a lost one finds
+ * out there whether a COMMIT without an answer was done.
+ */
 static void
 order_rows(Copy *copy)
 {
@@ -484,7 +529,10 @@ copy_rows_and_indexes(Copy *copy)
 	load_account_indexes(account, &copy->run, index_builder_builds(builder));
 	run_workers(copy);
 
-	/* at once: the snapshot holds up vacuum, and the rest may take hours */
+	/*
+	 * Close the source at once.  Indexes and constraints may take hours, in
+	 * which the snapshot would keep vacuum on the source from removing rows.
+	 */
 	interrupt_set_connection(NULL);
 	if (!options->compare)
 		leader_close(&copy->source);
@@ -507,6 +555,11 @@ compare(Copy *copy)
 				 units_plural(n_different));
 }
 
+/*
+ * Everything that must not see the rows being loaded: foreign keys, triggers,
+ * event triggers, statistics.  Unlogged tables are checked last, because a
+ * crash of the target at any time before has emptied them.
+ */
 static void
 complete_target(Copy *copy)
 {
@@ -529,7 +582,11 @@ complete_target(Copy *copy)
 		analyze_target(&copy->target, copy->plan.tables, copy->plan.toc);
 }
 
-/* Everything is on the target. */
+/*
+ * Everything is on the target.  Until cleanup_forget_all() the exit callbacks
+ * would report this run as failed, and drop its slot and subscription;
+ * nothing after that call may be needed for a correct copy.
+ */
 static void
 end_copy(Copy *copy, Report *page)
 {
@@ -554,7 +611,12 @@ copy_database(const Options *options, const char *argv0)
 	Report	   *page;
 
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that their last words come when all that failed is undone */
+
+	/*
+	 * Register these exit callbacks first: they run in reverse order, so
+	 * these run when everything else has been undone, and report the final
+	 * state.
+	 */
 	run_metrics_begin(options, &copy->run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
@@ -564,7 +626,12 @@ copy_database(const Options *options, const char *argv0)
 	stock_pg_dump_check(pg_dump, options);
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options->report, NULL);
-	/* a prompt for its password must not hold a snapshot or a slot */
+
+	/*
+	 * Connect to the target before the snapshot is taken: a user may take
+	 * minutes to type a password, in which a snapshot or a slot would hold
+	 * back vacuum and WAL on the source.
+	 */
 	open_target(copy);
 	leader_open(&copy->source, pg_dump, &copy->plan);
 	load_account_begin(&copy->account, &copy->run);
@@ -572,7 +639,7 @@ copy_database(const Options *options, const char *argv0)
 	make_plan(copy, pg_dump);
 	/* before workers are forked; and an account of a failure counts them */
 	run_make_results(&copy->run, CHECKSUM_TYPE_NONE);
-	/* after the plan, which says what the target must have, and must not */
+	/* The plan tells what the target must have, and what it must not have. */
 	check_target(copy);
 	/* up to here only a slot has been made, and none if we only look */
 	if (options->check)
@@ -592,15 +659,19 @@ copy_database(const Options *options, const char *argv0)
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */
 	complete_target(copy);
-	/* before a subscription brings changes, and the two are different */
+
+	/*
+	 * Compare before the subscription is created: changes that it applies
+	 * would look like differences.
+	 */
 	if (options->compare)
 		compare(copy);
 
 	load_account_stage(&copy->account, LOAD_STAGE_END);
 
 	/*
-	 * Nor is a subscription to go on from what is not complete.  What failed
-	 * has been told, and the account of it comes as the program ends.
+	 * A subscription must not continue from an incomplete copy.  The errors
+	 * have been reported, and an exit callback reports how far the copy came.
 	 */
 	if (copy->account.incomplete)
 		exit(1);

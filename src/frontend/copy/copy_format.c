@@ -1,6 +1,15 @@
 /*
  * copy_format.c
  *		Decides in which format each table is copied.
+ *
+ * There are three formats: text, which every pair of servers understands;
+ * binary, which saves conversions where a type has the same binary form on
+ * both servers; and raw tuples, which the extensions on both servers exchange
+ * as they are stored.  The decision is made per table, from what the catalogs
+ * of both servers say, and its reason is kept, for the log and the summary.
+ *
+ * A wrong decision would store wrong values without an error.  Everything
+ * that is not known to be safe is therefore copied as text.
  */
 #include "base/fe_compat.h"
 
@@ -183,6 +192,10 @@ static const char reasons_query[] =
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " ORDER BY t.no";
 
+/*
+ * Tuple layout is not promised to stay the same between majors, so only those
+ * that the tests have copied from and to are accepted.
+ */
 static bool
 is_known_major(PGconn *conn)
 {
@@ -385,8 +398,10 @@ copy_format_check(PGconn *source_conn, const Target *target,
 }
 
 /*
- * Why no table can be copied so.  If there is no such reason, each table's
- * are in the decision.
+ * Why no table can be copied as raw tuples, or NULL: then the decision has
+ * the reasons of each table.  The target's transaction holds its extension
+ * while the reasons are read, because DROP EXTENSION in between would make
+ * the query fail.  The source's extension is held by the leader's session.
  */
 static const char *
 ask_about_raw(CopyDecision *decision, PGconn *source_conn,
@@ -485,6 +500,12 @@ copy_format_refuse(const DumpTable *table, const char *as, const char *reason)
 	exit(1);
 }
 
+/*
+ * Take the format that costs the least work and is safe.  With --copy-format
+ * a table that cannot be copied in that format is an error, not a silent
+ * fallback.  A table that is truncated first stays binary although text may
+ * be faster: that was not measured with frozen rows.
+ */
 static void
 choose(const CopyDecision *decision, int no, CopyFormat *format)
 {
@@ -513,6 +534,10 @@ choose(const CopyDecision *decision, int no, CopyFormat *format)
 	}
 }
 
+/*
+ * Ask both servers once for all tables, not once per table: a database may
+ * have 100,000 tables.
+ */
 static void
 ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 {
@@ -546,7 +571,12 @@ ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 		decision->no_raw = ask_about_raw(decision, source_conn, loader);
 }
 
-/* Within a machine it only pays for blocks that become much shorter. */
+/*
+ * Compression of raw blocks on their way.  Over a network lz4 costs less CPU
+ * than sending the bytes; between processes of one machine compression only
+ * pays for blocks that become much shorter, which "auto" on the server's side
+ * finds out.
+ */
 static void
 choose_wire_compression(CopyFormats *formats, const Options *options,
 						PGconn *source_conn, PGconn *target_conn)

@@ -2,8 +2,16 @@
  * copy_worker.c
  *		Streams rows from one server into another.
  *
- * A worker has two connections, and a job is one transaction on the target: a
- * chunk, or a batch of small tables.  Nothing is parsed or kept on the way.
+ * A worker has two connections: COPY ...  TO STDOUT (or the extension's
+ * reader) on the source, and COPY ...  FROM STDIN (or the extension's loader)
+ * on the target.  Nothing is parsed or stored on the way, so the memory that
+ * a worker needs does not depend on the rows.
+ *
+ * A job is one transaction on the target: a chunk of a large table, or a
+ * batch of small tables.  If either connection is lost the process ends, and
+ * a new process repeats the job.  Before that it asks the target whether the
+ * COMMIT of the lost session was done, because the answer to it may be all
+ * that was lost.
  */
 #include "base/fe_compat.h"
 
@@ -50,6 +58,11 @@ copy_worker_start(const CopyWork *work, int no)
  * ----------
  */
 
+/*
+ * Did the target store as many rows as the source sent? COPY's command tag
+ * has the number, so this costs nothing, and detects rows that a trigger or a
+ * rule has swallowed.
+ */
 static void
 check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 		   uint64 written)
@@ -75,6 +88,10 @@ report_format(const CopyFormat *format, const char *what, bool by_sql)
 				format->reason ? printable(format->reason) : "");
 }
 
+/*
+ * The format has been decided per table by copy_formats_decide(), from what
+ * both servers said about the table.
+ */
 static uint64
 read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
 {
@@ -94,8 +111,10 @@ read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
 }
 
 /*
- * Where the rows go.  The transaction keeps the extension to its end, if that
- * is to insert them.
+ * The sink for the rows of a file.  TRUNCATE in the same transaction lets the
+ * server skip WAL for the rows when wal_level is minimal.  For raw tuples the
+ * transaction holds the extension until its end, so that nobody can drop or
+ * replace the loading function between two blocks.
  */
 static Sink *
 open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
@@ -115,7 +134,11 @@ open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
 	return sink_target_raw_new(conn, format->target, table->copy_name);
 }
 
-/* later: of sink_target_rows_new(). */
+/*
+ * The tap between reader and target counts bytes for the progress.  later is
+ * where sink_target_rows_new() notes the table, to be looked up once for all
+ * files of the job.
+ */
 static void
 copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
 {
@@ -166,7 +189,11 @@ copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 	sink_free(sink);
 }
 
-/* Their contents; the objects are there, empty. */
+/*
+ * Contents only: the definitions phase has created the objects, empty and
+ * with their owners.  They are read in batches, which saves a round trip for
+ * each small object.
+ */
 static void
 copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 {
@@ -190,9 +217,11 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 	run_event_objects(run, "objects_end", group);
 }
 
-/* ----------
- * Jobs
- * ----------
+/*
+ * A COPY names its table, and the name may mean another table by the time the
+ * statement runs.  After all files of the job one query tells whether the
+ * tables that were locked are those that the plan means, before anything is
+ * committed.
  */
 static void
 copy_files(CopyWorker *worker, const Job *job, volatile int *step)
@@ -238,6 +267,10 @@ copy_job(CopyWorker *worker, int job_no, volatile int *step)
 	}
 }
 
+/*
+ * False if the source refused the job, because a lock could not be acquired
+ * in time: another worker, or the leader, does it then.
+ */
 bool
 copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {

@@ -1,6 +1,15 @@
 /*
  * dump.c
  *		The main path of a dump: snapshot, plan, chunks, workers, archive.
+ *
+ * The directory of the archive is created early, so that a path that cannot
+ * be used is reported at once, and toc.dat gets its name last, so that a
+ * directory with a toc.dat is a complete archive.  Exit callbacks undo
+ * everything if the run fails in between: they end the workers, remove their
+ * files, and drop the slot, in reverse order of their registration.
+ *
+ * With --tasks the rows are read by tasks on other hosts, which the leader
+ * directs (tasks/task_leader.c); all other steps are the same.
  */
 #include "base/fe_compat.h"
 
@@ -84,6 +93,12 @@ dump_reset_job(void *arg, int job)
 	dump_worker_reset(&dump->run, job);
 }
 
+/*
+ * The pool replaces workers that were killed, unless the rows go to the
+ * command of --pipe: a killed worker leaves its command running, which may
+ * still store a part of a file while the replacement stores the whole file
+ * under the same name.
+ */
 static void
 run_workers(Dump *dump)
 {
@@ -93,10 +108,6 @@ run_workers(Dump *dump)
 		.doing = "dumping",
 		.max_retries = (int) options->retries,
 		.has_slots = true,
-
-		/*
-		 * a worker that was killed does not end its command: see sink.c
-		 */
 		.outlives_kill = options->pipe_command == NULL,
 		.start = dump_start_worker,
 		.run = dump_run_job,
@@ -148,8 +159,10 @@ choose_compression(const Options *options, int pg_dump_major)
 }
 
 /*
- * All data is there: write what describes it, and give the archive its name.
- * Returns its manifest.
+ * All data has been written: write the files that describe it, and publish
+ * the archive.  The manifest lists the checksum of every other file, so it
+ * comes after toc.dat's bytes and before everything is flushed to disk;
+ * renaming toc.dat is the last step.  Returns the manifest.
  */
 static Manifest *
 finish_archive(const Run *run, ArchiveDir *dir)
@@ -185,7 +198,11 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	return manifest;
 }
 
-/* Could the archive be made there? */
+/*
+ * Could the archive be created in the directory? With --clean-output an
+ * existing archive must be one that this program may remove, which
+ * archive_dir_create() checks; it removes nothing before archive_dir_clean().
+ */
 static void
 check_directory(const Options *options)
 {
@@ -282,20 +299,28 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	check_plan(dump);
 	findings_report();
-	/* an old archive goes now that options, locks, privileges are right */
+
+	/*
+	 * Remove the old archive only now, when options, privileges and locks
+	 * have proved to be right: until here a failed run leaves it untouched.
+	 */
 	archive_dir_clean(dir);
 
 	run_make_results(&dump->run, dump->plan.checksum_type);
 	dump->reuse = reuse_new(&dump->plan);
 	run_workers(dump);
 	leader_note_history(&dump->source, &dump->plan);
-	/* the archive is right without it: this may warn, and no more */
+
+	/*
+	 * The archive does not depend on the slot, so a lost slot is a warning.
+	 */
 	if (dump->source.slot)
 		(void) logical_slot_recheck(dump->source.slot);
 
 	/*
-	 * Its locks and snapshot served all workers until now.  Flushing takes
-	 * its time, in which they would hold up vacuum and others for nothing.
+	 * Release snapshot and locks before the files are flushed to disk.
+	 * Flushing can take minutes, in which the snapshot would hold back vacuum
+	 * and the locks would block ALTER TABLE for no benefit.
 	 */
 	leader_close(&dump->source);
 
@@ -303,7 +328,11 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	if (dump->source.slot)
 		logical_slot_print(dump->source.slot);
 	metrics_end(true);
-	/* last: should it fail, all else is done and told */
+
+	/*
+	 * Write the page last: if that fails, everything else is complete and has
+	 * been reported.
+	 */
 	report_end(page, manifest, NULL, NULL);
 }
 
@@ -314,16 +343,25 @@ dump_database(const Options *options, const char *argv0)
 	StockPgDump *pg_dump;
 
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that their last words come when all that failed is undone */
+
+	/*
+	 * Register these exit callbacks first: they run in reverse order, so
+	 * these run when everything else has been undone, and report the final
+	 * state.
+	 */
 	run_metrics_begin(options, &dump->run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
-	/* at once: a plan for a place that cannot be is of no use */
+	/* Check both directories before the plan, which may take minutes. */
 	if (options->incremental)
 		previous_archive_check(options->incremental, options->directory);
 	if (options->dry_run)
 		check_directory(options);
-	/* before the directory is made, for which no wrong password is to do */
+
+	/*
+	 * Connect before the directory is created: a wrong password must not
+	 * leave an empty directory behind.
+	 */
 	leader_connect(&dump->source);
 	if (dump->source.standbys)
 	{

@@ -2,10 +2,15 @@
  * dump_task.c
  *		One task of a dump by many hosts.
  *
- * The jobs that the plan's queue has for the task are for a pool of this
- * host's own workers, as the leader's would do them.  What they make has
- * names of this attempt's own, which the leader changes into those of the
- * archive when it is told of them, line by line (tasks/task_result.h).
+ * The plan's queue assigns jobs to the task.  A pool of this host's own
+ * workers does them, as the leader's pool would.  The files that they write
+ * have names of this attempt's own, in the plan's directory: several attempts
+ * at one task can run at the same time, when a scheduler has given up on a
+ * host that is still working.  The leader reads the results of the attempt
+ * line by line (tasks/task_result.h), and renames the files into the archive.
+ *
+ * A result is written only after the file is on disk, because the leader may
+ * be on another host, and may rename the file at once.
  */
 #include "base/fe_compat.h"
 
@@ -59,7 +64,11 @@ flush_files(const DumpTask *task, const Job *job)
 	}
 }
 
-/* Has another attempt made all of it, and the leader taken it? */
+/*
+ * Has another attempt made all files of the job, and the leader taken them?
+ * The leader renames files into the archive only when they are complete, so
+ * names there are enough.
+ */
 static bool
 is_there(const DumpTask *task, const Job *job)
 {
@@ -194,6 +203,11 @@ dump_task_watch_fd(void *arg)
 	return -1;
 }
 
+/*
+ * Workers that are stopped (SIGSTOP) would keep their sessions, so all are
+ * woken when they are to leave.  The leader cannot see the workers of a task,
+ * so the task itself watches for silent servers.
+ */
 static bool
 dump_task_attend(void *arg, bool all_done)
 {
@@ -210,7 +224,10 @@ dump_task_attend(void *arg, bool all_done)
 	return true;
 }
 
-/* The leader, which has all locks, reads the table. */
+/*
+ * A lock could not be acquired on this host.  The leader, which has held all
+ * locks since the plan was made, reads the table at the end.
+ */
 static bool
 dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
@@ -262,8 +279,8 @@ choose_jobs(DumpTask *task)
 }
 
 /*
- * Connect to the server that the leader reads from.  Without a session at
- * this time a later attempt may have more luck.
+ * Connect to the server that the leader reads from.  If that fails the exit
+ * code tells the scheduler, or the leader, that another attempt may succeed.
  */
 static void
 connect_first(DumpTask *task)

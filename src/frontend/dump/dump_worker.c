@@ -1,6 +1,15 @@
 /*
  * dump_worker.c
  *		Does one job after the other in a session of its own.
+ *
+ * A worker reads in the leader's snapshot, which its session has imported
+ * (source/worker_session.c), and writes each data file and each large object
+ * to a file of its own.  No file is written by two workers, so they need no
+ * locks; sizes, checksums and row counts go to the file's result in shared
+ * memory, from which the leader makes the manifest.
+ *
+ * A worker whose connection is lost ends; its replacement removes what the
+ * job has written so far and writes all of it again.
  */
 #include "base/fe_compat.h"
 
@@ -52,6 +61,10 @@ large_object_files_write(PGconn *conn, const LargeObjectGroup *group,
 	}
 }
 
+/*
+ * Write blobs_NNN.toc, in which stock pg_restore looks up the files of large
+ * objects.  The leader does this after all objects were written.
+ */
 void
 large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
 						 FileResults *results)
@@ -118,7 +131,11 @@ data_file_name(const Run *run, const DataFile *file)
 	return archive_name_rows(file->dump_id, run->plan->compress.method);
 }
 
-/* Of what was read last, if the extension read it. */
+/*
+ * The extension has computed the fingerprint while it read the rows, and
+ * keeps it until the next read of the session.  Rows that SQL has read have
+ * none, and are dumped again the next time.
+ */
 static void
 take_fingerprint(DumpWorker *worker, FileResult *result, bool by_extension)
 {
@@ -131,8 +148,10 @@ take_fingerprint(DumpWorker *worker, FileResult *result, bool by_extension)
 }
 
 /*
- * What ends the data follows rows that the server compressed as a compressed
- * stream of its own, which readers take for one with the first.
+ * Write the rows and the mark that ends COPY data.  If the server has
+ * compressed the rows, the mark is compressed here, as a second stream behind
+ * the first: gzip, lz4 and zstd readers, pg_restore's among them, read
+ * concatenated streams as one.
  */
 static void
 write_rows(DumpWorker *worker, const DataFile *file, const char *name,
@@ -268,6 +287,11 @@ dump_worker_file_name(const Run *run, const Job *job, int i)
 		archive_name_large_object(group->oids[i], plan->compress.method);
 }
 
+/*
+ * Remove what a lost worker has written of a job.  In the leader, before
+ * another worker begins the job: so no reader can find a file that was cut
+ * off.
+ */
 void
 dump_worker_reset(const Run *run, int job_no)
 {

@@ -3,8 +3,12 @@
  *		Takes the previous archive's file of a chunk, if its rows have not
  *		changed.
  *
- * Definition, rows, the old file's bytes: if one of them is in doubt, the
- * chunk is dumped.
+ * The definition of the table, the rows, and the bytes of the old file must
+ * all be what they were.  The definition and the rows are compared by keyed
+ * hashes that the server computes, so unchanged rows need not be sent; the
+ * old file is compared with the checksum in its manifest.  If any of these is
+ * in doubt the chunk is dumped as usual: a file that was reused wrongly would
+ * not be noticed before it is restored.
  */
 #include "base/fe_compat.h"
 
@@ -83,7 +87,10 @@ read_right(Taking *taking, int fd, Sink *sink)
 	return taking->problem == NULL;
 }
 
-/* Can only this user change it once it is in our archive, too? */
+/*
+ * A hard link is the same file in both archives.  Another user who can write
+ * to the old one could change the new archive after it was verified.
+ */
 static bool
 is_ours_alone(int fd)
 {
@@ -93,7 +100,10 @@ is_ours_alone(int fd)
 		(st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Of a clone or a copy, what is written is compared, not what was read. */
+/*
+ * A clone is checked after it was made: bytes that change between check and
+ * clone would be in the new archive otherwise.
+ */
 static bool
 take_clone(Taking *taking, const ArchiveDir *dir, const char *name)
 {
@@ -107,6 +117,10 @@ take_clone(Taking *taking, const ArchiveDir *dir, const char *name)
 	return true;
 }
 
+/*
+ * The bytes that are written are those that were checked, as they are read
+ * once; a copy that proves wrong is removed.
+ */
 static void
 take_copy(Taking *taking, const ArchiveDir *dir, const char *name)
 {
@@ -190,6 +204,11 @@ PARDUMP_FINGERPRINT "($1::pg_catalog.oid::pg_catalog.regclass,"
 " $2::pg_catalog.name[], $3::pg_catalog.int8, $4::pg_catalog.int8,"
 " $5::pg_catalog.bytea, $6::pg_catalog.text, $7::pg_catalog.bytea) f";
 
+/*
+ * False if this session's settings are not those that the previous
+ * fingerprints were made with: values would be written differently, and all
+ * hashes would differ.
+ */
 bool
 fingerprint_reads(PGconn *conn, const FingerprintSpec *spec)
 {
@@ -408,6 +427,12 @@ what_changed(PGconn *conn, const DumpPlan *plan, const DumpTable *table,
 	return what;
 }
 
+/*
+ * Rows are hashed by the server only if the cheaper comparisons succeed.
+ * After several changed chunks in a row the table is likely to have changed
+ * everywhere, so most of its other chunks are dumped without being hashed,
+ * which would read them twice.
+ */
 const char *
 reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
 {
