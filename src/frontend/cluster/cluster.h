@@ -1,7 +1,7 @@
 /*
  * cluster.h
- *		--all-databases: dumps, copies, verifies or restores each database of a
- *		cluster, and what the databases share.
+ *		--all-databases: dumps, copies, verifies or restores each database of
+ *		a cluster, and what the databases share.
  *
  * PostgreSQL has no snapshot of several databases: each database is dumped in
  * a snapshot of its own, taken when its turn comes.

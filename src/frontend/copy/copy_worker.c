@@ -113,8 +113,8 @@ read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
 /*
  * The sink for the rows of a file.  TRUNCATE in the same transaction lets the
  * server skip WAL for the rows when wal_level is minimal.  For raw tuples the
- * transaction holds the extension until its end, so that nobody can drop or
- * replace the loading function between two blocks.
+ * transaction holds the extension until its end, so that no other session can
+ * drop or replace the loading function between two blocks.
  */
 static Sink *
 open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)

@@ -1,6 +1,20 @@
 /*
  * restore.c
  *		The main path of a restore: plan, definitions, rows, the rest.
+ *
+ * It begins with what cannot fail late: the archive is read, stock pg_restore
+ * is asked which entries the options select, and the target is looked at.
+ * From then on every step is noted in a journal on the target, in the
+ * transaction that does it (load/restore_journal.h), so that --resume can
+ * continue after any interruption.
+ *
+ * Errors are handled as pg_restore handles them: they are reported and
+ * counted, and the restore continues, unless --exit-on-error is given.
+ *
+ * The file also has the pool of workers.  Jobs come in waves: where the
+ * target has foreign keys already, referenced tables are loaded before the
+ * tables that reference them.  Several workers can load pieces of one large
+ * file; such jobs share the file's result.
  */
 #include "base/fe_compat.h"
 
@@ -76,7 +90,10 @@ restore_pool_describe_job(void *arg, int job, int step)
 	return dump_plan_describe_job(pool->run->plan, pool->first_job + job, step);
 }
 
-/* A worker is lost: what it was doing, its transaction's end has undone. */
+/*
+ * A worker was lost.  Nothing has to be undone: the end of its session has
+ * rolled back the transaction of the job.
+ */
 static void
 restore_pool_reset_job(void *arg, int job)
 {
@@ -86,8 +103,9 @@ restore_pool_reset_job(void *arg, int job)
 }
 
 /*
- * So that another run need not look for pieces that are left: it does no
- * harm if that is not noted.
+ * Note that a shared file is complete, so that a later run need not look for
+ * pieces that are left.  Without the line it would find that all pieces have
+ * been loaded, so an error does no harm.
  */
 static void
 note_file(const RestorePool *pool, const DataFile *file)
@@ -99,7 +117,10 @@ note_file(const RestorePool *pool, const DataFile *file)
 	free(name);
 }
 
-/* A file that jobs share is done when all of them are. */
+/*
+ * Several jobs load pieces of one file.  The file is complete when the last
+ * of them is.
+ */
 static void
 shared_job_is_done(RestorePool *pool, const Job *job)
 {
@@ -125,7 +146,10 @@ restore_pool_job_is_done(void *arg, int job_no)
 		shared_job_is_done(pool, job);
 }
 
-/* The jobs of a wave, which are neighbours; returns how many. */
+/*
+ * The pool has no dependencies between jobs, so each wave is a run of the
+ * pool of its own.  Jobs of a wave are neighbours in the queue.
+ */
 static int
 jobs_of_wave(const JobQueue *queue, int first)
 {
@@ -137,7 +161,10 @@ jobs_of_wave(const JobQueue *queue, int first)
 	return n;
 }
 
-/* What workers share of each file that jobs share. */
+/*
+ * Create what workers share for each file that several jobs load.  It must
+ * exist before the workers are forked, as it is in shared memory.
+ */
 static void
 prepare_shares(RestorePool *pool)
 {
@@ -184,7 +211,12 @@ run_jobs(RestorePool *pool, int first, int n)
 	worker_pool_run(&task, &watch, pool->run->options->jobs, n);
 }
 
-/* What these jobs, which are done, have left as it proved to be long. */
+/*
+ * A file without a manifest may prove to be long only while it is read.  The
+ * worker then leaves it, and after the wave all workers load it together, in
+ * pieces.  The plan of the run is replaced meanwhile, because job numbers are
+ * those of its queue.
+ */
 static void
 run_long(RestorePool *pool, int first, int n)
 {
@@ -250,6 +282,11 @@ new_restore(const Options *options)
 	return restore;
 }
 
+/*
+ * Load the rows, while another process builds indexes of tables that are
+ * complete.  The journal gets a line only when all of it is done: with that
+ * line --resume skips all rows and all indexes.
+ */
 static void
 restore_rows_and_indexes(Restore *restore)
 {
@@ -272,7 +309,12 @@ restore_rows_and_indexes(Restore *restore)
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
 	restore_pool_run(&restore->work, &restore->run);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
-	/* what can be resumed is not passed over */
+
+	/*
+	 * The process that builds indexes has ended with an error of its own, for
+	 * example a lost server.  --resume can continue from here, which is
+	 * better than a target without its indexes.
+	 */
 	if (!index_builder_finish(builder))
 		exit(1);
 	restore_state_renew(restore);
@@ -281,6 +323,11 @@ restore_rows_and_indexes(Restore *restore)
 		restore_state_note_done(restore, RESTORE_LOG_ROWS);
 }
 
+/*
+ * Everything that must not see the rows being loaded.  Event triggers come
+ * last of all, as none may fire for what this run does; with a journal they
+ * are made in the transaction that removes the journal.
+ */
 static void
 complete_target(Restore *restore)
 {
@@ -328,7 +375,10 @@ compare(Restore *restore)
 			 units_plural(n_different));
 }
 
-/* All that can be is on the target.  Returns the exit status. */
+/*
+ * Everything that could be loaded is on the target.  Returns the exit status:
+ * 1 if errors were passed over.
+ */
 static int
 end_restore(Restore *restore, Report *page)
 {
@@ -348,7 +398,11 @@ end_restore(Restore *restore, Report *page)
 	return *restore->n_errors > 0 ? 1 : 0;
 }
 
-/* --verify: a damaged archive is not restored. */
+/*
+ * --verify: a damaged archive is not restored.  verify_archive() ends its own
+ * run, which empties the list of exit callbacks, so the caller registers the
+ * restore's afterwards.
+ */
 static void
 verify_first(const Options *options, const Run *run)
 {
@@ -375,7 +429,12 @@ restore_database(const Options *options, const char *argv0)
 	if (options->verify_first)
 		verify_first(options, &restore->run);
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that their last words come when all that failed is undone */
+
+	/*
+	 * Register these exit callbacks first: they run in reverse order, so
+	 * these run when everything else has been undone, and report the final
+	 * state.
+	 */
 	run_metrics_begin(options, &restore->run);
 	run_event_begin(options);
 	interrupt_install_leader();

@@ -1,6 +1,16 @@
 /*
  * restore_pieces.c
  *		Loads one table by several workers, in pieces.
+ *
+ * A compressed file can only be read from its beginning.  So one worker at a
+ * time reads and decompresses it, cuts the text into pieces of whole lines,
+ * and hands them to the others through a ring in shared memory
+ * (stream/piece_ring.h).  Each piece is a transaction with a COPY of its own,
+ * and a line in the journal.
+ *
+ * Cutting depends on the text alone, so a worker that takes over, or another
+ * run, gets the same pieces with the same numbers.  What has been loaded is
+ * then known by number.
  */
 #include "base/fe_compat.h"
 
@@ -33,6 +43,12 @@ send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
 	return problem;
 }
 
+/*
+ * Load n files, which are parts of one table, by one COPY.  If the archive
+ * cannot be read the COPY is ended with an error, so that the server discards
+ * what it got so far; the archive's error is returned then, not the server's
+ * echo of it.
+ */
 RestoredRows
 restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 			 const Archive *archive, const ArchiveRows *const *rows, int n,
@@ -77,6 +93,12 @@ restore_rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
 	return true;
 }
 
+/*
+ * With --data-only constraints exist before the rows.  A deferred one would
+ * be checked in the COMMIT, whose errors end the run; SET CONSTRAINTS checks
+ * it here, where an error only leaves out this job's rows.  Returns what is
+ * wrong, owned, or NULL.
+ */
 char *
 restore_rows_settle(PGconn *conn, const Options *options)
 {
@@ -116,7 +138,11 @@ restore_long_new(const Archive *archive, const ArchivePlan *plan,
 	return files;
 }
 
-/* It is long: is it left to all? */
+/*
+ * The file is long: is it left to all workers? Each such file needs a ring of
+ * its own, so their number is limited; beyond it the worker loads the file
+ * alone.
+ */
 static bool
 leave(const LongFiles *files, int no)
 {
@@ -126,6 +152,12 @@ leave(const LongFiles *files, int no)
 	return true;
 }
 
+/*
+ * Files of other programs, and of old versions, have no manifest, and
+ * compression hides how long the rows are.  Read ahead as far as a piece has
+ * bytes: if the text ends before, the worker loads what has been read, else
+ * the file is left to all workers.
+ */
 bool
 restore_long_look(const LongFiles *files, const DataFile *file,
 				  ArchiveMember **text)
@@ -263,7 +295,10 @@ close_text(void *text)
 	archive_member_close(text);
 }
 
-/* A TextReadCallback, which has nothing but the text to tell of an error. */
+/*
+ * For read_text(), whose caller passes only the text, to report an error.  A
+ * process runs one ring at a time.
+ */
 static const PieceRun *reading;
 
 static ssize_t
@@ -326,7 +361,13 @@ piece_is_done(void *arg, uint64 piece)
 	return restore_journal_has(run->loader->log, restore_log_piece(run->file, piece));
 }
 
-/* A use() of PieceWork. */
+/*
+ * The first steps find out what a worker that died with this piece has done.
+ * note->piece says whether the note is of this piece, and is set after the
+ * note's state, with a barrier between them: a reader must not take the state
+ * of an older piece for this one's.  If the COMMIT was done the piece is not
+ * loaded again; else the journal's line decides.
+ */
 static bool
 load_piece(void *arg, SharedPiece *piece)
 {

@@ -1,6 +1,12 @@
 /*
  * restore_prepare.c
- *		All on the target that rows need.
+ *		Plans a restore, and prepares the target for the rows.
+ *
+ * The order of checks matters: whatever can be known without the target comes
+ * first, then what can be seen there without a change, and only then the
+ * first change.  With --resume the database may be in any state between
+ * these, so each change is noted in the journal with the transaction that
+ * makes it, and looked up before it is made.
  */
 #include "base/fe_compat.h"
 
@@ -176,6 +182,12 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 	termPQExpBuffer(&shown);
 }
 
+/*
+ * Report as errors that tables of the archive exist on the target and have
+ * rows, to which the restore would add its own, or hand rows on.  Sizes of files are
+ * compared, because counting rows could run functions of other users (row
+ * security, views).
+ */
 static void
 refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 {
@@ -246,8 +258,9 @@ catalog_kind(const TocEntry *entry)
 }
 
 /*
- * Does the target have any relation, type or function of the table of
- * contents, or any large object of the plan?
+ * Does the target have any relation, type or function of the archive, or any
+ * large object of the plan? Asked only to see whether --resume finds an empty
+ * database, so a function of the same name with other arguments counts.
  */
 static bool
 restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
@@ -357,8 +370,9 @@ check_database(const Archive *archive)
 }
 
 /*
- * What is restored decides what only makes sense with data alone, as
- * pg_restore has it (pg_backup_archiver.c:RestoreArchive).
+ * What is restored decides which options apply, as in pg_restore
+ * (pg_backup_archiver.c:RestoreArchive): without definitions it is a restore
+ * of data only, and if the archive has statistics none are gathered.
  */
 static void
 settle_options(Restore *restore)
@@ -372,7 +386,7 @@ settle_options(Restore *restore)
 		options->no_analyze = true;
 }
 
-/* The work that is the same for all workers. */
+/* The state that all workers share must be created before they are forked. */
 static void
 prepare_work(Restore *restore)
 {
@@ -393,6 +407,12 @@ prepare_work(Restore *restore)
 	work->n_errors = restore->n_errors;
 }
 
+/*
+ * What workers of ours cannot do is left to stock pg_restore, which replaces
+ * this process: archives in tar format, and rows as INSERT commands.  The
+ * journal's identity is made of the archive and of the options that decide
+ * what is restored, so that --resume refuses to continue another restore.
+ */
 void
 restore_plan_make(Restore *restore)
 {
@@ -459,10 +479,10 @@ leaves_out_extension(const Options *options)
 }
 
 /*
- * Refuse to add the rows to those of an earlier restore, or of the
- * application, unless the options say that this is wanted.  With --clean
- * these are the tables that cannot be dropped.  With --create the database
- * that is looked at is the one that is restored into, if it exists.
+ * Refuse to add rows to those of an earlier restore, or of the application,
+ * unless an option says that this is wanted.  With --create the database that
+ * will be restored into is looked at, if it exists.  With --clean the
+ * question is which tables cannot be dropped.
  */
 static void
 refuse_existing(Restore *restore)
@@ -556,7 +576,11 @@ restore_prepare_open(Restore *restore)
 	findings_report();
 }
 
-/* Make the database, if that is asked for, and go there. */
+/*
+ * Create the database if asked to, and connect to it.  The journal is opened
+ * at once, before anything else exists: its lock keeps other runs out of the
+ * database, and its first line notes that the database is ready.
+ */
 static void
 enter_database(Restore *restore)
 {
@@ -576,8 +600,10 @@ enter_database(Restore *restore)
 }
 
 /*
- * Drop what --clean drops, and look which tables are there then: what is made
- * later is not dropped by --resume, nor taken for what was there before.
+ * Drop what --clean drops, and look which tables are left: those cannot be
+ * created.  This must be known before the definitions are made, because a
+ * resumed run could not tell a table that was there from one that the first
+ * run has created.
  */
 static void
 drop(Restore *restore)
@@ -602,8 +628,9 @@ drop(Restore *restore)
 }
 
 /*
- * Make what rows need; which tables are new is of use for their rows.  Those
- * that a run before has made are not taken for new.
+ * Make what rows need.  Tables that are there now, and were not before, are
+ * this run's own: only those may be truncated.  A resumed run skips this, and
+ * so freezes nothing.
  */
 static void
 make_tables(Restore *restore)
@@ -637,6 +664,11 @@ make_definitions(Restore *restore)
 	make_tables(restore);
 }
 
+/*
+ * All in one transaction: the definitions are done, which tables are
+ * unlogged, and that there was no crash until now.  A crash between two of
+ * these would leave a journal that cannot be trusted.
+ */
 static void
 note_definitions(Restore *restore)
 {

@@ -1,6 +1,16 @@
 /*
  * restore_resume.c
- *		What runs before have done of a restore.
+ *		How far a restore is, and what earlier runs have done of it.
+ *
+ * The journal on the target has a line for each stage, file, piece, group of
+ * large objects and definition that is done.  --resume reads these lines
+ * once, and takes them out of the plan: their results are marked as done
+ * before the workers start.
+ *
+ * Unlogged tables need care, because a crash of the server empties them while
+ * the journal, which is logged, keeps their lines.  The journal has an
+ * unlogged table with one row for this: if the row is missing there was a
+ * crash, and the lines of unlogged tables are removed.
  */
 #include "base/fe_compat.h"
 
@@ -34,6 +44,10 @@ restore_state_note_done(Restore *restore, const char *stage)
 	restore->n_noted = n_errors;
 }
 
+/*
+ * The session that holds the run's lock, and the leader's own, may have been
+ * lost while the workers were busy for hours.
+ */
 static void
 renew(void *arg)
 {
@@ -77,6 +91,10 @@ static const char unlogged_query[] =
 " AND c.relkind OPERATOR(pg_catalog.<>) 'p')"
 " ORDER BY r.no";
 
+/*
+ * Rows of a partitioned table go to its partitions, of which some may be
+ * unlogged.  So the tables are looked up with everything below them.
+ */
 static PGresult *
 find_unlogged(const RestoreWork *work, PGconn *conn)
 {
@@ -165,10 +183,11 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 }
 
 /*
- * Remove from the log, in one transaction, the lines of rows of these tables,
- * of materialized views, which may be filled from them, and of foreign keys
- * that failed, maybe since rows were missing.  Positions of sequences are set
- * with the rest.
+ * Remove the lines of these tables from the journal, in one transaction, as a
+ * run that stops half-way must not leave a part of them.  Materialized views
+ * may have been filled from lost rows, and foreign keys may have failed
+ * because of missing rows, so their lines go too.  Positions of sequences are
+ * set with the rest.
  */
 static void
 forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged)
@@ -244,6 +263,10 @@ static const char lost_query[] =
 " AND CASE c.relkind WHEN 'r' THEN c.oid OPERATOR(pg_catalog.=) ANY (SELECT r.oid FROM " REACHED_SQL ")"
 " WHEN 'S' THEN $2::pg_catalog.bool ELSE false END";
 
+/*
+ * Called by each worker when it starts, and by the leader at the end: a crash
+ * ends all sessions, so a worker that connects again is the first to see one.
+ */
 void
 restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 {
@@ -333,7 +356,10 @@ skip_objects(const RestoreWork *work)
 	}
 }
 
-/* By dump ID: of how many pieces are there lines?  Owned. */
+/*
+ * How many pieces of each file have a line, by dump ID; owned.  Which pieces
+ * they are is asked when the file is cut again.
+ */
 static int *
 count_pieces(const RestoreJournal *log, int max_dump_id)
 {
@@ -352,8 +378,9 @@ count_pieces(const RestoreJournal *log, int max_dump_id)
 }
 
 /*
- * How many stored bytes there are to a byte of rows, by the first ones; 1 if
- * it cannot be told, which the reader of all of it will find.
+ * How many stored bytes the file has per byte of rows, from its first 4 MB.
+ * Only the progress depends on it.  If the archive cannot be read the answer
+ * is 1; the worker that loads the file reports the error.
  */
 static double
 stored_ratio(const Archive *archive, const TocEntry *entry)
@@ -400,8 +427,10 @@ note_pieces(const RestoreWork *work, const int *n_pieces)
 }
 
 /*
- * What a run before has begun in pieces this one continues in pieces.  But
- * foreign keys of the target may want the whole at once by now.
+ * A file that an earlier run has loaded in pieces must be continued in
+ * pieces, because pieces that are there would be loaded again with the whole.
+ * That is impossible if the target has a foreign key by now that needs the
+ * whole table at once.
  */
 static void
 go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
@@ -447,7 +476,10 @@ restore_resume_skip(const RestoreWork *work)
  * ----------
  */
 
-/* Is it built?  The worker that claims a line with errors counts them. */
+/*
+ * Is the index built? A line with errors does not count: the worker that
+ * claims it adds its errors to this run's.
+ */
 static bool
 is_built(const RestoreJournal *log, const TocEntry *entry)
 {

@@ -2,10 +2,15 @@
  * restore_worker.c
  *		Loads rows and large objects of an archive into a target.
  *
- * A job is one transaction.  If one of its files cannot be loaded the
- * transaction is rolled back, and the job repeated without that file: so what
- * stock pg_restore would have loaded is loaded, and no job without an error
- * pays for it.
+ * A job is one transaction.  If one of its files cannot be loaded, the
+ * transaction is rolled back and the job is repeated without that file.  So
+ * everything that stock pg_restore would have loaded is loaded, and a job
+ * without an error does not pay for savepoints.
+ *
+ * Before a file is loaded the worker writes the file's line into the journal,
+ * in the same transaction.  The line's name is unique, so another attempt at
+ * the same file waits for this transaction, and then finds the file done or
+ * takes it over.
  */
 #include "base/fe_compat.h"
 
@@ -45,6 +50,12 @@ is_candidate(const DumpTable *table)
 		strcmp(table->name, table->copy_name) == 0;
 }
 
+/*
+ * Which tables are truncated first, so that their rows can be loaded frozen
+ * (COPY FREEZE): those that this run has created, as nothing can be lost in
+ * them.  With wal_level = logical a subscriber would replicate the TRUNCATE,
+ * so none is chosen.  NULL or owned.
+ */
 bool *
 restore_freeze_choose(const Target *target, const DumpPlan *plan,
 					  const bool *before, const bool *after)
@@ -111,8 +122,10 @@ static const char truncated_query[] =
 " AND c.xmin OPERATOR(pg_catalog.=) pg_catalog.pg_current_xact_id()::pg_catalog.xid";
 
 /*
- * With the lock, what is seen stays so.  But a name may be given to another
- * table between any two statements.
+ * The statements name the table, and another session may give its name to
+ * another table between any two of them.  So after each step the catalog is
+ * asked, by OID, whether it was the table that is meant; once the lock is
+ * held what is seen stays true.
  */
 static char *
 lock_and_truncate(PGconn *conn, const char *name, const char *oid, bool *done)
@@ -193,6 +206,11 @@ struct RestoreWorker
 	Oid		   *later;			/* of its table, for sink_target_rows_new() */
 };
 
+/*
+ * The inherited socket of the leader is closed: two processes that write to
+ * it would break the protocol, and the server would notice the leader's end
+ * only when all copies are closed.
+ */
 RestoreWorker *
 restore_worker_start(const RestoreWork *work, int no)
 {
@@ -211,8 +229,9 @@ restore_worker_start(const RestoreWork *work, int no)
 }
 
 /*
- * Not loaded, for this reason: with --exit-on-error that is the end.  Frees
- * the reason.
+ * Report an error of an entry.  With --exit-on-error it ends the run, else it
+ * is counted, and pg_restore's exit status results from the count.  Frees the
+ * reason.
  */
 static void
 note_error(const RestoreWork *work, const TocEntry *entry,
@@ -249,8 +268,10 @@ check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
 }
 
 /*
- * The COPY of files of one table, owned: with FREEZE if they are all of it,
- * and it could be truncated.  If that went wrong *error is not NULL.
+ * The COPY of files of one table, owned.  It has FREEZE only if the files are
+ * all rows of the table, because a frozen row is visible to every snapshot:
+ * rows that come later, in another transaction, would not appear together
+ * with these.  If truncating failed *error is not NULL.
  */
 static char *
 restore_worker_copy_statement(RestoreWorker *worker, const DataFile *const *files, int n,
@@ -315,7 +336,10 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return rows.error;
 }
 
-/* Those that are still to be loaded; returns how many. */
+/*
+ * Write the journal's lines of the files, and leave out files that have one
+ * already.  Returns how many are still to be loaded.
+ */
 static int
 claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 			const DataFile **mine)
@@ -337,7 +361,11 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return n_mine;
 }
 
-/* Files of one table that could not be loaded.  Frees the reason. */
+/*
+ * Files of one table that could not be loaded.  Their results are reset:
+ * file_result_set() may have counted rows that the ROLLBACK has removed.
+ * Frees the reason.
+ */
 static void
 leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 		  char *reason)
@@ -433,7 +461,11 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 	run_event_chunk_end(run, file, NULL);
 }
 
-/* Was it the job's tables that have been loaded?  False as above. */
+/*
+ * A COPY names its table, and the name may have been given to another table
+ * meanwhile.  False if that has happened: the job is repeated without that
+ * file.
+ */
 static bool
 look_at_tables(RestoreWorker *worker, const Job *job, const Oid *tables)
 {
@@ -446,7 +478,11 @@ look_at_tables(RestoreWorker *worker, const Job *job, const Oid *tables)
 	return wrong < 0;
 }
 
-/* The same of a job, whose files are of one table or of many. */
+/*
+ * The files of a job.  Tables that reference themselves are loaded at once,
+ * by one COPY, as their keys are checked at the end of the statement.  False
+ * if something was left out.
+ */
 static bool
 restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
 {
@@ -481,7 +517,10 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
  * ----------
  */
 
-/* What is wrong, or NULL; owned. */
+/*
+ * One large object, through lo_put(), which takes an offset and so needs no
+ * descriptor that a lost session would lose.  What is wrong, or NULL; owned.
+ */
 static char *
 restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 			   FileResult *result)
@@ -599,6 +638,11 @@ restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 	return true;
 }
 
+/*
+ * Jobs that share a file commit each piece by itself.  Any other job first
+ * finds out whether a worker before this one has committed it without getting
+ * the answer: loading it again would double its rows.
+ */
 void
 restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 {

@@ -219,6 +219,11 @@ add_problem(FileCheck *check, const char *format,...)
 					  check->problems.len > 0 ? ", and " : "", text);
 }
 
+/*
+ * Count lines, and keep the end of the text, which must be the mark that ends
+ * COPY data.  The end may come in several parts, so the tail is a window that
+ * moves on.
+ */
 static void
 take_text(TextState *text, const char *data, size_t len)
 {
@@ -236,7 +241,11 @@ take_text(TextState *text, const char *data, size_t len)
 	memcpy(text->tail + sizeof(text->tail) - keep, end - keep, keep);
 }
 
-/* More than is wanted need not be decompressed: it may be without end. */
+/*
+ * A damaged or forged file may decompress without an end.  It is wrong as
+ * soon as it has more bytes than the manifest says, so no more is
+ * decompressed.
+ */
 static bool
 too_long(const FileCheck *check)
 {
@@ -244,6 +253,10 @@ too_long(const FileCheck *check)
 		check->text.bytes > check->file->want->raw_bytes;
 }
 
+/*
+ * Damage in the compressed data does not end the reading: the checksum of the
+ * whole file tells whether the bytes or only their contents are wrong.
+ */
 static void
 take_stored(FileCheck *check, const char *data, size_t len)
 {
@@ -352,7 +365,11 @@ nothing_written(const FileCheck *check, CompressMethod method)
 		method != COMPRESS_GZIP;
 }
 
-/* What was read with what was wanted. */
+/*
+ * A file of another size cannot have the right checksum, so only the size is
+ * reported then; text is checked if the size is right or the data could be
+ * decompressed.
+ */
 static void
 compare(FileCheck *check, CompressMethod method)
 {
@@ -430,7 +447,10 @@ verify_file_compare_names(const void *a, const void *b)
 				  ((const ListedFile *) b)->file.name);
 }
 
-/* Read the directory; exits with a message if it cannot be. */
+/*
+ * List the directory once.  Names from the archive's own files are only
+ * looked up in this list, so a forged name cannot lead out of the directory.
+ */
 static FileList *
 verify_list_new(const char *directory)
 {
@@ -795,7 +815,10 @@ read_stream(void *arg, void *buf, size_t len)
 	return fread(buf, 1, len, (FILE *) arg);
 }
 
-/* Files of another directory are not findings. */
+/*
+ * A directory that is not an archive would give a finding for each of its
+ * files; one message is better.
+ */
 static void
 refuse_other_directory(const VerifyRun *run)
 {
@@ -899,9 +922,10 @@ verify_compare_sizes(const void *a, const void *b)
 }
 
 /*
- * Every file that should be there is read; a file that neither knows is a
- * finding, and so is what one of the two knows and the other does not, if
- * names_known: the table of contents and its lists could be read.
+ * Each file that is named is read.  A file that neither the manifest nor the
+ * table of contents names is a finding, and so is a file that only one of
+ * them names.  If the table of contents could not be read (names_known is
+ * false) a file cannot be blamed for being missing there.
  */
 static void
 choose_files(VerifyRun *run, bool names_known)
@@ -959,6 +983,11 @@ verify_describe_job(void *arg, int job, int step)
 	return psprintf("file \"%s\"", printable(run->jobs[job]->name));
 }
 
+/*
+ * Workers add up what they find in shared memory, each in its own place; the
+ * leader sums up at the end.  A worker that is killed is an error, as nothing
+ * would tell which files it had read.
+ */
 static void
 run_workers(VerifyRun *run)
 {
