@@ -1,6 +1,10 @@
 /*
  * analyze.c
- *		Runs ANALYZE on the target's tables, side by side.
+ *		Runs ANALYZE on the target's tables, in parallel.
+ *
+ * A restore or copy leaves tables without statistics, and autovacuum would
+ * come to them minutes later, while applications run with bad plans.  ANALYZE
+ * reads a sample only, so it costs little compared with the rows.
  */
 #include "base/fe_compat.h"
 
@@ -51,6 +55,11 @@ static const char relations_query[] =
 " FROM pg_catalog.pg_partition_tree(c.oid) t),"
 " pg_catalog.pg_table_size(c.oid)) DESC, 1";
 
+/*
+ * The relations to analyze, largest first: the tables with rows, and
+ * materialized views that were refreshed.  Names are used, not OIDs, because
+ * regclass gives a name that ANALYZE takes.
+ */
 static PGresult *
 choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 {
@@ -85,6 +94,11 @@ analyze_start_worker(void *arg, int no)
 	run->conn = target_connect(run->target);
 }
 
+/*
+ * An error is only a warning: missing statistics do not justify it, as all
+ * rows have been loaded.  For instance ANALYZE of a foreign table's partition
+ * fails if the other server is out of reach.
+ */
 static bool
 analyze_run_job(void *arg, int job, volatile int *step)
 {

@@ -1,6 +1,21 @@
 /*
  * clean.c
- *		Drops what --clean drops.
+ *		Drops what --clean drops, and finds what keeps it from being dropped.
+ *
+ * Stock pg_restore sends the DROP statements, from the same archive entries
+ * that it would create, so what is dropped is what pg_restore --clean would
+ * drop.  Only the order differs: everything is dropped before anything is
+ * created.
+ *
+ * A copy drops all objects in one transaction, so that a target is not left
+ * half empty.  Before that, queries on the target's catalogs predict the
+ * result: which planned objects belong to other owners, and which other
+ * objects depend on them.  DROP would report these one at a time, and without
+ * CASCADE only the first; here they are listed together, before anything has
+ * been changed.
+ *
+ * The prediction has to know which objects a DROP takes along.  pg_depend
+ * says so by its dependency types, as dependency.c interprets them.
  */
 #include "base/fe_compat.h"
 
@@ -313,8 +328,11 @@ run_pg_restore(RestoreStages *stages, const char *name, const TocEntry *entries,
 }
 
 /*
- * A statement that ends no transaction if it fails.  A view that cannot be
- * replaced by one without dependencies is dropped.  Owned.
+ * A DROP whose error must not end the transaction, as a DO block with an
+ * exception handler; owned.  The object may be gone already, with another
+ * one.  A view that cannot be replaced by a dummy (pg_dump does that to break
+ * circular dependencies) is dropped instead.  The quote is random, so that no
+ * text in the statement can end it.
  */
 static char *
 tried(const TocEntry *entry)
@@ -343,8 +361,10 @@ tried(const TocEntry *entry)
 }
 
 /*
- * Those of one kind: subscriptions, or all else, with the settings that every
- * run needs; returns how many there are.
+ * The entries whose objects are dropped, with the settings that every run of
+ * pg_restore needs; returns how many entries there are, 0 if there is nothing
+ * to drop.  DROP SUBSCRIPTION must run outside a transaction, so
+ * subscriptions are a run of their own.  "all" takes both kinds.
  */
 static int
 choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
@@ -390,7 +410,11 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 	return n_own > 0 ? n : 0;
 }
 
-/* What pg_restore has done is on the disk, unless there was a crash. */
+/*
+ * pg_restore's commits do not wait for the disk.  A logged message that does
+ * makes them durable, and comparing the server's start time tells whether a
+ * crash came before it.
+ */
 static void
 make_durable(Target *target)
 {
@@ -401,8 +425,10 @@ make_durable(Target *target)
 }
 
 /*
- * DROP SUBSCRIPTION cannot be in a transaction if it has a slot to drop.  If
- * pg_restore was lost in the COMMIT, the objects are not there any more.
+ * Drop everything in one transaction.  DROP SUBSCRIPTION cannot be in a
+ * transaction block if it has to drop a slot.  If pg_restore was lost in its
+ * COMMIT nothing is left to drop, so the objects are counted again before the
+ * run fails.
  */
 static void
 drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
@@ -427,6 +453,11 @@ drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
 	exit(1);
 }
 
+/*
+ * The lock table limits how many objects one transaction can drop.  If it is
+ * too small for all of them, a copy has warned about it, and drops them one
+ * by one.
+ */
 void
 clean_drop(RestoreStages *stages)
 {
@@ -477,9 +508,10 @@ clean_drop(RestoreStages *stages)
  */
 
 /*
- * An index, or a constraint that has one, may use a function, say, that is
- * dropped before their table, because it depends on the table.  No constraint
- * says that its index has an operator class.
+ * An index, or a constraint with an index, normally goes with its table.  But
+ * an expression index may use a function that depends on the table's type,
+ * and so is dropped before the table; then the index must be dropped before
+ * both.  No catalog says that a constraint's index has an operator class.
  */
 static bool
 needs_more_than_tables(const RestoreStages *stages, const TocEntry *entry)
@@ -595,7 +627,11 @@ static const struct
 	{"VIEW", "pg_class", true}
 };
 
-/* Its number in catalogs, or -1. */
+/*
+ * Which row of catalogs the entry belongs to, or -1.  pg_dump writes a
+ * comment instead of a DROP where nothing is to be dropped, for example for
+ * schema public.
+ */
 static int
 catalog_of(const TocEntry *entry)
 {
@@ -698,9 +734,12 @@ DROPPED(BY_COPY)
 " FROM locks";
 
 /*
- * The planner expects few rows of a recursive query, and would compare each
- * with each by nested loops, which takes minutes if there are thousands.  Its
- * costs are then so high that JIT would compile the query, for 20 seconds.
+ * Run one of the queries in a transaction of its own.  For recursive queries
+ * the planner expects few rows and chooses nested loops, which takes minutes
+ * with thousands of objects, so these are disabled.  Its costs are then so
+ * high that JIT would compile the query, for 20 seconds.
+ * quote_all_identifiers must be as it was for pg_dump, because tags are
+ * compared with names that the server quotes.
  */
 static PGresult *
 ask(PGconn *conn, const Options *options, const char *query, int n_params,
@@ -770,7 +809,11 @@ how_dropped(const RestoreStages *stages, const TocEntry *entry)
 		"cascade" : "";
 }
 
-/* Those of PLANNED; owned. */
+/*
+ * The entries as arrays for PLANNED; owned.  What the DROP statement says
+ * beyond the tag is added to the tag, because operators and operator classes
+ * are not identified by their names alone.
+ */
 static void
 make_params(const RestoreStages *stages, PGconn *conn, char **params)
 {
@@ -869,7 +912,11 @@ clean_objects_fit(const RestoreStages *stages, int *n)
 	return result;
 }
 
-/* Report which objects cannot be dropped, and which others depend on them. */
+/*
+ * Report which objects cannot be dropped, and which other objects depend on
+ * those that can.  Both are errors, because the transaction would fail at the
+ * first of them.
+ */
 static void
 check_drops(const RestoreStages *stages, PGconn *conn)
 {

@@ -1,6 +1,15 @@
 /*
  * definition_session.c
  *		A session that is in the state that pg_restore's would be in.
+ *
+ * A definition in an archive relies on what pg_restore has sent before it:
+ * the role, the search path, the tablespace, the default table access method.
+ * A DefinitionSession remembers which of these settings it has, and sends
+ * only those that an entry needs and that differ.  After a ROLLBACK the
+ * settings are those of before the transaction, so the session keeps both.
+ *
+ * The file also takes apart entries that stand for many large objects, which
+ * pg_dump writes since 17.
  */
 #include "base/fe_compat.h"
 
@@ -36,7 +45,11 @@ static const char object_words[] = "LARGE OBJECT ";
  * ----------
  */
 
-/* The group that the entry is, or has privileges on; else NULL. */
+/*
+ * The group of large objects that the entry describes, or has privileges on;
+ * else NULL.  Privileges name only the first object of the group, so their
+ * group is found by the dependency.
+ */
 static const TocEntry *
 find_group(const TocEntry *entry, const TocEntry *const *by_id,
 		   int max_dump_id)
@@ -68,7 +81,10 @@ skip_oid(const TocEntry *group, const char *line)
 	return line + len + 1;
 }
 
-/* Append the parts; how many entries there are then. */
+/*
+ * Append the parts of a group, and return how many entries there are then.  A
+ * part has so few objects that its transaction does not fill the lock table.
+ */
 static int
 add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 		  const TocEntry *group)
@@ -137,7 +153,11 @@ object_groups_divide(Script *script, const Toc *toc)
  * ----------
  */
 
-/* A statement for each OID of these lines, around it; returns how many. */
+/*
+ * Write a statement for each OID of the lines, with a zero byte behind each,
+ * and return how many.  The statement is what is before the OID and what is
+ * after it; all OIDs of a group share both.
+ */
 static int
 write_for_each(PQExpBuffer text, const char *oids, int n_oids,
 			   const char *before, int before_len,
@@ -175,7 +195,11 @@ write_drops(PQExpBuffer text, const char *oids, int n_oids, bool if_exists)
 	return write_around(text, oids, n_oids, "SELECT pg_catalog.lo_unlink('", "');");
 }
 
-/* What gives a group its owner is the script's, of an OID that is none. */
+/*
+ * The script has the ALTER ...  OWNER of a group with a placeholder instead
+ * of an OID, because stock/script.c had pg_restore write it for an OID that
+ * cannot exist.
+ */
 static int
 write_owners(PQExpBuffer text, const ScriptEntry *entry)
 {
@@ -199,7 +223,8 @@ write_owners(PQExpBuffer text, const ScriptEntry *entry)
 
 /*
  * The end of the statement at p, its semicolon or a zero byte; *oid is where
- * the OID in it begins, if it has one.  Only names are quoted.
+ * the OID in it begins, if it has one.  In GRANT and REVOKE only names of
+ * roles can be quoted, so a quoted semicolon is all that has to be skipped.
  */
 static const char *
 scan_privilege(const char *p, const char **oid)
@@ -307,6 +332,11 @@ object_groups_creates(const char *statement)
  * ----------
  */
 
+/*
+ * PQexec() and not PQexecParams(): an entry may consist of several
+ * statements, which pg_dump separates by semicolons only.  NULL on success.
+ * A lost session does not return.
+ */
 PGresult *
 definition_session_run(DefinitionSession *session, const char *sql)
 {
@@ -366,7 +396,11 @@ definition_session_roll_back(DefinitionSession *session)
  * ----------
  */
 
-/* Privileges may end with another session user than they began with. */
+/*
+ * The statements of an ACL entry may contain SET SESSION AUTHORIZATION of
+ * their own, for privileges that another grantor has granted, so the session
+ * user is unknown afterwards.
+ */
 static void
 forget_user(DefinitionSession *session, const TocEntry *entry)
 {
@@ -378,7 +412,11 @@ forget_user(DefinitionSession *session, const TocEntry *entry)
 	}
 }
 
-/* Those that are not as the entry needs them; returns how many. */
+/*
+ * Which settings differ from what the entry needs.  They are noted as set at
+ * once, because the statements are sent next, and a ROLLBACK restores the
+ * notes.
+ */
 static int
 settings_to_change(DefinitionSession *session, const ScriptEntry *entry,
 				   const char **statements)
@@ -433,6 +471,10 @@ definition_session_sets_user(const DefinitionSession *session,
 	return statement == session->settings[SCRIPT_SESSION_USER];
 }
 
+/*
+ * Statements of ours, such as lines in the journal, must run as the role of
+ * the run, not as an entry's owner.
+ */
 void
 definition_session_reset_user(DefinitionSession *session)
 {
@@ -459,7 +501,8 @@ definition_session_reset_user(DefinitionSession *session)
 
 /*
  * What a session of pg_restore begins with.  An older server may not know all
- * of it: to be told once, however many sessions there are.
+ * settings.  That is an error to pg_restore, which has one session; here
+ * there are many sessions, and only the first reports it.
  */
 static void
 definition_session_set_up(DefinitionSession *session, const Script *script,
@@ -513,8 +556,9 @@ report_notice(void *arg, const char *message)
 }
 
 /*
- * The leader's connection is the leader's alone, and ends with it.  Once: a
- * worker may open another session later, and the descriptor be another one's.
+ * Close the inherited socket of the leader's connection, because two
+ * processes must not use it.  Only once: a worker may open another session
+ * later, and the descriptor then belongs to that.
  */
 static void
 leave_leaders_connection(const Target *target)

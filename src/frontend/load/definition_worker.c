@@ -1,6 +1,22 @@
 /*
  * definition_worker.c
- *		Makes definitions in a session of ours, as pg_restore would.
+ *		Makes definitions in sessions of ours, as pg_restore would.
+ *
+ * pg_restore makes one definition after the other in one session.  If that
+ * session is lost, it is unknown which definitions were made.  Here a job is
+ * a few definitions in one transaction, together with their lines in the
+ * journal.  A job whose worker was lost is repeated: the lines, or
+ * txid_status() where there is no journal, tell whether the COMMIT was done.
+ *
+ * Errors need savepoints, which would double the number of round trips.  So a
+ * job first runs without them; only if something fails is the transaction
+ * rolled back, and each entry run in a transaction of its own, with a
+ * savepoint for each statement, as pg_restore reports each failed statement
+ * and continues.
+ *
+ * Which jobs run side by side is decided by dependencies and by locks: jobs
+ * that read rows of the same table with compatible locks can run together,
+ * anything else has the table for itself.
  */
 #include "base/fe_compat.h"
 
@@ -64,8 +80,10 @@ locks_tables(const TocEntry *entry)
 }
 
 /*
- * Where the pass ends that begins with this entry: at one of another pass, or
- * where pg_restore goes back in the archive's order.
+ * pg_restore restores privileges after everything else, and event triggers
+ * and materialized views last.  Within a pass entries come in the archive's
+ * order.  So a pass ends where the pass number changes or the order goes
+ * back.
  */
 static int
 end_of_pass(const Script *script, int first)
@@ -79,6 +97,11 @@ end_of_pass(const Script *script, int first)
 	return i;
 }
 
+/*
+ * Append an entry to the last job, or begin a new one.  Short entries are
+ * collected into large jobs to save round trips.  Long ones are spread over
+ * the workers, up to a limit, as a lost session repeats all of its job.
+ */
 static void
 add_entry(DefinitionJobs *jobs, int no, int most_long)
 {
@@ -170,6 +193,11 @@ is_in_the_way(const DefinitionJobs *jobs, int job, const TocEntry *entry,
 		(locks_tables(entry) && jobs->users[dump_id] > 0);
 }
 
+/*
+ * Two jobs with short entries would wait for each other's locks, so only one
+ * of these runs at a time.  A long job waits for the jobs that its entries
+ * depend on, and for tables that others have locked.
+ */
 bool
 definition_jobs_may_begin(const DefinitionJobs *jobs, int no)
 {
@@ -259,8 +287,11 @@ has_line(const RestoreJournal *log, const TocEntry *entry)
 }
 
 /*
- * In the session's transaction, before the entry is made: false if it is
- * done already.  *n_errors grows by the errors that it was done with.
+ * Write the entry's line, in the session's transaction, before the entry is
+ * made: false if it is done already, by an earlier run or a lost worker.
+ * Then *n_errors grows by the errors that it was done with, as they count for
+ * the exit status.  The line is written as the run's role, which owns the
+ * journal.
  */
 static bool
 definition_log_claim(const RestoreJournal *log, DefinitionSession *session,
@@ -353,7 +384,10 @@ definition_worker_begin(DefinitionWorker *worker)
 	definition_session_begin(worker->session);
 }
 
-/* What was sent to be committed is done. */
+/*
+ * What was sent to be committed is done.  Counters are in shared memory: the
+ * leader shows them while workers run.
+ */
 static void
 note_done(const DefinitionWork *work, DefinitionNote *note)
 {
@@ -368,7 +402,11 @@ note_done(const DefinitionWork *work, DefinitionNote *note)
 		(void) __sync_fetch_and_add(work->stages->setup.n_errors, note->n_errors);
 }
 
-/* Commit the entries up to this one. */
+/*
+ * Commit the entries up to this one.  How far the COMMIT reaches is noted
+ * before it is sent, because the answer may be lost; the next process
+ * continues from the note.
+ */
 static void
 commit(DefinitionWorker *worker, int reach)
 {
@@ -380,7 +418,11 @@ commit(DefinitionWorker *worker, int reach)
 	note_done(worker->work, note);
 }
 
-/* One that was lost may have committed without an answer. */
+/*
+ * A lost worker may have sent a COMMIT without getting the answer.  The
+ * incarnation of that time is needed, because a server that was restarted has
+ * forgotten its transactions.
+ */
 static void
 settle_commit(DefinitionWorker *worker)
 {
@@ -399,8 +441,9 @@ settle_commit(DefinitionWorker *worker)
  */
 
 /*
- * A statement of an entry: a result only if it has failed.  One that commits
- * would have done so with lines of what is not done yet; pg_dump writes none.
+ * Run a statement of an entry: a result only if it has failed.  A statement
+ * that ends the transaction would commit journal lines of entries that are
+ * not made yet; pg_dump writes none, but an archive can contain anything.
  */
 static PGresult *
 run_of_entry(DefinitionWorker *worker, const char *sql)
@@ -450,7 +493,10 @@ run_entry(DefinitionWorker *worker, const ScriptEntry *entry)
 		run_all(worker, definition_session_statements(worker->session, entry));
 }
 
-/* The statements of all that is left of the job, in one message. */
+/*
+ * Send the statements of everything that is left of the job in one message.
+ * Large objects may be millions, and round trips are all that they cost.
+ */
 static bool
 run_joined(DefinitionWorker *worker, const DefinitionJob *job)
 {
@@ -504,8 +550,10 @@ run_at_once(DefinitionWorker *worker, const DefinitionJob *job,
 }
 
 /*
- * What is left of the job, in as few transactions as may be.  False if
- * something has failed, and nothing of its transaction is done.
+ * Run what is left of the job in as few transactions as possible.  A
+ * transaction that has lasted a while is committed after the next entry, so
+ * that a lost session does not undo minutes of work.  False if something has
+ * failed, and nothing of its transaction is done.
  */
 static bool
 run_together(DefinitionWorker *worker, const DefinitionJob *job,
@@ -537,6 +585,12 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 	return true;
 }
 
+/*
+ * Count and report an error.  If the session user could not be set, the
+ * statements that follow would create objects of the wrong owner, so that
+ * ends the run, as in pg_restore.  Large objects that exist already are only
+ * counted: there may be a million of them.
+ */
 static void
 count_error(DefinitionWorker *worker, const PGresult *res,
 			const char *statement)
@@ -556,8 +610,9 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 }
 
 /*
- * Each by itself, with errors told.  False if there were any, and they are to
- * be the end; or if they cannot be in a transaction.
+ * Run each statement by itself, and report errors.  False if there were any
+ * and they end the run (--exit-on-error), or if a statement cannot be in a
+ * transaction.
  */
 static bool
 run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
@@ -591,8 +646,10 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 }
 
 /*
- * Without a transaction.  again: what is there already has been made by one
- * who was lost.  False as above.
+ * Run statements outside a transaction, for example CREATE SUBSCRIPTION with
+ * a slot or CREATE INDEX CONCURRENTLY.  If again is true an earlier attempt
+ * may have made the object, so "already exists" is not an error.  False as
+ * above.
  */
 static bool
 run_without_block(DefinitionWorker *worker, const char *const *statements,
@@ -612,8 +669,10 @@ run_without_block(DefinitionWorker *worker, const char *const *statements,
 }
 
 /*
- * One entry that cannot be in a transaction, nor so its line: another one
- * says, to the run that repeats it, that it may be done.
+ * One entry that cannot be in a transaction, so neither can its line.  A
+ * first line, committed before, says that the entry was begun.  A run that
+ * finds that line without the entry's own line repeats the entry, and accepts
+ * that the object exists.
  */
 static void
 run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
@@ -711,6 +770,11 @@ report_entries(const DefinitionWork *work, const DefinitionJob *job)
 	}
 }
 
+/*
+ * Try the fast ways first.  After the first error of a job each entry runs
+ * alone, in this process and in those that may replace it, as the note is in
+ * shared memory.
+ */
 void
 definition_worker_run(DefinitionWorker *worker, int job_no,
 					  volatile int *step)

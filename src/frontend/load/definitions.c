@@ -1,6 +1,16 @@
 /*
  * definitions.c
- *		Makes the definitions of an archive, as often as it takes.
+ *		Makes the definitions of an archive, and the keys of large
+ *		partitions.
+ *
+ * A phase of the schedule is made pass by pass (definition_worker.c), each by
+ * a pool of workers.  Definitions that rows need are made by one worker,
+ * because they depend on each other and take little time; those after the
+ * rows by all workers, as they read the rows.
+ *
+ * Before the rest of the definitions, foreign keys of partitioned tables are
+ * prepared partition by partition (leaf_keys.c).  An exit callback drops keys
+ * that were not taken over, so that a failed run leaves none behind.
  */
 #include "base/fe_compat.h"
 
@@ -125,6 +135,10 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 	return next;
 }
 
+/*
+ * The entries of a phase become a script, which pg_restore writes, so that
+ * owners, privileges and options are applied exactly as it would.
+ */
 static void
 make_phase(RestoreStages *stages, const RestoreJournal *log, RestorePhase phase,
 		   const char *name, int n_workers, const char *stage)
@@ -289,6 +303,10 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 	PQclear(res);
 }
 
+/*
+ * With a journal, event triggers are made in the transaction that removes it:
+ * once they exist they could fire for statements of this run.
+ */
 static void
 run_event_triggers(void *arg, PGconn *conn)
 {

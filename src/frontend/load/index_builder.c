@@ -1,6 +1,15 @@
 /*
  * index_builder.c
  *		The process that builds indexes, and its workers.
+ *
+ * The leader is busy with the pool that loads rows, so a second process has a
+ * pool of its own for indexes.  Both share only memory: the process looks at
+ * the results of the files, in intervals that a timer sets, and hands out the
+ * indexes of tables that are complete.  When the leader has finished the rows
+ * it waits for this process.
+ *
+ * Jobs are sorted by how much has to wait for them, so that the longest chain
+ * of builds is begun first.
  */
 #include "base/fe_compat.h"
 
@@ -62,6 +71,11 @@ static const char look_query[] =
 " AND a.usename OPERATOR(pg_catalog.=) SESSION_USER"
 " ORDER BY a.query_start, p.pid LIMIT 1";
 
+/*
+ * An extra session asks how far a build is, only for the display.  If it
+ * cannot connect, or gets no answer in time, it is given up for the rest of
+ * the run: the display must not delay the run.
+ */
 static PGresult *
 take_look(IndexLook *look)
 {
@@ -237,9 +251,10 @@ compare_entries(const void *a, const void *b)
 }
 
 /*
- * Each takes about as long as its table is large.  Constraints of a table
- * come one after the other, after its indexes, which can be built side by
- * side; a small one's are one unit, and stay together.
+ * How long an entry and everything that has to wait for it will take, in
+ * bytes of tables.  Constraints of a table lock it against each other, so
+ * they are built one after the other, and after its indexes, which can be
+ * built in parallel.  The entries of a small table are one job.
  */
 static void
 set_paths(SortedEntry *sorted, int n, const DumpTables *tables)
@@ -410,7 +425,10 @@ open_session(IndexBuilder *builder)
 		builder->worker = definition_worker_start(&builder->work);
 }
 
-/* All entries of the job begin, unless a worker that was lost has begun. */
+/*
+ * All entries of the job begin now, unless a worker that was lost has begun
+ * them: then the first begin counts.
+ */
 static void
 note_begin(IndexBuilder *builder, const DefinitionJob *job)
 {
@@ -490,6 +508,10 @@ watched_timer(void *arg)
 	return builder->timer;
 }
 
+/*
+ * Tables that are complete are taken out of the list of those that are looked
+ * at, so that a look becomes cheaper as the run proceeds.
+ */
 static bool
 look_for_loaded_tables(void *arg, bool all_done)
 {
@@ -514,6 +536,11 @@ look_for_loaded_tables(void *arg, bool all_done)
 	return true;
 }
 
+/*
+ * The pool waits in poll(), so a descriptor must become readable when it is
+ * time to look again.  With more tables a look takes longer, so the interval
+ * grows with their number.
+ */
 static void
 start_timer(IndexBuilder *builder)
 {
@@ -596,6 +623,10 @@ describe_builds(IndexBuilder *builder)
 	}
 }
 
+/*
+ * Index builds commit with synchronous_commit = local: if the target crashes
+ * the workers continue, and nothing that counts as built may be lost.
+ */
 static IndexBuilder *
 new_builder(const IndexPlan *plan)
 {

@@ -1,6 +1,15 @@
 /*
  * leaf_keys.c
- *		Finds foreign keys that can be made partition by partition.
+ *		Makes foreign keys of partitioned tables partition by partition, in
+ *		parallel.
+ *
+ * leaf_keys.h explains why.  The statement in the archive is read as pg_dump
+ * writes it; anything that looks different is left to the server.  A key that
+ * fails here is not an error: it is dropped, and the table's own statement,
+ * which follows, reports what is wrong.
+ *
+ * The sessions are driven by this process with poll(), because it only sends
+ * a few statements and waits.
  */
 #include "base/fe_compat.h"
 
@@ -44,8 +53,9 @@ take_identifier(const char **text, char stop)
 }
 
 /*
- * The statement as pg_dump writes it (pg_dump.c:dumpConstraint): without ONLY
- * if the table is partitioned.  False if it is none that is for us.
+ * Take the statement apart, as pg_dump.c:dumpConstraint writes it: without
+ * ONLY if the table is partitioned.  False if it is another kind of
+ * statement, or the key is not to be validated.
  */
 static bool
 read_key(const TocEntry *entry, TableKey *key, char **referenced)
@@ -117,8 +127,9 @@ static const char tree_query[] =
 " WHERE below AND relkind OPERATOR(pg_catalog.<>) ALL ('{r,p}'::pg_catalog.\"char\"[]))";
 
 /*
- * Would another entry, of a table in the tree or above it, compete for the
- * name, or for the partitions' keys?
+ * Would another entry compete for the name, or for the partitions' keys? Its
+ * own statement would then fail, or take over a key that is meant for this
+ * one.
  */
 static bool
 has_rival(const Toc *toc, const TableKey *key, const PGresult *tree)
@@ -216,8 +227,9 @@ table_statement(const TableKey *key, bool add)
 }
 
 /*
- * Run it together with the line in the log; the line must not be there.
- * False if it fails, which is the table's own statement's to tell.
+ * Run a statement together with its line in the journal; the line must not be
+ * there yet.  False if the statement fails, which the table's own statement
+ * will report.
  */
 static bool
 run_with_line(PGconn *conn, const RestoreJournal *log, const char *line, char *sql)
@@ -450,6 +462,10 @@ leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all)
 	}
 }
 
+/*
+ * Keys that an earlier run has left behind are dropped first: it may have
+ * been interrupted before it validated them.
+ */
 LeafKeys *
 leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 			   const RestoreJournal *log)
@@ -531,7 +547,11 @@ rest(LeafSessions *all, LeafSession *session)
 	all->n_busy--;
 }
 
-/* Send the statement of a step. */
+/*
+ * Send the statement of a step.  From ADD on a key may exist on the
+ * partition, even if the answer is lost, so it is noted before the statement
+ * is sent: what is noted is looked for, and dropped, at the end.
+ */
 static void
 begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
 {
@@ -598,7 +618,11 @@ end_step(LeafSessions *all, LeafSession *session)
 		begin_next(all, session);
 }
 
-/* Wait until one of them has something, and go on with those that have. */
+/*
+ * Wait until one of the sessions has an answer, and continue with those that
+ * have.  poll() also returns after a moment without any input, so that
+ * signals are noticed.
+ */
 static void
 wait_for_any(LeafSessions *all)
 {

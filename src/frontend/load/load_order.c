@@ -75,6 +75,12 @@ come_back(Walk *walk, int table)
 	walk->n_way--;
 }
 
+/*
+ * A depth-first search along the foreign keys, without recursion, since
+ * chains of tables may be long.  A table's wave is one more than the latest
+ * wave that it references.  In a circle of keys one edge is ignored: that
+ * cannot be loaded in any order unless the constraints are deferred.
+ */
 int *
 load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 {
@@ -128,7 +134,10 @@ read_keys(const PGresult *answer, int n_tables)
 	return keys;
 }
 
-/* In waves, by such keys. */
+/*
+ * A table that references itself is loaded at once, by one COPY: its keys are
+ * checked at the end of the statement.
+ */
 static const JobQueue *
 order_by_keys(const DumpPlan *plan, const int *shares, LoadKey *keys,
 			  int n_keys)

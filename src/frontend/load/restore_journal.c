@@ -1,6 +1,16 @@
 /*
  * restore_journal.c
- *		Reads and writes the lines of the log.
+ *		Reads and writes the lines of the journal of a restore.
+ *
+ * Every line is written in the transaction that does the work, so the line
+ * and the work are committed or lost together.  The INSERT also compares the
+ * number of the attempt: a worker of a run that was declared dead, but is
+ * alive, finds another number, and stops before it loads anything twice.
+ *
+ * An INSERT of a line that another session has written and not committed
+ * waits for that session (the unique index makes it wait).  That is wanted,
+ * but a user must learn why nothing happens, so the waits are watched and
+ * reported.
  */
 #include "base/fe_compat.h"
 
@@ -73,8 +83,9 @@ report_sessions(const PGresult *sessions)
 }
 
 /*
- * As the user who connected: the role of --role may see less.  If the server
- * cannot be asked, the wait itself finds that out.
+ * Ask in another session who blocks this one, as the user who connected,
+ * because the role of --role may see less.  If the server cannot be asked the
+ * wait itself will find that out.
  */
 static void
 restore_journal_report(const Target *target, int backend, const RestoreJournalWait *wait, const char *name,
@@ -112,8 +123,9 @@ send(PGconn *conn, const char *sql, int n_params, const char *const *params)
 }
 
 /*
- * The watch of a worker looks at the source, which has nothing to do with
- * this: so no wait is a long one (session_lost.h).
+ * Run a statement that may wait for other sessions.  The worker's watch looks
+ * at silence on the source, which has nothing to do with this wait, so
+ * session_wait_ends() resets it each time.
  */
 PGresult *
 restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJournalWait *wait,
@@ -274,9 +286,10 @@ is_own(const PGresult *res)
 }
 
 /*
- * In a transaction: when the log is gone its name is anybody's who may make a
- * schema, and what a view or a trigger of his calls would run with this
- * role's privileges.
+ * In a transaction: when a journal is removed its name is free for every role
+ * that can create a schema.  A view or trigger that such a role puts there
+ * would run with this role's privileges, so the tables are locked, and their
+ * owner checked, before each use by a session that may have slept.
  */
 static void
 check_owner(const RestoreJournal *log, PGconn *conn)
@@ -342,6 +355,10 @@ write_line(const RestoreJournal *log, PGconn *conn, const char *name, int errors
 	return written;
 }
 
+/*
+ * False if the line exists.  Then this run must still be the current one;
+ * otherwise another run has taken over.
+ */
 bool
 restore_journal_claim(const RestoreJournal *log, PGconn *conn, const char *name)
 {
@@ -454,6 +471,7 @@ restore_journal_try_done(const RestoreJournal *log, PGconn *conn, const char *na
 	return written;
 }
 
+/* With a journal a lost COMMIT needs no transaction ID: the line tells. */
 void
 restore_journal_commit(const RestoreJournal *log, PGconn *conn, TargetCommit *commit)
 {

@@ -1,7 +1,16 @@
 /*
  * restore_journal_open.c
- *		Begins the log of a restore, continues that of an earlier run, and
- *		removes it.
+ *		Begins the journal of a restore, continues that of an earlier run,
+ *		and removes it.
+ *
+ * Opening a journal means: keep other runs out of the database, find out
+ * whether an earlier run has left a journal, and decide by the options
+ * whether to continue it, to remove it, or to refuse.  The order of locking
+ * and looking is chosen so that two runs that start at the same time cannot
+ * both succeed: each looks again after it has the lock.
+ *
+ * A journal can only be continued by a run with the same archive and the same
+ * selection; both are stored as checksums and compared.
  */
 #include "base/fe_compat.h"
 
@@ -109,7 +118,10 @@ restore_journal_lock_try(PGconn *conn)
 	return result;
 }
 
-/* False when there is no time left. */
+/*
+ * A run that was killed holds its lock until the server has noticed the end
+ * of its process.  False when there is no time left.
+ */
 static bool
 wait_a_moment(int *waited_ms)
 {
@@ -246,8 +258,9 @@ restore_journal_session_note(RestoreJournal *log)
 }
 
 /*
- * Whose client cannot be reached any more the server keeps until TCP gives
- * up, and with it the lock.  If it does not, the lock shows that.
+ * The session of an unreachable client stays in the server until TCP gives
+ * up, and keeps the lock.  pg_terminate_backend() ends it if the role may; if
+ * not, taking the lock fails and shows that.
  */
 static void
 end_lost_session(const RestoreJournal *log, PGconn *conn)
@@ -264,7 +277,11 @@ end_lost_session(const RestoreJournal *log, PGconn *conn)
 	session_command(conn, "ROLLBACK");
 }
 
-/* If it is gone when its removal was begun, it was this run that did it. */
+/*
+ * Lock the journal in a new session.  If it has disappeared while this run
+ * was removing it, the removal was this run's own, and its COMMIT was done
+ * although the answer was lost.
+ */
 static void
 lock_again(RestoreJournal *log, PGconn *conn)
 {
@@ -310,7 +327,7 @@ restore_journal_session_keep(RestoreJournal *log, const Target *target)
 
 /*
  * Do some work within session_try().  False if a session was lost, which is
- * told; when it is to be done again is noted.
+ * reported; the retry is scheduled.
  */
 static bool
 try_work(void (*work) (void *arg), void *arg, Retry *retry,
@@ -391,7 +408,10 @@ end_sum(pg_checksum_context *sum)
  * ----------
  */
 
-/* The bytes of an open file up to an end. */
+/*
+ * The bytes of an open file up to an end, which may be less than the file
+ * has.
+ */
 static void
 restore_journal_open_add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
 {
@@ -566,8 +586,8 @@ static const char forget_query[] =
 " AND errors OPERATOR(pg_catalog.>) 0)";
 
 /*
- * The first of those that share a log is one of this number, which leaves
- * room for those that follow in an int4.
+ * The first attempt is a random number below this one, so that the attempts
+ * that follow it fit in an int4.
  */
 #define FIRST_ATTEMPTS 2000000000
 
@@ -631,8 +651,8 @@ restore_journal_exists(PGconn *conn)
 }
 
 /*
- * Is there a log?  The session has the role of --role: what is another role's
- * may be made to deceive this one.
+ * Is there a journal? The session has the role of --role.  A schema of
+ * another role with this name could contain anything, so it is refused.
  */
 static bool
 is_there(PGconn *conn)
@@ -668,8 +688,9 @@ may_make(PGconn *conn)
  */
 
 /*
- * Another run may be about to make it, too.  NULL, or what is wrong: an event
- * trigger of the target may forbid it.  Owned.
+ * Another run may be about to create it, too: a duplicate is that run's.  An
+ * event trigger of the target may forbid it, for which this run need not
+ * fail: NULL, or what is wrong, owned.
  */
 static char *
 make_schema(PGconn *conn)
@@ -690,7 +711,11 @@ make_schema(PGconn *conn)
 	return error;
 }
 
-/* Such a restore cannot be resumed, and keeps others away by another lock. */
+/*
+ * Such a restore cannot be resumed, and keeps others out by the database's
+ * advisory lock.  After taking it look for a journal once more: a run with a
+ * journal sees that lock, but may have come first.
+ */
 static void
 begin_without_log(RestoreJournal *log, PGconn *conn)
 {
@@ -702,8 +727,8 @@ begin_without_log(RestoreJournal *log, PGconn *conn)
 }
 
 /*
- * Workers that another run has left behind are to find in a new log that it
- * is not the one they know.
+ * A random number: workers that an earlier run has left behind must find that
+ * a new journal is not theirs.
  */
 static int
 first_attempt(void)
@@ -715,6 +740,11 @@ first_attempt(void)
 	return (int) (random % FIRST_ATTEMPTS) + 1;
 }
 
+/*
+ * The schema is committed before it is locked, as a lock cannot be taken on
+ * what does not exist for others.  In between another run may have come, so
+ * the attempt is compared after the lock was taken.
+ */
 static void
 restore_journal_open_begin(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
 {
@@ -788,6 +818,11 @@ restore_journal_read(RestoreJournal *log, PGconn *conn)
 	PQclear(res);
 }
 
+/*
+ * The attempt's number is raised in the same transaction that reads the
+ * journal's head, with the row locked: from its COMMIT on no worker of the
+ * earlier run can write a line.
+ */
 static void
 resume(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
 {
@@ -829,9 +864,11 @@ warn_of_rest(const PGresult *res)
 }
 
 /*
- * Remove it, with all lines; other runs may come then.  Another session that
- * reads it, as a dump of the target does, may keep this waiting for long:
- * signals are to end that.  False if it cannot be removed.
+ * Remove the journal with all lines, and run then() in the same transaction.
+ * DROP SCHEMA waits for any session that reads the tables, such as a dump of
+ * the target, so the wait is watched.  If the journal cannot be dropped a
+ * last line keeps --resume from running then() again.  False if it cannot be
+ * removed.
  */
 static bool
 drop_log(RestoreJournal *log, void (*then) (void *arg, PGconn *conn), void *arg)

@@ -81,7 +81,11 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 	return result;
 }
 
-/* section: the entry's own, or if it has none that of the one before it. */
+/*
+ * In which phase an entry is made.  section is the entry's own, or, if it has
+ * none, that of the entry before it, as comments and privileges belong to
+ * what they follow.
+ */
 static RestorePhase
 phase_of(const TocEntry *entry, TocSection section, bool create)
 {
@@ -140,6 +144,10 @@ restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 	return schedule;
 }
 
+/*
+ * Leave out an extension: its entry, its comment, and privileges of its
+ * functions and tables, which pg_dump writes as entries of their own.
+ */
 void
 restore_schedule_leave_out(RestoreSchedule *schedule, const char *extension)
 {

@@ -1,6 +1,15 @@
 /*
  * restore_stage.c
- *		Stock pg_restore on a target: creates the database.
+ *		Creates the target database, through stock pg_restore, and our own
+ *		extension.
+ *
+ * CREATE DATABASE is left to pg_restore, with the entries for settings,
+ * comment and privileges of the database.  Everything after it is made in
+ * sessions of ours.
+ *
+ * Our extension is a special case: an archive may contain it because the
+ * source had it, but a target without its files, or without superuser, must
+ * still be able to get everything else.
  */
 #include "base/fe_compat.h"
 
@@ -135,7 +144,10 @@ restore_stage_end(RestoreStages *restore)
 	restore_stage_remove_directory(restore);
 }
 
-/* The options that create the database; NULL terminated, never freed. */
+/*
+ * The options that create the database; NULL terminated, never freed.  A copy
+ * stops at the first error, a restore continues, as pg_restore does.
+ */
 static const char *const *
 create_args(const RestoreStages *restore)
 {

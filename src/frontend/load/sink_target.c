@@ -97,6 +97,11 @@ take_answer(TargetRawSink *sink)
 	memmove(&sink->sent[0], &sink->sent[1], sink->n_sent * sizeof(size_t));
 }
 
+/*
+ * Wait for answers while too many blocks are on their way: the server's and
+ * the network's buffers are limited, and a block that was refused should be
+ * noticed soon.
+ */
 static void
 sink_target_raw_write(Sink *sink, const void *data, size_t len)
 {
@@ -224,10 +229,11 @@ copy_failed(TargetRowsSink *sink, const PGresult *res)
 }
 
 /*
- * Which of n tables, of these names if they are not empty, has the session's
- * transaction not locked in this mode?  The first one's number, or -1.  Asked
- * after statements that do so, by name, and keep the lock: what a name meant
- * before or afterwards need not be what it meant then.
+ * Which of n tables, with these names unless they are empty, has the
+ * session's transaction not locked in this mode? The first one's number, or
+ * -1.  It is asked after statements that took the locks by name.  Asking
+ * before or much later would be wrong: the name may mean another table by
+ * then.
  */
 static int
 find_not_locked(PGconn *conn, const Oid *tables, char *const *names, int n,
@@ -291,6 +297,10 @@ check_table(const TargetRowsSink *sink)
 		sink_target_refuse(sink->statement);
 }
 
+/*
+ * One look at the end of a job is enough for all of its files, if the names
+ * of their tables are different; see sink_target.h.  NULL if it is not.
+ */
 Oid *
 sink_target_later(const DumpPlan *plan, const Job *job)
 {
@@ -363,6 +373,11 @@ has_failed(const TargetRowsSink *sink)
 	return sink->error && *sink->error;
 }
 
+/*
+ * PQputCopyData() fails if the connection is lost or the server has ended the
+ * COPY.  In the second case the server's reason is the result of the command,
+ * so the COPY is ended and the result read.
+ */
 static void
 sink_target_rows_write(Sink *sink, const void *data, size_t len)
 {
@@ -480,6 +495,10 @@ static const char put_query[] =
 "SELECT pg_catalog.lo_put($1::pg_catalog.oid, $2::pg_catalog.int8,"
 " $3::pg_catalog.bytea)";
 
+/*
+ * lo_put() with an explicit offset: unlike a descriptor of lo_open() it needs
+ * no state in the session.
+ */
 static void
 sink_target_object_write(Sink *sink, const void *data, size_t len)
 {

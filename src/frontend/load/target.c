@@ -1,7 +1,17 @@
 /*
  * target.c
- *		Opens the target, refuses what must not be one, and makes its sessions
- *		ready.
+ *		Opens the target, refuses what must not be one, and makes its
+ *		sessions ready.
+ *
+ * All sessions on the target have the same settings, which do not depend on
+ * what the role or the database has set: what a user has set for an
+ * application could change how values are read, or end long statements.
+ *
+ * A target can crash, be restarted, or fail over to a standby during a run.
+ * Each session compares two texts with those that the leader has read at the
+ * beginning: the incarnation (a restart) and the history (another server).
+ * After a restart unlogged tables are empty; another server may lack what was
+ * committed.
  */
 #include "base/fe_compat.h"
 
@@ -21,7 +31,10 @@ static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 
 #define SETTING "pg_pardump.fast_copy"
 
-/* Why the library is not there, or NULL; owned. */
+/*
+ * LOAD of a library in plugins is allowed to every role, so no superuser is
+ * needed.  Why the library is not there, or NULL; owned.
+ */
 static char *
 load_library(PGconn *conn)
 {
@@ -102,6 +115,11 @@ target_history_make_durable(PGconn *conn)
 " FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c," \
 " pg_catalog.pg_control_recovery() r)"
 
+/*
+ * What the server is now.  Functions that the role may not execute must not
+ * even be named in the query: the parser checks privileges before it decides
+ * which branch is taken.  So the query is put together from what is allowed.
+ */
 TargetState
 target_state(PGconn *conn)
 {
@@ -251,6 +269,10 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	}
 }
 
+/*
+ * A standby accepts connections and reads, so without this the run would fail
+ * only at its first change.
+ */
 static void
 refuse_standby(PGconn *conn)
 {
@@ -262,7 +284,8 @@ refuse_standby(PGconn *conn)
 }
 
 /*
- * pg_restore writes what servers of its own major understand, and newer ones.
+ * pg_restore, and pg_dump's statements, are for servers of pg_dump's own
+ * major or newer.
  */
 static void
 refuse_older_major(PGconn *conn, const char *pg_dump_version)
@@ -497,6 +520,11 @@ append_build_settings(PQExpBuffer options, PGconn *conn)
 	termPQExpBuffer(&names);
 }
 
+/*
+ * How the stock programs and our definition sessions connect: as the target
+ * session does, with settings in the connection's options, since pg_restore
+ * has no options for them.
+ */
 PeerAddress *
 target_restore_address(const Target *target, const char *synchronous_commit)
 {
@@ -540,6 +568,10 @@ SESSION_SET_IF_KNOWN("auto_explain.log_parameter_max_length", "0");
 /* What --disable-triggers does with ALTER TABLE, for a transaction alone. */
 #define SET_TRIGGERS_OFF "SET LOCAL session_replication_role = replica"
 
+/*
+ * Superusers can also keep the parameters of our statements, which are blocks
+ * of rows, out of the server's log.
+ */
 static void
 target_set_up(const Target *target, PGconn *conn)
 {
@@ -602,6 +634,11 @@ target_connect(const Target *target)
 	return conn;
 }
 
+/*
+ * A session that loads rows.  If the library cannot be loaded now, although
+ * the leader's session could, the server's own COPY does the same, only
+ * slower.
+ */
 PGconn *
 target_connect_loader(const Target *target)
 {
@@ -643,6 +680,11 @@ target_renew(Target *target)
 #define IN_PROGRESS_MS 120000
 #define IN_PROGRESS_LOOK_MS 100
 
+/*
+ * Commit, and remember in shared memory how far it came: the transaction's ID
+ * before COMMIT is sent, then that it was sent, then that it was done.
+ * txid_current() assigns an ID if the transaction has none yet.
+ */
 void
 target_commit(PGconn *conn, TargetCommit *commit)
 {

@@ -166,7 +166,7 @@ extern void target_begin_load(const Target *target, PGconn *conn);
 extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
 							  const char *const *params);
 
-/* The same, of a statement without parameters whose result does not matter. */
+/* The same, for a statement without parameters; the result is discarded. */
 extern void target_command(PGconn *conn, const char *sql);
 
 /*

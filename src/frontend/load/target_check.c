@@ -58,7 +58,9 @@ has_own_owner(const TocEntry *entry)
 }
 
 /*
- * As pg_restore is going to use them (pg_backup_archiver.c:_printTocEntry).
+ * Which roles, tablespaces and extensions pg_restore is going to name
+ * (pg_backup_archiver.c:_printTocEntry).  Missing ones would be errors after
+ * hours; here they are found before anything is made.
  */
 static void
 add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
@@ -100,6 +102,10 @@ static const char missing_query[] =
 " WHERE " IS_KIND("extension") " OR " IS_KIND(TARGET_EXTENSION)
 ")) ORDER BY t.no";
 
+/*
+ * One query for all names of a kind, since an archive may name thousands of
+ * roles.
+ */
 static PGresult *
 find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 {
@@ -163,10 +169,9 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 }
 
 /*
- * An error if the workers that there is work for cannot all connect, beside
- * the leader's session, which is there already; a warning if they leave no
- * room for this number of index builds at a time, which have sessions of
- * their own, or if that cannot be seen.
+ * An error if not even the workers can connect, besides the leader, which is
+ * connected already.  A warning if there is no room for the index builds,
+ * which have sessions of their own, or if the role may not see all limits.
  */
 static void
 check_connections(PGconn *conn, int n_workers, int n_builds)
@@ -565,6 +570,10 @@ may_skip_rows(PGconn *conn, Oid table)
 	return result;
 }
 
+/*
+ * Fewer rows than were sent are right only if a BEFORE INSERT trigger can
+ * have left some out.
+ */
 bool
 target_took_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
 				 uint64 taken)

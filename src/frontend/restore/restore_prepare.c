@@ -2,7 +2,7 @@
  * restore_prepare.c
  *		Plans a restore, and prepares the target for the rows.
  *
- * The order of checks matters: whatever can be known without the target comes
+ * The order of checks matters: what can be known without the target comes
  * first, then what can be seen there without a change, and only then the
  * first change.  With --resume the database may be in any state between
  * these, so each change is noted in the journal with the transaction that
