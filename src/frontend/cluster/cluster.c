@@ -125,6 +125,9 @@ file_path(const ClusterDump *dump, const char *name)
 	return psprintf("%s/%s", dump->directory, name);
 }
 
+/*
+ * By the open directory: its path may be a link to another directory by now.
+ */
 static void
 remove_file(const ClusterDump *dump, const char *name)
 {
@@ -134,8 +137,9 @@ remove_file(const ClusterDump *dump, const char *name)
 }
 
 /*
- * An exit callback: nothing looks like the dump of a cluster.  Archives that
- * are complete may have taken hours, and stay.
+ * An exit callback of a failed run.  Without map.json the directory is not a
+ * dump of a cluster.  Archives that are complete may have taken hours, so
+ * they stay, and so does the directory then.
  */
 static void
 cluster_dump_remove_files(void *arg)
@@ -158,7 +162,11 @@ cluster_dump_remove_files(void *arg)
 		pg_log_warning("could not remove directory \"%s\": %m", dump->directory);
 }
 
-/* By a file that one run can create only, as archive_dir_create() does. */
+/*
+ * map.json.tmp is created with O_EXCL, so only one run can claim the
+ * directory.  Everything else is opened relative to the open directory, in
+ * which other users cannot replace a name by a link.
+ */
 static void
 create_directory(ClusterDump *dump)
 {
@@ -186,7 +194,11 @@ write_text(Sink *sink, const char *text)
 	sink_free(sink);
 }
 
-/* It is whole under another name: it gets its own. */
+/*
+ * The file is complete under its temporary name: flush it, and rename it.
+ * The order of flush and rename makes sure that a crash cannot leave the
+ * final name with a part of the contents.
+ */
 static void
 publish(const ClusterDump *dump, const char *name)
 {
@@ -203,7 +215,10 @@ publish(const ClusterDump *dump, const char *name)
 	free(path);
 }
 
-/* All databases have had their turn. */
+/*
+ * map.json is published last, because a directory that has it is a complete
+ * dump.  It contains the checksum of globals.sql, and which databases failed.
+ */
 static void
 finish_directory(ClusterDump *dump)
 {
@@ -227,8 +242,9 @@ finish_directory(ClusterDump *dump)
 }
 
 /*
- * By its name: it may have been dropped and made again, which its archive
- * shows.
+ * The database of this name in the previous dump, or NULL.  It may have been
+ * dropped and created again since; its archive's history shows that, and then
+ * nothing is reused.
  */
 static const ClusterDatabase *
 previous_of(const ClusterDump *dump, const ClusterDatabase *database)
@@ -265,6 +281,10 @@ add_previous(const ClusterDump *dump, const ClusterDatabase *database,
 										   dump->options->incremental_copy_method));
 }
 
+/*
+ * The arguments of a run contain passwords.  They are passed in memory to the
+ * forked process, and are in no process's command line.
+ */
 static void
 cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 {
@@ -283,7 +303,11 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 	simple_string_list_append(args, cluster_map_archive(dump->directory, database));
 }
 
-/* An archive with a table of contents is one, though its report failed. */
+/*
+ * A run has failed: remove its archive, unless it has a table of contents,
+ * which means that it is complete and only something after it failed, such as
+ * the report.  True if the archive stays.
+ */
 static bool
 clean_up(void *arg, int no)
 {
@@ -396,6 +420,11 @@ typedef struct ClusterCopy
 	GlobalsApply globals;
 } ClusterCopy;
 
+/*
+ * postgres and template1 exist on every target; their contents are copied
+ * into those.  Any other database is created, from a session in the target's
+ * maintenance database.
+ */
 static void
 cluster_copy_add_args(void *arg, int no, SimpleStringList *args)
 {
@@ -579,7 +608,7 @@ cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
 												  database));
 }
 
-/* Before anything is made. */
+/* Look for all archives before anything is created on the target. */
 static void
 check_archives(const ClusterRestore *restore)
 {

@@ -1,6 +1,16 @@
 /*
  * cluster_list.c
- *		Reads which databases a cluster has.
+ *		The databases of a cluster, and what must be known before their runs
+ *		begin.
+ *
+ * Databases are listed by size, so that the largest begins first.  Options
+ * that name tables, rows or columns may match in some databases only; each
+ * database is asked before the first run, since an option that matches
+ * nowhere must be an error before hours of work, and a --mask that silently
+ * matched nothing would publish what it was meant to hide.
+ *
+ * The number of connections is checked here for all runs together, because
+ * each run only sees its own.
  */
 #include "base/fe_compat.h"
 
@@ -31,6 +41,11 @@ static const char list_query[] =
 " AND d.datname OPERATOR(pg_catalog.<>) 'template0'"
 " ORDER BY 3 DESC, 2";
 
+/*
+ * Names are read as bytes (client_encoding is SQL_ASCII): they are in the
+ * encoding of the session that created the database, which the server does
+ * not record.
+ */
 ClusterList
 cluster_list_read(PGconn *conn, const Options *options)
 {
@@ -52,8 +67,9 @@ cluster_list_read(PGconn *conn, const Options *options)
 }
 
 /*
- * A name as the server takes it, owned: one of a database with another
- * encoding may have bytes that are no characters there, which become "?".
+ * A name as the server takes it in a parameter, owned.  A database in another
+ * encoding may have a name with bytes that are not characters here, and the
+ * server would refuse them; patterns cannot match such a byte anyway.
  */
 static char *
 name_for(PGconn *conn, const char *name)
@@ -316,7 +332,10 @@ pattern_is_there(PGconn *conn, const ClusterPattern *pattern)
 	return false;
 }
 
-/* Which of the patterns match there? */
+/*
+ * Which patterns match in this database? One that cannot be asked counts as
+ * having everything: its run will fail, and report why.
+ */
 static void
 ask_database(const ClusterFilter *filter, const PeerAddress *address,
 			 const Options *options, ClusterDatabase *database)
@@ -349,7 +368,7 @@ any_matches(const ClusterFilter *filter, const ClusterDatabase *database,
 	return false;
 }
 
-/* As for pg_dump, schemas are of no account where tables are named. */
+/* As for pg_dump, schemas are ignored if tables are named. */
 static bool
 has_anything(const ClusterFilter *filter, const ClusterDatabase *database)
 {
@@ -417,6 +436,10 @@ check_found(const ClusterFilter *filter)
 		pg_log_error("no matching schemas were found in any database");
 }
 
+/*
+ * Databases without anything that the options name are removed from the list.
+ * The others note which options they get.
+ */
 ClusterFilter *
 cluster_filter_read(PGconn *conn, const PeerAddress *address,
 					ClusterList *list, const Options *options)
@@ -447,6 +470,11 @@ cluster_filter_read(PGconn *conn, const PeerAddress *address,
 	return filter;
 }
 
+/*
+ * A table or schema that does not match is not passed on, as pg_dump would
+ * fail.  A mask or condition always is: if its table appears before the
+ * database's turn, the rows must not be dumped unmasked.
+ */
 void
 cluster_filter_add_args(const ClusterFilter *filter,
 						const ClusterDatabase *database,
@@ -552,7 +580,10 @@ static const ClusterSide source_side = {"the server", 2, 1};
 /* The leader's, and that of the log, or pg_restore's. */
 static const ClusterSide target_side = {"the target", 2, 2};
 
-/* All sessions that there may be at a time. */
+/*
+ * The number of sessions that all runs together can have at a time: workers
+ * share one budget (worker_slots.h), but each run has a leader of its own.
+ */
 static int
 needed_by(const ClusterSide *side, int jobs, int n_databases)
 {
@@ -573,7 +604,11 @@ give_hint(const ClusterSide *side, int jobs, int n_databases, int left)
 		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role.");
 }
 
-/* False if an error was told. */
+/*
+ * False if an error was reported.  at_least and at_most differ if the role
+ * may not see how many sessions others have; this session itself ends before
+ * the runs, so its place counts as free.
+ */
 static bool
 check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 				  int n_databases)

@@ -1,6 +1,12 @@
 /*
  * cluster_map.c
- *		Writes and reads the map of a cluster's dump.
+ *		Writes and reads map.json, the list of the databases in a dump of a
+ *		cluster.
+ *
+ * The reader trusts nothing: directories follow from OIDs, so no name in the
+ * map can lead out of the dump; each database may occur once; and globals.sql
+ * must have the checksum that the map contains, as its statements are run
+ * with the privileges of a superuser.
  */
 #include "base/fe_compat.h"
 
@@ -160,7 +166,7 @@ repeats(const ClusterDatabase **sorted, int n,
 	return false;
 }
 
-/* Sorted, as a map that was forged may name very many. */
+/* By sorting, because a forged map may name a million databases. */
 static void
 check_repeats(JsonReader *reader, const MapFile *file)
 {

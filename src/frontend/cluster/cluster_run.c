@@ -1,6 +1,14 @@
 /*
  * cluster_run.c
- *		Runs this very program for each database of a cluster.
+ *		Runs this program for each database of a cluster.
+ *
+ * Runs are forked, not executed: the child calls main() again, with a command
+ * line in memory.  So passwords and masks need not be passed through
+ * arguments or files that others could read, and there is no second program
+ * to find.
+ *
+ * The parent starts runs, largest database first, while there is room; it
+ * looks for ended ones every 20 ms, which costs nothing next to a dump.
  */
 #include "base/fe_compat.h"
 
@@ -49,7 +57,10 @@ append_figures(PQExpBuffer buf, const void *arg)
 				   n_failed);
 }
 
-/* Neither the pages' directory nor a page is in that of the archives. */
+/*
+ * Neither the directory of reports nor a page may be inside the directory of
+ * the archives, which contains only what a dump has written.
+ */
 static void
 keep_out(const Options *options, const char *path)
 {
@@ -75,7 +86,12 @@ cluster_report_begin(const Options *options)
 	keep_out(options, psprintf("%s/page", options->report));
 }
 
-/* Where this database's run writes page and metrics: for its arguments. */
+/*
+ * The metrics of each database are written next to those of the whole run,
+ * with the OID in the name, because a name of a database may contain any
+ * characters.  The suffix is kept, since node_exporter reads only files that
+ * end in it.
+ */
 static void
 cluster_report_add_args(const Options *options, const ClusterDatabase *database,
 						SimpleStringList *args)
@@ -146,7 +162,10 @@ make_args(const RunState *state, int no, int *argc)
 	return args;
 }
 
-/* Let getopt_long() begin with another command line. */
+/*
+ * getopt_long() keeps its position in static variables.  glibc restarts
+ * everything with optind = 0; other systems have optreset.
+ */
 static void
 reset_getopt(void)
 {
@@ -191,6 +210,11 @@ show(const RunState *state, const char *what, int no)
 			printable(database->name), units_size(database->bytes, size), what);
 }
 
+/*
+ * Signals are held while forking: a signal must find either the parent's or
+ * the child's state, not a child with the parent's handlers.  Exit callbacks
+ * and findings belong to the parent, and are dropped in the child.
+ */
 static void
 cluster_run_begin(RunState *state, int no, int slot)
 {
@@ -238,7 +262,11 @@ cluster_run_note_failure(RunState *state, int no, int status)
 		pg_log_error_detail("Its archive is complete.");
 }
 
-/* Look at the run for this database, if there is one. */
+/*
+ * Look at the run of this database, if there is one.  The signal that ended
+ * it may have been sent to the whole process group, so the parent looks for
+ * one of its own first.
+ */
 static void
 look_at(RunState *state, int no)
 {
@@ -263,7 +291,10 @@ look_at(RunState *state, int no)
 		cluster_run_note_failure(state, no, status);
 }
 
-/* An exit callback: what is not complete goes. */
+/*
+ * An exit callback: end all runs that are left, and remove what is
+ * incomplete.
+ */
 static void
 end_runs(void *arg)
 {

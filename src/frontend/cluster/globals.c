@@ -1,6 +1,16 @@
 /*
  * globals.c
- *		Roles, tablespaces and what else the databases of a cluster share.
+ *		Roles, tablespaces and everything else that the databases of a
+ *		cluster share.
+ *
+ * Stock pg_dumpall --globals-only writes them, as a script for psql.  The
+ * script is run here statement by statement, without psql: a psql command in
+ * it could run any program, and errors have to be handled one by one.  A
+ * managed server, where no role is a superuser, refuses some statements;
+ * those are repeated without the attributes that only superusers can set.
+ *
+ * --roles of a copy takes from the same script the roles that one database
+ * needs.
  */
 #include "base/fe_compat.h"
 
@@ -25,7 +35,10 @@
  * ----------
  */
 
-/* pg_dumpall does not notice that it could not write all. */
+/*
+ * pg_dumpall exits with 0 even if writing its output failed, so its last line
+ * is looked for.
+ */
 static void
 check_end(const char *text)
 {
@@ -48,9 +61,10 @@ static const char timeouts_query[] =
 #define LONG_TIMEOUT_MS 60000
 
 /*
- * pg_dumpall does not set them to 0, as pg_dump does.  That they are, of its
- * connection string, owned; empty unless one of them might end it, as poolers
- * refuse such options.
+ * pg_dump sets statement_timeout and lock_timeout to 0, pg_dumpall does not.
+ * So its connection string does, but only if one of them is short enough to
+ * matter, because connection poolers refuse options.  Owned; empty if not
+ * needed.
  */
 static char *
 without_timeouts(PGconn *conn)
@@ -86,8 +100,9 @@ without_timeouts(PGconn *conn)
 }
 
 /*
- * A file rather than a pipe, so that what it writes need not be taken while
- * what it says is heard.
+ * The output goes to a file in memory and not to a pipe, so that it need not
+ * be read while the program's messages are read.  It may contain password
+ * hashes, so it must not be on a disk.
  */
 char *
 globals_read(PGconn *conn, const PeerAddress *address, const char *part,
@@ -156,7 +171,11 @@ skip_quoted(const char *pos)
 	return end ? end + 1 : NULL;
 }
 
-/* The semicolon that ends the statement, or NULL. */
+/*
+ * The semicolon that ends the statement, or NULL.  pg_dumpall doubles quotes
+ * in literals and identifiers, so skipping to the next quote of the same kind
+ * is enough: a doubled one ends one text and begins the next.
+ */
 static const char *
 find_end(const char *pos)
 {
@@ -267,7 +286,10 @@ globals_script_name(const char **pos)
 #define EXISTS_ALREADY "42710"
 #define NOT_ALLOWED "42501"
 
-/* A statement without the password that may be in it; owned. */
+/*
+ * A statement as it can be shown: up to the password, which comes last.
+ * Owned.
+ */
 static char *
 shown(const char *statement)
 {
@@ -288,7 +310,10 @@ exists_already(const char *statement, const PGresult *res)
 		 globals_script_after(statement, "CREATE TABLESPACE"));
 }
 
-/* The server's own words may quote the statement: only the first is told. */
+/*
+ * Only the first line of the server's error is reported, since its context
+ * may quote the statement, and with it a password hash.
+ */
 static void
 note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 {
@@ -365,9 +390,10 @@ without_grantor(const char *statement)
 }
 
 /*
- * A role without superuser privileges, the only kind on a managed server, may
- * deny no role what only superusers have, and grant nothing in another's
- * name.  What cannot be given either is an error, but the role gets the rest.
+ * On a managed server the user is not a superuser: it may deny attributes
+ * such as SUPERUSER to no role, and grant memberships only in its own name.
+ * A statement that fails for this is repeated without these parts.  If even
+ * that fails the role gets what can be given, and the error is reported.
  */
 static PGresult *
 execute(GlobalsApply *apply, const char *statement)
@@ -418,6 +444,11 @@ is_about(const char *statement, const char *role)
 	return result;
 }
 
+/*
+ * Statements about the role that connects wait until the end: they may change
+ * its password, or revoke what it needs.  SET statements are both run and
+ * kept, since the kept statements need the same settings later.
+ */
 void
 globals_apply(GlobalsApply *apply, const GlobalsScript *script)
 {
@@ -536,8 +567,9 @@ subject(const char *statement, const char **rest)
 }
 
 /*
- * A membership is granted by its grantor, if that role is or will be there;
- * else by the one that connects.
+ * A membership is granted by its grantor if that role exists on the target,
+ * or will; else the clause is cut off, and the role that connects is the
+ * grantor.
  */
 static void
 keep_grantor(char *statement, const char *rest, const PGresult *needed,
@@ -556,7 +588,10 @@ keep_grantor(char *statement, const char *rest, const PGresult *needed,
 	free(name);
 }
 
-/* Leave what is about roles that are wanted, and settings of the session. */
+/*
+ * Keep the statements about roles that are needed and do not exist yet, and
+ * the settings of the session.
+ */
 static void
 select_statements(GlobalsScript *script, const PGresult *needed,
 				  const PGresult *there)

@@ -58,7 +58,11 @@ typedef struct Comparison
  * ----------
  */
 
-/* A difference, or, for the command, any other line. */
+/*
+ * The command's results are its output, so they go to standard output.  After
+ * a copy or a restore a difference is an error of that run, and goes to
+ * standard error like all errors.
+ */
 static void
 report_line(const Comparison *comparison, const char *line)
 {
@@ -107,7 +111,10 @@ note_run(const Comparison *comparison, const Options *options)
 	event_write(event);
 }
 
-/* From which on all is known of rows and of keys. */
+/*
+ * From which level on the sketches of rows and of keys could both be read
+ * (difference_sketch.c).  0 means everything is known.
+ */
 static int
 least_level(const CompareTable *table)
 {
@@ -115,7 +122,12 @@ least_level(const CompareTable *table)
 		Max(table->rows.least_level, table->keys.least_level);
 }
 
-/* How many rows are of each kind, in the same part of all rows. */
+/*
+ * How many rows are of each kind, extrapolated from the same levels of both
+ * sketches.  A row whose key is on both sides has other values: so the
+ * changed rows are those that only the first side has, less those whose keys
+ * only the first side has.
+ */
 static void
 count_kinds(const CompareTable *table, uint64 counts[N_ROW_KINDS])
 {
@@ -354,6 +366,10 @@ report_sum(const Comparison *comparison)
  * ----------
  */
 
+/*
+ * Read each side once.  Only if sums differ are the tables that differ read
+ * again, twice: to find out which rows differ, and to show some of them.
+ */
 static void
 compare_rows(Comparison *comparison)
 {
@@ -391,8 +407,9 @@ compare_report(Comparison *comparison)
  */
 
 /*
- * A path that exists is an archive, unless libpq takes it for a connection
- * string; so is any other text with a slash.
+ * A path that exists is an archive, and so is any other text with a slash,
+ * unless libpq takes the text for a connection string (which may have
+ * slashes, too).
  */
 static bool
 is_archive(const char *compare_with)
@@ -419,6 +436,12 @@ other_options(const Options *options)
 	return result;
 }
 
+/*
+ * The second side decides the encoding if it is an archive, because its rows
+ * are in it already; a database can convert its rows.  The settings that
+ * affect how values are written are made alike only between two databases,
+ * since an archive's cannot be changed.
+ */
 static void
 open_sides(const Options *options, const char *argv0, CompareSide *sides[2])
 {
@@ -498,7 +521,10 @@ compare_databases(const Options *options, const char *argv0)
  * ----------
  */
 
-/* Owned, and connected. */
+/*
+ * The target is read as a source is, in a snapshot.  Options that select rows
+ * or create a slot are meant for the real source, and cleared.
+ */
 static Source *
 connect_target(const Target *target)
 {
@@ -571,6 +597,11 @@ source_options(const Options *options)
 	return result;
 }
 
+/*
+ * Find errors of --compare-with before the restore, not hours later: can the
+ * source be reached, is it another database than the target, has it all
+ * tables of the archive, and may they be read?
+ */
 void
 compare_restore_check(const Run *run, const Target *target,
 					  const char *new_name)

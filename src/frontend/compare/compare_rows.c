@@ -58,6 +58,11 @@ keep_begun(RowsSink *rows, const char *data, size_t len)
 		pg_fatal("out of memory");
 }
 
+/*
+ * Split the data into lines.  Data comes in parts of any size, so the
+ * beginning of a line is kept until the rest comes.  Usually a part has many
+ * whole lines, which are passed on without being copied.
+ */
 static void
 sink_rows_write(Sink *sink, const void *data, size_t len)
 {
@@ -208,7 +213,10 @@ shown_rows_describe(const CompareTable *table, const DumpTable *first,
 	termPQExpBuffer(&buf);
 }
 
-/* Numbers by their size: shorter ones are less, as all begin alike. */
+/*
+ * Descriptions of rows begin alike ("id=12, ..."), so at the first difference
+ * the number that it is in decides: shorter numbers come first.
+ */
 static int
 compare_texts(const char *a, const char *b)
 {
@@ -311,7 +319,10 @@ hash_of(const char *text, size_t len, uint64 seed)
 	return hash_bytes_extended((const unsigned char *) text, (int) len, seed);
 }
 
-/* The key's fields, as they are in the row, with tabs between them. */
+/*
+ * Keys are hashed with another seed than rows, so that a key cannot cancel a
+ * row that consists of the key only.
+ */
 static uint64
 hash_key(CompareRows *rows, const char *row, size_t row_len)
 {
@@ -332,6 +343,11 @@ hash_key(CompareRows *rows, const char *row, size_t row_len)
 	return hash_of(rows->key.data, rows->key.len, rows->key_seed);
 }
 
+/*
+ * Two sums per table: the hashes themselves, and a hash of each hash.  Rows
+ * that change in such a way that the first sum stays the same, by chance or
+ * by intent, still change the second.
+ */
 static void
 sum_row(void *arg, const char *row, size_t len)
 {
@@ -357,6 +373,10 @@ count_row(void *arg, const char *row, size_t len)
 		difference_sketch_add(part->keys, part->n_hashes, key, key, times);
 }
 
+/*
+ * The third pass: is this one of the rows that the sketches have found? Only
+ * if the level of the row's key could be read is that known.
+ */
 static void
 show_row(void *arg, const char *row, size_t len)
 {
@@ -422,6 +442,10 @@ wants(void *arg, int table_no)
 	return rows->pass == PASS_SUM || sketches_of(rows, table)->rows != NULL;
 }
 
+/*
+ * A file whose sketch has been merged already must not be read again: the
+ * worker that did so was lost afterwards.  NULL: there is nothing to do.
+ */
 static Sink *
 compare_rows_begin(void *arg, const DataFile *file)
 {
@@ -448,6 +472,11 @@ compare_rows_begin(void *arg, const DataFile *file)
 	return sink_rows_new(callbacks[rows->pass], rows);
 }
 
+/*
+ * Add the sketch of a file to the table's.  All workers add to it at the same
+ * time, with atomic operations.  A worker that dies in between leaves half of
+ * its sketch there, so the state is noted before and after.
+ */
 static void
 merge(CompareRows *rows, volatile char *merged)
 {
@@ -485,6 +514,10 @@ end(void *arg, const DataFile *file)
 	}
 }
 
+/*
+ * A worker was lost.  If it was in the middle of merge() the table's sketch
+ * is wrong, and cannot be repaired.
+ */
 static void
 reset(void *arg, const DataFile *file)
 {
@@ -552,7 +585,10 @@ add_up(CompareRows *rows, ObjectSum objects[2])
 	}
 }
 
-/* As many tables as there is room for. */
+/*
+ * Which tables differ, and memory for their sketches, in the order of tables,
+ * until the limit is reached; the others are only reported as different.
+ */
 bool
 compare_rows_differ(CompareRows *rows)
 {

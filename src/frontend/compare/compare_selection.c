@@ -1,12 +1,17 @@
 /*
  * compare_selection.c
- *		Matches patterns as pg_dump does, with names that are no tables of the
- *		database.
+ *		Which tables of the other side the options of pg_dump choose.
  *
- * The rules are pg_dump's (selectDumpableNamespace, selectDumpableTable,
- * getOwnedSeqs): tables that are asked for by name are chosen in any schema,
- * else those of the schemas that are asked for, else all; less what
- * is excluded.  A sequence is also chosen with the table that owns it.
+ * Options such as -t and -n are applied by stock pg_dump to a database.  An
+ * archive, or a table that only the other database has, must be chosen by the
+ * same rules, so they are repeated here (pg_dump.c: selectDumpableNamespace,
+ * selectDumpableTable, getOwnedSeqs): tables that are named explicitly are
+ * chosen in any schema; else the tables of the schemas that are named, or
+ * all; without those that are excluded.  A sequence is also chosen with the
+ * table that owns it.
+ *
+ * The server matches the patterns, by the conditions that
+ * processSQLNamePattern() writes, against names that are sent as arrays.
  */
 #include "base/fe_compat.h"
 
@@ -199,7 +204,11 @@ append_chosen(PGconn *conn, PQExpBuffer sql, const Options *options,
 	append_matches(conn, sql, options, PATTERN_NO_DATA, columns);
 }
 
-/* Visible is what the user's own search path shows, as to pg_dump. */
+/*
+ * An unqualified pattern matches what is visible in the user's own search
+ * path, as for pg_dump.  Other sessions of ours have an empty path, so it is
+ * reset for this query only.
+ */
 static PGresult *
 query_by_path(PGconn *conn, const char *sql, const char *const *params,
 			  int n_params)
@@ -269,6 +278,11 @@ choose_nothing(Options *options, bool with_objects)
 	options->n_pg_dump_args = n;
 }
 
+/*
+ * pg_dump fails if no table or schema matches.  If only the other database
+ * has what is asked for, this one is to be compared as empty, so the options
+ * are replaced by some that choose nothing.
+ */
 void
 compare_selection_fit(PGconn *conn, Options *options)
 {

@@ -1,6 +1,14 @@
 /*
  * compare_side.c
  *		Opens a side of a comparison, and has workers read it.
+ *
+ * A side is a database or an archive.  A database is planned with the same
+ * code as a dump of it, and read in one snapshot that the leader keeps for
+ * all passes.  Both kinds give their rows as COPY's text, to a sink that the
+ * caller provides.
+ *
+ * After a copy or a restore the tables of one side are looked up on the other
+ * side by name, since OIDs differ.
  */
 #include "base/fe_compat.h"
 
@@ -87,8 +95,9 @@ choose_names(Lookup *lookup, bool loaded)
  */
 
 /*
- * The columns of the table that are in the server's list of them, as the
- * server quotes them: "a, b"; owned.
+ * The columns of the table that are in the server's list, as the server
+ * quotes them; owned.  Names from an archive must not get into a statement:
+ * they could contain any SQL.
  */
 static char *
 common_columns(const DumpTable *table, const char *list)
@@ -123,7 +132,10 @@ common_columns(const DumpTable *table, const char *list)
 	return result;
 }
 
-/* The data of a table that was found, as pg_dump would describe them. */
+/*
+ * Describe the data of a table that was found, as pg_dump would.  The entry
+ * of the plan is copied and gets the names and the OID of this database.
+ */
 static void
 add_entry(Lookup *lookup, int no, const char *schema, const char *tag,
 		  const char *oid, const char *columns)
@@ -180,7 +192,11 @@ add_parts(Lookup *lookup, int no, const char *columns)
 	PQclear(res);
 }
 
-/* Are the rows of this table loaded where those of one before it are? */
+/*
+ * Rows that were loaded through a partitioned table are found below it.
+ * Several tables of the plan may have been loaded through the same one, which
+ * must be read only once.
+ */
 static bool
 is_added(Lookup *lookup, int no)
 {
@@ -206,6 +222,10 @@ static const char find_query[] =
 " LEFT JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 " ORDER BY t.no";
 
+/*
+ * One query looks up all names.  Foreign tables are left out, as their rows
+ * are elsewhere.
+ */
 Toc *
 compare_lookup_tables(PGconn *conn, const DumpPlan *plan, bool loaded,
 					  const char **missing)
@@ -388,6 +408,10 @@ compare_side_open_tables(Source *source, const char *name,
 	return side;
 }
 
+/*
+ * The copy's own connection and snapshot are used again.  Its results are
+ * kept for the copy's summary, so the comparison gets results of its own.
+ */
 CompareSide *
 compare_side_of_copy(Source *source, const char *name, const DumpPlan *plan)
 {
@@ -405,7 +429,9 @@ compare_side_of_copy(Source *source, const char *name, const DumpPlan *plan)
  */
 
 /*
- * Of all entries, as none is to be restored: the database says what counts.
+ * Plan all entries of the archive, since nothing is restored: the database
+ * decides which of them count.  Files are not shared by workers, so the queue
+ * is made again without the rules of a restore.
  */
 static ArchivePlan *
 plan_archive(const Archive *archive, const Options *options)
@@ -726,6 +752,10 @@ read_job(CompareSide *side, const Job *job, volatile int *step)
 	}
 }
 
+/*
+ * Settings that affect how values are written are set per job, since the end
+ * of the job's transaction undoes them.
+ */
 static bool
 compare_side_run_job(void *arg, int no, volatile int *step)
 {
@@ -789,7 +819,11 @@ choose_jobs(CompareSide *side)
 			side->jobs[side->n_jobs++] = i;
 }
 
-/* The leader's session, once workers are to start. */
+/*
+ * The leader watches the server while workers read.  Its session is prepared
+ * once, before the first pass, as it has to hold the snapshot for all of
+ * them.
+ */
 static PoolWatch
 watch_source(CompareSide *side)
 {
@@ -839,6 +873,10 @@ compare_side_run(CompareSide *side, const CompareWork *work)
 	free(stage);
 }
 
+/*
+ * The end of the leader's session shows whether it was lost in between, in
+ * which case the tables may have been changed while they were read.
+ */
 void
 compare_side_close(CompareSide *side)
 {

@@ -1,6 +1,16 @@
 /*
  * compare_tables.c
- *		Matches tables, columns, keys and positions of sequences.
+ *		Matches tables, columns, keys and positions of sequences of two
+ *		sides.
+ *
+ * Tables are matched by their names, qualified and quoted as pg_dump writes
+ * them.  After a copy or a restore the name that rows are loaded into counts,
+ * because a partition's rows may have been loaded through its root: then all
+ * tables that share this name are compared as one.
+ *
+ * Columns are matched by name, and read in the same order on both sides,
+ * because rows are compared as lines of text.  Keys are only used to tell
+ * changed rows from missing ones.
  */
 #include "base/fe_compat.h"
 
@@ -62,7 +72,11 @@ counts(const CompareTable *table, const CompareSide *second, const bool *chosen)
 	return chosen[plan->tables->tables[table->no[1]].entry - plan->pg_dump_toc->entries];
 }
 
-/* Neighbours of one name become one, and others that do not count go. */
+/*
+ * The list is sorted, so tables of one name are neighbours; they become one.
+ * Then those that only the second side has, and that are not chosen, are
+ * removed.
+ */
 static void
 join_tables(CompareTables *result, const CompareSide *second,
 			const bool *chosen)
@@ -161,8 +175,9 @@ ordered_columns(const DumpTable *table, const DumpTable *order)
 }
 
 /*
- * The order is that of the second side's first table: an archive's cannot be
- * changed.
+ * The columns of a side are put into the order of the second side's first
+ * table of that name: an archive's order cannot be changed, and the archive
+ * is always the second side.
  */
 static void
 match_columns(CompareTables *result, CompareSide *const sides[2], int which)
@@ -216,7 +231,8 @@ static const char key_query[] =
 " ORDER BY t.no, k.no";
 
 /*
- * A column of the key; one that is not dumped, as it is generated, spoils it.
+ * Note a column of the key.  A generated column is not dumped, so a key with
+ * one cannot be read from the rows: then the table has no key.
  */
 static void
 add_key_column(CompareTable *table, const DumpTable *first, const char *name)
@@ -393,6 +409,10 @@ static const char sequences_query[] =
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
 " ORDER BY t.no";
 
+/*
+ * The positions on a target.  to_regclass() and relkind are asked first,
+ * because the name may be a view by now, whose query would be run.
+ */
 SequencePositions *
 compare_positions_of_database(PGconn *conn, const Toc *toc)
 {
@@ -446,6 +466,11 @@ report_sequence(const SequencePosition *sequence, const char *what,
 	free(text);
 }
 
+/*
+ * Both lists are sorted, so one pass over both finds the pairs.  Returns how
+ * many are different; *n is how many there are.  Each difference is passed to
+ * the callback.
+ */
 int
 compare_positions(SequencePositions *const of[2], const char *const names[2],
 				  int *n, void (*tell) (const void *arg, const char *what),

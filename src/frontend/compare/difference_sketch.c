@@ -78,6 +78,10 @@ check_of(uint64 hash)
 	return mix(hash + UINT64CONST(0x9e3779b97f4a7c15));
 }
 
+/*
+ * The number of trailing zero bits of a hash of the hash: half of all hashes
+ * are at level 0, a quarter at level 1, and so on.
+ */
 static int
 natural_level(uint64 hash)
 {
@@ -147,7 +151,11 @@ difference_sketch_merge(DifferenceSketch *sketch, const DifferenceSketch *part,
  * ----------
  */
 
-/* Does the cell hold one hash only? */
+/*
+ * Does the cell hold only one hash, however many times? Sums divided by the
+ * count give the hash then.  The check value, and the place where the hash
+ * belongs, make a wrong answer unlikely.
+ */
 static bool
 read_cell(const DifferenceSketch *sketch, uint64 n_hashes, int level,
 		  size_t index, uint64 *hash)
@@ -229,6 +237,11 @@ compare_hashes(const void *a, const void *b)
 	return h1 < h2 ? -1 : h1 > h2;
 }
 
+/*
+ * From the highest level, which has the fewest hashes, downwards, until one
+ * cannot be read.  What was read of that level is dropped, since counts of
+ * levels must be complete.
+ */
 Difference
 difference_sketch_read(DifferenceSketch *sketch, uint64 n_hashes)
 {

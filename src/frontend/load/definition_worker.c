@@ -646,8 +646,7 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 }
 
 /*
- * Run statements outside a transaction, for example CREATE SUBSCRIPTION with
- * a slot or CREATE INDEX CONCURRENTLY.  If again is true an earlier attempt
+ * Run statements outside a transaction.  If again is true an earlier attempt
  * may have made the object, so "already exists" is not an error.  False as
  * above.
  */
