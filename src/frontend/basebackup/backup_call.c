@@ -1,6 +1,16 @@
 /*
  * backup_call.c
- *		Reads pieces of the server's files by the extension.
+ *		Reads pieces of the server's files through the extension.
+ *
+ * One call reads all ranges of a piece.  The server computes their CRCs,
+ * verifies page checksums, and can compress everything as one frame, so that
+ * for a tar backup the worker only stores what comes.  Where the client has
+ * to take the bytes apart, each range is preceded by a mark with its number,
+ * because a file that has vanished is left out.
+ *
+ * The server's own account of what it has sent (pg_pardump_last_files) is
+ * compared with what has arrived, since a frame that is stored unseen could
+ * otherwise be wrong unnoticed.
  */
 #include "base/fe_compat.h"
 
@@ -91,6 +101,10 @@ append_array(PQExpBuffer sql, const PQExpBufferData *elements, const char *type)
 	appendPQExpBuffer(sql, "'{%s}'::pg_catalog.%s[], ", elements->data, type);
 }
 
+/*
+ * Paths are sent as bytea in hexadecimal: they may be in any encoding, and
+ * need no quoting then.
+ */
 static void
 append_bytes(PQExpBuffer elements, const void *bytes, size_t len)
 {
@@ -112,6 +126,11 @@ static const char *const array_types[N_ARRAYS] = {
 	"bytea", "int8", "int8", "bytea", "int4", "bool", "int8"
 };
 
+/*
+ * Add a range to the arrays of the call: where its bytes are, and what the
+ * server puts before and after them, which is a tar header and padding, or
+ * the mark.
+ */
 static void
 append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
 			 BackupLayout *layout, const BackupRange *range, int i,
@@ -219,7 +238,10 @@ backup_call_end_range(PieceCall *call)
 	call->mark_len = 0;
 }
 
-/* The mark is whole: that of a range not before the next one. */
+/*
+ * A mark has been read.  Numbers only grow; those that were skipped are of
+ * files that have vanished.
+ */
 static void
 backup_call_begin_range(PieceCall *call)
 {
@@ -237,7 +259,10 @@ backup_call_begin_range(PieceCall *call)
 		backup_call_end_range(call);
 }
 
-/* Some bytes of a mark or of a range; returns how many. */
+/*
+ * Take some bytes of a mark or of a range; returns how many.  The parts that
+ * arrive can end anywhere, also within a mark.
+ */
 static size_t
 take_part(PieceCall *call, const char *data, size_t len)
 {
@@ -302,7 +327,11 @@ take_ranges(void *arg, const CopyValue *values)
  * ----------
  */
 
-/* The server's account of a range must be what has come. */
+/*
+ * Compare the server's account of a range with what has arrived, and keep its
+ * CRC for the manifest.  -1 bytes mean that the file has vanished, which only
+ * a file that was to be read whole may.
+ */
 static void
 note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 {
@@ -375,8 +404,9 @@ note_results(const PieceCall *call, const PGresult *res)
  */
 
 /*
- * What is stored as it came: a frame, or all that was asked for, as members
- * of a tar file follow one another.
+ * A piece that is stored as it came must be exactly one compressed frame, or
+ * exactly the members that were asked for: anything else would damage the tar
+ * file for all pieces behind it.
  */
 static void
 check_whole(const PieceCall *call)
@@ -441,7 +471,10 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 		call->layout->end_piece(call->layout);
 }
 
-/* Store the piece and note its results, unless call->error is set. */
+/*
+ * The piece is stored only after the server's account has been checked.  What
+ * is in a tar file cannot be written again with another length.
+ */
 static void
 run_statement(PieceCall *call, PGconn *conn, const char *statement)
 {

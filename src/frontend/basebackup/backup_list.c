@@ -1,6 +1,16 @@
 /*
  * backup_list.c
- *		The files of a cluster that go into its base backup.
+ *		The files of a cluster that go into its base backup, and the pieces
+ *		they are cut into.
+ *
+ * The rules for what is left out are those of the server's own base backup
+ * (src/backend/backup/basebackup.c), so that the result is the same as
+ * pg_basebackup's.  Directories are listed level by level, with one query for
+ * all directories of a level, because a query for each would cost a round
+ * trip for each of thousands of directories.
+ *
+ * A piece has at most 4 MB, of one large file or of many small ones, so that
+ * workers finish at about the same time.
  */
 #include "base/fe_compat.h"
 
@@ -53,9 +63,9 @@ path_in(const char *directory, const char *name)
 	return *directory ? psprintf("%s/%s", directory, name) : pg_strdup(name);
 }
 
-/* ----------
- * The list grows
- * ----------
+/*
+ * The array doubles when it is full, that is when the number of files is a
+ * power of two.
  */
 static void
 backup_list_add_file(BackupList *list, const BackupFile *file)
@@ -93,8 +103,10 @@ add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
  */
 
 /*
- * Where the link of a tablespace leads to; owned.  Relative if it is a
- * directory instead of a link, NULL if it was dropped meanwhile.
+ * Where the link of a tablespace leads; owned.  Relative if it is a directory
+ * in place of a link (allow_in_place_tablespaces), NULL if it was dropped
+ * since it was listed: the error of the first query is ignored only if the
+ * second finds nothing.
  */
 static char *
 tablespace_location(PGconn *conn, const char *oid)
@@ -150,9 +162,9 @@ take_tablespace(Lister *lister, const Entry *entry)
 	return true;
 }
 
-/* ----------
- * Entries
- * ----------
+/*
+ * One row of the answer.  Names come from a server that may be hostile, so a
+ * name that would lead out of the backup is refused.
  */
 static Entry
 get_entry(const PGresult *res, int row, const BackupFile *directory)
@@ -250,8 +262,9 @@ backup_list_compare_numbers(const void *a, const void *b)
 }
 
 /*
- * The entries of a directory.  Of unlogged relations only the init fork is
- * taken, of which recovery makes the others.
+ * The entries of one directory.  Of unlogged relations only the init fork is
+ * taken, as recovery resets the others from it (reinit.c); which relations
+ * are unlogged is known by their init forks, so these are collected first.
  */
 static void
 take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
@@ -385,9 +398,10 @@ directory_of(const Lister *lister, const PGresult *res, int row)
 }
 
 /*
- * SQL follows links, and one may lead to a directory that it is in: below it
- * all comes again, and once more for each such link that is there.  SQL does
- * not tell which directory it is, but it has the names of that other one.
+ * SQL follows symbolic links, and one may lead to a directory above itself:
+ * then everything below comes again and again.  SQL does not tell which
+ * directory that is, but it has the same names, so a chain of directories
+ * with the same names is taken for a circle.
  */
 static void
 refuse_circle(Lister *lister, int no, const Entry *entries, int n)
@@ -551,6 +565,11 @@ fits(const BackupPlan *plan, const BackupPiece *piece, uint64 bytes,
 		piece->is_whole == file->is_whole;
 }
 
+/*
+ * Put the ranges into pieces, in their order.  A piece belongs to one
+ * tablespace, as it goes to one tar file, and files that are read whole have
+ * pieces of their own.
+ */
 static void
 group_ranges(BackupPlan *plan)
 {
@@ -579,6 +598,11 @@ group_ranges(BackupPlan *plan)
 	}
 }
 
+/*
+ * Take large files that belong to no relation off the list.  Changes of such
+ * files are not in the log, so they must be read quickly and checked for
+ * changes: they come last.
+ */
 BackupList *
 backup_plan_part_others(BackupList *list)
 {
@@ -710,7 +734,10 @@ backup_filter_is_database(const char *directory)
 	return begins_with(directory, "pg_tblspc/") && begins_with(parent, "PG_");
 }
 
-/* As in reinit.c:parse_filename_for_nontemp_relation(). */
+/*
+ * Is it the name of a relation's file: number, fork, segment? As in
+ * reinit.c:parse_filename_for_nontemp_relation().
+ */
 bool
 backup_filter_relation(const char *name, RelationFile *file)
 {

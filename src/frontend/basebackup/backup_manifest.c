@@ -1,6 +1,11 @@
 /*
  * backup_manifest.c
- *		Writes the backup_manifest that pg_basebackup makes, too.
+ *		Writes and rewrites backup_manifest, in the format of pg_basebackup.
+ *
+ * pg_verifybackup and pg_combinebackup read the manifest.  Its last line has
+ * a checksum of everything before it.  CRCs of files are combined from those
+ * of their pieces, which different processes have read, without reading the
+ * file again.
  */
 #include "base/fe_compat.h"
 
@@ -41,6 +46,11 @@ multiply(uint32 a, uint32 b)
 	return product;
 }
 
+/*
+ * The CRC of two parts, from the CRC of each: the first is moved by the
+ * length of the second, by squaring, so the time does not depend on the
+ * length.
+ */
 uint32
 crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2)
 {
@@ -290,7 +300,10 @@ damaged(const Rewriting *rewriting, const char *problem)
  * ----------
  */
 
-/* The next line; false at the end of the file. */
+/*
+ * Line by line, with a limit, since a damaged manifest may have no end of
+ * line in gigabytes.  False at the end of the file.
+ */
 static bool
 read_line(Rewriting *rewriting)
 {
@@ -341,7 +354,10 @@ read_entry(const Rewriting *rewriting, BackupManifestEntry *entry)
 	return false;
 }
 
-/* Correct the entry's checksum, if it has one; the old one must be right. */
+/*
+ * The entry's old checksum must be right before it is replaced: else a
+ * damaged file would get a right checksum here.
+ */
 static void
 correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 {
@@ -448,6 +464,10 @@ close_source(Rewriting *rewriting)
 	fclose(rewriting->in);
 }
 
+/*
+ * Find out whether the manifest is intact, before hours of work that end with
+ * rewriting it.
+ */
 void
 manifest_rewrite_check(int fd, const char *from)
 {

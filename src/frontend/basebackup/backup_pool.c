@@ -1,6 +1,16 @@
 /*
  * backup_pool.c
  *		Workers that read the pieces of a base backup.
+ *
+ * Each worker has a session of its own on the same server.  A worker whose
+ * session is lost is replaced, and reads its piece again: in a plain
+ * directory it overwrites what is there, in a tar file the place of the piece
+ * is fixed.  The backup itself depends on the leader's session only, which
+ * holds it; if that session is lost the backup is.
+ *
+ * Files that are not in the log can be replaced while they are read.  They
+ * are read last, compared with the server's state afterwards, and read again
+ * up to TIMES_AGAIN times.
  */
 #include "base/fe_compat.h"
 
@@ -51,6 +61,7 @@ typedef struct BackupPool
 	BackupLayout *layout;
 } BackupPool;
 
+/* What workers find out, by piece, by range and by file, in shared memory. */
 void
 backup_pool_make_results(Backup *backup)
 {
@@ -106,7 +117,11 @@ piece_bytes(const BackupPlan *plan, const BackupPiece *piece)
 	return bytes;
 }
 
-/* Again if a file was replaced meanwhile; not for ever. */
+/*
+ * The server notices if a file that is not in the log is replaced while it is
+ * read.  Then the piece is read again, in a new transaction as the error has
+ * ended this one, but not for ever.
+ */
 static void
 call_piece(BackupPool *pool, const BackupPiece *piece)
 {
@@ -247,6 +262,10 @@ watch_leader(void *arg)
 	return PQsocket(pool->backup->conn);
 }
 
+/*
+ * Between events the leader keeps its own session alive: the backup ends with
+ * it.  Workers that are stopped are woken when they are to leave.
+ */
 static bool
 backup_pool_attend(void *arg, bool all_done)
 {
@@ -351,8 +370,9 @@ move_file(BackupList *list, int no, BackupList *other)
 }
 
 /*
- * Files that were read whole are in the list as they were then; those that
- * had become large are read with others.
+ * Small files may have grown since they were listed.  Sizes and times become
+ * those of the moment when they were read; files that have become large are
+ * moved to the list of those that come last.
  */
 static void
 note_whole_files(Backup *backup)
@@ -384,7 +404,11 @@ warn_of_replaced(const BackupList *list, const bool *replaced)
 						   printable(list->files[i].path));
 }
 
-/* They get a list of their own; what was read before counts as vanished. */
+/*
+ * Files that were replaced while they were read get a list of their own, and
+ * are read again.  What was stored of them counts as vanished, so that it is
+ * removed.
+ */
 static void
 part_replaced(Backup *backup, const bool *replaced, int n)
 {
@@ -424,9 +448,9 @@ check_replaced(Backup *backup, int times_left)
 }
 
 /*
- * What is in no relation's file is in no log either, and may be replaced:
- * such a file is measured only now, and then read at once, so that it is not
- * cut to the length that another one had.
+ * Files that belong to no relation are not in the log, and may be replaced at
+ * any time.  Their sizes are asked only now, and they are read right
+ * afterwards, so that a new file is not cut off at the length of the old one.
  */
 static void
 read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)

@@ -1,6 +1,15 @@
 /*
  * backup_read.c
- *		Reads pieces of the server's files by SQL.
+ *		Reads pieces of the server's files by SQL, and verifies page
+ *		checksums.
+ *
+ * This is the way without the extension: pg_read_binary_file(), through COPY
+ * in binary format.  A file can become shorter or vanish while it is read.
+ * What is missing of a relation's file was truncated, so recovery will not
+ * need it, and zeros are written; a file that has vanished is left out.
+ *
+ * The functions with names that begin with backup_read_ are also used with
+ * the extension, for small files and for the sizes of others.
  */
 #include "base/fe_compat.h"
 
@@ -63,7 +72,11 @@ page_check_block(const Backup *backup, int file, uint64 offset)
 		(BlockNumber) (offset / BLCKSZ);
 }
 
-/* The checksum that the page should have; 0 if it has that, or none. */
+/*
+ * The checksum that the page should have; 0 if it is right, or has none.  A
+ * page with an LSN after the backup's start may have been read while it was
+ * written; the log has a full image of it, so it does not matter.
+ */
 static uint16
 wrong_checksum(PageCheck *check, const char *data, BlockNumber block,
 			   uint16 *stored)
@@ -154,8 +167,9 @@ page_check_warn(const Backup *backup, int file, BlockNumber block,
 }
 
 /*
- * The connection is free again: read what is wrong once more, and warn of it.
- * Returns how many pages are.
+ * A page that looks wrong may have been read while the server was writing it.
+ * It is read once more, now that the connection is free, and only reported if
+ * it is still wrong.  Returns how many are.
  */
 static int
 page_check_settle(PageCheck *check)
@@ -214,9 +228,9 @@ typedef struct PieceReader
 	pg_crc32c	crc;			/* of the range so far */
 } PieceReader;
 
-/* ----------
- * The statement
- * ----------
+/*
+ * A range is read in rows of 128 kB, so that neither side needs memory for
+ * all of it.
  */
 static void
 append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
@@ -286,7 +300,11 @@ take_bytes(PieceReader *reader, const char *data, size_t len)
 	reader->layout->data(reader->layout, data, len);
 }
 
-/* The file is shorter by now. */
+/*
+ * The file has become shorter since it was listed: it was truncated, and the
+ * log says so.  A tar header has its length already, so the rest is filled
+ * up.
+ */
 static void
 take_zeros(PieceReader *reader, size_t len)
 {
@@ -438,7 +456,11 @@ whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 	return sql.data;
 }
 
-/* A row of its result.  The header that tar has is of this length, too. */
+/*
+ * A row of the result for small files, which are stored with the size and
+ * time of this moment.  is_large: the file has grown beyond what is read this
+ * way.
+ */
 static void
 take_whole_file(const Backup *backup, BackupLayout *layout, int no,
 				const PGresult *res, int row)
@@ -585,7 +607,10 @@ read_beginning(PGconn *conn, const char *path, uint32 len)
 	return res;
 }
 
-/* Is the first range of a file yet what was read of it? */
+/*
+ * Is the first range of the file what was read of it? A file can be written
+ * to and still be the same one, for example if only its time has changed.
+ */
 static bool
 begins_as_read(const Backup *backup, int no)
 {
@@ -603,6 +628,10 @@ begins_as_read(const Backup *backup, int no)
 	return len == range->length && crc == backup->results.crcs[no];
 }
 
+/*
+ * Which files have another size or time than when they were listed, and other
+ * contents? Returns how many.
+ */
 int
 backup_read_replaced(const Backup *backup, bool *replaced)
 {

@@ -1,7 +1,14 @@
 /*
  * backup_server.c
- *		The leader's session: what it asks the server for, and how a backup
- *		begins and ends there.
+ *		The leader's session: how a backup begins and ends on the server.
+ *
+ * pg_backup_start() and pg_backup_stop() must be called in the same session,
+ * and the backup ends with that session.  So this session does nothing that
+ * could fail: all reading that may meet an error is done by other sessions.
+ *
+ * All other sessions compare the server's start time and system identifier
+ * with those of the first one: a connection through a proxy or several hosts
+ * may lead to another server, whose files do not belong to this backup.
  */
 #include "base/fe_compat.h"
 
@@ -25,8 +32,9 @@
 #include "source/leader_session.h"
 
 /*
- * Where its CRC is depends on the major, which need not be ours: behind what
- * it is of, in the first sector.
+ * Is the CRC right? Where it is depends on the major version, which need not
+ * be ours: it follows what it protects, within the first sector.  So all
+ * places are tried.
  */
 static bool
 control_file_is_whole(const char *data, int len)
@@ -139,7 +147,10 @@ get_lsn(const PGresult *res, int column)
  * Sessions
  * ----------
  */
-/* What is divided by, and what becomes part of a path. */
+/*
+ * These values are divided by, or become a part of paths, so what a hostile
+ * server could send is refused.
+ */
 static void
 check_facts(const BackupServer *server)
 {
@@ -218,8 +229,8 @@ needs_slot(const Options *options)
 }
 
 /*
- * The server would tell one thing at a time, and of pg_backup_stop() only
- * when all files have been read.
+ * Find out at once which rights the role lacks.  The server would report one
+ * at a time, and pg_backup_stop() only after hours of reading.
  */
 static void
 check_rights(const Backup *backup)
@@ -332,6 +343,10 @@ backup_server_connect_too(const Backup *backup)
 	return conn;
 }
 
+/*
+ * Has the server closed the leader's session? Called often, because without
+ * the session all further reading is useless.
+ */
 void
 backup_server_check(const Backup *backup)
 {
@@ -398,8 +413,9 @@ backup_server_advance_slot(const Backup *backup, XLogRecPtr position)
 }
 
 /*
- * It stays where it is.  This is called also while it waits here itself, of a
- * server that takes its time.
+ * Advance the slot to where it is, so that it does not count as idle.  Also
+ * called while the leader waits in another statement, so an active session is
+ * left alone.
  */
 void
 backup_server_use_slot(Backup *backup)
@@ -455,6 +471,10 @@ backup_server_start(Backup *backup)
 	PQclear(res);
 }
 
+/*
+ * Read pg_control until its CRC is right: it may be read while the server
+ * writes it.  The server writes it rarely, so some tries are enough.
+ */
 PGresult *
 backup_server_control_file(const Backup *backup)
 {
@@ -492,8 +512,9 @@ check_timeline(const Backup *backup)
 }
 
 /*
- * The label tells which checkpoint the backup began with.  What was asked for
- * after that one may have been of a later one already.
+ * The label has the checkpoint that the backup began with.  The timeline was
+ * asked for separately, and may be that of a later checkpoint, after a
+ * promotion in between.
  */
 static void
 check_label(const Backup *backup, const char *text)

@@ -2,10 +2,19 @@
  * basebackup.c
  *		The main path of a base backup: begin, list, read, end, complete.
  *
- * It is complete if and only if backup_manifest is there, or without one if
- * the program says so: that file gets its name last of all.  pg_control is
- * read and written after all other data, so that no server can be started
- * from what an incomplete run leaves.
+ * The steps are those of pg_basebackup, through SQL functions of a
+ * non-exclusive backup: pg_backup_start(), reading all files while the server
+ * writes to them, pg_backup_stop(), and the write-ahead log between both.
+ * Replaying that log makes the files consistent.
+ *
+ * A backup is complete if and only if backup_manifest is there, or without a
+ * manifest if the program says so: the manifest gets its name last of all.
+ * pg_control is read and written after all other data, so that no server can
+ * be started from what an incomplete run has left.
+ *
+ * The log is needed from the start to the end of the backup.  A temporary
+ * slot keeps the server from removing it; complete segments are read while
+ * the backup runs, so that the slot can advance.
  */
 #include "base/fe_compat.h"
 
@@ -39,6 +48,7 @@
 #include "status/metrics.h"
 #include "status/run.h"
 
+/* How often to ask how far the log is. */
 #define ASK_SECONDS 1.0
 
 /* The log as its segments are complete, one after the other. */
@@ -52,7 +62,11 @@ typedef struct WalFollower
 	double		asked;			/* as of run_clock_seconds() */
 } WalFollower;
 
-/* pg_wal/NAME is here, and need not be archived. */
+/*
+ * A .done file for a segment of the backup: without it a server that is
+ * started from the backup, with archiving on, would archive the segment
+ * again, under a name that its archive already has.
+ */
 static void
 mark_archived(const Backup *backup, const char *name)
 {
@@ -143,6 +157,10 @@ backup_wal_follow(Backup *backup)
 	backup->follower = follower;
 }
 
+/*
+ * The plan of one segment is used for one segment after the other: only the
+ * path of its file changes.
+ */
 static void
 begin_segment(WalFollower *follower, XLogSegNo segment)
 {
@@ -170,6 +188,10 @@ read_piece(WalFollower *follower)
 							   one->server.wal_segment_bytes);
 }
 
+/*
+ * A segment is complete when the server has written beyond it.  Before that
+ * its end would be read as zeros.
+ */
 static bool
 is_complete(WalFollower *follower)
 {
@@ -186,6 +208,10 @@ is_complete(WalFollower *follower)
 	return follower->segment < follower->end;
 }
 
+/*
+ * Called by the leader several times a second while workers read files.  One
+ * piece at a time, so that it soon returns to its workers.
+ */
 static void
 backup_wal_attend(Backup *backup)
 {
@@ -238,10 +264,9 @@ fetch_histories(const Backup *backup)
 }
 
 /*
- * Fetch the other segments up to the backup's end, and the histories
- * of timelines, as basebackup.c:perform_base_backup() does; each is marked as
- * archived, so that no server that is started of the backup archives it
- * again.  Exits with a message if one is not there any more.
+ * Read the segments that are not read yet, with all workers, up to the end of
+ * the backup.  A standby may have replayed, and so already read here, more
+ * than pg_backup_stop() says is needed.
  */
 static void
 backup_wal_fetch(Backup *backup)
@@ -350,11 +375,9 @@ append_backup(PQExpBuffer buf, const void *arg)
 }
 
 /*
- * As metrics_begin(): for this backup, which is filled in later and must live
- * as long as the process.
- *
- * By the server that it is of, as the database is of no matter: one host may
- * take the backups of many.
+ * The label is the server's address, not a database: a base backup has all
+ * databases, and one host may take the backups of many servers.  The backup
+ * is filled in later, and must live as long as the process.
  */
 static void
 backup_report_metrics(const Backup *backup)
@@ -378,7 +401,10 @@ backup_report_metrics(const Backup *backup)
  * ----------
  */
 
-/* What a piece is of: a file, or what is too small for a piece. */
+/*
+ * What a piece contains: a file or a part of one, or several files that are
+ * too small for a piece of their own.
+ */
 static char *
 name_of(const Backup *backup, const BackupPiece *piece)
 {
@@ -779,7 +805,11 @@ add_tablespace_map(const Backup *backup, SpecialFiles *special)
 		add_special(special, "tablespace_map", text.data, text.len);
 }
 
-/* End the backup, and write what is known only then, pg_control last. */
+/*
+ * End the backup on the server, and write what is known only then.
+ * pg_control is read before the backup's end, as its checkpoint must not be
+ * newer than the log that the backup has, and written last.
+ */
 static void
 end_data(Backup *backup, SpecialFiles *special)
 {
@@ -812,6 +842,11 @@ end_data(Backup *backup, SpecialFiles *special)
 	backup->form->finish(backup);
 }
 
+/*
+ * Flush everything, and only then give the manifest its name: a crash of this
+ * machine must not leave a manifest next to files that have lost their
+ * contents.
+ */
 static void
 complete(Backup *backup)
 {

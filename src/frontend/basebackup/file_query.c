@@ -22,9 +22,11 @@
 
 static const char problem[] = "could not read files";
 
-/* ----------
- * Paths and numbers
- * ----------
+/*
+ * A path as an SQL expression.  A path with bytes that are not ASCII cannot
+ * be sent as text, as the session's encoding is SQL_ASCII but the server's
+ * may be another; pg_ls_dir() returns such names, so the path is put together
+ * from its result, level by level.
  */
 void
 file_query_append_path(PQExpBuffer sql, PGconn *conn, const char *path)
@@ -137,6 +139,11 @@ take_row(const char *row, size_t len, int n_values, CopyRowTake take, void *arg)
 	take(arg, values);
 }
 
+/*
+ * The format is described in the manual of COPY ("Binary Format").  Every
+ * length is checked, since the server may be hostile.  libpq gives one
+ * message per row; the header comes with the first.
+ */
 PGresult *
 file_query_try(PGconn *conn, const char *statement, int n_values,
 			   const char *sqlstate, CopyRowTake take, void *arg)

@@ -1,6 +1,14 @@
 /*
  * plain_layout.c
- *		A base backup as the directory of a cluster, ready to be started.
+ *		A base backup as the data directory of a cluster, ready to be
+ *		started.
+ *
+ * Files are created relative to open directories, which were checked when
+ * they were claimed: another user may replace a directory in the path by a
+ * link at any time, and root would write wherever it leads.
+ *
+ * Workers write ranges of one file at the same time, each at its own offset;
+ * the first of them creates the file.
  */
 #include "base/fe_compat.h"
 
@@ -88,7 +96,10 @@ make_directory(const Backup *backup, const BackupFile *directory)
 				 printable(path_of(backup, directory->path)));
 }
 
-/* Where the server has it, unless it is relocated. */
+/*
+ * The link leads to the directory on this machine, which is the server's
+ * place unless -T names another.
+ */
 static void
 make_tablespace(const Backup *backup, int no)
 {
@@ -187,6 +198,10 @@ plain_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 		plain_layout_end_range(layout);
 }
 
+/*
+ * O_TRUNC for files that are read whole: a lost worker may have written more
+ * than the file has now.
+ */
 static void
 plain_layout_begin_range(BackupLayout *layout, const BackupRange *range)
 {
@@ -242,8 +257,9 @@ plain_layout_write_file(const Backup *backup, const char *name, const char *data
 }
 
 /*
- * What is gone may be here: of a worker that was lost when it had read it, so
- * that another one has looked for it again.
+ * A worker may have read a file and been lost; the worker that repeated the
+ * piece found that the file has vanished.  What the first has written is
+ * removed.
  */
 static void
 remove_vanished(const Backup *backup)

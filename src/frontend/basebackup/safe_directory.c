@@ -1,6 +1,13 @@
 /*
  * safe_directory.c
- *		Refuses directories in which other users could redirect root.
+ *		Claims the directories of a backup, and refuses those in which other
+ *		users could redirect root.
+ *
+ * A directory is checked before it is opened, and again when it is open: a
+ * path can change between both.  From then on it is used through the open
+ * descriptor.  If the program fails, an exit callback removes what it has
+ * created, in reverse order, the manifest first, so that nothing looks like a
+ * backup.
  */
 #include "base/fe_compat.h"
 
@@ -56,9 +63,10 @@ follow(const char *link, const char *rest)
 }
 
 /*
- * Each part of an absolute path must be root's.  Other users may write to a
- * directory on the way only if it is sticky, as /tmp is: they cannot rename
- * what root has there.  Returns whether the whole path exists; then *last is
+ * Each part of an absolute path must belong to root.  Other users may only
+ * write to directories that are sticky, such as /tmp, in which they cannot
+ * rename what root has created.  Links are followed, with a limit, and
+ * checked in the same way.  Returns whether the path exists; *last is then
  * what it leads to.
  */
 static bool
@@ -201,7 +209,10 @@ next_name(DIR *listing)
 	return entry ? entry->d_name : NULL;
 }
 
-/* Remove all that is in an open directory; false if something is left. */
+/*
+ * Remove everything in an open directory, without following links; false if
+ * something is left.
+ */
 static bool
 remove_contents(int fd)
 {
@@ -300,9 +311,8 @@ open_directory(ClaimedDirectory *claimed)
 }
 
 /*
- * The directory must be empty.  One that was made may not be the one that is
- * open now: another user who owns a directory in its path may have put a link
- * there, to a directory with the same name.
+ * The directory must be empty.  One that this program has just created and
+ * that is not empty was replaced by another user.
  */
 static void
 check_empty(const ClaimedDirectory *claimed, const char *hint)
@@ -364,6 +374,10 @@ claimed_directory_fd(const ClaimedDirectory *claimed)
 	return claimed->fd;
 }
 
+/*
+ * Do the paths still lead to the open directories? Files are flushed by path
+ * at the end.
+ */
 void
 claimed_directory_check(void)
 {

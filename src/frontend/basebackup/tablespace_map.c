@@ -24,6 +24,10 @@ add_tablespace(TablespaceMap *map, const char *path, const char *line)
 	tablespace->location = pg_strdup(end + 1);
 }
 
+/*
+ * Read the file, keeping its text as it was: the manifest has a checksum of
+ * that.  No file means that there are no tablespaces.
+ */
 TablespaceMap *
 tablespace_map_read(const char *path)
 {

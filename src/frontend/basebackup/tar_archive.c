@@ -1,10 +1,16 @@
 /*
  * tar_archive.c
- *		A tar file that processes write together.
+ *		A tar file that several processes write.
  *
- * Where a piece ends is one word in memory they share, which is also the
- * ticket that its next one waits for: so no process can die between two of
- * them, and no lock is needed.
+ * Pieces have different lengths once they are compressed, and the file has
+ * them in order.  So a piece can be written when it is known where the piece
+ * before it ends.  That is one word in shared memory per piece, which is also
+ * the ticket for the next piece: there is no lock that a dying process could
+ * keep.
+ *
+ * A piece whose end has been announced must keep its length, because the
+ * pieces behind it are placed already.  A worker that repeats it after a loss
+ * must therefore produce the same number of bytes.
  */
 #include "base/fe_compat.h"
 
@@ -40,7 +46,10 @@ number32(const uint8 *at)
 		(uint32) at[3] << 24;
 }
 
-/* The bytes of the lz4 frame that begins there; 0 if it is none, or cut. */
+/*
+ * The length of an lz4 frame, from block to block; 0 if it is damaged or cut
+ * off.  liblz4 has no function for it.
+ */
 static uint64
 lz4_frame_bytes(const uint8 *frame, uint64 left)
 {
@@ -145,7 +154,10 @@ set_piece_word(TarArchive *archive, int piece, uint64 end, uint64 state)
 					 __ATOMIC_RELEASE);
 }
 
-/* Where a piece begins, once that is known. */
+/*
+ * Pieces are handed out in order, and the worker with the lowest number never
+ * waits, so this ends.
+ */
 static uint64
 wait_for_begin(const TarArchive *archive, int piece)
 {

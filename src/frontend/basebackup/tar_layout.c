@@ -1,6 +1,14 @@
 /*
  * tar_layout.c
  *		A base backup as tar files.
+ *
+ * There is a tar file for the data directory, one for each tablespace, and
+ * one for the log unless it is part of the first.  A piece is a compressed
+ * frame of its own; gzip, lz4 and zstd readers read concatenated frames as
+ * one stream.
+ *
+ * If the server compresses, the frames come from there, and the worker stores
+ * them unread.
  */
 #include "base/fe_compat.h"
 
@@ -145,7 +153,10 @@ tar_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 	resetPQExpBuffer(&tar->raw);
 }
 
-/* The member's header with its first range, padding with its last. */
+/*
+ * What is before and after a range in the tar file: the header of the member
+ * before its first range, zeros up to a full block after its last.
+ */
 static size_t
 around(BackupLayout *layout, const BackupRange *range, PQExpBuffer header)
 {
@@ -269,7 +280,10 @@ open_file(const Backup *backup, int tablespace)
 									backup->plan->n_pieces + MORE_PIECES);
 }
 
-/* The first piece of a file: its directories, and links to tablespaces. */
+/*
+ * The first piece of a tar file: its directories, and in base.tar links to
+ * tablespaces, in the order that a reader needs them.
+ */
 static void
 put_directories(const Backup *backup, int tablespace)
 {
@@ -343,6 +357,10 @@ finish(const Backup *backup)
 									  files->files[i].n_pieces);
 }
 
+/*
+ * Names are flushed, too: without a manifest nothing comes after this that
+ * would do it.
+ */
 static void
 tar_layout_flush_files(const void *arg)
 {

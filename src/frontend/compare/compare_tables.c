@@ -455,14 +455,14 @@ compare_positions_of_database(PGconn *conn, const Toc *toc)
 
 static void
 report_sequence(const SequencePosition *sequence, const char *what,
-				const char *side, void (*tell) (const void *arg, const char *what),
+				const char *side, void (*report) (const void *arg, const char *what),
 				const void *arg)
 {
 	char	   *text = psprintf("sequence %s %s%s",
 								printable(fmtQualifiedId(sequence->schema, sequence->name)),
 								what, side);
 
-	tell(arg, text);
+	report(arg, text);
 	free(text);
 }
 
@@ -473,7 +473,7 @@ report_sequence(const SequencePosition *sequence, const char *what,
  */
 int
 compare_positions(SequencePositions *const of[2], const char *const names[2],
-				  int *n, void (*tell) (const void *arg, const char *what),
+				  int *n, void (*report) (const void *arg, const char *what),
 				  const void *arg)
 {
 	const SequencePosition *at[2] = {of[0]->sequences, of[1]->sequences};
@@ -499,9 +499,9 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 			continue;
 		n_different++;
 		if (order == 0)
-			report_sequence(pair[0], "is at another position", "", tell, arg);
+			report_sequence(pair[0], "is at another position", "", report, arg);
 		else
-			report_sequence(pair[alone], "is only in ", names[alone], tell, arg);
+			report_sequence(pair[alone], "is only in ", names[alone], report, arg);
 	}
 	return n_different;
 }
