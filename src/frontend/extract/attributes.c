@@ -1,6 +1,16 @@
 /*
  * attributes.c
- *		Gives what is extracted the attributes that it had.
+ *		Gives what is extracted the owners, permissions and times it had.
+ *
+ * A file gets them as it is written.  Directories have to wait: writing into
+ * one changes its time, one that is read-only cannot be written into, and one
+ * that already belongs to somebody else is no safe place for root.  Files
+ * that are read-only wait too, since several workers open them for writing,
+ * and so do symbolic links.  All these are noted, in the order of the
+ * archive, and set in the opposite order at the end.
+ *
+ * The list is in shared memory, as any of the workers may be the one that
+ * reads a member's header.
  */
 #include "base/fe_compat.h"
 
@@ -55,9 +65,9 @@ attributes_new(void)
 	return shared_memory_new(1, sizeof(Attributes));
 }
 
-/* ----------
- * Owners
- * ----------
+/*
+ * Only root may give files away.  For anybody else all that is extracted is
+ * his own, as tar does it.
  */
 static bool
 sets_owners(void)
@@ -78,7 +88,11 @@ owner_of(const TarMember *member)
 	};
 }
 
-/* The same, of many members of one owner; of no use if we are not root. */
+/*
+ * The same for many members of one owner, of which a base backup consists:
+ * getpwnam() may ask a server on the network each time.  Of no use if we are
+ * not root.
+ */
 static Owner
 same_owner_of(const TarMember *member)
 {
@@ -107,6 +121,10 @@ owner_failed(const char *path)
 	pg_fatal("could not change owner of \"%s\": %m", path);
 }
 
+/*
+ * What the program makes itself, such as a tablespace_map with new locations,
+ * gets the owner of the archive's first member, which is the data directory.
+ */
 void
 attributes_adopt(const Attributes *attributes, const char *path)
 {
@@ -152,6 +170,7 @@ final_mode(const TarMember *member)
 		(member->kind == TAR_DIRECTORY ? DIRECTORY_MODES : FILE_MODES);
 }
 
+/* A member's permissions while it is written. */
 mode_t
 attributes_first_mode(const TarMember *member)
 {
@@ -167,6 +186,11 @@ attributes_set(int fd, const char *path, const TarMember *member)
 
 	if (sets_owners() && fchown(fd, owner.uid, owner.gid) < 0)
 		owner_failed(path);
+
+	/*
+	 * Each part of a file sets the time, since no worker knows whether its
+	 * part is the last to be written.
+	 */
 	if (futimens(fd, times_of(member->mtime, times)) < 0)
 		time_failed(path);
 }
@@ -207,6 +231,10 @@ attributes_is_of_other(const Attributes *attributes, const char *directory,
 		char	   *its_path = psprintf("%s/%s", noted->directory, noted->path);
 
 		found = noted->kind == TAR_DIRECTORY &&
+
+		/*
+		 * the archive's own directories come but once, see make_directory()
+		 */
 			noted->directory != directory && strcmp(its_path, path) == 0;
 		free(its_path);
 	}
@@ -233,6 +261,7 @@ set_noted(const Noted *noted)
 void
 attributes_set_noted(Attributes *attributes, const char *directory)
 {
+	/* From the end of the list: what is in a directory was noted after it. */
 	while (attributes->n_noted > 0 &&
 		   (directory == NULL ||
 			attributes->noted[attributes->n_noted - 1].directory == directory))

@@ -1,6 +1,11 @@
 /*
  * extract.c
- *		From a base backup in tar format to a data directory.
+ *		Makes a data directory of a base backup in tar format.
+ *
+ * A server must not be started in a directory that is not complete.  So the
+ * file that it cannot start without gets its name only when all else is there
+ * (name_last_file()), and the manifest, by which pg_verifybackup and users
+ * know a complete backup, gets its name after all has been flushed.
  */
 #include "base/fe_compat.h"
 
@@ -35,6 +40,8 @@
 
 /*
  * The archive of that name, with any suffix; NULL if there is none.  Owned.
+ * How it is compressed is taken from the suffix alone, as pg_basebackup names
+ * its files.
  */
 static char *
 find_archive(const Options *options, const char *name,
@@ -67,6 +74,7 @@ check_archives(const Options *options, const TablespaceMap *map)
 		Oid			oid = strtoul(entry->d_name, &end, 10);
 		int			i = 0;
 
+		/* base.tar, pg_wal.tar and backup_manifest begin with no digit */
 		if (end == entry->d_name || strncmp(end, ".tar", 4) != 0)
 			continue;
 		while (i < map->n_tablespaces && map->tablespaces[i].oid != oid)
@@ -243,6 +251,11 @@ rewrite_manifest(const Options *options, int fd, const char *from,
 	free(path);
 }
 
+/*
+ * Under a temporary name: complete() gives it the right one.  A
+ * tablespace_map that the program has changed has another checksum than the
+ * manifest says, and pg_verifybackup would call the backup damaged.
+ */
 static void
 extract_manifest(const Options *options, const Attributes *attributes,
 				 const PQExpBufferData *was, const TablespaceMap *map)
@@ -314,6 +327,10 @@ complete(const Options *options)
 		progress_end();
 	}
 	claimed_directory_check();
+
+	/*
+	 * the last step of all, so that a directory with a manifest is complete
+	 */
 	if (has_manifest)
 		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
 								 options->sync_method != SYNC_NONE);
@@ -350,6 +367,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 							   attributes);
 		free(archive);
 	}
+	/* tablespace_map is a member of base.tar, so only now it can be read */
 	map = claim_tablespaces(options, claim, attributes, n_links, &was);
 	/* its errors come before the tablespaces, which take long */
 	extract_manifest(options, attributes, was, map);

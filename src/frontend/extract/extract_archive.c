@@ -1,6 +1,18 @@
 /*
  * extract_archive.c
  *		Extracts one tar file by many processes.
+ *
+ * A tar file can only be read from its beginning, as nothing but the headers
+ * says where members are.  Decompressing and writing are what takes long, so
+ * these are what the workers share: each takes a frame of the compressed
+ * file, decompresses it, waits until all frames before it have been looked
+ * through, and goes through its own with the one TarReader that all share.
+ * That finds the headers, and notes which bytes belong to which file at which
+ * offset.  Then the next frame has its turn, while this worker writes.
+ *
+ * There is always a worker that can go on: jobs are given out in the order of
+ * the frames, so whoever has the first frame that is not done does not wait
+ * for anybody.
  */
 #include "base/fe_compat.h"
 
@@ -45,6 +57,11 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (st.st_size == 0)
 		pg_fatal("file \"%s\" is empty", path);
+
+	/*
+	 * Mapped, since the headers of frames and blocks, which are all that is
+	 * read, are a few bytes far from each other.
+	 */
 	file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (file == MAP_FAILED)
 		pg_fatal("could not map file \"%s\": %m", path);
@@ -228,6 +245,10 @@ make_directory(const Extraction *extraction, const TarMember *member)
 	free(path);
 }
 
+/*
+ * The bytes stay where they are: they are written before the buffer is filled
+ * again.
+ */
 static void
 note_file(Extraction *extraction, const TarPart *part)
 {
@@ -240,6 +261,10 @@ note_file(Extraction *extraction, const TarPart *part)
 	extraction->parts[extraction->n_parts++] = *part;
 }
 
+/*
+ * An archive of a tablespace must not bring files that belong to others: its
+ * paths begin with the directory that servers make in a location.
+ */
 static void
 check_path(const Extraction *extraction, const char *path)
 {
@@ -272,6 +297,7 @@ scan(Extraction *extraction, size_t len)
 			attributes_note(extraction->attributes, extraction->directory,
 							&part.member);
 		}
+		/* Links are not made: they would lead what follows elsewhere. */
 		switch (part.member.kind)
 		{
 			case TAR_FILE:
@@ -332,6 +358,11 @@ extract_archive_start(void *arg, int worker)
 	extraction->out = pg_malloc(OUT_BYTES);
 }
 
+/*
+ * The worker before needs some milliseconds to go through its buffer, so a
+ * short sleep costs nothing that counts, and needs no lock that could be left
+ * behind by a worker that dies.
+ */
 static void
 wait_for_turn(const Extraction *extraction, int frame)
 {
@@ -359,8 +390,13 @@ extract_archive_run(void *arg, int frame, volatile int *step)
 	{
 		size_t		len = fill(extraction, &whole);
 
+		/* In later parts of a long frame the turn is still this worker's. */
 		wait_for_turn(extraction, frame);
 		scan(extraction, len);
+
+		/*
+		 * Only with the frame's end: until then the reader is in its middle.
+		 */
 		if (whole)
 			pass_turn(extraction, frame);
 		for (int i = 0; i < extraction->n_parts; i++)
@@ -369,6 +405,7 @@ extract_archive_run(void *arg, int frame, volatile int *step)
 	return true;
 }
 
+/* Files are closed after each part, so nothing is left to be stopped. */
 static void
 stop(void *arg)
 {
@@ -416,6 +453,11 @@ extract_archive(const char *path, CompressMethod method,
 	worker_pool_run(&task, &watch, Min(n_workers, extraction.frames->n_frames),
 					extraction.frames->n_frames);
 	progress_end();
+
+	/*
+	 * A file can be cut off between two frames, where no decompressor sees
+	 * it.
+	 */
 	if (!tar_reader_ended(&extraction.turn->reader))
 		pg_fatal("file \"%s\" is cut off", path);
 	frame_list_free(extraction.frames);

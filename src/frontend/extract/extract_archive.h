@@ -32,7 +32,7 @@ typedef struct FrameList
 
 /*
  * What no server starts without.  It has a suffix at first: as long as there
- * are no tablespaces, one that was started would take those that are where
+ * are none of its tablespaces, a server that was started would take those where
  * the backup's were.
  */
 #define EXTRACT_LAST_FILE "global/pg_control"

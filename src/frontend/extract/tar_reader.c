@@ -1,6 +1,14 @@
 /*
  * tar_reader.c
  *		Takes a tar archive apart that comes in pieces, of any origin.
+ *
+ * Only what servers and pg_basebackup write is known (tarCreateHeader() of
+ * src/port/tar.c): ustar headers without the extensions of GNU tar or pax.
+ * Whatever else there is may be damage, or somebody's attempt to have files
+ * written elsewhere, and is refused.
+ *
+ * The state lies in a struct without pointers, which may be in shared memory:
+ * one process can go on where another one has stopped, at any byte.
  */
 #include "base/fe_compat.h"
 
@@ -24,6 +32,7 @@
 /* Sizes beyond that are damage, and sums of them do not overflow. */
 #define MAX_SIZE (UINT64CONST(1) << 62)
 
+/* Two blocks of zeros are the end of an archive (POSIX, ustar). */
 bool
 tar_reader_ended(const TarReader *reader)
 {
@@ -66,6 +75,7 @@ read_path(const char *field, char path[TAR_PATH_BYTES])
 	return true;
 }
 
+/* The only symbolic links of a data directory that a base backup has. */
 static bool
 is_tablespace(const char *path)
 {
@@ -87,6 +97,7 @@ read_header(TarReader *reader)
 	if (read_tar_number(header + CHECKSUM_AT, 8) != tarChecksum(header))
 		return "the checksum of a header is wrong";
 	strlcpy(field, header + NAME_AT, sizeof(field));
+	/* servers put the whole path into the name and never fill the prefix */
 	if (header[PREFIX_AT] != '\0' || !read_path(field, member->path))
 		return "a path is not one of a base backup";
 	member->mode = read_tar_number(header + MODE_AT, 8) & 07777;
@@ -153,6 +164,7 @@ next_member(TarReader *reader, const char **data, size_t *len,
 	return *problem ? TAR_DAMAGED : TAR_PART;
 }
 
+/* Of the member, the next bytes. They remain the caller's. */
 static void
 set_part(TarReader *reader, const char *data, size_t len, TarPart *part)
 {
@@ -191,6 +203,7 @@ tar_reader_next(TarReader *reader, const char **data, size_t *len,
 		result = next_member(reader, data, len, problem);
 		if (result == TAR_DAMAGED)
 			return result;
+		/* There will be no bytes to return it with. */
 		if (result == TAR_PART && reader->member.size == 0)
 		{
 			set_part(reader, *data, 0, part);
