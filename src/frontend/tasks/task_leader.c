@@ -1,6 +1,18 @@
 /*
  * task_leader.c
  *		Has the tasks of a dump run until all is done.
+ *
+ * With --run-tasks, it is not workers of this process that read the rows, but
+ * tasks: processes that a command of the user's starts, as a rule on other
+ * hosts.  All that leader and tasks share is a directory, with the plan,
+ * which the leader writes, and files of results, of which each attempt at a
+ * task appends to its own.  The leader holds the snapshot and all locks,
+ * looks for new lines in the results, and gives files their names in the
+ * archive.
+ *
+ * Nothing is known of an attempt but what it writes: it may be killed, may
+ * hang, or may run a second time.  So what counts is not how the command
+ * ends, but which files are there.
  */
 #include "base/fe_compat.h"
 
@@ -56,10 +68,9 @@ typedef struct TaskCollector
 /* ----------
  * Which task does which jobs.
  *
- * Each job, the longest first, goes to the task that has the least (Graham,
- * Bounds on Multiprocessing Timing Anomalies, 1969).
- *
- * In the leader, before a plan is written: which task does which jobs.
+ * That is dealt out once, before the plan is written, since tasks cannot ask
+ * for their next job.  Each job, the longest first, goes to the task that has
+ * the least (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
  * ----------
  */
 
@@ -76,6 +87,10 @@ typedef struct TaskLoad
 	int			task;
 } TaskLoad;
 
+/*
+ * The number decides between equal loads, so that the same plan is always
+ * dealt out in the same way.
+ */
 static bool
 is_less(const TaskLoad *a, const TaskLoad *b)
 {
@@ -150,6 +165,11 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 
 	if (collector->run->options->pipe_command == NULL)
 	{
+		/*
+		 * A file that is cut off has another size, and in a directory to
+		 * which others may write a link would put a file of theirs into the
+		 * archive.
+		 */
 		taken = lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 			st.st_uid == geteuid() && (uint64) st.st_size == result->stored_bytes;
 		if (taken)
@@ -178,6 +198,7 @@ report_rows(const TaskCollector *collector, const TaskLine *line, int task)
 {
 	Run		   *run = collector->run;
 
+	/* The event log shows the task where it has the worker otherwise. */
 	run->results->worker = task;
 	run_event_chunk_end(run, &run->plan->chunks->files[line->number],
 						line->result.new_reason);
@@ -233,6 +254,10 @@ find_result(const TaskCollector *collector, const TaskLine *line)
 		&results->objects[line->number] : NULL;
 }
 
+/*
+ * False if the line's numbers are not of this run.  The result of a second
+ * attempt at the same file is no error: it is left where it is.
+ */
 static bool
 take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
 {
@@ -361,6 +386,10 @@ compare_attempts(const void *a, const void *b)
 				  ((const TaskAttempt *) b)->name);
 }
 
+/*
+ * Few attempts are new, and all are looked for again and again: so the list
+ * is kept in order.
+ */
 static void
 insert_attempt(TaskCollector *collector, int place, const TaskAttempt *attempt)
 {
@@ -400,7 +429,10 @@ note_attempt(TaskCollector *collector, const char *file_name)
 		insert_attempt(collector, place, &attempt);
 }
 
-/* Take what is new. */
+/*
+ * Take what is new.  An error of readdir() ends the list early, and the next
+ * look finds the rest.
+ */
 static void
 task_collector_look(TaskCollector *collector)
 {
@@ -476,6 +508,7 @@ make_tables(const DumpPlan *plan)
 	return tables;
 }
 
+/* The order of files, as their numbers: pointers are of no use in a file. */
 static int *
 make_queue(const DumpPlan *plan)
 {
@@ -508,6 +541,7 @@ add_standbys(PlanFile *file, const Standbys *standbys, const char *run_id)
 	}
 }
 
+/* Paths are made absolute: tasks have other working directories. */
 static DumpTaskHead
 make_head(const Source *source, const DumpPlan *plan, const char *run_id)
 {
@@ -609,6 +643,7 @@ task_leader_attend(const TaskLeader *leader, int *n_looks)
 
 	looks = Min(Max(looks, 1), MOST_LOOKS_FOR_RESULTS);
 	interrupt_check();
+	/* the session that holds the snapshot may be lost meanwhile */
 	leader_attend(leader->source);
 	if (*n_looks % looks == 0)
 		task_collector_look(leader->collector);
@@ -661,6 +696,12 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	if (nothing < 0)
 		pg_fatal("could not open file \"%s\": %m", "/dev/null");
 	pg_log_info("running \"%s\"", command);
+
+	/*
+	 * The command's output is for the user to read, and standard output may
+	 * be the event log's.  What reads standard input, such as ssh, must not
+	 * take the user's.
+	 */
 	pid = child_program_start_reading("/bin/sh", args, nothing,
 									  STDERR_FILENO, -1);
 	close(nothing);
@@ -769,9 +810,9 @@ run_tasks(const TaskLeader *leader)
 	free(missing);
 }
 
-/* ----------
- * The rows
- * ----------
+/*
+ * rename() does not work across file systems, which would show only after the
+ * first file was dumped.
  */
 static void
 check_place(const Options *options, const TaskPlace *place)
@@ -786,7 +827,7 @@ check_place(const Options *options, const TaskPlace *place)
 				 place->directory);
 }
 
-/* Has an attempt told of a part of it? */
+/* Are some of a job's files done, but not all? */
 static bool
 is_partly_done(const Run *run, const Job *job)
 {
@@ -808,6 +849,7 @@ read_missing(const TaskLeader *leader, const WorkerTask *own)
 	{
 		if (task_collector_job_is_done(leader->collector, i))
 			continue;
+		/* a job is begun anew as a whole, without files that are there */
 		if (is_partly_done(run, &run->plan->queue->jobs[i]))
 			own->reset(own->arg, i);
 		leader_do(leader->source, own, i);
@@ -823,6 +865,11 @@ task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	leader.place = task_place_make(source->options->plan,
 								   source->options->directory);
 	check_place(source->options, leader.place);
+
+	/*
+	 * The lock comes before the plan, by which tasks find out about it: a
+	 * task that finds no lock takes the run for ended.
+	 */
 	task_server_hold(source->conn, run_id);
 	leader.collector = task_collector_new(run, leader.place->directory, run_id);
 	task_plan_write(leader.place->plan_path, source, run->plan, run_id);

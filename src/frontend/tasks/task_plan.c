@@ -1,6 +1,15 @@
 /*
  * task_plan.c
- *		The plan of a dump by tasks, as data in a file.
+ *		The plan of a dump by tasks: a JSON file, and the directory it lies
+ *		in.
+ *
+ * The plan is all that a task needs to do its jobs, in the form of the
+ * structs that the workers of a dump go by.  The tables below name each
+ * member once, for writing and reading alike, so that the two cannot differ.
+ *
+ * Who can write to the directory decides what tasks do, since a plan has
+ * commands and conditions in SQL.  So the directory is new and the leader's
+ * alone, and files in it that could be anybody else's are not read.
  */
 #include "base/fe_compat.h"
 
@@ -170,6 +179,10 @@ task_plan_flush(void *sink, PQExpBuffer buf)
 	sink_write_buffer(sink, buf);
 }
 
+/*
+ * Under another name first: a task that is started by hand, or by a scheduler
+ * that looks for the file, never sees a part of it.
+ */
 void
 task_plan_write_file(const char *path, const PlanFile *file)
 {
@@ -239,7 +252,10 @@ check_head(const DumpTaskHead *head)
 	return NULL;
 }
 
-/* What refers to what is there. */
+/*
+ * Numbers that refer to tables, files or groups must be of some that are
+ * there: they are used as indexes from here on, and a file may be damaged.
+ */
 static const char *
 check_numbers(const PlanFile *file)
 {
@@ -370,7 +386,11 @@ make_settings(const DumpTaskHead *head, DumpPlan *plan)
 	return NULL;
 }
 
-/* What fingerprints are taken by, and the files that have some. */
+/*
+ * What fingerprints are taken by, and the files that have some.  A host may
+ * not have the previous archive mounted, which is no error: its tasks read
+ * all rows, and the results give that as the reason.
+ */
 static void
 make_previous(const DumpTaskHead *head, DumpPlan *plan)
 {
@@ -428,6 +448,11 @@ task_plan_read(const char *path)
 	text = task_place_read(fd, path, &len);
 	close(fd);
 	problem = task_plan_parse(&file, text, len);
+
+	/*
+	 * The members of another version may not fit, but the version, which is
+	 * the first of them, has been read by then.
+	 */
 	if (problem == NULL || (file.head.run.version && file.head.run.what))
 		check_version(path, &file.head.run);
 	free(text);
@@ -475,6 +500,11 @@ task_place_make(const char *plan, const char *archive)
 		pg_log_error_hint("--plan=FILE names a file in a new directory, for the plan.");
 		exit(1);
 	}
+
+	/*
+	 * Kept open: its files can be removed at the end even if the path leads
+	 * elsewhere by then.
+	 */
 	place->fd = dirfd(archive_dir_open_empty(place->directory, true));
 	cleanup_push(remove_place, place);
 	return place;

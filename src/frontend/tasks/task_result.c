@@ -1,6 +1,11 @@
 /*
  * task_result.c
- *		What attempts at tasks tell of the files they have made.
+ *		The lines by which attempts at tasks report files to the leader.
+ *
+ * A line is one JSON object.  An attempt appends to a file of its own, so
+ * that no two processes write to the same one: on file systems of a network,
+ * appending is not atomic.  A line is complete with its newline, and it is
+ * written after the file that it is about.
  */
 #include "base/fe_compat.h"
 
@@ -42,7 +47,10 @@ static const JsonField line_fields[] = {
 	{NULL}
 };
 
-/* This host's name, as a part of those of files; owned. */
+/*
+ * This host's name, as a part of those of files; owned.  It is there for
+ * users, who see where a task has run.
+ */
 static char *
 host_name(void)
 {
@@ -77,6 +85,10 @@ task_result_begin(TaskResults *results, const char *plan, int task,
 	task_result_write(results, &line);
 }
 
+/*
+ * A write of 0 bytes sets no errno; a full disk is the likely reason, as
+ * PostgreSQL assumes, too.
+ */
 static void
 write_all(int fd, const char *path, const char *data, size_t len)
 {
@@ -132,6 +144,10 @@ task_result_flush(const TaskResults *results)
 		pg_fatal("could not flush \"%s\" to disk: %m", results->path);
 }
 
+/*
+ * The leader may only see what has been flushed, as a network's file system
+ * keeps writes in the client.
+ */
 void
 task_result_end(const TaskResults *results)
 {
@@ -141,7 +157,10 @@ task_result_end(const TaskResults *results)
 	task_result_flush(results);
 }
 
-/* As results have it: a constant. */
+/*
+ * Whoever shows results compares pointers with NULL only and frees nothing,
+ * so the text of a line is replaced by the constant of that name.
+ */
 static bool
 take_method(TaskLine *line)
 {

@@ -1,6 +1,6 @@
 /*
  * task_result.h
- *		What attempts at tasks tell of the files they have made.
+ *		The lines by which attempts at tasks report files to the leader.
  *
  * An attempt is a process that does a task; there may be several at one task,
  * one after the other or at the same time.  Each appends lines, one JSON
@@ -16,7 +16,7 @@
  *	{ "is": "end" }							it has done what it could
  *
  * The leader gives the files their names in the archive, from the first of
- * the attempts that has told of them; what others make of them goes.
+ * the attempts that has reported them; what others make of them goes.
  */
 #ifndef TASK_RESULT_H
 #define TASK_RESULT_H

@@ -1,6 +1,12 @@
 /*
  * task_server.c
- *		Which server it is, and whether the leader is there.
+ *		How tasks reach the server of their leader, and know that it is that
+ *		one.
+ *
+ * A task is started somewhere else, with another environment, and perhaps
+ * hours later.  It must read the same server, on the same timeline and as the
+ * same role, and must stop when the leader is gone: the rows would still be
+ * those of the snapshot, but nobody would take them.
  */
 #include "base/fe_compat.h"
 
@@ -29,6 +35,10 @@
 /* How long one attempt to connect may take. */
 #define CONNECT_TIMEOUT_S "30"
 
+/*
+ * A connection string, with libpq's compiled-in list of keywords; "where" is
+ * for the message.
+ */
 static PQconninfoOption *
 parse(const char *conninfo, const char *where)
 {
@@ -103,6 +113,11 @@ task_address(const char *conninfo, const ConnParams *params,
 	set(options, "port", params->pgport);
 	set(options, "user", params->pguser);
 	initPQExpBuffer(&buf);
+
+	/*
+	 * libpq fills in defaults only when it connects, so only what the leader
+	 * or this command line says is there.
+	 */
 	for (; options->keyword; options++)
 	{
 		if (options->val == NULL)
@@ -113,6 +128,11 @@ task_address(const char *conninfo, const ConnParams *params,
 	}
 	if (PQExpBufferDataBroken(buf))
 		pg_fatal("out of memory");
+
+	/*
+	 * A task on a host that cannot reach the server should fail, not hang; 0
+	 * keeps what the user has set.
+	 */
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
 	address->command = password_command_get(password_command);
 	if (address->command)
@@ -121,6 +141,11 @@ task_address(const char *conninfo, const ConnParams *params,
 	return address;
 }
 
+/*
+ * Beside the address, what was set by the leader's environment (PGOPTIONS,
+ * PGSSLMODE and others): tasks need not have the same there.  What a lower
+ * level of security would come of is among it.
+ */
 char *
 task_address_of(PGconn *conn, const PeerAddress *address)
 {
@@ -247,7 +272,10 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 	check("database", server.database, expected->database);
 }
 
-/* One that is unlikely to be used by others, of a bigint's range. */
+/*
+ * A number that others are unlikely to use, of a bigint's range: the first 60
+ * bits of the random name.
+ */
 static uint64
 lock_key(const char *run_id)
 {
@@ -289,11 +317,14 @@ task_server_hold(PGconn *conn, const char *run_id)
 }
 
 /*
- * In a task: exit with a message if no session holds it, and so the snapshot.
- * False if the server did not say.
+ * In a task: exit with a message if no session holds the lock, and so nobody
+ * holds the snapshot.  False if the server did not say; then the session is
+ * lost, or of no use.  Never waits for long.
  *
- * Does the leader hold it?  False if the server did not say; then the session
- * is lost, or of no use.  Never waits for long.
+ * To try the lock is the only test that any role may make.  It is tried in
+ * shared mode, so that tasks which look at the same time do not take each
+ * other for the leader, and for a transaction, so that it cannot be left
+ * behind.
  */
 static bool
 task_server_check_leader(PGconn *conn, const char *run_id)
@@ -317,7 +348,11 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	return known;
 }
 
-/* The two halves of the lock's number are apart (lockfuncs.c). */
+/*
+ * An expression for the leader's process.  pg_locks shows the two halves of
+ * the lock's number apart, and 1 in objsubid for locks with one number
+ * (lockfuncs.c).
+ */
 char *
 task_server_leader_process(const char *run_id)
 {
@@ -367,6 +402,10 @@ set_variable(const char *name, const char *value)
 		pg_fatal("could not set environment: %m");
 }
 
+/*
+ * Options that decide which rows are read, and how they are printed, are the
+ * leader's, whatever this command line says.
+ */
 void
 task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
 {
@@ -467,6 +506,7 @@ connect_look(void *arg)
 	session_begin(*conn, "BEGIN");
 }
 
+/* The session is closed, and task_servers_attend() will open another. */
 static void
 lose_look(TaskServers *servers, int no)
 {
@@ -475,6 +515,10 @@ lose_look(TaskServers *servers, int no)
 	servers->conns[no] = NULL;
 }
 
+/*
+ * Returns why there is no session, or NULL.  Errors of the functions below
+ * it, which would end the process, come back as texts here (session_try()).
+ */
 static char *
 connect_to(TaskServers *servers, int no)
 {
