@@ -114,6 +114,10 @@ typedef struct Reasons
 	int			n;
 } Reasons;
 
+/*
+ * There are few reasons, which many tables have in common.  The number of the
+ * text, which may be a new one.
+ */
 static int
 reason_number(Reasons *reasons, const char *how, const char *why)
 {
@@ -196,7 +200,10 @@ add_table(printTableContent *content, const DumpPlan *plan,
 	add_text(content, reason_numbers(reasons, decided));
 }
 
-/* One line for all of them, which are whole. */
+/*
+ * One line for all of them, which are whole.  Their reasons are left out: few
+ * would want to know why a small table is not split.
+ */
 static void
 add_small_tables(printTableContent *content, const DumpPlan *plan,
 				 const PlanLine *lines, int n)
@@ -264,6 +271,7 @@ print_table(const Options *options, const DumpPlan *plan,
 	printTableContent content;
 	printTableOpt opt = {.format = PRINT_ALIGNED,.border = 1};
 
+	/* names are as wide as this encoding's characters */
 	opt.encoding = pg_char_to_encoding(plan->encoding);
 	opt.start_table = opt.stop_table = true;
 	printTableInit(&content, &opt, NULL, N_COLUMNS,
@@ -372,6 +380,7 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	FILE	   *out = event_log_text_output();
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
+		/* the event log has all tables, in the same order */
 		run_event_plan(plan, lines[i].table, lines[i].est_bytes);
 	print_table(options, plan, lines, out);
 	free(lines);

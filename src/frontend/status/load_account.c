@@ -1,6 +1,11 @@
 /*
  * load_account.c
  *		What a copy or a restore did: stages, summary, account of a failure.
+ *
+ * A dump that fails removes what it has made.  A target does have something,
+ * which the user has to know before deciding whether to go on with --resume
+ * or to begin anew: so an exit callback says which rows were committed, and
+ * what has not been made.
  */
 #include "base/fe_compat.h"
 
@@ -30,6 +35,7 @@ what_was_done(const Run *run)
 	return run->options->restore ? "restored" : "copied";
 }
 
+/* Each stage ends where the next begins. */
 static double
 seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
 {
@@ -40,7 +46,10 @@ seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
  * After a failure
  * ----------
  */
-/* How many tables do not have all of their rows; the first are named. */
+/*
+ * How many tables do not have all of their rows; the first are named.  At the
+ * end of a restore that went on after errors, too.
+ */
 static int
 find_missing(const Run *run, PQExpBuffer names)
 {
@@ -85,6 +94,7 @@ account_for_rows(const Run *run)
 					   n_objects, results->n_objects);
 }
 
+/* Not offered where the run has left no journal to go on from. */
 static void
 report_resume(const LoadAccount *account)
 {
@@ -155,6 +165,10 @@ load_account_stage(LoadAccount *account, LoadStage stage)
 	run_event_stage(stage_names[stage]);
 }
 
+/*
+ * Indexes that are built beside the rows have a place in the line of progress
+ * (ConcurrentProgress).
+ */
 void
 load_account_indexes(LoadAccount *account, Run *run,
 					 const IndexBuilds *indexes)
@@ -165,10 +179,7 @@ load_account_indexes(LoadAccount *account, Run *run,
 	run->beside.total = indexes->n;
 }
 
-/* ----------
- * After all
- * ----------
- */
+/* One line for each table, for who has asked for more words (-v). */
 static void
 log_tables(const Run *run)
 {

@@ -1,6 +1,11 @@
 /*
  * metrics.c
  *		Writes numbers about a run in the text format of Prometheus.
+ *
+ * node_exporter reads all files of a directory whenever it is asked, so the
+ * file must be whole at any time, and have the time of the last success even
+ * after a run that fails: alerts are made of its age.  A file that cannot be
+ * written is a warning only, as the run is worth more than its numbers.
  */
 #include "base/fe_compat.h"
 
@@ -53,7 +58,10 @@ static Metrics state;
  * ----------
  */
 
-/* Its value, owned, or NULL; the options, which may be NULL, are freed. */
+/*
+ * Its value, owned, or NULL; the options are freed.  They are NULL if a
+ * connection string has an error, which the connection will report.
+ */
 static char *
 take_value(PQconninfoOption *all, const char *keyword)
 {
@@ -243,6 +251,7 @@ metrics_number(PQExpBuffer buf, const char *name, const char *help,
 	appendPQExpBuffer(buf, UINT64_FORMAT "\n", value);
 }
 
+/* With milliseconds: as a double, %g would leave few digits of a date. */
 static void
 append_seconds(PQExpBuffer buf, const char *name, const char *help,
 			   double value)
@@ -280,7 +289,10 @@ temporary_name(void)
 	return psprintf("%s.%d.tmp", state.path, (int) getpid());
 }
 
-/* An empty file beside it, open; -1 and errno if there can be none. */
+/*
+ * An empty file beside it, open; -1 and errno if there can be none.  O_EXCL
+ * follows no link that another user may have put there.
+ */
 static int
 open_temporary(const char *name)
 {

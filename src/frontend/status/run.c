@@ -1,6 +1,10 @@
 /*
  * run.c
- *		What can be asked of a run.
+ *		What can be asked of a run, its events, and its progress.
+ *
+ * Workers are processes, so the results of files lie in shared memory, where
+ * the leader reads them while they are being written.  The figures of the
+ * progress need not be exact; those of files that are done are.
  */
 #include "base/fe_compat.h"
 
@@ -45,6 +49,11 @@ run_job_result(const Run *run, const Job *job, int i)
 		&run->results->objects[group->first_object + i];
 }
 
+/*
+ * A file is done when the leader has it from the worker.  The barrier is for
+ * those who look without a message: whoever sees that it is done sees its
+ * figures, too.
+ */
 void
 run_job_is_done(const Run *run, const Job *job, const volatile bool *left)
 {
@@ -112,6 +121,10 @@ run_before(const Run *run)
  * ----------
  */
 
+/*
+ * An exit callback.  A run that ends with an error has this as its last
+ * event, instead of a summary.
+ */
 static void
 run_note_failure(void *arg)
 {
@@ -141,6 +154,7 @@ run_event_begin(const Options *options)
 {
 	if (options->log_json == NULL)
 		return;
+	/* a log in the archive would be a file that no manifest knows */
 	if (strcmp(options->log_json, "-") != 0)
 		archive_dir_keep_out(options->verify ? options->verify :
 							 options->restore ? options->restore : options->directory,
@@ -205,6 +219,9 @@ run_event_resumed(const Run *run)
 	event_write(event);
 }
 
+/*
+ * The reasons are those of --dry-run.  What is NULL is left out of an event.
+ */
 void
 run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes)
 {
@@ -381,7 +398,13 @@ seen_bytes(const RowsProgress *rows, uint64 raw_bytes, uint64 stored_bytes)
 	return rows->run->plan->server_compress ? stored_bytes : raw_bytes;
 }
 
-/* The expected bytes of what workers are making now. */
+/*
+ * The expected bytes of what workers are making now.  What is expected is
+ * counted as tables are stored on the server, and what is seen is COPY's
+ * data: the files that are done show how the one compares with the other.  A
+ * file that turns out larger counts for no more than was expected, or the
+ * line would go back when it is done.
+ */
 static double
 bytes_in_work(const RowsProgress *rows, double done_bytes, uint64 seen_of_done)
 {
@@ -458,6 +481,7 @@ take_state(const RowsProgress *rows, bool at_end)
 	return now;
 }
 
+/* A database without rows has none to be expected. */
 static double
 percent_of(const RowsProgress *rows, double bytes)
 {
@@ -535,6 +559,7 @@ add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 					  (int) percent);
 	if (at_end)
 		progress_add_time(line);
+	/* What an earlier run has done took no time of this one. */
 	else if (percent > rows->percent_before)
 		progress_line_add(line, 0, "", "", "ETA %s",
 						  units_duration(elapsed * (100 - percent) /
@@ -558,6 +583,7 @@ run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 
 	add_share(line, rows, &now, at_end ? 100 : percent_done(rows, &now), at_end);
 	add_counts(line, rows, &now);
+	/* at the end the rate is that of the whole run, as in the summary */
 	add_rates(line, rows, at_end ? &begin : &rows->before[oldest], &now);
 	rows->before[rows->n_lines % RATE_LINES] = now;
 	rows->n_lines++;

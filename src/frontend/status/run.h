@@ -1,6 +1,6 @@
 /*
  * run.h
- *		A plan being executed: what leader and workers tell of it.
+ *		A plan being executed: what leader and workers know of it.
  *
  * A dump and a direct copy have this in common.  Events, progress, summary
  * and manifest are made of it, independent of the source of the rows.

@@ -1,6 +1,9 @@
 /*
  * summary.c
- *		What a dump came to, at its end.
+ *		What a dump came to, at its end, and its manifest.
+ *
+ * The same figures go to the terminal, the event log, the metrics and the
+ * page of --report, so they are counted here, from the results.
  */
 #include "base/fe_compat.h"
 
@@ -64,7 +67,11 @@ undivided_bytes(const DumpPlan *plan)
 	return bytes;
 }
 
-/* Fills in up to MAX_LINES lines, owned, and returns how many. */
+/*
+ * Fills in up to MAX_LINES lines, owned, and returns how many.  Each one
+ * names what the user can do, and none is worth a line for a database that is
+ * read in no time.
+ */
 static int
 summary_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
 {
@@ -90,6 +97,7 @@ summary_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LI
 	return n;
 }
 
+/* Before the rows, while the user could still stop and choose otherwise. */
 void
 advice_give(const Options *options, const DumpPlan *plan)
 {
@@ -223,6 +231,12 @@ server_share_note(const Run *run)
 /* How often to look. */
 #define LOOK_MS 10000
 
+/*
+ * NULL if it is not time to look again.  The next transaction's number is
+ * that of the last checkpoint, which is near enough, and reading it takes
+ * none; with its epoch it can be compared with the 64 bits of
+ * txid_current_snapshot(), in which numbers do not wrap around.
+ */
 const char *
 snapshot_age_query(SnapshotAge *age)
 {
@@ -249,6 +263,7 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
 		return;
 	xids = (int64) (((uint64) epoch << 32) + xid -
 					strtoull(PQgetvalue(res, 0, 1), NULL, 10));
+	/* again only when it has doubled */
 	if (xids <= Max(atoll(PQgetvalue(res, 0, 2)), age->warned * 2))
 		return;
 	age->warned = xids;
@@ -293,7 +308,11 @@ reused_text(const Run *run)
 					units_size(reused.stored_bytes, size));
 }
 
-/* The seconds of work, by all workers, that a table's files took. */
+/*
+ * The seconds of work, by all workers, that a table's files took.  Unlike the
+ * time from the first file to the last, this does not grow when workers take
+ * jobs of other tables in between.
+ */
 static double
 table_seconds(const Run *run, int table)
 {
@@ -310,7 +329,10 @@ table_seconds(const Run *run, int table)
 	return seconds;
 }
 
-/* -1 without tables. */
+/*
+ * -1 without tables.  One that no file was made of has taken 0 seconds, which
+ * is more than nothing found yet.
+ */
 static int
 slowest_table(const Run *run, double *seconds)
 {
