@@ -1,6 +1,15 @@
 /*
  * report.c
- *		The page of --report: its file, and the parts that depend on the run.
+ *		The page of --report: one HTML file with all that it needs.
+ *
+ * The page has a head with the verdict, tables in HTML, and the same tables
+ * in full as JSON, of which a script in the page draws charts.  The rest of
+ * the page, with the script, is a template that is installed with the
+ * program.  Nothing is loaded from elsewhere: the page can be mailed, and
+ * opened years later.
+ *
+ * All names come from a database whose owners may be hostile, so each text
+ * goes through report_table_text() or json_append_text().
  *
  * The manifest may be an old one without some members, or contain impossible
  * values: the page may be nonsense then, but is made.  Texts of the page are
@@ -171,6 +180,7 @@ number_of(const ReportColumn *column, const ReportRow *row)
 	return *(const double *) ((const char *) row + column->offset);
 }
 
+/* 0 counts as no value: a page without a column says the same. */
 static bool
 has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
 {
@@ -212,7 +222,10 @@ append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 	}
 }
 
-/* Of the head if row is NULL. */
+/*
+ * Of the head if row is NULL.  The closing tag is the first two characters of
+ * the opening one.
+ */
 static void
 append_row(PQExpBuffer page, const bool *shown, const ReportRow *row)
 {
@@ -235,6 +248,10 @@ append_row(PQExpBuffer page, const bool *shown, const ReportRow *row)
 	appendPQExpBufferStr(page, "</tr>\n");
 }
 
+/*
+ * Members without a value are there, too: the script finds them by their
+ * place.
+ */
 static void
 append_json(PQExpBuffer json, const ReportRow *row)
 {
@@ -382,6 +399,7 @@ read_template(char *pieces[N_PARTS + 1])
 	free(path);
 }
 
+/* Before a run begins that would fail at its end, after hours. */
 void
 report_check_template(void)
 {
@@ -429,6 +447,10 @@ append_title(PQExpBufferData *parts, const Manifest *manifest,
 						  utc(manifest->start_us), utc(manifest->end_us));
 }
 
+/*
+ * The first of them: a damaged disk may cause thousands, which are all in the
+ * output of --verify.
+ */
 static void
 append_findings(PQExpBuffer page, const ReportVerify *verify)
 {
@@ -499,6 +521,10 @@ verdict_of(const ReportCopy *copy)
 	return "\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.";
 }
 
+/*
+ * What is not known is left out, such as what manifests of earlier versions
+ * lack.
+ */
 static void
 append_facts(PQExpBuffer page, const Manifest *manifest,
 			 const ReportCopy *copy)
@@ -595,6 +621,7 @@ row_of(const ManifestFile *file, const ReportCopy *copy)
 	};
 }
 
+/* Sums only: when a row began and ended is set by the caller. */
 static void
 add_row(ReportRow *sum, const ReportRow *row)
 {
@@ -607,6 +634,7 @@ add_row(ReportRow *sum, const ReportRow *row)
 	sum->stored_bytes += row->stored_bytes;
 }
 
+/* The difference of two doubles would be cut to an int. */
 static int
 compare_numbers(double a, double b)
 {
@@ -630,6 +658,10 @@ compare_work(const void *a, const void *b)
 	return result != 0 ? result : compare_numbers(r1->start, r2->start);
 }
 
+/*
+ * Equal rows are in the order of their names, so that pages of the same run
+ * are equal on all systems: qsort() is not stable.
+ */
 static int
 report_compare_sizes(const void *a, const void *b)
 {
@@ -730,6 +762,11 @@ find_work(const Manifest *manifest, const ReportCopy *copy)
 		work.n_files++;
 	}
 	work.n_workers = Min(work.n_workers, MAX_WORKERS);
+
+	/*
+	 * A dump's charts begin with its first file, a copy's with its first
+	 * stage.
+	 */
 	work.start = copy ? Min(first, manifest->start_us / 1e6) : first;
 	work.begin = first - work.start;
 	work.end = Max(last, first) - work.start;
@@ -773,6 +810,10 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	return n;
 }
 
+/*
+ * A worker's work can be compared with the time of its last file: what it
+ * lacks, it spent waiting for the others.
+ */
 static void
 append_workers(PQExpBuffer page, PQExpBuffer json, const ReportWork *work)
 {
@@ -805,6 +846,7 @@ append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
 	for (int i = 0; i < work->n_files; i++)
 		if (work->files[i].start >= 0)
 			work->files[n++] = work->files[i];
+	/* so wide that all workers together have at most MAX_SPANS of them */
 	if (n > MAX_SPANS)
 		width = (work->end - work->begin) * work->n_workers / MAX_SPANS;
 	work->n_files = make_spans(work->files, n, width);
@@ -813,6 +855,7 @@ append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
 						work->n_files, ROWS_SHOWN);
 }
 
+/* Stages and indexes have no row in the manifest, but the same clock. */
 static void
 set_times(ReportRow *row, const ReportWork *work, int64 start_us, int64 end_us)
 {
@@ -960,6 +1003,7 @@ report_begin(const char *path, const char *directory)
 	report = pg_malloc0(sizeof(Report));
 	read_template(report->template);
 	report->path = pg_strdup(path);
+	/* beside it, as rename() needs; and now, while an error costs no run */
 	report->temp_path = psprintf("%s.XXXXXX", path);
 	fd = mkstemp(report->temp_path);
 	if (fd < 0)
@@ -1007,6 +1051,7 @@ report_end(Report *report, const Manifest *manifest,
 	{
 		if (PQExpBufferDataBroken(parts[part]))
 			pg_fatal("out of memory");
+		/* errors of all writes are seen by ferror() below */
 		fputs(report->template[part], stream);
 		fputs(parts[part].data, stream);
 		termPQExpBuffer(&parts[part]);
