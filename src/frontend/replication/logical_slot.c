@@ -175,6 +175,10 @@ slot_check_plugin(const Options *options)
 	return options->slot_plugin ? options->slot_plugin : "pgoutput";
 }
 
+/*
+ * The errors are not fatal at once: the user gets all of them in one go, and
+ * the caller ends the run.
+ */
 void
 slot_check(PGconn *conn, const Options *options)
 {
@@ -214,7 +218,10 @@ slot_check(PGconn *conn, const Options *options)
 	check_feedback(conn);
 }
 
-/* Every replication connection needs this attribute. */
+/*
+ * Every replication connection needs this attribute (postinit.c).  The role
+ * that connects is what counts, not one of SET ROLE.
+ */
 static bool
 has_replication_attribute(PGconn *conn)
 {
@@ -228,8 +235,9 @@ has_replication_attribute(PGconn *conn)
 }
 
 /*
- * Was this connection for replication made?  If not, tell of an error, and of
- * what the role, or the server, may lack.
+ * Was this connection for replication made?  If not, an error says so, and
+ * what the role, or the server, may lack.  The leader's session is asked for
+ * that, since libpq has only the words of the refusal.
  */
 static bool
 slot_check_opened(PGconn *replication_conn, PGconn *leader_conn)
@@ -410,6 +418,10 @@ answer_arrived(PGconn *conn, int timeout_ms)
 	return PQconsumeInput(conn) == 0 || !PQisBusy(conn);
 }
 
+/*
+ * Any other error may have come before or after the slot was made, so the
+ * state remains as it is.
+ */
 static void
 take_answer(SlotMaker *maker, const PGresult *res)
 {
@@ -526,6 +538,11 @@ static const char writers_query[] =
 " gid, owner, database, prepared), prepared"
 " FROM pg_catalog.pg_prepared_xacts) w (what, since) ORDER BY since LIMIT 1)";
 
+/*
+ * A slot is consistent when all transactions have ended that were running
+ * when it was begun (snapbuild.c).  On a busy server that can take long, and
+ * the user may know what to end.
+ */
 static void
 explain_wait(PGconn *conn, const char *name)
 {
@@ -621,6 +638,7 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	return &maker->slot;
 }
 
+/* The exported snapshot has been imported: nothing needs this connection. */
 void
 logical_slot_snapshot_taken(const LogicalSlot *slot)
 {
@@ -630,6 +648,10 @@ logical_slot_snapshot_taken(const LogicalSlot *slot)
 	maker->conn = NULL;
 }
 
+/*
+ * In a child: PQfinish() would send the server a Terminate message on the
+ * connection that is the leader's, so only the descriptor is closed.
+ */
 void
 logical_slot_close_inherited(const LogicalSlot *slot)
 {
@@ -640,7 +662,8 @@ logical_slot_close_inherited(const LogicalSlot *slot)
 }
 
 /* ----------
- * At the end of the run ----------
+ * At the end of the run
+ * ----------
  */
 
 /*
@@ -702,6 +725,7 @@ logical_slot_recheck(const LogicalSlot *slot)
 	return usable;
 }
 
+/* Does a subscription stream from it? */
 bool
 logical_slot_is_active(const LogicalSlot *slot)
 {

@@ -28,7 +28,7 @@
  */
 extern void slot_check(PGconn *conn, const Options *options);
 
-/* Make one, tell of an error if that fails, and close it. */
+/* Make one, report an error if that fails, and close it. */
 extern void slot_check_connection(PGconn *leader_conn,
 								  const PeerAddress *address);
 

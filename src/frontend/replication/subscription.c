@@ -122,6 +122,9 @@ names_of_kind(const PGresult *res, const char *kind)
 	return NULL;
 }
 
+/*
+ * Something that the user may have wanted: a warning, and what comes of it.
+ */
 static void
 warn_of_kind(const PGresult *res, const char *kind, const char *warning,
 			 const char *hint)
@@ -172,6 +175,10 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	char	   *missing = names_of_kind(res, "missing");
 	char	   *published = names_of_kind(res, "published");
 
+	/*
+	 * an empty publication is a slip, as the subscription would stream
+	 * nothing
+	 */
 	if (published == NULL)
 		pg_fatal("the publications publish no table");
 	if (missing)
@@ -205,7 +212,10 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
  * ----------
  */
 
-/* What of a connection's options means the same on another machine. */
+/*
+ * What of a connection's options means the same on another machine: not
+ * files, such as sslrootcert or passfile, and no secrets.
+ */
 static bool
 is_portable(const char *keyword)
 {
@@ -357,6 +367,10 @@ close_session(Subscription *subscription)
 	subscription->conn = NULL;
 }
 
+/*
+ * connect is true by default, and so the server sees which tables are
+ * published; enabled, too.
+ */
 static char *
 create_statement(const Subscription *subscription)
 {
@@ -480,6 +494,7 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 
 	sql = create_statement(subscription);
 	session_begin(subscription->conn, "BEGIN");
+	/* Not by session_query(): its message would have the statement. */
 	res = PQexec(subscription->conn, sql);
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		check_server(subscription);
@@ -504,7 +519,12 @@ static const char find_query[] =
 " AND s.subslotname OPERATOR(pg_catalog.=) $2"
 " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
-/* True if there is none any more, else its message is in conn. */
+/*
+ * True if there is none any more, else its message is in conn.  Without its
+ * slot the subscription can be dropped even if the source is out of reach:
+ * DROP SUBSCRIPTION would connect to it to drop the slot, and wants a
+ * subscription that is disabled before its slot is taken away.
+ */
 static bool
 disable_and_drop(PGconn *conn, const Subscription *subscription)
 {
@@ -562,7 +582,10 @@ drop_subscription(void *arg)
 	PQfinish(conn);
 }
 
-/* The source sees it come, or the user is told to look why not. */
+/*
+ * The source sees it come, or the user is told to look why not.  Until it
+ * streams, an error of the worker is only in the log of the target's server.
+ */
 static void
 wait_for_stream(const Subscription *subscription)
 {
@@ -642,6 +665,10 @@ create_with_retries(Subscription *subscription)
 	begin_create(subscription, true);
 }
 
+/*
+ * A slot that was lost meanwhile would be noticed by the worker only, again
+ * and again, in a log that nobody reads.
+ */
 static void
 create_subscription(Subscription *subscription)
 {
@@ -651,6 +678,7 @@ create_subscription(Subscription *subscription)
 		pg_fatal("subscription \"%s\" cannot be created without its slot",
 				 subscription->name);
 	create_with_retries(subscription);
+	/* Before the COMMIT, whose answer may not come. */
 	cleanup_push(drop_subscription, subscription);
 	/* no signal ends this: who drops it must see whether it is there */
 	res = PQexec(subscription->conn, "COMMIT");

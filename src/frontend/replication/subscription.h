@@ -45,7 +45,7 @@ extern Subscription *subscription_try(PGconn *source_conn,
  * Everything is copied: make the subscription, let it stream, and tell the
  * user of it and of its slot.  From now on a run that fails drops it when it
  * ends, and says so if it cannot.  Without one (NULL) it is only the slot
- * that the user is told of, and nothing without that (NULL).
+ * that the user learns about, and nothing without that (NULL).
  */
 extern void subscription_go_on(Subscription *subscription,
 							   const LogicalSlot *slot);
