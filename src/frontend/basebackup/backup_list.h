@@ -8,7 +8,7 @@
  * symbolic links: what a link leads to is taken for what it stands for.  Only
  * those of tablespaces, that of pg_wal, and those that lead nowhere are known
  * as links.  What is made after the list, or grows, is in the log.
- * Files that are no relation's need not be in that, and may be replaced:
+ * Files that do not belong to a relation need not be in that, and may be replaced:
  * small ones are read as they are by then, and large ones come last, and as
  * long as they are by then; what is replaced meanwhile is read again.
  */
@@ -124,7 +124,7 @@ typedef struct BackupPlan
 } BackupPlan;
 
 /*
- * Take the large files that are no relation's off the list, for a list of
+ * Take the large files that do not belong to a relation off the list, for a list of
  * their own, which is to be read last, and has room for all others; owned.
  */
 extern BackupList *backup_plan_part_others(BackupList *list);

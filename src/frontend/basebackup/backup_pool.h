@@ -7,7 +7,7 @@
 
 #include "basebackup/backup_state.h"
 
-/* Make room for what workers tell of the plan. */
+/* Make room for what workers report of the plan. */
 extern void backup_pool_make_results(Backup *backup);
 
 /* What the leader does whenever its workers have told it something. */

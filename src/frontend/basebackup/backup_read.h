@@ -20,7 +20,7 @@
  * The rules are those of basebackup.c:verify_page_checksum(): new pages have
  * none, and one that was written after the backup's start is in the log.  A
  * page may be read while it is written: one that is wrong is read once more
- * before it is told of.
+ * before it is reported.
  * ----------
  */
 

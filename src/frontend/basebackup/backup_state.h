@@ -59,7 +59,7 @@ typedef struct BackupResults
 	bool	   *vanished;		/* by file: gone before it was read */
 	WholeFile  *whole;			/* by file, of those that are read whole */
 	PieceTime  *times;			/* by piece */
-	uint32	   *warned;			/* by file: pages that were told of */
+	uint32	   *warned;			/* by file: pages that were reported */
 	volatile uint64 *bytes_done;	/* of all pieces that are done */
 } BackupResults;
 
@@ -81,8 +81,8 @@ typedef struct Backup
 	BackupList *list;
 	BackupPlan *plan;
 	BackupResults results;
-	struct Backup *others;		/* the same, of large files that are no
-								 * relation's: its list, and, once they are
+	struct Backup *others;		/* the same, of large files that do not belong
+								 * to a relation: its list, and, once they are
 								 * read, plan and results; and so of them, of
 								 * those that were replaced meanwhile */
 	struct WalFollower *follower;	/* basebackup.h; NULL unless asked for */

@@ -296,7 +296,7 @@ backup_wal_fetch(Backup *backup)
 }
 
 /* ----------
- * What --report and --metrics tell of a base backup.
+ * What --report and --metrics say about a base backup.
  *
  * The page is drawn from what would be a dump's manifest: of pieces instead
  * of data files, in which files stand for tables.

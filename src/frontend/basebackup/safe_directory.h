@@ -13,7 +13,7 @@
  * A claimed directory is emptied, or removed, if the program fails.  It is
  * held open, and all that is made or removed in it is named relative to that:
  * the owner of a directory in its path can put another directory, or a link,
- * in its place at any time.  Below it there are no directories of others, as
+ * in its place at any time.  Below it no directory belongs to others, as
  * root uses only directories of its own (safe_directory.h).
  * ----------
  */

@@ -39,7 +39,7 @@ extern void cluster_list_exclude(ClusterList *list, PGconn *conn,
 								 const Options *options);
 
 /*
- * Tell of each database of the list that the target has already, but those
+ * Report each database of the list that the target has already, but those
  * two, as an error: rows would be there twice.
  */
 extern void cluster_list_refuse_existing(const ClusterList *list,
@@ -75,7 +75,7 @@ typedef struct ClusterFilter ClusterFilter;
 /*
  * Ask each database of the list what matches there, and leave out those that
  * have nothing of what -t, or else -n, names.  One that cannot be asked is
- * taken to have all, for its run to fail.  Tell of an error, as pg_dump does,
+ * taken to have all, for its run to fail.  Report an error, as pg_dump does,
  * for what matches nowhere.  conn is the session whose list and address it
  * is, which is to be the one that signals cancel.  Owned.
  */
@@ -121,7 +121,7 @@ extern void cluster_session_add_args(SimpleStringList *args,
  */
 
 /*
- * Tell of an error if the server, or the role, allows fewer connections than
+ * Report an error if the server, or the role, allows fewer connections than
  * there may be at a time, of workers and of the leaders of runs, of which
  * there are as many as jobs, or databases; warn if that cannot be seen.  So
  * too if this process may not have as many files open as one leader needs.

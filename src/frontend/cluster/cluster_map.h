@@ -46,7 +46,7 @@ extern void cluster_map_free(ClusterMap *map);
 
 /*
  * Take those that could not be dumped off the list, with a warning each: the
- * dump has told of them already.  Returns how many they are.
+ * dump has reported them already.  Returns how many they are.
  */
 extern int	cluster_map_leave_out_failed(ClusterMap *map);
 

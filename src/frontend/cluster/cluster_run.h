@@ -38,7 +38,7 @@ typedef struct ClusterRun
 	const char *argv0;
 	const char *doing;			/* for messages: "dumping" */
 	bool		one_by_one;		/* so that what they print does not mix */
-	bool		shows;			/* tell of each run's begin and end */
+	bool		shows;			/* report each run's begin and end */
 	const ClusterList *list;
 	void	   *arg;			/* given to the callbacks */
 

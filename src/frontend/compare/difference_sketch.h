@@ -66,8 +66,8 @@ extern bool difference_has(const Difference *difference, uint64 hash,
 						   bool added);
 
 /*
- * Can it be told of hashes with this level_hash?  If not all could be read,
- * of some only.
+ * Is it known of hashes with this level_hash whether they differ?  If not all
+ * could be read, of some only.
  */
 extern bool difference_knows(const Difference *difference, uint64 level_hash);
 

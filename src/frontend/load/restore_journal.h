@@ -63,7 +63,7 @@ enum
 
 /* ----------
  * Statements on the log that may have to wait for other sessions, and
- * tell of that.
+ * report that.
  *
  * A session that writes a line waits for one that has written the same line
  * and has not committed it: another attempt at the same work.  That may be at

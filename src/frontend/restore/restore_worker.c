@@ -380,7 +380,7 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 		FileResult *result = run_file_result(work->run, files[i]);
 
 		work->left_out[files[i] - work->run->plan->chunks->files] = true;
-		/* what was told of it when its COPY ended is undone */
+		/* what was reported when its COPY ended is undone */
 		result->rows = result->raw_bytes = 0;
 		result->incomplete = true;
 	}
