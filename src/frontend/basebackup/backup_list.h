@@ -8,9 +8,10 @@
  * symbolic links: what a link leads to is taken for what it stands for.  Only
  * those of tablespaces, that of pg_wal, and those that lead nowhere are known
  * as links.  What is made after the list, or grows, is in the log.
- * Files that do not belong to a relation need not be in that, and may be replaced:
- * small ones are read as they are by then, and large ones come last, and as
- * long as they are by then; what is replaced meanwhile is read again.
+ * Files that do not belong to a relation need not be in that, and may be
+ * replaced: small ones are read as they are by then, and large ones come
+ * last, and as long as they are by then; what is replaced meanwhile is read
+ * again.
  */
 #ifndef BACKUP_LIST_H
 #define BACKUP_LIST_H

@@ -3,8 +3,8 @@
  *		Gives what is extracted the owners, permissions and times it had.
  *
  * A file gets them as it is written.  Directories have to wait: writing into
- * one changes its time, one that is read-only cannot be written into, and one
- * that already belongs to somebody else is no safe place for root.  Files
+ * one changes its time, one that is read-only cannot be written into, and
+ * root must not work in one whose owner could replace what is in it.  Files
  * that are read-only wait too, since several workers open them for writing,
  * and so do symbolic links.  All these are noted, in the order of the
  * archive, and set in the opposite order at the end.
@@ -66,8 +66,8 @@ attributes_new(void)
 }
 
 /*
- * Only root may give files away.  For anybody else all that is extracted is
- * his own, as tar does it.
+ * Only root may give files away.  Files that another user extracts belong to
+ * that user, as with tar.
  */
 static bool
 sets_owners(void)

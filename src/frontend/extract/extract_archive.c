@@ -11,7 +11,7 @@
  * offset.  Then the next frame has its turn, while this worker writes.
  *
  * There is always a worker that can go on: jobs are given out in the order of
- * the frames, so whoever has the first frame that is not done does not wait
+ * the frames, so the worker with the first frame that is not done does not wait
  * for anybody.
  */
 #include "base/fe_compat.h"
@@ -31,9 +31,19 @@
 #include "stream/regular_file.h"
 
 /* ----------
- * Where the frames of a compressed file begin.
+ * Where the frames of a compressed file begin: what can be decompressed
+ * side by side.
+ *
+ * They are found by the sizes that stand in them; no index is needed, nor is
+ * anything decompressed.
  * ----------
  */
+
+typedef struct FrameList
+{
+	int			n_frames;
+	uint64	   *begins;			/* and the end of the last one */
+} FrameList;
 
 /* Of a file that is not compressed. */
 #define PIECE_BYTES ((uint64) 4 * 1024 * 1024)

@@ -15,21 +15,6 @@
 #include "extract/attributes.h"
 #include "shared/compress_spec.h"
 
-/* ----------
- * Where the frames of a compressed file begin: what can be decompressed
- * side by side.
- *
- * They are found by the sizes that stand in them; no index is needed, nor is
- * anything decompressed.
- * ----------
- */
-
-typedef struct FrameList
-{
-	int			n_frames;
-	uint64	   *begins;			/* and the end of the last one */
-} FrameList;
-
 /*
  * What no server starts without.  It has a suffix at first: as long as there
  * are none of its tablespaces, a server that was started would take those where

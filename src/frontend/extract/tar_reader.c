@@ -4,8 +4,8 @@
  *
  * Only what servers and pg_basebackup write is known (tarCreateHeader() of
  * src/port/tar.c): ustar headers without the extensions of GNU tar or pax.
- * Whatever else there is may be damage, or somebody's attempt to have files
- * written elsewhere, and is refused.
+ * Everything else may be damage, or an attempt to have files written
+ * elsewhere, and is refused.
  *
  * The state lies in a struct without pointers, which may be in shared memory:
  * one process can go on where another one has stopped, at any byte.

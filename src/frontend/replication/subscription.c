@@ -666,8 +666,9 @@ create_with_retries(Subscription *subscription)
 }
 
 /*
- * A slot that was lost meanwhile would be noticed by the worker only, again
- * and again, in a log that nobody reads.
+ * The slot is looked for first.  If it was lost meanwhile, the subscription
+ * could still be made, and its worker would fail again and again, with
+ * messages in the target's log only.
  */
 static void
 create_subscription(Subscription *subscription)

@@ -4,7 +4,7 @@
  *
  * A dump that fails removes what it has made.  A target does have something,
  * which the user has to know before deciding whether to go on with --resume
- * or to begin anew: so an exit callback says which rows were committed, and
+ * or to begin again: so an exit callback says which rows were committed, and
  * what has not been made.
  */
 #include "base/fe_compat.h"

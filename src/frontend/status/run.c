@@ -51,7 +51,7 @@ run_job_result(const Run *run, const Job *job, int i)
 
 /*
  * A file is done when the leader has it from the worker.  The barrier is for
- * those who look without a message: whoever sees that it is done sees its
+ * those who look without a message: those who see that it is done see its
  * figures, too.
  */
 void

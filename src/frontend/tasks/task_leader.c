@@ -256,7 +256,7 @@ find_result(const TaskCollector *collector, const TaskLine *line)
 
 /*
  * False if the line's numbers are not of this run.  The result of a second
- * attempt at the same file is no error: it is left where it is.
+ * attempt at the same file is not an error: it is left where it is.
  */
 static bool
 take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
@@ -849,7 +849,7 @@ read_missing(const TaskLeader *leader, const WorkerTask *own)
 	{
 		if (task_collector_job_is_done(leader->collector, i))
 			continue;
-		/* a job is begun anew as a whole, without files that are there */
+		/* a job is begun again as a whole, without files that are there */
 		if (is_partly_done(run, &run->plan->queue->jobs[i]))
 			own->reset(own->arg, i);
 		leader_do(leader->source, own, i);

@@ -388,8 +388,8 @@ make_settings(const DumpTaskHead *head, DumpPlan *plan)
 
 /*
  * What fingerprints are taken by, and the files that have some.  A host may
- * not have the previous archive mounted, which is no error: its tasks read
- * all rows, and the results give that as the reason.
+ * not have the previous archive mounted, which is not an error: its tasks
+ * read all rows, and the results give that as the reason.
  */
 static void
 make_previous(const DumpTaskHead *head, DumpPlan *plan)

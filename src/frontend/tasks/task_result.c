@@ -158,8 +158,8 @@ task_result_end(const TaskResults *results)
 }
 
 /*
- * Whoever shows results compares pointers with NULL only and frees nothing,
- * so the text of a line is replaced by the constant of that name.
+ * Those who show results compare this pointer with NULL and never free it, so
+ * the text of a line is replaced by the constant of that name.
  */
 static bool
 take_method(TaskLine *line)

@@ -6,7 +6,7 @@
  * A task is started somewhere else, with another environment, and perhaps
  * hours later.  It must read the same server, on the same timeline and as the
  * same role, and must stop when the leader is gone: the rows would still be
- * those of the snapshot, but nobody would take them.
+ * those of the snapshot, but would not get into an archive.
  */
 #include "base/fe_compat.h"
 
@@ -317,9 +317,9 @@ task_server_hold(PGconn *conn, const char *run_id)
 }
 
 /*
- * In a task: exit with a message if no session holds the lock, and so nobody
- * holds the snapshot.  False if the server did not say; then the session is
- * lost, or of no use.  Never waits for long.
+ * In a task: exit with a message if no session holds the lock, since the
+ * snapshot is gone with its session.  False if the server did not say; then
+ * this session is lost, or of no use.  Never waits for long.
  *
  * To try the lock is the only test that any role may make.  It is tried in
  * shared mode, so that tasks which look at the same time do not take each
@@ -404,7 +404,7 @@ set_variable(const char *name, const char *value)
 
 /*
  * Options that decide which rows are read, and how they are printed, are the
- * leader's, whatever this command line says.
+ * leader's, and not of this command line.
  */
 void
 task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
