@@ -63,6 +63,11 @@ path_in(const char *directory, const char *name)
 	return *directory ? psprintf("%s/%s", directory, name) : pg_strdup(name);
 }
 
+/* ----------
+ * The list grows
+ * ----------
+ */
+
 /*
  * The array doubles when it is full, that is when the number of files is a
  * power of two.
@@ -161,6 +166,11 @@ take_tablespace(Lister *lister, const Entry *entry)
 	list->n_tablespaces++;
 	return true;
 }
+
+/* ----------
+ * Entries
+ * ----------
+ */
 
 /*
  * One row of the answer.  Names come from a server that may be hostile, so a

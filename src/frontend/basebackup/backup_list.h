@@ -125,8 +125,9 @@ typedef struct BackupPlan
 } BackupPlan;
 
 /*
- * Take the large files that do not belong to a relation off the list, for a list of
- * their own, which is to be read last, and has room for all others; owned.
+ * Take the large files that do not belong to a relation off the list, for a
+ * list of their own, which is to be read last, and has room for all others;
+ * owned.
  */
 extern BackupList *backup_plan_part_others(BackupList *list);
 

@@ -228,6 +228,11 @@ typedef struct PieceReader
 	pg_crc32c	crc;			/* of the range so far */
 } PieceReader;
 
+/* ----------
+ * The statement
+ * ----------
+ */
+
 /*
  * A range is read in rows of 128 kB, so that neither side needs memory for
  * all of it.

@@ -22,6 +22,11 @@
 
 static const char problem[] = "could not read files";
 
+/* ----------
+ * Paths and numbers
+ * ----------
+ */
+
 /*
  * A path as an SQL expression.  A path with bytes that are not ASCII cannot
  * be sent as text, as the session's encoding is SQL_ASCII but the server's

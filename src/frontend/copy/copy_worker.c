@@ -217,6 +217,11 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 	run_event_objects(run, "objects_end", group);
 }
 
+/* ----------
+ * Jobs
+ * ----------
+ */
+
 /*
  * A COPY names its table, and the name may mean another table by the time the
  * statement runs.  After all files of the job one query tells whether the

@@ -65,6 +65,11 @@ attributes_new(void)
 	return shared_memory_new(1, sizeof(Attributes));
 }
 
+/* ----------
+ * Owners
+ * ----------
+ */
+
 /*
  * Only root may give files away.  Files that another user extracts belong to
  * that user, as with tar.

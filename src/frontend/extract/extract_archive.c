@@ -11,8 +11,8 @@
  * offset.  Then the next frame has its turn, while this worker writes.
  *
  * There is always a worker that can go on: jobs are given out in the order of
- * the frames, so the worker with the first frame that is not done does not wait
- * for anybody.
+ * the frames, so the worker with the first frame that is not done does not
+ * wait for another one.
  */
 #include "base/fe_compat.h"
 

@@ -17,8 +17,8 @@
 
 /*
  * What no server starts without.  It has a suffix at first: as long as there
- * are none of its tablespaces, a server that was started would take those where
- * the backup's were.
+ * are none of its tablespaces, a server that was started would take those
+ * where the backup's were.
  */
 #define EXTRACT_LAST_FILE "global/pg_control"
 #define EXTRACT_LAST_SUFFIX ".tmp"

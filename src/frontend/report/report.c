@@ -153,6 +153,7 @@ report_table_count(double number, const char *noun)
 					number == 1 ? "" : "s");
 }
 
+/* At most two units, rounded so that no "60 s" appears. */
 static const char *
 report_table_seconds(double seconds)
 {
@@ -472,6 +473,10 @@ append_findings(PQExpBuffer page, const ReportVerify *verify)
 	appendPQExpBufferStr(page, "</ul>\n");
 }
 
+/*
+ * The verdict of --verify, with characters for its mark, since colours alone
+ * are not seen by everybody.
+ */
 static void
 append_verification(PQExpBuffer page, const Manifest *manifest,
 					const ReportVerify *verify)
@@ -738,7 +743,10 @@ typedef struct ReportWork
 	double		axis;			/* the end of the charts */
 } ReportWork;
 
-/* Charts show the time of the files, and of a copy all time. */
+/*
+ * Charts show the time of the files, and of a copy all time: its indexes and
+ * stages have a part in it.
+ */
 static ReportWork
 find_work(const Manifest *manifest, const ReportCopy *copy)
 {
@@ -881,6 +889,10 @@ append_stages(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	report_table_append(page, json, "stages", "Stages", rows, n, n);
 }
 
+/*
+ * Worker is the number of the process that built it, which is not one of
+ * those for rows.
+ */
 static void
 append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 			   const ReportCopy *copy)
@@ -944,6 +956,10 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 	report_table_script(&parts[PART_DATA], json.data);
 }
 
+/*
+ * Without a manifest, as of an archive that was not completed, there are
+ * neither tables nor charts.
+ */
 static void
 append_parts(PQExpBufferData *parts, const Manifest *manifest,
 			 const ReportVerify *verify, const ReportCopy *copy)
@@ -973,7 +989,7 @@ append_parts(PQExpBufferData *parts, const Manifest *manifest,
  * ----------
  */
 
-/* Exit callback. */
+/* An exit callback. */
 static void
 remove_temp_file(void *arg)
 {
@@ -1032,6 +1048,10 @@ write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 	exit(1);
 }
 
+/*
+ * The last step of a run: all else is complete by now, so an error here must
+ * not undo it, and only removes the page's own file.
+ */
 void
 report_end(Report *report, const Manifest *manifest,
 		   const ReportVerify *verify, const ReportCopy *copy)
@@ -1061,6 +1081,7 @@ report_end(Report *report, const Manifest *manifest,
 		fsync(fileno(stream)) != 0 || fclose(stream) != 0 ||
 		rename(report->temp_path, report->path) != 0)
 		write_failed(report, copy, verify == NULL);
+	/* the page is there; what a crash might lose is not worth an error */
 	(void) fsync_parent_path(report->path);
 	cleanup_forget_all();
 }

@@ -260,6 +260,10 @@ count_shown(const Options *options, const DumpPlan *plan,
 	return n - n_shown == 1 ? n : n_shown;
 }
 
+/*
+ * By psql's printing functions, which know how wide characters are in this
+ * encoding.
+ */
 static void
 print_table(const Options *options, const DumpPlan *plan,
 			const PlanLine *lines, FILE *out)
@@ -271,7 +275,6 @@ print_table(const Options *options, const DumpPlan *plan,
 	printTableContent content;
 	printTableOpt opt = {.format = PRINT_ALIGNED,.border = 1};
 
-	/* names are as wide as this encoding's characters */
 	opt.encoding = pg_char_to_encoding(plan->encoding);
 	opt.start_table = opt.stop_table = true;
 	printTableInit(&content, &opt, NULL, N_COLUMNS,
@@ -369,6 +372,7 @@ print_reusable(const DumpPlan *plan, FILE *out)
 			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
 }
 
+/* To standard output, unless the event log has that. */
 void
 dry_run_print(const Options *options, const DumpPlan *plan)
 {

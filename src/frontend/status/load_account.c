@@ -179,6 +179,11 @@ load_account_indexes(LoadAccount *account, Run *run,
 	run->beside.total = indexes->n;
 }
 
+/* ----------
+ * After all
+ * ----------
+ */
+
 /* One line for each table, for who has asked for more words (-v). */
 static void
 log_tables(const Run *run)

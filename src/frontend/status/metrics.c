@@ -219,6 +219,11 @@ read_earlier(void)
 		free(text);
 		return false;
 	}
+
+	/*
+	 * With the labels: a file of another database, or of another command,
+	 * says nothing about this one.
+	 */
 	line = psprintf("\n" PREFIX LAST_SUCCESS "%s ", state.labels);
 	found = strstr(text, line);
 	if (found)
@@ -235,6 +240,8 @@ read_earlier(void)
  * The file
  * ----------
  */
+
+/* A name has one line of help and one of its type, before its value. */
 static void
 append_head(PQExpBuffer buf, const char *name, const char *help)
 {
@@ -260,6 +267,10 @@ append_seconds(PQExpBuffer buf, const char *name, const char *help,
 	appendPQExpBuffer(buf, "%.3f\n", value);
 }
 
+/*
+ * The time of the last success is carried over from the earlier file if this
+ * run fails.
+ */
 static void
 append_all(PQExpBuffer buf, bool success)
 {
@@ -337,6 +348,7 @@ metrics_end(bool success)
 	termPQExpBuffer(&text);
 }
 
+/* An exit callback of a run that failed. */
 static void
 metrics_note_failure(void *arg)
 {
@@ -385,7 +397,10 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
  * ----------
  */
 
-/* A MetricsFigures. */
+/*
+ * A MetricsFigures.  A run that fails before there is a plan has no results,
+ * and all its figures are 0.
+ */
 static void
 metrics_append_run(PQExpBuffer buf, const void *arg)
 {

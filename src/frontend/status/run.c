@@ -29,6 +29,7 @@ run_make_results(Run *run, pg_checksum_type checksum_type)
 									checksum_type);
 }
 
+/* Files and their results have the same places in their arrays. */
 FileResult *
 run_file_result(const Run *run, const DataFile *file)
 {
@@ -78,6 +79,10 @@ run_table_is_done(const void *arg, int table)
 	return true;
 }
 
+/*
+ * A table may be done and yet lack rows, where a restore went on after an
+ * error.
+ */
 bool
 run_table_is_complete(const Run *run, int table)
 {
@@ -89,6 +94,10 @@ run_table_is_complete(const Run *run, int table)
 	return run_table_is_done(run, table);
 }
 
+/*
+ * Files count as what they were expected to have: the estimate of this run is
+ * what its percentages are of.
+ */
 ResumedWork
 run_before(const Run *run)
 {
@@ -334,6 +343,7 @@ run_event_chunk_end(const Run *run, const DataFile *file,
 	event_write(event);
 }
 
+/* Counted for the summary as well. */
 void
 run_event_retry(Run *run, int job)
 {
@@ -543,6 +553,10 @@ add_counts(ProgressLine *line, const RowsProgress *rows, const RowsState *now)
 						  *beside->done, beside->total);
 }
 
+/*
+ * The estimated time that is left is by the share of the bytes that this run
+ * has done: rates of the moment would let it jump.
+ */
 static void
 add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 		  double percent, bool at_end)
@@ -572,6 +586,10 @@ add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 	free(whole);
 }
 
+/*
+ * Rates are those since the oldest line that is kept, which is steadier than
+ * since the last one.
+ */
 static void
 run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 {

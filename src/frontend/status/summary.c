@@ -135,6 +135,10 @@ advice_print(const Options *options, const DumpPlan *plan, FILE *stream)
  * ----------
  */
 
+/*
+ * For --dry-run and --check: the servers that the rows would be read from.
+ * NULL if there is one only.  Owned.
+ */
 char *
 server_share_plan(const Run *run)
 {
@@ -423,6 +427,10 @@ show_summary(const Run *run, const FileTotals *total,
 	advice_print(run->options, run->plan, stderr);
 }
 
+/*
+ * The same in numbers, for programs.  Members that depend on options are left
+ * out without these.
+ */
 static void
 note_summary(const Run *run, const FileTotals *total,
 			 double seconds)
@@ -507,6 +515,7 @@ data_file_path(const Run *run, const DataFile *file)
 	return pg_strdup("whole table");
 }
 
+/* A copy has no files, but its page of --report needs names, too. */
 static char *
 blob_path(const Run *run, Oid oid)
 {
@@ -515,6 +524,10 @@ blob_path(const Run *run, Oid oid)
 	return archive_name_large_object(oid, run->plan->compress.method);
 }
 
+/*
+ * What --incremental needs in a later run is there only if fingerprints were
+ * taken.
+ */
 static void
 add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 			  char *path, const FileResult *result)
@@ -546,7 +559,8 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 
 /*
  * What each worker did of a file that several made, which is not in an
- * archive.
+ * archive: rows of a large table that a copy cuts into pieces while it runs.
+ * Returns how many workers there were.
  */
 static int
 add_shares(Manifest *manifest, const Run *run, const DataFile *data_file,
@@ -679,6 +693,7 @@ run_manifest_new(const Run *run)
 	return manifest;
 }
 
+/* As the last file of an archive: its manifest is what makes it complete. */
 void
 run_manifest_write(const Run *run, const Manifest *manifest)
 {

@@ -810,6 +810,11 @@ run_tasks(const TaskLeader *leader)
 	free(missing);
 }
 
+/* ----------
+ * The rows
+ * ----------
+ */
+
 /*
  * rename() does not work across file systems, which would show only after the
  * first file was dumped.
