@@ -96,13 +96,6 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 	return list;
 }
 
-static void
-frame_list_free(FrameList *list)
-{
-	free(list->begins);
-	free(list);
-}
-
 /* ----------
  * Extracts one tar file by many processes.
  * ----------
@@ -470,7 +463,8 @@ extract_archive(const char *path, CompressMethod method,
 	 */
 	if (!tar_reader_ended(&extraction.turn->reader))
 		pg_fatal("file \"%s\" is cut off", path);
-	frame_list_free(extraction.frames);
+	free(extraction.frames->begins);
+	free(extraction.frames);
 	close(extraction.fd);
 	return extraction.turn->n_links;
 }

@@ -472,14 +472,6 @@ task_collector_new(Run *run, const char *directory, const char *run_id)
 	return collector;
 }
 
-/* The command has ended: no task is at work any more, for the progress. */
-static void
-task_collector_command_ended(TaskCollector *collector)
-{
-	for (int i = 0; i < (int) collector->run->options->tasks; i++)
-		collector->run->results->workers[i].job = -1;
-}
-
 /* Is all of a job of the run done? */
 static bool
 task_collector_job_is_done(const TaskCollector *collector, int job_no)
@@ -711,7 +703,9 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	child_process_set_fed(0);
 	task_collector_look(leader->collector);
 	check_commands(leader);
-	task_collector_command_ended(leader->collector);
+	/* for the progress: attempts that were killed have no last line */
+	for (int i = 0; i < (int) options->tasks; i++)
+		set_at_work(leader->collector, i, false);
 	free(command);
 	return status;
 }
