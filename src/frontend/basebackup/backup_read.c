@@ -58,13 +58,6 @@ page_check_new(const Backup *backup, PGconn *conn)
 	return check;
 }
 
-/* A piece begins: what is left of one before is forgotten. */
-static void
-page_check_begin(PageCheck *check)
-{
-	check->n_wrong = 0;
-}
-
 BlockNumber
 page_check_block(const Backup *backup, int file, uint64 offset)
 {
@@ -402,8 +395,9 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	char	   *statement = backup_read_copy_statement(conn, backup, piece);
 
 	layout->begin_piece(layout, piece);
+	/* a piece that was given up may have left some */
 	if (check)
-		page_check_begin(check);
+		check->n_wrong = 0;
 	(void) file_query_try(conn, statement, 2, NULL, backup_read_take_row, &reader);
 	if (reader.range != piece->first + piece->n)
 		file_query_unexpected();

@@ -526,12 +526,6 @@ typedef struct SpecialFiles
 	int			n;
 } SpecialFiles;
 
-static char *
-path_of(const Backup *backup, const char *path)
-{
-	return psprintf("%s/%s", backup->options->directory, path);
-}
-
 /* ----------
  * Begin, list
  * ----------
@@ -714,7 +708,7 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 {
 	const char *method = backup->options->manifest_checksums;
 	bool		with_crc = method == NULL || pg_strcasecmp(method, "none") != 0;
-	char	   *path = path_of(backup, MANIFEST_TEMP);
+	char	   *path = psprintf("%s/" MANIFEST_TEMP, backup->options->directory);
 	BackupManifest *manifest = backup_manifest_begin(path, backup->server.major,
 													 backup->server.system_identifier);
 
