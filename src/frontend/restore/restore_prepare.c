@@ -184,9 +184,9 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 
 /*
  * Report as errors that tables of the archive exist on the target and have
- * rows, to which the restore would add its own, or hand rows on.  Sizes of files are
- * compared, because counting rows could run functions of other users (row
- * security, views).
+ * rows, to which the restore would add its own, or hand rows on.  Sizes of
+ * files are compared, because counting rows could run functions of other
+ * users (row security, views).
  */
 static void
 refuse_filled_tables(PGconn *conn, const DumpTables *tables)
