@@ -9,6 +9,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/archive_name.h"
+#include "base/buffer.h"
 
 /* ----------
  * A table's name, as a manifest or a table of contents tells it.
@@ -48,9 +49,7 @@ manifest_name_table(const char *schema, const char *table)
 	append_identifier(&buf, schema ? schema : "");
 	appendPQExpBufferChar(&buf, '.');
 	append_identifier(&buf, table ? table : "");
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
-	return buf.data;
+	return buffer_text(&buf);
 }
 
 /* ----------

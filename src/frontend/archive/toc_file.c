@@ -7,6 +7,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/toc_file.h"
+#include "base/buffer.h"
 
 /* ----------
  * Reads the table of contents of an archive.
@@ -224,16 +225,11 @@ parse_id(const char *text)
 static void
 read_deps(TocReader *reader, TocEntry *entry)
 {
-	int			space = 0;
 	char	   *text;
 
 	while ((text = read_string(reader)) != NULL && !reader->at_end)
 	{
-		if (entry->n_deps == space)
-		{
-			space = Max(4, space * 2);
-			entry->deps = pg_realloc(entry->deps, space * sizeof(int));
-		}
+		entry->deps = array_room(entry->deps, entry->n_deps, sizeof(int));
 		entry->deps[entry->n_deps] = parse_id(text);
 		if (entry->deps[entry->n_deps++] < 0)
 			bad(reader, "invalid dependency");
@@ -305,7 +301,6 @@ read_toc(TocReader *reader, const char **problem)
 {
 	Toc		   *toc = pg_malloc0(sizeof(Toc));
 	int			count = 0;
-	int			space = 0;
 
 	*problem = "its head";
 	read_head(reader, toc);
@@ -320,11 +315,7 @@ read_toc(TocReader *reader, const char **problem)
 	{
 		TocEntry   *entry;
 
-		if (toc->n_entries == space)
-		{
-			space = Max(256, space * 2);
-			toc->entries = pg_realloc(toc->entries, space * sizeof(TocEntry));
-		}
+		toc->entries = array_room(toc->entries, toc->n_entries, sizeof(TocEntry));
 		entry = &toc->entries[toc->n_entries++];
 		memset(entry, 0, sizeof(TocEntry));
 		read_entry(reader, toc, entry);

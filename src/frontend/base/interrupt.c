@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/interrupt.h"
 
 #ifdef __linux__
@@ -336,7 +337,6 @@ typedef struct Cleanup
 /* atexit() passes no argument: this is the process's. */
 static Cleanup *stack;
 static int	depth;
-static int	room;
 static pid_t owner;				/* the process that registered them */
 
 static void
@@ -361,11 +361,7 @@ cleanup_push(CleanupCallback callback, void *arg)
 		owner = getpid();
 		atexit(run_stack);
 	}
-	if (depth == room)
-	{
-		room = room * 2 + 8;
-		stack = pg_realloc(stack, room * sizeof(Cleanup));
-	}
+	stack = array_room(stack, depth, sizeof(Cleanup));
 	stack[depth].callback = callback;
 	stack[depth].arg = arg;
 	depth++;

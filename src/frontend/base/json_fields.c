@@ -8,6 +8,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/json_fields.h"
@@ -239,8 +240,7 @@ append_members(JsonWriter *writer, const JsonField *fields, const char *object,
 		append_name(writer, field, object);
 		append_value(writer, field, object);
 	}
-	if (PQExpBufferDataBroken(writer->buf))
-		pg_fatal("out of memory");
+	(void) buffer_text(&writer->buf);
 }
 
 void
@@ -399,7 +399,6 @@ read_array(JsonReader *reader, const JsonField *field, char *object)
 {
 	char	  **elements = (char **) (object + field->offset);
 	int		   *n = (int *) (object + field->count);
-	int			space = 0;
 	bool		first = true;
 
 	json_enter(reader, '[');
@@ -407,13 +406,7 @@ read_array(JsonReader *reader, const JsonField *field, char *object)
 	{
 		char	   *element;
 
-		if (*n == space)
-		{
-			if (space > PG_INT32_MAX / 2)
-				pg_fatal("out of memory");
-			space = Max(16, space * 2);
-			*elements = pg_realloc(*elements, space * field->size);
-		}
+		*elements = array_room(*elements, *n, field->size);
 		element = memset(*elements + (*n)++ * field->size, 0, field->size);
 		if (is_value(field->fields))
 		{

@@ -9,6 +9,7 @@
 #include "mb/pg_wchar.h"
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/message.h"
@@ -68,9 +69,7 @@ escaped(const char *text, bool lines)
 				appendPQExpBuffer(&buf, "\\x%02x", (unsigned char) text[i]);
 		text += len;
 	}
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
-	return buf.data;
+	return buffer_text(&buf);
 }
 
 const char *

@@ -10,6 +10,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/message.h"
 #include "options/help.h"
 #include "options/mask_file.h"
@@ -37,8 +38,8 @@ static const char *const own_names[] = {
 static void
 add_arg(Options *options, const char *arg)
 {
-	options->run_args = pg_realloc(options->run_args,
-								   (options->n_run_args + 1) * sizeof(char *));
+	options->run_args = array_room(options->run_args, options->n_run_args,
+								   sizeof(char *));
 	options->run_args[options->n_run_args++] = arg;
 }
 
@@ -530,8 +531,9 @@ parse_compress(Options *options, const char *arg)
 static void
 pass_on(Options *options, const char *arg)
 {
-	options->pg_dump_args = pg_realloc(options->pg_dump_args,
-									   (options->n_pg_dump_args + 1) * sizeof(char *));
+	options->pg_dump_args = array_room(options->pg_dump_args,
+									   options->n_pg_dump_args,
+									   sizeof(char *));
 	options->pg_dump_args[options->n_pg_dump_args++] = arg;
 }
 

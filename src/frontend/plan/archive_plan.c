@@ -11,6 +11,7 @@
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
 #include "archive/toc.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "plan/archive_layout.h"
@@ -176,8 +177,8 @@ append_part(Search *search, const TocEntry *entry)
 static void
 append_object_list(ArchiveTables *tables, const TocEntry *entry)
 {
-	tables->object_lists = pg_realloc(tables->object_lists,
-									  (tables->n_object_lists + 1) *
+	tables->object_lists = array_room(tables->object_lists,
+									  tables->n_object_lists,
 									  sizeof(TocEntry *));
 	tables->object_lists[tables->n_object_lists++] = entry;
 }
@@ -436,7 +437,6 @@ list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 	LargeObjectList list = {.filename = entry->filename};
 	char	   *problem;
 	ArchiveObjects *objects = archive_objects_open(archive, entry, &problem);
-	int			space = 0;
 	Oid			oid;
 
 	if (objects == NULL)
@@ -445,17 +445,13 @@ list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 	{
 		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
 		{
-			result->groups = pg_realloc(result->groups, (*n_groups + 1) *
+			result->groups = array_room(result->groups, *n_groups,
 										sizeof(ArchiveGroup));
 			result->groups[*n_groups].entry = entry;
 			result->groups[(*n_groups)++].position =
 				archive_objects_position(objects);
 		}
-		if (list.n_oids == space)
-		{
-			space = Max(64, space * 2);
-			list.oids = pg_realloc(list.oids, space * sizeof(Oid));
-		}
+		list.oids = array_room(list.oids, list.n_oids, sizeof(Oid));
 		list.oids[list.n_oids++] = oid;
 	}
 	problem = archive_objects_error(objects);

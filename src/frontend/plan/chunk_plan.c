@@ -8,6 +8,7 @@
 
 #include "catalog/pg_class_d.h"
 
+#include "base/buffer.h"
 #include "base/message.h"
 #include "plan/chunk_plan.h"
 #include "plan/server_extension.h"
@@ -216,7 +217,6 @@ typedef struct Planner
 	PGconn	   *conn;			/* to ask */
 	int			last_table;		/* its chunks are read last; -1 = none */
 	ChunkPlan  *plan;
-	int			space;			/* files allocated */
 } Planner;
 
 /* A file of a table, to be filled in; valid up to the next call. */
@@ -226,12 +226,7 @@ chunk_plan_add_file(Planner *planner, int table)
 	ChunkPlan  *plan = planner->plan;
 	DataFile   *file;
 
-	if (plan->n_files == planner->space)
-	{
-		planner->space = Max(256, planner->space * 2);
-		plan->files = pg_realloc(plan->files,
-								 planner->space * sizeof(DataFile));
-	}
+	plan->files = array_room(plan->files, plan->n_files, sizeof(DataFile));
 	file = &plan->files[plan->n_files++];
 	memset(file, 0, sizeof(DataFile));
 	file->table = table;

@@ -6,6 +6,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "plan/fingerprint_spec.h"
 #include "session/session.h"
@@ -38,10 +39,8 @@ fingerprint_settings(PGconn *conn)
 	for (int i = 0; i < PQnfields(res); i++)
 		appendPQExpBuffer(&text, "%s%s = %s", i > 0 ? "; " : "",
 						  PQfname(res, i), PQgetvalue(res, 0, i));
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
 	PQclear(res);
-	return text.data;
+	return buffer_text(&text);
 }
 
 FingerprintSpec *

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/message.h"
 #include "plan/large_object.h"
 
@@ -14,7 +15,6 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 {
 	const TocEntry *metadata = NULL;
 	const char *pos;
-	int			space = 0;
 
 	if (blobs->n_deps > 0)
 		metadata = by_id[Max(0, blobs->deps[0])];
@@ -31,11 +31,7 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 		if (end == pos || *end != '\n')
 			pg_fatal("could not read the list of large objects \"%s\"",
 					 printable(blobs->tag));
-		if (list->n_oids == space)
-		{
-			space = Max(64, space * 2);
-			list->oids = pg_realloc(list->oids, space * sizeof(Oid));
-		}
+		list->oids = array_room(list->oids, list->n_oids, sizeof(Oid));
 		list->oids[list->n_oids++] = (Oid) oid;
 		pos = end + 1;
 	}
@@ -117,8 +113,7 @@ large_objects_read(PGconn *conn, const Toc *toc)
 
 		if (!entry->had_dumper || !toc_entry_is(entry, "BLOBS"))
 			continue;
-		objects->lists = pg_realloc(objects->lists,
-									(objects->n_lists + 1) *
+		objects->lists = array_room(objects->lists, objects->n_lists,
 									sizeof(LargeObjectList));
 		list = &objects->lists[objects->n_lists++];
 		memset(list, 0, sizeof(LargeObjectList));

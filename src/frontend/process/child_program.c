@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/message.h"
@@ -252,11 +253,9 @@ count_line(ProgramWords *words, const char *line)
 static void
 show_line(ProgramWords *words)
 {
-	const char *line = words->line.data;
+	const char *line = buffer_text(&words->line);
 	Event	   *event;
 
-	if (PQExpBufferDataBroken(words->line))
-		pg_fatal("out of memory");
 	if (!count_line(words, line))
 	{
 		resetPQExpBuffer(&words->line);

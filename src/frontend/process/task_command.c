@@ -6,6 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "process/task_command.h"
 
 /* The largest number of ranges that a message names. */
@@ -20,9 +21,7 @@ list_tasks(const bool *wanted, int n_tasks, const char *separator)
 	for (int i = 0; i < n_tasks; i++)
 		if (wanted[i])
 			appendPQExpBuffer(&list, "%s%d", list.len > 0 ? separator : "", i);
-	if (PQExpBufferDataBroken(list))
-		pg_fatal("out of memory");
-	return list.data;
+	return buffer_text(&list);
 }
 
 char *
@@ -52,9 +51,7 @@ task_command_ranges(const bool *wanted, int n_tasks)
 	}
 	if (n_rest > 0)
 		appendPQExpBuffer(&list, " and %d more", n_rest);
-	if (PQExpBufferDataBroken(list))
-		pg_fatal("out of memory");
-	return list.data;
+	return buffer_text(&list);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "fe_utils/string_utils.h"
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
@@ -226,9 +227,7 @@ service_conninfo(const char *service, const char *file)
 	if (file)
 		append_conninfo(&buf, "servicefile", file);
 	append_conninfo(&buf, "target_session_attrs", "any");
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
-	return psprintf(" %s", buf.data);
+	return psprintf(" %s", buffer_text(&buf));
 }
 
 /*

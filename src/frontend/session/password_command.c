@@ -15,6 +15,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/message.h"
@@ -109,9 +110,7 @@ write_file(int fd, const char *password)
 	do
 		appendPQExpBufferChar(&text, '\n');
 	while ((off_t) text.len < size);
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	if (pwrite(fd, text.data, text.len, 0) != (ssize_t) text.len)
+	if (pwrite(fd, buffer_text(&text), text.len, 0) != (ssize_t) text.len)
 		pg_fatal("could not write a file in memory: %m");
 	termPQExpBuffer(&text);
 }
@@ -268,10 +267,8 @@ end(CommandRun *run)
 static char *
 check_output(PQExpBuffer out)
 {
-	char	   *newline = memchr(out->data, '\n', out->len);
+	char	   *newline = memchr(buffer_text(out), '\n', out->len);
 
-	if (PQExpBufferBroken(out))
-		pg_fatal("out of memory");
 	if (newline)
 		out->len = newline - out->data;
 	else if (out->len >= PASSWORD_BYTES)

@@ -9,6 +9,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
@@ -130,9 +131,7 @@ worker_states_backends(const WorkerState *holders, int n, int server)
 		if (holders[i].running && holders[i].server == server)
 			appendPQExpBuffer(&pids, "%s%d", pids.len > 0 ? "," : "",
 							  holders[i].backend);
-	if (PQExpBufferDataBroken(pids))
-		pg_fatal("out of memory");
-	return pids.data;
+	return buffer_text(&pids);
 }
 
 int64

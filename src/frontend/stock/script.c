@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "stock/script.h"
 
@@ -59,9 +60,7 @@ script_fail(Cut *cut, const char *problem)
 static const char **
 add_statement(const char **statements, int *n, const char *statement)
 {
-	/* room for 1, 2, 4, ... */
-	if ((*n & (*n - 1)) == 0)
-		statements = pg_realloc(statements, Max(1, *n * 2) * sizeof(char *));
+	statements = array_room(statements, *n, sizeof(char *));
 	statements[(*n)++] = statement;
 	return statements;
 }

@@ -12,6 +12,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "archive/toc_file.h"
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "process/progress.h"
@@ -116,9 +117,7 @@ database_string(const char *database)
 	initPQExpBuffer(&text);
 	appendPQExpBufferStr(&text, "dbname=");
 	appendConnStrVal(&text, database);
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	return text.data;
+	return buffer_text(&text);
 }
 
 void

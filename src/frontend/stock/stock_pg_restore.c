@@ -12,6 +12,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/toc_file.h"
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "process/child_program.h"
@@ -97,8 +98,7 @@ stock_output_read(const char **args, PQExpBuffer text)
 	read_output(out[0], &words, text);
 	close(out[0]);
 	wait_for_end(pid, &words);
-	if (PQExpBufferDataBroken(*text))
-		pg_fatal("out of memory");
+	(void) buffer_text(text);
 }
 
 /* ----------
@@ -114,7 +114,6 @@ static int *
 parse_ids(const char *text, int *n_ids)
 {
 	int		   *ids = NULL;
-	int			space = 0;
 
 	*n_ids = 0;
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
@@ -124,11 +123,7 @@ parse_ids(const char *text, int *n_ids)
 
 		if (end != line && *end == ';' && id > 0 && id <= PG_INT32_MAX)
 		{
-			if (*n_ids == space)
-			{
-				space = Max(256, space * 2);
-				ids = pg_realloc(ids, space * sizeof(int));
-			}
+			ids = array_room(ids, *n_ids, sizeof(int));
 			ids[(*n_ids)++] = (int) id;
 		}
 		else if (*line != ';')

@@ -11,6 +11,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "shared/block_compress.h"
@@ -27,9 +28,7 @@ sink_stored_bytes(const Sink *sink)
 void
 sink_write_buffer(Sink *sink, PQExpBuffer buf)
 {
-	if (PQExpBufferBroken(buf))
-		pg_fatal("out of memory");
-	sink_write(sink, buf->data, buf->len);
+	sink_write(sink, buffer_text(buf), buf->len);
 	resetPQExpBuffer(buf);
 }
 
@@ -53,8 +52,7 @@ sink_buffer_write(Sink *sink, const void *data, size_t len)
 static void
 sink_buffer_finish(Sink *sink)
 {
-	if (PQExpBufferBroken(((BufferSink *) sink)->buffer))
-		pg_fatal("out of memory");
+	(void) buffer_text(((BufferSink *) sink)->buffer);
 }
 
 static void
@@ -324,9 +322,7 @@ sink_pipe_command(const char *pattern, const char *name)
 			return NULL;
 		}
 	}
-	if (PQExpBufferDataBroken(command))
-		pg_fatal("out of memory");
-	return command.data;
+	return buffer_text(&command);
 }
 
 /* The command has ended, or will when its input has: must have gone well. */

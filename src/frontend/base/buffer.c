@@ -1,0 +1,25 @@
+/*
+ * buffer.c
+ *	  Texts and arrays in memory that grow as they are filled.
+ */
+#include "base/fe_compat.h"
+
+#include "base/buffer.h"
+
+char *
+buffer_text(PQExpBuffer buf)
+{
+	if (PQExpBufferBroken(buf))
+		pg_fatal("out of memory");
+	return buf->data;
+}
+
+void *
+array_room(void *array, int n, size_t size)
+{
+	if ((n & (n - 1)) != 0)
+		return array;
+	if (n > PG_INT32_MAX / 2)
+		pg_fatal("out of memory");
+	return pg_realloc(array, Max(1, n * 2) * size);
+}
