@@ -10,17 +10,17 @@
 #include "pqexpbuffer.h"
 
 /*
- * The text that was put together, which the buffer owns.  A PQExpBuffer that
- * could not get memory is empty instead of an error, so each text that matters
- * is taken by this function: it exits with a message.
+ * The text that was put together, which the buffer owns.  A PQExpBuffer
+ * that could not get memory is silently empty (pqexpbuffer.h), so a text that
+ * matters is taken by this function, which exits with a message then.
  */
 extern char *buffer_text(PQExpBuffer buf);
 
 /*
  * The array of n elements of this size, with room for at least one more; it
- * may be NULL if n is 0.  The room is doubled whenever n is a power of two.  So
- * this function must be called before each element is added, from the first on;
- * elements may be removed at the end meanwhile.
+ * may be NULL if n is 0.  The room is doubled whenever n is a power of two,
+ * so this function must be called before each element is added, from the
+ * first on; elements may be removed at the end meanwhile.
  */
 extern void *array_room(void *array, int n, size_t size);
 

@@ -25,7 +25,6 @@
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "dump/reuse_file.h"
-#include "options/copy_method.h"
 #include "options/own_options.h"
 #include "plan/previous_archive.h"
 #include "session/session.h"

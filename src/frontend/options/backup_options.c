@@ -16,7 +16,6 @@
 #include "options/backup_options.h"
 #include "options/help.h"
 #include "options/option_table.h"
-#include "options/option_value.h"
 
 /* ----------
  * -T OLDDIR=NEWDIR: where the tablespaces of a base backup go.
@@ -187,13 +186,19 @@ static const StockOption backup_options[] = {
 
 #define N_OPTIONS ((int) lengthof(backup_options))
 
+pg_noreturn static void
+use_stock(void)
+{
+	pg_log_error_hint("Use pg_basebackup with the same options.");
+	exit(1);
+}
+
 static void
 backup_options_refuse(const StockOption *option)
 {
 	pg_log_error("option --%s is not supported: %s", option->row.name,
 				 option->refused);
-	pg_log_error_hint("Use pg_basebackup with the same options.");
-	exit(1);
+	use_stock();
 }
 
 static void
@@ -243,33 +248,15 @@ read_format(Options *options, const char *arg)
 		invalid_value("-F/--format", arg);
 }
 
-pg_noreturn static void
-use_stock(void)
-{
-	pg_log_error_hint("Use pg_basebackup with the same options.");
-	exit(1);
-}
-
-/* [{client|server}-]METHOD[:DETAIL]; the client if that is not said */
 static void
 read_compress(Options *options, const char *arg)
 {
-	char		error[COMPRESS_SPEC_ERROR_BYTES];
-	const char *method = arg;
-
-	options->compress_place = strncmp(arg, "server-", 7) == 0 ?
-		COMPRESS_ON_SERVER : COMPRESS_ON_CLIENT;
-	if (options->compress_place == COMPRESS_ON_SERVER ||
-		strncmp(arg, "client-", 7) == 0)
-		method += 7;
-	if (!compress_spec_parse(method, &options->compress, error))
-		pg_fatal("invalid compression specification: %s", error);
+	option_value_compress(options, arg, COMPRESS_ON_CLIENT);
 	if (options->compress.method == COMPRESS_GZIP)
 	{
 		pg_log_error("option --compress=%s is not supported: %s", arg, NO_GZIP);
 		use_stock();
 	}
-	options->compress_given = true;
 }
 
 static void
@@ -297,21 +284,8 @@ read_special(Options *options, char letter, const char *arg)
 		case 'F':
 			read_format(options, arg);
 			break;
-		case 'j':
-			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
-			options->jobs_given = true;
-			break;
 		case 'r':
 			options->max_rate = option_value_rate(arg, "-r/--max-rate");
-			break;
-		case 'v':
-			pg_logging_increase_verbosity();
-			break;
-		case 'w':
-			options->connection.prompt_password = TRI_NO;
-			break;
-		case 'W':
-			options->connection.prompt_password = TRI_YES;
 			break;
 		case 'Z':
 			read_compress(options, arg);
@@ -335,8 +309,7 @@ check_checksums(const char *method)
 		invalid_value("--manifest-checksums", method);
 	pg_log_error("manifest checksums of method %s are not supported: parts of a file are read side by side",
 				 method);
-	pg_log_error_hint("Use pg_basebackup with the same options.");
-	exit(1);
+	use_stock();
 }
 
 /* Is it of use where no server is asked? */
@@ -378,8 +351,7 @@ check_options(Options *options, const char *progname)
 	if (strcmp(options->directory, "-") == 0)
 	{
 		pg_log_error("option --pgdata is not supported with standard output: parts of the tar are written in their places");
-		pg_log_error_hint("Use pg_basebackup with the same options.");
-		exit(1);
+		use_stock();
 	}
 	if (options->progress && options->no_progress)
 		pg_fatal("options %s and %s cannot be used together", "--progress",
@@ -468,7 +440,8 @@ backup_options_parse(int argc, char **argv)
 		if (!is_for_extract(option->row.name))
 			not_for_extract = option->row.name;
 		option_table_store(options, &option->row, optarg);
-		read_special(options, option->letter, optarg);
+		if (!option_read_common(options, option->letter, optarg))
+			read_special(options, option->letter, optarg);
 	}
 	if (options->extract && not_for_extract)
 		pg_fatal("options --extract and --%s cannot be used together",

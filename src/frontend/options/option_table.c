@@ -1,11 +1,14 @@
 /*
  * option_table.c
- *		Reads options by a table of them.
+ *	  Reads options by a table of them, and checks them and their values.
  */
 #include "base/fe_compat.h"
 
+#include "common/checksum_helper.h"
+#include "libpq-fe.h"
+
 #include "options/option_table.h"
-#include "options/option_value.h"
+#include "stream/sink.h"
 
 bool
 option_table_takes_value(const OptionRow *row)
@@ -106,4 +109,315 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 		case OPTION_WITH_VALUE:
 			break;
 	}
+}
+
+/* ----------
+ * What must hold between options
+ * ----------
+ */
+bool
+option_table_is_given(const Options *options, const OptionRow *row)
+{
+	const char *member = (const char *) options + row->offset;
+
+	switch (row->kind)
+	{
+		case OPTION_FLAG:
+			return *(const bool *) member;
+		case OPTION_TEXT:
+			return *(const char *const *) member != NULL;
+		case OPTION_NUMBER:
+		case OPTION_SIZE:
+			return *(const uint64 *) member != 0;
+		case OPTION_LIST:
+			return ((const SimpleStringList *) member)->head != NULL;
+		case OPTION_BARE:
+		case OPTION_WITH_VALUE:
+			break;
+	}
+	return false;
+}
+
+void
+option_rules_check(const Options *options, const OptionRule *rules, int n,
+				   const OptionRow *(*find) (const char *name))
+{
+	for (int i = 0; i < n; i++)
+	{
+		const OptionRule *rule = &rules[i];
+		const OptionRow *option = find(strstr(rule->option, "--") + 2);
+		const OptionRow *other = find(strstr(rule->other, "--") + 2);
+
+		Assert(option && other);
+		if (!option_table_is_given(options, option) ||
+			option_table_is_given(options, other) == (rule->kind == NEEDS))
+			continue;
+		pg_log_error(rule->kind == NEEDS ? "option %s requires option %s" :
+					 "options %s and %s cannot be used together",
+					 rule->option, rule->other);
+		if (rule->why)
+			pg_log_error_detail("%s", rule->why);
+		exit(1);
+	}
+}
+
+bool
+option_read_common(Options *options, int letter, const char *arg)
+{
+	switch (letter)
+	{
+		case 'j':
+			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs_given = true;
+			return true;
+		case 'v':
+			options->verbose = true;
+			pg_logging_increase_verbosity();
+			return true;
+		case 'w':
+			options->connection.prompt_password = TRI_NO;
+			return true;
+		case 'W':
+			options->connection.prompt_password = TRI_YES;
+			return true;
+	}
+	return false;
+}
+
+/* ----------
+ * Values
+ * ----------
+ */
+
+/*
+ * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
+ */
+#define MIN_RATE_KB 32
+#define MAX_RATE_KB 1073741824
+
+/* Bytes; fewer need a unit. */
+#define LEAST_WITHOUT_UNIT (1024 * 1024)
+
+int64
+option_value_number(const char *arg, const char *option, int64 min, int64 max)
+{
+	char	   *end;
+	long long	value;
+
+	errno = 0;
+	value = strtoll(arg, &end, 10);
+	if (end == arg || *end != '\0')
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	if (errno != 0 || value < min || value > max)
+		pg_fatal("%s must be in range %lld..%lld", option,
+				 (long long) min, (long long) max);
+	return value;
+}
+
+uint64
+option_value_size(const char *arg, const char *option)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	char	   *end;
+	uint64		factor = 1;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(arg, &end, 10);
+	if (end == arg || errno != 0 || strchr(arg, '-') != NULL)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
+	{
+		pg_log_error("invalid value \"%s\" for option %s: it has no unit", arg,
+					 option);
+		pg_log_error_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", e.g. \"%sMB\"; a number alone is of bytes, at least %d.",
+						  arg, LEAST_WITHOUT_UNIT);
+		exit(1);
+	}
+	if (*end == '\0')
+		end = "B";
+	for (int i = 0; i < (int) lengthof(units); i++, factor *= 1024)
+	{
+		if (pg_strcasecmp(end, units[i]) != 0)
+			continue;
+		if (value == 0 || value > PG_INT64_MAX / factor)
+			pg_fatal("invalid value \"%s\" for option %s", arg, option);
+		return value * factor;
+	}
+	pg_log_error("invalid value \"%s\" for option %s", arg, option);
+	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
+	exit(1);
+}
+
+uint64
+option_value_rate(const char *arg, const char *option)
+{
+	char	   *end;
+	double		value;
+
+	errno = 0;
+	value = strtod(arg, &end);
+	if (end == arg || errno != 0)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == 'M')
+		value *= 1024;
+	if (*end == 'k' || *end == 'M')
+		end++;
+	if (*end != '\0')
+	{
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_log_error_hint("Use kilobytes a second, or a number with the suffix \"k\" or \"M\".");
+		exit(1);
+	}
+	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
+		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
+				 MIN_RATE_KB, MAX_RATE_KB);
+	return (uint64) (value * 1024);
+}
+
+void
+option_value_compress(Options *options, const char *arg, CompressPlace place)
+{
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+	bool		on_server = pg_strncasecmp(arg, "server-", 7) == 0;
+	bool		on_client = pg_strncasecmp(arg, "client-", 7) == 0;
+
+	options->compress_place = on_server ? COMPRESS_ON_SERVER :
+		on_client ? COMPRESS_ON_CLIENT : place;
+	if (on_server || on_client)
+		arg += 7;
+	if (!compress_spec_parse(arg, &options->compress, error))
+		pg_fatal("invalid compression specification: %s", error);
+	options->compress_given = true;
+}
+
+void
+option_value_check_toast(const char *method)
+{
+	if (method && strcmp(method, "default") != 0 &&
+		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
+		pg_fatal("unrecognized compression method \"%s\"", method);
+}
+
+void
+option_value_check_checksums(const char *algorithm)
+{
+	pg_checksum_type type;
+
+	if (algorithm &&
+		!pg_checksum_parse_type(unconstify(char *, algorithm), &type))
+		pg_fatal("unrecognized checksum algorithm: \"%s\"", algorithm);
+}
+
+void
+option_value_check_slot(const char *name)
+{
+	if (name[0] != '\0' && strlen(name) < NAMEDATALEN &&
+		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
+		return;
+	pg_log_error("invalid replication slot name \"%s\"", name);
+	pg_log_error_hint("A name has 1 to %d lower case letters, digits and underscores.",
+					  NAMEDATALEN - 1);
+	exit(1);
+}
+
+/* What libpq has to say would quote the string, which may have a password. */
+void
+option_value_check_conninfo(const char *conninfo)
+{
+	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+
+	if (parsed == NULL)
+	{
+		pg_log_error("invalid connection string for option %s",
+					 "--subscription-conninfo");
+		pg_log_error_hint("psql says what is wrong with it.");
+		exit(1);
+	}
+	PQconninfoFree(parsed);
+}
+
+void
+option_value_check_pipe(const char *pattern)
+{
+	char	   *one = sink_pipe_command(pattern, "1.dat");
+	char	   *other = sink_pipe_command(pattern, "2.dat");
+
+	if (one == NULL || strcmp(one, other) == 0)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+		pg_log_error_hint("%%f stands for the name of the file, and must be there; %%%% for a percent sign.");
+		exit(1);
+	}
+	free(one);
+	free(other);
+}
+
+/* Those that metrics have anyway. */
+static bool
+is_own_label(const char *name, size_t len)
+{
+	static const char *const own[] = {"command", "database", "host", "port"};
+
+	for (int i = 0; i < (int) lengthof(own); i++)
+		if (strlen(own[i]) == len && strncmp(own[i], name, len) == 0)
+			return true;
+	return false;
+}
+
+/* Names that begin with two underscores are Prometheus's own. */
+static bool
+is_label(const char *label)
+{
+	const char *end = strchr(label, '=');
+
+	return end && end > label && !isdigit((unsigned char) label[0]) &&
+		strncmp(label, "__", 2) != 0 &&
+		strspn(label, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == end - label;
+}
+
+void
+option_value_check_metrics(const Options *options)
+{
+	const SimpleStringListCell *first = options->metrics_labels.head;
+
+	if (options->metrics && options->metrics[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
+	if (first && options->metrics == NULL)
+		pg_fatal("option %s requires option %s", "--metrics-label", "--metrics");
+	for (const SimpleStringListCell *cell = first; cell; cell = cell->next)
+	{
+		size_t		len = strcspn(cell->val, "=");
+
+		if (!is_label(cell->val))
+		{
+			pg_log_error("invalid value \"%s\" for option %s", cell->val,
+						 "--metrics-label");
+			pg_log_error_hint("The form is NAME=VALUE, e.g. \"site=north\", where the name has letters, digits and underscores.");
+			exit(1);
+		}
+		for (const SimpleStringListCell *other = first; other != cell; other = other->next)
+			if (strncmp(other->val, cell->val, len + 1) == 0)
+				pg_fatal("label \"%.*s\" is given twice", (int) len, cell->val);
+		if (is_own_label(cell->val, len))
+			pg_fatal("metrics have a label \"%.*s\" already", (int) len, cell->val);
+	}
+}
+
+void
+option_value_check_password_command(const Options *options,
+									const char *command, const char *option)
+{
+	if (command == NULL)
+		return;
+	if (command[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", option);
+	if (options->connection.prompt_password == TRI_YES)
+		pg_fatal("options %s and %s cannot be used together", option,
+				 "-W/--password");
 }

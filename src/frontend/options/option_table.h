@@ -66,4 +66,93 @@ extern const StockOption *option_table_find(const StockOption *options, int n,
 extern void option_table_store(Options *options, const OptionRow *row,
 							   const char *arg);
 
+/* What must hold between two options. */
+typedef enum OptionRuleKind
+{
+	EXCLUDES,
+	NEEDS
+} OptionRuleKind;
+
+/* Both options are named as messages do: "--target", "-f/--file". */
+typedef struct OptionRule
+{
+	const char *option;
+	OptionRuleKind kind;
+	const char *other;
+	const char *why;			/* detail of the message; NULL = none */
+} OptionRule;
+
+/* Is this option of the table given: is its member not as it was at first? */
+extern bool option_table_is_given(const Options *options, const OptionRow *row);
+
+/*
+ * Check the rules in their order.  find returns the row of an option by its
+ * long name, without the dashes.
+ */
+extern void option_rules_check(const Options *options, const OptionRule *rules,
+							   int n, const OptionRow *(*find) (const char *name));
+
+/*
+ * Read -j, -v, -w and -W, which mean the same in all programs; false for other
+ * letters.
+ */
+extern bool option_read_common(Options *options, int letter, const char *arg);
+
+/* ----------
+ * Values.  option is the option's name in messages, where several options have
+ * such values.
+ * ----------
+ */
+
+/* A whole number within limits. */
+extern int64 option_value_number(const char *arg, const char *option,
+								 int64 min, int64 max);
+
+/*
+ * Bytes, with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
+ * bytes that they are given without a unit are megabytes of which the unit
+ * was forgotten.
+ */
+extern uint64 option_value_size(const char *arg, const char *option);
+
+/*
+ * Bytes a second, given as in pg_basebackup.c:parse_max_rate(): kilobytes, or
+ * with a suffix k or M.
+ */
+extern uint64 option_value_rate(const char *arg, const char *option);
+
+/*
+ * Where and how to compress: [{client|server}-]METHOD[:DETAIL], "place" if the
+ * text does not name one.
+ */
+extern void option_value_compress(Options *options, const char *arg,
+								  CompressPlace place);
+
+/* Of --toast-compression, and of --manifest-checksums; either may be NULL. */
+extern void option_value_check_toast(const char *method);
+extern void option_value_check_checksums(const char *algorithm);
+
+/*
+ * Of --slot: the names that the server takes (slot.c:
+ * ReplicationSlotValidateName), so that statements need no quotes.
+ */
+extern void option_value_check_slot(const char *name);
+
+/* Of --subscription-conninfo. */
+extern void option_value_check_conninfo(const char *conninfo);
+
+/* Of --pipe: every file must have a name of its own. */
+extern void option_value_check_pipe(const char *pattern);
+
+/*
+ * Of --metrics and --metrics-label: a label has a name that Prometheus takes
+ * and no other label has, and needs a file.
+ */
+extern void option_value_check_metrics(const Options *options);
+
+/* Of --password-command or the like; command may be NULL. */
+extern void option_value_check_password_command(const Options *options,
+												const char *command,
+												const char *option);
+
 #endif							/* OPTION_TABLE_H */

@@ -13,11 +13,9 @@
 #include "base/buffer.h"
 #include "base/message.h"
 #include "options/help.h"
-#include "options/mask_file.h"
-#include "options/option_value.h"
+#include "options/option_table.h"
 #include "options/options_parse.h"
 #include "options/own_options.h"
-#include "process/task_command.h"
 
 /* ----------
  * The options of --all-databases.
@@ -80,287 +78,102 @@ cluster_options_note(Options *options, int letter, const char *name,
 			psprintf("--%s", name));
 }
 
-static void
-need(bool given, const char *name)
-{
-	if (given)
-		pg_fatal("option %s requires option %s", name, "--all-databases");
-}
-
-/* An option that --all-databases cannot be used with, and why. */
-typedef struct RefusedOption
-{
-	bool		given;
-	const char *name;
-	const char *why;			/* or NULL */
-} RefusedOption;
-
-static void
-options_parse_refuse(const RefusedOption *refused, int n)
-{
-	for (int i = 0; i < n; i++)
-	{
-		if (!refused[i].given)
-			continue;
-		pg_log_error("options %s and %s cannot be used together",
-					 "--all-databases", refused[i].name);
-		if (refused[i].why)
-			pg_log_error_detail("%s", refused[i].why);
-		exit(1);
-	}
-}
-
-/* At most one of them, and it leaves no databases to be excluded. */
-static void
-check_parts(const Options *options)
-{
-	const struct
-	{
-		bool		given;
-		const char *name;
-	}			parts[] = {
-		{options->globals_only, "-g/--globals-only"},
-		{options->roles_only, "--roles-only"},
-		{options->tablespaces_only, "--tablespaces-only"},
-		{options->exclude_databases.head != NULL, "--exclude-database"}
-	};
-	const char *first = NULL;
-
-	for (int i = 0; i < (int) lengthof(parts); i++)
-	{
-		if (parts[i].given && first)
-			pg_fatal("options %s and %s cannot be used together", first,
-					 parts[i].name);
-		if (parts[i].given)
-			first = parts[i].name;
-	}
-	if (first && options->exclude_databases.head == NULL &&
-		(options->dry_run || options->check))
-		pg_fatal("options %s and %s cannot be used together", first,
-				 options->dry_run ? "--dry-run" : "--check");
-	if (first && options->verify)
-		pg_fatal("options %s and %s cannot be used together", first, "--verify");
-}
-
-/* Exits with a message if options exclude each other. */
-static void
-cluster_options_check(const Options *options)
-{
-	static const char one[] = "It is of one database.";
-	const RefusedOption refused[] = {
-		{options->roles, "--roles", "All roles are copied then."},
-		{options->pipe_command != NULL, "--pipe", "Files of several databases have the same names."},
-		{options->compare_with != NULL, "--compare-with", one},
-		{options->clean_output, "--clean-output", "Archives of databases that were dropped would stay: name a new directory."},
-		{options->snapshot != NULL, "--snapshot", one},
-		{options->create_slot, "--create-slot", one},
-		{options->create_subscription != NULL, "--create-subscription", one},
-		{options->also_from.head != NULL, "--also-from", NULL},
-		{options->tasks != 0, "--tasks", NULL},
-		{options->task != NULL, "--task", NULL},
-		{options->target && options->check, "--check", "The roles that databases need are not there yet."},
-		{options->target && options->create, "-C/--create", "Databases that are not there are made anyway."},
-		{options->target && options->clean, "-c/--clean", "Databases are made anew."},
-	};
-
-	if (options->roles && options->target == NULL)
-		pg_fatal("option %s requires option %s", "--roles", "--target");
-	if (options->roles && options->check)
-	{
-		pg_log_error("options %s and %s cannot be used together", "--roles",
-					 "--check");
-		pg_log_error_detail("It makes nothing, and the copy needs the roles to be there.");
-		exit(1);
-	}
-	if (!options->all_databases)
-	{
-		need(options->exclude_databases.head != NULL, "--exclude-database");
-		need(options->globals_only, "-g/--globals-only");
-		need(options->roles_only, "--roles-only");
-		need(options->tablespaces_only, "--tablespaces-only");
-		if (!options->roles)
-			need(options->no_role_passwords, "--no-role-passwords");
-		return;
-	}
-	options_parse_refuse(refused, lengthof(refused));
-	check_parts(options);
-}
-
-void
-cluster_options_check_restore(const Options *options)
-{
-	static const char one[] = "It is of one database.";
-	const RefusedOption refused[] = {
-		{options->by_stock != NULL, "-f, -l, -1", one},
-		{options->clean, "-c/--clean", "Databases are made anew; drop those that are there before."},
-		{options->resume, "--resume", "What is complete, and what has not begun, looks alike on the target: resume the database that is not complete by itself."},
-		{options->compare_with != NULL, "--compare-with", one},
-		{options->check, "--check", "The roles that databases need are not there yet."},
-	};
-
-	if (!options->all_databases)
-	{
-		need(options->exclude_databases.head != NULL, "--exclude-database");
-		need(options->globals_only, "--globals-only");
-		return;
-	}
-	if (options->connection.dbname == NULL)
-		pg_fatal("option %s requires option %s", "--all-databases", "-d/--dbname");
-	if (options->restore == NULL)
-		pg_fatal("no input directory specified");
-	options_parse_refuse(refused, lengthof(refused));
-	check_parts(options);
-}
-
 /* ----------
- * The options of a dump by many hosts.
+ * Files of --mask-file: a line is an argument of --mask.
+ *
+ * A line that begins with a blank continues the one before it, and lines that
+ * are empty or begin with # have no meaning.  Only where a mask ends is decided
+ * here; row_mask.c reads its contents.  A name in double quotes may contain the
+ * end of a line.
  * ----------
  */
 
-/* Two options that exclude each other: why, or NULL if that is obvious. */
-static void
-exclude(bool given, const char *one, const char *other, const char *why)
+/* The text of a file, which ends in a newline if there is any; owned. */
+static char *
+read_text(const char *path)
 {
-	if (!given)
-		return;
-	pg_log_error("options %s and %s cannot be used together", one, other);
-	if (why)
-		pg_log_error_detail("%s", why);
-	exit(1);
+	FILE	   *file = fopen(path, "r");
+	PQExpBufferData text;
+	char		part[4096];
+	size_t		len;
+
+	if (file == NULL)
+		pg_fatal("could not open file \"%s\": %m", path);
+	initPQExpBuffer(&text);
+	while ((len = fread(part, 1, sizeof(part), file)) > 0)
+		appendBinaryPQExpBuffer(&text, part, len);
+	if (ferror(file))
+		pg_fatal("could not read file \"%s\": %m", path);
+	fclose(file);
+	if (strlen(buffer_text(&text)) != text.len)
+		pg_fatal("file \"%s\" has a zero byte", path);
+	if (text.len > 0 && text.data[text.len - 1] != '\n')
+		appendPQExpBufferChar(&text, '\n');
+	return text.data;
 }
 
-/* Exits with a message if it names none. */
-static void
-task_options_read(const char *text, int *task, int *n_tasks)
+/* The newline that ends the mask that begins here. */
+static const char *
+mask_end(const char *text)
 {
-	char	   *end;
-	long		no = strtol(text, &end, 10);
-	long		n = *end == '/' && end[1] >= '0' && end[1] <= '9' ?
-		strtol(end + 1, &end, 10) : 0;
+	bool		quoted = false;
+	bool		in_pattern = true;
 
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
+	for (; *text; text++)
 	{
-		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
-		pg_log_error_hint("The first of four tasks is 0/4, the last is 3/4.");
-		exit(1);
+		if (in_pattern && *text == '"')
+			quoted = !quoted;
+		if (*text == ':' && !quoted)
+			in_pattern = false;
+		if (*text == '\n' && !quoted && text[1] != ' ' && text[1] != '\t')
+			break;
 	}
-	*task = (int) no;
-	*n_tasks = (int) n;
+	return text;
 }
 
-void
-task_options_read_planned(const char *text, int n_planned, int *task,
-						  int *n_tasks)
+static bool
+says_nothing(const char *line, size_t len)
 {
-	task_options_read(text, task, n_tasks);
-	if (*n_tasks != n_planned)
-		pg_fatal("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
+	return line[0] == '#' || strspn(line, " \t\r\n") >= len;
 }
-
-static const char leaders[] = "That is for the leader of the tasks to say.";
-static const char dumps_only[] =
-"Tasks dump only: run one copy, on one host, with -j.";
 
 static void
-check_command(const char *run_tasks)
+mask_file_read_file(Options *options, const char *path)
 {
-	char	   *command = run_tasks ? task_command(run_tasks, "plan", 0, NULL) : NULL;
+	char	   *text = read_text(path);
+	int			n = 0;
 
-	if (run_tasks && command == NULL)
+	for (const char *line = text; *line;)
 	{
-		pg_log_error("invalid value \"%s\" for option %s", run_tasks,
-					 "--run-tasks");
-		pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
-		exit(1);
+		const char *end = says_nothing(line, strcspn(line, "\n")) ?
+			line + strcspn(line, "\n") : mask_end(line);
+		size_t		len = end - line;
+
+		if (*end == '\0')
+			pg_fatal("a quoted name in file \"%s\" has no end", path);
+		if (len > 0 && line[len - 1] == '\r')
+			len--;
+		if (!says_nothing(line, len))
+		{
+			char	   *mask = pnstrdup(line, len);
+
+			simple_string_list_append(&options->mask, mask);
+			free(mask);
+			n++;
+		}
+		line = end + 1;
 	}
-	free(command);
+	free(text);
+	if (n == 0)
+		pg_fatal("file \"%s\" has no mask", path);
 }
 
-/* Of one task: all but how to connect, and -j, is the leader's to say. */
 static void
-check_task(const Options *options)
+mask_files_read(Options *options)
 {
-	const struct
-	{
-		bool		given;
-		const char *name;
-	}			of_leader[] = {
-		{options->check, "--check"},
-		{options->progress, "--progress"},
-		{options->log_json != NULL, "--log-json"},
-		{options->report != NULL, "--report"},
-		{options->metrics != NULL, "--metrics"},
-		{options->role != NULL, "--role"},
-		{options->directory != NULL, "-f/--file"},
-		{options->pipe_command != NULL, "--pipe"},
-		{options->dry_run, "--dry-run"},
-		{options->incremental != NULL, "--incremental"},
-		{options->create_slot, "--create-slot"},
-		{options->mask.head != NULL, "--mask"},
-		{options->mask_files.head != NULL, "--mask-file"},
-		{options->also_from.head != NULL, "--also-from"},
-		{options->snapshot != NULL, "--snapshot"},
-		{options->compress_given, "-Z/--compress"},
-	};
-	int			task;
-	int			n_tasks;
-
-	task_options_read(options->task, &task, &n_tasks);
-	if (options->plan == NULL)
-		pg_fatal("option %s requires option %s", "--task", "--plan");
-	exclude(options->tasks != 0, "--task", "--tasks", NULL);
-	exclude(options->run_tasks != NULL, "--task", "--run-tasks", NULL);
-	exclude(options->target != NULL, "--task", "--target", dumps_only);
-	exclude(options->verify != NULL, "--task", "--verify", NULL);
-	for (int i = 0; i < (int) lengthof(of_leader); i++)
-		exclude(of_leader[i].given, "--task", of_leader[i].name, leaders);
-	for (int i = 0; i < options->n_pg_dump_args; i++)
-		exclude(strcmp(options->pg_dump_args[i], "-v") != 0, "--task",
-				options->pg_dump_args[i], leaders);
-}
-
-static const char each_task[] =
-"Each task has its own: give it in the command of --run-tasks.";
-
-/* Of the leader: what cannot be by tasks. */
-static void
-check_leader(const Options *options)
-{
-	bool		wanted = options->tasks != 0;
-
-	if (!wanted && options->run_tasks)
-		pg_fatal("option %s requires option %s", "--run-tasks", "--tasks");
-	if (!wanted && options->plan)
-		pg_fatal("option %s requires option %s", "--plan", "--task or --tasks");
-	if (!wanted)
-		return;
-	exclude(options->target != NULL, "--tasks", "--target", dumps_only);
-	if (options->run_tasks == NULL && !options->dry_run && !options->check)
-		pg_fatal("option %s requires option %s", "--tasks", "--run-tasks");
-	exclude(options->verify != NULL, "--tasks", "--verify", NULL);
-	exclude(options->create_slot, "--tasks", "--create-slot",
-			"If the leader is lost with its session, the slot would be of no dump.");
-	exclude(options->jobs_given, "--tasks", "-j/--jobs", each_task);
-	exclude(options->max_rate != 0, "--tasks", "-r/--max-rate", each_task);
-	if (options->pipe_command && options->plan == NULL && !options->dry_run &&
-		!options->check)
-	{
-		pg_log_error("options %s and %s require option %s", "--tasks",
-					 "--pipe", "--plan");
-		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
-		exit(1);
-	}
-	check_command(options->run_tasks);
-}
-
-/* Exits with a message if they exclude each other, or others. */
-static void
-task_options_check(const Options *options)
-{
-	if (options->task)
-		check_task(options);
-	else
-		check_leader(options);
+	for (const SimpleStringListCell *cell = options->mask_files.head; cell;
+		 cell = cell->next)
+		mask_file_read_file(options, cell->val);
 }
 
 /* ----------
@@ -510,24 +323,6 @@ parse_sync(const char *arg)
 	pg_fatal("unrecognized sync method: %s", arg);
 }
 
-/* -Z: where (pg_basebackup's client- or server-), and how. */
-static void
-parse_compress(Options *options, const char *arg)
-{
-	char		error[COMPRESS_SPEC_ERROR_BYTES];
-
-	options->compress_place = COMPRESS_WHERE_BEST;
-	if (pg_strncasecmp(arg, "server-", 7) == 0)
-		options->compress_place = COMPRESS_ON_SERVER;
-	else if (pg_strncasecmp(arg, "client-", 7) == 0)
-		options->compress_place = COMPRESS_ON_CLIENT;
-	if (options->compress_place != COMPRESS_WHERE_BEST)
-		arg += 7;
-	if (!compress_spec_parse(arg, &options->compress, error))
-		pg_fatal("invalid compression specification: %s", error);
-	options->compress_given = true;
-}
-
 static void
 pass_on(Options *options, const char *arg)
 {
@@ -557,6 +352,12 @@ pass_on_long(Options *options, const char *name, const char *arg)
 static bool
 read_short_option(Options *options, int c, const char *arg)
 {
+	if (option_read_common(options, c, arg))
+	{
+		if (c == 'v')
+			pass_on_short(options, c, NULL);
+		return true;
+	}
 	switch (c)
 	{
 		case 'd':
@@ -571,24 +372,14 @@ read_short_option(Options *options, int c, const char *arg)
 		case 'U':
 			options->connection.pguser = arg;
 			return true;
-		case 'w':
-			options->connection.prompt_password = TRI_NO;
-			return true;
-		case 'W':
-			options->connection.prompt_password = TRI_YES;
-			return true;
 		case 'f':
 			options->directory = arg;
 			return true;
 		case 'F':
 			check_format(arg);
 			return true;
-		case 'j':
-			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
-			options->jobs_given = true;
-			return true;
 		case 'Z':
-			parse_compress(options, arg);
+			option_value_compress(options, arg, COMPRESS_WHERE_BEST);
 			return true;
 		case 'g':
 			options->globals_only = true;
@@ -602,11 +393,6 @@ read_short_option(Options *options, int c, const char *arg)
 		case 'E':
 			options->encoding = arg;
 			pass_on_short(options, c, arg);
-			return true;
-		case 'v':
-			options->verbose = true;
-			pg_logging_increase_verbosity();
-			pass_on_short(options, c, NULL);
 			return true;
 		case 'R':				/* no-op in pg_dump too */
 			return true;
@@ -706,9 +492,7 @@ check_options(const Options *options)
 		pg_log_error_hint("Name a new one by -f DIRECTORY; or dump into commands by --pipe, or into another database by --target.");
 		exit(1);
 	}
-	cluster_options_check(options);
 	own_options_check(options);
-	task_options_check(options);
 	if (options->extra_float_digits != NULL)
 		(void) option_value_number(options->extra_float_digits,
 								   "--extra-float-digits", -15, 3);

@@ -19,21 +19,6 @@
 extern void cluster_options_note(Options *options, int letter,
 								 const char *name, const char *arg);
 
-/* The same for pg_parrestore. */
-extern void cluster_options_check_restore(const Options *options);
-
-/* ----------
- * The options of a dump by many hosts: --tasks, --task.
- * ----------
- */
-
-/*
- * Which task of how many --task names; exits with a message if it is none, or
- * of another number than there is a plan for.
- */
-extern void task_options_read_planned(const char *text, int n_planned,
-									  int *task, int *n_tasks);
-
 /*
  * Read the command line.  Prints and exits for --help and --version; exits
  * with a message for what is wrong or cannot be done.

@@ -5,8 +5,8 @@
 #include "base/fe_compat.h"
 
 #include "options/option_table.h"
-#include "options/option_value.h"
 #include "options/own_options.h"
+#include "process/task_command.h"
 
 static const OptionRow own_options[] = {
 	{"all-databases", OPTION_FLAG, offsetof(Options, all_databases)},
@@ -136,69 +136,206 @@ own_option_read(Options *options, int c, const char *arg)
 	return true;
 }
 
-/* Both given? */
-static void
-exclude(bool one, const char *one_name, bool other, const char *other_name)
-{
-	if (one && other)
-		pg_fatal("options %s and %s cannot be used together",
-				 one_name, other_name);
-}
+/* The members of options that pg_dump has as well, by their long names. */
+static const OptionRow pg_dump_rows[] = {
+	{"clean", OPTION_FLAG, offsetof(Options, clean)},
+	{"compress", OPTION_FLAG, offsetof(Options, compress_given)},
+	{"create", OPTION_FLAG, offsetof(Options, create)},
+	{"dbname", OPTION_TEXT, offsetof(Options, connection.dbname)},
+	{"file", OPTION_TEXT, offsetof(Options, directory)},
+	{"jobs", OPTION_FLAG, offsetof(Options, jobs_given)},
+	{"max-rate", OPTION_NUMBER, offsetof(Options, max_rate)},
+	{"role", OPTION_TEXT, offsetof(Options, role)},
+	{"serializable-deferrable", OPTION_FLAG,
+	offsetof(Options, serializable_deferrable)},
+	{"snapshot", OPTION_TEXT, offsetof(Options, snapshot)},
+	{"statistics", OPTION_FLAG, offsetof(Options, statistics)},
+};
 
-/* One given, but not the other? */
-static void
-need(bool one, const char *one_name, bool other, const char *other_name)
-{
-	if (one && !other)
-		pg_fatal("option %s requires option %s", one_name, other_name);
-}
+#define OF_ONE "It is of one database."
+#define LEADERS "That is for the leader of the tasks to say."
+#define TASKS_DUMP "Tasks dump only: run one copy, on one host, with -j."
+#define EACH_TASK "Each task has its own: give it in the command of --run-tasks."
 
-static void
-check_slot(const Options *options)
-{
-	need(options->slot_plugin != NULL, "--slot-plugin",
-		 options->create_slot, "--create-slot");
-	need(options->create_slot, "--create-slot", options->slot != NULL, "--slot");
-	if (options->slot && !options->create_slot)
-	{
-		pg_log_error("option %s requires option %s", "--slot", "--create-slot");
-		pg_log_error_detail("A slot has a snapshot only when it is made.");
-		exit(1);
-	}
-	exclude(options->create_slot, "--create-slot",
-			options->snapshot != NULL, "--snapshot");
-	exclude(options->create_slot, "--create-slot",
-			options->serializable_deferrable, "--serializable-deferrable");
-	if (options->slot)
-		option_value_check_slot(options->slot);
-}
-
-static void
-check_subscription(const Options *options)
-{
-	bool		wanted = options->create_subscription != NULL;
-	bool		publications = options->publications.head != NULL;
-
-	need(publications, "--publication", wanted, "--create-subscription");
-	need(options->subscription_conninfo != NULL, "--subscription-conninfo",
-		 wanted, "--create-subscription");
-	need(wanted, "--create-subscription", options->target != NULL, "--target");
-	need(wanted, "--create-subscription", options->create_slot, "--create-slot");
-	need(wanted, "--create-subscription", publications, "--publication");
-	if (!wanted)
-		return;
-	if (options->create_subscription[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "",
-				 "--create-subscription");
-	if (options->subscription_conninfo)
-		option_value_check_conninfo(options->subscription_conninfo);
-	exclude(true, "--create-subscription",
-			options->slot_plugin != NULL, "--slot-plugin");
+/*
+ * Rules that depend on the value of an option, or on a third option, are in the
+ * functions below.  There is no rule for --mask-file, since its masks have been
+ * added to those of --mask before the rules are checked.
+ */
+static const OptionRule rules[] = {
+	{"--roles", NEEDS, "--target"},
+	{"--roles", EXCLUDES, "--check", "It makes nothing, and the copy needs the roles to be there."},
+	{"--exclude-database", NEEDS, "--all-databases"},
+	{"-g/--globals-only", NEEDS, "--all-databases"},
+	{"--roles-only", NEEDS, "--all-databases"},
+	{"--tablespaces-only", NEEDS, "--all-databases"},
+	{"--all-databases", EXCLUDES, "--roles", "All roles are copied then."},
+	{"--all-databases", EXCLUDES, "--pipe", "Files of several databases have the same names."},
+	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
+	{"--all-databases", EXCLUDES, "--clean-output", "Archives of databases that were dropped would stay: name a new directory."},
+	{"--all-databases", EXCLUDES, "--snapshot", OF_ONE},
+	{"--all-databases", EXCLUDES, "--create-slot", OF_ONE},
+	{"--all-databases", EXCLUDES, "--create-subscription", OF_ONE},
+	{"--all-databases", EXCLUDES, "--also-from"},
+	{"--all-databases", EXCLUDES, "--tasks"},
+	{"--all-databases", EXCLUDES, "--task"},
+	{"-g/--globals-only", EXCLUDES, "--roles-only"},
+	{"-g/--globals-only", EXCLUDES, "--tablespaces-only"},
+	{"-g/--globals-only", EXCLUDES, "--exclude-database"},
+	{"-g/--globals-only", EXCLUDES, "--dry-run"},
+	{"-g/--globals-only", EXCLUDES, "--check"},
+	{"-g/--globals-only", EXCLUDES, "--verify"},
+	{"--roles-only", EXCLUDES, "--tablespaces-only"},
+	{"--roles-only", EXCLUDES, "--exclude-database"},
+	{"--roles-only", EXCLUDES, "--dry-run"},
+	{"--roles-only", EXCLUDES, "--check"},
+	{"--roles-only", EXCLUDES, "--verify"},
+	{"--tablespaces-only", EXCLUDES, "--exclude-database"},
+	{"--tablespaces-only", EXCLUDES, "--dry-run"},
+	{"--tablespaces-only", EXCLUDES, "--check"},
+	{"--tablespaces-only", EXCLUDES, "--verify"},
+	{"--exclude-database", EXCLUDES, "--verify"},
+	{"--verify", EXCLUDES, "-f/--file"},
+	{"--verify", EXCLUDES, "--target"},
+	{"--verify", EXCLUDES, "--dry-run"},
+	{"--verify", EXCLUDES, "--check"},
+	{"--dry-run", EXCLUDES, "--check"},
+	{"--verify", EXCLUDES, "--pipe"},
+	{"--verify", EXCLUDES, "--clean-output"},
+	{"--verify", EXCLUDES, "-d/--dbname"},
+	{"--clean-output", EXCLUDES, "--target"},
+	{"--clean-output", EXCLUDES, "--pipe"},
+	/* a comparison makes nothing */
+	{"--compare-with", EXCLUDES, "-f/--file"},
+	{"--compare-with", EXCLUDES, "--pipe"},
+	{"--compare-with", EXCLUDES, "--target"},
+	{"--compare-with", EXCLUDES, "--verify"},
+	{"--compare-with", EXCLUDES, "--dry-run"},
+	{"--compare-with", EXCLUDES, "--check"},
+	{"--compare-with", EXCLUDES, "--report"},
+	{"--compare-with", EXCLUDES, "--incremental"},
+	{"--compare-with", EXCLUDES, "--manifest-fingerprints"},
+	{"--compare-with", EXCLUDES, "--clean-output"},
+	{"--compare-with", EXCLUDES, "--create-slot"},
+	{"--compare-with", EXCLUDES, "-Z/--compress"},
+	{"--compare-with", EXCLUDES, "--sample"},
+	{"--compare-with", EXCLUDES, "--mask"},
+	{"--compare-with", EXCLUDES, "--also-from"},
+	{"--compare-with", EXCLUDES, "--tasks"},
+	{"--compare-with", EXCLUDES, "--task"},
+	{"--report", EXCLUDES, "--dry-run"},
+	{"--report", EXCLUDES, "--check"},
+	/* metrics are about runs that make something */
+	{"--metrics", EXCLUDES, "--verify"},
+	{"--metrics", EXCLUDES, "--dry-run"},
+	{"--metrics", EXCLUDES, "--check"},
+	{"--metrics", EXCLUDES, "--compare-with"},
+	{"--incremental-copy-method", NEEDS, "--incremental"},
+	{"--target", EXCLUDES, "--manifest-fingerprints"},
+	{"--verify", EXCLUDES, "--incremental"},
+	{"--incremental", EXCLUDES, "--target", "Rows that are on the target already are not known by blocks."},
+	{"--incremental", EXCLUDES, "--pipe", "Files of the previous archive are taken over where they are."},
+	{"--copy-format", NEEDS, "--target"},
+	{"--toast-compression", NEEDS, "--target"},
+	{"--wire-compression", NEEDS, "--target"},
+	{"--index-jobs", NEEDS, "--target"},
+	{"--compare", NEEDS, "--target"},
+	{"--no-analyze", NEEDS, "--target"},
+	{"--target", EXCLUDES, "-f/--file"},
+	{"--target", EXCLUDES, "-Z/--compress"},
+	{"--target", EXCLUDES, "--dry-run"},
+	{"--no-chunks", EXCLUDES, "--chunk-size"},
+	{"--no-chunks", EXCLUDES, "--max-table-segment-pages"},
+	{"--chunk-size", EXCLUDES, "--max-table-segment-pages"},
+	{"-P/--progress", EXCLUDES, "--no-progress"},
+	{"--pipe", EXCLUDES, "-f/--file"},
+	{"--pipe", EXCLUDES, "--target"},
+	{"--expected-rate", NEEDS, "--dry-run"},
+	{"--slot-plugin", NEEDS, "--create-slot"},
+	{"--create-slot", NEEDS, "--slot"},
+	{"--slot", NEEDS, "--create-slot", "A slot has a snapshot only when it is made."},
+	{"--create-slot", EXCLUDES, "--snapshot"},
+	{"--create-slot", EXCLUDES, "--serializable-deferrable"},
+	{"--publication", NEEDS, "--create-subscription"},
+	{"--subscription-conninfo", NEEDS, "--create-subscription"},
+	{"--create-subscription", NEEDS, "--target"},
+	{"--create-subscription", NEEDS, "--create-slot"},
+	{"--create-subscription", NEEDS, "--publication"},
+	{"--create-subscription", EXCLUDES, "--slot-plugin"},
 	/* changes of rows that were left out would be lost */
-	exclude(true, "--create-subscription",
-			options->where.head != NULL, "--where");
-	exclude(true, "--create-subscription",
-			options->sample.head != NULL, "--sample");
+	{"--create-subscription", EXCLUDES, "--where"},
+	{"--create-subscription", EXCLUDES, "--sample"},
+	{"--pause-synchronous", NEEDS, "--also-from"},
+	/* the snapshot of several standbys is one that they have at the same time */
+	{"--also-from", EXCLUDES, "--target"},
+	{"--also-from", EXCLUDES, "--verify"},
+	{"--also-from", EXCLUDES, "--snapshot"},
+	{"--also-from", EXCLUDES, "--create-slot"},
+	{"--also-from", EXCLUDES, "--serializable-deferrable"},
+	/* these would let out the masked values, or compare them with the masks */
+	{"--mask", EXCLUDES, "--statistics"},
+	{"--mask", EXCLUDES, "--compare"},
+	{"--mask", EXCLUDES, "--verify"},
+	{"--mask", EXCLUDES, "--create-subscription"},
+	{"--mask", EXCLUDES, "--create-slot", "Changes that come by the slot have all columns as they are."},
+	/* a task takes all but -j and how to connect from the leader's plan */
+	{"--task", NEEDS, "--plan"},
+	{"--task", EXCLUDES, "--tasks"},
+	{"--task", EXCLUDES, "--run-tasks"},
+	{"--task", EXCLUDES, "--target", TASKS_DUMP},
+	{"--task", EXCLUDES, "--verify"},
+	{"--task", EXCLUDES, "--check", LEADERS},
+	{"--task", EXCLUDES, "--progress", LEADERS},
+	{"--task", EXCLUDES, "--log-json", LEADERS},
+	{"--task", EXCLUDES, "--report", LEADERS},
+	{"--task", EXCLUDES, "--metrics", LEADERS},
+	{"--task", EXCLUDES, "--role", LEADERS},
+	{"--task", EXCLUDES, "-f/--file", LEADERS},
+	{"--task", EXCLUDES, "--pipe", LEADERS},
+	{"--task", EXCLUDES, "--dry-run", LEADERS},
+	{"--task", EXCLUDES, "--incremental", LEADERS},
+	{"--task", EXCLUDES, "--create-slot", LEADERS},
+	{"--task", EXCLUDES, "--mask", LEADERS},
+	{"--task", EXCLUDES, "--also-from", LEADERS},
+	{"--task", EXCLUDES, "--snapshot", LEADERS},
+	{"--task", EXCLUDES, "-Z/--compress", LEADERS},
+	{"--run-tasks", NEEDS, "--tasks"},
+	{"--tasks", EXCLUDES, "--target", TASKS_DUMP},
+	{"--tasks", EXCLUDES, "--verify"},
+	{"--tasks", EXCLUDES, "--create-slot", "If the leader is lost with its session, the slot would be of no dump."},
+	{"--tasks", EXCLUDES, "-j/--jobs", EACH_TASK},
+	{"--tasks", EXCLUDES, "-r/--max-rate", EACH_TASK},
+};
+
+static const OptionRow *
+find_option(const char *name)
+{
+	for (int i = 0; i < (int) lengthof(own_options); i++)
+		if (strcmp(own_options[i].name, name) == 0)
+			return &own_options[i];
+	for (int i = 0; i < (int) lengthof(pg_dump_rows); i++)
+		if (strcmp(pg_dump_rows[i].name, name) == 0)
+			return &pg_dump_rows[i];
+	return NULL;
+}
+
+/* Two options that exclude each other: why, or NULL if that is obvious. */
+static void
+exclude(bool given, const char *one, const char *other, const char *why)
+{
+	if (!given)
+		return;
+	pg_log_error("options %s and %s cannot be used together", one, other);
+	if (why)
+		pg_log_error_detail("%s", why);
+	exit(1);
+}
+
+static void
+refuse_empty(const char *value, const char *option)
+{
+	if (value && value[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", option);
 }
 
 /* Raw tuples cross in blocks; COPY's formats do not. */
@@ -209,9 +346,9 @@ check_wire_compression(const char *value, const char *format)
 	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
 	exclude(format && strcmp(format, "binary") == 0, "--copy-format=binary",
-			true, "--wire-compression");
+			"--wire-compression", NULL);
 	exclude(format && strcmp(format, "text") == 0, "--copy-format=text",
-			true, "--wire-compression");
+			"--wire-compression", NULL);
 	if (strcmp(value, "auto") == 0)
 		return;
 	if (!compress_spec_parse(value, &spec, error))
@@ -221,35 +358,19 @@ check_wire_compression(const char *value, const char *format)
 				 "--wire-compression");
 }
 
-/* What makes no sense with a direct copy, and what does only with one. */
 static void
 check_copy(const Options *options)
 {
 	const char *format = options->copy_format;
-	const char *method = options->toast_compression;
-	bool		is_copy = options->target != NULL;
 
-	need(format != NULL, "--copy-format", is_copy, "--target");
-	need(method != NULL, "--toast-compression", is_copy, "--target");
-	need(options->wire_compression != NULL, "--wire-compression", is_copy,
-		 "--target");
-	need(options->index_jobs != 0, "--index-jobs", is_copy, "--target");
-	need(options->compare, "--compare", is_copy, "--target");
-	need(options->no_analyze, "--no-analyze", is_copy, "--target");
 	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
 		pg_fatal("unrecognized copy format \"%s\"", format);
-	exclude(options->no_extension, "--no-extension",
-			format && strcmp(format, "raw") == 0, "--copy-format=raw");
+	exclude(options->no_extension && format && strcmp(format, "raw") == 0,
+			"--no-extension", "--copy-format=raw", NULL);
 	if (options->wire_compression)
 		check_wire_compression(options->wire_compression, format);
-	option_value_check_toast(method);
-	exclude(options->target != NULL, "--target",
-			options->directory != NULL, "-f/--file");
-	exclude(options->target != NULL, "--target",
-			options->compress_given, "-Z/--compress");
-	exclude(options->target != NULL, "--target",
-			options->dry_run, "--dry-run");
+	option_value_check_toast(options->toast_compression);
 }
 
 /* Options of pg_dump's without which there are rows to compare. */
@@ -258,94 +379,53 @@ static const char *const without_rows[] = {
 	"--section=post-data"
 };
 
-/* A comparison makes nothing. */
 static void
 check_compare_with(const Options *options)
 {
-	const struct
-	{
-		bool		given;
-		const char *name;
-	}			others[] = {
-		{options->directory != NULL, "-f/--file"},
-		{options->pipe_command != NULL, "--pipe"},
-		{options->target != NULL, "--target"},
-		{options->verify != NULL, "--verify"},
-		{options->dry_run, "--dry-run"},
-		{options->check, "--check"},
-		{options->report != NULL, "--report"},
-		{options->incremental != NULL, "--incremental"},
-		{options->manifest_fingerprints, "--manifest-fingerprints"},
-		{options->clean_output, "--clean-output"},
-		{options->create_slot, "--create-slot"},
-		{options->compress_given, "-Z/--compress"},
-		{options->sample.head != NULL, "--sample"},
-		{options->mask.head != NULL, "--mask"},
-		{options->mask_files.head != NULL, "--mask-file"},
-		{options->also_from.head != NULL, "--also-from"},
-		{options->tasks != 0, "--tasks"},
-		{options->task != NULL, "--task"},
-	};
-
-	if (options->compare_with == NULL)
-		return;
-	if (options->compare_with[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--compare-with");
-	for (int i = 0; i < (int) lengthof(others); i++)
-		exclude(true, "--compare-with", others[i].given, others[i].name);
-	for (int i = 0; i < options->n_pg_dump_args; i++)
+	refuse_empty(options->compare_with, "--compare-with");
+	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)
 		for (int j = 0; j < (int) lengthof(without_rows); j++)
-			exclude(true, "--compare-with",
-					strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
-					j == 0 ? "-s/--schema-only" : without_rows[j]);
+			exclude(strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
+					"--compare-with",
+					j == 0 ? "-s/--schema-only" : without_rows[j], NULL);
 }
 
-/*
- * What would let out the values that are masked, or compare them with those
- * in their place.
- */
+/* What --all-databases makes by itself on a target. */
 static void
-check_masks(const Options *options)
+check_all_databases(const Options *options)
 {
-	bool		masks = options->mask.head || options->mask_files.head;
-	const char *name = options->mask.head ? "--mask" : "--mask-file";
+	bool		copies = options->all_databases && options->target;
 
-	exclude(masks, name, options->statistics, "--statistics");
-	exclude(masks, name, options->compare, "--compare");
-	exclude(masks, name, options->verify != NULL, "--verify");
-	exclude(masks, name, options->create_subscription != NULL,
-			"--create-subscription");
-	if (masks && options->create_slot)
-	{
-		pg_log_error("options %s and %s cannot be used together", name,
-					 "--create-slot");
-		pg_log_error_detail("Changes that come by the slot have all columns as they are.");
-		exit(1);
-	}
+	exclude(copies && options->check, "--all-databases", "--check",
+			"The roles that databases need are not there yet.");
+	exclude(copies && options->create, "--all-databases", "-C/--create",
+			"Databases that are not there are made anyway.");
+	exclude(copies && options->clean, "--all-databases", "-c/--clean",
+			"Databases are made anew.");
+	if (options->no_role_passwords && !options->all_databases &&
+		!options->roles)
+		pg_fatal("option %s requires option %s", "--no-role-passwords",
+				 "--all-databases");
 }
 
-static void
-check_report(const Options *options)
+static const char *const copy_method_names[] = {"link", "clone", "copy"};
+
+const char *
+copy_method_name(CopyMethod method)
 {
-	exclude(options->report != NULL, "--report",
-			options->dry_run, "--dry-run");
-	exclude(options->report != NULL, "--report",
-			options->check, "--check");
-	if (options->report && options->report[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+	return copy_method_names[method];
 }
 
-/* Of runs that make something. */
-static void
-check_metrics(const Options *options)
+bool
+copy_method_find(const char *name, CopyMethod *method)
 {
-	option_value_check_metrics(options);
-	if (options->metrics == NULL)
-		return;
-	exclude(true, "--metrics", options->verify != NULL, "--verify");
-	exclude(true, "--metrics", options->dry_run, "--dry-run");
-	exclude(true, "--metrics", options->check, "--check");
-	exclude(true, "--metrics", options->compare_with != NULL, "--compare-with");
+	for (int i = 0; i < (int) lengthof(copy_method_names); i++)
+		if (strcmp(name, copy_method_names[i]) == 0)
+		{
+			*method = (CopyMethod) i;
+			return true;
+		}
+	return false;
 }
 
 CopyMethod
@@ -375,61 +455,34 @@ own_options_by_wal(const Options *options)
 static void
 check_incremental(const Options *options)
 {
-	need(options->incremental_copy_method != NULL, "--incremental-copy-method",
-		 options->incremental != NULL, "--incremental");
 	(void) own_options_copy_method(options);
 	(void) own_options_by_wal(options);
-	if (options->incremental_by && !options->manifest_fingerprints)
-		need(true, "--incremental-by", options->incremental != NULL,
-			 "--incremental");
-	exclude(options->target != NULL, "--target",
-			options->manifest_fingerprints, "--manifest-fingerprints");
-	exclude(options->verify != NULL, "--verify",
-			options->incremental != NULL, "--incremental");
-	if (options->incremental == NULL)
-		return;
-	if (options->target)
-	{
-		pg_log_error("options %s and %s cannot be used together",
-					 "--incremental", "--target");
-		pg_log_error_detail("Rows that are on the target already are not known by blocks.");
-		exit(1);
-	}
-	if (options->pipe_command)
-	{
-		pg_log_error("options %s and %s cannot be used together",
-					 "--incremental", "--pipe");
-		pg_log_error_detail("Files of the previous archive are taken over where they are.");
-		exit(1);
-	}
+	if (options->incremental_by && !options->manifest_fingerprints &&
+		options->incremental == NULL)
+		pg_fatal("option %s requires option %s", "--incremental-by",
+				 "--incremental");
 }
 
-/* Their snapshot is one that they have at the same time, and no other. */
+/* Each server needs a job, or a task, at least. */
 static void
 check_also_from(const Options *options)
 {
-	bool		also = options->also_from.head != NULL;
 	int			n = 1;
 
-	need(options->pause_synchronous, "--pause-synchronous", also, "--also-from");
-	exclude(also, "--also-from", options->target != NULL, "--target");
-	exclude(also, "--also-from", options->verify != NULL, "--verify");
-	exclude(also, "--also-from", options->snapshot != NULL, "--snapshot");
-	exclude(also, "--also-from", options->create_slot, "--create-slot");
-	exclude(also, "--also-from", options->serializable_deferrable,
-			"--serializable-deferrable");
 	for (const SimpleStringListCell *cell = options->also_from.head; cell;
 		 cell = cell->next)
 		n++;
-	if (also && options->tasks && options->tasks < n)
+	if (n > 1 && options->tasks && options->tasks < n)
 		pg_fatal("%d servers need at least as many tasks (--tasks)", n);
-	if (also && options->tasks == 0 && options->jobs < n)
+	if (n > 1 && options->tasks == 0 && options->jobs < n)
 		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
 }
 
 static void
-check_target_password(const Options *options)
+check_passwords(const Options *options)
 {
+	option_value_check_password_command(options, options->password_command,
+										"--password-command");
 	if (options->target_password_command && options->target == NULL &&
 		options->compare_with == NULL)
 		pg_fatal("option %s requires option %s", "--target-password-command",
@@ -439,57 +492,101 @@ check_target_password(const Options *options)
 }
 
 void
+task_options_read(const char *text, int *task, int *n_tasks)
+{
+	char	   *end;
+	long		no = strtol(text, &end, 10);
+	long		n = *end == '/' && end[1] >= '0' && end[1] <= '9' ?
+		strtol(end + 1, &end, 10) : 0;
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
+		pg_log_error_hint("The first of four tasks is 0/4, the last is 3/4.");
+		exit(1);
+	}
+	*task = (int) no;
+	*n_tasks = (int) n;
+}
+
+void
+task_options_read_planned(const char *text, int n_planned, int *task,
+						  int *n_tasks)
+{
+	task_options_read(text, task, n_tasks);
+	if (*n_tasks != n_planned)
+		pg_fatal("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
+}
+
+static void
+check_task(const Options *options)
+{
+	int			task;
+	int			n_tasks;
+
+	task_options_read(options->task, &task, &n_tasks);
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		exclude(strcmp(options->pg_dump_args[i], "-v") != 0, "--task",
+				options->pg_dump_args[i], LEADERS);
+}
+
+static void
+check_run_tasks(const char *run_tasks)
+{
+	if (run_tasks == NULL || task_command(run_tasks, "plan", 0, NULL))
+		return;
+	pg_log_error("invalid value \"%s\" for option %s", run_tasks,
+				 "--run-tasks");
+	pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
+	exit(1);
+}
+
+/* A run that only looks needs neither the command nor a place for the plan. */
+static void
+check_leader(const Options *options)
+{
+	bool		looks = options->dry_run || options->check;
+
+	if (options->tasks == 0 && options->plan)
+		pg_fatal("option %s requires option %s", "--plan", "--task or --tasks");
+	if (options->tasks && options->run_tasks == NULL && !looks)
+		pg_fatal("option %s requires option %s", "--tasks", "--run-tasks");
+	if (options->tasks && options->pipe_command && options->plan == NULL &&
+		!looks)
+	{
+		pg_log_error("options %s and %s require option %s", "--tasks",
+					 "--pipe", "--plan");
+		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
+		exit(1);
+	}
+	check_run_tasks(options->run_tasks);
+}
+
+void
 own_options_check(const Options *options)
 {
-	option_value_check_password_command(options, options->password_command,
-										"--password-command");
-	check_target_password(options);
+	option_rules_check(options, rules, lengthof(rules), find_option);
+	check_all_databases(options);
+	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
-	exclude(options->verify != NULL, "--verify",
-			options->directory != NULL, "-f/--file");
-	exclude(options->verify != NULL, "--verify",
-			options->target != NULL, "--target");
-	exclude(options->verify != NULL, "--verify",
-			options->dry_run, "--dry-run");
-	exclude(options->verify != NULL, "--verify",
-			options->check, "--check");
-	exclude(options->dry_run, "--dry-run", options->check, "--check");
-	exclude(options->verify != NULL, "--verify",
-			options->pipe_command != NULL, "--pipe");
-	exclude(options->verify != NULL, "--verify",
-			options->clean_output, "--clean-output");
-	exclude(options->verify != NULL, "--verify",
-			options->connection.dbname != NULL, "-d/--dbname");
-	exclude(options->clean_output, "--clean-output",
-			options->target != NULL, "--target");
-	exclude(options->clean_output, "--clean-output",
-			options->pipe_command != NULL, "--pipe");
 	check_compare_with(options);
-	check_report(options);
-	check_metrics(options);
+	refuse_empty(options->report, "--report");
+	option_value_check_metrics(options);
 	check_incremental(options);
 	check_copy(options);
-	exclude(options->no_chunks, "--no-chunks",
-			options->chunk_bytes != 0, "--chunk-size");
-	exclude(options->no_chunks, "--no-chunks",
-			options->segment_pages != 0, "--max-table-segment-pages");
-	exclude(options->chunk_bytes != 0, "--chunk-size",
-			options->segment_pages != 0, "--max-table-segment-pages");
-	exclude(options->no_extension, "--no-extension",
-			options->compress_place == COMPRESS_ON_SERVER,
-			"-Z/--compress=server-METHOD");
-	exclude(options->progress, "-P/--progress",
-			options->no_progress, "--no-progress");
-	exclude(options->pipe_command != NULL, "--pipe",
-			options->directory != NULL, "-f/--file");
-	exclude(options->pipe_command != NULL, "--pipe",
-			options->target != NULL, "--target");
+	exclude(options->no_extension &&
+			options->compress_place == COMPRESS_ON_SERVER, "--no-extension",
+			"-Z/--compress=server-METHOD", NULL);
 	if (options->pipe_command)
 		option_value_check_pipe(options->pipe_command);
-	if (options->expected_rate != 0 && !options->dry_run)
-		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
-	check_slot(options);
-	check_subscription(options);
+	if (options->slot)
+		option_value_check_slot(options->slot);
+	refuse_empty(options->create_subscription, "--create-subscription");
+	if (options->subscription_conninfo)
+		option_value_check_conninfo(options->subscription_conninfo);
 	check_also_from(options);
-	check_masks(options);
+	if (options->task)
+		check_task(options);
+	else
+		check_leader(options);
 }

@@ -7,8 +7,21 @@
 
 #include "getopt_long.h"
 
-#include "options/copy_method.h"
 #include "options/options.h"
+
+/* How a file of the previous archive gets into the new one. */
+typedef enum CopyMethod
+{
+	COPY_METHOD_LINK,			/* each where the one before cannot */
+	COPY_METHOD_CLONE,
+	COPY_METHOD_COPY
+} CopyMethod;
+
+/* As --incremental-copy-method and the manifest write it. */
+extern const char *copy_method_name(CopyMethod method);
+
+/* The method of this name; false if there is none. */
+extern bool copy_method_find(const char *name, CopyMethod *method);
 
 /* What getopt_long() returns for the first of them; the others follow. */
 #define OWN_OPTION_FIRST 2000
@@ -32,7 +45,19 @@ extern CopyMethod own_options_copy_method(const Options *options);
 /* Does --incremental-by ask for summaries of the write-ahead log? */
 extern bool own_options_by_wal(const Options *options);
 
-/* Exits with a message if options of ours exclude each other. */
+/*
+ * Exits with a message if options exclude each other, or need another one, or
+ * have a value that is not allowed.
+ */
 extern void own_options_check(const Options *options);
+
+/*
+ * Which task --task names, and of how many; exits with a message if the text is
+ * not of that form.  With n_planned, which is the number of tasks in the plan,
+ * also if the number of tasks is another one.
+ */
+extern void task_options_read(const char *text, int *task, int *n_tasks);
+extern void task_options_read_planned(const char *text, int n_planned,
+									  int *task, int *n_tasks);
 
 #endif							/* OWN_OPTIONS_H */

@@ -11,7 +11,6 @@
 
 #include "options/help.h"
 #include "options/option_table.h"
-#include "options/option_value.h"
 #include "options/options_parse.h"
 #include "options/restore_options.h"
 
@@ -166,19 +165,6 @@ read_special(Options *options, char letter, const char *arg)
 {
 	switch (letter)
 	{
-		case 'j':
-			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
-			options->jobs_given = true;
-			break;
-		case 'v':
-			pg_logging_increase_verbosity();
-			break;
-		case 'w':
-			options->connection.prompt_password = TRI_NO;
-			break;
-		case 'W':
-			options->connection.prompt_password = TRI_YES;
-			break;
 		case 'l':
 		case 'f':
 			options->by_stock = "";
@@ -200,7 +186,8 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		: psprintf("--%s", option->row.name);
 
 	option_table_store(line->options, &option->row, arg);
-	read_special(line->options, option->letter, arg);
+	if (!option_read_common(line->options, option->letter, arg))
+		read_special(line->options, option->letter, arg);
 	/* it has no use otherwise (pg_restore.c:main) */
 	if (strcmp(option->row.name, "transaction-size") == 0)
 		line->options->exit_on_error = true;
@@ -251,40 +238,66 @@ restore_options_check_stock(const Options *options, const char *reason)
 				 given);
 }
 
-/* What must hold between options; the rest of it pg_restore checks. */
-static void
-check_options(Options *options, const char *archive)
-{
-	const Options *o = options;
+#define OF_ONE "It is of one database."
 
-	cluster_options_check_restore(o);
-	if (o->by_stock == NULL && o->connection.dbname == NULL)
+/* The rest of what must hold between options pg_restore checks. */
+static const OptionRule rules[] = {
+	{"--exclude-database", NEEDS, "--all-databases"},
+	{"--globals-only", NEEDS, "--all-databases"},
+	{"--all-databases", NEEDS, "-d/--dbname"},
+	{"--all-databases", EXCLUDES, "-c/--clean", "Databases are made anew; drop those that are there before."},
+	{"--all-databases", EXCLUDES, "--resume", "What is complete, and what has not begun, looks alike on the target: resume the database that is not complete by itself."},
+	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
+	{"--all-databases", EXCLUDES, "--check", "The roles that databases need are not there yet."},
+	{"-g/--globals-only", EXCLUDES, "--exclude-database"},
+	{"--progress", EXCLUDES, "--no-progress"},
+	{"--metrics", EXCLUDES, "--check"},
+	{"--report", EXCLUDES, "--check"},
+	{"--resume", EXCLUDES, "--check"},
+	{"--allow-affected-standby", NEEDS, "--compare-with"},
+	{"--trust-owners", NEEDS, "--compare-with"},
+	{"--if-exists", NEEDS, "-c/--clean"},
+};
+
+static const OptionRow *
+find_option(const char *name)
+{
+	for (int i = 0; i < (int) lengthof(own_options); i++)
+		if (strcmp(own_options[i].name, name) == 0)
+			return &own_options[i];
+	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
+		if (strcmp(restore_options[i].row.name, name) == 0)
+			return &restore_options[i].row;
+	return NULL;
+}
+
+static void
+check_options(Options *options)
+{
+	const char *archive = options->restore;
+
+	option_rules_check(options, rules, lengthof(rules), find_option);
+	if (options->all_databases && archive == NULL)
+		pg_fatal("no input directory specified");
+	if (options->all_databases && options->by_stock)
+	{
+		pg_log_error("options %s and %s cannot be used together",
+					 "--all-databases", "-f, -l, -1");
+		pg_log_error_detail(OF_ONE);
+		exit(1);
+	}
+	if (options->by_stock == NULL && options->connection.dbname == NULL)
 		options->by_stock = "";
-	if (o->by_stock == NULL && archive == NULL)
+	if (options->by_stock == NULL && archive == NULL)
 		options->by_stock = "the archive comes from standard input";
-	if (o->by_stock)
-		restore_options_check_stock(o, o->by_stock);
-	if (o->progress && o->no_progress)
-		pg_fatal("options %s and %s cannot be used together", "--progress",
-				 "--no-progress");
-	if (o->metrics && o->check)
-		pg_fatal("options %s and %s cannot be used together", "--metrics", "--check");
-	option_value_check_metrics(o);
-	option_value_check_password_command(o, o->password_command,
+	if (options->by_stock)
+		restore_options_check_stock(options, options->by_stock);
+	option_value_check_metrics(options);
+	option_value_check_password_command(options, options->password_command,
 										"--password-command");
-	if (o->report && o->check)
-		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
-	if (o->resume && o->check)
-		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
-	if (o->report && o->report[0] == '\0')
+	if (options->report && options->report[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
-	if (o->allow_affected_standby && o->compare_with == NULL)
-		pg_fatal("option %s requires option %s", "--allow-affected-standby", "--compare-with");
-	if (o->trust_owners && o->compare_with == NULL)
-		pg_fatal("option %s requires option %s", "--trust-owners", "--compare-with");
-	option_value_check_toast(o->toast_compression);
-	if (o->if_exists && !o->clean)
-		pg_fatal("option --if-exists requires option -c/--clean");
+	option_value_check_toast(options->toast_compression);
 }
 
 const Options *
@@ -337,6 +350,6 @@ restore_options_parse(int argc, char **argv)
 	options->list_args = line.list.args;
 	options->make_args = line.make.args;
 	options->compare = options->compare_with != NULL;
-	check_options(options, options->restore);
+	check_options(options);
 	return options;
 }

@@ -14,7 +14,7 @@
 
 #include "base/hex.h"
 #include "base/json_fields.h"
-#include "options/copy_method.h"
+#include "options/own_options.h"
 #include "tasks/task_result.h"
 
 /* Of a host's name, in those of files. */

@@ -16,7 +16,7 @@
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "options/options_parse.h"
+#include "options/own_options.h"
 #include "process/worker_process.h"
 #include "session/connection.h"
 #include "session/session_lost.h"
