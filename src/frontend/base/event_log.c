@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/event_log.h"
+#include "base/hex.h"
 #include "base/json.h"
 
 /*
@@ -32,24 +33,13 @@ static int	log_fd = -1;
 
 static bool log_is_stdout = false;
 
-/* 128 bits, in hexadecimal. */
-static char run_id[2 * RUN_ID_BYTES + 1];
+/* In hexadecimal; NULL without a log. */
+static char *run_id;
 
 FILE *
 event_log_text_output(void)
 {
 	return log_is_stdout ? stderr : stdout;
-}
-
-static void
-choose_run_id(void)
-{
-	uint8		bytes[RUN_ID_BYTES];
-
-	if (!pg_strong_random(bytes, sizeof(bytes)))
-		pg_fatal("could not generate a random number");
-	for (int i = 0; i < RUN_ID_BYTES; i++)
-		snprintf(run_id + 2 * i, 3, "%02x", bytes[i]);
 }
 
 static void
@@ -74,7 +64,7 @@ event_log_open(const char *path, const char *command)
 	if (log_fd < 0)
 		pg_fatal("could not open file \"%s\": %m", path);
 	(void) fcntl(log_fd, F_SETFD, FD_CLOEXEC);
-	choose_run_id();
+	run_id = hex_random(RUN_ID_BYTES);
 	note_start(command);
 }
 

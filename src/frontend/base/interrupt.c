@@ -48,16 +48,10 @@ static InterruptState state = {.socket = -1,.exit_code = 1};
 /*
  * End with the status that a shell reports for a process ended by a signal.
  */
-pg_noreturn static void
-leave_by_signal(void)
+static void
+leave_by_signal(int signo)
 {
 	_exit(INTERRUPT_EXIT_BASE + state.signal_number);
-}
-
-static void
-interrupt_leave(int signo)
-{
-	leave_by_signal();
 }
 
 /*
@@ -74,7 +68,7 @@ last_cancel(void)
 
 	if (state.cancel == NULL)
 		return false;
-	signal(SIGALRM, interrupt_leave);
+	signal(SIGALRM, leave_by_signal);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGALRM);
 	alarm(CANCEL_S);
@@ -128,7 +122,7 @@ handle_worker_signal(int signo)
 	if (state.before_leaving)
 		state.before_leaving();
 	(void) last_cancel();
-	leave_by_signal();
+	leave_by_signal(signo);
 }
 
 static void

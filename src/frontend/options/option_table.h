@@ -86,21 +86,21 @@ typedef struct OptionRule
 extern bool option_table_is_given(const Options *options, const OptionRow *row);
 
 /*
- * Check the rules in their order.  find returns the row of an option by its
- * long name, without the dashes.
+ * Check the rules in their order.  find returns the row of an option by
+ * its long name, without the dashes.
  */
 extern void option_rules_check(const Options *options, const OptionRule *rules,
 							   int n, const OptionRow *(*find) (const char *name));
 
 /*
- * Read -j, -v, -w and -W, which mean the same in all programs; false for other
- * letters.
+ * Read -j, -v, -w and -W, which mean the same in all programs; false for
+ * other letters.
  */
 extern bool option_read_common(Options *options, int letter, const char *arg);
 
 /* ----------
- * Values.  option is the option's name in messages, where several options have
- * such values.
+ * Values.  option is the option's name in messages, where several options
+ * have such values.
  * ----------
  */
 
@@ -122,8 +122,8 @@ extern uint64 option_value_size(const char *arg, const char *option);
 extern uint64 option_value_rate(const char *arg, const char *option);
 
 /*
- * Where and how to compress: [{client|server}-]METHOD[:DETAIL], "place" if the
- * text does not name one.
+ * Where and how to compress: [{client|server}-]METHOD[:DETAIL], "place" if
+ * the text does not name one.
  */
 extern void option_value_compress(Options *options, const char *arg,
 								  CompressPlace place);

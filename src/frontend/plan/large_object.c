@@ -126,13 +126,9 @@ large_objects_read(PGconn *conn, const Toc *toc)
 	}
 	free(by_id);
 	if (objects->n_lists > 0)
-	{
-		PGresult   *res = session_query(conn,
-										"SELECT pg_catalog.pg_relation_size('pg_catalog.pg_largeobject')");
-
-		objects->est_bytes = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-		PQclear(res);
-	}
+		objects->est_bytes =
+			strtoull(session_value(conn, "SELECT pg_catalog.pg_relation_size('pg_catalog.pg_largeobject')"),
+					 NULL, 10);
 	return objects;
 }
 

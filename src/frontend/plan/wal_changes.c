@@ -88,7 +88,6 @@ WalHistory *
 wal_history_begin(PGconn *conn)
 {
 	WalHistory *history = pg_malloc0(sizeof(WalHistory));
-	PGresult   *res;
 	uint64		xmin;
 	uint64		xmax;
 
@@ -97,12 +96,8 @@ wal_history_begin(PGconn *conn)
 		return history;
 	history->token = hex_random(TOKEN_BYTES);
 	/* first: all that gets a higher ID is logged behind it */
-	res = session_query(conn, lsn_query);
-	history->lsn = pg_strdup(PQgetvalue(res, 0, 0));
-	PQclear(res);
-	res = session_query(conn, xid_query);
-	history->xid = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-	PQclear(res);
+	history->lsn = session_value(conn, lsn_query);
+	history->xid = strtoull(session_value(conn, xid_query), NULL, 10);
 	read_bounds(conn, &xmin, &xmax);
 	for (int i = 0; i < MAX_WAITS && xmin <= history->xid; i++)
 	{

@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "process/child_program.h"
+#include "process/this_program.h"
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -30,6 +31,9 @@
 /* How long children have to end when asked, and how often to look. */
 #define END_CHILDREN_MS 5000
 #define END_CHILDREN_LOOK_MS 5
+
+/* How often to look whether a program has ended. */
+#define END_LOOK_MS 20
 
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 static volatile pid_t fed_child;
@@ -309,6 +313,28 @@ program_words_close(ProgramWords *words)
 	termPQExpBuffer(&words->line);
 }
 
+int
+program_words_wait(ProgramWords *words, pid_t *pid)
+{
+	int			status;
+	pid_t		gone;
+
+	while ((gone = waitpid(*pid, &status, WNOHANG)) <= 0)
+	{
+		if (gone < 0 && errno != EINTR)
+			pg_fatal("%s() failed: %m", "waitpid");
+		interrupt_check();
+		if (words->fd >= 0)
+			program_words_hear(words, END_LOOK_MS, true);
+		else
+			pg_usleep(END_LOOK_MS * 1000L);
+	}
+	*pid = 0;
+	program_words_hear(words, 0, true);
+	program_words_close(words);
+	return status;
+}
+
 /* ----------
  * Finds and starts other programs.
  * ----------
@@ -321,6 +347,21 @@ child_program_is_executable(const char *path)
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 		access(path, X_OK) == 0;
+}
+
+char *
+child_program_beside(const char *path, const char *name)
+{
+	char	   *directory = pg_strdup(path);
+	char	   *result;
+
+	get_parent_directory(directory);
+	result = psprintf("%s/%s", *directory ? directory : ".", name);
+	free(directory);
+	if (child_program_is_executable(result))
+		return result;
+	free(result);
+	return NULL;
 }
 
 char *
@@ -357,17 +398,35 @@ char *
 child_program_find(const char *argv0, const char *name)
 {
 	char		self[MAXPGPATH];
-	char	   *path;
+	char	   *path = NULL;
 
 	if (find_my_exec(argv0, self) == 0)
+		path = child_program_beside(self, name);
+	return path ? path : child_program_search(name);
+}
+
+char *
+child_program_choose(const char *given, const char *argv0, const char *name,
+					 const char *purpose, const char *option)
+{
+	char	   *path;
+
+	if (given)
 	{
-		*last_dir_separator(self) = '\0';
-		path = psprintf("%s/%s", self, name);
-		if (child_program_is_executable(path))
-			return path;
-		free(path);
+		if (!child_program_is_executable(given))
+			pg_fatal("there is no program \"%s\"", given);
+		return pg_strdup(given);
 	}
-	return child_program_search(name);
+	path = child_program_find(argv0, name);
+	if (path == NULL)
+	{
+		pg_log_error("program \"%s\" was found neither beside %s nor in PATH",
+					 name, this_program_name());
+		pg_log_error_hint("%s %s: install PostgreSQL's client programs, or name it by %s.",
+						  name, purpose, option);
+		exit(1);
+	}
+	return path;
 }
 
 void

@@ -101,6 +101,14 @@ extern void program_words_hear(ProgramWords *words, int wait_ms, bool show);
 extern void program_words_close(ProgramWords *words);
 
 /*
+ * Wait for the end of the program, showing what it says meanwhile, and
+ * close.  Returns its status as waitpid() does, and sets the pid to 0.  The
+ * end of its standard error is not waited for: if the program is a script,
+ * another one that it started may hold that open.
+ */
+extern int	program_words_wait(ProgramWords *words, pid_t *pid);
+
+/*
  * What a program needs to connect, and is to be seen in no argv or log; NULL
  * where there is nothing.
  */
@@ -117,6 +125,9 @@ typedef struct ChildSecrets
 /* A regular file that this user may execute? */
 extern bool child_program_is_executable(const char *path);
 
+/* The program of this name in the directory of that path, or NULL; owned. */
+extern char *child_program_beside(const char *path, const char *name);
+
 /* The first program of this name in PATH, or NULL; owned. */
 extern char *child_program_search(const char *name);
 
@@ -125,6 +136,15 @@ extern char *child_program_search(const char *name);
  * first in PATH, or NULL; owned.
  */
 extern char *child_program_find(const char *argv0, const char *name);
+
+/*
+ * The program that the user has named by the option, which may be NULL, or
+ * the one that child_program_find() finds; owned.  Exits with a message if
+ * there is none; purpose is what it is needed for, "reads the schema".
+ */
+extern char *child_program_choose(const char *given, const char *argv0,
+								  const char *name, const char *purpose,
+								  const char *option);
 
 /* A pipe whose ends no child program inherits; exits with a message. */
 extern void child_program_pipe(int fds[2]);

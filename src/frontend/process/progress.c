@@ -27,7 +27,6 @@ progress_line_add(ProgressLine *line, int rank, const char *before,
 				  const char *after, const char *format,...)
 {
 	ProgressField *field = &line->fields[line->n_fields++];
-	PQExpBufferData number;
 	va_list		args;
 	char		text[256];
 
@@ -35,10 +34,8 @@ progress_line_add(ProgressLine *line, int rank, const char *before,
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	initPQExpBuffer(&number);
-	appendPQExpBufferStr(&number, text);
 	field->before = before;
-	field->number = number.data;
+	field->number = pg_strdup(text);
 	field->after = after;
 	field->rank = rank;
 	field->brief = field->left_out = false;

@@ -21,7 +21,6 @@
 #include "base/message.h"
 #include "base/shared_memory.h"
 #include "process/child_program.h"
-#include "process/robust_mutex.h"
 #include "session/password_command.h"
 
 /* Tokens have some thousand bytes. */

@@ -14,6 +14,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/message.h"
 #include "session/session.h"
 #include "session/session_lost.h"
@@ -196,24 +197,39 @@ session_command(PGconn *conn, const char *sql)
 	PQclear(res);
 }
 
-int
-session_backend(PGconn *conn)
+char *
+session_value(PGconn *conn, const char *sql)
 {
-	PGresult   *res = session_query(conn, session_self_query);
-	int			result = atoi(PQgetvalue(res, 0, SELF_BACKEND));
+	PGresult   *res = session_query(conn, sql);
+	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
 
 	PQclear(res);
 	return result;
 }
 
 bool
+session_is_true(PGconn *conn, const char *sql)
+{
+	char	   *value = session_value(conn, sql);
+	bool		result = value[0] == 't';
+
+	free(value);
+	return result;
+}
+
+int
+session_backend(PGconn *conn)
+{
+	/* the first column */
+	return atoi(session_value(conn, session_self_query));
+}
+
+bool
 session_may_execute(PGconn *conn, const char *functions)
 {
 	char	   *sql = psprintf(SESSION_MAY_EXECUTE("%s"), functions);
-	PGresult   *res = session_query(conn, sql);
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+	bool		result = session_is_true(conn, sql);
 
-	PQclear(res);
 	free(sql);
 	return result;
 }
@@ -274,20 +290,6 @@ marker_of(const PGconn *conn)
 	return PQinstanceData(conn, keep_marker);
 }
 
-/* No other session can guess it; owned. */
-static char *
-new_marker(void)
-{
-	uint8		bytes[MARKER_BYTES];
-	char	   *result = pg_malloc(2 * MARKER_BYTES + 1);
-
-	if (!pg_strong_random(bytes, MARKER_BYTES))
-		pg_fatal("could not generate random numbers");
-	for (int i = 0; i < MARKER_BYTES; i++)
-		snprintf(result + 2 * i, 3, "%02x", bytes[i]);
-	return result;
-}
-
 pg_noreturn static void
 refuse_pooler(const PGconn *conn, const char *detail)
 {
@@ -343,7 +345,8 @@ set_marker(PGconn *conn, int wait_ms)
 
 	if (marker_of(conn))
 		return NULL;
-	value = new_marker();
+	/* no other session can guess it */
+	value = hex_random(MARKER_BYTES);
 	/* the role's timeouts may be too short even for this */
 	sql = psprintf(SESSION_BEGIN_SETTINGS "; " SESSION_SET(MARKER, "%s") "; COMMIT",
 				   value);

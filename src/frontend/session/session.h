@@ -26,6 +26,13 @@ extern PGresult *session_query_params(PGconn *conn, const char *sql,
 extern void session_command(PGconn *conn, const char *sql);
 
 /*
+ * The first value that a query returns, and whether that is true.  The value
+ * is "" for NULL; owned.
+ */
+extern char *session_value(PGconn *conn, const char *sql);
+extern bool session_is_true(PGconn *conn, const char *sql);
+
+/*
  * A number of a result, which stands for one of an array.  Exits with a
  * message unless it is within these limits.
  */

@@ -52,11 +52,7 @@ import_snapshot(PGconn *conn, const char *snapshot, char **sql)
 char *
 snapshot_export(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_export_snapshot()");
-	char	   *snapshot = pg_strdup(PQgetvalue(res, 0, 0));
-
-	PQclear(res);
-	return snapshot;
+	return session_value(conn, "SELECT pg_catalog.pg_export_snapshot()");
 }
 
 char *
@@ -135,14 +131,12 @@ snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 char *
 snapshot_exporter_query(PGconn *conn, const char *snapshot)
 {
-	PGresult   *res = session_query(conn, session_recovery_query);
-	bool		in_recovery = PQgetvalue(res, 0, 0)[0] == 't';
 	unsigned int backend;
 	unsigned int xid;
 
-	PQclear(res);
 	/* other names are refused by the import */
-	if (!in_recovery || sscanf(snapshot, "%8X-%8X-", &backend, &xid) != 2)
+	if (!session_is_true(conn, session_recovery_query) ||
+		sscanf(snapshot, "%8X-%8X-", &backend, &xid) != 2)
 		return NULL;
 	return psprintf("SELECT 1 FROM pg_catalog.pg_locks"
 					" WHERE locktype OPERATOR(pg_catalog.=) 'virtualxid'"

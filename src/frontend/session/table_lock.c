@@ -25,16 +25,13 @@ int
 table_lock_wait_ms(PGconn *conn, const Options *options)
 {
 	const char *params[] = {options->lock_wait_timeout};
-	PGresult   *res;
 	int			result = 0;
 
 	if (options->lock_wait_timeout)
 	{
 		PQclear(session_query_params(conn, "SELECT pg_catalog.set_config('lock_timeout', $1, false)",
 									 1, params, 0));
-		res = session_query(conn, "SELECT setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'lock_timeout'");
-		result = atoi(PQgetvalue(res, 0, 0));
-		PQclear(res);
+		result = atoi(session_value(conn, "SELECT setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'lock_timeout'"));
 		session_command(conn, "SET lock_timeout = 0");
 	}
 	return result > 0 ? result : DEFAULT_LOCK_WAIT_MS;

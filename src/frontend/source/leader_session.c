@@ -212,10 +212,8 @@ void
 leader_session_begin(Source *source, const DumpPlan *plan)
 {
 	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
-	PGresult   *res = session_query(source->conn, session_recovery_query);
 
-	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
-	PQclear(res);
+	session->on_standby = session_is_true(source->conn, session_recovery_query);
 	session->age.may_ask = source->rights.age;
 	/* that of the run itself is young at first */
 	if (source->options->snapshot == NULL)
@@ -269,16 +267,12 @@ was_lost_by(LeaderSession *session, const char *words)
 		pg_log_error("the leader's session was ended by the server: %s", cause);
 		exit(1);
 	}
-	if (session->on_standby)
+	if (session->on_standby || session->source->options->tasks)
 	{
 		pg_log_error("the leader's connection to the server was lost: %s", cause);
-		pg_log_error_detail("On a standby no other session can take its place: replay may remove rows that the snapshot needs.");
-		exit(1);
-	}
-	if (session->source->options->tasks)
-	{
-		pg_log_error("the leader's connection to the server was lost: %s", cause);
-		pg_log_error_detail("With --tasks no other session can take its place: only tasks have its snapshot.");
+		pg_log_error_detail(session->on_standby ?
+							"On a standby no other session can take its place: replay may remove rows that the snapshot needs." :
+							"With --tasks no other session can take its place: only tasks have its snapshot.");
 		exit(1);
 	}
 	interrupt_set_connection(NULL);

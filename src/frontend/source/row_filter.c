@@ -58,13 +58,6 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 	return result;
 }
 
-void
-table_pattern_free(TablePattern *pattern)
-{
-	free(pattern->table);
-	free(pattern->column);
-}
-
 static void
 append_column(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 {
@@ -374,10 +367,7 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 	int			n_matched = 0;
 
 	if (options->one_of_all && table_pattern_is_elsewhere(conn, &pattern))
-	{
-		table_pattern_free(&pattern);
 		return;
-	}
 	oids = table_pattern_query(conn, &pattern, false,
 							   "SELECT oid FROM matching");
 	for (int i = 0; i < tables->n_tables; i++)
@@ -393,7 +383,6 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 								  table_pattern_is_there(conn, &pattern))))
 		pg_fatal("no table whose rows are dumped matches pattern \"%s\" of option %s",
 				 pattern.table, option);
-	table_pattern_free(&pattern);
 }
 
 void
@@ -414,8 +403,6 @@ bool
 row_filter_is_there(PGconn *conn, const char *option, const char *arg)
 {
 	TablePattern pattern = split(option, arg);
-	bool		result = table_pattern_is_there(conn, &pattern);
 
-	table_pattern_free(&pattern);
-	return result;
+	return table_pattern_is_there(conn, &pattern);
 }

@@ -17,7 +17,7 @@
  * ----------
  */
 
-/* TABLE:VALUE, or TABLE.COLUMN:VALUE, taken apart. */
+/* TABLE:VALUE, or TABLE.COLUMN:VALUE, taken apart; never freed. */
 typedef struct TablePattern
 {
 	const char *option;			/* to be named in messages */
@@ -40,9 +40,6 @@ typedef struct TableRows
  */
 extern TablePattern table_pattern_split(const char *option, const char *form,
 										const char *arg, bool has_column);
-
-/* Free what the pattern owns. */
-extern void table_pattern_free(TablePattern *pattern);
 
 /*
  * Run a query that reads FROM matching (oid), the relations that the pattern

@@ -442,10 +442,7 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 	bool		is_dumped = false;
 
 	if (options->one_of_all && table_pattern_is_elsewhere(conn, &pattern))
-	{
-		table_pattern_free(&pattern);
 		return;
-	}
 	columns = table_pattern_query(conn, &pattern, true, columns_query);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
@@ -476,7 +473,6 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 		pg_log_error_hint("A generated column is computed anew where it is restored: mask the columns that it is computed from.");
 		exit(1);
 	}
-	table_pattern_free(&pattern);
 }
 
 /*
@@ -544,8 +540,6 @@ bool
 row_mask_is_there(PGconn *conn, const char *arg)
 {
 	TablePattern pattern = table_pattern_split("--mask", FORM, arg, true);
-	bool		result = table_pattern_is_there(conn, &pattern);
 
-	table_pattern_free(&pattern);
-	return result;
+	return table_pattern_is_there(conn, &pattern);
 }

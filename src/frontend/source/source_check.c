@@ -562,16 +562,8 @@ static const char by_acl[] =
 " WHERE a.privilege_type OPERATOR(pg_catalog.=) 'SELECT'"
 " AND (a.grantee OPERATOR(pg_catalog.=) 0 OR pg_catalog.pg_has_role(a.grantee, 'USAGE')))";
 
-static bool
-has_function(PGconn *conn)
-{
-	PGresult   *res = session_query(conn,
-									"SELECT pg_catalog.to_regprocedure('pg_catalog.has_largeobject_privilege(oid,text)') IS NOT NULL");
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return result;
-}
+static const char function_query[] =
+"SELECT pg_catalog.to_regprocedure('pg_catalog.has_largeobject_privilege(oid,text)') IS NOT NULL";
 
 /* A statement for psql: the server quotes what it makes of it. */
 static void
@@ -598,7 +590,8 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
 
 	if (objects->n_objects == 0)
 		return;
-	sql = psprintf(unreadable_query, has_function(conn) ? by_function : by_acl);
+	sql = psprintf(unreadable_query, session_is_true(conn, function_query) ?
+				   by_function : by_acl);
 	res = session_query(conn, sql);
 	if (atoll(PQgetvalue(res, 0, 0)) > 0)
 	{

@@ -113,23 +113,14 @@ standby_overflow_look(PGconn *conn, const Standby *standby,
 	return look;
 }
 
-static bool
-is_in_recovery(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, session_recovery_query);
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return result;
-}
-
 /* How messages call the server; owned. */
 static char *
 server_words(const OverflowLook *look)
 {
 	if (look->standby)
 		return psprintf("standby %s", look->standby->name);
-	return pg_strdup(is_in_recovery(look->conn) ? "this standby" : "this server");
+	return pg_strdup(session_is_true(look->conn, session_recovery_query) ?
+					 "this standby" : "this server");
 }
 
 /*
@@ -263,7 +254,7 @@ has_replayed(PGconn *conn)
 static void
 check_given(OverflowLook *look, const char *given)
 {
-	bool		in_recovery = is_in_recovery(look->conn);
+	bool		in_recovery = session_is_true(look->conn, session_recovery_query);
 	SnapshotState state;
 
 	/* by itself, as the extension is to be held, and an import comes first */
@@ -322,7 +313,7 @@ standby_overflow_give_up_pauses(const OverflowLook *look, int n_pauses)
 static char *
 begin_once(OverflowLook *look)
 {
-	bool		in_recovery = is_in_recovery(look->conn);
+	bool		in_recovery = session_is_true(look->conn, session_recovery_query);
 	char	   *snapshot = snapshot_begin_leader(look->conn, look->options, NULL);
 
 	look->needs_no_check = !in_recovery;

@@ -217,16 +217,14 @@ take_lock(const StandbyPause *pause)
 {
 	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
 							   pause->lock_key);
-	PGresult   *res = session_query(pause->standby->conn, sql);
 
-	if (PQgetvalue(res, 0, 0)[0] != 't')
+	if (!session_is_true(pause->standby->conn, sql))
 	{
 		pg_log_error("another session on standby %s has the advisory lock that is to end a pause of its replay",
 					 pause->standby->name);
 		pg_log_error_detail("Its numbers are %s.", pause->lock_key);
 		exit(1);
 	}
-	PQclear(res);
 	free(sql);
 }
 

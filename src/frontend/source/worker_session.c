@@ -54,17 +54,9 @@ struct WorkerSession
 static int
 fair_share(PGconn *conn, const DumpTables *tables)
 {
-	PGresult   *res;
-	int			result = tables->locks_per_session;
-
 	/* a task does not know the leader's tables so well */
-	if (result == 0)
-	{
-		res = session_query(conn, "SELECT pg_catalog.current_setting('max_locks_per_transaction')");
-		result = atoi(PQgetvalue(res, 0, 0));
-		PQclear(res);
-	}
-	return result;
+	return tables->locks_per_session > 0 ? tables->locks_per_session :
+		atoi(session_value(conn, "SELECT pg_catalog.current_setting('max_locks_per_transaction')"));
 }
 
 /*

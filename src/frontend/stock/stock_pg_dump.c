@@ -23,27 +23,14 @@
  * ----------
  */
 
-/* How often to look whether it has ended. */
-#define LOOK_AGAIN_MS 20
-
 char *
 stock_pg_dumpall_find(const Options *options, const char *argv0)
 {
-	char	   *path = NULL;
+	char	   *path = options->pg_dump_path ?
+		child_program_beside(options->pg_dump_path, "pg_dumpall") :
+		child_program_find(argv0, "pg_dumpall");
 
-	if (options->pg_dump_path)
-	{
-		char	   *directory = pg_strdup(options->pg_dump_path);
-
-		get_parent_directory(directory);
-		path = psprintf("%s/pg_dumpall", *directory ? directory : ".");
-		free(directory);
-		if (child_program_is_executable(path))
-			return path;
-	}
-	else
-		path = child_program_find(argv0, "pg_dumpall");
-	if (path == NULL || !child_program_is_executable(path))
+	if (path == NULL)
 	{
 		pg_log_error("program \"pg_dumpall\" was found neither beside pg_dump nor in PATH");
 		pg_log_error_hint("pg_dumpall reads roles and tablespaces: install PostgreSQL's client programs, or name the pg_dump beside it by --pg-dump.");
@@ -57,32 +44,6 @@ static void
 end_program(void *arg)
 {
 	child_process_end_all(arg, 1);
-}
-
-/* Takes what it says, to its end; its exit status, as waitpid() has it. */
-static int
-wait_for_end(pid_t *pid, ProgramWords *words)
-{
-	int			status;
-	pid_t		gone;
-
-	for (;;)
-	{
-		interrupt_check();
-		gone = waitpid(*pid, &status, WNOHANG);
-		if (gone < 0 && errno != EINTR)
-			pg_fatal("%s() failed: %m", "waitpid");
-		if (gone > 0)
-			break;
-		if (words->fd >= 0)
-			program_words_hear(words, LOOK_AGAIN_MS, true);
-		else
-			pg_usleep(LOOK_AGAIN_MS * 1000L);
-	}
-	*pid = 0;
-	program_words_hear(words, 0, true);
-	program_words_close(words);
-	return status;
 }
 
 /* Its options that are also ours; NULL terminated. */
@@ -140,7 +101,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 	close(err[1]);
 	cleanup_push(end_program, &pid);
 	program_words_open(&words, err[0], "pg_dumpall: ");
-	status = wait_for_end(&pid, &words);
+	status = program_words_wait(&words, &pid);
 	cleanup_pop(end_program, &pid);
 	if (WIFSIGNALED(status))
 		pg_fatal("pg_dumpall was terminated by signal %d: %s",
@@ -163,7 +124,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 /*
  * A signal just before a poll() does not end it: look again after this time.
  */
-#define STOCK_PG_DUMP_LOOK_AGAIN_MS 200
+#define LOOK_AGAIN_MS 200
 
 /* How often to look whether it has ended, while it is silent. */
 #define EXIT_CHECK_MS 20
@@ -250,7 +211,7 @@ fill_buffer(StockPgDump *pg_dump)
 
 		interrupt_check();
 		progress_tick();
-		if (poll(fds, 2, STOCK_PG_DUMP_LOOK_AGAIN_MS) < 0)
+		if (poll(fds, 2, LOOK_AGAIN_MS) < 0)
 		{
 			if (errno == EINTR)
 				continue;
@@ -287,70 +248,20 @@ stock_pg_dump_read_output(void *arg, void *buf, size_t len)
 	return done;
 }
 
-/*
- * Its last words, then its exit status.  The end of its standard error is not
- * waited for: if it is a script, a program that it started may hold that
- * open.
- */
+/* Its last words, then its exit status. */
 static int
 wait_for_exit(StockPgDump *pg_dump)
 {
-	int			status;
-	pid_t		gone;
-
 	if (pg_dump->out_fd >= 0)
 		close(pg_dump->out_fd);
 	pg_dump->out_fd = -1;
-	for (;;)
-	{
-		interrupt_check();
-		gone = waitpid(pg_dump->pid, &status,
-					   pg_dump->words.fd >= 0 ? WNOHANG : 0);
-		if (gone < 0 && errno != EINTR)
-			pg_fatal("%s() failed: %m", "waitpid");
-		if (gone > 0)
-			break;
-		program_words_hear(&pg_dump->words, EXIT_CHECK_MS, true);
-	}
-	pg_dump->pid = 0;
-	program_words_hear(&pg_dump->words, 0, true);
-	program_words_close(&pg_dump->words);
-	return status;
+	return program_words_wait(&pg_dump->words, &pg_dump->pid);
 }
 
 /* ----------
  * Finding it
  * ----------
  */
-static char *
-find_path(const Options *options, const char *argv0)
-{
-	char	   *path;
-
-	if (options->pg_dump_path)
-	{
-		if (!child_program_is_executable(options->pg_dump_path))
-			pg_fatal("there is no program \"%s\"", options->pg_dump_path);
-		return pg_strdup(options->pg_dump_path);
-	}
-	path = child_program_find(argv0, "pg_dump");
-	if (path == NULL)
-	{
-		pg_log_error("program \"pg_dump\" was found neither beside pg_pardump nor in PATH");
-		pg_log_error_hint("pg_dump reads the schema: install PostgreSQL's client programs, or name it by --pg-dump.");
-		exit(1);
-	}
-	return path;
-}
-
-static void
-ask_major(StockPgDump *pg_dump)
-{
-	const char *args[] = {pg_dump->path, "--version", NULL};
-
-	spawn(pg_dump, args, NULL);
-}
-
 /* "pg_dump (PostgreSQL) 17.2 (Debian ...)", "... 19beta1", ... */
 static int
 take_major(StockPgDump *pg_dump)
@@ -394,11 +305,14 @@ StockPgDump *
 stock_pg_dump_find(const Options *options, const char *argv0)
 {
 	StockPgDump *pg_dump = pg_malloc0(sizeof(StockPgDump));
+	const char *args[] = {NULL, "--version", NULL};
 
-	pg_dump->path = find_path(options, argv0);
+	pg_dump->path = child_program_choose(options->pg_dump_path, argv0, "pg_dump",
+										 "reads the schema", "--pg-dump");
 	pg_dump->out_fd = pg_dump->words.fd = -1;
 	cleanup_push(stop_at_exit, pg_dump);
-	ask_major(pg_dump);
+	args[0] = pg_dump->path;
+	spawn(pg_dump, args, NULL);
 	return pg_dump;
 }
 

@@ -62,13 +62,8 @@ read_output(int fd, ProgramWords *words, PQExpBuffer text)
 static void
 wait_for_end(pid_t pid, ProgramWords *words)
 {
-	int			status;
+	int			status = program_words_wait(words, &pid);
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			pg_fatal("%s() failed: %m", "waitpid");
-	program_words_hear(words, 0, true);
-	program_words_close(words);
 	if (WIFSIGNALED(status))
 		pg_fatal("pg_restore was terminated by signal %d: %s",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -329,16 +324,10 @@ stock_list_become(const char *program, const Options *options)
 char *
 stock_pg_restore_find(const char *pg_dump_path)
 {
-	char	   *directory = pg_strdup(pg_dump_path);
-	char	   *path;
+	char	   *path = child_program_beside(pg_dump_path, "pg_restore");
 
-	get_parent_directory(directory);
-	path = psprintf("%s/pg_restore", *directory ? directory : ".");
-	free(directory);
-	if (child_program_is_executable(path))
-		return path;
-	free(path);
-	path = child_program_search("pg_restore");
+	if (path == NULL)
+		path = child_program_search("pg_restore");
 	if (path == NULL)
 	{
 		pg_log_error("program \"pg_restore\" was found neither beside pg_dump nor in PATH");
@@ -351,22 +340,8 @@ stock_pg_restore_find(const char *pg_dump_path)
 char *
 stock_pg_restore_find_own(const Options *options, const char *argv0)
 {
-	char	   *path;
-
-	if (options->pg_restore_path)
-	{
-		if (!child_program_is_executable(options->pg_restore_path))
-			pg_fatal("there is no program \"%s\"", options->pg_restore_path);
-		return pg_strdup(options->pg_restore_path);
-	}
-	path = child_program_find(argv0, "pg_restore");
-	if (path == NULL)
-	{
-		pg_log_error("program \"pg_restore\" was found neither beside pg_parrestore nor in PATH");
-		pg_log_error_hint("pg_restore writes the schema: install PostgreSQL's client programs, or name it by --pg-restore.");
-		exit(1);
-	}
-	return path;
+	return child_program_choose(options->pg_restore_path, argv0, "pg_restore",
+								"writes the schema", "--pg-restore");
 }
 
 /* Once: runs are many, and so may be the entries. */

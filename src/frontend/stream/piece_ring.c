@@ -78,7 +78,6 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
-#include "process/robust_mutex.h"
 #include "stream/piece_ring.h"
 
 #define WAIT_US 1000

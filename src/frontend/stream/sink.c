@@ -15,6 +15,7 @@
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "shared/block_compress.h"
+#include "stream/regular_file.h"
 #include "stream/sink.h"
 
 uint64
@@ -208,25 +209,10 @@ static void
 sink_file_write(Sink *sink, const void *data, size_t len)
 {
 	FileSink   *file = (FileSink *) sink;
-	const char *pos = data;
 
-	while (len > 0)
-	{
-		ssize_t		written = write(file->fd, pos, len);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-		{
-			/* a short write that sets no errno is a full disk */
-			if (written == 0)
-				errno = ENOSPC;
-			pg_fatal("could not write file \"%s\": %m", file->path);
-		}
-		pos += written;
-		len -= written;
-		file->written += written;
-	}
+	if (!write_at(file->fd, data, len, file->written))
+		pg_fatal("could not write file \"%s\": %m", file->path);
+	file->written += len;
 	if (file->flushes && file->written - file->flushed >= FLUSH_BYTES)
 		begin_flush(file);
 }
