@@ -20,7 +20,7 @@
 
 #include "base/message.h"
 #include "load/target.h"
-#include "plan/dump_origin.h"
+#include "plan/dump_plan.h"
 #include "plan/dump_table.h"
 #include "session/connection.h"
 #include "session/session.h"

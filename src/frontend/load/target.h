@@ -9,7 +9,7 @@
 
 #include "libpq-fe.h"
 
-#include "plan/dump_origin.h"
+#include "plan/dump_plan.h"
 #include "plan/dump_table.h"
 #include "session/connection.h"
 

@@ -81,10 +81,10 @@ cluster_options_note(Options *options, int letter, const char *name,
 /* ----------
  * Files of --mask-file: a line is an argument of --mask.
  *
- * A line that begins with a blank continues the one before it, and lines that
- * are empty or begin with # have no meaning.  Only where a mask ends is decided
- * here; row_mask.c reads its contents.  A name in double quotes may contain the
- * end of a line.
+ * A line that begins with a blank continues the one before it, and lines
+ * that are empty or begin with # have no meaning.  This code decides only
+ * where a mask ends; row_mask.c reads its contents.  A name in double quotes
+ * may contain the end of a line.
  * ----------
  */
 

@@ -11,7 +11,37 @@
 #ifndef PREVIOUS_ARCHIVE_H
 #define PREVIOUS_ARCHIVE_H
 
+#include "libpq-fe.h"
+
 #include "archive/manifest.h"
+
+/* ----------
+ * By what fingerprints of rows are taken, and the settings that the rows are
+ * printed with.
+ * ----------
+ */
+
+typedef struct FingerprintSpec
+{
+	const char *algorithm;		/* as pg_pardump_fingerprint() has it */
+	const char *key;			/* hexadecimal */
+	char	   *settings;		/* of the sessions that read; owned */
+} FingerprintSpec;
+
+/* The settings of a session that rows are printed by, as text; owned. */
+extern char *fingerprint_settings(PGconn *conn);
+
+/*
+ * With a key of its own, for an archive with checksums of this kind: who asks
+ * for SHA there is afraid of intent, and gets fingerprints of SHA-256.
+ */
+extern FingerprintSpec *fingerprint_spec_new(PGconn *conn,
+											 pg_checksum_type checksum_type);
+
+/* ----------
+ * The archive
+ * ----------
+ */
 
 typedef struct PreviousArchive
 {

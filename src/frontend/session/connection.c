@@ -20,9 +20,8 @@
 #include "base/units.h"
 #include "process/this_program.h"
 #include "session/connection.h"
-#include "session/password_command.h"
+#include "session/password.h"
 #include "session/session_lost.h"
-#include "session/typed_password.h"
 
 /* ----------
  * Settings of TCP by which a peer's silent end is noticed.
@@ -49,16 +48,6 @@ static const TcpSetting tcp_settings[] =
 	{NULL}
 };
 
-/* Was the option given, in any way?  libpq gives no default to these. */
-static bool
-is_given(const PQconninfoOption *options, const char *keyword)
-{
-	for (; options->keyword; options++)
-		if (strcmp(options->keyword, keyword) == 0)
-			return options->val != NULL && options->val[0] != '\0';
-	return false;
-}
-
 /*
  * To a connection that is there.  It is a precaution only, so that nothing
  * comes of it if a system refuses it.
@@ -73,7 +62,7 @@ tcp_setting_apply(PGconn *conn)
 		PQhostaddr(conn)[0] == '\0')
 		return;
 	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
-		if (!is_given(options, setting->keyword))
+		if (conninfo_value(options, setting->keyword) == NULL)
 			(void) setsockopt(PQsocket(conn), IPPROTO_TCP, setting->option,
 							  &setting->value, sizeof(setting->value));
 	PQconninfoFree(options);
@@ -92,7 +81,7 @@ tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
 
 	initPQExpBuffer(&buf);
 	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
-		if (!is_given(options, setting->keyword) &&
+		if (conninfo_value(options, setting->keyword) == NULL &&
 			!(takes_rows && strcmp(setting->keyword, "tcp_user_timeout") == 0))
 			appendPQExpBuffer(&buf, " %s=%d", setting->keyword, setting->value);
 	return buf.data;
@@ -152,15 +141,6 @@ is_secret(const PQconninfoOption *option)
 		strncmp(option->keyword, "scram_", 6) == 0;
 }
 
-static const char *
-value_of(const PQconninfoOption *options, const char *keyword)
-{
-	for (; options->keyword; options++)
-		if (strcmp(options->keyword, keyword) == 0)
-			return options->val && options->val[0] ? options->val : NULL;
-	return NULL;
-}
-
 /* ----------
  * The password
  *
@@ -205,7 +185,7 @@ service_has_password(const char *service, const char *file,
 	set_variable("PGSERVICEFILE", old_file);
 	if (options == NULL)
 		pg_fatal("out of memory");
-	its_own = value_of(options, "password");
+	its_own = conninfo_value(options, "password");
 	result = its_own && strcmp(its_own, password) == 0;
 	PQconninfoFree(options);
 	free(old_service);
@@ -241,8 +221,8 @@ find_service(const char *given, const char *password)
 	/* otherwise it is the name of a database */
 	PQconninfoOption *options = identifier_is_conninfo(given) ?
 		PQconninfoParse(given, NULL) : NULL;
-	const char *service = options ? value_of(options, "service") : NULL;
-	const char *file = options ? value_of(options, "servicefile") : NULL;
+	const char *service = options ? conninfo_value(options, "service") : NULL;
+	const char *file = options ? conninfo_value(options, "servicefile") : NULL;
 	char	   *result = NULL;
 
 	if (service && service_has_password(service, file, password))
@@ -259,8 +239,8 @@ static void
 note_password(PeerAddress *address, const PQconninfoOption *options,
 			  const PQconninfoOption *defaults, const char *given)
 {
-	const char *password = value_of(options, "password");
-	const char *inherited = value_of(defaults, "password");
+	const char *password = conninfo_value(options, "password");
+	const char *inherited = conninfo_value(defaults, "password");
 
 	if (address->command || password == NULL)
 		return;

@@ -11,7 +11,7 @@
 
 #include "options/options.h"
 #include "process/child_program.h"
-#include "session/password_command.h"
+#include "session/password.h"
 #include "session/session.h"
 
 /* ----------
@@ -142,7 +142,7 @@ extern void connection_set_stall_timeout(uint64 seconds);
  *
  * The user is asked for a password if the server wants one and there is none,
  * or with -W, unless one was typed before for this server and role
- * (typed_password.h).  After an empty answer there is no second attempt.
+ * (password.h).  After an empty answer there is no second attempt.
  * Unless password_command is NULL, the password is what it prints, and the
  * user is not asked.  Exits with a message if a pooler gives transactions to
  * other backends, for which there is one more session for a moment, or if the

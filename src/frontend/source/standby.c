@@ -6,7 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "plan/fingerprint_spec.h"
+#include "plan/previous_archive.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "source/standby.h"

@@ -17,7 +17,7 @@
 #include "base/message.h"
 #include "process/child_program.h"
 #include "process/progress.h"
-#include "session/typed_password.h"
+#include "session/password.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink.h"
 

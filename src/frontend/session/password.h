@@ -1,0 +1,94 @@
+/*
+ * password.h
+ *		Passwords for connections: typed by the user, printed by a command, or
+ *		handed to programs.
+ *
+ * libpq finds passwords in passfiles, in service files and in PGPASSWORD by
+ * itself, for each connection.  This file has what libpq does not do: to ask
+ * the user, at most once for each server and role; to run the command of
+ * --password-command; and to hand a password to a program without showing it
+ * to others.
+ */
+#ifndef PASSWORD_H
+#define PASSWORD_H
+
+#include "base/fe_compat.h"
+
+#include "fe_utils/connect_utils.h"
+
+/* The value of a connection option; NULL if there is none, or it is empty. */
+extern const char *conninfo_value(const PQconninfoOption *options,
+								  const char *keyword);
+
+/* ----------
+ * Passwords that the user types
+ * ----------
+ */
+
+/*
+ * The password that was typed for the server and role of these parameters, in
+ * this process or before it was forked, or NULL.  It is empty if the user
+ * typed none.  Borrowed.
+ */
+extern const char *typed_password_find(const ConnParams *params);
+
+/*
+ * Ask for the password on /dev/tty, or else on the terminal that is standard
+ * input, and keep the answer in memory.  With -W (prompt_password is TRI_YES)
+ * a line of standard input is read if there is no terminal, as
+ * simple_prompt() does; otherwise NULL is returned and nothing is asked.  A
+ * signal ends the program, with its exit stack, after the terminal's echo has
+ * been restored.  Borrowed.
+ */
+extern const char *typed_password_ask(const ConnParams *params);
+
+/* Is there a terminal to ask on? */
+extern bool typed_password_has_terminal(void);
+
+/* ----------
+ * Passwords that a command prints, and files for programs
+ * ----------
+ */
+
+typedef struct PasswordCommand PasswordCommand;
+
+/*
+ * A file in memory, which no directory shows, that libpq can read as a
+ * passfile: it has this password for each server, database and role.  Returns
+ * its descriptor, which is not inherited by programs (see ChildSecrets), and
+ * is never 0.
+ */
+extern int	password_file_new(const char *password);
+
+/*
+ * The command of this text, or NULL for NULL.  All that asks for the same
+ * text gets the same command.  Processes that are forked later share it: one
+ * of them runs it at a time, and at most once a second; the others take its
+ * last output.
+ */
+extern PasswordCommand *password_command_get(const char *text);
+
+/*
+ * The password for a new connection: NULL if the command has failed, and why
+ * is in *failure then (both borrowed until the next call).  It may take as
+ * long as an attempt to connect.
+ */
+extern const char *password_command_run(PasswordCommand *command,
+										const char **failure);
+
+/*
+ * The same for the first connection: exits with a message if the command
+ * fails.  NULL for NULL.
+ */
+extern const char *password_command_first(const char *text);
+
+/* Its output as password_file_new() has it, written again if it changes. */
+extern int	password_command_file(const PasswordCommand *command);
+
+/*
+ * A program that was given that file runs: call this every moment.  Once a
+ * minute the command is run again, as the program may connect again.
+ */
+extern void password_command_tick(PasswordCommand *command);
+
+#endif							/* PASSWORD_H */
