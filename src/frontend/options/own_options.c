@@ -158,9 +158,9 @@ static const OptionRow pg_dump_rows[] = {
 #define EACH_TASK "Each task has its own: give it in the command of --run-tasks."
 
 /*
- * Rules that depend on the value of an option, or on a third option, are in the
- * functions below.  There is no rule for --mask-file, since its masks have been
- * added to those of --mask before the rules are checked.
+ * Rules that depend on the value of an option, or on a third option, are in
+ * the functions below.  There is no rule for --mask-file, since its masks
+ * have been added to those of --mask before the rules are checked.
  */
 static const OptionRule rules[] = {
 	{"--roles", NEEDS, "--target"},
@@ -266,13 +266,13 @@ static const OptionRule rules[] = {
 	{"--create-subscription", EXCLUDES, "--where"},
 	{"--create-subscription", EXCLUDES, "--sample"},
 	{"--pause-synchronous", NEEDS, "--also-from"},
-	/* the snapshot of several standbys is one that they have at the same time */
+	/* the standbys must take their snapshots themselves, at the same moment */
 	{"--also-from", EXCLUDES, "--target"},
 	{"--also-from", EXCLUDES, "--verify"},
 	{"--also-from", EXCLUDES, "--snapshot"},
 	{"--also-from", EXCLUDES, "--create-slot"},
 	{"--also-from", EXCLUDES, "--serializable-deferrable"},
-	/* these would let out the masked values, or compare them with the masks */
+	/* these would let out masked values, or compare them with the masks */
 	{"--mask", EXCLUDES, "--statistics"},
 	{"--mask", EXCLUDES, "--compare"},
 	{"--mask", EXCLUDES, "--verify"},
@@ -541,7 +541,7 @@ check_run_tasks(const char *run_tasks)
 	exit(1);
 }
 
-/* A run that only looks needs neither the command nor a place for the plan. */
+/* A run that only looks needs no command, and no place for the plan. */
 static void
 check_leader(const Options *options)
 {
