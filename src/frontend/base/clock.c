@@ -61,6 +61,11 @@ run_clock_seconds(void)
 	return (clock_monotonic_ns() - started_ns) / 1e9;
 }
 
+/*
+ * The delay is doubled each time.  A server that is restarted, or a standby
+ * that is promoted, is found again after a second or two; one that stays
+ * away for an hour is not asked all the time by hundreds of workers.
+ */
 #define FIRST_DELAY_MS 500
 #define MAX_DELAY_MS (60 * 1000)
 

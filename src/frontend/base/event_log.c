@@ -56,6 +56,12 @@ note_start(const char *command)
 void
 event_log_open(const char *path, const char *command)
 {
+	/*
+	 * Standard output is duplicated, so that the log can be closed after a
+	 * failed write while the program still prints.  With O_APPEND the
+	 * kernel appends each write() as a whole, so lines of several processes
+	 * do not overwrite each other.
+	 */
 	log_is_stdout = strcmp(path, "-") == 0;
 	if (log_is_stdout)
 		log_fd = dup(STDOUT_FILENO);
@@ -63,6 +69,7 @@ event_log_open(const char *path, const char *command)
 		log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (log_fd < 0)
 		pg_fatal("could not open file \"%s\": %m", path);
+	/* dup() does not copy this flag */
 	(void) fcntl(log_fd, F_SETFD, FD_CLOEXEC);
 	run_id = hex_random(RUN_ID_BYTES);
 	note_start(command);
@@ -131,6 +138,7 @@ write_line(const PQExpBufferData *line)
 	do
 		written = write(log_fd, line->data, line->len);
 	while (written < 0 && errno == EINTR);
+	/* a part of a line is a failure, too, of which write() sets no errno */
 	if (written >= 0 && written < (ssize_t) line->len)
 		errno = ENOSPC;
 	return written == (ssize_t) line->len;

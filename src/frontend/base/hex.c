@@ -60,6 +60,7 @@ hex_decode(const char *text, uint8 *bytes, size_t max)
 {
 	size_t		len = strlen(text);
 
+	/* the text may come from a damaged file, and bytes has room for max */
 	if (len % 2 != 0 || len / 2 > max)
 		return -1;
 	for (size_t i = 0; i < len / 2; i++)

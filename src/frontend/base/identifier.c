@@ -37,6 +37,10 @@ identifier_split(const char *list, size_t len, int *n)
 	const char *stop = list + len;
 	char	  **result = pg_malloc((len / 2 + 1) * sizeof(char *));
 
+	/*
+	 * An identifier and its comma take two bytes at least, so that half of
+	 * the length is room for all of them.
+	 */
 	*n = 0;
 	while (list < stop)
 	{

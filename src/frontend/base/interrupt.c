@@ -119,6 +119,11 @@ static void
 handle_worker_signal(int signo)
 {
 	state.signal_number = signo;
+
+	/*
+	 * First end a command that this worker feeds (--pipe): it must not take
+	 * the end of its input for the end of the file.
+	 */
 	if (state.before_leaving)
 		state.before_leaving();
 	(void) last_cancel();
@@ -177,6 +182,7 @@ interrupt_install_worker(pid_t leader, void (*first) (void))
 #ifdef __linux__
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
+	/* the leader may have ended before prctl() was called */
 	if (getppid() != leader)
 		_exit(1);
 }
@@ -193,8 +199,10 @@ interrupt_begin_process(pid_t parent)
 #ifdef __linux__
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
+	/* the parent may have ended before prctl() was called */
 	if (getppid() != parent)
 		_exit(1);
+	/* last, so that a signal that was held back finds the default action */
 	interrupt_release_signals();
 }
 
@@ -230,6 +238,7 @@ note_signal(int signo)
 void
 interrupt_begin_notes(void)
 {
+	/* a signal that came before ends the program now, not afterwards */
 	interrupt_check();
 	for (int i = 0; i < (int) lengthof(handled_signals); i++)
 		sigaction(handled_signals[i], NULL, &state.noted_actions[i]);
@@ -286,6 +295,11 @@ interrupt_set_connection(PGconn *conn)
 {
 	PGcancel   *old = state.cancel;
 
+	/*
+	 * PQgetCancel() copies what PQcancel() needs.  So a handler uses no
+	 * PGconn, which the signal may have interrupted in the middle of a
+	 * change.
+	 */
 	state.cancel = NULL;		/* no handler may see it freed */
 	state.socket = conn ? PQsocket(conn) : -1;
 	if (old)

@@ -143,6 +143,12 @@ take_unicode(JsonReader *reader, char *out)
 {
 	uint32		c = hex4(reader);
 
+	/*
+	 * Escapes are UTF-16: a character beyond U+FFFF is written as two of
+	 * them, a high and a low surrogate (RFC 8259, section 7).  A surrogate
+	 * without its other half is not a character, and the character 0 would
+	 * end our strings early.
+	 */
 	if (c >= 0xD800 && c < 0xDC00)
 	{
 		uint32		low = take_word(reader, "\\u") ? hex4(reader) : 0;
@@ -293,6 +299,11 @@ skip(JsonReader *reader, int depth)
 	else if (!take_word(reader, "true") && !take_word(reader, "false") &&
 			 !take_word(reader, "null"))
 	{
+		/*
+		 * Whether it is a number is not checked any further, since nothing
+		 * uses a value that is skipped.  The text ends in a zero byte, at
+		 * which strspn() stops.
+		 */
 		size_t		len = strspn(reader->pos, "+-.0123456789eE");
 
 		if (c == '\0' || len == 0 ||

@@ -266,7 +266,10 @@ json_append_document(JsonWriter *writer, const JsonField *fields,
 /* The last damage: one object at a time is read. */
 static char damage[256];
 
-/* Have the error, if there is one, name the innermost member it is in. */
+/*
+ * Have the error, if there is one, name the innermost member it is in.  The
+ * callers for outer members find "damage" there already, and leave it.
+ */
 static void
 name_error(JsonReader *reader, const JsonField *field)
 {
@@ -360,6 +363,9 @@ read_time(JsonReader *reader, const JsonField *field)
 	int			end = 0;
 	int64		time = 0;
 
+	/*
+	 * %n is not counted as a conversion; it shows whether anything follows
+	 */
 	if (text && sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n",
 					   &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
 					   &tm.tm_min, &tm.tm_sec, &us, &end) == 7 &&
@@ -367,6 +373,7 @@ read_time(JsonReader *reader, const JsonField *field)
 	{
 		tm.tm_year -= 1900;
 		tm.tm_mon -= 1;
+		/* the time is UTC, whatever the environment has in TZ */
 		time = (int64) timegm(&tm) * 1000000 + us;
 	}
 	else
@@ -518,6 +525,7 @@ json_read_object(JsonReader *reader, const JsonField *fields, void *object)
 
 		if (field == NULL)
 			json_skip(reader);
+		/* readers of JSON disagree about which of two members counts */
 		else if (seen[field - fields])
 			json_fields_refuse(reader, field, "repeated");
 		else
@@ -528,6 +536,7 @@ json_read_object(JsonReader *reader, const JsonField *fields, void *object)
 		}
 		free(key);
 	}
+	/* after an error this does nothing: the first error is kept */
 	for (const JsonField *field = fields; field->name; field++)
 		check_required(reader, field, object, seen[field - fields]);
 }

@@ -121,8 +121,8 @@ put(FILE *out, int level, int part, const char *text)
 }
 
 /*
- * For message.c: a printable_message() of this level and part (of
- * common/logging.h) is told.  True if it is in the list, and that is all.
+ * A printable_message() of this level and part (of common/logging.h) is about
+ * to be shown: count it.  True if it was put into the list instead.
  */
 static bool
 findings_take(int level, int part, const char *text)
@@ -178,6 +178,7 @@ findings_begin_process(void)
 void
 findings_report(void)
 {
+	/* with --check the run continues, to find what else is wrong */
 	if (n_errors > 0 && !listed)
 		exit(1);
 }
@@ -295,6 +296,11 @@ message_guard_begin(void)
 	Assert(guarded == NULL);
 	if (stream == NULL)
 		pg_fatal("out of memory");
+
+	/*
+	 * Without a buffer, the text is shown before libpq waits for the
+	 * network, and none of it is left when stderr gets its file back.
+	 */
 	setvbuf(stream, NULL, _IONBF, 0);
 	guard_goes_on = false;
 	guarded = stderr;
@@ -444,6 +450,12 @@ message_log_v(int level, int part, const char *format, va_list args)
 
 	if (level < (int) __pg_log_level)
 		return;
+
+	/*
+	 * A message of ours ends the guard, as it needs the real stderr.  The
+	 * text is formatted only then, and once: for the terminal, for the list
+	 * of findings and for the log, each of which escapes it in its own way.
+	 */
 	message_guard_end();
 	text = formatted(format, args);
 	shown = printable_message(text);
@@ -453,6 +465,7 @@ message_log_v(int level, int part, const char *format, va_list args)
 		note(level, part, text);
 	free(shown);
 	free(text);
+	/* callers may use %m in the detail that follows the message */
 	errno = save_errno;
 }
 

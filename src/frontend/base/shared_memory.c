@@ -25,6 +25,11 @@ void
 shared_memory_discard(void *memory, size_t n, size_t size)
 {
 #ifdef MADV_REMOVE
+
+	/*
+	 * MADV_REMOVE frees the pages for all processes that share them.
+	 * MADV_DONTNEED would only drop them from this process.
+	 */
 	(void) madvise(memory, n * size, MADV_REMOVE);
 #endif
 }
@@ -54,6 +59,11 @@ robust_mutex_hold(pthread_mutex_t * mutex, bool wait)
 	int			rc = wait ? pthread_mutex_lock(mutex) :
 		pthread_mutex_trylock(mutex);
 
+	/*
+	 * The last owner died with the lock.  What these locks protect is valid
+	 * at any moment, so nothing has to be repaired.  Without this call the
+	 * next unlock would make the lock unusable for ever.
+	 */
 	if (rc == EOWNERDEAD)
 		rc = pthread_mutex_consistent(mutex);
 	if (rc != 0 && rc != EBUSY)

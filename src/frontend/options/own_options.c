@@ -266,7 +266,7 @@ static const OptionRule rules[] = {
 	{"--create-subscription", EXCLUDES, "--where"},
 	{"--create-subscription", EXCLUDES, "--sample"},
 	{"--pause-synchronous", NEEDS, "--also-from"},
-	/* the standbys must take their snapshots themselves, at the same moment */
+	/* the standbys take their snapshots themselves, at one moment */
 	{"--also-from", EXCLUDES, "--target"},
 	{"--also-from", EXCLUDES, "--verify"},
 	{"--also-from", EXCLUDES, "--snapshot"},

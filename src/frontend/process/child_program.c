@@ -1,6 +1,10 @@
 /*
  * child_program.c
- *		Finds and starts other programs.
+ *		Finds, starts, hears and ends other programs.
+ *
+ * A program may be connected for hours, so it must neither outlive this
+ * process nor show a secret: secrets are handed over in files in memory, not
+ * in argv, which other users can read.
  */
 #include "base/fe_compat.h"
 
@@ -75,6 +79,11 @@ child_process_wait(pid_t pid, int *status, int wait_ms)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, &before);
+
+	/*
+	 * If it ends from here on, the blocked signal is pending, and
+	 * sigtimedwait() returns at once.
+	 */
 	ended = waitpid(pid, status, WNOHANG) == pid;
 	if (!ended && sigtimedwait(&child, NULL, &wait) == SIGCHLD)
 		ended = waitpid(pid, status, WNOHANG) == pid;
@@ -92,8 +101,13 @@ child_process_end_all(pid_t *pids, int n_pids)
 	{
 		if (pids[i] == 0)
 			continue;
+
+		/*
+		 * the signal is pending until SIGCONT lets a stopped process handle
+		 * it
+		 */
 		kill(pids[i], SIGTERM);
-		kill(pids[i], SIGCONT); /* a stopped one takes no signal before */
+		kill(pids[i], SIGCONT);
 	}
 	/* all have the same time: a late one has had it, too */
 	for (int i = 0; i < n_pids; i++)
@@ -167,6 +181,12 @@ begin_process(void)
 {
 	if (fed_by == getpid())
 		return;
+
+	/*
+	 * A forked child inherits what was registered, which is why each
+	 * process notes whose children these are, and registers the callback
+	 * itself.
+	 */
 	atexit(child_process_end_fed);
 #ifdef __linux__
 	/* what a command leaves behind becomes this process's to reap */
@@ -289,6 +309,10 @@ program_words_hear(ProgramWords *words, int wait_ms, bool show)
 
 		if (len < 0 && errno == EINTR)
 			continue;
+
+		/*
+		 * at the end, the last line may lack its newline: closing shows it
+		 */
 		if (len <= 0)
 			program_words_close(words);
 		for (ssize_t i = 0; show && i < len; i++)
@@ -432,6 +456,10 @@ child_program_choose(const char *given, const char *argv0, const char *name,
 void
 child_program_pipe(int fds[2])
 {
+	/*
+	 * Without FD_CLOEXEC every program that is started later would hold the
+	 * write end open too, and the reader would wait for its end.
+	 */
 	if (pipe(fds) < 0 || fcntl(fds[0], F_SETFD, FD_CLOEXEC) < 0 ||
 		fcntl(fds[1], F_SETFD, FD_CLOEXEC) < 0)
 		pg_fatal("could not create pipe: %m");
@@ -546,6 +574,11 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 	pid_t		parent = getpid();
 #endif
 
+	/*
+	 * What is buffered would be written by both processes.  A signal that
+	 * comes between fork() and the reset of the handlers would run ours in
+	 * the child, which would cancel the statement of its parent.
+	 */
 	fflush(NULL);
 	interrupt_hold_signals();
 	pid = fork();
@@ -554,6 +587,7 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 		interrupt_reset_signals();
 		interrupt_release_signals();
 #ifdef __linux__
+		/* execve() keeps this; the parent may have ended before the call */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			_exit(1);

@@ -16,6 +16,12 @@ file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 
 	results->n_files = n_files;
 	results->files = shared_memory_new(n_files, sizeof(FileResult));
+
+	/*
+	 * Only the leader sets pointers, before it forks.  What workers write
+	 * must be in shared memory; lists and toc are written by the leader
+	 * alone.
+	 */
 	results->shares = pg_malloc0((n_files + 1) * sizeof(FileResult *));
 	results->n_objects = n_objects;
 	results->objects = shared_memory_new(n_objects, sizeof(FileResult));
@@ -51,6 +57,11 @@ file_results_begin_job(FileResults *results, int job)
 {
 	WorkerProgress *progress = file_results_progress(results);
 
+	/*
+	 * Counts are of the file that is being made.  They go back to 0 here,
+	 * so that those of a file that is done, or was given up, are not
+	 * counted twice by file_results_total().
+	 */
 	progress->idle_us = clock_wall_us();
 	progress->job = job;
 	progress->rows = 0;
@@ -74,6 +85,11 @@ file_result_set(const FileResults *results, FileResult *result, int64 start_us,
 static void
 add_part(FileResult *result, int64 start_us, uint64 rows, uint64 bytes)
 {
+	/*
+	 * The part that is added first decides when the file was begun.  All
+	 * the numbers are added by one instruction each, since processes add
+	 * parts at the same time and there is no lock.
+	 */
 	(void) __sync_bool_compare_and_swap(&result->start_us, 0, start_us);
 	(void) __sync_fetch_and_add(&result->rows, rows);
 	(void) __sync_fetch_and_add(&result->raw_bytes, bytes);

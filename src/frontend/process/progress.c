@@ -81,6 +81,11 @@ width(const ProgressLine *line)
 static void
 make_fit(ProgressLine *line, int columns)
 {
+	/*
+	 * The width is that of bytes: a name in UTF-8 may get less room than
+	 * there is, but the line never wraps.  A line that wraps could not be
+	 * written over.
+	 */
 	for (int i = 0; i < line->n_fields; i++)
 		line->fields[i].left_out = line->fields[i].rank > 0;
 	for (int rank = 1; rank <= PROGRESS_RANKS; rank++)
@@ -167,6 +172,11 @@ clear_line(void)
 void
 progress_begin(bool wanted, bool unwanted)
 {
+	/*
+	 * A terminal gets progress by default.  A file or a pipe gets lines
+	 * only if the user asks for them, as scripts compare what is on
+	 * standard error.
+	 */
 	progress.terminal = isatty(STDERR_FILENO);
 	progress.shown = !unwanted && (wanted || progress.terminal);
 	if (progress.shown)
@@ -205,6 +215,7 @@ show_line(bool at_end)
 		int			width = Min((int) text.len, columns);
 		int			blank = Max(progress.line_width - width, 0);
 
+		/* blanks write over the rest of a longer line */
 		fprintf(stderr, "\r%.*s%*s", width, text.data, blank, "");
 		progress.line_width = width;
 	}
@@ -241,6 +252,11 @@ progress_end(void)
 {
 	if (progress.compose == NULL)
 		return;
+
+	/*
+	 * A stage that was over before its first line was due leaves no trace,
+	 * if it is one of those that as a rule are over at once.
+	 */
 	if (progress.stage_shown || !progress.only_if_long)
 	{
 		show_line(true);

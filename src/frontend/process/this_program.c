@@ -36,10 +36,17 @@ this_program_begin(const char *argv0, const char *name)
 {
 	program_name = name;
 	program_argv0 = argv0;
+
+	/*
+	 * The clock first, as all times are counted from there; then the
+	 * standard files, before anything opens another file.  Messages need
+	 * their level before the first one is shown.
+	 */
 	run_clock_start();
 	fill_standard_files();
 	pg_logging_init(argv0);
 	pg_logging_set_level(PG_LOG_WARNING);
+	/* this sets PGSYSCONFDIR, where libpq looks for pg_service.conf */
 	set_pglocale_pgservice(argv0, name);
 	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
 	interrupt_set_process_signals();
@@ -67,6 +74,7 @@ this_program_share_file(const char *name)
 void
 this_program_check_output(void)
 {
+	/* ferror() reports what an earlier flush could not write */
 	if (fflush(stdout) != 0 || ferror(stdout))
 		pg_fatal("could not write to standard output: %m");
 }

@@ -70,6 +70,12 @@ refused_jobs_add(RefusedJobs *refused, int job, int worker)
 		refused->by = pg_malloc0(refused->n_jobs * sizeof(uint8 *));
 	if (refused->by[job] == NULL)
 		refused->by[job] = pg_malloc0(refused->n_workers / 8 + 1);
+
+	/*
+	 * A worker that has refused a job is not asked for it again: what it
+	 * lacks, a lock on a table, others wait for in a queue behind the
+	 * leader, so that it would be refused again and again.
+	 */
 	refused->by[job][worker / 8] |= 1 << worker % 8;
 	if (refused->n_line == refused->space)
 	{
@@ -186,6 +192,11 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retry.n, pool->task->max_retries,
 					   delay_ms / 1000.0);
 		free(what);
+
+		/*
+		 * The file that the lost worker was making must be gone before
+		 * another process makes it again: files are created with O_EXCL.
+		 */
 		pool->task->reset(pool->task->arg, worker->job);
 	}
 	if (killed)
@@ -270,6 +281,11 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 							worker_pool_describe(pool, worker));
 	if ((cause || killed) && worker->retry.n > 0)
 		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
+
+	/*
+	 * Another run may succeed if the connection was lost or the worker was
+	 * ended from outside, but not after an error of the job itself.
+	 */
 	again = cause || killed || was_ended(status);
 	exit(again && pool->task->lost_status ? pool->task->lost_status : 1);
 }
@@ -365,6 +381,11 @@ serve(WorkerPool *pool, Worker *worker)
 		return;
 	}
 	worker_process_show_words(worker->process);
+
+	/*
+	 * From its first message on the worker has a session, so that a later
+	 * loss is a loss of the connection and not a failed start.
+	 */
 	worker->idle = worker->started = true;
 	if (job == NO_JOB)
 		return;					/* its place may have a job to repeat */
@@ -374,6 +395,11 @@ serve(WorkerPool *pool, Worker *worker)
 						 (int) (worker - pool->workers));
 	else
 		count_done(pool, worker->job);
+
+	/*
+	 * A job was done, so the server can be reached: retries are counted
+	 * from the start when the connection is lost the next time.
+	 */
 	worker->job = NO_JOB;
 	worker->retry.n = 0;
 }
@@ -395,6 +421,11 @@ worker_pool_begin_job(WorkerPool *pool)
 	const WorkerTask *task = pool->task;
 	int			job = pool->next_job;
 
+	/*
+	 * Jobs that may not begin yet are passed over, so that those behind
+	 * them are not held up.  next_job spares the search all that have
+	 * begun.
+	 */
 	while (job < pool->n_jobs &&
 		   (pool->begun[job] || (task->begin && !task->begin(task->arg, job))))
 		job++;
@@ -492,6 +523,11 @@ run_refused(WorkerPool *pool)
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].retry.at != 0)
 			return;				/* it will be asked, too */
+
+	/*
+	 * Each worker has been asked, and none can get a job any more that
+	 * another one has now: the leader does it while they wait.
+	 */
 	if (!pool->watch->run_refused(pool->watch->arg, pool->task, job))
 	{
 		pool->task->reset(pool->task->arg, job);
@@ -508,6 +544,10 @@ run_refused(WorkerPool *pool)
 static void
 fork_worker(WorkerPool *pool, int no)
 {
+	/*
+	 * The watch notes first that the process begins: what it keeps about
+	 * the last process in this place must not be taken for the next one's.
+	 */
 	pool->workers[no].retry.at = 0;
 	pool->workers[no].started = false;
 	pool->watch->begins(pool->watch->arg, no);
@@ -624,6 +664,10 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		pool->workers[i].process = &pool->processes[i];
 		pool->workers[i].job = NO_JOB;
 	}
+
+	/*
+	 * written by workers, so that the leader knows the step of a killed one
+	 */
 	pool->steps = shared_memory_new(n_workers, sizeof(int));
 	pool->signs = pg_malloc0((n_workers * 2 + 1) * sizeof(WorkerSign));
 	pool->has_slots = task->has_slots && worker_slots_are_used();
@@ -657,6 +701,10 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	WorkerPool *pool = worker_pool_new(task, watch, Min(n_workers, n_jobs),
 									   n_jobs);
 
+	/*
+	 * Before the first fork: if the leader exits, for any reason, no worker
+	 * may stay behind with a session and locks.
+	 */
 	cleanup_push(kill_workers, pool);
 	for (int i = 0; i < pool->n_workers; i++)
 	{
@@ -680,6 +728,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		serve_workers(pool, all_done);
 		run_refused(pool);
 	}
+	/* other runs may have the slots that this one has waited for */
 	want_slots(pool, false);
 	cleanup_pop(kill_workers, pool);
 	worker_processes_end(pool->processes);

@@ -74,6 +74,7 @@ worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 {
 	int32		job = NO_JOB;
 
+	/* session_lost() looks at this: a worker ends, and is replaced */
 	is_worker = true;
 	task->start(task->arg, no);
 	for (;;)
@@ -100,6 +101,11 @@ worker_process_is_this(void)
 void
 worker_process_lost(const char *cause)
 {
+	/*
+	 * A command that gets a part of a file must end first.  It would take
+	 * the end of this process for the end of the file, and store the part
+	 * under the file's name (--pipe).
+	 */
 	child_process_end_fed();
 	fputc(CAUSE_MARK, stderr);
 	fputs(cause, stderr);
@@ -214,6 +220,12 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 		pg_fatal("could not create pipe: %m");
 	fflush(NULL);				/* or both processes would write it */
 	interrupt_hold_signals();
+
+	/*
+	 * Until the worker has handlers of its own, all signals are held back:
+	 * the leader's handler would only note a signal, which then would be
+	 * lost.
+	 */
 	process->pid = fork();
 	if (process->pid == 0)
 	{
@@ -226,6 +238,11 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 			close_fd(&processes[i].socket);
 			close_fd(&processes[i].err_fd);
 		}
+
+		/*
+		 * The epoll instance is shared after fork(): to remove descriptors
+		 * from it would remove them for the leader, so it is only closed.
+		 */
 		close(process->listener);
 		close(sockets[0]);
 		close(err[0]);
@@ -269,6 +286,11 @@ worker_processes_wait(const WorkerProcess *processes, int n, int watch_fd,
 	if (ready < 0 || fds[0].revents == 0)
 		return 0;
 	events = pg_malloc(n * 2 * sizeof(struct epoll_event));
+
+	/*
+	 * poll() has waited already, for the epoll instance and for the
+	 * descriptor besides; here all that is ready is taken without a wait.
+	 */
 	n_signs = epoll_wait(fds[0].fd, events, n * 2, 0);
 	if (n_signs < 0 && errno != EINTR)
 		pg_fatal("%s() failed: %m", "epoll_wait");
@@ -348,6 +370,7 @@ worker_process_reap(WorkerProcess *process)
 	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	process->pid = 0;
+	/* its last words may still be in the pipe */
 	while (process->err_fd >= 0 && worker_process_hear(process))
 		;
 	return status;

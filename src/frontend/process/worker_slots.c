@@ -70,6 +70,12 @@ lock_slot(int first, int n)
 	if (fd < 0)
 		pg_fatal("could not open file \"%s\": %m", path);
 	free(path);
+
+	/*
+	 * The lock belongs to the open file description.  That is why the file
+	 * was opened again by its name in /proc: a descriptor that dup() makes
+	 * would share all locks.
+	 */
 	for (int i = first; i < first + n; i++)
 	{
 		struct flock lock = {
@@ -136,6 +142,7 @@ worker_slots_take(void)
 	int			fd = slots.first;
 
 	slots.first = -1;
+	/* runs that began earlier come first, so that they end first */
 	if (fd < 0 && !any_wants(slots.run))
 		fd = lock_slot(0, slots.n_slots);
 	return fd;

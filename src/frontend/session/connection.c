@@ -181,6 +181,7 @@ service_has_password(const char *service, const char *file,
 	if (file)
 		set_variable("PGSERVICEFILE", file);
 	options = PQconndefaults();
+	/* the environment is as it was, whatever comes of it */
 	set_variable("PGSERVICE", old_service);
 	set_variable("PGSERVICEFILE", old_file);
 	if (options == NULL)
@@ -345,6 +346,11 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	if (options == NULL || defaults == NULL)
 		pg_fatal("out of memory");
 
+	/*
+	 * The order matters: whether there is a service for secrets decides
+	 * what has to be done about the password, and whether there is a file
+	 * with the password decides which other options programs are given.
+	 */
 	address->command = password_command_get(password_command);
 	address->secrets.service = secrets_service(options, defaults);
 	note_password(address, options, defaults, given);
@@ -353,6 +359,12 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	initPQExpBuffer(&private_buf);
 	append_conninfo(&buf, "dbname", PQdb(conn));
 	append_conninfo(&buf, "user", PQuser(conn));
+
+	/*
+	 * The address is kept so that the name need not lead to the same server
+	 * again.  The name is kept too: libpq compares it with the certificate,
+	 * and looks it up in passfiles.
+	 */
 	append_conninfo(&buf, "host", host ? host : "");
 	/* empty for a Unix-domain socket */
 	if (hostaddr && hostaddr[0] != '\0')
@@ -529,6 +541,7 @@ connection_show_notice(void *arg, const char *message)
 static void
 limit_attempt(void)
 {
+	/* 0: a value that the user has set stays */
 	setenv("PGCONNECT_TIMEOUT", CppAsString2(CONNECTION_ATTEMPT_S), 0);
 }
 
@@ -536,6 +549,11 @@ limit_attempt(void)
 static PGconn *
 prepare(PGconn *conn)
 {
+	/*
+	 * Only now, as a connection of the user's has options of the user's.
+	 * Those that we make again get the same settings by their connection
+	 * string.
+	 */
 	tcp_setting_apply(conn);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
 	{
@@ -554,6 +572,11 @@ connect_by(const char *const *keywords, const char *const *values)
 {
 	PGconn	   *conn;
 
+	/*
+	 * Until there is a connection there is no notice processor, so that
+	 * libpq prints notices of the server itself; and a server may send
+	 * anything before it has proved who it is.
+	 */
 	message_guard_begin();
 	conn = PQconnectdbParams(keywords, values, true);
 	message_guard_end();
@@ -577,6 +600,7 @@ connect_as(const ConnParams *params, const char *typed, const char *printed,
 		typed, params->dbname, printed, params->override_dbname, progname,
 	NULL};
 
+	/* before libpq reads its environment, as it does for each connection */
 	limit_attempt();
 	return connect_by(keywords, values);
 }
@@ -688,6 +712,11 @@ connection_ask(const ConnParams *params, const char *password_command,
 			conn = connect_as(params, typed, NULL, progname);
 		}
 	}
+
+	/*
+	 * A signal during the attempt makes it fail.  The signal is what the
+	 * user should read about, not the failed connection.
+	 */
 	if (PQstatus(conn) != CONNECTION_OK)
 		interrupt_check();
 	else if (PQserverVersion(conn) >= MIN_SERVER_VERSION)
@@ -800,6 +829,11 @@ try_connect(const PeerAddress *address, const char *replication,
 
 	if (address->command && password == NULL)
 		return leave_untried(failure);
+
+	/*
+	 * Its memory may be used again for this connection, for which
+	 * connection_words() must not give the words of the other.
+	 */
 	untried = NULL;
 	limit_attempt();
 	session_wait_begins();

@@ -200,6 +200,11 @@ ask_on(int in, int out, const char *prompt)
 	{
 		silent = saved;
 		silent.c_lflag &= ~ECHO;
+
+		/*
+		 * What was typed before the prompt is dropped with this: it was not
+		 * meant as a password, and would be shown.
+		 */
 		tcsetattr(in, TCSAFLUSH, &silent);
 	}
 	write_text(out, prompt);
@@ -209,6 +214,7 @@ ask_on(int in, int out, const char *prompt)
 		tcsetattr(in, TCSAFLUSH, &saved);
 		write_text(out, "\n");
 	}
+	/* after the echo is back, as this may end the program */
 	interrupt_end_prompt();
 	return result;
 }
@@ -289,6 +295,11 @@ typed_password_ask(const ConnParams *params)
 		free(typed);
 		return NULL;
 	}
+
+	/*
+	 * An empty answer is kept, too.  So the user is not asked again for
+	 * each worker's connection, and each fails with the server's message.
+	 */
 	typed->next = passwords;
 	passwords = typed;
 	return typed->password;
@@ -523,6 +534,11 @@ wait_for_command(CommandRun *run)
 static void
 end_command(CommandRun *run)
 {
+	/*
+	 * The shell leads a group of its own, so that this ends also what the
+	 * command has left running in the background.  Such a process might
+	 * hold the pipe open, or prompt the user later.
+	 */
 	kill(-run->pid, SIGKILL);
 	/* until the group has no process */
 	for (int waited_ms = 0; waited_ms < END_MS; waited_ms += LOOK_MS)
@@ -531,6 +547,11 @@ end_command(CommandRun *run)
 			break;
 		pg_usleep(LOOK_MS * 1000L);
 	}
+
+	/*
+	 * The group has no process any more.  Its number may be used again, and
+	 * must not be killed then when this process exits.
+	 */
 	child_process_set_asked(0);
 	if (run->out_fd >= 0)
 		close(run->out_fd);
@@ -578,6 +599,10 @@ run_command(PasswordCommand *command)
 	CommandRun	run;
 	char	   *problem;
 
+	/*
+	 * If this process is killed from here on, the next process that gets
+	 * the lock finds that the command has not run, and runs it.
+	 */
 	last->ended_at = 0;
 	start_command(&run, command->text);
 	problem = wait_for_command(&run);
@@ -593,6 +618,11 @@ run_command(PasswordCommand *command)
 	}
 	last->failed = problem != NULL;
 	last->ended_at = clock_monotonic_ms();
+
+	/*
+	 * termPQExpBuffer() would leave the password in memory that is used
+	 * again
+	 */
 	memset(run.out.data, 0, run.out.maxlen);
 	termPQExpBuffer(&run.out);
 	termPQExpBuffer(&run.err);

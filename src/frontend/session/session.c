@@ -81,6 +81,12 @@ session_exec(PGconn *conn, const char *sql)
 	PGresult   *res;
 
 	session_wait_begins();
+
+	/*
+	 * PQexec() would wait in recv(), where neither a signal nor a watch
+	 * could end the wait.  NULL stands for what libpq could not even send;
+	 * its message says why.
+	 */
 	res = PQsendQuery(conn, sql) ? session_wait_result(conn, -1) : NULL;
 	session_wait_ends();
 	return res;
@@ -131,6 +137,11 @@ session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 	PGresult   *end = NULL;
 
 	free(sql);
+
+	/*
+	 * An error of the query is undone by the savepoint: the transaction,
+	 * which has the snapshot and the locks, must go on whatever was asked.
+	 */
 	if (res && !session_is_lost(conn, res))
 		end = session_exec_within(conn,
 								  SESSION_ROLLBACK_TO "; " SESSION_RELEASE,
@@ -458,6 +469,7 @@ leave_nothing(PGconn *conn)
 		PGTransactionStatusType status = PQtransactionStatus(conn);
 
 		if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
+			/* DISCARD ALL is not allowed within a transaction */
 			PQclear(session_exec_within(conn, "ROLLBACK", CLOSE_MS));
 		/* RESET ALL would leave the role of SET ROLE */
 		if (PQtransactionStatus(conn) == PQTRANS_IDLE)
@@ -528,6 +540,11 @@ ask_backend(const ProbedSession *session)
 static bool
 probe_once(const ProbedSession *first, const ProbedSession *second)
 {
+	/*
+	 * A pooler in transaction mode gives a backend to whoever begins a
+	 * transaction.  So while one session is in a transaction the other must
+	 * find another backend, and each the one that it has its marker in.
+	 */
 	char	   *backends[] = {ask_backend(first), ask_backend(second)};
 	bool		answered = backends[0] && backends[1];
 
@@ -646,6 +663,7 @@ text_array(PGconn *conn, char *const *texts, int n)
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
 	{
+		/* one by one only if they could not be converted all together */
 		const char *text = all || text_is_convertible(conn, texts[i]) ? texts[i] : UNCONVERTIBLE;
 
 		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "\"");

@@ -49,6 +49,10 @@ handle_stall(int signo)
 void
 session_wait_begin_worker(WaitCount *count)
 {
+	/*
+	 * The leader watches its own reading of rows.  A worker is watched by
+	 * the leader, through the count, and must not ask the server itself.
+	 */
 	state.count = count;
 	state.rows_watch = NULL;
 	*count = 0;
@@ -163,11 +167,16 @@ session_wait_copy_data(PGconn *conn, char **message)
 
 	while ((len = PQgetCopyData(conn, message, 1)) == 0)
 	{
+		/*
+		 * A part of a message counts as a sign of life, so that a large row
+		 * on a slow network is not taken for a silent server.
+		 */
 		bool		came = session_wait_input(conn);
 
 		if (state.rows_watch)
 			state.rows_watch(conn, came);
 		if (!PQconsumeInput(conn))
+			/* as PQgetCopyData() does for an error */
 			return -2;
 	}
 	session_wait_ends();
@@ -390,12 +399,21 @@ session_lost(const char *cause)
 	if (!is_trying)
 		pg_fatal("%s", text);
 	try_cause = text;
+
+	/*
+	 * Only memory is lost by the jump, a little for each loss: what must be
+	 * undone is known to the caller of session_try().
+	 */
 	longjmp(try_point, 1);
 }
 
 char *
 session_try(void (*work) (void *arg), void *arg)
 {
+	/*
+	 * These are static, and so have the right values after longjmp(),
+	 * unlike local variables that are changed in between (setjmp(3)).
+	 */
 	is_trying = true;
 	try_cause = NULL;
 	if (setjmp(try_point) == 0)

@@ -79,6 +79,11 @@ session_set_encoding(PGconn *conn, const char *encoding)
 	}
 	PQclear(res);
 	session_end_settings(conn, begun);
+
+	/*
+	 * fmtId() must know which bytes belong together, as a backslash or
+	 * quote may be the second byte of a character in some encodings.
+	 */
 	setFmtEncoding(PQclientEncoding(conn));
 	termPQExpBuffer(&sql);
 }
@@ -97,6 +102,7 @@ session_end_timeouts(PGconn *conn)
 
 	/* alone: it may be too short even for what follows */
 	session_command(conn, "SET statement_timeout = 0");
+	/* the others can be asked for only once nothing can time out */
 	PQclear(session_query(conn, timeouts_query));
 	session_end_settings(conn, begun);
 }
@@ -137,6 +143,11 @@ make_settings(PGconn *conn, const Options *options)
 void
 session_set_up(PGconn *conn, const Options *options, const char *encoding)
 {
+	/*
+	 * All settings are made in one transaction that has found the session's
+	 * marker: behind a pooler they are made in the backend that has the
+	 * marker, or not at all.
+	 */
 	bool		begun = session_begin_settings(conn);
 
 	if (encoding)

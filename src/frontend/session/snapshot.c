@@ -104,10 +104,20 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 	PGresult   *res;
 
 	session_begin(conn, SESSION_BEGIN_READ_ONLY);
+
+	/*
+	 * An error that does not say that the export is gone would come again
+	 * in any other session, so it ends the program.
+	 */
 	res = import_snapshot(conn, snapshot, &sql);
 	if (res && !exporter_is_gone(res))
 		session_failed(conn, res, "query failed", sql);
 	free(sql);
+
+	/*
+	 * After a restart the server gives names again from the beginning, and
+	 * the name may be that of another program's snapshot.
+	 */
 	if (res == NULL && has_identity(conn, identity))
 		return true;
 	PQclear(res);

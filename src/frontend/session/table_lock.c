@@ -47,6 +47,7 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, SESSION_SAVEPOINT "; LOCK TABLE");
+	/* ONLY: partitions and children are in the list themselves, if at all */
 	for (int i = 0; i < n_names; i++)
 		appendPQExpBuffer(&sql, "%s ONLY %s", i > 0 ? "," : "", names[i]);
 	appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT; " SESSION_RELEASE);
@@ -80,6 +81,10 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 	int64		start = clock_monotonic_ms();
 	char	   *message;
 
+	/*
+	 * To wait in the server's queue would block all who come after us, and
+	 * among these may be the other sessions of this run.
+	 */
 	while ((message = try_lock(conn, names, n_names)) != NULL)
 	{
 		interrupt_check();

@@ -48,6 +48,7 @@ traffic_take(size_t bytes)
 	state.untaken += bytes;
 	if (state.max_rate == 0 || state.untaken < SHARE_BYTES)
 		return;
+	/* in floating point, as the product has more than 64 bits */
 	cost = (uint64) ((double) state.untaken * 1e9 / state.max_rate);
 	state.untaken = 0;
 	do
@@ -60,6 +61,7 @@ traffic_take(size_t bytes)
 		uint64		left = begin + cost - now;
 		struct timespec nap = {left / 1000000000, left % 1000000000};
 
+		/* a signal may end it early: the loop looks how much is left */
 		(void) nanosleep(&nap, NULL);
 	}
 }

@@ -55,6 +55,7 @@ custom_block_free(CustomBlocks *reader)
 void
 custom_block_seek(CustomBlocks *reader, uint64 offset)
 {
+	/* the buffer is of another place now */
 	reader->start = reader->end = 0;
 	reader->offset = offset;
 	reader->piece_left = 0;
@@ -199,6 +200,11 @@ in_piece(CustomBlocks *reader)
 	len = read_number(reader);
 	if (len > PG_INT32_MAX)
 		decompress_fail(reader, "invalid length");
+
+	/*
+	 * A length of 0 ends the stream.  An error is taken for its end as
+	 * well, so that every loop over pieces ends.
+	 */
 	reader->piece_left = reader->error ? 0 : len;
 	reader->in_stream = reader->piece_left > 0;
 	return reader->in_stream;
@@ -317,6 +323,11 @@ gzip_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 	uInt		out_max = (uInt) Min(*out_len, PG_INT32_MAX);
 	int			rc;
 
+	/*
+	 * A file may have several gzip members, one after the other, as the
+	 * server writes one a block.  zlib stops at the end of each, unlike lz4
+	 * and zstd, which begin the next frame by themselves.
+	 */
 	if (!d->in_stream && inflateReset(&d->gzip) != Z_OK)
 		d->error = "could not begin a stream";
 	d->gzip.next_in = (Bytef *) unconstify(char *, d->in);
@@ -355,6 +366,7 @@ lz4_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
 	size_t		rc = LZ4F_decompress(d->lz4, out, out_len, d->in, in_len, NULL);
 
+	/* 0 means that a frame is complete, and not only the input */
 	if (LZ4F_isError(rc))
 		d->error = LZ4F_getErrorName(rc);
 	return rc == 0;
@@ -390,6 +402,7 @@ zstd_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 
 	*in_len = in.pos;
 	*out_len = made.pos;
+	/* 0 means that a frame is complete, and all of it was written out */
 	if (ZSTD_isError(rc))
 		d->error = ZSTD_getErrorName(rc);
 	return rc == 0;
@@ -450,6 +463,7 @@ decompressor_fetch(Decompressor *d, void *out, size_t size)
 		d->in_stream = !ended;
 		if (made > 0)
 			return made;
+		/* no progress: the library needs more bytes than were fed */
 		if (taken == 0 && !ended)
 			break;
 	}
@@ -546,6 +560,10 @@ next_stored(DataReader *reader, const char **data)
 
 	if (reader->blocks)
 	{
+		/*
+		 * The bytes are in the buffer of the blocks, which is borrowed
+		 * until the next call: so read_plain() keeps what did not fit.
+		 */
 		len = custom_block_next(reader->blocks, data);
 		if (len < 0)
 			reader->error = custom_block_error(reader->blocks);

@@ -26,9 +26,15 @@ regular_file_open(int dir, const char *name, const char **problem)
 		errno = reason;
 		return -1;
 	}
+
+	/*
+	 * The file is looked at when it is open.  To look at the path before
+	 * would leave a moment in which another user could replace it.
+	 */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
+	/* callers take ENOENT alone for a file that is not there */
 	errno = EINVAL;
 	*problem = "is not a regular file";
 	return -1;
@@ -54,6 +60,7 @@ regular_file_read_text(int fd, size_t *len)
 			errno = reason;
 			return NULL;
 		}
+		/* a hole in a sparse file reads as zeros, however large it is */
 		if (memchr(text + *len, '\0', got))
 			break;
 		*len += got;

@@ -1,6 +1,9 @@
 /*
  * sink.c
- *		What all chains of sinks have.
+ *		The sinks: memory, compression, a file, a command, a counter.
+ *
+ * Each section has the struct of a sink, its three callbacks, its SinkOps and
+ * the function that makes it.
  */
 #include "base/fe_compat.h"
 
@@ -131,6 +134,11 @@ sink_compress_free(Sink *sink)
 	sink_free(sink->next);
 	if (spare == NULL)
 	{
+		/*
+		 * It may have been in the middle of a stream, if the file was given
+		 * up.  To reset a compressor costs less than to make one, which for
+		 * a small table would be most of the work.
+		 */
 		block_compressor_reset(compress_sink->compressor);
 		spare = compress_sink;
 		return;
@@ -221,6 +229,11 @@ static void
 sink_file_finish(Sink *sink)
 {
 	FileSink   *file = (FileSink *) sink;
+
+	/*
+	 * Even if close() fails the descriptor is free on Linux, so
+	 * sink_file_free() must not close it again.
+	 */
 	int			fd = file->fd;
 
 	file->fd = -1;
@@ -276,7 +289,8 @@ sink_file_new_flushing(const char *path)
  * ended first, with all that it started, also when the process exits
  * (child_process_set_fed).  Only SIGKILL of the process leaves it behind, to
  * store under the file's name what it has, whenever it likes: the job of a
- * worker that was killed is not repeated.  ----------
+ * worker that was killed is not repeated.
+ * ----------
  */
 
 typedef struct PipeSink
@@ -320,6 +334,7 @@ check_end(PipeSink *pipe)
 	while (waitpid(pipe->pid, &status, 0) < 0 && errno == EINTR)
 		interrupt_check();
 	pipe->pid = 0;
+	/* the command is gone, and its number may become another process's */
 	child_process_set_fed(0);
 	if (status == 0)
 		return;
@@ -448,6 +463,10 @@ sink_tap_write(Sink *sink, const void *data, size_t len)
 {
 	TapSink    *tap = (TapSink *) sink;
 
+	/*
+	 * The counter is read by the leader while this goes on.  A worker has a
+	 * counter of its own, so that nothing is lost without a lock.
+	 */
 	*tap->counter += len;
 	if (tap->checksum && pg_checksum_update(tap->checksum, data, len) < 0)
 		pg_fatal("could not compute a checksum");
