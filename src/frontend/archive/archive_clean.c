@@ -79,6 +79,10 @@ sync_all_files(const char *path)
 	int			n_done;
 	int			n_files = for_all_files(path, NULL, &n_done);
 
+	/*
+	 * The files are counted first, for the progress.  Each is opened again
+	 * by its name: the workers that wrote them have ended.
+	 */
 	progress_stage_count("flushing files", "", &n_done, n_files);
 	(void) for_all_files(path, sync_one_file, &n_done);
 	sync_file_or_dir(path, true);
@@ -104,6 +108,7 @@ void
 archive_sync_file_system(const char *path)
 {
 #ifdef __linux__
+	/* syncfs() may take minutes, in which no handler could make it return */
 	archive_sync_apart(flush_file_system, path);
 #endif
 }
@@ -162,6 +167,11 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 	interrupt_release_signals();
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");
+
+	/*
+	 * The child has the handlers of a worker, so that SIGTERM ends it even
+	 * in the middle of a system call that can be interrupted.
+	 */
 	cleanup_push(end_child, &pid);
 	while ((gone = waitpid(pid, &status, WNOHANG)) == 0 ||
 		   (gone < 0 && errno == EINTR))
@@ -266,6 +276,12 @@ is_ours(const Cleaning *cleaning, const char *name)
 
 	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
+
+	/*
+	 * A run by tasks leaves this directory only if it was killed before its
+	 * toc.dat got its name.  Beside a complete archive it would be a
+	 * directory of the user's.
+	 */
 	if (is_tasks(name) && S_ISDIR(st.st_mode))
 		return cleaning->manifest == NULL || exists(cleaning, TOC_TEMP_NAME);
 	if (!S_ISREG(st.st_mode))
@@ -325,6 +341,11 @@ check(Cleaning *cleaning)
 	rewinddir(cleaning->listing);
 	if (next_name(cleaning) == NULL)
 		return false;
+
+	/*
+	 * Nothing is removed before every name was looked at.  So a directory
+	 * that was named by mistake stays as it is.
+	 */
 	find_proof(cleaning);
 	rewinddir(cleaning->listing);
 	while ((name = next_name(cleaning)) != NULL)
@@ -352,6 +373,11 @@ remove_all(const Cleaning *cleaning)
 		if (!is_proof(name) && is_ours(cleaning, name))
 			remove_file(cleaning, name);
 	flush_directory(cleaning);
+
+	/*
+	 * If this is interrupted, the manifest is still there to prove that
+	 * what is left is ours.
+	 */
 	remove_file(cleaning, TOC_TEMP_NAME);
 	remove_file(cleaning, MANIFEST_NAME);
 }
@@ -415,6 +441,12 @@ archive_clean_directory(int fd, const char *path)
 	do
 	{
 		archive_clean_remove_files(fd, path);
+
+		/*
+		 * The path may lead to another directory by now, but rmdir()
+		 * removes only an empty one, and does not follow a symbolic link at
+		 * its end.
+		 */
 		removed = rmdir(path);
 	} while (removed < 0 && errno == ENOTEMPTY && ++n_tries < MOST_TRIES);
 	if (removed < 0)

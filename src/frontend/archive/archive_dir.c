@@ -121,6 +121,12 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	file->progress->rows = 0;
 	file->progress->raw_bytes = 0;
 	file->progress->stored_bytes = 0;
+
+	/*
+	 * The leader reads results without a lock.  It takes "done" for a
+	 * promise that all else is there, so the processor must not store this
+	 * one first.
+	 */
 	__sync_synchronize();
 	result->done = true;
 	sink_free(file->sink);
@@ -243,6 +249,7 @@ struct ArchiveDir
 static char *
 file_path(const ArchiveDir *dir, const char *name)
 {
+	/* an attempt that was given up may still write: names are its own */
 	if (dir->suffix)
 		return psprintf("%s/%s.%s", dir->path, name, dir->suffix);
 	return psprintf("%s/%s", dir->path, name);
@@ -352,6 +359,11 @@ archive_dir_open_empty(const char *path, bool made)
 		was_replaced(path);
 	if (listing == NULL || fstat(fd, &st) < 0)
 		pg_fatal("could not open directory \"%s\": %m", path);
+
+	/*
+	 * What the program has made is empty and its user's.  Anything else was
+	 * put there in the moment since mkdir().
+	 */
 	if (made && (st.st_uid != geteuid() || !is_empty(listing)))
 		was_replaced(path);
 	if (!is_empty(listing))
@@ -397,6 +409,10 @@ open_left(const char *path)
 static void
 lock_directory(ArchiveDir *dir, bool must)
 {
+	/*
+	 * Workers inherit the open directory, and with it the lock: it is held
+	 * until the last of them has ended, even if the leader is killed.
+	 */
 	if (flock(dirfd(dir->listing), LOCK_EX | LOCK_NB) == 0)
 		return;
 	if (errno == EWOULDBLOCK)
@@ -417,8 +433,14 @@ claim_directory(ArchiveDir *dir)
 {
 	dir->temp_path = file_path(dir, TOC_TEMP_NAME);
 	dir->toc = sink_file_new(dir->temp_path);
+
+	/*
+	 * The file was created by its path.  If it is not in the directory that
+	 * is open, another user has put another directory at that path since.
+	 */
 	if (faccessat(dirfd(dir->listing), TOC_TEMP_NAME, F_OK, 0) < 0)
 		was_replaced(dir->path);
+	/* only now: before the claim, the files could be those of another run */
 	cleanup_push(archive_dir_remove_files, dir);
 }
 
@@ -458,6 +480,7 @@ archive_dir_create_piped(const char *pattern)
 	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
 
 	dir->command = pattern;
+	/* in the leader, before workers get pipes for their standard error */
 	dir->command_err_fd = dup(STDERR_FILENO);
 	if (dir->command_err_fd < 0 ||
 		fcntl(dir->command_err_fd, F_SETFD, FD_CLOEXEC) < 0)
@@ -559,6 +582,7 @@ archive_dir_clone_file(const ArchiveDir *dir, int fd, const char *name)
 
 	if (new_fd < 0)
 		pg_fatal("could not create file \"%s\": %m", path);
+	/* EOPNOTSUPP, EXDEV and others: the caller copies the file then */
 	if (ioctl(new_fd, FICLONE, fd) < 0)
 	{
 		close(new_fd);
@@ -617,6 +641,12 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 		pipe_toc(dir);
 		return;
 	}
+
+	/*
+	 * All files reach the disk before toc.dat has its name, and that name
+	 * reaches the disk last.  So after a crash an archive that has a
+	 * toc.dat has all its files.
+	 */
 	archive_sync_files(dir->path, sync_method);
 
 	final = file_path(dir, TOC_NAME);

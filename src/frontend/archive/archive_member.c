@@ -55,6 +55,11 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 	char	   *what;
 
 	blocks = custom_block_new(archive->fd);
+
+	/*
+	 * The table of contents says where the block is, but it is checked: the
+	 * file may be damaged, and its rows would go into another table.
+	 */
 	custom_block_seek(blocks, entry->data_offset);
 	if (entry->data_state != TOC_DATA_AT_OFFSET)
 		wrong = "there are none";
@@ -224,6 +229,7 @@ archive_member_send_rows(ArchiveMember *member, Sink *sink,
 	char	   *problem = NULL;
 	ssize_t		len;
 
+	/* rows of no table at all begin at a line, too */
 	text->at_line = true;
 	while ((len = archive_member_read(member, text->buffer + text->held,
 									  READ_BYTES)) > 0 && *stop == NULL)
@@ -362,6 +368,7 @@ next_line(ArchiveObjects *objects, char *line)
 	end++;
 	memcpy(line, objects->line, end - objects->line);
 	line[end - objects->line] = '\0';
+	/* the position of an object in a list is that of its line */
 	objects->position = objects->list_taken;
 	objects->list_taken += end - objects->line;
 	objects->line_len -= end - objects->line;
@@ -430,6 +437,7 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
 		objects->position = custom_block_position(objects->blocks);
 		if (custom_block_object(objects->blocks, oid))
 		{
+			/* each object is a compressed stream of its own */
 			data_reader_restart(objects->reader);
 			return true;
 		}

@@ -140,6 +140,7 @@ is_data_name(const char *name)
 
 	if (digits == 0 || suffix == NULL)
 		return false;
+	/* the suffix of no compression is empty */
 	for (int i = COMPRESS_NONE; i < N_COMPRESS_METHODS; i++)
 		if (strcmp(suffix, compress_method_suffix((CompressMethod) i)) == 0)
 			return true;

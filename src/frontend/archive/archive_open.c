@@ -265,6 +265,12 @@ read_directory(Archive *archive)
 	}
 	input.reader = data_reader_new_file(fd, method);
 	archive->toc = toc_read_directory(read_toc_input, &input, &problem);
+
+	/*
+	 * Of several problems the one that explains the others is reported:
+	 * bytes behind the table of contents, then what the decompressor found,
+	 * then what the reader of the table of contents did.
+	 */
 	if (archive->toc && read_toc_input(&input, &byte, 1) == 1)
 		problem = "more than it should hold";
 	else if (data_reader_error(input.reader))
@@ -369,6 +375,7 @@ find_data(Archive *archive, CustomBlocks *blocks)
 			(*found)->data_state = TOC_DATA_AT_OFFSET;
 			(*found)->data_offset = offset;
 		}
+		/* After an error the next custom_block_begin() returns false. */
 		custom_block_skip(blocks, type);
 		offset = custom_block_position(blocks);
 	}
@@ -400,6 +407,11 @@ measure_custom(Archive *archive)
 		pg_fatal("could not read archive \"%s\": %m", archive->path);
 	end = st.st_size;
 	qsort(entries, n, sizeof(TocEntry *), compare_offsets);
+
+	/*
+	 * From the last to the first, each entry ends where the one behind it
+	 * begins.  Two that begin at the same byte are damage, too.
+	 */
 	for (int i = n - 1; i >= 0; i--)
 	{
 		if (entries[i]->data_state != TOC_DATA_AT_OFFSET)
@@ -461,6 +473,7 @@ archive_open(const char *path)
 		read_directory(archive);
 	else
 		read_custom(archive);
+	/* the data are in this encoding, whatever the target has */
 	archive->encoding = toc_encoding(archive->toc);
 	archive->stored_bytes = pg_malloc0((archive->toc->n_entries + 1) *
 									   sizeof(uint64));
@@ -469,6 +482,7 @@ archive_open(const char *path)
 	else
 	{
 		measure_directory(archive);
+		/* only our archives have one; a file of that name may be anything */
 		if (toc_has_mark(archive->toc))
 			read_manifest(archive);
 	}

@@ -175,6 +175,10 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	appendPQExpBufferStr(&writer.buf, ",\n");
 	sink_write_buffer(tap, &writer.buf);
 
+	/*
+	 * The last line is written past the tap, since the checksum in it is of
+	 * all bytes before it.
+	 */
 	digits = hex_encode(digest, pg_checksum_final(&checksum, digest));
 	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n", digits);
 	free(digits);
@@ -266,6 +270,10 @@ manifest_read(const char *text, size_t len, const char **problem)
 	Manifest   *manifest;
 	JsonReader	reader;
 
+	/*
+	 * Before anything is parsed: after this, errors are those of another
+	 * version or of someone who has made the manifest by hand.
+	 */
 	if (!own_checksum_right(text, len))
 	{
 		*problem = "its own checksum does not match";

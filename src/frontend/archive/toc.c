@@ -201,6 +201,7 @@ cut_last_part(char *name)
 
 	if (dot == NULL)
 		return name + strlen(name);
+	/* the name is cut in its place: the rest is read by the caller */
 	*dot = '\0';
 	return dot + 1;
 }
@@ -500,6 +501,11 @@ toc_context_report(const TocEntry *entry)
 {
 	ErrorStage	stage = entry ? STAGE_PROCESSING : STAGE_INITIALIZING;
 
+	/*
+	 * The stage is shared, since pg_restore is one process with one state,
+	 * whereas here several processes report errors.  The entry is not: each
+	 * process repeats it for itself.
+	 */
 	if ((ErrorStage) *last_stage != stage)
 		pg_log_info("while %s:", entry ? "PROCESSING TOC" : "INITIALIZING");
 	*last_stage = stage;

@@ -46,6 +46,11 @@ read_bytes(TocReader *reader, void *buf, size_t len)
 {
 	if (!reader->at_end && reader->read(reader->arg, buf, len) != len)
 		reader->at_end = true;
+
+	/*
+	 * Callers look for the end at few places.  Zeros let all of them go on
+	 * in a defined way: they are short strings, and the end of lists.
+	 */
 	if (reader->at_end)
 		memset(buf, 0, len);
 }
@@ -146,6 +151,7 @@ read_oid(TocReader *reader)
 static void
 read_method(TocReader *reader, Toc *toc)
 {
+	/* up to 1.14 this is the level of gzip, and 0 is no compression */
 	int			value = toc->minor >= 15 ? read_byte(reader) : read_int(reader);
 
 	if (toc->minor < 15)
@@ -415,6 +421,10 @@ put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 	put_byte(buf, toc->revision);
 	put_byte(buf, 4);			/* size of an integer */
 	put_byte(buf, toc->offset_size);
+
+	/*
+	 * as pg_dump does for a directory: pg_backup_directory.c:_CloseArchive
+	 */
 	put_byte(buf, TOC_FORMAT_TAR);
 	if (toc->minor >= 15)
 		put_byte(buf, compress->method);
@@ -433,6 +443,7 @@ put_entry(PQExpBuffer buf, const Toc *toc, const TocEntry *entry)
 {
 	put_int(buf, entry->dump_id);
 	put_int(buf, entry->had_dumper ? 1 : 0);
+	/* OIDs and dependencies are decimal text in this format */
 	put_number_string(buf, "%u", entry->catalog_oid);
 	put_number_string(buf, "%u", entry->oid);
 	put_string(buf, entry->tag);

@@ -677,6 +677,11 @@ password_command_run(PasswordCommand *command, const char **failure)
 	command->password = pg_strdup(last->password);
 	command->failure = psprintf("password command failed: %s", last->failure);
 	failed = last->failed;
+
+	/*
+	 * The results are copies of this process's own, as another process may
+	 * run the command as soon as the lock is free.
+	 */
 	pthread_mutex_unlock(&last->lock);
 	*failure = failed ? command->failure : NULL;
 	return failed ? NULL : command->password;

@@ -390,6 +390,10 @@ session_lost(const char *cause)
 	size_t		len = strlen(cause);
 	char	   *text;
 
+	/*
+	 * The work is repeated elsewhere, maybe with a table that has no masks:
+	 * what was withheld for this one must not be withheld there.
+	 */
 	session_withhold(NULL);
 	while (len > 0 && cause[len - 1] == '\n')
 		len--;
