@@ -423,7 +423,7 @@ put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 	put_byte(buf, toc->offset_size);
 
 	/*
-	 * as pg_dump does for a directory: pg_backup_directory.c:_CloseArchive
+	 * As pg_dump does for a directory: pg_backup_directory.c:_CloseArchive.
 	 */
 	put_byte(buf, TOC_FORMAT_TAR);
 	if (toc->minor >= 15)

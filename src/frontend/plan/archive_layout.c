@@ -157,6 +157,10 @@ append_barrier(Layout *layout, const TocEntry *data_entry,
 	barrier->filename = NULL;
 	barrier->n_deps = n_files + 1;
 	barrier->deps = pg_malloc(barrier->n_deps * sizeof(int));
+
+	/*
+	 * First, as pg_restore takes an entry's first dependency for its table.
+	 */
 	barrier->deps[0] = toc_table_dump_id(data_entry);
 	for (int i = 0; i < n_files; i++)
 		barrier->deps[i + 1] = files[i].dump_id;
@@ -175,6 +179,10 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 		int			deps[2];
 		int			n_deps = 0;
 
+		/*
+		 * The two refinements exclude each other: priority needs the TABLE
+		 * in the archive, and chaining is for archives without it.
+		 */
 		if (!table_is_in_archive && i > 0)
 			deps[n_deps++] = files[i - 1].dump_id;
 		else if (table_is_in_archive && &files[i] == biggest)
@@ -248,6 +256,11 @@ append_post_data(Layout *layout, const TocEntry *model)
 		if (dep > 0 && layout->reserved_id[dep] != 0)
 		{
 			deps[i] = completion_id(layout, dep);
+
+			/*
+			 * The reserved IDs go behind all others, so that the first
+			 * dependency stays what pg_restore takes it for.
+			 */
 			deps[n++] = layout->reserved_id[dep];
 		}
 	}
@@ -277,6 +290,11 @@ survey(Layout *layout, const DumpTables *tables)
 		if (layout->by_id[table_id])
 		{
 			layout->reserved_id[table_id] = layout->next_id;
+
+			/*
+			 * One for the biggest chunk's dependency, one for the
+			 * completion.
+			 */
 			layout->next_id += 2;
 		}
 	}

@@ -86,6 +86,10 @@ find_chunks(Search *search, const Toc *toc)
 			int			id = barrier->deps[j];
 			const TocEntry *chunk = id > 0 ? search->by_id[id] : NULL;
 
+			/*
+			 * A chunk of two tables, or one that is missing, would be rows
+			 * that are loaded twice, or lost without a message.
+			 */
 			if (chunk == NULL || !toc_entry_is_table_data(chunk) ||
 				search->barriers[id] != NULL)
 				pg_fatal("the archive's table of contents is damaged: the data of table \"%s\" has no chunk %d",
@@ -360,6 +364,7 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 	{
 		chunks->tables[i].first_file = next;
 		next += chunks->tables[i].n_files;
+		/* counted again below, as each file finds its place */
 		chunks->tables[i].n_files = 0;
 	}
 	for (int i = 0; i < found->n_parts; i++)
@@ -416,6 +421,11 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 	for (int i = 0; i < chunks->n_files; i++)
 		shares[i] = sizes[i] > piece ? options->jobs : 0;
 	qsort(sizes, chunks->n_files, sizeof(uint64), archive_plan_compare_sizes);
+
+	/*
+	 * Only as many of the largest as there may be: the array has room for
+	 * that many zeros behind the files, so this element exists.
+	 */
 	least = sizes[ARCHIVE_SHARED_TABLES - 1];
 	for (int i = 0; i < chunks->n_files; i++)
 		if (chunks->files[i].est_bytes <= least)
@@ -511,6 +521,12 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	setFmtEncoding(pg_char_to_encoding(plan->encoding));
 	plan->pg_dump_toc = plan->toc = found->toc;
 	plan->tables = tables = dump_tables_of_toc(found->toc);
+
+	/*
+	 * The archive does not say what kind of relation a table is.  To load
+	 * rows it makes no difference: foreign tables that cannot take them are
+	 * reported by the server.
+	 */
 	for (int i = 0; i < tables->n_tables; i++)
 		tables->tables[i].relkind = RELKIND_RELATION;
 	result->rows = pg_malloc0((found->n_parts + 1) * sizeof(ArchiveRows));
@@ -519,6 +535,11 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 								 found->n_object_lists, result);
 	rules.shares = result->shares =
 		plan_shares(plan->chunks, result->rows, options);
+
+	/*
+	 * Two partitions that are loaded through their root in one job would
+	 * lock and write the same table, once in each of two COPY commands.
+	 */
 	rules.targets = tables;
 	rules.builds = dump_tables_count_builds(tables, found->toc);
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);

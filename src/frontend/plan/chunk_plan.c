@@ -253,6 +253,10 @@ add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
 	BlockNumber start = chunk->start_block;
 	uint64		blocks = chunk->end_block - start;
 
+	/*
+	 * What the server says is checked later, by check_cover(); until then
+	 * it must not make millions of files.
+	 */
 	if (chunk->end_block <= start || chunk->end_block == InvalidBlockNumber)
 		parts = 1;
 	else
@@ -281,6 +285,7 @@ cut_tail(Planner *planner, int first_file)
 	int			n = Min(plan->n_files - first_file, jobs * TAIL_CHUNKS_PER_JOB);
 	DataFile   *tail = pg_malloc(n * sizeof(DataFile));
 
+	/* They are the last ones, so taking them away leaves no gap. */
 	plan->n_files -= n;
 	memcpy(tail, &plan->files[plan->n_files], n * sizeof(DataFile));
 	for (int i = 0; i < n; i++)
@@ -446,6 +451,10 @@ add_previous_chunks(Planner *planner, int table)
 	if (n == 0)
 		return false;
 	free(starts);
+
+	/*
+	 * The manifest of the previous archive is a file that may say anything.
+	 */
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 	return true;
@@ -509,6 +518,11 @@ plan_table(Planner *planner, int table)
 	decided->n_files = planner->plan->n_files - decided->first_file;
 	if (decided->n_files == 1 && decided->whole_reason == NULL)
 		decided->whole_reason = "its rows to dump fit in one chunk";
+
+	/*
+	 * Only now, as it depends on the number of files: one small file is
+	 * read faster by SQL, a part of a larger table is not.
+	 */
 	decided->sql_reason = chunk_reason_sql(&planner->rules, t, decided->n_files);
 	if (planner->previous)
 		match_previous(planner, table);

@@ -46,6 +46,10 @@ dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 							   has_identifier ? SYSTEM_IDENTIFIER_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
 
+	/*
+	 * The begin of the run, not of this query: all times are counted from
+	 * it.
+	 */
 	origin->start_us = run_clock_start_us();
 	origin->server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	origin->database = pg_strdup(PQdb(conn));
@@ -113,6 +117,7 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 static Manifest
 head_of(const DumpPlan *plan)
 {
+	/* the head points to it, and is used before this is called again */
 	static char compression[COMPRESS_SPEC_ERROR_BYTES];
 	Manifest	head = {
 		.tool = PARDUMP_VERSION,
@@ -199,6 +204,12 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	ChunkPlan  *chunks;
 	JobRules	rules = {NULL};
 
+	/*
+	 * The order of these steps follows from what each of them needs: the
+	 * previous archive is accepted if its compression is the same; it says
+	 * how tables were cut; the chunks get their dump IDs from the layout;
+	 * and the lists of large objects are those that the layout names.
+	 */
 	choose_compressor(plan, options, conn);
 	plan_fingerprints(plan, conn, options);
 	chunks = chunk_plan_make(options, plan->tables, plan->extension,

@@ -67,6 +67,12 @@ dump_tables_of_toc(const Toc *toc)
 		table->oid = entry->oid;
 		table->name = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 		read_copy_statement(table);
+
+		/*
+		 * Without it the table exists where the archive is restored, with
+		 * its keys and triggers, which matters for how its rows may be
+		 * split.
+		 */
 		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
 	}
@@ -111,6 +117,10 @@ dump_tables_count_builds(const DumpTables *tables, const Toc *toc)
 			int			id = entry->deps[j];
 			int			table = id > 0 && id <= toc->max_dump_id ? numbers[id] : -1;
 
+			/*
+			 * Indexes are built side by side, so all of them count as one
+			 * build.
+			 */
 			if (table < 0 || (!constraint && has_index[table]))
 				continue;
 			counts[table]++;
@@ -341,6 +351,7 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 	{
 		DumpTable  *table = &tables->tables[i];
 
+		/* the OID is gone: it was dropped after pg_dump had described it */
 		if (PQgetisnull(res, i, 0))
 			pg_fatal("table %s has disappeared", printable(table->name));
 		table->relkind = PQgetvalue(res, i, 0)[0];
@@ -531,6 +542,11 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 	DumpTables *tables = dump_tables_of_toc(toc);
 	char	   *oids = dump_tables_oids(tables);
 
+	/*
+	 * Described first, as foreign tables cannot be locked; then locked; and
+	 * measured under the lock, so that no table is replaced in between.
+	 * What was described before the lock is checked later (source_check.c).
+	 */
 	tables->server_version = PQserverVersion(conn);
 	dump_table_describe(conn, tables, oids, options->trust_owners);
 	dump_tables_lock(conn, tables, lock_wait_ms);

@@ -187,6 +187,7 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 	{
 		const SortedFile *next = &sorted[i];
 
+		/* in sorted order, so that the files of a job are neighbours here */
 		queue->files[i] = next->file;
 		if (job && goes_together(job, next - 1, next, rules))
 		{
@@ -200,6 +201,11 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 			job = add_file_job(queue, i, next->shares);
 			job->wave = next->wave;
 			job->at_once = next->at_once;
+
+			/*
+			 * Of a file that several jobs share each job is a part, so its
+			 * way is shorter by the other parts.
+			 */
 			job->path = next->path - next->work + job->est_bytes;
 		}
 	}

@@ -18,6 +18,12 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 
 	if (blobs->n_deps > 0)
 		metadata = by_id[Max(0, blobs->deps[0])];
+
+	/*
+	 * From 17 on, pg_dump writes one BLOB METADATA entry for each group of
+	 * objects with the same owner and privileges, and the BLOBS entry
+	 * depends on it.
+	 */
 	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
 		metadata->defn == NULL)
 		pg_fatal("pg_dump does not list the large objects \"%s\"",
@@ -122,6 +128,12 @@ large_objects_read(PGconn *conn, const Toc *toc)
 			read_metadata(by_id, entry, list);
 		else
 			read_all_oids(conn, list);
+
+		/*
+		 * Groups are made while their list is the last one: its array may
+		 * move when the next list is added, but the OIDs stay where they
+		 * are.
+		 */
 		make_groups(objects, list);
 	}
 	free(by_id);

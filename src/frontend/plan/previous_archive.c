@@ -139,6 +139,9 @@ describe_settings(const char *before, const char *now)
 		int			len_now = strcspn(now, ";");
 		int			name_len = strcspn(before, " ;");
 
+		/*
+		 * The text of an older or newer version has other settings, or none.
+		 */
 		if (strncmp(before, now, name_len + 3) != 0 ||
 			strncmp(before + name_len, " = ", 3) != 0)
 			return NULL;
@@ -240,6 +243,12 @@ previous_archive_open(const char *directory, const Manifest *head,
 	if (previous->dir_fd < 0)
 		pg_fatal("could not open directory \"%s\" of the previous archive: %m",
 				 directory);
+
+	/*
+	 * The manifest is read by its path, the files later through the open
+	 * directory.  If another archive gets that path meanwhile, its files do
+	 * not have the checksums of this manifest, and are not used.
+	 */
 	previous->manifest = manifest_load(directory, &exists, problem);
 	if (previous->manifest == NULL)
 		*problem = exists ? psprintf("its manifest: %s", *problem) :
@@ -332,6 +341,11 @@ previous_table_match(const PreviousTable *table, BlockNumber start,
 
 	if (table->n_files == 0)
 		return NULL;
+
+	/*
+	 * Both files have no end then: each goes up to the blocks there
+	 * were.
+	 */
 	if (end == InvalidBlockNumber)
 		end = n_blocks;
 	i = first_from(table->files, table->n_files, table->files[0]->table_oid,

@@ -209,6 +209,11 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 		members = session_query(conn, members_query);
 		schema = PQntuples(members) > 0 ? PQgetvalue(members, 0, 0) : NULL;
 	}
+
+	/*
+	 * First mark what is to go, then look whether anything else depends on
+	 * it.  So either all of it is left out or nothing.
+	 */
 	leaves = pg_malloc0(toc->n_entries * sizeof(bool));
 	for (int i = 0; i < toc->n_entries; i++)
 		leaves[i] = &toc->entries[i] == extension ||
@@ -525,6 +530,11 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 
 	if (extension->missing)
 		return;
+
+	/*
+	 * The lock may fail while an administrator drops or updates the
+	 * extension.  Then the run reads by SQL, in the same transaction.
+	 */
 	session_command(conn, SESSION_SAVEPOINT);
 	res = session_exec(conn, lock);
 	if (session_is_lost(conn, res))
@@ -549,6 +559,11 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 
 	if (extension->missing)
 		return;
+
+	/*
+	 * In other sessions there is no way back: chunks were planned, and jobs
+	 * distributed, for the extension.
+	 */
 	table_lock_take(conn, &name, 1, wait_ms);
 	if (is_held(conn, extension))
 		return;

@@ -94,10 +94,20 @@ wal_history_begin(PGconn *conn)
 	history->problem = why_not(conn);
 	if (history->problem)
 		return history;
+
+	/*
+	 * It is committed after all rows were read, and looked for by the next
+	 * run: a server that has lost that commit does not have it.
+	 */
 	history->token = hex_random(TOKEN_BYTES);
 	/* first: all that gets a higher ID is logged behind it */
 	history->lsn = session_value(conn, lsn_query);
 	history->xid = strtoull(session_value(conn, xid_query), NULL, 10);
+
+	/*
+	 * Until all transactions up to that one have ended: what they have
+	 * changed before the position is in no summary behind it.
+	 */
 	read_bounds(conn, &xmin, &xmax);
 	for (int i = 0; i < MAX_WAITS && xmin <= history->xid; i++)
 	{
@@ -428,6 +438,11 @@ is_covered(SummaryReader *reader)
 	{
 		uint64		end = lsn_number(PQgetvalue(res, i, 2));
 
+		/*
+		 * Summaries may overlap, as the server writes some again after a
+		 * crash.  One that ends before the position, or begins behind it,
+		 * does not continue the chain.
+		 */
 		if (strtoull(PQgetvalue(res, i, 0), NULL, 10) != timeline ||
 			lsn_number(PQgetvalue(res, i, 1)) > position || end <= position)
 			continue;

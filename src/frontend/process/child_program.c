@@ -103,8 +103,8 @@ child_process_end_all(pid_t *pids, int n_pids)
 			continue;
 
 		/*
-		 * the signal is pending until SIGCONT lets a stopped process handle
-		 * it
+		 * The signal is pending until SIGCONT lets a stopped process handle
+		 * it.
 		 */
 		kill(pids[i], SIGTERM);
 		kill(pids[i], SIGCONT);
@@ -311,7 +311,7 @@ program_words_hear(ProgramWords *words, int wait_ms, bool show)
 			continue;
 
 		/*
-		 * at the end, the last line may lack its newline: closing shows it
+		 * At the end, the last line may lack its newline: closing shows it.
 		 */
 		if (len <= 0)
 			program_words_close(words);

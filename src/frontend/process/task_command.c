@@ -86,8 +86,8 @@ task_command(const char *pattern, const char *plan_path, int n_tasks,
 				break;
 			case 'p':
 				/*
-				 * quoted for the shell: the path is the user's, with blanks
-				 * or quotes
+				 * Quoted for the shell: the path is the user's, with blanks
+				 * or quotes.
 				 */
 				appendShellString(&command, plan_path);
 				has_plan = true;

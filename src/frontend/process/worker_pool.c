@@ -666,7 +666,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	}
 
 	/*
-	 * written by workers, so that the leader knows the step of a killed one
+	 * Written by workers, so that the leader knows the step of a killed one.
 	 */
 	pool->steps = shared_memory_new(n_workers, sizeof(int));
 	pool->signs = pg_malloc0((n_workers * 2 + 1) * sizeof(WorkerSign));

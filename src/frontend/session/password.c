@@ -621,7 +621,7 @@ run_command(PasswordCommand *command)
 
 	/*
 	 * termPQExpBuffer() would leave the password in memory that is used
-	 * again
+	 * again.
 	 */
 	memset(run.out.data, 0, run.out.maxlen);
 	termPQExpBuffer(&run.out);

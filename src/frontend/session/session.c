@@ -468,8 +468,8 @@ leave_nothing(PGconn *conn)
 	{
 		PGTransactionStatusType status = PQtransactionStatus(conn);
 
+		/* DISCARD ALL is not allowed within a transaction */
 		if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
-			/* DISCARD ALL is not allowed within a transaction */
 			PQclear(session_exec_within(conn, "ROLLBACK", CLOSE_MS));
 		/* RESET ALL would leave the role of SET ROLE */
 		if (PQtransactionStatus(conn) == PQTRANS_IDLE)

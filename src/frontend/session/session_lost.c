@@ -175,8 +175,8 @@ session_wait_copy_data(PGconn *conn, char **message)
 
 		if (state.rows_watch)
 			state.rows_watch(conn, came);
+		/* as PQgetCopyData() does for an error */
 		if (!PQconsumeInput(conn))
-			/* as PQgetCopyData() does for an error */
 			return -2;
 	}
 	session_wait_ends();

@@ -143,7 +143,10 @@ statement_end(const Cut *cut, const char *p)
 	return NULL;
 }
 
-/* A setting of entries', or of the head's; or what follows a definition. */
+/*
+ * A setting of entries', or of the head's; or what follows a definition, for
+ * which pg_restore sends nothing but ALTER ... OWNER TO.
+ */
 static bool
 place_statement(Cut *cut, const char *statement)
 {
@@ -171,6 +174,7 @@ take_statement(Cut *cut, const char *p)
 {
 	const char *end = statement_end(cut, p);
 
+	/* behind the comment that ends a script there can be no statement */
 	if (end == NULL || cut->ended)
 		return script_fail(cut, "it does not end as a script does");
 	cut->began = true;

@@ -310,8 +310,17 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 	pg_dump->path = child_program_choose(options->pg_dump_path, argv0, "pg_dump",
 										 "reads the schema", "--pg-dump");
 	pg_dump->out_fd = pg_dump->words.fd = -1;
+
+	/*
+	 * Before it is started, so that there is no moment without the callback.
+	 */
 	cleanup_push(stop_at_exit, pg_dump);
 	args[0] = pg_dump->path;
+
+	/*
+	 * Its answer is taken later: meanwhile the leader connects, which takes
+	 * about as long.
+	 */
 	spawn(pg_dump, args, NULL);
 	return pg_dump;
 }
@@ -365,6 +374,11 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 
 	args[n++] = pg_dump->path;
 	args[n++] = "-Fc";
+
+	/*
+	 * The rows that pg_dump begins to write are thrown away, so to compress
+	 * them would only delay the table of contents in the pipe.
+	 */
 	args[n++] = "-Z0";
 	args[n++] = "-w";			/* a password was asked for already */
 	args[n++] = psprintf("--snapshot=%s", snapshot);
@@ -396,6 +410,7 @@ failed(StockPgDump *pg_dump, const char *problem)
 		pg_log_error("pg_dump failed with exit code %d", WEXITSTATUS(status));
 	else
 		pg_log_error("the output of pg_dump ended in %s", problem);
+	/* the code of pg_dump, as a user's script may know it */
 	return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
 }
 
@@ -492,6 +507,11 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 		if (child_process_is_gone(&pg_dump->pid))
 			break;
 	}
+
+	/*
+	 * Not before: SIGPIPE would kill it before its handler has cancelled
+	 * its statement, and the server would go on reading.
+	 */
 	if (pg_dump->out_fd >= 0)
 		close(pg_dump->out_fd);
 	pg_dump->out_fd = -1;

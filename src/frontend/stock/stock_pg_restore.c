@@ -297,6 +297,7 @@ stock_list_become(const char *program, const Options *options)
 	if (n > 0)
 		memcpy(args + first, options->pg_restore_args, n * sizeof(char *));
 	args[first + n] = NULL;
+	/* handlers are reset by execv() itself, ignored signals are not */
 	interrupt_reset_signals();
 	execv(program, (char *const *) args);
 	pg_fatal("could not execute \"%s\": %m", program);
@@ -407,6 +408,7 @@ make_toc(const PgRestoreSetup *setup, const TocEntry *entries, int n_entries)
 			if (present[id] || by_id[id] == NULL ||
 				!toc_entry_is(by_id[id], "TABLE"))
 				continue;
+			/* stubs come before all that depends on them */
 			present[id] = true;
 			toc.entries[toc.n_entries++] = table_stub(by_id[id]);
 		}
@@ -430,6 +432,7 @@ write_archive(const char *directory, const PgRestoreSetup *setup,
 
 	if (mkdir(directory, S_IRWXU) < 0)
 		pg_fatal("could not create directory \"%s\": %m", directory);
+	/* nothing is flushed: the archive is read once, and then removed */
 	sink = sink_file_new(path);
 	toc_write(&toc, &compress, sink);
 	sink_finish(sink);
@@ -526,6 +529,7 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	run->pid = child_program_start(setup->program, args,
 								   peer_address_secrets(setup->address), -1,
 								   err[1]);
+	/* long runs connect again, when the password may have changed */
 	run->command = setup->address->command;
 	close(err[1]);
 	program_words_open(&run->words, err[0], "pg_restore: ");
@@ -563,6 +567,7 @@ has_ended(PgRestoreRun *run, bool *ok)
 		pg_log_error("pg_restore was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	/* one that was killed says nothing */
+	/* several runs may end at the same time, in several processes */
 	if (run->n_errors && !*ok)
 		(void) __sync_fetch_and_add(run->n_errors,
 									Max(run->words.n_counted, 1));
