@@ -1,6 +1,10 @@
 /*
  * archive_clean.c
- *		Decides what in a directory is ours, then removes it.
+ *		Flushes the files of an archive, and removes those of an earlier one.
+ *
+ * Only files that a manifest, or the names of an archive's files, prove to be
+ * ours are removed.  The directory is open all the time, as others may give
+ * its path to another one.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,7 @@
 /*
  * archive_clean.h
- *		--clean-output: removes what an earlier run left in a directory.
+ *		Flushes the files of an archive, and, for --clean-output, removes what
+ *		an earlier run left in a directory.
  */
 #ifndef ARCHIVE_CLEAN_H
 #define ARCHIVE_CLEAN_H

@@ -1,6 +1,10 @@
 /*
  * archive_member.c
- *		Reads the data of an entry.
+ *		Reads the data of an entry: rows, or large objects one by one.
+ *
+ * A member is opened by an entry of the table of contents, of an archive of
+ * any origin.  What the two formats have in common is read by a DataReader
+ * (stream/decompress.h); this file finds where an entry's data begin.
  */
 #include "base/fe_compat.h"
 
@@ -36,13 +40,14 @@ archive_member_describe(const TocEntry *entry)
 					entry->tag);
 }
 
+/* ----------
+ * Opened
+ * ----------
+ */
+
 /*
  * A reader of the block of an entry in the custom format, which must be of
  * this type; NULL, and *problem, an owned sentence, if it is not there.
- *
- * ----------
- * Opened
- * ----------
  */
 static CustomBlocks *
 archive_member_block(const Archive *archive, const TocEntry *entry,

@@ -1,6 +1,10 @@
 /*
  * toc.c
- *		Finds its way in a table of contents.
+ *		Finds entries in a table of contents, and what their statements say.
+ *
+ * Statements are those of pg_dump, whose form is known, but an archive may
+ * be of any origin: what is not of that form is passed over, and never
+ * trusted to be short or to have an end.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,7 @@
 /*
  * clock.c
- *		The time, in its two meanings.
+ *		The time of day, durations, the time of the run, and delays of
+ *		retries.
  */
 #include "base/fe_compat.h"
 

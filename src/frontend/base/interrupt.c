@@ -1,6 +1,6 @@
 /*
  * interrupt.c
- *		What signals do, in the leader and in a worker.
+ *		What signals do, in the leader and in a worker, and the exit stack.
  *
  * The leader's handler only notes the signal and cancels the statement that
  * runs, so that all loops and all waits for the server come back soon and the

@@ -1,6 +1,7 @@
 /*
  * message.c
- *		What is told on standard error goes through here.
+ *		Messages on standard error: made safe to show, counted as findings,
+ *		written to the event log.
  */
 #include "base/fe_compat.h"
 

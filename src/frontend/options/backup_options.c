@@ -111,6 +111,7 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 {
 	const char *place = find(mappings, location);
 
+	/* a path that the user has named is the user's own choice */
 	if (place != location || geteuid() != 0)
 		return place;
 	pg_log_error("root must name the directory of tablespace %s with -T", oid);
@@ -373,6 +374,10 @@ check_options(Options *options, const char *progname)
 		pg_fatal("tablespaces can only be relocated in plain mode");
 	if (options->wal_directory && !is_absolute_path(options->wal_directory))
 		pg_fatal("WAL directory location must be an absolute path");
+
+	/*
+	 * Only now, when nothing is to be said of the path as the user wrote it.
+	 */
 	options->directory = canonical(options->directory);
 	if (options->wal_directory)
 		options->wal_directory = canonical(options->wal_directory);
@@ -437,6 +442,11 @@ backup_options_parse(int argc, char **argv)
 			help_try(progname); /* getopt_long has said what is wrong */
 		if (option->refused)
 			backup_options_refuse(option);
+
+		/*
+		 * The options may come in any order: whether --extract is among
+		 * them is known at the end.
+		 */
 		if (!is_for_extract(option->row.name))
 			not_for_extract = option->row.name;
 		option_table_store(options, &option->row, optarg);

@@ -228,6 +228,11 @@ option_value_size(const char *arg, const char *option)
 		pg_fatal("invalid value \"%s\" for option %s", arg, option);
 	while (*end == ' ')
 		end++;
+
+	/*
+	 * "--chunk-size=64" is meant as megabytes by most who write it, and
+	 * would make millions of files if it were taken for bytes.
+	 */
 	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
 	{
 		pg_log_error("invalid value \"%s\" for option %s: it has no unit", arg,
@@ -273,6 +278,7 @@ option_value_rate(const char *arg, const char *option)
 		pg_log_error_hint("Use kilobytes a second, or a number with the suffix \"k\" or \"M\".");
 		exit(1);
 	}
+	/* in this form it is true of NaN, too, which strtod() accepts */
 	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
 		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
 				 MIN_RATE_KB, MAX_RATE_KB);
@@ -417,6 +423,10 @@ option_value_check_password_command(const Options *options,
 		return;
 	if (command[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", option);
+
+	/*
+	 * The command gives the password, so there would be nothing to ask for.
+	 */
 	if (options->connection.prompt_password == TRI_YES)
 		pg_fatal("options %s and %s cannot be used together", option,
 				 "-W/--password");

@@ -121,6 +121,7 @@ mask_end(const char *text)
 
 	for (; *text; text++)
 	{
+		/* quotes count in the name only: an expression has its own rules */
 		if (in_pattern && *text == '"')
 			quoted = !quoted;
 		if (*text == ':' && !quoted)
@@ -440,6 +441,10 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 			options->sync_method = SYNC_NONE;
 			return;
 		case OPT_SYNC_METHOD:
+			/*
+			 * --no-sync counts, in whatever order the two are given, as in
+			 * pg_dump
+			 */
 			if (options->sync_method != SYNC_NONE)
 				options->sync_method = parse_sync(arg);
 			return;
@@ -570,6 +575,7 @@ options_parse(int argc, char **argv)
 	options = new_options();
 	read_options(options, argc, argv);
 	read_database(options, argc, argv);
+	/* before the rules, which know of --mask alone */
 	mask_files_read(options);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);

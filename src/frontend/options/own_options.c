@@ -455,6 +455,9 @@ own_options_by_wal(const Options *options)
 static void
 check_incremental(const Options *options)
 {
+	/*
+	 * The values are read again where they are used; here they are checked.
+	 */
 	(void) own_options_copy_method(options);
 	(void) own_options_by_wal(options);
 	if (options->incremental_by && !options->manifest_fingerprints &&

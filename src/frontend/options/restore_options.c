@@ -290,6 +290,11 @@ check_options(Options *options)
 		options->by_stock = "";
 	if (options->by_stock == NULL && archive == NULL)
 		options->by_stock = "the archive comes from standard input";
+
+	/*
+	 * An option that stock pg_restore does not have must not be ignored in
+	 * silence.
+	 */
 	if (options->by_stock)
 		restore_options_check_stock(options, options->by_stock);
 	option_value_check_metrics(options);
@@ -339,6 +344,7 @@ restore_options_parse(int argc, char **argv)
 	if (optind < argc)
 	{
 		options->restore = argv[optind++];
+		/* the name of the archive may begin with a dash */
 		add_arg(&line.all, "--");
 		add_arg(&line.all, options->restore);
 	}

@@ -1,6 +1,11 @@
 /*
  * archive_plan.c
  *		Makes a plan of an archive: what is restored, in which pieces.
+ *
+ * First the entries that are wanted are brought into the form of pg_dump's
+ * own table of contents, as if no table had been split.  Then data files,
+ * jobs and groups of large objects are planned, in the structs that a dump
+ * has.
  */
 #include "base/fe_compat.h"
 
@@ -20,15 +25,12 @@
 /* ----------
  * Finds the entries that are wanted, and those of each table's rows.
  *
- * Where a table is in chunks, archive_layout.c has made an entry of each, and
- * the table's own TABLE DATA entry a barrier: without data, and depending on
- * the TABLE first, then on every chunk.  So the barrier alone tells which
- * chunks a table has; what a chunk depends on may be something else than the
- * table.  What depends on the table after the data depends on its completion
- * instead, and on an ID that no entry has.
- *
- * Finds in an archive's table of contents the entries that are wanted,
- * and which of them hold the rows of each table.
+ * Where a table is in chunks, archive_layout.c has made an entry of each,
+ * and the table's own TABLE DATA entry a barrier: without data, and
+ * depending on the TABLE first, then on every chunk.  So the barrier alone
+ * tells which chunks a table has; what a chunk depends on may be something
+ * else than the table.  What depends on the table after the data depends on
+ * its completion instead, and on an ID that no entry has.
  * ----------
  */
 

@@ -1,6 +1,7 @@
 /*
  * dump_plan.c
- *		Makes the plan of a dump, or of a direct copy.
+ *		Makes the plan of a dump, or of a direct copy, and asks the server
+ *		where and when it is taken.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,7 @@
 /*
  * dump_table.c
- *		Finds the tables to be dumped in pg_dump's table of contents.
+ *		Finds the tables to be dumped in pg_dump's table of contents, asks the
+ *		server about them, and locks them.
  */
 #include "base/fe_compat.h"
 

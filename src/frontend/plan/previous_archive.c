@@ -1,6 +1,7 @@
 /*
  * previous_archive.c
- *		Opens the archive that an incremental dump is made against.
+ *		Opens the archive that an incremental dump is made against, and finds
+ *		what it has of a table.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,6 @@
 /*
  * server_extension.c
- *		Finds the extension, and judges it.
+ *		Finds the extension, judges it, and leaves it out of archives.
  *
  * A call is looked up again for every chunk, in the catalogs of that moment,
  * and there is no way to call a function by its OID.  What holds instead:

@@ -1,6 +1,7 @@
 /*
  * wal_changes.c
- *		Reads the summaries of the write-ahead log.
+ *		Notes the history that a dump is part of, and reads the summaries of
+ *		the write-ahead log since an earlier one.
  *
  * Functions are those of pg_proc.dat's "WAL summarization functions"; what
  * the columns mean is in walsummaryfuncs.c.

@@ -120,7 +120,7 @@ refused_jobs_take_first(RefusedJobs *refused)
 }
 
 /* ----------
- * A pool of workers, as its own files have it (worker_pool.h).
+ * The pool
  * ----------
  */
 
@@ -156,9 +156,11 @@ typedef struct WorkerPool
 } WorkerPool;
 
 /* ----------
- * Tells why a worker's process has ended, and what comes of it.
+ * What becomes of a worker whose process has ended
  *
- * What becomes of a worker whose process has ended.
+ * It has left as it was told, or lost its connection and is replaced after
+ * a while, or cannot start and is done without; or it has failed, which
+ * ends the program.
  * ----------
  */
 

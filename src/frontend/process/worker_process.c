@@ -17,11 +17,6 @@
 #include "process/worker_process.h"
 #include "process/worker_slots.h"
 
-/* ----------
- * A worker's process: forked, spoken to, heard.
- * ----------
- */
-
 /* What the leader has open besides, and to spare. */
 #define OTHER_FILES 64
 

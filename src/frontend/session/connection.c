@@ -1,6 +1,12 @@
 /*
  * connection.c
- *		Opens connections to the server.
+ *		Opens connections, and describes their servers to those who come
+ *		later.
+ *
+ * The first connection is made as the user asked for it.  From it comes a
+ * PeerAddress, with which workers, pg_dump and pg_restore reach the same
+ * server again: by the address that was reached, as a name may lead to
+ * several.
  */
 #include "base/fe_compat.h"
 

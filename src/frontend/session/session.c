@@ -1,6 +1,10 @@
 /*
  * session.c
  *		Runs statements in a session, and begins its transactions.
+ *
+ * All waits are session_wait_result()'s, so that a signal or a watch can end
+ * them.  A transaction begins with a look at the session's marker, by which a
+ * pooler is noticed that gives transactions to other backends (session.h).
  */
 #include "base/fe_compat.h"
 

@@ -42,6 +42,10 @@
 static void
 begin_second_session(const Source *source, PGconn *conn)
 {
+	/*
+	 * Watched before the first statement, as any of them may wait for a
+	 * server that stays silent.
+	 */
 	leader_watchdog_watch(conn, source->address, source->options);
 	session_set_up(conn, source->options, source->options->encoding);
 }
@@ -237,9 +241,19 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	plan->pg_dump_toc = toc = read_toc(source, pg_dump);
 	plan->encoding = toc_encoding(toc);
 	session_set_encoding(conn, plan->encoding);
+
+	/*
+	 * Before the tables are read: they point to entries of the table of
+	 * contents, which moves when entries are left out.
+	 */
 	plan->leaves_out_extension = own_extension_leave_out(conn, options, toc);
 	plan->tables = tables = dump_tables_read(conn, plan->pg_dump_toc, options,
 											 plan->lock_wait_ms);
+
+	/*
+	 * Until here pg_dump's locks have kept the tables from being dropped,
+	 * and now there are our own.
+	 */
 	end_pg_dump(source, pg_dump);
 	check_tables(source, plan);
 	if (source->standbys)
@@ -247,6 +261,11 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	/* not before: a condition is of the tables that the snapshot has */
 	row_filters_apply(conn, options, tables);
 	row_masks_apply(conn, options, plan->pg_dump_toc, tables);
+
+	/*
+	 * It was asked to end above, and had time since.  Now its session must
+	 * be gone, so that a worker can have its place among the connections.
+	 */
 	stock_pg_dump_stop(pg_dump);
 	progress_end();
 	if (options->create_subscription)
@@ -346,6 +365,11 @@ begin_session(Source *source, PGconn *conn, const PeerAddress *address)
 
 	source->conn = conn;
 	source->address = address;
+
+	/*
+	 * From now on a signal cancels what this session does, instead of
+	 * ending the program at once: there may be a slot or files to remove.
+	 */
 	interrupt_install_leader();
 	leader_watchdog_watch(conn, address, options);
 	session_set_up(conn, options, options->encoding);
@@ -412,6 +436,7 @@ begin_snapshot(Source *source, ServerExtension *extension, bool *is_sound)
 												   &standbys->list[i],
 												   options, extension);
 
+		/* A run that only looks shows whether snapshots can be had there. */
 		(void) standby_overflow_wait(&other, 1);
 	}
 	interrupt_set_connection(source->conn);
@@ -489,6 +514,10 @@ leader_begin_rows(Source *source, const Run *run)
 	source->told = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
 	run_progress_begin(run);
 	advice_give(source->options, plan);
+
+	/*
+	 * Before workers are forked, who take from one budget in shared memory.
+	 */
 	traffic_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);
 }
@@ -515,6 +544,10 @@ leader_do(Source *source, const WorkerTask *task, int job)
 void
 leader_finish(Source *source)
 {
+	/*
+	 * The session may be lost at its last statement.  Then it is replaced,
+	 * and the end of the transaction is tried again there.
+	 */
 	while (!leader_session_is_finished(source->session))
 	{
 		leader_session_keep(source->session);

@@ -1,6 +1,7 @@
 /*
  * leader_session.c
- *		Notices the loss of the leader's session, and replaces it.
+ *		Watches the leader's waits, notices the loss of its session, and
+ *		replaces it.
  */
 #include "base/fe_compat.h"
 
@@ -79,12 +80,18 @@ is_in_vain(const PGconn *conn)
 		res = session_exec_within(other, sql, ANSWER_MS);
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
+		/* an answer of any kind shows that the server is there */
 		state.unanswered = 0;
 		result = PQntuples(res) == 0;
 	}
 	else
 		result = state.unanswered++ >= state.max_unanswered;
 	PQclear(res);
+
+	/*
+	 * One connection for each question: a connection that is kept could be
+	 * cut off by the same fault as the one that is asked about.
+	 */
 	PQfinish(other);
 	free(sql);
 	return result;
@@ -224,6 +231,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	session->source = source;
 	session->plan = plan;
 	source->snapshot = plan->snapshot;
+	/* before the workers are forked, who write into it */
 	source->holders = worker_states_new(source->options->jobs);
 	PQsetNoticeReceiver(source->conn, leader_session_receive_notice, session);
 	source->session = session;
@@ -278,6 +286,7 @@ was_lost_by(LeaderSession *session, const char *words)
 	interrupt_set_connection(NULL);
 	PQfinish(session->source->conn);
 	session->source->conn = NULL;
+	/* What the old session was told says nothing about the next one. */
 	free(session->last_words);
 	session->last_words = NULL;
 	session->retry.n = 0;
@@ -321,6 +330,10 @@ leader_session_take_over(void *arg)
 	PGconn	   *conn;
 	char	   *snapshot;
 
+	/*
+	 * Both connections first: without the second there is no way to see
+	 * whether tables have changed, and the first would wait with its locks.
+	 */
 	session->other = connection_open_peer(source->address, "pg_pardump");
 	session->next = conn = connection_open_peer(source->address, "pg_pardump");
 	leader_watchdog_watch(session->other, source->address, source->options);
@@ -330,9 +343,20 @@ leader_session_take_over(void *arg)
 	if (!worker_states_import(source->holders, source->options->jobs, conn,
 							  plan->snapshot_identity))
 		session_lost("No worker's session has the snapshot at this time.");
+
+	/*
+	 * The locks first, then the look: what is found unchanged under them
+	 * stays unchanged.  While there were none a table may have been
+	 * rewritten, and the snapshot does not see the rows in its new files.
+	 */
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
+
+	/*
+	 * Workers that come later import what this session exports.  The worker
+	 * whose export was imported here may end at any time.
+	 */
 	snapshot = snapshot_export(conn);
 	standby_overflow_check(conn, plan->extension, snapshot);
 	source->snapshot = snapshot;
@@ -426,6 +450,7 @@ leader_session_run_job(void *arg)
 	const WorkerTask *task = job->task;
 	int			step;
 
+	/* the task opens what a worker would, but in the leader's own session */
 	task->start(task->arg, WORKER_IS_LEADER);
 	(void) task->run(task->arg, job->job, &step);
 	task->stop(task->arg);
@@ -530,6 +555,11 @@ leader_session_finish(LeaderSession *session)
 	free(sql);
 	if (res == NULL)
 		return;
+
+	/*
+	 * COMMIT must succeed: it shows that the session was alive, with all
+	 * its locks, up to the moment at which the last row had been read.
+	 */
 	table_check_names(res, session->plan->tables);
 	PQclear(res);
 	res = ask(session, "COMMIT", PGRES_COMMAND_OK);

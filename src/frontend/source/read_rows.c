@@ -109,6 +109,11 @@ first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 
 	read_copy_begin(conn, statement);
 	len = session_wait_copy_data(conn, &row);
+
+	/*
+	 * The rest of the rows is not read: the caller ends the program, as the
+	 * extension has found none.
+	 */
 	if (len > 0)
 		return true;
 	(void) read_copy_end(conn, statement, len);
@@ -164,6 +169,11 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 
 	if (last_len == -2)
 		session_failed(conn, NULL, problem, statement);
+
+	/*
+	 * The server may take its time here, too, and this call of libpq has no
+	 * watch: so the wait is at least counted for the leader.
+	 */
 	session_wait_begins();
 	res = PQgetResult(conn);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
@@ -206,6 +216,11 @@ run_copy(PGconn *conn, const char *statement, Sink *sink,
 		++*rows_so_far;
 	}
 	rows = read_copy_end(conn, statement, len);
+
+	/*
+	 * Only now, when the server has said that all went well.  So the sink
+	 * never gets the end of a file whose rows were cut short.
+	 */
 	sink_write(sink, block, used);
 	free(block);
 	return rows;
@@ -240,6 +255,11 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 		read_copy_set_blocks(conn, file);
 	if (is_foreign)
 		allow_foreign_tables(conn, true);
+
+	/*
+	 * An error of the server may quote the row that it was at, with values
+	 * that the mask is to hide.
+	 */
 	if (table->masks)
 		session_withhold(table->name);
 	rows = run_copy(conn, statement, sink, rows_so_far);
@@ -382,6 +402,7 @@ take(BlockReader *reader, const char **data, size_t *len)
 				return;
 			if (memcmp(reader->field, SIGNATURE, SIGNATURE_BYTES) != 0)
 				unexpected();
+			/* behind the flags: the length of an extension of the head */
 			reader->left = number32(reader->field + SIGNATURE_BYTES + 4);
 			reader->state = READ_HEAD_EXTENSION;
 			return;
@@ -465,6 +486,11 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 		pg_fatal("columns of table %s are masked, and not for the extension to read",
 				 printable(table->name));
 	initPQExpBuffer(&reader.block);
+
+	/*
+	 * In the transaction: the numbers are not in the text, so that all
+	 * chunks of a table are one statement for pg_stat_statements.
+	 */
 	read_copy_set_blocks(conn, file);
 	read_copy_begin(conn, statement);
 	while ((message_len = session_wait_copy_data(conn, &message)) > 0)

@@ -116,6 +116,12 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 		append_column(conn, &sql, pattern);
 	appendPQExpBufferStr(&sql, " ORDER BY 1");
 	/* visible are the tables that the user's own search path shows */
+
+	/*
+	 * Nothing but processSQLNamePattern()'s query runs under the user's
+	 * search path.  All names in that query are qualified, so no object of
+	 * another role can take their place.
+	 */
 	session_command(conn, "RESET search_path");
 	res = session_query(conn, sql.data);
 	PQclear(session_query(conn, "SELECT pg_catalog.set_config('search_path', '', false)"));
@@ -279,6 +285,10 @@ add_condition(PGconn *conn, DumpTable *table, const char *condition)
 								   printable(table->name), condition);
 	char	   *sql;
 
+	/*
+	 * First in brackets, then in parentheses: a text that closes one of
+	 * them to add something behind it is an error in the other.
+	 */
 	sql = psprintf("SELECT ARRAY[%s\n] FROM ONLY %s", condition, table->name);
 	expression_check(conn, sql, problem, NULL);
 	free(sql);
@@ -316,6 +326,7 @@ static void
 add_sample(DumpTable *table, const char *text)
 {
 	double		percent = parse_percent(text);
+	/* 100 percent is 2^32, which is more than any 32 bits of a hash */
 	uint64		limit = (uint64) rint(ldexp(percent / 100, SAMPLE_BITS));
 	char	   *condition;
 
@@ -368,6 +379,7 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 
 	if (options->one_of_all && table_pattern_is_elsewhere(conn, &pattern))
 		return;
+	/* partitions are found, but not children of ordinary inheritance */
 	oids = table_pattern_query(conn, &pattern, false,
 							   "SELECT oid FROM matching");
 	for (int i = 0; i < tables->n_tables; i++)

@@ -419,6 +419,11 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	if (mask->expression)
 		pg_fatal("column %s of table %s is matched by several options %s",
 				 printable(column), printable(table->name), pattern->option);
+
+	/*
+	 * The type is asked for under an empty search path, so that its name is
+	 * qualified and leads to the same type in every session.
+	 */
 	type = read_type(conn, table->oid, attnum);
 	if (type.stranger && !options->trust_owners)
 		refuse_stranger(table, column, &type);
@@ -449,6 +454,11 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 		DumpTable  *table = &tables->tables[i];
 		TableRows	rows = table_pattern_rows(columns, table->oid);
 
+		/*
+		 * A table that is dumped has the column, but maybe only as a
+		 * generated one.  That is an error, unlike a table that is not
+		 * dumped at all.
+		 */
 		is_dumped |= rows.n > 0;
 
 		for (int row = rows.first; row < rows.first + rows.n; row++)

@@ -182,6 +182,10 @@ server_check(PGconn *conn, const char *name, int n_workers)
 	/* none if the database has just got another name */
 	if (PQntuples(res) == 1)
 	{
+		/*
+		 * Of further standbys only what differs between them is checked:
+		 * age and threshold are the primary's, and have been looked at.
+		 */
 		check_connections(res, name, n_workers);
 		if (name == NULL)
 		{
@@ -407,6 +411,11 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 						  : "Run the dump again.");
 		exit(1);
 	}
+
+	/*
+	 * Last, since --allow-rewritten makes a warning of it, and no option
+	 * does so of a changed definition.
+	 */
 	if (!accept_rewritten(before, now, tables, options))
 		exit(1);
 	PQclear(before);

@@ -72,6 +72,7 @@ standby_open(const Options *options, PGconn *first,
 	for (const SimpleStringListCell *cell = options->also_from.head; cell;
 		 cell = cell->next)
 		standbys->n++;
+	/* Allocated once: notices of the sessions point to the elements. */
 	standbys->list = pg_malloc0(standbys->n * sizeof(Standby));
 	set_up_standby(&standbys->list[0], first, address);
 	standbys->n = 1;
@@ -139,6 +140,10 @@ standby_watch(Standby *standby)
 	standby->holder_query = psprintf(holder_format, PQgetvalue(res, 0, 0),
 									 PQgetvalue(res, 0, 1));
 	PQclear(res);
+
+	/*
+	 * Only now, as until the snapshot is taken a loss is an ordinary error.
+	 */
 	PQsetNoticeReceiver(standby->conn, standby_receive_notice, standby);
 }
 

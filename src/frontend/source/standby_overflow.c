@@ -188,6 +188,10 @@ judge_version(OverflowLook *look)
 static SnapshotState
 state_of(OverflowLook *look, const char *snapshot)
 {
+	/*
+	 * Held in this transaction, so that the function that is called to read
+	 * the file is still the one that was judged.
+	 */
 	server_extension_hold(look->conn, look->extension);
 	if (look->standby && look->extension->missing == NULL)
 		standby_check_library(look->standby);
@@ -319,6 +323,7 @@ begin_once(OverflowLook *look)
 	look->needs_no_check = !in_recovery;
 	if (!in_recovery || standby_overflow_is_complete(look, snapshot))
 		return snapshot;
+	/* the next try needs a new snapshot, and so a new transaction */
 	session_command(look->conn, "ROLLBACK");
 	free(snapshot);
 	return NULL;
@@ -338,6 +343,7 @@ wait_a_moment(OverflowLook *look)
 	interrupt_check();
 	pg_usleep(1000L * Min(look->left_ms, WAIT_MS));
 	interrupt_check();
+	/* at least 1, so that the loop ends even if the clock stands still */
 	look->left_ms -= Max(clock_monotonic_ms() - begin, 1);
 }
 

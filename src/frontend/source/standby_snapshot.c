@@ -235,6 +235,11 @@ take_lock(const StandbyPause *pause)
 static void
 standby_pause_begin(StandbyPause *pause)
 {
+	/*
+	 * The lock comes first: the block waits for it, and without it replay
+	 * would resume at once.  "begun" is set before the statement is sent,
+	 * so that an exit in between gives up the lock.
+	 */
 	take_lock(pause);
 	pause->begun = true;
 	/* its result is waited for when it is to end */
@@ -259,6 +264,11 @@ standby_pause_end(StandbyPause *pause)
 		return;
 	sql = psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)", pause->lock_key);
 	PQclear(session_query(pause->standby->conn, sql));
+
+	/*
+	 * The block resumes replay when it gets the lock, and then ends.  So
+	 * its result shows that the standby replays again.
+	 */
 	free(sql);
 	res = session_wait_result(pause->conn, ANSWER_MS);
 	pause->begun = false;
@@ -540,6 +550,11 @@ try_once(Moment *moment)
 	{
 		check_timelines(moment);
 		begin_snapshots(moment);
+
+		/*
+		 * A pause may have ended early, if another user resumed replay.
+		 * Then the snapshots do not have the same rows.
+		 */
 		result = stood_still(moment);
 		if (!result)
 			end_snapshots(moment);

@@ -68,6 +68,11 @@ wake(WorkerMonitor *care, WorkerState *holder)
 		 backend_has_nothing_to_do(care, holder->server, backend)) &&
 		worker_state_waits(holder);
 
+	/*
+	 * The signal is pending while the process is stopped, so it comes
+	 * before SIGCONT lets the process run: the worker ends without reading
+	 * on.
+	 */
 	if (in_vain)
 		kill(holder->pid, SIGUSR1);
 	kill(holder->pid, SIGCONT);
@@ -263,6 +268,11 @@ worker_monitor_attend(void *arg, bool all_done)
 	leader_session_keep(source->session);
 	if (source->standbys)
 		standby_keep(source->standbys);
+
+	/*
+	 * Each of these may find that the session is lost, and set the
+	 * connection to NULL; so each looks again whether there is one.
+	 */
 	if (source->conn)
 		worker_monitor_look(watch->care);
 	if (source->conn)

@@ -78,6 +78,7 @@ lock_chunked_tables(WorkerSession *session)
 
 		if (file->n_chunks == 1 || session->locked[file->table])
 			continue;
+		/* also if it cannot be locked: set back below */
 		session->locked[file->table] = true;
 		names[n] = plan->tables->tables[file->table].name;
 		tables[n++] = file->table;
@@ -119,8 +120,19 @@ begin_worker(WorkerSession *session, int no)
 
 	if (holder->server > 0)
 		session->standby = standby = &source->standbys->list[holder->server];
+
+	/*
+	 * The place may be that of a worker that was lost in the middle of a
+	 * file.
+	 */
 	file_results_begin_worker(session->run->results, no);
 	session->run->results->server = holder->server;
+
+	/*
+	 * Waits are counted from the first attempt to connect.  The leader's
+	 * sockets are closed, so that its sessions end when the leader does,
+	 * however long this process lives.
+	 */
 	worker_state_start(holder);
 	close_leaders(source);
 	session->conn = conn =
@@ -130,6 +142,12 @@ begin_worker(WorkerSession *session, int no)
 	worker_state_join(holder, conn,
 					  standby ? standby->snapshot : source->snapshot,
 					  standby ? standby->identity : plan->snapshot_identity);
+
+	/*
+	 * The snapshot is offered to others only when it was found complete, for
+	 * which the extension must be held.  All of this comes before the
+	 * savepoint, and so lasts to the end of the transaction.
+	 */
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	worker_state_offer(holder, conn,
 					   plan->snapshot_is_sound ? NULL : plan->extension);
@@ -324,6 +342,10 @@ check_names(WorkerSession *session)
 static void
 check_standby(WorkerSession *session)
 {
+	/*
+	 * Names first: they are looked up in the catalogs of now, so they must
+	 * be right at a moment at which the snapshot was still there.
+	 */
 	check_names(session);
 	if (!standby_has_snapshot(session->standby, session->conn))
 		session_lost(psprintf("the leader's session on standby %s is gone",

@@ -59,6 +59,11 @@ worker_state_offer(WorkerState *holder, PGconn *conn,
 
 	if (extension)
 		standby_overflow_check(conn, extension, name);
+
+	/*
+	 * The leader may read this at any moment.  Half a name is no export
+	 * that exists, so that the import fails and is tried again.
+	 */
 	strlcpy(holder->name, name, sizeof(holder->name));
 	free(name);
 }
@@ -86,6 +91,11 @@ void
 worker_states_wake(const WorkerState *holders, int n)
 {
 	for (int i = 0; i < n; i++)
+
+		/*
+		 * One that was stopped (Ctrl-Z, a debugger) would keep its
+		 * session.
+		 */
 		if (holders[i].running && holders[i].pid != 0)
 			kill(holders[i].pid, SIGCONT);
 }

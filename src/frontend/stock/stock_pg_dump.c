@@ -1,6 +1,7 @@
 /*
  * stock_pg_dump.c
- *		Runs stock pg_dump to learn what is to be dumped.
+ *		Runs stock pg_dump to learn what is to be dumped, and pg_dumpall for
+ *		what the databases of a cluster share.
  */
 #include "base/fe_compat.h"
 

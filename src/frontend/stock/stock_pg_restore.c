@@ -1,6 +1,7 @@
 /*
  * stock_pg_restore.c
- *		Writes archives without data, and runs pg_restore on them.
+ *		Asks stock pg_restore what is to be restored, and runs it on archives
+ *		without data.
  */
 #include "base/fe_compat.h"
 

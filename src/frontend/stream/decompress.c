@@ -1,6 +1,7 @@
 /*
  * decompress.c
- *		Decompresses by zlib, lz4 and zstd.
+ *		Reads blocks of the custom format, decompresses by zlib, lz4 and zstd,
+ *		and reads data of archives by means of both.
  */
 #include "base/fe_compat.h"
 
