@@ -3,8 +3,8 @@
  *		Makes the files of an archive, and its directory, and publishes it.
  *
  * Another user may be able to rename directories above, or to put a
- * symbolic link in their place.  So whatever is removed is removed by the
- * directory that is open, and not by its path.
+ * symbolic link in their place.  So files are removed by the directory that
+ * is open, and not by its path.
  */
 #include "base/fe_compat.h"
 

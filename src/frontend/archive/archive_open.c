@@ -473,7 +473,7 @@ archive_open(const char *path)
 		read_directory(archive);
 	else
 		read_custom(archive);
-	/* the data are in this encoding, whatever the target has */
+	/* the data are in this encoding, which the target may not have */
 	archive->encoding = toc_encoding(archive->toc);
 	archive->stored_bytes = pg_malloc0((archive->toc->n_entries + 1) *
 									   sizeof(uint64));

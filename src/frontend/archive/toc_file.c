@@ -151,7 +151,7 @@ read_oid(TocReader *reader)
 static void
 read_method(TocReader *reader, Toc *toc)
 {
-	/* up to 1.14 this is the level of gzip, and 0 is no compression */
+	/* up to 1.14 this is the level of gzip, and 0 means none */
 	int			value = toc->minor >= 15 ? read_byte(reader) : read_int(reader);
 
 	if (toc->minor < 15)

@@ -373,7 +373,7 @@ read_time(JsonReader *reader, const JsonField *field)
 	{
 		tm.tm_year -= 1900;
 		tm.tm_mon -= 1;
-		/* the time is UTC, whatever the environment has in TZ */
+		/* the time is UTC, and TZ of the environment does not count */
 		time = (int64) timegm(&tm) * 1000000 + us;
 	}
 	else

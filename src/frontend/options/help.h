@@ -37,7 +37,7 @@ extern void help_print(const char *progname);
 extern void help_if_asked(int argc, char **argv, const char *name,
 						  void (*help) (const char *progname));
 
-/* The command line is wrong: tell of --help, and end. */
+/* The command line is wrong: point to --help, and end. */
 pg_noreturn extern void help_try(const char *progname);
 
 /* So it is if getopt_long() has left anything; a message says so. */

@@ -441,10 +441,7 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 			options->sync_method = SYNC_NONE;
 			return;
 		case OPT_SYNC_METHOD:
-			/*
-			 * --no-sync counts, in whatever order the two are given, as in
-			 * pg_dump
-			 */
+			/* --no-sync counts, in either order of the two, as in pg_dump */
 			if (options->sync_method != SYNC_NONE)
 				options->sync_method = parse_sync(arg);
 			return;

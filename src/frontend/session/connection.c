@@ -187,7 +187,7 @@ service_has_password(const char *service, const char *file,
 	if (file)
 		set_variable("PGSERVICEFILE", file);
 	options = PQconndefaults();
-	/* the environment is as it was, whatever comes of it */
+	/* restore the environment also if this failed */
 	set_variable("PGSERVICE", old_service);
 	set_variable("PGSERVICEFILE", old_file);
 	if (options == NULL)

@@ -143,8 +143,8 @@ session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 	free(sql);
 
 	/*
-	 * An error of the query is undone by the savepoint: the transaction,
-	 * which has the snapshot and the locks, must go on whatever was asked.
+	 * An error of the query is undone by the savepoint: the transaction
+	 * must remain usable, since it has the snapshot and the locks.
 	 */
 	if (res && !session_is_lost(conn, res))
 		end = session_exec_within(conn,
@@ -545,8 +545,8 @@ static bool
 probe_once(const ProbedSession *first, const ProbedSession *second)
 {
 	/*
-	 * A pooler in transaction mode gives a backend to whoever begins a
-	 * transaction.  So while one session is in a transaction the other must
+	 * A pooler in transaction mode gives a backend to the client that begins
+	 * a transaction.  So while one session is in a transaction the other must
 	 * find another backend, and each the one that it has its marker in.
 	 */
 	char	   *backends[] = {ask_backend(first), ask_backend(second)};

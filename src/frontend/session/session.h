@@ -291,7 +291,7 @@ extern bool text_is_convertible(PGconn *conn, const char *text);
  * In a query: the OID of the table or index that this expression, of type
  * text, names with its schema, quoted where that is needed; NULL if there is
  * none.  to_regclass() would be an error if the role has no USAGE on the
- * schema, where COPY, ANALYZE and ALTER TABLE are to tell of it, each of its
+ * schema, where COPY, ANALYZE and ALTER TABLE are to report it, each of its
  * own table.
  */
 #define TABLE_OID_OF(name) \

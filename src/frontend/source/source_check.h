@@ -36,7 +36,7 @@ typedef struct ServerRights
  *
  * Warn if this is a standby whose replay does not wait for the run as long as
  * it takes.  Of the only server also warn if the database's oldest
- * transaction ID is alarmingly old, and tell of an error if
+ * transaction ID is alarmingly old, and report an error if
  * old_snapshot_threshold lets it remove rows that the run's snapshot is going
  * to see.
  */

@@ -61,8 +61,8 @@ worker_state_offer(WorkerState *holder, PGconn *conn,
 		standby_overflow_check(conn, extension, name);
 
 	/*
-	 * The leader may read this at any moment.  Half a name is no export
-	 * that exists, so that the import fails and is tried again.
+	 * The leader may read this at any moment.  No export has half a name, so
+	 * that the import fails and is tried again.
 	 */
 	strlcpy(holder->name, name, sizeof(holder->name));
 	free(name);

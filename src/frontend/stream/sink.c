@@ -464,7 +464,7 @@ sink_tap_write(Sink *sink, const void *data, size_t len)
 	TapSink    *tap = (TapSink *) sink;
 
 	/*
-	 * The counter is read by the leader while this goes on.  A worker has a
+	 * The counter is read by the leader in the meantime.  A worker has a
 	 * counter of its own, so that nothing is lost without a lock.
 	 */
 	*tap->counter += len;
