@@ -131,7 +131,7 @@ typedef struct Sample
 	int			n_texts;
 	struct Sample *others;
 	int			n_others;
-}			Sample;
+} Sample;
 
 static const char *const words[] = {"zero", "one", NULL};
 static const JsonField text_element[] = {{"", JSON_TEXT, 0, JSON_REQUIRED,.max = 3}, {NULL}};

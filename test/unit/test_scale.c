@@ -109,7 +109,7 @@ typedef struct Cost
 	bool		right;			/* as many files and jobs as chunks */
 	double		cpu_s;
 	double		bytes;			/* of memory, the most at a time */
-}			Cost;
+} Cost;
 
 /* In a child, whose memory is its own. */
 static Cost

@@ -29,7 +29,7 @@ typedef struct Writing
 	TarArchive *archive;
 	CompressSpec compress;
 	int		   *n_begun;		/* shared */
-}			Writing;
+} Writing;
 
 /* Some are empty, others do not get smaller. */
 static size_t
@@ -47,7 +47,7 @@ make_piece(int piece, char *data)
 }
 
 static void
-put_piece(const Writing * writing, BlockCompressor *compressor, int piece)
+put_piece(const Writing *writing, BlockCompressor *compressor, int piece)
 {
 	static char data[MAX_PIECE_BYTES];
 	static char frame[2 * MAX_PIECE_BYTES];
@@ -62,7 +62,7 @@ put_piece(const Writing * writing, BlockCompressor *compressor, int piece)
 
 /* Every N_WRITERS-th piece. */
 static void
-write_pieces(const Writing * writing, int writer)
+write_pieces(const Writing *writing, int writer)
 {
 	BlockCompressor *compressor = NULL;
 

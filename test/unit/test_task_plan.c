@@ -24,7 +24,7 @@ typedef struct Sample
 	ManifestFile previous;
 	int			queue[N_FILES];
 	Job			jobs[3];
-}			Sample;
+} Sample;
 
 static char *columns[] = {"a", "\xe4"};
 static ColumnMask masks[] = {{.sql = NULL}, {.sql = "'x'"}};
@@ -55,7 +55,7 @@ make_head(DumpTaskHead *head)
 }
 
 static void
-make_sample(Sample * sample)
+make_sample(Sample *sample)
 {
 	memset(sample, 0, sizeof(Sample));
 	make_head(&sample->file.head);
@@ -111,7 +111,7 @@ static char *path;
 
 /* Write the sample, and read it; NULL, or what is wrong. */
 static const char *
-pass_on(const Sample * sample, PlanFile *found)
+pass_on(const Sample *sample, PlanFile *found)
 {
 	const char *problem = NULL;
 	size_t		len;
@@ -186,7 +186,7 @@ check_whole(void)
 
 /* The sample is as it was afterwards. */
 static void
-check_refused(Sample * sample, const char *problem, const char *what)
+check_refused(Sample *sample, const char *problem, const char *what)
 {
 	PlanFile	found;
 

@@ -84,8 +84,8 @@ sync_all_files(const char *path)
 	int			n_files = for_all_files(path, NULL, &n_done);
 
 	/*
-	 * The files are counted first, for the progress.  Each is opened again
-	 * by its name: the workers that wrote them have ended.
+	 * The files are counted first, for the progress.  Each is opened again by
+	 * its name: the workers that wrote them have ended.
 	 */
 	progress_stage_count("flushing files", "", &n_done, n_files);
 	(void) for_all_files(path, sync_one_file, &n_done);
@@ -173,8 +173,8 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 		pg_fatal("could not create child process: %m");
 
 	/*
-	 * The child has the handlers of a worker, so that SIGTERM ends it even
-	 * in the middle of a system call that can be interrupted.
+	 * The child has the handlers of a worker, so that SIGTERM ends it even in
+	 * the middle of a system call that can be interrupted.
 	 */
 	cleanup_push(end_child, &pid);
 	while ((gone = waitpid(pid, &status, WNOHANG)) == 0 ||
@@ -379,8 +379,8 @@ remove_all(const Cleaning *cleaning)
 	flush_directory(cleaning);
 
 	/*
-	 * If this is interrupted, the manifest is still there to prove that
-	 * what is left is ours.
+	 * If this is interrupted, the manifest is still there to prove that what
+	 * is left is ours.
 	 */
 	remove_file(cleaning, TOC_TEMP_NAME);
 	remove_file(cleaning, MANIFEST_NAME);
@@ -447,9 +447,8 @@ archive_clean_directory(int fd, const char *path)
 		archive_clean_remove_files(fd, path);
 
 		/*
-		 * The path may lead to another directory by now, but rmdir()
-		 * removes only an empty one, and does not follow a symbolic link at
-		 * its end.
+		 * The path may lead to another directory by now, but rmdir() removes
+		 * only an empty one, and does not follow a symbolic link at its end.
 		 */
 		removed = rmdir(path);
 	} while (removed < 0 && errno == ENOTEMPTY && ++n_tries < MOST_TRIES);

@@ -127,9 +127,8 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	file->progress->stored_bytes = 0;
 
 	/*
-	 * The leader reads results without a lock.  It takes "done" for a
-	 * promise that all else is there, so the processor must not store this
-	 * one first.
+	 * The leader reads results without a lock.  It takes "done" for a promise
+	 * that all else is there, so the processor must not store this one first.
 	 */
 	__sync_synchronize();
 	result->done = true;
@@ -648,8 +647,8 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 
 	/*
 	 * All files reach the disk before toc.dat has its name, and that name
-	 * reaches the disk last.  So after a crash an archive that has a
-	 * toc.dat has all its files.
+	 * reaches the disk last.  So after a crash an archive that has a toc.dat
+	 * has all its files.
 	 */
 	archive_sync_files(dir->path, sync_method);
 

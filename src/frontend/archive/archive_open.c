@@ -267,9 +267,9 @@ read_directory(Archive *archive)
 	archive->toc = toc_read_directory(read_toc_input, &input, &problem);
 
 	/*
-	 * Of several problems the one that explains the others is reported:
-	 * bytes behind the table of contents, then what the decompressor found,
-	 * then what the reader of the table of contents did.
+	 * Of several problems the one that explains the others is reported: bytes
+	 * behind the table of contents, then what the decompressor found, then
+	 * what the reader of the table of contents did.
 	 */
 	if (archive->toc && read_toc_input(&input, &byte, 1) == 1)
 		problem = "more than it should hold";

@@ -48,8 +48,8 @@ read_bytes(TocReader *reader, void *buf, size_t len)
 		reader->at_end = true;
 
 	/*
-	 * Callers look for the end at few places.  Zeros let all of them go on
-	 * in a defined way: they are short strings, and the end of lists.
+	 * Callers look for the end at few places.  Zeros let all of them go on in
+	 * a defined way: they are short strings, and the end of lists.
 	 */
 	if (reader->at_end)
 		memset(buf, 0, len);

@@ -58,9 +58,9 @@ event_log_open(const char *path, const char *command)
 {
 	/*
 	 * Standard output is duplicated, so that the log can be closed after a
-	 * failed write while the program still prints.  With O_APPEND the
-	 * kernel appends each write() as a whole, so lines of several processes
-	 * do not overwrite each other.
+	 * failed write while the program still prints.  With O_APPEND the kernel
+	 * appends each write() as a whole, so lines of several processes do not
+	 * overwrite each other.
 	 */
 	log_is_stdout = strcmp(path, "-") == 0;
 	if (log_is_stdout)

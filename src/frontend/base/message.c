@@ -299,8 +299,8 @@ message_guard_begin(void)
 		pg_fatal("out of memory");
 
 	/*
-	 * Without a buffer, the text is shown before libpq waits for the
-	 * network, and none of it is left when stderr gets its file back.
+	 * Without a buffer, the text is shown before libpq waits for the network,
+	 * and none of it is left when stderr gets its file back.
 	 */
 	setvbuf(stream, NULL, _IONBF, 0);
 	guard_goes_on = false;

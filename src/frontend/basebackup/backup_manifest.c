@@ -83,7 +83,7 @@ typedef struct ManifestOutput
 	pg_checksum_context checksum;
 	uint64		bytes;			/* checksummed */
 	JsonWriter	writer;			/* what is not written yet */
-}			ManifestOutput;
+} ManifestOutput;
 
 static void
 checksum_begin(pg_checksum_context *context, pg_checksum_type type)
@@ -122,7 +122,7 @@ checksum_of(pg_checksum_type type, const char *data, size_t len)
 }
 
 static void
-output_open(ManifestOutput * output, const char *path)
+output_open(ManifestOutput *output, const char *path)
 {
 	initPQExpBuffer(&output->writer.buf);
 	checksum_begin(&output->checksum, CHECKSUM_TYPE_SHA256);
@@ -133,7 +133,7 @@ output_open(ManifestOutput * output, const char *path)
 
 /* Write the text, if it has this number of bytes at least. */
 static void
-output_flush(ManifestOutput * output, size_t least)
+output_flush(ManifestOutput *output, size_t least)
 {
 	if (PQExpBufferDataBroken(output->writer.buf))
 		pg_fatal("out of memory");
@@ -143,7 +143,7 @@ output_flush(ManifestOutput * output, size_t least)
 
 /* The line of the checksum bypasses the tap, as it is not checksummed. */
 static void
-output_close(ManifestOutput * output)
+output_close(ManifestOutput *output)
 {
 	char	   *digits;
 

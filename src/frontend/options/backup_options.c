@@ -444,8 +444,8 @@ backup_options_parse(int argc, char **argv)
 			backup_options_refuse(option);
 
 		/*
-		 * The options may come in any order: whether --extract is among
-		 * them is known at the end.
+		 * The options may come in any order: whether --extract is among them
+		 * is known at the end.
 		 */
 		if (!is_for_extract(option->row.name))
 			not_for_extract = option->row.name;

@@ -230,8 +230,8 @@ option_value_size(const char *arg, const char *option)
 		end++;
 
 	/*
-	 * "--chunk-size=64" is meant as megabytes by most who write it, and
-	 * would make millions of files if it were taken for bytes.
+	 * "--chunk-size=64" is meant as megabytes by most who write it, and would
+	 * make millions of files if it were taken for bytes.
 	 */
 	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
 	{

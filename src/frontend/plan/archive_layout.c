@@ -180,8 +180,8 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 		int			n_deps = 0;
 
 		/*
-		 * The two refinements exclude each other: priority needs the TABLE
-		 * in the archive, and chaining is for archives without it.
+		 * The two refinements exclude each other: priority needs the TABLE in
+		 * the archive, and chaining is for archives without it.
 		 */
 		if (!table_is_in_archive && i > 0)
 			deps[n_deps++] = files[i - 1].dump_id;
@@ -292,8 +292,7 @@ survey(Layout *layout, const DumpTables *tables)
 			layout->reserved_id[table_id] = layout->next_id;
 
 			/*
-			 * One for the biggest chunk's dependency, one for the
-			 * completion.
+			 * One for the biggest chunk's dependency, one for the completion.
 			 */
 			layout->next_id += 2;
 		}

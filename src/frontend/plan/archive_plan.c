@@ -539,8 +539,8 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 		plan_shares(plan->chunks, result->rows, options);
 
 	/*
-	 * Two partitions that are loaded through their root in one job would
-	 * lock and write the same table, once in each of two COPY commands.
+	 * Two partitions that are loaded through their root in one job would lock
+	 * and write the same table, once in each of two COPY commands.
 	 */
 	rules.targets = tables;
 	rules.builds = dump_tables_count_builds(tables, found->toc);

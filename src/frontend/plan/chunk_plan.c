@@ -254,8 +254,8 @@ add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
 	uint64		blocks = chunk->end_block - start;
 
 	/*
-	 * What the server says is checked later, by check_cover(); until then
-	 * it must not make millions of files.
+	 * What the server says is checked later, by check_cover(); until then it
+	 * must not make millions of files.
 	 */
 	if (chunk->end_block <= start || chunk->end_block == InvalidBlockNumber)
 		parts = 1;
@@ -520,8 +520,8 @@ plan_table(Planner *planner, int table)
 		decided->whole_reason = "its rows to dump fit in one chunk";
 
 	/*
-	 * Only now, as it depends on the number of files: one small file is
-	 * read faster by SQL, a part of a larger table is not.
+	 * Only now, as it depends on the number of files: one small file is read
+	 * faster by SQL, a part of a larger table is not.
 	 */
 	decided->sql_reason = chunk_reason_sql(&planner->rules, t, decided->n_files);
 	if (planner->previous)

@@ -48,8 +48,7 @@ dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 	PGresult   *res = session_query(conn, sql);
 
 	/*
-	 * The begin of the run, not of this query: all times are counted from
-	 * it.
+	 * The begin of the run, not of this query: all times are counted from it.
 	 */
 	origin->start_us = run_clock_start_us();
 	origin->server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
@@ -208,8 +207,8 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	/*
 	 * The order of these steps follows from what each of them needs: the
 	 * previous archive is accepted if its compression is the same; it says
-	 * how tables were cut; the chunks get their dump IDs from the layout;
-	 * and the lists of large objects are those that the layout names.
+	 * how tables were cut; the chunks get their dump IDs from the layout; and
+	 * the lists of large objects are those that the layout names.
 	 */
 	choose_compressor(plan, options, conn);
 	plan_fingerprints(plan, conn, options);

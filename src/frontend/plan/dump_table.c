@@ -70,9 +70,8 @@ dump_tables_of_toc(const Toc *toc)
 		read_copy_statement(table);
 
 		/*
-		 * Without it the table exists where the archive is restored, with
-		 * its keys and triggers, which matters for how its rows may be
-		 * split.
+		 * Without it the table exists where the archive is restored, with its
+		 * keys and triggers, which matters for how its rows may be split.
 		 */
 		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
@@ -545,8 +544,8 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 
 	/*
 	 * Described first, as foreign tables cannot be locked; then locked; and
-	 * measured under the lock, so that no table is replaced in between.
-	 * What was described before the lock is checked later (source_check.c).
+	 * measured under the lock, so that no table is replaced in between. What
+	 * was described before the lock is checked later (source_check.c).
 	 */
 	tables->server_version = PQserverVersion(conn);
 	dump_table_describe(conn, tables, oids, options->trust_owners);

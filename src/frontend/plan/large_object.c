@@ -21,8 +21,8 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 
 	/*
 	 * From 17 on, pg_dump writes one BLOB METADATA entry for each group of
-	 * objects with the same owner and privileges, and the BLOBS entry
-	 * depends on it.
+	 * objects with the same owner and privileges, and the BLOBS entry depends
+	 * on it.
 	 */
 	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
 		metadata->defn == NULL)
@@ -131,8 +131,7 @@ large_objects_read(PGconn *conn, const Toc *toc)
 
 		/*
 		 * Groups are made while their list is the last one: its array may
-		 * move when the next list is added, but the OIDs stay where they
-		 * are.
+		 * move when the next list is added, but the OIDs stay where they are.
 		 */
 		make_groups(objects, list);
 	}

@@ -344,8 +344,7 @@ previous_table_match(const PreviousTable *table, BlockNumber start,
 		return NULL;
 
 	/*
-	 * Both files have no end then: each goes up to the blocks there
-	 * were.
+	 * Both files have no end then: each goes up to the blocks there were.
 	 */
 	if (end == InvalidBlockNumber)
 		end = n_blocks;

@@ -183,9 +183,8 @@ begin_process(void)
 		return;
 
 	/*
-	 * A forked child inherits what was registered, which is why each
-	 * process notes whose children these are, and registers the callback
-	 * itself.
+	 * A forked child inherits what was registered, which is why each process
+	 * notes whose children these are, and registers the callback itself.
 	 */
 	atexit(child_process_end_fed);
 #ifdef __linux__

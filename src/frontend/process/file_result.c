@@ -58,9 +58,9 @@ file_results_begin_job(FileResults *results, int job)
 	WorkerProgress *progress = file_results_progress(results);
 
 	/*
-	 * Counts are of the file that is being made.  They go back to 0 here,
-	 * so that those of a file that is done, or was given up, are not
-	 * counted twice by file_results_total().
+	 * Counts are of the file that is being made.  They go back to 0 here, so
+	 * that those of a file that is done, or was given up, are not counted
+	 * twice by file_results_total().
 	 */
 	progress->idle_us = clock_wall_us();
 	progress->job = job;
@@ -86,9 +86,9 @@ static void
 add_part(FileResult *result, int64 start_us, uint64 rows, uint64 bytes)
 {
 	/*
-	 * The part that is added first decides when the file was begun.  All
-	 * the numbers are added by one instruction each, since processes add
-	 * parts at the same time and there is no lock.
+	 * The part that is added first decides when the file was begun.  All the
+	 * numbers are added by one instruction each, since processes add parts at
+	 * the same time and there is no lock.
 	 */
 	(void) __sync_bool_compare_and_swap(&result->start_us, 0, start_us);
 	(void) __sync_fetch_and_add(&result->rows, rows);

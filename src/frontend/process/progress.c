@@ -173,9 +173,9 @@ void
 progress_begin(bool wanted, bool unwanted)
 {
 	/*
-	 * A terminal gets progress by default.  A file or a pipe gets lines
-	 * only if the user asks for them, as scripts compare what is on
-	 * standard error.
+	 * A terminal gets progress by default.  A file or a pipe gets lines only
+	 * if the user asks for them, as scripts compare what is on standard
+	 * error.
 	 */
 	progress.terminal = isatty(STDERR_FILENO);
 	progress.shown = !unwanted && (wanted || progress.terminal);
@@ -254,8 +254,8 @@ progress_end(void)
 		return;
 
 	/*
-	 * A stage that was over before its first line was due leaves no trace,
-	 * if it is one of those that as a rule are over at once.
+	 * A stage that was over before its first line was due leaves no trace, if
+	 * it is one of those that as a rule are over at once.
 	 */
 	if (progress.stage_shown || !progress.only_if_long)
 	{

@@ -85,6 +85,7 @@ task_command(const char *pattern, const char *plan_path, int n_tasks,
 				appendPQExpBuffer(&command, "%d", n_tasks);
 				break;
 			case 'p':
+
 				/*
 				 * Quoted for the shell: the path is the user's, with blanks
 				 * or quotes.

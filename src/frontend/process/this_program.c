@@ -38,9 +38,9 @@ this_program_begin(const char *argv0, const char *name)
 	program_argv0 = argv0;
 
 	/*
-	 * The clock first, as all times are counted from there; then the
-	 * standard files, before anything opens another file.  Messages need
-	 * their level before the first one is shown.
+	 * The clock first, as all times are counted from there; then the standard
+	 * files, before anything opens another file.  Messages need their level
+	 * before the first one is shown.
 	 */
 	run_clock_start();
 	fill_standard_files();

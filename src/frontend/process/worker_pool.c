@@ -73,8 +73,8 @@ refused_jobs_add(RefusedJobs *refused, int job, int worker)
 
 	/*
 	 * A worker that has refused a job is not asked for it again: what it
-	 * lacks, a lock on a table, others wait for in a queue behind the
-	 * leader, so that it would be refused again and again.
+	 * lacks, a lock on a table, others wait for in a queue behind the leader,
+	 * so that it would be refused again and again.
 	 */
 	refused->by[job][worker / 8] |= 1 << worker % 8;
 	if (refused->n_line == refused->space)
@@ -399,8 +399,8 @@ serve(WorkerPool *pool, Worker *worker)
 		count_done(pool, worker->job);
 
 	/*
-	 * A job was done, so the server can be reached: retries are counted
-	 * from the start when the connection is lost the next time.
+	 * A job was done, so the server can be reached: retries are counted from
+	 * the start when the connection is lost the next time.
 	 */
 	worker->job = NO_JOB;
 	worker->retry.n = 0;
@@ -424,9 +424,8 @@ worker_pool_begin_job(WorkerPool *pool)
 	int			job = pool->next_job;
 
 	/*
-	 * Jobs that may not begin yet are passed over, so that those behind
-	 * them are not held up.  next_job spares the search all that have
-	 * begun.
+	 * Jobs that may not begin yet are passed over, so that those behind them
+	 * are not held up.  next_job spares the search all that have begun.
 	 */
 	while (job < pool->n_jobs &&
 		   (pool->begun[job] || (task->begin && !task->begin(task->arg, job))))
@@ -547,8 +546,8 @@ static void
 fork_worker(WorkerPool *pool, int no)
 {
 	/*
-	 * The watch notes first that the process begins: what it keeps about
-	 * the last process in this place must not be taken for the next one's.
+	 * The watch notes first that the process begins: what it keeps about the
+	 * last process in this place must not be taken for the next one's.
 	 */
 	pool->workers[no].retry.at = 0;
 	pool->workers[no].started = false;

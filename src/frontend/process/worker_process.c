@@ -97,9 +97,9 @@ void
 worker_process_lost(const char *cause)
 {
 	/*
-	 * A command that gets a part of a file must end first.  It would take
-	 * the end of this process for the end of the file, and store the part
-	 * under the file's name (--pipe).
+	 * A command that gets a part of a file must end first.  It would take the
+	 * end of this process for the end of the file, and store the part under
+	 * the file's name (--pipe).
 	 */
 	child_process_end_fed();
 	fputc(CAUSE_MARK, stderr);

@@ -28,7 +28,7 @@ typedef struct RestoredRows
 	uint64		bytes;			/* of them, as text */
 	char	   *error;			/* nothing was taken, for this reason; owned;
 								 * NULL if all went well */
-}			RestoredRows;
+} RestoredRows;
 
 /*
  * Load the rows of n entries by a COPY into the table of this OID, as

@@ -353,9 +353,9 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 		pg_fatal("out of memory");
 
 	/*
-	 * The order matters: whether there is a service for secrets decides
-	 * what has to be done about the password, and whether there is a file
-	 * with the password decides which other options programs are given.
+	 * The order matters: whether there is a service for secrets decides what
+	 * has to be done about the password, and whether there is a file with the
+	 * password decides which other options programs are given.
 	 */
 	address->command = password_command_get(password_command);
 	address->secrets.service = secrets_service(options, defaults);
@@ -579,9 +579,9 @@ connect_by(const char *const *keywords, const char *const *values)
 	PGconn	   *conn;
 
 	/*
-	 * Until there is a connection there is no notice processor, so that
-	 * libpq prints notices of the server itself; and a server may send
-	 * anything before it has proved who it is.
+	 * Until there is a connection there is no notice processor, so that libpq
+	 * prints notices of the server itself; and a server may send anything
+	 * before it has proved who it is.
 	 */
 	message_guard_begin();
 	conn = PQconnectdbParams(keywords, values, true);
@@ -720,8 +720,8 @@ connection_ask(const ConnParams *params, const char *password_command,
 	}
 
 	/*
-	 * A signal during the attempt makes it fail.  The signal is what the
-	 * user should read about, not the failed connection.
+	 * A signal during the attempt makes it fail.  The signal is what the user
+	 * should read about, not the failed connection.
 	 */
 	if (PQstatus(conn) != CONNECTION_OK)
 		interrupt_check();

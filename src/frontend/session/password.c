@@ -297,8 +297,8 @@ typed_password_ask(const ConnParams *params)
 	}
 
 	/*
-	 * An empty answer is kept, too.  So the user is not asked again for
-	 * each worker's connection, and each fails with the server's message.
+	 * An empty answer is kept, too.  So the user is not asked again for each
+	 * worker's connection, and each fails with the server's message.
 	 */
 	typed->next = passwords;
 	passwords = typed;
@@ -536,8 +536,8 @@ end_command(CommandRun *run)
 {
 	/*
 	 * The shell leads a group of its own, so that this ends also what the
-	 * command has left running in the background.  Such a process might
-	 * hold the pipe open, or prompt the user later.
+	 * command has left running in the background.  Such a process might hold
+	 * the pipe open, or prompt the user later.
 	 */
 	kill(-run->pid, SIGKILL);
 	/* until the group has no process */
@@ -600,8 +600,8 @@ run_command(PasswordCommand *command)
 	char	   *problem;
 
 	/*
-	 * If this process is killed from here on, the next process that gets
-	 * the lock finds that the command has not run, and runs it.
+	 * If this process is killed from here on, the next process that gets the
+	 * lock finds that the command has not run, and runs it.
 	 */
 	last->ended_at = 0;
 	start_command(&run, command->text);

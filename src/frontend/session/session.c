@@ -87,9 +87,9 @@ session_exec(PGconn *conn, const char *sql)
 	session_wait_begins();
 
 	/*
-	 * PQexec() would wait in recv(), where neither a signal nor a watch
-	 * could end the wait.  NULL stands for what libpq could not even send;
-	 * its message says why.
+	 * PQexec() would wait in recv(), where neither a signal nor a watch could
+	 * end the wait.  NULL stands for what libpq could not even send; its
+	 * message says why.
 	 */
 	res = PQsendQuery(conn, sql) ? session_wait_result(conn, -1) : NULL;
 	session_wait_ends();
@@ -143,8 +143,8 @@ session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 	free(sql);
 
 	/*
-	 * An error of the query is undone by the savepoint: the transaction
-	 * must remain usable, since it has the snapshot and the locks.
+	 * An error of the query is undone by the savepoint: the transaction must
+	 * remain usable, since it has the snapshot and the locks.
 	 */
 	if (res && !session_is_lost(conn, res))
 		end = session_exec_within(conn,

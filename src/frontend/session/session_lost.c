@@ -50,8 +50,8 @@ void
 session_wait_begin_worker(WaitCount *count)
 {
 	/*
-	 * The leader watches its own reading of rows.  A worker is watched by
-	 * the leader, through the count, and must not ask the server itself.
+	 * The leader watches its own reading of rows.  A worker is watched by the
+	 * leader, through the count, and must not ask the server itself.
 	 */
 	state.count = count;
 	state.rows_watch = NULL;
@@ -415,8 +415,8 @@ char *
 session_try(void (*work) (void *arg), void *arg)
 {
 	/*
-	 * These are static, and so have the right values after longjmp(),
-	 * unlike local variables that are changed in between (setjmp(3)).
+	 * These are static, and so have the right values after longjmp(), unlike
+	 * local variables that are changed in between (setjmp(3)).
 	 */
 	is_trying = true;
 	try_cause = NULL;

@@ -81,8 +81,8 @@ session_set_encoding(PGconn *conn, const char *encoding)
 	session_end_settings(conn, begun);
 
 	/*
-	 * fmtId() must know which bytes belong together, as a backslash or
-	 * quote may be the second byte of a character in some encodings.
+	 * fmtId() must know which bytes belong together, as a backslash or quote
+	 * may be the second byte of a character in some encodings.
 	 */
 	setFmtEncoding(PQclientEncoding(conn));
 	termPQExpBuffer(&sql);

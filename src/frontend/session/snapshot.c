@@ -106,8 +106,8 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 	session_begin(conn, SESSION_BEGIN_READ_ONLY);
 
 	/*
-	 * An error that does not say that the export is gone would come again
-	 * in any other session, so it ends the program.
+	 * An error that does not say that the export is gone would come again in
+	 * any other session, so it ends the program.
 	 */
 	res = import_snapshot(conn, snapshot, &sql);
 	if (res && !exporter_is_gone(res))

@@ -251,8 +251,8 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 											 plan->lock_wait_ms);
 
 	/*
-	 * Until here pg_dump's locks have kept the tables from being dropped,
-	 * and now there are our own.
+	 * Until here pg_dump's locks have kept the tables from being dropped, and
+	 * now there are our own.
 	 */
 	end_pg_dump(source, pg_dump);
 	check_tables(source, plan);
@@ -263,8 +263,8 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	row_masks_apply(conn, options, plan->pg_dump_toc, tables);
 
 	/*
-	 * It was asked to end above, and had time since.  Now its session must
-	 * be gone, so that a worker can have its place among the connections.
+	 * It was asked to end above, and had time since.  Now its session must be
+	 * gone, so that a worker can have its place among the connections.
 	 */
 	stock_pg_dump_stop(pg_dump);
 	progress_end();
@@ -367,8 +367,8 @@ begin_session(Source *source, PGconn *conn, const PeerAddress *address)
 	source->address = address;
 
 	/*
-	 * From now on a signal cancels what this session does, instead of
-	 * ending the program at once: there may be a slot or files to remove.
+	 * From now on a signal cancels what this session does, instead of ending
+	 * the program at once: there may be a slot or files to remove.
 	 */
 	interrupt_install_leader();
 	leader_watchdog_watch(conn, address, options);

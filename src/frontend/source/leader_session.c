@@ -557,8 +557,8 @@ leader_session_finish(LeaderSession *session)
 		return;
 
 	/*
-	 * COMMIT must succeed: it shows that the session was alive, with all
-	 * its locks, up to the moment at which the last row had been read.
+	 * COMMIT must succeed: it shows that the session was alive, with all its
+	 * locks, up to the moment at which the last row had been read.
 	 */
 	table_check_names(res, session->plan->tables);
 	PQclear(res);

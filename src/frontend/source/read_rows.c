@@ -488,8 +488,8 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 	initPQExpBuffer(&reader.block);
 
 	/*
-	 * In the transaction: the numbers are not in the text, so that all
-	 * chunks of a table are one statement for pg_stat_statements.
+	 * In the transaction: the numbers are not in the text, so that all chunks
+	 * of a table are one statement for pg_stat_statements.
 	 */
 	read_copy_set_blocks(conn, file);
 	read_copy_begin(conn, statement);

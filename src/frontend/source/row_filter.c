@@ -286,8 +286,8 @@ add_condition(PGconn *conn, DumpTable *table, const char *condition)
 	char	   *sql;
 
 	/*
-	 * First in brackets, then in parentheses: a text that closes one of
-	 * them to add something behind it is an error in the other.
+	 * First in brackets, then in parentheses: a text that closes one of them
+	 * to add something behind it is an error in the other.
 	 */
 	sql = psprintf("SELECT ARRAY[%s\n] FROM ONLY %s", condition, table->name);
 	expression_check(conn, sql, problem, NULL);
@@ -326,6 +326,7 @@ static void
 add_sample(DumpTable *table, const char *text)
 {
 	double		percent = parse_percent(text);
+
 	/* 100 percent is 2^32, which is more than any 32 bits of a hash */
 	uint64		limit = (uint64) rint(ldexp(percent / 100, SAMPLE_BITS));
 	char	   *condition;

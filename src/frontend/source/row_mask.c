@@ -456,8 +456,8 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 
 		/*
 		 * A table that is dumped has the column, but maybe only as a
-		 * generated one.  That is an error, unlike a table that is not
-		 * dumped at all.
+		 * generated one.  That is an error, unlike a table that is not dumped
+		 * at all.
 		 */
 		is_dumped |= rows.n > 0;
 

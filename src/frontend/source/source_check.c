@@ -183,8 +183,8 @@ server_check(PGconn *conn, const char *name, int n_workers)
 	if (PQntuples(res) == 1)
 	{
 		/*
-		 * Of further standbys only what differs between them is checked:
-		 * age and threshold are the primary's, and have been looked at.
+		 * Of further standbys only what differs between them is checked: age
+		 * and threshold are the primary's, and have been looked at.
 		 */
 		check_connections(res, name, n_workers);
 		if (name == NULL)
@@ -413,8 +413,8 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 	}
 
 	/*
-	 * Last, since --allow-rewritten makes a warning of it, and no option
-	 * does so of a changed definition.
+	 * Last, since --allow-rewritten makes a warning of it, and no option does
+	 * so of a changed definition.
 	 */
 	if (!accept_rewritten(before, now, tables, options))
 		exit(1);

@@ -237,8 +237,8 @@ standby_pause_begin(StandbyPause *pause)
 {
 	/*
 	 * The lock comes first: the block waits for it, and without it replay
-	 * would resume at once.  "begun" is set before the statement is sent,
-	 * so that an exit in between gives up the lock.
+	 * would resume at once.  "begun" is set before the statement is sent, so
+	 * that an exit in between gives up the lock.
 	 */
 	take_lock(pause);
 	pause->begun = true;
@@ -266,8 +266,8 @@ standby_pause_end(StandbyPause *pause)
 	PQclear(session_query(pause->standby->conn, sql));
 
 	/*
-	 * The block resumes replay when it gets the lock, and then ends.  So
-	 * its result shows that the standby replays again.
+	 * The block resumes replay when it gets the lock, and then ends.  So its
+	 * result shows that the standby replays again.
 	 */
 	free(sql);
 	res = session_wait_result(pause->conn, ANSWER_MS);
@@ -552,8 +552,8 @@ try_once(Moment *moment)
 		begin_snapshots(moment);
 
 		/*
-		 * A pause may have ended early, if another user resumed replay.
-		 * Then the snapshots do not have the same rows.
+		 * A pause may have ended early, if another user resumed replay. Then
+		 * the snapshots do not have the same rows.
 		 */
 		result = stood_still(moment);
 		if (!result)

@@ -69,9 +69,8 @@ wake(WorkerMonitor *care, WorkerState *holder)
 		worker_state_waits(holder);
 
 	/*
-	 * The signal is pending while the process is stopped, so it comes
-	 * before SIGCONT lets the process run: the worker ends without reading
-	 * on.
+	 * The signal is pending while the process is stopped, so it comes before
+	 * SIGCONT lets the process run: the worker ends without reading on.
 	 */
 	if (in_vain)
 		kill(holder->pid, SIGUSR1);
@@ -270,8 +269,8 @@ worker_monitor_attend(void *arg, bool all_done)
 		standby_keep(source->standbys);
 
 	/*
-	 * Each of these may find that the session is lost, and set the
-	 * connection to NULL; so each looks again whether there is one.
+	 * Each of these may find that the session is lost, and set the connection
+	 * to NULL; so each looks again whether there is one.
 	 */
 	if (source->conn)
 		worker_monitor_look(watch->care);

@@ -343,8 +343,8 @@ static void
 check_standby(WorkerSession *session)
 {
 	/*
-	 * Names first: they are looked up in the catalogs of now, so they must
-	 * be right at a moment at which the snapshot was still there.
+	 * Names first: they are looked up in the catalogs of now, so they must be
+	 * right at a moment at which the snapshot was still there.
 	 */
 	check_names(session);
 	if (!standby_has_snapshot(session->standby, session->conn))

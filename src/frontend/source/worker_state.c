@@ -93,8 +93,7 @@ worker_states_wake(const WorkerState *holders, int n)
 	for (int i = 0; i < n; i++)
 
 		/*
-		 * One that was stopped (Ctrl-Z, a debugger) would keep its
-		 * session.
+		 * One that was stopped (Ctrl-Z, a debugger) would keep its session.
 		 */
 		if (holders[i].running && holders[i].pid != 0)
 			kill(holders[i].pid, SIGCONT);

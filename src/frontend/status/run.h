@@ -63,7 +63,7 @@ typedef struct ResumedWork
 	int			parts;			/* of other files */
 	int			objects;
 	double		bytes;			/* of those that the plan expects */
-}			ResumedWork;
+} ResumedWork;
 
 extern ResumedWork run_before(const Run *run);
 

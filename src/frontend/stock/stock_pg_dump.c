@@ -510,8 +510,8 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 	}
 
 	/*
-	 * Not before: SIGPIPE would kill it before its handler has cancelled
-	 * its statement, and the server would go on reading.
+	 * Not before: SIGPIPE would kill it before its handler has cancelled its
+	 * statement, and the server would go on reading.
 	 */
 	if (pg_dump->out_fd >= 0)
 		close(pg_dump->out_fd);

@@ -203,8 +203,8 @@ in_piece(CustomBlocks *reader)
 		decompress_fail(reader, "invalid length");
 
 	/*
-	 * A length of 0 ends the stream.  An error is taken for its end as
-	 * well, so that every loop over pieces ends.
+	 * A length of 0 ends the stream.  An error is taken for its end as well,
+	 * so that every loop over pieces ends.
 	 */
 	reader->piece_left = reader->error ? 0 : len;
 	reader->in_stream = reader->piece_left > 0;
@@ -562,8 +562,8 @@ next_stored(DataReader *reader, const char **data)
 	if (reader->blocks)
 	{
 		/*
-		 * The bytes are in the buffer of the blocks, which is borrowed
-		 * until the next call: so read_plain() keeps what did not fit.
+		 * The bytes are in the buffer of the blocks, which is borrowed until
+		 * the next call: so read_plain() keeps what did not fit.
 		 */
 		len = custom_block_next(reader->blocks, data);
 		if (len < 0)

@@ -136,8 +136,8 @@ sink_compress_free(Sink *sink)
 	{
 		/*
 		 * It may have been in the middle of a stream, if the file was given
-		 * up.  To reset a compressor costs less than to make one, which for
-		 * a small table would be most of the work.
+		 * up.  To reset a compressor costs less than to make one, which for a
+		 * small table would be most of the work.
 		 */
 		block_compressor_reset(compress_sink->compressor);
 		spare = compress_sink;
