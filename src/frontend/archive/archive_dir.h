@@ -3,9 +3,10 @@
  *		Where the files of an archive go: to a directory, which is made,
  *		emptied on failure, published; or to commands.
  *
- * An archive is whole if and only if it has a toc.dat: that file is written
- * last, under another name, and gets its own by a rename after all else is
- * complete and, unless --no-sync, flushed.
+ * An archive is complete if and only if it has a toc.dat.  That file is
+ * created first, as toc.dat.tmp, which claims the directory.  It gets its
+ * name by a rename after all other files are complete and, unless --no-sync,
+ * flushed.
  */
 #ifndef ARCHIVE_DIR_H
 #define ARCHIVE_DIR_H

@@ -416,7 +416,7 @@ check_whole(const PieceCall *call)
 	uint64		want = 0;
 
 	if (method != COMPRESS_NONE)
-		want = frame_bytes(call->whole.data, call->whole.len, method);
+		want = compressed_frame_bytes(call->whole.data, call->whole.len, method);
 	for (int i = 0; method == COMPRESS_NONE && i < call->piece->n; i++)
 	{
 		const BackupRange *range = range_of(backup, call->piece, i);

@@ -52,8 +52,8 @@ typedef struct BackupPool
 	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
-	WorkerState *holders;		/* by worker; they have no snapshots */
-	WorkerMonitor *care;
+	WorkerState *states;		/* by worker; they have no snapshots */
+	WorkerMonitor *monitor;
 	int			n_unanswered;	/* questions about workers, in a row */
 	int			worker;
 	PGconn	   *conn;
@@ -95,11 +95,11 @@ backup_pool_start_worker(void *arg, int no)
 	const Backup *backup = pool->backup;
 
 	backup_server_close_sockets(backup);
-	worker_state_start(&pool->holders[no]);
+	worker_state_start(&pool->states[no]);
 	pool->worker = no;
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
-	worker_state_connected(&pool->holders[no], pool->conn);
+	worker_state_connected(&pool->states[no], pool->conn);
 	if (backup->extension->missing == NULL)
 		backup_call_begin(backup, pool->conn);
 	if (checks_pages(backup))
@@ -243,7 +243,7 @@ backup_pool_worker_begins(void *arg, int worker)
 {
 	const BackupPool *pool = arg;
 
-	worker_state_begin(&pool->holders[worker], 0);
+	worker_state_begin(&pool->states[worker], 0);
 }
 
 static void
@@ -251,7 +251,7 @@ backup_pool_worker_is_gone(void *arg, int worker)
 {
 	const BackupPool *pool = arg;
 
-	pool->holders[worker].running = false;
+	pool->states[worker].running = false;
 }
 
 static int
@@ -278,8 +278,8 @@ backup_pool_attend(void *arg, bool all_done)
 	progress_tick();
 	/* they are to leave now, one that is stopped, too */
 	if (all_done)
-		worker_states_wake(pool->holders, pool->backup->options->jobs);
-	worker_monitor_look(pool->care);
+		worker_states_wake(pool->states, pool->backup->options->jobs);
+	worker_monitor_look(pool->monitor);
 	return true;
 }
 
@@ -317,7 +317,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.meanwhile = meanwhile,
 		.bytes = backup->list->total_bytes,
 		.begun = run_clock_seconds(),
-		.holders = worker_states_new(backup->options->jobs),
+		.states = worker_states_new(backup->options->jobs),
 	};
 	PoolWatch	watch = worker_pool_no_watch;
 	WorkerTask	task = {
@@ -332,8 +332,8 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.reset = backup_pool_reset_job,
 	};
 
-	pool.care = worker_monitor_new(backup->options, pool.holders, NO_LOCK_WAIT,
-								   backup_pool_look, &pool);
+	pool.monitor = worker_monitor_new(backup->options, pool.states, NO_LOCK_WAIT,
+									  backup_pool_look, &pool);
 	watch.arg = &pool;
 	watch.begins = backup_pool_worker_begins;
 	watch.is_gone = backup_pool_worker_is_gone;

@@ -82,7 +82,7 @@ lz4_frame_bytes(const uint8 *frame, uint64 left)
 }
 
 uint64
-frame_bytes(const void *frame, uint64 left, CompressMethod method)
+compressed_frame_bytes(const void *frame, uint64 left, CompressMethod method)
 {
 	size_t		zstd_bytes;
 

@@ -34,8 +34,8 @@
  * left; 0 if it is none, or cut.  Nothing is decompressed.  Other methods
  * have no frames that tell: all that is left.
  */
-extern uint64 frame_bytes(const void *frame, uint64 left,
-						  CompressMethod method);
+extern uint64 compressed_frame_bytes(const void *frame, uint64 left,
+									 CompressMethod method);
 
 typedef struct TarArchive TarArchive;
 

@@ -19,7 +19,8 @@
  *
  * Pages are in a directory.  Files of metrics stand beside the one of the
  * whole run, and whose name theirs begin with.  What is a database's has its
- * OID in its name.  ----------
+ * OID in its name.
+ * ----------
  */
 
 /*

@@ -42,7 +42,7 @@ typedef struct DumpTask
 	bool	   *told;			/* the same: the leader was */
 	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
-	WorkerMonitor *care;
+	WorkerMonitor *monitor;
 	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
 	DumpWorker *worker;			/* in a worker: itself */
@@ -185,7 +185,7 @@ dump_task_worker_begins(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
-	worker_state_begin(&task->source.holders[worker],
+	worker_state_begin(&task->source.states[worker],
 					   task_servers_choose(task->servers));
 }
 
@@ -194,7 +194,7 @@ dump_task_worker_is_gone(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
-	task->source.holders[worker].running = false;
+	task->source.states[worker].running = false;
 }
 
 static int
@@ -216,10 +216,10 @@ dump_task_attend(void *arg, bool all_done)
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
 	{
-		worker_states_wake(task->source.holders, task->options.jobs);
+		worker_states_wake(task->source.states, task->options.jobs);
 		return true;
 	}
-	worker_monitor_look(task->care);
+	worker_monitor_look(task->monitor);
 	task_servers_attend(task->servers);
 	return true;
 }
@@ -357,12 +357,12 @@ run_pool(DumpTask *task)
 
 	traffic_set_max_rate(task->options.max_rate);
 	task->source.snapshot = task->run.plan->snapshot;
-	task->source.holders = worker_states_new(task->options.jobs);
-	task->care = worker_monitor_new(&task->options, task->source.holders,
-									task->run.plan->lock_wait_ms, task_servers_look,
-									task->servers);
-	task->care->n_servers = task->task_plan->n_standbys + 1;
-	task->care->leader = task_server_leader_process(head->run.run_id);
+	task->source.states = worker_states_new(task->options.jobs);
+	task->monitor = worker_monitor_new(&task->options, task->source.states,
+									   task->run.plan->lock_wait_ms, task_servers_look,
+									   task->servers);
+	task->monitor->n_servers = task->task_plan->n_standbys + 1;
+	task->monitor->leader = task_server_leader_process(head->run.run_id);
 	worker_pool_run(&pool_task, &watch, Min(task->options.jobs, task->n_jobs),
 					task->n_jobs);
 }

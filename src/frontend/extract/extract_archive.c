@@ -81,7 +81,7 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 	{
 		bytes = st.st_size - begin;
 		bytes = method == COMPRESS_NONE ? Min(bytes, PIECE_BYTES) :
-			frame_bytes(file + begin, bytes, method);
+			compressed_frame_bytes(file + begin, bytes, method);
 		if (bytes == 0)
 			pg_fatal("file \"%s\" is damaged or cut off: there is no whole %s frame at offset " UINT64_FORMAT,
 					 path, compress_method_name(method), begin);

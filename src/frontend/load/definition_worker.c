@@ -281,9 +281,9 @@ line_name(const ScriptEntry *entry)
  * as often as one likes.
  */
 static bool
-has_line(const RestoreJournal *log, const TocEntry *entry)
+has_line(const RestoreJournal *journal, const TocEntry *entry)
 {
-	return log != NULL && log->is_kept && !toc_entry_is(entry, "SEQUENCE SET");
+	return journal != NULL && journal->is_kept && !toc_entry_is(entry, "SEQUENCE SET");
 }
 
 /*
@@ -294,19 +294,19 @@ has_line(const RestoreJournal *log, const TocEntry *entry)
  * journal.
  */
 static bool
-definition_log_claim(const RestoreJournal *log, DefinitionSession *session,
+definition_log_claim(const RestoreJournal *journal, DefinitionSession *session,
 					 const ScriptEntry *entry, volatile int *n_errors)
 {
 	char	   *name;
 	bool		claimed;
 
-	if (!has_line(log, entry->entry))
+	if (!has_line(journal, entry->entry))
 		return true;
 	definition_session_reset_user(session);
 	name = line_name(entry);
-	claimed = restore_journal_claim(log, session->conn, name);
+	claimed = restore_journal_claim(journal, session->conn, name);
 	if (!claimed)
-		*n_errors += restore_journal_errors(log, session->conn, name);
+		*n_errors += restore_journal_errors(journal, session->conn, name);
 	free(name);
 	return claimed;
 }
@@ -316,19 +316,19 @@ definition_log_claim(const RestoreJournal *log, DefinitionSession *session,
  * already: the session is to roll back then.
  */
 static bool
-definition_log_claim_all(const RestoreJournal *log, DefinitionSession *session,
+definition_log_claim_all(const RestoreJournal *journal, DefinitionSession *session,
 						 const ScriptEntry *entries, int n)
 {
 	char	  **names;
 	bool		claimed;
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return true;
 	definition_session_reset_user(session);
 	names = pg_malloc(n * sizeof(char *));
 	for (int i = 0; i < n; i++)
 		names[i] = line_name(&entries[i]);
-	claimed = restore_journal_claim_all(log, session->conn, names, n);
+	claimed = restore_journal_claim_all(journal, session->conn, names, n);
 	for (int i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
@@ -337,16 +337,16 @@ definition_log_claim_all(const RestoreJournal *log, DefinitionSession *session,
 
 /* Note the number of errors in the line of an entry that was claimed. */
 static void
-definition_log_errors(const RestoreJournal *log, DefinitionSession *session,
+definition_log_errors(const RestoreJournal *journal, DefinitionSession *session,
 					  const ScriptEntry *entry, int n_errors)
 {
 	char	   *name;
 
-	if (!has_line(log, entry->entry) || n_errors == 0)
+	if (!has_line(journal, entry->entry) || n_errors == 0)
 		return;
 	definition_session_reset_user(session);
 	name = line_name(entry);
-	restore_journal_set_errors(log, session->conn, name, n_errors);
+	restore_journal_set_errors(journal, session->conn, name, n_errors);
 	free(name);
 }
 
@@ -414,7 +414,7 @@ commit(DefinitionWorker *worker, int reach)
 
 	note->reach = reach;
 	strlcpy(note->incarnation, worker->session->incarnation, sizeof(note->incarnation));
-	restore_journal_commit(worker->work->log, worker->session->conn, &note->commit);
+	restore_journal_commit(worker->work->journal, worker->session->conn, &note->commit);
 	note_done(worker->work, note);
 }
 
@@ -431,7 +431,7 @@ settle_commit(DefinitionWorker *worker)
 	Target		then = *work->stages->target;
 
 	then.incarnation = note->incarnation;
-	if (restore_journal_is_committed(work->log, worker->session->conn, &then, &note->commit))
+	if (restore_journal_is_committed(work->journal, worker->session->conn, &then, &note->commit))
 		note_done(work, note);
 }
 
@@ -488,7 +488,7 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 static bool
 run_entry(DefinitionWorker *worker, const ScriptEntry *entry)
 {
-	return !definition_log_claim(worker->work->log, worker->session, entry,
+	return !definition_log_claim(worker->work->journal, worker->session, entry,
 								 &worker->note->n_errors) ||
 		run_all(worker, definition_session_statements(worker->session, entry));
 }
@@ -537,7 +537,7 @@ run_at_once(DefinitionWorker *worker, const DefinitionJob *job,
 
 	*step = next;
 	definition_worker_begin(worker);
-	if (!definition_log_claim_all(work->log, worker->session,
+	if (!definition_log_claim_all(work->journal, worker->session,
 								  &work->script->entries[job->first + next],
 								  job->n - next) ||
 		!run_joined(worker, job) || !run_all(worker, end_statement))
@@ -677,7 +677,7 @@ static void
 run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
-	const RestoreJournal *log = worker->work->log;
+	const RestoreJournal *journal = worker->work->journal;
 
 	/* notes that the entry was begun, and so may be done */
 	char	   *begun = psprintf("entry %d without transaction", entry->entry->dump_id);
@@ -687,8 +687,8 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	int			n_errors;
 
 	definition_session_reset_user(worker->session);
-	again = !restore_journal_claim(log, conn, begun) &&
-		restore_journal_errors(log, conn, begun) == 0;
+	again = !restore_journal_claim(journal, conn, begun) &&
+		restore_journal_errors(journal, conn, begun) == 0;
 	worker->note->n_errors = 0;
 	go_on = run_without_block(worker,
 							  definition_session_statements(worker->session, entry),
@@ -696,13 +696,13 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	n_errors = worker->note->n_errors;
 	definition_worker_begin(worker);
 	definition_session_reset_user(worker->session);
-	restore_journal_set_errors(log, conn, begun, n_errors);
+	restore_journal_set_errors(journal, conn, begun, n_errors);
 	if (go_on)
 	{
-		(void) definition_log_claim(log, worker->session, entry,
+		(void) definition_log_claim(journal, worker->session, entry,
 									&worker->note->n_errors);
 		worker->note->n_errors = n_errors;
-		definition_log_errors(log, worker->session, entry, n_errors);
+		definition_log_errors(journal, worker->session, entry, n_errors);
 	}
 	commit(worker, go_on ? i + 1 : i);
 	free(begun);
@@ -716,14 +716,14 @@ static void
 run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
-	const RestoreJournal *log = worker->work->log;
+	const RestoreJournal *journal = worker->work->journal;
 	DefinitionNote *note = worker->note;
 	bool		go_on = true;
 
 	worker->entry = entry->entry;
 	worker->outside = false;
 	definition_worker_begin(worker);
-	if (definition_log_claim(log, worker->session, entry, &note->n_errors))
+	if (definition_log_claim(journal, worker->session, entry, &note->n_errors))
 	{
 		go_on = run_with_savepoints(worker,
 									definition_session_statements(worker->session, entry)) &&
@@ -735,9 +735,9 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 			return;
 		}
 		/* --resume is to make it, when what was wrong is mended */
-		if (!go_on && log != NULL && log->is_kept)
+		if (!go_on && journal != NULL && journal->is_kept)
 			exit(1);
-		definition_log_errors(log, worker->session, entry, note->n_errors);
+		definition_log_errors(journal, worker->session, entry, note->n_errors);
 	}
 	/* what it had made before the error stays, as pg_restore leaves it */
 	commit(worker, i + 1);

@@ -94,8 +94,8 @@ typedef struct DefinitionNote
 typedef struct DefinitionWork
 {
 	const RestoreStages *stages;
-	const RestoreJournal *log;	/* has a line for each entry, but positions of
-								 * sequences */
+	const RestoreJournal *journal;	/* has a line for each entry, but
+									 * positions of sequences */
 	const PeerAddress *address; /* of the target, whose commits must wait for
 								 * its disk */
 	const Script *script;

@@ -140,14 +140,14 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
  * owners, privileges and options are applied exactly as it would.
  */
 static void
-make_phase(RestoreStages *stages, const RestoreJournal *log, RestorePhase phase,
+make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase phase,
 		   const char *name, int n_workers, const char *stage)
 {
 	int			n_entries;
 	int			n_own;
 	TocEntry   *entries = restore_schedule_entries(stages->schedule, phase,
 												   &n_entries, &n_own);
-	DefinitionWork work = {.stages = stages,.log = log};
+	DefinitionWork work = {.stages = stages,.journal = journal};
 	Script	   *script;
 
 	/* the leader's session may have been lost meanwhile */
@@ -180,10 +180,10 @@ make_phase(RestoreStages *stages, const RestoreJournal *log, RestorePhase phase,
 }
 
 void
-definitions_make(RestoreStages *stages, const RestoreJournal *log)
+definitions_make(RestoreStages *stages, const RestoreJournal *journal)
 {
-	make_phase(stages, log, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
-	make_phase(stages, log, RESTORE_LARGE_OBJECTS, "large-objects", 1,
+	make_phase(stages, journal, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
+	make_phase(stages, journal, RESTORE_LARGE_OBJECTS, "large-objects", 1,
 			   "large objects");
 }
 
@@ -213,7 +213,7 @@ drop_leaf_keys(void *arg)
  * may be no part of these until drop_leaf_keys().
  */
 static LeafKeys *
-make_leaf_keys(RestoreStages *stages, const RestoreJournal *log)
+make_leaf_keys(RestoreStages *stages, const RestoreJournal *journal)
 {
 	const Options *options = stages->setup.options;
 	Target	   *target = stages->target;
@@ -228,27 +228,27 @@ make_leaf_keys(RestoreStages *stages, const RestoreJournal *log)
 	if (n_sessions == 1 && !options->resume)
 		return pg_malloc0(sizeof(LeafKeys));
 	target_keep(target);
-	keys = leaf_keys_find(target->conn, stages->schedule, log);
+	keys = leaf_keys_find(target->conn, stages->schedule, journal);
 	if (keys->n_leaves > 0)
 	{
 		leaf_key_sessions_run(target, keys, worker_slots_begin_builds(n_sessions));
 		worker_slots_end_builds();
 	}
 	target_renew(target);
-	leaf_keys_finish(target->conn, keys, stages->schedule, log);
+	leaf_keys_finish(target->conn, keys, stages->schedule, journal);
 	leaf_keys_drop(target->conn, keys, false);
 	return keys;
 }
 
 void
-definitions_make_rest(RestoreStages *stages, const RestoreJournal *log)
+definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal)
 {
 	PartitionKeys *partitions = pg_malloc(sizeof(PartitionKeys));
 
 	partitions->target = stages->target;
-	partitions->keys = make_leaf_keys(stages, log);
+	partitions->keys = make_leaf_keys(stages, journal);
 	cleanup_push(drop_leaf_keys, partitions);
-	make_phase(stages, log, RESTORE_POST_DATA, "post-data",
+	make_phase(stages, journal, RESTORE_POST_DATA, "post-data",
 			   stages->setup.options->jobs, "foreign keys and the rest");
 	cleanup_pop(drop_leaf_keys, partitions);
 	drop_leaf_keys(partitions);
@@ -330,19 +330,19 @@ run_event_triggers(void *arg, PGconn *conn)
 }
 
 void
-definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *log)
+definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *journal)
 {
 	EventTriggers triggers = {.stages = stages};
 	int			n_entries;
 	int			n_own;
 	TocEntry   *entries;
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 	{
-		make_phase(stages, log, RESTORE_EVENT_TRIGGERS, "event-triggers", 1,
+		make_phase(stages, journal, RESTORE_EVENT_TRIGGERS, "event-triggers", 1,
 				   "event triggers");
-		if (log)
-			restore_journal_end(log, stages->target, NULL, NULL);
+		if (journal)
+			restore_journal_end(journal, stages->target, NULL, NULL);
 		return;
 	}
 	entries = restore_schedule_entries(stages->schedule, RESTORE_EVENT_TRIGGERS,
@@ -350,7 +350,7 @@ definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *log)
 	if (n_own > 0)
 		triggers.script = script_read(&stages->setup, "event-triggers", entries,
 									  n_entries);
-	restore_journal_end(log, stages->target, n_own > 0 ? run_event_triggers : NULL,
+	restore_journal_end(journal, stages->target, n_own > 0 ? run_event_triggers : NULL,
 						&triggers);
 	if (stages->setup.n_errors)
 		(void) __sync_fetch_and_add(stages->setup.n_errors, triggers.n_errors);

@@ -17,13 +17,13 @@
  * first one ends the process.  When it returns all is on the target's disk,
  * and the leader's session is a new one.
  */
-extern void definitions_make(RestoreStages *stages, const RestoreJournal *log);
+extern void definitions_make(RestoreStages *stages, const RestoreJournal *journal);
 
 /*
  * The same with foreign keys, triggers, privileges, and all else that comes
  * after them and is not built beside them (index_builder.h), side by side.
  */
-extern void definitions_make_rest(RestoreStages *stages, const RestoreJournal *log);
+extern void definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal);
 
 /*
  * Make event triggers, with their comments and labels, after all else; and
@@ -33,6 +33,6 @@ extern void definitions_make_rest(RestoreStages *stages, const RestoreJournal *l
  * with --exit-on-error all.  Without a log, which is NULL or not kept, they
  * are made as all else.
  */
-extern void definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *log);
+extern void definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *journal);
 
 #endif							/* DEFINITIONS_H */

@@ -650,7 +650,7 @@ new_builder(const IndexPlan *plan)
 	for (int i = 0; i < plan->tables->n_tables; i++)
 		builder->waiting[builder->n_waiting++] = i;
 	builder->work.stages = stages;
-	builder->work.log = plan->log;
+	builder->work.journal = plan->journal;
 	builder->work.script = script;
 	builder->work.jobs = &builder->queue->jobs;
 	builder->work.notes = shared_memory_new(builder->queue->jobs.n_jobs,

@@ -108,7 +108,7 @@ typedef struct IndexBuilder IndexBuilder;
 typedef struct IndexPlan
 {
 	RestoreStages *stages;
-	const RestoreJournal *log;	/* or NULL */
+	const RestoreJournal *journal;	/* or NULL */
 	const DumpTables *tables;	/* as the schedule numbers them */
 
 	/* Asked in the builder's process: has this table all its rows? */

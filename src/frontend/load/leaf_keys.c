@@ -232,7 +232,7 @@ table_statement(const TableKey *key, bool add)
  * will report.
  */
 static bool
-run_with_line(PGconn *conn, const RestoreJournal *log, const char *line, char *sql)
+run_with_line(PGconn *conn, const RestoreJournal *journal, const char *line, char *sql)
 {
 	PGresult   *res;
 	bool		ok;
@@ -243,7 +243,7 @@ run_with_line(PGconn *conn, const RestoreJournal *log, const char *line, char *s
 	if (!ok)
 		pg_log_info("%s: %s", printable(sql), PQresultErrorMessage(res));
 	else
-		restore_journal_done(log, conn, line, 0);
+		restore_journal_done(journal, conn, line, 0);
 	PQclear(res);
 	res = session_exec(conn, ok ? "COMMIT" : "ROLLBACK");
 	ok = ok && PQresultStatus(res) == PGRES_COMMAND_OK;
@@ -260,19 +260,19 @@ line_of_begin(const TocEntry *entry)
 }
 
 static bool
-is_begun(const RestoreJournal *log, const TocEntry *entry)
+is_begun(const RestoreJournal *journal, const TocEntry *entry)
 {
-	return restore_journal_has(log, line_of_begin(entry));
+	return restore_journal_has(journal, line_of_begin(entry));
 }
 
 /* False if the table does not have it. */
 static bool
 begin_table(PGconn *conn, const TableKey *key, const TocEntry *entry,
-			const RestoreJournal *log)
+			const RestoreJournal *journal)
 {
 	char	   *line = line_of_begin(entry);
-	bool		ok = is_begun(log, entry) ||
-		run_with_line(conn, log, line, table_statement(key, true));
+	bool		ok = is_begun(journal, entry) ||
+		run_with_line(conn, journal, line, table_statement(key, true));
 
 	free(line);
 	return ok;
@@ -280,11 +280,11 @@ begin_table(PGconn *conn, const TableKey *key, const TocEntry *entry,
 
 static void
 finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
-			 const RestoreJournal *log)
+			 const RestoreJournal *journal)
 {
 	char	   *line = restore_journal_entry(&schedule->toc->entries[key->entry]);
 
-	if (run_with_line(conn, log, line, table_statement(key, false)))
+	if (run_with_line(conn, journal, line, table_statement(key, false)))
 		schedule->phases[key->entry] = RESTORE_NEVER;
 	else
 		key->failed = true;
@@ -293,11 +293,11 @@ finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
 
 void
 leaf_keys_finish(PGconn *conn, LeafKeys *keys, RestoreSchedule *schedule,
-				 const RestoreJournal *log)
+				 const RestoreJournal *journal)
 {
 	for (int i = 0; i < keys->n_keys; i++)
 		if (keys->keys[i].of_table && !keys->keys[i].failed)
-			finish_table(conn, &keys->keys[i], schedule, log);
+			finish_table(conn, &keys->keys[i], schedule, journal);
 }
 
 /* ----------
@@ -357,12 +357,12 @@ has_set_columns(const TableKey *key)
 }
 
 static void
-add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJournal *log)
+add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJournal *journal)
 {
 	const TocEntry *entry = &toc->entries[no];
 	TableKey	key = {.entry = no,
 	.of_table = PQserverVersion(conn) >= MIN_SERVER_FOR_NOT_VALID};
-	bool		may_have = log && log->is_resumed && !key.of_table;
+	bool		may_have = journal && journal->is_resumed && !key.of_table;
 	char	   *referenced;
 	PGresult   *tree;
 	bool		is_worth_it;
@@ -373,8 +373,8 @@ add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJourn
 	is_worth_it = count_large(tree) >= 2 && !has_rival(toc, &key, tree);
 	if (key.of_table)
 	{
-		if ((is_worth_it || is_begun(log, entry)) &&
-			begin_table(conn, &key, entry, log))
+		if ((is_worth_it || is_begun(journal, entry)) &&
+			begin_table(conn, &key, entry, journal))
 			add_table_key(conn, keys, &key);
 	}
 	else if (is_worth_it && !has_set_columns(&key))
@@ -468,7 +468,7 @@ leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all)
  */
 LeafKeys *
 leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
-			   const RestoreJournal *log)
+			   const RestoreJournal *journal)
 {
 	const Toc  *toc = schedule->toc;
 	LeafKeys   *keys = pg_malloc0(sizeof(LeafKeys));
@@ -476,8 +476,8 @@ leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 	for (int i = 0; i < toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_POST_DATA &&
 			toc_entry_is(&toc->entries[i], "FK CONSTRAINT") &&
-			!restore_journal_has(log, restore_journal_entry(&toc->entries[i])))
-			add_key(conn, keys, toc, i, log);
+			!restore_journal_has(journal, restore_journal_entry(&toc->entries[i])))
+			add_key(conn, keys, toc, i, journal);
 	if (keys->n_leaves > 0)
 		qsort(keys->leaves, keys->n_leaves, sizeof(LeafKey), compare_leaves);
 	/* of the run before: it may not have come to validate them */

@@ -69,14 +69,14 @@ typedef struct LeafKeys
  * of tables'.
  */
 extern LeafKeys *leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
-								const RestoreJournal *log);
+								const RestoreJournal *journal);
 
 /*
  * Partitions' keys are validated: validate those that tables have, too, and
  * take these out of the schedule, with their lines in the log.
  */
 extern void leaf_keys_finish(PGconn *conn, LeafKeys *keys,
-							 RestoreSchedule *schedule, const RestoreJournal *log);
+							 RestoreSchedule *schedule, const RestoreJournal *journal);
 
 /*
  * Drop what there is of failed keys, or, when the tables' own statements have

@@ -158,26 +158,26 @@ restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJourn
  */
 
 char *
-restore_log_file(const DataFile *file)
+restore_journal_file(const DataFile *file)
 {
 	return psprintf("rows %d", file->dump_id);
 }
 
 char *
-restore_log_piece(const DataFile *file, uint64 piece)
+restore_journal_piece(const DataFile *file, uint64 piece)
 {
 	return psprintf("rows %d piece " UINT64_FORMAT, file->dump_id, piece);
 }
 
 char *
-restore_log_group(const ArchiveGroup *place, const LargeObjectGroup *group)
+restore_journal_group(const ArchiveGroup *place, const LargeObjectGroup *group)
 {
 	return psprintf("large objects %d %u", place->entry->dump_id,
 					group->oids[0]);
 }
 
 char *
-restore_log_left_out(const DataFile *file)
+restore_journal_left_out(const DataFile *file)
 {
 	return psprintf("left out %d", file->dump_id);
 }
@@ -192,46 +192,46 @@ restore_log_left_out(const DataFile *file)
  * over.  Should it look just before, the other one's line waits for its end.
  */
 static const char claim_query[] =
-"INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
+"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".done (name, attempt, errors)"
 " SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4"
-" FROM " JOB_LOG_SCHEMA ".run r"
+" FROM " RESTORE_JOURNAL_SCHEMA ".run r"
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
 /* The same with many, without errors so far. */
 static const char claim_all_query[] =
-"INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
+"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".done (name, attempt, errors)"
 " SELECT n.name, r.attempt, 0"
-" FROM " JOB_LOG_SCHEMA ".run r,"
+" FROM " RESTORE_JOURNAL_SCHEMA ".run r,"
 " pg_catalog.unnest($1::pg_catalog.text[]) n (name)"
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
 static const char attempt_query[] =
-"SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
+"SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r";
 
 static const char mark_query[] =
-"INSERT INTO " JOB_LOG_SCHEMA ".no_crash (attempt)"
-" SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r"
+"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".no_crash (attempt)"
+" SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r"
 " WHERE r.attempt OPERATOR(pg_catalog.=) $1::pg_catalog.int4"
-" AND NOT EXISTS (SELECT FROM " JOB_LOG_SCHEMA ".no_crash)";
+" AND NOT EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash)";
 
-static const char marks_query[] = "SELECT FROM " JOB_LOG_SCHEMA ".no_crash";
+static const char marks_query[] = "SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash";
 
 /*
  * In a transaction: are the log's tables this role's?  What is locked does
  * not change until its end.
  */
 static const char own_query[] =
-"LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, "
-JOB_LOG_SCHEMA ".no_crash IN ACCESS SHARE MODE; " JOB_LOG_LOOK_QUERY;
+"LOCK TABLE " RESTORE_JOURNAL_SCHEMA ".run, " RESTORE_JOURNAL_SCHEMA ".done, "
+RESTORE_JOURNAL_SCHEMA ".no_crash IN ACCESS SHARE MODE; " RESTORE_JOURNAL_LOOK_QUERY;
 
 static const char errors_query[] =
-"SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
+"SELECT d.errors FROM " RESTORE_JOURNAL_SCHEMA ".done d"
 " WHERE d.name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
 
 static const char set_errors_query[] =
-"UPDATE " JOB_LOG_SCHEMA ".done SET errors = $2::pg_catalog.int4"
+"UPDATE " RESTORE_JOURNAL_SCHEMA ".done SET errors = $2::pg_catalog.int4"
 " WHERE name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
 
 char *
@@ -247,24 +247,24 @@ restore_journal_compare_names(const void *key, const void *line)
 }
 
 const RestoreJournalLine *
-restore_journal_find(const RestoreJournal *log, const char *name)
+restore_journal_find(const RestoreJournal *journal, const char *name)
 {
-	if (log == NULL || log->n_lines == 0)
+	if (journal == NULL || journal->n_lines == 0)
 		return NULL;
-	return bsearch(name, log->lines, log->n_lines, sizeof(RestoreJournalLine),
+	return bsearch(name, journal->lines, journal->n_lines, sizeof(RestoreJournalLine),
 				   restore_journal_compare_names);
 }
 
 bool
-restore_journal_is_done(const RestoreJournal *log, const char *name)
+restore_journal_is_done(const RestoreJournal *journal, const char *name)
 {
-	return restore_journal_find(log, name) != NULL;
+	return restore_journal_find(journal, name) != NULL;
 }
 
 bool
-restore_journal_has(const RestoreJournal *log, char *name)
+restore_journal_has(const RestoreJournal *journal, char *name)
 {
-	bool		result = restore_journal_is_done(log, name);
+	bool		result = restore_journal_is_done(journal, name);
 
 	free(name);
 	return result;
@@ -281,8 +281,8 @@ static bool
 is_own(const PGresult *res)
 {
 	return PQntuples(res) == 1 &&
-		PQgetvalue(res, 0, JOB_LOG_IS_OWN)[0] == 't' &&
-		PQgetvalue(res, 0, JOB_LOG_IS_COMPLETE)[0] == 't';
+		PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] == 't' &&
+		PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] == 't';
 }
 
 /*
@@ -292,60 +292,60 @@ is_own(const PGresult *res)
  * owner checked, before each use by a session that may have slept.
  */
 static void
-check_owner(const RestoreJournal *log, PGconn *conn)
+check_owner(const RestoreJournal *journal, PGconn *conn)
 {
-	PGresult   *res = restore_journal_wait_exec(log->target, conn,
-												&restore_journal_wait_look_at, JOB_LOG_SCHEMA,
+	PGresult   *res = restore_journal_wait_exec(journal->target, conn,
+												&restore_journal_wait_look_at, RESTORE_JOURNAL_SCHEMA,
 												own_query, 0, NULL);
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", own_query);
 	if (!is_own(res))
-		pg_fatal("schema " JOB_LOG_SCHEMA " on the target is not the run's any more");
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target is not the run's any more");
 	PQclear(res);
 }
 
 static void
-check_attempt(const RestoreJournal *log, PGconn *conn)
+check_attempt(const RestoreJournal *journal, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, attempt_query, 0, NULL);
 
-	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
+	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != journal->attempt)
 		restore_journal_refuse_taken_over();
 	PQclear(res);
 }
 
 void
-restore_journal_check_attempt(const RestoreJournal *log, PGconn *conn)
+restore_journal_check_attempt(const RestoreJournal *journal, PGconn *conn)
 {
 	bool		own_transaction = PQtransactionStatus(conn) == PQTRANS_IDLE;
 
 	if (own_transaction)
 		session_begin_unwatched(conn, "BEGIN");
-	check_owner(log, conn);
-	check_attempt(log, conn);
+	check_owner(journal, conn);
+	check_attempt(journal, conn);
 	if (own_transaction)
 		target_command(conn, "COMMIT");
 }
 
 /* What an INSERT of a line returns, also an error; owned. */
 static PGresult *
-send_line(const RestoreJournal *log, PGconn *conn, const char *name, int errors)
+send_line(const RestoreJournal *journal, PGconn *conn, const char *name, int errors)
 {
 	char		attempt[16];
 	char		number[16];
 	const char *params[] = {name, attempt, number};
 
-	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
-	return restore_journal_wait_exec(log->target, conn, &restore_journal_wait_claim, name,
+	return restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim, name,
 									 claim_query, 3, params);
 }
 
 static bool
-write_line(const RestoreJournal *log, PGconn *conn, const char *name, int errors)
+write_line(const RestoreJournal *journal, PGconn *conn, const char *name, int errors)
 {
-	PGresult   *res = send_line(log, conn, name, errors);
+	PGresult   *res = send_line(journal, conn, name, errors);
 	bool		written;
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
@@ -360,18 +360,18 @@ write_line(const RestoreJournal *log, PGconn *conn, const char *name, int errors
  * otherwise another run has taken over.
  */
 bool
-restore_journal_claim(const RestoreJournal *log, PGconn *conn, const char *name)
+restore_journal_claim(const RestoreJournal *journal, PGconn *conn, const char *name)
 {
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return true;
-	if (write_line(log, conn, name, 0))
+	if (write_line(journal, conn, name, 0))
 		return true;
-	check_attempt(log, conn);
+	check_attempt(journal, conn);
 	return false;
 }
 
 bool
-restore_journal_claim_all(const RestoreJournal *log, PGconn *conn, char *const *names, int n)
+restore_journal_claim_all(const RestoreJournal *journal, PGconn *conn, char *const *names, int n)
 {
 	char		attempt[16];
 	const char *params[] = {NULL, attempt};
@@ -379,11 +379,11 @@ restore_journal_claim_all(const RestoreJournal *log, PGconn *conn, char *const *
 	PGresult   *res;
 	bool		written;
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return true;
-	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	params[0] = array = text_array(conn, names, n);
-	res = restore_journal_wait_exec(log->target, conn, &restore_journal_wait_claim,
+	res = restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim,
 									n > 0 ? names[0] : "", claim_all_query, 2, params);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, "query failed", claim_all_query);
@@ -391,29 +391,29 @@ restore_journal_claim_all(const RestoreJournal *log, PGconn *conn, char *const *
 	PQclear(res);
 	free(array);
 	if (!written)
-		check_attempt(log, conn);
+		check_attempt(journal, conn);
 	return written;
 }
 
 void
-restore_journal_mark(const RestoreJournal *log, PGconn *conn)
+restore_journal_mark(const RestoreJournal *journal, PGconn *conn)
 {
 	char		attempt[16];
 	const char *params[] = {attempt};
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return;
-	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	PQclear(target_query(conn, mark_query, 1, params));
 }
 
 bool
-restore_journal_has_crashed(const RestoreJournal *log, PGconn *conn)
+restore_journal_has_crashed(const RestoreJournal *journal, PGconn *conn)
 {
 	PGresult   *res;
 	bool		result;
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return false;
 	res = target_query(conn, marks_query, 0, NULL);
 	result = PQntuples(res) == 0;
@@ -422,20 +422,20 @@ restore_journal_has_crashed(const RestoreJournal *log, PGconn *conn)
 }
 
 void
-restore_journal_done(const RestoreJournal *log, PGconn *conn, const char *name, int errors)
+restore_journal_done(const RestoreJournal *journal, PGconn *conn, const char *name, int errors)
 {
-	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors))
-		restore_journal_check_attempt(log, conn);
+	if (journal != NULL && journal->is_kept && !write_line(journal, conn, name, errors))
+		restore_journal_check_attempt(journal, conn);
 }
 
 int
-restore_journal_errors(const RestoreJournal *log, PGconn *conn, const char *name)
+restore_journal_errors(const RestoreJournal *journal, PGconn *conn, const char *name)
 {
 	const char *params[] = {name};
 	PGresult   *res;
 	int			errors = 0;
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return 0;
 	res = target_query(conn, errors_query, 1, params);
 	if (PQntuples(res) == 1)
@@ -445,27 +445,27 @@ restore_journal_errors(const RestoreJournal *log, PGconn *conn, const char *name
 }
 
 void
-restore_journal_set_errors(const RestoreJournal *log, PGconn *conn, const char *name,
+restore_journal_set_errors(const RestoreJournal *journal, PGconn *conn, const char *name,
 						   int errors)
 {
 	char		number[16];
 	const char *params[] = {name, number};
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return;
 	snprintf(number, sizeof(number), "%d", errors);
 	PQclear(target_query(conn, set_errors_query, 2, params));
 }
 
 bool
-restore_journal_try_done(const RestoreJournal *log, PGconn *conn, const char *name)
+restore_journal_try_done(const RestoreJournal *journal, PGconn *conn, const char *name)
 {
 	PGresult   *res;
 	bool		written;
 
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return true;
-	res = send_line(log, conn, name, 0);
+	res = send_line(journal, conn, name, 0);
 	written = PQresultStatus(res) == PGRES_COMMAND_OK;
 	PQclear(res);
 	return written;
@@ -473,9 +473,9 @@ restore_journal_try_done(const RestoreJournal *log, PGconn *conn, const char *na
 
 /* With a journal a lost COMMIT needs no transaction ID: the line tells. */
 void
-restore_journal_commit(const RestoreJournal *log, PGconn *conn, TargetCommit *commit)
+restore_journal_commit(const RestoreJournal *journal, PGconn *conn, TargetCommit *commit)
 {
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 	{
 		target_commit(conn, commit);
 		return;
@@ -485,10 +485,10 @@ restore_journal_commit(const RestoreJournal *log, PGconn *conn, TargetCommit *co
 }
 
 bool
-restore_journal_is_committed(const RestoreJournal *log, PGconn *conn, const Target *target,
+restore_journal_is_committed(const RestoreJournal *journal, PGconn *conn, const Target *target,
 							 TargetCommit *commit)
 {
-	if (log == NULL || !log->is_kept)
+	if (journal == NULL || !journal->is_kept)
 		return target_commit_is_done(conn, target, commit);
 	return commit->state == TARGET_COMMIT_DONE;
 }

@@ -12,8 +12,8 @@
  * A crash of the server empties unlogged tables.  Another table of the log is
  * unlogged, too, and has one row: if that is missing, the server has crashed.
  *
- * All functions take a log that is NULL, or not kept, too: then nothing is
- * noted, and nothing was done before.
+ * All functions but restore_journal_check_attempt() also take a journal that
+ * is NULL, or not kept: then nothing is noted, and nothing was done before.
  */
 #ifndef RESTORE_JOURNAL_H
 #define RESTORE_JOURNAL_H
@@ -31,13 +31,13 @@
  * ----------
  */
 
-#define JOB_LOG_SCHEMA "pardump_restore"
+#define RESTORE_JOURNAL_SCHEMA "pardump_restore"
 
 /*
  * Is there a log, is all that its schema has this role's, is all of it there,
  * and may the role make one?  One row.
  */
-#define JOB_LOG_LOOK_QUERY \
+#define RESTORE_JOURNAL_LOOK_QUERY \
 "SELECT n.oid IS NOT NULL, u.oid OPERATOR(pg_catalog.=) n.nspowner" \
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c" \
 " WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid" \
@@ -50,15 +50,15 @@
 " AND c.relkind OPERATOR(pg_catalog.=) 'v'))) OPERATOR(pg_catalog.=) 4," \
 " pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')" \
 " FROM pg_catalog.pg_roles u LEFT JOIN pg_catalog.pg_namespace n" \
-" ON n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'" \
+" ON n.nspname OPERATOR(pg_catalog.=) '" RESTORE_JOURNAL_SCHEMA "'" \
 " WHERE u.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
 
 enum
 {
-	JOB_LOG_EXISTS,
-	JOB_LOG_IS_OWN,
-	JOB_LOG_IS_COMPLETE,
-	JOB_LOG_MAY_MAKE
+	RESTORE_JOURNAL_EXISTS,
+	RESTORE_JOURNAL_IS_OWN,
+	RESTORE_JOURNAL_IS_COMPLETE,
+	RESTORE_JOURNAL_MAY_MAKE
 };
 
 /* ----------
@@ -72,7 +72,8 @@ enum
  * not tell them apart: an attempt that reads many rows to find a few sends
  * nothing for long either.  So no session is ended for that, and the wait is
  * not given up; but it is told who keeps this session waiting, and how to end
- * that.  ----------
+ * that.
+ * ----------
  */
 
 /* What waits, and why; for messages. */
@@ -100,22 +101,22 @@ extern PGresult *restore_journal_wait_exec(const Target *target, PGconn *conn,
  */
 
 /* Stages. */
-#define RESTORE_LOG_DATABASE "database"
-#define RESTORE_LOG_DROP "drop"
-#define RESTORE_LOG_DEFINITIONS "definitions"
-#define RESTORE_LOG_LOST "unlogged rows lost"
-#define RESTORE_LOG_ROWS "rows and indexes"
-#define RESTORE_LOG_REST "rest"
+#define RESTORE_JOURNAL_DATABASE "database"
+#define RESTORE_JOURNAL_DROP "drop"
+#define RESTORE_JOURNAL_DEFINITIONS "definitions"
+#define RESTORE_JOURNAL_LOST "unlogged rows lost"
+#define RESTORE_JOURNAL_ROWS "rows and indexes"
+#define RESTORE_JOURNAL_REST "rest"
 
 /*
  * Of a data file, of a piece of one, of a group of large objects, and of a
  * data file that --no-data-for-failed-tables leaves out; owned.
  */
-extern char *restore_log_file(const DataFile *file);
-extern char *restore_log_piece(const DataFile *file, uint64 piece);
-extern char *restore_log_group(const ArchiveGroup *place,
-							   const LargeObjectGroup *group);
-extern char *restore_log_left_out(const DataFile *file);
+extern char *restore_journal_file(const DataFile *file);
+extern char *restore_journal_piece(const DataFile *file, uint64 piece);
+extern char *restore_journal_group(const ArchiveGroup *place,
+								   const LargeObjectGroup *group);
+extern char *restore_journal_left_out(const DataFile *file);
 
 /* Something that runs before this one have done. */
 typedef struct RestoreJournalLine
@@ -159,11 +160,11 @@ extern char *restore_journal_entry(const TocEntry *entry);
  * The line of what earlier runs have done, NULL if there is none.  What this
  * run does is not among them.
  */
-extern const RestoreJournalLine *restore_journal_find(const RestoreJournal *log, const char *name);
+extern const RestoreJournalLine *restore_journal_find(const RestoreJournal *journal, const char *name);
 
 /* Is there one?  The latter frees the name. */
-extern bool restore_journal_is_done(const RestoreJournal *log, const char *name);
-extern bool restore_journal_has(const RestoreJournal *log, char *name);
+extern bool restore_journal_is_done(const RestoreJournal *journal, const char *name);
+extern bool restore_journal_has(const RestoreJournal *journal, char *name);
 
 /*
  * In the session's transaction, before it does what has this name: false if
@@ -171,27 +172,27 @@ extern bool restore_journal_has(const RestoreJournal *log, char *name);
  * while another transaction is at it, with a message (see above).  Exits with
  * a message if another run has taken over.
  */
-extern bool restore_journal_claim(const RestoreJournal *log, PGconn *conn, const char *name);
+extern bool restore_journal_claim(const RestoreJournal *journal, PGconn *conn, const char *name);
 
 /*
  * The same with all of these.  False if any is done already: the session is
  * to roll back then.
  */
-extern bool restore_journal_claim_all(const RestoreJournal *log, PGconn *conn,
+extern bool restore_journal_claim_all(const RestoreJournal *journal, PGconn *conn,
 									  char *const *names, int n);
 
 /*
  * Write the row that a crash of the server removes, unless it exists; and
  * look whether a crash has removed it.  A new log has it.
  */
-extern void restore_journal_mark(const RestoreJournal *log, PGconn *conn);
-extern bool restore_journal_has_crashed(const RestoreJournal *log, PGconn *conn);
+extern void restore_journal_mark(const RestoreJournal *journal, PGconn *conn);
+extern bool restore_journal_has_crashed(const RestoreJournal *journal, PGconn *conn);
 
 /*
  * It is done, with this number of errors that were reported, by the session's
  * transaction or, without one, by now.
  */
-extern void restore_journal_done(const RestoreJournal *log, PGconn *conn, const char *name,
+extern void restore_journal_done(const RestoreJournal *journal, PGconn *conn, const char *name,
 								 int errors);
 
 /*
@@ -199,8 +200,8 @@ extern void restore_journal_done(const RestoreJournal *log, PGconn *conn, const 
  * could not be claimed, and that what it has claimed was done with that
  * number.
  */
-extern int	restore_journal_errors(const RestoreJournal *log, PGconn *conn, const char *name);
-extern void restore_journal_set_errors(const RestoreJournal *log, PGconn *conn,
+extern int	restore_journal_errors(const RestoreJournal *journal, PGconn *conn, const char *name);
+extern void restore_journal_set_errors(const RestoreJournal *journal, PGconn *conn,
 									   const char *name, int errors);
 
 /*
@@ -208,23 +209,23 @@ extern void restore_journal_set_errors(const RestoreJournal *log, PGconn *conn,
  * log's name is not this role's; in the session's transaction, if it has one,
  * its owner does not change then.  The other says that one has.
  */
-extern void restore_journal_check_attempt(const RestoreJournal *log, PGconn *conn);
+extern void restore_journal_check_attempt(const RestoreJournal *journal, PGconn *conn);
 pg_noreturn extern void restore_journal_refuse_taken_over(void);
 
 /*
  * As restore_journal_done(), if the session, which may be NULL, still lives;
  * false if it does not.
  */
-extern bool restore_journal_try_done(const RestoreJournal *log, PGconn *conn,
+extern bool restore_journal_try_done(const RestoreJournal *journal, PGconn *conn,
 									 const char *name);
 
 /*
  * As target_commit() and target_commit_is_done(), for a transaction whose
  * lines, if the log is kept, show that it is done.
  */
-extern void restore_journal_commit(const RestoreJournal *log, PGconn *conn,
+extern void restore_journal_commit(const RestoreJournal *journal, PGconn *conn,
 								   TargetCommit *commit);
-extern bool restore_journal_is_committed(const RestoreJournal *log, PGconn *conn,
+extern bool restore_journal_is_committed(const RestoreJournal *journal, PGconn *conn,
 										 const Target *target,
 										 TargetCommit *commit);
 

@@ -50,13 +50,13 @@
  */
 
 /* make_command creates it. */
-#define JOB_LOG_LOCK_VIEW JOB_LOG_SCHEMA ".running"
+#define RESTORE_JOURNAL_LOCK_VIEW RESTORE_JOURNAL_SCHEMA ".running"
 
 typedef enum RestoreJournalLock
 {
-	JOB_LOG_LOCKED,
-	JOB_LOG_HELD,				/* by another run */
-	JOB_LOG_GONE				/* there is no log */
+	RESTORE_JOURNAL_LOCKED,
+	RESTORE_JOURNAL_HELD,		/* by another run */
+	RESTORE_JOURNAL_GONE		/* there is no log */
 } RestoreJournalLock;
 
 /* How long to wait for a run that was killed. */
@@ -68,7 +68,7 @@ typedef enum RestoreJournalLock
  * privileges on the view cannot have either.
  */
 static const char lock_command[] =
-"LOCK TABLE " JOB_LOG_LOCK_VIEW " IN SHARE UPDATE EXCLUSIVE MODE NOWAIT";
+"LOCK TABLE " RESTORE_JOURNAL_LOCK_VIEW " IN SHARE UPDATE EXCLUSIVE MODE NOWAIT";
 
 /* "pard", and which lock of ours it is; it is the database's. */
 #define DATABASE_LOCK "1885434468, 1"
@@ -98,7 +98,7 @@ restore_journal_lock_refuse(void)
 static RestoreJournalLock
 restore_journal_lock_try(PGconn *conn)
 {
-	RestoreJournalLock result = JOB_LOG_LOCKED;
+	RestoreJournalLock result = RESTORE_JOURNAL_LOCKED;
 	PGresult   *res;
 
 	session_begin_unwatched(conn, "BEGIN");
@@ -107,9 +107,9 @@ restore_journal_lock_try(PGconn *conn)
 	{
 		/* ERRCODE_LOCK_NOT_AVAILABLE, _UNDEFINED_TABLE, _UNDEFINED_SCHEMA */
 		if (session_error_is(res, "55P03"))
-			result = JOB_LOG_HELD;
+			result = RESTORE_JOURNAL_HELD;
 		else if (session_error_is(res, "42P01 3F000"))
-			result = JOB_LOG_GONE;
+			result = RESTORE_JOURNAL_GONE;
 		else
 			session_failed(conn, res, "query failed", lock_command);
 		target_command(conn, "ROLLBACK");
@@ -145,7 +145,7 @@ restore_journal_lock_wait(PGconn *conn)
 
 	do
 		result = restore_journal_lock_try(conn);
-	while (result == JOB_LOG_HELD && wait_a_moment(&waited_ms));
+	while (result == RESTORE_JOURNAL_HELD && wait_a_moment(&waited_ms));
 	return result;
 }
 
@@ -155,7 +155,7 @@ restore_journal_lock(PGconn *conn)
 {
 	RestoreJournalLock result = restore_journal_lock_wait(conn);
 
-	if (result == JOB_LOG_HELD)
+	if (result == RESTORE_JOURNAL_HELD)
 		restore_journal_lock_refuse();
 	return result;
 }
@@ -251,10 +251,10 @@ restore_journal_lock_database(PGconn *conn)
 
 /* The session that is to have the lock is there: note which one it is. */
 static void
-restore_journal_session_note(RestoreJournal *log)
+restore_journal_session_note(RestoreJournal *journal)
 {
-	log->backend = session_backend(log->lock);
-	log->connected_at = clock_monotonic_ms();
+	journal->backend = session_backend(journal->lock);
+	journal->connected_at = clock_monotonic_ms();
 }
 
 /*
@@ -263,10 +263,10 @@ restore_journal_session_note(RestoreJournal *log)
  * not, taking the lock fails and shows that.
  */
 static void
-end_lost_session(const RestoreJournal *log, PGconn *conn)
+end_lost_session(const RestoreJournal *journal, PGconn *conn)
 {
-	int64		age_ms = clock_monotonic_ms() - log->connected_at;
-	char	   *sql = backend_query_terminate(log->backend, (int) (age_ms / 1000));
+	int64		age_ms = clock_monotonic_ms() - journal->connected_at;
+	char	   *sql = backend_query_terminate(journal->backend, (int) (age_ms / 1000));
 	bool		lost;
 
 	session_begin(conn, "BEGIN");
@@ -283,45 +283,45 @@ end_lost_session(const RestoreJournal *log, PGconn *conn)
  * although the answer was lost.
  */
 static void
-lock_again(RestoreJournal *log, PGconn *conn)
+lock_again(RestoreJournal *journal, PGconn *conn)
 {
 	RestoreJournalLock state;
 
-	if (log->is_kept)
+	if (journal->is_kept)
 	{
 		state = restore_journal_lock_wait(conn);
-		if (state == JOB_LOG_GONE && log->is_ending)
+		if (state == RESTORE_JOURNAL_GONE && journal->is_ending)
 		{
-			log->is_gone = true;
+			journal->is_gone = true;
 			return;
 		}
-		if (state == JOB_LOG_GONE)
+		if (state == RESTORE_JOURNAL_GONE)
 			restore_journal_refuse_taken_over();
-		log->is_ending = false;
-		restore_journal_check_attempt(log, conn);
+		journal->is_ending = false;
+		restore_journal_check_attempt(journal, conn);
 	}
 	else
-		state = restore_journal_lock_wait_database(conn) ? JOB_LOG_LOCKED : JOB_LOG_HELD;
-	if (state == JOB_LOG_HELD)
+		state = restore_journal_lock_wait_database(conn) ? RESTORE_JOURNAL_LOCKED : RESTORE_JOURNAL_HELD;
+	if (state == RESTORE_JOURNAL_HELD)
 		session_lost("The lock of the session that was lost is held yet, by that or by another run.");
 }
 
 bool
-restore_journal_session_keep(RestoreJournal *log, const Target *target)
+restore_journal_session_keep(RestoreJournal *journal, const Target *target)
 {
-	if (session_answers(log->lock))
+	if (session_answers(journal->lock))
 		return false;
 	/* what a try before has left is without the lock */
 	interrupt_set_connection(NULL);
-	PQfinish(log->next);
-	PQfinish(log->lock);
-	log->lock = log->next = NULL;
-	log->next = target_connect(target);
-	end_lost_session(log, log->next);
-	lock_again(log, log->next);
-	log->lock = log->next;
-	log->next = NULL;
-	restore_journal_session_note(log);
+	PQfinish(journal->next);
+	PQfinish(journal->lock);
+	journal->lock = journal->next = NULL;
+	journal->next = target_connect(target);
+	end_lost_session(journal, journal->next);
+	lock_again(journal, journal->next);
+	journal->lock = journal->next;
+	journal->next = NULL;
+	restore_journal_session_note(journal);
 	return true;
 }
 
@@ -548,7 +548,7 @@ restore_journal_numbers(const int *numbers, int n)
  * let no other be changed.
  */
 static const char make_command[] =
-"CREATE SCHEMA " JOB_LOG_SCHEMA
+"CREATE SCHEMA " RESTORE_JOURNAL_SCHEMA
 " CREATE TABLE run ("
 "attempt pg_catalog.int4 PRIMARY KEY,"
 " archive pg_catalog.text NOT NULL,"
@@ -563,24 +563,24 @@ static const char make_command[] =
 " CREATE VIEW running AS SELECT";
 
 static const char begin_query[] =
-"INSERT INTO " JOB_LOG_SCHEMA ".run (attempt, archive, selection)"
+"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".run (attempt, archive, selection)"
 " VALUES ($3::pg_catalog.int4, $1, $2)";
 
 static const char head_query[] =
 "SELECT r.archive, r.selection, r.attempt"
-" FROM " JOB_LOG_SCHEMA ".run r FOR UPDATE";
+" FROM " RESTORE_JOURNAL_SCHEMA ".run r FOR UPDATE";
 
 static const char resume_query[] =
-"UPDATE " JOB_LOG_SCHEMA ".run SET"
+"UPDATE " RESTORE_JOURNAL_SCHEMA ".run SET"
 " attempt = attempt OPERATOR(pg_catalog.+) 1";
 
 static const char lines_query[] =
-"SELECT d.name, d.errors FROM " JOB_LOG_SCHEMA ".done d"
+"SELECT d.name, d.errors FROM " RESTORE_JOURNAL_SCHEMA ".done d"
 " ORDER BY d.name COLLATE pg_catalog.\"C\"";
 
 /* All of these names, with their pieces, and of those the failed ones. */
 static const char forget_query[] =
-"DELETE FROM " JOB_LOG_SCHEMA ".done"
+"DELETE FROM " RESTORE_JOURNAL_SCHEMA ".done"
 " WHERE pg_catalog.split_part(name, ' piece ', 1) OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])"
 " OR (name OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])"
 " AND errors OPERATOR(pg_catalog.>) 0)";
@@ -600,10 +600,10 @@ static const RestoreJournalWait wait_removal = {
 	.hint = "All is done but that. A dump or a query that reads it ends by itself, or can be ended there."
 };
 
-#define DROP_COMMAND "DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE"
+#define DROP_COMMAND "DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE"
 
 #define REMOVE_HINT \
-	"--clean, or DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE, forgets it."
+	"--clean, or DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE, forgets it."
 
 /*
  * Is the error one of the server's state, not of a trigger that forbids the
@@ -633,7 +633,7 @@ refuse_after_other(void)
 static PGresult *
 look(PGconn *conn)
 {
-	PGresult   *res = target_query(conn, JOB_LOG_LOOK_QUERY, 0, NULL);
+	PGresult   *res = target_query(conn, RESTORE_JOURNAL_LOOK_QUERY, 0, NULL);
 
 	if (PQntuples(res) != 1)
 		pg_fatal("the role was dropped meanwhile");
@@ -644,7 +644,7 @@ bool
 restore_journal_exists(PGconn *conn)
 {
 	PGresult   *res = look(conn);
-	bool		found = PQgetvalue(res, 0, JOB_LOG_EXISTS)[0] == 't';
+	bool		found = PQgetvalue(res, 0, RESTORE_JOURNAL_EXISTS)[0] == 't';
 
 	PQclear(res);
 	return found;
@@ -658,16 +658,16 @@ static bool
 is_there(PGconn *conn)
 {
 	PGresult   *res = look(conn);
-	bool		found = PQgetvalue(res, 0, JOB_LOG_EXISTS)[0] == 't';
+	bool		found = PQgetvalue(res, 0, RESTORE_JOURNAL_EXISTS)[0] == 't';
 
-	if (found && PQgetvalue(res, 0, JOB_LOG_IS_OWN)[0] != 't')
+	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] != 't')
 	{
-		pg_log_error("schema " JOB_LOG_SCHEMA " on the target belongs to another role");
+		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target belongs to another role");
 		pg_log_error_hint("A restore is resumed by the role that has begun it; --role is part of that.");
 		exit(1);
 	}
-	if (found && PQgetvalue(res, 0, JOB_LOG_IS_COMPLETE)[0] != 't')
-		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
+	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] != 't')
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target has not been made by pg_parrestore");
 	PQclear(res);
 	return found;
 }
@@ -676,7 +676,7 @@ static bool
 may_make(PGconn *conn)
 {
 	PGresult   *res = look(conn);
-	bool		may = PQgetvalue(res, 0, JOB_LOG_MAY_MAKE)[0] == 't';
+	bool		may = PQgetvalue(res, 0, RESTORE_JOURNAL_MAY_MAKE)[0] == 't';
 
 	PQclear(res);
 	return may;
@@ -717,10 +717,10 @@ make_schema(PGconn *conn)
  * journal sees that lock, but may have come first.
  */
 static void
-begin_without_log(RestoreJournal *log, PGconn *conn)
+begin_without_log(RestoreJournal *journal, PGconn *conn)
 {
-	log->is_kept = false;
-	restore_journal_lock_database(log->lock);
+	journal->is_kept = false;
+	restore_journal_lock_database(journal->lock);
 	/* a run that keeps one sees that lock, and may have come before it */
 	if (is_there(conn))
 		restore_journal_lock_refuse();
@@ -746,19 +746,19 @@ first_attempt(void)
  * the attempt is compared after the lock was taken.
  */
 static void
-restore_journal_open_begin(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
+restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore)
 {
 	char		attempt[16];
 	const char *params[] = {restore->archive, restore->selection, attempt};
 	char	   *error;
 
-	log->attempt = first_attempt();
-	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
-	log->is_kept = may_make(conn);
-	if (!log->is_kept)
+	journal->attempt = first_attempt();
+	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
+	journal->is_kept = may_make(conn);
+	if (!journal->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
-		begin_without_log(log, conn);
+		begin_without_log(journal, conn);
 		return;
 	}
 	session_begin_unwatched(conn, "BEGIN");
@@ -769,16 +769,16 @@ restore_journal_open_begin(RestoreJournal *log, PGconn *conn, const RestoreJourn
 		pg_log_warning("could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: %s",
 					   error);
 		free(error);
-		begin_without_log(log, conn);
+		begin_without_log(journal, conn);
 		return;
 	}
 	PQclear(target_query(conn, begin_query, 3, params));
-	restore_journal_mark(log, conn);
+	restore_journal_mark(journal, conn);
 	target_command(conn, "COMMIT");
 	/* one that has come in between may have changed it since */
-	if (restore_journal_lock_try(log->lock) != JOB_LOG_LOCKED)
+	if (restore_journal_lock_try(journal->lock) != RESTORE_JOURNAL_LOCKED)
 		restore_journal_lock_refuse();
-	restore_journal_check_attempt(log, conn);
+	restore_journal_check_attempt(journal, conn);
 }
 
 static void
@@ -793,27 +793,27 @@ refuse_other(const char *what, const char *then, const char *now)
 }
 
 static void
-free_lines(RestoreJournal *log)
+free_lines(RestoreJournal *journal)
 {
-	for (int i = 0; i < log->n_lines; i++)
-		free(log->lines[i].name);
-	free(log->lines);
-	log->lines = NULL;
-	log->n_lines = 0;
+	for (int i = 0; i < journal->n_lines; i++)
+		free(journal->lines[i].name);
+	free(journal->lines);
+	journal->lines = NULL;
+	journal->n_lines = 0;
 }
 
 void
-restore_journal_read(RestoreJournal *log, PGconn *conn)
+restore_journal_read(RestoreJournal *journal, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
-	free_lines(log);
-	log->lines = pg_malloc((PQntuples(res) + 1) * sizeof(RestoreJournalLine));
-	log->n_lines = PQntuples(res);
-	for (int i = 0; i < log->n_lines; i++)
+	free_lines(journal);
+	journal->lines = pg_malloc((PQntuples(res) + 1) * sizeof(RestoreJournalLine));
+	journal->n_lines = PQntuples(res);
+	for (int i = 0; i < journal->n_lines; i++)
 	{
-		log->lines[i].name = pg_strdup(PQgetvalue(res, i, 0));
-		log->lines[i].errors = atoi(PQgetvalue(res, i, 1));
+		journal->lines[i].name = pg_strdup(PQgetvalue(res, i, 0));
+		journal->lines[i].errors = atoi(PQgetvalue(res, i, 1));
 	}
 	PQclear(res);
 }
@@ -824,33 +824,33 @@ restore_journal_read(RestoreJournal *log, PGconn *conn)
  * earlier run can write a line.
  */
 static void
-resume(RestoreJournal *log, PGconn *conn, const RestoreJournalRestore *restore)
+resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore)
 {
 	PGresult   *res;
 
 	session_begin_unwatched(conn, "BEGIN");
 	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
-		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target has not been made by pg_parrestore");
 	refuse_other("the archive is another one now", PQgetvalue(res, 0, 0),
 				 restore->archive);
 	refuse_other("other options decide what is restored",
 				 PQgetvalue(res, 0, 1), restore->selection);
-	log->is_kept = true;
-	log->is_resumed = true;
-	log->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
+	journal->is_kept = true;
+	journal->is_resumed = true;
+	journal->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
 	PQclear(res);
 	target_command(conn, resume_query);
 	target_command(conn, "COMMIT");
-	restore_journal_read(log, conn);
+	restore_journal_read(journal, conn);
 }
 
 /* Lock the log that is there; it is ours to go on with, or to remove. */
 static void
-lock_log(const RestoreJournal *log, PGconn *conn)
+lock_log(const RestoreJournal *journal, PGconn *conn)
 {
 	/* what is there by now may be of another run */
-	if (restore_journal_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
+	if (restore_journal_lock(journal->lock) == RESTORE_JOURNAL_GONE || !is_there(conn))
 		refuse_after_other();
 }
 
@@ -858,9 +858,9 @@ lock_log(const RestoreJournal *log, PGconn *conn)
 static void
 warn_of_rest(const PGresult *res)
 {
-	pg_log_warning("could not remove the log of the restore, schema " JOB_LOG_SCHEMA ", from the target: %s",
+	pg_log_warning("could not remove the log of the restore, schema " RESTORE_JOURNAL_SCHEMA ", from the target: %s",
 				   PQresultErrorMessage(res));
-	pg_log_warning_hint("DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE removes it.");
+	pg_log_warning_hint("DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE removes it.");
 }
 
 /*
@@ -871,35 +871,35 @@ warn_of_rest(const PGresult *res)
  * removed.
  */
 static bool
-drop_log(RestoreJournal *log, void (*then) (void *arg, PGconn *conn), void *arg)
+drop_log(RestoreJournal *journal, void (*then) (void *arg, PGconn *conn), void *arg)
 {
 	PGresult   *res;
 	bool		dropped;
 
-	interrupt_set_connection(log->lock);
-	if (log->check_crash)
-		log->check_crash(log->check_arg, log->lock, true);
-	target_command(log->lock, SESSION_SAVEPOINT);
-	res = restore_journal_wait_exec(log->target, log->lock, &wait_removal,
-									JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
+	interrupt_set_connection(journal->lock);
+	if (journal->check_crash)
+		journal->check_crash(journal->check_arg, journal->lock, true);
+	target_command(journal->lock, SESSION_SAVEPOINT);
+	res = restore_journal_wait_exec(journal->target, journal->lock, &wait_removal,
+									RESTORE_JOURNAL_SCHEMA, DROP_COMMAND, 0, NULL);
 	dropped = PQresultStatus(res) == PGRES_COMMAND_OK;
 	if (!dropped)
 	{
 		interrupt_check();
-		if (session_is_lost(log->lock, res) || is_of_server(res))
-			session_failed(log->lock, res, "query failed", DROP_COMMAND);
+		if (session_is_lost(journal->lock, res) || is_of_server(res))
+			session_failed(journal->lock, res, "query failed", DROP_COMMAND);
 		warn_of_rest(res);
-		target_command(log->lock, SESSION_ROLLBACK_TO);
+		target_command(journal->lock, SESSION_ROLLBACK_TO);
 		/* --resume is not to make again what comes now */
-		if (!restore_journal_claim(log, log->lock, LINE_OF_END))
+		if (!restore_journal_claim(journal, journal->lock, LINE_OF_END))
 			then = NULL;
 	}
 	PQclear(res);
 	if (then)
-		then(arg, log->lock);
-	log->is_ending = true;
-	target_command(log->lock, "COMMIT");
-	log->is_ending = false;
+		then(arg, journal->lock);
+	journal->is_ending = true;
+	target_command(journal->lock, "COMMIT");
+	journal->is_ending = false;
 	return dropped;
 }
 
@@ -911,7 +911,7 @@ restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 	pg_log_error("an unfinished restore was found in this database");
 	if (options->data_only && !options->restore)
 		pg_log_error_hint("Rows that are there would be loaded twice: empty the tables, and then DROP SCHEMA "
-						  JOB_LOG_SCHEMA " CASCADE, which forgets it.");
+						  RESTORE_JOURNAL_SCHEMA " CASCADE, which forgets it.");
 	else
 		pg_log_error_hint("%s" REMOVE_HINT,
 						  options->restore ? "--resume goes on with a restore; " : "");
@@ -921,16 +921,16 @@ restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 void
 restore_journal_refuse(RestoreSchedule *schedule)
 {
-	restore_schedule_leave_out_schema(schedule, JOB_LOG_SCHEMA);
+	restore_schedule_leave_out_schema(schedule, RESTORE_JOURNAL_SCHEMA);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
 		const TocEntry *entry = &schedule->toc->entries[i];
 
 		if (entry->namespace == NULL ||
-			strcmp(entry->namespace, JOB_LOG_SCHEMA) != 0)
+			strcmp(entry->namespace, RESTORE_JOURNAL_SCHEMA) != 0)
 			continue;
 		pg_log_error("the archive is of a database that contains an unfinished restore");
-		pg_log_error_hint("-N " JOB_LOG_SCHEMA " leaves out that restore's log; what it had not restored is not there.");
+		pg_log_error_hint("-N " RESTORE_JOURNAL_SCHEMA " leaves out that restore's log; what it had not restored is not there.");
 		exit(1);
 	}
 }
@@ -940,14 +940,14 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 {
 	const Options *options = target->options;
 	PGconn	   *conn = target->conn;
-	RestoreJournal *log = pg_malloc0(sizeof(RestoreJournal));
+	RestoreJournal *journal = pg_malloc0(sizeof(RestoreJournal));
 	bool		there = is_there(conn);
 
-	log->target = target;
-	log->lock = target_connect(target);
-	restore_journal_session_note(log);
+	journal->target = target;
+	journal->lock = target_connect(target);
+	restore_journal_session_note(journal);
 	if (there)
-		lock_log(log, conn);
+		lock_log(journal, conn);
 	if (options->resume && !there)
 	{
 		pg_log_error("there is nothing to resume in the target's database");
@@ -956,20 +956,20 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	}
 	if (!options->resume && !options->clean)
 		restore_journal_refuse_unfinished(conn, options);
-	if (there && !options->resume && !drop_log(log, NULL, NULL))
+	if (there && !options->resume && !drop_log(journal, NULL, NULL))
 		pg_fatal("the log of another restore must be removed first");
 	interrupt_set_connection(conn);
 	if (options->resume)
-		resume(log, conn, restore);
+		resume(journal, conn, restore);
 	else
-		restore_journal_open_begin(log, conn, restore);
-	if (log->is_kept)
+		restore_journal_open_begin(journal, conn, restore);
+	if (journal->is_kept)
 		restore_journal_lock_warn(conn);
-	return log;
+	return journal;
 }
 
 void
-restore_journal_forget(const RestoreJournal *log, PGconn *conn, char *const *names,
+restore_journal_forget(const RestoreJournal *journal, PGconn *conn, char *const *names,
 					   int n_names, char *const *failed, int n_failed)
 {
 	char	   *params[] = {text_array(conn, names, n_names),
@@ -977,7 +977,7 @@ restore_journal_forget(const RestoreJournal *log, PGconn *conn, char *const *nam
 
 	PQclear(target_query(conn, forget_query, 2,
 						 (const char *const *) params));
-	restore_journal_mark(log, conn);
+	restore_journal_mark(journal, conn);
 	free(params[0]);
 	free(params[1]);
 }
@@ -988,7 +988,7 @@ restore_journal_forget(const RestoreJournal *log, PGconn *conn, char *const *nam
  */
 typedef struct LogEnd
 {
-	RestoreJournal *log;
+	RestoreJournal *journal;
 	Target	   *target;
 	void		(*then) (void *arg, PGconn *conn);
 	void	   *arg;
@@ -999,22 +999,22 @@ remove_log(void *arg)
 {
 	LogEnd	   *end = arg;
 
-	(void) restore_journal_session_keep(end->log, end->target);
+	(void) restore_journal_session_keep(end->journal, end->target);
 	target_keep(end->target);
-	if (!end->log->is_gone)
-		(void) drop_log(end->log, end->then, end->arg);
+	if (!end->journal->is_gone)
+		(void) drop_log(end->journal, end->then, end->arg);
 }
 
 void
-restore_journal_end(RestoreJournal *log, Target *target,
+restore_journal_end(RestoreJournal *journal, Target *target,
 					void (*then) (void *arg, PGconn *conn), void *arg)
 {
-	LogEnd		end = {log, target, then, arg};
+	LogEnd		end = {journal, target, then, arg};
 
-	if (log->is_kept)
+	if (journal->is_kept)
 		restore_journal_session_insist(remove_log, &end, target->options);
 	interrupt_set_connection(target->conn);
-	session_close(log->lock);
-	free_lines(log);
-	free(log);
+	session_close(journal->lock);
+	free_lines(journal);
+	free(journal);
 }

@@ -23,7 +23,7 @@
  * cannot be done at this time.  Exits with a message if another run has come
  * in between.
  */
-extern bool restore_journal_session_keep(RestoreJournal *log, const Target *target);
+extern bool restore_journal_session_keep(RestoreJournal *journal, const Target *target);
 
 /*
  * Do some work within session_try() until it is done, with the waits between
@@ -99,12 +99,12 @@ extern void restore_journal_refuse_unfinished(PGconn *conn, const Options *optio
  * names of pieces of them, and those of the failed ones that have errors; and
  * mark the log (restore_journal_mark()).
  */
-extern void restore_journal_forget(const RestoreJournal *log, PGconn *conn,
+extern void restore_journal_forget(const RestoreJournal *journal, PGconn *conn,
 								   char *const *names, int n_names,
 								   char *const *failed, int n_failed);
 
 /* Read the lines that runs before have left, by a session without one. */
-extern void restore_journal_read(RestoreJournal *log, PGconn *conn);
+extern void restore_journal_read(RestoreJournal *journal, PGconn *conn);
 
 /*
  * All is done: remove the log from the target, and free it.  In the same
@@ -116,7 +116,7 @@ extern void restore_journal_read(RestoreJournal *log, PGconn *conn);
  * warning.  The statement that signals cancel is the target's own session's
  * afterwards.
  */
-extern void restore_journal_end(RestoreJournal *log, Target *target,
+extern void restore_journal_end(RestoreJournal *journal, Target *target,
 								void (*then) (void *arg, PGconn *conn), void *arg);
 
 #endif							/* RESTORE_JOURNAL_OPEN_H */

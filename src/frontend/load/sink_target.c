@@ -28,7 +28,8 @@ sink_target_free(Sink *sink)
  * By a pipeline (libpq's manual, "Pipeline Mode"): while the server inserts
  * one block the next ones are on their way.  Its answers, a row each, are
  * asked for by a flush request, and read once so much is on its way; a sync
- * comes last.  ----------
+ * comes last.
+ * ----------
  */
 
 /* On their way at most, unless it is one block. */

@@ -111,9 +111,9 @@ static void
 note_file(const RestorePool *pool, const DataFile *file)
 {
 	const RestoreWork *work = pool->work;
-	char	   *name = restore_log_file(file);
+	char	   *name = restore_journal_file(file);
 
-	(void) restore_journal_try_done(work->log, work->target->conn, name);
+	(void) restore_journal_try_done(work->journal, work->target->conn, name);
 	free(name);
 }
 
@@ -293,7 +293,7 @@ restore_rows_and_indexes(Restore *restore)
 	LoadAccount *account = &restore->account;
 	IndexPlan	indexes = {
 		.stages = &restore->stages,
-		.log = restore->log,
+		.journal = restore->journal,
 		.tables = restore->run.plan->tables,
 		.is_loaded = run_table_is_done,
 		.arg = &restore->run,
@@ -319,8 +319,8 @@ restore_rows_and_indexes(Restore *restore)
 		exit(1);
 	restore_state_renew(restore);
 	restore_unlogged_check(&restore->work, restore->target.conn, false);
-	if (!restore_journal_is_done(restore->log, RESTORE_LOG_ROWS))
-		restore_state_note_done(restore, RESTORE_LOG_ROWS);
+	if (!restore_journal_is_done(restore->journal, RESTORE_JOURNAL_ROWS))
+		restore_state_note_done(restore, RESTORE_JOURNAL_ROWS);
 }
 
 /*
@@ -335,20 +335,20 @@ complete_target(Restore *restore)
 	const DumpPlan *plan = restore->run.plan;
 
 	load_account_stage(&restore->account, LOAD_STAGE_REST);
-	if (!restore_state_is_done(restore, RESTORE_LOG_REST))
+	if (!restore_state_is_done(restore, RESTORE_JOURNAL_REST))
 	{
-		definitions_make_rest(&restore->stages, restore->log);
-		restore_state_note_done(restore, RESTORE_LOG_REST);
+		definitions_make_rest(&restore->stages, restore->journal);
+		restore_state_note_done(restore, RESTORE_JOURNAL_REST);
 	}
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
 	restore_state_renew(restore);
 	/* after all that may take long: what the target lost is lost by now */
-	if (!restore->log->is_kept)
+	if (!restore->journal->is_kept)
 		target_history_check_unlogged(restore->target.conn, plan->tables,
 									  restore->target.incarnation);
-	definitions_make_event_triggers(&restore->stages, restore->log);
+	definitions_make_event_triggers(&restore->stages, restore->journal);
 	restore->account.can_resume = false;
 }
 

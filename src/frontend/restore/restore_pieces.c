@@ -345,8 +345,8 @@ send_piece(SharedPiece *piece, Sink *sink, Sink *target)
 static bool
 claim_piece(const PieceRun *run, uint64 piece)
 {
-	char	   *name = restore_log_piece(run->file, piece);
-	bool		result = restore_journal_claim(run->loader->log, run->loader->conn, name);
+	char	   *name = restore_journal_piece(run->file, piece);
+	bool		result = restore_journal_claim(run->loader->journal, run->loader->conn, name);
 
 	free(name);
 	return result;
@@ -358,7 +358,7 @@ piece_is_done(void *arg, uint64 piece)
 {
 	const PieceRun *run = arg;
 
-	return restore_journal_has(run->loader->log, restore_log_piece(run->file, piece));
+	return restore_journal_has(run->loader->journal, restore_journal_piece(run->file, piece));
 }
 
 /*
@@ -382,7 +382,7 @@ load_piece(void *arg, SharedPiece *piece)
 	bool		had;
 
 	if (shared_piece_again(piece) && note->piece == number &&
-		restore_journal_is_committed(loader->log, loader->conn, loader->target,
+		restore_journal_is_committed(loader->journal, loader->conn, loader->target,
 									 &note->commit))
 		return true;
 	note->commit.state = TARGET_COMMIT_PENDING;
@@ -404,7 +404,7 @@ load_piece(void *arg, SharedPiece *piece)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
-		restore_journal_commit(loader->log, loader->conn, &note->commit);
+		restore_journal_commit(loader->journal, loader->conn, &note->commit);
 		file_result_add(loader->run->results,
 						run_file_result(loader->run, run->file), start_us,
 						sink_target_rows_taken(target), sink->bytes_in);

@@ -109,7 +109,7 @@ typedef struct PieceLoader
 	const Archive *archive;
 	const Run  *run;
 	Oid			table;			/* that the rows go to */
-	const RestoreJournal *log;
+	const RestoreJournal *journal;
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,

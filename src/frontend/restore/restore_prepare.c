@@ -590,13 +590,13 @@ enter_database(Restore *restore)
 	if (restore->new_name && !restore->options.resume)
 		restore_stage_database(&restore->stages, restore->new_name);
 	target_begin(&restore->target);
-	restore->log = restore_journal_open(&restore->target, &restore->identity);
-	restore->work.log = restore->log;
-	restore->log->check_crash = restore_unlogged_check;
-	restore->log->check_arg = &restore->work;
-	restore->account.can_resume = restore->log->is_kept;
-	if (!restore_state_is_done(restore, RESTORE_LOG_DATABASE))
-		restore_state_note_done(restore, RESTORE_LOG_DATABASE);
+	restore->journal = restore_journal_open(&restore->target, &restore->identity);
+	restore->work.journal = restore->journal;
+	restore->journal->check_crash = restore_unlogged_check;
+	restore->journal->check_arg = &restore->work;
+	restore->account.can_resume = restore->journal->is_kept;
+	if (!restore_state_is_done(restore, RESTORE_JOURNAL_DATABASE))
+		restore_state_note_done(restore, RESTORE_JOURNAL_DATABASE);
 }
 
 /*
@@ -612,7 +612,7 @@ drop(Restore *restore)
 	PGconn	   *conn;
 	bool	   *before;
 
-	if (restore_state_is_done(restore, RESTORE_LOG_DROP))
+	if (restore_state_is_done(restore, RESTORE_JOURNAL_DROP))
 		return;
 	clean_drop(&restore->stages);
 	conn = restore->target.conn;
@@ -622,7 +622,7 @@ drop(Restore *restore)
 		restore_tables_leave_out(work, before, true);
 	session_begin_unwatched(conn, "BEGIN");
 	restore_resume_note_left_out(work, conn);
-	restore_state_note_done(restore, RESTORE_LOG_DROP);
+	restore_state_note_done(restore, RESTORE_JOURNAL_DROP);
 	target_command(conn, "COMMIT");
 	free(before);
 }
@@ -640,7 +640,7 @@ make_tables(Restore *restore)
 	bool	   *before = restore_tables_look(restore->target.conn, plan->tables);
 	bool	   *after;
 
-	definitions_make(&restore->stages, restore->log);
+	definitions_make(&restore->stages, restore->journal);
 	restore_stage_make_extension(&restore->stages);
 	/* a restart until now is of no matter: what was done is on the disk */
 	restore->target.incarnation = target_state(restore->target.conn).incarnation;
@@ -677,9 +677,9 @@ note_definitions(Restore *restore)
 	session_begin_unwatched(conn, "BEGIN");
 	restore_resume_note_left_out(&restore->work, conn);
 	restore_unlogged_note(&restore->work, conn);
-	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
+	restore_state_note_done(restore, RESTORE_JOURNAL_DEFINITIONS);
 	/* a crash until now has lost no rows */
-	restore_journal_mark(restore->log, conn);
+	restore_journal_mark(restore->journal, conn);
 	target_command(conn, "COMMIT");
 }
 
@@ -690,7 +690,7 @@ restore_prepare_target(Restore *restore)
 
 	enter_database(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
-	are_made = restore_state_is_done(restore, RESTORE_LOG_DEFINITIONS);
+	are_made = restore_state_is_done(restore, RESTORE_JOURNAL_DEFINITIONS);
 	if (!are_made)
 		make_definitions(restore);
 	restore->work.targets = target_find_tables(restore->target.conn,
@@ -710,5 +710,5 @@ restore_prepare_target(Restore *restore)
 													restore->work.targets);
 	restore_resume_skip(&restore->work);
 	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);
-	(void) restore_state_is_done(restore, RESTORE_LOG_ROWS);
+	(void) restore_state_is_done(restore, RESTORE_JOURNAL_ROWS);
 }

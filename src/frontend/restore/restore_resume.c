@@ -25,7 +25,7 @@
 bool
 restore_state_is_done(Restore *restore, const char *stage)
 {
-	const RestoreJournalLine *line = restore_journal_find(restore->log, stage);
+	const RestoreJournalLine *line = restore_journal_find(restore->journal, stage);
 
 	if (line == NULL)
 		return false;
@@ -39,7 +39,7 @@ restore_state_note_done(Restore *restore, const char *stage)
 {
 	int			n_errors = *restore->n_errors;
 
-	restore_journal_done(restore->log, restore->target.conn, stage,
+	restore_journal_done(restore->journal, restore->target.conn, stage,
 						 n_errors - restore->n_noted);
 	restore->n_noted = n_errors;
 }
@@ -53,7 +53,7 @@ renew(void *arg)
 {
 	Restore    *restore = arg;
 
-	(void) restore_journal_session_keep(restore->log, &restore->target);
+	(void) restore_journal_session_keep(restore->journal, &restore->target);
 	target_renew(&restore->target);
 }
 
@@ -137,7 +137,7 @@ restore_unlogged_note(const RestoreWork *work, PGconn *conn)
 	PGresult   *unlogged = find_unlogged(work, conn);
 	char	   *line = line_of(work, unlogged);
 
-	restore_journal_done(work->log, conn, line, 0);
+	restore_journal_done(work->journal, conn, line, 0);
 	free(line);
 	PQclear(unlogged);
 }
@@ -163,7 +163,7 @@ static void
 check_tables(const RestoreWork *work, const PGresult *unlogged,
 			 bool has_crashed, bool refuses_triggers)
 {
-	if (!restore_journal_has(work->log, line_of(work, unlogged)))
+	if (!restore_journal_has(work->journal, line_of(work, unlogged)))
 		refuse_to_resume("other tables are unlogged than when it began",
 						 "Undo that by ALTER TABLE ... SET LOGGED or SET UNLOGGED, or begin again with --clean.");
 	for (int i = 0; i < PQntuples(unlogged); i++)
@@ -200,15 +200,15 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 	int			n_names = 0;
 	int			n_keys = 0;
 
-	names[n_names++] = pg_strdup(RESTORE_LOG_REST);
+	names[n_names++] = pg_strdup(RESTORE_JOURNAL_REST);
 	if (has_tables)
-		names[n_names++] = pg_strdup(RESTORE_LOG_ROWS);
+		names[n_names++] = pg_strdup(RESTORE_JOURNAL_ROWS);
 	for (int i = 0; i < PQntuples(unlogged); i++)
 	{
 		const TablePlan *table = &chunks->tables[table_number(work, unlogged, i)];
 
 		for (int j = 0; j < table->n_files; j++)
-			names[n_names++] = restore_log_file(&chunks->files[table->first_file + j]);
+			names[n_names++] = restore_journal_file(&chunks->files[table->first_file + j]);
 	}
 	for (int i = 0; has_tables && i < toc->n_entries; i++)
 	{
@@ -220,8 +220,8 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 	session_begin_unwatched(conn, "BEGIN");
 	/* if this run does not load all rows, the next one checks triggers */
 	if (has_tables)
-		restore_journal_done(work->log, conn, RESTORE_LOG_LOST, 0);
-	restore_journal_forget(work->log, conn, names, n_names, keys, n_keys);
+		restore_journal_done(work->journal, conn, RESTORE_JOURNAL_LOST, 0);
+	restore_journal_forget(work->journal, conn, names, n_names, keys, n_keys);
 	target_command(conn, "COMMIT");
 	while (n_names > 0)
 		free(names[--n_names]);
@@ -234,11 +234,11 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 void
 restore_unlogged_resume(Restore *restore)
 {
-	RestoreJournal *log = restore->log;
+	RestoreJournal *journal = restore->journal;
 	PGconn	   *conn = restore->target.conn;
-	bool		has_crashed = restore_journal_has_crashed(log, conn);
-	bool		has_lost = has_crashed || (restore_journal_is_done(log, RESTORE_LOG_LOST) &&
-										   !restore_journal_is_done(log, RESTORE_LOG_ROWS));
+	bool		has_crashed = restore_journal_has_crashed(journal, conn);
+	bool		has_lost = has_crashed || (restore_journal_is_done(journal, RESTORE_JOURNAL_LOST) &&
+										   !restore_journal_is_done(journal, RESTORE_JOURNAL_ROWS));
 	PGresult   *unlogged = find_unlogged(&restore->work, conn);
 
 	/* with data alone triggers are there from the beginning */
@@ -247,7 +247,7 @@ restore_unlogged_resume(Restore *restore)
 	if (has_crashed)
 	{
 		forget_lost_rows(&restore->work, conn, unlogged);
-		restore_journal_read(log, conn);
+		restore_journal_read(journal, conn);
 	}
 	PQclear(unlogged);
 }
@@ -275,7 +275,7 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	char	   *oids;
 	PGresult   *res;
 
-	if (!restore_journal_has_crashed(work->log, conn))
+	if (!restore_journal_has_crashed(work->journal, conn))
 		return;
 	params[0] = oids = oid_array(work->targets, work->run->plan->tables->n_tables);
 	res = session_query_params(conn, lost_query, 2, params, 0);
@@ -289,7 +289,7 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	PQclear(res);
 	free(oids);
 	/* another crash may take positions of sequences, which come later */
-	restore_journal_mark(work->log, conn);
+	restore_journal_mark(work->journal, conn);
 }
 
 /* ----------
@@ -322,15 +322,15 @@ static void
 skip_files(const RestoreWork *work)
 {
 	const ChunkPlan *chunks = work->run->plan->chunks;
-	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
+	bool		all = restore_journal_is_done(work->journal, RESTORE_JOURNAL_ROWS);
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
 		const DataFile *file = &chunks->files[i];
 
-		if (restore_journal_has(work->log, restore_log_left_out(file)))
+		if (restore_journal_has(work->journal, restore_journal_left_out(file)))
 			work->left_out[i] = run_file_result(work->run, file)->incomplete = true;
-		if (!all && !restore_journal_has(work->log, restore_log_file(file)))
+		if (!all && !restore_journal_has(work->journal, restore_journal_file(file)))
 			continue;
 		work->left_out[i] = true;
 		run_file_result(work->run, file)->done = true;
@@ -341,14 +341,14 @@ static void
 skip_objects(const RestoreWork *work)
 {
 	const LargeObjects *objects = work->run->plan->objects;
-	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
+	bool		all = restore_journal_is_done(work->journal, RESTORE_JOURNAL_ROWS);
 
 	for (int i = 0; i < objects->n_groups; i++)
 	{
 		const LargeObjectGroup *group = &objects->groups[i];
 
 		if (!all &&
-			!restore_journal_has(work->log, restore_log_group(&work->plan->groups[i], group)))
+			!restore_journal_has(work->journal, restore_journal_group(&work->plan->groups[i], group)))
 			continue;
 		work->objects_left_out[i] = true;
 		for (int j = 0; j < group->n_oids; j++)
@@ -361,16 +361,16 @@ skip_objects(const RestoreWork *work)
  * they are is asked when the file is cut again.
  */
 static int *
-count_pieces(const RestoreJournal *log, int max_dump_id)
+count_pieces(const RestoreJournal *journal, int max_dump_id)
 {
 	int		   *result = pg_malloc0((max_dump_id + 1) * sizeof(int));
 
-	for (int i = 0; i < log->n_lines; i++)
+	for (int i = 0; i < journal->n_lines; i++)
 	{
 		int			id;
 		int			end = 0;
 
-		if (sscanf(log->lines[i].name, "rows %d piece %n", &id, &end) == 1 &&
+		if (sscanf(journal->lines[i].name, "rows %d piece %n", &id, &end) == 1 &&
 			end > 0 && id > 0 && id <= max_dump_id)
 			result[id]++;
 	}
@@ -461,11 +461,11 @@ restore_resume_skip(const RestoreWork *work)
 {
 	int		   *n_pieces;
 
-	if (!work->log->is_resumed)
+	if (!work->journal->is_resumed)
 		return;
 	skip_files(work);
 	skip_objects(work);
-	n_pieces = count_pieces(work->log, work->archive->toc->max_dump_id);
+	n_pieces = count_pieces(work->journal, work->archive->toc->max_dump_id);
 	go_on_in_pieces(work, n_pieces);
 	note_pieces(work, n_pieces);
 	free(n_pieces);
@@ -481,10 +481,10 @@ restore_resume_skip(const RestoreWork *work)
  * claims it adds its errors to this run's.
  */
 static bool
-is_built(const RestoreJournal *log, const TocEntry *entry)
+is_built(const RestoreJournal *journal, const TocEntry *entry)
 {
 	char	   *name = restore_journal_entry(entry);
-	const RestoreJournalLine *line = restore_journal_find(log, name);
+	const RestoreJournalLine *line = restore_journal_find(journal, name);
 
 	free(name);
 	return line && line->errors == 0;
@@ -493,13 +493,13 @@ is_built(const RestoreJournal *log, const TocEntry *entry)
 void
 restore_resume_skip_indexes(const RestoreWork *work, RestoreSchedule *schedule)
 {
-	bool		all = restore_journal_is_done(work->log, RESTORE_LOG_ROWS);
+	bool		all = restore_journal_is_done(work->journal, RESTORE_JOURNAL_ROWS);
 
-	if (!work->log->is_resumed)
+	if (!work->journal->is_resumed)
 		return;
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_INDEXES &&
-			(all || is_built(work->log, &schedule->toc->entries[i])))
+			(all || is_built(work->journal, &schedule->toc->entries[i])))
 			schedule->phases[i] = RESTORE_NEVER;
 }
 
@@ -518,8 +518,8 @@ restore_resume_note_left_out(const RestoreWork *work, PGconn *conn)
 
 		if (!work->left_out[i])
 			continue;
-		name = restore_log_left_out(&chunks->files[i]);
-		restore_journal_done(work->log, conn, name, 0);
+		name = restore_journal_left_out(&chunks->files[i]);
+		restore_journal_done(work->journal, conn, name, 0);
 		free(name);
 	}
 }

@@ -35,7 +35,7 @@ typedef struct Restore
 	LoadAccount account;
 	volatile int *n_errors;		/* in shared memory */
 	RestoreJournalRestore identity; /* of this restore, for its log */
-	RestoreJournal *log;		/* NULL until it is open */
+	RestoreJournal *journal;	/* NULL until it is open */
 	int			n_noted;		/* errors that are in the log */
 } Restore;
 

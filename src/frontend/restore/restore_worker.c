@@ -223,7 +223,7 @@ restore_worker_start(const RestoreWork *work, int no)
 	interrupt_set_connection(worker->conn);
 	(void) target_history_expect(worker->conn, work->target->history);
 	/* a crash has ended all sessions: no row is loaded after it */
-	work->log->check_crash(work->log->check_arg, worker->conn, false);
+	work->journal->check_crash(work->journal->check_arg, worker->conn, false);
 	file_results_begin_worker(work->run->results, no);
 	return worker;
 }
@@ -353,8 +353,8 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 
 		if (work->left_out[files[i] - work->run->plan->chunks->files])
 			continue;
-		name = restore_log_file(files[i]);
-		if (restore_journal_claim(work->log, worker->conn, name))
+		name = restore_journal_file(files[i]);
+		if (restore_journal_claim(work->journal, worker->conn, name))
 			mine[n_mine++] = files[i];
 		free(name);
 	}
@@ -449,7 +449,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		.archive = work->archive,
 		.run = run,
 		.table = work->targets[file->table],
-		.log = work->log,
+		.journal = work->journal,
 		.failed = piece_failed,
 		.arg = worker,
 	};
@@ -581,8 +581,8 @@ claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 {
 	const RestoreWork *work = worker->work;
 	int			no = group - work->run->plan->objects->groups;
-	char	   *name = restore_log_group(&work->plan->groups[no], group);
-	bool		result = restore_journal_claim(work->log, worker->conn, name);
+	char	   *name = restore_journal_group(&work->plan->groups[no], group);
+	bool		result = restore_journal_claim(work->journal, worker->conn, name);
 
 	free(name);
 	return result;
@@ -659,13 +659,13 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return;
 	}
-	if (!restore_journal_is_committed(work->log, worker->conn, work->target,
+	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
 	{
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
 			target_command(worker->conn, "ROLLBACK");
-		restore_journal_commit(work->log, worker->conn, end);
+		restore_journal_commit(work->journal, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 	}

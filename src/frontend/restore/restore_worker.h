@@ -47,7 +47,7 @@ typedef struct RestoreWork
 	const ArchivePlan *plan;	/* the run's, too */
 	const Target *target;
 	const Run  *run;
-	const RestoreJournal *log;	/* NULL until it is open */
+	const RestoreJournal *journal;	/* NULL until it is open */
 	TargetCommit *commits;		/* by job */
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
 	const Oid  *targets;		/* the tables that rows go to, as

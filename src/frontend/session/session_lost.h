@@ -23,7 +23,7 @@
  * A refusal is not a loss.  A worker that cannot have a lock tells the pool,
  * which asks other workers later, and at last the leader; it does the job in
  * its own session, which has all locks, and within session_try()
- * (worker_pool.c and worker_monitor.c:run_refused()).
+ * (worker_pool.c and worker_monitor.c:worker_monitor_run_refused()).
  */
 #ifndef SESSION_LOST_H
 #define SESSION_LOST_H

@@ -232,7 +232,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	session->plan = plan;
 	source->snapshot = plan->snapshot;
 	/* before the workers are forked, who write into it */
-	source->holders = worker_states_new(source->options->jobs);
+	source->states = worker_states_new(source->options->jobs);
 	PQsetNoticeReceiver(source->conn, leader_session_receive_notice, session);
 	source->session = session;
 }
@@ -340,7 +340,7 @@ leader_session_take_over(void *arg)
 	leader_watchdog_watch(conn, source->address, source->options);
 	session_set_up(session->other, source->options, plan->encoding);
 	session_set_up(conn, source->options, plan->encoding);
-	if (!worker_states_import(source->holders, source->options->jobs, conn,
+	if (!worker_states_import(source->states, source->options->jobs, conn,
 							  plan->snapshot_identity))
 		session_lost("No worker's session has the snapshot at this time.");
 
@@ -496,7 +496,7 @@ leader_session_keep(LeaderSession *session)
 	}
 	if (source->conn == NULL)
 	{
-		worker_states_check(source->holders, source->options->jobs);
+		worker_states_check(source->states, source->options->jobs);
 		if (retry_is_due(&session->retry))
 			replace(session);
 	}

@@ -62,7 +62,7 @@ read_copy_set_blocks(PGconn *conn, const DataFile *file)
  * reads foreign tables and those with a condition without it.
  */
 static char *
-read_rows_copy_statement(const DumpTable *table, const DataFile *file)
+statement_by_sql(const DumpTable *table, const DataFile *file)
 {
 	char	   *columns = dump_table_select_list(table);
 	PQExpBufferData sql;
@@ -103,7 +103,7 @@ read_rows_copy_statement(const DumpTable *table, const DataFile *file)
 static bool
 first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
-	char	   *statement = read_rows_copy_statement(table, file);
+	char	   *statement = statement_by_sql(table, file);
 	char	   *row;
 	int			len;
 
@@ -246,7 +246,7 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 		  const char *format, Sink *sink, volatile uint64 *rows_so_far)
 {
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
-	char	   *text = read_rows_copy_statement(table, file);
+	char	   *text = statement_by_sql(table, file);
 	char	   *statement = strcmp(format, "text") == 0 ? pg_strdup(text) :
 		psprintf("%s (FORMAT %s)", text, format);
 	uint64		rows;
@@ -444,8 +444,8 @@ take(BlockReader *reader, const char **data, size_t *len)
  * types that come nearer to the literals would be called instead.
  */
 static char *
-read_statement(PGconn *conn, const DumpTable *table,
-			   const char *compression, const char *format)
+statement_by_extension(PGconn *conn, const DumpTable *table,
+					   const char *compression, const char *format)
 {
 	PQExpBufferData sql;
 
@@ -471,7 +471,7 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 			const char *compression, const char *format, Sink *sink,
 			volatile uint64 *rows_so_far)
 {
-	char	   *statement = read_statement(conn, table, compression, format);
+	char	   *statement = statement_by_extension(conn, table, compression, format);
 	BlockReader reader = {
 		.sink = sink,
 		.counts_lines = rows_so_far != NULL,

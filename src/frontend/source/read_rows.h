@@ -31,9 +31,9 @@ extern uint64 read_copy(PGconn *conn, const DumpTable *table,
 						volatile uint64 *rows_so_far);
 
 /*
- * Set the blocks of a data file for the statements that follow in the
- * transaction.  COPY takes no parameters, and with the numbers in its text
- * each chunk would be a statement of its own in pg_stat_statements.
+ * The block range of a data file, in the statements that read it: settings of
+ * the transaction.  COPY takes no parameters, and with the numbers in its
+ * text each chunk would be a statement of its own in pg_stat_statements.
  */
 #define READ_COPY_START "pg_catalog.current_setting('pardump.start_block')"
 #define READ_COPY_END "pg_catalog.current_setting('pardump.end_block')"

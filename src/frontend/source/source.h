@@ -45,7 +45,7 @@ typedef struct Source
 	char	   *exporter_query; /* of the snapshot that was imported on a
 								 * standby (snapshot.h); NULL = none was */
 	WalHistory *history;		/* for the next incremental dump; or NULL */
-	WorkerState *holders;		/* who has it, by worker: --jobs of them, in
+	WorkerState *states;		/* who has it, by worker: --jobs of them, in
 								 * shared memory */
 	bool		keep_snapshot;	/* when all jobs are done, too */
 	bool	   *told;			/* by table, that no worker can lock it */

@@ -29,10 +29,11 @@ typedef struct ServerRights
 /*
  * Tell of an error, and the number of jobs that would do, if the server, the
  * database or the role allows fewer connections than there are to be workers;
- * warn if it allows just these (see leader_session.c:take_over), or if it may
- * be fewer, as the role does not see what sessions of others are.  Others may
- * take connections meanwhile: then fewer workers do the work, if any can
- * start.  Of servers before 10 connections are not looked at.
+ * warn if it allows just these (see
+ * leader_session.c:leader_session_take_over()), or if it may be fewer, as the
+ * role does not see what sessions of others are.  Others may take connections
+ * meanwhile: then fewer workers do the work, if any can start.  Of servers
+ * before 10 connections are not looked at.
  *
  * Warn if this is a standby whose replay does not wait for the run as long as
  * it takes.  Of the only server also warn if the database's oldest

@@ -27,10 +27,10 @@
  * backend that works is left in peace, however long that takes.
  */
 static bool
-backend_has_nothing_to_do(WorkerMonitor *care, int server, int backend)
+backend_has_nothing_to_do(WorkerMonitor *monitor, int server, int backend)
 {
 	char	   *sql = backend_query_at_work(backend);
-	PGresult   *res = care->look(care->arg, server, sql, false);
+	PGresult   *res = monitor->look(monitor->arg, server, sql, false);
 	bool		result;
 
 	free(sql);
@@ -44,13 +44,13 @@ backend_has_nothing_to_do(WorkerMonitor *care, int server, int backend)
  * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
  */
 static void
-end_backend(WorkerMonitor *care, int server, int backend)
+end_backend(WorkerMonitor *monitor, int server, int backend)
 {
-	int			min_age_s = (int) care->options->stall_timeout;
+	int			min_age_s = (int) monitor->options->stall_timeout;
 	char	   *sql = backend_query_terminate(backend, min_age_s);
 
 	/* there is a warning should it have ended just now */
-	PQclear(care->look(care->arg, server, sql, true));
+	PQclear(monitor->look(monitor->arg, server, sql, true));
 	free(sql);
 }
 
@@ -60,23 +60,23 @@ end_backend(WorkerMonitor *care, int server, int backend)
  * connection.
  */
 static void
-wake(WorkerMonitor *care, WorkerState *holder)
+wake(WorkerMonitor *monitor, WorkerState *state)
 {
-	int			backend = holder->backend;
-	bool		in_vain = worker_state_waits(holder) &&
+	int			backend = state->backend;
+	bool		in_vain = worker_state_waits(state) &&
 		(backend == 0 ||
-		 backend_has_nothing_to_do(care, holder->server, backend)) &&
-		worker_state_waits(holder);
+		 backend_has_nothing_to_do(monitor, state->server, backend)) &&
+		worker_state_waits(state);
 
 	/*
 	 * The signal is pending while the process is stopped, so it comes before
 	 * SIGCONT lets the process run: the worker ends without reading on.
 	 */
 	if (in_vain)
-		kill(holder->pid, SIGUSR1);
-	kill(holder->pid, SIGCONT);
+		kill(state->pid, SIGUSR1);
+	kill(state->pid, SIGCONT);
 	if (in_vain && backend != 0)
-		end_backend(care, holder->server, backend);
+		end_backend(monitor, state->server, backend);
 }
 
 /*
@@ -85,19 +85,19 @@ wake(WorkerMonitor *care, WorkerState *holder)
  * done its part for a moment only: it must be found twice in a row.
  */
 static bool
-find_deadlock(WorkerMonitor *care, int server)
+find_deadlock(WorkerMonitor *monitor, int server)
 {
-	char	   *pids = worker_states_backends(care->holders,
-											  care->options->jobs,
+	char	   *pids = worker_states_backends(monitor->states,
+											  monitor->options->jobs,
 											  server);
-	char	   *sql = backend_query_deadlock(pids, care->leader);
-	PGresult   *res = care->look(care->arg, server, sql, false);
+	char	   *sql = backend_query_deadlock(pids, monitor->leader);
+	PGresult   *res = monitor->look(monitor->arg, server, sql, false);
 	bool		found = PQresultStatus(res) == PGRES_TUPLES_OK &&
 		PQntuples(res) > 0;
 
 	free(sql);
 	free(pids);
-	if (found && care->deadlocks > 0)
+	if (found && monitor->deadlocks > 0)
 	{
 		pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
 					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
@@ -109,62 +109,62 @@ find_deadlock(WorkerMonitor *care, int server)
 }
 
 static void
-check_deadlock(WorkerMonitor *care)
+check_deadlock(WorkerMonitor *monitor)
 {
 	bool		found = false;
 
-	for (int i = 0; i < care->n_servers; i++)
-		found = find_deadlock(care, i) || found;
-	care->deadlocks = found ? care->deadlocks + 1 : 0;
+	for (int i = 0; i < monitor->n_servers; i++)
+		found = find_deadlock(monitor, i) || found;
+	monitor->deadlocks = found ? monitor->deadlocks + 1 : 0;
 }
 
 WorkerMonitor *
-worker_monitor_new(const Options *options, WorkerState *holders,
+worker_monitor_new(const Options *options, WorkerState *states,
 				   int lock_wait_ms, MonitorLook look, void *arg)
 {
-	WorkerMonitor *care = pg_malloc0(sizeof(WorkerMonitor));
+	WorkerMonitor *monitor = pg_malloc0(sizeof(WorkerMonitor));
 
-	care->options = options;
-	care->holders = holders;
-	care->lock_wait_ms = lock_wait_ms;
-	care->n_servers = 1;
-	care->leader = "pg_catalog.pg_backend_pid()";
-	care->look = look;
-	care->arg = arg;
-	care->looked_at = clock_monotonic_ms();
-	return care;
+	monitor->options = options;
+	monitor->states = states;
+	monitor->lock_wait_ms = lock_wait_ms;
+	monitor->n_servers = 1;
+	monitor->leader = "pg_catalog.pg_backend_pid()";
+	monitor->look = look;
+	monitor->arg = arg;
+	monitor->looked_at = clock_monotonic_ms();
+	return monitor;
 }
 
 void
-worker_monitor_look(WorkerMonitor *care)
+worker_monitor_look(WorkerMonitor *monitor)
 {
-	int64		timeout_ms = (int64) care->options->stall_timeout * 1000;
+	int64		timeout_ms = (int64) monitor->options->stall_timeout * 1000;
 	int64		now = clock_monotonic_ms();
-	int64		elapsed_ms = now - care->looked_at;
+	int64		elapsed_ms = now - monitor->looked_at;
 	bool		any_waits = false;
 
 	if (elapsed_ms < LOOK_MS)
 		return;
-	care->looked_at = now;
+	monitor->looked_at = now;
 
 	/*
 	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
 	 */
 	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
-	for (int i = 0; i < care->options->jobs; i++)
+	for (int i = 0; i < monitor->options->jobs; i++)
 	{
-		WorkerState *holder = &care->holders[i];
-		int64		ms = worker_state_unchanged_ms(holder, elapsed_ms);
+		WorkerState *state = &monitor->states[i];
+		int64		ms = worker_state_unchanged_ms(state, elapsed_ms);
 
-		if (worker_state_waits(holder) && ms >= care->lock_wait_ms)
+		if (worker_state_waits(state) && ms >= monitor->lock_wait_ms)
 			any_waits = true;
 		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
-		holder->unchanged_ms = 0;	/* ask again after the same time */
-		wake(care, holder);
+		state->unchanged_ms = 0;	/* ask again after the same time */
+		wake(monitor, state);
 	}
 	if (any_waits)
-		check_deadlock(care);
+		check_deadlock(monitor);
 }
 
 /* ----------
@@ -175,7 +175,7 @@ worker_monitor_look(WorkerMonitor *care)
 typedef struct WorkerWatch
 {
 	Source	   *source;
-	WorkerMonitor *care;
+	WorkerMonitor *monitor;
 } WorkerWatch;
 
 /* ----------
@@ -205,12 +205,12 @@ choose_server(const Source *source)
 {
 	int			n = source->standbys ? source->standbys->n : 1;
 	int			best = 0;
-	int			least = worker_states_count(source->holders,
+	int			least = worker_states_count(source->states,
 											source->options->jobs, 0);
 
 	for (int i = 1; i < n; i++)
 	{
-		int			count = worker_states_count(source->holders,
+		int			count = worker_states_count(source->states,
 												source->options->jobs, i);
 
 		if (standby_is_there(&source->standbys->list[i]) && count < least)
@@ -232,7 +232,7 @@ worker_monitor_worker_begins(void *arg, int worker)
 	const WorkerWatch *watch = arg;
 	const Source *source = watch->source;
 
-	worker_state_begin(&source->holders[worker], choose_server(source));
+	worker_state_begin(&source->states[worker], choose_server(source));
 }
 
 static void
@@ -240,7 +240,7 @@ worker_monitor_worker_is_gone(void *arg, int worker)
 {
 	const WorkerWatch *watch = arg;
 
-	watch->source->holders[worker].running = false;
+	watch->source->states[worker].running = false;
 }
 
 static int
@@ -261,7 +261,7 @@ worker_monitor_attend(void *arg, bool all_done)
 	progress_tick();
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
-		worker_states_wake(source->holders, source->options->jobs);
+		worker_states_wake(source->states, source->options->jobs);
 	if (leader_session_is_finished(source->session))
 		return true;
 	leader_session_keep(source->session);
@@ -273,7 +273,7 @@ worker_monitor_attend(void *arg, bool all_done)
 	 * to NULL; so each looks again whether there is one.
 	 */
 	if (source->conn)
-		worker_monitor_look(watch->care);
+		worker_monitor_look(watch->monitor);
 	if (source->conn)
 		leader_session_check_age(source->session);
 	if (source->conn && all_done && !source->keep_snapshot)
@@ -304,8 +304,8 @@ worker_monitor(Source *source, const DumpPlan *plan)
 	};
 
 	watch->source = source;
-	watch->care = worker_monitor_new(source->options, source->holders,
-									 plan->lock_wait_ms, look, watch);
-	watch->care->n_servers = source->standbys ? source->standbys->n : 1;
+	watch->monitor = worker_monitor_new(source->options, source->states,
+										plan->lock_wait_ms, look, watch);
+	watch->monitor->n_servers = source->standbys ? source->standbys->n : 1;
 	return result;
 }

@@ -42,7 +42,7 @@ typedef PGresult *(*MonitorLook) (void *arg, int server, const char *query,
 typedef struct WorkerMonitor
 {
 	const Options *options;
-	WorkerState *holders;		/* options->jobs of them */
+	WorkerState *states;		/* options->jobs of them */
 	int			lock_wait_ms;	/* of a worker, before locks are looked at */
 	int			n_servers;		/* at first 1 */
 	const char *leader;			/* the process that has all locks, in SQL; at
@@ -55,11 +55,11 @@ typedef struct WorkerMonitor
 
 /* It lives as long as the process. */
 extern WorkerMonitor *worker_monitor_new(const Options *options,
-										 WorkerState *holders, int lock_wait_ms,
+										 WorkerState *states, int lock_wait_ms,
 										 MonitorLook look, void *arg);
 
 /* To be called again and again: looks once a second. */
-extern void worker_monitor_look(WorkerMonitor *care);
+extern void worker_monitor_look(WorkerMonitor *monitor);
 
 /*
  * For a pool whose workers are the source's, after leader_session_begin().

@@ -114,32 +114,32 @@ begin_worker(WorkerSession *session, int no)
 {
 	const Source *source = session->source;
 	const DumpPlan *plan = session->run->plan;
-	WorkerState *holder = &source->holders[no];
+	WorkerState *state = &source->states[no];
 	const Standby *standby = NULL;
 	PGconn	   *conn;
 
-	if (holder->server > 0)
-		session->standby = standby = &source->standbys->list[holder->server];
+	if (state->server > 0)
+		session->standby = standby = &source->standbys->list[state->server];
 
 	/*
 	 * The place may be that of a worker that was lost in the middle of a
 	 * file.
 	 */
 	file_results_begin_worker(session->run->results, no);
-	session->run->results->server = holder->server;
+	session->run->results->server = state->server;
 
 	/*
 	 * Waits are counted from the first attempt to connect.  The leader's
 	 * sockets are closed, so that its sessions end when the leader does,
 	 * however long this process lives.
 	 */
-	worker_state_start(holder);
+	worker_state_start(state);
 	close_leaders(source);
 	session->conn = conn =
 		connection_open_peer(standby ? standby->address : source->address,
 							 APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
-	worker_state_join(holder, conn,
+	worker_state_join(state, conn,
 					  standby ? standby->snapshot : source->snapshot,
 					  standby ? standby->identity : plan->snapshot_identity);
 
@@ -149,7 +149,7 @@ begin_worker(WorkerSession *session, int no)
 	 * savepoint, and so lasts to the end of the transaction.
 	 */
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
-	worker_state_offer(holder, conn,
+	worker_state_offer(state, conn,
 					   plan->snapshot_is_sound ? NULL : plan->extension);
 	lock_chunked_tables(session);
 }

@@ -23,36 +23,36 @@ worker_states_new(int n)
 }
 
 void
-worker_state_begin(WorkerState *holder, int server)
+worker_state_begin(WorkerState *state, int server)
 {
-	memset(holder, 0, sizeof(WorkerState));
-	holder->running = true;
-	holder->server = server;
+	memset(state, 0, sizeof(WorkerState));
+	state->running = true;
+	state->server = server;
 }
 
 void
-worker_state_start(WorkerState *holder)
+worker_state_start(WorkerState *state)
 {
-	session_wait_begin_worker(&holder->waits);
-	holder->pid = getpid();
+	session_wait_begin_worker(&state->waits);
+	state->pid = getpid();
 }
 
 void
-worker_state_connected(WorkerState *holder, PGconn *conn)
+worker_state_connected(WorkerState *state, PGconn *conn)
 {
-	holder->backend = session_backend(conn);
+	state->backend = session_backend(conn);
 }
 
 void
-worker_state_join(WorkerState *holder, PGconn *conn,
+worker_state_join(WorkerState *state, PGconn *conn,
 				  const char *snapshot, const char *identity)
 {
-	worker_state_connected(holder, conn);
+	worker_state_connected(state, conn);
 	snapshot_begin_worker(conn, snapshot, identity);
 }
 
 void
-worker_state_offer(WorkerState *holder, PGconn *conn,
+worker_state_offer(WorkerState *state, PGconn *conn,
 				   const ServerExtension *extension)
 {
 	char	   *name = snapshot_export(conn);
@@ -64,23 +64,23 @@ worker_state_offer(WorkerState *holder, PGconn *conn,
 	 * The leader may read this at any moment.  No export has half a name, so
 	 * that the import fails and is tried again.
 	 */
-	strlcpy(holder->name, name, sizeof(holder->name));
+	strlcpy(state->name, name, sizeof(state->name));
 	free(name);
 }
 
 static bool
-any_has_it(const WorkerState *holders, int n)
+any_has_it(const WorkerState *states, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (holders[i].running && !holders[i].vanished)
+		if (states[i].running && !states[i].vanished)
 			return true;
 	return false;
 }
 
 void
-worker_states_check(const WorkerState *holders, int n)
+worker_states_check(const WorkerState *states, int n)
 {
-	if (any_has_it(holders, n))
+	if (any_has_it(states, n))
 		return;
 	pg_log_error("no session has the snapshot of the dump any more");
 	pg_log_error_detail("The leader's session and those of all workers were lost; what was not read yet cannot be read.");
@@ -88,76 +88,76 @@ worker_states_check(const WorkerState *holders, int n)
 }
 
 void
-worker_states_wake(const WorkerState *holders, int n)
+worker_states_wake(const WorkerState *states, int n)
 {
 	for (int i = 0; i < n; i++)
 
 		/*
 		 * One that was stopped (Ctrl-Z, a debugger) would keep its session.
 		 */
-		if (holders[i].running && holders[i].pid != 0)
-			kill(holders[i].pid, SIGCONT);
+		if (states[i].running && states[i].pid != 0)
+			kill(states[i].pid, SIGCONT);
 }
 
 /* A worker without a job does not notice that its session has ended. */
 bool
-worker_states_import(WorkerState *holders, int n, PGconn *conn,
+worker_states_import(WorkerState *states, int n, PGconn *conn,
 					 const char *identity)
 {
 	for (int i = 0; i < n; i++)
 	{
-		WorkerState *holder = &holders[i];
+		WorkerState *state = &states[i];
 		char		name[SNAPSHOT_NAME_BYTES];
 
-		if (!holder->running || holder->vanished || holder->name[0] == '\0')
+		if (!state->running || state->vanished || state->name[0] == '\0')
 			continue;
-		memcpy(name, holder->name, sizeof(name));
+		memcpy(name, state->name, sizeof(name));
 		if (snapshot_try_import(conn, name, identity))
 			return true;
 		/* unless it was just being written */
-		holder->vanished = strcmp(name, holder->name) == 0;
+		state->vanished = strcmp(name, state->name) == 0;
 	}
 	return false;
 }
 
 int
-worker_states_count(const WorkerState *holders, int n, int server)
+worker_states_count(const WorkerState *states, int n, int server)
 {
 	int			result = 0;
 
 	for (int i = 0; i < n; i++)
-		result += holders[i].running && holders[i].server == server;
+		result += states[i].running && states[i].server == server;
 	return result;
 }
 
 char *
-worker_states_backends(const WorkerState *holders, int n, int server)
+worker_states_backends(const WorkerState *states, int n, int server)
 {
 	PQExpBufferData pids;
 
 	initPQExpBuffer(&pids);
 	for (int i = 0; i < n; i++)
-		if (holders[i].running && holders[i].server == server)
+		if (states[i].running && states[i].server == server)
 			appendPQExpBuffer(&pids, "%s%d", pids.len > 0 ? "," : "",
-							  holders[i].backend);
+							  states[i].backend);
 	return buffer_text(&pids);
 }
 
 int64
-worker_state_unchanged_ms(WorkerState *holder, int64 elapsed_ms)
+worker_state_unchanged_ms(WorkerState *state, int64 elapsed_ms)
 {
-	uint64		wait = holder->waits;
+	uint64		wait = state->waits;
 
-	if (!holder->running || holder->pid == 0 || wait != holder->last_wait)
-		holder->unchanged_ms = 0;
+	if (!state->running || state->pid == 0 || wait != state->last_wait)
+		state->unchanged_ms = 0;
 	else
-		holder->unchanged_ms += elapsed_ms;
-	holder->last_wait = wait;
-	return holder->unchanged_ms;
+		state->unchanged_ms += elapsed_ms;
+	state->last_wait = wait;
+	return state->unchanged_ms;
 }
 
 bool
-worker_state_waits(const WorkerState *holder)
+worker_state_waits(const WorkerState *state)
 {
-	return holder->last_wait % 2 == 1 && holder->waits == holder->last_wait;
+	return state->last_wait % 2 == 1 && state->waits == state->last_wait;
 }

@@ -32,19 +32,19 @@ typedef struct WorkerState
 extern WorkerState *worker_states_new(int n);
 
 /* A worker's process is about to be forked, to read from this server. */
-extern void worker_state_begin(WorkerState *holder, int server);
+extern void worker_state_begin(WorkerState *state, int server);
 
 /* In that process, at first: let the leader see its waits for the server. */
-extern void worker_state_start(WorkerState *holder);
+extern void worker_state_start(WorkerState *state);
 
 /* In a worker, once it has a session: let the leader know its backend. */
-extern void worker_state_connected(WorkerState *holder, PGconn *conn);
+extern void worker_state_connected(WorkerState *state, PGconn *conn);
 
 /*
  * The same, and begin its transaction in the snapshot
  * (see snapshot_begin_worker()).
  */
-extern void worker_state_join(WorkerState *holder, PGconn *conn,
+extern void worker_state_join(WorkerState *state, PGconn *conn,
 							  const char *snapshot, const char *identity);
 
 /*
@@ -52,31 +52,31 @@ extern void worker_state_join(WorkerState *holder, PGconn *conn,
  * offer the snapshot to others.  extension is NULL if it need not be checked
  * (plan/dump_plan.h).
  */
-extern void worker_state_offer(WorkerState *holder, PGconn *conn,
+extern void worker_state_offer(WorkerState *state, PGconn *conn,
 							   const ServerExtension *extension);
 
 /*
  * Exit with a message if none of them can have the snapshot, or get it soon.
  */
-extern void worker_states_check(const WorkerState *holders, int n);
+extern void worker_states_check(const WorkerState *states, int n);
 
 /* Let those that are stopped go on. */
-extern void worker_states_wake(const WorkerState *holders, int n);
+extern void worker_states_wake(const WorkerState *states, int n);
 
 /*
  * Begin a transaction in the snapshot, which has the identity (see
  * snapshot.h), with the help of any that has it.  False, without a
  * transaction, if none has.
  */
-extern bool worker_states_import(WorkerState *holders, int n,
+extern bool worker_states_import(WorkerState *states, int n,
 								 PGconn *conn, const char *identity);
 
 /* How many run that read from this server. */
-extern int	worker_states_count(const WorkerState *holders, int n,
+extern int	worker_states_count(const WorkerState *states, int n,
 								int server);
 
 /* The processes of their backends: "1,2"; owned. */
-extern char *worker_states_backends(const WorkerState *holders, int n,
+extern char *worker_states_backends(const WorkerState *states, int n,
 									int server);
 
 /*
@@ -84,13 +84,13 @@ extern char *worker_states_backends(const WorkerState *holders, int n,
  * waiting at all?  To be asked again and again, with the milliseconds since
  * the last time.
  */
-extern int64 worker_state_unchanged_ms(WorkerState *holder,
+extern int64 worker_state_unchanged_ms(WorkerState *state,
 									   int64 elapsed_ms);
 
 /*
  * As it was when this was asked last: was it waiting, and is at that wait
  * yet?
  */
-extern bool worker_state_waits(const WorkerState *holder);
+extern bool worker_state_waits(const WorkerState *state);
 
 #endif							/* WORKER_STATE_H */

@@ -693,7 +693,10 @@ run_manifest_new(const Run *run)
 	return manifest;
 }
 
-/* As the last file of an archive: its manifest is what makes it complete. */
+/*
+ * The last file that is written.  The archive is complete when toc.dat gets
+ * its name, after this one (archive_dir_publish()).
+ */
 void
 run_manifest_write(const Run *run, const Manifest *manifest)
 {

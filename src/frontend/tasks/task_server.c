@@ -585,7 +585,7 @@ task_servers_attend(TaskServers *servers)
 		lose_look(servers, 0);
 	for (int i = 0; i < servers->n; i++)
 		if (servers->conns[i] == NULL &&
-			(i == 0 || worker_states_count(servers->source->holders,
+			(i == 0 || worker_states_count(servers->source->states,
 										   servers->options->jobs, i) > 0))
 			free(connect_to(servers, i));
 }
