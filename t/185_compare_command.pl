@@ -93,6 +93,8 @@ sub differs_ok
 # ---- the same
 
 my $out = same_ok('a database', $other, @chunks);
+unlike($out, qr/\n./, 'what is equal has no line without -v');
+(undef, $out) = compare($other, '-v', @chunks);
 like($out, qr/^table public\.big is equal, 20000 rows$/m, 'a line of each table');
 like($out, qr/^table public\.leaf1 is equal, \d+ rows$/m, 'a line of each partition');
 like($out, qr/^table public\."none" is equal, 5 rows$/m, 'a table without columns');
@@ -103,7 +105,8 @@ same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
 like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^compared 1 table, 0 sequences, 0 large objects, 500 /m,
 	'one table: nothing else is compared');
 like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^compared 5 tables, 1 sequence/m, 'not one table');
-like(same_ok('by a condition', $other, '--where=big:id <= 100'), qr/^table public\.big is equal, 100 rows$/m, 'by a condition');
+same_ok('by a condition', $other, '--where=big:id <= 100');
+like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal, 100 rows$/m, 'by a condition');
 nothing_left_ok($node, $archives{ours}, 'the same');
 
 # A worker that compares is killed.

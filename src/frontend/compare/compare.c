@@ -43,6 +43,7 @@ typedef struct Comparison
 								 * the command */
 	const bool *chosen;			/* see compare_tables_match() */
 	bool		with_objects;
+	bool		shows_equal;	/* with -v: also what does not differ */
 
 	/* What has come of it */
 	CompareTables *tables;
@@ -255,7 +256,10 @@ report_table(const Comparison *comparison, const CompareTable *table)
 	termPQExpBuffer(&line);
 }
 
-/* A line for each table, or for those that differ, and their rows. */
+/*
+ * A line for each table that differs, and its rows.  What is equal comes
+ * before, so that the differences are not hidden between other lines.
+ */
 static void
 report_tables(Comparison *comparison)
 {
@@ -266,14 +270,22 @@ report_tables(Comparison *comparison)
 	{
 		const CompareTable *table = &tables->tables[i];
 
-		comparison->n_different += table->differs;
 		if (!comparison->loaded)
 			note_table(table);
-		if (table->differs || !comparison->loaded)
+		if (!table->differs && comparison->shows_equal)
 			report_table(comparison, table);
+	}
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const CompareTable *table = &tables->tables[i];
+
+		if (!table->differs)
+			continue;
+		comparison->n_different++;
+		report_table(comparison, table);
 		if (table->is_counted)
 			report_shown(comparison, table);
-		else if (table->differs && compare_table_has_rows(table))
+		else if (compare_table_has_rows(table))
 			n_uncounted++;
 	}
 	if (n_uncounted > 0)
@@ -304,7 +316,7 @@ report_objects(Comparison *comparison)
 		line = psprintf("large objects differ (" UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s)",
 						objects[0].objects, compare_side_name(comparison->sides[0]),
 						objects[1].objects, compare_side_name(comparison->sides[1]));
-	if (!same || !comparison->loaded)
+	if (!same || comparison->shows_equal)
 		report_line(comparison, line);
 	free(line);
 	comparison->n_different += !same;
@@ -491,6 +503,7 @@ compare_databases(const Options *options, const char *argv0)
 	run_event_stage("plan");
 	open_sides(options, argv0, sides);
 	comparison->with_objects = true;
+	comparison->shows_equal = options->verbose;
 	if (compare_side_is_archive(sides[1]))
 	{
 		comparison->chosen =
