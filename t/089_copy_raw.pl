@@ -215,13 +215,13 @@ sub not_raw_ok
 
 sql($target, 'postgres', 'CREATE ROLE plain LOGIN');
 make_database($target, 'others_t', options => 'OWNER plain TEMPLATE template0');
-not_raw_ok('an ordinary role there', 'the role is no superuser on the target', 'others', ' user=plain');
+not_raw_ok('an ordinary role there', 'the role is not a superuser on the target', 'others', ' user=plain');
 foreach my $option ([], ['--check'])
 {
 	($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('others'), '--copy-format=raw', '-a',
 		'--target', $target->connstr('others_t') . ' user=plain', @$option);
 	is($rc, 1, "--copy-format=raw, @$option: exit code");
-	like($out . $err, qr/tables cannot be copied as raw tuples: the role is no superuser on the target/,
+	like($out . $err, qr/tables cannot be copied as raw tuples: the role is not a superuser on the target/,
 		"--copy-format=raw, @$option: why not");
 }
 # a server that was built without lz4 is nowhere to be had: one seems to be, as it

@@ -95,7 +95,7 @@ one_error_ok(damaged($dir, cut('blob_7007.dat.gz', 12)),
 
 one_error_ok(
 	damaged($dir, other_manifest(sub { s/("Path": "\Q$whole\E".*?"Rows": )1500/${1}1499/s })),
-	'rows', qr/COPY failed for table public\.toast: of 1499 rows that the manifest tells of the target took 1500/,
+	'rows', qr/COPY failed for table public\.toast: of 1499 rows in the manifest, the target took 1500/,
 	['public.toast']);
 
 {
@@ -140,7 +140,7 @@ foreach my $more ('DELETE FROM public.small_2', 'COPY public.small_2 (a) FROM st
 	like($err, qr/^pg_parrestore: warning: all rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
 		'-e: account');
 	unlike($err, qr/errors ignored/, '-e: none is ignored');
-	like($err, qr/hint: The same command with --resume goes on from here\.\n\z/, '-e: what to do');
+	like($err, qr/hint: The same command with --resume continues from here\.\n\z/, '-e: what to do');
 	is(sessions_left($node), 0, '-e: no session left');
 	no_temp_files_ok('-e');
 }

@@ -269,7 +269,7 @@ if ($groups)
 		return $dir;
 	};
 	my %damaged = (
-		'is no list of large objects' => $prepare->(sub { $_[0]{defn} =~ s/7002\n/7002');\n/ if $_[0]{desc} eq 'BLOB METADATA' }),
+		'is not a list of large objects' => $prepare->(sub { $_[0]{defn} =~ s/7002\n/7002');\n/ if $_[0]{desc} eq 'BLOB METADATA' }),
 		'there are no large objects for the privileges of' =>
 		  $prepare->(sub { $_[0]{deps} = [] if $_[0]{tag} =~ /^LARGE OBJECTS / }));
 	foreach my $message (sort keys %damaged)

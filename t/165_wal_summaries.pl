@@ -135,7 +135,7 @@ rename $node->data_dir, new_path('gone') or die;
 rename $saved, $node->data_dir or die;
 $node->start;
 sql($node, 'shop', "UPDATE t SET t = 'kept' WHERE id = 4");
-by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server was started anew since the previous archive/);
+by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server was restarted since the previous archive/);
 
 my $forgotten = first('to be forgotten');
 sql($node, 'shop', "UPDATE t SET t = 'forgotten' WHERE id = 5");

@@ -50,7 +50,7 @@ sub resumed_ok
 	my ($what) = @_;
 	foreach my $standby (@standbys)
 	{
-		ok(wait_until('replay goes on', sub { return state($standby) eq 'not paused' }),
+		ok(wait_until('replay is resumed', sub { return state($standby) eq 'not paused' }),
 			"$what: replay of " . $standby->name . ' resumes');
 	}
 	return;

@@ -235,7 +235,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop": pg_pardump --check failed/ ],
 		[ 'username = nobody_of_this_name', qr/error: globals: the query for timeouts failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is no directory that can be written to/ ])
+		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is not a directory that can be written to/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);
@@ -372,7 +372,7 @@ SH
 	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);
 	chmod 0700, $metrics;
 	is($rc, 0, 'metrics that cannot be written: exit code');
-	like($err, qr/\Apg_pardump_backup: warning: "\Q$metrics\E" is no directory that can be written to, so there are no metrics\n\z/,
+	like($err, qr/\Apg_pardump_backup: warning: "\Q$metrics\E" is not a directory that can be written to, so no metrics are written\n\z/,
 		'metrics that cannot be written: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'other', 'shop' ], [ (time_name($now + 86400 * 4)) x 2 ],
 		'metrics that cannot be written: there are backups');

@@ -235,7 +235,7 @@ night_begins();
 expect_backup($_) foreach sort keys %kept;
 my ($rc, undef, $err) = run_backup($time, $file);
 is($rc, 0, 'strangers: exit code');
-like($err, qr/\A.*warning: "\Q$dir\E\/shop\/20200101T000000Z" is no backup of this program, and is left as it is\n\z/, 'strangers: a warning');
+like($err, qr/\A.*warning: "\Q$dir\E\/shop\/20200101T000000Z" is not a backup of this program, and is left as it is\n\z/, 'strangers: a warning');
 ok(-d "$dir/shop/20200101T000000Z" && -d "$dir/shop/notes.partial" && -l "$dir/shop/20200102T000000Z.partial"
 	  && -f "$dir/other/20200103T000000Z.partial", 'strangers: they stay');
 ok(!-e "$dir/shop/20200104T000000Z.partial", 'what looks like ours and is half done is gone');

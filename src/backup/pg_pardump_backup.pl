@@ -123,7 +123,7 @@ sub back_up_database
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
 	inform("backing up database \"$folder\"") if $config->{verbose};
-	inform("warning: \"$_\" is no backup of this program, and is left as it is") foreach @$strange;
+	inform("warning: \"$_\" is not a backup of this program, and is left as it is") foreach @$strange;
 	my ($future) = reverse sort grep { $_ gt time_name(now()) } map { $_->{name} } @$good;
 	inform("warning: backup $folder/$future is from the future: the clock was set back, or has been wrong")
 	  if defined $future;
@@ -336,7 +336,7 @@ sub run
 	# what only reports must not keep backups from being made
 	if (defined $config->{metrics} && !(-d $config->{metrics} && -w _))
 	{
-		inform("warning: \"$config->{metrics}\" is no directory that can be written to, so there are no metrics");
+		inform("warning: \"$config->{metrics}\" is not a directory that can be written to, so no metrics are written");
 		delete $config->{metrics};
 	}
 	my ($status, $outcome, $server) = back_up($claim);
@@ -378,7 +378,7 @@ sub check
 	$try->('directory', sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
 	$try->('directory', sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
 	$try->('directory', sub { die "\"$config->{directory}\" cannot be written to: $!\n" if !-w $config->{directory} });
-	$try->('metrics', sub { die "\"$config->{metrics}\" is no directory that can be written to\n"
+	$try->('metrics', sub { die "\"$config->{metrics}\" is not a directory that can be written to\n"
 			if defined $config->{metrics} && !(-d $config->{metrics} && -w _) });
 	$try->('databases', sub { @databases = databases(); die "there is none\n" if !@databases });
 	$try->('globals', sub { dump_globals($config) });

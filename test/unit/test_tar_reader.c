@@ -167,7 +167,7 @@ test_tar_reader(void)
 {
 	const char *path = "a path is not one of a base backup";
 	const char *link = "there is a symbolic link other than a tablespace's";
-	const char *kind = "a member is no file, directory or symbolic link";
+	const char *kind = "a member is not a file, directory or symbolic link";
 	mode_t		file = S_IFREG | 0600;
 
 	check_cuts();

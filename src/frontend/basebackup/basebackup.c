@@ -370,7 +370,7 @@ append_backup(PQExpBuffer buf, const void *arg)
 	metrics_number(buf, "backup_checksum_failures",
 				   "Pages whose checksum was wrong in the last base backup.",
 				   has_results ? backup_report_failures(backup) : 0);
-	metrics_number(buf, "retries", "Jobs that the last run has begun anew.",
+	metrics_number(buf, "retries", "Jobs that the last run has retried.",
 				   backup->n_retries);
 }
 

@@ -229,7 +229,7 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 	if (!is_known_major(source_conn) || !is_known_major(target_conn))
 		return "of one of the servers' majors it is not known how it stores rows";
 	if (!has_parameter(target_conn, "is_superuser", "on"))
-		return "the role is no superuser on the target";
+		return "the role is not a superuser on the target";
 	target = target_state(target_conn);
 	if (strcmp(plan->origin->layout, target.layout) != 0)
 		return "source and target store rows in different ways";

@@ -122,7 +122,7 @@ read_header(TarReader *reader)
 			member->kind = TAR_DIRECTORY;
 			break;
 		default:
-			return "a member is no file, directory or symbolic link";
+			return "a member is not a file, directory or symbolic link";
 	}
 	if (member->size > MAX_SIZE)
 		return "a size is not one of a file";

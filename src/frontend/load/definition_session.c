@@ -76,7 +76,7 @@ skip_oid(const TocEntry *group, const char *line)
 	size_t		len = strspn(line, DIGITS);
 
 	if (len == 0 || len > 10 || line[len] != '\n')
-		pg_fatal("the archive's table of contents is damaged: \"%s\" is no list of large objects",
+		pg_fatal("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
 				 printable(group->tag));
 	return line + len + 1;
 }

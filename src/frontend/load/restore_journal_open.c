@@ -193,7 +193,7 @@ refuse_database(PGconn *conn)
 {
 	char	   *holder = describe_holder(conn);
 
-	pg_log_error("another pg_parrestore is restoring into this database, or somebody holds its lock");
+	pg_log_error("another pg_parrestore is restoring into this database, or another session holds its lock");
 	if (holder)
 		pg_log_error_detail("%s", holder);
 	pg_log_error_hint("A role that may create a schema in the database does without that lock.");
@@ -757,7 +757,7 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	journal->is_kept = may_make(conn);
 	if (!journal->is_kept)
 	{
-		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
+		pg_log_warning("the role may not create a schema in the target's database: the restore cannot be resumed if it is interrupted");
 		begin_without_log(journal, conn);
 		return;
 	}
@@ -914,7 +914,7 @@ restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 						  RESTORE_JOURNAL_SCHEMA " CASCADE, which forgets it.");
 	else
 		pg_log_error_hint("%s" REMOVE_HINT,
-						  options->restore ? "--resume goes on with a restore; " : "");
+						  options->restore ? "--resume continues a restore; " : "");
 	exit(1);
 }
 

@@ -295,7 +295,7 @@ refuse_older_major(PGconn *conn, const char *pg_dump_version)
 	pg_log_error("the target is of version %s, older than the pg_dump in use, which is of %s",
 				 PQparameterStatus(conn, "server_version"),
 				 printable(pg_dump_version));
-	pg_log_error_hint("If the source is no newer than the target, name the pg_dump of the target's major with --pg-dump.");
+	pg_log_error_hint("If the source is not newer than the target, name the pg_dump of the target's major with --pg-dump.");
 	exit(1);
 }
 

@@ -401,7 +401,7 @@ check_all_databases(const Options *options)
 	exclude(copies && options->create, "--all-databases", "-C/--create",
 			"Databases that are not there are made anyway.");
 	exclude(copies && options->clean, "--all-databases", "-c/--clean",
-			"Databases are made anew.");
+			"Databases are created by the run.");
 	if (options->no_role_passwords && !options->all_databases &&
 		!options->roles)
 		pg_fatal("option %s requires option %s", "--no-role-passwords",

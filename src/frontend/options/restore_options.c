@@ -245,7 +245,7 @@ static const OptionRule rules[] = {
 	{"--exclude-database", NEEDS, "--all-databases"},
 	{"--globals-only", NEEDS, "--all-databases"},
 	{"--all-databases", NEEDS, "-d/--dbname"},
-	{"--all-databases", EXCLUDES, "-c/--clean", "Databases are made anew; drop those that are there before."},
+	{"--all-databases", EXCLUDES, "-c/--clean", "Databases are created by the run; drop existing ones before."},
 	{"--all-databases", EXCLUDES, "--resume", "What is complete, and what has not begun, looks alike on the target: resume the database that is not complete by itself."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
 	{"--all-databases", EXCLUDES, "--check", "The roles that databases need are not there yet."},

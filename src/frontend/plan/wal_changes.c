@@ -358,7 +358,7 @@ why_not_before(const Manifest *before, const WalHistory *now)
 	if (strcmp(before->history_timeline, now->timeline) != 0)
 		return "the server has changed its timeline since the previous archive";
 	if (strcmp(before->history_server_start, now->server_start) != 0)
-		return "the server was started anew since the previous archive";
+		return "the server was restarted since the previous archive";
 	if (now->xmin < strtoull(before->history_xmax, NULL, 10))
 		return "a transaction of the previous archive's time is still running";
 	return NULL;

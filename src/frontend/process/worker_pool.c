@@ -216,7 +216,7 @@ do_without(WorkerPool *pool, Worker *worker)
 {
 	pool->n_staying--;
 	worker_process_show_words(worker->process);
-	pg_log_warning("a worker could not start; the run goes on with %d",
+	pg_log_warning("a worker could not start; the run continues with %d",
 				   pool->n_staying);
 	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 }

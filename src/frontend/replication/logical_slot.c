@@ -205,14 +205,14 @@ slot_check(PGconn *conn, const Options *options)
 	if (PQgetvalue(res, 0, 4)[0] == 't')
 	{
 		pg_log_error("replication slot \"%s\" already exists", options->slot);
-		pg_log_error_hint("Choose another name, or drop it if nobody needs it: SELECT pg_drop_replication_slot('%s');",
+		pg_log_error_hint("Choose another name, or drop it if it is not needed: SELECT pg_drop_replication_slot('%s');",
 						  options->slot);
 	}
 	if (PQgetvalue(res, 0, 3)[0] == 't')
 	{
 		pg_log_error("all %s replication slots of the server are in use",
 					 PQgetvalue(res, 0, 2));
-		pg_log_error_hint("Drop one that nobody needs, or increase max_replication_slots and restart the server.");
+		pg_log_error_hint("Drop one that is not needed, or increase max_replication_slots and restart the server.");
 	}
 	PQclear(res);
 	check_feedback(conn);
@@ -517,7 +517,7 @@ drop_slot(void *arg)
 	else
 		pg_log_error("could not find out whether this run has made replication slot \"%s\": %s",
 					 maker->slot.name, problem);
-	pg_log_error_detail("A slot that nobody uses keeps the server from removing WAL, until its disk is full.");
+	pg_log_error_detail("A slot that is not used keeps the server from removing WAL, until its disk is full.");
 	pg_log_error_hint("Drop it on the server: SELECT pg_drop_replication_slot('%s');",
 					  maker->slot.name);
 }

@@ -702,7 +702,7 @@ subscription_go_on(Subscription *subscription, const LogicalSlot *slot)
 	logical_slot_print(slot);
 	if (subscription)
 		fprintf(event_log_text_output(),
-				"created subscription \"%s\", which goes on from there\n",
+				"created subscription \"%s\", which continues from there\n",
 				subscription->name);
 	fflush(event_log_text_output());
 }

@@ -74,7 +74,7 @@ session_number(const PGresult *res, int row, int column, int least, int most)
 	long		number = strtol(text, &end, 10);
 
 	if (end == text || *end != '\0' || number < least || number > most)
-		pg_fatal("unexpected answer from the server: \"%s\" is no number from %d to %d",
+		pg_fatal("unexpected answer from the server: \"%s\" is not a number from %d to %d",
 				 text, least, most);
 	return (int) number;
 }

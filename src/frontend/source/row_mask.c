@@ -480,7 +480,7 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 	{
 		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
 					 pattern.table, pattern.column, pattern.option);
-		pg_log_error_hint("A generated column is computed anew where it is restored: mask the columns that it is computed from.");
+		pg_log_error_hint("A generated column is computed again by the restore: mask the columns that it is computed from.");
 		exit(1);
 	}
 }

@@ -222,7 +222,7 @@ server_check_database(PGconn *conn)
 	{
 		pg_log_error("database \"%s\" is not the one that had this name when the run began",
 					 PQdb(conn));
-		pg_log_error_detail("Databases were renamed, or this one was dropped and made anew, meanwhile.");
+		pg_log_error_detail("Databases were renamed meanwhile, or this one was dropped and created again.");
 	}
 	PQclear(res);
 }

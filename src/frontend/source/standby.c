@@ -324,7 +324,7 @@ check_one(const Standbys *standbys, const Standby *standby,
 		pg_log_error("commits on the primary may wait for standby %s to replay them",
 					 standby->name);
 		pg_log_error_detail("Its synchronous_standby_names is not empty, and synchronous_commit is remote_apply, here or for a role or database.");
-		pg_log_error_hint("--pause-synchronous pauses its replay all the same, for about a tenth of a second, at worst five.");
+		pg_log_error_hint("--pause-synchronous pauses its replay even so, for about a tenth of a second, at worst five.");
 	}
 }
 

@@ -99,7 +99,7 @@ static void
 report_resume(const LoadAccount *account)
 {
 	if (account->can_resume)
-		pg_log_warning_hint("The same command with --resume goes on from here.");
+		pg_log_warning_hint("The same command with --resume continues from here.");
 }
 
 /* An exit callback. */

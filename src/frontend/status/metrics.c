@@ -422,7 +422,7 @@ metrics_append_run(PQExpBuffer buf, const void *arg)
 	metrics_number(buf, "stored_bytes",
 				   "The same as they are stored, or as they crossed.",
 				   total.stored_bytes);
-	metrics_number(buf, "retries", "Jobs that the last run has begun anew.",
+	metrics_number(buf, "retries", "Jobs that the last run has retried.",
 				   run->n_retries);
 	metrics_number(buf, "reused_files", "Files that the last run has used again.",
 				   reused.files);

@@ -666,7 +666,7 @@ check_commands(const TaskLeader *leader)
 	name = task_collector_not_ended(leader->collector);
 	if (name == NULL)
 		return;
-	pg_log_error("attempt \"%s\" at a task has not come to its end", printable(name));
+	pg_log_error("attempt \"%s\" at a task has not ended", printable(name));
 	pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
 	exit(1);
 }

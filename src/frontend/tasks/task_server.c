@@ -342,7 +342,7 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	if (is_gone)
 	{
 		pg_log_error("the run that this plan is of has ended");
-		pg_log_error_detail("Nobody holds its lock on the server, and so its snapshot.");
+		pg_log_error_detail("No session holds its lock on the server, so its snapshot is gone.");
 		exit(1);
 	}
 	return known;
