@@ -1,6 +1,6 @@
 /*
  * fuzz_frame.c
- *		frame_bytes() on any bytes, of which the first chooses the method:
+ *		compressed_frame_bytes() on any bytes, of which the first chooses the method:
  *		what it takes for a frame is as long as it says to whoever
  *		decompresses it.
  */
@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/* of its own, so that nothing is read beyond it */
 		size_t		left = size - pos;
 		uint8_t    *rest = memcpy(pg_malloc(left), data + pos, left);
-		uint64		bytes = frame_bytes(rest, left, method);
+		uint64		bytes = compressed_frame_bytes(rest, left, method);
 
 		if (bytes > left ||
 			(bytes > 0 && decompress(rest, bytes, method) == CUT))
