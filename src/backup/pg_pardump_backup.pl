@@ -10,13 +10,15 @@ use lib '@LIBDIR@';
 
 use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
+use PardumpBackup::Catalog qw(catalog choose_run_name);
 use PardumpBackup::Config qw(read_config);
+use PardumpBackup::Listing qw(print_table print_json);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of folders backups
-  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals remove_backup expired
-  write_file);
+  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals remove_backup
+  expired write_file);
 
 use constant {
 	SUCCESS => 0,
@@ -32,13 +34,16 @@ pg_pardump_backup backs up PostgreSQL databases by pg_pardump, and removes old b
 
 Usage:
   pg_pardump_backup [OPTION]... CONFIGURATION
+  pg_pardump_backup --list [--json] CONFIGURATION
 
 Options:
   --adopt                      let all backups of the directory belong to the present
                                server, and make no backup
   -c, --check                  look for what would make a backup fail, and make none
-  -l, --list                   list the backups that there are, and end
-  -v, --verbose                tell what is done
+  -l, --list                   list the backups, then exit; with -v a line for each database,
+                               with the path of its archive
+  --json                       with --list: print JSON
+  -v, --verbose                report each step
   -V, --version                print the version, and end
   -?, --help                   show this help, and end
 
@@ -112,13 +117,14 @@ sub fill_backup
 		dump_options($config, $backup, $previous), metrics_options($backup));
 	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump") if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
+	$backup->{verified} = now() if !defined $config->{pipe} || $config->{verify_command};
 	return;
 }
 
 # Returns the backup.  Dies if it fails, and leaves nothing of it.
 sub back_up_database
 {
-	my ($database, $server, $globals) = @_;
+	my ($database, $server, $run, $globals) = @_;
 	my $folder = folder_of($database);
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
@@ -128,7 +134,7 @@ sub back_up_database
 	inform("warning: backup $folder/$future is from the future: the clock was set back, or has been wrong")
 	  if defined $future;
 
-	my $backup = begin_backup($config->{directory}, $folder, $server,
+	my $backup = begin_backup($config->{directory}, $folder, $server, $run,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
 	my ($previous) = grep { !$_->{pipe} && belongs_to($_, $server) } @$good;
 	return $backup if eval {
@@ -208,6 +214,7 @@ sub other_server
 sub back_up_all
 {
 	my ($databases, $server, $globals) = @_;
+	my $run = choose_run_name($config->{directory});
 	my (%made, @failed);
 
 	foreach my $try ([ $databases, 0 ], [ \@failed, 1 ])
@@ -218,7 +225,7 @@ sub back_up_all
 		{
 			my $folder = folder_of($database);
 
-			$made{$folder} = eval { back_up_database($database, $server, $globals) };
+			$made{$folder} = eval { back_up_database($database, $server, $run, $globals) };
 			next if $made{$folder};
 			my $error = $@ =~ s/\n\z//r;
 			complain("no backup of database \"$folder\": $error") if $is_last || interrupted();
@@ -405,18 +412,11 @@ sub check
 
 sub list
 {
-	foreach my $folder (folders($config->{directory}))
-	{
-		my ($good, $strange) = backups($config->{directory}, $folder);
+	my ($verbose, $json) = @_;
+	my ($backups, $strange) = catalog($config);
 
-		foreach my $backup (reverse @$good)
-		{
-			printf "%s\t%s\t%s\t%d s\t%s\n", $folder, $backup->{name},
-			  $backup->{pipe} ? 'piped' : "$backup->{bytes} bytes",
-			  $backup->{finished} - $backup->{started}, $backup->{path};
-		}
-		print "$folder\t$_->{name}\tnot complete\t\t$_->{path}\n" foreach unfinished($config->{directory}, $folder);
-	}
+	inform("warning: \"$_\" is not a backup of this program") foreach @$strange;
+	$json ? print_json($config, $backups) : print_table($config, $backups, $verbose);
 	return SUCCESS;
 }
 
@@ -426,11 +426,12 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'list|l', 'verbose|v', 'version|V', 'help|?');
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'verbose|v', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
-	push @wrong, 'exactly one configuration file must be named' if !@wrong && @_ != 1 && !grep { $option{$_} } qw(help version);
 	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list);
+	push @wrong, 'exactly one configuration file must be named' if !@wrong && @_ != 1 && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
+	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
 	if (@wrong)
 	{
 		complain($_) foreach @wrong;
@@ -440,7 +441,7 @@ sub main
 	return print($HELP) ? SUCCESS : BACKUP_FAILED if $option{help};
 	return print('pg_pardump_backup @VERSION@', "\n") ? SUCCESS : BACKUP_FAILED if $option{version};
 
-	($config, @wrong) = read_config($_[0]);
+	($config, @wrong) = read_config(pop);
 	if (!@wrong)
 	{
 		eval { check_store($config->{directory}); find_programs($config); 1 } or push @wrong, $@;
@@ -454,8 +455,11 @@ sub main
 	$ENV{PGSERVICE} = $config->{service} if defined $config->{service};
 	umask 077;
 	catch_signals();
-	return list() if $option{list};
-	my $status = eval { $option{check} ? check() : with_store($option{adopt} ? \&adopt : \&run) };
+	my $status = eval {
+		  $option{list} ? list(@option{qw(verbose json)})
+		: $option{check} ? check()
+		: with_store($option{adopt} ? \&adopt : \&run);
+	};
 	return $status if defined $status;
 	complain($@);
 	return BACKUP_FAILED;

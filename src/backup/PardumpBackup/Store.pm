@@ -25,9 +25,9 @@ use JSON::PP;
 use POSIX qw(strftime);
 use Time::Local qw(timegm);
 
-our @EXPORT_OK = qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders
-  backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals remove_backup
-  expired write_file);
+our @EXPORT_OK = qw(now time_name time_of is_time_name check_store claim_store note_server noted_server lock_store
+  folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup
+  replace_globals remove_backup expired write_file);
 
 my @SERVER = qw(system_identifier address);
 
@@ -44,6 +44,8 @@ sub time_of
 	my ($year, $month, @rest) = $name =~ /^$TIME/ or return;
 	return eval { timegm(reverse(@rest), $month - 1, $year) };
 }
+
+sub is_time_name { return $_[0] =~ /^$TIME\z/; }
 
 # A folder's name needs no quotes in any shell, and is never taken for an
 # option.
@@ -114,6 +116,13 @@ sub note_server
 {
 	my ($directory, $name, $server) = @_;
 	return write_claim($directory, { %$server, name => $name });
+}
+
+# The server that the directory belongs to; nothing in it if no run has noted one.
+sub noted_server
+{
+	my ($directory) = @_;
+	return read_claim("$directory/.configuration") // {};
 }
 
 # A server of which something is not known is never the same as another.
@@ -280,12 +289,13 @@ sub replace_globals
 	return write_info($backup);
 }
 
-# Makes the directory of a new backup, of this server: is it written by commands, and elsewhere?
+# Makes the directory of a new backup, of this server, in the run of this name: is the
+# backup written by commands, and elsewhere?
 # Its name is the time, or, if the clock has been set back to one that is there,
 # the next that is not.
 sub begin_backup
 {
-	my ($directory, $folder, $server, %kind) = @_;
+	my ($directory, $folder, $server, $run, %kind) = @_;
 	my $dir = "$directory/$folder";
 	my $time = now();
 
@@ -304,6 +314,7 @@ sub begin_backup
 		name => time_name($time),
 		path => "$dir/" . time_name($time) . '.partial',
 		number => 1 + (@$good ? $good->[0]{number} : 0),
+		run => $run,
 		started => now(),
 		(map { $_ => $server->{$_} } @SERVER),
 		map { $_ => $kind{$_} ? JSON::PP::true : JSON::PP::false } qw(pipe elsewhere));

@@ -1,0 +1,98 @@
+# All backups of a directory, with what people and programs ask about each one:
+# the run that made it, when it was verified, how long it is kept.
+#
+# A run makes one backup of each database.  The run's name is the UTC time of its
+# beginning, in "run" of "backup.json".  A backup without it is from a version before
+# 1.0.0, and counts as a run of its own.
+
+package PardumpBackup::Catalog;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PardumpBackup::Store qw(now time_name time_of is_time_name folder_of database_of folders backups unfinished
+  belongs_to noted_server);
+
+our @EXPORT_OK = qw(catalog choose_run_name);
+
+# The time and the result of the verification; nothing if there was none.
+# Before its name is final, pg_pardump verifies each backup that is not given to commands.
+sub verification
+{
+	my ($backup) = @_;
+	my $time = $backup->{verified} // ($backup->{pipe} ? '' : $backup->{finished});
+	return $time =~ /^\d+\z/ ? { time => $time, good => 1 } : undef;
+}
+
+sub described
+{
+	my ($backup, %more) = @_;
+	my $run = !ref $backup->{run} && is_time_name($backup->{run} // '') ? $backup->{run} : undef;
+
+	return {
+		%$backup, %more,
+		database => database_of($backup->{folder}),
+		run => $run // database_of($backup->{folder}) . "/$backup->{name}",
+		started => ($backup->{started} // '') =~ /^\d+\z/ ? $backup->{started} : time_of($backup->{name}) // 0,
+		bytes => ($backup->{bytes} // '') =~ /^\d+\z/ ? $backup->{bytes} : undef,
+		archive => "$backup->{path}/dump" };
+}
+
+# All backups of the directory, complete or not, in the order of their runs; and the
+# paths of directories that look like a backup and are not.
+#
+# "keeps" says what has to happen before a run removes a backup: "newer" more
+# backups of the database, and the time "until".  It is undefined if no run removes
+# the backup, as it is of another server.
+sub catalog
+{
+	my ($config) = @_;
+	my $server = noted_server($config->{directory});
+	my (@found, @strange);
+
+	foreach my $folder (folders($config->{directory}))
+	{
+		my ($good, $wrong) = backups($config->{directory}, $folder);
+		my $newer = 0;
+
+		push @strange, @$wrong;
+		foreach my $backup (@$good)
+		{
+			my %keeps = (newer => $newer < $config->{keep_last} ? $config->{keep_last} - $newer : 0);
+			my $own = belongs_to($backup, $server);
+
+			$keeps{until} = (time_of($backup->{name}) // now()) + $config->{keep_days} * 86400 if defined $config->{keep_days};
+			push @found, described($backup, complete => 1, verified => verification($backup), keeps => $own ? \%keeps : undef);
+			$newer++ if $own;
+		}
+		push @found, map { described($_, complete => 0) } unfinished($config->{directory}, $folder);
+	}
+	my %began;
+	foreach my $backup (@found)
+	{
+		my $began = \$began{ $backup->{run} };
+		$$began = $backup->{started} if !defined $$began || $$began > $backup->{started};
+	}
+	return ([ sort { $began{ $a->{run} } <=> $began{ $b->{run} } || $a->{run} cmp $b->{run} || $a->{folder} cmp $b->{folder} } @found ],
+		\@strange);
+}
+
+# A name that no other run has, whose backups are still there: the time, or if the
+# clock has been set back, the next one that is free.  A folder that cannot be read
+# does not keep a run from starting; the run reports it elsewhere.
+sub choose_run_name
+{
+	my ($directory) = @_;
+	my $time = now();
+	my %used;
+
+	foreach my $folder (folders($directory))
+	{
+		eval { $used{ $_->{run} // '' } = 1 foreach @{ (backups($directory, $folder))[0] }, unfinished($directory, $folder); 1 } or next;
+	}
+	$time++ while $used{ time_name($time) };
+	return time_name($time);
+}
+
+1;

@@ -1,0 +1,227 @@
+# What --list prints: a table for people, or JSON for programs.
+
+package PardumpBackup::Listing;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use JSON::PP;
+use POSIX qw(strftime);
+
+use PardumpBackup::Store qw(now);
+
+our @EXPORT_OK = qw(print_table print_json printable);
+
+# ioctl_list(2)
+use constant TIOCGWINSZ => 0x5413;
+
+# Columns that are never narrower: for a size with three digits, and for databases.
+use constant { MIN_SIZE => 7, MIN_NAMES => 20 };
+
+# As src/frontend/base/units.c prints sizes.
+sub size_text
+{
+	my ($bytes) = @_;
+	my @units = qw(kB MB GB TB PB EB);
+	my $value = $bytes / 1024;
+
+	return "$bytes bytes" if $bytes < 1024;
+	for (; $value >= 999.5 && @units > 1; $value /= 1024)
+	{
+		shift @units;
+	}
+	return sprintf '%.*f %s', $value < 9.995 ? 2 : $value < 99.95 ? 1 : 0, $value, $units[0];
+}
+
+sub age_text
+{
+	my ($seconds) = @_;
+	return 'future' if $seconds < 0;
+	return sprintf '%d s', $seconds if $seconds < 60;
+	return sprintf '%d min', $seconds / 60 if $seconds < 3600;
+	return sprintf '%d h', $seconds / 3600 if $seconds < 48 * 3600;
+	return sprintf '%d d', $seconds / 86400;
+}
+
+sub duration_text
+{
+	my ($seconds) = @_;
+	my ($h, $min, $s) = (int($seconds / 3600), $seconds / 60 % 60, $seconds % 60);
+	return $h ? sprintf('%d:%02d:%02d', $h, $min, $s) : sprintf('%d:%02d', $min, $s);
+}
+
+# Control characters could change the terminal.
+sub printable { return $_[0] =~ tr/\x00-\x1f\x7f/?/r; }
+
+# A name as it is, with quotes if its ends would not be visible.
+sub name_text
+{
+	my ($name) = @_;
+	my $text = printable($name);
+	return $text if $text !~ /^\s|\s\z|[,"]|^\z/;
+	return '"' . $text =~ s/"/""/gr . '"';
+}
+
+sub verified_text
+{
+	my ($backup) = @_;
+	return !$backup->{complete} ? 'incomplete' : !$backup->{verified} ? 'no' : $backup->{verified}{good} ? 'yes' : 'FAILED';
+}
+
+# The text without a date, which differs between the databases of a run.
+sub kept_text
+{
+	my ($backup) = @_;
+	my $keeps = $backup->{keeps};
+
+	return '-' if !$backup->{complete};
+	return 'always' if !$keeps;
+	return 'DATE' if defined $keeps->{until} && $keeps->{until} > now();
+	return $keeps->{newer} ? "$keeps->{newer} newer" : 'next run';
+}
+
+# Characters on a terminal, as far as there is one for each code point.
+sub width
+{
+	my ($text) = @_;
+	utf8::decode(my $copy = $text);
+	return length $copy;
+}
+
+sub terminal_width
+{
+	my $size = pack 'S4', 0;
+	return if !-t STDOUT || !ioctl STDOUT, TIOCGWINSZ, $size;
+	return (unpack 'S4', $size)[1] || undef;
+}
+
+# As many names as there is room for; all if there is no limit.
+sub names_text
+{
+	my ($room, @names) = @_;
+	my $all = join ', ', @names;
+	my $text = shift @names;
+
+	return $all if !defined $room || width($all) <= $room;
+
+	while (@names > 1 && width(sprintf '%s, %s and %d more', $text, $names[0], @names - 1) <= $room)
+	{
+		$text .= ', ' . shift @names;
+	}
+	return @names ? sprintf('%s and %d more', $text, scalar @names) : $text;
+}
+
+# The backups of a row: of one run, with the same texts.
+sub row
+{
+	my ($verbose, @backups) = @_;
+	my $first = $backups[0];
+	my ($started) = sort { $a <=> $b } map { $_->{started} } @backups;
+	my ($until) = sort { $a <=> $b } map { $_->{keeps}{until} // () } grep { $_->{keeps} } @backups;
+	my $bytes = 0;
+	my $kept = kept_text($first);
+
+	$bytes += $_->{bytes} // 0 foreach @backups;
+	return [
+		name_text($first->{run}), strftime('%Y-%m-%d %H:%M', localtime $started), age_text(now() - $started),
+		$first->{pipe} || !$first->{complete} ? '-' : size_text($bytes), verified_text($first),
+		$kept eq 'DATE' ? strftime('%Y-%m-%d', localtime $until) : $kept,
+		$verbose ? ($first->{complete} ? duration_text($first->{finished} - $first->{started}) : '-', name_text($first->{database}), $first->{archive})
+		: [ map { name_text($_->{database}) } @backups ] ];
+}
+
+# A row for each run, or with $verbose for each backup, with its archive's path.
+sub print_table
+{
+	my ($config, $backups, $verbose) = @_;
+	my @heads = ('name', 'started', 'age', 'size', 'verified', 'kept until', $verbose ? ('took', 'database', 'archive') : 'databases');
+	my (@keys, %groups);
+
+	if (!@$backups)
+	{
+		print "There are no backups in \"$config->{directory}\".\n";
+		return;
+	}
+	foreach my $backup (@$backups)
+	{
+		my $key = join "\0", $backup->{run}, verified_text($backup), kept_text($backup), $backup->{pipe} ? 1 : 0,
+		  $verbose ? $backup->{path} : ();
+		push @keys, $key if !$groups{$key};
+		push @{ $groups{$key} }, $backup;
+	}
+	my @rows = map { row($verbose, @{ $groups{$_} }) } @keys;
+	my @widths = map { $_ eq 'size' ? MIN_SIZE : width($_) } @heads;
+	foreach my $row (@rows)
+	{
+		foreach my $i (0 .. $#heads - 1)
+		{
+			my $width = width($row->[$i]);
+			$widths[$i] = $width if $width > $widths[$i];
+		}
+	}
+	my $room = terminal_width();
+	if (defined $room)
+	{
+		$room -= $widths[$_] + 2 foreach 0 .. $#heads - 1;
+		$room = MIN_NAMES if $room < MIN_NAMES;
+	}
+	foreach my $row (\@heads, @rows)
+	{
+		my @cells = map { ref $_ ? names_text($room, @$_) : $_ } @$row;
+		my $last = pop @cells;
+		# sizes are numbers
+		print join('  ', map { my $blanks = ' ' x ($widths[$_] - width($cells[$_])); $_ == 3 ? "$blanks$cells[$_]" : "$cells[$_]$blanks" } 0 .. $#cells),
+		  "  $last\n";
+	}
+	print "\n\"always\": no run removes a backup of another server; see --adopt.\n" if grep { $_->[5] eq 'always' } @rows;
+	return;
+}
+
+sub json_time { return defined $_[0] ? strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $_[0]) : undef; }
+
+sub json_bool { return $_[0] ? JSON::PP::true : JSON::PP::false; }
+
+# JSON is UTF-8; a name or path that is not has replacement characters.
+sub json_text
+{
+	my ($text) = @_;
+	return if !defined $text;
+	my $copy = $text;
+	utf8::decode($copy) or $copy =~ s/[^\x00-\x7f]/\x{FFFD}/g;
+	return $copy;
+}
+
+sub json_backup
+{
+	my ($backup) = @_;
+	my ($verified, $keeps) = @$backup{qw(verified keeps)};
+
+	return {
+		name => json_text($backup->{run}),
+		time => $backup->{name},
+		database => json_text($backup->{database}),
+		folder => $backup->{folder},
+		path => json_text($backup->{path}),
+		archive => json_text($backup->{archive}),
+		complete => json_bool($backup->{complete}),
+		pipe => json_bool($backup->{pipe}),
+		started => json_time($backup->{started}),
+		finished => json_time($backup->{finished}),
+		age_seconds => now() - $backup->{started},
+		bytes => $backup->{pipe} || !defined $backup->{bytes} ? undef : $backup->{bytes} + 0,
+		verified => $verified ? { time => json_time($verified->{time}), good => json_bool($verified->{good}) } : undef,
+		kept_until => $keeps ? { time => json_time($keeps->{until}), newer_backups => $keeps->{newer} } : undef };
+}
+
+sub print_json
+{
+	my ($config, $backups) = @_;
+	print JSON::PP->new->utf8->canonical->pretty->encode({
+		configuration => json_text($config->{name}),
+		directory => json_text($config->{directory}),
+		backups => [ map { json_backup($_) } @$backups ] });
+	return;
+}
+
+1;

@@ -1,0 +1,161 @@
+# pg_pardump_backup --list and --list --json: what they say of runs,
+# databases with odd names, and old backups.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use JSON::PP qw(decode_json encode_json);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Nights qw(backup_config run_backup time_name);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant DAY => 86400;
+
+local $ENV{TZ} = 'UTC';
+my $now = 1_800_000_000;
+my $node = start_cluster('list');
+my @odd = ('odd name', 'a, b', "caf\xc3\xa9");
+make_database($node, 'shop');
+sql($node, 'shop', 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g');
+make_database($node, $_) foreach @odd;
+
+sub night_ok
+{
+	my ($file, $night) = @_;
+	my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);
+	is("$rc$out$err", '0', "night $night");
+	return;
+}
+
+sub backups_of
+{
+	my ($night, $file) = @_;
+	my ($rc, $out, $err) = run_backup($now + $night * DAY, '--list', '--json', $file);
+	is("$rc$err", '0', '--list --json') or return [];
+	return decode_json($out)->{backups};
+}
+
+# What the table is, with N in place of sizes, which depend on the server.
+sub shown
+{
+	my ($night, @arguments) = @_;
+	my ($rc, $out, $err) = run_backup($now + $night * DAY, '--list', @arguments);
+	is("$rc$err", '0', "--list @arguments");
+	return $out =~ s/( +)([\d.]+)(?= [kM]B  )/' ' x (length("$1$2") - 1) . 'N'/ger;
+}
+
+sub write_json
+{
+	my ($path, $object) = @_;
+	unlink $path;
+	append_to_file($path, encode_json($object));
+	return;
+}
+
+# ---- the table, and the same as JSON
+
+my ($file, $dir) = backup_config($node, 'keep_last = 2', 'keep_days = 3', map { "database = $_" } 'shop', @odd);
+night_ok($file, $_) foreach 0 .. 3;
+my @names = map { time_name($now + $_ * DAY) } 0 .. 4;
+
+is(shown(3.125, $file), <<"END", 'the table');
+name              started           age      size  verified  kept until  databases
+$names[0]  2027-01-15 08:00  3 d      N kB  yes       next run    "a, b", caf\xc3\xa9, odd name, shop
+$names[1]  2027-01-16 08:00  2 d      N kB  yes       2027-01-19  "a, b", caf\xc3\xa9, odd name, shop
+$names[2]  2027-01-17 08:00  27 h     N kB  yes       2027-01-20  "a, b", caf\xc3\xa9, odd name, shop
+$names[3]  2027-01-18 08:00  3 h      N kB  yes       2027-01-21  "a, b", caf\xc3\xa9, odd name, shop
+END
+is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(yes *(?:\S+ \S+|\S+)).*$/$1/mgr, <<"END", 'when dates have passed');
+yes       next run
+yes       next run
+yes       1 newer
+yes       2 newer
+END
+
+my $listed = backups_of(3.125, $file);
+is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
+{
+	my ($found) = grep { $_->{database} eq 'odd name' && $_->{name} eq $names[2] } @$listed;
+	cmp_ok(delete $found->{bytes}, '>', 500, 'JSON: bytes');
+	is_deeply($found, {
+		name => $names[2], time => $names[2], database => 'odd name', folder => 'odd=20name',
+		path => "$dir/odd=20name/$names[2]", archive => "$dir/odd=20name/$names[2]/dump",
+		complete => JSON::PP::true, pipe => JSON::PP::false,
+		started => '2027-01-17T08:00:00Z', finished => '2027-01-17T08:00:00Z', age_seconds => 1.125 * DAY,
+		verified => { time => '2027-01-17T08:00:00Z', good => JSON::PP::true },
+		kept_until => { time => '2027-01-20T08:00:00Z', newer_backups => 1 } }, 'JSON: what it says');
+	is_deeply([ map { $_->{database} } @$listed[ 0 .. 3 ] ], [ 'a, b', "caf\x{e9}", 'odd name', 'shop' ], 'JSON: names');
+	is((run_program('pg_pardump', "--verify=$found->{archive}"))[0], 0, 'JSON: pg_pardump --verify accepts the path');
+}
+{
+	my $out = shown(3, '-v', $file);
+	my @paths = $out =~ /(\/.*)$/mg;
+	is_deeply(\@paths, [ map { $_->{archive} } @$listed ], '-v: paths');
+	like($out, qr/^$names[1]  2027-01-16 08:00  2 d  .* yes .* 0:00  "a, b"    \Q$dir\E\/a=2C=20b\/$names[1]\/dump$/m, '-v: a line');
+	is((run_program('pg_pardump', "--verify=$paths[5]"))[0], 0, '-v: pg_pardump --verify accepts the path');
+}
+
+# ---- a terminal
+
+foreach my $try ([ 80, '"a, b" and 3 more' ], [ 100, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 101, "\"a, b\", caf\xc3\xa9, odd name, shop" ])
+{
+	my ($columns, $names) = @$try;
+	my $shown = '';
+	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3.125 * DAY;
+	my $run = IPC::Run::start([ 'sh', '-c', "stty cols $columns && exec pg_pardump_backup --list '$file'" ], '<pty<', \'', '>pty>', \$shown,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$run->finish;
+	is($run->full_result(0), 0, "$columns columns: exit code");
+	my @ends = map { s/\r//gr =~ s/.*(?:next run|\d newer|-\d\d) +//r } grep { /^2027/ } split /\n/, $shown;
+	is_deeply(\@ends, [ ($names) x 4 ], "$columns columns") or diag($shown);
+}
+
+# ---- backups that are not complete, of another server, or from before there were runs
+
+{
+	my $partial = "$dir/shop/$names[4].partial";
+	mkdir $partial or die "could not make \"$partial\": $!";
+	like(shown(5, $file), qr/^shop\/$names[4]  .*  +-  incomplete  -           shop$/m, 'not complete: the table');
+	my ($found) = grep { !$_->{complete} } @{ backups_of(5, $file) };
+	is_deeply([ @$found{qw(database path verified kept_until bytes)} ], [ 'shop', $partial, undef, undef, undef ], 'not complete: JSON');
+	rmdir $partial;
+
+	my $info = "$dir/shop/$names[0]/backup.json";
+	my $object = decode_json(slurp_file($info));
+	is(delete $object->{run}, $names[0], 'the run is recorded');
+	delete $object->{verified};
+	write_json($info, { %$object, address => 'elsewhere:5432' });
+	like(shown(3.125, $file), qr/^shop\/$names[0]  .* yes       always      shop$(?:.*\n)*\n"always": no run removes a backup of another server; see --adopt\.\n\z/m,
+		'an old one of another server: the table');
+
+	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
+	my ($rc, $out, $err) = run_backup($now, '--list', $file);
+	like($err, qr/\Apg_pardump_backup: warning: "\Q$dir\E\/shop\/20260101T000000Z" is not a backup of this program\n\z/, 'what only looks like a backup');
+}
+
+# ---- two runs at the same time by the clock have names of their own
+
+{
+	my ($file) = backup_config($node, 'database = shop', 'database = odd name');
+	night_ok($file, 0) foreach 0 .. 1;
+	is_deeply([ map { "$_->{name} $_->{time}" } @{ backups_of(1, $file) } ],
+		[ ("$names[0] $names[0]") x 2, map { "$_ $_" } (time_name($now + 1)) x 2 ], 'the clock stands still: names of runs');
+}
+
+# ---- what "pipe" has written
+
+{
+	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = cat >%D/%f');
+	night_ok($file, 0);
+	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  no        7 newer     shop$/m, 'pipe: the table');
+	my ($found) = @{ backups_of(1, $file) };
+	is_deeply([ @$found{qw(bytes verified pipe)} ], [ undef, undef, JSON::PP::true ], 'pipe: JSON');
+}
+
+$node->stop;
+done_testing();
