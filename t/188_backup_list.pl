@@ -1,5 +1,5 @@
-# pg_pardump_backup --list and --list --json: what they say of runs,
-# databases with odd names, and old backups.
+# pg_pardump_backup --list, --list --json and --verify: what they say of runs,
+# databases with odd names, old and damaged backups, and what they accept.
 
 use strict;
 use warnings;
@@ -115,6 +115,42 @@ foreach my $try ([ 80, '"a, b" and 3 more' ], [ 100, "\"a, b\", caf\xc3\xa9 and 
 	is_deeply(\@ends, [ ($names) x 4 ], "$columns columns") or diag($shown);
 }
 
+# ---- --verify
+
+sub verify_ok
+{
+	my ($what, $rc, $out, $err, @arguments) = @_;
+	my ($got_rc, $got_out, $got_err) = run_backup($now + 4 * DAY, '--verify', @arguments, $file);
+	is("$got_rc $got_out", "$rc $out", "--verify, $what");
+	like($got_err, $err, "--verify, $what: messages");
+	return;
+}
+
+my $silent = qr/\A\z/;
+verify_ok('all', 0, "16 verified, 0 failed\n", $silent);
+verify_ok('a run', 0, "4 verified, 0 failed\n", $silent, $names[0]);
+verify_ok('the latest', 0, "4 verified, 0 failed\n", $silent, 'latest');
+foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]", "a, b/$names[1]", "$dir/shop/$names[1]",
+	"$dir/shop/$names[1]/", "$dir/odd=20name/$names[2]/dump")
+{
+	verify_ok($typed, 0, "1 verified, 0 failed\n", $silent, $typed);
+}
+foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
+{
+	verify_ok($typed, 1, '', qr/\Apg_pardump_backup: error: could not find backup "\Q$typed\E" in "\Q$dir\E"\npg_pardump_backup: hint: List the backups/, $typed);
+}
+is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(4, $file) }), 16, '--verify: the time is recorded');
+{
+	my ($data) = grep { -s } glob "$dir/shop/$names[1]/dump/[0-9]*.dat*";
+	open my $fh, '+<', $data or die "could not open \"$data\": $!";
+	seek $fh, 5, 0;
+	print $fh 'X';
+	close $fh or die "could not write \"$data\": $!";
+	verify_ok('a damaged one', 1, "15 verified, 1 failed\n", qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m);
+	like(shown(4, $file), qr/^$names[1] .* yes .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* FAILED .* shop$/m, 'a damaged one: the table');
+	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name}" } @{ backups_of(4, $file) } ], ["shop $names[1]"], 'a damaged one: JSON');
+}
+
 # ---- backups that are not complete, of another server, or from before there were runs
 
 {
@@ -123,15 +159,18 @@ foreach my $try ([ 80, '"a, b" and 3 more' ], [ 100, "\"a, b\", caf\xc3\xa9 and 
 	like(shown(5, $file), qr/^shop\/$names[4]  .*  +-  incomplete  -           shop$/m, 'not complete: the table');
 	my ($found) = grep { !$_->{complete} } @{ backups_of(5, $file) };
 	is_deeply([ @$found{qw(database path verified kept_until bytes)} ], [ 'shop', $partial, undef, undef, undef ], 'not complete: JSON');
+	verify_ok('not complete', 1, '', qr/error: backup "shop\/$names[4]" is not complete\n/, "shop/$names[4]");
 	rmdir $partial;
 
 	my $info = "$dir/shop/$names[0]/backup.json";
 	my $object = decode_json(slurp_file($info));
 	is(delete $object->{run}, $names[0], 'the run is recorded');
 	delete $object->{verified};
+	unlink "$dir/shop/$names[0]/verified.json";
 	write_json($info, { %$object, address => 'elsewhere:5432' });
 	like(shown(3.125, $file), qr/^shop\/$names[0]  .* yes       always      shop$(?:.*\n)*\n"always": no run removes a backup of another server; see --adopt\.\n\z/m,
 		'an old one of another server: the table');
+	verify_ok('an old one', 0, "1 verified, 0 failed\n", $silent, "shop/$names[0]");
 
 	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
@@ -155,6 +194,18 @@ foreach my $try ([ 80, '"a, b" and 3 more' ], [ 100, "\"a, b\", caf\xc3\xa9 and 
 	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  no        7 newer     shop$/m, 'pipe: the table');
 	my ($found) = @{ backups_of(1, $file) };
 	is_deeply([ @$found{qw(bytes verified pipe)} ], [ undef, undef, JSON::PP::true ], 'pipe: JSON');
+	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);
+	is("$rc$out", '1', 'pipe: --verify of one: exit code');
+	like($err, qr/\Apg_pardump_backup: error: backup "shop\/$names[0]" cannot be verified here: the command of "pipe" wrote the files in "\Q$dir\E.*"\npg_pardump_backup: hint: Decrypt the files into another directory, then run pg_pardump --verify\.\n\z/,
+		'pipe: --verify of one: message');
+	($rc, $out, $err) = run_backup($now, '--verify', $file);
+	is("$rc$out$err", "10 verified, 0 failed, 1 not verified: written by the command of \"pipe\"\n", 'pipe: --verify of all');
+}
+{
+	my ($file, $dir) = backup_config($node, 'database = shop');
+	my ($rc, $out, $err) = run_backup($now, '--verify', $file);
+	is("$rc$out", '1', 'no backups: exit code');
+	like($err, qr/\Apg_pardump_backup: error: there are no backups to verify in "\Q$dir\E"\n\z/, 'no backups');
 }
 
 $node->stop;

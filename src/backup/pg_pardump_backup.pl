@@ -10,9 +10,9 @@ use lib '@LIBDIR@';
 
 use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
-use PardumpBackup::Catalog qw(catalog choose_run_name);
+use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
-use PardumpBackup::Listing qw(print_table print_json);
+use PardumpBackup::Listing qw(print_table print_json printable);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
@@ -35,6 +35,7 @@ pg_pardump_backup backs up PostgreSQL databases by pg_pardump, and removes old b
 Usage:
   pg_pardump_backup [OPTION]... CONFIGURATION
   pg_pardump_backup --list [--json] CONFIGURATION
+  pg_pardump_backup --verify [BACKUP] CONFIGURATION
 
 Options:
   --adopt                      let all backups of the directory belong to the present
@@ -44,10 +45,13 @@ Options:
                                with the path of its archive
   --json                       with --list: print JSON
   -v, --verbose                report each step
+  --verify                     verify a backup, or all of them
   -V, --version                print the version, and end
   -?, --help                   show this help, and end
 
-Exit status: 0 success; 1 a backup failed; 2 the configuration is wrong; 3 all
+BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or "latest".
+
+Exit status: 0 success; 1 a backup or a verification failed; 2 the configuration is wrong; 3 all
 backups are made, but old ones could not be removed; 4 another run is at work;
 5 all backups are made, but the directory has backups of another server, and no
 backup was removed.
@@ -57,7 +61,12 @@ my $config;
 
 sub inform { print STDERR "pg_pardump_backup: $_[0]\n"; return; }
 
-sub complain { return inform("error: " . $_[0] =~ s/\n\z//r); }
+# A text of several lines has a hint in the last one.
+sub complain
+{
+	inform($_) foreach split /\n(?=hint: )/, "error: " . $_[0] =~ s/\n\z//r;
+	return;
+}
 
 # ---- a backup of one database
 
@@ -420,16 +429,95 @@ sub list
 	return SUCCESS;
 }
 
+# ---- what is done with backups
+
+# How messages name a backup.  --verify takes it.
+sub title { return quoted("$_[0]{database}/$_[0]{name}"); }
+
+sub quoted { return '"' . printable($_[0]) . '"'; }
+
+# Dies if a backup's files are not here as pg_pardump has written them.
+sub require_files
+{
+	my ($backup, $what) = @_;
+	return if !$backup->{pipe};
+	die sprintf("backup %s cannot be %s here: the command of \"pipe\" %s\nhint: %s, then run %s.\n",
+		title($backup), $what, $backup->{elsewhere} ? 'sent its files elsewhere' : "wrote the files in \"$backup->{archive}\"",
+		$backup->{elsewhere} ? 'Fetch the files, decrypt them into a directory' : 'Decrypt the files into another directory',
+		$what eq 'restored' ? 'pg_parrestore' : 'pg_pardump --verify');
+}
+
+# Returns whether the backup is as it was written.
+sub verify_one
+{
+	my ($backup) = @_;
+
+	return 1 if eval { run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$backup->{archive}"); 1 };
+	my $error = $@;
+	die $error if interrupted();
+	die "backup " . title($backup) . " was removed during the verification\n" if !-d $backup->{path};
+	die $error if $error !~ /failed with exit code 1\n/;
+	complain('backup ' . title($backup) . " is damaged: $error");
+	return 0;
+}
+
+# All backups, or those that are meant by what was typed.
+sub verify
+{
+	my ($typed) = @_;
+	my @backups = defined $typed ? find_backups($config, $typed) : grep { $_->{complete} } @{ (catalog($config))[0] };
+	my ($good, $left_out, $failed) = (0, 0, 0);
+
+	if (defined $typed)
+	{
+		require_files($_, 'verified') foreach @backups;
+	}
+	foreach my $backup (@backups)
+	{
+		if ($backup->{pipe})
+		{
+			$left_out++;
+			next;
+		}
+		my $result = eval { verify_one($backup) };
+		if (defined $result)
+		{
+			$result ? $good++ : $failed++;
+			print title($backup), ": verified\n" if $result && $config->{verbose};
+			eval { record_verification($backup, $result); 1 } or inform("warning: the result is not recorded: $@" =~ s/\n\z//r);
+			next;
+		}
+		complain($@);
+		return BACKUP_FAILED if interrupted();
+		$failed++;
+	}
+	die "there are no backups to verify in \"$config->{directory}\"\n" if !@backups;
+	print "$good verified, $failed failed", $left_out ? ", $left_out not verified: written by the command of \"pipe\"" : '', "\n";
+	return $failed || !$good ? BACKUP_FAILED : SUCCESS;
+}
+
+# What is wrong with the number of arguments; the last one is the configuration.
+sub wrong_arguments
+{
+	my ($task, $number) = @_;
+	return 'a configuration file must be named as the last argument' if $task eq '--verify' && $number < 1;
+	my $most = $task eq '--verify' ? 2 : 0;
+	return "too many arguments for option $task" if $most && $number > $most;
+	return 'exactly one configuration file must be named' if !$most && $number != 1;
+	return;
+}
+
 sub main
 {
 	my (%option, @wrong);
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'verbose|v', 'version|V', 'help|?');
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'verbose|v',
+		'verify', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
-	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list);
-	push @wrong, 'exactly one configuration file must be named' if !@wrong && @_ != 1 && !grep { $option{$_} } qw(help version);
+	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list verify);
+	push @wrong, wrong_arguments($tasks[0] // '', scalar @_) if !@wrong && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
 	if (@wrong)
@@ -458,6 +546,7 @@ sub main
 	my $status = eval {
 		  $option{list} ? list(@option{qw(verbose json)})
 		: $option{check} ? check()
+		: $option{verify} ? verify(@_)
 		: with_store($option{adopt} ? \&adopt : \&run);
 	};
 	return $status if defined $status;

@@ -1,9 +1,13 @@
 # All backups of a directory, with what people and programs ask about each one:
-# the run that made it, when it was verified, how long it is kept.
+# the run that made it, when it was verified, how long it is kept; and a backup by
+# the name that was typed.
 #
 # A run makes one backup of each database.  The run's name is the UTC time of its
 # beginning, in "run" of "backup.json".  A backup without it is from a version before
 # 1.0.0, and counts as a run of its own.
+#
+# The last verification after the run is in "verified.json".  It is not part of
+# "backup.json", so --verify needs no lock, which would keep a run from starting.
 
 package PardumpBackup::Catalog;
 
@@ -11,18 +15,28 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use JSON::PP;
 use PardumpBackup::Store qw(now time_name time_of is_time_name folder_of database_of folders backups unfinished
-  belongs_to noted_server);
+  belongs_to noted_server read_json replace_file);
 
-our @EXPORT_OK = qw(catalog choose_run_name);
+our @EXPORT_OK = qw(catalog choose_run_name find_backups record_verification);
 
-# The time and the result of the verification; nothing if there was none.
+# The time and the result of the last verification; nothing if there was none.
 # Before its name is final, pg_pardump verifies each backup that is not given to commands.
 sub verification
 {
 	my ($backup) = @_;
+	my $record = read_json("$backup->{path}/verified.json");
+	return { time => $record->{time}, good => $record->{good} ? 1 : 0 } if ($record->{time} // '') =~ /^\d+\z/;
 	my $time = $backup->{verified} // ($backup->{pipe} ? '' : $backup->{finished});
 	return $time =~ /^\d+\z/ ? { time => $time, good => 1 } : undef;
+}
+
+sub record_verification
+{
+	my ($backup, $good) = @_;
+	return replace_file("$backup->{path}/verified.json",
+		JSON::PP->new->canonical->pretty->encode({ time => now(), good => $good ? JSON::PP::true : JSON::PP::false }));
 }
 
 sub described
@@ -93,6 +107,51 @@ sub choose_run_name
 	}
 	$time++ while $used{ time_name($time) };
 	return time_name($time);
+}
+
+# The complete backups that the argument of an option means: the name of a run;
+# "latest", the newest of each database; DATABASE/TIME; or the path of a backup or of its
+# archive.  Dies if there is none.
+sub find_backups
+{
+	my ($config, $typed) = @_;
+	my ($all) = catalog($config);
+	my @complete = grep { $_->{complete} } @$all;
+	my @found;
+
+	if ($typed eq 'latest')
+	{
+		my %latest;
+		foreach my $backup (@complete)
+		{
+			my $latest = \$latest{ $backup->{folder} };
+			$$latest = $backup if !$$latest || $$latest->{number} < $backup->{number};
+		}
+		@found = map { $latest{$_} } sort keys %latest;
+	}
+	elsif (my ($database, $name) = $typed =~ m{^([^/].*)/([^/]+)\z}s)
+	{
+		# the name of the database, or else that of its folder
+		@found = grep { $_->{name} eq $name && $_->{database} eq $database } @complete;
+		@found = grep { $_->{name} eq $name && $_->{folder} eq $database } @complete if !@found;
+	}
+	else
+	{
+		@found = grep { $_->{run} eq $typed } @complete;
+	}
+	@found = grep { same_directory($_->{path}, $typed) || same_directory($_->{archive}, $typed) } @complete if !@found;
+	return @found if @found;
+	die "backup \"$typed\" is not complete\n" if grep { !$_->{complete} && $_->{run} eq $typed } @$all;
+	die "could not find backup \"$typed\" in \"$config->{directory}\"\n"
+	  . "hint: List the backups with --list; a backup is \"latest\", a name of the list, DATABASE/TIME, or a path.\n";
+}
+
+sub same_directory
+{
+	my ($one, $other) = @_;
+	my @one = stat $one or return;
+	my @other = stat $other or return;
+	return $one[0] == $other[0] && $one[1] == $other[1];
 }
 
 1;

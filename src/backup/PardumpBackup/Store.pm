@@ -27,7 +27,7 @@ use Time::Local qw(timegm);
 
 our @EXPORT_OK = qw(now time_name time_of is_time_name check_store claim_store note_server noted_server lock_store
   folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup
-  replace_globals remove_backup expired write_file);
+  replace_globals remove_backup expired write_file replace_file read_json);
 
 my @SERVER = qw(system_identifier address);
 
@@ -174,12 +174,19 @@ sub folders
 	return grep { /^[A-Za-z0-9_=][A-Za-z0-9_.=-]*\z/ && is_directory("$directory/$_") } entries($directory);
 }
 
+# Nothing if the file is missing or does not contain an object.  Values are not checked.
+sub read_json
+{
+	my ($file) = @_;
+	open my $fh, '<', $file or return;
+	my $object = eval { decode_json(join '', <$fh>) };
+	return ref $object eq 'HASH' ? $object : ();
+}
+
 sub read_info
 {
 	my ($path) = @_;
-	open my $fh, '<', "$path/backup.json" or return;
-	my $info = eval { decode_json(join '', <$fh>) };
-	return if ref $info ne 'HASH';
+	my $info = read_json("$path/backup.json") or return;
 	delete $info->{adopted} if ref $info->{adopted} ne 'HASH';
 	foreach my $server ($info, $info->{adopted} // ())
 	{
