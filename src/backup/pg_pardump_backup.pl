@@ -15,9 +15,9 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Listing qw(print_table print_json printable);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
-  same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
+  same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_pg_parrestore run_command);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of folders backups
-  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals remove_backup
+  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup remove_backup
   expired write_file);
 
 use constant {
@@ -36,6 +36,7 @@ Usage:
   pg_pardump_backup [OPTION]... CONFIGURATION
   pg_pardump_backup --list [--json] CONFIGURATION
   pg_pardump_backup --verify [BACKUP] CONFIGURATION
+  pg_pardump_backup --restore BACKUP [DATABASE] [--to=CONNINFO] CONFIGURATION
 
 Options:
   --adopt                      let all backups of the directory belong to the present
@@ -44,6 +45,8 @@ Options:
   -l, --list                   list the backups, then exit; with -v a line for each database,
                                with the path of its archive
   --json                       with --list: print JSON
+  --restore                    restore a database from a backup; without --to, create it
+  --to=CONNINFO                with --restore: the database to restore into
   -v, --verbose                report each step
   --verify                     verify a backup, or all of them
   -V, --version                print the version, and end
@@ -51,7 +54,7 @@ Options:
 
 BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or "latest".
 
-Exit status: 0 success; 1 a backup or a verification failed; 2 the configuration is wrong; 3 all
+Exit status: 0 success; 1 a backup, a verification or a restore failed; 2 the configuration is wrong; 3 all
 backups are made, but old ones could not be removed; 4 another run is at work;
 5 all backups are made, but the directory has backups of another server, and no
 backup was removed.
@@ -431,7 +434,7 @@ sub list
 
 # ---- what is done with backups
 
-# How messages name a backup.  --verify takes it.
+# How messages name a backup.  --verify and --restore take it.
 sub title { return quoted("$_[0]{database}/$_[0]{name}"); }
 
 sub quoted { return '"' . printable($_[0]) . '"'; }
@@ -496,12 +499,53 @@ sub verify
 	return $failed || !$good ? BACKUP_FAILED : SUCCESS;
 }
 
+# The backup of one database.
+sub find_backup
+{
+	my ($typed, $database) = @_;
+	my @backups = find_backups($config, $typed);
+	my $names = join ', ', map { quoted($_->{database}) } @backups;
+
+	@backups = grep { $_->{database} eq $database } @backups if defined $database;
+	die "backup \"$typed\" does not contain database \"$database\"\nhint: It contains: $names.\n" if !@backups;
+	die "backup \"$typed\" contains several databases: $names\nhint: Name one of them after the backup.\n" if @backups > 1;
+	return $backups[0];
+}
+
+# Without $to, the database is created: pg_parrestore --create would restore into an
+# existing one.
+sub restore
+{
+	my ($typed, $database, $to) = @_;
+	my $backup = find_backup($typed, $database);
+
+	require_files($backup, 'restored');
+	if (!defined $to)
+	{
+		my ($open, $closed) = list_databases($config);
+		die 'database ' . quoted($backup->{database}) . " already exists\n"
+		  . "hint: Rename it first (ALTER DATABASE ... RENAME TO ...), or use --to to restore into another database.\n"
+		  if grep { $_ eq $backup->{database} } @$open, map { $_->[0] } @$closed;
+	}
+	my $lock = hold_backup($backup);
+	if (!eval { run_pg_parrestore($config, $backup, $to); 1 })
+	{
+		my $error = $@;
+		my $globals = "$backup->{path}/globals.sql";
+		die $error if interrupted() || !-e $globals;
+		die $error =~ s/\n\z//r . "\nhint: If roles or tablespaces are missing, create them first: psql -f \"$globals\" postgres\n";
+	}
+	print 'restored backup ', title($backup), defined $to ? '' : ' as database ' . quoted($backup->{database}), "\n";
+	return SUCCESS;
+}
+
 # What is wrong with the number of arguments; the last one is the configuration.
 sub wrong_arguments
 {
 	my ($task, $number) = @_;
+	return 'option --restore requires a backup, and a configuration file as the last argument' if $task eq '--restore' && $number < 2;
 	return 'a configuration file must be named as the last argument' if $task eq '--verify' && $number < 1;
-	my $most = $task eq '--verify' ? 2 : 0;
+	my $most = $task eq '--restore' ? 3 : $task eq '--verify' ? 2 : 0;
 	return "too many arguments for option $task" if $most && $number > $most;
 	return 'exactly one configuration file must be named' if !$most && $number != 1;
 	return;
@@ -513,13 +557,14 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'verbose|v',
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'restore', 'to=s', 'verbose|v',
 		'verify', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
-	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list verify);
+	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list restore verify);
 	push @wrong, wrong_arguments($tasks[0] // '', scalar @_) if !@wrong && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
+	push @wrong, 'option --to requires option --restore' if defined $option{to} && !$option{restore};
 	if (@wrong)
 	{
 		complain($_) foreach @wrong;
@@ -532,7 +577,7 @@ sub main
 	($config, @wrong) = read_config(pop);
 	if (!@wrong)
 	{
-		eval { check_store($config->{directory}); find_programs($config); 1 } or push @wrong, $@;
+		eval { check_store($config->{directory}); find_programs($config, $option{restore} ? 'pg_parrestore' : ()); 1 } or push @wrong, $@;
 	}
 	if (@wrong)
 	{
@@ -547,6 +592,7 @@ sub main
 		  $option{list} ? list(@option{qw(verbose json)})
 		: $option{check} ? check()
 		: $option{verify} ? verify(@_)
+		: $option{restore} ? restore(@_[ 0, 1 ], $option{to})
 		: with_store($option{adopt} ? \&adopt : \&run);
 	};
 	return $status if defined $status;

@@ -17,7 +17,8 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 use PardumpBackup::Config qw(fill_in seconds_of);
 
 our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases read_server dump_globals same_globals
-  pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
+  pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_pg_parrestore
+  run_command);
 
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
@@ -144,13 +145,14 @@ sub run
 }
 
 # Where each program is: in bindir and nowhere else if that is set, as those of
-# another major may be in PATH; else beside this one, or in PATH.
+# another major may be in PATH; otherwise next to this one, or in PATH.  @more are those that
+# not every task needs.
 sub find_programs
 {
-	my ($config) = @_;
+	my ($config, @more) = @_;
 	my @dirs = defined $config->{bindir} ? $config->{bindir} : ($FindBin::RealBin, split(/:/, $ENV{PATH} // ''));
 
-	foreach my $program (qw(pg_pardump pg_dumpall psql))
+	foreach my $program (qw(pg_pardump pg_dumpall psql), @more)
 	{
 		($config->{program}{$program}) = grep { -f && -x _ } map { "$_/$program" } @dirs;
 		die "could not find a program \"$program\"" . (defined $config->{bindir} ? " in \"$config->{bindir}\"\n" : "\n")
@@ -405,6 +407,25 @@ sub run_pg_pardump
 	my $silent = !$config->{verbose} && !grep { /^(--pro|-\w*P)/ } @options;
 	return run($what, [ $config->{program}{pg_pardump}, "--jobs=$config->{jobs}", $silent ? '--no-progress' : (), @options ],
 		drop => !$config->{verbose} && $what !~ /--check/, %$how);
+}
+
+# Is it a connection string, as libpq sees it, and not the name of a database?
+sub is_conninfo { return $_[0] =~ m{=|^postgres(ql)?://}; }
+
+# Restores a backup into the database $to, or creates the backup's database.
+sub run_pg_parrestore
+{
+	my ($config, $backup, $to) = @_;
+	my $elsewhere = defined $to && is_conninfo($to);
+
+	# the service would add its server to that of the connection string
+	local %ENV = %ENV;
+	delete $ENV{PGSERVICE} if $elsewhere && defined $config->{service};
+	run('pg_parrestore',
+		[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create',
+			$elsewhere ? ('--no-password', "--dbname=$to") : connection_words($config, $to // $config->{maintenance_database}),
+			dump_of($backup) ]);
+	return;
 }
 
 # A command of the configuration, without a shell.

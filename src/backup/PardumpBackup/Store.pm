@@ -27,7 +27,7 @@ use Time::Local qw(timegm);
 
 our @EXPORT_OK = qw(now time_name time_of is_time_name check_store claim_store note_server noted_server lock_store
   folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup
-  replace_globals remove_backup expired write_file replace_file read_json);
+  replace_globals hold_backup remove_backup expired write_file replace_file read_json);
 
 my @SERVER = qw(system_identifier address);
 
@@ -356,13 +356,31 @@ sub finish_backup
 	return;
 }
 
+# Until the file that is returned is closed, also by programs that inherit it, no run
+# removes the backup.
+sub hold_backup
+{
+	my ($backup) = @_;
+	my $file = "$backup->{path}/.lock";
+	sysopen(my $lock, $file, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) or die "could not open file \"$file\": $!\n";
+	flock $lock, LOCK_SH | LOCK_NB or die "could not lock file \"$file\": $!\n";
+	fcntl($lock, F_SETFD, 0) or die "could not set up file \"$file\": $!\n";
+	return $lock;
+}
+
 # Removes a backup, complete or not.  What is not here but elsewhere is removed
 # before by the function, if it was ever sent there.
 sub remove_backup
 {
 	my ($backup, $remove_elsewhere) = @_;
 	my $path = $backup->{path};
+	my $lock;
 
+	# held until this function returns
+	if (sysopen $lock, "$path/.lock", O_RDWR | O_NOFOLLOW)
+	{
+		flock $lock, LOCK_EX | LOCK_NB or die "it is being restored\n";
+	}
 	if ($path !~ /\.partial\z/)
 	{
 		rename $path, "$path.partial" or die "could not rename \"$path\": $!\n";
