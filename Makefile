@@ -128,7 +128,8 @@ install-frontend: $(PROGRAM_FILES)
 # packages say so, and NO_BACKUP for all majors but one.
 BACKUP_DIR = $(datadir)/pg_pardump
 unitdir = $(BACKUP_DIR)
-BACKUP_UNITS = pg_pardump_backup@.service pg_pardump_backup@.timer
+BACKUP_UNITS = pg_pardump_backup@.service pg_pardump_backup@.timer \
+	pg_pardump_restore_test@.service pg_pardump_restore_test@.timer
 BACKUP_FILL = sed -e 's,@LIBDIR@,$(BACKUP_DIR),' -e 's,@BINDIR@,$(bindir),' -e 's,@VERSION@,$(DIST_VERSION),'
 
 ifndef NO_BACKUP

@@ -120,7 +120,7 @@ my %backup_takes;
 }
 
 my ($nightly_takes) = told_options('pg_pardump_backup');
-is(keys %$nightly_takes, 15, 'pg_pardump_backup has options');
+is(keys %$nightly_takes, 16, 'pg_pardump_backup has options');
 
 # ---- links of one file to another, and to headings, lead somewhere
 

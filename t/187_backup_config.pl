@@ -70,6 +70,12 @@ my @wrong = (
 	[ 'remove = rclone purge remote:backups', qr/remove must have %D, or %d and %t: otherwise it would remove other backups, too/ ],
 	[ 'remove = rclone purge remote:backups/%d', qr/remove must have %D, or %d and %t/ ],
 	[ 'remove = rclone purge remote:backups/%t/%%d', qr/remove must have %D, or %d and %t/ ],
+	[ 'drill_directory = tmp', qr/drill_directory must be an absolute path/ ],
+	[ 'drill_disk_limit = 100', qr/drill_disk_limit must be a size with a unit, such as "100GB"/ ],
+	[ 'drill_disk_limit = 0GB', qr/drill_disk_limit must be a size/ ],
+	[ 'drill_time_limit = 12', qr/drill_time_limit must be a time with a unit/ ],
+	[ 'drill_preload = ,', qr/drill_preload must be names of libraries, such as "timescaledb"/ ],
+	[ 'drill_preload = citus, /tmp/x', qr/drill_preload must be names of libraries/ ],
 	[ 'metrics = here', qr/metrics must be an absolute path/ ],
 	[ 'bindir = bin', qr/bindir must be an absolute path/ ],
 	[ 'remove = true "a', qr/remove has a quote without its end/ ],
@@ -378,7 +384,7 @@ SKIP:
 {
 	skip 'systemd-analyze is not installed', 2 if system('systemd-analyze --version >/dev/null 2>&1') != 0;
 	my $share = `pg_config --sharedir` =~ s/\n//r;
-	my @units = map { "$share/pg_pardump/pg_pardump_backup\@.$_" } 'service', 'timer';
+	my @units = map { ("$share/pg_pardump/$_\@.service", "$share/pg_pardump/$_\@.timer") } 'pg_pardump_backup', 'pg_pardump_restore_test';
 	is_deeply([ grep { !-f } @units ], [], 'units are installed');
 	my ($rc, undef, $err) = run_program('systemd-analyze', 'verify', '--man=no', @units);
 	is("$rc$err", '0', 'and right');

@@ -12,6 +12,7 @@ use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
+use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Listing qw(print_table print_json printable);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
@@ -30,34 +31,50 @@ use constant {
 };
 
 my $HELP = <<'END';
-pg_pardump_backup backs up PostgreSQL databases by pg_pardump, and removes old backups.
+pg_pardump_backup backs up PostgreSQL databases with pg_pardump, and removes old
+backups.
 
 Usage:
   pg_pardump_backup [OPTION]... CONFIGURATION
   pg_pardump_backup --list [--json] CONFIGURATION
   pg_pardump_backup --verify [BACKUP] CONFIGURATION
   pg_pardump_backup --restore BACKUP [DATABASE] [--to=CONNINFO] CONFIGURATION
+  pg_pardump_backup --restore-test CONFIGURATION
 
 Options:
-  --adopt                      let all backups of the directory belong to the present
-                               server, and make no backup
-  -c, --check                  look for what would make a backup fail, and make none
-  -l, --list                   list the backups, then exit; with -v a line for each database,
-                               with the path of its archive
-  --json                       with --list: print JSON
-  --restore                    restore a database from a backup; without --to, create it
-  --to=CONNINFO                with --restore: the database to restore into
-  -v, --verbose                report each step
-  --verify                     verify a backup, or all of them
-  -V, --version                print the version, and end
-  -?, --help                   show this help, and end
+  --adopt                  let all backups in the directory belong to the
+                           present server, then exit
+  -c, --check              check whether a backup would succeed, then exit
+  -l, --list               list the backups, then exit; with -v, a line for each
+                           database, with the path of its archive
+  --json                   with --list: print JSON
+  --restore                restore a database from a backup; without --to, the
+                           database is created
+  --restore-test           as root: restore the newest backups into a temporary
+                           server
+  --to=CONNINFO            with --restore: the database to restore into
+  -v, --verbose            report each step
+  --verify                 verify a backup, or all backups
+  -V, --version            print the version, then exit
+  -?, --help               show this help, then exit
 
-BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or "latest".
+BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or
+"latest".
 
-Exit status: 0 success; 1 a backup, a verification or a restore failed; 2 the configuration is wrong; 3 all
-backups are made, but old ones could not be removed; 4 another run is at work;
-5 all backups are made, but the directory has backups of another server, and no
-backup was removed.
+Exit status: 0 success; 1 a backup, a verification or a restore failed; 2 the
+configuration is wrong; 3 all backups are made, but old ones could not be
+removed; 4 another run is at work; 5 all backups are made, but the directory
+contains backups of another server, and no backup was removed.
+
+Examples:
+  pg_pardump_backup /etc/pg_pardump/nightly.conf
+  pg_pardump_backup --list /etc/pg_pardump/nightly.conf
+  pg_pardump_backup --restore latest shop /etc/pg_pardump/nightly.conf
+END
+
+my $NOT_ROOT = <<'END';
+option --restore-test requires root
+hint: It runs a server as the user of drill_user, and pg_parrestore as the owner of the backups. Use sudo, or the unit pg_pardump_restore_test@NAME.
 END
 
 my $config;
@@ -557,10 +574,10 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'restore', 'to=s', 'verbose|v',
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'restore', 'restore-test', 'to=s', 'verbose|v',
 		'verify', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
-	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list restore verify);
+	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list restore restore-test verify);
 	push @wrong, wrong_arguments($tasks[0] // '', scalar @_) if !@wrong && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
@@ -574,10 +591,23 @@ sub main
 	return print($HELP) ? SUCCESS : BACKUP_FAILED if $option{help};
 	return print('pg_pardump_backup @VERSION@', "\n") ? SUCCESS : BACKUP_FAILED if $option{version};
 
+	if ($option{'restore-test'} && $> != 0)
+	{
+		complain($NOT_ROOT);
+		return CONFIGURATION_WRONG;
+	}
+
 	($config, @wrong) = read_config(pop);
 	if (!@wrong)
 	{
-		eval { check_store($config->{directory}); find_programs($config, $option{restore} ? 'pg_parrestore' : ()); 1 } or push @wrong, $@;
+		my $restores = $option{restore} || $option{'restore-test'};
+
+		# the restore test checks it as the owner of the directory
+		eval {
+			check_store($config->{directory}) if !$option{'restore-test'};
+			find_programs($config, $restores ? 'pg_parrestore' : ());
+			1;
+		} or push @wrong, $@;
 	}
 	if (@wrong)
 	{
@@ -593,6 +623,7 @@ sub main
 		: $option{check} ? check()
 		: $option{verify} ? verify(@_)
 		: $option{restore} ? restore(@_[ 0, 1 ], $option{to})
+		: $option{'restore-test'} ? (restore_test($config) ? SUCCESS : BACKUP_FAILED)
 		: with_store($option{adopt} ? \&adopt : \&run);
 	};
 	return $status if defined $status;

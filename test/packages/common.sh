@@ -24,7 +24,8 @@ as_postgres()
 	quietly setpriv --reuid=postgres --regid=postgres --init-groups "$@"
 }
 
+# usage: run_sql SQL [DATABASE]
 run_sql()
 {
-	as_postgres psql -Xq --set=ON_ERROR_STOP=1 --command="$1"
+	as_postgres psql -Xq --set=ON_ERROR_STOP=1 --command="$1" --dbname="${2:-postgres}"
 }

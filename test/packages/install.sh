@@ -58,6 +58,7 @@ try installed
 apt install "$packages"/*.deb
 run_sql "ALTER EXTENSION pg_pardump UPDATE"
 try upgraded
+"$TREE/test/packages/restore_test.sh"
 quietly pg_ctlcluster "$major" main stop
 
 # PostgreSQL stays, so that what differs is ours.

@@ -10,7 +10,7 @@ use Exporter 'import';
 use Fcntl qw(:mode O_NONBLOCK O_RDONLY);
 use Text::ParseWords qw(shellwords);
 
-our @EXPORT_OK = qw(read_config fill_in seconds_of);
+our @EXPORT_OK = qw(read_config fill_in seconds_of bytes_of);
 
 # Of each key a function that returns its value, or dies with what is wrong.
 # Those of LISTS may be given again.
@@ -19,6 +19,11 @@ my %KEYS = (
 	compress => \&text,
 	database => \&text,
 	directory => \&path,
+	drill_directory => \&path,
+	drill_disk_limit => \&size,
+	drill_preload => \&libraries,
+	drill_time_limit => \&timeout,
+	drill_user => \&text,
 	exclude_database => \&text,
 	globals => sub { one_of($_[0], qw(yes no no-passwords)) },
 	host => \&text,
@@ -37,7 +42,7 @@ my %KEYS = (
 	username => \&text,
 	verify_command => sub { command($_[0]) });
 my %LISTS = map { $_ => 1 } qw(database exclude_database);
-my %DEFAULTS = (globals => 'yes', jobs => 1, keep_last => 7, lock_wait_timeout => '15min',
+my %DEFAULTS = (drill_directory => '/var/tmp', drill_time_limit => '12h', globals => 'yes', jobs => 1, keep_last => 7, lock_wait_timeout => '15min',
 	maintenance_database => 'postgres');
 
 # What is not for "options" to say, as this program says it, or as there would
@@ -84,6 +89,30 @@ sub seconds_of
 	my ($value) = @_;
 	my %seconds = (ms => 0.001, s => 1, min => 60, h => 3600, d => 86400);
 	return $value =~ /^(\d{1,9}) ?(ms|s|min|h|d)\z/ ? $1 * $seconds{$2} : undef;
+}
+
+# Returns nothing if the value is not a size.
+sub bytes_of
+{
+	my ($value) = @_;
+	my %bytes = (MB => 2**20, GB => 2**30, TB => 2**40);
+	return $value =~ /^(\d{1,9}) ?(MB|GB|TB)\z/ ? $1 * $bytes{$2} : undef;
+}
+
+sub size
+{
+	my ($value) = @_;
+	return $value if bytes_of($value);
+	die "must be a size with a unit, such as \"100GB\"\n";
+}
+
+# Names of libraries, with blanks or commas between them.
+sub libraries
+{
+	my ($value) = @_;
+	my @names = grep { $_ ne '' } split /[\s,]+/, $value;
+	die "must be names of libraries, such as \"timescaledb\"\n" if !@names || grep { !/^[A-Za-z0-9_][A-Za-z0-9_.-]*\z/ } @names;
+	return \@names;
 }
 
 sub path

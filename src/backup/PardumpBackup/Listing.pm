@@ -11,7 +11,7 @@ use POSIX qw(strftime);
 
 use PardumpBackup::Store qw(now);
 
-our @EXPORT_OK = qw(print_table print_json printable);
+our @EXPORT_OK = qw(print_table print_json printable size_text duration_text);
 
 # ioctl_list(2)
 use constant TIOCGWINSZ => 0x5413;

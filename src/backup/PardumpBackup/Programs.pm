@@ -16,9 +16,8 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Config qw(fill_in seconds_of);
 
-our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases read_server dump_globals same_globals
-  pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_pg_parrestore
-  run_command);
+our @EXPORT_OK = qw(catch_signals interrupted run query connection_words find_programs list_databases read_server
+  dump_globals same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_pg_parrestore run_command);
 
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
@@ -51,13 +50,13 @@ sub interrupted { return $caught; }
 # In the child: never returns.
 sub execute
 {
-	my ($command, $stdin, $stdout, $quiet) = @_;
+	my ($command, $stdin, $stdout, $quiet, $merge) = @_;
 
 	$SIG{$_} = 'DEFAULT' foreach grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP);
 	$SIG{PIPE} = 'DEFAULT';
 	open(STDERR, '>', '/dev/null') if $quiet;
 	no warnings 'exec';
-	if (open(STDIN, '<&', $stdin) && open(STDOUT, '>&', $stdout))
+	if (open(STDIN, '<&', $stdin) && open(STDOUT, '>&', $stdout) && (!$merge || open(STDERR, '>&', $stdout)))
 	{
 		exec { $command->[0] } @$command;
 	}
@@ -110,7 +109,8 @@ sub wait_for
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", or else goes to
 # standard error, which is dropped with "quiet".  For "watch" see above; with
-# "limit" it is ended after that many seconds.  Dies if it does not succeed.
+# "limit" it is ended after that many seconds.  With "merge", messages go to standard
+# output.  Dies if the program does not succeed, but not with "any_exit".
 sub run
 {
 	my ($what, $command, %how) = @_;
@@ -122,7 +122,7 @@ sub run
 	pipe($in, $feed) || die "could not create pipe: $!\n" if defined $how{input};
 	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture};
 	my $pid = fork // die "could not create process: $!\n";
-	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR), $how{quiet}) if $pid == 0;
+	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR), @how{qw(quiet merge)}) if $pid == 0;
 	my $late;
 	local $SIG{ALRM} = sub { $late = 1; kill TERM => $pid };
 	alarm $how{limit} if $how{limit};
@@ -138,6 +138,7 @@ sub run
 	die "interrupted by SIG$caught\n" if $caught;
 	die "$what did not end within $how{limit} s; a session may have locked the database or its catalogs\n" if $late;
 	die "$what $reason\n" if defined $reason;
+	return $output if $how{any_exit};
 	die "$what was ended by signal " . ($status & 127) . "\n" if $status & 127;
 	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
 	die "$what has not read all of it\n" if $feed && !was_taken($rest);
@@ -412,17 +413,18 @@ sub run_pg_pardump
 # Is it a connection string, as libpq sees it, and not the name of a database?
 sub is_conninfo { return $_[0] =~ m{=|^postgres(ql)?://}; }
 
-# Restores a backup into the database $to, or creates the backup's database.
+# Restores a backup into the database $to, or creates the backup's database.  @options are
+# further ones of pg_parrestore.
 sub run_pg_parrestore
 {
-	my ($config, $backup, $to) = @_;
+	my ($config, $backup, $to, @options) = @_;
 	my $elsewhere = defined $to && is_conninfo($to);
 
 	# the service would add its server to that of the connection string
 	local %ENV = %ENV;
 	delete $ENV{PGSERVICE} if $elsewhere && defined $config->{service};
 	run('pg_parrestore',
-		[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create',
+		[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options,
 			$elsewhere ? ('--no-password', "--dbname=$to") : connection_words($config, $to // $config->{maintenance_database}),
 			dump_of($backup) ]);
 	return;

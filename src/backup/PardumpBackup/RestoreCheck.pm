@@ -1,0 +1,284 @@
+# What --restore-test does with the new server, as the owner of the backups: it restores
+# each backup, compares the result with the manifest, and drops the database again.
+
+package PardumpBackup::RestoreCheck;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use JSON::PP;
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
+
+use PardumpBackup::Listing qw(size_text duration_text printable);
+use PardumpBackup::Programs qw(interrupted run query run_pg_pardump run_pg_parrestore connection_words);
+use PardumpBackup::Store qw(hold_backup write_file);
+
+our @EXPORT_OK = qw(describe_backup test_backups);
+
+# The database to connect to: one that no backup has.
+use constant OWN_DATABASE => 'pardump_drill';
+
+# Seconds that the server may take to start.
+use constant START_LIMIT => 120;
+
+my $IDENTIFIER = qr/"(?:[^"]|"")+"|\w+/;
+
+sub read_file
+{
+	my ($path, $bytes) = @_;
+	open my $fh, '<', $path or die "could not open file \"$path\": $!\n";
+	local $/;
+	my $text = '';
+	defined $bytes ? read($fh, $text, $bytes) : ($text = <$fh>);
+	return $text // '';
+}
+
+# Plain data about a backup: "major" is that of its server.  From 16 on a grant names the
+# role that initdb made, and can be restored only if that role has the same name.
+sub describe_backup
+{
+	my ($backup) = @_;
+	my %described = map { $_ => $backup->{$_} } qw(database folder name path archive started);
+	my $globals = "$backup->{path}/globals.sql";
+
+	$described{pipe} = $backup->{pipe} ? 1 : 0;
+	return \%described if $backup->{pipe};
+	($described{major}) = read_file("$backup->{archive}/pg_pardump_manifest.json", 65536) =~ /^"Server-Version": "(\d+)/m;
+	my ($grantor) = -e $globals ? read_file($globals) =~ /^GRANT .* GRANTED BY ($IDENTIFIER);$/m : ();
+	$grantor = defined $grantor ? $grantor =~ s/^"|"\z//gr =~ s/""/"/gr : 'postgres';
+	$described{superuser} = $grantor =~ /^pg_|[^ -~]/ ? 'postgres' : $grantor;
+	return \%described;
+}
+
+sub quoted { return '"' . $_[0] =~ s/"/""/gr . '"'; }
+
+# Runs SQL, and returns what psql printed, with its messages.
+sub psql_output
+{
+	my ($test, $database, @arguments) = @_;
+	return run('psql', [ $test->{program}{psql}, '-Xq', connection_words($test, $database), @arguments ],
+		capture => 1, merge => 1, any_exit => 1);
+}
+
+sub wait_for_server
+{
+	my ($test) = @_;
+	my $end = clock_gettime(CLOCK_MONOTONIC) + START_LIMIT;
+
+	until (eval { query($test, 'the new server', 'SELECT 1', database => 'postgres', quiet => 1); 1 })
+	{
+		die $@ if interrupted() || clock_gettime(CLOCK_MONOTONIC) > $end;
+		select undef, undef, undef, 0.2;
+	}
+	return;
+}
+
+# The databases that initdb makes can be among the backups.
+sub make_room
+{
+	my ($test) = @_;
+	my $own = OWN_DATABASE;
+
+	query($test, 'the new server', "CREATE DATABASE $own TEMPLATE template0", database => 'postgres');
+	query($test, 'the new server', $_)
+	  foreach 'ALTER DATABASE template1 IS_TEMPLATE false', 'DROP DATABASE template1', 'DROP DATABASE postgres WITH (FORCE)';
+	return;
+}
+
+# The same text is executed once; $seen has its first error.  Tablespaces cannot be created:
+# their directories belong to others.
+sub restore_globals
+{
+	my ($test, $backup, $seen) = @_;
+	my $text = read_file("$backup->{path}/globals.sql") =~ s/^--\n-- Tablespaces\n--\n.*?(?=^--\n|\z)//msr;
+
+	if (!defined $seen->{$text})
+	{
+		my $file = "$test->{client}/globals.sql";
+
+		write_file($file, $text);
+		my ($error) = grep { /(?:ERROR|FATAL): / && !/role ".*" already exists$/ } split /\n/, psql_output($test, OWN_DATABASE, '-f', $file);
+		$seen->{$text} = $error // '';
+	}
+	die 'globals.sql: ' . printable($seen->{$text} =~ s/^.*?(?=ERROR|FATAL)//r) . "\n" if $seen->{$text} ne '';
+	return;
+}
+
+# An extension of the archive that needs a library that is not preloaded.
+sub extension_without_library
+{
+	my ($test, $backup) = @_;
+	my $list = run('pg_restore', [ $test->{program}{pg_restore}, '--list', $backup->{archive} ], capture => 1);
+
+	foreach my $extension ($list =~ /^\d+; \d+ \d+ EXTENSION - (.+?) *$/mg)
+	{
+		my $output = psql_output($test, OWN_DATABASE, '-c', 'BEGIN', '-c', 'CREATE EXTENSION ' . quoted($extension) . ' CASCADE', '-c', 'ROLLBACK');
+		return $extension if $output =~ /preload/i;
+	}
+	return;
+}
+
+# The rows of each table, and the partitioned table above it, as the manifest has them.
+sub tables_of_manifest
+{
+	my ($backup) = @_;
+	my $file = "$backup->{archive}/pg_pardump_manifest.json";
+	my (%tables, $fh);
+
+	open $fh, '<', $file or die "could not open file \"$file\": $!\n";
+	while (my $line = <$fh>)
+	{
+		my ($object) = $line =~ /^(\{ "Path": .*\})/ or next;
+		my $entry = JSON::PP->new->utf8->decode($object);
+
+		next if !defined $entry->{Rows};
+		my ($schema, $name, $root_schema, $root) = map {
+			my $encoded = $entry->{"Encoded-$_"};
+			utf8::encode(my $text = $entry->{$_} // '');
+			defined $encoded ? pack('H*', $encoded) : $text;
+		} qw(Schema Table Root-Schema Root-Table);
+		my $table = $tables{ quoted($schema) . '.' . quoted($name) } //= { rows => 0 };
+		$table->{rows} += $entry->{Rows};
+		$table->{root} = $root ne '' ? quoted($root_schema) . '.' . quoted($root) : undef;
+	}
+	return \%tables;
+}
+
+# Dies if a table does not have the rows that the manifest says.  A partition may have rows
+# of another one, as with --load-via-partition-root.  Returns the numbers of tables and rows.
+sub compare_counts
+{
+	my ($test, $backup) = @_;
+	my $tables = tables_of_manifest($backup);
+	my @names = sort keys %$tables;
+	my $file = "$test->{client}/counts.sql";
+	my (%want, %have, $rows);
+
+	write_file($file, join '', map { "SELECT pg_catalog.count(*) FROM ONLY $_;\n" } @names);
+	my @counts = split /\n/, run('the query for the numbers of rows',
+		[ $test->{program}{psql}, '-XAtq', '-v', 'ON_ERROR_STOP=1', connection_words($test, $backup->{database}), '-f', $file ], capture => 1);
+	foreach my $i (0 .. $#names)
+	{
+		my $table = $tables->{ $names[$i] };
+		my $sum = $table->{root} // $names[$i];
+
+		$want{$sum} += $table->{rows};
+		$have{$sum} += $counts[$i];
+		$rows += $table->{rows};
+	}
+	my ($wrong) = grep { $want{$_} != $have{$_} } sort keys %want;
+	die 'table ' . printable($wrong) . " has $have{$wrong} rows, and the backup $want{$wrong}\n" if defined $wrong;
+	return (scalar(@names), $rows // 0);
+}
+
+# pg_dump leaves out indexes that are not valid, except those of partitioned tables.
+sub check_indexes
+{
+	my ($test, $database) = @_;
+	my ($index) = query($test, 'indexes', q{SELECT i.indexrelid::pg_catalog.regclass FROM pg_catalog.pg_index i}
+		  . q{ JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid}
+		  . q{ WHERE c.relkind OPERATOR(pg_catalog.=) 'i' AND NOT (i.indisvalid AND i.indisready AND i.indislive) LIMIT 1},
+		database => $database, limit => 0);
+	die 'index ' . printable($index) . " is not valid\n" if defined $index;
+	return;
+}
+
+# A constraint that is NOT VALID in the archive stays so.
+sub check_constraints
+{
+	my ($test, $backup) = @_;
+	my @constraints = query($test, 'constraints', q{SELECT conname FROM pg_catalog.pg_constraint}
+		  . q{ WHERE NOT convalidated AND conparentid OPERATOR(pg_catalog.=) 0 ORDER BY conname},
+		database => $backup->{database}, limit => 0);
+
+	return if !@constraints;
+	my $script = run('pg_restore', [ $test->{program}{pg_restore}, '--schema-only', '--file=-', $backup->{archive} ], capture => 1);
+	my $allowed = () = $script =~ /\bNOT (?:VALID|ENFORCED)\b/g;
+	die scalar(@constraints) . " constraints are not valid, and $allowed of the backup; the first is " . printable($constraints[0]) . "\n"
+	  if @constraints > $allowed;
+	return;
+}
+
+sub drop_database
+{
+	my ($test, $database) = @_;
+	my $name = quoted($database);
+
+	# what is left of a database whose creation failed needs nothing
+	my ($exists) = query($test, 'databases', 'SELECT 1 FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) '
+		  . "'" . $database =~ s/'/''/gr . "'");
+	return if !$exists;
+	query($test, 'databases', $_, limit => 0) foreach "ALTER DATABASE $name IS_TEMPLATE false", "DROP DATABASE $name WITH (FORCE)";
+	return;
+}
+
+# Why a backup is not tested; nothing if it can be.
+sub reason_against
+{
+	my ($test, $backup) = @_;
+
+	return '"pipe" wrote the backup' if $backup->{pipe};
+	return 'the backup is from PostgreSQL ' . ($backup->{major} // 'of an unknown version') if ($backup->{major} // '') ne $test->{major};
+	return 'the backup contains no globals.sql' if !-e "$backup->{path}/globals.sql";
+	my $extension = extension_without_library($test, $backup);
+	return 'extension ' . quoted(printable($extension)) . ' needs a library that drill_preload does not list' if defined $extension;
+	return;
+}
+
+# Restores and checks a backup.  Returns what to report.
+sub test_backup
+{
+	my ($test, $backup, $seen) = @_;
+	my $began = clock_gettime(CLOCK_MONOTONIC);
+
+	run_pg_pardump($test, 'pg_pardump --verify', {}, "--verify=$backup->{archive}");
+	restore_globals($test, $backup, $seen);
+	run_pg_parrestore($test, $backup, undef, '--no-tablespaces');
+	my ($tables, $rows) = compare_counts($test, $backup);
+	check_indexes($test, $backup->{database});
+	check_constraints($test, $backup);
+	my ($bytes) = query($test, 'the size', 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())', database => $backup->{database});
+	return sprintf '%d table%s, %s row%s, %s, %s', $tables, $tables == 1 ? '' : 's', $rows, $rows == 1 ? '' : 's', size_text($bytes), duration_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+}
+
+# Returns whether at least one backup was tested, and no test failed.  $server has what
+# is needed to use it: host, port, username, its major, the directory "bin" of its programs,
+# and a directory "client" for files.
+sub test_backups
+{
+	my ($config, $server, @backups) = @_;
+	my $test = { %$config, %$server, maintenance_database => OWN_DATABASE };
+	my %count = map { $_ => 0 } 'passed', 'FAILED', 'not tested';
+	my %seen;
+
+	delete $test->{service};
+	$test->{program} = { %{ $config->{program} }, map { -x "$server->{bin}/$_" ? ($_ => "$server->{bin}/$_") : () } qw(psql pg_pardump pg_parrestore pg_restore) };
+	$ENV{TMPDIR} = $ENV{HOME} = $test->{client};
+	wait_for_server($test);
+	make_room($test);
+	foreach my $backup (@backups)
+	{
+		my $title = quoted(printable("$backup->{database}/$backup->{name}"));
+		my ($result, $text) = ('not tested');
+
+		if (!eval {
+				my $lock = hold_backup($backup);
+				$text = reason_against($test, $backup);
+				($result, $text) = ('passed', test_backup($test, $backup, \%seen)) if !defined $text;
+				1;
+			})
+		{
+			die $@ if interrupted();
+			($result, $text) = ('FAILED', $@ =~ s/\n\z//r);
+		}
+		$count{$result}++;
+		print "$title: $result: $text\n";
+		STDOUT->flush;
+		drop_database($test, $backup->{database}) if !$backup->{pipe};
+	}
+	print "$count{passed} passed, $count{FAILED} failed, $count{'not tested'} not tested\n";
+	return $count{passed} && !$count{FAILED};
+}
+
+1;
