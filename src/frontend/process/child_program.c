@@ -498,18 +498,23 @@ export_secrets(const ChildSecrets *secrets)
 		export_file("PGPASSFILE", secrets->password_file);
 		unsetenv("PGPASSWORD"); /* it would come first */
 	}
-	if (secrets->service == NULL)
-		return;
-	fd = memfd_create("pg_pardump service", MFD_CLOEXEC);
-	if (fd < 0 ||
-		write(fd, secrets->service, strlen(secrets->service)) !=
-		(ssize_t) strlen(secrets->service))
+	if (secrets->service_pipe)
+		export_file("PGSERVICEFILE", secrets->service_pipe);
+	else if (secrets->service)
 	{
-		fprintf(stderr, "could not write a file in memory: %s\n",
-				strerror(errno));
-		_exit(1);
+		fd = memfd_create("pg_pardump service", MFD_CLOEXEC);
+		if (fd < 0 ||
+			write(fd, secrets->service, strlen(secrets->service)) !=
+			(ssize_t) strlen(secrets->service))
+		{
+			fprintf(stderr, "could not write a file in memory: %s\n",
+					strerror(errno));
+			_exit(1);
+		}
+		export_file("PGSERVICEFILE", fd);
 	}
-	export_file("PGSERVICEFILE", fd);
+	else
+		return;
 	setenv("PGSERVICE", CHILD_SERVICE, 1);
 }
 

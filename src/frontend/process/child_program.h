@@ -118,6 +118,8 @@ typedef struct ChildSecrets
 								 * libpq finds the password by itself */
 	char	   *service;		/* the text of a service file with all other
 								 * secrets, its service named CHILD_SERVICE */
+	int			service_pipe;	/* a descriptor that the program reads a
+								 * service file from instead; 0 = none */
 } ChildSecrets;
 
 #define CHILD_SERVICE "pg_pardump"

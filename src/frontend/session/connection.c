@@ -314,9 +314,12 @@ secrets_service(const PQconninfoOption *options,
 	return NULL;
 }
 
-/* Both of them with all options but those that are settled. */
+/*
+ * Both of them with all options but those that are settled; private_buf may
+ * be NULL.
+ */
 static void
-append_options(const PeerAddress *address, const PQconninfoOption *options,
+append_options(bool has_password_file, const PQconninfoOption *options,
 			   const PQconninfoOption *defaults, PQExpBuffer buf,
 			   PQExpBuffer private_buf)
 {
@@ -326,15 +329,49 @@ append_options(const PeerAddress *address, const PQconninfoOption *options,
 			strcmp(option->keyword, "password") == 0)
 			continue;
 		/* it would come before the one that programs are given */
-		if (address->secrets.password_file &&
-			strcmp(option->keyword, "passfile") == 0)
+		if (has_password_file && strcmp(option->keyword, "passfile") == 0)
 			continue;
 		if (is_secret(option))
-			append_conninfo(private_buf, option->keyword, option->val);
-		/* our service takes the place of one that the environment names */
-		else if (address->secrets.service || !is_default(option, defaults))
+		{
+			if (private_buf)
+				append_conninfo(private_buf, option->keyword, option->val);
+		}
+		else if (!is_default(option, defaults))
 			append_conninfo(buf, option->keyword, option->val);
 	}
+}
+
+/* What programs find by themselves that are not told the user's service. */
+static PQconninfoOption *
+defaults_without_service(void)
+{
+	char	   *old_service = copy_variable("PGSERVICE");
+	PQconninfoOption *options;
+
+	set_variable("PGSERVICE", NULL);
+	options = PQconndefaults();
+	set_variable("PGSERVICE", old_service);
+	free(old_service);
+	return options;
+}
+
+/* buf is what the address begins with. */
+static void
+note_own_service(PeerAddress *address, const PQconninfoOption *options,
+				 const PQconninfoOption *bare, PQExpBuffer buf)
+{
+	const char *password = value_of(options, "password");
+	const char *inherited = value_of(bare, "password");
+
+	if (address->secrets.password_file == 0 && password &&
+		!(inherited && strcmp(inherited, password) == 0))
+		address->own_password = pg_strdup(password);
+	append_options(address->secrets.password_file || address->own_password,
+				   options, bare, buf, NULL);
+	address->own_conninfo = psprintf("%s%s", buf->data, address->tcp_settings);
+	address->own_service = secrets_service(options, bare);
+	if (address->own_service == NULL)
+		address->own_service = pg_strdup("[" CHILD_SERVICE "]\n");
 }
 
 PeerAddress *
@@ -344,12 +381,14 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
 	PQconninfoOption *options = PQconninfo(conn);
 	PQconninfoOption *defaults = PQconndefaults();
+	PQconninfoOption *bare = defaults_without_service();
 	PQExpBufferData buf;
+	PQExpBufferData own_buf;
 	PQExpBufferData private_buf;
 	const char *host = PQhost(conn);
 	const char *hostaddr = PQhostaddr(conn);
 
-	if (options == NULL || defaults == NULL)
+	if (options == NULL || defaults == NULL || bare == NULL)
 		pg_fatal("out of memory");
 
 	/*
@@ -376,10 +415,18 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	if (hostaddr && hostaddr[0] != '\0')
 		append_conninfo(&buf, "hostaddr", hostaddr);
 	append_conninfo(&buf, "port", PQport(conn));
-	append_options(address, options, defaults, &buf, &private_buf);
+	initPQExpBuffer(&own_buf);
+	appendPQExpBufferStr(&own_buf, buf.data);
+	/* our service takes the place of one that the environment names */
+	append_options(address->secrets.password_file != 0, options,
+				   address->secrets.service ? bare : defaults,
+				   &buf, &private_buf);
 	address->tcp_settings = tcp_setting_conninfo(options, takes_rows);
+	note_own_service(address, options, bare, &own_buf);
+	termPQExpBuffer(&own_buf);
 	PQconninfoFree(options);
 	PQconninfoFree(defaults);
+	PQconninfoFree(bare);
 
 	address->conninfo = buf.data;
 	address->private_conninfo = psprintf("%s %s%s%s", buf.data, private_buf.data,
@@ -405,6 +452,16 @@ peer_address_secrets(const PeerAddress *address)
 		password_command_run(address->command, &failure) == NULL)
 		pg_log_warning("%s", failure);
 	return &address->secrets;
+}
+
+char *
+peer_address_for_own_service(const PeerAddress *address, ChildSecrets *secrets)
+{
+	*secrets = *peer_address_secrets(address);
+	secrets->service = address->own_service;
+	if (address->own_password)
+		secrets->password_file = password_file_new(address->own_password);
+	return pg_strdup(address->own_conninfo);
 }
 
 /* ----------

@@ -52,6 +52,9 @@ typedef struct PeerAddress
 								 * after conninfo to notice a lost peer */
 	char	   *private_conninfo;	/* conninfo, all that, and all secrets but
 									 * the password */
+	char	   *own_conninfo;	/* for peer_address_for_own_service() */
+	char	   *own_service;
+	char	   *own_password;
 } PeerAddress;
 
 /*
@@ -71,6 +74,15 @@ extern PeerAddress *peer_address_new(PGconn *conn, bool takes_rows,
  */
 extern char *peer_address_for_program(const PeerAddress *address);
 extern const ChildSecrets *peer_address_secrets(const PeerAddress *address);
+
+/*
+ * The same for a program whose service file the caller writes: what a service
+ * of the user's has given this connection is in the result, which is owned,
+ * and in *secrets, whose service is not NULL.  The program connects at once:
+ * it does not learn of a password that changes later.
+ */
+extern char *peer_address_for_own_service(const PeerAddress *address,
+										  ChildSecrets *secrets);
 
 /* ----------
  * How many more connections a server has for us.
