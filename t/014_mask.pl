@@ -410,19 +410,15 @@ refused_ok(qr/a mask of column t of table public\.of_enum could run functions of
 	like($said, qr/warning: large objects are not masked/, 'large objects: warned');
 }
 
-# Stock pg_dump, which reads rows as they are until it is ended, fails by a
-# character of one.  It has said so, and written what there is, before it is
-# heard.
+# Stock pg_dump reads no row: it would show one whose character has no place in the
+# encoding.
 {
 	make_database($node, 'signs', options => "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'");
 	sql($node, 'signs', "CREATE TABLE signs AS SELECT U&'\\20AC' AS t");
-	my ($file, $words) = map { new_path($_) } qw(output words);
-	my $pg_dump = fake_pg_dump('first', "[ \"\$LC_ALL\$LC_MESSAGES\" = C ] || exit 1\n\"\$PG_DUMP\" \"\$@\" >'$file' 2>'$words'\n"
-		  . "kill -STOP \$PPID\ncat '$file'\ncat '$words' >&2\nkill -CONT \$PPID\nsleep 60");
+	my $pg_dump = fake_pg_dump('own_words', "[ \"\$LC_ALL\$LC_MESSAGES\" = C ] || exit 1\nexec \"\$PG_DUMP\" \"\$@\"");
 	my ($rc, $out, $err) = run_program('pg_pardump', '-f', new_path('signs'), '--no-sync', '-E', 'LATIN1', "--pg-dump=$pg_dump",
 		'--mask=signs.t:NULL', '-d', $node->connstr('signs'));
-	like(slurp_file($words), qr/0xe2 0x82 0xac/, 'pg_dump shows a value that has no place in the encoding');
-	is("$rc $err", '0 ', 'which is not passed on');
+	is("$rc $err", '0 ', 'a masked value that has no place in the encoding is not shown');
 }
 
 $node->stop;

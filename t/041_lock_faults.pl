@@ -13,7 +13,7 @@ use IPC::Run;
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
   sessions);
 use Pardump::Cluster qw(start_cluster make_database new_path restore_ok sql value);
-use Pardump::Command qw(fake_pg_dump changing_pg_dump);
+use Pardump::Command qw(held_pg_dump changing_pg_dump);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -87,25 +87,14 @@ hold('BEGIN; LOCK TABLE victim');
 
 # ---- a request is queued while pg_dump holds its locks
 
-# Holds the output of pg_dump back, and so pg_dump with its locks, as soon as a
-# pipe is full.
-sub pg_dump_with_gate
-{
-	my ($gate) = @_;
-	return fake_pg_dump('pg_dump_with_gate',
-		"\"\$PG_DUMP\" \"\$@\" | { while [ ! -e '$gate' ]; do sleep 0.05; done; cat; }");
-}
-
 foreach my $forever (1, 0)
 {
 	my $what = 'a lock requested ' . ($forever ? 'for ever' : 'for a while') . ' before pg_dump ends';
-	my $gate = new_path('gate');
-	my $dump = start_dump($connstr, @options, '--pg-dump', pg_dump_with_gate($gate),
+	my ($ready, $gate) = map { new_path($_) } qw(ready gate);
+	my $dump = start_dump($connstr, @options, '--pg-dump',
+		held_pg_dump("touch '$ready'; while [ ! -e '$gate' ]; do sleep 0.05; done"),
 		$forever ? '--lock-wait-timeout=500' : '--lock-wait-timeout=3min');
-	wait_until('pg_dump copies', sub {
-		$dump->{h}->pump_nb;
-		return sessions($node, "application_name = 'pg_dump' AND query LIKE 'COPY%'");
-	});
+	wait_until('pg_dump has its locks', sub { $dump->{h}->pump_nb; -e $ready });
 	my $request = request_lock();
 	my $log = -s $node->logfile;
 	append_to_file($gate, '');

@@ -54,6 +54,10 @@ dump_failed_ok($node,
 	'a full disk, large objects',
 	qr/could not write file ".*blob_7777[78]\.dat.*": File too large\n.*The worker was dumping 2 large objects, 77777 to 77778\./);
 dump_failed_ok($node, start_dump($connstr, @small_disk, '-n', 'b', '-j2'),
+	'a full disk, what pg_dump writes', qr/pg_dump was terminated by signal \d+: File size limit exceeded/);
+dump_failed_ok($node,
+	start_dump($connstr, with => [ 'sh', '-c', 'ulimit -S -f 100; exec "$@"', 'sh' ], '-n', 'b', '-j2',
+		'--pg-dump', fake_pg_dump('on_another_disk', 'ulimit -S -f unlimited; exec "$PG_DUMP" "$@"')),
 	'a full disk, table of contents',
 	qr/could not write file ".*toc\.dat.*": File too large/);
 {

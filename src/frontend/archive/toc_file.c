@@ -12,10 +12,9 @@
 /* ----------
  * Reads the table of contents of an archive.
  *
- * In the custom format pg_dump writes it in front of all data when its output
- * is a pipe, so that a dump in this format is the exact list of what pg_dump
- * would do.  An archive file in the custom format begins with it; in the
- * directory format it is the file toc.dat.  The input comes from elsewhere:
+ * In the directory format pg_dump writes it, the file toc.dat, before all
+ * data, so that it is the exact list of what pg_dump would do.  An archive
+ * file in the custom format begins with it.  The input comes from elsewhere:
  * lengths and counts are checked before they are believed.
  * ----------
  */
@@ -204,7 +203,7 @@ read_head(TocReader *reader, Toc *toc)
 		format != reader->format)
 	{
 		if (reader->of_pg_dump)
-			pg_fatal("the output of pg_dump is not an archive in the custom format");
+			pg_fatal("the output of pg_dump is not an archive in the directory format");
 		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
 			"not an archive in the custom format" :
 			"not an archive in the directory format");
@@ -286,6 +285,11 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	if (reader->format != TOC_FORMAT_CUSTOM)
 	{
 		entry->filename = read_string(reader);
+		if (reader->of_pg_dump)
+		{
+			free(entry->filename);
+			entry->filename = NULL;
+		}
 		return;
 	}
 	read_offset(reader, toc, entry);
@@ -334,9 +338,9 @@ read_toc(TocReader *reader, const char **problem)
 }
 
 Toc *
-toc_read_custom(TocReadCallback read, void *arg, const char **problem)
+toc_read_pg_dump(TocReadCallback read, void *arg, const char **problem)
 {
-	TocReader	reader = {read, arg, TOC_FORMAT_CUSTOM,.of_pg_dump = true};
+	TocReader	reader = {read, arg, TOC_FORMAT_TAR,.of_pg_dump = true};
 
 	return read_toc(&reader, problem);
 }

@@ -21,12 +21,13 @@
 typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
 
 /*
- * Read the head and the entries of an archive in the custom format, up to the
- * first byte that follows them.  NULL if the input ends before: *problem then
- * says where.  Exits with a message for what is not such an archive.
+ * Read the toc.dat that a pg_dump run by us writes for a directory archive,
+ * up to the last byte of its entries, which get no name of a file.  NULL if
+ * the input ends before: *problem then says where.  Exits with a message for
+ * what is not such a file.
  */
-extern Toc *toc_read_custom(TocReadCallback read, void *arg,
-							const char **problem);
+extern Toc *toc_read_pg_dump(TocReadCallback read, void *arg,
+							 const char **problem);
 
 /* What *problem says of an archive older or newer than those read here. */
 #define TOC_READ_UNSUPPORTED "unsupported archive format"

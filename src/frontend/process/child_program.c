@@ -220,8 +220,6 @@ program_words_open(ProgramWords *words, int fd, const char *prefix)
 	words->fd = fd;
 	words->prefix = prefix;
 	words->counted = words->left_out = NULL;
-	words->is_end = NULL;
-	words->end = NULL;
 	words->n_counted = 0;
 	words->n_lines = words->n_blank = 0;
 	initPQExpBuffer(&words->line);
@@ -263,13 +261,7 @@ begins_with(const char *line, const char *prefix)
 static bool
 count_line(ProgramWords *words, const char *line)
 {
-	bool		counts = begins_with(line, words->counted);
-
-	if (words->end == NULL && counts && words->is_end && words->is_end(line))
-		words->end = pg_strdup(line + strlen(words->counted));
-	if (words->end)
-		return false;
-	words->n_counted += counts ? 1 : 0;
+	words->n_counted += begins_with(line, words->counted) ? 1 : 0;
 	return !begins_with(line, words->left_out);
 }
 

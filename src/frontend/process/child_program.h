@@ -72,12 +72,6 @@ typedef struct ProgramWords
 								 * those that are not to be shown; NULL: none;
 								 * borrowed */
 	const char *left_out;
-	bool		(*is_end) (const char *line);	/* of those that are counted:
-												 * does nothing of use follow?
-												 * NULL: always something */
-	char	   *end;			/* the line that it was true of, or NULL;
-								 * owned by the caller; since then nothing is
-								 * shown, nor counted */
 	int			n_counted;
 	int			n_lines;		/* that were shown */
 	int			n_blank;		/* empty lines since then */
@@ -85,7 +79,7 @@ typedef struct ProgramWords
 
 /*
  * fd is taken over; negative: none yet, or no more.  No lines are counted or
- * left out, and none is the end, unless the caller says so.
+ * left out unless the caller says so.
  */
 extern void program_words_open(ProgramWords *words, int fd, const char *prefix);
 

@@ -360,8 +360,8 @@ static void
 note_own_service(PeerAddress *address, const PQconninfoOption *options,
 				 const PQconninfoOption *bare, PQExpBuffer buf)
 {
-	const char *password = value_of(options, "password");
-	const char *inherited = value_of(bare, "password");
+	const char *password = conninfo_value(options, "password");
+	const char *inherited = conninfo_value(bare, "password");
 
 	if (address->secrets.password_file == 0 && password &&
 		!(inherited && strcmp(inherited, password) == 0))

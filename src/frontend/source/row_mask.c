@@ -5,8 +5,8 @@
  * A mask is an expression over the table's columns.  It takes the column's
  * place in the query that reads the table or a chunk of it, so that the value
  * that it hides does not come with the rows, and all that comes after the
- * query does not know of it.  (Stock pg_dump's own COPY, which is ended once
- * its table of contents is read, is as it always was.)
+ * query does not know of it.  Stock pg_dump, which writes the table of
+ * contents, reads no row.
  *
  * The value has the column's type, as it would after an UPDATE: what can be
  * assigned is accepted, and nothing else.  Of the places where the server

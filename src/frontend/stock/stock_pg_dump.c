@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -117,6 +118,15 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 
 /* ----------
  * Runs stock pg_dump to learn what is to be dumped.
+ *
+ * pg_dump must end before it reads a row, and in order: a lost session or a
+ * canceled statement would leave errors in the server's log.  With -Fd -j,
+ * pg_dump writes and closes toc.dat, and then lets workers read the rows,
+ * each in a session of its own.  To connect, a worker reads the service
+ * file, which is a pipe of ours.  So the worker waits for the rest of that
+ * file, and pg_dump for the worker, idle in its transaction, with its locks.
+ * When the pipe is closed, the worker finds no service and exits; pg_dump
+ * then closes its connection and exits, too (parallel.c, pg_backup_db.c).
  * ----------
  */
 
@@ -130,11 +140,15 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 /* How often to look whether it has ended, while it is silent. */
 #define EXIT_CHECK_MS 20
 
-/* How long its last words are taken, so that they do not block its end. */
-#define LAST_WORDS_MS 1000
+/* How often to look whether there is more of toc.dat. */
+#define TOC_CHECK_MS 10
 
-/* What its messages begin with. */
-#define WORDS_PREFIX "pg_dump: "
+/*
+ * How long to wait for its end, and take its last words, which else could
+ * block it: for the end of its own accord, and after a signal.
+ */
+#define ORDERLY_END_MS 5000
+#define SIGNALED_END_MS 1000
 
 struct StockPgDump
 {
@@ -143,7 +157,11 @@ struct StockPgDump
 	pid_t		pid;			/* 0 when not running */
 	int			out_fd;			/* its standard output, -1 when closed */
 	ProgramWords words;			/* on its standard error */
-	char		buffer[65536];	/* read from out_fd, not yet taken */
+	char	   *directory;		/* of its archive; NULL when removed */
+	int			toc_fd;			/* the archive's toc.dat, -1 when not there */
+	bool		toc_is_read;
+	int			gate_fd;		/* while open, workers of pg_dump wait */
+	char		buffer[65536];	/* read from out_fd or toc_fd, not yet taken */
 	size_t		start;
 	size_t		end;
 };
@@ -170,67 +188,147 @@ spawn(StockPgDump *pg_dump, const char **args, const ChildSecrets *secrets)
 	close(out[1]);
 	close(err[1]);
 	pg_dump->out_fd = out[0];
-	program_words_open(&pg_dump->words, err[0], WORDS_PREFIX);
+	program_words_open(&pg_dump->words, err[0], "pg_dump: ");
 	pg_dump->start = pg_dump->end = 0;
 }
 
-/* Read what there is; false (and the descriptor closed) at the end. */
-static bool
+static void
+close_file(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Read what there is; at the end the descriptor is closed. */
+static void
 read_some(int *fd, char *buf, size_t space, size_t *len)
 {
 	ssize_t		got = read(*fd, buf, space);
 
 	*len = 0;
 	if (got < 0 && errno == EINTR)
-		return true;
+		return;
 	if (got < 0)
 		pg_fatal("could not read from pg_dump: %m");
 	if (got == 0)
-	{
-		close(*fd);
-		*fd = -1;
-		return false;
-	}
+		close_file(fd);
 	*len = got;
-	return true;
 }
 
 /*
- * Wait until there is output to take, showing meanwhile what the program says
- * on its standard error.  False when its output has ended.
+ * Wait for output for some time, showing meanwhile what the program says on
+ * its standard error.
  */
+static void
+wait_for_output(StockPgDump *pg_dump, int wait_ms)
+{
+	struct pollfd fds[2] = {
+		{.fd = pg_dump->out_fd,.events = POLLIN},
+		{.fd = pg_dump->words.fd,.events = POLLIN}	/* -1 is ignored */
+	};
+
+	interrupt_check();
+	progress_tick();
+	if (poll(fds, 2, wait_ms) < 0)
+	{
+		if (errno == EINTR)
+			return;
+		pg_fatal("%s() failed: %m", "poll");
+	}
+	if (fds[1].revents)
+		program_words_hear(&pg_dump->words, 0, true);
+	if (fds[0].revents)
+		read_some(&pg_dump->out_fd, pg_dump->buffer,
+				  sizeof(pg_dump->buffer), &pg_dump->end);
+}
+
+/* False when its output has ended. */
 static bool
-fill_buffer(StockPgDump *pg_dump)
+fill_from_output(StockPgDump *pg_dump)
 {
 	pg_dump->start = pg_dump->end = 0;
 	while (pg_dump->out_fd >= 0 && pg_dump->end == 0)
-	{
-		struct pollfd fds[2] = {
-			{.fd = pg_dump->out_fd,.events = POLLIN},
-			{.fd = pg_dump->words.fd,.events = POLLIN}	/* -1 is ignored */
-		};
-
-		interrupt_check();
-		progress_tick();
-		if (poll(fds, 2, LOOK_AGAIN_MS) < 0)
-		{
-			if (errno == EINTR)
-				continue;
-			pg_fatal("%s() failed: %m", "poll");
-		}
-		/* not before what may be the end of the table of contents */
-		if (fds[1].revents && !fds[0].revents)
-			program_words_hear(&pg_dump->words, 0, true);
-		if (fds[0].revents)
-			read_some(&pg_dump->out_fd, pg_dump->buffer,
-					  sizeof(pg_dump->buffer), &pg_dump->end);
-	}
+		wait_for_output(pg_dump, LOOK_AGAIN_MS);
 	return pg_dump->end > 0;
+}
+
+static void
+remove_directory(StockPgDump *pg_dump)
+{
+	if (pg_dump->directory && !rmtree(pg_dump->directory, true))
+		pg_log_warning("could not remove directory \"%s\"",
+					   pg_dump->directory);
+	free(pg_dump->directory);
+	pg_dump->directory = NULL;
+}
+
+/*
+ * An open file needs no name: without one, nothing is left if this process is
+ * killed.  On NFS the directory can be removed only after both programs have
+ * closed the file: stock_pg_dump_stop() does that.
+ */
+static void
+look_for_toc(StockPgDump *pg_dump)
+{
+	char	   *path = psprintf("%s/%s", pg_dump->directory, TOC_NAME);
+
+	pg_dump->toc_fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (pg_dump->toc_fd < 0 && errno != ENOENT)
+		pg_fatal("could not open file \"%s\": %m", path);
+	if (pg_dump->toc_fd >= 0 && unlink(path) == 0 &&
+		rmdir(pg_dump->directory) == 0)
+	{
+		free(pg_dump->directory);
+		pg_dump->directory = NULL;
+	}
+	free(path);
+}
+
+/*
+ * Has the process ended?  Its status is left for waitpid().  The end of its
+ * output would come later, or never: its workers have the same output.
+ */
+static bool
+has_ended(const StockPgDump *pg_dump)
+{
+	siginfo_t	info = {.si_pid = 0};
+
+	if (waitid(P_PID, pg_dump->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		pg_fatal("%s() failed: %m", "waitid");
+	return info.si_pid != 0;
+}
+
+/* Read more of toc.dat.  False if pg_dump has ended and all was read. */
+static bool
+fill_from_toc(StockPgDump *pg_dump)
+{
+	for (;;)
+	{
+		/* asked first: what pg_dump wrote before it ended is then read below */
+		bool		is_last = has_ended(pg_dump);
+		ssize_t		got = 0;
+
+		if (pg_dump->toc_fd < 0)
+			look_for_toc(pg_dump);
+		if (pg_dump->toc_fd >= 0)
+			got = read(pg_dump->toc_fd, pg_dump->buffer,
+					   sizeof(pg_dump->buffer));
+		if (got < 0 && errno != EINTR)
+			pg_fatal("could not read from pg_dump: %m");
+		pg_dump->start = 0;
+		pg_dump->end = Max(got, 0);
+		if (got > 0)
+			return true;
+		if (is_last)
+			return false;
+		wait_for_output(pg_dump, TOC_CHECK_MS);
+	}
 }
 
 /* A TocReadCallback. */
 static size_t
-stock_pg_dump_read_output(void *arg, void *buf, size_t len)
+stock_pg_dump_read_bytes(void *arg, void *buf, size_t len)
 {
 	StockPgDump *pg_dump = arg;
 	size_t		done = 0;
@@ -239,7 +337,7 @@ stock_pg_dump_read_output(void *arg, void *buf, size_t len)
 	{
 		size_t		part;
 
-		if (pg_dump->start == pg_dump->end && !fill_buffer(pg_dump))
+		if (pg_dump->start == pg_dump->end && !fill_from_toc(pg_dump))
 			break;
 		part = Min(len - done, pg_dump->end - pg_dump->start);
 		memcpy((char *) buf + done, pg_dump->buffer + pg_dump->start, part);
@@ -253,9 +351,7 @@ stock_pg_dump_read_output(void *arg, void *buf, size_t len)
 static int
 wait_for_exit(StockPgDump *pg_dump)
 {
-	if (pg_dump->out_fd >= 0)
-		close(pg_dump->out_fd);
-	pg_dump->out_fd = -1;
+	close_file(&pg_dump->out_fd);
 	return program_words_wait(&pg_dump->words, &pg_dump->pid);
 }
 
@@ -269,10 +365,16 @@ take_major(StockPgDump *pg_dump)
 {
 	const char *prefix = "pg_dump (PostgreSQL) ";
 	char		line[256];
-	size_t		len;
+	size_t		len = 0;
 	int			major = 0;
 
-	len = stock_pg_dump_read_output(pg_dump, line, sizeof(line) - 1);
+	while (len < sizeof(line) - 1 && fill_from_output(pg_dump))
+	{
+		size_t		part = Min(sizeof(line) - 1 - len, pg_dump->end);
+
+		memcpy(line + len, pg_dump->buffer, part);
+		len += part;
+	}
 	line[len] = '\0';
 	if (wait_for_exit(pg_dump) == 0 &&
 		strncmp(line, prefix, strlen(prefix)) == 0)
@@ -311,6 +413,7 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 	pg_dump->path = child_program_choose(options->pg_dump_path, argv0, "pg_dump",
 										 "reads the schema", "--pg-dump");
 	pg_dump->out_fd = pg_dump->words.fd = -1;
+	pg_dump->toc_fd = pg_dump->gate_fd = -1;
 
 	/*
 	 * Before it is started, so that there is no moment without the callback.
@@ -365,32 +468,71 @@ stock_pg_dump_path(const StockPgDump *pg_dump)
  * Asking it
  * ----------
  */
+static void
+make_directory(StockPgDump *pg_dump)
+{
+	const char *parent = getenv("TMPDIR");
+	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
+								parent && *parent ? parent : "/tmp");
+
+	if (mkdtemp(path) == NULL)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	pg_dump->directory = path;
+}
+
+/*
+ * Returns the end to read of a pipe that serves as service file.  libpq reads
+ * a service until the line that begins the next one, so the first connection
+ * does not need the end of the file.  Another connection waits for more until
+ * the gate is closed, and finds no service then
+ * (fe-connect.c:parseServiceFileInfo).
+ */
+static int
+make_gate(StockPgDump *pg_dump, const char *service)
+{
+	char	   *text = psprintf("%s[end]\n", service);
+	ssize_t		len = strlen(text);
+	int			fds[2];
+
+	child_program_pipe(fds);
+	if (write(fds[1], text, len) != len)
+		pg_fatal("could not write to pipe: %m");
+	free(text);
+	pg_dump->gate_fd = fds[1];
+	return fds[0];
+}
+
 void
 stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 					const PeerAddress *address, const char *snapshot)
 {
 	int			n = 0;
-	const char **args = pg_malloc((options->n_pg_dump_args + 8) *
+	const char **args = pg_malloc((options->n_pg_dump_args + 12) *
 								  sizeof(char *));
+	ChildSecrets secrets;
+	char	   *conninfo = peer_address_for_own_service(address, &secrets);
 
+	make_directory(pg_dump);
+	secrets.service_pipe = make_gate(pg_dump, secrets.service);
 	args[n++] = pg_dump->path;
-	args[n++] = "-Fc";
-
-	/*
-	 * The rows that pg_dump begins to write are thrown away, so to compress
-	 * them would only delay the table of contents in the pipe.
-	 */
+	args[n++] = "-f";
+	args[n++] = pg_dump->directory;
+	args[n++] = "-Fd";
 	args[n++] = "-Z0";
+	args[n++] = "-j2";
+	args[n++] = "--no-sync";
 	args[n++] = "-w";			/* a password was asked for already */
 	args[n++] = psprintf("--snapshot=%s", snapshot);
 	for (int i = 0; i < options->n_pg_dump_args; i++)
 		args[n++] = options->pg_dump_args[i];
 	args[n++] = "-d";
-	args[n++] = peer_address_for_program(address);
+	args[n++] = conninfo;
 	args[n] = NULL;
 
 	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
-	spawn(pg_dump, args, peer_address_secrets(address));
+	spawn(pg_dump, args, &secrets);
+	close(secrets.service_pipe);
+	free(conninfo);
 	free(args);
 }
 
@@ -442,26 +584,14 @@ refuse_column_versions(const Toc *toc)
 	}
 }
 
-/*
- * Once it has written the definitions it begins to read rows, which are not
- * needed.  How that fails is of no interest to the run, and may show values
- * that are masked: a character that the encoding of the dump does not have.
- */
-static bool
-is_about_rows(const char *line)
-{
-	const char *begin = WORDS_PREFIX "error: ";
-
-	return strncmp(line, begin, strlen(begin)) == 0;
-}
-
 Toc *
 stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 {
 	const char *problem;
 	Toc		   *toc;
 
-	toc = toc_read_custom(stock_pg_dump_read_output, pg_dump, &problem);
+	toc = toc_read_pg_dump(stock_pg_dump_read_bytes, pg_dump, &problem);
+	pg_dump->toc_is_read = toc != NULL;
 	if (toc == NULL)
 	{
 		*status = failed(pg_dump, problem);
@@ -479,8 +609,6 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 		exit(1);
 	}
 	/* warnings that came with it */
-	pg_dump->words.counted = WORDS_PREFIX;
-	pg_dump->words.is_end = is_about_rows;
 	program_words_hear(&pg_dump->words, 0, true);
 	refuse_column_versions(toc);
 	return toc;
@@ -489,33 +617,32 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 void
 stock_pg_dump_end(StockPgDump *pg_dump)
 {
-	/*
-	 * its handler cancels its statement; killed by a closed pipe it would not
-	 */
-	if (pg_dump->pid != 0)
-		kill(pg_dump->pid, SIGTERM);
+	close_file(&pg_dump->gate_fd);
 }
 
 void
 stock_pg_dump_stop(StockPgDump *pg_dump)
 {
-	if (pg_dump->pid == 0)
-		return;
-	stock_pg_dump_end(pg_dump);
-	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->words.fd >= 0; ms += EXIT_CHECK_MS)
-	{
-		program_words_hear(&pg_dump->words, EXIT_CHECK_MS, false);
-		if (child_process_is_gone(&pg_dump->pid))
-			break;
-	}
+	int			wait_ms = ORDERLY_END_MS;
 
-	/*
-	 * Not before: SIGPIPE would kill it before its handler has cancelled its
-	 * statement, and the server would go on reading.
-	 */
-	if (pg_dump->out_fd >= 0)
-		close(pg_dump->out_fd);
-	pg_dump->out_fd = -1;
+	stock_pg_dump_end(pg_dump);
+	close_file(&pg_dump->toc_fd);
+	if (pg_dump->pid != 0 && !pg_dump->toc_is_read)
+	{
+		/* its handler cancels its statement */
+		kill(pg_dump->pid, SIGTERM);
+		wait_ms = SIGNALED_END_MS;
+	}
+	while (wait_ms > 0 && !child_process_is_gone(&pg_dump->pid))
+	{
+		if (pg_dump->words.fd >= 0)
+			program_words_hear(&pg_dump->words, EXIT_CHECK_MS, false);
+		else
+			pg_usleep(EXIT_CHECK_MS * 1000L);
+		wait_ms -= EXIT_CHECK_MS;
+	}
+	close_file(&pg_dump->out_fd);
 	child_process_end_all(&pg_dump->pid, 1);
 	program_words_close(&pg_dump->words);
+	remove_directory(pg_dump);
 }

@@ -2,9 +2,9 @@
  * stock_pg_dump.h
  *		The stock pg_dump that makes the plan: found, asked, stopped.
  *
- * `pg_dump -Fc` into a pipe writes its table of contents before any data, and
- * so gives the exact list of what the user's options choose, by the code that
- * defines it.  It then blocks on the pipe, its locks held, until stopped.
+ * `pg_dump -Fd` writes its table of contents before any data, and so gives
+ * the exact list of what the user's options choose, by the code that defines
+ * it.  It then waits, its locks held, until stopped, and reads no row.
  */
 #ifndef STOCK_PG_DUMP_H
 #define STOCK_PG_DUMP_H
@@ -78,14 +78,20 @@ extern void stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
  * shown, and the result is NULL, *status being its exit code for this program
  * to exit with; so this does itself, with 1, if that was a pg_dump of another
  * major than the one that was asked, or one too old for the server's minor
- * release.  It is left running, blocked, with its locks.
+ * release.  It is left running, idle, with its locks.
  */
 extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status);
 
-/* Have it stop, quietly. */
+/*
+ * Once its table of contents was read: let it end, with nothing in the
+ * server's log.
+ */
 extern void stock_pg_dump_end(StockPgDump *pg_dump);
 
-/* The same, and wait for that.  Its locks are gone when this returns. */
+/*
+ * The same at any time, and wait for its end.  Its locks are gone when this
+ * returns.
+ */
 extern void stock_pg_dump_stop(StockPgDump *pg_dump);
 
 #endif							/* STOCK_PG_DUMP_H */

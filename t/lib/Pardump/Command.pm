@@ -12,7 +12,7 @@ use Pardump::Cluster qw(run_program new_path data_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(fake_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
+our @EXPORT_OK = qw(fake_pg_dump held_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
   preloaded system_faults);
 
 # The first pg_dump in PATH, which is that of the installation under test.
@@ -25,26 +25,49 @@ sub real_pg_dump
 
 # A shell script that stands for pg_dump: asked for its version it tells
 # $version, by default the real one's; else it runs $body, in which $PG_DUMP is
-# the real one.
+# the real one, $TOC the file that pg_pardump reads, and real_toc "$@" prints that
+# of a real one that has ended.  The service of a connection is for the real one.
 sub fake_pg_dump
 {
 	my ($name, $body, $version) = @_;
 	my $path = new_path($name);
 	my $real = real_pg_dump();
+	my $output = new_path('output');
 	$version = defined $version ? "echo '$version'" : '"$PG_DUMP" --version';
 	append_to_file($path, <<"SH");
 #!/bin/sh
 PG_DUMP='$real'
 case "\$1" in --version) $version; exit 0;; esac
+TOC=\$2/toc.dat
+psql() { env -u PGSERVICE -u PGSERVICEFILE psql "\$@"; }
+real_toc() { shift 2; rm -rf '$output'; env -u PGSERVICE -u PGSERVICEFILE "\$PG_DUMP" -f '$output' "\$@" && cat '$output/toc.dat'; }
 $body
 SH
 	chmod 0755, $path or die "could not make \"$path\" executable: $!";
 	return $path;
 }
 
+# A pg_dump that runs a shell command when it has its locks and begins to write, and
+# then lets pg_pardump read.
+sub held_pg_dump
+{
+	my ($command) = @_;
+	my $output = new_path('output');
+	return fake_pg_dump('held_pg_dump', <<"SH");
+shift 2
+PGAPPNAME=pg_dump "\$PG_DUMP" -f '$output' "\$@" &
+pid=\$!
+while [ ! -s '$output/toc.dat' ]; do kill -0 \$pid || exit 9; sleep 0.05; done
+$command
+tail -f -c +1 -s 0.1 --pid=\$\$ '$output/toc.dat' >"\$TOC" &
+wait \$pid
+kill \$!
+SH
+}
+
 # A pg_dump that runs SQL in the database of $connstr before it begins, when the
 # snapshot is there; "after" it has ended; or when its session was "ended" while
-# it waits for its reader, which takes some 200 kB of rows.
+# it waits with its locks.
 sub changing_pg_dump
 {
 	my ($connstr, $when, $sql) = @_;
@@ -52,16 +75,16 @@ sub changing_pg_dump
 	$sql = <<'SQL' . $sql if $when eq 'ended';
 DO $$ BEGIN LOOP
 	EXIT WHEN (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-		WHERE query LIKE 'COPY %' AND wait_event = 'ClientWrite') > 0;
+		WHERE application_name = 'pg_dump' AND state = 'idle in transaction') > 0;
 	PERFORM pg_sleep(0.02), pg_stat_clear_snapshot();
 END LOOP; END $$;
 SQL
 	my $file = text_file('change.sql', $sql);
 	my $change = "psql -XqAt -v ON_ERROR_STOP=1 -d '$connstr' -f '$file' >&2 || exit 9";
+	return held_pg_dump($change) if $when eq 'ended';
 	return fake_pg_dump('changing_pg_dump',
 		$when eq 'before' ? "$change\nexec \"\$PG_DUMP\" \"\$@\""
-		: $when eq 'after' ? "\"\$PG_DUMP\" \"\$@\" >'$output'\n$change\ncat '$output'"
-		: "\"\$PG_DUMP\" \"\$@\" | { $change; cat; }");
+		: "real_toc \"\$@\" >'$output'\n$change\ncat '$output' >\"\$TOC\"");
 }
 
 # A file with the given text.
