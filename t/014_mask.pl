@@ -402,7 +402,7 @@ ALTER TYPE foreign_enum OWNER TO stranger;
 CREATE TABLE of_enum (t foreign_enum);
 SELECT lo_from_bytea(0, 'bytes');
 SQL
-refused_ok(qr/a query of 1 table could run functions of other roles, as "stranger"/, 'the table of another role', @db, '--mask=foreign_owned.t:NULL');
+refused_ok(qr/querying 1 table could run code of role "stranger" with the privileges of /, 'the table of another role', @db, '--mask=foreign_owned.t:NULL');
 refused_ok(qr/a mask of column t of table public\.of_domain could run functions of role "stranger"/, 'the domain of another role', @db, '--mask=of_domain.t:NULL');
 refused_ok(qr/a mask of column t of table public\.of_enum could run functions of role "stranger"/, 'the type of another role, to which it may make a cast', @db, '--mask=of_enum.t:NULL');
 {

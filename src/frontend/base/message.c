@@ -480,6 +480,17 @@ message_log(int level, int part, const char *format,...)
 	va_end(args);
 }
 
+void
+message_hint(const char *text)
+{
+	char	   *shown = printable_message(text);
+
+	message_guard_end();
+	/* a level that is always shown; only the primary part would name it */
+	message_report(PG_LOG_ERROR, MESSAGE_HINT, "%s", shown);
+	free(shown);
+}
+
 /*
  * PostgreSQL's libraries call pg_log_generic(): the linker leads them here
  * ("--wrap" in the manual of ld).

@@ -81,6 +81,12 @@ typedef enum MessagePart
 extern void message_log(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
+/*
+ * A hint that belongs to no message, which is shown whatever the level of
+ * messages.
+ */
+extern void message_hint(const char *text);
+
 /* The SQLSTATE of the next error or warning to be told; NULL for none. */
 extern void message_set_sqlstate(const char *sqlstate);
 

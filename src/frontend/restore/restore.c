@@ -253,6 +253,7 @@ restore_pool_run(RestoreWork *work, Run *run)
 	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));
 	prepare_shares(pool);
 	run_progress_begin(run);
+	advice_give(run->options, run->plan);
 	for (int first = 0, n; first < queue->n_jobs; first += n)
 	{
 		n = jobs_of_wave(queue, first);

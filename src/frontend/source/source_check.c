@@ -510,11 +510,29 @@ check_row_security(const Options *options, const DumpTables *tables)
  * ----------
  */
 
-/* Parts of tables, and masks, are queries that the user has asked for. */
-static void
-check_owners(const DumpTables *tables)
+/* "--where", "--where or --mask": those that are used. */
+static const char *
+querying_options(bool where, bool sample, bool mask)
 {
-	const char *role = NULL;
+	return psprintf("%s%s%s%s%s", where ? "--where" : "",
+					where && (sample || mask) ? " or " : "",
+					sample ? "--sample" : "",
+					sample && mask ? " or " : "", mask ? "--mask" : "");
+}
+
+/*
+ * Parts of tables, and masks, are queries that the user has asked for.  The
+ * owners of all tables are named if they are one role, else one of them.
+ */
+static void
+check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
+{
+	const char *role = options->role ? options->role : PQuser(conn);
+	const char *owner = NULL;
+	bool		several = false;
+	bool		where = false;
+	bool		sample = false;
+	bool		mask = false;
 	PQExpBufferData names;
 	int			n_found = 0;
 
@@ -526,18 +544,26 @@ check_owners(const DumpTables *tables)
 		if (table->stranger == NULL || table->relkind != RELKIND_RELATION ||
 			(table->filter == NULL && table->masks == NULL))
 			continue;
-		role = table->stranger;
+		several |= owner && strcmp(owner, table->stranger) != 0;
+		owner = table->stranger;
+		where |= table->where != NULL;
+		sample |= table->sample != NULL;
+		mask |= table->masks != NULL;
 		if (n_found++ < NAMES_SHOWN)
 			appendPQExpBuffer(&names, "%s%s", n_found > 1 ? ", " : "",
 							  printable(table->name));
 	}
 	if (n_found > 0)
 	{
-		pg_log_error("a query of %d table%s could run functions of other roles, as \"%s\"",
-					 n_found, units_plural(n_found), printable(role));
+		pg_log_error("querying %d table%s could run code of %s \"%s\" with the privileges of \"%s\"",
+					 n_found, units_plural(n_found),
+					 several ? "other roles, for example" : "role",
+					 printable(owner), printable(role));
 		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
 							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
-		pg_log_error_hint("Who owns a table, its parent or its schema can have queries of it call functions; if you trust them, use --trust-owners. --where, --sample and --mask are such queries.");
+		pg_log_error_hint("The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when %s queries the table; use --trust-owners if you trust %s.",
+						  printable(role), querying_options(where, sample, mask),
+						  several ? "these roles" : "this role");
 	}
 	termPQExpBuffer(&names);
 }
@@ -718,7 +744,7 @@ void
 source_check(PGconn *conn, const Options *options, const DumpPlan *plan)
 {
 	check_row_security(options, plan->tables);
-	check_owners(plan->tables);
+	check_owners(conn, options, plan->tables);
 	check_large_objects(conn, plan->objects);
 	check_locks(conn, options, plan->tables);
 }

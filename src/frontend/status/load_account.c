@@ -297,7 +297,6 @@ load_account_print(const LoadAccount *account, FILE *out)
 		fprintf(out, "%s\n", account->formats);
 	summary_print_slowest(run, out);
 	summary_print_masks(run, out);
-	advice_print(run->options, run->plan, out);
 	if (run->options->compare)
 		fprintf(out, "source and target have the same contents\n");
 	fprintf(out, "%s\n", load_account_times(account));

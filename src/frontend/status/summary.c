@@ -67,13 +67,24 @@ undivided_bytes(const DumpPlan *plan)
 	return bytes;
 }
 
+/* A role that owns one of these tables. */
+static const char *
+undivided_owner(const DumpPlan *plan)
+{
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		if (plan->tables->tables[i].stranger &&
+			plan->chunks->tables[i].sql_reason)
+			return plan->tables->tables[i].stranger;
+	return "";
+}
+
 /*
- * Fills in up to MAX_LINES lines, owned, and returns how many.  Each one
+ * Fills in up to MAX_LINES hints, owned, and returns how many.  Each one
  * names what the user can do, and none is worth a line for a database that is
  * read in no time.
  */
 static int
-summary_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
+advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
 {
 	const char *missing = plan->extension ? plan->extension->missing : NULL;
 	uint64		bytes = dump_plan_bytes(plan);
@@ -82,50 +93,36 @@ summary_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LI
 
 	if (!options->jobs_given && !options->tasks && plan->queue->n_jobs > 1 &&
 		bytes >= BYTES_WORTH_A_WORD)
-		lines[n++] = psprintf("one worker for about %s: -j NUM lets NUM workers share it",
+		lines[n++] = psprintf("Using 1 worker for about %s; use -j NUM to run more.",
 							  units_size(bytes, size));
 	bytes = undivided_bytes(plan);
 	if (bytes >= BYTES_WORTH_A_WORD && !options->no_chunks)
-		lines[n++] = psprintf("about %s in tables of other roles are not split, as queries might run their functions: the extension, or --trust-owners, lets them be",
-							  units_size(bytes, size));
+		lines[n++] = psprintf("Tables of other roles, about %s, are not split: querying them could run code of role \"%s\" with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
+							  units_size(bytes, size), undivided_owner(plan));
 	if (missing == NULL || options->no_extension)
 		return n;
 	bytes = bytes_by_sql(plan, missing);
 	if (bytes >= BYTES_WORTH_A_WORD || plan->extension->is_there)
-		lines[n++] = psprintf("about %s read by SQL, which takes longer: %s",
-							  units_size(bytes, size), missing);
+		lines[n++] = psprintf("Reading about %s with COPY, which is slower than the extension: %s.%s",
+							  units_size(bytes, size), missing,
+							  plan->extension->is_there ? "" :
+							  "  Use CREATE EXTENSION pg_pardump in the database.");
 	return n;
 }
 
-/* Before the rows, while the user could still stop and choose otherwise. */
 void
 advice_give(const Options *options, const DumpPlan *plan)
 {
 	char	   *lines[MAX_LINES];
-	int			n = summary_compose(options, plan, lines);
+	int			n;
 
+	/* a copy prints a summary in any case */
+	if (!progress_is_shown() && !options->verbose && !options->target)
+		return;
+	n = advice_compose(options, plan, lines);
 	for (int i = 0; i < n; i++)
 	{
-		if (progress_is_shown())
-		{
-			message_before_output();
-			fprintf(stderr, "%s\n", lines[i]);
-		}
-		else
-			pg_log_info("%s", lines[i]);
-		free(lines[i]);
-	}
-}
-
-void
-advice_print(const Options *options, const DumpPlan *plan, FILE *stream)
-{
-	char	   *lines[MAX_LINES];
-	int			n = summary_compose(options, plan, lines);
-
-	for (int i = 0; i < n; i++)
-	{
-		fprintf(stream, "%s\n", lines[i]);
+		message_hint(lines[i]);
 		free(lines[i]);
 	}
 }
@@ -424,7 +421,6 @@ show_summary(const Run *run, const FileTotals *total,
 	}
 	if (run->plan->leaves_out_extension)
 		fprintf(stderr, "left out: extension pg_pardump, which pg_parrestore creates where it can\n");
-	advice_print(run->options, run->plan, stderr);
 }
 
 /*

@@ -25,14 +25,11 @@
  */
 
 /*
- * The plan is made: say it on standard error if progress is shown there, else
- * only to who asked for more words (-v).
+ * The plan is made: give hints on standard error, before the rows, while the
+ * user can still stop the run and choose otherwise.  A dump or restore that
+ * shows no progress gives them only with -v.
  */
 extern void advice_give(const Options *options, const DumpPlan *plan);
-
-/* All is done: the same as lines of the summary. */
-extern void advice_print(const Options *options, const DumpPlan *plan,
-						 FILE *stream);
 
 /* ----------
  * What each of several servers has to do with a run (--also-from).
