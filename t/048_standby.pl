@@ -11,6 +11,7 @@ use Pardump::Background qw(start_dump pump_run end_dump dump_failed_ok wait_unti
   backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
   run_program sql value);
+use Pardump::Command qw(check_list);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use PostgreSQL::Test::Utils;
@@ -85,9 +86,9 @@ sub delays
 	my ($rc, $out) = run_program('pg_pardump', '--check', '-d', $standby->connstr('replayed'), '-U', 'dumper',
 		'--enable-row-security');
 	is($rc, 0, 'delays: exit code');
-	return $out =~ s/^  (?:DETAIL|HINT): .*\n//mgr;
+	return check_list($out) =~ s/^  (?:DETAIL|HINT): .*\n//mgr;
 }
-is(delays(), "0 errors, 0 warnings\n", 'delays: none that is finite');
+is(delays(), "no problem found\n", 'delays: none that is finite');
 set_standby('max_standby_streaming_delay', '1min');
 my $warning = 'warning: replay on this standby may end the run, by';
 is(delays(), "$warning max_standby_streaming_delay = 1min\n0 errors, 1 warning\n", 'delays: of streaming');

@@ -8,8 +8,8 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  nothing_left_ok listing has_slot_bug);
-use Pardump::Command qw(refused_ok accepted_ok system_faults);
+  nothing_left_ok listing has_slot_bug dump_ok);
+use Pardump::Command qw(check_list refused_ok accepted_ok system_faults);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -37,10 +37,11 @@ sub check_ok
 	my $errors = grep { /^error: / } @$lines;
 	my $warnings = @$lines - $errors;
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @options);
-	my @found = split /\n(?!  (?:DETAIL|HINT): )/, $out;
+	my @found = split /\n(?!  (?:DETAIL|HINT): )/, check_list($out);
 	my $sum = pop @found;
 	is($rc, $errors ? 1 : 0, "$what, --check: exit code");
-	is($sum, "$errors error" . ($errors == 1 ? '' : 's') . ", $warnings warning" . ($warnings == 1 ? '' : 's'),
+	is($sum, @$lines == 0 ? 'no problem found' :
+		  "$errors error" . ($errors == 1 ? '' : 's') . ", $warnings warning" . ($warnings == 1 ? '' : 's'),
 		"$what, --check: sum");
 	is(scalar(@found), scalar(@$lines), "$what, --check: findings") or diag($out);
 	like($found[$_] // '', qr/^$lines->[$_]/, "$what, --check: finding") foreach 0 .. $#$lines;
@@ -158,7 +159,7 @@ check_ok('connections', ['error: the server has 2 connections left, too few for 
 	# pg_dump has no connection, and writes to standard error
 	sql($node, 'shop', 'CREATE ROLE one LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO one');
 	my ($rc, $out) = run_program('sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', '--check', @db, '-U', 'one');
-	like($out, qr/\Aerror: the server has 0 connections left, .*\n  HINT: End .*\npg_dump: error: .*too many connections .*\nerror: pg_dump failed /,
+	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: the server has 0 connections left, .*\n  HINT: End .*\nerror: pg_dump failed /,
 		'a message of pg_dump: on a line of its own');
 }
 check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs\n  DETAIL: '],
@@ -193,6 +194,54 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 	sql($node, 'shop', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 }
 
+# ---- what a run would do
+
+{
+	make_database($node, 'planned');
+	sql($node, 'planned', <<'SQL');
+CREATE UNLOGGED TABLE large (id int, t text);
+ALTER TABLE large ALTER t SET STORAGE PLAIN;
+INSERT INTO large SELECT g, repeat('x', 7000) FROM generate_series(1, 4000) g;
+CREATE TABLE small AS SELECT 1 AS a;
+SELECT lo_from_bytea(0, 'contents');
+SQL
+	my @planned = ('-d', $node->connstr('planned'));
+	my $plan = sub {
+		my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-f', new_path('planned'), '-j3', @_);
+		is($rc, 0, "a plan, @_: exit code");
+		return $out;
+	};
+	my $sizes = qr/about \d\d\.\d MB/;
+	my $begin = qr/\AA run would dump 2 tables and 1 large object, $sizes:\n/;
+	like($plan->('-Z', 'gzip', '-r', '1M'), qr/$begin  method: SQL COPY, \d\d\.\d MB \(the database has no extension pg_pardump\)
+  jobs: 3; connections: 4 to the source
+  archive: about [6-9]\.\d+ MB with gzip; \d.* free
+  expected time: at least 0:[23]\d at 1\.\d+ MB a second
+no problem found\n\z/, 'a plan: by COPY');
+	sql($node, 'planned', 'CREATE EXTENSION pg_pardump');
+	like($plan->('-Z0', '--chunk-size=8MB'), qr/$begin  method: extension, \d\d\.\d MB; SQL COPY, \d.*
+  jobs: 3; connections: 4 to the source
+  archive: $sizes; \d.* free
+no problem found\n\z/, 'a plan: by the extension');
+	like($plan->('-s'), qr/\AA run would dump 0 tables and 0 large objects, about 0 bytes:\n/, 'a plan: no rows');
+
+	my $archive = dump_ok($node, 'planned', 'an archive to plan with', 'pg_pardump');
+	make_database($node, 'planned_copy');
+	my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-j2', '--target', $node->connstr('planned_copy'));
+	is($rc, 0, 'a plan of a copy: exit code');
+	like($out, qr/\AA run would copy 2 tables and 1 large object, $sizes:\n  method: .*\n  jobs: 2; connections: 3 to the source, at most 5 to the target\nno problem found\n\z/,
+		'a plan of a copy');
+	($rc, $out) = run_program('pg_parrestore', '--check', '-d', $node->connstr('planned_copy'), '-j2', $archive);
+	is($rc, 0, 'a plan of a restore: exit code');
+	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB:\n  jobs: 2; connections: at most 5 to the target\nno problem found\n\z/,
+		'a plan of a restore');
+
+	# the list of problems is last, each with its lines
+	$out = (run_program('pg_pardump', '--check', @planned, '-U', 'few', '-j2'))[1];
+	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  DETAIL: .*\n(?:error: .*\n(?:  (?:DETAIL|HINT): .*\n)+)?\d errors?, 1 warning\n\z/,
+		'a plan with problems: these follow it');
+}
+
 # ---- events
 
 {
@@ -201,7 +250,7 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 	append_to_file("$dir/file", 'mine');
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', $dir, '--log-json=-');
 	is($rc, 1, 'events: exit code');
-	like($err, qr{^error: directory ".*" exists but is not empty\n  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
+	like(check_list($err), qr{^error: directory ".*" exists but is not empty\n  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
 	like($out, qr/"event":"error","message":"directory .*"event":"error","hint":.*"event":"failed".*"event":"check","errors":1,"warnings":0}\n$/s, 'events');
 }
 

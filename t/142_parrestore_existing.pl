@@ -8,6 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database dump_ok run_program new_path sql value);
+use Pardump::Command qw(check_list);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore errors_ignored);
 use PostgreSQL::Test::Utils;
@@ -307,7 +308,7 @@ sql($node, $db, 'CREATE TABLE mine (s state); CREATE TABLE s.more (a int); CREAT
 	CREATE VIEW mine2 AS SELECT f(id) FROM referenced');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check: exit code');
-like($out, qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  DETAIL: It is public\.referenced\. The other objects: These are: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  DETAIL: It is public\.referenced\. The other objects: These are: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
 	'--clean --check: found');
 refused_ok('--clean -e', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '-e');
 refused_ok('--clean --if-exists -j2', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '--if-exists', '-j2');
@@ -389,7 +390,7 @@ run_program('pg_restore', '-d', $node->connstr($db), $dir);
 sql($node, $db, 'ALTER EXTENSION plpgsql ADD TABLE a; CREATE VIEW mine AS SELECT id FROM referring');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check, a table of an extension: exit code');
-like($out, qr/\Aerror: --clean cannot drop 1 of .*\n  DETAIL: It is public\.a \(belongs to extension plpgsql\)\.\n  HINT: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  DETAIL: It is public\.referring\. The other objects: It is view public\.mine \(depends on table public\.referring\)\.\n  HINT: .*\n2 errors, 0 warnings\n\z/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  DETAIL: It is public\.a \(belongs to extension plpgsql\)\.\n  HINT: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  DETAIL: It is public\.referring\. The other objects: It is view public\.mine \(depends on table public\.referring\)\.\n  HINT: .*\n2 errors, 0 warnings\n\z/,
 	'--clean --check, a table of an extension: found, with tables that others depend on');
 
 $node->stop;

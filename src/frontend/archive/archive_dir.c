@@ -174,24 +174,64 @@ copies_previous(const ArchiveNeed *need, const char *path)
 		stat(path, &here) < 0 || previous.st_dev != here.st_dev;
 }
 
+uint64
+archive_space_expect(const ArchiveNeed *need)
+{
+	return need->compressed ? need->raw_bytes / LIKELY_RATIO : need->raw_bytes;
+}
+
+/* The directory itself, or its parent if it does not exist; owned. */
+static char *
+existing_path(const char *directory)
+{
+	char	   *path = pg_strdup(directory);
+
+	if (access(path, F_OK) != 0)
+		get_parent_directory(path);
+	if (*path != '\0')
+		return path;
+	free(path);
+	return pg_strdup(".");
+}
+
+/* False if the file system does not say it. */
+static bool
+available_bytes(const char *path, const char *directory,
+				const ArchiveNeed *need, uint64 *available)
+{
+	struct statvfs st;
+
+	if (statvfs(path, &st) != 0)
+		return false;
+	*available = (uint64) st.f_bavail * st.f_frsize +
+		(need->clean ? bytes_in(directory) : 0);
+	return true;
+}
+
+bool
+archive_space_available(const char *directory, const ArchiveNeed *need,
+						uint64 *available)
+{
+	char	   *path = existing_path(directory);
+	bool		result = available_bytes(path, directory, need, available);
+
+	free(path);
+	return result;
+}
+
 static void
 warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
 {
-	uint64		needed = need->compressed ? need->raw_bytes / LIKELY_RATIO :
-		need->raw_bytes;
+	uint64		needed = archive_space_expect(need);
 	uint64		copied = need->previous && copies_previous(need, path) ?
 		need->previous_bytes : 0;
 	uint64		available;
-	struct statvfs st;
 	char		free_size[UNITS_BYTES];
 	char		raw_size[UNITS_BYTES];
 	char		copied_size[UNITS_BYTES];
 
-	if (statvfs(path, &st) != 0)
-		return;
-	available = (uint64) st.f_bavail * st.f_frsize +
-		(need->clean ? bytes_in(directory) : 0);
-	if (available >= needed + copied)
+	if (!available_bytes(path, directory, need, &available) ||
+		available >= needed + copied)
 		return;
 	pg_log_warning("the file system of directory \"%s\" has %s free, and about %s are to be read",
 				   path, units_size(available, free_size),
@@ -207,15 +247,8 @@ warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
 void
 archive_space_check(const char *directory, const ArchiveNeed *need)
 {
-	char	   *path = pg_strdup(directory);
+	char	   *path = existing_path(directory);
 
-	if (access(path, F_OK) != 0)
-		get_parent_directory(path);
-	if (*path == '\0')
-	{
-		free(path);
-		path = pg_strdup(".");
-	}
 	if (access(path, W_OK | X_OK) != 0)
 		pg_log_error("could not write to directory \"%s\": %m", path);
 	else

@@ -87,6 +87,16 @@ typedef struct ArchiveNeed
 extern void archive_space_check(const char *directory,
 								const ArchiveNeed *need);
 
+/*
+ * How large the archive is likely to be, without files of the previous one;
+ * and what the file system of the directory has free for it, with what
+ * --clean-output removes.  The latter is false if that is not known.
+ */
+extern uint64 archive_space_expect(const ArchiveNeed *need);
+extern bool archive_space_available(const char *directory,
+									const ArchiveNeed *need,
+									uint64 *available);
+
 typedef struct ArchiveDir ArchiveDir;
 
 /*

@@ -103,22 +103,22 @@ printable_message(const char *text)
 static int	n_errors;
 static int	n_warnings;
 static bool listed;				/* by --check */
+static PQExpBufferData findings;	/* the list, if there is one */
 
 static void
-put(FILE *out, int level, int part, const char *text)
+put(int level, int part, const char *text)
 {
 	static const char *const heads[] = {NULL, "  DETAIL: ", "  HINT: "};
 
 	if (part == MESSAGE_PRIMARY)
-		fputs(level >= PG_LOG_ERROR ? "error: " : "warning: ", out);
+		appendPQExpBufferStr(&findings, level >= PG_LOG_ERROR ? "error: " : "warning: ");
 	else
-		fputs(heads[part], out);
+		appendPQExpBufferStr(&findings, heads[part]);
 	/* the later lines of a printable_message() begin with a tab */
 	for (; *text; text++)
 		if (*text != '\n')
-			fputc(*text == '\t' ? ' ' : *text, out);
-	fputc('\n', out);
-	fflush(out);				/* before a child has it, too */
+			appendPQExpBufferChar(&findings, *text == '\t' ? ' ' : *text);
+	appendPQExpBufferChar(&findings, '\n');
 }
 
 /*
@@ -131,7 +131,7 @@ findings_take(int level, int part, const char *text)
 	if (level < PG_LOG_WARNING)
 		return false;
 	if (listed)
-		put(event_log_text_output(), level, part, text);
+		put(level, part, text);
 	if (part == MESSAGE_PRIMARY && level >= PG_LOG_ERROR)
 		n_errors++;
 	else if (part == MESSAGE_PRIMARY)
@@ -155,8 +155,12 @@ put_sum(void *arg)
 	FILE	   *out = event_log_text_output();
 	Event	   *event = event_new("check");
 
-	fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
-			n_warnings, units_plural(n_warnings));
+	fputs(buffer_text(&findings), out);
+	if (n_errors + n_warnings == 0)
+		fputs("no problem found\n", out);
+	else
+		fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
+				n_warnings, units_plural(n_warnings));
 	event_add_number(event, "errors", n_errors);
 	event_add_number(event, "warnings", n_warnings);
 	event_write(event);
@@ -166,6 +170,7 @@ void
 findings_begin_list(void)
 {
 	listed = true;
+	initPQExpBuffer(&findings);
 	cleanup_push(put_sum, NULL);
 }
 

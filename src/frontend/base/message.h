@@ -49,15 +49,16 @@ extern char *printable_message(const char *text);
 
 /*
  * --check: from now on errors and warnings, and each detail and hint, are a
- * line of event_log_text_output().  Their sum is the last one, when the
- * process ends, also if something else ends it.
+ * line of a list.  It is written to event_log_text_output() when the process
+ * ends, whatever ends it, so that it follows what the check says of the plan;
+ * the last line is their number, or "no problem found".
  */
 extern void findings_begin_list(void);
 
 /* In a child that is a run of its own: nothing has been found yet. */
 extern void findings_begin_process(void);
 
-/* With --check: a line of the list that is not a finding. */
+/* With --check: a line that is not a finding, which is written at once. */
 extern void findings_note(const char *text);
 
 /*

@@ -42,6 +42,7 @@
 #include "report/report.h"
 #include "source/leader.h"
 #include "source/source_check.h"
+#include "status/dry_run.h"
 #include "status/load_account.h"
 #include "status/metrics.h"
 #include "status/run.h"
@@ -646,6 +647,8 @@ copy_database(const Options *options, const char *argv0)
 	{
 		leader_close(&copy->source);
 		session_close(copy->target.conn);
+		dry_run_print_sums(options, &copy->plan, NULL,
+						   Max(copy->run.n_servers, 1));
 		findings_end();
 		return;
 	}

@@ -215,9 +215,8 @@ check_directory(const Options *options)
 		(void) archive_dir_check(path);
 }
 
-/* What would make a run with this plan fail, or may do so. */
-static void
-check_plan(const Dump *dump)
+static ArchiveNeed
+archive_need(const Dump *dump)
 {
 	const Options *options = dump->run.options;
 	const DumpPlan *plan = &dump->plan;
@@ -227,16 +226,25 @@ check_plan(const Dump *dump)
 		.clean = options->clean_output,
 	};
 
-	source_check(dump->source.conn, options, plan);
-	if (options->directory == NULL)
-		return;
 	if (plan->previous)
 	{
 		need.previous = plan->previous->directory;
 		need.copies = own_options_copy_method(options) == COPY_METHOD_COPY;
 		need.previous_bytes = dump_plan_previous_bytes(plan);
 	}
-	archive_space_check(options->directory, &need);
+	return need;
+}
+
+/* What would make a run with this plan fail, or may do so. */
+static void
+check_plan(const Dump *dump)
+{
+	const Options *options = dump->run.options;
+	ArchiveNeed need = archive_need(dump);
+
+	source_check(dump->source.conn, options, &dump->plan);
+	if (options->directory)
+		archive_space_check(options->directory, &need);
 }
 
 /* ----------
@@ -261,10 +269,15 @@ show_plan(Dump *dump, StockPgDump *pg_dump)
 static void
 check_only(Dump *dump, StockPgDump *pg_dump)
 {
+	ArchiveNeed need;
+
 	leader_open(&dump->source, pg_dump, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	if (dump->run.servers)
 		findings_note(server_share_plan(&dump->run));
+	need = archive_need(dump);
+	dry_run_print_sums(dump->run.options, &dump->plan, &need,
+					   Max(dump->run.n_servers, 1));
 	check_plan(dump);
 	leader_close(&dump->source);
 	/* last, as it ends the program: the list has all else by then */

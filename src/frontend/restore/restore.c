@@ -38,6 +38,7 @@
 #include "restore/restore_prepare.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_worker.h"
+#include "status/dry_run.h"
 #include "status/load_account.h"
 #include "status/metrics.h"
 #include "status/run.h"
@@ -448,6 +449,7 @@ restore_database(const Options *options, const char *argv0)
 	if (options->check)
 	{
 		session_close(restore->target.conn);
+		dry_run_print_sums(options, restore->run.plan, NULL, 0);
 		findings_end();
 		return 0;
 	}

@@ -403,3 +403,113 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	}
 	run_event_dry_run(options, plan, seconds);
 }
+
+/* ----------
+ * --check
+ * ----------
+ */
+
+/* Which part is read by the extension, and which by SQL. */
+static void
+print_methods(const DumpPlan *plan, FILE *out)
+{
+	const ChunkPlan *chunks = plan->chunks;
+	const char *missing = plan->extension->missing;
+	uint64		by_sql = plan->objects->est_bytes;
+	uint64		by_extension = 0;
+	char		size[UNITS_BYTES];
+
+	for (int i = 0; i < chunks->n_files; i++)
+	{
+		const DataFile *file = &chunks->files[i];
+
+		if (chunks->tables[file->table].sql_reason)
+			by_sql += file->est_bytes;
+		else
+			by_extension += file->est_bytes;
+	}
+	fputs("  method: ", out);
+	if (by_extension > 0)
+		fprintf(out, "extension, %s%s", units_size(by_extension, size),
+				by_sql > 0 ? "; " : "");
+	if (by_sql > 0 || by_extension == 0)
+		fprintf(out, "SQL COPY, %s", units_size(by_sql, size));
+	if (missing)
+		fprintf(out, " (%s)", missing);
+	fputc('\n', out);
+}
+
+/*
+ * The leader has a connection to each server, and a worker to the one that it
+ * reads; on a target, index builds need more.
+ */
+static void
+print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
+		   FILE *out)
+{
+	int			n_workers = Min(options->jobs, plan->queue->n_jobs);
+	int			n_builds = options->index_jobs ? (int) options->index_jobs :
+		options->jobs;
+
+	/* who runs the tasks decides how many connections they need */
+	if (options->tasks)
+	{
+		fprintf(out, "  jobs: %d task%s at a time\n", options->jobs,
+				units_plural(options->jobs));
+		return;
+	}
+	fprintf(out, "  jobs: %d; connections: ", options->jobs);
+	if (n_servers > 0)
+		fprintf(out, "%d to the source%s", n_workers + n_servers,
+				n_servers > 1 ? " servers" : "");
+	if (options->target || options->restore)
+		fprintf(out, "%sat most %d to the target", n_servers > 0 ? ", " : "",
+				n_workers + n_builds + 1);
+	fputc('\n', out);
+}
+
+static void
+print_archive(const Options *options, const DumpPlan *plan,
+			  const ArchiveNeed *need, FILE *out)
+{
+	uint64		available;
+	char		size[UNITS_BYTES];
+
+	fprintf(out, "  archive: about %s",
+			units_size(archive_space_expect(need), size));
+	if (need->compressed)
+		fprintf(out, " with %s", compress_method_name(plan->compress.method));
+	if (plan->previous)
+		fprintf(out, ", and up to %s of the previous archive",
+				units_size(need->previous_bytes, size));
+	if (options->directory &&
+		archive_space_available(options->directory, need, &available))
+		fprintf(out, "; %s free", units_size(available, size));
+	fputc('\n', out);
+}
+
+void
+dry_run_print_sums(const Options *options, const DumpPlan *plan,
+				   const ArchiveNeed *need, int n_servers)
+{
+	int			n_tables = plan->tables->n_tables;
+	int			n_objects = plan->objects->n_objects;
+	uint64		bytes = dump_plan_bytes(plan);
+	char		size[UNITS_BYTES];
+	char		time[UNITS_BYTES];
+	FILE	   *out = event_log_text_output();
+
+	fprintf(out, "A run would %s %d table%s and %d large object%s, about %s:\n",
+			options->restore ? "restore" : options->target ? "copy" : "dump",
+			n_tables, units_plural(n_tables),
+			n_objects, units_plural(n_objects), units_size(bytes, size));
+	if (plan->extension)
+		print_methods(plan, out);
+	print_jobs(options, plan, n_servers, out);
+	if (need)
+		print_archive(options, plan, need, out);
+	if (options->max_rate != 0)
+		fprintf(out, "  expected time: at least %s at %s a second\n",
+				units_duration((double) bytes / options->max_rate, time),
+				units_size(options->max_rate, size));
+}

@@ -5,7 +5,16 @@
 #ifndef DRY_RUN_H
 #define DRY_RUN_H
 
+#include "archive/archive_dir.h"
 #include "plan/dump_plan.h"
+
+/*
+ * --check: print to event_log_text_output() what a run with this plan would
+ * do, in a few lines.  need is NULL if no archive is made; n_servers are
+ * read.
+ */
+extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
+							   const ArchiveNeed *need, int n_servers);
 
 /*
  * Print to event_log_text_output() how each table would be dumped, and why

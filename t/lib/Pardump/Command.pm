@@ -12,8 +12,15 @@ use Pardump::Cluster qw(run_program new_path data_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(fake_pg_dump held_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
+our @EXPORT_OK = qw(check_list fake_pg_dump held_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
   preloaded system_faults);
+
+# What --check prints, without the lines that say what a run would do.
+sub check_list
+{
+	my ($out) = @_;
+	return $out =~ s/^A run would .*:\n(?:  [a-z].*\n)+//mr;
+}
 
 # The first pg_dump in PATH, which is that of the installation under test.
 sub real_pg_dump
