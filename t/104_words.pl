@@ -5,12 +5,16 @@ use strict;
 use warnings;
 
 use Cwd qw(abs_path);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+use Pardump::Cluster qw(pg_major start_cluster make_database run_program new_path sql
   dump_ok);
 use Pardump::Command qw(fake_pg_dump);
+use Pardump::Proxy qw(start_relay stop_proxy);
+use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -134,6 +138,55 @@ sql($node, 'taken', q{CREATE SCHEMA there; CREATE FUNCTION guard() RETURNS event
 ($rc, undef, $err) = run_program('pg_pardump', @db, '-n', 'there', '--clean', '--target=' . $node->connstr('taken'));
 is($rc, 1, 'pg_restore fails: exit code');
 like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHEMA IF EXISTS there;\n(?=pg_)/m, 'pg_restore fails: its words');
+
+# ---- a server or an archive of a later major
+
+{
+	my $major = pg_major($node);
+	my $later = $major + 1;
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_servers) = @_;
+		$$bytes =~ s/(server_version\0)$major/$1$later/ if $is_servers;
+		return 1;
+	});
+	my $newer = "host=$relay->{host} port=$relay->{port} dbname=words sslmode=disable gssencmode=disable";
+	# where the path of the program has its major
+	my $bin = new_path('usr');
+	my ($installed) = (run_program('sh', '-c', 'command -v pg_pardump'))[1] =~ /(.+)/;
+	make_path("$bin/$_/bin") foreach $major, $later;
+	copy($installed, "$bin/$major/bin/pg_pardump") or die "could not copy $installed: $!";
+	chmod 0755, "$bin/$major/bin/pg_pardump";
+	my $error = "pg_pardump: error: the server is PostgreSQL $later, and pg_dump $major cannot dump a newer server\n";
+
+	foreach my $options ([ '-f', new_path('newer') ], ['--check'], [ '--target', $node->connstr('copied') ],
+		[ '--all-databases', '-f', new_path('newer_all') ])
+	{
+		my ($rc, $out, $err) = run_program("$bin/$major/bin/pg_pardump", '-d', $newer, @$options);
+		is($rc, 1, "newer server, $options->[0]: exit code");
+		is($err . ($out =~ s/^error: /pg_pardump: error: /mr =~ s/^  HINT: /pg_pardump: hint: /mr =~ s/^1 error, .*\n//mr),
+			"${error}pg_pardump: hint: Use pg_pardump of PostgreSQL $later.\n", "newer server, $options->[0]: hint");
+	}
+	append_to_file("$bin/$later/bin/pg_pardump", "#!/bin/sh\n");
+	chmod 0755, "$bin/$later/bin/pg_pardump";
+	my (undef, undef, $err) = run_program("$bin/$major/bin/pg_pardump", '-d', $newer, '-f', new_path('newer'));
+	is($err, "${error}pg_pardump: hint: Use pg_pardump of PostgreSQL $later: $bin/$later/bin/pg_pardump.\n",
+		'newer server: the program to use');
+	stop_proxy($relay);
+
+	my $archive = dump_ok($node, 'words', 'an archive', 'pg_pardump', '-t', 'small');
+	my $old = new_path('old_pg_restore');
+	append_to_file($old, "#!/bin/sh\necho 'pg_restore: error: unsupported version (1.99) in file header' >&2\nexit 1\n");
+	chmod 0755, $old;
+	my $restore = sub { (run_program('pg_parrestore', '-d', $node->connstr('copied'), '--pg-restore', $old, $archive))[2] };
+	my $error_of_restore = "pg_restore: error: unsupported version (1.99) in file header\n";
+	is($restore->(), $error_of_restore, 'an archive of the same major: no hint');
+	my $toc = read_toc($archive);
+	$toc->{dump_version} =~ s/^\d+/$later/;
+	write_toc($toc, $archive);
+	is($restore->(), $error_of_restore
+		  . "pg_parrestore: hint: The archive was written by pg_dump $later: use pg_parrestore of PostgreSQL $later, or \"pg_restore -f -\" of $later, and psql.\n",
+		'an archive of a later major: hint');
+}
 
 # ---- a target that is not there
 

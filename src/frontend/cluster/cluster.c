@@ -57,6 +57,10 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 	interrupt_install_leader();
 	*address = peer_address_new(conn, false, options->connection.dbname,
 								options->password_command);
+	/* one that is named is asked for its major by each database's run */
+	if (options->pg_dump_path == NULL)
+		stock_pg_dump_refuse_newer(PQserverVersion(conn) / 10000,
+								   PG_MAJORVERSION_NUM);
 	if (options->globals_only || options->roles_only || options->tablespaces_only)
 		return conn;
 	*list = cluster_list_read(conn, options);

@@ -381,7 +381,7 @@ compare_side_open_database(const Options *given, const char *name,
 	pg_dump = stock_pg_dump_find(options, argv0);
 	leader_connect(source);
 	compare_selection_fit(source->conn, options);
-	stock_pg_dump_check(pg_dump, options);
+	stock_pg_dump_check(pg_dump, options, PQserverVersion(source->conn));
 	leader_open(source, pg_dump, plan);
 	leader_plan(source, pg_dump, plan);
 	check_database(side);

@@ -58,6 +58,32 @@ this_program_name(void)
 	return program_name;
 }
 
+/*
+ * Packages have the major in the path of their programs, as in
+ * /usr/lib/postgresql/17/bin and /usr/pgsql-17/bin.
+ */
+char *
+this_program_of_major(int major)
+{
+	char		self[MAXPGPATH];
+	char	   *found = NULL;
+	char	   *path;
+
+	if (find_my_exec(program_argv0, self) < 0)
+		return NULL;
+	for (char *next = strstr(self, PG_MAJORVERSION "/bin/"); next;
+		 next = strstr(next + 1, PG_MAJORVERSION "/bin/"))
+		found = next;
+	if (found == NULL)
+		return NULL;
+	*found = '\0';
+	path = psprintf("%s%d/bin/%s", self, major, program_name);
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
 char *
 this_program_share_file(const char *name)
 {

@@ -12,6 +12,12 @@ extern void this_program_begin(const char *argv0, const char *name);
 extern const char *this_program_name(void);
 
 /*
+ * The path of the same program of another major of PostgreSQL, if it is
+ * installed in the same way as this one; owned.  NULL if it is not.
+ */
+extern char *this_program_of_major(int major);
+
+/*
  * The path of a file of this name in PostgreSQL's share directory, which is
  * found from the directory of this program; owned.
  */

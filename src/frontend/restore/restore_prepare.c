@@ -425,7 +425,8 @@ restore_plan_make(Restore *restore)
 	check_database(restore->archive);
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
-	restore->ids = stock_list_read(program, &restore->options, &restore->n_ids);
+	restore->ids = stock_list_read(program, &restore->options,
+								   restore->archive->toc, &restore->n_ids);
 	stock_list_check_names(restore->archive->toc, &restore->options);
 	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
 		restore_plan_leave_to_stock(program, &restore->options,

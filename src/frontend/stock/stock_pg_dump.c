@@ -18,6 +18,7 @@
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "process/progress.h"
+#include "process/this_program.h"
 #include "stock/stock_pg_dump.h"
 
 /* ----------
@@ -430,7 +431,24 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 }
 
 void
-stock_pg_dump_check(StockPgDump *pg_dump, const Options *options)
+stock_pg_dump_refuse_newer(int server_major, int major)
+{
+	char	   *program;
+
+	if (server_major <= major)
+		return;
+	program = this_program_of_major(server_major);
+	pg_log_error("the server is PostgreSQL %d, and pg_dump %d cannot dump a newer server",
+				 server_major, major);
+	pg_log_error_hint("Use %s of PostgreSQL %d%s%s.", this_program_name(),
+					  server_major, program ? ": " : "",
+					  program ? program : "");
+	exit(1);
+}
+
+void
+stock_pg_dump_check(StockPgDump *pg_dump, const Options *options,
+					int server_version)
 {
 	pg_dump->major = take_major(pg_dump);
 	if (pg_dump->major < MIN_MAJOR)
@@ -449,6 +467,7 @@ stock_pg_dump_check(StockPgDump *pg_dump, const Options *options)
 		pg_log_error_hint("Use the pg_pardump of that major, or name the pg_dump to use by --pg-dump.");
 		exit(1);
 	}
+	stock_pg_dump_refuse_newer(server_version / 10000, pg_dump->major);
 	refuse_newer_option(pg_dump, options);
 }
 

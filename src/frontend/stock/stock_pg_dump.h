@@ -57,10 +57,17 @@ extern StockPgDump *stock_pg_dump_find(const Options *options,
 
 /*
  * Take its answer, before it is used.  Exits with a message if there is none,
- * if it is older than 15 or than one of the options, or if it was not named
- * and is of another major than this program.
+ * if it is older than 15, than the server or than one of the options, or if
+ * it was not named and is of another major than this program.
  */
-extern void stock_pg_dump_check(StockPgDump *pg_dump, const Options *options);
+extern void stock_pg_dump_check(StockPgDump *pg_dump, const Options *options,
+								int server_version);
+
+/*
+ * Exit with a message if the server is of a later major than pg_dump, whose
+ * own error would not name the program to use.
+ */
+extern void stock_pg_dump_refuse_newer(int server_major, int major);
 
 /* Where it is; borrowed. */
 extern const char *stock_pg_dump_path(const StockPgDump *pg_dump);

@@ -18,6 +18,7 @@
 #include "base/message.h"
 #include "process/child_program.h"
 #include "process/progress.h"
+#include "process/this_program.h"
 #include "session/password.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink.h"
@@ -59,17 +60,41 @@ read_output(int fd, ProgramWords *words, PQExpBuffer text)
 	}
 }
 
-/* Ends the process unless all went well. */
+/*
+ * pg_restore's own error names only the version of the format that it cannot
+ * read.
+ */
 static void
-wait_for_end(pid_t pid, ProgramWords *words)
+hint_at_version(const Toc *toc)
+{
+	int			major = atoi(toc->pg_dump_version);
+	char	   *program;
+
+	if (major <= PG_MAJORVERSION_NUM)
+		return;
+	program = this_program_of_major(major);
+	pg_log_error_hint("The archive was written by pg_dump %d: use pg_parrestore of PostgreSQL %d%s%s, or \"pg_restore -f -\" of %d, and psql.",
+					  major, major, program ? ", " : "", program ? program : "",
+					  major);
+}
+
+/*
+ * Ends the process unless all went well.  toc is that of the user's archive,
+ * NULL of one of ours.
+ */
+static void
+wait_for_end(pid_t pid, ProgramWords *words, const Toc *toc)
 {
 	int			status = program_words_wait(words, &pid);
 
 	if (WIFSIGNALED(status))
 		pg_fatal("pg_restore was terminated by signal %d: %s",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status) != 0)
-		exit(WEXITSTATUS(status));
+	if (WEXITSTATUS(status) == 0)
+		return;
+	if (toc)
+		hint_at_version(toc);
+	exit(WEXITSTATUS(status));
 }
 
 /*
@@ -78,7 +103,7 @@ wait_for_end(pid_t pid, ProgramWords *words)
  * it fails its own words are shown, and the process ends with its exit code.
  */
 static void
-stock_output_read(const char **args, PQExpBuffer text)
+stock_output_read(const char **args, const Toc *toc, PQExpBuffer text)
 {
 	ProgramWords words;
 	int			out[2];
@@ -93,7 +118,7 @@ stock_output_read(const char **args, PQExpBuffer text)
 	program_words_open(&words, err[0], "pg_restore: ");
 	read_output(out[0], &words, text);
 	close(out[0]);
-	wait_for_end(pid, &words);
+	wait_for_end(pid, &words, toc);
 	(void) buffer_text(text);
 }
 
@@ -141,7 +166,8 @@ count_args(const char *const *args)
 }
 
 int *
-stock_list_read(const char *program, const Options *options, int *n_ids)
+stock_list_read(const char *program, const Options *options, const Toc *toc,
+				int *n_ids)
 {
 	int			n = count_args(options->list_args);
 	const char **args = pg_malloc((n + 5) * sizeof(char *));
@@ -156,7 +182,7 @@ stock_list_read(const char *program, const Options *options, int *n_ids)
 	args[n + 3] = options->restore;
 	args[n + 4] = NULL;
 	initPQExpBuffer(&text);
-	stock_output_read(args, &text);
+	stock_output_read(args, toc, &text);
 	ids = parse_ids(text.data, n_ids);
 	termPQExpBuffer(&text);
 	free(args);
@@ -496,7 +522,7 @@ stock_pg_restore_script(const PgRestoreSetup *setup, const char *name,
 	args[n++] = "-";
 	args[n++] = archive;
 	args[n] = NULL;
-	stock_output_read(args, text);
+	stock_output_read(args, NULL, text);
 	if (!rmtree(archive, true))
 		pg_log_warning("could not remove directory \"%s\"", archive);
 	free(archive);

@@ -24,9 +24,11 @@
  * Ask `pg_restore -l` which entries the user's options select, by the code
  * that defines it: their dump IDs in the order in which they are to be
  * restored, owned; *n_ids is their number.  If it fails its own words are
- * shown, and the process ends with its exit code.
+ * shown, with a hint if a newer pg_dump made the archive, whose table of
+ * contents is toc, and the process ends with its exit code.
  */
 extern int *stock_list_read(const char *program, const Options *options,
+							const Toc *toc,
 							int *n_ids);
 
 /*
