@@ -213,6 +213,20 @@ foreach my $try (
 {
 	refused_ok($try->[1], "--where=$try->[0]", @db, "--where=$try->[0]");
 }
+{
+	my $hint = sub { my ($err) = @_; return $err =~ /^pg_pardump: hint: (.*)/m ? $1 : 'none' };
+	my $refused = sub { $hint->(refused_ok(qr/no table whose rows are dumped matches pattern/, "@_", @db, @_)) };
+	is($refused->('--where="c:""d":true'), 'Not in your search_path: "a:b"."c:""d".  Name the table with its schema.',
+		'a table of another schema: hint');
+	is($refused->('--where=a_view:true'), 'none', 'a view: no hint');
+	is($refused->('--sample=nowhere:1'), 'none', 'no such table: no hint');
+	is($refused->('--where=public."c:""d":true'), 'none', 'a pattern with a schema: no hint');
+	is($refused->('-t', 'other', '--where=big:true'), 'none', 'a table that is left out: no hint');
+	sql($node, 'filter', join ' ', map { "CREATE SCHEMA s$_; CREATE TABLE s$_.sold (id int);" } 1 .. 4);
+	is($refused->('--sample=sold:1'), 'Not in your search_path: s1.sold, s2.sold, s3.sold and others.  Name the table with its schema.',
+		'tables of several schemas: hint');
+	sql($node, 'filter', join ' ', map { "DROP TABLE s$_.sold; DROP SCHEMA s$_;" } 1 .. 4);
+}
 refused_ok(qr/no table whose rows are dumped/, '--where of what is not dumped', @db,
 	'-t', 'other', '--where=big:true');
 foreach my $percent ('', 'x', '-1', '100.1', '1e1', 'nan', 'inf', '0x10', '5%')

@@ -366,9 +366,10 @@ foreach my $try (
 	[ 'kinds.t:$1', qr/It has parameters|could not determine/ ],
 	[ 'kinds.t:helper(1)', qr/function helper\(integer\) does not exist/ ],
 	[ 'kinds.t:/* no end', qr/unterminated/ ],
-	[ 'kinds.g:NULL', qr/no column that is dumped matches pattern "kinds\.g" of option --mask\n.*hint: A generated column/ ],
+	[ 'kinds.g:NULL', qr/no column that is dumped matches pattern "kinds\.g" of option --mask\n.*hint: The column is generated: mask the columns/ ],
 	[ 'kinds.ctid:NULL', qr/no column that is dumped matches/ ],
-	[ 'kinds.nowhere:NULL', qr/no column that is dumped matches/ ],
+	[ 'kinds.nowhere:NULL', qr/no column that is dumped matches .*\n.*hint: No table that matches "kinds" has a column that matches "nowhere"\.\n\z/ ],
+	[ 'nowhere.t:NULL', qr/no column that is dumped matches .*\n\z/ ],
 	[ 'copied.t:NULL', qr/no column that is dumped matches/ ],
 	[ 'x.y.z.kinds.t:NULL', qr/improper relation name for option --mask: x\.y\.z\.kinds/ ],
 	[ 'kinds:NULL', qr/invalid value "kinds:NULL" for option --mask\n.*hint: The form is TABLE\.COLUMN:EXPRESSION/ ],
@@ -377,6 +378,11 @@ foreach my $try (
 {
 	refused_ok($try->[1], "--mask=$try->[0]", @db, "--mask=$try->[0]");
 }
+sql($node, 'mask', 'CREATE SCHEMA sales; CREATE TABLE sales.sold (id int)');
+refused_ok(qr/no column that is dumped matches pattern "sold\.id" .*\n.*hint: Not in your search_path: sales\.sold\.  Name the table with its schema\.\n\z/,
+	'a table of another schema', @db, '--mask=sold.id:1');
+refused_ok(qr/no column that is dumped matches pattern "sold\.nowhere" .*\n\z/, 'no such column of it', @db, '--mask=sold.nowhere:1');
+sql($node, 'mask', 'DROP SCHEMA sales CASCADE');
 refused_ok(qr/column t of table public\.kinds is matched by several options --mask/, 'two masks', @db, '--mask=kinds.t:NULL', '--mask=k*.t*:NULL');
 refused_ok(qr/options --mask and \Q$_->[0]\E cannot be used together/, "--mask and $_->[0]", @db, '--mask=kinds.t:NULL', @$_)
   foreach [ '--statistics' ], [ '--create-slot', '--slot=s' ];

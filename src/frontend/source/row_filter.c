@@ -28,6 +28,9 @@
  * ----------
  */
 
+/* Tables that a hint names. */
+#define HINTS_SHOWN 3
+
 /* A run's options have no place for it: this is the process's. */
 static SimpleStringList missing;
 
@@ -165,6 +168,45 @@ table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
 	result = PQntuples(res) > 0;
 	PQclear(res);
 	return result;
+}
+
+bool
+table_pattern_hint(PGconn *conn, const TablePattern *pattern)
+{
+	static const char columns[] =
+		" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) m.oid"
+		" AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
+	static const char format[] =
+		"SELECT DISTINCT pg_catalog.quote_ident(s.nspname) OPERATOR(pg_catalog.||) '.'"
+		" OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname) FROM matching m"
+		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) m.oid"
+		" JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace%s"
+		" WHERE NOT pg_catalog.pg_table_is_visible(c.oid)"
+		" AND s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
+		" AND s.nspname OPERATOR(pg_catalog.<>) 'information_schema'";
+	TablePattern anywhere = *pattern;
+	char	   *query;
+	PGresult   *res;
+	PQExpBufferData names;
+	int			n;
+
+	if (identifier_last(pattern->table, '.') != NULL)
+		return false;
+	anywhere.table = psprintf("*.%s", pattern->table);
+	query = psprintf(format, pattern->column ? columns : "");
+	res = table_pattern_query(conn, &anywhere, false, query);
+	free(query);
+	n = PQntuples(res);
+	initPQExpBuffer(&names);
+	for (int i = 0; i < Min(n, HINTS_SHOWN); i++)
+		appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
+						  printable(PQgetvalue(res, i, 0)));
+	PQclear(res);
+	if (n > 0)
+		pg_log_error_hint("Not in your search_path: %s%s.  Name the table with its schema.",
+						  names.data, n > HINTS_SHOWN ? " and others" : "");
+	termPQExpBuffer(&names);
+	return n > 0;
 }
 
 static Oid
@@ -394,8 +436,12 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 	if (n_matched == 0 &&
 		!(options->one_of_all && (table_pattern_was_missing(arg) ||
 								  table_pattern_is_there(conn, &pattern))))
-		pg_fatal("no table whose rows are dumped matches pattern \"%s\" of option %s",
-				 pattern.table, option);
+	{
+		pg_log_error("no table whose rows are dumped matches pattern \"%s\" of option %s",
+					 pattern.table, option);
+		(void) table_pattern_hint(conn, &pattern);
+		exit(1);
+	}
 }
 
 void

@@ -57,6 +57,13 @@ extern bool table_pattern_is_elsewhere(PGconn *conn,
 									   const TablePattern *pattern);
 
 /*
+ * A hint of an error: the pattern has no schema, and these tables that it
+ * would match are in schemas that are not in the user's search_path.  False
+ * if there is none.
+ */
+extern bool table_pattern_hint(PGconn *conn, const TablePattern *pattern);
+
+/*
  * Does the pattern match a table that is none of the system's, or a column of
  * one?  It does not if it names another database.
  */

@@ -437,6 +437,19 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 				printable(table->name));
 }
 
+/* Is it only the column that does not exist? */
+static void
+hint_at_column(PGconn *conn, const TablePattern *pattern)
+{
+	TablePattern table = *pattern;
+
+	table.column = NULL;
+	if (table_pattern_is_there(conn, &table) &&
+		!table_pattern_is_there(conn, pattern))
+		pg_log_error_hint("No table that matches \"%s\" has a column that matches \"%s\".",
+						  pattern->table, pattern->column);
+}
+
 static void
 apply_argument(PGconn *conn, const Options *options, const char *arg,
 			   DumpTables *tables)
@@ -480,7 +493,10 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 	{
 		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
 					 pattern.table, pattern.column, pattern.option);
-		pg_log_error_hint("A generated column is computed again by the restore: mask the columns that it is computed from.");
+		if (is_dumped)
+			pg_log_error_hint("The column is generated: mask the columns that it is computed from.");
+		else if (!table_pattern_hint(conn, &pattern))
+			hint_at_column(conn, &pattern);
 		exit(1);
 	}
 }
