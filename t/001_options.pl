@@ -19,6 +19,21 @@ program_help_ok('pg_pardump');
 program_version_ok('pg_pardump');
 program_options_handling_ok('pg_pardump');
 
+# behind other options, too; and misspelt options
+foreach my $program ('pg_pardump', 'pg_parrestore', 'pg_parbasebackup')
+{
+	my @early = map { (run_program($program, $_))[1] } '--help', '--version';
+	is_deeply([ map { (run_program($program, '-v', $_))[1] } '--help', '--version', '--vers' ], [ @early, $early[1] ],
+		"$program: --help and --version behind another option");
+	my $hints = sub { my ($err) = (run_program($program, @_))[2]; return join '', $err =~ /^$program: hint: (.*)\n/mg };
+	my $try = qq{Try "$program --help" for more information.};
+	is($hints->('--verbsoe'), qq{Perhaps you meant the option "--verbose".$try}, "$program: a misspelt option");
+	is($hints->('--usernam_=x'), qq{Perhaps you meant the option "--username".$try}, "$program: one with a value");
+	is($hints->('--xyz'), $try, "$program: an option like no other");
+	is($hints->('-7'), $try, "$program: an unknown letter");
+	is($hints->('--username'), $try, "$program: an option without its argument");
+}
+
 # What "-E auto" means; where nothing is set there is nothing to get wrong.
 $ENV{LC_ALL} = 'C.UTF-8';
 

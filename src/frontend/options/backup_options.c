@@ -439,7 +439,7 @@ backup_options_parse(int argc, char **argv)
 													  FIRST_OPTION, c);
 
 		if (option == NULL)
-			help_try(progname); /* getopt_long has said what is wrong */
+			help_try_option(argv, names);
 		if (option->refused)
 			backup_options_refuse(option);
 

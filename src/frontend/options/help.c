@@ -4,8 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "getopt_long.h"
-
 #include "options/help.h"
 
 /* ----------
@@ -489,21 +487,36 @@ help_print(const char *progname)
 		   "it is not part of PostgreSQL.\n", progname);
 }
 
+/* An option this far from an existing one is a misspelling. */
+#define MAX_DISTANCE 2
+
+/* The long option, or an abbreviation of it not shorter than least? */
+static bool
+is_asked(const char *arg, const char *name, const char *least)
+{
+	size_t		len = strlen(arg);
+
+	return len >= strlen(least) && strncmp(arg, name, len) == 0;
+}
+
 void
 help_if_asked(int argc, char **argv, const char *name,
 			  void (*help) (const char *progname))
 {
-	if (argc < 2)
-		return;
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 	{
-		help(get_progname(argv[0]));
-		exit(0);
-	}
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-	{
-		printf("%s " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")\n", name);
-		exit(0);
+		if (is_asked(argv[i], "--help", "--hel") ||
+			(i == 1 && strcmp(argv[i], "-?") == 0))
+		{
+			help(get_progname(argv[0]));
+			exit(0);
+		}
+		if (is_asked(argv[i], "--version", "--vers") ||
+			(i == 1 && strcmp(argv[i], "-V") == 0))
+		{
+			printf("%s " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")\n", name);
+			exit(0);
+		}
 	}
 }
 
@@ -512,6 +525,68 @@ help_try(const char *progname)
 {
 	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
 	exit(1);
+}
+
+/*
+ * How many characters are to be inserted, removed or replaced to make one
+ * text of the other (Levenshtein).
+ */
+static int
+distance(const char *text, int text_len, const char *name)
+{
+	int			name_len = strlen(name);
+	int		   *row = pg_malloc((name_len + 1) * sizeof(int));
+	int			result;
+
+	for (int j = 0; j <= name_len; j++)
+		row[j] = j;
+	for (int i = 1; i <= text_len; i++)
+	{
+		int			diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= name_len; j++)
+		{
+			int			replaced = diagonal + (text[i - 1] != name[j - 1]);
+
+			diagonal = row[j];
+			row[j] = Min(replaced, Min(row[j], row[j - 1]) + 1);
+		}
+	}
+	result = row[name_len];
+	free(row);
+	return result;
+}
+
+void
+help_try_option(char **argv, const struct option *names)
+{
+	const char *given = argv[optind - 1];
+	const char *closest = NULL;
+	int			least = MAX_DISTANCE + 1;
+	int			len;
+
+	if (strncmp(given, "--", 2) == 0)
+	{
+		given += 2;
+		len = strcspn(given, "=");
+		for (; names->name; names++)
+		{
+			int			d = distance(given, len, names->name);
+
+			/* the option or its abbreviation, whose argument is wrong */
+			if (strncmp(given, names->name, len) == 0)
+				help_try(get_progname(argv[0]));
+			if (d < least && 2 * d <= len)
+			{
+				least = d;
+				closest = names->name;
+			}
+		}
+		if (closest)
+			pg_log_error_hint("Perhaps you meant the option \"--%s\".", closest);
+	}
+	help_try(get_progname(argv[0]));
 }
 
 void

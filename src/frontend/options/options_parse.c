@@ -541,7 +541,7 @@ read_options(Options *options, int argc, char **argv)
 		if (c < OPT_PASS)
 		{
 			/* getopt_long has said what is wrong */
-			help_try(get_progname(argv[0]));
+			help_try_option(argv, long_options);
 		}
 		read_long_option(options, c, long_options[index].name, optarg);
 	}

@@ -308,7 +308,6 @@ check_options(Options *options)
 const Options *
 restore_options_parse(int argc, char **argv)
 {
-	const char *progname = get_progname(argv[0]);
 	Options    *options = pg_malloc0(sizeof(Options));
 	CommandLine line = {.options = options};
 	const char *letters = option_table_letters(restore_options,
@@ -339,7 +338,7 @@ restore_options_parse(int argc, char **argv)
 								 option_table_takes_value(row) ? optarg : NULL);
 		}
 		else
-			help_try(progname); /* getopt_long has said what is wrong */
+			help_try_option(argv, names);
 	}
 	if (optind < argc)
 	{
