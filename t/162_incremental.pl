@@ -348,6 +348,8 @@ SKIP:
 	mkdir $path or die "could not make directory \"$path\": $!";
 	like($room->(), qr/warning: the file system of directory/, 'room: a full dump');
 	is(check_list($room->("--incremental=$base")), "no problem found\n", 'room: links');
+	like($room->("--incremental=$base"), qr/^  archive: about \d\S* \w+\b.*, and up to \d\S* \w+ of the previous archive; .* free$/m,
+		'room: what may be used again');
 	my $copies = $room->("--incremental=$base", '--incremental-copy-method=copy');
 	like($copies, qr/warning: the file system of directory.*Files of the previous archive that may be copied have \S+ [kM]B/s,
 		'room: copies');

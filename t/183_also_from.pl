@@ -114,6 +114,7 @@ my $names = quotemeta(join ', ', map { name($_) } @standbys);
 # each task looks for the leader on each server, and has a worker on one
 {
 	my (undef, $out) = run_program('pg_pardump', '--check', '--tasks=4000', '-d', $a->connstr('db'), from_all());
+	like($out, qr/^  jobs: 4000 tasks at a time$/m, 'tasks in a plan');
 	like($out, qr/^warning: the server has \d+ connections left, and 4000 tasks at a time need 5334 or more/m, 'connections of tasks');
 	like($out, qr/^warning: standby \Q$_\E has \d+ connections left, and 4000 tasks at a time need 5334 or more/m,
 		'connections of tasks on a standby') foreach map { name($_) } $b, $c;
@@ -123,6 +124,7 @@ foreach my $look ('--check', '--dry-run')
 	my ($rc, $out) = run_program('pg_pardump', $look, '-j3', '-d', $a->connstr('db'), from_all());
 	is($rc, 0, "$look: exit code");
 	like($out, qr/^Rows are read from 3 servers: $names\.$/m, "$look: which servers");
+	like($out, qr/^  jobs: 3; connections: [4-6] to the source servers$/m, "$look: connections") if $look eq '--check';
 }
 refused_ok('a primary first', qr/error: server \S+ is not a standby, as --also-from requires/, $primary, from_all());
 refused_ok('a primary, too', qr/error: server \S+ is not a standby, as --also-from requires/,
