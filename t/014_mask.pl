@@ -409,8 +409,8 @@ CREATE TABLE of_enum (t foreign_enum);
 SELECT lo_from_bytea(0, 'bytes');
 SQL
 refused_ok(qr/querying 1 table could run code of role "stranger" with the privileges of /, 'the table of another role', @db, '--mask=foreign_owned.t:NULL');
-refused_ok(qr/a mask of column t of table public\.of_domain could run functions of role "stranger"/, 'the domain of another role', @db, '--mask=of_domain.t:NULL');
-refused_ok(qr/a mask of column t of table public\.of_enum could run functions of role "stranger"/, 'the type of another role, to which it may make a cast', @db, '--mask=of_enum.t:NULL');
+refused_ok(qr/masking column t of table public\.of_domain could run code of role "stranger" with the privileges of /, 'the domain of another role', @db, '--mask=of_domain.t:NULL');
+refused_ok(qr/masking column t of table public\.of_enum could run code of role "stranger" with the privileges of /, 'the type of another role, to which it may make a cast', @db, '--mask=of_enum.t:NULL');
 {
 	my ($dir, $said) = masked_dump('--trust-owners', '--trust-owners', @masks, '--mask=of_domain.t:NULL', '--mask=foreign_owned.t:NULL');
 	like($said, qr/warning: large objects are not masked/, 'large objects: warned');

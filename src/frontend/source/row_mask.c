@@ -393,12 +393,13 @@ column_place(const DumpTable *table, const char *name)
 
 static void
 refuse_stranger(const DumpTable *table, const char *column,
-				const ColumnType *type)
+				const ColumnType *type, const char *role)
 {
-	pg_log_error("a mask of column %s of table %s could run functions of role \"%s\"",
+	pg_log_error("masking column %s of table %s could run code of role \"%s\" with the privileges of \"%s\"",
 				 printable(column), printable(table->name),
-				 printable(type->stranger));
-	pg_log_error_hint("The role owns a type of the column, whose casts or constraints may call functions; if you trust it, use --trust-owners.");
+				 printable(type->stranger), printable(role));
+	pg_log_error_hint("Role \"%s\" owns a type of the column and can attach functions to its casts and constraints; use --trust-owners if you trust this role.",
+					  printable(type->stranger));
 	exit(1);
 }
 
@@ -426,7 +427,8 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	 */
 	type = read_type(conn, table->oid, attnum);
 	if (type.stranger && !options->trust_owners)
-		refuse_stranger(table, column, &type);
+		refuse_stranger(table, column, &type,
+						options->role ? options->role : PQuser(conn));
 	check_expression(conn, table, column, type.name, pattern->value);
 	mask->attnum = attnum;
 	mask->expression = pg_strdup(pattern->value);
