@@ -162,7 +162,7 @@ struct StockPgDump
 	int			toc_fd;			/* the archive's toc.dat, -1 when not there */
 	bool		toc_is_read;
 	int			gate_fd;		/* while open, workers of pg_dump wait */
-	char		buffer[65536];	/* read from out_fd or toc_fd, not yet taken */
+	char		buffer[65536];	/* of out_fd or toc_fd, not yet taken */
 	size_t		start;
 	size_t		end;
 };
@@ -306,7 +306,7 @@ fill_from_toc(StockPgDump *pg_dump)
 {
 	for (;;)
 	{
-		/* asked first: what pg_dump wrote before it ended is then read below */
+		/* asked first: what pg_dump wrote before its end is read below */
 		bool		is_last = has_ended(pg_dump);
 		ssize_t		got = 0;
 
