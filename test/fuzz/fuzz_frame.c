@@ -1,8 +1,8 @@
 /*
  * fuzz_frame.c
- *		compressed_frame_bytes() on any bytes, of which the first chooses the method:
- *		what it takes for a frame is as long as it says to whoever
- *		decompresses it.
+ *		compressed_frame_bytes() on any bytes, the first of which chooses the
+ *		method.  What it takes for a frame must be as long as it says when it
+ *		is decompressed.
  */
 #include "base/fe_compat.h"
 

@@ -50,8 +50,8 @@ extern char *printable_message(const char *text);
 /*
  * --check: from now on errors and warnings, and each detail and hint, are a
  * line of a list.  It is written to event_log_text_output() when the process
- * ends, whatever ends it, so that it follows what the check says of the plan;
- * the last line is their number, or "no problem found".
+ * ends, also after an error, so that it follows what the check says of the
+ * plan; the last line is their number, or "no problem found".
  */
 extern void findings_begin_list(void);
 
@@ -83,7 +83,7 @@ extern void message_log(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
 /*
- * A hint that belongs to no message, which is shown whatever the level of
+ * A hint that belongs to no message, which is shown at each level of
  * messages.
  */
 extern void message_hint(const char *text);
