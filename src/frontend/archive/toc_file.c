@@ -203,7 +203,8 @@ read_head(TocReader *reader, Toc *toc)
 		format != reader->format)
 	{
 		if (reader->of_pg_dump)
-			pg_fatal("the output of pg_dump is not an archive in the directory format");
+			pg_fatal("the output of pg_dump is not an archive in the %s format",
+					 reader->format == TOC_FORMAT_CUSTOM ? "custom" : "directory");
 		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
 			"not an archive in the custom format" :
 			"not an archive in the directory format");
@@ -338,9 +339,11 @@ read_toc(TocReader *reader, const char **problem)
 }
 
 Toc *
-toc_read_pg_dump(TocReadCallback read, void *arg, const char **problem)
+toc_read_pg_dump(TocReadCallback read, void *arg, bool is_custom,
+				 const char **problem)
 {
-	TocReader	reader = {read, arg, TOC_FORMAT_TAR,.of_pg_dump = true};
+	TocReader	reader = {read, arg, is_custom ? TOC_FORMAT_CUSTOM :
+	TOC_FORMAT_TAR,.of_pg_dump = true};
 
 	return read_toc(&reader, problem);
 }

@@ -22,12 +22,13 @@ typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
 
 /*
  * Read the toc.dat that a pg_dump run by us writes for a directory archive,
- * up to the last byte of its entries, which get no name of a file.  NULL if
- * the input ends before: *problem then says where.  Exits with a message for
- * what is not such a file.
+ * or the beginning of its archive in the custom format, up to the last byte
+ * of the entries, which get no name of a file.  NULL if the input ends
+ * before: *problem then says where.  Exits with a message for what is not
+ * such a file.
  */
 extern Toc *toc_read_pg_dump(TocReadCallback read, void *arg,
-							 const char **problem);
+							 bool is_custom, const char **problem);
 
 /* What *problem says of an archive older or newer than those read here. */
 #define TOC_READ_UNSUPPORTED "unsupported archive format"

@@ -128,6 +128,10 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
  * file, and pg_dump for the worker, idle in its transaction, with its locks.
  * When the pipe is closed, the worker finds no service and exits; pg_dump
  * then closes its connection and exits, too (parallel.c, pg_backup_db.c).
+ *
+ * pg_dump refuses -j with --include-foreign-data.  Then it runs with -Fc, in
+ * which the table of contents comes first, into a pipe: the full pipe holds
+ * it in its first COPY, which a signal ends.
  * ----------
  */
 
@@ -158,6 +162,7 @@ struct StockPgDump
 	pid_t		pid;			/* 0 when not running */
 	int			out_fd;			/* its standard output, -1 when closed */
 	ProgramWords words;			/* on its standard error */
+	bool		by_pipe;		/* it writes to its standard output instead */
 	char	   *directory;		/* of its archive; NULL when removed */
 	int			toc_fd;			/* the archive's toc.dat, -1 when not there */
 	bool		toc_is_read;
@@ -338,7 +343,9 @@ stock_pg_dump_read_bytes(void *arg, void *buf, size_t len)
 	{
 		size_t		part;
 
-		if (pg_dump->start == pg_dump->end && !fill_from_toc(pg_dump))
+		if (pg_dump->start == pg_dump->end &&
+			!(pg_dump->by_pipe ? fill_from_output(pg_dump) :
+			  fill_from_toc(pg_dump)))
 			break;
 		part = Min(len - done, pg_dump->end - pg_dump->start);
 		memcpy((char *) buf + done, pg_dump->buffer + pg_dump->start, part);
@@ -467,8 +474,8 @@ stock_pg_dump_check(StockPgDump *pg_dump, const Options *options,
 		pg_log_error_hint("Use the pg_pardump of that major, or name the pg_dump to use by --pg-dump.");
 		exit(1);
 	}
-	stock_pg_dump_refuse_newer(server_version / 10000, pg_dump->major);
 	refuse_newer_option(pg_dump, options);
+	stock_pg_dump_refuse_newer(server_version / 10000, pg_dump->major);
 }
 
 int
@@ -521,6 +528,17 @@ make_gate(StockPgDump *pg_dump, const char *service)
 	return fds[0];
 }
 
+static bool
+has_foreign_data(const Options *options)
+{
+	const char *option = "--include-foreign-data";
+
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		if (strncmp(options->pg_dump_args[i], option, strlen(option)) == 0)
+			return true;
+	return false;
+}
+
 void
 stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 					const PeerAddress *address, const char *snapshot)
@@ -528,18 +546,30 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	int			n = 0;
 	const char **args = pg_malloc((options->n_pg_dump_args + 12) *
 								  sizeof(char *));
-	ChildSecrets secrets;
-	char	   *conninfo = peer_address_for_own_service(address, &secrets);
+	ChildSecrets own;
+	const ChildSecrets *secrets = &own;
+	char	   *conninfo;
 
-	make_directory(pg_dump);
-	secrets.service_pipe = make_gate(pg_dump, secrets.service);
 	args[n++] = pg_dump->path;
-	args[n++] = "-f";
-	args[n++] = pg_dump->directory;
-	args[n++] = "-Fd";
+	pg_dump->by_pipe = has_foreign_data(options);
+	if (pg_dump->by_pipe)
+	{
+		secrets = peer_address_secrets(address);
+		conninfo = peer_address_for_program(address);
+		args[n++] = "-Fc";
+	}
+	else
+	{
+		conninfo = peer_address_for_own_service(address, &own);
+		make_directory(pg_dump);
+		own.service_pipe = make_gate(pg_dump, own.service);
+		args[n++] = "-f";
+		args[n++] = pg_dump->directory;
+		args[n++] = "-Fd";
+		args[n++] = "-j2";
+		args[n++] = "--no-sync";
+	}
 	args[n++] = "-Z0";
-	args[n++] = "-j2";
-	args[n++] = "--no-sync";
 	args[n++] = "-w";			/* a password was asked for already */
 	args[n++] = psprintf("--snapshot=%s", snapshot);
 	for (int i = 0; i < options->n_pg_dump_args; i++)
@@ -549,8 +579,9 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	args[n] = NULL;
 
 	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
-	spawn(pg_dump, args, &secrets);
-	close(secrets.service_pipe);
+	spawn(pg_dump, args, secrets);
+	if (!pg_dump->by_pipe)
+		close(own.service_pipe);
 	free(conninfo);
 	free(args);
 }
@@ -609,7 +640,8 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 	const char *problem;
 	Toc		   *toc;
 
-	toc = toc_read_pg_dump(stock_pg_dump_read_bytes, pg_dump, &problem);
+	toc = toc_read_pg_dump(stock_pg_dump_read_bytes, pg_dump,
+						   pg_dump->by_pipe, &problem);
 	pg_dump->toc_is_read = toc != NULL;
 	if (toc == NULL)
 	{
@@ -646,7 +678,7 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 
 	stock_pg_dump_end(pg_dump);
 	close_file(&pg_dump->toc_fd);
-	if (pg_dump->pid != 0 && !pg_dump->toc_is_read)
+	if (pg_dump->pid != 0 && (pg_dump->by_pipe || !pg_dump->toc_is_read))
 	{
 		/* its handler cancels its statement */
 		kill(pg_dump->pid, SIGTERM);
