@@ -144,27 +144,41 @@ table_pattern_is_elsewhere(PGconn *conn, const TablePattern *pattern)
 	return result;
 }
 
-bool
-table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
+/*
+ * What to select of each table that matches and is not the system's; of each
+ * of its columns that match, if the pattern has one.  condition ends in AND,
+ * or is empty.
+ */
+static PGresult *
+query_matching(PGconn *conn, const TablePattern *pattern, bool children,
+			   const char *what, const char *condition)
 {
 	static const char columns[] =
 		" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) m.oid"
 		" AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
 	static const char format[] =
-		"SELECT m.oid FROM matching m"
+		"SELECT %s FROM matching m"
 		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) m.oid"
 		" JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace%s"
-		" WHERE s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
+		" WHERE %s s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
 		" AND s.nspname OPERATOR(pg_catalog.<>) 'information_schema'";
-	char	   *query;
+	char	   *query = psprintf(format, what, pattern->column ? columns : "",
+								 condition);
+	PGresult   *res = table_pattern_query(conn, pattern, children, query);
+
+	free(query);
+	return res;
+}
+
+bool
+table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
+{
 	PGresult   *res;
 	bool		result;
 
 	if (table_pattern_is_elsewhere(conn, pattern))
 		return false;
-	query = psprintf(format, pattern->column ? columns : "");
-	res = table_pattern_query(conn, pattern, true, query);
-	free(query);
+	res = query_matching(conn, pattern, true, "m.oid", "");
 	result = PQntuples(res) > 0;
 	PQclear(res);
 	return result;
@@ -173,19 +187,10 @@ table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
 bool
 table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 {
-	static const char columns[] =
-		" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) m.oid"
-		" AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
-	static const char format[] =
-		"SELECT DISTINCT pg_catalog.quote_ident(s.nspname) OPERATOR(pg_catalog.||) '.'"
-		" OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname) FROM matching m"
-		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) m.oid"
-		" JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace%s"
-		" WHERE NOT pg_catalog.pg_table_is_visible(c.oid)"
-		" AND s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
-		" AND s.nspname OPERATOR(pg_catalog.<>) 'information_schema'";
+	static const char names_sql[] =
+		"DISTINCT pg_catalog.quote_ident(s.nspname) OPERATOR(pg_catalog.||) '.'"
+		" OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname)";
 	TablePattern anywhere = *pattern;
-	char	   *query;
 	PGresult   *res;
 	PQExpBufferData names;
 	int			n;
@@ -193,9 +198,8 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 	if (identifier_last(pattern->table, '.') != NULL)
 		return false;
 	anywhere.table = psprintf("*.%s", pattern->table);
-	query = psprintf(format, pattern->column ? columns : "");
-	res = table_pattern_query(conn, &anywhere, false, query);
-	free(query);
+	res = query_matching(conn, &anywhere, false, names_sql,
+						 "NOT pg_catalog.pg_table_is_visible(c.oid) AND");
 	n = PQntuples(res);
 	initPQExpBuffer(&names);
 	for (int i = 0; i < Min(n, HINTS_SHOWN); i++)
