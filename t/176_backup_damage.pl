@@ -62,7 +62,22 @@ my $whole = slurp_file("$pgdata/$heap");
 	stop_moments($moments);
 }
 
-# The same by the extension: the server reads a piece of the file, and then that page
+# A file that ends within a page when it is read, since the server appends that page: it
+# is read once more, and the file has the whole page then.
+foreach my $option ('--no-extension', '--compress=none')
+{
+	my $grown = $heap =~ s/\d+$/99997/r;
+	append_to_file("$pgdata/$grown", "\0" x (BLOCK + 100));
+	my ($moments, $run) = held_run($node, [qr/SELECT pg_catalog\.pg_read_binary_file\(.*\Q$grown\E/], 'a page that grows',
+		{ pattern => 0, n => 1 }, [], $option);
+	append_to_file("$pgdata/$grown", "\0" x (BLOCK - 100));
+	moment_go_on($moments);
+	is(end_dump($run) . $run->{err}, '0', "$option: a page that is whole at the second read is not reported");
+	stop_moments($moments);
+	unlink "$pgdata/$grown";
+}
+
+# A page that is written while the extension reads it: the server reads a piece of the file, and then that page
 # once more.  What is right then is in the backup.
 {
 	local $ENV{TORN_PAGE} = new_path('torn');

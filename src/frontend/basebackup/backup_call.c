@@ -333,7 +333,8 @@ take_ranges(void *arg, const CopyValue *values)
  * a file that was to be read whole may.
  */
 static void
-note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
+note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes,
+		   int64 crc)
 {
 	const Backup *backup = call->backup;
 	const BackupRange *range = range_of(backup, call->piece, i);
@@ -350,7 +351,8 @@ note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 		file_query_unexpected();
 	if (call->checks_pages && file->is_relation && bytes > 0 &&
 		bytes % BLCKSZ != 0)
-		page_check_warn_cut(backup, range->file, range->offset + bytes);
+		PQclear(page_check_read_again(backup, conn, range->file,
+									  range->offset + bytes - bytes % BLCKSZ));
 	backup->results.vanished[range->file] = gone;
 	backup->results.crcs[call->piece->first + i] = gone ? 0 : (uint32) crc;
 }
@@ -370,7 +372,7 @@ warn_of_page(const PieceCall *call, const int64 *failure)
 }
 
 static void
-note_results(const PieceCall *call, const PGresult *res)
+note_results(const PieceCall *call, PGconn *conn, const PGresult *res)
 {
 	int			n_bytes;
 	int			n_crcs;
@@ -388,7 +390,7 @@ note_results(const PieceCall *call, const PGresult *res)
 		n_bytes != call->piece->n || n_crcs != n_bytes || n_failures % 4 != 0)
 		file_query_unexpected();
 	for (int i = 0; i < n_bytes; i++)
-		note_range(call, i, bytes[i], crcs[i]);
+		note_range(call, conn, i, bytes[i], crcs[i]);
 	for (int i = 0; i < n_failures; i += 4)
 		warn_of_page(call, &failures[i]);
 	call->backup->results.failures[call->piece - call->backup->plan->pieces] =
@@ -488,7 +490,7 @@ run_statement(PieceCall *call, PGconn *conn, const char *statement)
 		return;
 	res = session_query(conn, "SELECT bytes, crcs, failures FROM "
 						PARDUMP_LAST_FILES "()");
-	note_results(call, res);
+	note_results(call, conn, res);
 	PQclear(res);
 	if (call->layout->put_piece)
 		put_whole(call);

@@ -31,7 +31,7 @@
 /* The largest number of warnings for pages of one file. */
 #define MOST_WARNINGS 5
 
-/* A page that was wrong when it was read first. */
+/* A page that was wrong, or not whole, when it was read first. */
 typedef struct WrongPage
 {
 	int			file;
@@ -99,7 +99,10 @@ note(PageCheck *check, int file, uint64 offset)
 	check->wrong[check->n_wrong++].offset = offset;
 }
 
-/* These bytes are in the file at this offset, a multiple of a page's size. */
+/*
+ * These bytes are in the file at this offset, a multiple of a page's size.  A
+ * part of a page at the end may be one that the server is writing.
+ */
 static void
 page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
 				size_t len)
@@ -112,36 +115,32 @@ page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
 						   &stored) != 0)
 			note(check, file, offset);
 	if (len > 0)
-		page_check_warn_cut(check->backup, file, offset);
+		note(check, file, offset);
 }
 
-/* As it is in the file now; NULL if it is not there any more. */
-static PGresult *
-read_again(PageCheck *check, const WrongPage *wrong)
+PGresult *
+page_check_read_again(const Backup *backup, PGconn *conn, int file,
+					  uint64 offset)
 {
 	PQExpBufferData sql;
 	PGresult   *res;
+	int			len;
 
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
-	file_query_append_path(&sql, check->conn,
-						   check->backup->list->files[wrong->file].path);
-	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %d, true)", wrong->offset,
-					  BLCKSZ);
-	res = session_query_params(check->conn, sql.data, 0, NULL, 1);
+	file_query_append_path(&sql, conn, backup->list->files[file].path);
+	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %d, true)", offset, BLCKSZ);
+	res = session_query_params(conn, sql.data, 0, NULL, 1);
 	termPQExpBuffer(&sql);
-	if (PQgetlength(res, 0, 0) == BLCKSZ)
+	len = PQgetlength(res, 0, 0);
+	if (len == BLCKSZ)
 		return res;
+	if (len > 0)
+		pg_log_warning("could not verify checksum in file \"%s\", block %u: the file ends within the page",
+					   printable(backup->list->files[file].path),
+					   page_check_block(backup, file, offset));
 	PQclear(res);
 	return NULL;
-}
-
-void
-page_check_warn_cut(const Backup *backup, int file, uint64 offset)
-{
-	pg_log_warning("could not verify checksum in file \"%s\", block %u: the file ends within the page",
-				   printable(backup->list->files[file].path),
-				   page_check_block(backup, file, offset));
 }
 
 void
@@ -160,8 +159,8 @@ page_check_warn(const Backup *backup, int file, BlockNumber block,
 }
 
 /*
- * A page that looks wrong may have been read while the server was writing it.
- * It is read once more, now that the connection is free, and only reported if
+ * A page that looks wrong or cut may have been read while the server was
+ * writing it.  It is read once more, now that the connection is free, and only reported if
  * it is still wrong.  Returns how many are.
  */
 static int
@@ -174,7 +173,8 @@ page_check_settle(PageCheck *check)
 		const WrongPage *wrong = &check->wrong[i];
 		BlockNumber block = page_check_block(check->backup, wrong->file,
 											 wrong->offset);
-		PGresult   *res = read_again(check, wrong);
+		PGresult   *res = page_check_read_again(check->backup, check->conn,
+												wrong->file, wrong->offset);
 		uint16		stored = 0;
 		uint16		right = res ? wrong_checksum(check, PQgetvalue(res, 0, 0),
 												 block, &stored) : 0;

@@ -19,8 +19,8 @@
  *
  * The rules are those of basebackup.c:verify_page_checksum(): new pages have
  * none, and one that was written after the backup's start is in the log.  A
- * page may be read while it is written: one that is wrong is read once more
- * before it is reported.
+ * page may be read while it is written: one that is wrong, or not whole, is
+ * read once more before it is reported.
  * ----------
  */
 
@@ -33,8 +33,14 @@ extern PageCheck *page_check_new(const Backup *backup, PGconn *conn);
 extern BlockNumber page_check_block(const Backup *backup, int file,
 									uint64 offset);
 
-/* Warn that the file ends within the page that has this offset. */
-extern void page_check_warn_cut(const Backup *backup, int file, uint64 offset);
+/*
+ * Read the page at this offset of a file once more.  NULL if the file ends
+ * before the page by now, or within it, which is reported: a page that was
+ * incomplete once may be one that was being appended.  Owned; ends by
+ * session_failed().
+ */
+extern PGresult *page_check_read_again(const Backup *backup, PGconn *conn,
+									   int file, uint64 offset);
 
 /*
  * Warn of a page of the file, as basebackup.c does since 17: block is its
