@@ -681,7 +681,7 @@ foreach my $object ('PUBLICATION pub FOR TABLE b', 'STATISTICS stat ON g, (g + 1
 		"$kind of another role: message");
 	sql($_, 'owned', "DROP $kind $name") foreach $source, $target;
 }
-# a large object, which is removed after all else is dropped
+# a large object
 sql($_, 'owned', 'SELECT lo_create(4712)') foreach $source, $target;
 ($rc, undef, $err) = run_program(@move, '--clean');
 is($rc, 1, 'a large object of another role: exit code');
@@ -723,21 +723,25 @@ $err = copy_refused_ok(
 	'a guard', $source, 'grown', $target, 'grown', '--clean');
 is_deeply(state_of_grown(), $before_grown, 'a guard: nothing was changed');
 
-# A lost session does the same.
+# A lost session does the same, also while it removes large objects.
 sql($target, 'grown', 'DROP EVENT TRIGGER guard');
-$before_grown = state_of_grown();
+sql($_, 'grown', 'SELECT lo_create(4713)') foreach $source, $target;
+foreach my $held ('LOCK TABLE app.orders IN ACCESS SHARE MODE', 'SELECT lo_unlink(4713)')
 {
+	$before_grown = state_of_grown();
 	my $holder = start_psql($target, 'grown');
-	$holder->($_) foreach 'BEGIN', 'LOCK TABLE app.orders IN ACCESS SHARE MODE';
+	$holder->($_) foreach 'BEGIN', $held;
 	my $copy = start_copy($source, 'grown', $target->connstr('grown'), '--clean', @without);
 	my $blocked = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'};
-	terminate($target, wait_in_run($copy, 'pg_restore waits', sub { value($target, 'postgres', $blocked) }));
-	is(end_dump($copy), 1, 'a lost session: exit code');
+	terminate($target, wait_in_run($copy, "$held: pg_restore waits", sub { value($target, 'postgres', $blocked) }));
+	is(end_dump($copy), 1, "a lost session, $held: exit code");
 	like($copy->{err}, qr/terminating connection.*error: --clean could not drop the objects that are to be copied\n.*was rolled back\.\n\z/s,
-		'a lost session: message');
+		"a lost session, $held: message");
+	$holder->('ROLLBACK');
 	$holder->();
+	is_deeply(state_of_grown(), $before_grown, "a lost session, $held: nothing was changed");
 }
-is_deeply(state_of_grown(), $before_grown, 'a lost session: nothing was changed');
+sql($_, 'grown', 'SELECT lo_unlink(4713)') foreach $source, $target;
 
 # A subscription with a slot cannot be dropped in a transaction, and here not at all.
 sql($_, 'grown', q{CREATE SUBSCRIPTION idle CONNECTION 'host=/nowhere' PUBLICATION p WITH (connect = false, slot_name = 'idle')}) foreach $source, $target;

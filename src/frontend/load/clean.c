@@ -24,6 +24,7 @@
 #include "fe_utils/string_utils.h"
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/message.h"
 #include "base/units.h"
@@ -34,6 +35,7 @@
 static bool clean_objects_has(const RestoreStages *stages, int number);
 static bool clean_objects_may_fail(const TocEntry *entry);
 static bool clean_objects_fit(const RestoreStages *stages, int *n);
+static void append_large_objects(PQExpBuffer oids, const TocEntry *entry);
 
 /* ----------
  * Which objects of the target --clean drops, in SQL.
@@ -361,10 +363,32 @@ tried(const TocEntry *entry)
 }
 
 /*
+ * The statement that removes the large objects of an entry, those that exist;
+ * owned.
+ */
+static char *
+unlink_statement(const TocEntry *entry)
+{
+	PQExpBufferData oids;
+	char	   *result;
+
+	initPQExpBuffer(&oids);
+	append_large_objects(&oids, entry);
+	result = psprintf("SELECT pg_catalog.lo_unlink(m.oid)"
+					  " FROM pg_catalog.pg_largeobject_metadata m"
+					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.oid[]);\n",
+					  buffer_text(&oids));
+	termPQExpBuffer(&oids);
+	return result;
+}
+
+/*
  * The entries whose objects are dropped, with the settings that every run of
  * pg_restore needs; returns how many entries there are, 0 if there is nothing
  * to drop.  DROP SUBSCRIPTION must run outside a transaction, so
- * subscriptions are a run of their own.  "all" takes both kinds.
+ * subscriptions are a run of their own.  "all" takes both kinds, and leaves
+ * the large objects to definition_session.c, which removes each group just
+ * before it is made again.
  */
 static int
 choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
@@ -379,6 +403,8 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
 		TocEntry   *entry = &entries[n];
+		bool		removes_objects = !all && !subscriptions &&
+			schedule->phases[i] == RESTORE_LARGE_OBJECTS;
 
 		*entry = schedule->toc->entries[i];
 		if (schedule->phases[i] == RESTORE_ALWAYS)
@@ -386,19 +412,21 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 			n++;
 			continue;
 		}
-		if (!clean_objects_has(stages, i) ||
-			(!all && toc_entry_is(entry, "SUBSCRIPTION") != subscriptions))
+		if (removes_objects)
+			entry->drop_stmt = unlink_statement(entry);
+		else if (!clean_objects_has(stages, i) ||
+				 (!all && toc_entry_is(entry, "SUBSCRIPTION") != subscriptions))
 			continue;
 		/* what has such a name is not on the target */
 		if (!stages->as_pg_restore &&
 			!text_is_convertible(conn, entry->drop_stmt))
 			continue;
-		if (!stages->as_pg_restore && clean_objects_may_fail(entry))
-		{
+		if (!removes_objects && !stages->as_pg_restore &&
+			clean_objects_may_fail(entry))
 			entry->drop_stmt = tried(entry);
+		if (entry->drop_stmt != schedule->toc->entries[i].drop_stmt)
 			/* the statements of which pg_restore leaves as they are */
 			entry->desc = any_statement;
-		}
 		/* a definition there must be, or nothing is dropped */
 		entry->defn = "--";
 		entry->owner = NULL;
@@ -719,13 +747,16 @@ KEEPERS(BY_RESTORE)
 #define RESTORE_PARAMS (PLANNED_PARAMS + 2)
 
 /*
- * How many objects are dropped, and whether the lock table has room: a DROP
- * locks each object that it drops until the transaction ends.  The server has
- * more room than this, for its own processes.
+ * How many objects are dropped, with the large objects in $7, and whether the
+ * lock table has room: a DROP locks each object that it drops until the
+ * transaction ends.  The server has more room than this, for its own
+ * processes.
  */
 static const char locks_query[] =
 DROPPED(BY_COPY)
-"), locks (needed) AS (SELECT pg_catalog.count(*) FROM dropped"
+"), locks (needed) AS (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.+) ("
+"SELECT pg_catalog.count(*) FROM pg_catalog.pg_largeobject_metadata m"
+" WHERE m.oid OPERATOR(pg_catalog.=) ANY ($7::pg_catalog.oid[])) FROM dropped"
 ") SELECT needed, (needed OPERATOR(pg_catalog.+) " CppAsString2(LOCKS_KEPT) "::pg_catalog.int8"
 " OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks))"
 " OPERATOR(pg_catalog.<=) (pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
@@ -850,6 +881,42 @@ make_params(const RestoreStages *stages, PGconn *conn, char **params)
 		free(columns[i]);
 }
 
+/*
+ * The OIDs of the large objects that the entry makes, or none, behind others
+ * that are separated by commas.  A group has one in each line
+ * (pg_dump.c:dumpLO); the entry of one object has it as its tag.
+ */
+static void
+append_large_objects(PQExpBuffer oids, const TocEntry *entry)
+{
+	const char *p = toc_entry_is(entry, "BLOB METADATA") ? entry->defn : entry->tag;
+
+	while (p && *p)
+	{
+		int			len = strspn(p, "0123456789");
+
+		if (len > 0)
+			appendPQExpBuffer(oids, "%s%.*s", oids->len > 0 ? "," : "", len, p);
+		p += p[len] == '\0' ? len : len + 1;
+	}
+}
+
+/* Those of all entries, as an array; owned. */
+static char *
+large_objects_param(const RestoreSchedule *schedule)
+{
+	PQExpBufferData oids;
+	char	   *result;
+
+	initPQExpBuffer(&oids);
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+		if (schedule->phases[i] == RESTORE_LARGE_OBJECTS)
+			append_large_objects(&oids, &schedule->toc->entries[i]);
+	result = psprintf("{%s}", buffer_text(&oids));
+	termPQExpBuffer(&oids);
+	return result;
+}
+
 static void
 free_params(char **params, int n)
 {
@@ -899,16 +966,17 @@ static bool
 clean_objects_fit(const RestoreStages *stages, int *n)
 {
 	PGconn	   *conn = stages->target->conn;
-	char	   *params[PLANNED_PARAMS];
+	char	   *params[PLANNED_PARAMS + 1];
 	PGresult   *res;
 	bool		result;
 
 	make_params(stages, conn, params);
-	res = ask(conn, stages->setup.options, locks_query, PLANNED_PARAMS, params);
+	params[PLANNED_PARAMS] = large_objects_param(stages->schedule);
+	res = ask(conn, stages->setup.options, locks_query, lengthof(params), params);
 	*n = session_number(res, 0, 0, 0, INT_MAX);
 	result = PQgetvalue(res, 0, 1)[0] == 't';
 	PQclear(res);
-	free_params(params, PLANNED_PARAMS);
+	free_params(params, lengthof(params));
 	return result;
 }
 
