@@ -71,7 +71,8 @@ CREATE FUNCTION watching.note() RETURNS event_trigger LANGUAGE plpgsql AS
 		|| current_setting('tcp_keepalives_interval') || ' '
 		|| current_setting('tcp_keepalives_count') || ' '
 		|| current_setting('transaction_read_only') || ' '
-		|| coalesce(current_setting('transaction_timeout', true), '0'); END $$;
+		|| coalesce(current_setting('transaction_timeout', true), '0') || ' '
+		|| (SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout'); END $$;
 CREATE FUNCTION watching.wait() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$ BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(43); END $$;
 CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE INDEX')
@@ -85,6 +86,7 @@ SQL
 	close_gate($gate);
 	# what a database may set, and must not matter
 	sql($target, 'postgres', "ALTER DATABASE $db SET idle_session_timeout = '1h';
+		ALTER DATABASE $db SET statement_timeout = '1h';
 		ALTER DATABASE $db SET default_transaction_read_only = on;
 		ALTER DATABASE $db SET default_transaction_isolation = serializable");
 	return $db;
@@ -110,7 +112,7 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 local 0 30 10 6 off 0|4', "--index-jobs=$limit: settings");
+		'256MB 2 local 0 30 10 6 off 0 0|4', "--index-jobs=$limit: settings");
 	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10 read committed', "--index-jobs=$limit: settings of workers");
 }
 

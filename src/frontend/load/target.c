@@ -479,6 +479,7 @@ static const struct
 }			build_settings[] = {
 	{"maintenance_work_mem", NULL, 262144},
 	{"max_parallel_maintenance_workers", NULL, 2},
+	{"statement_timeout", "0"},
 	{"idle_session_timeout", "0"},
 	{"transaction_timeout", "0"},
 	{"tcp_keepalives_idle", CppAsString2(KEEPALIVE_IDLE_S)},
