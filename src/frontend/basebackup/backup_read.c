@@ -160,8 +160,8 @@ page_check_warn(const Backup *backup, int file, BlockNumber block,
 
 /*
  * A page that looks wrong or cut may have been read while the server was
- * writing it.  It is read once more, now that the connection is free, and only reported if
- * it is still wrong.  Returns how many are.
+ * writing it.  It is read once more, now that the connection is free, and
+ * only reported if it is still wrong.  Returns how many are.
  */
 static int
 page_check_settle(PageCheck *check)
