@@ -20,9 +20,9 @@
 #include "types/family.h"
 #include "fuzz_memory.h"
 
-static const DecoderFamily families[] = {
-	number_decoder, numeric_decoder, text_decoder, datetime_decoder,
-	network_decoder, json_decoder, jsonb_decoder
+static const DecoderRow *const families[] = {
+	number_decoders, numeric_decoders, text_decoders, datetime_decoders,
+	network_decoders, json_decoders, jsonb_decoders
 };
 
 typedef struct FuzzedType
@@ -161,7 +161,9 @@ choose(ColumnDecoder *decoder)
 	decoder->space = &no_space;
 	decoder->typmod = type->typmod;
 	for (int i = 0; i < lengthof(families) && decoder->decode == NULL; i++)
-		decoder->decode = families[i] (type->input_function, decoder);
+		for (const DecoderRow *row = families[i]; row->input_function; row++)
+			if (row->input_function == type->input_function)
+				decoder->decode = decoder_of_row(row, decoder);
 	if (decoder->decode == NULL)
 		abort();
 }

@@ -48,25 +48,19 @@ builtin_function(const FmgrInfo *function)
  */
 
 /* No type function is in two of them, so their order means nothing. */
-static const EncoderFamily encoder_families[] = {
-	number_encoder,
-	numeric_encoder,
-	text_encoder,
-	datetime_encoder,
-	network_encoder,
-	jsonb_encoder
+static const EncoderRow *const encoder_families[] = {
+	number_encoders, numeric_encoders, text_encoders, datetime_encoders,
+	network_encoders, jsonb_encoders
 };
 
 static EncodeFunction
 encoder_of_families(Oid type_function)
 {
 	for (int i = 0; i < lengthof(encoder_families); i++)
-	{
-		EncodeFunction encode = encoder_families[i] (type_function);
-
-		if (encode != NULL)
-			return encode;
-	}
+		for (const EncoderRow *row = encoder_families[i];
+			 OidIsValid(row->type_function); row++)
+			if (row->type_function == type_function)
+				return row->encode;
 	return NULL;
 }
 
@@ -109,26 +103,19 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
  */
 
 /* No input function is in two of them, so their order means nothing. */
-static const DecoderFamily decoder_families[] = {
-	number_decoder,
-	numeric_decoder,
-	text_decoder,
-	datetime_decoder,
-	network_decoder,
-	json_decoder,
-	jsonb_decoder
+static const DecoderRow *const decoder_families[] = {
+	number_decoders, numeric_decoders, text_decoders, datetime_decoders,
+	network_decoders, json_decoders, jsonb_decoders
 };
 
 static DecodeFunction
 decoder_of_families(Oid input_function, ColumnDecoder *decoder)
 {
 	for (int i = 0; i < lengthof(decoder_families); i++)
-	{
-		DecodeFunction decode = decoder_families[i] (input_function, decoder);
-
-		if (decode != NULL)
-			return decode;
-	}
+		for (const DecoderRow *row = decoder_families[i];
+			 OidIsValid(row->input_function); row++)
+			if (row->input_function == input_function)
+				return decoder_of_row(row, decoder);
 	return NULL;
 }
 

@@ -98,11 +98,15 @@ typedef char *(*EncodeFunction) (ColumnEncoder *encoder, Datum value,
 								 ByteBuffer *out, char *to);
 
 /*
- * A family of encoders, which a file offers to choose_encoder(): returns the
- * encoder for a built-in output or send function, or NULL if the family has
- * none.
+ * The encoder for a built-in output or send function (F_... of
+ * utils/fmgroids.h).  A table of them, which a file offers to
+ * choose_encoder(), ends with InvalidOid.
  */
-typedef EncodeFunction (*EncoderFamily) (Oid type_function);
+typedef struct EncoderRow
+{
+	Oid			type_function;
+	EncodeFunction encode;
+} EncoderRow;
 
 struct ColumnEncoder
 {
@@ -270,13 +274,17 @@ varlena_alloc(ColumnDecoder *decoder, Size len)
 }
 
 /*
- * A family of decoders: looks a type's input function up in its table and
- * returns the decoder, or NULL if it has none for it.  May set up
- * decoder->state by palloc() in CurrentMemoryContext, which outlives the
- * decoder; all else of it is set.
+ * The decoder for a built-in input function.  A table of them, which a file
+ * offers to choose_decoder(), ends with InvalidOid.
  */
-typedef DecodeFunction (*DecoderFamily) (Oid input_function,
-										 ColumnDecoder *decoder);
+typedef struct DecoderRow
+{
+	Oid			input_function;
+	DecodeFunction decode;		/* NULL: none for columns with a typmod */
+	DecodeFunction unlimited;	/* for columns without a typmod; NULL = the
+								 * same */
+	Size		state_bytes;	/* that decoder->state points to; not set */
+} DecoderRow;
 
 /*
  * The value of a field by the input function, which may raise its errors.

@@ -567,27 +567,15 @@ encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	return to;
 }
 
-EncodeFunction
-datetime_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_DATE_OUT:
-			return encode_date;
-		case F_TIME_OUT:
-			return encode_time;
-		case F_TIMETZ_OUT:
-			return encode_timetz;
-		case F_TIMESTAMP_OUT:
-			return encode_timestamp;
-		case F_TIMESTAMPTZ_OUT:
-			return encode_timestamptz;
-		case F_INTERVAL_OUT:
-			return encode_interval;
-		default:
-			return NULL;
-	}
-}
+const EncoderRow datetime_encoders[] = {
+	{F_DATE_OUT, encode_date},
+	{F_TIME_OUT, encode_time},
+	{F_TIMETZ_OUT, encode_timetz},
+	{F_TIMESTAMP_OUT, encode_timestamp},
+	{F_TIMESTAMPTZ_OUT, encode_timestamptz},
+	{F_INTERVAL_OUT, encode_interval},
+	{InvalidOid}
+};
 
 /* ----------
  * Decoders of date, time, timestamp, both with zones, and interval.
@@ -906,25 +894,13 @@ decode_interval(ColumnDecoder *decoder, const char *text, Size len,
 	return true;
 }
 
-DecodeFunction
-datetime_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	switch (input_function)
-	{
-		case F_DATE_IN:
-			return decode_date;
-		case F_TIME_IN:
-			return decode_time;
-		case F_TIMETZ_IN:
-			return decode_timetz;
-		case F_TIMESTAMP_IN:
-			return decode_timestamp;
-		case F_TIMESTAMPTZ_IN:
-			return decode_timestamptz;
-			/* a typmod may cut fields off, or round */
-		case F_INTERVAL_IN:
-			return decoder->typmod < 0 ? decode_interval : NULL;
-		default:
-			return NULL;
-	}
-}
+const DecoderRow datetime_decoders[] = {
+	{F_DATE_IN, decode_date},
+	{F_TIME_IN, decode_time},
+	{F_TIMETZ_IN, decode_timetz},
+	{F_TIMESTAMP_IN, decode_timestamp},
+	{F_TIMESTAMPTZ_IN, decode_timestamptz},
+	/* a typmod may cut fields off, or round */
+	{F_INTERVAL_IN, NULL, decode_interval},
+	{InvalidOid}
+};

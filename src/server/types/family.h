@@ -3,9 +3,9 @@
  * family.h
  *	  The families of encoders and decoders, among which choose.c looks.
  *
- * A family is what one file offers for a group of types.  Each function here
- * is an EncoderFamily or a DecoderFamily (types/column.h), except those of
- * arrays, whose elements have encoders and decoders of their own.
+ * A family is what one file offers for a group of types: tables of encoders
+ * and decoders.  Arrays have functions instead, since their elements have
+ * encoders and decoders of their own.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,38 +18,47 @@
  * number.c: bool, integers, object and transaction ids, floats; and the
  * binary form of types for which it is nearly the stored form
  */
-extern EncodeFunction number_encoder(Oid type_function);
-extern DecodeFunction number_decoder(Oid input_function,
-									 ColumnDecoder *decoder);
+extern const EncoderRow number_encoders[];
+extern const DecoderRow number_decoders[];
 
 /* numeric.c */
-extern EncodeFunction numeric_encoder(Oid type_function);
-extern DecodeFunction numeric_decoder(Oid input_function,
-									  ColumnDecoder *decoder);
+extern const EncoderRow numeric_encoders[];
+extern const DecoderRow numeric_decoders[];
 
 /*
  * text.c: types whose value is their text, enums, and types that are written
  * as hexadecimal digits
  */
-extern EncodeFunction text_encoder(Oid type_function);
-extern DecodeFunction text_decoder(Oid input_function, ColumnDecoder *decoder);
+extern const EncoderRow text_encoders[];
+extern const DecoderRow text_decoders[];
 
 /* datetime.c: date, time, timestamp, both with zones, and interval */
-extern EncodeFunction datetime_encoder(Oid type_function);
-extern DecodeFunction datetime_decoder(Oid input_function,
-									   ColumnDecoder *decoder);
+extern const EncoderRow datetime_encoders[];
+extern const DecoderRow datetime_decoders[];
 
 /* network.c: inet and cidr */
-extern EncodeFunction network_encoder(Oid type_function);
-extern DecodeFunction network_decoder(Oid input_function,
-									  ColumnDecoder *decoder);
+extern const EncoderRow network_encoders[];
+extern const DecoderRow network_decoders[];
 
 /* json.c, jsonb.c; text.c encodes json, whose value is its text */
-extern DecodeFunction json_decoder(Oid input_function,
-								   ColumnDecoder *decoder);
-extern EncodeFunction jsonb_encoder(Oid type_function);
-extern DecodeFunction jsonb_decoder(Oid input_function,
-									ColumnDecoder *decoder);
+extern const DecoderRow json_decoders[];
+extern const EncoderRow jsonb_encoders[];
+extern const DecoderRow jsonb_decoders[];
+
+/*
+ * The row's decoder for a column, whose typmod is set; sets up
+ * decoder->state in CurrentMemoryContext, which must outlive the decoder.
+ */
+static inline DecodeFunction
+decoder_of_row(const DecoderRow *row, ColumnDecoder *decoder)
+{
+	if (row->state_bytes > 0)
+		decoder->state = palloc(row->state_bytes);
+	/* no type has a smaller typmod that limits more than digits */
+	if (row->unlimited && decoder->typmod < (int32) VARHDRSZ)
+		return row->unlimited;
+	return row->decode;
+}
 
 /*
  * The encoder of arrays, if that is the type's function, and if their
@@ -61,7 +70,7 @@ extern EncodeFunction array_encoder(Oid type_function, ColumnEncoder *encoder,
 									ColumnEncoder **element);
 
 /*
- * As a DecoderFamily, but the element's decoder, to which *element points, is
+ * The same of decoders, but the element's decoder, to which *element points, is
  * left to be chosen: for (*element)->type_id, with the array's typmod.  If
  * there turns out to be none, the array has none.
  */

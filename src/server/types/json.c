@@ -260,11 +260,10 @@ decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-DecodeFunction
-json_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	return input_function == F_JSON_IN ? decode_json : NULL;
-}
+const DecoderRow json_decoders[] = {
+	{F_JSON_IN, decode_json},
+	{InvalidOid}
+};
 
 /* ----------
  * Makes nodes of JSON: one for each value and each key, in the order of

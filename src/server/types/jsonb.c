@@ -375,12 +375,11 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to;
 }
 
-EncodeFunction
-jsonb_encoder(Oid type_function)
-{
-	return type_function == F_JSONB_OUT || type_function == F_JSONB_SEND ?
-		encode_jsonb : NULL;
-}
+const EncoderRow jsonb_encoders[] = {
+	{F_JSONB_OUT, encode_jsonb},
+	{F_JSONB_SEND, encode_jsonb},
+	{InvalidOid}
+};
 
 /* ----------
  * Decoder of jsonb.
@@ -680,11 +679,7 @@ decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-DecodeFunction
-jsonb_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	if (input_function != F_JSONB_IN)
-		return NULL;
-	decoder->state = palloc(sizeof(JsonbSpace));
-	return decode_jsonb;
-}
+const DecoderRow jsonb_decoders[] = {
+	{F_JSONB_IN, decode_jsonb,.state_bytes = sizeof(JsonbSpace)},
+	{InvalidOid}
+};

@@ -257,23 +257,13 @@ send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return send_address(value, to, true);
 }
 
-EncodeFunction
-network_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_INET_OUT:
-			return encode_inet;
-		case F_CIDR_OUT:
-			return encode_cidr;
-		case F_INET_SEND:
-			return send_inet;
-		case F_CIDR_SEND:
-			return send_cidr;
-		default:
-			return NULL;
-	}
-}
+const EncoderRow network_encoders[] = {
+	{F_INET_OUT, encode_inet},
+	{F_CIDR_OUT, encode_cidr},
+	{F_INET_SEND, send_inet},
+	{F_CIDR_SEND, send_cidr},
+	{InvalidOid}
+};
 
 /* ----------
  * Decoders of inet and cidr.
@@ -453,16 +443,8 @@ decode_cidr(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return decode_address(decoder, text, len, value, true);
 }
 
-DecodeFunction
-network_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	switch (input_function)
-	{
-		case F_INET_IN:
-			return decode_inet;
-		case F_CIDR_IN:
-			return decode_cidr;
-		default:
-			return NULL;
-	}
-}
+const DecoderRow network_decoders[] = {
+	{F_INET_IN, decode_inet},
+	{F_CIDR_IN, decode_cidr},
+	{InvalidOid}
+};

@@ -704,92 +704,53 @@ send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
  * ----------
  */
 
-EncodeFunction
-number_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_BOOLOUT:
-			return encode_bool;
-		case F_INT2OUT:
-			return encode_int2;
-		case F_INT4OUT:
-			return encode_int4;
-		case F_INT8OUT:
-			return encode_int8;
-		case F_OIDOUT:
-		case F_XIDOUT:
-		case F_CIDOUT:
-			return encode_uint4;
-		case F_XID8OUT:
-			return encode_xid8;
-		case F_FLOAT4OUT:
-			return encode_float4;
-		case F_FLOAT8OUT:
-			return encode_float8;
-		case F_BOOLSEND:
-			return send_bool;
-		case F_CHARSEND:
-			return send_char;
-		case F_INT2SEND:
-			return send_int2;
-		case F_INT4SEND:
-		case F_OIDSEND:
-		case F_XIDSEND:
-		case F_CIDSEND:
-		case F_DATE_SEND:
-		case F_FLOAT4SEND:
-			return send_int4;
-		case F_INT8SEND:
-		case F_XID8SEND:
-		case F_TIME_SEND:
-		case F_TIMESTAMP_SEND:
-		case F_TIMESTAMPTZ_SEND:
-		case F_FLOAT8SEND:
-			return send_int8;
-		case F_TIMETZ_SEND:
-			return send_timetz;
-		case F_INTERVAL_SEND:
-			return send_interval;
-		case F_UUID_SEND:
-			return send_uuid;
-		case F_MACADDR_SEND:
-			return send_macaddr;
-		case F_MACADDR8_SEND:
-			return send_macaddr8;
-		case F_BYTEASEND:
-			return send_bytea;
-		default:
-			return NULL;
-	}
-}
+const EncoderRow number_encoders[] = {
+	{F_BOOLOUT, encode_bool},
+	{F_INT2OUT, encode_int2},
+	{F_INT4OUT, encode_int4},
+	{F_INT8OUT, encode_int8},
+	{F_OIDOUT, encode_uint4},
+	{F_XIDOUT, encode_uint4},
+	{F_CIDOUT, encode_uint4},
+	{F_XID8OUT, encode_xid8},
+	{F_FLOAT4OUT, encode_float4},
+	{F_FLOAT8OUT, encode_float8},
+	{F_BOOLSEND, send_bool},
+	{F_CHARSEND, send_char},
+	{F_INT2SEND, send_int2},
+	{F_INT4SEND, send_int4},
+	{F_OIDSEND, send_int4},
+	{F_XIDSEND, send_int4},
+	{F_CIDSEND, send_int4},
+	{F_DATE_SEND, send_int4},
+	{F_FLOAT4SEND, send_int4},
+	{F_INT8SEND, send_int8},
+	{F_XID8SEND, send_int8},
+	{F_TIME_SEND, send_int8},
+	{F_TIMESTAMP_SEND, send_int8},
+	{F_TIMESTAMPTZ_SEND, send_int8},
+	{F_FLOAT8SEND, send_int8},
+	{F_TIMETZ_SEND, send_timetz},
+	{F_INTERVAL_SEND, send_interval},
+	{F_UUID_SEND, send_uuid},
+	{F_MACADDR_SEND, send_macaddr},
+	{F_MACADDR8_SEND, send_macaddr8},
+	{F_BYTEASEND, send_bytea},
+	{InvalidOid}
+};
 
-DecodeFunction
-number_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	switch (input_function)
-	{
-		case F_BOOLIN:
-			return decode_bool;
-		case F_INT2IN:
-			return decode_int2;
-		case F_INT4IN:
-			return decode_int4;
-		case F_INT8IN:
-			return decode_int8;
-		case F_OIDIN:
-		case F_XIDIN:
-		case F_CIDIN:
-			return decode_uint4;
-		case F_XID8IN:
-			return decode_xid8;
+const DecoderRow number_decoders[] = {
+	{F_BOOLIN, decode_bool},
+	{F_INT2IN, decode_int2},
+	{F_INT4IN, decode_int4},
+	{F_INT8IN, decode_int8},
+	{F_OIDIN, decode_uint4},
+	{F_XIDIN, decode_uint4},
+	{F_CIDIN, decode_uint4},
+	{F_XID8IN, decode_xid8},
 #ifdef HAVE_FLOAT_DECODERS
-		case F_FLOAT4IN:
-			return decode_float4;
-		case F_FLOAT8IN:
-			return decode_float8;
+	{F_FLOAT4IN, decode_float4},
+	{F_FLOAT8IN, decode_float8},
 #endif
-		default:
-			return NULL;
-	}
-}
+	{InvalidOid}
+};

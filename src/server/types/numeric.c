@@ -257,19 +257,11 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to;
 }
 
-EncodeFunction
-numeric_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_NUMERIC_OUT:
-			return encode_numeric;
-		case F_NUMERIC_SEND:
-			return send_numeric;
-		default:
-			return NULL;
-	}
-}
+const EncoderRow numeric_encoders[] = {
+	{F_NUMERIC_OUT, encode_numeric},
+	{F_NUMERIC_SEND, send_numeric},
+	{InvalidOid}
+};
 
 /* ----------
  * Decoder of numeric: from text to the stored base-10000 digits.
@@ -550,8 +542,7 @@ decode_numeric(ColumnDecoder *decoder, const char *text, Size len,
 	return put_numeric_of_text(to, text, len, decoder->typmod) > 0;
 }
 
-DecodeFunction
-numeric_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	return input_function == F_NUMERIC_IN ? decode_numeric : NULL;
-}
+const DecoderRow numeric_decoders[] = {
+	{F_NUMERIC_IN, decode_numeric},
+	{InvalidOid}
+};

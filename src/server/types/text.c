@@ -491,69 +491,37 @@ decode_macaddr8(ColumnDecoder *decoder, const char *text, Size len,
  * ----------
  */
 
-EncodeFunction
-text_encoder(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_TEXTOUT:
-		case F_VARCHAROUT:
-		case F_BPCHAROUT:
-		case F_JSON_OUT:
-		case F_TEXTSEND:
-		case F_VARCHARSEND:
-		case F_BPCHARSEND:
-		case F_JSON_SEND:
-			return encode_text;
-		case F_XML_OUT:
-			return encode_xml;
-		case F_NAMEOUT:
-		case F_NAMESEND:
-			return encode_name;
-		case F_CHAROUT:
-			return encode_char;
-		case F_ENUM_OUT:
-		case F_ENUM_SEND:
-			return encode_enum;
-		case F_UUID_OUT:
-			return encode_uuid;
-		case F_BYTEAOUT:
-			return encode_bytea;
-		case F_MACADDR_OUT:
-			return encode_macaddr;
-		case F_MACADDR8_OUT:
-			return encode_macaddr8;
-		default:
-			return NULL;
-	}
-}
+const EncoderRow text_encoders[] = {
+	{F_TEXTOUT, encode_text},
+	{F_VARCHAROUT, encode_text},
+	{F_BPCHAROUT, encode_text},
+	{F_JSON_OUT, encode_text},
+	{F_TEXTSEND, encode_text},
+	{F_VARCHARSEND, encode_text},
+	{F_BPCHARSEND, encode_text},
+	{F_JSON_SEND, encode_text},
+	{F_XML_OUT, encode_xml},
+	{F_NAMEOUT, encode_name},
+	{F_NAMESEND, encode_name},
+	{F_CHAROUT, encode_char},
+	{F_ENUM_OUT, encode_enum},
+	{F_ENUM_SEND, encode_enum},
+	{F_UUID_OUT, encode_uuid},
+	{F_BYTEAOUT, encode_bytea},
+	{F_MACADDR_OUT, encode_macaddr},
+	{F_MACADDR8_OUT, encode_macaddr8},
+	{InvalidOid}
+};
 
-DecodeFunction
-text_decoder(Oid input_function, ColumnDecoder *decoder)
-{
-	bool		is_limited = decoder->typmod >= (int32) VARHDRSZ;
-
-	switch (input_function)
-	{
-		case F_TEXTIN:
-			return decode_text;
-		case F_VARCHARIN:
-			return is_limited ? decode_varchar : decode_text;
-		case F_BPCHARIN:
-			return is_limited ? decode_bpchar : decode_text;
-		case F_NAMEIN:
-			return decode_name;
-		case F_CHARIN:
-			return decode_char;
-		case F_UUID_IN:
-			return decode_uuid;
-		case F_BYTEAIN:
-			return decode_bytea;
-		case F_MACADDR_IN:
-			return decode_macaddr;
-		case F_MACADDR8_IN:
-			return decode_macaddr8;
-		default:
-			return NULL;
-	}
-}
+const DecoderRow text_decoders[] = {
+	{F_TEXTIN, decode_text},
+	{F_VARCHARIN, decode_varchar, decode_text},
+	{F_BPCHARIN, decode_bpchar, decode_text},
+	{F_NAMEIN, decode_name},
+	{F_CHARIN, decode_char},
+	{F_UUID_IN, decode_uuid},
+	{F_BYTEAIN, decode_bytea},
+	{F_MACADDR_IN, decode_macaddr},
+	{F_MACADDR8_IN, decode_macaddr8},
+	{InvalidOid}
+};
