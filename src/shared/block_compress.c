@@ -325,14 +325,6 @@ lz4_whole(BlockCompressor *c, const void *data, size_t len, void *out)
  * ----------
  */
 
-/* Is a zstd stream a sequence of frames? */
-static bool
-takes_frames(const CompressSpec *spec)
-{
-	return spec->level != 0 && spec->level <= ZSTD_FRAME_LEVEL &&
-		spec->workers == 0 && !spec->long_distance;
-}
-
 static bool
 set_zstd(BlockCompressor *c, ZSTD_cParameter parameter, int value)
 {
@@ -342,7 +334,10 @@ set_zstd(BlockCompressor *c, ZSTD_cParameter parameter, int value)
 static bool
 zstd_set_up(BlockCompressor *c)
 {
-	c->part_bytes = takes_frames(&c->spec) ? ZSTD_FRAME_BYTES : 0;
+	/* the streams of the first level, and of those below it, are frames */
+	if (c->spec.level != 0 && c->spec.level <= ZSTD_FRAME_LEVEL &&
+		c->spec.workers == 0 && !c->spec.long_distance)
+		c->part_bytes = ZSTD_FRAME_BYTES;
 	c->zstd = ZSTD_createCCtx();
 	return c->zstd &&
 		set_zstd(c, ZSTD_c_compressionLevel, c->spec.level) &&

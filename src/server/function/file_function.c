@@ -222,17 +222,6 @@ read_compression(text * arg)
 	return spec;
 }
 
-static Datum
-int64_array(const int64 *numbers, int n)
-{
-	Datum	   *values = palloc((n + 1) * sizeof(Datum));
-
-	for (int i = 0; i < n; i++)
-		values[i] = Int64GetDatum(numbers[i]);
-	return PointerGetDatum(construct_array(values, n, INT8OID, sizeof(int64),
-										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
-
 /*
  * Keep the results of a call for pg_pardump_last_files().  Each failed page
  * is four numbers: its item, from 1, its block, and both checksums.  -1 bytes
@@ -242,28 +231,32 @@ static void
 keep_last_files(const FilesCall *call)
 {
 	const FileStreamResult *result = file_stream_result(call->stream);
-	int64	   *bytes = palloc((call->n_items + 1) * sizeof(int64));
-	int64	   *crcs = palloc((call->n_items + 1) * sizeof(int64));
-	int64	   *failures = palloc((result->n_failures + 1) * 4 * sizeof(int64));
+	Datum	   *numbers[KEPT_VALUES];
+	int			n[KEPT_VALUES] = {call->n_items, call->n_items, 4 * result->n_failures};
 	Datum		values[KEPT_VALUES];
 
+	for (int i = 0; i < KEPT_VALUES; i++)
+		numbers[i] = palloc((n[i] + 1) * sizeof(Datum));
 	for (int i = 0; i < call->n_items; i++)
 	{
-		bytes[i] = result->ranges[i].bytes;
-		crcs[i] = result->ranges[i].crc;
+		numbers[0][i] = Int64GetDatum(result->ranges[i].bytes);
+		numbers[1][i] = Int64GetDatum((int64) result->ranges[i].crc);
 	}
 	for (int i = 0; i < result->n_failures; i++)
 	{
 		const PageFailure *failure = &result->failures[i];
+		Datum	   *place = &numbers[2][4 * i];
 
-		failures[4 * i] = failure->item + 1;
-		failures[4 * i + 1] = failure->block;
-		failures[4 * i + 2] = failure->computed;
-		failures[4 * i + 3] = failure->stored;
+		place[0] = Int64GetDatum(failure->item + 1);
+		place[1] = Int64GetDatum((int64) failure->block);
+		place[2] = Int64GetDatum(failure->computed);
+		place[3] = Int64GetDatum(failure->stored);
 	}
-	values[0] = int64_array(bytes, call->n_items);
-	values[1] = int64_array(crcs, call->n_items);
-	values[2] = int64_array(failures, 4 * result->n_failures);
+	for (int i = 0; i < KEPT_VALUES; i++)
+		values[i] = PointerGetDatum(construct_array(numbers[i], n[i], INT8OID,
+													sizeof(int64),
+													FLOAT8PASSBYVAL,
+													TYPALIGN_DOUBLE));
 	kept_result_set(&last_files, call->role, values);
 }
 

@@ -31,16 +31,6 @@
 
 PG_FUNCTION_INFO_V1(pg_pardump_note_dump);
 
-static void
-check_token(const char *token)
-{
-	if (strlen(token) != TOKEN_CHARS ||
-		strspn(token, "0123456789abcdef") != TOKEN_CHARS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("token must be %d hexadecimal digits", TOKEN_CHARS)));
-}
-
 /* The comment with one token more, at its begin. */
 static char *
 add_token(const char *comment, const char *token)
@@ -78,7 +68,11 @@ pg_pardump_note_dump(PG_FUNCTION_ARGS)
 
 	check_not_null(fcinfo, 0, "token");
 	token = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	check_token(token);
+	if (strlen(token) != TOKEN_CHARS ||
+		strspn(token, "0123456789abcdef") != TOKEN_CHARS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("token must be %d hexadecimal digits", TOKEN_CHARS)));
 	PreventCommandIfReadOnly("pg_pardump_note_dump()");
 	/* the extension may be in any schema, and this function is in the same */
 	relid = get_relname_relid(TABLE_NAME,

@@ -34,8 +34,13 @@ PG_FUNCTION_INFO_V1(pg_pardump_chunks);
 /* Columns of pg_pardump_chunks()'s result. */
 #define CHUNK_COLUMNS	5
 
+/*
+ * A row of the result.  A chunk may have an open end, and its rows may not be
+ * known: then they are below zero.
+ */
 static void
-put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk)
+put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk,
+		  bool has_end)
 {
 	Datum		values[CHUNK_COLUMNS];
 	bool		nulls[CHUNK_COLUMNS] = {false};
@@ -43,7 +48,9 @@ put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk)
 	values[0] = Int32GetDatum(chunk_no);
 	values[1] = Int64GetDatum((int64) chunk->start_block);
 	values[2] = Int64GetDatum((int64) chunk->end_block);
+	nulls[2] = !has_end;
 	values[3] = Float8GetDatum(chunk->amount.rows);
+	nulls[3] = chunk->amount.rows < 0;
 	values[4] = Int64GetDatum((int64) rint(chunk->amount.bytes));
 
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -62,30 +69,8 @@ put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 	while (chunk_cutter_next(cutter, &chunk))
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_chunk(rsinfo, ++chunk_no, &chunk);
+		put_chunk(rsinfo, ++chunk_no, &chunk, true);
 	}
-}
-
-/*
- * Another table access method may number blocks in its own way, or have no
- * rows that a block number leads to: the relation is one chunk with an open
- * end.
- */
-static void
-put_whole_relation(ReturnSetInfo *rsinfo, Relation rel)
-{
-	Datum		values[CHUNK_COLUMNS];
-	bool		nulls[CHUNK_COLUMNS] = {false};
-
-	values[0] = Int32GetDatum(1);
-	values[1] = Int64GetDatum(0);
-	values[2] = (Datum) 0;
-	nulls[2] = true;
-	values[3] = Float8GetDatum(rel->rd_rel->reltuples);
-	nulls[3] = rel->rd_rel->reltuples < 0;	/* never analyzed */
-	values[4] = Int64GetDatum((int64) table_relation_size(rel, MAIN_FORKNUM));
-
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
 /* pg_pardump_chunks(relation regclass, chunk_bytes bigint) */
@@ -119,7 +104,20 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 	if (rel->rd_tableam == GetHeapamTableAmRoutine())
 		put_heap_chunks(rsinfo, rel, chunk_bytes);
 	else
-		put_whole_relation(rsinfo, rel);
+	{
+		/*
+		 * Another table access method may number blocks in its own way, or
+		 * have no rows that a block number leads to: the relation is one
+		 * chunk with an open end.  It has no number of rows if it was never
+		 * analyzed.
+		 */
+		const Chunk whole = {
+			.amount.rows = rel->rd_rel->reltuples,
+			.amount.bytes = (double) table_relation_size(rel, MAIN_FORKNUM)
+		};
+
+		put_chunk(rsinfo, 1, &whole, false);
+	}
 
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(plan_context);

@@ -29,15 +29,6 @@
 
 PG_FUNCTION_INFO_V1(pg_pardump_exported_snapshot);
 
-static void
-check_identifier(const char *id)
-{
-	if (!snapshot_text_is_id(id))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid snapshot identifier: \"%s\"", id)));
-}
-
 /* The directory is below the data directory, which a backend works in. */
 static int
 open_snapshot(const char *id, const char *path)
@@ -127,7 +118,10 @@ pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
 	check_not_null(fcinfo, 0, "identifier");
 	id = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	/* before it becomes part of a path */
-	check_identifier(id);
+	if (!snapshot_text_is_id(id))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid snapshot identifier: \"%s\"", id)));
 	content = read_snapshot(id, &length);
 	problem = snapshot_text_read(&snapshot, content, length);
 	if (problem)

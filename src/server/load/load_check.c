@@ -131,17 +131,10 @@ load_type_is_volatile(Oid type_id)
  * ----------
  */
 
-/* Is it FORMAT text?  To have no value is an error, which is the server's. */
-static bool
-is_text_format(DefElem *option)
-{
-	return strcmp(option->defname, "format") == 0 && option->arg != NULL &&
-		strcmp(defGetString(option), "text") == 0;
-}
-
 /*
  * FREEZE and FORMAT text are what pg_restore and pg_pardump use.  An unknown
- * option, or a wrong one, is an error, which is the server's as well.
+ * option, or a wrong one, is an error, which is the server's as well; so is a
+ * format without a value.
  */
 bool
 load_check_statement(const Node *statement)
@@ -161,7 +154,9 @@ load_check_statement(const Node *statement)
 
 		if (strcmp(option->defname, "freeze") == 0)
 			n_freezes++;
-		else if (is_text_format(option))
+		else if (strcmp(option->defname, "format") == 0 &&
+				 option->arg != NULL &&
+				 strcmp(defGetString(option), "text") == 0)
 			n_formats++;
 		else
 			return false;
@@ -222,18 +217,6 @@ load_check_triggers_off(Relation rel, const TriggerDesc *triggers)
 				 errmsg("cannot fire triggers of table \"%s\" for rows that pg_pardump loads",
 						RelationGetRelationName(rel)),
 				 errdetail("A function changed session_replication_role after the command had begun to load rows.")));
-}
-
-/*
- * CopyFrom() inserts the rows of a table with such a trigger one by one, even
- * if the trigger is disabled: then it depends on that which of two errors is
- * met first.
- */
-static bool
-has_row_triggers_before(const TriggerDesc *triggers)
-{
-	return triggers != NULL && (triggers->trig_insert_before_row ||
-								triggers->trig_insert_instead_row);
 }
 
 const char *
@@ -327,7 +310,14 @@ load_check_relation(Relation rel, const CopyStmt *statement)
 {
 	const char *reason = load_check_kind(rel);
 
-	if (reason == NULL && has_row_triggers_before(rel->trigdesc))
+	/*
+	 * CopyFrom() inserts the rows of a table with such a trigger one by one,
+	 * even if the trigger is disabled: then it depends on that which of two
+	 * errors is met first.
+	 */
+	if (reason == NULL && rel->trigdesc != NULL &&
+		(rel->trigdesc->trig_insert_before_row ||
+		 rel->trigdesc->trig_insert_instead_row))
 		reason = "it has a row trigger before INSERT";
 	if (reason == NULL && rel->rd_rel->relrowsecurity)
 		reason = "it has row security";

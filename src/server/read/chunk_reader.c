@@ -236,19 +236,6 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	return !encoder->in_row;
 }
 
-/* The column being encoded, for an error's context; NULL if none is. */
-static const char *
-row_encoder_column(const RowEncoder *encoder)
-{
-	int			attribute;
-
-	if (!encoder->in_row || encoder->next_column == encoder->n_columns)
-		return NULL;
-	attribute = encoder->columns[encoder->next_column];
-	return NameStr(TupleDescAttr(RelationGetDescr(encoder->rel),
-								 attribute)->attname);
-}
-
 /* ----------
  * Encodes heap tuples as frames of a block of raw tuples (read/raw_block.h).
  *
@@ -311,18 +298,6 @@ describe_row(Relation rel, const AttrNumber *attnums, int n_attnums)
 	return result;
 }
 
-static void
-check_types(Relation rel, TupleDesc row_desc)
-{
-	const char *reason = raw_columns_reason(row_desc);
-
-	if (reason != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot read table \"%s\" in raw format: %s",
-						RelationGetRelationName(rel), reason)));
-}
-
 /*
  * An encoder of the given attributes, in the given order.  Raises an error if
  * values of one of them cannot be taken as they are stored.  Allocates in
@@ -337,12 +312,18 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 	const AttrNumber *attnums = range->attnums;
 	int			n_attnums = range->n_attnums;
 	int			natts = RelationGetNumberOfAttributes(rel);
+	const char *reason;
 
 	encoder->rel = rel;
 	encoder->row_context = row_context;
 	encoder->toast = toast;
 	encoder->row_desc = describe_row(rel, attnums, n_attnums);
-	check_types(rel, encoder->row_desc);
+	reason = raw_columns_reason(encoder->row_desc);
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read table \"%s\" in raw format: %s",
+						RelationGetRelationName(rel), reason)));
 	raw_block_header_init(&encoder->header, encoder->row_desc);
 	encoder->n_columns = n_attnums;
 	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
@@ -538,17 +519,6 @@ raw_encoder_append(RawEncoder *encoder, ByteBuffer *out, Size start)
 	}
 	byte_buffer_commit(out, to);
 	encoder->column = -1;
-}
-
-/*
- * The column whose value is being fetched, for an error's context, or NULL.
- */
-static const char *
-raw_encoder_column(const RawEncoder *encoder)
-{
-	if (encoder->column < 0)
-		return NULL;
-	return NameStr(TupleDescAttr(encoder->row_desc, encoder->column)->attname);
 }
 
 /* ----------
@@ -899,15 +869,25 @@ next_raw(ChunkReader *reader)
 	return as_bytea(made);
 }
 
-/* Tell with any error where it was met. */
+/*
+ * Tell with any error where it was met: in which row, and in which column if
+ * one is being encoded, or its value being fetched.
+ */
 static void
 add_place(void *arg)
 {
 	ChunkReader *reader = arg;
+	const RawEncoder *raw = reader->raw;
+	const RowEncoder *rows = reader->rows;
+	TupleDesc	tupdesc = raw ? raw->row_desc : RelationGetDescr(rows->rel);
+	int			column = -1;
 
-	heap_reader_errcontext(reader->heap,
-						   reader->raw ? raw_encoder_column(reader->raw)
-						   : row_encoder_column(reader->rows));
+	if (raw)
+		column = raw->column;
+	else if (rows->in_row && rows->next_column < rows->n_columns)
+		column = rows->columns[rows->next_column];
+	heap_reader_errcontext(reader->heap, column < 0 ? NULL :
+						   NameStr(TupleDescAttr(tupdesc, column)->attname));
 }
 
 bytea *

@@ -628,16 +628,6 @@ fill_part(FileStream *stream, const FileStreamItem *item, char *to,
 	return true;
 }
 
-static void
-next_state(FileStream *stream)
-{
-	if (stream->state++ == STREAM_PADDING)
-	{
-		stream->state = STREAM_BEGIN;
-		stream->item++;
-	}
-}
-
 /*
  * The next bytes of the piece, up to this room, of which less than a page may
  * be left; none at the piece's end.
@@ -659,10 +649,16 @@ fill(FileStream *stream, char *to, size_t room)
 
 		if (stream->state == STREAM_BEGIN && !begin_item(stream, item))
 			stream->item++;
-		else if (fill_part(stream, item, to + len, room - len, &written))
-			next_state(stream);
-		else if (written == 0)
-			break;
+		else if (!fill_part(stream, item, to + len, room - len, &written))
+		{
+			if (written == 0)
+				break;
+		}
+		else if (stream->state++ == STREAM_PADDING)
+		{
+			stream->state = STREAM_BEGIN;
+			stream->item++;
+		}
 		len += written;
 	}
 	return len;

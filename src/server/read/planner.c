@@ -458,17 +458,6 @@ estimate_strata(RelationSample *sample, const StratumProbe *probes)
 	}
 }
 
-/* Read all blocks: every one is a stratum. */
-static void
-measure_all(RelationSample *sample, BlockMeasurer *measurer)
-{
-	for (int i = 0; i < sample->nstrata; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		sample->strata[i].amount = block_measure(measurer, (BlockNumber) i);
-	}
-}
-
 /*
  * Read one block of each stratum.  Reads are started in advance, since the
  * blocks lie too far apart for the kernel to read ahead.
@@ -548,7 +537,14 @@ relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 	/* the measurer's memory goes with that of the caller, as the sample's */
 	measurer = block_measurer_new(rel, snapshot);
 	if (sample->nblocks == (BlockNumber) sample->nstrata)
-		measure_all(sample, measurer);
+	{
+		/* every block is a stratum, and is read */
+		for (int i = 0; i < sample->nstrata; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			sample->strata[i].amount = block_measure(measurer, (BlockNumber) i);
+		}
+	}
 	else
 		measure_some(sample, rel, measurer);
 
