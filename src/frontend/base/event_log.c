@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "pqexpbuffer.h"
@@ -42,20 +41,11 @@ event_log_text_output(void)
 	return log_is_stdout ? stderr : stdout;
 }
 
-static void
-note_start(const char *command)
-{
-	Event	   *event = event_new("start");
-
-	event_add_number(event, "schema_version", EVENT_SCHEMA_VERSION);
-	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "command", command);
-	event_write(event);
-}
-
 void
 event_log_open(const char *path, const char *command)
 {
+	Event	   *event;
+
 	/*
 	 * Standard output is duplicated, so that the log can be closed after a
 	 * failed write while the program still prints.  With O_APPEND the kernel
@@ -72,21 +62,11 @@ event_log_open(const char *path, const char *command)
 	/* dup() does not copy this flag */
 	(void) fcntl(log_fd, F_SETFD, FD_CLOEXEC);
 	run_id = hex_random(RUN_ID_BYTES);
-	note_start(command);
-}
-
-/* "2026-01-31T23:59:59.123Z" */
-static void
-append_time(PQExpBuffer buf)
-{
-	int64		now = clock_wall_us();
-	time_t		seconds = now / 1000000;
-	struct tm	utc;
-	char		text[32];
-
-	gmtime_r(&seconds, &utc);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	appendPQExpBuffer(buf, "\"%s.%03dZ\"", text, (int) (now / 1000 % 1000));
+	event = event_new("start");
+	event_add_number(event, "schema_version", EVENT_SCHEMA_VERSION);
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "command", command);
+	event_write(event);
 }
 
 Event *
@@ -99,7 +79,7 @@ event_new(const char *kind)
 	event = pg_malloc(sizeof(Event));
 	initPQExpBuffer(&event->line);
 	appendPQExpBufferStr(&event->line, "{\"time\":");
-	append_time(&event->line);
+	json_append_time(&event->line, clock_wall_us(), 3);
 	appendPQExpBuffer(&event->line, ",\"pid\":%d,\"run_id\":\"%s\"",
 					  (int) getpid(), run_id);
 	event_add_text(event, "event", kind);

@@ -4,6 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <time.h>
+
 #include "mb/pg_wchar.h"
 
 #include "base/json.h"
@@ -111,32 +113,6 @@ hex4(JsonReader *reader)
 	return value;
 }
 
-static char *
-put_utf8(char *out, uint32 c)
-{
-	if (c < 0x80)
-		*out++ = (char) c;
-	else if (c < 0x800)
-	{
-		*out++ = (char) (0xC0 | c >> 6);
-		*out++ = (char) (0x80 | (c & 0x3F));
-	}
-	else if (c < 0x10000)
-	{
-		*out++ = (char) (0xE0 | c >> 12);
-		*out++ = (char) (0x80 | ((c >> 6) & 0x3F));
-		*out++ = (char) (0x80 | (c & 0x3F));
-	}
-	else
-	{
-		*out++ = (char) (0xF0 | c >> 18);
-		*out++ = (char) (0x80 | ((c >> 12) & 0x3F));
-		*out++ = (char) (0x80 | ((c >> 6) & 0x3F));
-		*out++ = (char) (0x80 | (c & 0x3F));
-	}
-	return out;
-}
-
 /* What follows "\u": one character, of one escape or two. */
 static char *
 take_unicode(JsonReader *reader, char *out)
@@ -165,7 +141,8 @@ take_unicode(JsonReader *reader, char *out)
 		json_fail(reader, "invalid character");
 		return out;
 	}
-	return put_utf8(out, c);
+	unicode_to_utf8(c, (unsigned char *) out);
+	return out + pg_utf_mblen((unsigned char *) out);
 }
 
 static char *
@@ -404,4 +381,17 @@ json_append_text(PQExpBuffer buf, const char *text, size_t max_bytes)
 		left -= len;
 	}
 	appendPQExpBufferChar(buf, '"');
+}
+
+void
+json_append_time(PQExpBuffer buf, int64 us, int digits)
+{
+	time_t		seconds = (time_t) (us / 1000000);
+	char		text[64];
+	struct tm	tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	appendPQExpBuffer(buf, "\"%s.%0*dZ\"", text, digits,
+					  (int) (us % 1000000 / (digits == 3 ? 1000 : 1)));
 }

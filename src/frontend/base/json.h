@@ -72,4 +72,10 @@ extern void json_finish(JsonReader *reader);
 extern void json_append_text(PQExpBuffer buf, const char *text,
 							 size_t max_bytes);
 
+/*
+ * Append a time, in microseconds since 1970, in UTC with 3 or 6 digits of the
+ * second's fraction: "2026-01-31T23:59:59.123Z".
+ */
+extern void json_append_time(PQExpBuffer buf, int64 us, int digits);
+
 #endif							/* JSON_H */

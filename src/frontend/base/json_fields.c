@@ -96,18 +96,6 @@ append_text(JsonWriter *writer, const JsonField *field, const char *text)
 				   text, strlen(text));
 }
 
-static void
-append_time(PQExpBuffer buf, int64 us)
-{
-	time_t		seconds = (time_t) (us / 1000000);
-	char		text[64];
-	struct tm	tm;
-
-	gmtime_r(&seconds, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	appendPQExpBuffer(buf, "\"%s.%06dZ\"", text, (int) (us % 1000000));
-}
-
 static void append_value(JsonWriter *writer, const JsonField *field,
 						 const char *object);
 
@@ -176,7 +164,7 @@ append_value(JsonWriter *writer, const JsonField *field, const char *object)
 			appendPQExpBuffer(buf, "%d", *(const unsigned char *) member);
 			break;
 		case JSON_TIME:
-			append_time(buf, *(const int64 *) member);
+			json_append_time(buf, *(const int64 *) member, 6);
 			break;
 		case JSON_WORD:
 			appendPQExpBuffer(buf, "\"%s\"", field->words[*(const int *) member]);
