@@ -131,8 +131,6 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 /* The rows begin with this number for getopt_long(). */
 #define FIRST_OPTION 1000
 
-#define MEMBER(name) offsetof(Options, name)
-
 /* What is compressed in parts has many members, at which stock tools fail. */
 #define NO_GZIP "gzip would have to be one member"
 #define NEEDS_WALSENDER "it needs a replication connection"
@@ -192,14 +190,6 @@ use_stock(void)
 {
 	pg_log_error_hint("Use pg_basebackup with the same options.");
 	exit(1);
-}
-
-static void
-backup_options_refuse(const StockOption *option)
-{
-	pg_log_error("option --%s is not supported: %s", option->row.name,
-				 option->refused);
-	use_stock();
 }
 
 static void
@@ -265,10 +255,8 @@ read_sync_method(Options *options, const char *arg)
 {
 	if (strcmp(arg, "fsync") == 0)
 		options->sync_method = SYNC_FSYNC;
-#ifdef __linux__
 	else if (strcmp(arg, "syncfs") == 0)
 		options->sync_method = SYNC_SYNCFS;
-#endif
 	else
 		invalid_value("--sync-method", arg);
 }
@@ -441,7 +429,11 @@ backup_options_parse(int argc, char **argv)
 		if (option == NULL)
 			help_try_option(argv, names);
 		if (option->refused)
-			backup_options_refuse(option);
+		{
+			pg_log_error("option --%s is not supported: %s", option->row.name,
+						 option->refused);
+			use_stock();
+		}
 
 		/*
 		 * The options may come in any order: whether --extract is among them

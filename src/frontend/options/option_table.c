@@ -80,141 +80,15 @@ option_table_find(const StockOption *options, int n, int first, int c)
 	return NULL;
 }
 
-void
-option_table_store(Options *options, const OptionRow *row, const char *arg)
-{
-	char	   *member = (char *) options + row->offset;
-	char		name[64];
-
-	snprintf(name, sizeof(name), "--%s", row->name);
-	switch (row->kind)
-	{
-		case OPTION_FLAG:
-			*(bool *) member = true;
-			break;
-		case OPTION_TEXT:
-			*(const char **) member = arg;
-			break;
-		case OPTION_NUMBER:
-			*(uint64 *) member = (uint64) option_value_number(arg, name, row->min,
-															  row->max);
-			break;
-		case OPTION_SIZE:
-			*(uint64 *) member = option_value_size(arg, name);
-			break;
-		case OPTION_LIST:
-			simple_string_list_append((SimpleStringList *) member, arg);
-			break;
-		case OPTION_BARE:
-		case OPTION_WITH_VALUE:
-			break;
-	}
-}
-
-/* ----------
- * What must hold between options
- * ----------
- */
-bool
-option_table_is_given(const Options *options, const OptionRow *row)
-{
-	const char *member = (const char *) options + row->offset;
-
-	switch (row->kind)
-	{
-		case OPTION_FLAG:
-			return *(const bool *) member;
-		case OPTION_TEXT:
-			return *(const char *const *) member != NULL;
-		case OPTION_NUMBER:
-		case OPTION_SIZE:
-			return *(const uint64 *) member != 0;
-		case OPTION_LIST:
-			return ((const SimpleStringList *) member)->head != NULL;
-		case OPTION_BARE:
-		case OPTION_WITH_VALUE:
-			break;
-	}
-	return false;
-}
-
-void
-option_rules_check(const Options *options, const OptionRule *rules, int n,
-				   const OptionRow *(*find) (const char *name))
-{
-	for (int i = 0; i < n; i++)
-	{
-		const OptionRule *rule = &rules[i];
-		const OptionRow *option = find(strstr(rule->option, "--") + 2);
-		const OptionRow *other = find(strstr(rule->other, "--") + 2);
-
-		Assert(option && other);
-		if (!option_table_is_given(options, option) ||
-			option_table_is_given(options, other) == (rule->kind == NEEDS))
-			continue;
-		pg_log_error(rule->kind == NEEDS ? "option %s requires option %s" :
-					 "options %s and %s cannot be used together",
-					 rule->option, rule->other);
-		if (rule->why)
-			pg_log_error_detail("%s", rule->why);
-		exit(1);
-	}
-}
-
-bool
-option_read_common(Options *options, int letter, const char *arg)
-{
-	switch (letter)
-	{
-		case 'j':
-			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
-			options->jobs_given = true;
-			return true;
-		case 'v':
-			options->verbose = true;
-			pg_logging_increase_verbosity();
-			return true;
-		case 'w':
-			options->connection.prompt_password = TRI_NO;
-			return true;
-		case 'W':
-			options->connection.prompt_password = TRI_YES;
-			return true;
-	}
-	return false;
-}
-
-/* ----------
- * Values
- * ----------
- */
-
-/*
- * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
- */
-#define MIN_RATE_KB 32
-#define MAX_RATE_KB 1073741824
-
 /* Bytes; fewer need a unit. */
 #define LEAST_WITHOUT_UNIT (1024 * 1024)
 
-int64
-option_value_number(const char *arg, const char *option, int64 min, int64 max)
-{
-	char	   *end;
-	long long	value;
-
-	errno = 0;
-	value = strtoll(arg, &end, 10);
-	if (end == arg || *end != '\0')
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
-	if (errno != 0 || value < min || value > max)
-		pg_fatal("%s must be in range %lld..%lld", option,
-				 (long long) min, (long long) max);
-	return value;
-}
-
-uint64
+/*
+ * Bytes, with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
+ * bytes that they are given without a unit are megabytes of which the unit
+ * was forgotten.
+ */
+static uint64
 option_value_size(const char *arg, const char *option)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -254,6 +128,154 @@ option_value_size(const char *arg, const char *option)
 	pg_log_error("invalid value \"%s\" for option %s", arg, option);
 	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
 	exit(1);
+}
+
+void
+option_table_store(Options *options, const OptionRow *row, const char *arg)
+{
+	char	   *member = (char *) options + row->offset;
+	char		name[64];
+
+	snprintf(name, sizeof(name), "--%s", row->name);
+	switch (row->kind)
+	{
+		case OPTION_FLAG:
+			*(bool *) member = true;
+			break;
+		case OPTION_TEXT:
+			*(const char **) member = arg;
+			break;
+		case OPTION_NUMBER:
+			*(uint64 *) member = (uint64) option_value_number(arg, name, row->min,
+															  row->max);
+			break;
+		case OPTION_SIZE:
+			*(uint64 *) member = option_value_size(arg, name);
+			break;
+		case OPTION_LIST:
+			simple_string_list_append((SimpleStringList *) member, arg);
+			break;
+		case OPTION_BARE:
+		case OPTION_WITH_VALUE:
+			break;
+	}
+}
+
+/* ----------
+ * What must hold between options
+ * ----------
+ */
+
+/* Is this option of the table given: is its member not as it was at first? */
+static bool
+option_table_is_given(const Options *options, const OptionRow *row)
+{
+	const char *member = (const char *) options + row->offset;
+
+	switch (row->kind)
+	{
+		case OPTION_FLAG:
+			return *(const bool *) member;
+		case OPTION_TEXT:
+			return *(const char *const *) member != NULL;
+		case OPTION_NUMBER:
+		case OPTION_SIZE:
+			return *(const uint64 *) member != 0;
+		case OPTION_LIST:
+			return ((const SimpleStringList *) member)->head != NULL;
+		case OPTION_BARE:
+		case OPTION_WITH_VALUE:
+			break;
+	}
+	return false;
+}
+
+/* Check a rule between two options, which are given or not. */
+static void
+check_rule(const OptionRule *rule, const char *other, bool given,
+		   bool other_given)
+{
+	if (!given || other_given == (rule->kind == NEEDS))
+		return;
+	pg_log_error(rule->kind == NEEDS ? "option %s requires option %s" :
+				 "options %s and %s cannot be used together",
+				 rule->option, other);
+	if (rule->why)
+		pg_log_error_detail("%s", rule->why);
+	exit(1);
+}
+
+void
+option_rules_check(const Options *options, const OptionRule *rules, int n,
+				   const OptionRow *(*find) (const char *name))
+{
+	for (int i = 0; i < n; i++)
+	{
+		const OptionRow *option = find(strstr(rules[i].option, "--") + 2);
+		char	   *others = pg_strdup(rules[i].others);
+		char	   *rest = others;
+		char	   *name;
+
+		while ((name = strsep(&rest, " ")) != NULL)
+		{
+			const OptionRow *other = find(strstr(name, "--") + 2);
+
+			Assert(option && other);
+			check_rule(&rules[i], name, option_table_is_given(options, option),
+					   option_table_is_given(options, other));
+		}
+		free(others);
+	}
+}
+
+bool
+option_read_common(Options *options, int letter, const char *arg)
+{
+	switch (letter)
+	{
+		case 'j':
+			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs_given = true;
+			return true;
+		case 'v':
+			options->verbose = true;
+			pg_logging_increase_verbosity();
+			return true;
+		case 'w':
+			options->connection.prompt_password = TRI_NO;
+			return true;
+		case 'W':
+			options->connection.prompt_password = TRI_YES;
+			return true;
+	}
+	return false;
+}
+
+/* ----------
+ * Values
+ * ----------
+ */
+
+/*
+ * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
+ */
+#define MIN_RATE_KB 32
+#define MAX_RATE_KB 1073741824
+
+int64
+option_value_number(const char *arg, const char *option, int64 min, int64 max)
+{
+	char	   *end;
+	long long	value;
+
+	errno = 0;
+	value = strtoll(arg, &end, 10);
+	if (end == arg || *end != '\0')
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	if (errno != 0 || value < min || value > max)
+		pg_fatal("%s must be in range %lld..%lld", option,
+				 (long long) min, (long long) max);
+	return value;
 }
 
 uint64

@@ -30,6 +30,8 @@ typedef struct OptionRow
 	int64		max;
 } OptionRow;
 
+#define MEMBER(name) offsetof(Options, name)
+
 /* Has it an argument? */
 extern bool option_table_takes_value(const OptionRow *row);
 
@@ -73,17 +75,14 @@ typedef enum OptionRuleKind
 	NEEDS
 } OptionRuleKind;
 
-/* Both options are named as messages do: "--target", "-f/--file". */
+/* Options are named as messages do: "--target", "-f/--file". */
 typedef struct OptionRule
 {
 	const char *option;
 	OptionRuleKind kind;
-	const char *other;
+	const char *others;			/* each of them; a space in between */
 	const char *why;			/* detail of the message; NULL = none */
 } OptionRule;
-
-/* Is this option of the table given: is its member not as it was at first? */
-extern bool option_table_is_given(const Options *options, const OptionRow *row);
 
 /*
  * Check the rules in their order.  find returns the row of an option by
@@ -107,13 +106,6 @@ extern bool option_read_common(Options *options, int letter, const char *arg);
 /* A whole number within limits. */
 extern int64 option_value_number(const char *arg, const char *option,
 								 int64 min, int64 max);
-
-/*
- * Bytes, with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
- * bytes that they are given without a unit are megabytes of which the unit
- * was forgotten.
- */
-extern uint64 option_value_size(const char *arg, const char *option);
 
 /*
  * Bytes a second, given as in pg_basebackup.c:parse_max_rate(): kilobytes, or

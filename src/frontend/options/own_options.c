@@ -9,76 +9,70 @@
 #include "process/task_command.h"
 
 static const OptionRow own_options[] = {
-	{"all-databases", OPTION_FLAG, offsetof(Options, all_databases)},
-	{"allow-affected-standby", OPTION_FLAG,
-	offsetof(Options, allow_affected_standby)},
-	{"allow-rewritten", OPTION_FLAG, offsetof(Options, allow_rewritten)},
-	{"also-from", OPTION_LIST, offsetof(Options, also_from)},
-	{"check", OPTION_FLAG, offsetof(Options, check)},
-	{"chunk-size", OPTION_SIZE, offsetof(Options, chunk_bytes)},
-	{"clean-output", OPTION_FLAG, offsetof(Options, clean_output)},
-	{"compare", OPTION_FLAG, offsetof(Options, compare)},
-	{"compare-with", OPTION_TEXT, offsetof(Options, compare_with)},
-	{"copy-format", OPTION_TEXT, offsetof(Options, copy_format)},
-	{"create-slot", OPTION_FLAG, offsetof(Options, create_slot)},
-	{"create-subscription", OPTION_TEXT, offsetof(Options, create_subscription)},
-	{"dry-run", OPTION_FLAG, offsetof(Options, dry_run)},
-	{"exclude-database", OPTION_LIST, offsetof(Options, exclude_databases)},
-	{"expected-rate", OPTION_SIZE, offsetof(Options, expected_rate)},
-	{"globals-only", OPTION_FLAG, offsetof(Options, globals_only)},
-	{"incremental", OPTION_TEXT, offsetof(Options, incremental)},
-	{"incremental-by", OPTION_TEXT, offsetof(Options, incremental_by)},
-	{"incremental-copy-method", OPTION_TEXT,
-	offsetof(Options, incremental_copy_method)},
-	{"index-jobs", OPTION_NUMBER, offsetof(Options, index_jobs), 1, 4096},
-	{"log-json", OPTION_TEXT, offsetof(Options, log_json)},
-	{"manifest-checksums", OPTION_TEXT, offsetof(Options, manifest_checksums)},
-	{"manifest-fingerprints", OPTION_FLAG,
-	offsetof(Options, manifest_fingerprints)},
-	{"mask", OPTION_LIST, offsetof(Options, mask)},
-	{"mask-file", OPTION_LIST, offsetof(Options, mask_files)},
-	{"max-table-segment-pages", OPTION_NUMBER, offsetof(Options, segment_pages),
+	{"all-databases", OPTION_FLAG, MEMBER(all_databases)},
+	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)},
+	{"allow-rewritten", OPTION_FLAG, MEMBER(allow_rewritten)},
+	{"also-from", OPTION_LIST, MEMBER(also_from)},
+	{"check", OPTION_FLAG, MEMBER(check)},
+	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
+	{"clean-output", OPTION_FLAG, MEMBER(clean_output)},
+	{"compare", OPTION_FLAG, MEMBER(compare)},
+	{"compare-with", OPTION_TEXT, MEMBER(compare_with)},
+	{"copy-format", OPTION_TEXT, MEMBER(copy_format)},
+	{"create-slot", OPTION_FLAG, MEMBER(create_slot)},
+	{"create-subscription", OPTION_TEXT, MEMBER(create_subscription)},
+	{"dry-run", OPTION_FLAG, MEMBER(dry_run)},
+	{"exclude-database", OPTION_LIST, MEMBER(exclude_databases)},
+	{"expected-rate", OPTION_SIZE, MEMBER(expected_rate)},
+	{"globals-only", OPTION_FLAG, MEMBER(globals_only)},
+	{"incremental", OPTION_TEXT, MEMBER(incremental)},
+	{"incremental-by", OPTION_TEXT, MEMBER(incremental_by)},
+	{"incremental-copy-method", OPTION_TEXT, MEMBER(incremental_copy_method)},
+	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
+	{"log-json", OPTION_TEXT, MEMBER(log_json)},
+	{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)},
+	{"manifest-fingerprints", OPTION_FLAG, MEMBER(manifest_fingerprints)},
+	{"mask", OPTION_LIST, MEMBER(mask)},
+	{"mask-file", OPTION_LIST, MEMBER(mask_files)},
+	{"max-table-segment-pages", OPTION_NUMBER, MEMBER(segment_pages),
 	1, MaxBlockNumber},
-	{"metrics", OPTION_TEXT, offsetof(Options, metrics)},
-	{"metrics-label", OPTION_LIST, offsetof(Options, metrics_labels)},
-	{"no-analyze", OPTION_FLAG, offsetof(Options, no_analyze)},
-	{"no-chunks", OPTION_FLAG, offsetof(Options, no_chunks)},
-	{"no-extension", OPTION_FLAG, offsetof(Options, no_extension)},
-	{"no-progress", OPTION_FLAG, offsetof(Options, no_progress)},
-	{"no-role-passwords", OPTION_FLAG, offsetof(Options, no_role_passwords)},
-	{"password-command", OPTION_TEXT, offsetof(Options, password_command)},
-	{"pause-synchronous", OPTION_FLAG, offsetof(Options, pause_synchronous)},
-	{"pg-dump", OPTION_TEXT, offsetof(Options, pg_dump_path)},
-	{"pipe", OPTION_TEXT, offsetof(Options, pipe_command)},
-	{"plan", OPTION_TEXT, offsetof(Options, plan)},
-	{"progress", OPTION_FLAG, offsetof(Options, progress)},
-	{"publication", OPTION_LIST, offsetof(Options, publications)},
-	{"report", OPTION_TEXT, offsetof(Options, report)},
-	{"retries", OPTION_NUMBER, offsetof(Options, retries), 0, 1000},
-	{"roles", OPTION_FLAG, offsetof(Options, roles)},
-	{"roles-only", OPTION_FLAG, offsetof(Options, roles_only)},
-	{"run-tasks", OPTION_TEXT, offsetof(Options, run_tasks)},
-	{"stall-timeout", OPTION_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
+	{"metrics", OPTION_TEXT, MEMBER(metrics)},
+	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)},
+	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
+	{"no-chunks", OPTION_FLAG, MEMBER(no_chunks)},
+	{"no-extension", OPTION_FLAG, MEMBER(no_extension)},
+	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
+	{"no-role-passwords", OPTION_FLAG, MEMBER(no_role_passwords)},
+	{"password-command", OPTION_TEXT, MEMBER(password_command)},
+	{"pause-synchronous", OPTION_FLAG, MEMBER(pause_synchronous)},
+	{"pg-dump", OPTION_TEXT, MEMBER(pg_dump_path)},
+	{"pipe", OPTION_TEXT, MEMBER(pipe_command)},
+	{"plan", OPTION_TEXT, MEMBER(plan)},
+	{"progress", OPTION_FLAG, MEMBER(progress)},
+	{"publication", OPTION_LIST, MEMBER(publications)},
+	{"report", OPTION_TEXT, MEMBER(report)},
+	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
+	{"roles", OPTION_FLAG, MEMBER(roles)},
+	{"roles-only", OPTION_FLAG, MEMBER(roles_only)},
+	{"run-tasks", OPTION_TEXT, MEMBER(run_tasks)},
+	{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400},
 	{"standby-snapshot-timeout", OPTION_NUMBER,
-	offsetof(Options, standby_snapshot_timeout), 0, 86400},
-	{"sample", OPTION_LIST, offsetof(Options, sample)},
-	{"verify", OPTION_TEXT, offsetof(Options, verify)},
-	{"where", OPTION_LIST, offsetof(Options, where)},
-	{"wire-compression", OPTION_TEXT, offsetof(Options, wire_compression)},
-	{"slot", OPTION_TEXT, offsetof(Options, slot)},
-	{"slot-plugin", OPTION_TEXT, offsetof(Options, slot_plugin)},
-	{"subscription-conninfo", OPTION_TEXT,
-	offsetof(Options, subscription_conninfo)},
-	{"tablespaces-only", OPTION_FLAG, offsetof(Options, tablespaces_only)},
-	{"target", OPTION_TEXT, offsetof(Options, target)},
-	{"target-password-command", OPTION_TEXT,
-	offsetof(Options, target_password_command)},
-	{"task", OPTION_TEXT, offsetof(Options, task)},
-	{"tasks", OPTION_NUMBER, offsetof(Options, tasks), 1, 4096},
-	{"toast-compression", OPTION_TEXT, offsetof(Options, toast_compression)},
-	{"trust-owners", OPTION_FLAG, offsetof(Options, trust_owners)},
-	{"with-pardump-extension", OPTION_FLAG,
-	offsetof(Options, with_pardump_extension)},
+	MEMBER(standby_snapshot_timeout), 0, 86400},
+	{"sample", OPTION_LIST, MEMBER(sample)},
+	{"verify", OPTION_TEXT, MEMBER(verify)},
+	{"where", OPTION_LIST, MEMBER(where)},
+	{"wire-compression", OPTION_TEXT, MEMBER(wire_compression)},
+	{"slot", OPTION_TEXT, MEMBER(slot)},
+	{"slot-plugin", OPTION_TEXT, MEMBER(slot_plugin)},
+	{"subscription-conninfo", OPTION_TEXT, MEMBER(subscription_conninfo)},
+	{"tablespaces-only", OPTION_FLAG, MEMBER(tablespaces_only)},
+	{"target", OPTION_TEXT, MEMBER(target)},
+	{"target-password-command", OPTION_TEXT, MEMBER(target_password_command)},
+	{"task", OPTION_TEXT, MEMBER(task)},
+	{"tasks", OPTION_NUMBER, MEMBER(tasks), 1, 4096},
+	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
+	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
+	{"with-pardump-extension", OPTION_FLAG, MEMBER(with_pardump_extension)},
 };
 
 /* pg_dump's flags that a direct copy needs to know. */
@@ -90,21 +84,20 @@ typedef struct NotedFlag
 } NotedFlag;
 
 static const NotedFlag noted_flags[] = {
-	{"clean", 'c', offsetof(Options, clean)},
-	{"create", 'C', offsetof(Options, create)},
-	{"data-only", 'a', offsetof(Options, data_only)},
-	{"disable-triggers", 0, offsetof(Options, disable_triggers)},
-	{"extension", 'e', offsetof(Options, chooses_extensions)},
-	{"no-owner", 'O', offsetof(Options, no_owner)},
-	{"no-privileges", 'x', offsetof(Options, no_privileges)},
-	{"no-acl", 'x', offsetof(Options, no_privileges)},
-	{"no-comments", 0, offsetof(Options, no_comments)},
-	{"no-security-labels", 0, offsetof(Options, no_security_labels)},
-	{"no-table-access-method", 0, offsetof(Options, no_table_access_method)},
-	{"no-tablespaces", 0, offsetof(Options, no_tablespaces)},
-	{"statistics", 0, offsetof(Options, statistics)},
-	{"use-set-session-authorization", 0,
-	offsetof(Options, use_session_authorization)},
+	{"clean", 'c', MEMBER(clean)},
+	{"create", 'C', MEMBER(create)},
+	{"data-only", 'a', MEMBER(data_only)},
+	{"disable-triggers", 0, MEMBER(disable_triggers)},
+	{"extension", 'e', MEMBER(chooses_extensions)},
+	{"no-owner", 'O', MEMBER(no_owner)},
+	{"no-privileges", 'x', MEMBER(no_privileges)},
+	{"no-acl", 'x', MEMBER(no_privileges)},
+	{"no-comments", 0, MEMBER(no_comments)},
+	{"no-security-labels", 0, MEMBER(no_security_labels)},
+	{"no-table-access-method", 0, MEMBER(no_table_access_method)},
+	{"no-tablespaces", 0, MEMBER(no_tablespaces)},
+	{"statistics", 0, MEMBER(statistics)},
+	{"use-set-session-authorization", 0, MEMBER(use_session_authorization)},
 };
 
 void
@@ -138,18 +131,17 @@ own_option_read(Options *options, int c, const char *arg)
 
 /* The members of options that pg_dump has as well, by their long names. */
 static const OptionRow pg_dump_rows[] = {
-	{"clean", OPTION_FLAG, offsetof(Options, clean)},
-	{"compress", OPTION_FLAG, offsetof(Options, compress_given)},
-	{"create", OPTION_FLAG, offsetof(Options, create)},
-	{"dbname", OPTION_TEXT, offsetof(Options, connection.dbname)},
-	{"file", OPTION_TEXT, offsetof(Options, directory)},
-	{"jobs", OPTION_FLAG, offsetof(Options, jobs_given)},
-	{"max-rate", OPTION_NUMBER, offsetof(Options, max_rate)},
-	{"role", OPTION_TEXT, offsetof(Options, role)},
-	{"serializable-deferrable", OPTION_FLAG,
-	offsetof(Options, serializable_deferrable)},
-	{"snapshot", OPTION_TEXT, offsetof(Options, snapshot)},
-	{"statistics", OPTION_FLAG, offsetof(Options, statistics)},
+	{"clean", OPTION_FLAG, MEMBER(clean)},
+	{"compress", OPTION_FLAG, MEMBER(compress_given)},
+	{"create", OPTION_FLAG, MEMBER(create)},
+	{"dbname", OPTION_TEXT, MEMBER(connection.dbname)},
+	{"file", OPTION_TEXT, MEMBER(directory)},
+	{"jobs", OPTION_FLAG, MEMBER(jobs_given)},
+	{"max-rate", OPTION_NUMBER, MEMBER(max_rate)},
+	{"role", OPTION_TEXT, MEMBER(role)},
+	{"serializable-deferrable", OPTION_FLAG, MEMBER(serializable_deferrable)},
+	{"snapshot", OPTION_TEXT, MEMBER(snapshot)},
+	{"statistics", OPTION_FLAG, MEMBER(statistics)},
 };
 
 #define OF_ONE "It is of one database."
@@ -173,63 +165,28 @@ static const OptionRule rules[] = {
 	{"--all-databases", EXCLUDES, "--pipe", "Files of several databases have the same names."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
 	{"--all-databases", EXCLUDES, "--clean-output", "Archives of databases that were dropped would stay: name a new directory."},
-	{"--all-databases", EXCLUDES, "--snapshot", OF_ONE},
-	{"--all-databases", EXCLUDES, "--create-slot", OF_ONE},
-	{"--all-databases", EXCLUDES, "--create-subscription", OF_ONE},
-	{"--all-databases", EXCLUDES, "--also-from"},
-	{"--all-databases", EXCLUDES, "--tasks"},
-	{"--all-databases", EXCLUDES, "--task"},
-	{"-g/--globals-only", EXCLUDES, "--roles-only"},
-	{"-g/--globals-only", EXCLUDES, "--tablespaces-only"},
-	{"-g/--globals-only", EXCLUDES, "--exclude-database"},
-	{"-g/--globals-only", EXCLUDES, "--dry-run"},
-	{"-g/--globals-only", EXCLUDES, "--check"},
-	{"-g/--globals-only", EXCLUDES, "--verify"},
-	{"--roles-only", EXCLUDES, "--tablespaces-only"},
-	{"--roles-only", EXCLUDES, "--exclude-database"},
-	{"--roles-only", EXCLUDES, "--dry-run"},
-	{"--roles-only", EXCLUDES, "--check"},
-	{"--roles-only", EXCLUDES, "--verify"},
-	{"--tablespaces-only", EXCLUDES, "--exclude-database"},
-	{"--tablespaces-only", EXCLUDES, "--dry-run"},
-	{"--tablespaces-only", EXCLUDES, "--check"},
-	{"--tablespaces-only", EXCLUDES, "--verify"},
+	{"--all-databases", EXCLUDES, "--snapshot --create-slot"
+	" --create-subscription", OF_ONE},
+	{"--all-databases", EXCLUDES, "--also-from --tasks --task"},
+	{"-g/--globals-only", EXCLUDES, "--roles-only --tablespaces-only"
+	" --exclude-database --dry-run --check --verify"},
+	{"--roles-only", EXCLUDES, "--tablespaces-only --exclude-database"
+	" --dry-run --check --verify"},
+	{"--tablespaces-only", EXCLUDES, "--exclude-database --dry-run --check"
+	" --verify"},
 	{"--exclude-database", EXCLUDES, "--verify"},
-	{"--verify", EXCLUDES, "-f/--file"},
-	{"--verify", EXCLUDES, "--target"},
-	{"--verify", EXCLUDES, "--dry-run"},
-	{"--verify", EXCLUDES, "--check"},
+	{"--verify", EXCLUDES, "-f/--file --target --dry-run --check"},
 	{"--dry-run", EXCLUDES, "--check"},
-	{"--verify", EXCLUDES, "--pipe"},
-	{"--verify", EXCLUDES, "--clean-output"},
-	{"--verify", EXCLUDES, "-d/--dbname"},
-	{"--clean-output", EXCLUDES, "--target"},
-	{"--clean-output", EXCLUDES, "--pipe"},
+	{"--verify", EXCLUDES, "--pipe --clean-output -d/--dbname"},
+	{"--clean-output", EXCLUDES, "--target --pipe"},
 	/* a comparison makes nothing */
-	{"--compare-with", EXCLUDES, "-f/--file"},
-	{"--compare-with", EXCLUDES, "--pipe"},
-	{"--compare-with", EXCLUDES, "--target"},
-	{"--compare-with", EXCLUDES, "--verify"},
-	{"--compare-with", EXCLUDES, "--dry-run"},
-	{"--compare-with", EXCLUDES, "--check"},
-	{"--compare-with", EXCLUDES, "--report"},
-	{"--compare-with", EXCLUDES, "--incremental"},
-	{"--compare-with", EXCLUDES, "--manifest-fingerprints"},
-	{"--compare-with", EXCLUDES, "--clean-output"},
-	{"--compare-with", EXCLUDES, "--create-slot"},
-	{"--compare-with", EXCLUDES, "-Z/--compress"},
-	{"--compare-with", EXCLUDES, "--sample"},
-	{"--compare-with", EXCLUDES, "--mask"},
-	{"--compare-with", EXCLUDES, "--also-from"},
-	{"--compare-with", EXCLUDES, "--tasks"},
-	{"--compare-with", EXCLUDES, "--task"},
-	{"--report", EXCLUDES, "--dry-run"},
-	{"--report", EXCLUDES, "--check"},
+	{"--compare-with", EXCLUDES, "-f/--file --pipe --target --verify"
+		" --dry-run --check --report --incremental --manifest-fingerprints"
+		" --clean-output --create-slot -Z/--compress --sample --mask --also-from"
+	" --tasks --task"},
+	{"--report", EXCLUDES, "--dry-run --check"},
 	/* metrics are about runs that make something */
-	{"--metrics", EXCLUDES, "--verify"},
-	{"--metrics", EXCLUDES, "--dry-run"},
-	{"--metrics", EXCLUDES, "--check"},
-	{"--metrics", EXCLUDES, "--compare-with"},
+	{"--metrics", EXCLUDES, "--verify --dry-run --check --compare-with"},
 	{"--incremental-copy-method", NEEDS, "--incremental"},
 	{"--target", EXCLUDES, "--manifest-fingerprints"},
 	{"--verify", EXCLUDES, "--incremental"},
@@ -241,70 +198,43 @@ static const OptionRule rules[] = {
 	{"--index-jobs", NEEDS, "--target"},
 	{"--compare", NEEDS, "--target"},
 	{"--no-analyze", NEEDS, "--target"},
-	{"--target", EXCLUDES, "-f/--file"},
-	{"--target", EXCLUDES, "-Z/--compress"},
-	{"--target", EXCLUDES, "--dry-run"},
-	{"--no-chunks", EXCLUDES, "--chunk-size"},
-	{"--no-chunks", EXCLUDES, "--max-table-segment-pages"},
+	{"--target", EXCLUDES, "-f/--file -Z/--compress --dry-run"},
+	{"--no-chunks", EXCLUDES, "--chunk-size --max-table-segment-pages"},
 	{"--chunk-size", EXCLUDES, "--max-table-segment-pages"},
 	{"-P/--progress", EXCLUDES, "--no-progress"},
-	{"--pipe", EXCLUDES, "-f/--file"},
-	{"--pipe", EXCLUDES, "--target"},
+	{"--pipe", EXCLUDES, "-f/--file --target"},
 	{"--expected-rate", NEEDS, "--dry-run"},
 	{"--slot-plugin", NEEDS, "--create-slot"},
 	{"--create-slot", NEEDS, "--slot"},
 	{"--slot", NEEDS, "--create-slot", "A slot has a snapshot only when it is made."},
-	{"--create-slot", EXCLUDES, "--snapshot"},
-	{"--create-slot", EXCLUDES, "--serializable-deferrable"},
+	{"--create-slot", EXCLUDES, "--snapshot --serializable-deferrable"},
 	{"--publication", NEEDS, "--create-subscription"},
 	{"--subscription-conninfo", NEEDS, "--create-subscription"},
-	{"--create-subscription", NEEDS, "--target"},
-	{"--create-subscription", NEEDS, "--create-slot"},
-	{"--create-subscription", NEEDS, "--publication"},
+	{"--create-subscription", NEEDS, "--target --create-slot --publication"},
 	{"--create-subscription", EXCLUDES, "--slot-plugin"},
 	/* changes of rows that were left out would be lost */
-	{"--create-subscription", EXCLUDES, "--where"},
-	{"--create-subscription", EXCLUDES, "--sample"},
+	{"--create-subscription", EXCLUDES, "--where --sample"},
 	{"--pause-synchronous", NEEDS, "--also-from"},
 	/* the standbys take their snapshots themselves, at one moment */
-	{"--also-from", EXCLUDES, "--target"},
-	{"--also-from", EXCLUDES, "--verify"},
-	{"--also-from", EXCLUDES, "--snapshot"},
-	{"--also-from", EXCLUDES, "--create-slot"},
-	{"--also-from", EXCLUDES, "--serializable-deferrable"},
+	{"--also-from", EXCLUDES, "--target --verify --snapshot --create-slot"
+	" --serializable-deferrable"},
 	/* these would let out masked values, or compare them with the masks */
-	{"--mask", EXCLUDES, "--statistics"},
-	{"--mask", EXCLUDES, "--compare"},
-	{"--mask", EXCLUDES, "--verify"},
-	{"--mask", EXCLUDES, "--create-subscription"},
+	{"--mask", EXCLUDES, "--statistics --compare --verify"
+	" --create-subscription"},
 	{"--mask", EXCLUDES, "--create-slot", "Changes that come by the slot have all columns as they are."},
 	/* a task takes all but -j and how to connect from the leader's plan */
 	{"--task", NEEDS, "--plan"},
-	{"--task", EXCLUDES, "--tasks"},
-	{"--task", EXCLUDES, "--run-tasks"},
+	{"--task", EXCLUDES, "--tasks --run-tasks"},
 	{"--task", EXCLUDES, "--target", TASKS_DUMP},
 	{"--task", EXCLUDES, "--verify"},
-	{"--task", EXCLUDES, "--check", LEADERS},
-	{"--task", EXCLUDES, "--progress", LEADERS},
-	{"--task", EXCLUDES, "--log-json", LEADERS},
-	{"--task", EXCLUDES, "--report", LEADERS},
-	{"--task", EXCLUDES, "--metrics", LEADERS},
-	{"--task", EXCLUDES, "--role", LEADERS},
-	{"--task", EXCLUDES, "-f/--file", LEADERS},
-	{"--task", EXCLUDES, "--pipe", LEADERS},
-	{"--task", EXCLUDES, "--dry-run", LEADERS},
-	{"--task", EXCLUDES, "--incremental", LEADERS},
-	{"--task", EXCLUDES, "--create-slot", LEADERS},
-	{"--task", EXCLUDES, "--mask", LEADERS},
-	{"--task", EXCLUDES, "--also-from", LEADERS},
-	{"--task", EXCLUDES, "--snapshot", LEADERS},
-	{"--task", EXCLUDES, "-Z/--compress", LEADERS},
+	{"--task", EXCLUDES, "--check --progress --log-json --report --metrics"
+		" --role -f/--file --pipe --dry-run --incremental --create-slot --mask"
+	" --also-from --snapshot -Z/--compress", LEADERS},
 	{"--run-tasks", NEEDS, "--tasks"},
 	{"--tasks", EXCLUDES, "--target", TASKS_DUMP},
 	{"--tasks", EXCLUDES, "--verify"},
 	{"--tasks", EXCLUDES, "--create-slot", "If the leader is lost with its session, the slot would be of no dump."},
-	{"--tasks", EXCLUDES, "-j/--jobs", EACH_TASK},
-	{"--tasks", EXCLUDES, "-r/--max-rate", EACH_TASK},
+	{"--tasks", EXCLUDES, "-j/--jobs -r/--max-rate", EACH_TASK},
 };
 
 static const OptionRow *
@@ -494,7 +424,7 @@ check_passwords(const Options *options)
 										"--target-password-command");
 }
 
-void
+static void
 task_options_read(const char *text, int *task, int *n_tasks)
 {
 	char	   *end;
@@ -533,17 +463,6 @@ check_task(const Options *options)
 				options->pg_dump_args[i], LEADERS);
 }
 
-static void
-check_run_tasks(const char *run_tasks)
-{
-	if (run_tasks == NULL || task_command(run_tasks, "plan", 0, NULL))
-		return;
-	pg_log_error("invalid value \"%s\" for option %s", run_tasks,
-				 "--run-tasks");
-	pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
-	exit(1);
-}
-
 /* A run that only looks needs no command, and no place for the plan. */
 static void
 check_leader(const Options *options)
@@ -562,7 +481,13 @@ check_leader(const Options *options)
 		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
 		exit(1);
 	}
-	check_run_tasks(options->run_tasks);
+	if (options->run_tasks && !task_command(options->run_tasks, "plan", 0, NULL))
+	{
+		pg_log_error("invalid value \"%s\" for option %s", options->run_tasks,
+					 "--run-tasks");
+		pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
+		exit(1);
+	}
 }
 
 void

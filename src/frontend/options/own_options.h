@@ -53,10 +53,8 @@ extern void own_options_check(const Options *options);
 
 /*
  * Which task --task names, and of how many; exits with a message if the text
- * is not of that form.  With n_planned, which is the number of tasks in the
- * plan, also if the number of tasks is another one.
+ * is not of that form, or not of as many as are in the plan, n_planned.
  */
-extern void task_options_read(const char *text, int *task, int *n_tasks);
 extern void task_options_read_planned(const char *text, int n_planned,
 									  int *task, int *n_tasks);
 

@@ -30,8 +30,6 @@ typedef enum RestoreOptionUse
 #define FIRST_OWN_OPTION 2000
 
 
-#define MEMBER(name) offsetof(Options, name)
-
 /*
  * The union of pg_restore 15 to 18 (pg_restore.c:main).  What is not given to
  * its runs as it stands is told to them by stock_pg_restore.c.
