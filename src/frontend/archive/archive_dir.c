@@ -25,6 +25,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "stream/sink.h"
+#include "stream/regular_file.h"
 
 #ifdef __linux__
 #include <linux/fs.h>
@@ -371,16 +372,10 @@ was_replaced(const char *path)
 static bool
 is_empty(DIR *listing)
 {
-	struct dirent *entry;
+	bool		result = directory_next(listing) == NULL && errno == 0;
 
-	errno = 0;
-	while ((entry = readdir(listing)) != NULL &&
-		   (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
-		;
-	if (entry == NULL && errno != 0)
-		return false;
 	rewinddir(listing);
-	return entry == NULL;
+	return result;
 }
 
 DIR *

@@ -25,7 +25,7 @@
 #include "basebackup/backup_layout.h"
 #include "basebackup/safe_directory.h"
 #include "options/backup_options.h"
-#include "stream/regular_file.h"
+#include "stream/sink.h"
 
 /* ----------
  * Directories

@@ -22,7 +22,7 @@
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"
 #include "shared/block_compress.h"
-#include "stream/regular_file.h"
+#include "stream/sink.h"
 
 /* ----------
  * How long a frame of compressed bytes is, by what it says of itself.

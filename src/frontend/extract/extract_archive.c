@@ -30,6 +30,7 @@
 #include "stream/decompress.h"
 #include "stream/regular_file.h"
 
+#include "stream/sink.h"
 /* ----------
  * Where the frames of a compressed file begin: what can be decompressed
  * side by side.

@@ -22,7 +22,7 @@
 #include "base/message.h"
 #include "status/metrics.h"
 #include "status/summary.h"
-#include "stream/regular_file.h"
+#include "stream/sink.h"
 
 /*
  * Others read it: node_exporter runs as a user of its own.  There is nothing

@@ -233,12 +233,6 @@ piece_ring_discard(PieceRing *ring)
 }
 
 static void
-wait_a_little(void)
-{
-	pg_usleep(WAIT_US);
-}
-
-static void
 ring_join(const Lane *lane)
 {
 	PieceRing  *ring = lane->ring;
@@ -258,12 +252,6 @@ ring_join(const Lane *lane)
 		else if (state == SLOT_TAKEN)
 			(void) slot_change(slot, word, SLOT_ORPHAN, 0);
 	}
-}
-
-static void
-ring_leave(const Lane *lane)
-{
-	pthread_mutex_unlock(&lane->ring->lanes[lane->no]);
 }
 
 static bool
@@ -304,13 +292,6 @@ taker_is_dead(PieceRing *ring, uint64 word)
 		 !robust_mutex_is_held(&ring->lanes[word_lane(word)]));
 }
 
-/* Can no reader write into the slot any more? */
-static bool
-slot_is_still(PieceRing *ring, PieceSlot *slot)
-{
-	return get(slot->ended) || get(slot->epoch) != get(ring->epoch);
-}
-
 /* The taker is dead and the slot is still: offer the piece, or it is lost. */
 static bool
 slot_recover(PieceSlot *slot, uint64 seen)
@@ -333,7 +314,8 @@ recover_dead(const Lane *lane, PieceSlot *slot)
 		return;
 	if (state == SLOT_ALONE)
 		(void) slot_change(slot, word, SLOT_LOST, 0);
-	else if (slot_is_still(lane->ring, slot))
+	/* no reader can write into the slot any more */
+	else if (get(slot->ended) || get(slot->epoch) != get(lane->ring->epoch))
 		(void) slot_recover(slot, word);
 }
 
@@ -394,14 +376,6 @@ ring_lead(PieceRing *ring, uint64 *next)
 	ring_take_over(ring);
 	*next = get(ring->next);
 	return true;
-}
-
-/* All pieces have been offered, or the ring failed: stop being the reader. */
-static void
-ring_close(PieceRing *ring)
-{
-	set(ring->closed, 1);
-	pthread_mutex_unlock(&ring->reader);
 }
 
 /* Begin a piece in a free slot.  False if there is no free slot. */
@@ -481,7 +455,7 @@ slot_write(const Lane *lane, const char *data, size_t len)
 		{
 			if (get(ring->failed) || !worth_waiting(lane, slot))
 				return;
-			wait_a_little();
+			pg_usleep(WAIT_US);
 			continue;
 		}
 		if (written >= ring->slot_bytes)
@@ -491,12 +465,6 @@ slot_write(const Lane *lane, const char *data, size_t len)
 		data += part;
 		len -= part;
 	}
-}
-
-static void
-slot_end(PieceRing *ring)
-{
-	set(ring->slots[ring->current].ended, 1);
 }
 
 /* ----------
@@ -595,7 +563,7 @@ slot_read(SharedPiece *piece, const char **data)
 		else if (gone && piece->position == get(slot->written))
 			return -1;
 		else
-			wait_a_little();
+			pg_usleep(WAIT_US);
 	}
 	at = piece->position % ring->slot_bytes;
 	piece->lent = Min(get(slot->written) - piece->position,
@@ -774,7 +742,7 @@ hand_over(const Lane *lane, OpenText *text)
 		text_next(text);
 	}
 	if (text->len >= 0)
-		slot_end(lane->ring);
+		set(lane->ring->slots[lane->ring->current].ended, 1);
 }
 
 /* Did a dead reader use this piece itself? */
@@ -821,10 +789,11 @@ read_and_share(const Lane *lane, uint64 first_piece)
 		else if (slot_offer(ring, piece))
 			hand_over(lane, &text);
 		else if (!use_from_ring(lane, true))
-			wait_a_little();
+			pg_usleep(WAIT_US);
 	}
 	text_close(&text, lane);
-	ring_close(ring);
+	set(ring->closed, 1);
+	pthread_mutex_unlock(&ring->reader);
 }
 
 bool
@@ -846,8 +815,8 @@ piece_ring_run(PieceRing *ring, int lane_no, const PieceWork *work)
 		else if (closed)
 			break;
 		else
-			wait_a_little();
+			pg_usleep(WAIT_US);
 	}
-	ring_leave(&lane);
+	pthread_mutex_unlock(&ring->lanes[lane_no]);
 	return !get(ring->failed);
 }

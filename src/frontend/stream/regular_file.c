@@ -1,6 +1,7 @@
 /*
  * regular_file.c
- *		Opens and reads a file that others may have put where it is.
+ *		Opens and reads a file that others may have put where it is, and
+ *		lists directories.
  */
 #include "base/fe_compat.h"
 
@@ -74,27 +75,25 @@ regular_file_read_text(int fd, size_t *len)
 	return text;
 }
 
-bool
-write_at(int fd, const void *data, size_t len, uint64 offset)
+DIR *
+directory_list(int fd)
 {
-	const char *pos = data;
+	/* the position in a directory belongs to what openat() makes */
+	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
 
-	while (len > 0)
-	{
-		ssize_t		written = pwrite(fd, pos, len, (off_t) offset);
+	if (listing == NULL && again >= 0)
+		close(again);
+	return listing;
+}
 
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-		{
-			/* a short write that sets no errno is a full disk */
-			if (written == 0)
-				errno = ENOSPC;
-			return false;
-		}
-		pos += written;
-		len -= written;
-		offset += written;
-	}
-	return true;
+const char *
+directory_next(DIR *listing)
+{
+	struct dirent *entry;
+
+	while (errno = 0, (entry = readdir(listing)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return entry->d_name;
+	return NULL;
 }

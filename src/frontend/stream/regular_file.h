@@ -1,11 +1,14 @@
 /*
  * regular_file.h
- *		Opens and reads a file that others may have put where it is.
+ *		Opens and reads a file that others may have put where it is, and
+ *		lists directories.
  */
 #ifndef REGULAR_FILE_H
 #define REGULAR_FILE_H
 
 #include "base/fe_compat.h"
+
+#include <dirent.h>
 
 /*
  * Open a regular file, and nothing else, for reading: a FIFO does not make us
@@ -23,12 +26,16 @@ extern int	regular_file_open(int dir, const char *name, const char **problem);
  */
 extern char *regular_file_read_text(int fd, size_t *len);
 
-/* ----------
- * Writes bytes at a place of a file that others write to as well.
- * ----------
+/*
+ * A listing of a directory that is open, from its beginning, even if it was
+ * read before; NULL if that fails.  The descriptor stays the caller's.
  */
+extern DIR *directory_list(int fd);
 
-/* All of them, or false with errno; what cannot be written is ENOSPC. */
-extern bool write_at(int fd, const void *data, size_t len, uint64 offset);
+/*
+ * The next name in a directory besides "." and ".."; NULL at the end, with
+ * errno 0, or after an error.
+ */
+extern const char *directory_next(DIR *listing);
 
 #endif							/* REGULAR_FILE_H */

@@ -2,8 +2,8 @@
  * sink.c
  *		The sinks: memory, compression, a file, a command, a counter.
  *
- * Each section has the struct of a sink, its three callbacks, its SinkOps and
- * the function that makes it.
+ * Each section has the struct of a sink, its callbacks, its SinkOps and the
+ * function that makes it.
  */
 #include "base/fe_compat.h"
 
@@ -18,7 +18,6 @@
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "shared/block_compress.h"
-#include "stream/regular_file.h"
 #include "stream/sink.h"
 
 uint64
@@ -27,6 +26,28 @@ sink_stored_bytes(const Sink *sink)
 	while (sink->next)
 		sink = sink->next;
 	return sink->bytes_in;
+}
+
+void
+sink_finish(Sink *sink)
+{
+	if (sink->ops->finish)
+		sink->ops->finish(sink);
+	else if (sink->next)
+		sink_finish(sink->next);
+}
+
+void
+sink_free(Sink *sink)
+{
+	if (sink->ops->free)
+		sink->ops->free(sink);
+	else
+	{
+		if (sink->next)
+			sink_free(sink->next);
+		free(sink);
+	}
 }
 
 void
@@ -59,16 +80,9 @@ sink_buffer_finish(Sink *sink)
 	(void) buffer_text(((BufferSink *) sink)->buffer);
 }
 
-static void
-sink_buffer_free(Sink *sink)
-{
-	free(sink);
-}
-
 static const SinkOps sink_buffer_ops = {
 	.write = sink_buffer_write,
 	.finish = sink_buffer_finish,
-	.free = sink_buffer_free,
 };
 
 Sink *
@@ -185,6 +199,31 @@ sink_compress_new(Sink *next, const CompressSpec *spec)
  * ----------
  */
 
+bool
+write_at(int fd, const void *data, size_t len, uint64 offset)
+{
+	const char *pos = data;
+
+	while (len > 0)
+	{
+		ssize_t		written = pwrite(fd, pos, len, (off_t) offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+		{
+			/* a short write that sets no errno is a full disk */
+			if (written == 0)
+				errno = ENOSPC;
+			return false;
+		}
+		pos += written;
+		len -= written;
+		offset += written;
+	}
+	return true;
+}
+
 /* After this number of bytes their way to the disk begins. */
 #define FLUSH_BYTES (1024 * 1024)
 
@@ -205,11 +244,9 @@ typedef struct FileSink
 static void
 begin_flush(FileSink *file)
 {
-#ifdef HAVE_SYNC_FILE_RANGE
 	(void) sync_file_range(file->fd, file->flushed,
 						   file->written - file->flushed,
 						   SYNC_FILE_RANGE_WRITE);
-#endif
 	file->flushed = file->written;
 }
 
@@ -473,23 +510,8 @@ sink_tap_write(Sink *sink, const void *data, size_t len)
 	sink_write(sink->next, data, len);
 }
 
-static void
-sink_tap_finish(Sink *sink)
-{
-	sink_finish(sink->next);
-}
-
-static void
-sink_tap_free(Sink *sink)
-{
-	sink_free(sink->next);
-	free(sink);
-}
-
 static const SinkOps sink_tap_ops = {
 	.write = sink_tap_write,
-	.finish = sink_tap_finish,
-	.free = sink_tap_free,
 };
 
 Sink *

@@ -26,10 +26,14 @@ typedef struct SinkOps
 
 	/*
 	 * Pass on what is kept back, complete the format, finish the next sink.
+	 * NULL: finish the next sink, if there is one.
 	 */
 	void		(*finish) (Sink *sink);
 
-	/* Free this sink and the next ones, finished or not. */
+	/*
+	 * Free this sink and the next ones, finished or not.  NULL: it owns
+	 * nothing but the next sink.
+	 */
 	void		(*free) (Sink *sink);
 } SinkOps;
 
@@ -48,17 +52,8 @@ sink_write(Sink *sink, const void *data, size_t len)
 	sink->ops->write(sink, data, len);
 }
 
-static inline void
-sink_finish(Sink *sink)
-{
-	sink->ops->finish(sink);
-}
-
-static inline void
-sink_free(Sink *sink)
-{
-	sink->ops->free(sink);
-}
+extern void sink_finish(Sink *sink);
+extern void sink_free(Sink *sink);
 
 /*
  * Take what is in the buffer, and empty it.  Exits if it ran out of memory.
@@ -88,6 +83,12 @@ extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
  * The end of a chain: a new file.
  * ----------
  */
+
+/*
+ * Write all of these bytes at a place of a file that others may write to as
+ * well, or return false with errno; what cannot be written is ENOSPC.
+ */
+extern bool write_at(int fd, const void *data, size_t len, uint64 offset);
 
 /* The file must not exist, and gets mode 0600. */
 extern Sink *sink_file_new(const char *path);
