@@ -96,7 +96,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	made = 0;
 	blocks = custom_block_new(archive.fd);
-	archive.toc = toc_read_custom_file(read_raw, blocks, &problem);
+	archive.toc = toc_read_file(read_raw, blocks, true, &problem);
 	if (archive.toc == NULL && problem == NULL)
 		abort();
 	if (archive.toc)

@@ -1,6 +1,6 @@
 /*
  * fuzz_toc.c
- *		toc_read_directory() on any bytes.
+ *		toc_read_file() on any bytes.
  */
 #include "base/fe_compat.h"
 
@@ -31,7 +31,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Input		input = {data, size};
 	const char *problem;
-	Toc		   *toc = toc_read_directory(read_input, &input, &problem);
+	Toc		   *toc = toc_read_file(read_input, &input, false, &problem);
 
 	if (toc)
 		toc_free(toc);

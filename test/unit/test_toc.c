@@ -33,7 +33,7 @@ read_toc(const PQExpBuffer bytes, size_t len)
 	Input		input = {bytes->data, len};
 	const char *problem;
 
-	return toc_read_directory(read_input, &input, &problem);
+	return toc_read_file(read_input, &input, false, &problem);
 }
 
 static PQExpBuffer

@@ -8,7 +8,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,6 +22,7 @@
 #include "base/message.h"
 #include "process/child_program.h"
 #include "process/progress.h"
+#include "stream/regular_file.h"
 
 /* ----------
  * Flushes the files of an archive, one by one or with their file system.
@@ -39,34 +39,29 @@ sync_file_or_dir(const char *path, bool is_dir)
 		pg_fatal("could not flush \"%s\" to disk", path);
 }
 
-static void
-sync_one_file(const char *path, const char *name)
-{
-	char	   *file = psprintf("%s/%s", path, name);
-
-	sync_file_or_dir(file, false);
-	free(file);
-}
-
 /*
- * Do it to all files of the archive, if there is something to do; how many?
+ * Look at all files of the archive, and flush them if asked for; how many?
  */
 static int
-for_all_files(const char *path, void (*sync) (const char *path, const char *name),
-			  volatile int *n_done)
+for_all_files(const char *path, bool flush, volatile int *n_done)
 {
 	DIR		   *d = opendir(path);
-	struct dirent *entry;
+	const char *name;
 
 	if (d == NULL)
 		pg_fatal("could not open directory \"%s\": %m", path);
-	for (*n_done = 0; errno = 0, (entry = readdir(d)) != NULL;)
+	for (*n_done = 0; (name = directory_next(d)) != NULL;)
 	{
-		if (!archive_name_is_part(entry->d_name))
+		if (!archive_name_is_part(name))
 			continue;
 		interrupt_check();
-		if (sync)
-			sync(path, entry->d_name);
+		if (flush)
+		{
+			char	   *file = psprintf("%s/%s", path, name);
+
+			sync_file_or_dir(file, false);
+			free(file);
+		}
 		++*n_done;
 		progress_tick();
 	}
@@ -81,19 +76,18 @@ static void
 sync_all_files(const char *path)
 {
 	int			n_done;
-	int			n_files = for_all_files(path, NULL, &n_done);
+	int			n_files = for_all_files(path, false, &n_done);
 
 	/*
 	 * The files are counted first, for the progress.  Each is opened again by
 	 * its name: the workers that wrote them have ended.
 	 */
 	progress_stage_count("flushing files", "", &n_done, n_files);
-	(void) for_all_files(path, sync_one_file, &n_done);
+	(void) for_all_files(path, true, &n_done);
 	sync_file_or_dir(path, true);
 	progress_end();
 }
 
-#ifdef __linux__
 static void
 flush_file_system(const void *path)
 {
@@ -106,15 +100,12 @@ flush_file_system(const void *path)
 				 (const char *) path);
 	close(fd);
 }
-#endif
 
 void
 archive_sync_file_system(const char *path)
 {
-#ifdef __linux__
 	/* syncfs() may take minutes, in which no handler could make it return */
 	archive_sync_apart(flush_file_system, path);
-#endif
 }
 
 void
@@ -299,18 +290,15 @@ is_ours(const Cleaning *cleaning, const char *name)
 				sizeof(char *), archive_clean_compare_paths) != NULL;
 }
 
-/* The next name but "." and ".."; NULL at the end. */
+/* The next name; NULL at the end. */
 static const char *
 next_name(const Cleaning *cleaning)
 {
-	struct dirent *entry;
+	const char *name = directory_next(cleaning->listing);
 
-	while (errno = 0, (entry = readdir(cleaning->listing)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return entry->d_name;
-	if (errno != 0)
+	if (name == NULL && errno != 0)
 		pg_fatal("could not read directory \"%s\": %m", cleaning->path);
-	return NULL;
+	return name;
 }
 
 static void
@@ -386,47 +374,28 @@ remove_all(const Cleaning *cleaning)
 	remove_file(cleaning, MANIFEST_NAME);
 }
 
-static void
-forget(Cleaning *cleaning)
-{
-	free(cleaning->known);
-	if (cleaning->manifest)
-		manifest_free(cleaning->manifest);
-}
-
 void
-archive_clean_check(const char *path, DIR *listing)
+archive_clean(const char *path, DIR *listing, bool check_only)
 {
 	Cleaning	cleaning = {.path = path,.listing = listing};
 
-	(void) check(&cleaning);
-	forget(&cleaning);
-}
-
-void
-archive_clean(const char *path, DIR *listing)
-{
-	Cleaning	cleaning = {.path = path,.listing = listing};
-
-	if (check(&cleaning))
+	if (check(&cleaning) && !check_only)
 		remove_all(&cleaning);
-	forget(&cleaning);
+	free(cleaning.known);
+	if (cleaning.manifest)
+		manifest_free(cleaning.manifest);
 }
 
 static void
 archive_clean_remove_files(int fd, const char *path)
 {
-	/* a listing of its own each time, from its beginning */
-	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
-	struct dirent *entry;
+	DIR		   *listing = directory_list(fd);
+	const char *name;
 
-	while (listing && (entry = readdir(listing)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 &&
-			strcmp(entry->d_name, "..") != 0 &&
-			unlinkat(fd, entry->d_name, 0) < 0 && errno != ENOENT)
+	while (listing && (name = directory_next(listing)) != NULL)
+		if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
 			pg_log_warning("could not remove file \"%s/%s\": %m", path,
-						   printable(entry->d_name));
+						   printable(name));
 	if (listing)
 		closedir(listing);
 }

@@ -47,16 +47,12 @@ extern void archive_sync_apart(void (*flush) (const void *arg),
  * not, or is not a regular file, exits with a message.  What tasks have left
  * is in a directory (ARCHIVE_TASKS_NAME).  listing is open on
  * the directory, which the caller has locked.
- */
-extern void archive_clean_check(const char *path, DIR *listing);
-
-/*
- * Check that again, and empty it.
  *
- * toc.dat goes first, so what is half removed looks like no archive; what
- * proves that the rest is ours goes last, so that it can be begun again.
+ * Unless it is only to be checked, empty it.  toc.dat goes first, so what is
+ * half removed looks like no archive; what proves that the rest is ours goes
+ * last, so that it can be begun again.
  */
-extern void archive_clean(const char *path, DIR *listing);
+extern void archive_clean(const char *path, DIR *listing, bool check_only);
 
 /*
  * Remove a directory of files, which is open, as that in which tasks have

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -24,12 +25,8 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "stream/sink.h"
 #include "stream/regular_file.h"
-
-#ifdef __linux__
-#include <linux/fs.h>
-#endif
+#include "stream/sink.h"
 
 /* ----------
  * Makes one file of an archive, and its result.
@@ -487,7 +484,7 @@ archive_dir_create(const char *path, bool clean, bool flushes)
 	{
 		dir->listing = open_left(dir->path);
 		lock_directory(dir, true);
-		archive_clean_check(dir->path, dir->listing);
+		archive_clean(dir->path, dir->listing, true);
 		return dir;
 	}
 	dir->listing = archive_dir_open_new(dir->path, &dir->made);
@@ -501,7 +498,7 @@ archive_dir_clean(ArchiveDir *dir)
 {
 	if (dir->toc)
 		return;
-	archive_clean(dir->path, dir->listing);
+	archive_clean(dir->path, dir->listing, false);
 	claim_directory(dir);
 }
 
@@ -607,7 +604,6 @@ archive_dir_link_file(const ArchiveDir *dir, int fd, int from_dir,
 int
 archive_dir_clone_file(const ArchiveDir *dir, int fd, const char *name)
 {
-#ifdef FICLONE
 	char	   *path = file_path(dir, name);
 	int			new_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
@@ -622,9 +618,6 @@ archive_dir_clone_file(const ArchiveDir *dir, int fd, const char *name)
 	}
 	free(path);
 	return new_fd;
-#else
-	return -1;
-#endif
 }
 
 void

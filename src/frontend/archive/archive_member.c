@@ -219,13 +219,6 @@ pass_on(RowsText *text, size_t len, Sink *sink)
 	text->held = all - part;
 }
 
-static bool
-ends_with_mark(const RowsText *text)
-{
-	return text->held == MARK_BYTES && text->at_line &&
-		memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) == 0;
-}
-
 char *
 archive_member_send_rows(ArchiveMember *member, Sink *sink,
 						 char *const *stop)
@@ -241,7 +234,9 @@ archive_member_send_rows(ArchiveMember *member, Sink *sink,
 		pass_on(text, len, sink);
 	if (len < 0)
 		problem = archive_member_error(member);
-	else if (*stop == NULL && !ends_with_mark(text))
+	else if (*stop == NULL &&
+			 (text->held != MARK_BYTES || !text->at_line ||
+			  memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0))
 		problem = pg_strdup("the data do not end as rows do");
 	free(text);
 	return problem;
@@ -420,16 +415,6 @@ open_object(ArchiveObjects *objects)
 	return fd >= 0;
 }
 
-/* A list is short, and may be compressed: read it up to there. */
-static void
-seek_in_list(ArchiveObjects *objects, uint64 position)
-{
-	char		buffer[LIST_LINE_BYTES + 1];
-
-	while (objects->list_taken < position && next_line(objects, buffer))
-		;
-}
-
 /* ----------
  * A custom archive
  * ----------
@@ -500,10 +485,14 @@ archive_objects_position(const ArchiveObjects *objects)
 void
 archive_objects_seek(ArchiveObjects *objects, uint64 position)
 {
+	char		buffer[LIST_LINE_BYTES + 1];
+
 	if (objects->blocks)
 		custom_block_seek(objects->blocks, position);
 	else
-		seek_in_list(objects, position);
+		/* a list is short, and may be compressed: read it up to there */
+		while (objects->list_taken < position && next_line(objects, buffer))
+			;
 }
 
 ssize_t

@@ -112,17 +112,6 @@ archive_lookup_hint(const char *directory)
  * ----------
  */
 
-/* The user has named it, so it may be reached by a link. */
-static int
-open_path(const char *path)
-{
-	int			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		pg_fatal("could not open archive \"%s\": %m", path);
-	return fd;
-}
-
 static bool
 begins_with(const char *head, size_t len, size_t offset, const char *text)
 {
@@ -130,17 +119,20 @@ begins_with(const char *head, size_t len, size_t offset, const char *text)
 		memcmp(head + offset, text, strlen(text)) == 0;
 }
 
-static ArchiveKind
-kind_of(const char *path, int fd)
+/* Open what the user has named, which may be reached by a link. */
+static int
+open_path(const char *path, ArchiveKind *kind)
 {
+	int			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char		head[HEAD_BYTES];
 	struct stat st;
 	ssize_t		len;
 
-	if (fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		pg_fatal("could not open archive \"%s\": %m", path);
+	*kind = ARCHIVE_DIRECTORY;
 	if (S_ISDIR(st.st_mode))
-		return ARCHIVE_DIRECTORY;
+		return fd;
 	if (!S_ISREG(st.st_mode))
 		pg_fatal("archive \"%s\" is neither a directory nor a regular file",
 				 path);
@@ -148,21 +140,22 @@ kind_of(const char *path, int fd)
 	if (len < 0)
 		pg_fatal("could not read archive \"%s\": %m", path);
 	if (begins_with(head, len, 0, TOC_MAGIC))
-		return ARCHIVE_CUSTOM;
-	if (begins_with(head, len, TAR_MAGIC_OFFSET, TAR_MAGIC))
-		return ARCHIVE_TAR;
-	if (begins_with(head, len, 0, SCRIPT_BEGIN))
-		return ARCHIVE_SCRIPT;
-	return ARCHIVE_UNKNOWN;
+		*kind = ARCHIVE_CUSTOM;
+	else if (begins_with(head, len, TAR_MAGIC_OFFSET, TAR_MAGIC))
+		*kind = ARCHIVE_TAR;
+	else if (begins_with(head, len, 0, SCRIPT_BEGIN))
+		*kind = ARCHIVE_SCRIPT;
+	else
+		*kind = ARCHIVE_UNKNOWN;
+	return fd;
 }
 
 ArchiveKind
 archive_open_kind(const char *path)
 {
-	int			fd = open_path(path);
-	ArchiveKind kind = kind_of(path, fd);
+	ArchiveKind kind;
 
-	close(fd);
+	close(open_path(path, &kind));
 	return kind;
 }
 
@@ -209,39 +202,15 @@ damaged(const Archive *archive, const char *problem)
  * ----------
  */
 
-typedef struct TocInput
-{
-	DataReader *reader;
-	char		buffer[8192];
-	size_t		start;			/* what is in it and not yet taken */
-	size_t		end;
-} TocInput;
-
 /* As a callback of toc_file.h's. */
 static size_t
-read_toc_input(void *arg, void *buf, size_t len)
+read_toc_input(void *reader, void *buf, size_t len)
 {
-	TocInput   *input = arg;
 	size_t		done = 0;
+	ssize_t		got = 1;
 
-	while (done < len)
-	{
-		size_t		part = Min(len - done, input->end - input->start);
-
-		memcpy((char *) buf + done, input->buffer + input->start, part);
-		input->start += part;
-		done += part;
-		if (done < len)
-		{
-			ssize_t		got = data_reader_read(input->reader, input->buffer,
-											   sizeof(input->buffer));
-
-			if (got <= 0)
-				break;
-			input->start = 0;
-			input->end = got;
-		}
-	}
+	for (; done < len && got > 0; done += Max(got, 0))
+		got = data_reader_read(reader, (char *) buf + done, len - done);
 	return done;
 }
 
@@ -250,7 +219,7 @@ static void
 read_directory(Archive *archive)
 {
 	CompressMethod method;
-	TocInput	input = {0};
+	DataReader *reader;
 	const char *problem;
 	char		byte;
 	int			fd = archive_lookup_open(archive->fd, TOC_NAME, &method,
@@ -263,23 +232,23 @@ read_directory(Archive *archive)
 		archive_lookup_hint(archive->path);
 		exit(1);
 	}
-	input.reader = data_reader_new_file(fd, method);
-	archive->toc = toc_read_directory(read_toc_input, &input, &problem);
+	reader = data_reader_new_file(fd, method);
+	archive->toc = toc_read_file(read_toc_input, reader, false, &problem);
 
 	/*
 	 * Of several problems the one that explains the others is reported: bytes
 	 * behind the table of contents, then what the decompressor found, then
 	 * what the reader of the table of contents did.
 	 */
-	if (archive->toc && read_toc_input(&input, &byte, 1) == 1)
+	if (archive->toc && read_toc_input(reader, &byte, 1) == 1)
 		problem = "more than it should hold";
-	else if (data_reader_error(input.reader))
-		problem = data_reader_error(input.reader);
+	else if (data_reader_error(reader))
+		problem = data_reader_error(reader);
 	else if (archive->toc)
 		problem = NULL;
 	if (problem)
 		damaged(archive, problem);
-	data_reader_free(input.reader);
+	data_reader_free(reader);
 }
 
 /* That an archive of ours has none is strange, but no reason to refuse it. */
@@ -300,17 +269,6 @@ read_manifest(Archive *archive)
 		pg_log_error_hint("pg_pardump --verify tells what else is.  Without the manifest an archive can be restored, but not verified.");
 		exit(1);
 	}
-}
-
-static void
-measure_directory(Archive *archive)
-{
-	const Toc  *toc = archive->toc;
-
-	for (int i = 0; i < toc->n_entries; i++)
-		if (toc->entries[i].had_dumper && toc->entries[i].filename)
-			archive->stored_bytes[i] =
-				archive_lookup_bytes(archive->fd, toc->entries[i].filename);
 }
 
 /* ----------
@@ -442,7 +400,7 @@ read_custom(Archive *archive)
 	CustomBlocks *blocks = custom_block_new(archive->fd);
 	const char *problem;
 
-	archive->toc = toc_read_custom_file(read_custom_input, blocks, &problem);
+	archive->toc = toc_read_file(read_custom_input, blocks, true, &problem);
 	if (custom_block_error(blocks))
 		problem = custom_block_error(blocks);
 	else if (archive->toc)
@@ -464,27 +422,30 @@ Archive *
 archive_open(const char *path)
 {
 	Archive    *archive = pg_malloc0(sizeof(Archive));
+	const Toc  *toc;
 
 	archive->path = pg_strdup(path);
-	archive->fd = open_path(path);
-	archive->kind = kind_of(path, archive->fd);
+	archive->fd = open_path(path, &archive->kind);
 	refuse_kind(path, archive->kind);
 	if (archive->kind == ARCHIVE_DIRECTORY)
 		read_directory(archive);
 	else
 		read_custom(archive);
+	toc = archive->toc;
 	/* the data are in this encoding, which the target may not have */
-	archive->encoding = toc_encoding(archive->toc);
-	archive->stored_bytes = pg_malloc0((archive->toc->n_entries + 1) *
-									   sizeof(uint64));
+	archive->encoding = toc_encoding(toc);
+	archive->stored_bytes = pg_malloc0((toc->n_entries + 1) * sizeof(uint64));
 	if (archive->kind == ARCHIVE_CUSTOM)
-		measure_custom(archive);
-	else
 	{
-		measure_directory(archive);
-		/* only our archives have one; a file of that name may be anything */
-		if (toc_has_mark(archive->toc))
-			read_manifest(archive);
+		measure_custom(archive);
+		return archive;
 	}
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc->entries[i].had_dumper && toc->entries[i].filename)
+			archive->stored_bytes[i] =
+				archive_lookup_bytes(archive->fd, toc->entries[i].filename);
+	/* only our archives have one; a file of that name may be anything */
+	if (toc_has_mark(toc))
+		read_manifest(archive);
 	return archive;
 }

@@ -235,9 +235,9 @@ is_plain_name(const char *path)
 	return true;
 }
 
-/* Every file has the checksum that the head promises. */
-static bool
-checksums_complete(const Manifest *manifest)
+/* Every file has a plain name, and the checksum that the head promises. */
+static void
+check_files(JsonReader *reader, const Manifest *manifest)
 {
 	static const int lengths[] = {
 		[CHECKSUM_TYPE_NONE] = 0,
@@ -248,20 +248,12 @@ checksums_complete(const Manifest *manifest)
 		[CHECKSUM_TYPE_SHA512] = PG_SHA512_DIGEST_LENGTH,
 	};
 
-	for (int i = 0; i < manifest->n_files; i++)
-		if (manifest->files[i].checksum_len != lengths[manifest->checksum_type])
-			return false;
-	return true;
-}
-
-static void
-check_files(JsonReader *reader, const Manifest *manifest)
-{
 	for (int i = 0; i < manifest->n_files && reader->error == NULL; i++)
 		if (!is_plain_name(manifest->files[i].path))
 			json_fail(reader, "invalid file name");
-	if (reader->error == NULL && !checksums_complete(manifest))
-		json_fail(reader, "missing checksum of a file");
+	for (int i = 0; i < manifest->n_files && reader->error == NULL; i++)
+		if (manifest->files[i].checksum_len != lengths[manifest->checksum_type])
+			json_fail(reader, "missing checksum of a file");
 }
 
 Manifest *

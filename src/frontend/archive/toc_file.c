@@ -218,16 +218,7 @@ read_head(TocReader *reader, Toc *toc)
 	toc->pg_dump_version = read_string(reader);
 }
 
-/* A dump ID in decimal, 0 for none; -1 if it cannot be one. */
-static int
-parse_id(const char *text)
-{
-	char	   *end;
-	long		id = strtol(text, &end, 10);
-
-	return *end != '\0' || id < 0 || id > MAX_DUMP_ID ? -1 : (int) id;
-}
-
+/* Dump IDs in decimal; 0 stands for none. */
 static void
 read_deps(TocReader *reader, TocEntry *entry)
 {
@@ -235,10 +226,13 @@ read_deps(TocReader *reader, TocEntry *entry)
 
 	while ((text = read_string(reader)) != NULL && !reader->at_end)
 	{
-		entry->deps = array_room(entry->deps, entry->n_deps, sizeof(int));
-		entry->deps[entry->n_deps] = parse_id(text);
-		if (entry->deps[entry->n_deps++] < 0)
+		char	   *end;
+		long		id = strtol(text, &end, 10);
+
+		if (*end != '\0' || id < 0 || id > MAX_DUMP_ID)
 			bad(reader, "invalid dependency");
+		entry->deps = array_room(entry->deps, entry->n_deps, sizeof(int));
+		entry->deps[entry->n_deps++] = (int) id;
 		free(text);
 	}
 	free(text);
@@ -296,17 +290,6 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	read_offset(reader, toc, entry);
 }
 
-/*
- * An entry may depend on one that is not in the archive: its ID is taken too.
- */
-static void
-note_ids(Toc *toc, const TocEntry *entry)
-{
-	toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
-	for (int i = 0; i < entry->n_deps; i++)
-		toc->max_dump_id = Max(toc->max_dump_id, entry->deps[i]);
-}
-
 static Toc *
 read_toc(TocReader *reader, const char **problem)
 {
@@ -330,7 +313,10 @@ read_toc(TocReader *reader, const char **problem)
 		entry = &toc->entries[toc->n_entries++];
 		memset(entry, 0, sizeof(TocEntry));
 		read_entry(reader, toc, entry);
-		note_ids(toc, entry);
+		toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
+		/* an entry may depend on one that is not in the archive */
+		for (int i = 0; i < entry->n_deps; i++)
+			toc->max_dump_id = Max(toc->max_dump_id, entry->deps[i]);
 	}
 	if (!reader->at_end)
 		return toc;
@@ -348,27 +334,16 @@ toc_read_pg_dump(TocReadCallback read, void *arg, bool is_custom,
 	return read_toc(&reader, problem);
 }
 
-static Toc *
-toc_file_read_file(TocReadCallback read, void *arg, int format, const char **problem)
+Toc *
+toc_read_file(TocReadCallback read, void *arg, bool is_custom,
+			  const char **problem)
 {
-	TocReader	reader = {read, arg, format};
+	TocReader	reader = {read, arg, is_custom ? TOC_FORMAT_CUSTOM : TOC_FORMAT_TAR};
 	Toc		   *toc = read_toc(&reader, problem);
 
 	if (toc == NULL)
 		*problem = reader.error ? reader.error : "unexpected end";
 	return toc;
-}
-
-Toc *
-toc_read_custom_file(TocReadCallback read, void *arg, const char **problem)
-{
-	return toc_file_read_file(read, arg, TOC_FORMAT_CUSTOM, problem);
-}
-
-Toc *
-toc_read_directory(TocReadCallback read, void *arg, const char **problem)
-{
-	return toc_file_read_file(read, arg, TOC_FORMAT_TAR, problem);
 }
 
 /* ----------

@@ -38,10 +38,8 @@ extern Toc *toc_read_pg_dump(TocReadCallback read, void *arg,
  * archive's toc.dat, which may be of any origin: NULL, and *problem, for what
  * is not one.  Offsets, and the names of entries' files, are as they stand.
  */
-extern Toc *toc_read_custom_file(TocReadCallback read, void *arg,
-								 const char **problem);
-extern Toc *toc_read_directory(TocReadCallback read, void *arg,
-							   const char **problem);
+extern Toc *toc_read_file(TocReadCallback read, void *arg, bool is_custom,
+						  const char **problem);
 
 /* ----------
  * Writes the table of contents of a directory archive.

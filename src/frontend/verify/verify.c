@@ -9,7 +9,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "archive/manifest.h"
 #include "archive/toc.h"
 #include "archive/toc_file.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -456,30 +456,24 @@ verify_list_new(const char *directory)
 {
 	FileList   *list = pg_malloc0(sizeof(FileList));
 	DIR		   *dir = opendir(directory);
-	struct dirent *entry;
-	int			space = 0;
+	const char *name;
 
 	if (dir == NULL)
 		pg_fatal("could not open directory \"%s\": %m", directory);
 	list->directory = directory;
-	while (errno = 0, (entry = readdir(dir)) != NULL)
+	while ((name = directory_next(dir)) != NULL)
 	{
 		struct stat st;
 
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-			strcmp(entry->d_name, MANIFEST_NAME) == 0)
+		if (strcmp(name, MANIFEST_NAME) == 0)
 			continue;
-		memset(&st, 0, sizeof(st));
-		(void) fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW);
-		if (list->n_files == space)
+		(void) fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW);
+		list->files = array_room(list->files, list->n_files, sizeof(ListedFile));
+		list->files[list->n_files++] = (ListedFile)
 		{
-			space = Max(256, space * 2);
-			list->files = pg_realloc(list->files, space * sizeof(ListedFile));
-		}
-		memset(&list->files[list->n_files], 0, sizeof(ListedFile));
-		list->files[list->n_files].file.name = pg_strdup(entry->d_name);
-		list->files[list->n_files].file.size = st.st_size;
-		list->n_files++;
+			.file.name = pg_strdup(name),
+			.file.size = st.st_size
+		};
 	}
 	if (errno != 0)
 		pg_fatal("could not read directory \"%s\": %m", directory);
@@ -846,7 +840,7 @@ read_toc(VerifyRun *run)
 
 	if (stream == NULL)
 		return NULL;
-	toc = toc_read_directory(read_stream, stream, &problem);
+	toc = toc_read_file(read_stream, stream, false, &problem);
 	if (toc && getc(stream) != EOF)
 	{
 		toc_free(toc);
@@ -875,16 +869,6 @@ read_manifest(VerifyRun *run)
 	return exists;
 }
 
-/* Of several databases each has its own. */
-static void
-check_database(VerifyRun *run, const Toc *toc)
-{
-	char	   *problem = toc_database_problem(toc);
-
-	if (problem)
-		verify_finding(&run->found, &toc_file, "%s", problem);
-}
-
 /*
  * Match the files that are there with those that the manifest and the table
  * of contents name.  True if these are all names that there should be.
@@ -894,13 +878,16 @@ match_names(VerifyRun *run)
 {
 	bool		has_manifest = read_manifest(run);
 	Toc		   *toc;
+	char	   *problem;
 
 	/* it comes first, as it knows more of a file, its checksum for one */
 	if (run->manifest)
 		verify_list_mark_manifest(run->list, run->manifest, &run->found);
 	toc = read_toc(run);
-	if (toc)
-		check_database(run, toc);
+	/* of several databases each has its own */
+	problem = toc ? toc_database_problem(toc) : NULL;
+	if (problem)
+		verify_finding(&run->found, &toc_file, "%s", problem);
 	/* stock pg_dump's archives have none */
 	if (!has_manifest && toc && toc_has_mark(toc))
 		verify_finding(&run->found, &manifest_file, "is missing");
