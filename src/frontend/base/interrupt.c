@@ -13,16 +13,13 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/interrupt.h"
-
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 /* How long a request to cancel may take, and then the statement to end. */
 #define CANCEL_S 2
@@ -179,11 +176,15 @@ interrupt_install_worker(pid_t leader, void (*first) (void))
 	state.socket = -1;
 	state.before_leaving = first;
 	install(handle_worker_signal);
-#ifdef __linux__
+	interrupt_end_with(leader);
+}
+
+void
+interrupt_end_with(pid_t parent)
+{
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-#endif
-	/* the leader may have ended before prctl() was called */
-	if (getppid() != leader)
+	/* the parent may have ended before prctl() was called */
+	if (getppid() != parent)
 		_exit(1);
 }
 
@@ -196,12 +197,7 @@ interrupt_begin_process(pid_t parent)
 	state.before_leaving = NULL;
 	install(SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
-#ifdef __linux__
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-#endif
-	/* the parent may have ended before prctl() was called */
-	if (getppid() != parent)
-		_exit(1);
+	interrupt_end_with(parent);
 	/* last, so that a signal that was held back finds the default action */
 	interrupt_release_signals();
 }
@@ -320,17 +316,6 @@ interrupt_check(void)
 	exit(state.exit_code);
 }
 
-/*
- * For the exit stack, which is about to run: connections are of use yet, so
- * none is shut down any more, and interrupt_check() does not end what ends.
- */
-static void
-interrupt_begin_exit(void)
-{
-	state.socket = -1;
-	state.exiting = true;
-}
-
 /* ----------
  * The exit stack.
  * ----------
@@ -352,7 +337,13 @@ run_stack(void)
 {
 	if (!cleanup_is_mine())
 		return;					/* a forked child: not its to undo */
-	interrupt_begin_exit();
+
+	/*
+	 * Connections are of use to the callbacks, so no signal shuts one down
+	 * any more, and interrupt_check() does not end what ends.
+	 */
+	state.socket = -1;
+	state.exiting = true;
 	while (depth > 0)
 	{
 		/* off first, so that one that fails itself is not called again */

@@ -40,6 +40,9 @@ extern void interrupt_set_exit_code(int code);
  */
 extern void interrupt_install_worker(pid_t leader, void (*first) (void));
 
+/* In a child: ask this process to end when its parent ends, or has ended. */
+extern void interrupt_end_with(pid_t parent);
+
 /*
  * In a child that is a run of its own, forked with signals held back: signals
  * and connections are as when a program begins.  It is asked to end when its

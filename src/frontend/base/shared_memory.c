@@ -21,17 +21,14 @@ shared_memory_new(size_t n, size_t size)
 	return memory;
 }
 
+/*
+ * MADV_REMOVE frees the pages for all processes that share them.
+ * MADV_DONTNEED would only drop them from this process.
+ */
 void
 shared_memory_discard(void *memory, size_t n, size_t size)
 {
-#ifdef MADV_REMOVE
-
-	/*
-	 * MADV_REMOVE frees the pages for all processes that share them.
-	 * MADV_DONTNEED would only drop them from this process.
-	 */
 	(void) madvise(memory, n * size, MADV_REMOVE);
-#endif
 }
 
 /* ----------

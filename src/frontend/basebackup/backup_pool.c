@@ -319,8 +319,14 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.begun = run_clock_seconds(),
 		.states = worker_states_new(backup->options->jobs),
 	};
-	PoolWatch	watch = worker_pool_no_watch;
-	WorkerTask	task = {
+	const PoolWatch watch = {
+		.arg = &pool,
+		.begins = backup_pool_worker_begins,
+		.is_gone = backup_pool_worker_is_gone,
+		.watch_fd = watch_leader,
+		.attend = backup_pool_attend,
+	};
+	const WorkerTask task = {
 		.arg = &pool,
 		.doing = "reading",
 		.max_retries = (int) backup->options->retries,
@@ -334,11 +340,6 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 
 	pool.monitor = worker_monitor_new(backup->options, pool.states, NO_LOCK_WAIT,
 									  backup_pool_look, &pool);
-	watch.arg = &pool;
-	watch.begins = backup_pool_worker_begins;
-	watch.is_gone = backup_pool_worker_is_gone;
-	watch.watch_fd = watch_leader;
-	watch.attend = backup_pool_attend;
 	progress_stage(backup_pool_compose, &pool);
 	worker_pool_run(&task, &watch, backup->options->jobs,
 					backup->plan->n_pieces);

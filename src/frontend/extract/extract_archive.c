@@ -409,12 +409,6 @@ extract_archive_run(void *arg, int frame, volatile int *step)
 	return true;
 }
 
-/* Files are closed after each part, so nothing is left to be stopped. */
-static void
-stop(void *arg)
-{
-}
-
 static char *
 extract_archive_describe(void *arg, int job, int step)
 {
@@ -442,9 +436,7 @@ extract_archive(const char *path, CompressMethod method,
 		.doing = "extracting",
 		.start = extract_archive_start,
 		.run = extract_archive_run,
-		.stop = stop,
 		.describe = extract_archive_describe,
-		.reset = worker_pool_no_reset,
 		.n_done = &n_done
 	};
 	const PoolWatch watch = progress_watch();

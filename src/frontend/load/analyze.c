@@ -156,7 +156,6 @@ analyze_target(const Target *target, const DumpTables *tables,
 		.run = analyze_run_job,
 		.stop = analyze_stop_worker,
 		.describe = analyze_describe_job,
-		.reset = worker_pool_no_reset,	/* ANALYZE again does no harm */
 	};
 
 	run.relations = choose_relations(target->conn, tables, toc);

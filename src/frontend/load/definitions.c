@@ -117,7 +117,6 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 		.run = definitions_run_job,
 		.stop = definitions_stop_worker,
 		.describe = definitions_describe_job,
-		.reset = worker_pool_no_reset,
 		.begin = definitions_begin_job,
 		.done = definitions_job_is_done,
 	};

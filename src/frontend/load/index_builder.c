@@ -571,7 +571,6 @@ builder_main(IndexBuilder *builder)
 		.run = index_builder_run_job,
 		.stop = index_builder_stop_worker,
 		.describe = index_builder_describe_job,
-		.reset = worker_pool_no_reset,
 		.begin = index_builder_begin_job,
 		.done = index_builder_job_is_done,
 	};

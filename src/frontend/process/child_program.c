@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,10 +23,6 @@
 #include "base/message.h"
 #include "process/child_program.h"
 #include "process/this_program.h"
-
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 /* ----------
  * The ends of child processes: awaited, asked for, and enforced.
@@ -187,10 +184,8 @@ begin_process(void)
 	 * notes whose children these are, and registers the callback itself.
 	 */
 	atexit(child_process_end_fed);
-#ifdef __linux__
 	/* what a command leaves behind becomes this process's to reap */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-#endif
 	fed_child = asked_child = 0;
 	fed_by = getpid();
 }
@@ -225,15 +220,6 @@ program_words_open(ProgramWords *words, int fd, const char *prefix)
 	initPQExpBuffer(&words->line);
 }
 
-/* Without the directory, which is there if getopt_long() speaks. */
-static const char *
-skip_directory(const char *line, const char *prefix)
-{
-	const char *end = line[0] == '/' ? strstr(line, prefix) : NULL;
-
-	return end && end[-1] == '/' ? end : line;
-}
-
 /* Empty lines are within a message if more of it follows. */
 static void
 show_text(ProgramWords *words, const char *line)
@@ -257,21 +243,15 @@ begins_with(const char *line, const char *prefix)
 	return prefix && strncmp(line, prefix, strlen(prefix)) == 0;
 }
 
-/* Count the line; false if it is not to be shown. */
-static bool
-count_line(ProgramWords *words, const char *line)
-{
-	words->n_counted += begins_with(line, words->counted) ? 1 : 0;
-	return !begins_with(line, words->left_out);
-}
-
 static void
 show_line(ProgramWords *words)
 {
 	const char *line = buffer_text(&words->line);
+	const char *name = line[0] == '/' ? strstr(line, words->prefix) : NULL;
 	Event	   *event;
 
-	if (!count_line(words, line))
+	words->n_counted += begins_with(line, words->counted) ? 1 : 0;
+	if (begins_with(line, words->left_out))
 	{
 		resetPQExpBuffer(&words->line);
 		return;
@@ -281,7 +261,8 @@ show_line(ProgramWords *words)
 		words->n_blank += words->n_lines > 0 ? 1 : 0;
 		return;
 	}
-	show_text(words, skip_directory(line, words->prefix));
+	/* getopt_long() names the program by its path: without the directory */
+	show_text(words, name && name[-1] == '/' ? name : line);
 	event = event_new("output");
 	event_add_text(event, "message", line);
 	event_write(event);
@@ -355,8 +336,9 @@ program_words_wait(ProgramWords *words, pid_t *pid)
  * ----------
  */
 
-bool
-child_program_is_executable(const char *path)
+/* Is it a regular file that this user may execute? */
+static bool
+is_executable(const char *path)
 {
 	struct stat st;
 
@@ -373,7 +355,7 @@ child_program_beside(const char *path, const char *name)
 	get_parent_directory(directory);
 	result = psprintf("%s/%s", *directory ? directory : ".", name);
 	free(directory);
-	if (child_program_is_executable(result))
+	if (is_executable(result))
 		return result;
 	free(result);
 	return NULL;
@@ -398,7 +380,7 @@ child_program_search(const char *name)
 		if (rest)
 			*rest++ = '\0';
 		candidate = psprintf("%s/%s", *dir ? dir : ".", name);
-		if (child_program_is_executable(candidate))
+		if (is_executable(candidate))
 		{
 			free(dirs);
 			return candidate;
@@ -428,7 +410,7 @@ child_program_choose(const char *given, const char *argv0, const char *name,
 
 	if (given)
 	{
-		if (!child_program_is_executable(given))
+		if (!is_executable(given))
 			pg_fatal("there is no program \"%s\"", given);
 		return pg_strdup(given);
 	}
@@ -566,9 +548,7 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 	  int in_fd, int out_fd, int err_fd, void (*note) (pid_t pid))
 {
 	pid_t		pid;
-#ifdef __linux__
 	pid_t		parent = getpid();
-#endif
 
 	/*
 	 * What is buffered would be written by both processes.  A signal that
@@ -582,12 +562,8 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 	{
 		interrupt_reset_signals();
 		interrupt_release_signals();
-#ifdef __linux__
-		/* execve() keeps this; the parent may have ended before the call */
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != parent)
-			_exit(1);
-#endif
+		/* execve() keeps this */
+		interrupt_end_with(parent);
 		child_program_run(path, args, secrets, in_fd, out_fd, err_fd);
 	}
 	/* a handler may end this process as soon as it is let */

@@ -118,9 +118,6 @@ typedef struct ChildSecrets
 
 #define CHILD_SERVICE "pg_pardump"
 
-/* A regular file that this user may execute? */
-extern bool child_program_is_executable(const char *path);
-
 /* The program of this name in the directory of that path, or NULL; owned. */
 extern char *child_program_beside(const char *path, const char *name);
 

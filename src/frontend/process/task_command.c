@@ -12,18 +12,6 @@
 /* The largest number of ranges that a message names. */
 #define MOST_RANGES 10
 
-static char *
-list_tasks(const bool *wanted, int n_tasks, const char *separator)
-{
-	PQExpBufferData list;
-
-	initPQExpBuffer(&list);
-	for (int i = 0; i < n_tasks; i++)
-		if (wanted[i])
-			appendPQExpBuffer(&list, "%s%d", list.len > 0 ? separator : "", i);
-	return buffer_text(&list);
-}
-
 char *
 task_command_ranges(const bool *wanted, int n_tasks)
 {
@@ -58,10 +46,14 @@ static void
 append_list(PQExpBuffer command, const bool *wanted, int n_tasks,
 			const char *separator)
 {
-	char	   *list = list_tasks(wanted, n_tasks, separator);
+	const char *before = "";
 
-	appendPQExpBufferStr(command, list);
-	free(list);
+	for (int i = 0; i < n_tasks; i++)
+		if (wanted[i])
+		{
+			appendPQExpBuffer(command, "%s%d", before, i);
+			before = separator;
+		}
 }
 
 char *
@@ -107,10 +99,8 @@ task_command(const char *pattern, const char *plan_path, int n_tasks,
 				return NULL;
 		}
 	}
-	if (PQExpBufferDataBroken(command))
-		pg_fatal("out of memory");
 	if (has_plan)
-		return command.data;
+		return buffer_text(&command);
 	termPQExpBuffer(&command);
 	return NULL;
 }

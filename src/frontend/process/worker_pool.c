@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
@@ -35,10 +36,9 @@ struct RefusedJobs
 	int			n_jobs;
 	int			n_workers;
 	int		   *line;			/* jobs, or TAKEN */
-	size_t		n_line;
-	size_t		space;
-	size_t		first;			/* all before it are taken */
-	size_t	   *seen;			/* by worker: so much of the line */
+	int			n_line;
+	int			first;			/* all before it are taken */
+	int		   *seen;			/* by worker: so much of the line */
 	uint8	  **by;				/* by job, a bit a worker: has it refused?
 								 * NULL = none has */
 };
@@ -50,7 +50,7 @@ refused_jobs_new(int n_jobs, int n_workers)
 
 	refused->n_jobs = n_jobs;
 	refused->n_workers = n_workers;
-	refused->seen = pg_malloc0((n_workers + 1) * sizeof(size_t));
+	refused->seen = pg_malloc0((n_workers + 1) * sizeof(int));
 	return refused;
 }
 
@@ -77,18 +77,14 @@ refused_jobs_add(RefusedJobs *refused, int job, int worker)
 	 * so that it would be refused again and again.
 	 */
 	refused->by[job][worker / 8] |= 1 << worker % 8;
-	if (refused->n_line == refused->space)
-	{
-		refused->space = Max(64, refused->space * 2);
-		refused->line = pg_realloc(refused->line, refused->space * sizeof(int));
-	}
+	refused->line = array_room(refused->line, refused->n_line, sizeof(int));
 	refused->line[refused->n_line++] = job;
 }
 
 int
 refused_jobs_take(RefusedJobs *refused, int worker)
 {
-	size_t	   *seen = &refused->seen[worker];
+	int		   *seen = &refused->seen[worker];
 
 	for (*seen = Max(*seen, refused->first); *seen < refused->n_line; ++*seen)
 	{
@@ -199,7 +195,8 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 		 * The file that the lost worker was making must be gone before
 		 * another process makes it again: files are created with O_EXCL.
 		 */
-		pool->task->reset(pool->task->arg, worker->job);
+		if (pool->task->reset)
+			pool->task->reset(pool->task->arg, worker->job);
 	}
 	if (killed)
 		pg_log_warning_detail("It was ended by SIGKILL, as the kernel does when memory runs out.");
@@ -210,39 +207,33 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 
 /*
  * A worker cannot start: those who can do its part too, but for the last one.
- */
-static void
-do_without(WorkerPool *pool, Worker *worker)
-{
-	pool->n_staying--;
-	worker_process_show_words(worker->process);
-	pg_log_warning("a worker could not start; the run continues with %d",
-				   pool->n_staying);
-	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
-}
-
-/*
- * The same where workers need slots: its place has a job, which an idle
+ * Where workers need slots, its place rests and has a job, which an idle
  * worker takes over; so another place must have a process.
  */
 static bool
-can_rest(const WorkerPool *pool, const Worker *worker)
+do_without(WorkerPool *pool, Worker *worker)
 {
-	for (int i = 0; pool->has_slots && !worker->started && i < pool->n_workers; i++)
-		if (pool->processes[i].pid != 0)
-			return true;
-	return false;
-}
+	bool		can_leave = worker->job == NO_JOB && pool->n_staying > 1;
+	bool		can_rest = false;
 
-static void
-rest(Worker *worker)
-{
+	for (int i = 0; pool->has_slots && !worker->started && i < pool->n_workers; i++)
+		can_rest |= pool->processes[i].pid != 0;
+	if (!can_leave && !can_rest)
+		return false;
 	worker_process_show_words(worker->process);
-	pg_log_warning("a worker could not start; others do its part");
+	if (can_leave)
+		pg_log_warning("a worker could not start; the run continues with %d",
+					   --pool->n_staying);
+	else
+		pg_log_warning("a worker could not start; others do its part");
 	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
-	resetPQExpBuffer(&worker->process->words);
-	memset(&worker->retry, 0, sizeof(Retry));
-	worker->rests = true;
+	if (!can_leave)
+	{
+		resetPQExpBuffer(&worker->process->words);
+		memset(&worker->retry, 0, sizeof(Retry));
+		worker->rests = true;
+	}
+	return true;
 }
 
 /*
@@ -309,7 +300,8 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 
 	worker->idle = false;
 	interrupt_check();
-	pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
+	if (pool->watch->is_gone)
+		pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
 	{
 		worker_process_show_words(worker->process);
@@ -322,11 +314,7 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 	}
 	else if (lost && worker->retry.n < pool->task->max_retries)
 		replace_later(pool, worker, killed);
-	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
-		do_without(pool, worker);
-	else if (lost && !killed && can_rest(pool, worker))
-		rest(worker);
-	else
+	else if (!lost || killed || !do_without(pool, worker))
 		give_up(pool, worker, pid, status, killed);
 }
 
@@ -551,7 +539,8 @@ fork_worker(WorkerPool *pool, int no)
 	 */
 	pool->workers[no].retry.at = 0;
 	pool->workers[no].started = false;
-	pool->watch->begins(pool->watch->arg, no);
+	if (pool->watch->begins)
+		pool->watch->begins(pool->watch->arg, no);
 	worker_process_fork(pool->processes, pool->n_workers, no, pool->task,
 						&pool->steps[no]);
 }
@@ -631,9 +620,10 @@ wait_ms(const WorkerPool *pool)
 static void
 wait_and_serve(WorkerPool *pool)
 {
+	int			watch_fd = pool->watch->watch_fd ?
+		pool->watch->watch_fd(pool->watch->arg) : -1;
 	int			n = worker_processes_wait(pool->processes, pool->n_workers,
-										  pool->watch->watch_fd(pool->watch->arg),
-										  wait_ms(pool), pool->signs);
+										  watch_fd, wait_ms(pool), pool->signs);
 
 	if (n < 0)
 		for (int i = 0; i < pool->n_workers; i++)
@@ -723,7 +713,8 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		/* here workers only ask: an answer needs the leader's consent */
 		wait_and_serve(pool);
 		all_done = pool->n_done == pool->n_jobs && nobody_works(pool);
-		pool->may_fork = watch->attend(watch->arg, all_done);
+		pool->may_fork = watch->attend == NULL ||
+			watch->attend(watch->arg, all_done);
 		if (!pool->may_fork)
 			continue;
 		serve_workers(pool, all_done);
@@ -735,35 +726,4 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	worker_processes_end(pool->processes);
 }
 
-/* ----------
- * Nothing else to do
- * ----------
- */
-static void
-ignore_worker(void *arg, int worker)
-{
-}
-
-static int
-watch_nothing(void *arg)
-{
-	return -1;
-}
-
-static bool
-attend_to_nothing(void *arg, bool all_done)
-{
-	return true;
-}
-
-const PoolWatch worker_pool_no_watch = {
-	.begins = ignore_worker,
-	.is_gone = ignore_worker,
-	.watch_fd = watch_nothing,
-	.attend = attend_to_nothing
-};
-
-void
-worker_pool_no_reset(void *arg, int job)
-{
-}
+const PoolWatch worker_pool_no_watch;

@@ -61,7 +61,7 @@ extern void refused_jobs_take_first(RefusedJobs *refused);
 
 typedef struct PoolWatch
 {
-	void	   *arg;			/* given to every callback */
+	void	   *arg;			/* given to every callback; any may be NULL */
 
 	/* A worker's process is about to be forked, or is gone. */
 	void		(*begins) (void *arg, int worker);
@@ -78,14 +78,13 @@ typedef struct PoolWatch
 	/*
 	 * Do a job that all workers have refused, while they wait.  False if a
 	 * connection was lost: it is tried again after attend() has returned
-	 * true.  NULL if none is ever refused.
+	 * true.  Not NULL if a job may be refused.
 	 */
 	bool		(*run_refused) (void *arg, const WorkerTask *task, int job);
 } PoolWatch;
 
-/* For those whose leader has nothing else to do, and nothing to reset. */
+/* For those whose leader has nothing else to do. */
 extern const PoolWatch worker_pool_no_watch;
-extern void worker_pool_no_reset(void *arg, int job);
 
 /*
  * Run jobs 0 to n_jobs - 1, in this order of beginning unless the task lets

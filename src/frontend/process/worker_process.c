@@ -83,7 +83,8 @@ worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 		if (!task->run(task->arg, job, step))
 			job = REFUSED;
 	}
-	task->stop(task->arg);
+	if (task->stop)
+		task->stop(task->arg);
 	exit(0);
 }
 

@@ -52,7 +52,8 @@ typedef struct WorkerTask
 	 * have steps: run() sets *step, which is -1 at first, as it goes, and the
 	 * leader knows it even if the worker is killed.  The number of a worker
 	 * that was lost is given to the one that replaces it.  All three also in
-	 * the leader, as WORKER_IS_LEADER, for a job that all workers refuse.
+	 * the leader, as WORKER_IS_LEADER, for a job that all workers refuse; a
+	 * task of which none is refused may have no stop().
 	 */
 	void		(*start) (void *arg, int worker);
 	bool		(*run) (void *arg, int job, volatile int *step);
@@ -66,7 +67,7 @@ typedef struct WorkerTask
 
 	/*
 	 * In the leader: the worker that was doing this job is gone, and another
-	 * one will do it: remove what there is of it.
+	 * one will do it: remove what there is of it.  NULL: nothing need be.
 	 */
 	void		(*reset) (void *arg, int job);
 

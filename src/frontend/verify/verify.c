@@ -463,7 +463,7 @@ verify_list_new(const char *directory)
 	list->directory = directory;
 	while ((name = directory_next(dir)) != NULL)
 	{
-		struct stat st;
+		struct stat st = {0};
 
 		if (strcmp(name, MANIFEST_NAME) == 0)
 			continue;
@@ -957,11 +957,6 @@ verify_run_job(void *arg, int job, volatile int *step)
 	return true;
 }
 
-static void
-verify_stop_worker(void *arg)
-{
-}
-
 static char *
 verify_describe_job(void *arg, int job, int step)
 {
@@ -985,9 +980,7 @@ run_workers(VerifyRun *run)
 		.doing = "verifying",
 		.start = verify_start_worker,
 		.run = verify_run_job,
-		.stop = verify_stop_worker,
 		.describe = verify_describe_job,
-		.reset = worker_pool_no_reset,
 	};
 
 	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
