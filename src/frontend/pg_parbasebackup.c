@@ -6,7 +6,6 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "basebackup/backup_layout.h"
 #include "basebackup/basebackup.h"
 #include "extract/extract.h"
 #include "options/backup_options.h"
@@ -23,7 +22,7 @@ extract(const Options *options)
 	run_event_begin(options);
 	interrupt_install_leader();
 	run_event_stage("extract");
-	extract_backup(options, plain_layout_claim_directory);
+	extract_backup(options);
 	cleanup_forget_all();
 	return 0;
 }

@@ -41,4 +41,16 @@ crc32c_add(pg_crc32c crc, const void *data, size_t len)
 	return crc;
 }
 
+/* The CRC of these bytes, finished; that of no bytes is 0. */
+static inline pg_crc32c
+crc32c_of(const void *data, size_t len)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	crc = crc32c_add(crc, data, len);
+	FIN_CRC32C(crc);
+	return crc;
+}
+
 #endif							/* CRC32C_H */

@@ -16,6 +16,7 @@
 
 #include "port/pg_bswap.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "basebackup/backup_call.h"
 #include "basebackup/backup_read.h"
@@ -83,24 +84,10 @@ file_of(const Backup *backup, const BackupRange *range)
 	return &backup->list->files[range->file];
 }
 
-/* Others may have a part of the file already. */
-static bool
-is_required(const Backup *backup, const BackupRange *range)
-{
-	return range->length != file_of(backup, range)->size;
-}
-
 /* ----------
  * The statement
  * ----------
  */
-/* An array's text as a literal: "{...}" of a type. */
-static void
-append_array(PQExpBuffer sql, const PQExpBufferData *elements, const char *type)
-{
-	appendPQExpBuffer(sql, "'{%s}'::pg_catalog.%s[], ", elements->data, type);
-}
-
 /*
  * Paths are sent as bytea in hexadecimal: they may be in any encoding, and
  * need no quoting then.
@@ -136,7 +123,7 @@ append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
 			 BackupLayout *layout, const BackupRange *range, int i,
 			 size_t *around)
 {
-	const BackupFile *file = &backup->list->files[range->file];
+	const BackupFile *file = file_of(backup, range);
 	RangeMark	mark = pg_hton32((uint32) i);
 	PQExpBufferData header;
 	size_t		padding = 0;
@@ -155,8 +142,9 @@ append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
 	appendPQExpBuffer(&arrays[ARRAY_LENGTHS], "%u", range->length);
 	append_bytes(&arrays[ARRAY_HEADERS], header.data, header.len);
 	appendPQExpBuffer(&arrays[ARRAY_PADDINGS], "%zu", padding);
+	/* others may have a part of the file already */
 	appendPQExpBufferStr(&arrays[ARRAY_REQUIRED],
-						 is_required(backup, range) ? "t" : "f");
+						 range->length != file->size ? "t" : "f");
 	if (file->is_relation)
 		appendPQExpBuffer(&arrays[ARRAY_FIRST_BLOCKS], "%u",
 						  page_check_block(backup, range->file, 0));
@@ -196,18 +184,15 @@ backup_call_copy_statement(const Backup *backup, BackupLayout *layout,
 	appendPQExpBufferStr(&sql, "COPY (SELECT " PARDUMP_READ_FILES "(");
 	for (int no = 0; no < N_ARRAYS; no++)
 	{
-		if (PQExpBufferDataBroken(arrays[no]))
-			pg_fatal("out of memory");
-		append_array(&sql, &arrays[no], array_types[no]);
+		appendPQExpBuffer(&sql, "'{%s}'::pg_catalog.%s[], ",
+						  buffer_text(&arrays[no]), array_types[no]);
 		termPQExpBuffer(&arrays[no]);
 	}
 	compress_spec_print(wire_compression(backup), compression,
 						sizeof(compression));
 	appendPQExpBuffer(&sql, "'%X/%X'::pg_catalog.pg_lsn, '%s'::pg_catalog.text)) TO STDOUT (FORMAT binary)",
 					  LSN_FORMAT_ARGS(start), compression);
-	if (PQExpBufferDataBroken(sql))
-		pg_fatal("out of memory");
-	return sql.data;
+	return buffer_text(&sql);
 }
 
 /* ----------
@@ -225,8 +210,7 @@ take_whole(void *arg, const CopyValue *values)
 		call->whole.len + values[0].len > MOST_PIECE_BYTES)
 		file_query_unexpected();
 	appendBinaryPQExpBuffer(&call->whole, values[0].data, values[0].len);
-	if (PQExpBufferDataBroken(call->whole))
-		pg_fatal("out of memory");
+	(void) buffer_text(&call->whole);
 }
 
 static void
@@ -339,7 +323,7 @@ note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes,
 	const Backup *backup = call->backup;
 	const BackupRange *range = range_of(backup, call->piece, i);
 	const BackupFile *file = file_of(backup, range);
-	bool		gone = bytes == -1 && !is_required(backup, range);
+	bool		gone = bytes == -1 && range->length == file->size;
 
 	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
 		file_query_unexpected();
@@ -430,28 +414,6 @@ check_whole(const PieceCall *call)
 		file_query_unexpected();
 }
 
-/*
- * Only when nothing of the session is needed any more: what is read again may
- * be of another length, and others are behind it by then.
- */
-static void
-put_whole(PieceCall *call)
-{
-	check_whole(call);
-	call->layout->put_piece(call->layout, call->piece, &call->whole);
-	termPQExpBuffer(&call->whole);
-}
-
-static void
-read_whole(PieceCall *call, PGconn *conn, const char *statement)
-{
-	initPQExpBuffer(&call->whole);
-	call->error = file_query_try(conn, statement, 1, FILE_REPLACED, take_whole,
-								 call);
-	if (call->error)
-		termPQExpBuffer(&call->whole);
-}
-
 static void
 read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 {
@@ -474,26 +436,35 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 }
 
 /*
- * The piece is stored only after the server's account has been checked.  What
- * is in a tar file cannot be written again with another length.
+ * The piece is stored only after the server's account has been checked, and
+ * when nothing of the session is needed any more: what is in a tar file
+ * cannot be written again with another length, and others are behind it.
  */
 static void
 run_statement(PieceCall *call, PGconn *conn, const char *statement)
 {
+	BackupLayout *layout = call->layout;
 	PGresult   *res;
 
-	if (call->layout->put_piece)
-		read_whole(call, conn, statement);
+	initPQExpBuffer(&call->whole);
+	if (layout->put_piece)
+		call->error = file_query_try(conn, statement, 1, FILE_REPLACED,
+									 take_whole, call);
 	else
 		read_ranges(call, conn, statement);
-	if (call->error)
-		return;
-	res = session_query(conn, "SELECT bytes, crcs, failures FROM "
-						PARDUMP_LAST_FILES "()");
-	note_results(call, conn, res);
-	PQclear(res);
-	if (call->layout->put_piece)
-		put_whole(call);
+	if (call->error == NULL)
+	{
+		res = session_query(conn, "SELECT bytes, crcs, failures FROM "
+							PARDUMP_LAST_FILES "()");
+		note_results(call, conn, res);
+		PQclear(res);
+		if (layout->put_piece)
+		{
+			check_whole(call);
+			layout->put_piece(layout, call->piece, &call->whole);
+		}
+	}
+	termPQExpBuffer(&call->whole);
 }
 
 /*

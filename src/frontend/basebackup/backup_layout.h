@@ -78,10 +78,6 @@ extern const BackupForm plain_form;
  */
 extern void plain_layout_claim(const Options *options);
 
-/* The same of any directory; what is made is kept if keep is true. */
-extern void plain_layout_claim_directory(const char *path, const char *hint,
-										 bool keep);
-
 /* ----------
  * A base backup as tar files: base.tar, and OID.tar for each tablespace, as
  * pg_basebackup -Ft makes them, compressed if asked.

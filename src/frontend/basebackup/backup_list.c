@@ -14,6 +14,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/message.h"
 #include "basebackup/backup_list.h"
 #include "basebackup/file_query.h"
@@ -57,48 +58,22 @@ typedef struct Entry
 /* By SQL: anything but a link that leads nowhere. */
 #define TYPE_UNKNOWN '\0'
 
-static char *
-path_in(const char *directory, const char *name)
-{
-	return *directory ? psprintf("%s/%s", directory, name) : pg_strdup(name);
-}
-
-/* ----------
- * The list grows
- * ----------
- */
-
-/*
- * The array doubles when it is full, that is when the number of files is a
- * power of two.
- */
-static void
-backup_list_add_file(BackupList *list, const BackupFile *file)
-{
-	/* room doubles whenever it is full */
-	if ((list->n_files & (list->n_files - 1)) == 0)
-		list->files = pg_realloc(list->files,
-								 Max(list->n_files * 2, 1) * sizeof(BackupFile));
-	list->files[list->n_files++] = *file;
-	list->total_bytes += file->size;
-}
-
 static BackupFile *
 add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
 {
 	BackupList *list = lister->list;
 	BackupFile *directory;
 
-	if ((list->n_directories & (list->n_directories - 1)) == 0)
-		list->directories = pg_realloc(list->directories,
-									   Max(list->n_directories * 2, 1) *
-									   sizeof(BackupFile));
+	list->directories = array_room(list->directories, list->n_directories,
+								   sizeof(BackupFile));
 	directory = &list->directories[list->n_directories++];
-	memset(directory, 0, sizeof(BackupFile));
-	directory->path = path;
-	directory->mtime = mtime;
-	directory->tablespace = tablespace;
-	directory->parent = lister->parent;
+	*directory = (BackupFile)
+	{
+		.path = path,
+			.mtime = mtime,
+			.tablespace = tablespace,
+			.parent = lister->parent,
+	};
 	return directory;
 }
 
@@ -153,17 +128,15 @@ take_tablespace(Lister *lister, const Entry *entry)
 		return false;
 	if (location == NULL)
 		return true;
-	list->tablespaces = pg_realloc(list->tablespaces,
-								   (list->n_tablespaces + 1) *
-								   sizeof(BackupTablespace));
-	tablespace = &list->tablespaces[list->n_tablespaces];
-	tablespace->oid = pg_strdup(entry->name);
-	tablespace->location = location;
-	tablespace->path = pg_strdup(entry->file.path);
 	add_directory(lister, psprintf("%s/%s", entry->file.path,
 								   lister->version_directory),
 				  entry->file.mtime, list->n_tablespaces);
-	list->n_tablespaces++;
+	list->tablespaces = array_room(list->tablespaces, list->n_tablespaces,
+								   sizeof(BackupTablespace));
+	tablespace = &list->tablespaces[list->n_tablespaces++];
+	tablespace->oid = pg_strdup(entry->name);
+	tablespace->location = location;
+	tablespace->path = pg_strdup(entry->file.path);
 	return true;
 }
 
@@ -188,7 +161,8 @@ get_entry(const PGresult *res, int row, const BackupFile *directory)
 		strcmp(entry.name, ".") == 0 || strcmp(entry.name, "..") == 0)
 		pg_fatal("invalid file name from the server: \"%s\"",
 				 printable(entry.name));
-	entry.file.path = path_in(directory->path, entry.name);
+	entry.file.path = psprintf("%s%s%s", directory->path,
+							   *directory->path ? "/" : "", entry.name);
 	entry.file.size = file_query_size(res, row, 2, entry.file.path);
 	entry.file.mtime = (time_t) file_query_int64(res, row, 3);
 	/* an empty value ends with a zero, too */
@@ -202,15 +176,13 @@ static void
 take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
 			   BackupFilter filter)
 {
-	bool		is_wal = strcmp(entry->file.path, "pg_wal") == 0;
-
 	/* of a tablespace in the data directory: listed as that one's */
 	if (strcmp(entry->name, lister->version_directory) == 0 &&
 		strncmp(parent->path, "pg_tblspc/", 10) != 0)
 		return;
 	add_directory(lister, entry->file.path, entry->file.mtime,
 				  parent->tablespace)->is_closed = filter == FILTER_TAKE_EMPTY;
-	if (!is_wal)
+	if (strcmp(entry->file.path, "pg_wal") != 0)
 		return;
 	add_directory(lister, pg_strdup("pg_wal/archive_status"),
 				  entry->file.mtime, BACKUP_BASE)->is_closed = true;
@@ -246,6 +218,7 @@ static void
 take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 {
 	BackupFilter filter = backup_filter_entry(directory->path, entry->name);
+	BackupList *list = lister->list;
 
 	if (filter == FILTER_LEAVE_OUT)
 		return;
@@ -259,7 +232,11 @@ take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 	else if (entry->is_directory)
 		take_directory(lister, directory, entry, filter);
 	else
-		backup_list_add_file(lister->list, &entry->file);
+	{
+		list->files = array_room(list->files, list->n_files, sizeof(BackupFile));
+		list->files[list->n_files++] = entry->file;
+		list->total_bytes += entry->file.size;
+	}
 }
 
 static int
@@ -563,18 +540,6 @@ cut_file(BackupPlan *plan, int no)
 	}
 }
 
-/* Is there room for the range in the piece, which has "bytes" bytes? */
-static bool
-fits(const BackupPlan *plan, const BackupPiece *piece, uint64 bytes,
-	 const BackupRange *range)
-{
-	const BackupFile *file = &plan->list->files[range->file];
-
-	return piece->n < PIECE_RANGES && bytes + range->length <= PIECE_BYTES &&
-		piece->tablespace == file->tablespace &&
-		piece->is_whole == file->is_whole;
-}
-
 /*
  * Put the ranges into pieces, in their order.  A piece belongs to one
  * tablespace, as it goes to one tar file, and files that are read whole have
@@ -590,11 +555,12 @@ group_ranges(BackupPlan *plan)
 	{
 		const BackupRange *range = &plan->ranges[i];
 		const BackupFile *file = &plan->list->files[range->file];
+		bool		same_place = piece && piece->tablespace == file->tablespace;
 
-		if (piece == NULL || !fits(plan, piece, bytes, range))
+		if (!same_place || piece->is_whole != file->is_whole ||
+			piece->n == PIECE_RANGES || bytes + range->length > PIECE_BYTES)
 		{
-			int			no = piece && piece->tablespace == file->tablespace ?
-				piece->no + 1 : 0;
+			int			no = same_place ? piece->no + 1 : 0;
 
 			piece = &plan->pieces[plan->n_pieces++];
 			piece->first = i;

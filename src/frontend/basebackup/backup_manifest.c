@@ -11,6 +11,7 @@
 
 #include "common/checksum_helper.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/message.h"
 #include "basebackup/backup_manifest.h"
@@ -135,8 +136,7 @@ output_open(ManifestOutput *output, const char *path)
 static void
 output_flush(ManifestOutput *output, size_t least)
 {
-	if (PQExpBufferDataBroken(output->writer.buf))
-		pg_fatal("out of memory");
+	(void) buffer_text(&output->writer.buf);
 	if (output->writer.buf.len >= least)
 		sink_write_buffer(output->checksummed, &output->writer.buf);
 }
@@ -322,8 +322,7 @@ read_line(Rewriting *rewriting)
 	}
 	if (ferror(rewriting->in))
 		pg_fatal("could not read file \"%s\": %m", rewriting->from);
-	if (PQExpBufferBroken(rewriting->line))
-		pg_fatal("out of memory");
+	(void) buffer_text(rewriting->line);
 	return rewriting->line->len > 0;
 }
 
@@ -457,13 +456,6 @@ open_source(Rewriting *rewriting, int fd, const char *from)
 	checksum_begin(&rewriting->read_checksum, CHECKSUM_TYPE_SHA256);
 }
 
-static void
-close_source(Rewriting *rewriting)
-{
-	destroyPQExpBuffer(rewriting->line);
-	fclose(rewriting->in);
-}
-
 /*
  * Find out whether the manifest is intact, before hours of work that end with
  * rewriting it.
@@ -478,7 +470,8 @@ manifest_rewrite_check(int fd, const char *from)
 		checksum_add(&rewriting.read_checksum, rewriting.line->data,
 					 rewriting.line->len);
 	check_checksum(&rewriting);
-	close_source(&rewriting);
+	destroyPQExpBuffer(rewriting.line);
+	fclose(rewriting.in);
 }
 
 void
@@ -496,5 +489,6 @@ manifest_rewrite(int fd, const char *from, const char *to,
 	if (rewriting.n_entries == 0)
 		pg_fatal("file \"%s\" has no entry of file \"%s\"", from, change->path);
 	output_close(&rewriting.output);
-	close_source(&rewriting);
+	destroyPQExpBuffer(rewriting.line);
+	fclose(rewriting.in);
 }

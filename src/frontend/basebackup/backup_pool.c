@@ -351,13 +351,6 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
  * All of a backup
  * ----------
  */
-static void
-run_plan(Backup *backup, const char *what, BackupMeanwhile meanwhile)
-{
-	backup_pool_make_results(backup);
-	backup_pool_run(backup, what, meanwhile);
-}
-
 /* This file of the list is read with those of another list. */
 static void
 move_file(BackupList *list, int no, BackupList *other)
@@ -467,7 +460,8 @@ read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)
 	others->others = NULL;
 	others->list = list;
 	others->plan = backup_plan_new(list);
-	run_plan(others, "large files", meanwhile);
+	backup_pool_make_results(others);
+	backup_pool_run(others, "large files", meanwhile);
 	check_replaced(others, times_left);
 	if (others->others)
 		read_others(others, meanwhile, times_left - 1);
@@ -478,7 +472,8 @@ read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)
 void
 backup_pool_read(Backup *backup, BackupMeanwhile meanwhile)
 {
-	run_plan(backup, "files", meanwhile);
+	backup_pool_make_results(backup);
+	backup_pool_run(backup, "files", meanwhile);
 	note_whole_files(backup);
 	read_others(backup, meanwhile, TIMES_AGAIN);
 }

@@ -16,6 +16,7 @@
 #include "port/pg_bswap.h"
 #include "storage/bufpage.h"
 
+#include "base/buffer.h"
 #include "base/message.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/file_query.h"
@@ -44,7 +45,6 @@ struct PageCheck
 	PGconn	   *conn;
 	WrongPage  *wrong;
 	int			n_wrong;
-	int			room;
 	PGAlignedBlock page;
 };
 
@@ -90,11 +90,7 @@ wrong_checksum(PageCheck *check, const char *data, BlockNumber block,
 static void
 note(PageCheck *check, int file, uint64 offset)
 {
-	if (check->n_wrong == check->room)
-	{
-		check->room = check->room * 2 + 8;
-		check->wrong = pg_realloc(check->wrong, check->room * sizeof(WrongPage));
-	}
+	check->wrong = array_room(check->wrong, check->n_wrong, sizeof(WrongPage));
 	check->wrong[check->n_wrong].file = file;
 	check->wrong[check->n_wrong++].offset = offset;
 }
@@ -118,27 +114,37 @@ page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
 		note(check, file, offset);
 }
 
+/* What a file has there now, or NULL in a row if it is not there; owned. */
+static PGresult *
+read_range(PGconn *conn, const char *path, uint64 offset, uint32 len)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
+	file_query_append_path(&sql, conn, path);
+	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %u, true)", offset, len);
+	res = session_query_params(conn, sql.data, 0, NULL, 1);
+	if (PQntuples(res) != 1 || PQnfields(res) != 1)
+		file_query_unexpected();
+	termPQExpBuffer(&sql);
+	return res;
+}
+
 PGresult *
 page_check_read_again(const Backup *backup, PGconn *conn, int file,
 					  uint64 offset)
 {
-	PQExpBufferData sql;
-	PGresult   *res;
-	int			len;
+	const char *path = backup->list->files[file].path;
+	PGresult   *res = read_range(conn, path, offset, BLCKSZ);
+	int			len = PQgetlength(res, 0, 0);
 
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
-	file_query_append_path(&sql, conn, backup->list->files[file].path);
-	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %d, true)", offset, BLCKSZ);
-	res = session_query_params(conn, sql.data, 0, NULL, 1);
-	termPQExpBuffer(&sql);
-	len = PQgetlength(res, 0, 0);
 	if (len == BLCKSZ)
 		return res;
 	if (len > 0)
 		pg_log_warning("could not verify checksum in file \"%s\", block %u: the file ends within the page",
-					   printable(backup->list->files[file].path),
-					   page_check_block(backup, file, offset));
+					   printable(path), page_check_block(backup, file, offset));
 	PQclear(res);
 	return NULL;
 }
@@ -273,24 +279,13 @@ backup_read_copy_statement(PGconn *conn, const Backup *backup, const BackupPiece
 		append_rows(&sql, conn, backup, &backup->plan->ranges[piece->first + i],
 					&row);
 	appendPQExpBufferStr(&sql, ") v (n, path, pos, len, is_opened)) TO STDOUT (FORMAT binary)");
-	if (PQExpBufferDataBroken(sql))
-		pg_fatal("out of memory");
-	return sql.data;
+	return buffer_text(&sql);
 }
 
 /* ----------
  * Rows
  * ----------
  */
-static uint32
-number32(const char *bytes)
-{
-	uint32		value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return pg_ntoh32(value);
-}
-
 static void
 take_bytes(PieceReader *reader, const char *data, size_t len)
 {
@@ -372,9 +367,12 @@ static void
 backup_read_take_row(void *arg, const CopyValue *values)
 {
 	PieceReader *reader = arg;
+	uint32		row;
 
-	if (values[0].len != sizeof(uint32) ||
-		number32(values[0].data) != reader->row++ ||
+	if (values[0].len != sizeof(row))
+		file_query_unexpected();
+	memcpy(&row, values[0].data, sizeof(row));
+	if (pg_ntoh32(row) != reader->row++ ||
 		reader->range == reader->piece->first + reader->piece->n)
 		file_query_unexpected();
 	take_value(reader, values[1].len == -1 ? NULL : values[1].data,
@@ -450,9 +448,7 @@ whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 		append_file(&sql, conn, i, backup->list->files[range->file].path);
 	}
 	appendPQExpBufferStr(&sql, FILES_END " ORDER BY v.n");
-	if (PQExpBufferDataBroken(sql))
-		pg_fatal("out of memory");
-	return sql.data;
+	return buffer_text(&sql);
 }
 
 /*
@@ -466,31 +462,22 @@ take_whole_file(const Backup *backup, BackupLayout *layout, int no,
 {
 	BackupRange range = backup->plan->ranges[no];
 	BackupFile *file = &backup->list->files[range.file];
+	WholeFile	whole = {.is_large = *PQgetvalue(res, row, 2) != 0};
 	bool		is_gone = PQgetisnull(res, row, 0);
-	pg_crc32c	crc;
+	const char *data = PQgetvalue(res, row, 0);
 
-	INIT_CRC32C(crc);
-	backup->results.vanished[range.file] = is_gone;
-	backup->results.whole[range.file] = (WholeFile)
-	{
-		.is_large = *PQgetvalue(res, row, 2) != 0
-	};
+	range.length = PQgetlength(res, row, 0);
 	if (!is_gone)
 	{
-		range.length = PQgetlength(res, row, 0);
-		file->size = range.length;
-		file->mtime = (time_t) file_query_int64(res, row, 1);
-		backup->results.whole[range.file] = (WholeFile)
-		{
-			file->size, file->mtime
-		};
+		file->size = whole.size = range.length;
+		file->mtime = whole.mtime = (time_t) file_query_int64(res, row, 1);
 		layout->begin_range(layout, &range);
-		layout->data(layout, PQgetvalue(res, row, 0), range.length);
+		layout->data(layout, data, range.length);
 		layout->end_range(layout);
-		crc = crc32c_add(crc, PQgetvalue(res, row, 0), range.length);
 	}
-	FIN_CRC32C(crc);
-	backup->results.crcs[no] = crc;
+	backup->results.vanished[range.file] = is_gone;
+	backup->results.whole[range.file] = whole;
+	backup->results.crcs[no] = crc32c_of(data, range.length);
 }
 
 void
@@ -515,26 +502,6 @@ backup_read_whole(const Backup *backup, PGconn *conn, BackupLayout *layout,
  * ----------
  */
 
-/* The size and the time of each that is still there, by its number. */
-static PGresult *
-query_again(PGconn *conn, const BackupList *list)
-{
-	PQExpBufferData sql;
-	PGresult   *res;
-
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SELECT v.n, s.size,"
-						 MODIFICATION FROM_FILES);
-	for (int i = 0; i < list->n_files; i++)
-		append_file(&sql, conn, i, list->files[i].path);
-	appendPQExpBufferStr(&sql, FILES_END " WHERE s.size IS NOT NULL AND NOT s.isdir ORDER BY v.n");
-	if (PQExpBufferDataBroken(sql))
-		pg_fatal("out of memory");
-	res = session_query_params(conn, sql.data, 0, NULL, 1);
-	termPQExpBuffer(&sql);
-	return res;
-}
-
 /* What the server says of a file of a list. */
 typedef struct FileNow
 {
@@ -543,13 +510,21 @@ typedef struct FileNow
 	int64		mtime;
 } FileNow;
 
-/* By number; owned. */
+/* The size and the time of each that is still there, by number; owned. */
 static FileNow *
 files_now(PGconn *conn, const BackupList *list)
 {
-	PGresult   *res = query_again(conn, list);
 	FileNow    *now = pg_malloc0((list->n_files + 1) * sizeof(FileNow));
+	PQExpBufferData sql;
+	PGresult   *res;
 
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT v.n, s.size," MODIFICATION FROM_FILES);
+	for (int i = 0; i < list->n_files; i++)
+		append_file(&sql, conn, i, list->files[i].path);
+	appendPQExpBufferStr(&sql, FILES_END " WHERE s.size IS NOT NULL AND NOT s.isdir ORDER BY v.n");
+	res = session_query_params(conn, buffer_text(&sql), 0, NULL, 1);
+	termPQExpBuffer(&sql);
 	if (PQntuples(res) > 0 && PQnfields(res) != 3)
 		file_query_unexpected();
 	for (int row = 0; row < PQntuples(res); row++)
@@ -588,24 +563,6 @@ backup_read_sizes(PGconn *conn, BackupList *list)
 	free(now);
 }
 
-/* The first bytes of a file, or NULL in a row if it is not there; owned. */
-static PGresult *
-read_beginning(PGconn *conn, const char *path, uint32 len)
-{
-	PQExpBufferData sql;
-	PGresult   *res;
-
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
-	file_query_append_path(&sql, conn, path);
-	appendPQExpBuffer(&sql, ", 0, %u, true)", len);
-	res = session_query_params(conn, sql.data, 0, NULL, 1);
-	if (PQntuples(res) != 1 || PQnfields(res) != 1)
-		file_query_unexpected();
-	termPQExpBuffer(&sql);
-	return res;
-}
-
 /*
  * Is the first range of the file what was read of it? A file can be written
  * to and still be the same one, for example if only its time has changed.
@@ -614,15 +571,12 @@ static bool
 begins_as_read(const Backup *backup, int no)
 {
 	const BackupRange *range = &backup->plan->ranges[no];
-	PGresult   *res = read_beginning(backup->conn,
-									 backup->list->files[range->file].path,
-									 range->length);
+	PGresult   *res = read_range(backup->conn,
+								 backup->list->files[range->file].path, 0,
+								 range->length);
 	uint32		len = PQgetlength(res, 0, 0);
-	pg_crc32c	crc;
+	uint32		crc = crc32c_of(PQgetvalue(res, 0, 0), len);
 
-	INIT_CRC32C(crc);
-	crc = crc32c_add(crc, PQgetvalue(res, 0, 0), len);
-	FIN_CRC32C(crc);
 	PQclear(res);
 	return len == range->length && crc == backup->results.crcs[no];
 }
@@ -658,7 +612,7 @@ backup_read_replaced(const Backup *backup, bool *replaced)
 PGresult *
 backup_read_file(PGconn *conn, const char *path)
 {
-	PGresult   *res = read_beginning(conn, path, SMALL_FILE_BYTES);
+	PGresult   *res = read_range(conn, path, 0, SMALL_FILE_BYTES);
 
 	if (PQgetlength(res, 0, 0) >= SMALL_FILE_BYTES)
 		pg_fatal("file \"%s\" is too large", printable(path));

@@ -17,7 +17,6 @@
 #include "access/xlog_internal.h"
 #include "access/xlogdefs.h"
 #include "fe_utils/string_utils.h"
-#include "port/pg_crc32c.h"
 
 #include "base/clock.h"
 #include "base/hex.h"
@@ -29,6 +28,7 @@
 #include "session/connection.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
+#include "shared/crc32c.h"
 #include "source/leader_session.h"
 
 /*
@@ -39,45 +39,14 @@
 static bool
 control_file_is_whole(const char *data, int len)
 {
-	pg_crc32c	crc;
-	pg_crc32c	stored;
-
-	for (int pos = 128; pos + (int) sizeof(stored) <= Min(len, 512); pos += 4)
+	for (int pos = 128; pos + (int) sizeof(pg_crc32c) <= Min(len, 512); pos += 4)
 	{
-		INIT_CRC32C(crc);
-		COMP_CRC32C(crc, data, pos);
-		FIN_CRC32C(crc);
-		memcpy(&stored, data + pos, sizeof(stored));
-		if (EQ_CRC32C(crc, stored))
+		pg_crc32c	crc = crc32c_of(data, pos);
+
+		if (memcmp(&crc, data + pos, sizeof(crc)) == 0)
 			return true;
 	}
 	return false;
-}
-
-typedef struct BackupLabel
-{
-	XLogRecPtr	start;
-	TimeLineID	timeline;
-} BackupLabel;
-
-/*
- * Read what the server tells as the file's text (xlogbackup.c:
- * build_backup_content()); false if that is not one.
- */
-static bool
-backup_label_read(const char *text, BackupLabel *label)
-{
-	const char *start = strstr(text, "START WAL LOCATION: ");
-	const char *line = strstr(text, "\nSTART TIMELINE: ");
-	uint32		high;
-	uint32		low;
-
-	if (start != text || line == NULL ||
-		sscanf(start, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
-		sscanf(line, "\nSTART TIMELINE: %u", &label->timeline) != 1)
-		return false;
-	label->start = (uint64) high << 32 | low;
-	return true;
 }
 
 /* pg_start_backup() was renamed pg_backup_start() */
@@ -512,20 +481,26 @@ check_timeline(const Backup *backup)
 }
 
 /*
- * The label has the checkpoint that the backup began with.  The timeline was
- * asked for separately, and may be that of a later checkpoint, after a
- * promotion in between.
+ * The text of the label (xlogbackup.c:build_backup_content()) has the
+ * checkpoint that the backup began with.  The timeline was asked for
+ * separately, and may be that of a later checkpoint, after a promotion in
+ * between.
  */
 static void
 check_label(const Backup *backup, const char *text)
 {
-	BackupLabel label;
+	const char *line = strstr(text, "\nSTART TIMELINE: ");
+	uint32		high;
+	uint32		low;
+	TimeLineID	timeline;
 
-	if (!backup_label_read(text, &label) || label.start != backup->start)
+	if (sscanf(text, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
+		line == NULL || sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1 ||
+		((uint64) high << 32 | low) != backup->start)
 		pg_fatal("the server's backup label is not of this backup");
-	if (label.timeline != backup->timeline)
+	if (timeline != backup->timeline)
 		pg_fatal("the server went from timeline %u to %u while the backup began",
-				 label.timeline, backup->timeline);
+				 timeline, backup->timeline);
 }
 
 void

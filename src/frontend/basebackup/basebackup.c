@@ -23,8 +23,8 @@
 #include "access/xlog_internal.h"
 #include "common/file_perm.h"
 #include "fe_utils/recovery_gen.h"
-#include "port/pg_crc32c.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -44,6 +44,7 @@
 #include "session/session_lost.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
+#include "shared/crc32c.h"
 #include "source/leader_session.h"
 #include "status/metrics.h"
 #include "status/run.h"
@@ -77,53 +78,35 @@ mark_archived(const Backup *backup, const char *name)
 }
 
 static char *
-segment_name(const Backup *backup, XLogSegNo segment)
+segment_path(const Backup *backup, XLogSegNo segment)
 {
 	char		name[MAXFNAMELEN];
 
 	XLogFileName(name, backup->timeline, segment,
 				 backup->server.wal_segment_bytes);
-	return pg_strdup(name);
+	return psprintf("pg_wal/%s", name);
 }
 
-static char *
-segment_path(const Backup *backup, XLogSegNo segment)
-{
-	char	   *name = segment_name(backup, segment);
-	char	   *path = psprintf("pg_wal/%s", name);
-
-	free(name);
-	return path;
-}
-
-/* n segments, as files to be read like others. */
-static BackupList *
-list_segments(const Backup *backup, XLogSegNo first, int n)
-{
-	BackupList *list = pg_malloc0(sizeof(BackupList));
-	uint64		bytes = backup->server.wal_segment_bytes;
-
-	list->n_files = n;
-	list->files = pg_malloc0(n * sizeof(BackupFile));
-	list->total_bytes = bytes * n;
-	for (int i = 0; i < n; i++)
-	{
-		list->files[i].path = segment_path(backup, first + i);
-		list->files[i].size = bytes;
-		list->files[i].tablespace =
-			backup->options->wal_method == BACKUP_WAL_STREAM ? BACKUP_WAL_FILE : BACKUP_BASE;
-		list->files[i].is_wal = true;
-	}
-	return list;
-}
-
-/* A plan of their own. */
+/* A plan of its own for n segments, which are read like other files. */
 static Backup
 plan_segments(const Backup *backup, XLogSegNo first, int n)
 {
 	Backup		wal = *backup;
+	uint64		bytes = backup->server.wal_segment_bytes;
 
-	wal.list = list_segments(backup, first, n);
+	wal.list = pg_malloc0(sizeof(BackupList));
+	wal.list->n_files = n;
+	wal.list->files = pg_malloc0(n * sizeof(BackupFile));
+	wal.list->total_bytes = bytes * n;
+	for (int i = 0; i < n; i++)
+		wal.list->files[i] = (BackupFile)
+	{
+		.path = segment_path(backup, first + i),
+			.size = bytes,
+			.tablespace = backup->options->wal_method == BACKUP_WAL_STREAM ?
+			BACKUP_WAL_FILE : BACKUP_BASE,
+			.is_wal = true,
+	};
 	wal.plan = backup_plan_new(wal.list);
 	backup_pool_make_results(&wal);
 	return wal;
@@ -162,20 +145,10 @@ backup_wal_follow(Backup *backup)
  * path of its file changes.
  */
 static void
-begin_segment(WalFollower *follower, XLogSegNo segment)
-{
-	BackupFile *file = &follower->one.list->files[0];
-
-	follower->segment = segment;
-	follower->piece = 0;
-	free(file->path);
-	file->path = segment_path(&follower->one, segment);
-}
-
-static void
 read_piece(WalFollower *follower)
 {
 	const Backup *one = &follower->one;
+	BackupFile *file = &one->list->files[0];
 
 	leader_watchdog_watch_rows();
 	backup_read_piece(one, one->conn, NULL, follower->layout,
@@ -183,7 +156,10 @@ read_piece(WalFollower *follower)
 	if (follower->piece < one->plan->n_pieces)
 		return;
 	one->form->end_plan(one);
-	begin_segment(follower, follower->segment + 1);
+	follower->segment++;
+	follower->piece = 0;
+	free(file->path);
+	file->path = segment_path(one, follower->segment);
 	backup_server_advance_slot(one, follower->segment *
 							   one->server.wal_segment_bytes);
 }
@@ -221,17 +197,9 @@ backup_wal_attend(Backup *backup)
 		read_piece(follower);
 }
 
-/* The first segment that is still to be fetched; none is half read. */
-static XLogSegNo
-end_following(WalFollower *follower)
-{
-	while (follower->piece > 0)
-		read_piece(follower);
-	return follower->segment;
-}
-
 /* ----------
- * At the end of the backup ----------
+ * At the end of the backup
+ * ----------
  */
 
 /* Without them a server could not follow the backup's timeline. */
@@ -271,13 +239,16 @@ fetch_histories(const Backup *backup)
 static void
 backup_wal_fetch(Backup *backup)
 {
-	XLogSegNo	next = backup->follower ? end_following(backup->follower) :
-		first_segment(backup);
+	WalFollower *follower = backup->follower;
+	XLogSegNo	next = first_segment(backup);
+	XLogSegNo	end = (backup->stop - 1) / backup->server.wal_segment_bytes + 1;
 
-	/* a standby may have replayed more than it says it needs */
-	XLogSegNo	end = Max(next, (backup->stop - 1) /
-						  backup->server.wal_segment_bytes + 1);
-
+	/* a segment that is half read must not be read again from its begin */
+	while (follower && follower->piece > 0)
+		read_piece(follower);
+	if (follower)
+		next = follower->segment;
+	end = Max(next, end);
 	if (next < end)
 	{
 		Backup		wal = plan_segments(backup, next, (int) (end - next));
@@ -287,10 +258,10 @@ backup_wal_fetch(Backup *backup)
 	}
 	for (XLogSegNo segment = first_segment(backup); segment < end; segment++)
 	{
-		char	   *name = segment_name(backup, segment);
+		char	   *path = segment_path(backup, segment);
 
-		mark_archived(backup, name);
-		free(name);
+		mark_archived(backup, path + strlen("pg_wal/"));
+		free(path);
 	}
 	fetch_histories(backup);
 }
@@ -423,15 +394,21 @@ static void
 describe_piece(const Backup *backup, int no, ManifestFile *file)
 {
 	const BackupPiece *piece = &backup->plan->pieces[no];
-	const BackupPlan *plan = backup->plan;
+	const PieceTime *time = &backup->results.times[no];
 
-	file->path = psprintf("piece %d", no + 1);
-	file->kind = MANIFEST_ROWS;
-	file->table = name_of(backup, piece);
-	file->end_block = MANIFEST_NO_END;
+	*file = (ManifestFile)
+	{
+		.path = psprintf("piece %d", no + 1),
+			.kind = MANIFEST_ROWS,
+			.table = name_of(backup, piece),
+			.end_block = MANIFEST_NO_END,
+			.start_us = time->start_us,
+			.end_us = time->end_us,
+			.worker = time->worker,
+	};
 	for (int i = 0; i < piece->n; i++)
 	{
-		const BackupRange *range = &plan->ranges[piece->first + i];
+		const BackupRange *range = &backup->plan->ranges[piece->first + i];
 
 		if (backup->results.vanished[range->file])
 			continue;
@@ -443,22 +420,19 @@ describe_piece(const Backup *backup, int no, ManifestFile *file)
 		file->start_block = BLOCK_OF(range->offset);
 		file->end_block = BLOCK_OF(range->offset + range->length + BLCKSZ - 1);
 	}
-	file->start_us = backup->results.times[no].start_us;
-	file->end_us = backup->results.times[no].end_us;
-	file->worker = backup->results.times[no].worker;
 }
 
-/* The pieces of all plans, unless files is NULL; returns how many. */
-static int
-describe_pieces(const Backup *backup, ManifestFile *files)
+/* The pieces of all plans. */
+static void
+describe_pieces(const Backup *backup, Manifest *manifest)
 {
-	int			n = 0;
-
 	for (const Backup *part = backup; part; part = part->others)
-		for (int i = 0; part->plan && i < part->plan->n_pieces; i++, n++)
-			if (files)
-				describe_piece(part, i, &files[n]);
-	return n;
+		for (int i = 0; part->plan && i < part->plan->n_pieces; i++)
+		{
+			manifest->files = array_room(manifest->files, manifest->n_files,
+										 sizeof(ManifestFile));
+			describe_piece(part, i, &manifest->files[manifest->n_files++]);
+		}
 }
 
 /*
@@ -481,7 +455,6 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 		.end_us = clock_wall_us(),
 		.jobs = options->jobs,
 		.retries = backup->n_retries,
-		.n_files = describe_pieces(backup, NULL),
 	};
 	ReportCopy	copy = {
 		.archive = options->directory,
@@ -494,8 +467,7 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 
 	if (page == NULL)
 		return;
-	manifest.files = pg_malloc0((manifest.n_files + 1) * sizeof(ManifestFile));
-	(void) describe_pieces(backup, manifest.files);
+	describe_pieces(backup, &manifest);
 	report_end(page, &manifest, NULL, &copy);
 }
 
@@ -585,12 +557,6 @@ begin_wait(Backup *backup)
 	other_watch = session_wait_set_watch(watch_wait);
 }
 
-static void
-end_wait(void)
-{
-	(void) session_wait_set_watch(other_watch);
-}
-
 /*
  * In a session of its own: an error, as of a tablespace that is dropped
  * meanwhile, costs a session its temporary slots (postgres.c:PostgresMain()).
@@ -638,7 +604,7 @@ basebackup_begin(Backup *backup, const char *argv0)
 	backup_report_stage(backup, "list");
 	progress_stage_if_long("listing files");
 	backup->list = list_files(backup);
-	end_wait();
+	(void) session_wait_set_watch(other_watch);
 	if (backup->options->tar_format && backup->options->write_recovery_conf)
 	{
 		backup_list_remove(backup->list, AUTO_CONF);
@@ -676,17 +642,6 @@ file_crc(const Backup *backup, int file, int *range)
 	return crc;
 }
 
-static uint32
-bytes_crc(const char *data, size_t len)
-{
-	pg_crc32c	crc;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, data, len);
-	FIN_CRC32C(crc);
-	return crc;
-}
-
 static void
 add_files(BackupManifest *manifest, const Backup *backup, bool with_crc)
 {
@@ -717,7 +672,7 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 	for (int i = 0; i < special->n; i++)
 	{
 		const SpecialFile *file = &special->files[i];
-		uint32		crc = bytes_crc(file->data, file->len);
+		uint32		crc = crc32c_of(file->data, file->len);
 
 		backup_manifest_add_file(manifest, file->path, file->len, time(NULL),
 								 with_crc ? &crc : NULL);
@@ -726,14 +681,6 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 								  backup->stop);
 	backup_manifest_finish(manifest);
 	free(path);
-}
-
-/* From here on it is a backup. */
-static void
-publish_manifest(const Backup *backup)
-{
-	claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
-							 backup->options->sync_method != SYNC_NONE);
 }
 
 static void
@@ -759,25 +706,10 @@ add_recovery_conf(const Backup *backup, SpecialFiles *special)
 		appendBinaryPQExpBuffer(&all, PQgetvalue(res, 0, 0),
 								PQgetlength(res, 0, 0));
 	appendPQExpBufferStr(&all, conf->data);
-	if (PQExpBufferDataBroken(all))
-		pg_fatal("out of memory");
-	add_special(special, AUTO_CONF, all.data, all.len);
+	add_special(special, AUTO_CONF, buffer_text(&all), all.len);
 	add_special(special, "standby.signal", "", 0);
 	PQclear(res);
 	destroyPQExpBuffer(conf);
-}
-
-/*
- * -R, in plain format.  Neither file is looked at by pg_verifybackup.
- */
-static void
-write_recovery_conf(const Backup *backup)
-{
-	char	   *directory = pg_strdup(backup->options->directory);
-
-	WriteRecoveryConfig(backup->conn, directory,
-						generate_recovery_config(backup->conn));
-	free(directory);
 }
 
 /*
@@ -815,7 +747,7 @@ end_data(Backup *backup, SpecialFiles *special)
 	progress_stage_if_long("waiting for the end of the backup");
 	begin_wait(backup);
 	label = backup_server_stop(backup);
-	end_wait();
+	(void) session_wait_set_watch(other_watch);
 	pg_log_info("write-ahead log end point: %X/%X",
 				LSN_FORMAT_ARGS(backup->stop));
 	progress_end();
@@ -837,20 +769,24 @@ end_data(Backup *backup, SpecialFiles *special)
 }
 
 /*
- * Flush everything, and only then give the manifest its name: a crash of this
- * machine must not leave a manifest next to files that have lost their
- * contents.
+ * Flush everything, and only then give the manifest its name, which makes it
+ * a backup: a crash of this machine must not leave a manifest next to files
+ * that have lost their contents.
  */
 static void
 complete(Backup *backup)
 {
+	const Options *options = backup->options;
+
 	/* what is in it is used until the process ends */
 	SpecialFiles special = {.n = 0};
 
 	end_data(backup, &special);
-	if (backup->options->write_recovery_conf && !backup->options->tar_format)
-		write_recovery_conf(backup);
-	if (!backup->options->no_manifest)
+	/* -R in plain format: pg_verifybackup looks at neither file */
+	if (options->write_recovery_conf && !options->tar_format)
+		WriteRecoveryConfig(backup->conn, unconstify(char *, options->directory),
+							generate_recovery_config(backup->conn));
+	if (!options->no_manifest)
 		write_manifest(backup, &special);
 
 	backup_report_stage(backup, "sync");
@@ -858,8 +794,9 @@ complete(Backup *backup)
 	backup->form->sync(backup);
 	claimed_directory_check();
 	progress_end();
-	if (!backup->options->no_manifest)
-		publish_manifest(backup);
+	if (!options->no_manifest)
+		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
+								 options->sync_method != SYNC_NONE);
 }
 
 static void

@@ -36,12 +36,6 @@ static const ClaimedDirectory *wal; /* --waldir, or NULL */
 static const ClaimedDirectory **tablespaces;	/* by number */
 
 void
-plain_layout_claim_directory(const char *path, const char *hint, bool keep)
-{
-	(void) claimed_directory_new(path, hint, keep, true);
-}
-
-void
 plain_layout_claim(const Options *options)
 {
 	base = claimed_directory_new(options->directory, NULL, options->no_clean,

@@ -11,7 +11,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "basebackup/safe_directory.h"
+#include "stream/regular_file.h"
 
 /* As many links as Linux follows in a path (path_resolution(7)). */
 #define MOST_LINKS 40
@@ -111,6 +111,13 @@ check_parts(const char *given, const char *path, int n_links,
 	return true;
 }
 
+/*
+ * For root, exit with a message unless the directory, which need not exist,
+ * and all directories above it belong to root, and no other user can write to
+ * them, except to sticky directories above it.  The names and bytes of a
+ * backup come from a server or an archive, and root would write them wherever
+ * a link of another user leads.
+ */
 static bool
 check(const char *path, struct stat *last)
 {
@@ -122,22 +129,6 @@ check(const char *path, struct stat *last)
 	result = check_parts(path, absolute, 0, last);
 	free(absolute);
 	return result;
-}
-
-/*
- * If root runs the program, exit with a message unless the directory, which
- * need not exist, and all directories above it belong to root, and no other
- * user can write to them, except to sticky directories above it.  The names
- * and bytes of a backup come from a server or an archive, and root would
- * write them wherever a link of another user leads.
- */
-static void
-safe_directory_check(const char *path)
-{
-	struct stat last;
-
-	if (geteuid() == 0)
-		(void) check(path, &last);
 }
 
 /*
@@ -185,30 +176,6 @@ static const ClaimedDirectory *base;
 /* All claimed directories, the last one first. */
 static const ClaimedDirectory *newest;
 
-/* From the beginning, even if it was read before; NULL if that fails. */
-static DIR *
-open_listing(int fd)
-{
-	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
-
-	if (listing == NULL && again >= 0)
-		close(again);
-	return listing;
-}
-
-/* The next name in a directory; NULL at the end. */
-static const char *
-next_name(DIR *listing)
-{
-	struct dirent *entry;
-
-	while ((entry = readdir(listing)) != NULL &&
-		   (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
-		;
-	return entry ? entry->d_name : NULL;
-}
-
 /*
  * Remove everything in an open directory, without following links; false if
  * something is left.
@@ -216,11 +183,11 @@ next_name(DIR *listing)
 static bool
 remove_contents(int fd)
 {
-	DIR		   *listing = open_listing(fd);
+	DIR		   *listing = directory_list(fd);
 	const char *name;
 	bool		done = listing != NULL;
 
-	while (listing && (name = next_name(listing)) != NULL)
+	while (listing && (name = directory_next(listing)) != NULL)
 	{
 		int			below;
 
@@ -317,12 +284,10 @@ open_directory(ClaimedDirectory *claimed)
 static void
 check_empty(const ClaimedDirectory *claimed, const char *hint)
 {
-	DIR		   *listing = open_listing(claimed->fd);
-	const char *name;
+	DIR		   *listing = directory_list(claimed->fd);
+	const char *name = listing ? directory_next(listing) : NULL;
 
-	errno = 0;
-	name = listing ? next_name(listing) : NULL;
-	if (listing == NULL || (name == NULL && errno != 0))
+	if (name == NULL && errno != 0)
 		pg_fatal("could not read directory \"%s\": %m",
 				 printable(claimed->path));
 	if (name && !claimed->found)
@@ -347,12 +312,13 @@ claimed_directory_new(const char *path, const char *hint, bool keep,
 					  bool is_plain)
 {
 	ClaimedDirectory *claimed = pg_malloc0(sizeof(ClaimedDirectory));
+	struct stat last;
 
 	claimed->path = pg_strdup(path);
 	canonicalize_path(claimed->path);
 	claimed->is_kept = keep;
-	if (is_plain)
-		safe_directory_check(claimed->path);
+	if (is_plain && geteuid() == 0)
+		(void) check(claimed->path, &last);
 	open_directory(claimed);
 	check_empty(claimed, hint);
 	if (is_plain && !safe_directory_is(claimed->path, claimed->fd))

@@ -7,6 +7,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "basebackup/tablespace_map.h"
 
 static void
@@ -15,8 +16,8 @@ add_tablespace(TablespaceMap *map, const char *path, const char *line)
 	MappedTablespace *tablespace;
 	char	   *end;
 
-	map->tablespaces = pg_realloc(map->tablespaces,
-								  (map->n_tablespaces + 1) * sizeof(MappedTablespace));
+	map->tablespaces = array_room(map->tablespaces, map->n_tablespaces,
+								  sizeof(MappedTablespace));
 	tablespace = &map->tablespaces[map->n_tablespaces++];
 	tablespace->oid = strtoul(line, &end, 10);
 	if (end == line || *end != ' ' || end[1] != '/')
@@ -64,8 +65,8 @@ tablespace_map_read(const char *path)
 		pg_fatal("could not read file \"%s\": %m", path);
 	if (line->len > 0)
 		pg_fatal("file \"%s\" is damaged", path);
-	if (PQExpBufferBroken(line) || PQExpBufferBroken(map->text))
-		pg_fatal("out of memory");
+	(void) buffer_text(line);
+	(void) buffer_text(map->text);
 	destroyPQExpBuffer(line);
 	fclose(file);
 	return map;
@@ -82,8 +83,7 @@ tablespace_map_append(PQExpBuffer text, Oid oid, const char *location)
 		appendPQExpBufferChar(text, *c);
 	}
 	appendPQExpBufferChar(text, '\n');
-	if (PQExpBufferBroken(text))
-		pg_fatal("out of memory");
+	(void) buffer_text(text);
 }
 
 void

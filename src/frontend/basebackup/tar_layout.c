@@ -18,6 +18,7 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
+#include "base/buffer.h"
 #include "basebackup/backup_layout.h"
 #include "basebackup/tar_archive.h"
 #include "shared/block_compress.h"
@@ -75,8 +76,7 @@ static void
 append(PQExpBuffer buf, const char *data, size_t len)
 {
 	appendBinaryPQExpBuffer(buf, data, len);
-	if (PQExpBufferBroken(buf))
-		pg_fatal("out of memory");
+	(void) buffer_text(buf);
 }
 
 /* What fills the last block of a member. */

@@ -20,6 +20,7 @@
 #include "shared/compress_spec.h"
 
 #include "archive/archive_clean.h"
+#include "base/buffer.h"
 #include "basebackup/backup_manifest.h"
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
@@ -95,7 +96,7 @@ check_archives(const Options *options, const TablespaceMap *map)
 
 /* Returns whether it goes elsewhere than where it was. */
 static bool
-claim_tablespace(const Options *options, ClaimDirectory claim,
+claim_tablespace(const Options *options,
 				 MappedTablespace *tablespace)
 {
 	char	   *name = psprintf("%u", tablespace->oid);
@@ -108,9 +109,9 @@ claim_tablespace(const Options *options, ClaimDirectory claim,
 	if (archive == NULL)
 		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
 				 name, options->extract);
-	claim(location, elsewhere ? NULL :
-		  "This was the tablespace's place on the server; name another one by -T.",
-		  options->no_clean);
+	(void) claimed_directory_new(location, elsewhere ? NULL :
+								 "This was the tablespace's place on the server; name another one by -T.",
+								 options->no_clean, true);
 	tablespace->location = pg_strdup(location);
 	free(name);
 	free(archive);
@@ -122,7 +123,7 @@ claim_tablespace(const Options *options, ClaimDirectory claim,
  * map in the backup, if the program has written another one; owned.
  */
 static TablespaceMap *
-claim_tablespaces(const Options *options, ClaimDirectory claim,
+claim_tablespaces(const Options *options,
 				  Attributes *attributes, int n_links, PQExpBuffer *was)
 {
 	char	   *path = psprintf("%s/tablespace_map", options->directory);
@@ -134,16 +135,14 @@ claim_tablespaces(const Options *options, ClaimDirectory claim,
 				 n_links, map->n_tablespaces);
 	check_archives(options, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
-		any_elsewhere |= claim_tablespace(options, claim,
-										  &map->tablespaces[i]);
+		any_elsewhere |= claim_tablespace(options, &map->tablespaces[i]);
 	/* the server makes its links from the map */
 	*was = NULL;
 	if (any_elsewhere)
 	{
 		*was = createPQExpBuffer();
 		appendBinaryPQExpBuffer(*was, map->text->data, map->text->len);
-		if (PQExpBufferBroken(*was))
-			pg_fatal("out of memory");
+		(void) buffer_text(*was);
 		tablespace_map_write(map, path);
 		attributes_adopt(attributes, path);
 	}
@@ -228,33 +227,11 @@ check_manifest(const Options *options)
 	free(from);
 }
 
-/* was is the backup's tablespace_map if the program has written another. */
-static void
-rewrite_manifest(const Options *options, int fd, const char *from,
-				 const char *to, const PQExpBufferData *was,
-				 const TablespaceMap *map)
-{
-	char	   *path = psprintf("%s/tablespace_map", options->directory);
-	struct stat st;
-	ManifestChange change = {
-		.path = "tablespace_map",
-		.old_data = was->data,
-		.old_len = was->len,
-		.new_data = map->text->data,
-		.new_len = map->text->len
-	};
-
-	if (stat(path, &st) < 0)
-		pg_fatal("could not stat file \"%s\": %m", path);
-	change.mtime = st.st_mtime;
-	manifest_rewrite(fd, from, to, &change);
-	free(path);
-}
-
 /*
  * Under a temporary name: complete() gives it the right one.  A
  * tablespace_map that the program has changed has another checksum than the
- * manifest says, and pg_verifybackup would call the backup damaged.
+ * manifest says, and pg_verifybackup would call the backup damaged.  was is
+ * the backup's own map then.
  */
 static void
 extract_manifest(const Options *options, const Attributes *attributes,
@@ -264,13 +241,28 @@ extract_manifest(const Options *options, const Attributes *attributes,
 	char	   *to = psprintf("%s/" MANIFEST_TEMP, options->directory);
 	int			fd = open_manifest(options, &from);
 
-	if (fd < 0)
-		return;
-	if (was)
-		rewrite_manifest(options, fd, from, to, was, map);
-	else
+	if (fd >= 0 && was)
+	{
+		char	   *path = psprintf("%s/tablespace_map", options->directory);
+		struct stat st;
+		ManifestChange change = {
+			.path = "tablespace_map",
+			.old_data = was->data,
+			.old_len = was->len,
+			.new_data = map->text->data,
+			.new_len = map->text->len
+		};
+
+		if (stat(path, &st) < 0)
+			pg_fatal("could not stat file \"%s\": %m", path);
+		change.mtime = st.st_mtime;
+		manifest_rewrite(fd, from, to, &change);
+		free(path);
+	}
+	else if (fd >= 0)
 		copy_file(fd, from, to);
-	attributes_adopt(attributes, to);
+	if (fd >= 0)
+		attributes_adopt(attributes, to);
 	free(from);
 	free(to);
 }
@@ -338,7 +330,7 @@ complete(const Options *options)
 }
 
 void
-extract_backup(const Options *options, ClaimDirectory claim)
+extract_backup(const Options *options)
 {
 	Attributes *attributes = attributes_new();
 	CompressMethod method;
@@ -351,7 +343,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 		pg_fatal("there is no base.tar in directory \"%s\"", options->extract);
 	/* permissions of the group are the archive's, under any umask */
 	umask(PG_MODE_MASK_GROUP);
-	claim(options->directory, NULL, options->no_clean);
+	(void) claimed_directory_new(options->directory, NULL, options->no_clean, true);
 	check_manifest(options);
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
@@ -368,7 +360,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 		free(archive);
 	}
 	/* tablespace_map is a member of base.tar, so only now it can be read */
-	map = claim_tablespaces(options, claim, attributes, n_links, &was);
+	map = claim_tablespaces(options, attributes, n_links, &was);
 	/* its errors come before the tablespaces, which take long */
 	extract_manifest(options, attributes, was, map);
 	for (int i = 0; i < map->n_tablespaces; i++)

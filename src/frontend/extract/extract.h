@@ -11,19 +11,12 @@
 #include "options/options.h"
 
 /*
- * Make a directory, which must be missing or empty, and see to it that what
- * is made is removed if the program fails, unless it is to be kept.  hint may
- * be NULL.
- */
-typedef void (*ClaimDirectory) (const char *path, const char *hint, bool keep);
-
-/*
  * Extract the archives of a backup of pg_parbasebackup or pg_basebackup that
  * is in the directory of --extract, into that of --pgdata, by --jobs
  * processes.  Tablespaces go to where they were, or to where they are mapped.
  * backup_manifest, if there is one, gets its name when all is on disk.  Exits
  * with a message on failure.
  */
-extern void extract_backup(const Options *options, ClaimDirectory claim);
+extern void extract_backup(const Options *options);
 
 #endif							/* EXTRACT_H */

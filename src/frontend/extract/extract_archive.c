@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"
 #include "extract/extract_archive.h"
@@ -29,8 +30,8 @@
 #include "process/worker_pool.h"
 #include "stream/decompress.h"
 #include "stream/regular_file.h"
-
 #include "stream/sink.h"
+
 /* ----------
  * Where the frames of a compressed file begin: what can be decompressed
  * side by side.
@@ -59,7 +60,6 @@ static FrameList *
 frame_list_find(int fd, const char *path, CompressMethod method)
 {
 	FrameList  *list = pg_malloc0(sizeof(FrameList));
-	int			max_frames = 1024;
 	struct stat st;
 	uint8	   *file;
 	uint64		bytes;
@@ -76,7 +76,7 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 	file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (file == MAP_FAILED)
 		pg_fatal("could not map file \"%s\": %m", path);
-	list->begins = pg_malloc(max_frames * sizeof(uint64));
+	list->begins = array_room(NULL, 0, sizeof(uint64));
 	list->begins[0] = 0;
 	for (uint64 begin = 0; begin < st.st_size; begin += bytes)
 	{
@@ -86,12 +86,8 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 		if (bytes == 0)
 			pg_fatal("file \"%s\" is damaged or cut off: there is no whole %s frame at offset " UINT64_FORMAT,
 					 path, compress_method_name(method), begin);
-		if (list->n_frames + 2 > max_frames)
-		{
-			max_frames *= 2;
-			list->begins = pg_realloc(list->begins, max_frames * sizeof(uint64));
-		}
-		list->begins[++list->n_frames] = begin + bytes;
+		list->begins = array_room(list->begins, ++list->n_frames, sizeof(uint64));
+		list->begins[list->n_frames] = begin + bytes;
 	}
 	munmap(file, st.st_size);
 	return list;
@@ -139,9 +135,8 @@ typedef struct Extraction
 	char	   *out;
 	uint64		position;		/* in the file */
 	uint64		end;			/* of the frame */
-	TarPart    *parts;			/* files to be written */
+	TarPart    *parts;			/* files to be written, from out */
 	int			n_parts;
-	int			max_parts;
 } Extraction;
 
 /* ----------
@@ -250,22 +245,6 @@ make_directory(const Extraction *extraction, const TarMember *member)
 }
 
 /*
- * The bytes stay where they are: they are written before the buffer is filled
- * again.
- */
-static void
-note_file(Extraction *extraction, const TarPart *part)
-{
-	if (extraction->n_parts == extraction->max_parts)
-	{
-		extraction->max_parts = Max(64, 2 * extraction->max_parts);
-		extraction->parts = pg_realloc(extraction->parts,
-									   extraction->max_parts * sizeof(TarPart));
-	}
-	extraction->parts[extraction->n_parts++] = *part;
-}
-
-/*
  * An archive of a tablespace must not bring files that belong to others: its
  * paths begin with the directory that servers make in a location.
  */
@@ -305,7 +284,10 @@ scan(Extraction *extraction, size_t len)
 		switch (part.member.kind)
 		{
 			case TAR_FILE:
-				note_file(extraction, &part);
+				extraction->parts = array_room(extraction->parts,
+											   extraction->n_parts,
+											   sizeof(TarPart));
+				extraction->parts[extraction->n_parts++] = part;
 				break;
 			case TAR_DIRECTORY:
 				make_directory(extraction, &part.member);
