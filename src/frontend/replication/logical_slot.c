@@ -26,6 +26,7 @@
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/message.h"
@@ -52,17 +53,6 @@ static const char check_query[] =
 " pg_catalog.current_setting('max_replication_slots')::pg_catalog.int8,"
 " EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots"
 " WHERE slot_name OPERATOR(pg_catalog.=) $1)";
-
-/*
- * From 19 on a server turns logical decoding on when the first slot is made.
- */
-static bool
-wal_level_suffices(PGconn *conn, const char *wal_level)
-{
-	if (PQserverVersion(conn) >= 190000)
-		return strcmp(wal_level, "minimal") != 0;
-	return strcmp(wal_level, "logical") == 0;
-}
 
 /*
  * A standby cannot have a slot's snapshot kept whole otherwise: nothing
@@ -183,6 +173,7 @@ void
 slot_check(PGconn *conn, const Options *options)
 {
 	const char *params[] = {options->slot};
+	const char *wal_level;
 	PGresult   *res;
 
 	if (PQserverVersion(conn) < MIN_SLOT_VERSION)
@@ -191,15 +182,18 @@ slot_check(PGconn *conn, const Options *options)
 	check_minor(conn);
 	check_plugin(conn, slot_check_plugin(options));
 	res = session_query_params(conn, check_query, 1, params, 0);
+	wal_level = PQgetvalue(res, 0, 0);
 	if (PQgetvalue(res, 0, 1)[0] == 't' && PQserverVersion(conn) < 160000)
 	{
 		pg_log_error("a standby before PostgreSQL 16 cannot have logical replication slots");
 		pg_log_error_hint("Connect to the primary, or leave out --create-slot.");
 	}
-	if (!wal_level_suffices(conn, PQgetvalue(res, 0, 0)))
+	/* from 19 on logical decoding is turned on when the first slot is made */
+	if (strcmp(wal_level, "logical") != 0 &&
+		(PQserverVersion(conn) < 190000 || strcmp(wal_level, "minimal") == 0))
 	{
 		pg_log_error("a logical replication slot needs the server's setting wal_level to be \"logical\", not \"%s\"",
-					 PQgetvalue(res, 0, 0));
+					 wal_level);
 		pg_log_error_hint("Run ALTER SYSTEM SET wal_level = 'logical', and restart the server.");
 	}
 	if (PQgetvalue(res, 0, 4)[0] == 't')
@@ -288,7 +282,7 @@ publication_names(const Options *options, int *n_names)
 			if (len == 0)
 				pg_fatal("invalid value \"%s\" for option %s", cell->val,
 						 "--publication");
-			names = pg_realloc(names, (n + 1) * sizeof(char *));
+			names = array_room(names, n, sizeof(char *));
 			names[n++] = pnstrdup(begin, len);
 			if (begin[len] == '\0')
 				break;
@@ -390,16 +384,6 @@ static const char timeouts_query[] =
 " WHERE name OPERATOR(pg_catalog.=) ANY ('{statement_timeout,lock_timeout,"
 "idle_in_transaction_session_timeout,idle_session_timeout,"
 "transaction_timeout}')";
-
-static void
-open_replication(SlotMaker *maker, PGconn *leader_conn)
-{
-	maker->conn = connection_try_replication(maker->address, "pg_pardump");
-	if (!slot_check_opened(maker->conn, leader_conn))
-		exit(1);
-	PQclear(session_query(maker->conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
-	PQclear(session_query(maker->conn, timeouts_query));
-}
 
 /* ----------
  * Dropping
@@ -618,7 +602,11 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	maker->slot.name = options->slot;
 	maker->slot.plugin = slot_check_plugin(options);
 	maker->address = address;
-	open_replication(maker, conn);
+	maker->conn = connection_try_replication(address, "pg_pardump");
+	if (!slot_check_opened(maker->conn, conn))
+		exit(1);
+	PQclear(session_query(maker->conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+	PQclear(session_query(maker->conn, timeouts_query));
 	cleanup_push(drop_slot, maker);
 
 	res = request_slot(maker, conn);

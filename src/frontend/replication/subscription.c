@@ -28,6 +28,7 @@
 #include "libpq-fe.h"
 #include "pqexpbuffer.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -37,6 +38,7 @@
 #include "replication/logical_slot.h"
 #include "replication/subscription.h"
 #include "session/connection.h"
+#include "session/password.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 
@@ -213,27 +215,17 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
  */
 
 /*
- * What of a connection's options means the same on another machine: not
- * files, such as sslrootcert or passfile, and no secrets.
+ * The server that the leader is connected to: what of a connection's options
+ * means the same on another machine, not files, such as sslrootcert or
+ * passfile, and no secrets.  Owned.
  */
-static bool
-is_portable(const char *keyword)
-{
-	static const char *const keywords[] = {
-		"host", "hostaddr", "port", "dbname", "user", "sslmode",
-		"channel_binding", "gssencmode", "krbsrvname"
-	};
-
-	for (int i = 0; i < (int) lengthof(keywords); i++)
-		if (strcmp(keyword, keywords[i]) == 0)
-			return true;
-	return false;
-}
-
-/* The server that the leader is connected to, without any secret; owned. */
 static char *
 default_conninfo(PGconn *source_conn)
 {
+	static const char *const portable[] = {
+		"host", "hostaddr", "port", "dbname", "user", "sslmode",
+		"channel_binding", "gssencmode", "krbsrvname", NULL
+	};
 	PQconninfoOption *options = PQconninfo(source_conn);
 	PQExpBufferData buf;
 
@@ -244,8 +236,6 @@ default_conninfo(PGconn *source_conn)
 	{
 		const char *value = option->val;
 
-		if (!is_portable(option->keyword))
-			continue;
 		/* of several hosts the one that was reached */
 		if (strcmp(option->keyword, "host") == 0)
 			value = PQhost(source_conn);
@@ -253,14 +243,12 @@ default_conninfo(PGconn *source_conn)
 			value = PQport(source_conn);
 		else if (strcmp(option->keyword, "hostaddr") == 0 && value != NULL)
 			value = PQhostaddr(source_conn);
-		if (value == NULL || value[0] == '\0')
-			continue;
-		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
-						  option->keyword);
-		appendConnStrVal(&buf, value);
+		if (value && value[0] != '\0' &&
+			conninfo_is_one_of(option->keyword, portable))
+			conninfo_append(&buf, option->keyword, value);
 	}
 	PQconninfoFree(options);
-	return buf.data;
+	return buffer_text(&buf);
 }
 
 /*
@@ -368,13 +356,15 @@ close_session(Subscription *subscription)
 }
 
 /*
- * connect is true by default, and so the server sees which tables are
- * published; enabled, too.
+ * Run the statement in a transaction, which stays open.  connect is true by
+ * default, and so the server sees which tables are published; enabled, too.
+ * Not by session_query(): its message would have the statement.
  */
-static char *
-create_statement(const Subscription *subscription)
+static PGresult *
+create_in_transaction(const Subscription *subscription)
 {
 	PQExpBufferData sql;
+	PGresult   *res;
 	int			n;
 	char	  **names = publication_names(subscription->options, &n);
 
@@ -387,8 +377,11 @@ create_statement(const Subscription *subscription)
 		appendPQExpBuffer(&sql, "%s%s", i > 0 ? ", " : "", fmtId(names[i]));
 	appendPQExpBuffer(&sql, " WITH (create_slot = false, slot_name = '%s', copy_data = false)",
 					  subscription->slot->name);
+	session_begin(subscription->conn, "BEGIN");
+	res = PQexec(subscription->conn, buffer_text(&sql));
+	termPQExpBuffer(&sql);
 	free(names);
-	return sql.data;
+	return res;
 }
 
 /* What the server says of CREATE SUBSCRIPTION, without the statement. */
@@ -409,50 +402,33 @@ create_failed(const Subscription *subscription, const PGresult *res)
 	exit(1);
 }
 
-/* How many tables it knows; its session has made it. */
-static int
-count_tables(const Subscription *subscription)
-{
-	const char *params[] = {subscription->name};
-	PGresult   *res = session_query_params(subscription->conn,
-										   "SELECT pg_catalog.count(*) FROM pg_catalog.pg_subscription_rel r"
-										   " JOIN pg_catalog.pg_subscription s ON s.oid OPERATOR(pg_catalog.=) r.srsubid"
-										   " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"
-										   " WHERE s.subname OPERATOR(pg_catalog.=) $1"
-										   " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
-										   1, params, 0);
-	int			result = atoi(PQgetvalue(res, 0, 0));
-
-	PQclear(res);
-	return result;
-}
-
 /* The source publishes tables, so a server that publishes none is another. */
 static void
 check_server(const Subscription *subscription)
 {
-	if (count_tables(subscription) > 0)
-		return;
-	pg_log_error("the server that the subscription connects to publishes no tables");
-	pg_log_error_detail("It is not the source, or not the same database.");
-	pg_log_error_hint("Tell how the target's server reaches the source by --subscription-conninfo.");
-	exit(1);
+	const char *params[] = {subscription->name};
+	PGresult   *res = session_query_params(subscription->conn,
+										   "SELECT 1 FROM pg_catalog.pg_subscription_rel r"
+										   " JOIN pg_catalog.pg_subscription s ON s.oid OPERATOR(pg_catalog.=) r.srsubid"
+										   " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"
+										   " WHERE s.subname OPERATOR(pg_catalog.=) $1"
+										   " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database() LIMIT 1",
+										   1, params, 0);
+
+	if (PQntuples(res) == 0)
+	{
+		pg_log_error("the server that the subscription connects to publishes no tables");
+		pg_log_error_detail("It is not the source, or not the same database.");
+		pg_log_error_hint("Tell how the target's server reaches the source by --subscription-conninfo.");
+		exit(1);
+	}
+	PQclear(res);
 }
 
 /* ----------
  * Before anything is copied
  * ----------
  */
-
-/*
- * 42P01 undefined_table, 3F000 invalid_schema_name, 42809 wrong_object_type:
- * it has seen what the source publishes, and the target does not have it yet.
- */
-static bool
-lacks_tables_only(const PGresult *res)
-{
-	return session_error_is(res, "42P01 3F000 42809");
-}
 
 /* The target needs a worker, and a replication origin. */
 static void
@@ -479,7 +455,6 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 				 const LogicalSlot *slot, const Options *options)
 {
 	Subscription *subscription = pg_malloc0(sizeof(Subscription));
-	char	   *sql;
 	PGresult   *res;
 
 	subscription->name = options->create_subscription;
@@ -492,16 +467,18 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 												   options);
 	check_settings(subscription->conn);
 
-	sql = create_statement(subscription);
-	session_begin(subscription->conn, "BEGIN");
-	/* Not by session_query(): its message would have the statement. */
-	res = PQexec(subscription->conn, sql);
+	res = create_in_transaction(subscription);
+
+	/*
+	 * 42P01 undefined_table, 3F000 invalid_schema_name, 42809
+	 * wrong_object_type: the server has seen what the source publishes, and
+	 * the target does not have it yet.
+	 */
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		check_server(subscription);
-	else if (!lacks_tables_only(res))
+	else if (!session_error_is(res, "42P01 3F000 42809"))
 		create_failed(subscription, res);
 	PQclear(res);
-	free(sql);
 	close_session(subscription);
 	return subscription;
 }
@@ -614,13 +591,10 @@ wait_for_stream(const Subscription *subscription)
 static void
 begin_create(Subscription *subscription, bool last_try)
 {
-	char	   *sql;
 	PGresult   *res;
 
 	open_session(subscription);
-	sql = create_statement(subscription);
-	session_begin(subscription->conn, "BEGIN");
-	res = PQexec(subscription->conn, sql);
+	res = create_in_transaction(subscription);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		interrupt_check();
@@ -629,7 +603,6 @@ begin_create(Subscription *subscription, bool last_try)
 		create_failed(subscription, res);
 	}
 	PQclear(res);
-	free(sql);
 	check_server(subscription);
 }
 

@@ -45,12 +45,10 @@ typedef struct TcpSetting
 
 static const TcpSetting tcp_settings[] =
 {
-#ifdef TCP_USER_TIMEOUT
 	{"keepalives_idle", TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
 	{"keepalives_interval", TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
 	{"keepalives_count", TCP_KEEPCNT, KEEPALIVE_COUNT},
 	{"tcp_user_timeout", TCP_USER_TIMEOUT, TCP_USER_TIMEOUT_MS},
-#endif
 	{NULL}
 };
 
@@ -63,9 +61,7 @@ tcp_setting_apply(PGconn *conn)
 {
 	PQconninfoOption *options = PQconninfo(conn);
 
-	/* a Unix-domain socket's address is "" */
-	if (options == NULL || PQhostaddr(conn) == NULL ||
-		PQhostaddr(conn)[0] == '\0')
+	if (options == NULL || connection_is_unix_socket(conn))
 		return;
 	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
 		if (conninfo_value(options, setting->keyword) == NULL)
@@ -98,32 +94,12 @@ tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
  * ----------
  */
 
-static void
-append_conninfo(PQExpBuffer buf, const char *keyword, const char *value)
-{
-	if (buf->len > 0)
-		appendPQExpBufferChar(buf, ' ');
-	appendPQExpBuffer(buf, "%s=", keyword);
-	appendConnStrVal(buf, value);
-}
-
-/*
- * Options that chose the server and database, or that a session sets itself.
- */
-static bool
-is_settled(const char *keyword)
-{
-	static const char *const keywords[] = {
-		"dbname", "user", "host", "hostaddr", "port", "target_session_attrs",
-		"load_balance_hosts", "service", "servicefile", "fallback_application_name",
-		"replication"
-	};
-
-	for (int i = 0; i < (int) lengthof(keywords); i++)
-		if (strcmp(keyword, keywords[i]) == 0)
-			return true;
-	return false;
-}
+/* Options that chose the server and database, or that sessions set. */
+static const char *const settled[] = {
+	"dbname", "user", "host", "hostaddr", "port", "target_session_attrs",
+	"load_balance_hosts", "service", "servicefile", "fallback_application_name",
+	"replication", NULL
+};
 
 /*
  * Does the environment, or libpq itself, give this option the same value?
@@ -157,13 +133,6 @@ is_secret(const PQconninfoOption *option)
  * have changed.
  * ----------
  */
-static void
-set_variable(const char *name, const char *value)
-{
-	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
-		pg_fatal("could not set environment: %m");
-}
-
 static char *
 copy_variable(const char *name)
 {
@@ -172,55 +141,36 @@ copy_variable(const char *name)
 	return value ? pg_strdup(value) : NULL;
 }
 
-/* Does this service have this password?  libpq tells what PGSERVICE gives. */
-static bool
-service_has_password(const char *service, const char *file,
-					 const char *password)
+/*
+ * What libpq takes for a connection if the environment names this service and
+ * file; NULL: no service, and the file that it names.
+ */
+static PQconninfoOption *
+defaults_of_service(const char *service, const char *file)
 {
 	char	   *old_service = copy_variable("PGSERVICE");
 	char	   *old_file = copy_variable("PGSERVICEFILE");
 	PQconninfoOption *options;
-	const char *its_own;
-	bool		result;
 
-	set_variable("PGSERVICE", service);
+	environment_set("PGSERVICE", service);
 	if (file)
-		set_variable("PGSERVICEFILE", file);
+		environment_set("PGSERVICEFILE", file);
 	options = PQconndefaults();
 	/* restore the environment also if this failed */
-	set_variable("PGSERVICE", old_service);
-	set_variable("PGSERVICEFILE", old_file);
+	environment_set("PGSERVICE", old_service);
+	environment_set("PGSERVICEFILE", old_file);
 	if (options == NULL)
 		pg_fatal("out of memory");
-	its_own = conninfo_value(options, "password");
-	result = its_own && strcmp(its_own, password) == 0;
-	PQconninfoFree(options);
 	free(old_service);
 	free(old_file);
-	return result;
+	return options;
 }
 
 /*
- * Have libpq read the service again for each connection.  What is settled
- * must not be what the service says.
- */
-static char *
-service_conninfo(const char *service, const char *file)
-{
-	PQExpBufferData buf;
-
-	initPQExpBuffer(&buf);
-	append_conninfo(&buf, "service", service);
-	if (file)
-		append_conninfo(&buf, "servicefile", file);
-	append_conninfo(&buf, "target_session_attrs", "any");
-	return psprintf(" %s", buffer_text(&buf));
-}
-
-/*
- * The service of a connection string that has this password; NULL if it has
- * another one, or there is none.  Before 18 a connection does not tell the
- * service that it was made with.
+ * The service of a connection string that has this password, for libpq to
+ * read again for each connection; NULL if it has another one, or there is
+ * none.  Before 18 a connection does not tell the service that it was made
+ * with.
  */
 static char *
 find_service(const char *given, const char *password)
@@ -230,10 +180,24 @@ find_service(const char *given, const char *password)
 		PQconninfoParse(given, NULL) : NULL;
 	const char *service = options ? conninfo_value(options, "service") : NULL;
 	const char *file = options ? conninfo_value(options, "servicefile") : NULL;
+	PQconninfoOption *its = service ? defaults_of_service(service, file) : NULL;
+	const char *its_own = its ? conninfo_value(its, "password") : NULL;
 	char	   *result = NULL;
 
-	if (service && service_has_password(service, file, password))
-		result = service_conninfo(service, file);
+	if (its_own && strcmp(its_own, password) == 0)
+	{
+		PQExpBufferData buf;
+
+		initPQExpBuffer(&buf);
+		conninfo_append(&buf, "service", service);
+		if (file)
+			conninfo_append(&buf, "servicefile", file);
+		/* what is settled must not be what the service says */
+		conninfo_append(&buf, "target_session_attrs", "any");
+		result = psprintf(" %s", buffer_text(&buf));
+		termPQExpBuffer(&buf);
+	}
+	PQconninfoFree(its);
 	PQconninfoFree(options);
 	return result;
 }
@@ -325,7 +289,7 @@ append_options(bool has_password_file, const PQconninfoOption *options,
 {
 	for (const PQconninfoOption *option = options; option->keyword; option++)
 	{
-		if (option->val == NULL || is_settled(option->keyword) ||
+		if (option->val == NULL || conninfo_is_one_of(option->keyword, settled) ||
 			strcmp(option->keyword, "password") == 0)
 			continue;
 		/* it would come before the one that programs are given */
@@ -334,25 +298,11 @@ append_options(bool has_password_file, const PQconninfoOption *options,
 		if (is_secret(option))
 		{
 			if (private_buf)
-				append_conninfo(private_buf, option->keyword, option->val);
+				conninfo_append(private_buf, option->keyword, option->val);
 		}
 		else if (!is_default(option, defaults))
-			append_conninfo(buf, option->keyword, option->val);
+			conninfo_append(buf, option->keyword, option->val);
 	}
-}
-
-/* What programs find by themselves that are not told the user's service. */
-static PQconninfoOption *
-defaults_without_service(void)
-{
-	char	   *old_service = copy_variable("PGSERVICE");
-	PQconninfoOption *options;
-
-	set_variable("PGSERVICE", NULL);
-	options = PQconndefaults();
-	set_variable("PGSERVICE", old_service);
-	free(old_service);
-	return options;
 }
 
 /* buf is what the address begins with. */
@@ -381,14 +331,15 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
 	PQconninfoOption *options = PQconninfo(conn);
 	PQconninfoOption *defaults = PQconndefaults();
-	PQconninfoOption *bare = defaults_without_service();
+
+	/* what programs find by themselves that are not told the user's service */
+	PQconninfoOption *bare = defaults_of_service(NULL, NULL);
 	PQExpBufferData buf;
 	PQExpBufferData own_buf;
 	PQExpBufferData private_buf;
 	const char *host = PQhost(conn);
-	const char *hostaddr = PQhostaddr(conn);
 
-	if (options == NULL || defaults == NULL || bare == NULL)
+	if (options == NULL || defaults == NULL)
 		pg_fatal("out of memory");
 
 	/*
@@ -402,19 +353,18 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	note_password_file(address);
 	initPQExpBuffer(&buf);
 	initPQExpBuffer(&private_buf);
-	append_conninfo(&buf, "dbname", PQdb(conn));
-	append_conninfo(&buf, "user", PQuser(conn));
+	conninfo_append(&buf, "dbname", PQdb(conn));
+	conninfo_append(&buf, "user", PQuser(conn));
 
 	/*
 	 * The address is kept so that the name need not lead to the same server
 	 * again.  The name is kept too: libpq compares it with the certificate,
 	 * and looks it up in passfiles.
 	 */
-	append_conninfo(&buf, "host", host ? host : "");
-	/* empty for a Unix-domain socket */
-	if (hostaddr && hostaddr[0] != '\0')
-		append_conninfo(&buf, "hostaddr", hostaddr);
-	append_conninfo(&buf, "port", PQport(conn));
+	conninfo_append(&buf, "host", host ? host : "");
+	if (!connection_is_unix_socket(conn))
+		conninfo_append(&buf, "hostaddr", PQhostaddr(conn));
+	conninfo_append(&buf, "port", PQport(conn));
 	initPQExpBuffer(&own_buf);
 	appendPQExpBufferStr(&own_buf, buf.data);
 	/* our service takes the place of one that the environment names */
@@ -710,13 +660,12 @@ watch_new_session(PGconn *conn, bool came, int64 *since)
 static PGconn *
 connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
 {
-	const char *hostaddr = PQhostaddr(conn);
 	char	   *name = psprintf("%s probe", progname);
 	const char *keywords[] = {"dbname", "user", "password", "dbname", "host",
 	"hostaddr", "port", "fallback_application_name", NULL};
 	const char *values[] = {params->dbname ? params->dbname : "dbname=''",
 		PQuser(conn), PQpass(conn), PQdb(conn), PQhost(conn),
-	hostaddr && *hostaddr ? hostaddr : NULL, PQport(conn), name, NULL};
+	connection_is_unix_socket(conn) ? NULL : PQhostaddr(conn), PQport(conn), name, NULL};
 	PGconn	   *result = connect_by(keywords, values);
 
 	free(name);

@@ -21,6 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "fe_utils/string_utils.h"
 #include "libpq-fe.h"
 #include "pqexpbuffer.h"
 
@@ -40,6 +41,29 @@ conninfo_value(const PQconninfoOption *options, const char *keyword)
 		if (strcmp(options->keyword, keyword) == 0)
 			return options->val && options->val[0] ? options->val : NULL;
 	return NULL;
+}
+
+void
+conninfo_append(PQExpBuffer buf, const char *keyword, const char *value)
+{
+	appendPQExpBuffer(buf, "%s%s=", buf->len > 0 ? " " : "", keyword);
+	appendConnStrVal(buf, value);
+}
+
+bool
+conninfo_is_one_of(const char *keyword, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcmp(keyword, *words) == 0)
+			return true;
+	return false;
+}
+
+void
+environment_set(const char *name, const char *value)
+{
+	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
+		pg_fatal("could not set environment: %m");
 }
 
 /* ----------

@@ -15,10 +15,21 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/connect_utils.h"
+#include "pqexpbuffer.h"
 
 /* The value of a connection option; NULL if there is none, or it is empty. */
 extern const char *conninfo_value(const PQconninfoOption *options,
 								  const char *keyword);
+
+/* Append "keyword=value" to a connection string, with a space before it. */
+extern void conninfo_append(PQExpBuffer buf, const char *keyword,
+							const char *value);
+
+/* Is this one of these words, which end with NULL? */
+extern bool conninfo_is_one_of(const char *keyword, const char *const *words);
+
+/* Set a variable of the environment, or remove it if value is NULL. */
+extern void environment_set(const char *name, const char *value);
 
 /* ----------
  * Passwords that the user types

@@ -21,32 +21,29 @@ static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
 #define FIRST_FIXED_MAJOR 19
 
 /*
- * 22023 invalid_parameter_value (42704 undefined_object from 17 on), 55000
- * object_not_in_prerequisite_state: there is no such export (any more),
- * snapmgr.c:ImportSnapshot, procarray.c:ProcArrayInstallImportedXmin.
+ * False if there is no such export, or not any more, and may_be_gone: 22023
+ * invalid_parameter_value (42704 undefined_object from 17 on), 55000
+ * object_not_in_prerequisite_state (snapmgr.c:ImportSnapshot,
+ * procarray.c:ProcArrayInstallImportedXmin).  Any other error would come
+ * again in any other session, so it ends the program.
  */
 static bool
-exporter_is_gone(const PGresult *res)
+import_snapshot(PGconn *conn, const char *snapshot, bool may_be_gone)
 {
-	return session_error_is(res, "22023 42704 55000");
-}
-
-/* NULL if imported, else the result with the error; *sql is owned. */
-static PGresult *
-import_snapshot(PGconn *conn, const char *snapshot, char **sql)
-{
-	PQExpBufferData buf;
+	PQExpBufferData sql;
 	PGresult   *res;
+	bool		done;
 
-	initPQExpBuffer(&buf);
-	appendPQExpBufferStr(&buf, "SET TRANSACTION SNAPSHOT ");
-	appendStringLiteralConn(&buf, snapshot, conn);
-	*sql = buf.data;
-	res = session_exec(conn, buf.data);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		return res;
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SET TRANSACTION SNAPSHOT ");
+	appendStringLiteralConn(&sql, snapshot, conn);
+	res = session_exec(conn, sql.data);
+	done = PQresultStatus(res) == PGRES_COMMAND_OK;
+	if (!done && !(may_be_gone && session_error_is(res, "22023 42704 55000")))
+		session_failed(conn, res, "query failed", sql.data);
 	PQclear(res);
-	return NULL;
+	termPQExpBuffer(&sql);
+	return done;
 }
 
 char *
@@ -64,14 +61,7 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 	else
 		session_begin(conn, SESSION_BEGIN_READ_ONLY);
 	if (import)
-	{
-		char	   *sql;
-		PGresult   *res = import_snapshot(conn, import, &sql);
-
-		if (res)
-			session_failed(conn, res, "query failed", sql);
-		free(sql);
-	}
+		(void) import_snapshot(conn, import, false);
 	/* also an imported one: its first holder may leave before we are done */
 	return snapshot_export(conn);
 }
@@ -87,40 +77,23 @@ snapshot_identity(PGconn *conn)
 	return identity;
 }
 
-static bool
-has_identity(PGconn *conn, const char *identity)
-{
-	char	   *imported = snapshot_identity(conn);
-	bool		result = strcmp(imported, identity) == 0;
-
-	free(imported);
-	return result;
-}
-
 bool
 snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 {
-	char	   *sql;
-	PGresult   *res;
-
 	session_begin(conn, SESSION_BEGIN_READ_ONLY);
+	if (import_snapshot(conn, snapshot, true))
+	{
+		/*
+		 * After a restart the server gives names again from the beginning,
+		 * and the name may be that of another program's snapshot.
+		 */
+		char	   *imported = snapshot_identity(conn);
+		bool		is_same = strcmp(imported, identity) == 0;
 
-	/*
-	 * An error that does not say that the export is gone would come again in
-	 * any other session, so it ends the program.
-	 */
-	res = import_snapshot(conn, snapshot, &sql);
-	if (res && !exporter_is_gone(res))
-		session_failed(conn, res, "query failed", sql);
-	free(sql);
-
-	/*
-	 * After a restart the server gives names again from the beginning, and
-	 * the name may be that of another program's snapshot.
-	 */
-	if (res == NULL && has_identity(conn, identity))
-		return true;
-	PQclear(res);
+		free(imported);
+		if (is_same)
+			return true;
+	}
 	session_command(conn, "ROLLBACK");
 	return false;
 }
