@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
@@ -60,7 +61,6 @@ typedef struct TaskCollector
 	TaskAttempt *attempts;		/* sorted by name: each is looked up whenever
 								 * the directory is listed */
 	int			n_attempts;
-	int			n_allocated;
 	bool	   *refused;		/* by job: none of a task's sessions can lock
 								 * its table */
 } TaskCollector;
@@ -183,77 +183,6 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 	return taken;
 }
 
-/* The result is the line's, but for what is freed with that. */
-static void
-store(FileResult *result, const TaskLine *line, int task)
-{
-	*result = line->result;
-	result->new_reason = NULL;
-	result->worker = task;
-	result->done = true;
-}
-
-static void
-report_rows(const TaskCollector *collector, const TaskLine *line, int task)
-{
-	Run		   *run = collector->run;
-
-	/* The event log shows the task where it has the worker otherwise. */
-	run->results->worker = task;
-	run_event_chunk_end(run, &run->plan->chunks->files[line->number],
-						line->result.new_reason);
-	run->results->worker = 0;
-}
-
-static void
-take_rows(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
-{
-	const DumpPlan *plan = collector->run->plan;
-	const DataFile *file = &plan->chunks->files[line->number];
-
-	if (!take_file(collector, attempt,
-				   archive_name_rows(file->dump_id, plan->compress.method),
-				   &line->result))
-		return;
-	store(&collector->run->results->files[line->number], line, attempt->task);
-	report_rows(collector, line, attempt->task);
-}
-
-/* The OID of a large object by its number among those of all groups. */
-static Oid
-object_oid(const LargeObjects *objects, int number)
-{
-	const LargeObjectGroup *group = &objects->groups[large_objects_group_of(objects, number)];
-
-	return group->oids[number - group->first_object];
-}
-
-static void
-take_object(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
-{
-	const DumpPlan *plan = collector->run->plan;
-	Oid			oid = object_oid(plan->objects, (int) line->number);
-
-	if (take_file(collector, attempt,
-				  archive_name_large_object(oid, plan->compress.method),
-				  &line->result))
-		store(&collector->run->results->objects[line->number], line,
-			  attempt->task);
-}
-
-/* Where the result of a line is; NULL if there is no such file, or object. */
-static FileResult *
-find_result(const TaskCollector *collector, const TaskLine *line)
-{
-	const FileResults *results = collector->run->results;
-
-	if (line->kind == TASK_LINE_FILE)
-		return line->number < (uint64) results->n_files ?
-			&results->files[line->number] : NULL;
-	return line->number < (uint64) results->n_objects ?
-		&results->objects[line->number] : NULL;
-}
-
 /*
  * False if the line's numbers are not of this run.  The result of a second
  * attempt at the same file is not an error: it is left where it is.
@@ -261,14 +190,47 @@ find_result(const TaskCollector *collector, const TaskLine *line)
 static bool
 take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
 {
-	const FileResult *result = find_result(collector, line);
+	Run		   *run = collector->run;
+	FileResults *results = run->results;
+	const DumpPlan *plan = run->plan;
+	bool		is_file = line->kind == TASK_LINE_FILE;
+	const DataFile *file = NULL;
+	FileResult *result;
+	char	   *name;
 
-	if (result == NULL || line->result.server >= Max(collector->run->n_servers, 1))
+	if (line->number >= (uint64) (is_file ? results->n_files : results->n_objects) ||
+		line->result.server >= Max(run->n_servers, 1))
 		return false;
-	if (!result->done && line->kind == TASK_LINE_FILE)
-		take_rows(collector, attempt, line);
-	else if (!result->done)
-		take_object(collector, attempt, line);
+	result = is_file ? &results->files[line->number] : &results->objects[line->number];
+	if (result->done)
+		return true;
+	if (is_file)
+	{
+		file = &plan->chunks->files[line->number];
+		name = archive_name_rows(file->dump_id, plan->compress.method);
+	}
+	else
+	{
+		int			number = (int) line->number;
+		const LargeObjectGroup *group =
+			&plan->objects->groups[large_objects_group_of(plan->objects, number)];
+
+		name = archive_name_large_object(group->oids[number - group->first_object],
+										 plan->compress.method);
+	}
+	if (!take_file(collector, attempt, name, &line->result))
+		return true;
+	*result = line->result;
+	result->new_reason = NULL;	/* freed with the line */
+	result->worker = attempt->task;
+	result->done = true;
+	if (file)
+	{
+		/* the event log shows the task where it has the worker otherwise */
+		results->worker = attempt->task;
+		run_event_chunk_end(run, file, line->result.new_reason);
+		results->worker = 0;
+	}
 	return true;
 }
 
@@ -386,24 +348,6 @@ compare_attempts(const void *a, const void *b)
 				  ((const TaskAttempt *) b)->name);
 }
 
-/*
- * Few attempts are new, and all are looked for again and again: so the list
- * is kept in order.
- */
-static void
-insert_attempt(TaskCollector *collector, int place, const TaskAttempt *attempt)
-{
-	if (collector->n_attempts == collector->n_allocated)
-	{
-		collector->n_allocated = collector->n_allocated ? collector->n_allocated * 2 : 64;
-		collector->attempts = pg_realloc(collector->attempts,
-										 collector->n_allocated * sizeof(TaskAttempt));
-	}
-	memmove(&collector->attempts[place + 1], &collector->attempts[place],
-			(collector->n_attempts++ - place) * sizeof(TaskAttempt));
-	collector->attempts[place] = *attempt;
-}
-
 /* The attempt of a file with this name: TASK.HOST.... and the suffix. */
 static void
 note_attempt(TaskCollector *collector, const char *file_name)
@@ -424,9 +368,20 @@ note_attempt(TaskCollector *collector, const char *file_name)
 						sizeof(TaskAttempt), compare_attempts);
 	if (place < collector->n_attempts &&
 		strcmp(collector->attempts[place].name, attempt.name) == 0)
+	{
 		free(attempt.name);
-	else
-		insert_attempt(collector, place, &attempt);
+		return;
+	}
+
+	/*
+	 * Few attempts are new, and all are looked for again and again: so the
+	 * list is kept in order.
+	 */
+	collector->attempts = array_room(collector->attempts, collector->n_attempts,
+									 sizeof(TaskAttempt));
+	memmove(&collector->attempts[place + 1], &collector->attempts[place],
+			(collector->n_attempts++ - place) * sizeof(TaskAttempt));
+	collector->attempts[place] = attempt;
 }
 
 /*
@@ -448,16 +403,6 @@ task_collector_look(TaskCollector *collector)
 		read_attempt(collector, &collector->attempts[i]);
 }
 
-/* An attempt that began and has not ended in order, or NULL. */
-static const char *
-task_collector_not_ended(const TaskCollector *collector)
-{
-	for (int i = 0; i < collector->n_attempts; i++)
-		if (collector->attempts[i].is_ours && !collector->attempts[i].ended)
-			return collector->attempts[i].name;
-	return NULL;
-}
-
 /* The commands of all tasks are to be begun: nothing has come of them yet. */
 static TaskCollector *
 task_collector_new(Run *run, const char *directory, const char *run_id)
@@ -470,19 +415,6 @@ task_collector_new(Run *run, const char *directory, const char *run_id)
 	collector->run_id = run_id;
 	collector->refused = pg_malloc0((run->plan->queue->n_jobs + 1) * sizeof(bool));
 	return collector;
-}
-
-/* Is all of a job of the run done? */
-static bool
-task_collector_job_is_done(const TaskCollector *collector, int job_no)
-{
-	const Job  *job = &collector->run->plan->queue->jobs[job_no];
-	const FileResult *result;
-
-	for (int i = 0; (result = run_job_result(collector->run, job, i)) != NULL; i++)
-		if (!result->done)
-			return false;
-	return true;
 }
 
 static PlannedTable *
@@ -658,17 +590,20 @@ describe_end(int status)
 static void
 check_commands(const TaskLeader *leader)
 {
-	const char *name;
+	const TaskCollector *collector = leader->collector;
 
 	if (leader->run->options->pipe_command == NULL)
 		return;
 	task_collector_look(leader->collector);
-	name = task_collector_not_ended(leader->collector);
-	if (name == NULL)
-		return;
-	pg_log_error("attempt \"%s\" at a task has not ended", printable(name));
-	pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
-	exit(1);
+	for (int i = 0; i < collector->n_attempts; i++)
+	{
+		if (!collector->attempts[i].is_ours || collector->attempts[i].ended)
+			continue;
+		pg_log_error("attempt \"%s\" at a task has not ended",
+					 printable(collector->attempts[i].name));
+		pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
+		exit(1);
+	}
 }
 
 /* Run the command for these tasks; how it ended, as waitpid() has it. */
@@ -715,13 +650,25 @@ run_command(const TaskLeader *leader, const bool *wanted)
  * ----------
  */
 
+/* How many of a job's files are there?  *n is of how many. */
+static int
+count_done(const Run *run, int job, int *n)
+{
+	const FileResult *result;
+	int			n_done = 0;
+
+	for (*n = 0; (result = run_job_result(run, &run->plan->queue->jobs[job], *n)) != NULL; ++*n)
+		n_done += result->done;
+	return n_done;
+}
+
 /* Is one of the tasks' jobs for them to do, and not done? */
 static bool
 is_missing(const TaskLeader *leader, int job)
 {
-	const TaskCollector *collector = leader->collector;
+	int			n;
 
-	return !task_collector_job_is_done(collector, job) && !collector->refused[job];
+	return count_done(leader->run, job, &n) < n && !leader->collector->refused[job];
 }
 
 static void
@@ -826,18 +773,6 @@ check_place(const Options *options, const TaskPlace *place)
 				 place->directory);
 }
 
-/* Are some of a job's files done, but not all? */
-static bool
-is_partly_done(const Run *run, const Job *job)
-{
-	const FileResult *result;
-
-	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
-		if (result->done)
-			return true;
-	return false;
-}
-
 /* Tables that no task could lock: the leader has all locks. */
 static void
 read_missing(const TaskLeader *leader, const WorkerTask *own)
@@ -846,10 +781,13 @@ read_missing(const TaskLeader *leader, const WorkerTask *own)
 
 	for (int i = 0; i < run->plan->queue->n_jobs; i++)
 	{
-		if (task_collector_job_is_done(leader->collector, i))
+		int			n;
+		int			n_done = count_done(run, i, &n);
+
+		if (n_done == n)
 			continue;
 		/* a job is begun again as a whole, without files that are there */
-		if (is_partly_done(run, &run->plan->queue->jobs[i]))
+		if (n_done > 0)
 			own->reset(own->arg, i);
 		leader_do(leader->source, own, i);
 	}

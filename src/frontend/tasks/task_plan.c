@@ -222,25 +222,6 @@ check_job(const PlanFile *file, const Job *job)
 }
 
 static const char *
-check_table(const PlannedTable *planned)
-{
-	if (planned->n_masks > 0 && planned->n_masks != planned->table.n_columns)
-		return "not every column has a mask, or none";
-	return NULL;
-}
-
-/* Its objects have numbers below that of all objects. */
-static const char *
-check_group(const PlanFile *file, const LargeObjectGroup *group)
-{
-	int			n = file->head.n_objects;
-
-	if (group->n_oids > n || group->first_object > n - group->n_oids)
-		return "there is no such large object";
-	return NULL;
-}
-
-static const char *
 check_head(const DumpTaskHead *head)
 {
 	if (head->extension_missing == NULL &&
@@ -260,19 +241,24 @@ static const char *
 check_numbers(const PlanFile *file)
 {
 	const char *problem = check_head(&file->head);
+	int			n_objects = file->head.n_objects;
 
 	if (file->n_queue != file->n_files)
-		problem = "not all files are in the queue";
-	for (int i = 0; problem == NULL && i < file->n_queue; i++)
+		return "not all files are in the queue";
+	for (int i = 0; i < file->n_queue; i++)
 		if (file->queue[i] >= file->n_files)
-			problem = "there is no such file";
-	for (int i = 0; problem == NULL && i < file->n_files; i++)
+			return "there is no such file";
+	for (int i = 0; i < file->n_files; i++)
 		if (file->files[i].table >= file->n_tables)
-			problem = "there is no such table";
-	for (int i = 0; problem == NULL && i < file->n_tables; i++)
-		problem = check_table(&file->tables[i]);
-	for (int i = 0; problem == NULL && i < file->n_groups; i++)
-		problem = check_group(file, &file->groups[i]);
+			return "there is no such table";
+	for (int i = 0; i < file->n_tables; i++)
+		if (file->tables[i].n_masks > 0 &&
+			file->tables[i].n_masks != file->tables[i].table.n_columns)
+			return "not every column has a mask, or none";
+	for (int i = 0; i < file->n_groups; i++)
+		if (file->groups[i].n_oids > n_objects ||
+			file->groups[i].first_object > n_objects - file->groups[i].n_oids)
+			return "there is no such large object";
 	for (int i = 0; problem == NULL && i < file->n_jobs; i++)
 		problem = check_job(file, &file->jobs[i]);
 	return problem;
@@ -318,74 +304,6 @@ check_version(const char *path, const TaskRun *run)
 		pg_fatal("plan \"%s\" is not that of a dump", path);
 }
 
-static void
-make_tables(const PlanFile *file, DumpTables *tables, ChunkPlan *chunks)
-{
-	tables->n_tables = file->n_tables;
-	tables->tables = pg_malloc0((file->n_tables + 1) * sizeof(DumpTable));
-	tables->server_version = file->head.server_version;
-	tables->block_bytes = file->head.block_bytes;
-	chunks->tables = pg_malloc0((file->n_tables + 1) * sizeof(TablePlan));
-	for (int i = 0; i < file->n_tables; i++)
-	{
-		tables->tables[i] = file->tables[i].table;
-		chunks->tables[i] = file->tables[i].decided;
-	}
-}
-
-static LargeObjects *
-make_objects(const PlanFile *file)
-{
-	LargeObjects *objects = pg_malloc0(sizeof(LargeObjects));
-
-	objects->groups = file->groups;
-	objects->n_groups = file->n_groups;
-	objects->n_objects = file->head.n_objects;
-	return objects;
-}
-
-static JobQueue *
-make_queue(const PlanFile *file)
-{
-	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
-
-	queue->jobs = file->jobs;
-	queue->n_jobs = file->n_jobs;
-	queue->files = pg_malloc0((file->n_queue + 1) * sizeof(DataFile *));
-	for (int i = 0; i < file->n_queue; i++)
-		queue->files[i] = &file->files[file->queue[i]];
-	return queue;
-}
-
-static ServerExtension *
-make_extension(const DumpTaskHead *head)
-{
-	ServerExtension *extension = pg_malloc0(sizeof(ServerExtension));
-
-	extension->missing = head->extension_missing;
-	extension->functions = head->extension_functions;
-	extension->lock_table = head->extension_table;
-	extension->use = EXTENSION_READS;
-	return extension;
-}
-
-static const char *
-make_settings(const DumpTaskHead *head, DumpPlan *plan)
-{
-	char		error[COMPRESS_SPEC_ERROR_BYTES];
-
-	plan->extension = make_extension(head);
-	plan->snapshot = head->snapshot;
-	plan->snapshot_identity = head->snapshot_identity;
-	plan->encoding = head->encoding;
-	plan->lock_wait_ms = head->lock_wait_ms;
-	plan->server_compress = head->server_compression;
-	if (!compress_spec_parse(head->compression, &plan->compress, error) ||
-		!pg_checksum_parse_type(head->checksums, &plan->checksum_type))
-		return "compression or checksums are unknown";
-	return NULL;
-}
-
 /*
  * What fingerprints are taken by, and the files that have some.  A host may
  * not have the previous archive mounted, which is not an error: its tasks
@@ -417,20 +335,54 @@ make_previous(const DumpTaskHead *head, DumpPlan *plan)
 static const char *
 make_plan(const PlanFile *file, DumpPlan *plan)
 {
+	const DumpTaskHead *head = &file->head;
 	DumpTables *tables = pg_malloc0(sizeof(DumpTables));
 	ChunkPlan  *chunks = pg_malloc0(sizeof(ChunkPlan));
-	const char *problem = make_settings(&file->head, plan);
+	LargeObjects *objects = pg_malloc0(sizeof(LargeObjects));
+	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
+	ServerExtension *extension = pg_malloc0(sizeof(ServerExtension));
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
-	make_tables(file, tables, chunks);
+	tables->n_tables = file->n_tables;
+	tables->tables = pg_malloc0((file->n_tables + 1) * sizeof(DumpTable));
+	tables->server_version = head->server_version;
+	tables->block_bytes = head->block_bytes;
+	chunks->tables = pg_malloc0((file->n_tables + 1) * sizeof(TablePlan));
+	for (int i = 0; i < file->n_tables; i++)
+	{
+		tables->tables[i] = file->tables[i].table;
+		chunks->tables[i] = file->tables[i].decided;
+	}
 	chunks->files = file->files;
 	chunks->n_files = file->n_files;
+	objects->groups = file->groups;
+	objects->n_groups = file->n_groups;
+	objects->n_objects = head->n_objects;
+	queue->jobs = file->jobs;
+	queue->n_jobs = file->n_jobs;
+	queue->files = pg_malloc0((file->n_queue + 1) * sizeof(DataFile *));
+	for (int i = 0; i < file->n_queue; i++)
+		queue->files[i] = &file->files[file->queue[i]];
+	extension->missing = head->extension_missing;
+	extension->functions = head->extension_functions;
+	extension->lock_table = head->extension_table;
+	extension->use = EXTENSION_READS;
+
 	plan->tables = tables;
 	plan->chunks = chunks;
-	plan->objects = make_objects(file);
-	plan->queue = make_queue(file);
-	if (problem == NULL)
-		make_previous(&file->head, plan);
-	return problem;
+	plan->objects = objects;
+	plan->queue = queue;
+	plan->extension = extension;
+	plan->snapshot = head->snapshot;
+	plan->snapshot_identity = head->snapshot_identity;
+	plan->encoding = head->encoding;
+	plan->lock_wait_ms = head->lock_wait_ms;
+	plan->server_compress = head->server_compression;
+	if (!compress_spec_parse(head->compression, &plan->compress, error) ||
+		!pg_checksum_parse_type(head->checksums, &plan->checksum_type))
+		return "compression or checksums are unknown";
+	make_previous(head, plan);
+	return NULL;
 }
 
 DumpTaskPlan *

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/json_fields.h"
 #include "options/own_options.h"
@@ -117,9 +118,8 @@ task_result_write(const TaskResults *results, const TaskLine *line)
 	initPQExpBuffer(&writer.buf);
 	json_append_object(&writer, line_fields, &written);
 	appendPQExpBufferChar(&writer.buf, '\n');
-	if (PQExpBufferDataBroken(writer.buf))
-		pg_fatal("out of memory");
-	write_all(results->fd, results->path, writer.buf.data, writer.buf.len);
+	write_all(results->fd, results->path, buffer_text(&writer.buf),
+			  writer.buf.len);
 	termPQExpBuffer(&writer.buf);
 }
 

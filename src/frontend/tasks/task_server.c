@@ -12,6 +12,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
@@ -19,6 +20,7 @@
 #include "options/own_options.h"
 #include "process/worker_process.h"
 #include "session/connection.h"
+#include "session/password.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "tasks/task_server.h"
@@ -119,15 +121,8 @@ task_address(const char *conninfo, const ConnParams *params,
 	 * or this command line says is there.
 	 */
 	for (; options->keyword; options++)
-	{
-		if (options->val == NULL)
-			continue;
-		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
-						  options->keyword);
-		appendConnStrVal(&buf, options->val);
-	}
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
+		if (options->val)
+			conninfo_append(&buf, options->keyword, options->val);
 
 	/*
 	 * A task on a host that cannot reach the server should fail, not hang; 0
@@ -137,7 +132,7 @@ task_address(const char *conninfo, const ConnParams *params,
 	address->command = password_command_get(password_command);
 	if (address->command)
 		address->secrets.password_file = password_command_file(address->command);
-	address->conninfo = address->private_conninfo = buf.data;
+	address->conninfo = address->private_conninfo = buffer_text(&buf);
 	return address;
 }
 
@@ -151,7 +146,7 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 {
 	static const char *const keywords[] = {
 		"options", "sslmode", "channel_binding", "require_auth", "gssencmode",
-		"ssl_min_protocol_version", "requirepeer"
+		"ssl_min_protocol_version", "requirepeer", NULL
 	};
 	PQconninfoOption *options = PQconninfo(conn);
 	PQExpBufferData text;
@@ -162,16 +157,11 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 	appendPQExpBufferStr(&text, "options='' ");
 	appendPQExpBuffer(&text, "%s%s", address->conninfo, address->tcp_settings);
 	for (PQconninfoOption *option = options; option && option->keyword; option++)
-		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
-			if (strcmp(option->keyword, keywords[i]) == 0)
-			{
-				appendPQExpBuffer(&text, " %s=", option->keyword);
-				appendConnStrVal(&text, option->val);
-			}
+		if (option->val && option->val[0] &&
+			conninfo_is_one_of(option->keyword, keywords))
+			conninfo_append(&text, option->keyword, option->val);
 	PQconninfoFree(options);
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	return text.data;
+	return buffer_text(&text);
 }
 
 /* ----------
@@ -285,26 +275,17 @@ lock_key(const char *run_id)
 	return strtoull(digits, NULL, 16);
 }
 
-/* The same in decimal; owned. */
-static char *
-lock_number(const char *run_id)
-{
-	return psprintf(UINT64_FORMAT, lock_key(run_id));
-}
-
 /* Who has the lock for long is not part of the run: all see the number. */
 void
 task_server_hold(PGconn *conn, const char *run_id)
 {
-	char	   *number = lock_number(run_id);
-	const char *params[] = {number};
+	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock('" UINT64_FORMAT "'::pg_catalog.int8)",
+							   lock_key(run_id));
 	bool		taken = false;
 
 	for (int waited_ms = 0; !taken; waited_ms += LOCK_MS)
 	{
-		PGresult   *res = session_query_params(conn,
-											   "SELECT pg_catalog.pg_try_advisory_lock($1::pg_catalog.int8)",
-											   1, params, 0);
+		PGresult   *res = session_query(conn, sql);
 
 		taken = PQgetvalue(res, 0, 0)[0] == 't';
 		PQclear(res);
@@ -313,7 +294,7 @@ task_server_hold(PGconn *conn, const char *run_id)
 			session_lost("Another session holds the lock by which tasks see that the leader is there.");
 		pg_usleep(taken ? 0 : LOCK_MS * 1000L);
 	}
-	free(number);
+	free(sql);
 }
 
 /*
@@ -329,16 +310,14 @@ task_server_hold(PGconn *conn, const char *run_id)
 static bool
 task_server_check_leader(PGconn *conn, const char *run_id)
 {
-	char	   *number = lock_number(run_id);
-	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_xact_lock_shared('%s'::pg_catalog.int8)",
-							   number);
+	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_xact_lock_shared('" UINT64_FORMAT "'::pg_catalog.int8)",
+							   lock_key(run_id));
 	PGresult   *res = session_exec_within(conn, sql, ANSWER_MS);
 	bool		known = PQresultStatus(res) == PGRES_TUPLES_OK;
 	bool		is_gone = known && PQgetvalue(res, 0, 0)[0] == 't';
 
 	PQclear(res);
 	free(sql);
-	free(number);
 	if (is_gone)
 	{
 		pg_log_error("the run that this plan is of has ended");
@@ -395,13 +374,6 @@ task_run_make(const char *run_id, const Options *options, PGconn *conn,
 	return run;
 }
 
-static void
-set_variable(const char *name, const char *value)
-{
-	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
-		pg_fatal("could not set environment: %m");
-}
-
 /*
  * Options that decide which rows are read, and how they are printed, are the
  * leader's, and not of this command line.
@@ -413,8 +385,8 @@ task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
 	options->enable_row_security = run->enable_row_security;
 	options->retries = run->retries;
 	/* libpq takes these two from the environment only, when it connects */
-	set_variable(TIME_ZONE, run->time_zone);
-	set_variable(DATE_STYLE, run->date_style);
+	environment_set(TIME_ZONE, run->time_zone);
+	environment_set(DATE_STYLE, run->date_style);
 	task_options_read_planned(options->task, run->n_tasks, task, n_tasks);
 }
 
