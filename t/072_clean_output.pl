@@ -215,7 +215,7 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 {
 	my $dir = dump_ok($node, 'clean', 'stock', 'pg_dump');
 	kept_ok('an archive of pg_dump', $dir,
-		qr/was not written by pg_pardump\n.*There is no file "$manifest_name"/);
+		qr/was not written by pg_pardump\n.*File "$manifest_name" is missing/);
 }
 {
 	my $dir = archive('a damaged manifest');

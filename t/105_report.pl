@@ -332,7 +332,7 @@ foreach my $case (
 {
 	my ($rc, undef, $err) = run_program('pg_pardump', '--verify', $dir, "--report=$dir/x.html");
 	is($rc, 1, 'in the archive: exit code');
-	like($err, qr/would be in the archive's directory/, 'in the archive: it says so');
+	like($err, qr/must not be in the archive's directory/, 'in the archive: it says so');
 	is_deeply([ glob "$dir/x.html*" ], [], 'in the archive: nothing is left there');
 }
 {

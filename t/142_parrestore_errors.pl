@@ -81,7 +81,7 @@ my ($toast) = grep { slurp_file($_) =~ /\A1\t[0-9a-f]{100}/ } glob "$stocks/*.da
 ($toast) = $toast =~ /([^\/]+)$/;
 my $whole_lines = length(slurp_file("$stocks/$toast") =~ s/^\\\.\n+\z//mr);
 one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
-	'no end', qr/COPY failed for table public\.toast: the data do not end as rows do/, ['public.toast'],
+	'no end', qr/COPY failed for table public\.toast: the line that ends the rows is missing/, ['public.toast'],
 	'--chunk-size=1GB');
 one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
 	'no end, pieces', qr/COPY failed for a piece of table public\.toast: rows end without the line that ends them/,

@@ -130,7 +130,7 @@ foreach my $codec (codecs($node))
 	read_ok("$codec: custom", $custom{$codec}, $expected);
 	my $piped = piped_dump($compress);
 	read_ok("$codec: piped", $piped, $expected,
-		qr/^\w+: looking for the data of archive "\Q$piped\E", which was written to a pipe$/);
+		qr/^\w+: searching archive "\Q$piped\E" for its data, because it was written to a pipe$/);
 
 	my $bytes = slurp_file($piped);
 	my $cut = new_path('cut');
@@ -167,17 +167,17 @@ foreach (
 	[ 'more behind the end', sub { append_to_file("$_[0]/$file", "1\n") },
 		qr/entry $id: rows are followed by something else/ ],
 	[ 'toc.dat continues', sub { append_to_file("$_[0]/toc.dat", "\0") },
-		qr/archive .* is damaged: file "toc\.dat": more than it should hold/ ],
+		qr/archive .* is damaged: file "toc\.dat": unexpected data after its end/ ],
 	[ 'no toc.dat', gone('toc.dat'), qr/is not an archive: file "toc\.dat" is missing/ ],
 	[ 'a list with other names', written('blobs*.toc', "4711 ../x\n"),
-		qr/file "\.\.\/x" has a name that no file of an archive has/ ],
+		qr/file "\.\.\/x" has a name that is not valid in an archive/ ],
 	[ 'a list that is none', written('blobs*.toc', 'x' x 1000),
-		qr/their list is not one of large objects/ ],
+		qr/invalid list of large objects/ ],
 	map {
 		my $name = $_;
 		[ "a file is called $name",
 			other_toc(sub { $_->{filename} = $name foreach grep { $_->{filename} eq $file } @_ }),
-			qr/file "\Q$name\E" has a name that no file of an archive has/ ]
+			qr/file "\Q$name\E" has a name that is not valid in an archive/ ]
 	} ("../$file", "./$file", "/$file", '.', '.hidden'))
 {
 	my ($what, $change, $pattern) = @$_;
@@ -203,14 +203,14 @@ write_bytes($old, slurp_file($custom{none}) =~ s/^(PGDMP.)./$1\x0d/sr);
 my $empty = new_path('empty');
 write_bytes($empty, '');
 foreach (
-	[ 'tar', stock_dump('tar', '-Ft'), qr/is an archive in the tar format\n.*hint: Use pg_restore/ ],
-	[ 'a script', stock_dump('script', '-Fp'), qr/is a dump in the text format\n.*hint: Use psql/ ],
+	[ 'tar', stock_dump('tar', '-Ft'), qr/is in tar format\n.*hint: Use pg_restore/ ],
+	[ 'a script', stock_dump('script', '-Fp'), qr/is a plain-text dump\n.*hint: Use psql/ ],
 	[ 'a text', $text, qr/is not an archive of pg_dump/ ],
 	[ 'nothing', $empty, qr/is not an archive of pg_dump/ ],
 	[ 'a FIFO', $fifo, qr/is neither a directory nor a regular file/ ],
 	[ 'a device', '/dev/null', qr/is neither a directory nor a regular file/ ],
 	[ 'no file', new_path('missing'), qr/could not open archive .*: No such file/ ],
-	[ 'an old version', $old, qr/the format of archive "\Q$old\E" is older or newer .*\n.*hint: Archives of pg_dump 12 to/ ])
+	[ 'an old version', $old, qr/archive "\Q$old\E" has an unsupported format version\n.*hint: Archives of pg_dump 12 to/ ])
 {
 	refused_archive_ok(@$_);
 }

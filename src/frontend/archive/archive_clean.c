@@ -245,7 +245,7 @@ find_proof(Cleaning *cleaning)
 			pg_log_error_detail("File \"%s\" is damaged: %s.", MANIFEST_NAME,
 								problem);
 		else
-			pg_log_error_detail("There is no file \"%s\".", MANIFEST_NAME);
+			pg_log_error_detail("File \"%s\" is missing.", MANIFEST_NAME);
 		exit(1);
 	}
 }

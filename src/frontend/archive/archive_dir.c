@@ -231,14 +231,14 @@ warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
 	if (!available_bytes(path, directory, need, &available) ||
 		available >= needed + copied)
 		return;
-	pg_log_warning("the file system of directory \"%s\" has %s free, and about %s are to be read",
+	pg_log_warning("the file system of directory \"%s\" has %s free, but about %s of data will be read",
 				   path, units_size(available, free_size),
 				   units_size(need->raw_bytes, raw_size));
 	pg_log_warning_detail(need->compressed ?
-						  "Compressed, rows mostly have a third to a tenth of their size." :
-						  "They are not to be compressed.");
+						  "Compressed rows usually take a third to a tenth of this size." :
+						  "The data will not be compressed.");
 	if (copied > 0)
-		pg_log_warning_detail("Files of the previous archive that may be copied have %s.",
+		pg_log_warning_detail("Files of the previous archive that may have to be copied take %s more.",
 							  units_size(copied, copied_size));
 }
 
@@ -331,7 +331,7 @@ archive_dir_check(const char *path)
 			pg_fatal("could not read directory \"%s\": %m", path);
 		default:
 			pg_log_error("directory \"%s\" exists but is not empty", path);
-			pg_log_error_hint("Remove it, empty it, or name another one.");
+			pg_log_error_hint("Remove or empty the directory, or specify another one.");
 			exit(1);
 	}
 }
@@ -348,9 +348,9 @@ archive_dir_keep_out(const char *directory, const char *what, const char *path)
 		stat(directory, &dir_st) == 0 &&
 		st.st_dev == dir_st.st_dev && st.st_ino == dir_st.st_ino)
 	{
-		pg_log_error("the %s \"%s\" would be in the archive's directory",
+		pg_log_error("the %s \"%s\" must not be in the archive's directory",
 					 what, path);
-		pg_log_error_hint("Name another place: a directory holds the archive's own files only.");
+		pg_log_error_hint("Specify a file outside the archive's directory, which may contain only the archive's own files.");
 		exit(1);
 	}
 	free(parent);
@@ -395,7 +395,7 @@ archive_dir_open_empty(const char *path, bool made)
 	if (made && (st.st_uid != geteuid() || !is_empty(listing)))
 		was_replaced(path);
 	if (!is_empty(listing))
-		pg_fatal("directory \"%s\" is not empty any more", path);
+		pg_fatal("directory \"%s\" is no longer empty", path);
 	return listing;
 }
 
@@ -423,7 +423,7 @@ open_left(const char *path)
 	if (lstat(path, &st) < 0)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (S_ISLNK(st.st_mode) && st.st_uid != 0 && st.st_uid != geteuid())
-		pg_fatal("symbolic link \"%s\" belongs to another user, and is not followed to remove an archive",
+		pg_fatal("will not remove an archive through symbolic link \"%s\", which belongs to another user",
 				 path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
 			  (S_ISLNK(st.st_mode) ? 0 : O_NOFOLLOW));

@@ -67,14 +67,14 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 	 */
 	custom_block_seek(blocks, entry->data_offset);
 	if (entry->data_state != TOC_DATA_AT_OFFSET)
-		wrong = "there are none";
+		wrong = "no data found";
 	else if (!custom_block_begin(blocks, &found_type, &dump_id))
 		wrong = custom_block_error(blocks) ? custom_block_error(blocks) :
 			"unexpected end of file";
 	else if (dump_id != entry->dump_id)
-		wrong = "other data are where they should be";
+		wrong = "found the data of another entry at their position";
 	else if (found_type != type)
-		wrong = "they are of another kind";
+		wrong = "found data of another kind at their position";
 	if (wrong == NULL)
 		return blocks;
 
@@ -104,7 +104,7 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 {
 	bool		has_file = entry->filename && entry->filename[0];
 	CompressMethod method;
-	const char *wrong = "there are none";
+	const char *wrong = "no data found";
 	int			fd = -1;
 
 	if (has_file)
@@ -237,7 +237,7 @@ archive_member_send_rows(ArchiveMember *member, Sink *sink,
 	else if (*stop == NULL &&
 			 (text->held != MARK_BYTES || !text->at_line ||
 			  memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0))
-		problem = pg_strdup("the data do not end as rows do");
+		problem = pg_strdup("the line that ends the rows is missing");
 	free(text);
 	return problem;
 }
@@ -275,7 +275,7 @@ archive_member_close(ArchiveMember *member)
 /* Longer than any line of a list of large objects. */
 #define LIST_LINE_BYTES 512
 
-#define NOT_A_LIST "their list is not one of large objects"
+#define NOT_A_LIST "invalid list of large objects"
 
 struct ArchiveObjects
 {
@@ -358,7 +358,8 @@ next_line(ArchiveObjects *objects, char *line)
 							 room);
 
 		if (len < 0)
-			archive_member_fail(objects, "their list: %s", data_reader_error(objects->list));
+			archive_member_fail(objects, "list of large objects: %s",
+								data_reader_error(objects->list));
 		else if (len == 0 && objects->line_len > 0)
 			archive_member_fail(objects, NOT_A_LIST);
 		if (len <= 0)

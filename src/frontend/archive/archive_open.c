@@ -48,7 +48,7 @@ archive_lookup_open(int dir, const char *name, CompressMethod *method,
 {
 	char	   *full;
 
-	*problem = "has a name that no file of an archive has";
+	*problem = "has a name that is not valid in an archive";
 	if (!is_plain_name(name))
 		return -1;
 	for (int i = 0; (full = form_of_name(name, i, method)) != NULL; i++)
@@ -88,7 +88,7 @@ archive_lookup_hint(const char *directory)
 	char	   *map = psprintf("%s/%s", directory, CLUSTER_MAP_NAME);
 
 	if (access(map, F_OK) == 0)
-		pg_log_error_hint("It has the archives of all databases of a cluster, each in a directory below \"%s/databases\"; --all-databases is for all of them.",
+		pg_log_error_hint("The directory contains the archives of all databases of a cluster.  Use --all-databases for all of them, or specify the directory of one database below \"%s/databases\".",
 						  directory);
 	free(map);
 }
@@ -168,12 +168,12 @@ refuse_kind(const char *path, ArchiveKind kind)
 		case ARCHIVE_CUSTOM:
 			return;
 		case ARCHIVE_TAR:
-			pg_log_error("\"%s\" is an archive in the tar format", path);
-			pg_log_error_hint("Use pg_restore, or extract it to a directory.");
+			pg_log_error("archive \"%s\" is in tar format", path);
+			pg_log_error_hint("Use pg_restore, or extract the archive to a directory.");
 			break;
 		case ARCHIVE_SCRIPT:
-			pg_log_error("\"%s\" is a dump in the text format", path);
-			pg_log_error_hint("Use psql.");
+			pg_log_error("\"%s\" is a plain-text dump", path);
+			pg_log_error_hint("Use psql to restore it.");
 			break;
 		case ARCHIVE_UNKNOWN:
 			pg_log_error("\"%s\" is not an archive of pg_dump", path);
@@ -187,9 +187,9 @@ damaged(const Archive *archive, const char *problem)
 {
 	if (strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
 	{
-		pg_log_error("the format of archive \"%s\" is older or newer than those supported",
+		pg_log_error("archive \"%s\" has an unsupported format version",
 					 archive->path);
-		pg_log_error_hint("Archives of pg_dump 12 to 19 can be read.  Use pg_restore for others.");
+		pg_log_error_hint("Archives of pg_dump 12 to 19 are supported.  Use pg_restore for other archives.");
 		exit(1);
 	}
 	pg_fatal("archive \"%s\" is damaged: %s%s", archive->path,
@@ -241,7 +241,7 @@ read_directory(Archive *archive)
 	 * what the reader of the table of contents did.
 	 */
 	if (archive->toc && read_toc_input(reader, &byte, 1) == 1)
-		problem = "more than it should hold";
+		problem = "unexpected data after its end";
 	else if (data_reader_error(reader))
 		problem = data_reader_error(reader);
 	else if (archive->toc)
@@ -260,13 +260,13 @@ read_manifest(Archive *archive)
 
 	archive->manifest = manifest_load(archive->path, &exists, &problem);
 	if (!exists)
-		pg_log_warning("archive \"%s\" has no manifest: rows cannot be compared with it",
+		pg_log_warning("archive \"%s\" has no manifest, so row counts will not be checked",
 					   archive->path);
 	else if (archive->manifest == NULL)
 	{
 		pg_log_error("the manifest of archive \"%s\" is damaged: %s",
 					 archive->path, problem);
-		pg_log_error_hint("pg_pardump --verify tells what else is.  Without the manifest an archive can be restored, but not verified.");
+		pg_log_error_hint("Run pg_pardump --verify to find other damage.  If the manifest is removed, the archive can be restored, but not verified.");
 		exit(1);
 	}
 }
@@ -306,7 +306,7 @@ entries_with_data(const Archive *archive, int *n)
 	qsort(result, *n, sizeof(TocEntry *), compare_ids);
 	for (int i = 1; i < *n; i++)
 		if (result[i]->dump_id == result[i - 1]->dump_id)
-			damaged(archive, "a dump ID has data twice");
+			damaged(archive, "two entries with data have the same dump ID");
 	return result;
 }
 
@@ -321,7 +321,7 @@ find_data(Archive *archive, CustomBlocks *blocks)
 	TocEntry	wanted;
 	TocEntry   *key = &wanted;
 
-	pg_log_info("looking for the data of archive \"%s\", which was written to a pipe",
+	pg_log_info("searching archive \"%s\" for its data, because it was written to a pipe",
 				archive->path);
 	while (custom_block_begin(blocks, &type, &wanted.dump_id))
 	{
@@ -375,7 +375,7 @@ measure_custom(Archive *archive)
 		if (entries[i]->data_state != TOC_DATA_AT_OFFSET)
 			continue;
 		if (entries[i]->data_offset >= end)
-			damaged(archive, "data are not where they should be");
+			damaged(archive, "no data found at the recorded offset");
 		archive->stored_bytes[entries[i] - archive->toc->entries] =
 			end - entries[i]->data_offset;
 		end = entries[i]->data_offset;
@@ -410,7 +410,7 @@ read_custom(Archive *archive)
 	if (has_hidden_data(archive->toc))
 		find_data(archive, blocks);
 	if (has_hidden_data(archive->toc))
-		damaged(archive, "data of its table of contents are missing");
+		damaged(archive, "data of an entry is missing");
 	custom_block_free(blocks);
 }
 

@@ -63,7 +63,7 @@ toc_encoding(const Toc *toc)
 		if (end)
 			return pnstrdup(begin + 1, end - begin - 1);
 	}
-	pg_fatal("the table of contents does not say the encoding of the data");
+	pg_fatal("the table of contents does not contain the encoding of the data");
 }
 
 bool
@@ -114,7 +114,7 @@ int
 toc_table_dump_id(const TocEntry *data_entry)
 {
 	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
-		pg_fatal("the data of table \"%s\" has no dependency on its table",
+		pg_fatal("the data of table \"%s\" does not depend on its table",
 				 data_entry->tag);
 	return data_entry->deps[0];
 }
@@ -473,7 +473,7 @@ toc_database_problem(const Toc *toc)
 	if (expected_oid == InvalidOid ||
 		(oid == expected_oid && strcmp(name, expected_name) == 0))
 		return NULL;
-	return psprintf("is of database \"%s\" with OID %u, not of \"%s\" with OID %u",
+	return psprintf("belongs to database \"%s\" with OID %u, not to \"%s\" with OID %u",
 					name, oid, expected_name, expected_oid);
 }
 

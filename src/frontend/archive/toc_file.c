@@ -203,11 +203,11 @@ read_head(TocReader *reader, Toc *toc)
 		format != reader->format)
 	{
 		if (reader->of_pg_dump)
-			pg_fatal("the output of pg_dump is not an archive in the %s format",
+			pg_fatal("the output of pg_dump is not an archive in %s format",
 					 reader->format == TOC_FORMAT_CUSTOM ? "custom" : "directory");
 		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
-			"not an archive in the custom format" :
-			"not an archive in the directory format");
+			"not an archive in custom format" :
+			"not an archive in directory format");
 		return;
 	}
 	read_method(reader, toc);
@@ -296,7 +296,7 @@ read_toc(TocReader *reader, const char **problem)
 	Toc		   *toc = pg_malloc0(sizeof(Toc));
 	int			count = 0;
 
-	*problem = "its head";
+	*problem = "its header";
 	read_head(reader, toc);
 	if (!reader->at_end)
 	{
