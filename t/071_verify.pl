@@ -129,7 +129,7 @@ my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 		change_manifest($_[0], sub { s/("\Q$file\E".*?"Table": )"large"/$1"\\u001b[2J\\nx"/ });
 	});
 	($rc, $out, $err) = verify($hostile);
-	like($err, qr/file "\Q$file\E" of table public\."\\x1b\[2J\\x0ax" has another checksum/, 'a name that commands a terminal');
+	like($err, qr/file "\Q$file\E" of table public\."\\x1b\[2J\\x0ax" does not match its checksum/, 'a name that commands a terminal');
 }
 
 # ---- what is not
@@ -145,9 +145,9 @@ all_found_ok(
 	[ 'file empty', $ours, cut($file, 0),
 		qr/$in_file has 0 bytes, but the manifest says \d+, and ends within compressed data$/ ],
 	[ 'plain byte changed', $plain, flipped($plain_file, 500),
-		qr/$in_plain_file has another checksum than in the manifest/ ],
+		qr/$in_plain_file does not match its checksum in the manifest/ ],
 	[ 'byte changed', $ours, flipped($file, 0),
-		qr/$in_file has another checksum than in the manifest, and could not be decompressed: / ],
+		qr/$in_file does not match its checksum in the manifest, and could not be decompressed: / ],
 	[ 'link', $ours,
 		sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" },
 		qr/$in_file could not be opened: / ],
@@ -159,10 +159,10 @@ all_found_ok(
 			qr/file "blobs\w*\.toc" is not a list of large objects/ ]
 	} ($ours, $stock)),
 	[ 'large object out of its list', $stock, written('blobs*.toc', "4711 blob_4711.dat\n"),
-		qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/ ],
+		qr/file "blob_4712\.dat\.gz" is not listed in toc\.dat/ ],
 	[ 'list that leads elsewhere', $stock, written('blobs*.toc', "4711 blob_4711.dat\n4712 ../x\n"),
-		qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/,
-		qr/file "\.\.\/x" has a name that leads out of the archive/ ],
+		qr/file "blob_4712\.dat\.gz" is not listed in toc\.dat/,
+		qr/file "\.\.\/x" has a name that leads outside the archive/ ],
 	[ 'manifest changed', $ours, flipped($manifest_name, 100),
 		qr/$bad_manifest its own checksum does not match/ ],
 	[ 'manifest that claims to be huge', $ours,
@@ -180,7 +180,7 @@ foreach my $options ('', '--no-chunks -t empty', '--schema-only')
 my @but_manifest = map { s/.*\///r } grep { !/manifest/ } glob "$ours/*";
 all_found_ok(
 	[ 'toc.dat changed', $ours, flipped('toc.dat', index(slurp_file("$ours/toc.dat"), 'CREATE TABLE')),
-		qr/file "toc\.dat" has another checksum than in the manifest/ ],
+		qr/file "toc\.dat" does not match its checksum in the manifest/ ],
 	[ 'toc.dat cut', $ours, cut('toc.dat', 1000), qr/file "toc\.dat" is damaged: unexpected end/ ],
 	[ 'no toc.dat', $ours, gone('toc.dat'), qr/file "toc\.dat" is missing/ ],
 	[ 'all but the manifest missing', $ours, gone(@but_manifest),
@@ -215,14 +215,14 @@ all_found_ok(
 		[ 'no checksums: a line end changed', $bare,
 			flipped($name, index(slurp_file("$bare/$name"), "\n")),
 			qr/$in_it has \d+ rows?, but the manifest says \d+/ ],
-		[ 'no checksums: the end changed', $bare, flipped($name, -4), qr/$in_it does not end as rows do/ ]);
+		[ 'no checksums: the end changed', $bare, flipped($name, -4), qr/$in_it lacks the line that ends the rows/ ]);
 }
 {
 	my $sha = dump_ok($node, 'verify', 'SHA256', 'pg_pardump', '--manifest-checksums=SHA256', '-Z0', @chunks);
 	sound_ok('SHA256', $sha, 20010);
 	my $name = large_file($sha);
 	all_found_ok([ 'SHA256: byte changed', $sha, flipped($name, 500),
-		qr/file "\Q$name\E" of table public\.large has another checksum than in the manifest/ ]);
+		qr/file "\Q$name\E" of table public\.large does not match its checksum in the manifest/ ]);
 }
 
 # ---- names that are made to deceive: nothing outside is opened, and nothing is
@@ -244,9 +244,9 @@ all_found_ok(map {
 					$entry->{filename} = $name;
 				})->($_[0]);
 			},
-			qr/\Q$message\E/, qr/file "\Q$stock_file\E" is not named by toc\.dat/ ]
-	} ([ '../outside.dat', 'leads out of the archive' ],
-		[ '/etc/passwd', 'leads out of the archive' ], [ '..', 'is missing' ],
+			qr/\Q$message\E/, qr/file "\Q$stock_file\E" is not listed in toc\.dat/ ]
+	} ([ '../outside.dat', 'leads outside the archive' ],
+		[ '/etc/passwd', 'leads outside the archive' ], [ '..', 'is missing' ],
 		[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" of table public.large is missing' ], [ 'x' x 5000, 'is missing' ]));
 {
 	my %odd = ("a\nb" => 'a\x0ab', "\x1b[2J" => '\x1b[2J', '-rf' => '-rf', '%s%n' => '%s%n',
@@ -337,7 +337,7 @@ all_found_ok(
 		qr/$in_file is in the manifest twice/ ],
 	[ 'manifest: another kind', $ours,
 		other_manifest(sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ }),
-		qr/is another kind of file in the manifest/, qr/is not named by toc\.dat/ ]);
+		qr/is listed as another kind of file in the manifest/, qr/is not listed in toc\.dat/ ]);
 
 # ---- an archive of the first version of the format: names in LATIN1, chunks,
 # fingerprints, a mask, a condition, a partition, large objects
@@ -365,8 +365,8 @@ all_found_ok(
 			qr/file "toc\.dat" is damaged: \Q$message\E$/ ]
 	} ([ 'not an archive', sub { 'X' . substr($_[0], 1) } ],
 		[ 'unsupported archive format', sub { substr($_[0], 0, 6) . "\xff" . substr($_[0], 7) } ],
-		[ 'not an archive in the directory format', sub { substr($_[0], 0, 10) . "\1" . substr($_[0], 11) } ],
-		[ 'more than it should hold', sub { "$_[0]x" } ],
+		[ 'not an archive in directory format', sub { substr($_[0], 0, 10) . "\1" . substr($_[0], 11) } ],
+		[ 'unexpected data after its end', sub { "$_[0]x" } ],
 		[ 'unexpected end', sub { substr($_[0], 0, -1) } ])),
 	(map {
 		my ($message, $change) = @$_;
@@ -384,7 +384,7 @@ all_found_ok(
 			my ($one, $other) = grep { $_->{had_dumper} && $_->{desc} eq 'TABLE DATA' } @_;
 			$other->{filename} = $one->{filename};
 		}),
-		qr/is named twice/, qr/is not named by toc\.dat/ ],
+		qr/is named twice/, qr/is not listed in toc\.dat/ ],
 	[ 'stock: file cut', $stock, cut($stock_file, 1000), qr/$in_stock_file ends within compressed data/ ],
 	[ 'stock: byte changed', $stock, flipped($stock_file, 1500), qr/$in_stock_file could not be decompressed: / ]);
 

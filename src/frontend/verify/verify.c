@@ -301,7 +301,7 @@ check_text(FileCheck *check)
 			memcmp(text->tail + 1, ARCHIVE_END_OF_ROWS, END_MARK_BYTES) != 0 ||
 			(text->bytes > END_MARK_BYTES && text->tail[0] != '\n'))
 		{
-			add_problem(check, "does not end as rows do");
+			add_problem(check, "lacks the line that ends the rows");
 			return;
 		}
 		rows = text->lines - END_MARK_LINES;
@@ -323,7 +323,7 @@ check_checksum(FileCheck *check)
 
 	if (want && want->checksum_len > 0 &&
 		(len != want->checksum_len || memcmp(got, want->checksum, len) != 0))
-		add_problem(check, "has another checksum than in the manifest");
+		add_problem(check, "does not match its checksum in the manifest");
 }
 
 /*
@@ -606,7 +606,7 @@ static bool
 mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 {
 	if (strchr(told->name, '/'))
-		verify_finding(counts, told, "has a name that leads out of the archive");
+		verify_finding(counts, told, "has a name that leads outside the archive");
 	else if (listed == NULL)
 		verify_finding(counts, told, "is missing");
 	else if (listed->unusable)
@@ -614,7 +614,7 @@ mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 	else if (listed->in_toc)
 		verify_finding(counts, told, "is named twice");
 	else if (listed->in_manifest && listed->file.kind != told->kind)
-		verify_finding(counts, told, "is another kind of file in the manifest");
+		verify_finding(counts, told, "is listed as another kind of file in the manifest");
 	else
 	{
 		listed->in_toc = true;
@@ -845,7 +845,7 @@ read_toc(VerifyRun *run)
 	{
 		toc_free(toc);
 		toc = NULL;
-		problem = "more than it should hold";
+		problem = "unexpected data after its end";
 	}
 	if (toc == NULL)
 		verify_list_damaged(run->list, TOC_NAME, &run->found,
@@ -863,7 +863,7 @@ read_manifest(VerifyRun *run)
 
 	run->manifest = manifest_load(run->directory, &exists, &problem);
 	if (!exists)
-		pg_log_info("there is no manifest: files are read, and not compared");
+		pg_log_info("the archive has no manifest, so sizes and checksums are not checked");
 	else if (run->manifest == NULL)
 		verify_finding(&run->found, &manifest_file, "is damaged: %s", problem);
 	return exists;
@@ -930,7 +930,7 @@ choose_files(VerifyRun *run, bool names_known)
 						   "is not in the manifest");
 		else if (names_known && !is_toc && !listed->in_toc)
 			verify_finding(&run->found, &listed->file,
-						   "is not named by " TOC_NAME);
+						   "is not listed in " TOC_NAME);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
 	}
