@@ -134,10 +134,10 @@ foreach my $try (
 		qr/command for file "toc\.dat" failed: .* exit code 5/ ],
 	[ 'killed', 'kill -9 $$; : %f', qr/failed: child process was terminated by signal 9/ ],
 	[ 'reads nothing of a small file', 'case %f in toc.dat) ;; *) cat >DIR/%f;; esac',
-		qr/command for file "toc\.dat" ended before it had read all of it/ ],
+		qr/command for file "toc\.dat" exited before it had read all of its input/ ],
 	[ 'a pipeline whose last command is content', '/nowhere/program %f 2>&1 | cat >DIR/%f',
-		qr/command for file "\S+" ended before it had read all of it/ ],
-	[ 'reads a part', 'head -c 10 >DIR/%f', qr/command for file "\S+" ended before it had read all/ ],
+		qr/command for file "\S+" exited before it had read all of its input/ ],
+	[ 'reads a part', 'head -c 10 >DIR/%f', qr/command for file "\S+" exited before it had read all/ ],
 	[ 'no such program', '/nowhere/program %f', qr/failed: command not found/ ])
 {
 	my ($what, $command, $message) = @$try;

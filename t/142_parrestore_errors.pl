@@ -84,7 +84,7 @@ one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
 	'no end', qr/COPY failed for table public\.toast: the line that ends the rows is missing/, ['public.toast'],
 	'--chunk-size=1GB');
 one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
-	'no end, pieces', qr/COPY failed for a piece of table public\.toast: rows end without the line that ends them/,
+	'no end, pieces', qr/COPY failed for a piece of table public\.toast: the line that ends the rows is missing/,
 	['public.toast'], '--chunk-size=1MB');
 one_error_ok(damaged($stocks, gone('blob_7007.dat')),
 	'no large object', qr/could not restore 30 large objects, 7001 to 7030: .*"blob_7007\.dat" is missing/,

@@ -193,14 +193,14 @@ test_text_pieces(void)
 	cuts("a\\\\\\\nb\nc\n\\.\n", 1, "0(a\\\\\\\nb\n)7(c\n)",
 		 "three are not");
 
-	cuts("", 4, "rows end without the line that ends them", "nothing");
-	cuts("a\n", 4, "rows end without the line that ends them", "no end");
-	cuts("a\n\\.", 4, "0(a)rows end without the line that ends them", "half an end");
+	cuts("", 4, "the line that ends the rows is missing", "nothing");
+	cuts("a\n", 4, "the line that ends the rows is missing", "no end");
+	cuts("a\n\\.", 4, "0(a)the line that ends the rows is missing", "half an end");
 	cuts("a\nb\\.\n\n", TEXT_PIECES_WHOLE,
-		 "0(a\nb\\)rows end without the line that ends them",
+		 "0(a\nb\\)the line that ends the rows is missing",
 		 "the end within a line is none");
-	cuts("\\.\n\nx", 4, "rows are followed by something else", "more after the end");
-	cuts("\\.\nb\n\\.\n\n\n", 4, "rows are followed by something else",
+	cuts("\\.\n\nx", 4, "unexpected data after the rows", "more after the end");
+	cuts("\\.\nb\n\\.\n\n\n", 4, "unexpected data after the rows",
 		 "an end in the middle");
 
 	found = cut(rows, strlen(rows), 4, 3, 1);

@@ -330,7 +330,7 @@ gzip_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 	 * and zstd, which begin the next frame by themselves.
 	 */
 	if (!d->in_stream && inflateReset(&d->gzip) != Z_OK)
-		d->error = "could not begin a stream";
+		d->error = "could not initialize decompression";
 	d->gzip.next_in = (Bytef *) unconstify(char *, d->in);
 	d->gzip.avail_in = in_max;
 	d->gzip.next_out = out;

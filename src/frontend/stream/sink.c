@@ -386,7 +386,7 @@ check_end(PipeSink *pipe)
 static void
 unread(const PipeSink *pipe)
 {
-	pg_log_error("command for file \"%s\" ended before it had read all of it",
+	pg_log_error("command for file \"%s\" exited before it had read all of its input",
 				 pipe->name);
 	pg_log_error_detail("Command was: %s", pipe->command);
 	exit(1);

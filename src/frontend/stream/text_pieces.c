@@ -69,7 +69,7 @@ check_rest(TextPieces *pieces, size_t from)
 		{
 			if (pieces->buffer[from + i] != '\n')
 			{
-				pieces->error = "rows are followed by something else";
+				pieces->error = "unexpected data after the rows";
 				return false;
 			}
 		}
@@ -134,7 +134,7 @@ read_more(TextPieces *pieces)
 	len = pieces->read(pieces->arg, pieces->buffer + kept,
 					   BUFFER_BYTES - kept);
 	if (len == 0)
-		pieces->error = "rows end without the line that ends them";
+		pieces->error = "the line that ends the rows is missing";
 	if (len <= 0)
 		return false;
 	pieces->end += len;
