@@ -190,7 +190,7 @@ sub refused_ok
 	return;
 }
 
-refused_ok(qr/there is no base\.tar in directory/, $place);
+refused_ok(qr/directory ".*" does not contain base\.tar/, $place);
 refused_ok(qr/options --extract and --$_ cannot be used together/, $plain,
 	$_ eq 'host' ? '--host=x' : "--$_")
   foreach qw(host no-slot write-recovery-conf);
@@ -240,9 +240,9 @@ foreach my $damage (
 # what is there must be of this backup
 my $other = take_tar('-Xfetch');
 rename("$other/$oid.tar", "$other/12345.tar") or die "rename: $!";
-refused_ok(qr/tablespace_map has no tablespace 12345, whose archive is there/, $other);
+refused_ok(qr/archive of tablespace 12345, which its tablespace_map does not list/, $other);
 unlink("$other/12345.tar");
-refused_ok(qr/there is no archive of tablespace $oid/, $other);
+refused_ok(qr/archive of tablespace $oid is missing in directory/, $other);
 # what is kept cannot be started, as it would be without it
 {
 	my ($status, undef, $kept) = extract($other, '--no-clean');
@@ -256,11 +256,11 @@ my $evil = new_path('evil');
 mkdir($evil) or die "$evil: $!";
 append_to_file("$evil/victim", 'text');
 system_or_bail('tar', '-cPf', "$evil/base.tar", '--transform', 's,^.*victim,../victim,', "$evil/victim");
-refused_ok(qr/a path is not one of a base backup/, $evil);
+refused_ok(qr/a path does not belong to a base backup/, $evil);
 
 # root would give a directory away by its last member, and then go on with what is in it
 foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ ],
-	[ '.', qr/base\.tar" is damaged: its top comes behind what is in it/ ])
+	[ '.', qr/base\.tar" is damaged: its top directory follows the contents of the directory/ ])
 {
 	my $late = new_path('late');
 	mkdir($late) or die "$late: $!";
@@ -289,7 +289,7 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	my $forged = take_tar('-Xfetch');
 	append_to_file("$evil/cron", 'text');
 	system_or_bail('tar', '-cf', "$forged/$oid.tar", '-C', $evil, 'cron');
-	refused_ok(qr/a path is not one of a tablespace/, $forged);
+	refused_ok(qr/a path does not belong to a tablespace/, $forged);
 }
 
 # --- where something is there already
@@ -302,7 +302,7 @@ like($err, qr/exists but is not empty/, 'a directory that is not empty');
 is(slurp_file("$full/file"), 'text', 'is left as it is');
 my $beside = new_path('beside');
 ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=' . take_tar('-Xfetch'), '-D', $beside);
-like($err, qr/"\Q$place\E" exists but is not empty\n.*hint: .*tablespace's place on the server; name another one by -T\.\n\z/,
+like($err, qr/"\Q$place\E" exists but is not empty\n.*hint: .*tablespace's location on the server\.  Use -T to specify another one\.\n\z/,
 	"a tablespace's place that the server still has");
 ok(!-e $beside, 'and nothing is left');
 

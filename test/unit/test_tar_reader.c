@@ -135,7 +135,7 @@ check_damage(void)
 		{
 			tar->data[i] ^= value;
 			if (strcmp(contents(tar->data, tar->len, 1000),
-					   "the checksum of a header is wrong") != 0 &&
+					   "checksum of a header is wrong") != 0 &&
 				(i < 148 || i >= 156))
 				n_unseen++;
 			tar->data[i] ^= value;
@@ -165,8 +165,8 @@ check_forged(const char *path, const char *link, mode_t mode, int at, int value,
 void
 test_tar_reader(void)
 {
-	const char *path = "a path is not one of a base backup";
-	const char *link = "there is a symbolic link other than a tablespace's";
+	const char *path = "a path does not belong to a base backup";
+	const char *link = "a symbolic link is not that of a tablespace";
 	const char *kind = "a member is not a file, directory or symbolic link";
 	mode_t		file = S_IFREG | 0600;
 

@@ -213,7 +213,7 @@ attributes_note(Attributes *attributes, const char *directory,
 		attributes_first_mode(member) == final_mode(member))
 		return;
 	if (attributes->n_noted == MAX_NOTED)
-		pg_fatal("there are more than %d directories and read-only files",
+		pg_fatal("the backup contains more than %d directories and read-only files",
 				 MAX_NOTED);
 	noted = &attributes->noted[attributes->n_noted++];
 	noted->directory = directory;

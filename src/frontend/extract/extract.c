@@ -81,7 +81,7 @@ check_archives(const Options *options, const TablespaceMap *map)
 		while (i < map->n_tablespaces && map->tablespaces[i].oid != oid)
 			i++;
 		if (i == map->n_tablespaces)
-			pg_fatal("the backup's tablespace_map has no tablespace %u, whose archive is there",
+			pg_fatal("the backup contains an archive of tablespace %u, which its tablespace_map does not list",
 					 oid);
 	}
 	if (errno != 0)
@@ -107,10 +107,10 @@ claim_tablespace(const Options *options,
 	char	   *archive = find_archive(options, name, &method);
 
 	if (archive == NULL)
-		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
+		pg_fatal("archive of tablespace %s is missing in directory \"%s\"",
 				 name, options->extract);
 	(void) claimed_directory_new(location, elsewhere ? NULL :
-								 "This was the tablespace's place on the server; name another one by -T.",
+								 "This is the tablespace's location on the server.  Use -T to specify another one.",
 								 options->no_clean, true);
 	tablespace->location = pg_strdup(location);
 	free(name);
@@ -131,7 +131,7 @@ claim_tablespaces(const Options *options,
 	bool		any_elsewhere = false;
 
 	if (n_links != 0 && n_links != map->n_tablespaces)
-		pg_fatal("the backup has %d tablespaces, and its tablespace_map %d",
+		pg_fatal("the backup contains %d tablespaces, but its tablespace_map lists %d",
 				 n_links, map->n_tablespaces);
 	check_archives(options, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
@@ -160,7 +160,7 @@ extract_tablespace(const Options *options, Attributes *attributes,
 	char	   *link = psprintf("%s/pg_tblspc/%s", options->directory, name);
 
 	if (archive == NULL)
-		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
+		pg_fatal("archive of tablespace %s is missing in directory \"%s\"",
 				 name, options->extract);
 	(void) extract_archive(archive, method, tablespace->location,
 						   EXTRACT_TABLESPACE_PREFIX, options->jobs,
@@ -340,7 +340,8 @@ extract_backup(const Options *options)
 	int			n_links;
 
 	if (archive == NULL)
-		pg_fatal("there is no base.tar in directory \"%s\"", options->extract);
+		pg_fatal("directory \"%s\" does not contain base.tar",
+				 options->extract);
 	/* permissions of the group are the archive's, under any umask */
 	umask(PG_MODE_MASK_GROUP);
 	(void) claimed_directory_new(options->directory, NULL, options->no_clean, true);

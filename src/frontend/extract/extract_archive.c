@@ -84,7 +84,7 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 		bytes = method == COMPRESS_NONE ? Min(bytes, PIECE_BYTES) :
 			compressed_frame_bytes(file + begin, bytes, method);
 		if (bytes == 0)
-			pg_fatal("file \"%s\" is damaged or cut off: there is no whole %s frame at offset " UINT64_FORMAT,
+			pg_fatal("file \"%s\" is damaged or truncated: no complete %s frame at offset " UINT64_FORMAT,
 					 path, compress_method_name(method), begin);
 		list->begins = array_room(list->begins, ++list->n_frames, sizeof(uint64));
 		list->begins[list->n_frames] = begin + bytes;
@@ -159,7 +159,8 @@ read_frame(Extraction *extraction, char *to, size_t room)
 	if (got < 0)
 		pg_fatal("could not read file \"%s\": %m", extraction->path);
 	if (got == 0)
-		pg_fatal("file \"%s\" has become shorter", extraction->path);
+		pg_fatal("file \"%s\" was truncated while it was read",
+				 extraction->path);
 	extraction->position += got;
 	return got;
 }
@@ -183,7 +184,7 @@ decompress_frame(Extraction *extraction, char *to, size_t room)
 		pg_fatal("could not decompress file \"%s\": %s", extraction->path,
 				 decompressor_error(decompressor));
 	if (made == 0 && !decompressor_complete(decompressor))
-		pg_fatal("file \"%s\" is cut off", extraction->path);
+		pg_fatal("file \"%s\" is truncated", extraction->path);
 	return made;
 }
 
@@ -234,7 +235,7 @@ make_directory(const Extraction *extraction, const TarMember *member)
 	bool		is_top = strcmp(member->path, ".") == 0;
 
 	if (is_top && extraction->turn->n_members > 1)
-		pg_fatal("file \"%s\" is damaged: its top comes behind what is in it",
+		pg_fatal("file \"%s\" is damaged: its top directory follows the contents of the directory",
 				 extraction->path);
 	if (mkdir(path, attributes_first_mode(member)) < 0 &&
 		!(errno == EEXIST &&
@@ -253,7 +254,7 @@ check_path(const Extraction *extraction, const char *path)
 {
 	if (strcmp(path, ".") != 0 &&
 		strncmp(path, extraction->prefix, strlen(extraction->prefix)) != 0)
-		pg_fatal("file \"%s\" is damaged: a path is not one of a tablespace",
+		pg_fatal("file \"%s\" is damaged: a path does not belong to a tablespace",
 				 extraction->path);
 }
 
@@ -437,7 +438,7 @@ extract_archive(const char *path, CompressMethod method,
 	 * it.
 	 */
 	if (!tar_reader_ended(&extraction.turn->reader))
-		pg_fatal("file \"%s\" is cut off", path);
+		pg_fatal("file \"%s\" is truncated", path);
 	free(extraction.frames->begins);
 	free(extraction.frames);
 	close(extraction.fd);

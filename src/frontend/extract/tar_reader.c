@@ -95,11 +95,11 @@ read_header(TarReader *reader)
 
 	memset(member, 0, sizeof(*member));
 	if (read_tar_number(header + CHECKSUM_AT, 8) != tarChecksum(header))
-		return "the checksum of a header is wrong";
+		return "checksum of a header is wrong";
 	strlcpy(field, header + NAME_AT, sizeof(field));
 	/* servers put the whole path into the name and never fill the prefix */
 	if (header[PREFIX_AT] != '\0' || !read_path(field, member->path))
-		return "a path is not one of a base backup";
+		return "a path does not belong to a base backup";
 	member->mode = read_tar_number(header + MODE_AT, 8) & 07777;
 	member->mtime = (time_t) read_tar_number(header + MTIME_AT, 12);
 	member->uid = (uid_t) read_tar_number(header + UID_AT, 8);
@@ -116,7 +116,7 @@ read_header(TarReader *reader)
 		case '2':
 			member->kind = TAR_LINK;
 			if (!is_tablespace(member->path))
-				return "there is a symbolic link other than a tablespace's";
+				return "a symbolic link is not that of a tablespace";
 			break;
 		case '5':
 			member->kind = TAR_DIRECTORY;
@@ -125,9 +125,9 @@ read_header(TarReader *reader)
 			return "a member is not a file, directory or symbolic link";
 	}
 	if (member->size > MAX_SIZE)
-		return "a size is not one of a file";
+		return "size of a member is invalid";
 	if (strcmp(member->path, ".") == 0 && member->kind != TAR_DIRECTORY)
-		return "a path is not one of a base backup";
+		return "a path does not belong to a base backup";
 	reader->offset = 0;
 	reader->padding = tarPaddingBytesRequired(member->size);
 	return NULL;
