@@ -55,7 +55,7 @@ foreach my $fault (
 	[ 'SIGSEGV for a worker', sub { kill SEGV => (children($_[0]{pid}))[-1] },
 		qr/worker process \d+ was terminated by signal 11: .*\n.*$chunk/ ],
 	[ 'SIGTERM for a worker', sub { kill TERM => (children($_[0]{pid}))[-1] },
-		qr/worker process \d+ was ended by signal 15: Terminated\n.*$chunk/ ],
+		qr/worker process \d+ was terminated by signal 15: Terminated\n.*$chunk/ ],
 	[ 'a worker\'s backend terminated',
 		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . (worker_backends())[0] . ')') },
 		qr/could not read rows: FATAL:  terminating connection due to administrator command.*$chunk/s ],

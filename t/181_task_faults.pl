@@ -52,7 +52,7 @@ sub gated_tasks
 	kill KILL => task_pid(1);
 	open_gate();
 	archive_ok($dump, 'a task killed',
-		qr/^pg_pardump: warning: the command ended with exit code 137; tasks to be run again: 1; retry 1 of 5\n$/);
+		qr/^pg_pardump: warning: the command exited with exit code 137; tasks to run again: 1; retry 1 of 5\n$/);
 	$original = fingerprint($node, 'gated');
 }
 
@@ -61,7 +61,7 @@ sub gated_tasks
 
 foreach my $fault (
 	[ 'a task gets SIGTERM', sub { kill TERM => $_[0] }, qr/error: terminated by user/ ],
-	[ 'a worker gets SIGTERM', sub { kill TERM => children($_[0]) }, qr/error: worker process \d+ was ended by signal 15/ ],
+	[ 'a worker gets SIGTERM', sub { kill TERM => children($_[0]) }, qr/error: worker process \d+ was terminated by signal 15/ ],
 	[ 'a worker is killed as often as can be', sub { kill KILL => children($_[0]) },
 		qr/error: worker process \d+ was terminated by signal 9/ ])
 {
@@ -72,7 +72,7 @@ foreach my $fault (
 	open_gate();
 	is(end_dump($dump), 1, "$what: exit code of the leader");
 	like($dump->{err}, $words, "$what: the task's words");
-	like($dump->{err}, qr/and the command ended with exit code 75: files of tasks 0 are missing/, "$what: exit code of the task");
+	like($dump->{err}, qr/and the command exited with exit code 75: files of tasks 0 are missing/, "$what: exit code of the task");
 }
 
 # ---- the leader is killed: the tasks leave, by themselves, and there is no archive;
@@ -86,7 +86,7 @@ foreach my $fault (
 	nothing_remains_ok($node, $dump->{dir}, 'the leader killed');
 	open_gate();
 	eval { end_dump($dump) };
-	like($dump->{err}, qr/error: the run that this plan is of has ended/, 'the leader killed: the tasks say why');
+	like($dump->{err}, qr/error: the run of this plan has ended/, 'the leader killed: the tasks say why');
 	ok(-d "$dump->{dir}/plan.tmp", 'the leader killed: the plan is left');
 	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dump->{dir}, '--clean-output',
 		'-d', $node->connstr('gated'), gated_options());
@@ -126,7 +126,7 @@ foreach my $fault (
 task() { [ "\$FULL" != 1 ] || ulimit -f 16; exec pg_pardump --plan="\$PLAN" --task=\$1/\$N; }
 SH
 	open_gate();
-	archive_ok($dump, 'a disk full', qr/could not write file ".*": File too large.*tasks to be run again: 0; /s);
+	archive_ok($dump, 'a disk full', qr/could not write file ".*": File too large.*tasks to run again: 0; /s);
 }
 
 # ---- a table that no task can lock is read by the leader, though an attempt has told of
@@ -264,7 +264,7 @@ SH
 	chmod 0600, "$dump->{dir}/plan.tmp/0.other.1.results";
 	open_gate();
 	archive_ok($dump, 'results of others',
-		qr/results "0\.other\.1" are not of this run, or damaged.*|results "1\.other\.1" are not taken: the file can be written by other users/s);
+		qr/ignoring the rest of result file "0\.other\.1", which is damaged or belongs to another run.*|ignoring result file "1\.other\.1", which can be written by other users/s);
 }
 
 # ---- another user has put a link in the place of the tasks' directory

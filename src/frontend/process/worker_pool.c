@@ -263,7 +263,7 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 		pg_log_error("worker process %d was terminated by signal %d: %s",
 					 (int) pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (was_ended(status))
-		pg_log_error("worker process %d was ended by signal %d: %s",
+		pg_log_error("worker process %d was terminated by signal %d: %s",
 					 (int) pid, WEXITSTATUS(status) - INTERRUPT_EXIT_BASE,
 					 strsignal(WEXITSTATUS(status) - INTERRUPT_EXIT_BASE));
 	else if (!explained)

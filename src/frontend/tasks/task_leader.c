@@ -175,7 +175,7 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 		if (taken)
 			archive_dir_take_file(collector->run->archive, path, name);
 		else
-			pg_log_warning("file \"%s\" is not what its task has told",
+			pg_log_warning("file \"%s\" does not match the results of its task",
 						   printable(path));
 	}
 	free(path);
@@ -290,7 +290,7 @@ take_lines(TaskCollector *collector, TaskAttempt *attempt, const char *text,
 		if (!task_result_read(text, line_len, &line) ||
 			!take_line(collector, attempt, &line))
 		{
-			pg_log_warning("results \"%s\" are not of this run, or damaged: the rest of them is not taken",
+			pg_log_warning("ignoring the rest of result file \"%s\", which is damaged or belongs to another run",
 						   printable(attempt->name));
 			attempt->is_wrong = true;
 		}
@@ -324,7 +324,8 @@ read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 	if (fd < 0)
 	{
 		attempt->is_wrong = errno != ENOENT;
-		pg_log_warning("results \"%s\" are not taken: the file %s", printable(path), problem);
+		pg_log_warning("ignoring result file \"%s\", which %s",
+					   printable(path), problem);
 	}
 	else if (fstat(fd, &st) == 0 && st.st_size == attempt->read)
 		;						/* nothing is new */
@@ -578,8 +579,8 @@ static char *
 describe_end(int status)
 {
 	if (WIFSIGNALED(status))
-		return psprintf("was ended by signal %d", WTERMSIG(status));
-	return psprintf("ended with exit code %d", WEXITSTATUS(status));
+		return psprintf("was terminated by signal %d", WTERMSIG(status));
+	return psprintf("exited with exit code %d", WEXITSTATUS(status));
 }
 
 /*
@@ -599,9 +600,9 @@ check_commands(const TaskLeader *leader)
 	{
 		if (!collector->attempts[i].is_ours || collector->attempts[i].ended)
 			continue;
-		pg_log_error("attempt \"%s\" at a task has not ended",
+		pg_log_error("attempt \"%s\" of a task has not ended",
 					 printable(collector->attempts[i].name));
-		pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
+		pg_log_error_detail("A --pipe command of this attempt may still be running, and could replace a complete file with a partial one.");
 		exit(1);
 	}
 }
@@ -678,7 +679,7 @@ task_leader_fail(const TaskLeader *leader, const bool *missing, const char *end)
 	const DumpPlan *plan = leader->run->plan;
 	int			n = 0;
 
-	pg_log_error("not all tasks were done, and the command %s: files of tasks %s are missing",
+	pg_log_error("not all tasks were completed, and the command %s: files of tasks %s are missing",
 				 end, task_command_ranges(missing, (int) options->tasks));
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 		if (is_missing(leader, i) && n++ < MOST_NAMED)
@@ -743,7 +744,7 @@ run_tasks(const TaskLeader *leader)
 		if (retry.n == (int) options->retries)
 			task_leader_fail(leader, missing, end);
 		(void) retry_later(&retry);
-		pg_log_warning("the command %s; tasks to be run again: %s; retry %d of %d",
+		pg_log_warning("the command %s; tasks to run again: %s; retry %d of %d",
 					   end, task_command_ranges(missing, (int) options->tasks),
 					   retry.n, (int) options->retries);
 		free(end);
@@ -769,7 +770,7 @@ check_place(const Options *options, const TaskPlace *place)
 	if (options->plan && options->directory &&
 		stat(place->directory, &st) == 0 &&
 		stat(options->directory, &archive) == 0 && st.st_dev != archive.st_dev)
-		pg_fatal("the plan's directory \"%s\" is on another file system than the archive, into which files are renamed",
+		pg_fatal("the plan's directory \"%s\" is not on the same file system as the archive",
 				 place->directory);
 }
 

@@ -217,7 +217,7 @@ check_job(const PlanFile *file, const Job *job)
 		(job->kind == JOB_LARGE_OBJECTS && job->n != 1))
 		return "a job has no files";
 	if (job->task >= file->head.run.n_tasks)
-		return "a job belongs to a task that is not there";
+		return "a job belongs to a task that does not exist";
 	return NULL;
 }
 
@@ -244,21 +244,21 @@ check_numbers(const PlanFile *file)
 	int			n_objects = file->head.n_objects;
 
 	if (file->n_queue != file->n_files)
-		return "not all files are in the queue";
+		return "the queue does not contain all files";
 	for (int i = 0; i < file->n_queue; i++)
 		if (file->queue[i] >= file->n_files)
-			return "there is no such file";
+			return "the queue contains a file that does not exist";
 	for (int i = 0; i < file->n_files; i++)
 		if (file->files[i].table >= file->n_tables)
-			return "there is no such table";
+			return "a file belongs to a table that does not exist";
 	for (int i = 0; i < file->n_tables; i++)
 		if (file->tables[i].n_masks > 0 &&
 			file->tables[i].n_masks != file->tables[i].table.n_columns)
-			return "not every column has a mask, or none";
+			return "the number of masks is not the number of columns";
 	for (int i = 0; i < file->n_groups; i++)
 		if (file->groups[i].n_oids > n_objects ||
 			file->groups[i].first_object > n_objects - file->groups[i].n_oids)
-			return "there is no such large object";
+			return "a group contains a large object that does not exist";
 	for (int i = 0; problem == NULL && i < file->n_jobs; i++)
 		problem = check_job(file, &file->jobs[i]);
 	return problem;
@@ -294,14 +294,15 @@ check_version(const char *path, const TaskRun *run)
 {
 	if (run->version == NULL || strcmp(run->version, PARDUMP_VERSION) != 0)
 	{
-		pg_log_error("plan \"%s\" was written by pg_pardump %s, and this is %s", path,
+		pg_log_error("plan \"%s\" was written by pg_pardump %s, but this is pg_pardump %s",
+					 path,
 					 run->version ? run->version : "of an unknown version",
 					 PARDUMP_VERSION);
-		pg_log_error_hint("All hosts of a run need the same version.");
+		pg_log_error_hint("Use the same version of pg_pardump on all hosts of a run.");
 		exit(1);
 	}
 	if (run->what == NULL || strcmp(run->what, TASKS_DUMP) != 0)
-		pg_fatal("plan \"%s\" is not that of a dump", path);
+		pg_fatal("plan \"%s\" is not the plan of a dump", path);
 }
 
 /*
@@ -328,7 +329,7 @@ make_previous(const DumpTaskHead *head, DumpPlan *plan)
 	plan->previous = previous_archive_reach(head->previous, plan->checksum_type);
 	for (int i = 0; plan->previous->dir_fd < 0 && i < plan->tables->n_tables; i++)
 		if (chunks->tables[i].new_reason == NULL)
-			chunks->tables[i].new_reason = "the previous archive is not within reach of its task";
+			chunks->tables[i].new_reason = "its task cannot access the previous archive";
 }
 
 /* NULL, or what is wrong. */
@@ -380,7 +381,7 @@ make_plan(const PlanFile *file, DumpPlan *plan)
 	plan->server_compress = head->server_compression;
 	if (!compress_spec_parse(head->compression, &plan->compress, error) ||
 		!pg_checksum_parse_type(head->checksums, &plan->checksum_type))
-		return "compression or checksums are unknown";
+		return "unknown compression method or checksum algorithm";
 	make_previous(head, plan);
 	return NULL;
 }
@@ -449,7 +450,7 @@ task_place_make(const char *plan, const char *archive)
 	if (mkdir(place->directory, 0700) < 0)
 	{
 		pg_log_error("could not create directory \"%s\": %m", place->directory);
-		pg_log_error_hint("--plan=FILE names a file in a new directory, for the plan.");
+		pg_log_error_hint("Use --plan=FILE to specify a file in a new directory for the plan.");
 		exit(1);
 	}
 

@@ -220,9 +220,9 @@ check(const char *what, const char *is, const char *expected)
 {
 	if (strcmp(is, expected) == 0)
 		return;
-	pg_log_error("this is another server than the leader's: its %s is \"%s\", not \"%s\"",
+	pg_log_error("this is not the leader's server: its %s is \"%s\", not \"%s\"",
 				 what, printable(is), printable(expected));
-	pg_log_error_hint("Name the leader's by -d/--dbname.");
+	pg_log_error_hint("Use -d/--dbname to connect to the leader's server.");
 	exit(1);
 }
 
@@ -232,11 +232,11 @@ refuse_other_rights(PGconn *conn, bool may_ask)
 {
 	PGresult   *res = session_query(conn, "SELECT CURRENT_USER");
 
-	pg_log_error("it cannot be told whether this is the leader's server");
-	pg_log_error_detail("Role \"%s\" may%s execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, and the leader's could%s.",
+	pg_log_error("could not verify that this is the leader's server");
+	pg_log_error_detail("Role \"%s\" may%s execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could%s.",
 						printable(PQgetvalue(res, 0, 0)), may_ask ? "" : " not",
 						may_ask ? " not" : "");
-	pg_log_error_hint("Let the role execute them in both places, or in none.");
+	pg_log_error_hint("GRANT or REVOKE the privilege to execute these functions, so that it is the same for both.");
 	exit(1);
 }
 
@@ -252,7 +252,7 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 
 	/* first: another role may not be allowed to ask for the others */
 	if (strcmp(server.user, expected->user) != 0)
-		pg_fatal("role \"%s\" may see other rows than the leader's, \"%s\": connect as that",
+		pg_fatal("role \"%s\" may see different rows than the leader's role \"%s\"; connect as the leader's role",
 				 printable(server.user), printable(expected->user));
 	if (may_ask != (expected->system_identifier[0] != '\0'))
 		refuse_other_rights(conn, may_ask);
@@ -291,7 +291,7 @@ task_server_hold(PGconn *conn, const char *run_id)
 		PQclear(res);
 		interrupt_check();
 		if (!taken && waited_ms >= LOCK_FOR_MS)
-			session_lost("Another session holds the lock by which tasks see that the leader is there.");
+			session_lost("Another session holds the lock that shows the tasks that the leader is running.");
 		pg_usleep(taken ? 0 : LOCK_MS * 1000L);
 	}
 	free(sql);
@@ -320,8 +320,8 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	free(sql);
 	if (is_gone)
 	{
-		pg_log_error("the run that this plan is of has ended");
-		pg_log_error_detail("No session holds its lock on the server, so its snapshot is gone.");
+		pg_log_error("the run of this plan has ended");
+		pg_log_error_detail("No session holds the run's lock on the server, so the snapshot of the run no longer exists.");
 		exit(1);
 	}
 	return known;

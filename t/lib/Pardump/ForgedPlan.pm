@@ -57,14 +57,14 @@ sub forged_plans_refused_ok
 	$refused->('another database', $plan, qr/its database is "postgres", not "$db"/, '-d', 'postgres');
 	foreach my $forgery (
 		[ 'half a plan', sub { $_ = substr $_, 0, length($_) / 2 }, qr/is damaged/ ],
-		[ 'another version', sub { s/"version": "/$&9/ }, qr/was written by pg_pardump 9.*, and this is/ ],
-		[ 'another run', sub { s/"run": "./"run": "0000/ }, qr/the run that this plan is of has ended/ ],
+		[ 'another version', sub { s/"version": "/$&9/ }, qr/was written by pg_pardump 9.*, but this is/ ],
+		[ 'another run', sub { s/"run": "./"run": "0000/ }, qr/the run of this plan has ended/ ],
 		# which earlier versions wrote
-		[ 'the plan of a restore', sub { s/"what": "dump"/"what": "restore"/ }, qr/plan ".*" is not that of a dump/ ],
-		[ 'the plan of a copy', sub { s/"what": "dump"/"what": "copy"/ }, qr/plan ".*" is not that of a dump/ ],
+		[ 'the plan of a restore', sub { s/"what": "dump"/"what": "restore"/ }, qr/plan ".*" is not the plan of a dump/ ],
+		[ 'the plan of a copy', sub { s/"what": "dump"/"what": "copy"/ }, qr/plan ".*" is not the plan of a dump/ ],
 		[ 'another server', sub { s/("system_identifier": ")/${1}9/ }, qr/its system identifier is/ ],
 		[ 'a leader that may not ask for the server', sub { s/("(?:system_identifier|timeline)": ")\d+/$1/g },
-			qr/error: it cannot be told whether this is the leader's server\n.*detail: Role "[^"]*" may execute pg_control_system\(\)/ ],
+			qr/error: could not verify that this is the leader's server\n.*detail: Role "[^"]*" may execute pg_control_system\(\)/ ],
 		[ 'a job out of range', sub { s/("jobs": \[\s*\{ "kind": \d+, "first": )/${1}99999/ },
 			qr/is damaged: a job has no files/ ],
 		@more)
