@@ -41,8 +41,8 @@ foreach my $try (
 	[ qr/invalid value "x" for option -X/, '-X', 'x' ],
 	[ qr/only tar mode backups can be compressed/, '-Z', 'zstd' ],
 	[ qr/invalid compression specification/, '-Ft', '-Z', 'x' ],
-	[ qr/files cannot be compressed on the server: the database has no extension pg_pardump\n.*hint: Use --compress=client-METHOD/, '-Ft', '-Z', 'server-zstd' ],
-	[ qr/files cannot be compressed on the server: the extension is not wanted/, '-Z', 'server-lz4', '--no-extension' ],
+	[ qr/could not compress files on the server: the database has no extension pg_pardump\n.*hint: Use --compress=client-METHOD/, '-Ft', '-Z', 'server-zstd' ],
+	[ qr/could not compress files on the server: the extension is not wanted/, '-Z', 'server-lz4', '--no-extension' ],
 	[ qr/invalid value "x" for option -c/, '-c', 'x' ],
 	[ qr/database "odd:\/\/name" does not exist/, '-d', 'odd://name' ],
 	[ qr/invalid value "x" for option -F/, '-F', 'x' ],
@@ -147,7 +147,7 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', $dir);
 	my ($name) = $function =~ /^(\w+)/;
 	is($rc, 1, "not without $function");
-	like($err, qr/the role "backup" may not take a base backup\n.*detail: It may not execute \Q$function\E\.\n.*hint: .*"postgres": (GRANT .*;)\n\z/,
+	like($err, qr/the role "backup" may not take a base backup\n.*detail: The role has no privilege to execute \Q$function\E\.\n.*hint: .*"postgres": (GRANT .*;)\n\z/,
 		'which is said before anything is done');
 	ok(!-e $dir, 'and nothing is left');
 	my ($grant) = $err =~ /(GRANT .*;)/;
@@ -173,7 +173,7 @@ my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^   
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
 sql($node, 'postgres', 'CREATE TABLE pages AS SELECT repeat(\'x\', 1900) AS t FROM generate_series(1, 80); CHECKPOINT');
 foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: no permission to use extension pg_pardump: files are read by SQL$/m ],
-	[ $more, qr/^pg_parbasebackup: files are read by extension pg_pardump$/m ])
+	[ $more, qr/^pg_parbasebackup: reading files with extension pg_pardump$/m ])
 {
 	my ($grant, $said) = @$try;
 	sql($node, 'postgres', $grant);
@@ -202,7 +202,7 @@ is(slots_left($node), '', 'no slot is left');
 foreach my $try (
 	[ 'init', 'bytes_per_wal_segment', 0, 'invalid size of WAL segments from the server: 0' ],
 	[ 'system', 'catalog_version_no', -1, 'invalid catalog version from the server: "-1"' ],
-	[ 'checkpoint', 'timeline_id', 7, 'the server went from timeline 1 to 7 while the backup began', '-X', 'none' ])
+	[ 'checkpoint', 'timeline_id', 7, 'the server switched from timeline 1 to 7 while the backup started', '-X', 'none' ])
 {
 	my ($function, $column, $told, $message, @options) = @$try;
 	sql($node, 'postgres', qq{
@@ -226,10 +226,10 @@ foreach my $try (
 my ($lsn, $label) = qw(lsn labelfile);
 foreach my $try (
 	(map { [ "''$_''::pg_lsn", $label, "invalid end of the backup from the server: $_" ] } 'FFFFFFFF/FFFFFFFE', '0/1'),
-	(map { [ $lsn, $_, "the server's backup label is not of this backup" ] } q{''x''}, q{substr(labelfile, 2)},
+	(map { [ $lsn, $_, "the server returned the backup label of another backup" ] } q{''x''}, q{substr(labelfile, 2)},
 		q{replace(labelfile, ''START WAL LOCATION: 0'', ''START WAL LOCATION: 1'')}),
 	[ $lsn, q{replace(labelfile, ''START TIMELINE: 1'', ''START TIMELINE: 7'')},
-		'the server went from timeline 7 to 1 while the backup began' ])
+		'the server switched from timeline 7 to 1 while the backup started' ])
 {
 	my ($end, $labelfile, $message) = @$try;
 	sql($node, 'postgres', qq{

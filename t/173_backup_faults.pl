@@ -222,11 +222,11 @@ foreach my $try (
 	[ 'the leader is terminated', { pattern => 0, n => 2 }, sub {
 		my $leader = value($node, 'postgres', $leaders);
 		value($node, 'postgres', "SELECT pg_terminate_backend($leader, 30000)") },
-		1, qr/error: .*(the session that holds the backup is lost|terminating connection)/ ],
+		1, qr/error: .*(the session of the backup was lost|terminating connection)/ ],
 	[ 'its last statement is cut off', { pattern => 1, n => 1, cut => 1 }, sub { }, 1, qr/error: .*query failed/ ],
 	[ 'it is interrupted', { pattern => 0, n => 2 }, sub { kill INT => $_[0]->{pid} }, 1, qr/./ ],
 	[ 'the server is restarted', { pattern => 0, n => 2 }, sub { $node->restart }, 1,
-		qr/error: .*(the session that holds the backup is lost|terminating connection)/ ])
+		qr/error: .*(the session of the backup was lost|terminating connection)/ ])
 {
 	my ($what, $moment, $do, $rc, $message) = @$try;
 	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2');
@@ -275,7 +275,7 @@ foreach my $try (
 	  foreach 1 .. 4;
 	moment_go_on($moments);
 	is(end_dump($run), 1, 'a slot may not keep it: exit code');
-	like($run->{err}, qr/error: .*(the session that holds the backup is lost|terminating connection|server closed the connection)/s, 'and a message');
+	like($run->{err}, qr/error: .*(the session of the backup was lost|terminating connection|server closed the connection)/s, 'and a message');
 	nothing_left_ok($run, 'a slot may not keep it');
 	stop_moments($moments);
 	$node->append_conf('postgresql.conf', 'max_slot_wal_keep_size = -1');

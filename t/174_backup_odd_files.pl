@@ -163,7 +163,7 @@ foreach my $to ('..', '.', '../more')
 	foreach (1 .. 2) { symlink $to, "$pgdata/more/back$_" or die "could not make a link: $!"; }
 	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-X', 'none', '--no-slot', '--no-extension');
 	is($rc, 1, "a link to $to: exit code");
-	like($err, qr/error: a symbolic link in the data directory leads to a directory that it is in: "more\/back.*"\n.*hint: Remove the link, or use pg_basebackup/,
+	like($err, qr/error: symbolic link "more\/back.*" in the data directory points to a directory that contains the link\n.*hint: Remove the link, or use pg_basebackup/,
 		"a link to $to: message");
 	ok(!-e $dir, "a link to $to: nothing is left");
 	foreach (1 .. 2) { unlink "$pgdata/more/back$_" or die "could not remove a link: $!"; }

@@ -118,7 +118,7 @@ say_and_wait('fourth');
 	sql($cascade, 'postgres', 'CHECKPOINT');
 	moment_go_on($others);
 	is(end_dump($followed), 1, 'on another timeline: exit code');
-	like($followed->{err}, qr/error: the standby went from timeline 1 to 2 during the backup/, 'on another timeline: message');
+	like($followed->{err}, qr/error: the standby switched from timeline 1 to 2 during the backup/, 'on another timeline: message');
 	ok(!-e $followed->{dir}, 'on another timeline: nothing is left');
 	is(slots_left($cascade), '', 'on another timeline: no slot either');
 	stop_moments($others);

@@ -196,14 +196,14 @@ refused_ok(qr/options --extract and --$_ cannot be used together/, $plain,
   foreach qw(host no-slot write-recovery-conf);
 # a damaged manifest is not made a good one
 foreach my $damage (
-	[ qr/("Manifest-Checksum": "..)./s, '', qr/damaged: it does not have the checksum that it contains/ ],
-	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', qr/damaged: it does not have the checksum that it contains/ ],
+	[ qr/("Manifest-Checksum": "..)./s, '', qr/damaged: manifest checksum mismatch/ ],
+	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', qr/damaged: manifest checksum mismatch/ ],
 	[ qr/()"Manifest-Checksum".*/s, '', qr/damaged: it has no checksum/ ],
-	[ qr/("Manifest-Checksum".*)/s, "\n", qr/damaged: its checksum is not in the last line/ ],
-	[ qr/("Path": "tablespace_map", "Size": )\d+/s, '7777', qr/tablespace_map" of the backup has \d+ bytes, but 7777 in file/ ],
-	[ qr/("Path": "tablespace_map".*?"Checksum": ")......../s, '00000000', qr/tablespace_map" of the backup does not have the checksum/ ],
-	[ qr/("Path": "tablespace_)map/s, 'mop', qr/has no entry of file "tablespace_map"/ ],
-	[ qr/(\{ "Path": "tablespace_map"[^\n]*\n)/s, '{ "Path": "tablespace_map", "Size": 0 },' . "\n", qr/damaged: it has two entries of a file/ ],
+	[ qr/("Manifest-Checksum".*)/s, "\n", qr/damaged: its checksum is not on the last line/ ],
+	[ qr/("Path": "tablespace_map", "Size": )\d+/s, '7777', qr/tablespace_map" in the backup has \d+ bytes, but 7777 according to file/ ],
+	[ qr/("Path": "tablespace_map".*?"Checksum": ")......../s, '00000000', qr/checksum of file ".*tablespace_map" in the backup does not match/ ],
+	[ qr/("Path": "tablespace_)map/s, 'mop', qr/has no entry for file "tablespace_map"/ ],
+	[ qr/(\{ "Path": "tablespace_map"[^\n]*\n)/s, '{ "Path": "tablespace_map", "Size": 0 },' . "\n", qr/damaged: it contains two entries for the same file/ ],
 	[ qr/(^)/s, '{' x 100_000, qr/damaged: a line is too long/ ],
 	[ qr/(^)/s, "\0", qr/damaged: it contains a zero byte/ ])
 {
@@ -224,8 +224,8 @@ refused_ok(qr/file ".*base\.tar" is cut off/, $plain);
 # an error of the manifest comes before hours of work: before base.tar is read or, if it
 # is one of the tablespace_map that this has, before the tablespaces' archives are
 foreach my $damage (
-	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', 0, qr/damaged: it does not have the checksum that it contains/, 'base.tar' ],
-	[ qr/("Path": "tablespace_)map/s, 'mop', 1, qr/has no entry of file "tablespace_map"/, "$oid.tar" ])
+	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', 0, qr/damaged: manifest checksum mismatch/, 'base.tar' ],
+	[ qr/("Path": "tablespace_)map/s, 'mop', 1, qr/has no entry for file "tablespace_map"/, "$oid.tar" ])
 {
 	my ($pattern, $with, $is_forged, $message, $archive) = @$damage;
 	my $early = take_tar('-Xfetch');

@@ -176,7 +176,7 @@ task() {
 SH
 	open_gate();
 	archive_ok($dump, 'a worker stalls',
-		qr/warning: a worker lost its connection while dumping .*the server has sent nothing for --stall-timeout/s);
+		qr/warning: a worker lost its connection while dumping .*received no data from the server for longer than --stall-timeout/s);
 	stop_proxy($proxy);
 }
 {

@@ -209,10 +209,10 @@ check_deaths(const char *dir)
 			   "unit_test: error: piece 1 of file \"m\" is missing\n",
 			   "as the last one, too");
 	child_ends(put_longer, archive, 1,
-			   "unit_test: error: could not write file \"m\" again where a process died: the data has changed\n",
+			   "unit_test: error: could not rewrite file \"m\" after a worker was lost: its data has changed\n",
 			   "longer than there is room for");
 	child_ends(put_beyond, archive, 1,
-			   "unit_test: error: there is no room for piece 3 of file \"m\"\n",
+			   "unit_test: error: no room is left for piece 3 of file \"m\"\n",
 			   "more pieces than were to come");
 	tar_archive_put(archive, 1, "second", 6);
 	is_number(tar_archive_finish(archive, 3), 17 + 2 * TAR_BLOCK_SIZE,

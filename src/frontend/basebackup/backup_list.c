@@ -406,7 +406,7 @@ refuse_circle(Lister *lister, int no, const Entry *entries, int n)
 		n_alike += directories[up].names == directories[no].names;
 	if (n_alike < MOST_ALIKE)
 		return;
-	pg_log_error("a symbolic link in the data directory leads to a directory that it is in: \"%s\"",
+	pg_log_error("symbolic link \"%s\" in the data directory points to a directory that contains the link",
 				 printable(directories[no].path));
 	pg_log_error_hint("Remove the link, or use pg_basebackup, which skips links.");
 	exit(1);

@@ -365,7 +365,7 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 	char	   *was;
 
 	if (entry->size != change->old_len)
-		pg_fatal("file \"%s\" of the backup has %zu bytes, but " UINT64_FORMAT " in file \"%s\"",
+		pg_fatal("file \"%s\" in the backup has %zu bytes, but " UINT64_FORMAT " according to file \"%s\"",
 				 change->path, change->old_len, entry->size, rewriting->from);
 	if (entry->algorithm == NULL && entry->checksum == NULL)
 		return;
@@ -375,7 +375,7 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 		damaged(rewriting, "the checksum of a file is invalid");
 	was = checksum_of(type, change->old_data, change->old_len);
 	if (pg_strcasecmp(was, entry->checksum) != 0)
-		pg_fatal("file \"%s\" of the backup does not have the checksum that file \"%s\" contains",
+		pg_fatal("checksum of file \"%s\" in the backup does not match the checksum in file \"%s\"",
 				 change->path, rewriting->from);
 	free(was);
 	free(entry->checksum);
@@ -388,7 +388,7 @@ write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
 	const ManifestChange *change = rewriting->change;
 
 	if (++rewriting->n_entries > 1)
-		damaged(rewriting, "it has two entries of a file");
+		damaged(rewriting, "it contains two entries for the same file");
 	correct_checksum(rewriting, entry);
 	entry->size = change->new_len;
 	free(entry->modified);
@@ -410,9 +410,9 @@ check_checksum(Rewriting *rewriting)
 	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n", was);
 
 	if (pg_strcasecmp(rewriting->line->data, line) != 0)
-		damaged(rewriting, "it does not have the checksum that it contains");
+		damaged(rewriting, "manifest checksum mismatch");
 	if (read_line(rewriting))
-		damaged(rewriting, "its checksum is not in the last line");
+		damaged(rewriting, "its checksum is not on the last line");
 	free(was);
 	free(line);
 }
@@ -487,7 +487,8 @@ manifest_rewrite(int fd, const char *from, const char *to,
 		rewrite_line(&rewriting);
 	check_checksum(&rewriting);
 	if (rewriting.n_entries == 0)
-		pg_fatal("file \"%s\" has no entry of file \"%s\"", from, change->path);
+		pg_fatal("file \"%s\" has no entry for file \"%s\"",
+				 from, change->path);
 	output_close(&rewriting.output);
 	destroyPQExpBuffer(rewriting.line);
 	fclose(rewriting.in);

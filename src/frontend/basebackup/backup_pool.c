@@ -234,7 +234,7 @@ backup_pool_look(void *arg, int server, const char *query, bool silently)
 	if (res)
 		pool->n_unanswered = 0;
 	else if (pool->n_unanswered++ >= (int) pool->backup->options->retries)
-		pg_fatal("the server has sent a worker nothing for --stall-timeout, and cannot be asked what its session does");
+		pg_fatal("a worker received no data from the server for longer than --stall-timeout, and the state of its session could not be checked");
 	return res;
 }
 
@@ -394,7 +394,7 @@ warn_of_replaced(const BackupList *list, const bool *replaced)
 {
 	for (int i = 0; i < list->n_files; i++)
 		if (replaced[i])
-			pg_log_warning("file \"%s\" was replaced or removed while it was read: what the backup has of it may be parts of both",
+			pg_log_warning("file \"%s\" was replaced or removed while it was read, so the backup may contain parts of both versions",
 						   printable(list->files[i].path));
 }
 

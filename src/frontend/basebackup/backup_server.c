@@ -220,14 +220,15 @@ check_rights(const Backup *backup)
 				 printable(PQgetvalue(res, 0, 0)));
 	if (lacks_slot)
 	{
-		pg_log_error_detail("It has not got the attribute REPLICATION, which the temporary slot needs that keeps the log.");
-		pg_log_error_hint("As a superuser: ALTER ROLE %s REPLICATION; or use --no-slot, where the server keeps its log by wal_keep_size.",
+		pg_log_error_detail("The role needs the REPLICATION attribute to create the temporary replication slot that retains WAL.");
+		pg_log_error_hint("As a superuser, run ALTER ROLE %s REPLICATION; or use --no-slot if wal_keep_size is large enough to retain the WAL.",
 						  printable(role));
 	}
 	if (lacks_functions)
 	{
-		pg_log_error_detail("It may not execute %s.", PQgetvalue(res, 0, 1));
-		pg_log_error_hint("As a superuser, in the database that is connected to, \"%s\": GRANT EXECUTE ON FUNCTION %s TO %s;",
+		pg_log_error_detail("The role has no privilege to execute %s.",
+							PQgetvalue(res, 0, 1));
+		pg_log_error_hint("As a superuser, run in database \"%s\": GRANT EXECUTE ON FUNCTION %s TO %s;",
 						  printable(PQdb(backup->conn)), PQgetvalue(res, 0, 1),
 						  printable(role));
 	}
@@ -242,9 +243,9 @@ backup_server_open(Backup *backup, const char *progname)
 	backup->conn = connection_open_leader(options, progname);
 	if (PQserverVersion(backup->conn) < MIN_SERVER_VERSION)
 	{
-		pg_log_error("the server is of version %s, which is too old",
+		pg_log_error("server version %s is too old",
 					 PQparameterStatus(backup->conn, "server_version"));
-		pg_log_error_hint("Use pg_basebackup for servers before 15.");
+		pg_log_error_hint("Use pg_basebackup for servers older than PostgreSQL 15.");
 		exit(1);
 	}
 	backup->server.version =
@@ -261,7 +262,7 @@ backup_server_open(Backup *backup, const char *progname)
 	if (backup->server.has_checksums && !options->no_verify_checksums &&
 		backup->server.block_size != BLCKSZ)
 	{
-		pg_log_error("page checksums cannot be verified: the server has pages of %u bytes, and this program knows those of %d",
+		pg_log_error("could not verify page checksums: the server's pages have %u bytes, but this program supports only pages of %d bytes",
 					 backup->server.block_size, BLCKSZ);
 		pg_log_error_hint("Use --no-verify-checksums.");
 		exit(1);
@@ -286,7 +287,7 @@ begin_session(const Backup *backup, PGconn *conn)
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		get_number(res, 1) != server->system_identifier)
-		pg_fatal("a connection leads to another server than the first one, or it was restarted");
+		pg_fatal("a connection does not lead to the same server as the first one, or the server was restarted");
 	check_standby(backup, get_bool(res, 2));
 	PQclear(res);
 }
@@ -322,7 +323,7 @@ backup_server_check(const Backup *backup)
 	if (PQconsumeInput(backup->conn) && PQstatus(backup->conn) == CONNECTION_OK)
 		return;
 	interrupt_check();
-	pg_log_error("the session that holds the backup is lost: %s",
+	pg_log_error("the session of the backup was lost: %s",
 				 PQerrorMessage(backup->conn));
 	exit(1);
 }
@@ -475,7 +476,7 @@ check_timeline(const Backup *backup)
 	check_standby(backup, get_bool(res, 0));
 	if (backup->server.is_standby && timeline != 0 &&
 		timeline != backup->timeline)
-		pg_fatal("the standby went from timeline %u to %u during the backup",
+		pg_fatal("the standby switched from timeline %u to %u during the backup",
 				 backup->timeline, (TimeLineID) timeline);
 	PQclear(res);
 }
@@ -497,9 +498,9 @@ check_label(const Backup *backup, const char *text)
 	if (sscanf(text, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
 		line == NULL || sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1 ||
 		((uint64) high << 32 | low) != backup->start)
-		pg_fatal("the server's backup label is not of this backup");
+		pg_fatal("the server returned the backup label of another backup");
 	if (timeline != backup->timeline)
-		pg_fatal("the server went from timeline %u to %u while the backup began",
+		pg_fatal("the server switched from timeline %u to %u while the backup started",
 				 timeline, backup->timeline);
 }
 

@@ -384,8 +384,8 @@ name_of(const Backup *backup, const BackupPiece *piece)
 	if (piece->n == 1)
 		return backup->list->files[range->file].path;
 	if (piece->tablespace == BACKUP_BASE)
-		return pg_strdup("small files, and ends of large ones");
-	return psprintf("small files, and ends of large ones, of %s",
+		return pg_strdup("small files and the ends of large files");
+	return psprintf("small files and the ends of large files of %s",
 					backup->list->tablespaces[piece->tablespace].path);
 }
 
@@ -527,7 +527,7 @@ check_compression(const Backup *backup)
 		options->compress.method == COMPRESS_NONE ||
 		backup->extension->missing == NULL)
 		return;
-	pg_log_error("files cannot be compressed on the server: %s",
+	pg_log_error("could not compress files on the server: %s",
 				 backup->extension->missing);
 	pg_log_error_hint("Use --compress=client-METHOD, or connect to a database that has the extension, as a role that may execute pg_pardump_read_files().");
 	exit(1);
@@ -584,7 +584,7 @@ basebackup_begin(Backup *backup, const char *argv0)
 	backup->extension = server_extension_find(backup->conn, backup->options,
 											  EXTENSION_READS_FILES);
 	if (backup->extension->missing == NULL)
-		pg_log_info("files are read by extension pg_pardump");
+		pg_log_info("reading files with extension pg_pardump");
 	check_compression(backup);
 	/* files are to be as private as the server's, under any umask */
 	SetDataDirectoryCreatePerm(backup->server.directory_mode);

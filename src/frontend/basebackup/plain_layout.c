@@ -104,7 +104,7 @@ make_tablespace(const Backup *backup, int no)
 													tablespace->location);
 
 	tablespaces[no] = claimed_directory_new(location, location != tablespace->location ? NULL :
-											"This is the tablespace's place on the server; name another one by -T.",
+											"This is the tablespace's location on the server.  Use -T to specify another one.",
 											options->no_clean, true);
 	make_link(backup, location, tablespace->path);
 }

@@ -185,12 +185,12 @@ tar_archive_put(TarArchive *archive, int piece, const void *frame, size_t len)
 	uint64		word;
 
 	if (piece < 0 || piece >= archive->max_pieces)
-		pg_fatal("there is no room for piece %d of file \"%s\"", piece,
+		pg_fatal("no room is left for piece %d of file \"%s\"", piece,
 				 archive->path);
 	begin = wait_for_begin(archive, piece);
 	word = piece_word(archive, piece);
 	if ((word & PIECE_PLACED) && word >> PIECE_END_SHIFT != begin + len)
-		pg_fatal("could not write file \"%s\" again where a process died: the data has changed",
+		pg_fatal("could not rewrite file \"%s\" after a worker was lost: its data has changed",
 				 archive->path);
 	set_piece_word(archive, piece, begin + len, PIECE_PLACED);
 	write_frame(archive, frame, len, begin);

@@ -43,7 +43,7 @@ static WaitState state = {.count = &nobody_looks};
 static void
 handle_stall(int signo)
 {
-	worker_process_lost_in_handler("the server has sent nothing for --stall-timeout, though its session has nothing else to do");
+	worker_process_lost_in_handler("received no data from the server for longer than --stall-timeout, although its session is idle");
 }
 
 void

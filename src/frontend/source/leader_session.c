@@ -107,7 +107,7 @@ check_silence(PGconn *conn, bool came, int64 *since)
 			return;
 		/* what was sent before the question is here when it is answered */
 		if (is_in_vain(conn) && !session_wait_input(conn))
-			session_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
+			session_lost("the leader received no data from the server for longer than --stall-timeout, although its session is idle or its state could not be checked");
 	}
 	*since = clock_monotonic_ms();
 }
