@@ -75,8 +75,8 @@ sub dump_restored_ok
 	return;
 }
 
-my $for_rows = qr/HINT:  Set hot_standby_feedback to on on the standby, or, for the run, max_standby_streaming_delay and max_standby_archive_delay to -1\.$/m;
-my $for_locks = qr/HINT:  For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby; or vacuum_truncate to off on the primary/;
+my $for_rows = qr/HINT:  On the standby, enable hot_standby_feedback, or set max_standby_streaming_delay and max_standby_archive_delay to -1 during the run\.$/m;
+my $for_locks = qr/HINT:  Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run; or, if VACUUM took the lock, set vacuum_truncate to off on the primary/;
 my $vacuumed = 'DELETE FROM other WHERE id % 2 = 0; VACUUM other';
 
 # ---- told before: --check, by what of it counts

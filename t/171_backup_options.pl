@@ -156,7 +156,7 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 sql($node, 'postgres', 'ALTER ROLE backup NOREPLICATION');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', new_path('role'));
 is($rc, 1, 'not without REPLICATION');
-like($err, qr/detail: .* attribute REPLICATION, .*\n.*hint: .*ALTER ROLE backup REPLICATION; or use --no-slot.*\n\z/, 'which is said');
+like($err, qr/detail: .* REPLICATION attribute .*\n.*hint: .*ALTER ROLE backup REPLICATION; or use --no-slot.*\n\z/, 'which is said');
 $dir = new_path('role');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '--no-slot', '-D', $dir);
 is("$rc$err", '0', 'but with --no-slot');

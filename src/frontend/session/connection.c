@@ -504,10 +504,10 @@ connection_limit_check_tasks(PGconn *conn, const char *server, int n_tasks,
 
 	if (left >= n_sessions)
 		return;
-	pg_log_warning("%s has %d connection%s left, and %d task%s at a time need%s %d or more",
+	pg_log_warning("%s has %d connection%s left, but %d concurrent task%s need%s at least %d",
 				   server, left, units_plural(left), n_tasks, units_plural(n_tasks),
 				   n_tasks == 1 ? "s" : "", n_sessions);
-	pg_log_warning_hint("A task that gets none ends with exit code 75, to be run again: have fewer run at a time, or raise max_connections or the limit of the role or database.");
+	pg_log_warning_hint("Run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.  A task without a connection exits with code 75 and can be run again.");
 }
 
 void
@@ -517,9 +517,9 @@ connection_limit_check_workers(PGconn *conn, int n_workers)
 
 	if (left >= n_workers)
 		return;
-	pg_log_warning("the server has %d connection%s left, and this task has %d worker%s",
+	pg_log_warning("the server has %d connection%s left, but this task has %d worker%s",
 				   left, units_plural(left), n_workers, units_plural(n_workers));
-	pg_log_warning_hint("Use fewer --jobs, have fewer tasks run at a time, or raise max_connections or the limit of the role or database.");
+	pg_log_warning_hint("Use fewer --jobs, run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.");
 }
 
 /* ----------
@@ -570,9 +570,9 @@ prepare(PGconn *conn)
 	tcp_setting_apply(conn);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
 	{
-		pg_log_error("the server is of version %s, which is too old",
+		pg_log_error("server version %s is too old",
 					 PQparameterStatus(conn, "server_version"));
-		pg_log_error_hint("Use pg_dump for servers before 9.6.");
+		pg_log_error_hint("Use pg_dump for servers older than PostgreSQL 9.6.");
 		exit(1);
 	}
 	interrupt_set_connection(conn);
@@ -643,10 +643,10 @@ watch_new_session(PGconn *conn, bool came, int64 *since)
 		*since = now;
 	else if (silence_s > 0 && now >= *since + (int64) silence_s * 1000)
 	{
-		pg_log_error("the server at \"%s\", port %s, has not answered for %d second%s",
+		pg_log_error("the server at \"%s\", port %s, did not respond within %d second%s",
 					 printable(PQhost(conn)), PQport(conn), silence_s,
 					 units_plural(silence_s));
-		pg_log_error_detail("The connection was made, and its first statement got no answer.");
+		pg_log_error_detail("The connection was established, but its first statement was not answered.");
 		exit(1);
 	}
 }
@@ -684,14 +684,15 @@ probe(PGconn *conn, const ConnParams *params, const char *progname)
 
 	if (PQstatus(other) != CONNECTION_OK)
 	{
-		pg_log_info("a second connection failed: %s", PQerrorMessage(other));
+		pg_log_info("could not open a second connection: %s",
+					PQerrorMessage(other));
 		PQfinish(other);
 		return;
 	}
 	if (!session_probe(conn, other, n_probes))
 	{
 		pg_log_warning("a second connection to the server was not answered in time");
-		pg_log_warning_hint("If a pooler is in between, its pool may have too few sessions.");
+		pg_log_warning_hint("If you connect through a connection pooler, its pool may be too small.");
 	}
 	/* the run's other sessions may need its place */
 	session_close_and_wait(other);
@@ -747,7 +748,7 @@ connection_report_failure(const PGconn *conn)
 {
 	pg_log_error("%s", PQerrorMessage(conn));
 	if (PQconnectionNeedsPassword(conn))
-		pg_log_error_hint("Put the password into a password file (~/.pgpass, or the file that PGPASSFILE names), or use -W to type it.");
+		pg_log_error_hint("Put the password into a password file (~/.pgpass, or the file specified by PGPASSFILE), or use -W to enter it.");
 }
 
 static PGconn *

@@ -101,7 +101,7 @@ typedef struct ConnectionsLeft
 
 /* Says of these two why they differ: an errdetail. */
 #define CONNECTIONS_HIDDEN_DETAIL \
-"Without the privileges of pg_read_all_stats the role does not see which sessions are clients."
+"Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions."
 
 /*
  * What the server, the role and, if that is asked for, the database of this

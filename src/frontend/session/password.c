@@ -421,7 +421,7 @@ write_file(int fd, const char *password)
 		appendPQExpBufferChar(&text, '\n');
 	while ((off_t) text.len < size);
 	if (pwrite(fd, buffer_text(&text), text.len, 0) != (ssize_t) text.len)
-		pg_fatal("could not write a file in memory: %m");
+		pg_fatal("could not write in-memory file: %m");
 	termPQExpBuffer(&text);
 }
 
@@ -432,9 +432,9 @@ new_file(void)
 	int			fd = memfd_create("pg_pardump passfile", MFD_CLOEXEC);
 
 	if (fd < 0)
-		pg_fatal("could not create a file in memory: %m");
+		pg_fatal("could not create in-memory file: %m");
 	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
-		pg_fatal("could not set permissions of a file in memory: %m");
+		pg_fatal("could not set permissions of in-memory file: %m");
 	return fd;
 }
 
@@ -546,7 +546,7 @@ wait_for_command(CommandRun *run)
 		if (gone < 0)
 			pg_fatal("%s() failed: %m", "waitpid");
 		if (gone == 0 && clock_monotonic_ms() > until)
-			return psprintf("it was killed after %d s", timeout_s());
+			return psprintf("it did not finish within %d s", timeout_s());
 	}
 	for (int i = 0; i < LAST_READS && (run->out_fd >= 0 || run->err_fd >= 0) &&
 		 hear_command(run, 0); i++)
@@ -598,7 +598,7 @@ check_output(PQExpBuffer out)
 	out->data[out->len] = '\0';
 	if (strlen(out->data) != out->len)
 		return pg_strdup("its output contains a null byte");
-	return out->len == 0 ? pg_strdup("it printed no password") : NULL;
+	return out->len == 0 ? pg_strdup("its output is empty") : NULL;
 }
 
 /* What went wrong, with what the command itself says. */

@@ -242,10 +242,10 @@ static const char *
 conflict_hint(const char *detail)
 {
 	if (strcmp(detail, "User was holding a relation lock for too long.") == 0)
-		return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby; or vacuum_truncate to off on the primary, if it was VACUUM that took the lock.";
+		return "Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run; or, if VACUUM took the lock, set vacuum_truncate to off on the primary.";
 	if (strcmp(detail, "User query might have needed to see row versions that must be removed.") == 0)
-		return "Set hot_standby_feedback to on on the standby, or, for the run, max_standby_streaming_delay and max_standby_archive_delay to -1.";
-	return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby: replay then waits for queries.";
+		return "On the standby, enable hot_standby_feedback, or set max_standby_streaming_delay and max_standby_archive_delay to -1 during the run.";
+	return "Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run, so that replay waits for queries.";
 }
 
 /* libpq's message, which is empty for a COPY that was not asked for. */
@@ -326,8 +326,8 @@ failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 		session_lost(psprintf("%s of table %s: %s", problem, table, words));
 	message_set_sqlstate(sqlstate);
 	pg_log_error("%s of table %s: %s", problem, printable(table), words);
-	pg_log_error_detail("Columns of it are masked; the server's own message is left out, as it may show what they hide.");
-	pg_log_error_hint("A query of the masks' expressions in psql shows it.");
+	pg_log_error_detail("The table has masked columns.  The server's message is not shown, because it could contain their values.");
+	pg_log_error_hint("To see the message, run a query with the mask expressions in psql.");
 	exit(1);
 }
 
@@ -353,7 +353,7 @@ hint_at_toast_index(const PGresult *res)
 	oid = name + strlen("pg_toast_");
 	if (*oid == '\0' || strspn(oid, "0123456789") != strlen(oid))
 		return;
-	pg_log_error_hint("If only index entries are missing, this repairs them: REINDEX TABLE pg_toast.%s; REINDEX CONCURRENTLY could lose such entries before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.",
+	pg_log_error_hint("If only index entries are missing, REINDEX TABLE pg_toast.%s repairs the index.  REINDEX CONCURRENTLY could lose index entries before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.",
 					  name);
 }
 

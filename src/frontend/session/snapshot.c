@@ -102,7 +102,7 @@ void
 snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 {
 	if (!snapshot_try_import(conn, snapshot, identity))
-		session_lost("the session that exported the snapshot is gone");
+		session_lost("the session that exported the snapshot has ended");
 }
 
 /*

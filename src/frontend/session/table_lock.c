@@ -91,7 +91,7 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 		if (clock_monotonic_ms() >= start + wait_ms)
 		{
 			pg_log_error("could not lock table: %s", message);
-			pg_log_error_detail("%s holds, or has asked for, an exclusive lock on the table.",
+			pg_log_error_detail("%s holds or is waiting for an exclusive lock on the table.",
 								session_is_standby(conn) ?
 								"Replay (the startup process)" : "Another session");
 			exit(1);
