@@ -98,7 +98,7 @@ SQL
 		$dump->{h}->pump_nb;
 		return $dump->{err} =~ /detail: The oldest/;
 	});
-	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: replication slot "waiting" waits for all transactions.*\n.*detail: The oldest is that of process $pid, of user ".+" on database "shop", since 2/,
+	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: replication slot "waiting" is waiting for all running write transactions.*\n.*detail: The oldest transaction is that of process $pid, of user ".+" on database "shop", since 2/,
 		'a transaction in progress: is waited for');
 	$writer->(q{COMMIT});
 	is(end_dump($dump), 0, 'a transaction in progress: dumped');
@@ -251,13 +251,13 @@ $node->wait_for_catchup($standby);
 if (pg_major($node) < 16)
 {
 	like(
-		refused_ok(qr/a standby before PostgreSQL 16 cannot have logical replication slots/,
+		refused_ok(qr/standbys older than PostgreSQL 16 do not support logical replication slots/,
 			'a standby', '-d', $standby->connstr('shop'), '--create-slot', '--slot=s'),
 		qr/hint: .*primary/, 'a standby: hint');
 }
 else
 {
-	refused_ok(qr/on a standby --create-slot needs the setting hot_standby_feedback/,
+	refused_ok(qr/--create-slot on a standby requires hot_standby_feedback to be enabled/,
 		'a standby without feedback', '-d', $standby->connstr('shop'), '--create-slot', '--slot=s');
 	$standby->append_conf('postgresql.conf', 'hot_standby_feedback = on');
 	$standby->restart;
@@ -315,7 +315,7 @@ if (pg_major($node) >= 19)
 $node->append_conf('postgresql.conf', "wal_level = $too_low\nmax_wal_senders = 0");
 $node->restart;
 like(
-	refused_ok(qr/needs the server's setting wal_level to be "logical", not "$too_low"/,
+	refused_ok(qr/a logical replication slot requires wal_level to be "logical" on the server, not "$too_low"/,
 		'wal_level', @db, '--create-slot', '--slot=s'),
 	qr/hint: .*ALTER SYSTEM SET wal_level/, 'wal_level: hint');
 $node->append_conf('postgresql.conf', 'wal_level = logical');

@@ -99,7 +99,7 @@ DO $$ DECLARE before bigint := (SELECT count(*) FROM journal); BEGIN
 SQL
 	my $after = $transfers->($source, 'bank');
 	is($rc, 0, 'under load: exit code');
-	unlike(without_slot_warning($source, $err), qr{warning: (?!positions of sequences)|error: }, 'under load: no other warning than of sequences');
+	unlike(without_slot_warning($source, $err), qr{warning: (?!sequence values)|error: }, 'under load: no other warning than of sequences');
 	cmp_ok($after - $before, '>', 100, 'under load: transfers were committed during the copy');
 	like($out, qr/^created logical replication slot "moving" at LSN [0-9A-F]+\/[0-9A-F]+\ncreated subscription "moving", which continues from there$/m,
 		'under load: names slot and subscription');
@@ -139,9 +139,9 @@ SQL
 	is($rc, 0, 'a part is published: exit code');
 	like($err, qr/warning: changes of large objects are not replicated\n.*hint: /,
 		'a part is published: warning of large objects');
-	like(without_slot_warning($source, $err), qr/\A.*warning: tables are copied whose changes are not published: public\.parted_1, public\.parted_2\n.*hint: .*will not come to the target.*\n/,
+	like(without_slot_warning($source, $err), qr/\A.*warning: copied tables are not published: public\.parted_1, public\.parted_2\n.*hint: .*will not reach the target.*\n/,
 		'a part is published: warning');
-	like($err, qr/warning: positions of sequences are not replicated \(1 sequence\)\n.*hint: Set them .*\n\z/,
+	like($err, qr/warning: sequence values are not replicated \(1 sequence\)\n.*hint: Set the sequences .*\n\z/,
 		'a part is published: warning of what is in no publication');
 	like($out, qr/created subscription "My "sub"", which/, 'odd name of a subscription');
 	sql($source, 'bank', q{INSERT INTO "Odd ""schema"."t t" VALUES (3, 'three')});
@@ -162,7 +162,7 @@ SQL
 		'--publication=banking,rooted', '--subscription-conninfo',
 		$source->connstr('bank') . ' password=verysecret');
 	is($rc, 0, 'two publications, one by the partition root: exit code');
-	unlike(without_slot_warning($source, $err), qr/warning: (?!positions of sequences)|large objects/, 'two publications, one by the partition root: no warning');
+	unlike(without_slot_warning($source, $err), qr/warning: (?!sequence values)|large objects/, 'two publications, one by the partition root: no warning');
 	unlike(slurp_file($target->logfile, $log_size), qr/verysecret/,
 		'a subscription with a secret: not in the log of the target');
 	is(value($target, 'postgres', q{SELECT bool_or(query LIKE '%verysecret%'),
@@ -243,13 +243,13 @@ foreach my $bad (
 	[ qr/publication "nothing" does not exist on the source\n.*hint: .*CREATE PUBLICATION nothing FOR ALL TABLES/,
 		@options, '--publication=everything,nothing' ],
 	[ qr/publication "odd" \\" does not exist on the source/, @options, '--publication=odd" \\' ],
-	[ qr/tables are published whose rows are not copied: "Odd ""schema"\."t t", public\.bystander, public\.parted_1, public\.parted_2\n.*hint/,
+	[ qr/published tables are not copied: "Odd ""schema"\."t t", public\.bystander, public\.parted_1, public\.parted_2\n.*hint/,
 		@options, @pub, '-t', '*_side', '-t', 'journal' ],
 	[ qr/could not create subscription "moving" on the target: ERROR:  .*could not connect to the publisher.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo=host=/nonexistent dbname=bank' ],
 	[ qr/invalid connection string for option --subscription-conninfo\n.*hint: psql/,
 		@options, @pub, '--subscription-conninfo=this is none' ],
-	[ qr/the server that the subscription connects to publishes no tables.*hint: .*--subscription-conninfo/s,
+	[ qr/the server that the subscription connects to does not publish any tables.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo', $target->connstr('postgres') ])
 {
 	my ($message, @args) = @$bad;
@@ -412,7 +412,7 @@ wait_until('the subscription that is disabled', sub { subscriptions() });
 	sql($target, 'postgres', 'DROP SUBSCRIPTION busy');
 }
 is(end_dump($idle), 0, 'a subscription that does not stream: exit code');
-like($idle->{err}, qr/^.*warning: subscription "idle" does not stream yet\n.*hint: .*\n\z/m,
+like($idle->{err}, qr/^.*warning: subscription "idle" is not streaming yet\n.*hint: .*\n\z/m,
 	'a subscription that does not stream: warning');
 like($idle->{out}, qr/^created subscription "idle"/m, 'a subscription that does not stream: stays');
 drop_subscription($idle_db, 'idle');

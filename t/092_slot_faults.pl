@@ -109,7 +109,7 @@ foreach my $fault (
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	kill INT => $dump->{pid};
 	is(end_dump($dump), 1, 'no way to drop the slot: exit code');
-	like($dump->{err}, qr/could not drop replication slot "mine", which was made by this run: .*not permitted to log in.*detail: .*removing WAL.*hint: .*SELECT pg_drop_replication_slot\('mine'\);/s,
+	like($dump->{err}, qr/could not drop replication slot "mine", which was created by this run: .*not permitted to log in.*detail: .*removing WAL.*hint: .*SELECT pg_drop_replication_slot\('mine'\);/s,
 		'no way to drop the slot: says how to');
 	is(slots($node), 'mine', 'no way to drop the slot: it stays');
 	sql($node, 'postgres',
@@ -172,7 +172,7 @@ hold_gates($node, 'gated');
 		  . ' ALTER VIEW pg_catalog.pg_replication_slots SET (security_barrier = off)');
 	open_gate();
 	is(end_dump($dump), 0, 'no answer about the slot: exit code');
-	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: could not look for replication slot "mine": the server does not answer\n\z/,
+	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: could not check replication slot "mine": the server does not answer\n\z/,
 		'no answer about the slot: warning');
 	ok(-f "$dump->{dir}/toc.dat", 'no answer about the slot: an archive');
 	hold('ROLLBACK');

@@ -67,9 +67,9 @@ check_feedback(PGconn *conn)
 
 	if (PQntuples(res) == 1)
 	{
-		pg_log_error("on a standby --create-slot needs the setting hot_standby_feedback");
+		pg_log_error("--create-slot on a standby requires hot_standby_feedback to be enabled");
 		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
-		pg_log_error_hint("Run ALTER SYSTEM SET hot_standby_feedback = on there, and reload its configuration.");
+		pg_log_error_hint("On the standby, run ALTER SYSTEM SET hot_standby_feedback = on, and reload its configuration.");
 	}
 	PQclear(res);
 }
@@ -91,10 +91,10 @@ check_minor(PGconn *conn)
 	pg_log_warning("PostgreSQL %d.%d has a bug that can give a new replication slot a wrong snapshot",
 				   version / 10000, version % 10000);
 	if (release)
-		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; PostgreSQL %s fixes this.",
+		pg_log_warning_detail("There is a small risk of reading wrong rows if transactions commit while the slot is created; PostgreSQL %s fixes this.",
 							  release);
 	else
-		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; no release of PostgreSQL %d fixes this.",
+		pg_log_warning_detail("There is a small risk of reading wrong rows if transactions commit while the slot is created; no release of PostgreSQL %d fixes this.",
 							  version / 10000);
 	free(release);
 	pg_log_warning_hint("Update the server first, or compare the copy with the source before it is used.");
@@ -177,7 +177,7 @@ slot_check(PGconn *conn, const Options *options)
 	PGresult   *res;
 
 	if (PQserverVersion(conn) < MIN_SLOT_VERSION)
-		pg_fatal("option %s needs a server of PostgreSQL 10 or newer",
+		pg_fatal("option %s requires a server of PostgreSQL 10 or newer",
 				 "--create-slot");
 	check_minor(conn);
 	check_plugin(conn, slot_check_plugin(options));
@@ -185,14 +185,14 @@ slot_check(PGconn *conn, const Options *options)
 	wal_level = PQgetvalue(res, 0, 0);
 	if (PQgetvalue(res, 0, 1)[0] == 't' && PQserverVersion(conn) < 160000)
 	{
-		pg_log_error("a standby before PostgreSQL 16 cannot have logical replication slots");
-		pg_log_error_hint("Connect to the primary, or leave out --create-slot.");
+		pg_log_error("standbys older than PostgreSQL 16 do not support logical replication slots");
+		pg_log_error_hint("Connect to the primary, or omit --create-slot.");
 	}
 	/* from 19 on logical decoding is turned on when the first slot is made */
 	if (strcmp(wal_level, "logical") != 0 &&
 		(PQserverVersion(conn) < 190000 || strcmp(wal_level, "minimal") == 0))
 	{
-		pg_log_error("a logical replication slot needs the server's setting wal_level to be \"logical\", not \"%s\"",
+		pg_log_error("a logical replication slot requires wal_level to be \"logical\" on the server, not \"%s\"",
 					 wal_level);
 		pg_log_error_hint("Run ALTER SYSTEM SET wal_level = 'logical', and restart the server.");
 	}
@@ -468,7 +468,7 @@ try_to_drop(SlotMaker *maker, char **problem)
 		(maker->state == SLOT_MADE || PQntuples(res) == 0);
 	free(*problem);
 	*problem = PQresultStatus(res) == PGRES_TUPLES_OK ?
-		pg_strdup("it exists\n") : pg_strdup(connection_words(conn));
+		pg_strdup("the slot exists\n") : pg_strdup(connection_words(conn));
 	PQclear(res);
 	PQfinish(conn);
 	return gone;
@@ -496,12 +496,12 @@ drop_slot(void *arg)
 			return;
 	}
 	if (maker->state == SLOT_MADE)
-		pg_log_error("could not drop replication slot \"%s\", which was made by this run: %s",
+		pg_log_error("could not drop replication slot \"%s\", which was created by this run: %s",
 					 maker->slot.name, problem);
 	else
-		pg_log_error("could not find out whether this run has made replication slot \"%s\": %s",
+		pg_log_error("could not determine whether this run has created replication slot \"%s\": %s",
 					 maker->slot.name, problem);
-	pg_log_error_detail("A slot that is not used keeps the server from removing WAL, until its disk is full.");
+	pg_log_error_detail("An unused slot prevents the server from removing WAL, which can fill its disk.");
 	pg_log_error_hint("Drop it on the server: SELECT pg_drop_replication_slot('%s');",
 					  maker->slot.name);
 }
@@ -532,12 +532,12 @@ explain_wait(PGconn *conn, const char *name)
 {
 	PGresult   *res = session_query(conn, writers_query);
 
-	pg_log_warning("replication slot \"%s\" waits for all transactions to end that are writing now",
+	pg_log_warning("replication slot \"%s\" is waiting for all running write transactions to end",
 				   name);
 	if (PQgetvalue(res, 0, 0)[0] == 't')
-		pg_log_warning_hint("On a standby it also waits for the primary's next record of them: SELECT pg_log_standby_snapshot() there helps.");
+		pg_log_warning_hint("On a standby, creating the slot also waits for a record of running transactions from the primary; run SELECT pg_log_standby_snapshot() on the primary to write one.");
 	else if (!PQgetisnull(res, 0, 1))
-		pg_log_warning_detail("The oldest is that of %s.",
+		pg_log_warning_detail("The oldest transaction is that of %s.",
 							  PQgetvalue(res, 0, 1));
 	PQclear(res);
 }
@@ -690,10 +690,10 @@ logical_slot_recheck(const LogicalSlot *slot)
 	bool		usable = true;
 
 	if (res == NULL && PQstatus(conn) == CONNECTION_OK)
-		pg_log_warning("could not look for replication slot \"%s\": the server does not answer",
+		pg_log_warning("could not check replication slot \"%s\": the server does not answer",
 					   slot->name);
 	else if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		pg_log_warning("could not look for replication slot \"%s\": %s",
+		pg_log_warning("could not check replication slot \"%s\": %s",
 					   slot->name, connection_words(conn));
 	else if (PQntuples(res) == 0)
 	{
@@ -705,7 +705,7 @@ logical_slot_recheck(const LogicalSlot *slot)
 	{
 		pg_log_warning("replication slot \"%s\" was invalidated by the server while its snapshot was read",
 					   slot->name);
-		pg_log_warning_hint("See max_slot_wal_keep_size and, from 18 on, idle_replication_slot_timeout; the slot is of no use, and can be dropped.");
+		pg_log_warning_hint("Check max_slot_wal_keep_size and, on PostgreSQL 18 or newer, idle_replication_slot_timeout.  The slot can no longer be used, and should be dropped.");
 		usable = false;
 	}
 	PQclear(res);

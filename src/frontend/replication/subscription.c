@@ -156,13 +156,13 @@ warn_of_objects(const Toc *toc)
 	if (objects)
 	{
 		pg_log_warning("changes of large objects are not replicated");
-		pg_log_warning_hint("What is written to large objects from now on will not come to the target.");
+		pg_log_warning_hint("Later changes to large objects will not reach the target.");
 	}
 	if (n_sequences > 0)
 	{
-		pg_log_warning("positions of sequences are not replicated (%d sequence%s)",
+		pg_log_warning("sequence values are not replicated (%d sequence%s)",
 					   n_sequences, units_plural(n_sequences));
-		pg_log_warning_hint("Set them on the target when applications have stopped writing to the source, before they write to the target.");
+		pg_log_warning_hint("Set the sequences on the target after applications have stopped writing to the source, and before they start writing to the target.");
 	}
 }
 
@@ -182,26 +182,26 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	 * nothing
 	 */
 	if (published == NULL)
-		pg_fatal("the publications publish no table");
+		pg_fatal("the publications do not publish any table");
 	if (missing)
 	{
-		pg_log_error("tables are published whose rows are not copied: %s",
+		pg_log_error("published tables are not copied: %s",
 					 missing);
-		pg_log_error_hint("Copy them too, or use a publication of what is copied: changes of rows that are not there would be lost.");
+		pg_log_error_hint("Copy these tables too, or use a publication of the copied tables only.  Otherwise, changes to rows that are missing on the target would be lost.");
 		exit(1);
 	}
 	warn_of_kind(res, "extra",
-				 "tables are copied whose changes are not published",
-				 "What is written there from now on will not come to the target.");
+				 "copied tables are not published",
+				 "Later changes to these tables will not reach the target.");
 	warn_of_kind(res, "identity",
 				 "published tables have no replica identity",
-				 "The source refuses to update or delete rows of such a table: it needs a primary key that is not deferrable, or ALTER TABLE ... REPLICA IDENTITY.");
+				 "The source rejects UPDATE and DELETE on such a table.  Add a primary key that is not deferrable, or use ALTER TABLE ... REPLICA IDENTITY.");
 	warn_of_kind(res, "part",
-				 "tables are published for some rows or columns only",
-				 "Changes of the others will not come to the target, unless by another publication.");
+				 "tables are published with some of their rows or columns only",
+				 "Changes to the other rows or columns will not reach the target, unless another publication contains them.");
 	warn_of_kind(res, "operations",
 				 "publications do not publish all of insert, update, delete and truncate",
-				 "Changes of the other kinds will not come to the target.");
+				 "Changes of the other kinds will not reach the target.");
 	warn_of_objects(toc);
 	free(published);
 	free(publications);
@@ -265,9 +265,9 @@ subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
 		return pg_strdup(options->subscription_conninfo);
 	if (connection_is_local(source_conn) && !connection_is_local(target_conn))
 	{
-		pg_log_error("the target's server cannot reach the source as this program does");
-		pg_log_error_detail("The source is on this machine, the target is not.");
-		pg_log_error_hint("Tell how it reaches the source by --subscription-conninfo.");
+		pg_log_error("the target server cannot connect to the source like this program does");
+		pg_log_error_detail("The source is on this machine, but the target is not.");
+		pg_log_error_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
 		exit(1);
 	}
 	return default_conninfo(source_conn);
@@ -395,9 +395,9 @@ create_failed(const Subscription *subscription, const PGresult *res)
 	if (session_error_is(res, "08"))
 	{
 		if (subscription->options->subscription_conninfo == NULL)
-			pg_log_error_detail("The target's server connects to the source by \"%s\".",
+			pg_log_error_detail("The target server connects to the source with \"%s\".",
 								subscription->conninfo);
-		pg_log_error_hint("Tell how it reaches the source, and with which password if one is needed, by --subscription-conninfo.");
+		pg_log_error_hint("Use --subscription-conninfo to specify how the target server connects to the source, including a password if one is needed.");
 	}
 	exit(1);
 }
@@ -417,9 +417,9 @@ check_server(const Subscription *subscription)
 
 	if (PQntuples(res) == 0)
 	{
-		pg_log_error("the server that the subscription connects to publishes no tables");
-		pg_log_error_detail("It is not the source, or not the same database.");
-		pg_log_error_hint("Tell how the target's server reaches the source by --subscription-conninfo.");
+		pg_log_error("the server that the subscription connects to does not publish any tables");
+		pg_log_error_detail("The subscription connects to another server than the source, or to another database.");
+		pg_log_error_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
 		exit(1);
 	}
 	PQclear(res);
@@ -443,7 +443,7 @@ check_settings(PGconn *conn)
 
 	if (PQntuples(res) > 0)
 	{
-		pg_log_error("a subscription needs the target's setting %s to be greater than 0",
+		pg_log_error("a subscription requires %s to be greater than 0 on the target",
 					 PQgetvalue(res, 0, 0));
 		exit(1);
 	}
@@ -551,9 +551,9 @@ drop_subscription(void *arg)
 	{
 		const char *name = fmtId(subscription->name);
 
-		pg_log_error("could not drop subscription \"%s\", which was made by this run: %s",
+		pg_log_error("could not drop subscription \"%s\", which was created by this run: %s",
 					 subscription->name, connection_words(conn));
-		pg_log_error_hint("Drop it on the target, if it is there: ALTER SUBSCRIPTION %s DISABLE; ALTER SUBSCRIPTION %s SET (slot_name = NONE); DROP SUBSCRIPTION %s;",
+		pg_log_error_hint("If it exists on the target, drop it there: ALTER SUBSCRIPTION %s DISABLE; ALTER SUBSCRIPTION %s SET (slot_name = NONE); DROP SUBSCRIPTION %s;",
 						  name, name, name);
 	}
 	PQfinish(conn);
@@ -578,9 +578,9 @@ wait_for_stream(const Subscription *subscription)
 		interrupt_check();
 		pg_usleep(STREAM_LOOK_MS * 1000L);
 	} while (clock_monotonic_ms() < deadline);
-	pg_log_warning("subscription \"%s\" does not stream yet",
+	pg_log_warning("subscription \"%s\" is not streaming yet",
 				   subscription->name);
-	pg_log_warning_hint("The log of the target's server says why; it tries again every few seconds.");
+	pg_log_warning_hint("See the log of the target server for the reason.  The target server retries every few seconds.");
 }
 
 /*

@@ -157,7 +157,7 @@ sub move_ok
 		'--create-subscription=moving', '--publication=moving',
 		'--subscription-conninfo', $conninfo);
 	$err = without_slot_warning($source, $err);
-	like("$rc $err", qr/\A0 .*warning: positions of sequences are not replicated \(1 sequence\)\n.*hint: Set them .*\n\z/,
+	like("$rc $err", qr/\A0 .*warning: sequence values are not replicated \(1 sequence\)\n.*hint: Set the sequences .*\n\z/,
 		"$from_to, a move: copied, and what is left to do is said");
 	my $after = $transfers->();
 	wait_until('more transfers', sub { $transfers->() > $after + 1000 });
