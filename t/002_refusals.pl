@@ -72,9 +72,9 @@ foreach my $size ('0', '-1', 'x', '1XB', '1.5MB', '', '99999999TB', '1MB1')
 foreach my $size ('12', '1', '1048575', '64 ')
 {
 	like(
-		refused_ok(qr/invalid value "$size" for option --chunk-size: it has no unit/,
+		refused_ok(qr/invalid value "$size" for option --chunk-size: unit is missing/,
 			"--chunk-size=$size", @db, "--chunk-size=$size"),
-		qr/hint: Use "B", "kB", "MB", "GB", or "TB", e\.g\. "${size}MB"/, "--chunk-size=$size: hint");
+		qr/hint: Use "B", "kB", "MB", "GB", or "TB", for example "${size}MB"/, "--chunk-size=$size: hint");
 }
 accepted_ok("--chunk-size=$_", @db, "--chunk-size=$_") foreach '1048576', '20000B', '12 kB';
 foreach my $bad ([ '-j0', qr/-j\/--jobs must be in range/ ],

@@ -329,9 +329,9 @@ like($out, qr/^Masked: public\.kinds\.t: 'a'\\x0a\\x09\|\| id$/m, 'file: a mask 
 like($out, qr/^Masked: public\.refs\.q:NULL$/m, 'file: quotes, and lines of Windows');
 like($out, qr/^Masked: .*\.t: 'file'$/m, 'file: a name of two lines');
 refused_ok(qr/could not open file "\/nowhere": No such file/, 'no file', @db, '--mask-file=/nowhere');
-refused_ok(qr/file ".*" has no mask/, 'an empty file', @db, '--mask-file=' . text_file('empty', "# nothing\n \n"));
-refused_ok(qr/a quoted name in file ".*" has no end/, 'an open quote', @db, '--mask-file=' . text_file('open', "kinds.\"t:NULL\n"));
-refused_ok(qr/file ".*" has a zero byte/, 'a zero byte', @db, '--mask-file=' . text_file('zero', "kinds.t:NULL\0\n"));
+refused_ok(qr/file ".*" contains no mask/, 'an empty file', @db, '--mask-file=' . text_file('empty', "# nothing\n \n"));
+refused_ok(qr/unterminated quoted name in file ".*"/, 'an open quote', @db, '--mask-file=' . text_file('open', "kinds.\"t:NULL\n"));
+refused_ok(qr/file ".*" contains a zero byte/, 'a zero byte', @db, '--mask-file=' . text_file('zero', "kinds.t:NULL\0\n"));
 refused_ok(qr/invalid value "no mask" for option --mask/, 'a line that is none', @db, '--mask-file=' . text_file('none', "no mask\n"));
 
 # ---- names are looked up in pg_catalog alone

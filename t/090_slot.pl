@@ -171,11 +171,11 @@ sub allow_plugins
 allow_plugins('pgoutput, test_decoding, no_such_plugin, "odd""name"') if $has_list;
 foreach my $bad (
 	[ qr/--create-slot requires option --slot/, '--create-slot' ],
-	[ qr/--slot requires option --create-slot\n.*detail: A slot has a snapshot only when it is made/, '--slot=s' ],
+	[ qr/--slot requires option --create-slot\n.*detail: A slot exports a snapshot only when it is created/, '--slot=s' ],
 	[ qr/--slot-plugin requires option --create-slot/, '--slot-plugin=x' ],
 	[ qr/--create-slot and --snapshot cannot be used together/, '--create-slot', '--slot=s', '--snapshot=x' ],
 	[ qr/--create-slot and --serializable-deferrable cannot be/, '--create-slot', '--slot=s', '--serializable-deferrable' ],
-	(map { [ qr/invalid replication slot name "\Q$_\E"\n.*hint: A name has 1 to 63 lower case/, '--create-slot', "--slot=$_" ] }
+	(map { [ qr/invalid replication slot name "\Q$_\E"\n.*hint: A slot name consists of 1 to 63 lower-case/, '--create-slot', "--slot=$_" ] }
 		'', 'Shop', 'a-b', 'a b', q{a"b}, q{a'b}, 'ä', 'x' x 64),
 	[ qr/error: could not create replication slot "s": ERROR:  .*no_such_plugin/, '--create-slot', '--slot=s', '--slot-plugin=no_such_plugin' ],
 	# (a quote in a name is a syntax error to the replication grammar of 15.18)

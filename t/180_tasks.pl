@@ -175,15 +175,15 @@ foreach my $task ('2/2', '-1/2', '1', '1/', '0/0', '0/2x', '')
 	is($rc, 1, "--task=$task: exit code");
 	like($err, qr/invalid value "\Q$task\E" for option --task/, "--task=$task: message");
 }
-bare_refused_ok(qr/--tasks and --target cannot be used together\n.*detail: Tasks dump only/, 'a copy', @tasks, $run, '--target=dbname=x', '--plan=x');
-bare_refused_ok(qr/--task and --target cannot be used together\n.*detail: Tasks dump only/, 'a task with a target', '--plan=x', '--task=0/2', '--target=dbname=x');
+bare_refused_ok(qr/--tasks and --target cannot be used together\n.*detail: Tasks can dump, but not copy/, 'a copy', @tasks, $run, '--target=dbname=x', '--plan=x');
+bare_refused_ok(qr/--task and --target cannot be used together\n.*detail: Tasks can dump, but not copy/, 'a task with a target', '--plan=x', '--task=0/2', '--target=dbname=x');
 bare_refused_ok(qr/options --tasks and --pipe require option --plan\n.*hint/, 'commands without a plan', '-d', $connstr, '--tasks=2', $run, '--pipe=cat >%f');
 refused_ok(qr/option --run-tasks requires option --tasks/, 'no tasks', '-d', $connstr, $run);
 refused_ok(qr/option --plan requires option --task or --tasks/, 'a plan alone', '-d', $connstr, '--plan=x');
 refused_ok(qr/option --task requires option --plan/, 'a task without a plan', '--task=0/2');
 refused_ok(qr/--task and --tasks cannot be used together/, 'a task that leads', '--plan=x', '--task=0/2', '--tasks=2');
 refused_ok(qr/--tasks and -r\/--max-rate cannot be used together\n.*detail/, 'a rate of the leader', @tasks, $run, '-r', '1M');
-refused_ok(qr/--task and \S+ cannot be used together\n.*detail: That is for the leader/, "a task with $_", '--plan=x', '--task=0/2', $_)
+refused_ok(qr/--task and \S+ cannot be used together\n.*detail: Specify this option for the leader/, "a task with $_", '--plan=x', '--task=0/2', $_)
   foreach '--role=x', '--check', '--log-json=x', '--schema=s', '--snapshot=x';
 foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2')
 {

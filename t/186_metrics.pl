@@ -179,10 +179,10 @@ is(read_metrics($cluster)->{success}{site}, 'south', 'labels of a base backup');
 is(read_metrics("$dir/labels.prom")->{success}{site}, 'west', 'labels of a restore');
 
 refused_ok(qr/option --metrics-label requires option --metrics/, 'a label without a file', '--metrics-label=a=b');
-refused_ok(qr/invalid value "\Q$_\E" for option --metrics-label\n.*hint: The form is NAME=VALUE/, "label $_", "--metrics=$file", "--metrics-label=$_")
+refused_ok(qr/invalid value "\Q$_\E" for option --metrics-label\n.*hint: Use NAME=VALUE/, "label $_", "--metrics=$file", "--metrics-label=$_")
   foreach 'a', '=b', '1a=b', 'a b=c', '__a=b', 'a-b=c';
-refused_ok(qr/label "a" is given twice/, 'a label twice', "--metrics=$file", '--metrics-label=a=b', '--metrics-label=ab=c', '--metrics-label=a=c');
-refused_ok(qr/metrics have a label "$_" already/, "label $_", "--metrics=$file", "--metrics-label=$_=b") foreach qw(command database host port);
+refused_ok(qr/label "a" specified more than once/, 'a label twice', "--metrics=$file", '--metrics-label=a=b', '--metrics-label=ab=c', '--metrics-label=a=c');
+refused_ok(qr/label "$_" is reserved/, "label $_", "--metrics=$file", "--metrics-label=$_=b") foreach qw(command database host port);
 refused_ok(qr/options --metrics and --check cannot be used together/, '--check', "--metrics=$file", '--check');
 
 # ---- what only reports does not prevent a dump

@@ -132,7 +132,7 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 #define FIRST_OPTION 1000
 
 /* What is compressed in parts has many members, at which stock tools fail. */
-#define NO_GZIP "gzip would have to be one member"
+#define NO_GZIP "parallel workers cannot write a single gzip stream"
 #define NEEDS_WALSENDER "it needs a replication connection"
 
 /* The union of pg_basebackup 15 to 18, and at the end those of our own. */
@@ -147,7 +147,7 @@ static const StockOption backup_options[] = {
 	{{"incremental", OPTION_WITH_VALUE}, 'i', 0, NEEDS_WALSENDER},
 	{{"label", OPTION_TEXT, MEMBER(label)}, 'l'},
 	{{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)}},
-	{{"manifest-force-encode", OPTION_BARE}, 0, 0, "names are encoded if they must be"},
+	{{"manifest-force-encode", OPTION_BARE}, 0, 0, "file names are encoded only if they are not valid UTF-8"},
 	{{"max-rate", OPTION_WITH_VALUE}, 'r'},
 	{{"no-clean", OPTION_FLAG, MEMBER(no_clean)}, 'n'},
 	{{"no-estimate-size", OPTION_BARE}},
@@ -296,7 +296,7 @@ check_checksums(const char *method)
 		return;
 	if (pg_strncasecmp(method, "sha", 3) != 0)
 		invalid_value("--manifest-checksums", method);
-	pg_log_error("manifest checksums of method %s are not supported: parts of a file are read side by side",
+	pg_log_error("manifest checksum algorithm %s is not supported: workers read parts of a file in parallel",
 				 method);
 	use_stock();
 }
@@ -339,7 +339,7 @@ check_options(Options *options, const char *progname)
 	}
 	if (strcmp(options->directory, "-") == 0)
 	{
-		pg_log_error("option --pgdata is not supported with standard output: parts of the tar are written in their places");
+		pg_log_error("option --pgdata does not support standard output: workers write parts of the tar file in parallel");
 		use_stock();
 	}
 	if (options->progress && options->no_progress)

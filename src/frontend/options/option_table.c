@@ -109,9 +109,9 @@ option_value_size(const char *arg, const char *option)
 	 */
 	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
 	{
-		pg_log_error("invalid value \"%s\" for option %s: it has no unit", arg,
-					 option);
-		pg_log_error_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", e.g. \"%sMB\"; a number alone is of bytes, at least %d.",
+		pg_log_error("invalid value \"%s\" for option %s: unit is missing",
+					 arg, option);
+		pg_log_error_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", for example \"%sMB\".  A number without a unit means bytes, and must be at least %d.",
 						  arg, LEAST_WITHOUT_UNIT);
 		exit(1);
 	}
@@ -297,7 +297,7 @@ option_value_rate(const char *arg, const char *option)
 	if (*end != '\0')
 	{
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);
-		pg_log_error_hint("Use kilobytes a second, or a number with the suffix \"k\" or \"M\".");
+		pg_log_error_hint("Specify kilobytes per second, or use suffix \"k\" or \"M\".");
 		exit(1);
 	}
 	/* in this form it is true of NaN, too, which strtod() accepts */
@@ -348,7 +348,7 @@ option_value_check_slot(const char *name)
 		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
 		return;
 	pg_log_error("invalid replication slot name \"%s\"", name);
-	pg_log_error_hint("A name has 1 to %d lower case letters, digits and underscores.",
+	pg_log_error_hint("A slot name consists of 1 to %d lower-case letters, digits, and underscores.",
 					  NAMEDATALEN - 1);
 	exit(1);
 }
@@ -363,7 +363,7 @@ option_value_check_conninfo(const char *conninfo)
 	{
 		pg_log_error("invalid connection string for option %s",
 					 "--subscription-conninfo");
-		pg_log_error_hint("psql says what is wrong with it.");
+		pg_log_error_hint("Connect with psql and the same string to see what is wrong.");
 		exit(1);
 	}
 	PQconninfoFree(parsed);
@@ -378,7 +378,7 @@ option_value_check_pipe(const char *pattern)
 	if (one == NULL || strcmp(one, other) == 0)
 	{
 		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
-		pg_log_error_hint("%%f stands for the name of the file, and must be there; %%%% for a percent sign.");
+		pg_log_error_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 		exit(1);
 	}
 	free(one);
@@ -426,14 +426,15 @@ option_value_check_metrics(const Options *options)
 		{
 			pg_log_error("invalid value \"%s\" for option %s", cell->val,
 						 "--metrics-label");
-			pg_log_error_hint("The form is NAME=VALUE, e.g. \"site=north\", where the name has letters, digits and underscores.");
+			pg_log_error_hint("Use NAME=VALUE, for example \"site=north\".  The name consists of letters, digits, and underscores.");
 			exit(1);
 		}
 		for (const SimpleStringListCell *other = first; other != cell; other = other->next)
 			if (strncmp(other->val, cell->val, len + 1) == 0)
-				pg_fatal("label \"%.*s\" is given twice", (int) len, cell->val);
+				pg_fatal("label \"%.*s\" specified more than once",
+						 (int) len, cell->val);
 		if (is_own_label(cell->val, len))
-			pg_fatal("metrics have a label \"%.*s\" already", (int) len, cell->val);
+			pg_fatal("label \"%.*s\" is reserved", (int) len, cell->val);
 	}
 }
 

@@ -106,7 +106,7 @@ read_text(const char *path)
 		pg_fatal("could not read file \"%s\": %m", path);
 	fclose(file);
 	if (strlen(buffer_text(&text)) != text.len)
-		pg_fatal("file \"%s\" has a zero byte", path);
+		pg_fatal("file \"%s\" contains a zero byte", path);
 	if (text.len > 0 && text.data[text.len - 1] != '\n')
 		appendPQExpBufferChar(&text, '\n');
 	return text.data;
@@ -151,7 +151,7 @@ mask_file_read_file(Options *options, const char *path)
 		size_t		len = end - line;
 
 		if (*end == '\0')
-			pg_fatal("a quoted name in file \"%s\" has no end", path);
+			pg_fatal("unterminated quoted name in file \"%s\"", path);
 		if (len > 0 && line[len - 1] == '\r')
 			len--;
 		if (!says_nothing(line, len))
@@ -166,7 +166,7 @@ mask_file_read_file(Options *options, const char *path)
 	}
 	free(text);
 	if (n == 0)
-		pg_fatal("file \"%s\" has no mask", path);
+		pg_fatal("file \"%s\" contains no mask", path);
 }
 
 static void
@@ -304,7 +304,7 @@ check_format(const char *format)
 		pg_strcasecmp(format, "t") != 0 && pg_strcasecmp(format, "tar") != 0)
 		pg_fatal("invalid output format \"%s\" specified", format);
 	pg_log_error("output format \"%s\" cannot be written in parallel", format);
-	pg_log_error_hint("Use the directory format (-Fd), or pg_dump for the others; pg_restore -f makes a plain script from a directory.");
+	pg_log_error_hint("Use directory format (-Fd), or use pg_dump for other formats.  \"pg_restore -f\" converts a directory archive to a plain-text script.");
 	exit(1);
 }
 
@@ -420,7 +420,7 @@ static void
 refuse_inserts(const char *name)
 {
 	pg_log_error("option --%s is not supported", name);
-	pg_log_error_detail("Rows written as INSERT commands cannot be split in chunks.");
+	pg_log_error_detail("Rows written as INSERT commands cannot be split into chunks.");
 	pg_log_error_hint("Use pg_dump for INSERT commands.");
 	exit(1);
 }
@@ -435,7 +435,7 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 			break;
 		case OPT_BINARY_UPGRADE:
 			pg_log_error("option --%s is not supported", name);
-			pg_log_error_hint("It is for pg_upgrade only, which calls pg_dump itself.");
+			pg_log_error_hint("This option is reserved for pg_upgrade, which runs pg_dump itself.");
 			exit(1);
 		case OPT_NO_SYNC:
 			options->sync_method = SYNC_NONE;
@@ -491,7 +491,7 @@ check_options(const Options *options)
 		(options->directory && options->directory[0] == '\0'))
 	{
 		pg_log_error("no output directory specified");
-		pg_log_error_hint("Name a new one by -f DIRECTORY; or dump into commands by --pipe, or into another database by --target.");
+		pg_log_error_hint("Use -f DIRECTORY to specify a new directory, --pipe to write to commands, or --target to copy into another database.");
 		exit(1);
 	}
 	own_options_check(options);
@@ -555,7 +555,7 @@ read_database(Options *options, int argc, char **argv)
 	{
 		pg_log_error("cannot dump all databases and a specific one (\"%s\") at the same time",
 					 argv[optind]);
-		pg_log_error_hint("A database to connect to first is named by -d.");
+		pg_log_error_hint("Use -d to specify the database to connect to first.");
 		exit(1);
 	}
 	if (optind < argc && options->connection.dbname == NULL)

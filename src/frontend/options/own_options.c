@@ -144,10 +144,10 @@ static const OptionRow pg_dump_rows[] = {
 	{"statistics", OPTION_FLAG, MEMBER(statistics)},
 };
 
-#define OF_ONE "It is of one database."
-#define LEADERS "That is for the leader of the tasks to say."
-#define TASKS_DUMP "Tasks dump only: run one copy, on one host, with -j."
-#define EACH_TASK "Each task has its own: give it in the command of --run-tasks."
+#define OF_ONE "This option applies to one database only."
+#define LEADERS "Specify this option for the leader, not for its tasks."
+#define TASKS_DUMP "Tasks can dump, but not copy.  Run the copy on one host, with -j."
+#define EACH_TASK "Each task has its own value.  Specify this option in the command of --run-tasks."
 
 /*
  * Rules that depend on the value of an option, or on a third option, are in
@@ -156,15 +156,15 @@ static const OptionRow pg_dump_rows[] = {
  */
 static const OptionRule rules[] = {
 	{"--roles", NEEDS, "--target"},
-	{"--roles", EXCLUDES, "--check", "It makes nothing, and the copy needs the roles to be there."},
+	{"--roles", EXCLUDES, "--check", "--check creates no roles, but the copy requires them."},
 	{"--exclude-database", NEEDS, "--all-databases"},
 	{"-g/--globals-only", NEEDS, "--all-databases"},
 	{"--roles-only", NEEDS, "--all-databases"},
 	{"--tablespaces-only", NEEDS, "--all-databases"},
-	{"--all-databases", EXCLUDES, "--roles", "All roles are copied then."},
-	{"--all-databases", EXCLUDES, "--pipe", "Files of several databases have the same names."},
+	{"--all-databases", EXCLUDES, "--roles", "--all-databases copies all roles anyway."},
+	{"--all-databases", EXCLUDES, "--pipe", "Files of different databases would have the same names."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
-	{"--all-databases", EXCLUDES, "--clean-output", "Archives of databases that were dropped would stay: name a new directory."},
+	{"--all-databases", EXCLUDES, "--clean-output", "Archives of dropped databases would remain.  Specify a new directory."},
 	{"--all-databases", EXCLUDES, "--snapshot --create-slot"
 	" --create-subscription", OF_ONE},
 	{"--all-databases", EXCLUDES, "--also-from --tasks --task"},
@@ -190,8 +190,8 @@ static const OptionRule rules[] = {
 	{"--incremental-copy-method", NEEDS, "--incremental"},
 	{"--target", EXCLUDES, "--manifest-fingerprints"},
 	{"--verify", EXCLUDES, "--incremental"},
-	{"--incremental", EXCLUDES, "--target", "Rows that are on the target already are not known by blocks."},
-	{"--incremental", EXCLUDES, "--pipe", "Files of the previous archive are taken over where they are."},
+	{"--incremental", EXCLUDES, "--target", "An incremental copy is not supported: the blocks of rows that already are on the target are not known."},
+	{"--incremental", EXCLUDES, "--pipe", "Files of the previous archive are linked or copied within the file system, and cannot be written to a command."},
 	{"--copy-format", NEEDS, "--target"},
 	{"--toast-compression", NEEDS, "--target"},
 	{"--wire-compression", NEEDS, "--target"},
@@ -206,7 +206,7 @@ static const OptionRule rules[] = {
 	{"--expected-rate", NEEDS, "--dry-run"},
 	{"--slot-plugin", NEEDS, "--create-slot"},
 	{"--create-slot", NEEDS, "--slot"},
-	{"--slot", NEEDS, "--create-slot", "A slot has a snapshot only when it is made."},
+	{"--slot", NEEDS, "--create-slot", "A slot exports a snapshot only when it is created."},
 	{"--create-slot", EXCLUDES, "--snapshot --serializable-deferrable"},
 	{"--publication", NEEDS, "--create-subscription"},
 	{"--subscription-conninfo", NEEDS, "--create-subscription"},
@@ -221,7 +221,7 @@ static const OptionRule rules[] = {
 	/* these would let out masked values, or compare them with the masks */
 	{"--mask", EXCLUDES, "--statistics --compare --verify"
 	" --create-subscription"},
-	{"--mask", EXCLUDES, "--create-slot", "Changes that come by the slot have all columns as they are."},
+	{"--mask", EXCLUDES, "--create-slot", "Changes decoded from the slot contain unmasked columns."},
 	/* a task takes all but -j and how to connect from the leader's plan */
 	{"--task", NEEDS, "--plan"},
 	{"--task", EXCLUDES, "--tasks --run-tasks"},
@@ -233,7 +233,7 @@ static const OptionRule rules[] = {
 	{"--run-tasks", NEEDS, "--tasks"},
 	{"--tasks", EXCLUDES, "--target", TASKS_DUMP},
 	{"--tasks", EXCLUDES, "--verify"},
-	{"--tasks", EXCLUDES, "--create-slot", "If the leader is lost with its session, the slot would be of no dump."},
+	{"--tasks", EXCLUDES, "--create-slot", "If the leader's session is lost, the slot would no longer match the dump."},
 	{"--tasks", EXCLUDES, "-j/--jobs -r/--max-rate", EACH_TASK},
 };
 
@@ -327,11 +327,11 @@ check_all_databases(const Options *options)
 	bool		copies = options->all_databases && options->target;
 
 	exclude(copies && options->check, "--all-databases", "--check",
-			"The roles that databases need are not there yet.");
+			"The roles that the databases require do not exist yet.");
 	exclude(copies && options->create, "--all-databases", "-C/--create",
-			"Databases that are not there are made anyway.");
+			"--all-databases creates missing databases anyway.");
 	exclude(copies && options->clean, "--all-databases", "-c/--clean",
-			"Databases are created by the run.");
+			"--all-databases creates the databases, and does not drop existing objects.");
 	if (options->no_role_passwords && !options->all_databases &&
 		!options->roles)
 		pg_fatal("option %s requires option %s", "--no-role-passwords",
@@ -406,9 +406,11 @@ check_also_from(const Options *options)
 		 cell = cell->next)
 		n++;
 	if (n > 1 && options->tasks && options->tasks < n)
-		pg_fatal("%d servers need at least as many tasks (--tasks)", n);
+		pg_fatal("option --also-from requires at least one task (--tasks) for each of the %d servers",
+				 n);
 	if (n > 1 && options->tasks == 0 && options->jobs < n)
-		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
+		pg_fatal("option --also-from requires at least one job (--jobs) for each of the %d servers",
+				 n);
 }
 
 static void
@@ -435,7 +437,7 @@ task_options_read(const char *text, int *task, int *n_tasks)
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
 	{
 		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
-		pg_log_error_hint("The first of four tasks is 0/4, the last is 3/4.");
+		pg_log_error_hint("Use I/NUM, where I counts from 0: the tasks of four are 0/4 to 3/4.");
 		exit(1);
 	}
 	*task = (int) no;
@@ -478,14 +480,14 @@ check_leader(const Options *options)
 	{
 		pg_log_error("options %s and %s require option %s", "--tasks",
 					 "--pipe", "--plan");
-		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
+		pg_log_error_hint("Specify a file in a new directory that all hosts can access.  The plan and the results of tasks are written there.");
 		exit(1);
 	}
 	if (options->run_tasks && !task_command(options->run_tasks, "plan", 0, NULL))
 	{
 		pg_log_error("invalid value \"%s\" for option %s", options->run_tasks,
 					 "--run-tasks");
-		pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
+		pg_log_error_hint("The command must contain %%p, which stands for the plan.  %%n stands for the number of tasks, %%l or %%L for the tasks to run, and %%%% for a percent sign.");
 		exit(1);
 	}
 }

@@ -168,7 +168,7 @@ read_special(Options *options, char letter, const char *arg)
 			options->by_stock = "";
 			break;
 		case '1':
-			options->by_stock = "a single transaction has a single session";
+			options->by_stock = "a single transaction requires a single session";
 			break;
 		case 'F':
 			if (pg_tolower((unsigned char) arg[0]) == 't')
@@ -229,24 +229,24 @@ restore_options_check_stock(const Options *options, const char *reason)
 			given = own_options[i].name;
 	}
 	if (given && *reason)
-		pg_fatal("option --%s cannot be used where stock pg_restore does the work: %s",
+		pg_fatal("option --%s cannot be used when pg_restore runs the restore: %s",
 				 given, reason);
 	if (given)
 		pg_fatal("option --%s cannot be used without a database to restore into",
 				 given);
 }
 
-#define OF_ONE "It is of one database."
+#define OF_ONE "This option applies to one database only."
 
 /* The rest of what must hold between options pg_restore checks. */
 static const OptionRule rules[] = {
 	{"--exclude-database", NEEDS, "--all-databases"},
 	{"--globals-only", NEEDS, "--all-databases"},
 	{"--all-databases", NEEDS, "-d/--dbname"},
-	{"--all-databases", EXCLUDES, "-c/--clean", "Databases are created by the run; drop existing ones before."},
-	{"--all-databases", EXCLUDES, "--resume", "What is complete, and what has not begun, looks alike on the target: resume the database that is not complete by itself."},
+	{"--all-databases", EXCLUDES, "-c/--clean", "--all-databases creates the databases.  Drop existing databases first."},
+	{"--all-databases", EXCLUDES, "--resume", "Complete databases and databases that were not started cannot be distinguished on the target.  Resume the incomplete database alone."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
-	{"--all-databases", EXCLUDES, "--check", "The roles that databases need are not there yet."},
+	{"--all-databases", EXCLUDES, "--check", "The roles that the databases require do not exist yet."},
 	{"-g/--globals-only", EXCLUDES, "--exclude-database"},
 	{"--progress", EXCLUDES, "--no-progress"},
 	{"--metrics", EXCLUDES, "--check"},

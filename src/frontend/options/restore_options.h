@@ -8,7 +8,7 @@
 #include "options/options.h"
 
 /* Why stock pg_restore restores an archive, which may show only later. */
-#define STOCK_READS_TAR "the archive is in the tar format"
+#define STOCK_READS_TAR "the archive is in tar format"
 
 /*
  * Read the command line.  Prints and exits for --help and --version; exits
