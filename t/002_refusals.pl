@@ -106,7 +106,7 @@ foreach my $bad ([ '-j0', qr/-j\/--jobs must be in range/ ],
 	[ '-EKLINGON', qr/invalid client encoding "KLINGON"/ ],
 	[ '--role=nobody_there', qr/role "nobody_there" does not exist/ ],
 	[ '--snapshot=none', qr/snapshot/ ],
-	[ '--pg-dump=/nonexistent/pg_dump', qr/there is no program "\/nonexistent\/pg_dump"/ ],
+	[ '--pg-dump=/nonexistent/pg_dump', qr/program "\/nonexistent\/pg_dump" does not exist or is not executable/ ],
 	[ '--chunk-siz', qr/requires an argument/ ],
 	[ '--no-such', qr/unrecognized option .*--no-such/ ])
 {
@@ -167,7 +167,7 @@ foreach my $table ([ 'TABLE', '(a int)' ], [ 'FOREIGN TABLE', '(a int) SERVER no
 		WHERE attrelid = 'one.versions'::regclass AND attnum = 1 AND attoptions IS NULL});
 	if ((run_program('pg_dump', @db, '-t', 'one.versions'))[1] =~ /pg_attver/)
 	{
-		refused_ok(qr/error: pg_dump [\d.]+.* does not know what server .* keeps of columns.*\n.*hint: Update pg_dump/,
+		refused_ok(qr/error: pg_dump [\d.]+.* is too old for server .*: its definitions of columns could not be restored\n.*hint: Update pg_dump/,
 			"a pg_dump too old for the server, $kind", @db);
 	}
 	else
@@ -187,9 +187,9 @@ my %broken = (
 		qr/error: .*pg_dump/ ],
 	'text' => [ 'echo "-- PostgreSQL database dump" >"$TOC"; exit 0', qr/error: .*pg_dump/ ],
 	'half a table of contents' => [ 'real_toc "$@" | head -c 1000 >"$TOC"',
-		qr/the output of pg_dump ended in its table of contents/ ],
+		qr/the output of pg_dump ended within its table of contents/ ],
 	'half a head' => [ 'real_toc "$@" | head -c 50 >"$TOC"',
-		qr/the output of pg_dump ended in its head/ ],
+		qr/the output of pg_dump ended within its head/ ],
 	'death by signal' => [ 'kill -9 $$', qr/pg_dump was terminated by signal 9/ ],
 	'death half way' => [ 'real_toc "$@" | head -c 900 >"$TOC"; kill -6 $$',
 		qr/pg_dump was terminated by signal 6/ ],
@@ -217,10 +217,10 @@ foreach my $what (sort keys %broken)
 		return fake_pg_dump('fake_pg_dump', "exec cat '$output' >\"\$TOC\"");
 	};
 	like(
-		refused_ok(qr/error: pg_dump .* does not know what server .* keeps of columns/,
+		refused_ok(qr/error: pg_dump .* is too old for server .*: its definitions of columns could not be restored/,
 			'definitions of a pg_dump too old for the server', @db, '--pg-dump',
 			$pg_dump_with->(desc => 'TABLE', defn => 'ALTER TABLE x ALTER COLUMN a SET (pg_attver=1);')),
-		qr/hint: Update pg_dump .*; or use pg_pardump and pg_restore of the server's own major, $major, /,
+		qr/hint: Update pg_dump .*, or use pg_pardump and pg_restore of PostgreSQL $major, /,
 		'definitions of a pg_dump too old for the server: hint');
 	my @new_kind = (desc => 'GRAPH DATA', tag => 'g', section => 3);
 	refused_ok(qr/pg_dump has data of an unknown kind: "GRAPH DATA"/,
@@ -232,7 +232,7 @@ foreach my $what (sort keys %broken)
 		'which is passed on');
 }
 like(
-	refused_ok(qr/is of PostgreSQL 12, which is too old/, 'pg_dump 12',
+	refused_ok(qr/is pg_dump 12, which is too old/, 'pg_dump 12',
 		@db, '--pg-dump',
 		fake_pg_dump('fake_pg_dump', 'exit 0', 'pg_dump (PostgreSQL) 12.22 (Debian)')),
 	qr/hint: Use pg_dump 15 or newer/, 'pg_dump 12: hint');
@@ -248,7 +248,7 @@ foreach my $option (sort keys %since)
 	my $says = 'echo "pg_dump: error: was run" >&2; exit 1';
 	my $path = fake_pg_dump('old_pg_dump', $says, "pg_dump (PostgreSQL) $before.1");
 	like(
-		refused_ok(qr/error: option $name needs pg_dump $has or newer; this is $before$/m,
+		refused_ok(qr/error: option $name requires pg_dump $has or newer, but this is pg_dump $before$/m,
 			"$name, pg_dump $before", @db, $given, '--pg-dump',
 			$path),
 		qr/detail: .*"\Q$path\E"/, "$name, pg_dump $before: which");
@@ -257,16 +257,16 @@ foreach my $option (sort keys %since)
 		refused_ok($has < $major ? qr/ cannot dump a newer server$/m : qr/^pg_dump: error: was run$/m,
 			"$name, pg_dump $has", @db, $given,
 			'--pg-dump', fake_pg_dump('new_pg_dump', $says, "pg_dump (PostgreSQL) $has.1")),
-		qr/ needs pg_dump/, "$name, pg_dump $has: not refused");
+		qr/ requires pg_dump/, "$name, pg_dump $has: not refused");
 }
 like(
-	refused_ok(qr/said that it is of PostgreSQL 99, but ran as pg_dump \d/,
+	refused_ok(qr/reported version 99, but ran as pg_dump \d/,
 		'a wrapper of many majors', @db, '--pg-dump',
 		fake_pg_dump('wrapper', 'exec "$PG_DUMP" "$@"', 'pg_dump (PostgreSQL) 99.1')),
-	qr/hint: Name the program itself by --pg-dump/, 'a wrapper of many majors: hint');
-refused_ok(qr/does not say its version as pg_dump does/, 'not a pg_dump',
+	qr/hint: Use --pg-dump to specify the program itself instead of a wrapper/, 'a wrapper of many majors: hint');
+refused_ok(qr/could not get the version of pg_dump from ".* --version"/, 'not a pg_dump',
 	@db, '--pg-dump', fake_pg_dump('fake_pg_dump', 'exit 0', 'psql 15'));
-refused_ok(qr/there is no program/, 'not executable', @db,
+refused_ok(qr/program ".*" does not exist or is not executable/, 'not executable', @db,
 	'--pg-dump', text_file('no_program', ''));
 accepted_ok('another pg_dump is used', @db, '--pg-dump',
 	fake_pg_dump('fake_pg_dump', 'exec "$PG_DUMP" "$@"'));
@@ -282,7 +282,7 @@ system_or_bail('cp', $self, "$lonely/pg_pardump");
 	my ($rc, undef, $err) =
 	  run_program("$lonely/pg_pardump", @db, '-f', $dir);
 	is($rc, 1, 'no pg_dump anywhere: exit code');
-	like($err, qr/"pg_dump" was found neither beside pg_pardump nor in PATH.*hint: /s,
+	like($err, qr/"pg_dump" was found neither in the directory of pg_pardump nor in PATH.*hint: /s,
 		'no pg_dump anywhere: message and hint');
 }
 command_ok([ "$lonely/pg_pardump", @db, '-s', '-f', new_path('lonely') ],
@@ -293,7 +293,7 @@ command_ok([ "$lonely/pg_pardump", @db, '-s', '-f', new_path('lonely') ],
 	my $dir = new_path('lonely');
 	my ($rc, undef, $err) = run_program("$lonely/pg_pardump", @db, '-f', $dir);
 	is($rc, 1, 'pg_dump of another major: exit code');
-	like($err, qr/"\Q$other\E" was found, but is of PostgreSQL 99, .*hint: /s,
+	like($err, qr/"\Q$other\E" is pg_dump 99, but this is pg_pardump of PostgreSQL \d+\n.*hint: /s,
 		'pg_dump of another major: message and hint');
 }
 

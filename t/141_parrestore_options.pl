@@ -324,7 +324,7 @@ foreach my $case (
 	[ [ '--progress', '--no-progress' ], qr/cannot be used together/ ],
 	[ [ '-L', '/nonexistent' ], qr/could not open/ ],
 	[ [ '-t', 'no_such_table', '--strict-names' ], qr/table "no_such_table" not found/ ],
-	[ ['--pg-restore=/nonexistent'], qr/there is no program "\/nonexistent"/ ])
+	[ ['--pg-restore=/nonexistent'], qr/program "\/nonexistent" does not exist or is not executable/ ])
 {
 	my ($options, $message) = @$case;
 	my ($rc, $out, $err) = run_parrestore($node, 'postgres', $ours, @$options);

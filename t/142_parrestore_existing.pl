@@ -204,7 +204,7 @@ foreach my $what (sort keys %handing)
 $db = new_copy();
 foreach my $try (
 	[ '-t nope' ], [ '-n nope' ], [ '-I nope' ], [ '-P nope' ], [ '-T nope' ], [ '-n s -t a' ], [ '-N public -t a' ],
-	[ '-t s.c', 'Give the schema with an option of its own: -n s -t c.' ])
+	[ '-t s.c', 'Specify the schema with a separate option: -n s -t c.' ])
 {
 	my ($options, $hint) = @$try;
 	my $expected = "pg_parrestore: error: no entry of the archive matches $options\n" . ($hint ? "pg_parrestore: hint: $hint\n" : '');
@@ -219,7 +219,7 @@ sql($node, 'shop', 'CREATE TRIGGER fires BEFORE UPDATE ON a FOR EACH ROW EXECUTE
 my $triggers = dump_ok($node, 'shop', 'a trigger', 'pg_pardump');
 ($rc, undef, $err) = run_parrestore($node, $db, $triggers, '-T', 'fires');
 is("$rc $err", "1 pg_parrestore: error: no entry of the archive matches -T fires\n"
-	. "pg_parrestore: hint: Give the table before the name of the trigger: -T \"a fires\".\n", '-T fires: an error');
+	. "pg_parrestore: hint: Specify the table before the name of the trigger: -T \"a fires\".\n", '-T fires: an error');
 is((run_parrestore($node, $db, $triggers, '-T', 'a fires'))[0], 0, '-T "a fires": restored');
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '-t', 'a', '-t', 'nope', '--strict-names');
 is($rc, 1, '--strict-names: exit code');

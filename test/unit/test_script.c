@@ -84,10 +84,10 @@ test_quotes(void)
 void
 test_script(void)
 {
-	static const char *const unexpected = "there is an unexpected statement";
-	static const char *const psql = "there is an unexpected command of psql";
-	static const char *const mark = "a mark is not as it was written";
-	static const char *const end = "it does not end as a script does";
+	static const char *const unexpected = "unexpected statement";
+	static const char *const psql = "unexpected psql command";
+	static const char *const mark = "unexpected separator";
+	static const char *const end = "unexpected end of the script";
 
 	test_order();
 	test_quotes();

@@ -212,7 +212,7 @@ write_owners(PQExpBuffer text, const ScriptEntry *entry)
 		const char *statement = entry->after[i];
 
 		if (strncmp(statement, model, strlen(model)) != 0)
-			pg_fatal("could not read the script that pg_restore writes: %s",
+			pg_fatal("could not read the script written by pg_restore: %s",
 					 "a large object is not altered as expected");
 		n += write_for_each(text, entry->oids, entry->n_oids,
 							statement, oid_at, statement + strlen(model),

@@ -404,23 +404,23 @@ child_program_find(const char *argv0, const char *name)
 
 char *
 child_program_choose(const char *given, const char *argv0, const char *name,
-					 const char *purpose, const char *option)
+					 const char *option)
 {
 	char	   *path;
 
 	if (given)
 	{
 		if (!is_executable(given))
-			pg_fatal("there is no program \"%s\"", given);
+			pg_fatal("program \"%s\" does not exist or is not executable", given);
 		return pg_strdup(given);
 	}
 	path = child_program_find(argv0, name);
 	if (path == NULL)
 	{
-		pg_log_error("program \"%s\" was found neither beside %s nor in PATH",
+		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
 					 name, this_program_name());
-		pg_log_error_hint("%s %s: install PostgreSQL's client programs, or name it by %s.",
-						  name, purpose, option);
+		pg_log_error_hint("Install PostgreSQL's client programs, or use %s to specify the program.",
+						  option);
 		exit(1);
 	}
 	return path;

@@ -133,11 +133,10 @@ extern char *child_program_find(const char *argv0, const char *name);
 /*
  * The program that the user has named by the option, which may be NULL, or
  * the one that child_program_find() finds; owned.  Exits with a message if
- * there is none; purpose is what it is needed for, "reads the schema".
+ * there is none.
  */
 extern char *child_program_choose(const char *given, const char *argv0,
-								  const char *name, const char *purpose,
-								  const char *option);
+								  const char *name, const char *option);
 
 /* A pipe whose ends no child program inherits; exits with a message. */
 extern void child_program_pipe(int fds[2]);

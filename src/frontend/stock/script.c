@@ -95,7 +95,7 @@ take_comment(Cut *cut, const char *p)
 		return end;
 	number = marked_entry(cut, p, &end);
 	if (number < 0)
-		return script_fail(cut, "a mark is not as it was written");
+		return script_fail(cut, "unexpected separator");
 	cut->found[number] = true;
 	entry = &cut->script->entries[cut->script->n_entries++];
 	entry->entry = &cut->entries[number];
@@ -116,7 +116,7 @@ take_psql_command(Cut *cut, const char *p)
 	else if (begins_with(p, "\\unrestrict ") && cut->restricted && cut->ended)
 		cut->restricted = false;
 	else
-		return script_fail(cut, "there is an unexpected command of psql");
+		return script_fail(cut, "unexpected psql command");
 	return p + strcspn(p, "\n");
 }
 
@@ -176,10 +176,10 @@ take_statement(Cut *cut, const char *p)
 
 	/* behind the comment that ends a script there can be no statement */
 	if (end == NULL || cut->ended)
-		return script_fail(cut, "it does not end as a script does");
+		return script_fail(cut, "unexpected end of the script");
 	cut->began = true;
 	if (!place_statement(cut, pnstrdup(p, end - p)))
-		return script_fail(cut, "there is an unexpected statement");
+		return script_fail(cut, "unexpected statement");
 	return end;
 }
 
@@ -203,7 +203,7 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 	}
 	free(cut.found);
 	if (p && (!cut.ended || cut.restricted))
-		(void) script_fail(&cut, "it does not end as a script does");
+		(void) script_fail(&cut, "unexpected end of the script");
 	*problem = cut.problem;
 	return cut.problem ? NULL : cut.script;
 }
@@ -304,7 +304,8 @@ script_read(const PgRestoreSetup *setup, const char *name,
 	script = script_cut(text.data, mark, entries, n_entries,
 						has_std_strings(entries, n_entries), &problem);
 	if (script == NULL)
-		pg_fatal("could not read the script that pg_restore writes: %s", problem);
+		pg_fatal("could not read the script written by pg_restore: %s",
+				 problem);
 	for (int i = 0; i < n_entries; i++)
 		if (marked[i].defn != entries[i].defn)
 			free(marked[i].defn);

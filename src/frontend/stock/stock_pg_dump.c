@@ -35,8 +35,9 @@ stock_pg_dumpall_find(const Options *options, const char *argv0)
 
 	if (path == NULL)
 	{
-		pg_log_error("program \"pg_dumpall\" was found neither beside pg_dump nor in PATH");
-		pg_log_error_hint("pg_dumpall reads roles and tablespaces: install PostgreSQL's client programs, or name the pg_dump beside it by --pg-dump.");
+		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
+					 "pg_dumpall", "pg_dump");
+		pg_log_error_hint("Install PostgreSQL's client programs, or use --pg-dump to specify the pg_dump in the directory of pg_dumpall.");
 		exit(1);
 	}
 	return path;
@@ -113,7 +114,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 		return;
 	pg_log_error("pg_dumpall failed with exit code %d", WEXITSTATUS(status));
 	if (!options->no_role_passwords)
-		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.  If names of roles are no text in the database, connect to one of another encoding by -d.");
+		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.  If the names of roles are not valid in the encoding of the database, use -d to connect to a database with another encoding.");
 	exit(1);
 }
 
@@ -388,7 +389,7 @@ take_major(StockPgDump *pg_dump)
 		strncmp(line, prefix, strlen(prefix)) == 0)
 		major = atoi(line + strlen(prefix));
 	if (major == 0)
-		pg_fatal("\"%s\" does not say its version as pg_dump does",
+		pg_fatal("could not get the version of pg_dump from \"%s --version\"",
 				 pg_dump->path);
 	return major;
 }
@@ -406,9 +407,9 @@ refuse_newer_option(const StockPgDump *pg_dump, const Options *options)
 {
 	if (pg_dump->major >= options->needed_major)
 		return;
-	pg_log_error("option --%s needs pg_dump %d or newer; this is %d",
+	pg_log_error("option --%s requires pg_dump %d or newer, but this is pg_dump %d",
 				 options->needed_for, options->needed_major, pg_dump->major);
-	pg_log_error_detail("The pg_dump in use is \"%s\".", pg_dump->path);
+	pg_log_error_detail("The program in use is \"%s\".", pg_dump->path);
 	exit(1);
 }
 
@@ -419,7 +420,7 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 	const char *args[] = {NULL, "--version", NULL};
 
 	pg_dump->path = child_program_choose(options->pg_dump_path, argv0, "pg_dump",
-										 "reads the schema", "--pg-dump");
+										 "--pg-dump");
 	pg_dump->out_fd = pg_dump->words.fd = -1;
 	pg_dump->toc_fd = pg_dump->gate_fd = -1;
 
@@ -445,7 +446,7 @@ stock_pg_dump_refuse_newer(int server_major, int major)
 	if (server_major <= major)
 		return;
 	program = this_program_of_major(server_major);
-	pg_log_error("the server is PostgreSQL %d, and pg_dump %d cannot dump a newer server",
+	pg_log_error("the server is PostgreSQL %d, but pg_dump %d cannot dump a newer server",
 				 server_major, major);
 	pg_log_error_hint("Use %s of PostgreSQL %d%s%s.", this_program_name(),
 					  server_major, program ? ": " : "",
@@ -460,18 +461,18 @@ stock_pg_dump_check(StockPgDump *pg_dump, const Options *options,
 	pg_dump->major = take_major(pg_dump);
 	if (pg_dump->major < MIN_MAJOR)
 	{
-		pg_log_error("\"%s\" is of PostgreSQL %d, which is too old",
+		pg_log_error("\"%s\" is pg_dump %d, which is too old",
 					 pg_dump->path, pg_dump->major);
-		pg_log_error_hint("Use pg_dump %d or newer, of the server's major or a later one.",
+		pg_log_error_hint("Use pg_dump %d or newer, but not older than the server.",
 						  MIN_MAJOR);
 		exit(1);
 	}
 	/* as pg_dumpall does; one that the user named is the user's choice */
 	if (options->pg_dump_path == NULL && pg_dump->major != PG_MAJORVERSION_NUM)
 	{
-		pg_log_error("\"%s\" was found, but is of PostgreSQL %d, and this pg_pardump of %d",
+		pg_log_error("\"%s\" is pg_dump %d, but this is pg_pardump of PostgreSQL %d",
 					 pg_dump->path, pg_dump->major, PG_MAJORVERSION_NUM);
-		pg_log_error_hint("Use the pg_pardump of that major, or name the pg_dump to use by --pg-dump.");
+		pg_log_error_hint("Use pg_pardump of the same major version, or use --pg-dump to specify another pg_dump.");
 		exit(1);
 	}
 	refuse_newer_option(pg_dump, options);
@@ -602,7 +603,7 @@ failed(StockPgDump *pg_dump, const char *problem)
 	else if (WEXITSTATUS(status) != 0)
 		pg_log_error("pg_dump failed with exit code %d", WEXITSTATUS(status));
 	else
-		pg_log_error("the output of pg_dump ended in %s", problem);
+		pg_log_error("the output of pg_dump ended within %s", problem);
 	/* the code of pg_dump, as a user's script may know it */
 	return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
 }
@@ -625,9 +626,9 @@ refuse_column_versions(const Toc *toc)
 			 toc_entry_is(entry, "MATERIALIZED VIEW")) && entry->defn != NULL &&
 			strstr(entry->defn, " SET (pg_attver=") != NULL)
 		{
-			pg_log_error("pg_dump %s does not know what server %s keeps of columns, and its definitions could not be restored",
+			pg_log_error("pg_dump %s is too old for server %s: its definitions of columns could not be restored",
 						 toc->pg_dump_version, toc->server_version);
-			pg_log_error_hint("Update pg_dump to the latest minor release of its major; or use pg_pardump and pg_restore of the server's own major, %d, which restores into newer servers, too.",
+			pg_log_error_hint("Update pg_dump to the latest minor release of its major version, or use pg_pardump and pg_restore of PostgreSQL %d, which can also restore into newer servers.",
 							  atoi(toc->server_version));
 			exit(1);
 		}
@@ -654,9 +655,9 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 	 */
 	if (atoi(toc->pg_dump_version) != pg_dump->major)
 	{
-		pg_log_error("\"%s\" said that it is of PostgreSQL %d, but ran as pg_dump %s",
+		pg_log_error("\"%s\" reported version %d, but ran as pg_dump %s",
 					 pg_dump->path, pg_dump->major, toc->pg_dump_version);
-		pg_log_error_hint("Name the program itself by --pg-dump.");
+		pg_log_error_hint("Use --pg-dump to specify the program itself instead of a wrapper.");
 		exit(1);
 	}
 	/* warnings that came with it */

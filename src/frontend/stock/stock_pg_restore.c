@@ -73,7 +73,7 @@ hint_at_version(const Toc *toc)
 	if (major <= PG_MAJORVERSION_NUM)
 		return;
 	program = this_program_of_major(major);
-	pg_log_error_hint("The archive was written by pg_dump %d: use pg_parrestore of PostgreSQL %d%s%s, or \"pg_restore -f -\" of %d, and psql.",
+	pg_log_error_hint("The archive was written by pg_dump %d.  Use pg_parrestore of PostgreSQL %d%s%s, or \"pg_restore -f -\" of PostgreSQL %d with psql.",
 					  major, major, program ? ", " : "", program ? program : "",
 					  major);
 }
@@ -148,7 +148,7 @@ parse_ids(const char *text, int *n_ids)
 			ids[(*n_ids)++] = (int) id;
 		}
 		else if (*line != ';')
-			pg_fatal("could not read the list that pg_restore makes");
+			pg_fatal("could not read the list written by pg_restore");
 		if (line[strcspn(line, "\n")] == '\0')
 			break;
 	}
@@ -261,7 +261,7 @@ hint_at_spelling(const Toc *toc, const SimpleStringList *names)
 		const char *dot = strchr(name, '.');
 
 		if (cell->val[0] == 't' && dot)
-			pg_log_error_hint("Give the schema with an option of its own: -n %.*s -t %s.",
+			pg_log_error_hint("Specify the schema with a separate option: -n %.*s -t %s.",
 							  (int) (dot - name), name, dot + 1);
 		for (int i = 0; i < toc->n_entries && cell->val[0] == 'T'; i++)
 		{
@@ -271,7 +271,7 @@ hint_at_spelling(const Toc *toc, const SimpleStringList *names)
 			if (toc_entry_is(entry, "TRIGGER") && length > strlen(name) &&
 				entry->tag[length - strlen(name) - 1] == ' ' &&
 				strcmp(entry->tag + length - strlen(name), name) == 0)
-				pg_log_error_hint("Give the table before the name of the trigger: -T \"%s\".",
+				pg_log_error_hint("Specify the table before the name of the trigger: -T \"%s\".",
 								  printable(entry->tag));
 		}
 	}
@@ -358,8 +358,9 @@ stock_pg_restore_find(const char *pg_dump_path)
 		path = child_program_search("pg_restore");
 	if (path == NULL)
 	{
-		pg_log_error("program \"pg_restore\" was found neither beside pg_dump nor in PATH");
-		pg_log_error_hint("pg_restore writes the schema: install PostgreSQL's client programs.");
+		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
+					 "pg_restore", "pg_dump");
+		pg_log_error_hint("Install PostgreSQL's client programs.");
 		exit(1);
 	}
 	return path;
@@ -369,7 +370,7 @@ char *
 stock_pg_restore_find_own(const Options *options, const char *argv0)
 {
 	return child_program_choose(options->pg_restore_path, argv0, "pg_restore",
-								"writes the schema", "--pg-restore");
+								"--pg-restore");
 }
 
 /* Once: runs are many, and so may be the entries. */
