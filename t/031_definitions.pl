@@ -111,9 +111,9 @@ ends_ok('after', 'a column for a table without', 'ALTER TABLE s.bare ADD x int D
 ends_ok(/TRUNCATE/ ? 'always' : 'after', $_, $_, $rewritten_error)
   foreach 'TRUNCATE s.t', 'ALTER TABLE s.t SET UNLOGGED', 'VACUUM FULL s.t', 'CLUSTER s.t USING t_pkey';
 ends_ok('always', 'another table of its name', 'ALTER TABLE s.t RENAME TO u; CREATE TABLE s.t AS SELECT * FROM s.u;
-	GRANT SELECT ON s.t TO dumper', qr/table s\.t was dropped or replaced while the dump began\n/);
+	GRANT SELECT ON s.t TO dumper', qr/table s\.t was dropped or replaced while the dump started\n/);
 ends_ok('after', 'another schema of its name', 'ALTER SCHEMA s RENAME TO s3; ALTER SCHEMA s2 RENAME TO s',
-	qr/table s\.t was dropped or replaced while the dump began|(relation "s\.\w+"|schema "s2") does not exist/);
+	qr/table s\.t was dropped or replaced while the dump started|(relation "s\.\w+"|schema "s2") does not exist/);
 
 # rows that row security hides are missing without a word
 my @row_security = ('-U', 'dumper', '--enable-row-security');
@@ -288,7 +288,7 @@ CREATE FUNCTION pg_catalog.current_setting(text) RETURNS text LANGUAGE sql AS
 	\$\$ SELECT CASE \$1 WHEN 'block_size' THEN '$size' ELSE pg_catalog.true_setting(\$1) END \$\$;
 SQL
 	dump_failed_ok($node, start_dump($connstr), "blocks of $size bytes",
-		qr/error: the server says that its block size is "$size", which no PostgreSQL has\n/);
+		qr/error: unexpected answer from the server: invalid block size "$size"\n/);
 	sql($node, 'app', <<'SQL');
 SET allow_system_table_mods = on;
 DROP FUNCTION pg_catalog.current_setting(text);

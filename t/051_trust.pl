@@ -111,8 +111,8 @@ sub safe_ok
 	sql($node, $db, "SET SESSION AUTHORIZATION app; SET client_min_messages = warning;
 		DROP SCHEMA pardump CASCADE; CREATE SCHEMA pardump; $fakes");
 	safe_ok($dump, $what);
-	my $reason = 'the schema of extension pg_pardump belongs to role "app"';
-	like($dump->{err}, qr/: $reason: tables are cut by blocks and read by SQL$/m, "$what: says why not");
+	my $reason = 'the schema of extension pg_pardump is owned by role "app"';
+	like($dump->{err}, qr/: $reason; splitting tables by blocks and reading them with SQL$/m, "$what: says why not");
 	like($dump->{err}, qr/contents of table data\.three by SQL: $reason$/m, "$what: table by table");
 	like($dump->{err}, qr/^pg_pardump: hint: Reading about .* with COPY, which is slower than the extension: $reason\.$/m,
 		"$what: hint");
@@ -148,7 +148,7 @@ sub safe_ok
 		SET SESSION AUTHORIZATION app; CREATE SCHEMA pardump; $fakes");
 	$dump->{open} = sub { $writer->('COMMIT'); $writer->(); };
 	safe_ok($dump, $what);
-	like($dump->{err}, qr/: extension pg_pardump was replaced while the run began: tables are/,
+	like($dump->{err}, qr/: extension pg_pardump was replaced while the run started: tables are/,
 		"$what: says so");
 }
 
@@ -204,32 +204,32 @@ foreach my $try (
 	[ undef, 'GRANT CREATE ON SCHEMA pardump TO CURRENT_USER', [], 'CREATE for a superuser' ],
 	[ undef, $owned_by->('dumper'), [ '-U', 'dumper' ], 'the dumping role\'s' ],
 	[ undef, 'GRANT CREATE ON SCHEMA pardump TO dumper', [ '-U', 'dumper' ], 'CREATE for the dumping role' ],
-	[ 'extension pg_pardump belongs to role "dumper"', $owned_by->('dumper'), [], 'the dumping role\'s, for another' ],
-	[ 'extension pg_pardump belongs to role "dumper"', $owned_by->('dumper'), ['--role=dumper'],
+	[ 'extension pg_pardump is owned by role "dumper"', $owned_by->('dumper'), [], 'the dumping role\'s, for another' ],
+	[ 'extension pg_pardump is owned by role "dumper"', $owned_by->('dumper'), ['--role=dumper'],
 		'that of --role only' ],
-	[ 'extension pg_pardump belongs to role "app"', $owned_by->('app'), [ '-U', 'dumper' ],
+	[ 'extension pg_pardump is owned by role "app"', $owned_by->('app'), [ '-U', 'dumper' ],
 		'that of a role that the dumping role is in' ],
-	[ 'the schema of extension pg_pardump belongs to role "app"', 'ALTER SCHEMA pardump OWNER TO app' ],
+	[ 'the schema of extension pg_pardump is owned by role "app"', 'ALTER SCHEMA pardump OWNER TO app' ],
 	[ 'role "app" may create objects in the schema of extension pg_pardump', 'GRANT CREATE ON SCHEMA pardump TO app' ],
 	[ 'every role may create objects in the schema of extension pg_pardump', 'GRANT CREATE ON SCHEMA pardump TO PUBLIC' ],
 	[ 'extension pg_pardump is not in the schema pardump',
 		q{UPDATE pg_extension SET extnamespace = 'public'::regnamespace WHERE extname = 'pg_pardump'} ],
-	[ 'pg_pardump_read of extension pg_pardump belongs to role "app"',
+	[ 'pg_pardump_read of extension pg_pardump is owned by role "app"',
 		'ALTER FUNCTION pardump.pg_pardump_read OWNER TO app' ],
-	[ 'pg_pardump_lock of extension pg_pardump belongs to role "app"',
+	[ 'pg_pardump_lock of extension pg_pardump is owned by role "app"',
 		'ALTER TABLE pardump.pg_pardump_lock OWNER TO app' ],
-	[ 'pg_pardump_chunks is not that of extension pg_pardump',
+	[ 'pg_pardump_chunks does not belong to extension pg_pardump',
 		'ALTER EXTENSION pg_pardump DROP FUNCTION pardump.pg_pardump_chunks', [], 'a function that is not a member' ],
-	[ 'pg_pardump_lock is not that of extension pg_pardump',
+	[ 'pg_pardump_lock does not belong to extension pg_pardump',
 		'ALTER EXTENSION pg_pardump DROP TABLE pardump.pg_pardump_lock', [], 'a table that is not a member' ],
-	[ 'pg_pardump_read is not that of extension pg_pardump', 'CREATE OR REPLACE FUNCTION
+	[ 'pg_pardump_read does not belong to extension pg_pardump', 'CREATE OR REPLACE FUNCTION
 		pardump.pg_pardump_read(relation regclass, columns name[], start_block bigint, end_block bigint,
 			compression text, format text DEFAULT \'text\') RETURNS SETOF bytea LANGUAGE sql AS \'SELECT NULL::bytea\'',
 		[], 'another language' ],
-	[ 'pg_pardump_last_read is not that of extension pg_pardump', 'CREATE OR REPLACE FUNCTION
+	[ 'pg_pardump_last_read does not belong to extension pg_pardump', 'CREATE OR REPLACE FUNCTION
 		pardump.pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
 			AS \'$libdir/pg_pardump\', \'pg_pardump_read\' LANGUAGE C', [], 'another function of the library' ],
-	[ 'extension pg_pardump is not complete', 'ALTER EXTENSION pg_pardump DROP TABLE pardump.pg_pardump_lock;
+	[ 'extension pg_pardump is incomplete', 'ALTER EXTENSION pg_pardump DROP TABLE pardump.pg_pardump_lock;
 		DROP TABLE pardump.pg_pardump_lock' ])
 {
 	my ($reason, $change, $options, $what) = @$try;

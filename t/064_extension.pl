@@ -118,7 +118,7 @@ my $stock_rows = rows_of(dump_ok($node, 'extension', 'all', 'pg_dump',
 my %by_extension =
   map { ("data.$_" => 'the extension') } qw(plain no_columns large guarded);
 my $foreign = 'it is a foreign table';
-my $condition = 'it is an extension\'s configuration table with a condition';
+my $condition = 'it is a configuration table of an extension, with a filter condition';
 my $method = 'its access method is not heap';
 $by_extension{'data.empty'} = 'it is small';
 my %not_by_it = ('other.far' => $foreign, 'other.settings' => $condition,
@@ -129,7 +129,7 @@ is_deeply(differing($stock_rows, rows_of($dir)), [], 'extension: rows as of pg_d
 cmp_ok(chunks_of($dir, 'plain'), '>', 3, 'extension: chunks');
 
 ($dir, $err) = verbose_dump('--no-extension', @all, '--no-extension');
-is_deeply(readers($err), { map { ($_ => 'the extension is not wanted') } keys %by_extension, keys %not_by_it },
+is_deeply(readers($err), { map { ($_ => 'option --no-extension was specified') } keys %by_extension, keys %not_by_it },
 	'--no-extension: SQL reads all');
 is_deeply(differing($stock_rows, rows_of($dir)), [], '--no-extension: rows as of pg_dump');
 
@@ -227,7 +227,7 @@ foreach my $bad ([ 'server-', qr/found empty string|unrecognized compression alg
 }
 refused_ok(qr/--no-extension and .*server-.* cannot be used together/,
 	'--no-extension and compression on the server', @db, '--no-extension', '-Z', 'server-gzip');
-my $needs_extension = qr/compression on the server needs the extension.*hint: .*CREATE EXTENSION pg_pardump.*client-gzip/s;
+my $needs_extension = qr/compression on the server requires extension.*hint: .*CREATE EXTENSION pg_pardump.*client-gzip/s;
 refused_ok($needs_extension, 'compression on a server without the extension',
 	'-d', $node->connstr('copy'), '-Z', 'server-gzip');
 
@@ -240,7 +240,7 @@ sub reader_dumps_by_sql_ok
 {
 	my ($what, $reason) = @_;
 	($dir, $err) = verbose_dump($what, '-n', 'data', '-j2', '--chunk-size=64kB', @as_reader);
-	like($err, qr/: \Q$reason\E: tables are cut by blocks and read by SQL/, "$what: says so");
+	like($err, qr/: \Q$reason\E; splitting tables by blocks and reading them with SQL/, "$what: says so");
 	is_deeply(readers($err), { map { ($_ => $reason) } keys %by_extension },
 		"$what: SQL reads all");
 	cmp_ok(chunks_of($dir, 'plain'), '>', 1, "$what: chunks");
@@ -261,14 +261,14 @@ reader_dumps_by_sql_ok('no SELECT on its table', $no_permission);
 sql($node, 'extension', 'GRANT SELECT ON pardump.pg_pardump_lock TO reader');
 sql($node, 'extension', 'REVOKE USAGE ON SCHEMA pardump FROM PUBLIC');
 reader_dumps_by_sql_ok('no USAGE on its schema', $no_permission);
-refused_ok(qr/needs the extension pg_pardump: $no_permission/,
+refused_ok(qr/requires extension pg_pardump: $no_permission/,
 	'no USAGE on its schema: compression on the server',
 	@db, '-n', 'data', @as_reader, '-Z', 'server-gzip');
 sql($node, 'extension', 'GRANT USAGE ON SCHEMA pardump TO reader');
 ($dir, $err) = verbose_dump('USAGE on its schema', @data, @as_reader);
 is(readers($err)->{'data.plain'}, 'the extension', 'USAGE on its schema: it reads');
 sql($node, 'extension', q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'});
-reader_dumps_by_sql_ok('another version', 'extension pg_pardump is of version 0.9, not 1.0');
+reader_dumps_by_sql_ok('another version', 'extension pg_pardump has version 0.9, not 1.0');
 sql($node, 'extension', q{UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'});
 
 # ---- chunks that do not cover the table

@@ -73,7 +73,7 @@ is(manifest($dir)->{'Left-Out'}, 'EXTENSION pg_pardump', 'the manifest records i
 (undef, $err) = dumped('-P');
 like($err, qr/^left out: extension pg_pardump, which pg_parrestore creates where it can$/m, 'the summary reports it');
 (undef, $err) = dumped('-v');
-like($err, qr/^pg_pardump: extension pg_pardump is left out, with \d+ entries for its comment, privileges and schema$/m,
+like($err, qr/^pg_pardump: excluding extension pg_pardump, with \d+ entries for its comment, privileges and schema$/m,
 	'-v reports it');
 
 my ($with) = dumped('--with-pardump-extension');
@@ -100,13 +100,13 @@ sql($node, 'shop', 'ALTER DEFAULT PRIVILEGES IN SCHEMA pardump REVOKE SELECT ON 
 # what needs it
 sql($node, 'shop', q{CREATE VIEW v AS SELECT * FROM pardump.pg_pardump_chunks('t', 10)});
 ($dir, $err) = dumped();
-like($err, qr/\Apg_pardump: warning: extension pg_pardump is not left out: VIEW public\.v depends on it\npg_pardump: hint: .*\n\z/,
+like($err, qr/\Apg_pardump: warning: extension pg_pardump is included in the archive, because VIEW public\.v depends on it\npg_pardump: hint: .*\n\z/,
 	'a view that needs it: a warning');
 like(join("\n", @{ entries($dir) }), qr/^EXTENSION - pg_pardump/m, 'a view that needs it: it stays');
 sql($node, 'shop', q{DROP VIEW v; CREATE FUNCTION f() RETURNS bigint LANGUAGE sql
 	BEGIN ATOMIC SELECT bytes FROM pardump.pg_pardump_last_read(); END});
 (undef, $err) = dumped();
-like($err, qr/not left out: FUNCTION public\.f\(\) depends on it\n/, 'a function that needs it: a warning');
+like($err, qr/included in the archive, because FUNCTION public\.f\(\) depends on it\n/, 'a function that needs it: a warning');
 sql($node, 'shop', 'DROP FUNCTION f()');
 
 # ---- where it is restored

@@ -66,7 +66,7 @@ sub loaded_ok
 # the library is loaded by the leader, and by the worker that has the only job
 loaded_ok('the library', [ 2, 1, 2 ], [], undef, '--copy-format=text');
 loaded_ok('binary is the server\'s', [ 0, 0, 2 ], [], undef, '--copy-format=binary');
-loaded_ok('--no-extension', [ 0, 0, 0 ], ['the extension is not wanted'],
+loaded_ok('--no-extension', [ 0, 0, 0 ], ['option --no-extension was specified'],
 	undef, '--copy-format=text', '--no-extension');
 loaded_ok('the database\'s setting', [ 0, 0, 1 ], ['pg_pardump.fast_copy is off there'],
 	'ALTER DATABASE DB SET pg_pardump.fast_copy = off', '--copy-format=text');

@@ -244,9 +244,9 @@ not_raw_ok('no extension there', 'on the target the database has no extension pg
 sql($target, 'others_t', 'DROP TABLE plain; CREATE SCHEMA pardump AUTHORIZATION plain;
 	CREATE EXTENSION pg_pardump');
 not_raw_ok('an extension of others\' there',
-	'on the target the schema of extension pg_pardump belongs to role "plain"', 'others', '');
+	'on the target the schema of extension pg_pardump is owned by role "plain"', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain');
-not_raw_ok('--no-extension', 'the extension is not wanted', 'others', '', '--no-extension');
+not_raw_ok('--no-extension', 'option --no-extension was specified', 'others', '', '--no-extension');
 foreach my $encoding ('LATIN1', 'SQL_ASCII')
 {
 	my $db = lc $encoding;

@@ -118,18 +118,18 @@ is($plan->{'public.empty'}[5], 'whole: it is not larger than one and a half chun
 is($plan->{'public.by_other'}[5], 'whole, by SQL: its access method is not heap',
 	'reasons: one for both');
 $plan = plan_of(dry_run('few live rows', @db, '-t', 'bloated', '--chunk-size=512kB'));
-is($plan->{'public.bloated'}[5], 'whole: its rows to dump fit in one chunk', 'reasons: few live rows');
+is($plan->{'public.bloated'}[5], 'whole: its rows fit into one chunk', 'reasons: few live rows');
 
 # ---- the true reasons, and what a chunk is
 
 foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/, qr/chunks of 32\.0 MB/ ],
-	[ ['--no-chunks'], qr/^whole: chunks are not wanted$/, qr/to read, compressed/ ],
+	[ ['--no-chunks'], qr/^whole: option --no-chunks was specified$/, qr/to read, compressed/ ],
 	[ ['--max-table-segment-pages=100000'], qr/^whole: it is not larger than --max-table-segment-pages$/,
 		qr/\(chunks of 100000 pages\)/ ],
-	[ ['--no-extension'], qr/; by SQL: the extension is not wanted$/, qr/./ ],
+	[ ['--no-extension'], qr/; by SQL: option --no-extension was specified$/, qr/./ ],
 	[ ['--role=reader'], qr/; by SQL: no permission to use extension pg_pardump$/, qr/./,
 		'REVOKE EXECUTE ON FUNCTION pardump.pg_pardump_last_read() FROM PUBLIC' ],
-	[ [], qr/; by SQL: extension pg_pardump is of version 0\.9, not [0-9.]+$/, qr/./,
+	[ [], qr/; by SQL: extension pg_pardump has version 0\.9, not [0-9.]+$/, qr/./,
 		q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'} ],
 	[ [], qr/; by SQL: the database has no extension pg_pardump$/, qr/./, 'DROP EXTENSION pg_pardump' ])
 {

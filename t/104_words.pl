@@ -184,7 +184,7 @@ like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHE
 	$toc->{dump_version} =~ s/^\d+/$later/;
 	write_toc($toc, $archive);
 	is($restore->(), $error_of_restore
-		  . "pg_parrestore: hint: The archive was written by pg_dump $later.  Use pg_parrestore of PostgreSQL $later, or \"pg_restore -f -\" of PostgreSQL $later, and psql.\n",
+		  . "pg_parrestore: hint: The archive was written by pg_dump $later.  Use pg_parrestore of PostgreSQL $later, or \"pg_restore -f -\" of PostgreSQL $later with psql.\n",
 		'an archive of a later major: hint');
 }
 

@@ -158,7 +158,7 @@ SQL
 		my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('shop'), "--incremental=$old", '-f', $f,
 			'--clean-output');
 		is($rc, 1, 'PREVIOUS is -f: exit code');
-		like($err, qr/error: the archive would be made in the directory of the previous one, /, 'PREVIOUS is -f: message');
+		like($err, qr/error: the new archive cannot be in the directory of the previous archive, /, 'PREVIOUS is -f: message');
 	}
 	verified_ok($old, 'PREVIOUS is -f: it is left as it was');
 	# through a link it may be named
@@ -172,7 +172,7 @@ SQL
 	my $first = new_path('first');
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '--manifest-fingerprints', '-f', $first, '-d', $node->connstr('shop'));
 	is($rc, 0, 'no extension, the first: exit code');
-	like($err, qr/\Apg_pardump: warning: no fingerprints are recorded: .*extension.*\n\z/, 'no extension, the first: warning');
+	like($err, qr/\Apg_pardump: warning: cannot record fingerprints: .*extension.*\n\z/, 'no extension, the first: warning');
 	# where no table is large enough for it there is nothing to tell, every night
 	sql($node, 'postgres', 'CREATE TABLE small AS SELECT 1 AS i');
 	foreach my $options ([ '--manifest-fingerprints' ], [ "--incremental=$first" ])

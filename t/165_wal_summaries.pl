@@ -107,7 +107,7 @@ my $old = start_psql($node, 'shop');
 $old->('BEGIN');
 $old->("UPDATE t SET t = 'open' WHERE id = 1");
 my $open = warned_ok('a transaction is running',
-	'a later run cannot use summaries of the write-ahead log: a transaction had been running for long when the snapshot was taken');
+	'a later run cannot use WAL summaries: a long-running transaction was active when the snapshot was taken');
 $old->('COMMIT');
 $old->();
 by_summaries('it has committed since', $open, 't', '', warning => qr/the previous archive was made without --incremental-by=wal-summaries, or while older transactions were running/);
@@ -135,12 +135,12 @@ rename $node->data_dir, new_path('gone') or die;
 rename $saved, $node->data_dir or die;
 $node->start;
 sql($node, 'shop', "UPDATE t SET t = 'kept' WHERE id = 4");
-by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server was restarted since the previous archive/);
+by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server was restarted after the previous archive/);
 
 my $forgotten = first('to be forgotten');
 sql($node, 'shop', "UPDATE t SET t = 'forgotten' WHERE id = 5");
 sql($node, 'shop', 'COMMENT ON TABLE pardump.pg_pardump_history IS NULL');
-by_summaries('no mark', $forgotten, 't', '', warning => qr/the server does not remember the previous dump/);
+by_summaries('no mark', $forgotten, 't', '', warning => qr/the server has no record of the previous dump/);
 
 # a database that is a copy has the token, too
 my $copied = first('to be copied');
@@ -160,7 +160,7 @@ sql($node, 'postgres', 'CHECKPOINT');
 $node->poll_query_until('postgres',
 	'SELECT s.summarized_lsn >= c.redo_lsn FROM pg_get_wal_summarizer_state() s, pg_control_checkpoint() c') or die;
 unlink glob $node->data_dir . '/pg_wal/summaries/*';
-by_summaries('summaries are missing', $gap, 't', '', warning => qr/summaries of the write-ahead log are missing/);
+by_summaries('summaries are missing', $gap, 't', '', warning => qr/WAL summaries are missing/);
 
 sql($node, 'shop', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper');
 {

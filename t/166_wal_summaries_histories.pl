@@ -81,7 +81,7 @@ sub set_and_restart
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code");
 	stop_moments($moments);
-	like($run->{err}, qr/a later run cannot use summaries of the write-ahead log: /, "$what: warning");
+	like($run->{err}, qr/a later run cannot use WAL summaries: /, "$what: warning");
 	is(read_manifest($run->{dir})->{'History-Token'}, undef, "$what: no later run relies on it");
 }
 
@@ -137,7 +137,7 @@ sql($node, 'postgres', 'CHECKPOINT');
 		'SELECT s.summarized_lsn >= c.redo_lsn FROM pg_get_wal_summarizer_state() s, pg_control_checkpoint() c') or die;
 	my @summaries = sort glob $node->data_dir . '/pg_wal/summaries/*';
 	unlink $summaries[-2] or die;
-	$archive = by_summaries('a gap in the midst', $archive, warning => qr/summaries of the write-ahead log are missing/);
+	$archive = by_summaries('a gap in the midst', $archive, warning => qr/WAL summaries are missing/);
 }
 $archive = first('before a pause');
 foreach my $set (qw(off on))
@@ -195,7 +195,7 @@ $archive = by_summaries('a database that has moved', $archive, t => '');
 	$standby->promote;
 	$node = $standby;
 	change(9500);
-	by_summaries('after promotion', $archive, warning => qr/the server has changed its timeline/);
+	by_summaries('after promotion', $archive, warning => qr/the server switched to another timeline/);
 }
 
 $node->stop;

@@ -109,6 +109,6 @@ test_archive_layout(void)
 				 "7 BLOBS blobs_7.toc\n",
 				 "data only");
 	child_ends(make_unknown_data, NULL, 1,
-			   "unit_test: error: pg_dump has data of an unknown kind: \"SECRETS\"\n",
+			   "unit_test: error: the output of pg_dump contains data of an unknown kind: \"SECRETS\"\n",
 			   "data of an unknown kind");
 }

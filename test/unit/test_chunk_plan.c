@@ -159,12 +159,12 @@ check_reasons(void)
 	columnar.is_heap = false;
 	check_whole(columnar, "its access method is not heap");
 	filtered.condition = "WHERE true";
-	check_whole(filtered, "it is an extension's configuration table with a condition");
+	check_whole(filtered, "it is a configuration table of an extension, with a filter condition");
 	tree.references_itself = true;
 	tree.has_definition = false;
 	check_whole(tree, "it has a foreign key to itself and the dump does not create it");
 	others.stranger = "a\nb";
-	check_whole(others, "a query could run functions of role \"a\\x0ab\", which owns it, its parent or its schema (--trust-owners)");
+	check_whole(others, "querying it could run functions of role \"a\\x0ab\", which owns it, its parent or its schema (see --trust-owners)");
 	toast.heap_blocks = 1;
 	check_whole(toast, "it has one block");
 	check_whole(heap_table(MB), "it is not larger than one and a half chunks");

@@ -148,7 +148,7 @@ copy_facts_read(PGconn *conn, const char *oids, int n)
 	PGresult   *res = session_query_params(conn, facts_query, 1, params, 0);
 
 	if (PQntuples(res) != n)
-		pg_fatal("the server describes %d tables where %d were expected",
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), n);
 	for (int i = 0; i < n; i++)
 	{
@@ -261,7 +261,7 @@ ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
 	PGresult   *res = session_query_params(conn, reasons_query, 2, params, 0);
 
 	if (PQntuples(res) != n)
-		pg_fatal("the server describes %d tables where %d were expected",
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), n);
 	for (int i = 0; i < n; i++)
 		if (!PQgetisnull(res, i, 0))

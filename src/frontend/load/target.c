@@ -602,7 +602,7 @@ static void
 try_fast_copy(Target *target)
 {
 	char	   *reason = target->options->no_extension ?
-		pg_strdup("the extension is not wanted") :
+		pg_strdup("option --no-extension was specified") :
 		fast_copy_begin(target->conn);
 
 	target->fast_copy = reason == NULL;

@@ -268,7 +268,7 @@ find_names(PGconn *conn, const char *names, int n)
 	PGresult   *res = session_query_params(conn, find_query, 1, params, 0);
 
 	if (PQntuples(res) != n)
-		pg_fatal("the target finds %d tables where %d were expected",
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), n);
 	for (int i = 0; i < n; i++)
 		oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);

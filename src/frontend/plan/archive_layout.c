@@ -99,7 +99,8 @@ file_name(const Toc *toc, const TocEntry *entry)
 		return archive_name_rows(entry->dump_id, COMPRESS_NONE);
 	/* nothing would write its file */
 	if (!toc_entry_is(entry, "BLOBS"))
-		pg_fatal("pg_dump has data of an unknown kind: \"%s\"", entry->desc);
+		pg_fatal("the output of pg_dump contains data of an unknown kind: \"%s\"",
+				 entry->desc);
 	return archive_name_object_list(toc->minor, entry->dump_id);
 }
 

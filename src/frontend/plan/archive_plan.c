@@ -560,8 +560,9 @@ archive_plan_refuse_parts(const ArchivePlan *plan)
 		const ManifestFile *file = plan->rows[i].want;
 
 		if (file && (file->where || file->sample || file->masks))
-			pg_fatal("option --compare-with cannot be used: of table %s the archive has only %s",
-					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name),
-					 file->masks ? "masked columns" : "some rows");
+			pg_fatal(file->masks ?
+					 "option --compare-with cannot be used: columns of table %s are masked in the archive" :
+					 "option --compare-with cannot be used: the archive contains only some rows of table %s",
+					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
 	}
 }

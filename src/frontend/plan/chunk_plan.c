@@ -34,7 +34,7 @@ not_plain_heap(const DumpTable *table)
 	if (!table->is_heap)
 		return "its access method is not heap";
 	if (table->condition)
-		return "it is an extension's configuration table with a condition";
+		return "it is a configuration table of an extension, with a filter condition";
 	return NULL;
 }
 
@@ -51,7 +51,7 @@ chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
 	if (table->filter)
 		return "its rows are filtered";
 	if (table->masks)
-		return "columns of it are masked";
+		return "it has masked columns";
 	if (table->row_security)
 		return "row security applies to it";
 	return NULL;
@@ -73,7 +73,7 @@ chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 	if (table->in_cycle)
 		return "it is an extension's table whose foreign keys form a cycle with others";
 	if (table->stranger && chunk_reason_no_extension(rules, table))
-		return psprintf("a query could run functions of role \"%s\", which owns it, its parent or its schema (--trust-owners)",
+		return psprintf("querying it could run functions of role \"%s\", which owns it, its parent or its schema (see --trust-owners)",
 						printable(table->stranger));
 	return NULL;
 }
@@ -86,7 +86,7 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 	const char *reason;
 
 	if (rules->options->no_chunks)
-		return "chunks are not wanted";
+		return "option --no-chunks was specified";
 	if (segment_pages != 0 && table->heap_blocks <= segment_pages)
 		return "it is not larger than --max-table-segment-pages";
 	if (segment_pages == 0 &&
@@ -98,8 +98,8 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 	reason = chunk_reason_no_split(rules, table);
 	/* that of the server is said once, and not for every table */
 	if (reason && rules->server_version >= MIN_SERVER_FOR_CHUNKS)
-		pg_log_info("table %s is dumped whole: %s", printable(table->name),
-					reason);
+		pg_log_info("not splitting table %s into chunks: %s",
+					printable(table->name), reason);
 	return reason;
 }
 
@@ -469,17 +469,17 @@ match_previous(Planner *planner, int table)
 	PreviousTable before;
 
 	if (decided->sql_reason)
-		decided->new_reason = "it is read by SQL";
+		decided->new_reason = "it is read with SQL";
 	/* a fingerprint is of whole tuples */
 	else if (t->columns_granted)
-		decided->new_reason = "the SELECT privilege is not on all of its columns";
+		decided->new_reason = "the role has the SELECT privilege on some of its columns only";
 	else if (!previous_table_find(planner->previous, t->oid, &before))
-		decided->new_reason = "the previous archive does not have it";
+		decided->new_reason = "it is not in the previous archive";
 	else if (before.reusable == NULL)
 		decided->new_reason = "the previous archive has no fingerprints of it";
 	else
 	{
-		decided->new_reason = "it is cut in other places than in the previous archive";
+		decided->new_reason = "its chunks differ from those in the previous archive";
 		for (int i = 0; i < decided->n_files; i++)
 		{
 			DataFile   *file = &planner->plan->files[decided->first_file + i];
@@ -492,7 +492,7 @@ match_previous(Planner *planner, int table)
 		}
 	}
 	if (decided->new_reason)
-		pg_log_info("all of table %s is dumped: %s", printable(t->name),
+		pg_log_info("dumping all rows of table %s: %s", printable(t->name),
 					decided->new_reason);
 }
 
@@ -517,7 +517,7 @@ plan_table(Planner *planner, int table)
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
 	decided->n_files = planner->plan->n_files - decided->first_file;
 	if (decided->n_files == 1 && decided->whole_reason == NULL)
-		decided->whole_reason = "its rows to dump fit in one chunk";
+		decided->whole_reason = "its rows fit into one chunk";
 
 	/*
 	 * Only now, as it depends on the number of files: one small file is read
@@ -584,7 +584,7 @@ chunk_plan_make(const Options *options, const DumpTables *tables,
 	planner.rules.chunk_bytes = plan->chunk_bytes;
 
 	if (tables->server_version < MIN_SERVER_FOR_CHUNKS)
-		pg_log_info("the server is older than 14: every table is dumped whole");
+		pg_log_info("not splitting tables into chunks: the server is older than 14");
 
 	for (int i = 0; i < tables->n_tables; i++)
 		plan->tables[i].whole_reason = chunk_reason_whole(&planner.rules,

@@ -101,9 +101,9 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 	}
 	if (plan->extension->missing)
 	{
-		pg_log_error("compression on the server needs the extension pg_pardump: %s",
+		pg_log_error("compression on the server requires extension pg_pardump: %s",
 					 plan->extension->missing);
-		pg_log_error_hint("CREATE EXTENSION pg_pardump makes it, ALTER EXTENSION UPDATE renews it; or compress in the workers (client-%s).",
+		pg_log_error_hint("Run CREATE EXTENSION pg_pardump or ALTER EXTENSION pg_pardump UPDATE, or compress in the workers (--compress=client-%s).",
 						  compress_method_name(plan->compress.method));
 		exit(1);
 	}
@@ -156,12 +156,12 @@ report_missing(const DumpPlan *plan, const Options *options)
 
 	if (!has_tables_to_compare(plan))
 	{
-		pg_log_info("no fingerprints are recorded: %s", missing);
+		pg_log_info("cannot record fingerprints: %s", missing);
 		return;
 	}
-	pg_log_warning("no fingerprints are recorded: %s", missing);
+	pg_log_warning("cannot record fingerprints: %s", missing);
 	if (options->incremental)
-		pg_log_warning("nothing of the archive \"%s\" is used again: %s",
+		pg_log_warning("cannot reuse archive \"%s\": %s",
 					   options->incremental, missing);
 }
 
@@ -194,7 +194,7 @@ plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 	if (plan->previous)
 		spec->key = plan->previous->manifest->fingerprint_key;
 	else
-		pg_log_warning("nothing of the archive \"%s\" is used again: %s",
+		pg_log_warning("cannot reuse archive \"%s\": %s",
 					   options->incremental, problem);
 }
 

@@ -31,7 +31,7 @@ read_copy_statement(DumpTable *table)
 	const char *end;
 
 	if (name == NULL || strncmp(name, "COPY ", 5) != 0)
-		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
+		pg_fatal("the output of pg_dump contains no COPY command for table \"%s\"",
 				 printable(table->entry->tag));
 	name += 5;
 	end = identifier_skip(name, ' ');
@@ -267,7 +267,7 @@ read_referenced(DumpTables *tables, DumpTable *table, const char *list)
 		long		no = strtol(c, &end, 10);
 
 		if (end == c || no < 1 || no > tables->n_tables)
-			pg_fatal("unexpected answer from the server: \"%s\" are not numbers of tables",
+			pg_fatal("unexpected answer from the server: invalid list of tables \"%s\"",
 					 printable(list));
 		table->referenced[table->n_referenced++] = (int) no - 1;
 		c = end;
@@ -345,7 +345,7 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 	PGresult   *res = session_query_params(conn, describe_query, 1, params, 0);
 
 	if (PQntuples(res) != tables->n_tables)
-		pg_fatal("the server describes %d tables where %d were expected",
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), tables->n_tables);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
@@ -353,7 +353,7 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 
 		/* the OID is gone: it was dropped after pg_dump had described it */
 		if (PQgetisnull(res, i, 0))
-			pg_fatal("table %s has disappeared", printable(table->name));
+			pg_fatal("table %s no longer exists", printable(table->name));
 		table->relkind = PQgetvalue(res, i, 0)[0];
 		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
 		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
@@ -484,7 +484,7 @@ block_bytes(const char *text)
 
 	/* what configure allows: --with-blocksize */
 	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
-		pg_fatal("the server says that its block size is \"%s\", which no PostgreSQL has",
+		pg_fatal("unexpected answer from the server: invalid block size \"%s\"",
 				 printable(text));
 	return (int) result;
 }
@@ -507,7 +507,7 @@ measure(PGconn *conn, DumpTables *tables)
 	PGresult   *res = session_query(conn, sql);
 
 	if (PQntuples(res) != tables->n_tables)
-		pg_fatal("the server describes %d tables where %d were expected",
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), tables->n_tables);
 	note_server(tables, res);
 	for (int i = 0; i < tables->n_tables; i++)
@@ -516,7 +516,7 @@ measure(PGconn *conn, DumpTables *tables)
 
 		if (PQgetisnull(res, i, NAME_IS_SAME) || PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
 		{
-			pg_log_error("table %s was dropped or replaced while the dump began",
+			pg_log_error("table %s was dropped or replaced while the dump started",
 						 printable(table->name));
 			pg_log_error_hint("Run the dump again.");
 			exit(1);

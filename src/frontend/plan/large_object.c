@@ -26,7 +26,7 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 	 */
 	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
 		metadata->defn == NULL)
-		pg_fatal("pg_dump does not list the large objects \"%s\"",
+		pg_fatal("the output of pg_dump contains no list of large objects \"%s\"",
 				 printable(blobs->tag));
 	pos = metadata->defn;
 	while (*pos)

@@ -49,7 +49,7 @@ fingerprint_settings(PGconn *conn)
 	PQExpBufferData text;
 
 	if (PQntuples(res) != 1)
-		pg_fatal("the server does not tell its settings");
+		pg_fatal("unexpected answer from the server: no settings");
 	initPQExpBuffer(&text);
 	for (int i = 0; i < PQnfields(res); i++)
 		appendPQExpBuffer(&text, "%s%s = %s", i > 0 ? "; " : "",
@@ -89,7 +89,7 @@ typedef struct HeadText
  */
 static const HeadText head_texts[] = {
 	{offsetof(Manifest, tool), "version of pg_pardump"},
-	{offsetof(Manifest, server_version), "version of the server"},
+	{offsetof(Manifest, server_version), "server version"},
 	{offsetof(Manifest, encoding), "encoding"},
 	{offsetof(Manifest, compression), "compression"},
 	{offsetof(Manifest, settings), "settings"},
@@ -111,9 +111,9 @@ previous_archive_check(const char *previous, const char *directory)
 		stat(directory, &dir_st) < 0 || st.st_dev != dir_st.st_dev ||
 		st.st_ino != dir_st.st_ino)
 		return;
-	pg_log_error("the archive would be made in the directory of the previous one, \"%s\"",
+	pg_log_error("the new archive cannot be in the directory of the previous archive, \"%s\"",
 				 previous);
-	pg_log_error_hint("Name another directory by -f.");
+	pg_log_error_hint("Use -f to specify another directory.");
 	exit(1);
 }
 
@@ -147,7 +147,7 @@ describe_settings(const char *before, const char *now)
 			strncmp(before + name_len, " = ", 3) != 0)
 			return NULL;
 		if (len_before != len_now || strncmp(before, now, len_now) != 0)
-			appendPQExpBuffer(&text, "%sits %.*s was %.*s, and is %.*s now",
+			appendPQExpBuffer(&text, "%sits %.*s was %.*s, but is %.*s now",
 							  text.len > 0 ? ", and " : "", name_len, before,
 							  len_before - name_len - 3, before + name_len + 3,
 							  len_now - name_len - 3, now + name_len + 3);
@@ -182,9 +182,9 @@ why_not_head(const Manifest *before, const Manifest *now)
 			settings = describe_settings(its, ours);
 		if (settings)
 			return settings;
-		return psprintf("its %s was %s, and is %s now",
-						head_texts[i].what, its ? printable(its) : "not known",
-						ours ? printable(ours) : "not known");
+		return psprintf("its %s was %s, but is %s now",
+						head_texts[i].what, its ? printable(its) : "unknown",
+						ours ? printable(ours) : "unknown");
 	}
 	return NULL;
 }
@@ -252,7 +252,8 @@ previous_archive_open(const char *directory, const Manifest *head,
 	 */
 	previous->manifest = manifest_load(directory, &exists, problem);
 	if (previous->manifest == NULL)
-		*problem = exists ? psprintf("its manifest: %s", *problem) :
+		*problem = exists ? psprintf("could not use its manifest: %s",
+									 *problem) :
 			"it has no manifest";
 	else if (!has_toc(previous->dir_fd))
 		*problem = "it has no " TOC_NAME;
@@ -278,7 +279,7 @@ previous_archive_reach(const char *directory, pg_checksum_type checksum_type)
 	previous->manifest = manifest;
 	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (previous->dir_fd < 0)
-		pg_log_warning("nothing of the archive \"%s\" is used again: could not open the directory: %m",
+		pg_log_warning("cannot reuse archive \"%s\": could not open directory: %m",
 					   directory);
 	return previous;
 }

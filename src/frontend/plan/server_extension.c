@@ -124,11 +124,11 @@ is_needed(const Toc *toc, const TocEntry *extension, const bool *leaves)
 
 		if (leaves[i] || !depends_on(entry, extension))
 			continue;
-		pg_log_warning("extension " PARDUMP_EXTENSION " is not left out: %s %s%s%s depends on it",
+		pg_log_warning("extension " PARDUMP_EXTENSION " is included in the archive, because %s %s%s%s depends on it",
 					   printable(entry->desc),
 					   entry->namespace ? printable(entry->namespace) : "",
 					   entry->namespace ? "." : "", printable(entry->tag));
-		pg_log_warning_hint("The definitions can be restored only on a server that has the files of the extension.");
+		pg_log_warning_hint("The archive can be restored only on a server where the files of the extension are installed.");
 		return true;
 	}
 	return false;
@@ -227,7 +227,7 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 		for (int i = 0; i < toc->n_entries; i++)
 			if (!leaves[i])
 				toc->entries[n++] = toc->entries[i];
-		pg_log_info("extension " PARDUMP_EXTENSION " is left out, with %d entries for its comment, privileges and schema",
+		pg_log_info("excluding extension " PARDUMP_EXTENSION ", with %d entries for its comment, privileges and schema",
 					toc->n_entries - n - 1);
 		toc->n_entries = n;
 		update_max_dump_id(toc);
@@ -403,16 +403,16 @@ why_missing(const PGresult *res)
 	if (PQntuples(res) == 0)
 		return "the database has no extension pg_pardump";
 	if (strcmp(PQgetvalue(res, 0, EXTENSION_VERSION), PARDUMP_EXTENSION_VERSION) != 0)
-		return psprintf("extension pg_pardump is of version %s, not %s",
+		return psprintf("extension pg_pardump has version %s, not %s",
 						printable(PQgetvalue(res, 0, EXTENSION_VERSION)),
 						PARDUMP_EXTENSION_VERSION);
 	if (strcmp(PQgetvalue(res, 0, EXTENSION_SCHEMA), PARDUMP_SCHEMA) != 0)
 		return "extension pg_pardump is not in the schema " PARDUMP_SCHEMA;
 	if (!PQgetisnull(res, 0, EXTENSION_OWNER))
-		return psprintf("extension pg_pardump belongs to %s",
+		return psprintf("extension pg_pardump is owned by %s",
 						role_name(res, 0, EXTENSION_OWNER));
 	if (!PQgetisnull(res, 0, SCHEMA_OWNER))
-		return psprintf("the schema of extension pg_pardump belongs to %s",
+		return psprintf("the schema of extension pg_pardump is owned by %s",
 						role_name(res, 0, SCHEMA_OWNER));
 	if (!PQgetisnull(res, 0, SCHEMA_CREATOR))
 		return psprintf("%s may create objects in the schema of extension pg_pardump",
@@ -433,15 +433,16 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 		if (PQgetisnull(res, i, PART_NAME))
 			continue;
 		if (PQgetvalue(res, i, PART_IS_EXTENSIONS)[0] != 't')
-			return psprintf("%s is not that of extension pg_pardump", name);
+			return psprintf("%s does not belong to extension pg_pardump",
+							name);
 		if (!PQgetisnull(res, i, PART_OWNER))
-			return psprintf("%s of extension pg_pardump belongs to %s", name,
+			return psprintf("%s of extension pg_pardump is owned by %s", name,
 							role_name(res, i, PART_OWNER));
 		if (PQgetvalue(res, i, PART_IS_USABLE)[0] != 't')
 			return "no permission to use extension pg_pardump";
 	}
 	if (PQntuples(res) != n_called[extension->use] + 1)
-		return "extension pg_pardump is not complete";
+		return "extension pg_pardump is incomplete";
 	return NULL;
 }
 
@@ -473,10 +474,10 @@ report_missing(const ServerExtension *extension)
 	if (extension->missing == NULL)
 		return;
 	if (extension->use == EXTENSION_READS)
-		pg_log_info("%s: tables are cut by blocks and read by SQL",
+		pg_log_info("%s; splitting tables by blocks and reading them with SQL",
 					extension->missing);
 	else if (extension->use == EXTENSION_READS_FILES)
-		pg_log_info("%s: files are read by SQL", extension->missing);
+		pg_log_info("%s; reading files with SQL", extension->missing);
 }
 
 ServerExtension *
@@ -489,7 +490,7 @@ server_extension_find(PGconn *conn, const Options *options,
 	extension->use = use;
 	if (options->no_extension)
 	{
-		extension->missing = "the extension is not wanted";
+		extension->missing = "option --no-extension was specified";
 		return extension;
 	}
 	res = session_query_params(conn, find_query, 1, &use_bits[use], 0);
@@ -547,7 +548,7 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 	PQclear(res);
 	session_command(conn, SESSION_RELEASE);
 	if (extension->missing == NULL && !is_held(conn, extension))
-		extension->missing = "extension pg_pardump was replaced while the run began";
+		extension->missing = "extension pg_pardump was replaced while the run started";
 	report_missing(extension);
 }
 
@@ -568,6 +569,6 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 	if (is_held(conn, extension))
 		return;
 	pg_log_error("extension pg_pardump was replaced during the run");
-	pg_log_error_hint("Run it again.");
+	pg_log_error_hint("Run the program again.");
 	exit(1);
 }

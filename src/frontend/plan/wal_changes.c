@@ -70,7 +70,7 @@ why_not(PGconn *conn)
 	else if (PQgetvalue(res, 0, 1)[0] != 't')
 		problem = "summarize_wal is off";
 	else if (PQgetvalue(res, 0, 2)[0] != 't')
-		problem = "no permission to ask for positions in the write-ahead log";
+		problem = "no permission to read WAL positions";
 	PQclear(res);
 	return problem;
 }
@@ -354,13 +354,13 @@ why_not_before(const Manifest *before, const WalHistory *now)
 		before->history_server_start == NULL)
 		return "the previous archive's manifest is damaged";
 	if (strcmp(before->history_database, now->database) != 0)
-		return "it is another database than that of the previous archive";
+		return "the previous archive is that of another database";
 	if (strcmp(before->history_timeline, now->timeline) != 0)
-		return "the server has changed its timeline since the previous archive";
+		return "the server switched to another timeline after the previous archive";
 	if (strcmp(before->history_server_start, now->server_start) != 0)
-		return "the server was restarted since the previous archive";
+		return "the server was restarted after the previous archive";
 	if (now->xmin < strtoull(before->history_xmax, NULL, 10))
-		return "a transaction of the previous archive's time is still running";
+		return "a transaction that was running during the previous archive is still running";
 	return NULL;
 }
 
@@ -377,7 +377,7 @@ has_token(SummaryReader *reader)
 
 	free(sql);
 	if (!result && reader->problem == NULL)
-		reader->problem = "the server does not remember the previous dump, so its history may be another one";
+		reader->problem = "the server has no record of the previous dump, so its history may differ";
 	return result;
 }
 
@@ -418,7 +418,7 @@ wait_for_summaries(SummaryReader *reader)
 		if (done)
 			break;
 		if (polls-- == 0)
-			reader->problem = "the server has not summarized its write-ahead log in time";
+			reader->problem = "the server did not summarize its WAL in time";
 		pg_usleep(POLL_US);
 	}
 	return reader->problem == NULL;
@@ -456,7 +456,7 @@ is_covered(SummaryReader *reader)
 	}
 	PQclear(res);
 	if (position < reader->until && reader->problem == NULL)
-		reader->problem = "summaries of the write-ahead log are missing (wal_summary_keep_time)";
+		reader->problem = "WAL summaries are missing (see wal_summary_keep_time)";
 	return reader->problem == NULL;
 }
 

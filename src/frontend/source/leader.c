@@ -219,14 +219,14 @@ read_changes(Source *source, DumpPlan *plan)
 			dump_plan_note_changes(plan, changes);
 	}
 	if (problem)
-		pg_log_warning("summaries of the write-ahead log are not used: %s",
+		pg_log_warning("cannot use WAL summaries: %s",
 					   problem);
 	if (history->problem)
 		return;
 	if (history->xmin > history->xid)
 		plan->history = history;
 	else
-		pg_log_warning("a later run cannot use summaries of the write-ahead log: a transaction had been running for long when the snapshot was taken");
+		pg_log_warning("a later run cannot use WAL summaries: a long-running transaction was active when the snapshot was taken");
 }
 
 void
@@ -501,7 +501,7 @@ leader_note_history(Source *source, DumpPlan *plan)
 	problem = wal_history_note(source->conn, plan->history);
 	if (problem == NULL)
 		return;
-	pg_log_warning("a later run cannot use summaries of the write-ahead log: %s",
+	pg_log_warning("a later run cannot use WAL summaries: %s",
 				   problem);
 	plan->history = NULL;
 }

@@ -552,7 +552,7 @@ read_large_objects(PGconn *conn, const Oid *oids, int n_oids)
 						 " WITH ORDINALITY t (oid, no) ORDER BY t.no");
 	res = session_query_params(conn, sql.data, 0, NULL, 1);
 	if (PQntuples(res) != n_oids)
-		pg_fatal("the server sent %d large objects where %d were expected",
+		pg_fatal("unexpected answer from the server: %d large objects instead of %d",
 				 PQntuples(res), n_oids);
 	termPQExpBuffer(&sql);
 	return res;

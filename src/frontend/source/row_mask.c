@@ -338,7 +338,7 @@ read_type(PGconn *conn, Oid table, int attnum)
 	ColumnType	result;
 
 	if (PQntuples(res) != 1)
-		pg_fatal("the server describes %d columns where %d were expected",
+		pg_fatal("unexpected answer from the server: %d columns instead of %d",
 				 PQntuples(res), 1);
 	result.name = pg_strdup(PQgetvalue(res, 0, 0));
 	result.base = (Oid) strtoul(PQgetvalue(res, 0, 1), NULL, 10);

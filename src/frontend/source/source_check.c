@@ -323,7 +323,7 @@ definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
 
 	if (PQntuples(res) != tables->n_tables || PQnfields(res) != N_FIELDS)
-		pg_fatal("the server describes %d tables where %d were expected",
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), tables->n_tables);
 	free(counts);
 	free(oids);

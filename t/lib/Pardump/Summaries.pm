@@ -15,7 +15,7 @@ use Test::More;
 our @EXPORT_OK = qw(first_by_summaries by_summaries_ok);
 
 our @first = ('-j2', '--chunk-size=512kB', '-Z0', '--manifest-fingerprints', '--incremental-by=wal-summaries');
-our $unused = 'summaries of the write-ahead log are not used';
+our $unused = 'cannot use WAL summaries';
 
 # A summary begins at a checkpoint: what was done before one is in no later one.
 sub checkpoint { return sql($_[0], 'postgres', 'CHECKPOINT'); }
