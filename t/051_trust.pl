@@ -98,7 +98,7 @@ sub safe_ok
 		CREATE FUNCTION $schema.pg_pardump_read(regclass, name[], integer, integer, text, text)
 			RETURNS SETOF bytea $attack");
 	safe_ok($dump, $what);
-	like($dump->{err}, qr/contents of table data\.three by the extension/, "$what: read by the extension");
+	like($dump->{err}, qr/contents of table data\.three with the extension/, "$what: read by the extension");
 }
 
 # ---- the owner of the schema
@@ -113,7 +113,7 @@ sub safe_ok
 	safe_ok($dump, $what);
 	my $reason = 'the schema of extension pg_pardump is owned by role "app"';
 	like($dump->{err}, qr/: $reason; splitting tables by blocks and reading them with SQL$/m, "$what: says why not");
-	like($dump->{err}, qr/contents of table data\.three by SQL: $reason$/m, "$what: table by table");
+	like($dump->{err}, qr/contents of table data\.three with SQL: $reason$/m, "$what: table by table");
 	like($dump->{err}, qr/^pg_pardump: hint: Reading about .* with COPY, which is slower than the extension: $reason\.$/m,
 		"$what: hint");
 }
@@ -129,7 +129,7 @@ sub safe_ok
 		return value($node, $db, q{SELECT count(*) FROM pg_locks WHERE NOT granted
 			AND mode = 'AccessExclusiveLock' AND relation = 'pardump.pg_pardump_lock'::regclass}); });
 	safe_ok($dump, $what);
-	like($dump->{err}, qr/contents of table data\.three by the extension/, "$what: read by the extension");
+	like($dump->{err}, qr/contents of table data\.three with the extension/, "$what: read by the extension");
 	$drop->finish;
 	is(value($node, $db, q{SELECT count(*) FROM pg_extension WHERE extname = 'pg_pardump'}), 0,
 		"$what: dropped afterwards");

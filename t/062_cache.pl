@@ -77,7 +77,7 @@ foreach my $table (qw(cold documents))
 	my $segment = "--max-table-segment-pages=$pages{$table}";
 	warm_up();
 	my $said = dump_table($table, $segment);
-	like($said, qr/ chunk 2 of \d+ of table public\.$table by the extension/,
+	like($said, qr/ chunk 2 of \d+ of table public\.$table with the extension/,
 		"$table: read by the extension, in chunks");
 	unlike($said, qr/ by SQL/, "$table: all of it");
 	cmp_ok(cached('hot'), '>=', 0.95 * $blocks,

@@ -90,7 +90,7 @@ sub readers
 {
 	my ($err) = @_;
 	my %by;
-	while ($err =~ /dumping contents of (?:chunk \d+ of \d+ of )?table (\S+) by (SQL: )?(.*)$/mg)
+	while ($err =~ /dumping contents of (?:chunk \d+ of \d+ of )?table (\S+) with (SQL: )?(.*)$/mg)
 	{
 		my ($table, $reader) = ($1, $3);
 		$by{$table} //= $reader;

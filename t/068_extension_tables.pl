@@ -81,7 +81,7 @@ sub restored_ok
 }
 
 my $silent = qr/\A\z/;
-my $half = qr/\A(pg_\w+: warning: of \d+ rows? .*public\.once.* the target took \d+\npg_\w+: detail: A BEFORE INSERT trigger .*\n)+\z/;
+my $half = qr/\A(pg_\w+: warning: loaded \d+ rows? of .*public\.once.* the target stored \d+\npg_\w+: detail: A BEFORE INSERT trigger .*\n)+\z/;
 my @chunks = ('--max-table-segment-pages=20');
 foreach my $kind ('whole tables', 'chunks', 'chunks by the extension')
 {
@@ -104,10 +104,10 @@ foreach my $kind ('whole tables', 'chunks', 'chunks by the extension')
 	restored_ok("$kind, pg_parrestore -j1", undef, $all, 1000, $half, 'pg_parrestore', $dir);
 	restored_ok("$kind, pg_parrestore -j4", undef, $all, 1000, $half, 'pg_parrestore', '-j4', $dir);
 	my @copied = ('pg_pardump', '-d', $node->connstr('keyed'), @options);
-	restored_ok("$kind, a copy", undef, $all, 1000, qr/warning: of 2000 rows of .*public\.once .*the target took 1000\n/, @copied)
+	restored_ok("$kind, a copy", undef, $all, 1000, qr/warning: loaded 2000 rows of .*public\.once .*the target stored 1000\n/, @copied)
 	  if $kind eq 'whole tables';
-	restored_ok("$kind, a copy -j4", undef, $all, 1000, qr/the target took \d+\n/, @copied, '-j4');
-	restored_ok("$kind, a copy --data-only", 'CREATE EXTENSION keyed; CREATE TABLE mine (g int)', $all, 1000, qr/the target took \d+\n/, @copied, '-j4', '--data-only');
+	restored_ok("$kind, a copy -j4", undef, $all, 1000, qr/the target stored \d+\n/, @copied, '-j4');
+	restored_ok("$kind, a copy --data-only", 'CREATE EXTENSION keyed; CREATE TABLE mine (g int)', $all, 1000, qr/the target stored \d+\n/, @copied, '-j4', '--data-only');
 	next if $kind ne 'chunks';
 
 	my $made = 'CREATE EXTENSION keyed; CREATE TABLE mine (g int)';
@@ -139,7 +139,7 @@ foreach my $command (@commands)
 	my @to = $program eq 'pg_pardump' ? ('--target', $node->connstr($moved)) : ('-d', $node->connstr($moved));
 	my ($rc, undef, $err) = run_program($program, @options, @to);
 	is($rc, 0, "$program, a redirecting trigger: exit code");
-	like($err, qr/warning: of 5000 rows .*table public\.mine.* the target took 0\n/, "$program, a redirecting trigger: a warning");
+	like($err, qr/warning: loaded 5000 rows of .*table public\.mine.* the target stored 0\n/, "$program, a redirecting trigger: a warning");
 	is(value($node, $moved, 'SELECT count(*) FROM part'), 5000, "$program, a redirecting trigger: rows");
 
 	# one that does not fire in this session leaves nothing out
@@ -193,7 +193,7 @@ foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', 
 	is(value($node, $db, $rows), value($node, $stock, $rows), "$what: all else is there");
 	next if $program ne 'pg_pardump';
 	like($err, qr/\Q$_/, "$what: $_") foreach (
-		'warning: rows of table public.job are not copied: it could not be created',
+		'warning: not copying rows of table public.job, which could not be created',
 		'warning: errors ignored on copy: 1',
 		'warning: all rows of 2 of 3 tables were committed on the target, but not of public.job',
 		'warning: some definitions could not be made: see the errors');
@@ -207,7 +207,7 @@ foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', 
 	my $db = new_database('CREATE TABLE job (id int)');
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('home'), '--target', $node->connstr($db));
 	is($rc, 1, 'a table has the name of an extension\'s: exit code');
-	like($err, qr/warning: rows of table public\.job are not copied: it could not be created\n/, 'a table has the name of an extension\'s: message');
+	like($err, qr/warning: not copying rows of table public\.job, which could not be created\n/, 'a table has the name of an extension\'s: message');
 	is(value($node, $db, 'SELECT count(*) FROM job'), 0, 'a table has the name of an extension\'s: it gets no rows');
 }
 

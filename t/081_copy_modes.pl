@@ -113,7 +113,7 @@ foreach my $text (
 	[ with_moods => 'column m is of type public.mood[]' ],
 	[ with_xml => 'column m is of type money' ])
 {
-	is($format{"public.$text->[0]"}, "as text, read by SQL: $text->[1]",
+	is($format{"public.$text->[0]"}, "as text, read with SQL: $text->[1]",
 		"$text->[0] is copied as text");
 }
 like($err, qr/chunk 2 of \d+ of table public\.plain in binary/, 'plain is split');
@@ -175,7 +175,7 @@ foreach my $state (qw(ALWAYS REPLICA))
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer');
 is($rc, 0, 'a trigger leaves out a row: exit code');
-like($err, qr/warning: of 1000 rows of table public\.referrer the target took 999\n.*detail: A BEFORE INSERT trigger/,
+like($err, qr/warning: loaded 1000 rows of table public\.referrer, but the target stored 999\n.*detail: A BEFORE INSERT trigger/,
 	'a trigger leaves out a row: a warning');
 is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 999,
 	'a trigger leaves out a row: the others are committed');
@@ -286,7 +286,7 @@ is(value($target, 'publicly', $of_public), 'owner|ours|1', '-C -n public: as it 
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-v', '-a', '-t', 'made');
 is($rc, 0, 'another type there: exit code');
-like($err, qr/table public\.made as text, .*: its columns are not the same in source and target/,
+like($err, qr/table public\.made as text, .*: its columns differ between source and target/,
 	'another type there: text');
 is(value($target, 'triggers', 'SELECT count(*) FROM made'), 1000, 'another type there: all rows');
 
@@ -300,7 +300,7 @@ sql($target, 'namesakes', 'CREATE DOMAIN d AS float4; CREATE TYPE r AS RANGE (su
 is($rc, 0, 'namesakes of types there: exit code') or diag($err);
 is(value($target, 'namesakes', 'TABLE t'), '7|[1,3)', 'namesakes of types there: values');
 
-copy_refused_ok(qr/the target has no table public\.made/, 'no table there',
+copy_refused_ok(qr/table public\.made does not exist on the target/, 'no table there',
 	$source, 'modes', $target, 'postgres', '-a', '-t', 'made');
 
 # ---- the database itself
@@ -394,7 +394,7 @@ sql($target, 'named', q{DROP SEQUENCE s; CREATE FUNCTION late() RETURNS event_tr
 	$$BEGIN IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.a1') THEN
 		CREATE TABLE public.a2 AS SELECT 2 AS a; END IF; END$$;
 	CREATE EVENT TRIGGER late ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION late()});
-$err = copy_refused_ok(qr/relation "a2" already exists.*warning: rows of table public\.a2 are not copied: it could not be created\n/s,
+$err = copy_refused_ok(qr/relation "a2" already exists.*warning: not copying rows of table public\.a2, which could not be created\n/s,
 	'a table comes meanwhile', $source, 'named', $target, 'named');
 is(value($target, 'named', 'SELECT (SELECT count(*) FROM a1), (SELECT string_agg(a::text, $$,$$) FROM a2)'), '1|2', 'a table comes meanwhile: it gets no rows');
 

@@ -94,7 +94,7 @@ foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages
 		$planned{$name} = "$chunks by $reader";
 		$planned{$name} .= ": $1" if $why =~ /\bby SQL: (.*)/;
 	}
-	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) by (the )?(SQL|extension)(: .*)?$/mg)
+	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) with (the )?(SQL|extension)(: .*)?$/mg)
 	{
 		my ($chunks, $table, $reader, $why) = ($1 // 1, $2, $4, $5 // '');
 		$done{$table} = "$chunks by $reader$why" if $table !~ /"/;

@@ -98,7 +98,7 @@ my $unchanged;
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @Pardump::Incremental::chunks, '-v', "--incremental=$mon",
 		'-f', new_path('verbose'), '-d', $node->connstr('shop'));
 	like($err, qr/^pg_pardump: reused @{[ scalar @reused ]} of $rows files of rows, /m, '-v: sum');
-	my $lines = () = $err =~ /^pg_pardump: using contents of (?:chunk \d+ of \d+ of )?table \S+ again$/mg;
+	my $lines = () = $err =~ /^pg_pardump: reusing contents of (?:chunk \d+ of \d+ of )?table \S+ from the previous archive$/mg;
 	is($lines, scalar(@reused), '-v: each file');
 }
 

@@ -291,7 +291,7 @@ database_to_create(const Options *options, const Toc *toc)
 	for (int i = 0; i < toc->n_entries; i++)
 		if (toc_entry_is(&toc->entries[i], "DATABASE"))
 			return toc->entries[i].tag;
-	pg_fatal("pg_dump describes no database to create");
+	pg_fatal("the output of pg_dump contains no database to create");
 }
 
 /*
@@ -428,8 +428,9 @@ find_targets(Copy *copy)
 			continue;
 		/* what no error explains would be found only after other rows */
 		if (*copy->n_errors == 0)
-			pg_fatal("the target has no table %s", printable(table->copy_name));
-		pg_log_warning("rows of table %s are not copied: it could not be created",
+			pg_fatal("table %s does not exist on the target",
+					 printable(table->copy_name));
+		pg_log_warning("not copying rows of table %s, which could not be created",
 					   printable(table->name));
 		copy->targets[i] = InvalidOid;
 	}

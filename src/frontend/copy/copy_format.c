@@ -227,14 +227,14 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 	if (plan->extension->missing)
 		return plan->extension->missing;
 	if (!is_known_major(source_conn) || !is_known_major(target_conn))
-		return "of one of the servers' majors it is not known how it stores rows";
+		return "how rows are stored is not known for the major version of one of the servers";
 	if (!has_parameter(target_conn, "is_superuser", "on"))
 		return "the role is not a superuser on the target";
 	target = target_state(target_conn);
 	if (strcmp(plan->origin->layout, target.layout) != 0)
-		return "source and target store rows in different ways";
+		return "source and target store rows differently";
 	if (plan->origin->has_lz4 && !target.has_lz4)
-		return "the target's server was built without lz4";
+		return "the target server was built without lz4";
 	return NULL;
 }
 
@@ -414,7 +414,7 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	if (reason == NULL)
 		reason = raw_check_encoding(source_conn, target_conn);
 	if (reason == NULL && loader->missing)
-		reason = psprintf("on the target %s", loader->missing);
+		reason = psprintf("on the target, %s", loader->missing);
 	if (reason)
 		return reason;
 	session_begin_unwatched(target_conn, "BEGIN");
@@ -447,7 +447,7 @@ why_not_raw(const CopyDecision *decision, int no)
 		return "it has no columns";
 	if (!are_same(source->layout, target->layout) ||
 		!are_same(source->columns, target->columns))
-		return "its columns are not the same in source and target";
+		return "its columns differ between source and target";
 	if (decision->target_reasons[no])
 		return decision->target_reasons[no];
 	return decision->source_reasons[no];
@@ -469,7 +469,7 @@ why_not_binary(const CopyDecision *decision, int no)
 	if (in_source->unsafe_column)
 		return in_source->unsafe_column;
 	if (!are_same(in_source->columns, decision->target_facts[no].columns))
-		return "its columns are not the same in source and target";
+		return "its columns differ between source and target";
 	return NULL;
 }
 
@@ -496,7 +496,7 @@ copy_format_refuse(const DumpTable *table, const char *as, const char *reason)
 {
 	pg_log_error("table %s cannot be copied %s: %s", printable(table->name), as,
 				 printable(reason));
-	pg_log_error_hint("--copy-format=auto copies such tables in another format.");
+	pg_log_error_hint("Use --copy-format=auto to copy such tables in another format.");
 	exit(1);
 }
 
@@ -541,7 +541,7 @@ choose(const CopyDecision *decision, int no, CopyFormat *format)
 static void
 ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 {
-	static const char so_asked[] = "so asked for";
+	static const char so_asked[] = "option --copy-format was specified";
 	PGconn	   *target_conn = decision->target->conn;
 	const Options *options = decision->options;
 	const DumpTables *tables = decision->plan->tables;

@@ -69,7 +69,7 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 {
 	if (target_took_rows(worker->target_conn, table, what, read, written))
 		return;
-	pg_log_error("of " UINT64_FORMAT " row%s read from %s the target took " UINT64_FORMAT,
+	pg_log_error("read " UINT64_FORMAT " row%s from %s, but the target stored " UINT64_FORMAT,
 				 read, units_plural(read), what, written);
 	exit(1);
 }
@@ -82,7 +82,7 @@ report_format(const CopyFormat *format, const char *what, bool by_sql)
 		"as text", "in binary format", "as raw tuples"
 	};
 
-	pg_log_info("copying %s %s, read by %s%s%s", what, ways[format->kind],
+	pg_log_info("copying %s %s, read with %s%s%s", what, ways[format->kind],
 				by_sql ? "SQL" : "the extension",
 				format->reason ? ": " : "",
 				format->reason ? printable(format->reason) : "");

@@ -235,7 +235,8 @@ dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 	char	   *what = dump_task_describe_job(task, no, -1);
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
 
-	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
+	pg_log_warning("leaving %s to the leader, because its table could not be locked by this task",
+				   what);
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
 	task->told[no] = true;

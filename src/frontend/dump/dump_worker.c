@@ -117,7 +117,7 @@ dump_worker_start(const Source *source, const Run *run, Reuse *reuse, int no)
 	worker->takes_fingerprints = fingerprints &&
 		fingerprint_reads(worker_session_conn(worker->session), fingerprints);
 	if (fingerprints && !worker->takes_fingerprints)
-		pg_log_warning("worker %d takes no fingerprints: its session has other settings than the leader's",
+		pg_log_warning("worker %d does not compute fingerprints, because the settings of its session differ from the leader's",
 					   no);
 	else
 		worker->reuse = reuse;
@@ -196,9 +196,10 @@ try_reuse(DumpWorker *worker, const DataFile *file, const char *what)
 								 worker->run, file);
 
 	if (why == NULL)
-		pg_log_info("using contents of %s again", what);
+		pg_log_info("reusing contents of %s from the previous archive", what);
 	else if (worker->run->plan->chunks->tables[file->table].new_reason == NULL)
-		pg_log_info("contents of %s are not used again: %s", what, why);
+		pg_log_info("not reusing contents of %s from the previous archive: %s",
+					what, why);
 	return why;
 }
 
@@ -218,9 +219,10 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	if (worker->reuse == NULL || new_reason)
 	{
 		if (sql_reason == NULL)
-			pg_log_info("dumping contents of %s by the extension", what);
+			pg_log_info("dumping contents of %s with the extension", what);
 		else
-			pg_log_info("dumping contents of %s by SQL: %s", what, sql_reason);
+			pg_log_info("dumping contents of %s with SQL: %s",
+						what, sql_reason);
 		write_rows(worker, file, name, sql_reason == NULL);
 	}
 	run_event_chunk_end(run, file, new_reason);

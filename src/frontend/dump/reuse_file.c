@@ -79,10 +79,10 @@ read_right(Taking *taking, int fd, Sink *sink)
 	if (pg_checksum_final(&checksum, digest) != file->checksum_len)
 		pg_fatal("could not compute a checksum");
 	if (taking->problem == NULL && bytes != file->stored_bytes)
-		taking->problem = "has another size than its manifest says";
+		taking->problem = "does not match its size in the manifest";
 	else if (taking->problem == NULL &&
 			 memcmp(digest, file->checksum, file->checksum_len) != 0)
-		taking->problem = "has another checksum than its manifest says";
+		taking->problem = "does not match its checksum in the manifest";
 	return taking->problem == NULL;
 }
 
@@ -230,7 +230,8 @@ take_hash(const PGresult *res, int column, FileHash *hash)
 	int			len = PQgetlength(res, 0, column);
 
 	if (len > (int) sizeof(hash->bytes))
-		pg_fatal("the server sends a fingerprint of %d bytes", len);
+		pg_fatal("unexpected answer from the server: fingerprint of %d bytes",
+				 len);
 	memcpy(hash->bytes, PQgetvalue(res, 0, column), len);
 	hash->len = len;
 }
@@ -241,7 +242,7 @@ fingerprint_last_read(PGconn *conn, FileResult *result)
 	PGresult   *res = session_query_params(conn, last_query, 0, NULL, 1);
 
 	if (PQntuples(res) != 1)
-		pg_fatal("the server does not tell the fingerprint of what it has read");
+		pg_fatal("unexpected answer from the server: no fingerprint");
 	take_hash(res, 0, &result->fingerprint);
 	take_hash(res, 1, &result->first_fingerprint);
 	take_hash(res, 2, &result->definition);
@@ -390,9 +391,9 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 	if (!taken)
 	{
 		/* its owner may want to keep it */
-		pg_log_warning("file \"%s/%s\" %s: its rows are dumped again",
+		pg_log_warning("file \"%s/%s\" %s; dumping its rows again",
 					   plan->previous->directory, file->previous->path, problem);
-		return "the previous archive's file is not as its manifest says";
+		return "the file of the previous archive does not match its manifest";
 	}
 	set_result(run, run_file_result(run, file), file->previous, method, start_us);
 	return NULL;
@@ -403,7 +404,8 @@ report_untouched(const DumpPlan *plan, const DataFile *file)
 {
 	char	   *what = data_file_describe(file, plan->tables);
 
-	pg_log_info("no block of %s was written to since the previous archive", what);
+	pg_log_info("no block of %s was modified since the previous archive",
+				what);
 	free(what);
 }
 
@@ -445,7 +447,7 @@ reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
 	if (new_reason)
 		return new_reason;
 	if (file->previous == NULL)
-		return "the previous archive has no file of these blocks";
+		return "the previous archive has no file with these blocks";
 	if (*misses >= MAX_MISSES && !plan->knows_changes &&
 		file->chunk_no % TRY_EVERY != 0)
 		return "other chunks of the table have changed";

@@ -582,8 +582,8 @@ target_took_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
 		return true;
 	if (!may_skip_rows(conn, table))
 		return false;
-	pg_log_warning("of " UINT64_FORMAT " row%s of %s the target took " UINT64_FORMAT,
+	pg_log_warning("loaded " UINT64_FORMAT " row%s of %s, but the target stored " UINT64_FORMAT,
 				   sent, units_plural(sent), what, taken);
-	pg_log_warning_detail("A BEFORE INSERT trigger of the table can leave out rows, or insert them elsewhere.");
+	pg_log_warning_detail("A BEFORE INSERT trigger of the table can skip rows, or insert them into another table.");
 	return true;
 }

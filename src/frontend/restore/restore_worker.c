@@ -263,7 +263,7 @@ check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
 {
 	if (target_took_rows(worker->conn, table, what, want, rows))
 		return NULL;
-	return psprintf("of " UINT64_FORMAT " row%s in the manifest, the target took " UINT64_FORMAT,
+	return psprintf("the manifest contains " UINT64_FORMAT " row%s, but the target stored " UINT64_FORMAT,
 					want, units_plural(want), rows);
 }
 

@@ -45,8 +45,8 @@ sub by_summaries_ok
 	verified_ok($new->{dir}, $what);
 	foreach my $table (sort keys %params)
 	{
-		my @unread = $new->{err} =~ /no block of chunk (\d+) of \d+ of table public\.$table was written to/g;
-		push @unread, 1 if $new->{err} =~ /no block of table public\.$table was written to/;
+		my @unread = $new->{err} =~ /no block of chunk (\d+) of \d+ of table public\.$table was modified/g;
+		push @unread, 1 if $new->{err} =~ /no block of table public\.$table was modified/;
 		is(join(' ', sort { $a <=> $b } @unread), $params{$table}, "$what: not read of $table") or diag($new->{err});
 	}
 	my $warnings = join "\n", $new->{err} =~ /warning: (.*)/g;
