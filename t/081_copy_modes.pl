@@ -137,7 +137,7 @@ copy_ok($source, 'modes', $target, 'there', 'first', '-j2', '--no-analyze');
 is( value($target, 'there', 'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$'),
 	0, '--no-analyze leaves statistics out');
 my $before = fingerprint($target, 'there');
-$err = copy_refused_ok(qr/the target has 11 of the tables to be made already/,
+$err = copy_refused_ok(qr/the target already contains 11 of the tables to be created/,
 	'tables are there', $source, 'modes', $target, 'there');
 like($err, qr/Among them: inner_part\.leaf2, public\.generated, /, 'tables are there: named');
 is_deeply(fingerprint($target, 'there'), $before, 'tables are there: nothing was changed');
@@ -169,7 +169,7 @@ foreach my $state (qw(ALWAYS REPLICA))
 	sql($target, 'triggers', "ALTER TABLE referrer ENABLE $state TRIGGER refuse");
 	($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer', '--disable-triggers');
 	is($rc, 1, "--disable-triggers, a trigger is enabled $state: exit code");
-	like($err, qr/does not keep triggers from firing .*\n.*: refuse on public\.referrer\./, 'which is told');
+	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*: refuse on public\.referrer\./, 'which is told');
 	is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0, 'and nothing is loaded');
 }
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
@@ -388,7 +388,7 @@ make_database($source, 'named');
 sql($source, 'named', 'CREATE TABLE a1 AS SELECT 1 AS a; CREATE TABLE a2 AS SELECT 1 AS a; CREATE SEQUENCE s START 5');
 make_database($target, 'named');
 sql($target, 'named', 'CREATE SEQUENCE s START 1000');
-copy_refused_ok(qr/error: the target has 1 of the sequences to be made already\n.*detail: Among them: public\.s\.\n/,
+copy_refused_ok(qr/error: the target already contains 1 of the sequences to be created\n.*detail: Among them: public\.s\.\n/,
 	'a sequence is there', $source, 'named', $target, 'named');
 sql($target, 'named', q{DROP SEQUENCE s; CREATE FUNCTION late() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$BEGIN IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.a1') THEN
@@ -405,7 +405,7 @@ sql($target, 'hardened', q{ALTER DATABASE hardened OWNER TO owner;
 ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('modes'), '-O', '-x',
 	'-t', 'with_xml', '--target', $target->connstr('hardened') . ' options=-crole=owner');
 is($rc, 0, 'without control functions: exit code');
-like($err, qr/^pg_pardump: warning: the role may not execute [^\n]*a failover of the target will not be noticed\n$/,
+like($err, qr/^pg_pardump: warning: the role may not execute [^\n]*a failover of the target will not be detected\n$/,
 	'without control functions: a warning');
 is(value($target, 'hardened', 'SELECT count(*) FROM with_xml'), 2, 'without control functions: all rows are there');
 
@@ -428,7 +428,7 @@ foreach my $options ([], ['--check'])
 {
 	($rc, $out, $err) = run_copy($source, 'given', $target, 'given', '-j2', @$options);
 	is($rc, 1, "a large object is there @$options: exit code");
-	like("$out$err", qr/error: 1 of the large objects to be copied exists on the target\n/, "a large object is there @$options: message");
+	like("$out$err", qr/error: the target already contains 1 of the large objects to be copied\n/, "a large object is there @$options: message");
 }
 is(value($target, 'given', 'SELECT count(*), convert_from(lo_get(7120), $$UTF8$$) FROM pg_largeobject_metadata'), '1|own',
 	'a large object is there: nothing is changed');
@@ -438,7 +438,7 @@ sql($target, 'given', q{CREATE FUNCTION late() RETURNS event_trigger LANGUAGE pl
 	$$BEGIN PERFORM lo_from_bytea(7120, 'own'); END$$;
 	CREATE EVENT TRIGGER late ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION late()});
 sql($source, 'given', 'CREATE TABLE small (a int)');
-$err = copy_refused_ok(qr/error: 1 of the large objects to be restored exists on the target\n/,
+$err = copy_refused_ok(qr/error: the target already contains 1 of the large objects to be restored\n/,
 	'a large object comes meanwhile', $source, 'given', $target, 'given', '-j2');
 is(value($target, 'given', 'SELECT convert_from(lo_get(7120), $$UTF8$$)'), 'own', 'a large object comes meanwhile: it is not overwritten');
 sql($target, 'given', 'DROP EVENT TRIGGER late; DROP FUNCTION late()');
@@ -685,7 +685,7 @@ foreach my $object ('PUBLICATION pub FOR TABLE b', 'STATISTICS stat ON g, (g + 1
 sql($_, 'owned', 'SELECT lo_create(4712)') foreach $source, $target;
 ($rc, undef, $err) = run_program(@move, '--clean');
 is($rc, 1, 'a large object of another role: exit code');
-like($err, qr/^pg_pardump: error: --clean cannot remove 1 of the large objects to be copied, which belongs to other roles on the target\n.*detail: .*\n.*hint: .*--no-large-objects\.\n/m,
+like($err, qr/^pg_pardump: error: --clean cannot remove 1 of the large objects to be copied, because other roles own them on the target\n.*detail: .*\n.*hint: .*--no-large-objects\.\n/m,
 	'a large object of another role: message');
 sql($target, 'owned', 'ALTER LARGE OBJECT 4712 OWNER TO mover');
 (undef, undef, $err) = run_program(@move, '--clean');
@@ -762,7 +762,7 @@ $target->append_conf('postgresql.conf', "max_locks_per_transaction = 10\nmax_con
 $target->restart;
 ($rc, $out, $err) = run_copy($source, 'grown', $target, 'grown', '--clean', @without);
 is($rc, 0, 'a small lock table: exit code');
-like($err, qr/\Apg_pardump: warning: the lock table of the target has too little room to drop \d+ objects in one transaction\n.*detail: .*\n.*hint: Increase max_locks_per_transaction.*\n\z/,
+like($err, qr/\Apg_pardump: warning: the lock table of the target is too small to drop \d+ objects in one transaction\n.*detail: .*\n.*hint: Increase max_locks_per_transaction.*\n\z/,
 	'a small lock table: a warning');
 same_database_ok($target, 'grown', $grown->{data}, $grown->{schema}, 'a small lock table');
 

@@ -336,7 +336,7 @@ foreach my $fault (
 	[ 'a crash of the target, unlogged', 'UNLOGGED TABLE',
 		qr/unlogged tables may have lost rows .*\n.*These are: public\.first\.\n/ ],
 	# it continues with what it has, on a new timeline, as a standby would
-	[ 'a failover', 'TABLE', qr/the target is another server now, after a failover/ ])
+	[ 'a failover', 'TABLE', qr/the target is now another server, after a failover/ ])
 {
 	my ($what, $kind, $message) = @$fault;
 	my $db = $what =~ s/\W/_/gr;

@@ -58,7 +58,7 @@ sub loaded_ok
 	is($rc, 0, "$what: exit code") or diag($err);
 	like($out, qr/^source and target have the same contents$/m, "$what: the same rows");
 	is_deeply([ counts($offset) ], $expected, "$what: who loaded");
-	my @told = $err =~ /: rows are loaded by the target's own COPY: (.*)/g;
+	my @told = $err =~ /: loading rows with the target's own COPY: (.*)/g;
 	is_deeply(\@told, $said, "$what: what is said");
 	return;
 }

@@ -197,7 +197,7 @@ foreach my $try ([ 'nodb', 1 ], [ 'shut', 0 ])
 	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-s', "--target=@{[ $node->connstr($name) ]}");
 	is($rc, 1, "target $name: exit code");
 	like($err, qr/^pg_pardump: error: .*database "$name"/m, "target $name: error");
-	is($err =~ /^pg_pardump: hint: .*createdb; or let --create/m ? 1 : 0, $hint, "target $name: hint");
+	is($err =~ /^pg_pardump: hint: .*createdb; or use --create/m ? 1 : 0, $hint, "target $name: hint");
 }
 
 # ---- more words about chunks

@@ -93,7 +93,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that (?:are|is) needed\n  DETAIL: (?:These are|It is): (.*)\.\n  HINT: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  DETAIL: (?:These are:|It is) (.*)\.\n  HINT: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }
@@ -108,7 +108,7 @@ is_deeply(missing('tablespace', @found), ['fast "disk'], 'all that a copy needs:
 is_deeply(missing('role', @found), \@all, 'with --create: roles');
 is_deeply(missing('tablespace', @found), [ 'base', 'fast "disk' ], 'with --create: tablespaces');
 @found = findings('--create of what is there', '--create', '-O', '-x', '--no-tablespaces', '-t', 'indexed');
-is(scalar(grep { /^error: the target has a database "shop" already\n  HINT: / } @found), 1,
+is(scalar(grep { /^error: database "shop" already exists on the target\n  HINT: / } @found), 1,
 	'--create of what is there: found');
 
 # what is left out is not needed
@@ -142,7 +142,7 @@ is(connections('enough', '-j4', '--index-jobs=2'), "0 no problem found\n", 'conn
 is(connections('more jobs than work', '-j20'), "0 no problem found\n", 'connections: more jobs than work');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
 like(connections('none for an index', '-j4'),
-	qr/^0 warning: the target has only 1 connection left for 1 worker and 1 index build at a time\n  HINT: .*\n0 errors, 1 warning\n$/,
+	qr/^0 warning: the target has only 1 connection left for 1 worker and 1 concurrent index build\n  HINT: .*\n0 errors, 1 warning\n$/,
 	'connections: none for an index');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 1');
 like(connections('too few', '-j4'),
@@ -167,7 +167,7 @@ SKIP:
 	my ($rc, $out) = run_program('pg_parrestore', '--check', '-d', $target->connstr('shop'), $archive);
 	is($rc, 1, 'a restore: exit code');
 	like($out, qr/^error: the target lacks $_\b/m, "a restore: $_")
-	  foreach '10 roles', '1 tablespace', '1 extension';
+	  foreach '10 required roles', '1 required tablespace', '1 required extension';
 	is(value($target, 'shop', "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"), 0,
 		'a restore: nothing was made');
 	sql($source, 'shop', 'DROP EXTENSION for_source_only');
@@ -177,12 +177,12 @@ SKIP:
 
 sql($target, 'shop', 'CREATE TABLE indexed (a int)');
 copy_refused_ok(
-	qr/^pg_pardump: error: the target lacks 10 roles .*\n.*\n.*\npg_pardump: error: the target lacks 1 tablespace .*\n.*\n.*\npg_pardump: error: the target has 1 of the tables to be made already\n.*\n.*\n$/,
+	qr/^pg_pardump: error: the target lacks 10 required roles\n.*\n.*\npg_pardump: error: the target lacks 1 required tablespace\n.*\n.*\npg_pardump: error: the target already contains 1 of the tables to be created\n.*\n.*\n$/,
 	'a copy', $source, 'shop', $target, 'shop');
 is(value($target, 'shop', "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"), 1, 'a copy: nothing was made');
 sql($target, 'shop', 'DROP TABLE indexed');
 sql($target, 'postgres', 'ALTER DATABASE shop RENAME TO other');
-copy_refused_ok(qr/lacks 12 roles/, 'a copy with --create', $source, 'shop', $target, 'postgres', '--create');
+copy_refused_ok(qr/lacks 12 required roles/, 'a copy with --create', $source, 'shop', $target, 'postgres', '--create');
 is(value($target, 'postgres', "SELECT count(*) FROM pg_database WHERE datname = 'shop'"), 0, 'a copy with --create: nothing was made');
 sql($target, 'postgres', 'ALTER DATABASE other RENAME TO shop');
 

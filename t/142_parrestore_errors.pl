@@ -154,7 +154,7 @@ foreach my $option (qw(-e --check))
 	my $db = new_copy();
 	my ($rc, $out, $err) = run_parrestore($node, $db, $roles, $option);
 	is($rc, 1, "$option, no role: exit code");
-	like("$out$err", qr/the target lacks 1 role.*rich/s, "$option, no role: message");
+	like("$out$err", qr/the target lacks 1 required role.*rich/s, "$option, no role: message");
 	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace}),
 		0, "$option, no role: nothing was made");
 }
@@ -190,7 +190,7 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	$prepare->(my $db = new_copy());
 	(my $rc, my $out, undef) = run_parrestore($node, $db, $closed, '--check', @options);
 	is($rc, 1, 'closed, --check: exit code');
-	like($out, qr/the target has 4 of the tables to be made already/, 'closed, --check: message');
+	like($out, qr/the target already contains 4 of the tables to be created/, 'closed, --check: message');
 }
 
 # ---- constraints that are checked late

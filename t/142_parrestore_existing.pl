@@ -51,18 +51,18 @@ sub refused_ok
 
 my $db = new_copy();
 is((run_parrestore($node, $db, $dir))[0], 0, 'restored');
-my $hint = qr/pg_parrestore: hint: --clean drops .*--allow-existing .*--resume .*\n/;
-my $five = qr/\Apg_parrestore: error: 5 of the tables to be restored exist on the target and contain rows\npg_parrestore: detail: Among them: public\.a, public\."b ü", public\.part\.\n$hint\z/;
+my $hint = qr/pg_parrestore: hint: Use --clean to drop .*--allow-existing .*--resume .*\n/;
+my $five = qr/\Apg_parrestore: error: the target already contains rows in 5 of the tables to be restored\npg_parrestore: detail: Among them: public\.a, public\."b ü", public\.part\.\n$hint\z/;
 refused_ok('a second restore', $db, $five);
 refused_ok('a second restore, -j4', $db, $five, '-j4');
-refused_ok('-e', $db, qr/^pg_parrestore: error: 5 of the tables to be restored exist/m, '-e');
+refused_ok('-e', $db, qr/^pg_parrestore: error: the target already contains rows in 5 of the tables/m, '-e');
 refused_ok('one table', $db,
-	qr/\Apg_parrestore: error: 1 of the tables to be restored exists on the target and contains rows\npg_parrestore: detail: It is s\.c\.\n$hint\z/, '-t', 'c');
-refused_ok('two schemas', $db, qr/error: 2 of the .*\npg_parrestore: detail: These are: s\.c, s\.d\.\n/, '-n', 's');
+	qr/\Apg_parrestore: error: the target already contains rows in 1 of the tables to be restored\npg_parrestore: detail: It is s\.c\.\n$hint\z/, '-t', 'c');
+refused_ok('two schemas', $db, qr/error: .* in 2 of the .*\npg_parrestore: detail: These are: s\.c, s\.d\.\n/, '-n', 's');
 is(rows($db), 100, 'a second restore: no row is added');
 my ($rc, $out, $err) = run_parrestore($node, $db, $dir, '--check');
 is($rc, 1, '--check: exit code');
-like($out, qr/^error: 5 of the tables to be restored exist on the target and contain rows$/m, '--check: finding');
+like($out, qr/^error: the target already contains rows in 5 of the tables to be restored$/m, '--check: finding');
 
 # a partitioned table, whose partition alone has blocks; that of another name does not matter
 $db = new_copy();
@@ -113,7 +113,7 @@ sql($node, 'shop', q{SELECT lo_from_bytea(4711, 'archive'), lo_from_bytea(4712, 
 $dir = dump_ok($node, 'shop', 'large objects', 'pg_pardump');
 $db = new_copy();
 sql($node, $db, q{SELECT lo_from_bytea(4711, 'application')});
-refused_ok('a large object', $db, qr/\Apg_parrestore: error: 1 of the large objects to be restored exists on the target\n.*detail: .*\n.*hint: .*--clean.*--allow-existing.*\n\z/);
+refused_ok('a large object', $db, qr/\Apg_parrestore: error: the target already contains 1 of the large objects to be restored\n.*detail: .*\n.*hint: .*--clean.*--allow-existing.*\n\z/);
 is(value($node, $db, q{SELECT convert_from(lo_get(4711), 'UTF8')}), 'application', 'a large object: it stays');
 is((run_parrestore($node, $db, $dir, '-t', 'a'))[0], 0, 'tables alone: large objects do not matter');
 is((run_parrestore($node, new_copy(), $dir))[0], 0, 'no large object: restored');
@@ -124,7 +124,7 @@ sql($node, $_, q{SELECT lo_from_bytea(4711, 'application'), lo_from_bytea(4712, 
 ($stock_rc, undef, $stock_err) = run_program('pg_restore', '-d', $node->connstr($stock), $dir);
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--allow-existing');
 is("$rc " . errors_ignored($err), "$stock_rc " . errors_ignored($stock_err), 'large objects, --allow-existing: exit code and errors of pg_restore');
-like($err, qr/\Apg_parrestore: error: 2 of the large objects to be restored exist on the target\npg_parrestore: detail: .*\npg_parrestore: warning: errors ignored on restore: 2\n\z/,
+like($err, qr/\Apg_parrestore: error: the target already contains 2 of the large objects to be restored\npg_parrestore: detail: .*\npg_parrestore: warning: errors ignored on restore: 2\n\z/,
 	'large objects, --allow-existing: one error with the number');
 my $contents = q{SELECT string_agg(convert_from(lo_get(oid), 'UTF8'), ' ' ORDER BY oid) FROM pg_largeobject_metadata};
 is(value($node, $db, $contents), value($node, $stock, $contents), 'large objects, --allow-existing: contents of pg_restore');
@@ -136,7 +136,7 @@ like($err, qr/ERROR:  duplicate key value/, 'large objects, --allow-existing -e:
 
 # ---- --resume
 
-my $nothing = qr/error: there is nothing to resume in the target's database\npg_parrestore: hint: A completed restore leaves nothing to resume; .*\n\z/;
+my $nothing = qr/error: there is nothing to resume in the target database\npg_parrestore: hint: A completed restore leaves nothing to resume\.  .*\n\z/;
 $db = new_copy();
 sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE another (a int)');
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--resume');
@@ -162,7 +162,7 @@ sql($node, 'postgres', 'DROP DATABASE shop');
 sql($node, 'postgres', 'CREATE DATABASE shop');
 ($rc, undef, $err) = run_parrestore($node, 'postgres', $dir, '-C', '--resume');
 is($rc, 0, '-C --resume, an empty database: exit code');
-like($err, qr/\Apg_parrestore: warning: database "shop" exists and contains nothing of the archive: .*\npg_parrestore: detail: .*\n\z/,
+like($err, qr/\Apg_parrestore: warning: restoring into existing database "shop", which contains nothing of the archive\npg_parrestore: detail: .*\n\z/,
 	'-C --resume, an empty database: a warning');
 is(rows('shop'), 100, '-C --resume, an empty database: rows');
 sql($node, 'postgres', 'DROP DATABASE shop');
@@ -185,7 +185,7 @@ foreach my $what (sort keys %handing)
 {
 	my ($db, $stock) = (new_copy(), new_copy());
 	sql($node, $_, $handing{$what}) foreach $db, $stock;
-	my $hands_on = qr/\Apg_parrestore: error: 1 of the tables to be restored exists on the target as foreign tables, or as views with triggers\npg_parrestore: detail: It is public\.a\.\npg_parrestore: hint: .*--allow-existing .*\n\z/;
+	my $hands_on = qr/\Apg_parrestore: error: the target already contains 1 of the tables to be restored, but as foreign tables or as views with triggers\npg_parrestore: detail: It is public\.a\.\npg_parrestore: hint: .*--allow-existing .*\n\z/;
 	refused_ok($what, $db, $hands_on);
 	refused_ok("$what, --clean", $db, qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: It is public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/, '--clean')
 	  if $what ne 'a foreign partition';

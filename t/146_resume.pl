@@ -108,22 +108,22 @@ foreach my $kind (sort keys %archives)
 			qr/error: an unfinished restore was found in this database.*--resume/s);
 		my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('gated'), '--target', $node->connstr($db), '-a', '-t', 'big');
 		is($rc, 1, 'a copy of rows alone into it: exit code');
-		like($err, qr/error: an unfinished restore was found in this database\n.*hint: Rows that are there would be loaded twice/, 'a copy of rows alone into it: message');
-		refused_ok($db, $stocks, 'another archive', qr/the archive is another one now/, '--resume');
+		like($err, qr/error: an unfinished restore was found in this database\n.*hint: To avoid loading rows twice/, 'a copy of rows alone into it: message');
+		refused_ok($db, $stocks, 'another archive', qr/the archive has changed/, '--resume');
 		refused_ok($db, damaged($ours, other_manifest(sub { s/"Jobs": \d+/"Jobs": 77/ })),
-			'a changed manifest', qr/the archive is another one now/, '--resume');
-		refused_ok($db, $archive, 'other entries', qr/other options decide/, '--resume', '-t', 'big');
+			'a changed manifest', qr/the archive has changed/, '--resume');
+		refused_ok($db, $archive, 'other entries', qr/the options that select what is restored have changed/, '--resume', '-t', 'big');
 		refused_ok($db, $archive, '--check', qr/--resume and --check cannot be used together/, '--resume', '--check');
 	}
 	if ($kind eq 'stocks')
 	{
-		refused_ok($db, $archive, 'other pieces', qr/other options decide/, '--resume', '--chunk-size=32kB');
+		refused_ok($db, $archive, 'other pieces', qr/the options that select what is restored have changed/, '--resume', '--chunk-size=32kB');
 		utime 1, 1, (glob "$stocks/*.dat.gz")[0];
-		refused_ok($db, $archive, 'a file has another time', qr/the archive is another one now/,
+		refused_ok($db, $archive, 'a file has another time', qr/the archive has changed/,
 			'--resume', '--chunk-size=64kB');
 		# as a copy by tasks of an earlier version noted it
 		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'a copy of database "d" in snapshot 1'});
-		refused_ok($db, $archive, 'then and now', qr/Then: a copy of database "d" in snapshot 1\.  Now: [0-9a-f]{64}/,
+		refused_ok($db, $archive, 'then and now', qr/Before: a copy of database "d" in snapshot 1\.  Now: [0-9a-f]{64}/,
 			'--resume', '--chunk-size=64kB');
 		# --clean begins again
 		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--clean', '--if-exists', '-j2');
@@ -225,7 +225,7 @@ foreach my $kind (sort keys %archives)
 	sql($node, $db, 'UPDATE pardump_restore.run SET attempt = 2');
 	open_gate();
 	is(end_dump($run), 1, 'taken over: exit code');
-	like($run->{err}, qr/another run of pg_parrestore has taken over/, 'taken over: message');
+	like($run->{err}, qr/another run of pg_parrestore has taken over this restore/, 'taken over: message');
 	resumed_ok($db, $ours, 'taken over');
 }
 
@@ -246,9 +246,9 @@ foreach my $kind (sort keys %archives)
 	$other->("BEGIN; INSERT INTO pardump_restore.done (name, attempt, errors) VALUES ('$missing', 1, 0)");
 	$run = start_parrestore($node, $db, $ours, '--resume', '-j2');
 	wait_in_run($run, 'it tells', sub {
-		return $run->{err} =~ /warning: waiting for \d+ s by now to do "$missing", which another session has begun, and not committed
+		return $run->{err} =~ /warning: still waiting after \d+ s for another session to finish "$missing"
 .*detail: Process $pid of role "[^"]*", application "[^"]*", from the server's own host: \S.* for \d+ s\.
-.*hint: If that one is stopped/;
+.*hint: If that session is stopped/;
 	});
 	terminate($node, $pid);
 	is(end_dump($run), 0, 'rows that another session has begun: exit code');
@@ -378,7 +378,7 @@ foreach my $kind (sort keys %archives)
 		ALTER TABLE public.other OWNER TO loader});
 	my ($rc, $out, $err) = run_parrestore($node, $db, $ours, '-a', '-t', 'other', '--role=loader');
 	is("$rc $out", '0 ', 'no CREATE: exit code');
-	like($err, qr/warning: the role may not create a schema in the target's database: .*cannot be resumed/,
+	like($err, qr/warning: the role may not create a schema in the target database, so .*cannot be resumed/,
 		'no CREATE: a warning');
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'no CREATE: rows');
 	refused_ok($db, $ours, 'no CREATE', qr/there is nothing to resume/, '-a', '-t', 'other', '--role=loader', '--resume');

@@ -88,7 +88,7 @@ unlink $other, $silence;
 # as it was
 sql($node, 'by_itself', 'GRANT EXECUTE ON FUNCTION pg_terminate_backend TO PUBLIC');
 restored_ok($by_itself, 'by_itself', 'ended by itself',
-	qr/\A(?:\S+ warning: the leader lost its connection to the target: The lock of the session that was lost is held yet, by that or by another run\.; retry \d+ of 1000\n)+\z/);
+	qr/\A(?:\S+ warning: the leader lost its connection to the target: The lock of the lost session is still held, by that session or by another run\.; retry \d+ of 1000\n)+\z/);
 stop_proxy($_) foreach @relays;
 
 # ---- the log is read when it is to be removed: the leader names the reader, waits
@@ -131,7 +131,7 @@ sub restore_until_reader
 {
 	my ($run, $session, $pid) = restore_until_reader('read');
 	wait_in_run($run, 'the leader tells who reads', sub {
-		return $run->{err} =~ /warning: waiting for \d+ s by now to remove schema "pardump_restore", which another session reads\n.*detail: Process $pid of role /;
+		return $run->{err} =~ /warning: still waiting after \d+ s to drop schema "pardump_restore", which another session is reading\n.*detail: Process $pid of role /;
 	});
 	terminate($node, sessions_that($removes));
 	wait_in_run($run, 'it is tried again', sub {
@@ -183,7 +183,7 @@ SQL
 	$session->('SELECT pg_advisory_unlock(8)');
 	end_dump($holder);
 	is(end_dump($run), 1, 'a log of another role: exit code');
-	like($run->{err}, qr/error: schema pardump_restore on the target is not the run's any more/, 'a log of another role: message');
+	like($run->{err}, qr/error: schema pardump_restore on the target no longer belongs to this run/, 'a log of another role: message');
 	is(value($node, $db, 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
 	$session->();
 }

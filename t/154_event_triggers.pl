@@ -162,7 +162,7 @@ my $guard = sub {
 	my ($db, $what) = (new_database($guard->('sql_drop')), 'a guard against drops');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $dir);
 	is($rc, 0, "$what: exit code");
-	like($err, qr/\Apg_parrestore: warning: could not remove the log of the restore, schema pardump_restore, from the target: ERROR:  guarded\n.*pg_parrestore: hint: DROP SCHEMA pardump_restore CASCADE removes it\.\n\z/s,
+	like($err, qr/\Apg_parrestore: warning: could not remove the restore journal, schema pardump_restore, from the target: ERROR:  guarded\n.*pg_parrestore: hint: Remove it with DROP SCHEMA pardump_restore CASCADE\.\n\z/s,
 		"$what: a warning that names what is left");
 	is(log_is_there($db), 1, "$what: it is left");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
@@ -172,13 +172,13 @@ my $guard = sub {
 	complete_ok($db, "$what, --resume", "dropped O what is dropped, guard O, made A, refuse O");
 	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean');
 	is($rc, 1, "$what, --clean: exit code");
-	like($err, qr/^pg_parrestore: error: the log of another restore must be removed first\n\z/m, "$what, --clean: message");
+	like($err, qr/^pg_parrestore: error: the journal of another restore must be removed first\n\z/m, "$what, --clean: message");
 }
 {
 	my ($db, $what) = (new_database($guard->('ddl_command_start', 'CREATE SCHEMA')), 'a guard against schemas');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $dir);
 	is($rc, 0, "$what: exit code");
-	like($err, qr/\Apg_parrestore: warning: could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: ERROR:  guarded\n[^\n]*\n\z/,
+	like($err, qr/\Apg_parrestore: warning: could not create the restore journal on the target, so the restore cannot be resumed if it is interrupted: ERROR:  guarded\n[^\n]*\n\z/,
 		"$what: a warning");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
 }

@@ -88,7 +88,7 @@ chmod 0755, $pg_restore or die "could not make \"$pg_restore\" executable: $!";
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', "--pg-restore=$pg_restore", '-d', $new->connstr('postgres'),
 	'--exclude-database=first', '--exclude-database=third', (dump_all($node))[2]);
 is($rc, 1, 'made by another: exit code');
-like($err, qr/^pg_parrestore:second: error: database "second" on the target has meanwhile been created by another session\n/m,
+like($err, qr/^pg_parrestore:second: error: database "second" on the target was created by another session during the run\n/m,
 	'made by another: message');
 is(value($new, 'second', q{SELECT to_regclass('t') IS NULL}), 't', 'made by another: nothing is restored there');
 

@@ -48,7 +48,7 @@ sql($target, 'postgres', qq{ALTER ROLE "$user" SUPERUSER LOGIN PASSWORD '$passwo
 kept_archives_ok($source, $target, $from_to, \&same_ok);
 if ((run_program('pg_dump', '-s', '-d', $source->connstr('everything')))[1] !~ /pg_attver/)
 {
-	copy_refused_ok(qr/the target is of version .*, older than the pg_dump in use/,
+	copy_refused_ok(qr/target server version .* is older than the pg_dump in use/,
 		"$from_to, the other way", $source, 'postgres', $source, 'everything');
 	copies_ok($source, $target, "$from_to, by its own programs", \&same_ok);
 	move_ok($source, $target, $from_to,

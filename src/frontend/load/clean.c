@@ -449,7 +449,7 @@ make_durable(Target *target)
 	target_keep(target);
 	target_history_make_durable(target->conn);
 	if (target_history_was_restarted(target->conn, target->incarnation))
-		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
+		pg_fatal("the target was restarted, and may have lost objects that pg_restore had just created");
 }
 
 /*
@@ -526,9 +526,9 @@ clean_drop(RestoreStages *stages)
 #define LOCKS_KEPT 100
 
 #define OWNERS_HINT \
-"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension only with the extension; relations of another kind must be dropped before"
+"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension can be dropped only with the extension; relations of another kind must be dropped first"
 #define ROWS_HINT \
-"--allow-existing adds the rows of the archive, as pg_restore does; --no-data-for-failed-tables leaves them out."
+"Use --allow-existing to add the rows of the archive, as pg_restore does, or --no-data-for-failed-tables to skip them."
 
 /* ----------
  * Which entries
@@ -1026,8 +1026,9 @@ clean_objects_check_copy(const RestoreStages *stages)
 	check_drops(stages, stages->target->conn);
 	if (!clean_objects_fit(stages, &n))
 	{
-		pg_log_warning("the lock table of the target has too little room to drop %d objects in one transaction", n);
-		pg_log_warning_detail("--clean drops them one by one, so that an error leaves some of them dropped.");
+		pg_log_warning("the lock table of the target is too small to drop %d objects in one transaction",
+					   n);
+		pg_log_warning_detail("--clean drops them one by one.  After an error, some of them remain dropped.");
 		pg_log_warning_hint("Increase max_locks_per_transaction of the target.");
 	}
 }
@@ -1079,7 +1080,7 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
 					 n);
 		pg_log_error_detail("%s.", list.data);
-		pg_log_error_hint(OWNERS_HINT "; " ROWS_HINT);
+		pg_log_error_hint(OWNERS_HINT ".  " ROWS_HINT);
 	}
 	resetPQExpBuffer(&list);
 	n = list_tables(res, tables, false, &list);
@@ -1089,7 +1090,7 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
 		pg_log_error_detail("%s. The other objects: %s", list.data, keepers.data);
-		pg_log_error_hint("Drop the other objects first; " ROWS_HINT);
+		pg_log_error_hint("Drop the other objects first.  " ROWS_HINT);
 	}
 	termPQExpBuffer(&list);
 	termPQExpBuffer(&keepers);

@@ -451,7 +451,7 @@ run_of_entry(DefinitionWorker *worker, const char *sql)
 	PGresult   *res = definition_session_run(worker->session, sql);
 
 	if (PQtransactionStatus(worker->session->conn) == PQTRANS_IDLE)
-		pg_fatal("a definition of the archive has ended the transaction that makes it: %.*s",
+		pg_fatal("a definition in the archive ended its own transaction: %.*s",
 				 SHOWN_BYTES, sql);
 	return res;
 }

@@ -166,12 +166,12 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 		progress_end();
 		if (*work.n_existing > 0)
 		{
-			pg_log_error("%d of the large objects to be restored exist%s on the target",
-						 *work.n_existing, *work.n_existing == 1 ? "s" : "");
+			pg_log_error("the target already contains %d of the large objects to be restored",
+						 *work.n_existing);
 			/* in a copy they may have come since they were looked for */
 			if (!stages->as_pg_restore)
 				exit(1);
-			pg_log_error_detail("Their contents are overwritten, as by pg_restore.");
+			pg_log_error_detail("Their contents will be overwritten, as pg_restore does.");
 		}
 		target_renew(stages->target);
 	}

@@ -429,10 +429,10 @@ drop_key(PGconn *conn, const char *table, const char *name, bool of_table)
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)
 	{
-		pg_log_error("could not drop constraint %s of table %s, which is not complete: %s",
+		pg_log_error("could not drop incomplete constraint %s of table %s: %s",
 					 printable(name), printable(table),
 					 PQresultErrorMessage(res));
-		pg_log_error_hint("Drop it by hand.");
+		pg_log_error_hint("Drop the constraint manually.");
 	}
 	PQclear(res);
 	free(sql);
@@ -534,7 +534,7 @@ leaf_failed(LeafSessions *all, const LeafSession *session, const char *reason)
 	TableKey   *key = &all->keys->keys[session->leaf->key];
 
 	key->failed = true;
-	pg_log_info("constraint %s of table %s is made at once, as it could not be made of partition %s: %s",
+	pg_log_info("creating constraint %s of table %s at once, because it could not be created on partition %s: %s",
 				printable(key->name), printable(key->table),
 				printable(session->leaf->leaf), reason);
 }

@@ -53,15 +53,13 @@ static const char blocking_query[] =
 " ON a.pid OPERATOR(pg_catalog.=) b.pid ORDER BY b.pid";
 
 static const RestoreJournalWait restore_journal_wait_claim = {
-	.doing = "to do",
-	.why = "which another session has begun, and not committed",
-	.hint = "If that one is stopped, or its host hangs, end it there, or by pg_terminate_backend() with its number: what it has not committed is undone, and done by others."
+	.message = "still waiting after %d s for another session to finish \"%s\"",
+	.hint = "If that session is stopped or its host does not respond, terminate it there, or with pg_terminate_backend() and its process ID.  Other sessions then repeat its uncommitted work."
 };
 
 static const RestoreJournalWait restore_journal_wait_look_at = {
-	.doing = "to look at schema",
-	.why = "which another session has locked",
-	.hint = "What locks it, or is to remove it, ends by itself, or can be ended there."
+	.message = "still waiting after %d s for another session to unlock schema \"%s\"",
+	.hint = "The session that locks the schema ends by itself, or can be terminated."
 };
 
 static void
@@ -99,13 +97,11 @@ restore_journal_report(const Target *target, int backend, const RestoreJournalWa
 	/* with none in its way it has waited for something else, or no more */
 	if (!known || PQntuples(sessions) > 0)
 	{
-		pg_log_warning("waiting for %d s by now %s \"%s\", %s",
-					   (int) (waited_ms / 1000), wait->doing, printable(name),
-					   wait->why);
+		pg_log_warning(wait->message, (int) (waited_ms / 1000), printable(name));
 		if (known)
 			report_sessions(sessions);
 		else
-			pg_log_warning_detail("Who it is could not be asked: %s",
+			pg_log_warning_detail("Could not get the blocking session: %s",
 								  connection_words(conn));
 		pg_log_warning_hint("%s", wait->hint);
 	}
@@ -273,7 +269,7 @@ restore_journal_has(const RestoreJournal *journal, char *name)
 void
 restore_journal_refuse_taken_over(void)
 {
-	pg_fatal("another run of pg_parrestore has taken over");
+	pg_fatal("another run of pg_parrestore has taken over this restore");
 }
 
 /* By a look at the log, which has succeeded. */
@@ -301,7 +297,7 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", own_query);
 	if (!is_own(res))
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target is not the run's any more");
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
 	PQclear(res);
 }
 

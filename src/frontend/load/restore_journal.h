@@ -76,11 +76,10 @@ enum
  * ----------
  */
 
-/* What waits, and why; for messages. */
+/* What waits for another session; for messages. */
 typedef struct RestoreJournalWait
 {
-	const char *doing;			/* "to ...", of the name */
-	const char *why;			/* "which ..." */
+	const char *message;		/* with %d seconds, and the name as %s */
 	const char *hint;
 } RestoreJournalWait;
 

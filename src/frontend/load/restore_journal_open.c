@@ -196,7 +196,7 @@ refuse_database(PGconn *conn)
 	pg_log_error("another pg_parrestore is restoring into this database, or another session holds its lock");
 	if (holder)
 		pg_log_error_detail("%s", holder);
-	pg_log_error_hint("A role that may create a schema in the database does without that lock.");
+	pg_log_error_hint("A role that may create schemas in the database does not need this lock.");
 	exit(1);
 }
 
@@ -273,7 +273,7 @@ end_lost_session(const RestoreJournal *journal, PGconn *conn)
 	PQclear(session_look(conn, sql, ANSWER_MS, &lost));
 	free(sql);
 	if (lost)
-		session_lost("The server did not end the session that was lost in time.");
+		session_lost("The server did not terminate the lost session in time.");
 	session_command(conn, "ROLLBACK");
 }
 
@@ -303,7 +303,7 @@ lock_again(RestoreJournal *journal, PGconn *conn)
 	else
 		state = restore_journal_lock_wait_database(conn) ? RESTORE_JOURNAL_LOCKED : RESTORE_JOURNAL_HELD;
 	if (state == RESTORE_JOURNAL_HELD)
-		session_lost("The lock of the session that was lost is held yet, by that or by another run.");
+		session_lost("The lock of the lost session is still held, by that session or by another run.");
 }
 
 bool
@@ -595,15 +595,14 @@ static const char forget_query[] =
 #define LINE_OF_END "end"
 
 static const RestoreJournalWait wait_removal = {
-	.doing = "to remove schema",
-	.why = "which another session reads",
-	.hint = "All is done but that. A dump or a query that reads it ends by itself, or can be ended there."
+	.message = "still waiting after %d s to drop schema \"%s\", which another session is reading",
+	.hint = "Everything else is done.  The dump or query that reads the schema ends by itself, or can be terminated."
 };
 
 #define DROP_COMMAND "DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE"
 
 #define REMOVE_HINT \
-	"--clean, or DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE, forgets it."
+	"Use --clean to start again, or DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE to discard the restore journal."
 
 /*
  * Is the error one of the server's state, not of a trigger that forbids the
@@ -626,7 +625,7 @@ static void
 refuse_after_other(void)
 {
 	pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
-	pg_log_error_hint("Look at what is there now; if this is to go there as well, begin it again.");
+	pg_log_error_hint("Check the contents of the database, and start the restore again if it is still needed.");
 	exit(1);
 }
 
@@ -636,7 +635,7 @@ look(PGconn *conn)
 	PGresult   *res = target_query(conn, RESTORE_JOURNAL_LOOK_QUERY, 0, NULL);
 
 	if (PQntuples(res) != 1)
-		pg_fatal("the role was dropped meanwhile");
+		pg_fatal("the role was dropped during the run");
 	return res;
 }
 
@@ -663,11 +662,11 @@ is_there(PGconn *conn)
 	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] != 't')
 	{
 		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target belongs to another role");
-		pg_log_error_hint("A restore is resumed by the role that has begun it; --role is part of that.");
+		pg_log_error_hint("Resume the restore as the role that started it.  This includes the role specified with --role.");
 		exit(1);
 	}
 	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] != 't')
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target has not been made by pg_parrestore");
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
 	PQclear(res);
 	return found;
 }
@@ -757,7 +756,7 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	journal->is_kept = may_make(conn);
 	if (!journal->is_kept)
 	{
-		pg_log_warning("the role may not create a schema in the target's database: the restore cannot be resumed if it is interrupted");
+		pg_log_warning("the role may not create a schema in the target database, so the restore cannot be resumed if it is interrupted");
 		begin_without_log(journal, conn);
 		return;
 	}
@@ -766,7 +765,7 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	if (error)
 	{
 		target_command(conn, "ROLLBACK");
-		pg_log_warning("could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: %s",
+		pg_log_warning("could not create the restore journal on the target, so the restore cannot be resumed if it is interrupted: %s",
 					   error);
 		free(error);
 		begin_without_log(journal, conn);
@@ -787,7 +786,7 @@ refuse_other(const char *what, const char *then, const char *now)
 	if (strcmp(then, now) == 0)
 		return;
 	pg_log_error("the restore cannot be resumed: %s", what);
-	pg_log_error_detail("Then: %s.  Now: %s.", then, now);
+	pg_log_error_detail("Before: %s.  Now: %s.", then, now);
 	pg_log_error_hint(REMOVE_HINT);
 	exit(1);
 }
@@ -831,10 +830,10 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	session_begin_unwatched(conn, "BEGIN");
 	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target has not been made by pg_parrestore");
-	refuse_other("the archive is another one now", PQgetvalue(res, 0, 0),
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
+	refuse_other("the archive has changed", PQgetvalue(res, 0, 0),
 				 restore->archive);
-	refuse_other("other options decide what is restored",
+	refuse_other("the options that select what is restored have changed",
 				 PQgetvalue(res, 0, 1), restore->selection);
 	journal->is_kept = true;
 	journal->is_resumed = true;
@@ -858,9 +857,9 @@ lock_log(const RestoreJournal *journal, PGconn *conn)
 static void
 warn_of_rest(const PGresult *res)
 {
-	pg_log_warning("could not remove the log of the restore, schema " RESTORE_JOURNAL_SCHEMA ", from the target: %s",
+	pg_log_warning("could not remove the restore journal, schema " RESTORE_JOURNAL_SCHEMA ", from the target: %s",
 				   PQresultErrorMessage(res));
-	pg_log_warning_hint("DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE removes it.");
+	pg_log_warning_hint("Remove it with DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE.");
 }
 
 /*
@@ -910,11 +909,14 @@ restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 		return;
 	pg_log_error("an unfinished restore was found in this database");
 	if (options->data_only && !options->restore)
-		pg_log_error_hint("Rows that are there would be loaded twice: empty the tables, and then DROP SCHEMA "
-						  RESTORE_JOURNAL_SCHEMA " CASCADE, which forgets it.");
+		pg_log_error_hint("To avoid loading rows twice, empty the tables "
+						  "first, and then use DROP SCHEMA "
+						  RESTORE_JOURNAL_SCHEMA " CASCADE to discard the "
+						  "restore journal.");
 	else
-		pg_log_error_hint("%s" REMOVE_HINT,
-						  options->restore ? "--resume continues a restore; " : "");
+		pg_log_error_hint(options->restore ?
+						  "Use --resume to continue the restore, --clean to start again, or DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE to discard the restore journal." :
+						  REMOVE_HINT);
 	exit(1);
 }
 
@@ -929,8 +931,8 @@ restore_journal_refuse(RestoreSchedule *schedule)
 		if (entry->namespace == NULL ||
 			strcmp(entry->namespace, RESTORE_JOURNAL_SCHEMA) != 0)
 			continue;
-		pg_log_error("the archive is of a database that contains an unfinished restore");
-		pg_log_error_hint("-N " RESTORE_JOURNAL_SCHEMA " leaves out that restore's log; what it had not restored is not there.");
+		pg_log_error("the archive is that of a database with an unfinished restore");
+		pg_log_error_hint("Use -N " RESTORE_JOURNAL_SCHEMA " to exclude the journal of that restore.  Data that it had not restored is missing in the archive.");
 		exit(1);
 	}
 }
@@ -950,14 +952,14 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 		lock_log(journal, conn);
 	if (options->resume && !there)
 	{
-		pg_log_error("there is nothing to resume in the target's database");
-		pg_log_error_hint("A completed restore leaves nothing to resume; to restore again, use --clean, or an empty database.");
+		pg_log_error("there is nothing to resume in the target database");
+		pg_log_error_hint("A completed restore leaves nothing to resume.  To restore again, use --clean or an empty database.");
 		exit(1);
 	}
 	if (!options->resume && !options->clean)
 		restore_journal_refuse_unfinished(conn, options);
 	if (there && !options->resume && !drop_log(journal, NULL, NULL))
-		pg_fatal("the log of another restore must be removed first");
+		pg_fatal("the journal of another restore must be removed first");
 	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(journal, conn, restore);

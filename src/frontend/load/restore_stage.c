@@ -171,7 +171,7 @@ restore_stage_give_hint(const Options *options, PGconn *conn)
 	const char *is_superuser = PQparameterStatus(conn, "is_superuser");
 
 	if (!options->no_owner && is_superuser && strcmp(is_superuser, "off") == 0)
-		pg_log_error_hint("If the role may not give objects to their owners because it is not a member of these roles, use --no-owner.");
+		pg_log_error_hint("If the role is not a member of the roles that own the objects, use --no-owner.");
 }
 
 /*
@@ -182,7 +182,7 @@ restore_stage_give_hint(const Options *options, PGconn *conn)
 pg_noreturn static void
 refuse_others_database(const char *name)
 {
-	pg_fatal("database \"%s\" on the target has meanwhile been created by another session",
+	pg_fatal("database \"%s\" on the target was created by another session during the run",
 			 name);
 }
 

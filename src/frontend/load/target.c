@@ -64,7 +64,7 @@ switch_on(PGconn *conn)
 	char	   *reason = NULL;
 
 	if (PQntuples(res) == 0)
-		reason = pg_strdup("the library there has no fast_copy");
+		reason = pg_strdup("the library on the target does not support fast_copy");
 	else if (strcmp(PQgetvalue(res, 0, SETTING_SOURCE), "default") == 0)
 		session_set(conn, SETTING, "on", false);
 	else if (strcmp(PQgetvalue(res, 0, SETTING_VALUE), "on") != 0)
@@ -162,7 +162,7 @@ static void
 target_history_report(const TargetState *state)
 {
 	if (*state->history == '\0')
-		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
+		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target, so a failover of the target will not be detected");
 }
 
 /* Another session may have other rights than the one that has read it. */
@@ -173,13 +173,13 @@ expect(const TargetState *state, const char *expected)
 		return;
 	if (*state->history == '\0')
 	{
-		pg_log_error("it cannot be told whether the target is the server that it was");
-		pg_log_error_detail("The session's role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() there.");
+		pg_log_error("could not verify that the target is still the same server");
+		pg_log_error_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
 		exit(1);
 	}
 	if (strcmp(state->history, expected) != 0)
 	{
-		pg_log_error("the target is another server now, after a failover or a restore, and may lack rows that were committed before");
+		pg_log_error("the target is now another server, after a failover or a restore, and may lack rows that had been committed");
 		pg_log_error_hint("Copy again, into an empty database or with --clean.");
 		exit(1);
 	}
@@ -232,7 +232,7 @@ target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 	unlogged = list_unlogged(conn, tables);
 	if (unlogged)
 	{
-		pg_log_error("the target was restarted, or its statistics were reset: its unlogged tables may have lost rows that were committed before");
+		pg_log_error("the target was restarted, or its statistics were reset, so its unlogged tables may have lost rows that had been committed");
 		pg_log_error_detail("These are: %s.", printable(unlogged));
 		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
 		exit(1);
@@ -256,7 +256,7 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	TargetState state = target_state(target->conn);
 
 	if (source->system_identifier == NULL || *state.system_identifier == '\0')
-		pg_fatal("could not tell whether source and target are the same database: a role may not execute pg_control_system()");
+		pg_fatal("could not determine whether source and target are the same database: a role may not execute pg_control_system()");
 	if (strcmp(source->system_identifier, state.system_identifier) == 0 &&
 		(new_name ? strcmp(source->database, new_name) == 0
 		 : source->database_oid == state.database))
@@ -279,7 +279,7 @@ refuse_standby(PGconn *conn)
 	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
 
 	if (PQgetvalue(res, 0, 0)[0] == 't')
-		pg_fatal("the target is a standby, which cannot be written");
+		pg_fatal("the target is a standby, which is read-only");
 	PQclear(res);
 }
 
@@ -292,10 +292,10 @@ refuse_older_major(PGconn *conn, const char *pg_dump_version)
 {
 	if (PQserverVersion(conn) / 10000 >= atoi(pg_dump_version))
 		return;
-	pg_log_error("the target is of version %s, older than the pg_dump in use, which is of %s",
+	pg_log_error("target server version %s is older than the pg_dump in use, version %s",
 				 PQparameterStatus(conn, "server_version"),
 				 printable(pg_dump_version));
-	pg_log_error_hint("If the source is not newer than the target, name the pg_dump of the target's major with --pg-dump.");
+	pg_log_error_hint("If the source is not newer than the target, use --pg-dump to specify pg_dump of the target's major version.");
 	exit(1);
 }
 
@@ -343,7 +343,7 @@ failed_to_connect(const Target *target, PGconn *conn)
 	connection_report_failure(conn);
 	PQfinish(conn);
 	if (names_it && !database_exists(target, name))
-		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and %s name another to connect to first, e.g. dbname=postgres.",
+		pg_log_error_hint("Create the database with createdb; or use --create to create it with the name of the source database, and specify another database to connect to first in %s, for example dbname=postgres.",
 						  target->options->restore ? "-d" : "--target");
 	exit(1);
 }
@@ -607,7 +607,7 @@ try_fast_copy(Target *target)
 
 	target->fast_copy = reason == NULL;
 	if (reason)
-		pg_log_info("rows are loaded by the target's own COPY: %s",
+		pg_log_info("loading rows with the target's own COPY: %s",
 					printable(reason));
 	free(reason);
 }
@@ -723,14 +723,14 @@ was_committed(PGconn *conn, const Target *target, uint64 xid)
 		strlcpy(status, PQgetvalue(res, 0, 0), sizeof(status));
 		PQclear(res);
 		if (!same_server)
-			pg_fatal("the target was restarted during a COMMIT, and does not know whether it was done");
+			pg_fatal("the target was restarted during a COMMIT, so its outcome is unknown");
 		if (strcmp(status, "in progress") != 0)
 			break;
 		/* its session has not seen yet that we are gone */
 		pg_usleep(IN_PROGRESS_LOOK_MS * 1000L);
 	}
 	if (strcmp(status, "committed") != 0 && strcmp(status, "aborted") != 0)
-		pg_fatal("the target does not know whether transaction " UINT64_FORMAT " was committed: \"%s\"",
+		pg_fatal("unknown outcome of transaction " UINT64_FORMAT " on the target: \"%s\"",
 				 xid, status);
 	return status[0] == 'c';
 }
@@ -767,14 +767,15 @@ toast_compression_check(PGconn *conn, const char *method)
 	res = session_query_params(conn, known_query, 1, &method, 0);
 	if (PQntuples(res) == 0)
 	{
-		pg_log_error("the target, of version %s, has only one way to compress long values",
+		pg_log_error("target server version %s does not support a choice of TOAST compression methods",
 					 PQparameterStatus(conn, "server_version"));
-		pg_log_error_hint("--toast-compression is for servers from 14 on.");
+		pg_log_error_hint("Option --toast-compression requires a target of PostgreSQL 14 or newer.");
 	}
 	else if (PQgetvalue(res, 0, 0)[0] != 't')
 	{
-		pg_log_error("the target's server cannot compress by %s", method);
-		pg_log_error_detail("It was built without it.");
+		pg_log_error("the target server does not support TOAST compression method %s",
+					 method);
+		pg_log_error_detail("The server was built without this method.");
 	}
 	PQclear(res);
 }

@@ -158,10 +158,10 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, 0)));
-		pg_log_error("the target lacks %d %s%s that %s needed", n, kind,
-					 units_plural(n), n > 1 ? "are" : "is");
-		pg_log_error_detail("%s: %s%s.", n > 1 ? "These are" : "It is", list.data,
-							n > NAMES_SHOWN ? ", ..." : "");
+		pg_log_error("the target lacks %d required %s%s", n, kind,
+					 units_plural(n));
+		pg_log_error_detail(n > NAMES_SHOWN ? "Among them: %s." :
+							n > 1 ? "These are: %s." : "It is %s.", list.data);
 		pg_log_error_hint("%s", hint);
 		termPQExpBuffer(&list);
 	}
@@ -187,18 +187,20 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 		pg_log_error("the target has %d connection%s left, too few for %d worker%s",
 					 left, units_plural(left), n_workers,
 					 units_plural(n_workers));
-		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the limit of the role or database there.");
+		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the connection limit of the role or database on the target.");
 		return;
 	}
 	left = is_hidden ? connections.at_least : left;
-	pg_log_warning("the target %s only %d connection%s left for %d worker%s and %d index build%s at a time",
-				   is_hidden ? "may have" : "has", left, units_plural(left),
+	pg_log_warning(is_hidden ?
+				   "the target may have only %d connection%s left for %d worker%s and %d concurrent index build%s" :
+				   "the target has only %d connection%s left for %d worker%s and %d concurrent index build%s",
+				   left, units_plural(left),
 				   n_workers, units_plural(n_workers),
 				   n_builds, units_plural(n_builds));
 	if (is_hidden)
 		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 	else
-		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should it fail by that.");
+		pg_log_warning_hint("If connections fail, use fewer --jobs or --index-jobs.");
 }
 
 /* pg_restore would say so, with the same result. */
@@ -207,9 +209,9 @@ check_new_database(PGconn *conn, const char *new_name)
 {
 	if (!target_has_database(conn, new_name))
 		return;
-	pg_log_error("the target has a database \"%s\" already",
+	pg_log_error("database \"%s\" already exists on the target",
 				 printable(new_name));
-	pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without it the one that is there is used.");
+	pg_log_error_hint("Use --clean to drop the database first, or omit --create to use the existing database.");
 }
 
 /* How many indexes are built at a time. */
@@ -240,11 +242,11 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
 	check_names(conn, &needs.roles, "role",
-				"Create them there (pg_dumpall --roles-only writes those of the source); or do without, by --no-owner and --no-privileges.");
+				"Create them on the target (\"pg_dumpall --roles-only\" writes the roles of the source), or use --no-owner and --no-privileges.");
 	check_names(conn, &needs.tablespaces, "tablespace",
-				"Create them there, or use --no-tablespaces.");
+				"Create them on the target, or use --no-tablespaces.");
 	check_names(conn, &needs.extensions, "extension",
-				"Install them on the target's server.");
+				"Install them on the target server.");
 	/* what other runs use now they leave to this one */
 	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
 					  count_builds(schedule, options));
@@ -311,7 +313,7 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 					 PQparameterStatus(conn, "server_encoding"));
 		pg_log_error_detail(n_found > TABLES_SHOWN ? "Among them: %s." :
 							n_found > 1 ? "These are: %s." : "It is %s.", found.data);
-		pg_log_error_hint("Rename the tables, leave them out by -T, or restore into a database with another encoding.");
+		pg_log_error_hint("Rename the tables, exclude them with -T, or restore into a database with another encoding.");
 	}
 	termPQExpBuffer(&found);
 }
@@ -331,8 +333,8 @@ report_existing(const char *kind, const char *const *names, const Oid *oids,
 							  printable(names[i]));
 	if (n_found > 0)
 	{
-		pg_log_error("the target has %d of the %s to be made already", n_found,
-					 kind);
+		pg_log_error("the target already contains %d of the %s to be created",
+					 n_found, kind);
 		pg_log_error_detail("Among them: %s.", found.data);
 		pg_log_error_hint("%s", hint);
 	}
@@ -358,7 +360,7 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 			oids[i] = InvalidOid;
 	}
 	report_existing("tables", names, oids, tables->n_tables,
-					"--clean drops them first, --data-only adds rows to them.");
+					"Use --clean to drop them first, or --data-only to add rows to them.");
 	free(names);
 	free(oids);
 }
@@ -413,7 +415,7 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 												  toc->entries[i].tag));
 	oids = find_names(conn, text_array(conn, names, n), n);
 	report_existing("sequences", (const char *const *) names, oids, n,
-					"--clean drops them first.");
+					"Use --clean to drop them first.");
 }
 
 /* Those in $1 that exist. */
@@ -476,10 +478,10 @@ check_owners_of_objects(PGconn *conn, const DumpPlan *plan,
 
 	if (n == 0)
 		return;
-	pg_log_error("--clean cannot remove %d of the large objects to be copied, which belong%s to other roles on the target",
-				 n, n == 1 ? "s" : "");
+	pg_log_error("--clean cannot remove %d of the large objects to be copied, because other roles own them on the target",
+				 n);
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance.");
-	pg_log_error_hint("Remove them there as their owner or a superuser, or use --no-large-objects.");
+	pg_log_error_hint("Remove them on the target as their owner or a superuser, or use --no-large-objects.");
 }
 
 void
@@ -496,13 +498,13 @@ target_check_objects(PGconn *conn, const DumpPlan *plan,
 	n = target_count_objects(conn, plan);
 	if (n == 0)
 		return;
-	pg_log_error("%d of the large objects to be copied exist%s on the target",
-				 n, n == 1 ? "s" : "");
+	pg_log_error("the target already contains %d of the large objects to be copied",
+				 n);
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a copy would overwrite these.");
 	if (options->data_only)
-		pg_log_error_hint("Remove them there, or use --no-large-objects.");
+		pg_log_error_hint("Remove them on the target, or use --no-large-objects.");
 	else
-		pg_log_error_hint("--clean drops them first.");
+		pg_log_error_hint("Use --clean to drop them first.");
 }
 
 /*
@@ -533,9 +535,9 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 	res = session_query_params(conn, firing_query, 1, params, 0);
 	if (!PQgetisnull(res, 0, 0))
 	{
-		pg_log_error("--disable-triggers does not keep triggers from firing that are enabled ALWAYS or as REPLICA");
+		pg_log_error("--disable-triggers does not disable triggers that are enabled as ALWAYS or REPLICA");
 		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
-		pg_log_error_hint("Disable them, load the rows, and enable them as they were.");
+		pg_log_error_hint("Disable these triggers, load the rows, and enable the triggers as before.");
 		exit(1);
 	}
 	PQclear(res);

@@ -167,17 +167,17 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		n_found > 1 ? "These are: %s." : "It is %s.";
 	if (n_found > 0 && hand_on)
 	{
-		pg_log_error("%d of the tables to be restored exist%s on the target as foreign tables, or as views with triggers",
-					 n_found, n_found == 1 ? "s" : "");
+		pg_log_error("the target already contains %d of the tables to be restored, but as foreign tables or as views with triggers",
+					 n_found);
 		pg_log_error_detail(detail, shown.data);
-		pg_log_error_hint("Drop or rename these first; --allow-existing inserts the rows of the archive into them, as pg_restore does.");
+		pg_log_error_hint("Drop or rename these first, or use --allow-existing to insert the rows of the archive into them, as pg_restore does.");
 	}
 	else if (n_found > 0)
 	{
-		pg_log_error("%d of the tables to be restored exist%s on the target and contain%s rows",
-					 n_found, n_found == 1 ? "s" : "", n_found == 1 ? "s" : "");
+		pg_log_error("the target already contains rows in %d of the tables to be restored",
+					 n_found);
 		pg_log_error_detail(detail, shown.data);
-		pg_log_error_hint("--clean drops existing objects first; --data-only and --allow-existing add the rows of the archive; --resume continues an interrupted restore.");
+		pg_log_error_hint("Use --clean to drop existing objects first, --data-only or --allow-existing to add the rows of the archive, or --resume to continue an interrupted restore.");
 	}
 	termPQExpBuffer(&shown);
 }
@@ -310,10 +310,10 @@ restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
 	n = target_count_objects(conn, plan);
 	if (n == 0)
 		return;
-	pg_log_error("%d of the large objects to be restored exist%s on the target",
-				 n, n == 1 ? "s" : "");
+	pg_log_error("the target already contains %d of the large objects to be restored",
+				 n);
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a restore would overwrite these.");
-	pg_log_error_hint("--clean drops them first; --allow-existing overwrites their contents, as pg_restore does.");
+	pg_log_error_hint("Use --clean to drop them first, or --allow-existing to overwrite their contents, as pg_restore does.");
 }
 
 /*
@@ -354,7 +354,7 @@ restore_plan_leave_to_stock(const char *program, const Options *options,
 {
 	restore_options_check_stock(options, reason);
 	if (*reason)
-		pg_log_warning("stock pg_restore does the work, without workers of ours: %s",
+		pg_log_warning("falling back to pg_restore: %s",
 					   reason);
 	stock_list_become(program, options);
 }
@@ -430,7 +430,7 @@ restore_plan_make(Restore *restore)
 	stock_list_check_names(restore->archive->toc, &restore->options);
 	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
 		restore_plan_leave_to_stock(program, &restore->options,
-									"the archive has rows as INSERT commands");
+									"the archive contains rows as INSERT commands");
 	restore->plan = archive_plan_make(restore->archive, restore->ids,
 									  restore->n_ids, &restore->options);
 	plan = &restore->plan->plan;
@@ -540,9 +540,9 @@ begin_where_nothing_exists(Restore *restore)
 	session_close(conn);
 	if (restore->options.resume)
 		return;
-	pg_log_warning("database \"%s\" exists and contains nothing of the archive: the restore begins in it",
+	pg_log_warning("restoring into existing database \"%s\", which contains nothing of the archive",
 				   restore->new_name);
-	pg_log_warning_detail("Settings, comment and privileges of the database itself are not restored.");
+	pg_log_warning_detail("Settings, comment and privileges of the database itself will not be restored.");
 	target_enter(&restore->target, restore->new_name);
 	restore->new_name = NULL;
 }

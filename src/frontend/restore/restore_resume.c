@@ -164,21 +164,21 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 			 bool has_crashed, bool refuses_triggers)
 {
 	if (!restore_journal_has(work->journal, line_of(work, unlogged)))
-		refuse_to_resume("other tables are unlogged than when it began",
-						 "Undo that by ALTER TABLE ... SET LOGGED or SET UNLOGGED, or begin again with --clean.");
+		refuse_to_resume("the set of unlogged tables has changed since the restore started",
+						 "Undo the change with ALTER TABLE ... SET LOGGED or SET UNLOGGED, or start again with --clean.");
 	for (int i = 0; i < PQntuples(unlogged); i++)
 	{
 		const char *name =
 			printable(work->run->plan->tables->tables[table_number(work, unlogged, i)].copy_name);
 
 		if (has_crashed && PQgetvalue(unlogged, i, 1)[0] != 't')
-			refuse_to_resume(psprintf("a crash of the target has emptied some partitions of table %s, and not all",
+			refuse_to_resume(psprintf("a crash of the target has emptied some, but not all, partitions of table %s",
 									  name),
-							 "Begin again in an empty database, or with --clean.");
+							 "Start again in an empty database, or with --clean.");
 		if (refuses_triggers && PQgetvalue(unlogged, i, 2)[0] == 't')
-			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and it has triggers",
+			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and the table has triggers",
 									  name),
-							 "Disable the triggers, resume, and enable them again.");
+							 "Disable the triggers, resume the restore, and enable the triggers again.");
 	}
 }
 
@@ -449,7 +449,7 @@ go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
 				work->left_out[file - plan->chunks->files])
 				continue;
 			if (job->at_once)
-				pg_fatal("the restore cannot be resumed: pieces of %s have been loaded, which is to be loaded as a whole now",
+				pg_fatal("the restore cannot be resumed: %s has been loaded in part, but must now be loaded as a whole",
 						 data_file_describe(file, plan->tables));
 			work->long_files->is_long[file - plan->chunks->files] = true;
 		}

@@ -144,7 +144,7 @@ lock_and_truncate(PGconn *conn, const char *name, const char *oid, bool *done)
 		if (error == NULL)
 			error = take_step(conn, truncated_query, 1, oid, &yes);
 		if (error == NULL && !yes)
-			error = pg_strdup("the table's name has been given to another table");
+			error = pg_strdup("another table has the name of this table now");
 		*done = error == NULL;
 	}
 	free(truncate);
@@ -568,7 +568,7 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
 			error = restore_object(worker, objects, oid, &results[i]);
 		else if ((error = archive_objects_error(objects)) == NULL)
-			error = psprintf("the archive has no more large object %u",
+			error = psprintf("large object %u is missing in the archive",
 							 group->oids[i]);
 	}
 	archive_objects_close(objects);
