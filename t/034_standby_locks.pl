@@ -71,8 +71,8 @@ sub undo
 	my $what = 'replay waits for the leader';
 	my $dump = start_behind('-t', 'gated', '-t', 'other');
 	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, qr/^pg_pardump: warning: no worker can lock table public\.other: it is read in the leader's session
-pg_pardump: detail: Replay \(startup process \d+\) waits for an exclusive lock on it, until this run ends\.\n$/,
+	like($dump->{err}, qr/^pg_pardump: warning: no worker can lock table public\.other: reading it in the leader's session
+pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive lock on the table\.\n$/,
 		"$what: what is said");
 	undo();
 	make_database($primary, 'copy', options => 'TEMPLATE template0');
@@ -82,7 +82,7 @@ pg_pardump: detail: Replay \(startup process \d+\) waits for an exclusive lock o
 {
 	my $dump = start_behind();
 	dump_failed_ok($standby, $dump, 'a policy waits behind replay',
-		qr/error: a worker waits for a lock on (public\.)?other behind process \d+, which waits for this run\n.*hint: /);
+		qr/error: a worker is waiting for a lock on (public\.)?other behind process \d+, which is waiting for this run\n.*hint: /);
 	undo();
 }
 

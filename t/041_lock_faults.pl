@@ -154,8 +154,8 @@ sub goes_on_ok
 sub read_by_leader
 {
 	my ($table) = @_;
-	return qr/^pg_pardump: warning: no worker can lock table $table: it is read in the leader's session
-pg_pardump: detail: Process \d+ waits for an exclusive lock on it, until this run ends\.\n$/;
+	return qr/^pg_pardump: warning: no worker can lock table $table: reading it in the leader's session
+pg_pardump: detail: Process \d+ is waiting for an exclusive lock on the table\.\n$/;
 }
 
 {
@@ -253,7 +253,7 @@ SQL
 	is(end_request($request), '', 'the leader is lost while it reads: who asked gets the lock');
 	open_gate();
 	goes_on_ok($dump, undef, 'the leader is lost while it reads',
-		qr/warning: the leader has lost its connection; retry 1 of 5 in 0\.5 s\n/);
+		qr/warning: the leader lost its connection; retry 1 of 5 in 0\.5 s\n/);
 }
 sql($node, 'locks', 'DROP TABLE late');
 
@@ -339,7 +339,7 @@ SQL
 	my $request = request_lock();
 	open_gate();
 	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
-		qr/error: a worker waits for a lock on (public\.)?victim behind process \d+, which waits for this run\n.*hint: /);
+		qr/error: a worker is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /);
 	is(end_request($request), '', 'a policy waits for the leader\'s lock: who asked gets it');
 	sql($node, 'locks', 'DROP TABLE guarded');
 }
@@ -381,7 +381,7 @@ sql($node, 'locks', 'DROP TABLE secret');
 dump_failed_ok($node,
 	start_dump($connstr, '-U', 'dumper', '-j2', '--max-table-segment-pages=100'),
 	'row security without --enable-row-security',
-	qr/row security keeps the role from reading all rows of 1 table\n.*It is: public\.gated\.\n/);
+	qr/row security prevents the role from reading all rows of 1 table\n.*It is public\.gated\.\n/);
 
 # ---- what the archive's encoding does not have
 

@@ -140,7 +140,7 @@ foreach my $action ('stall', 'cut')
 	open_gate();
 	my $cause = $action eq 'stall' ? qr/the leader received no data from the server/ : $closed;
 	survived_ok($dump, "$action while the leader's session is replaced",
-		qr/the leader has lost.*retry 1 of 5.*the leader has lost.*retry 2 of 5.*\n.*$cause/s,
+		qr/the leader lost.*retry 1 of 5.*the leader lost.*retry 2 of 5.*\n.*$cause/s,
 		sub { stop_proxy($proxy) });
 }
 

@@ -90,13 +90,13 @@ sub delays
 }
 is(delays(), "no problem found\n", 'delays: none that is finite');
 set_standby('max_standby_streaming_delay', '1min');
-my $warning = 'warning: replay on this standby may end the run, by';
-is(delays(), "$warning max_standby_streaming_delay = 1min\n0 errors, 1 warning\n", 'delays: of streaming');
+my $warning = 'warning: replay on this standby may cancel queries of the run';
+is(delays(), "$warning (max_standby_streaming_delay = 1min)\n0 errors, 1 warning\n", 'delays: of streaming');
 set_standby('restore_command', 'false');
-is(delays(), "$warning max_standby_streaming_delay = 1min and max_standby_archive_delay = 30s\n0 errors, 1 warning\n",
+is(delays(), "$warning (max_standby_streaming_delay = 1min and max_standby_archive_delay = 30s)\n0 errors, 1 warning\n",
 	'delays: of an archive, too');
 set_standby('max_standby_archive_delay', '-1');
-is(delays(), "$warning max_standby_streaming_delay = 1min\n0 errors, 1 warning\n", 'delays: not of that');
+is(delays(), "$warning (max_standby_streaming_delay = 1min)\n0 errors, 1 warning\n", 'delays: not of that');
 $standby->append_conf('postgresql.conf', "restore_command = ''\nmax_standby_archive_delay = 30s");
 
 # ---- what replay must take away
@@ -112,7 +112,7 @@ foreach my $conflict (
 	# VACUUM is not for a transaction, which several statements at once are
 	sql($primary, 'replayed', $_) foreach $what eq 'rows' ? split(/; /, $sql) : $sql;
 	dump_failed_ok($standby, $dump, "a conflict about $what",
-		qr/error: the leader's session was ended by the server: FATAL:  terminating connection due to conflict with recovery\n$words/);
+		qr/error: the leader's session was terminated by the server: FATAL:  terminating connection due to conflict with recovery\n$words/);
 	is(scalar(() = $dump->{err} =~ s/.*error: //sr =~ /hint/gi), 1, "a conflict about $what: one hint");
 	open_gate();
 	replay();
@@ -120,7 +120,7 @@ foreach my $conflict (
 
 # ---- what it must not; the delay is told before the run
 
-my $only_warned = qr/^pg_pardump: warning: replay on this standby may end the run, by max_standby_streaming_delay = 1min\n.*detail: .*\n.*hint: .*\n$/;
+my $only_warned = qr/^pg_pardump: warning: replay on this standby may cancel queries of the run \(max_standby_streaming_delay = 1min\)\n.*detail: .*\n.*hint: .*\n$/;
 
 patient();
 set_standby('wal_receiver_status_interval', '1s');
@@ -187,7 +187,7 @@ sub make_empty_end
 	my $dump = dump_standby();
 	terminate($standby, backends($standby, "wait_event IS DISTINCT FROM 'advisory'"));
 	dump_failed_ok($standby, $dump, 'the leader terminated',
-		qr/error: the leader's connection to the server was lost: .*detail: On a standby no other session can take its place/s);
+		qr/error: the leader's connection to the server was lost: .*detail: On a standby, no other session can replace it/s);
 	open_gate();
 }
 

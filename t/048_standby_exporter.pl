@@ -190,7 +190,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	is(end_dump($dump), 1, 'a snapshot without running transactions: exit code');
 	like($dump->{err}, has_slot_bug($primary)
 		? qr/detail: .*  The server has version \S+.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby; or run/
-		: qr/detail: .*  The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run it again/,
+		: qr/detail: .*  The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run the program again/,
 		'a snapshot without running transactions: message');
 	unlink $lies, "$lies.all";
 
@@ -203,8 +203,8 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 		wait_at_gate($primary, $dump, 1);
 		append_to_file($lies, '') if $is_lie;
 		terminate($primary, (backends($primary))[0]);
-		wait_until('the leader has another session, or none',
-			sub { return !pump_run($dump->{h}) || $dump->{err} =~ /the leader has another session/ });
+		wait_until('the leader has opened another session, or none',
+			sub { return !pump_run($dump->{h}) || $dump->{err} =~ /the leader has opened another session/ });
 		open_gate();
 		$is_lie ? $refused_ok->('an incomplete snapshot of the leader', $dump) : is(end_dump($dump), 0, 'another session of the leader');
 	}

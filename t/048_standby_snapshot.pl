@@ -122,7 +122,7 @@ sub rows_in
 	return join ', ', map { "$_: $n{$_}" } sort keys %n;
 }
 
-my $incomplete = qr/^(?:pg_pardump(?::\w+)?: )?error: no complete snapshot could be taken on .* in 0 s \(--standby-snapshot-timeout\)/m;
+my $incomplete = qr/^(?:pg_pardump(?::\w+)?: )?error: could not take a complete snapshot on .* in 0 s \(--standby-snapshot-timeout\)/m;
 my $affected;
 
 # While it is overflowed: without a wait it fails on a server that is affected.
@@ -287,7 +287,7 @@ foreach my $run ([ 'a wait', '-d', $db, '-j2' ], [ 'a wait for several', @from_a
 	my $dump = start_dump($options[0], '-v', '--standby-snapshot-timeout=600', @options[1 .. $#options]);
 	if ($affected)
 	{
-		wait_in_run($dump, 'the dump waits', sub { $dump->{err} =~ /lacks running transactions; trying again for up to 600 s/ });
+		wait_in_run($dump, 'the dump waits', sub { $dump->{err} =~ /lacks running transactions; retrying for up to 600 s/ });
 		is(value($standby, 'db', q{SELECT count(*) FROM pg_locks WHERE relation = 't'::regclass}), 0, "$what: no lock");
 		unlike($dump->{err}, qr/reading the schema/, "$what: no pg_dump");
 		is(value($standby, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay continues");
@@ -344,10 +344,10 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 	my $waits_again = sub {
 		my ($dump, $n) = @_;
 		wait_until('the dump waits again or has ended',
-			sub { return $n < (() = $dump->{err} =~ /lacks running transactions; trying again/g) || !pump_run($dump->{h}) });
-		return $n < (() = $dump->{err} =~ /lacks running transactions; trying again/g);
+			sub { return $n < (() = $dump->{err} =~ /lacks running transactions; retrying/g) || !pump_run($dump->{h}) });
+		return $n < (() = $dump->{err} =~ /lacks running transactions; retrying/g);
 	};
-	my $paused_again = qr/the snapshot of standby \S+ lacks running transactions; replay is paused again/;
+	my $paused_again = qr/the snapshot of standby \S+ lacks running transactions; pausing replay again/;
 
 	my $what = 'an overflow in the first pause';
 	my $dump = $start->();
@@ -387,7 +387,7 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 		}
 		is(end_dump($dump), 1, "$what: exit code");
 		is(scalar(() = $dump->{err} =~ /$paused_again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
-		like($dump->{err}, qr/^pg_pardump: error: no complete snapshot could be taken on standby \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*hint: Update the standby; or run it again when those transactions have ended \(.*\); or dump the primary\.$/m,
+		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*hint: Update the standby; or run the program again when those transactions have ended \(.*\); or dump the primary\.$/m,
 			"$what: message");
 		ok(!-e $dump->{dir}, "$what: no directory");
 		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
@@ -424,8 +424,8 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 		my $dump = start_dump($db, '-j2', '-v', '--standby-snapshot-timeout=600', @$options,
 			'--also-from', "host=$relay->{host} port=$relay->{port}");
 		is(end_dump($dump), 1, "$what: exit code");
-		is(scalar(() = $dump->{err} =~ /lacks running transactions; replay is paused again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
-		like($dump->{err}, qr/^pg_pardump: error: no complete snapshot could be taken on standby \S+ in 5 pauses of replay$/m, "$what: message");
+		is(scalar(() = $dump->{err} =~ /lacks running transactions; pausing replay again (pause [2-5] of 5\)/g), 4, "$what: five pauses");
+		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay$/m, "$what: message");
 		ok(!-e $dump->{dir}, "$what: no directory");
 		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
 		  foreach $standby, $cascaded;

@@ -108,7 +108,7 @@ sub stop_process
 	stop_process($backend);
 	open_gate();
 	survived_ok($dump, 'a stopped backend of the leader',
-		qr/^pg_pardump: warning: the leader has lost its connection; retry 1 of 5/,
+		qr/^pg_pardump: warning: the leader lost its connection; retry 1 of 5/,
 		sub { kill CONT => $backend });
 }
 

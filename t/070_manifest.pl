@@ -220,7 +220,7 @@ SQL
 
 	my @dump = ('pg_pardump', '-U', 'plain', '-d', $node->connstr('manifest'), '--no-sync', '-v',
 		'-t', 'large', '-B', '-f');
-	my $unwatched = qr/ will not warn of an old snapshot: the role may not execute pg_control_checkpoint\(\)$/m;
+	my $unwatched = qr/ cannot warn of an old snapshot: the role may not execute pg_control_checkpoint\(\)$/m;
 	my (undef, undef, $err) = run_program(@dump, new_path('watched'));
 	unlike($err, $unwatched, 'the age of the snapshot is watched');
 	sql($node, 'manifest', 'REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC');

@@ -65,7 +65,7 @@ accepted_ok('within the limit of a role', @db, '-U', 'dumper', '-j1');
 }
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
 no_session_left();
-refused_ok(qr/the server has 0 connections left, too few for 1 job\n.*hint: End other sessions/,
+refused_ok(qr/the server has 0 connections left, too few for 1 job\n.*hint: Close other sessions/,
 	'no connection left', @db, '-U', 'dumper');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1; ALTER DATABASE production CONNECTION LIMIT 4');
 no_session_left();
@@ -207,7 +207,7 @@ SQL
 	sql($node, 'production', 'ALTER SCHEMA live RENAME TO old; ALTER SCHEMA next RENAME TO live');
 	$holder->('SELECT pg_advisory_unlock_all()');
 	is(end_dump($dump), 1, 'schemas were swapped: exit code');
-	like($dump->{err}, qr/error: table live\.s was replaced by another of its name during the run\n.*hint: /,
+	like($dump->{err}, qr/error: table live\.s was replaced by another table of this name during the run\n.*hint: /,
 		'schemas were swapped: message');
 	ok(!-e "$dump->{dir}/toc.dat", 'schemas were swapped: no archive');
 	$holder->();
@@ -222,7 +222,7 @@ if (pg_major($node) < 17)
 		'CREATE EXTENSION pg_pardump; CREATE TABLE pruned AS SELECT g FROM generate_series(1, 100) g');
 	$node->append_conf('postgresql.conf', 'old_snapshot_threshold = 0');
 	$node->restart;
-	refused_ok(qr/may remove rows that the dump's snapshot sees, by old_snapshot_threshold = 0\n/,
+	refused_ok(qr/may remove rows that the dump's snapshot sees, because old_snapshot_threshold is 0\n/,
 		'old_snapshot_threshold', @db);
 	my $reader = start_psql($node, 'production');
 	$reader->('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM t');

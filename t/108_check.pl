@@ -141,8 +141,8 @@ CREATE SCHEMA closed;
 CREATE TABLE closed.t (a serial);
 GRANT SELECT ON closed.t, closed.t_a_seq, orders TO nobody;
 SQL
-	my $list = 'may not read 4 of all tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
-	check_ok('tables', ["error: pg_dump failed with exit code 1\n  DETAIL: The role \"nobody\" $list\n  HINT: GRANT pg_read_all_data TO nobody "],
+	my $list = 'may not read 4 of the tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
+	check_ok('tables', ["error: pg_dump failed with exit code 1\n  DETAIL: Role \"nobody\" $list\n  HINT: GRANT pg_read_all_data TO nobody "],
 		@db, '-U', 'nobody');
 	stopped_ok('tables', qr/pg_dump: error: .*permission denied.*pg_pardump: error: pg_dump failed with exit code 1\npg_pardump: detail: .*$list/s,
 		@db, '-U', 'nobody');
@@ -271,11 +271,11 @@ my @oids = split /\n/, value($node, 'shop', 'SELECT lo_from_bytea(0, \'contents\
 my $nobody = sub {
 	my ($role, $n, $list) = @_;
 	# pg_dump may have met the first one by then, and said so before
-	return qr/^(?:pg_dump: error: .*\n)?pg_pardump: error: the role "\Q$role\E" may not read $n of the 7 large objects\npg_pardump: detail: $list\.\npg_pardump: hint: .*\n$/;
+	return qr/^(?:pg_dump: error: .*\n)?pg_pardump: error: role "\Q$role\E" may not read $n of the 7 large objects\npg_pardump: detail: $list\.\npg_pardump: hint: .*\n$/;
 };
 {
 	my $err = stopped_ok('large objects', $nobody->('backup', 7, "The first are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
-	my ($hint) = $err =~ /in psql, as a superuser: (.*\\gexec)$/m;
+	my ($hint) = $err =~ /with psql and as a superuser: (.*\\gexec)$/m;
 	accepted_ok('large objects, but none is dumped', @backup, '-B');
 	accepted_ok('large objects, but only a table is dumped', @backup, '-t', 'orders');
 	sql($node, 'shop', "GRANT SELECT ON LARGE OBJECT $_ TO PUBLIC") foreach @oids[ 0, 1 ];
@@ -296,11 +296,11 @@ my $nobody = sub {
 	sql($node, 'shop', $hint);
 	accepted_ok('large objects, granted as the hint says', @backup);
 	sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[6] FROM backup");
-	refused_ok($nobody->('backup', 1, "It is: $oids[6]"), 'one large object', @backup);
+	refused_ok($nobody->('backup', 1, "It is $oids[6]"), 'one large object', @backup);
 
 	# quoted by whom it is for
-	$err = refused_ok(qr/the role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");
-	($hint) = $err =~ /in psql, as a superuser: (.*\\gexec)$/m;
+	$err = refused_ok(qr/role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");
+	($hint) = $err =~ /with psql and as a superuser: (.*\\gexec)$/m;
 	sql($node, 'shop', $hint);
 	accepted_ok('an odd role, granted as the hint says', @db, '-U', "odd\"' role");
 }
@@ -323,7 +323,7 @@ CREATE POLICY few ON hidden FOR SELECT USING (id <= 10);
 SQL
 # pg_dump may have met it too by then, and said so before
 stopped_ok('row security',
-	qr/^pg_pardump: error: row security keeps the role from reading all rows of 2 tables\n(?=.*detail: These are: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
+	qr/^pg_pardump: error: row security prevents the role from reading all rows of 2 tables\n(?=.*detail: These are: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
 	@backup);
 accepted_ok('row security, but not of what is dumped', @backup, '-t', 'orders');
 accepted_ok('row security, --enable-row-security', @backup, '--enable-row-security');
@@ -333,8 +333,8 @@ accepted_ok('row security, --enable-row-security', @backup, '--enable-row-securi
 sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
 refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
 check_ok('two errors', [
-	'error: row security keeps .* of 2 tables\n  DETAIL: These are: public\."hid\\\\x0aden", public\.hidden\.\n  HINT: ',
-	"error: the role \"backup\" may not read 1 of the 7 large objects\n  DETAIL: It is: $oids[0]\\.\n  HINT: Dump none, .*\\\\gexec\$" ], @backup);
+	'error: row security prevents .* of 2 tables\n  DETAIL: These are: public\."hid\\\\x0aden", public\.hidden\.\n  HINT: ',
+	"error: role \"backup\" may not read 1 of the 7 large objects\n  DETAIL: It is $oids[0]\\.\n  HINT: Use --no-large-objects .*\\\\gexec\$" ], @backup);
 check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);
@@ -350,7 +350,7 @@ sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');
 SELECT format('CREATE TABLE t%s (id int PRIMARY KEY)', n) FROM generate_series(1, 220) n \gexec
 SQL
 	my @many = ('-d', $node->connstr('many'), '--no-sync');
-	check_ok('locks', [ 'warning: the server\'s lock table may be too small for this run\n  DETAIL: It is made for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
+	check_ok('locks', [ 'warning: the server\'s lock table may be too small for this run\n  DETAIL: It has room for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
 		@many, '-j8');
 	check_ok('locks, of one table', [], @many, '-j8', '-t', 't1');
 }

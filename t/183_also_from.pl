@@ -104,7 +104,7 @@ sub rows_in_snapshot
 # ---- rights, and what cannot be read as one
 
 like((run_program('pg_pardump', '--check', '-j3', '-d', $a->connstr('db'), from_all()))[1],
-	qr/error: the user may not pause the replay of standby .*\n(?s:.*)error: the role may not see which timeline standby/, 'without rights');
+	qr/error: the role may not pause replay on standby .*\n(?s:.*)error: the role may not see which timeline standby/, 'without rights');
 sql($primary, 'db', <<'SQL');
 GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() TO dumper;
 GRANT pg_read_all_stats TO dumper;
@@ -126,18 +126,18 @@ foreach my $look ('--check', '--dry-run')
 	like($out, qr/^Rows are read from 3 servers: $names\.$/m, "$look: which servers");
 	like($out, qr/^  jobs: 3; connections: [4-6] to the source servers$/m, "$look: connections") if $look eq '--check';
 }
-refused_ok('a primary first', qr/error: server \S+ is not a standby, as --also-from requires/, $primary, from_all());
-refused_ok('a primary, too', qr/error: server \S+ is not a standby, as --also-from requires/,
+refused_ok('a primary first', qr/error: server \S+ is not a standby, but --also-from requires/, $primary, from_all());
+refused_ok('a primary, too', qr/error: server \S+ is not a standby, but --also-from requires/,
 	$a, '--also-from', $primary->connstr('db'));
 refused_ok('one twice', qr/error: (\S+) and \1 are the same server/, $a, '--also-from', $a->connstr('db'));
-refused_ok('another database', qr/error: the database of standby \S+ is not that of/, $a, '--also-from', $b->connstr('postgres'));
+refused_ok('another database', qr/error: the database of standby \S+ differs from that of/, $a, '--also-from', $b->connstr('postgres'));
 refused_ok('too few jobs', qr/error: option --also-from requires at least one job \(--jobs\) for each of the 4 servers/, $a, from_all(), '--also-from', 'host=x');
 refused_ok('too few tasks', qr/error: option --also-from requires at least one task \(--tasks\) for each of the 3 servers/, $a, from_all(), '--tasks=2', '--run-tasks=true %p');
 refused_ok('no connection string', qr/error: invalid connection string for option --also-from/, $a, '--also-from', 'password=x b');
 {
 	my $other = start_cluster('other');
 	make_database($other, 'db');
-	refused_ok('another cluster', qr/error: the system identifier of standby \S+ is not that of/,
+	refused_ok('another cluster', qr/error: the system identifier of standby \S+ differs from that of/,
 		$a, '--also-from', $other->connstr('db'));
 	$other->stop('immediate');
 }
@@ -192,7 +192,7 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
 	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
 	open_gates();
 	whole_ok($dump, $want, $what);
-	like($dump->{err}, qr/3 standbys have one snapshot, at \S+, after \d+ tr/, "$what: how many tries");
+	like($dump->{err}, qr/3 standbys have the same snapshot, at \S+, after \d+ tr/, "$what: how many tries");
 	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
 	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;
 }
@@ -345,7 +345,7 @@ foreach my $ended ([ 'the pausing session ended', $pausing, $b ], [ 'both ended'
 	is(state($_), 'paused', "$what: and " . $_->name . ' paused') foreach @nodes;
 	append_to_file("$flags/open", '');
 	is(end_dump($dump), 1, "$what: exit code");
-	is(scalar(() = $dump->{err} =~ /error: the replay of standby \S+ could not be paused: (?:.*\n)+?.*detail: It was resumed/g),
+	is(scalar(() = $dump->{err} =~ /error: could not pause replay on standby \S+: (?:.*\n)+?.*detail: Replay was resumed/g),
 		scalar(@nodes), "$what: messages");
 	resumed_ok($what);
 }
@@ -362,7 +362,7 @@ stop_proxy($_) foreach $relay, $relay_a;
 	my $other = start_psql($b, 'db');
 	$other->("SELECT pg_advisory_lock(1885811312, $_)") foreach backends($b, "usename = 'dumper'");
 	append_to_file("$flags/held", '');
-	wait_in_run($dump, 'it is refused', sub { return $dump->{err} =~ /error: another session on standby \S+ has the advisory lock/ });
+	wait_in_run($dump, 'it is refused', sub { return $dump->{err} =~ /error: another session on standby \S+ holds the advisory lock/ });
 	is(end_dump($dump), 1, "$what: exit code");
 	resumed_ok($what);
 	$other->();
@@ -468,7 +468,7 @@ wait_until('it is paused', sub { return state($b) eq 'paused' });
 $primary->start;
 sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
 $primary->wait_for_catchup($a, 'replay', $primary->lsn('insert'));
-refused_ok('paused elsewhere', qr/error: the replay of standby \S+ is paused, and not by this run.*\n.*detail: Replay is at \S+ on \S+, and at \S+ on/,
+refused_ok('paused elsewhere', qr/error: WAL replay is already paused on standby \S+, at a different position than on another standby\n.*detail: Replay is at \S+ on \S+, and at \S+ on/,
 	$a, from_all());
 is(state($b), 'paused', 'paused elsewhere: it stays so');
 sql($b, 'postgres', 'SELECT pg_wal_replay_resume()');
@@ -483,7 +483,7 @@ foreach my $node ($primary, $b)
 wait_until('the settings are there', sub { return value($b, 'postgres', 'SHOW synchronous_commit') eq 'remote_apply' });
 wait_until('b is synchronous', sub {
 	return value($primary, 'postgres', "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") });
-refused_ok('remote_apply', qr/error: commits on the primary may wait for standby \S+ to replay them/, $a, from_all());
+refused_ok('remote_apply', qr/error: commits on the primary may wait for replay on standby \S+/, $a, from_all());
 {
 	my $dump = start_all('--pause-synchronous');
 	open_gates();

@@ -134,7 +134,7 @@ nothing_left_ok($node, $archives{ours}, 'the same');
 	sql($node, 'other', 'ALTER SCHEMA public RENAME TO was; ALTER SCHEMA twin RENAME TO public');
 	cut($stopper);
 	is(end_dump($run), 1, 'another table of the name: exit code');
-	like($run->{err}, qr/error: table public\.(big|loose) was replaced by another of its name/, 'another table of the name: message');
+	like($run->{err}, qr/error: table public\.(big|loose) was replaced by another table of this name/, 'another table of the name: message');
 	stop_stopper($stopper);
 	sql($node, 'other', 'DROP SCHEMA public CASCADE; ALTER SCHEMA was RENAME TO public');
 }

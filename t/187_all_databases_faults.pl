@@ -245,7 +245,7 @@ sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 4');
 refused_ok('the limit of a role', qr/the server has 4 connections left, too few for 3 jobs .* which may need 9\n.*hint: Use --jobs=1,/,
 	'pg_pardump', '-j3', @from, @dumper, '-f', $none);
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
-refused_ok('no room for one', qr/the server has 1 connection left, .*\n.*hint: End other sessions, or raise/,
+refused_ok('no room for one', qr/the server has 1 connection left, .*\n.*hint: Close other sessions, or raise/,
 	'pg_pardump', '-j1', @from, @dumper, '-f', $none);
 
 # the limit of the database that is only asked for the list is none of the others'

@@ -51,3 +51,11 @@ units_plural(uint64 number)
 {
 	return number == 1 ? "" : "s";
 }
+
+const char *
+units_names_format(int n, int n_shown)
+{
+	if (n > n_shown)
+		return "Among them: %s.";
+	return n > 1 ? "These are: %s." : "It is %s.";
+}

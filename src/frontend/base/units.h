@@ -22,4 +22,10 @@ extern const char *units_duration(double seconds, char buf[UNITS_BYTES]);
 /* What a noun ends in after this number: "s", or nothing after 1. */
 extern const char *units_plural(uint64 number);
 
+/*
+ * The detail of a message about n things, of which at most n_shown are named:
+ * a format, with %s for the names.
+ */
+extern const char *units_names_format(int n, int n_shown);
+
 #endif							/* UNITS_H */

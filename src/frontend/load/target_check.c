@@ -160,8 +160,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 							  printable(PQgetvalue(res, i, 0)));
 		pg_log_error("the target lacks %d required %s%s", n, kind,
 					 units_plural(n));
-		pg_log_error_detail(n > NAMES_SHOWN ? "Among them: %s." :
-							n > 1 ? "These are: %s." : "It is %s.", list.data);
+		pg_log_error_detail(units_names_format(n, NAMES_SHOWN), list.data);
 		pg_log_error_hint("%s", hint);
 		termPQExpBuffer(&list);
 	}
@@ -311,8 +310,7 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 		pg_log_error("the names of %d table%s cannot be converted to the target's encoding, %s",
 					 n_found, units_plural(n_found),
 					 PQparameterStatus(conn, "server_encoding"));
-		pg_log_error_detail(n_found > TABLES_SHOWN ? "Among them: %s." :
-							n_found > 1 ? "These are: %s." : "It is %s.", found.data);
+		pg_log_error_detail(units_names_format(n_found, TABLES_SHOWN), found.data);
 		pg_log_error_hint("Rename the tables, exclude them with -T, or restore into a database with another encoding.");
 	}
 	termPQExpBuffer(&found);

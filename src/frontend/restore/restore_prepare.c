@@ -16,6 +16,7 @@
 #include "archive/toc.h"
 #include "base/message.h"
 #include "base/shared_memory.h"
+#include "base/units.h"
 #include "compare/compare.h"
 #include "load/clean.h"
 #include "load/definitions.h"
@@ -163,8 +164,7 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		appendPQExpBuffer(&shown, "%s%s", n_found > 1 ? ", " : "",
 						  printable(created[no]->name));
 	}
-	detail = n_found > most_shown ? "Among them: %s." :
-		n_found > 1 ? "These are: %s." : "It is %s.";
+	detail = units_names_format(n_found, most_shown);
 	if (n_found > 0 && hand_on)
 	{
 		pg_log_error("the target already contains %d of the tables to be restored, but as foreign tables or as views with triggers",

@@ -79,7 +79,7 @@ open_second_session(const Source *source)
 			return conn;
 		interrupt_check();
 		if (retry.n == (int) source->options->retries)
-			pg_fatal("could not connect once more to look for changed tables: %s",
+			pg_fatal("could not open another connection to check for changed tables: %s",
 					 connection_words(conn));
 		interrupt_set_connection(NULL);
 		PQfinish(conn);

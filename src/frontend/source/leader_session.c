@@ -226,7 +226,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	if (source->options->snapshot == NULL)
 		session->age.looked_at = clock_monotonic_ms();
 	if (!session->age.may_ask)
-		pg_log_info("will not warn of an old snapshot: the role may not execute %s",
+		pg_log_info("cannot warn of an old snapshot: the role may not execute %s",
 					"pg_control_checkpoint()");
 	session->source = source;
 	session->plan = plan;
@@ -254,12 +254,12 @@ try_later(LeaderSession *session, const char *cause)
 		pg_log_error("the leader's connection to the server was lost: %s", cause);
 		pg_log_error_detail("Its session held the locks on all tables.");
 		if (max_retries > 0)
-			pg_log_error_detail("Connecting again was tried %d times.",
+			pg_log_error_detail("The leader tried to reconnect %d times.",
 								max_retries);
 		exit(1);
 	}
 	delay_ms = retry_later(&session->retry);
-	pg_log_warning("the leader has lost its connection; retry %d of %d in %.1f s",
+	pg_log_warning("the leader lost its connection; retry %d of %d in %.1f s",
 				   session->retry.n, max_retries, delay_ms / 1000.0);
 	pg_log_warning_detail("%s", cause);
 }
@@ -272,15 +272,16 @@ was_lost_by(LeaderSession *session, const char *words)
 	interrupt_check();
 	if (session->last_words && !session->may_retry)
 	{
-		pg_log_error("the leader's session was ended by the server: %s", cause);
+		pg_log_error("the leader's session was terminated by the server: %s",
+					 cause);
 		exit(1);
 	}
 	if (session->on_standby || session->source->options->tasks)
 	{
 		pg_log_error("the leader's connection to the server was lost: %s", cause);
 		pg_log_error_detail(session->on_standby ?
-							"On a standby no other session can take its place: replay may remove rows that the snapshot needs." :
-							"With --tasks no other session can take its place: only tasks have its snapshot.");
+							"On a standby, no other session can replace it, because replay may remove rows that the snapshot needs." :
+							"With --tasks, no other session can replace it, because only tasks have its snapshot.");
 		exit(1);
 	}
 	interrupt_set_connection(NULL);
@@ -342,7 +343,7 @@ leader_session_take_over(void *arg)
 	session_set_up(conn, source->options, plan->encoding);
 	if (!worker_states_import(source->states, source->options->jobs, conn,
 							  plan->snapshot_identity))
-		session_lost("No worker's session has the snapshot at this time.");
+		session_lost("No session of a worker has the snapshot at this time.");
 
 	/*
 	 * The locks first, then the look: what is found unchanged under them
@@ -371,7 +372,7 @@ replace(LeaderSession *session)
 	if (cause == NULL)
 	{
 		session->source->conn = session->next;
-		pg_log_info("the leader has another session with the same snapshot");
+		pg_log_info("the leader has opened another session with the same snapshot");
 	}
 	else
 	{
@@ -470,7 +471,7 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 	interrupt_check();
 	if (options->pipe_command || options->tasks ||
 		session->losses++ == options->retries)
-		pg_fatal("the leader has lost a connection: %s", cause);
+		pg_fatal("the leader lost a connection: %s", cause);
 	was_lost_by(session, cause);
 	free(cause);
 	return false;

@@ -483,7 +483,7 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 
 	/* the extension reads what is stored */
 	if (table->masks)
-		pg_fatal("columns of table %s are masked, and not for the extension to read",
+		pg_fatal("the extension cannot read table %s, which has masked columns",
 				 printable(table->name));
 	initPQExpBuffer(&reader.block);
 
@@ -519,7 +519,7 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 									"SELECT l.rows, l.bytes FROM " PARDUMP_LAST_READ "() l");
 
 	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
-		pg_fatal("the server does not say how many rows it has read");
+		pg_fatal("unexpected answer from the server: no number of rows");
 	*rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
 	*bytes = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
 	PQclear(res);

@@ -49,7 +49,7 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 		(has_column && (dot == NULL || dot == result.table || dot[1] == '\0')))
 	{
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);
-		pg_log_error_hint("The form is %s.", form);
+		pg_log_error_hint("Use %s.", form);
 		exit(1);
 	}
 	if (has_column)
@@ -207,7 +207,7 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 						  printable(PQgetvalue(res, i, 0)));
 	PQclear(res);
 	if (n > 0)
-		pg_log_error_hint("Not in your search_path: %s%s.  Name the table with its schema.",
+		pg_log_error_hint("Not in your search_path: %s%s.  Specify the table with its schema.",
 						  names.data, n > HINTS_SHOWN ? " and others" : "");
 	termPQExpBuffer(&names);
 	return n > 0;
@@ -290,13 +290,13 @@ expression_check(PGconn *conn, const char *sql, const char *problem,
 	message_set_sqlstate(sqlstate);
 	pg_log_error("%s", problem);
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
-		pg_log_error_detail("It has parameters.");
+		pg_log_error_detail("Parameters are not supported.");
 	else if (mismatch && sqlstate &&
 			 strcmp(sqlstate, SQLSTATE_DATATYPE_MISMATCH) == 0)
 		pg_log_error_detail("%s", mismatch);
 	else
 		pg_log_error_detail("%s", words ? words : PQerrorMessage(conn));
-	pg_log_error_hint("search_path is empty: qualify what is not in pg_catalog by its schema.");
+	pg_log_error_hint("search_path is empty.  Qualify names that are not in pg_catalog with their schema.");
 	exit(1);
 }
 
@@ -361,7 +361,7 @@ parse_percent(const char *text)
 		strspn(text, "0123456789.") != strlen(text) || percent > 100)
 	{
 		pg_log_error("invalid percentage \"%s\" for option %s", text, "--sample");
-		pg_log_error_hint("It is a number from 0 to 100, which may have decimals.");
+		pg_log_error_hint("Specify a number from 0 to 100, with or without decimals.");
 		exit(1);
 	}
 	return percent;
@@ -378,7 +378,7 @@ add_sample(DumpTable *table, const char *text)
 	char	   *condition;
 
 	if (table->sample)
-		pg_fatal("table %s is matched by several options %s",
+		pg_fatal("table %s matches more than one option %s",
 				 printable(table->name), "--sample");
 	condition = psprintf("(pg_catalog.hashtidextended(ctid, %u) OPERATOR(pg_catalog.&) %llu)"
 						 " OPERATOR(pg_catalog.<) " UINT64_FORMAT "::pg_catalog.int8",
@@ -393,16 +393,16 @@ apply_to_table(PGconn *conn, DumpTable *table, const TablePattern *argument,
 			   bool sample)
 {
 	if (table->condition)
-		pg_fatal("option %s is not for table %s, an extension's configuration table with a condition",
+		pg_fatal("option %s cannot be used for table %s, which is a configuration table of an extension, with a filter condition",
 				 argument->option, printable(table->name));
 	if (sample && table->relkind != RELKIND_RELATION)
-		pg_fatal("option %s is not for foreign table %s", argument->option,
-				 printable(table->name));
+		pg_fatal("option %s cannot be used for foreign table %s",
+				 argument->option, printable(table->name));
 	if (sample)
 		add_sample(table, argument->value);
 	else
 		add_condition(conn, table, argument->value);
-	pg_log_info("table %s is dumped in part: %s", printable(table->name),
+	pg_log_info("dumping only part of table %s: %s", printable(table->name),
 				table->filter);
 }
 
@@ -410,8 +410,8 @@ static TablePattern
 split(const char *option, const char *arg)
 {
 	const char *form = strcmp(option, "--sample") == 0 ?
-		"TABLE:PERCENT, e.g. \"orders:10\"" :
-		"TABLE:CONDITION, e.g. \"orders:total > 100\"";
+		"TABLE:PERCENT, for example \"orders:10\"" :
+		"TABLE:CONDITION, for example \"orders:total > 100\"";
 
 	return table_pattern_split(option, form, arg, false);
 }
@@ -452,7 +452,7 @@ void
 row_filters_apply(PGconn *conn, const Options *options, DumpTables *tables)
 {
 	if (options->sample.head && PQserverVersion(conn) < MIN_SERVER_FOR_SAMPLES)
-		pg_fatal("option %s needs a server of version %d or newer",
+		pg_fatal("option %s requires a server of PostgreSQL %d or newer",
 				 "--sample", MIN_SERVER_FOR_SAMPLES / 10000);
 	for (const SimpleStringListCell *cell = options->where.head; cell;
 		 cell = cell->next)

@@ -207,14 +207,14 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 	initPQExpBuffer(&text);
 	if (collect(res, masks, n_masks, false, &text) > 0)
 	{
-		pg_log_warning("what takes the place of masked values must suit what a restore checks");
+		pg_log_warning("masked values may violate constraints when the archive is restored");
 		pg_log_warning_detail("%s.", text.data);
-		pg_log_warning_hint("It fails where an expression gives NULL, a value twice, one that refers to no row, or one that belongs to another partition.");
+		pg_log_warning_hint("A restore fails if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
 	}
 	resetPQExpBuffer(&text);
 	if (collect(res, masks, n_masks, true, &text) > 0)
 	{
-		pg_log_warning("definitions are dumped as they are, with the values of masked columns that they may show");
+		pg_log_warning("definitions are dumped unmasked, and may contain values of masked columns");
 		pg_log_warning_detail("%s.", text.data);
 	}
 	termPQExpBuffer(&text);
@@ -234,7 +234,7 @@ mask_warnings_give(PGconn *conn, const DumpTables *tables,
 	if (objects->n_objects > 0)
 	{
 		pg_log_warning("large objects are not masked");
-		pg_log_warning_hint("--no-large-objects leaves them out.");
+		pg_log_warning_hint("Use --no-large-objects to exclude them.");
 	}
 }
 
@@ -243,7 +243,7 @@ mask_warnings_give(PGconn *conn, const DumpTables *tables,
  * ----------
  */
 
-#define FORM "TABLE.COLUMN:EXPRESSION, e.g. \"customers.email:'user' || id\""
+#define FORM "TABLE.COLUMN:EXPRESSION, for example \"customers.email:'user' || id\""
 
 /* What the pattern matches, under the user's own search path. */
 static const char columns_query[] =
@@ -358,7 +358,7 @@ check_expression(PGconn *conn, const DumpTable *table, const char *column,
 	const char *only = table->relkind == RELKIND_RELATION ? "ONLY " : "";
 	char	   *problem = psprintf("invalid expression for column %s of table %s",
 								   printable(column), printable(table->name));
-	char	   *mismatch = psprintf("A value of its type cannot be assigned to the column, whose type is %s.",
+	char	   *mismatch = psprintf("The type of the expression cannot be assigned to the column, whose type is %s.",
 									printable(type));
 	char	   *sql;
 
@@ -412,13 +412,13 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	ColumnType	type;
 
 	if (table->condition)
-		pg_fatal("option %s is not for table %s, an extension's configuration table with a condition",
+		pg_fatal("option %s cannot be used for table %s, which is a configuration table of an extension, with a filter condition",
 				 pattern->option, printable(table->name));
 	if (table->masks == NULL)
 		table->masks = pg_malloc0(table->n_columns * sizeof(ColumnMask));
 	mask = &table->masks[place];
 	if (mask->expression)
-		pg_fatal("column %s of table %s is matched by several options %s",
+		pg_fatal("column %s of table %s matches more than one option %s",
 				 printable(column), printable(table->name), pattern->option);
 
 	/*
@@ -496,7 +496,7 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
 					 pattern.table, pattern.column, pattern.option);
 		if (is_dumped)
-			pg_log_error_hint("The column is generated: mask the columns that it is computed from.");
+			pg_log_error_hint("The column is generated.  Mask the columns from which it is computed instead.");
 		else if (!table_pattern_hint(conn, &pattern))
 			hint_at_column(conn, &pattern);
 		exit(1);
@@ -542,9 +542,9 @@ refuse_statistics(const Toc *toc)
 	{
 		if (strstr(toc->entries[i].desc, "STATISTICS DATA") == NULL)
 			continue;
-		pg_log_error("option %s cannot be used in a dump of statistics",
+		pg_log_error("option %s cannot be used in a dump that contains statistics",
 					 "--mask");
-		pg_log_error_detail("They hold values of columns as they are.");
+		pg_log_error_detail("Statistics contain unmasked values of columns.");
 		exit(1);
 	}
 }

@@ -116,16 +116,16 @@ check_connections(const PGresult *res, const char *name, int n_workers)
 	{
 		pg_log_warning("%s has only %d connection%s left for %d job%s",
 					   server, left, units_plural(left), n_workers, units_plural(n_workers));
-		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
+		pg_log_warning_detail("If the leader loses its session, it needs another connection to replace it.");
 		return;
 	}
 	pg_log_error("%s has %d connection%s left, too few for %d job%s",
 				 server, left, units_plural(left), n_workers, units_plural(n_workers));
 	if (left > 0)
-		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
+		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the connection limit of the role or database.",
 						  Max(left - 1, 1));
 	else
-		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
+		pg_log_error_hint("Close other sessions, or raise max_connections or the connection limit of the role or database.");
 }
 
 static void
@@ -135,7 +135,7 @@ check_age(const PGresult *res)
 		return;
 	pg_log_warning("the oldest transaction ID in the database is %s transactions old",
 				   PQgetvalue(res, 0, WRONG_AGE));
-	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  A dump keeps vacuum from removing what its snapshot sees, for as long as it runs.",
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  While a dump runs, vacuum cannot remove rows that the snapshot of the dump sees.",
 						  PQgetvalue(res, 0, FREEZE_MAX_AGE));
 }
 
@@ -144,9 +144,9 @@ check_threshold(const PGresult *res)
 {
 	if (PQgetisnull(res, 0, WRONG_THRESHOLD))
 		return;
-	pg_log_error("the server may remove rows that the dump's snapshot sees, by old_snapshot_threshold = %s",
+	pg_log_error("the server may remove rows that the dump's snapshot sees, because old_snapshot_threshold is %s",
 				 PQgetvalue(res, 0, WRONG_THRESHOLD));
-	pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
+	pg_log_error_detail("The server does not detect this in sessions that import the snapshot later.");
 	pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
 }
 
@@ -156,13 +156,13 @@ check_delays(const PGresult *res, const char *name)
 	if (PQgetisnull(res, 0, WRONG_DELAYS))
 		return;
 	if (name)
-		pg_log_warning("replay on standby %s may end what is read there, by %s",
+		pg_log_warning("replay on standby %s may cancel queries of the run (%s)",
 					   name, PQgetvalue(res, 0, WRONG_DELAYS));
 	else
-		pg_log_warning("replay on this standby may end the run, by %s",
+		pg_log_warning("replay on this standby may cancel queries of the run (%s)",
 					   PQgetvalue(res, 0, WRONG_DELAYS));
-	pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
-	pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
+	pg_log_warning_detail("After this delay, replay removes rows that the snapshot sees, unless hot_standby_feedback is enabled, and takes locks on tables that are altered, dropped, or truncated by VACUUM on the primary.");
+	pg_log_warning_hint("Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run.  Setting vacuum_truncate to off for a table on the primary prevents VACUUM from truncating it.");
 }
 
 static bool
@@ -220,9 +220,9 @@ server_check_database(PGconn *conn)
 	if (PQntuples(res) != 1 ||
 		(Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10) != expected_database)
 	{
-		pg_log_error("database \"%s\" is not the one that had this name when the run began",
+		pg_log_error("database \"%s\" is not the one that had this name when the run started",
 					 PQdb(conn));
-		pg_log_error_detail("Databases were renamed meanwhile, or this one was dropped and created again.");
+		pg_log_error_detail("Databases were renamed during the run, or this database was dropped and created again.");
 	}
 	PQclear(res);
 }
@@ -251,9 +251,9 @@ enum
 
 /* How an error names each part. */
 static const char *const part_differs[] = {
-	"name, kind or access method is not that",
-	"columns are not those",
-	"row security is not that"
+	"The name, kind or access method of the table differs from the snapshot.",
+	"The columns of the table differ from the snapshot.",
+	"The row security of the table differs from the snapshot."
 };
 
 /*
@@ -382,11 +382,11 @@ accept_rewritten(const PGresult *before, const PGresult *now,
 	}
 	if (!any)
 		return true;
-	pg_log_generic(level, PG_LOG_DETAIL, "Rows of before are lost to the snapshot if that was by TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY); VACUUM FULL, CLUSTER and another REPACK keep them, but look the same.");
+	pg_log_generic(level, PG_LOG_DETAIL, "After TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY), the snapshot does not see the previous rows.  After VACUUM FULL, CLUSTER or another REPACK it does, but these cannot be distinguished.");
 	if (!options->allow_rewritten)
 		pg_log_error_hint(options->snapshot
-						  ? "Run the dump again with a new snapshot, or with --allow-rewritten if you know that nothing is lost."
-						  : "Run the dump again, or with --allow-rewritten if you know that nothing is lost.");
+						  ? "Run the dump again with a new snapshot, or use --allow-rewritten if you know that no rows are lost."
+						  : "Run the dump again, or use --allow-rewritten if you know that no rows are lost.");
 	return options->allow_rewritten;
 }
 
@@ -405,8 +405,7 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 			continue;
 		pg_log_error("table %s was changed after the snapshot was taken",
 					 printable(tables->tables[i].name));
-		pg_log_error_detail("Its %s of the snapshot, which the archive describes.",
-							part);
+		pg_log_error_detail("%s", part);
 		pg_log_error_hint(options->snapshot ? "Run the dump again with a new snapshot."
 						  : "Run the dump again.");
 		exit(1);
@@ -453,7 +452,7 @@ table_check_names(const PGresult *res, const DumpTables *tables)
 
 	if (name == NULL)
 		return;
-	pg_log_error("table %s was replaced by another of its name during the run",
+	pg_log_error("table %s was replaced by another table of this name during the run",
 				 printable(name));
 	pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
 	exit(1);
@@ -496,11 +495,10 @@ check_row_security(const Options *options, const DumpTables *tables)
 	}
 	if (n_found > 0)
 	{
-		pg_log_error("row security keeps the role from reading all rows of %d table%s",
+		pg_log_error("row security prevents the role from reading all rows of %d table%s",
 					 n_found, units_plural(n_found));
-		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
-							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
-		pg_log_error_hint("ALTER ROLE ... BYPASSRLS lets a role read them; --enable-row-security dumps only the rows that it may see.");
+		pg_log_error_detail(units_names_format(n_found, NAMES_SHOWN), names.data);
+		pg_log_error_hint("Use ALTER ROLE ... BYPASSRLS to let the role read all rows, or --enable-row-security to dump only the rows that the role may see.");
 	}
 	termPQExpBuffer(&names);
 }
@@ -555,15 +553,16 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 	}
 	if (n_found > 0)
 	{
-		pg_log_error("querying %d table%s could run code of %s \"%s\" with the privileges of \"%s\"",
-					 n_found, units_plural(n_found),
-					 several ? "other roles, for example" : "role",
-					 printable(owner), printable(role));
-		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
-							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
-		pg_log_error_hint("The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when %s queries the table; use --trust-owners if you trust %s.",
-						  printable(role), querying_options(where, sample, mask),
-						  several ? "these roles" : "this role");
+		pg_log_error(several ?
+					 "querying %d table%s could run code of other roles, for example \"%s\", with the privileges of \"%s\"" :
+					 "querying %d table%s could run code of role \"%s\" with the privileges of \"%s\"",
+					 n_found, units_plural(n_found), printable(owner),
+					 printable(role));
+		pg_log_error_detail(units_names_format(n_found, NAMES_SHOWN), names.data);
+		pg_log_error_hint(several ?
+						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when %s queries the table.  Use --trust-owners if you trust these roles." :
+						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when %s queries the table.  Use --trust-owners if you trust this role.",
+						  printable(role), querying_options(where, sample, mask));
 	}
 	termPQExpBuffer(&names);
 }
@@ -611,7 +610,7 @@ hint_at_grant(PGconn *conn, const char *role)
 	appendStringLiteralConn(&sql, role, conn);
 	appendPQExpBufferStr(&sql, ") FROM pg_largeobject_metadata \\gexec");
 	/* at the end, so that it can be pasted */
-	pg_log_error_hint("Dump none, by --no-large-objects; or grant it in this database, in psql, as a superuser: %s",
+	pg_log_error_hint("Use --no-large-objects to dump none, or grant the privilege in this database, with psql and as a superuser: %s",
 					  sql.data);
 	termPQExpBuffer(&sql);
 }
@@ -632,11 +631,11 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
 	{
 		bool		one = atoll(PQgetvalue(res, 0, 0)) == 1;
 
-		pg_log_error("the role \"%s\" may not read %s of the %d large object%s",
+		pg_log_error("role \"%s\" may not read %s of the %d large object%s",
 					 PQgetvalue(res, 0, 2), PQgetvalue(res, 0, 0),
 					 objects->n_objects,
 					 units_plural(objects->n_objects));
-		pg_log_error_detail("%s: %s.", one ? "It is" : "The first are",
+		pg_log_error_detail(one ? "It is %s." : "The first are: %s.",
 							PQgetvalue(res, 0, 1));
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));
 	}
@@ -679,10 +678,10 @@ source_check_privileges(PGconn *conn)
 			appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
 							  printable(fmtQualifiedId(PQgetvalue(res, i, 0),
 													   PQgetvalue(res, i, 1))));
-		pg_log_error_detail("The role \"%s\" may not read %d of all tables and sequences of the database: %s%s.",
+		pg_log_error_detail("Role \"%s\" may not read %d of the tables and sequences of the database: %s%s.",
 							PQgetvalue(res, 0, 2), n, names.data,
 							n > NAMES_SHOWN ? ", ..." : "");
-		pg_log_error_hint("GRANT pg_read_all_data TO %s lets it read them all (from PostgreSQL 14 on); -T and -N leave tables and schemas out.",
+		pg_log_error_hint("GRANT pg_read_all_data TO %s allows the role to read all of them (PostgreSQL 14 or newer).  Use -T and -N to exclude tables and schemas.",
 						  fmtId(PQgetvalue(res, 0, 2)));
 		termPQExpBuffer(&names);
 	}
@@ -731,8 +730,10 @@ check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 	if (used + more > room)
 	{
 		pg_log_warning("the server's lock table may be too small for this run");
-		pg_log_warning_detail("It is made for " INT64_FORMAT " tables and indexes; " INT64_FORMAT
-							  " are locked, and the jobs lock about " INT64_FORMAT " more at a time.",
+		pg_log_warning_detail("It has room for " INT64_FORMAT " tables and "
+							  "indexes; " INT64_FORMAT " are locked, and the "
+							  "jobs lock about " INT64_FORMAT " more at a "
+							  "time.",
 							  room, used, more);
 		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use fewer --jobs.");
 	}

@@ -40,7 +40,7 @@ connect_to(const Options *options, const char *conninfo, PGconn *first)
 	if (parsed == NULL)
 	{
 		pg_log_error("invalid connection string for option %s", "--also-from");
-		pg_log_error_hint("It is as for psql, e.g. \"host=standby2 port=5432\".");
+		pg_log_error_hint("Use a connection string as for psql, for example \"host=standby2 port=5432\".");
 		exit(1);
 	}
 	params.dbname = unconstify(char *, conninfo);
@@ -136,7 +136,7 @@ standby_watch(Standby *standby)
 									" FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a");
 
 	if (PQntuples(res) != 1)
-		pg_fatal("standby %s does not tell of its session", standby->name);
+		pg_fatal("could not get the session on standby %s", standby->name);
 	standby->holder_query = psprintf(holder_format, PQgetvalue(res, 0, 0),
 									 PQgetvalue(res, 0, 1));
 	PQclear(res);
@@ -154,7 +154,7 @@ was_lost(Standby *standby)
 		PQerrorMessage(standby->conn);
 
 	interrupt_check();
-	pg_log_warning("standby %s is lost; others read what is left of its jobs",
+	pg_log_warning("connection to standby %s was lost; continuing with the other standbys",
 				   standby->name);
 	pg_log_warning_detail("%s", *words ? words : "The server does not answer.");
 	PQfinish(standby->conn);
@@ -279,12 +279,12 @@ ask(const Standby *standby)
 	PGresult   *res;
 
 	if (PQserverVersion(standby->conn) < MIN_VERSION)
-		pg_fatal("server %s is of version %s: %s needs 15 or newer",
+		pg_fatal("server %s has version %s, but %s requires PostgreSQL 15 or newer",
 				 standby->name,
 				 PQparameterStatus(standby->conn, "server_version"), "--also-from");
 	res = session_query(standby->conn, check_query);
 	if (PQntuples(res) != 1)
-		pg_fatal("server %s does not tell what it is", standby->name);
+		pg_fatal("could not get the identity of server %s", standby->name);
 	return res;
 }
 
@@ -301,30 +301,30 @@ check_one(const Standbys *standbys, const Standby *standby,
 {
 	if (!is_true(res, COL_IN_RECOVERY))
 	{
-		pg_log_error("server %s is not a standby, as %s requires of all servers",
+		pg_log_error("server %s is not a standby, but %s requires all servers to be standbys",
 					 standby->name, "--also-from");
-		pg_log_error_detail("What a snapshot of a primary sees belongs to no one place in its log at which a standby could stop.");
-		pg_log_error_hint("Read from standbys only: name one of them in the place of the primary.");
+		pg_log_error_detail("A snapshot of a primary does not correspond to a WAL position at which replay on a standby could be paused.");
+		pg_log_error_hint("Use standbys only, and specify one of them instead of the primary.");
 		return;
 	}
 	if (!is_true(res, COL_MAY_PAUSE))
 	{
-		pg_log_error("the user may not pause the replay of standby %s",
+		pg_log_error("the role may not pause replay on standby %s",
 					 standby->name);
-		pg_log_error_hint("On the primary, in this database: GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() TO the user.");
+		pg_log_error_hint("On the primary, in this database, GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() to the role.");
 	}
 	if (!is_true(res, COL_SEES_TIMELINE))
 	{
 		pg_log_error("the role may not see which timeline standby %s follows",
 					 standby->name);
-		pg_log_error_hint("On the primary: GRANT pg_read_all_stats TO the role.");
+		pg_log_error_hint("On the primary, GRANT pg_read_all_stats to the role.");
 	}
 	if (is_true(res, COL_IS_WAITED_FOR) && !standbys->options->pause_synchronous)
 	{
-		pg_log_error("commits on the primary may wait for standby %s to replay them",
+		pg_log_error("commits on the primary may wait for replay on standby %s",
 					 standby->name);
-		pg_log_error_detail("Its synchronous_standby_names is not empty, and synchronous_commit is remote_apply, here or for a role or database.");
-		pg_log_error_hint("--pause-synchronous pauses its replay even so, for about a tenth of a second, at worst five.");
+		pg_log_error_detail("synchronous_standby_names of the primary is not empty, and synchronous_commit is remote_apply, globally or for a role or database.");
+		pg_log_error_hint("Use --pause-synchronous to pause replay anyway, usually for 0.1 s, and for 5 s at most.");
 	}
 }
 
@@ -334,9 +334,10 @@ check_same(const Standby *standby, const Standby *first, const char *what,
 {
 	if (strcmp(its, firsts) == 0)
 		return;
-	pg_log_error("%s of standby %s is not that of %s", what, standby->name,
-				 first->name);
-	pg_log_error_detail("They are \"%s\" and \"%s\".", printable(pg_strdup(its)),
+	pg_log_error("%s of standby %s differs from that of %s",
+				 what, standby->name, first->name);
+	pg_log_error_detail("The values are \"%s\" and \"%s\".",
+						printable(pg_strdup(its)),
 						printable(pg_strdup(firsts)));
 }
 
@@ -412,9 +413,9 @@ standby_check_extension(const Standbys *standbys,
 
 		if (there->missing)
 		{
-			pg_log_error("the extension cannot be used on standby %s: %s",
+			pg_log_error("could not use the extension on standby %s: %s",
 						 standby->name, there->missing);
-			pg_log_error_hint("It can on %s.  Run it again, or use --no-extension.",
+			pg_log_error_hint("It can be used on %s.  Run the program again, or use --no-extension.",
 							  standbys->list[0].name);
 			exit(1);
 		}
@@ -434,9 +435,9 @@ standby_check_library(const Standby *standby)
 	{
 		if (session_is_lost(standby->conn, res))
 			session_failed(standby->conn, res, "query failed", library_query);
-		pg_log_error("the extension does not work on standby %s: %s",
+		pg_log_error("could not use the extension on standby %s: %s",
 					 standby->name, PQerrorMessage(standby->conn));
-		pg_log_error_hint("Install it there, too, or use --no-extension.");
+		pg_log_error_hint("Install the extension on the standby, too, or use --no-extension.");
 		exit(1);
 	}
 	PQclear(res);

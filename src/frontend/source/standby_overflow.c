@@ -166,7 +166,7 @@ judge_version(OverflowLook *look)
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
 	{
-		pg_log_warning("cannot check whether snapshots of %s are complete: the dump may have wrong rows, and the standby may be damaged",
+		pg_log_warning("cannot check whether snapshots of %s are complete; the dump may contain wrong rows, and the standby may be damaged",
 					   server);
 		pg_log_warning_detail("The server may export a snapshot without the running transactions, and the role may not read the file of the snapshot.  %s",
 							  fixed);
@@ -175,9 +175,9 @@ judge_version(OverflowLook *look)
 		return;
 	}
 	pg_log_error("cannot check whether snapshots of %s are complete", server);
-	pg_log_error_detail("The server may export a snapshot without the running transactions; then the dump has wrong rows, and the standby may be damaged.  The role may not read the file of the snapshot.  %s",
+	pg_log_error_detail("The server may export a snapshot without the running transactions; then the dump contains wrong rows, and the standby may be damaged.  The role may not read the file of the snapshot.  %s",
 						fixed);
-	pg_log_error_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO the role; or dump the primary.  --allow-affected-standby dumps this standby anyway.");
+	pg_log_error_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) to the role; or dump the primary.  Use --allow-affected-standby to dump this standby anyway.");
 	exit(1);
 }
 
@@ -228,9 +228,9 @@ refuse_given(const OverflowLook *look, const char *given)
 {
 	pg_log_error("snapshot \"%s\" lacks the transactions that were running when it was taken",
 				 given);
-	pg_log_error_detail("To import it would damage the standby.  %s",
+	pg_log_error_detail("Importing it would damage the standby.  %s",
 						fixed_words(look->conn));
-	pg_log_error_hint("Export another snapshot when the transactions with many subtransactions have ended, or leave out --snapshot.");
+	pg_log_error_hint("Export another snapshot when the transactions with many subtransactions have ended, or omit --snapshot.");
 	exit(1);
 }
 
@@ -292,13 +292,14 @@ begin_given(OverflowLook *look, const char *given)
 pg_noreturn static void
 give_up(const OverflowLook *look, const char *tried, const char *longer)
 {
-	pg_log_error("no complete snapshot could be taken on %s in %s",
+	pg_log_error("could not take a complete snapshot on %s in %s",
 				 server_words(look), tried);
-	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended the server exports snapshots without the running transactions; to import one would damage the standby.  %s",
+	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended, the server exports snapshots without the running transactions; importing one would damage the standby.  %s",
 						fixed_words(look->conn));
-	pg_log_error_hint("%s it again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
-					  snapshot_is_fixed(PQserverVersion(look->conn)) ? "Run" :
-					  "Update the standby; or run", longer);
+	pg_log_error_hint(snapshot_is_fixed(PQserverVersion(look->conn)) ?
+					  "Run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :
+					  "Update the standby; or run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
+					  longer);
 	exit(1);
 }
 
@@ -358,7 +359,7 @@ standby_overflow_begin(OverflowLook *look, const char *given)
 	while ((snapshot = begin_once(look)) == NULL)
 	{
 		if (!told)
-			pg_log_info("the snapshot of %s lacks running transactions; trying again for up to " INT64_FORMAT " s",
+			pg_log_info("the snapshot of %s lacks running transactions; retrying for up to " INT64_FORMAT " s",
 						server_words(look), look->left_ms / 1000);
 		told = true;
 		wait_a_moment(look);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 #include "session/connection.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
@@ -130,12 +131,12 @@ resume(const StandbyPause *pause)
 {
 	bool		resumed = resume_after_failure(pause);
 
-	pg_log_error("the replay of standby %s could not be paused: %s",
+	pg_log_error("could not pause replay on standby %s: %s",
 				 pause->standby->name, connection_words(pause->conn));
 	if (resumed)
-		pg_log_error_detail("It was resumed.");
+		pg_log_error_detail("Replay was resumed.");
 	else
-		pg_log_error_hint("Look whether it is paused, and resume it there: SELECT pg_wal_replay_resume().");
+		pg_log_error_hint("If replay on the standby is paused, resume it with SELECT pg_wal_replay_resume().");
 }
 
 /* The lock; what the first session was in the midst of may have failed. */
@@ -192,7 +193,7 @@ standby_pause_new(const Standby *standby)
 	pause->conn = connection_try_peer(standby->address, "pg_pardump pause");
 	/* what cancels the leader's statements is not for this one */
 	if (PQstatus(pause->conn) != CONNECTION_OK)
-		pg_fatal("could not connect once more to pause the replay of standby %s: %s",
+		pg_fatal("could not open another connection to pause replay on standby %s: %s",
 				 standby->name, connection_words(pause->conn));
 	begun = session_begin_settings(pause->conn);
 	PQclear(session_query(pause->conn, settings_query));
@@ -220,9 +221,9 @@ take_lock(const StandbyPause *pause)
 
 	if (!session_is_true(pause->standby->conn, sql))
 	{
-		pg_log_error("another session on standby %s has the advisory lock that is to end a pause of its replay",
+		pg_log_error("another session on standby %s holds the advisory lock that controls pauses of replay",
 					 pause->standby->name);
-		pg_log_error_detail("Its numbers are %s.", pause->lock_key);
+		pg_log_error_detail("The key of the lock is %s.", pause->lock_key);
 		exit(1);
 	}
 	free(sql);
@@ -244,7 +245,7 @@ standby_pause_begin(StandbyPause *pause)
 	pause->begun = true;
 	/* its result is waited for when it is to end */
 	if (!PQsendQuery(pause->conn, pause->block))
-		pg_fatal("could not pause the replay of standby %s: %s",
+		pg_fatal("could not pause replay on standby %s: %s",
 				 pause->standby->name, PQerrorMessage(pause->conn));
 }
 
@@ -344,7 +345,8 @@ read_state(const Standby *standby)
 
 	if (PQntuples(res) != 1 ||
 		sscanf(PQgetvalue(res, 0, 1), "%X/%X", &high, &low) != 2)
-		pg_fatal("standby %s does not tell where its replay is", standby->name);
+		pg_fatal("could not get the replay position of standby %s",
+				 standby->name);
 	state.paused = strcmp(PQgetvalue(res, 0, 0), "paused") == 0;
 	state.by_somebody = strcmp(PQgetvalue(res, 0, 0), "not paused") != 0;
 	state.by_other_run = PQgetvalue(res, 0, 3)[0] == 't';
@@ -381,10 +383,10 @@ check_timelines(const Moment *moment)
 	{
 		if (moment->states[i].timeline == moment->states[0].timeline)
 			continue;
-		pg_log_error("standby %s follows timeline %d, and %s timeline %d",
+		pg_log_error("standby %s follows timeline %d, but %s follows timeline %d",
 					 moment->standbys->list[i].name, moment->states[i].timeline,
 					 moment->standbys->list[0].name, moment->states[0].timeline);
-		pg_log_error_hint("Read from standbys of one primary.");
+		pg_log_error_hint("Use standbys of the same primary.");
 		exit(1);
 	}
 }
@@ -418,13 +420,13 @@ refuse_paused(const Moment *moment)
 
 		if (!moment->was_paused[i] || state->by_other_run)
 			continue;
-		pg_log_error("the replay of standby %s is paused, and not by this run, where another one's is not",
+		pg_log_error("WAL replay is already paused on standby %s, at a different position than on another standby",
 					 moment->standbys->list[i].name);
 		pg_log_error_detail("Replay is at %s on %s, and at %s on %s.",
 							moment->states[0].lsn_text, moment->standbys->list[0].name,
 							moment->states[other].lsn_text,
 							moment->standbys->list[other].name);
-		pg_log_error_hint("Resume it there: SELECT pg_wal_replay_resume(); or pause all of them at one place.");
+		pg_log_error_hint("Resume replay with SELECT pg_wal_replay_resume(), or pause all standbys at the same position.");
 		exit(1);
 	}
 }
@@ -525,7 +527,7 @@ are_complete(Moment *moment)
 			continue;
 		if (++moment->n_incomplete == MAX_INCOMPLETE)
 			standby_overflow_give_up_pauses(&moment->looks[i], MAX_INCOMPLETE);
-		pg_log_info("the snapshot of standby %s lacks running transactions; replay is paused again (pause %d of %d)",
+		pg_log_info("the snapshot of standby %s lacks running transactions; pausing replay again (pause %d of %d)",
 					moment->standbys->list[i].name,
 					moment->n_incomplete + 1, MAX_INCOMPLETE);
 		end_snapshots(moment);
@@ -571,13 +573,13 @@ try_once(Moment *moment)
 static void
 give_up(const Moment *moment, int n_tries)
 {
-	pg_log_error("the standbys could not be stopped at the same place of the log in %d tries",
+	pg_log_error("could not pause the standbys at the same WAL position in %d attempts",
 				 n_tries);
 	for (int i = 0; i < moment->standbys->n; i++)
 		pg_log_error_detail("Replay was at %s on %s.",
 							moment->states[i].lsn_text,
 							moment->standbys->list[i].name);
-	pg_log_error_hint("Run it when less is written, or one of them does not lag behind; or pause them yourself at one place.");
+	pg_log_error_hint("Run the program when fewer changes are written or no standby lags behind, or pause the standbys manually at the same position.");
 	exit(1);
 }
 
@@ -599,7 +601,7 @@ check_snapshots(const Standbys *standbys)
 		if (first == NULL)
 			first = pg_strdup(PQgetvalue(res, 0, 0));
 		else if (strcmp(first, PQgetvalue(res, 0, 0)) != 0)
-			pg_fatal("standbys %s and %s have other transactions at the same place of the log",
+			pg_fatal("standbys %s and %s have different transactions at the same WAL position",
 					 standbys->list[0].name, standby->name);
 		PQclear(res);
 		standby->identity = snapshot_identity(standby->conn);
@@ -626,9 +628,9 @@ take(Moment *moment)
 		pg_usleep(10000L * Min(n_tries, 10));
 		n_tries++;
 	}
-	pg_log_info("%d standbys have one snapshot, at %s, after %d tr%s",
+	pg_log_info("%d standbys have the same snapshot, at %s, after %d attempt%s",
 				moment->standbys->n, moment->states[0].lsn_text, n_tries,
-				n_tries == 1 ? "y" : "ies");
+				units_plural(n_tries));
 }
 
 void

@@ -262,9 +262,9 @@ report_refused(WorkerSession *session, int no)
 			psprintf("Replay (startup process %s)", pid) :
 			psprintf("Process %s", pid);
 
-		pg_log_warning("no worker can lock table %s: it is read in the leader's session",
+		pg_log_warning("no worker can lock table %s; reading it in the leader's session",
 					   printable(table->name));
-		pg_log_warning_detail("%s waits for an exclusive lock on it, until this run ends.",
+		pg_log_warning_detail("%s is waiting for an exclusive lock on the table.",
 							  who);
 		free(who);
 		session->source->told[no] = true;
@@ -348,7 +348,7 @@ check_standby(WorkerSession *session)
 	 */
 	check_names(session);
 	if (!standby_has_snapshot(session->standby, session->conn))
-		session_lost(psprintf("the leader's session on standby %s is gone",
+		session_lost(psprintf("the leader's session on standby %s has ended",
 							  session->standby->name));
 }
 
@@ -409,10 +409,10 @@ check_empty(WorkerSession *session, const DataFile *file, uint64 rows)
 	if (rows > 0 || file->seems_empty ||
 		!read_copy_has_rows(session->conn, &tables->tables[file->table], file))
 		return;
-	pg_log_error("the extension reads no rows of %s, which has some",
+	pg_log_error("the extension read no rows of %s, although it contains rows",
 				 data_file_describe(file, tables));
-	pg_log_error_detail("SQL finds one in the same snapshot.");
-	pg_log_error_hint("Use --no-extension, and look at the functions in the schema "
+	pg_log_error_detail("A query finds a row in the same snapshot.");
+	pg_log_error_hint("Use --no-extension, and check the functions in schema "
 					  PARDUMP_SCHEMA ".");
 	exit(1);
 }

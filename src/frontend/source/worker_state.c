@@ -82,8 +82,8 @@ worker_states_check(const WorkerState *states, int n)
 {
 	if (any_has_it(states, n))
 		return;
-	pg_log_error("no session has the snapshot of the dump any more");
-	pg_log_error_detail("The leader's session and those of all workers were lost; what was not read yet cannot be read.");
+	pg_log_error("no session has the snapshot of the dump anymore");
+	pg_log_error_detail("The sessions of the leader and of all workers were lost, so the remaining rows cannot be read.");
 	exit(1);
 }
 
