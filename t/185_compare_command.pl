@@ -340,13 +340,13 @@ foreach my $try (
 same_ok('a table that both have', $_, '-t', 'both_have') foreach $quoted, $full;
 foreach my $with ([ 'the archive', $quoted ], [ 'the other database', $full ])
 {
-	refused_ok(qr/error: no table of the database or $with->[0] matches what the options name/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
+	refused_ok(qr/error: no table of the database or $with->[0] matches the options/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
 }
 foreach my $try ([ '-T', '*.*', '-B' ], [ '-N', '*', '-B' ])
 {
 	foreach my $with ([ 'the archive', $archives{ours} ], [ 'the other database', $other ])
 	{
-		refused_ok(qr/error: no table of the database or $with->[0] matches what the options name\n.*detail: No rows, sequences or large objects were compared\./,
+		refused_ok(qr/error: no table of the database or $with->[0] matches the options\n.*detail: No rows, sequences or large objects were compared\./,
 			"all is left out, $with->[0], @$try", $with->[1], @$try);
 	}
 }

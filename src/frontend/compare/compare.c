@@ -290,10 +290,10 @@ report_tables(Comparison *comparison)
 	}
 	if (n_uncounted > 0)
 	{
-		pg_log_warning("of %d table%s the rows that differ were not counted, for want of memory",
+		pg_log_warning("the differing rows of %d table%s were not counted, because of insufficient memory",
 					   n_uncounted, units_plural(n_uncounted));
 		if (!comparison->loaded)
-			pg_log_warning_hint("Choose some of them by -t.");
+			pg_log_warning_hint("Use -t to compare fewer tables at a time.");
 	}
 }
 
@@ -484,7 +484,7 @@ refuse_nothing(const Comparison *comparison, const Options *options)
 		comparison->objects[0].objects + comparison->objects[1].objects == 0 &&
 		compare_selection_is_given(options))
 	{
-		pg_log_error("no table of %s or %s matches what the options name",
+		pg_log_error("no table of %s or %s matches the options",
 					 compare_side_name(comparison->sides[0]),
 					 compare_side_name(comparison->sides[1]));
 		pg_log_error_detail("No rows, sequences or large objects were compared.");
@@ -633,7 +633,7 @@ compare_restore_check(const Run *run, const Target *target,
 	session_set_encoding(conn, plan.encoding);
 	plan.pg_dump_toc = compare_lookup_tables(conn, run->plan, false, &missing);
 	if (missing)
-		pg_fatal("the source has no table %s, which the archive has",
+		pg_fatal("table %s of the archive does not exist on the source",
 				 printable(missing));
 	plan.tables = dump_tables_read(conn, plan.pg_dump_toc, options,
 								   plan.lock_wait_ms);

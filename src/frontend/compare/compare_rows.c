@@ -93,7 +93,7 @@ sink_rows_finish(Sink *sink)
 	RowsSink   *rows = (RowsSink *) sink;
 
 	if (rows->begun.len > 0)
-		pg_fatal("the rows end in the midst of one");
+		pg_fatal("the data ends within a row");
 }
 
 static void
@@ -525,7 +525,7 @@ reset(void *arg, const DataFile *file)
 
 	if (rows->pass == PASS_COUNT &&
 		rows->merged[rows->side][file_number(rows, file)] == MERGE_BEGUN)
-		pg_fatal("a worker was lost while it told which rows differ");
+		pg_fatal("a worker was lost while it reported differing rows");
 }
 
 static void

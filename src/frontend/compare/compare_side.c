@@ -459,7 +459,7 @@ compare_side_open_archive(const Options *options)
 
 	interrupt_install_leader();
 	if (archive_open_kind(options->compare_with) == ARCHIVE_TAR)
-		pg_fatal("archive \"%s\" is in the tar format, which cannot be compared",
+		pg_fatal("archive \"%s\" is in tar format, which cannot be compared",
 				 options->compare_with);
 	archive = archive_open(options->compare_with);
 	plan = plan_archive(archive, options);
@@ -555,7 +555,7 @@ begin_object(DigestSink *sink)
 	memset(sink, 0, sizeof(DigestSink));
 	sink->base.ops = &digest_ops;
 	if (pg_checksum_init(&sink->digest, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not initialize a checksum");
+		pg_fatal("could not compute a checksum");
 }
 
 static void
@@ -567,7 +567,7 @@ end_object(DigestSink *sink, Oid oid, uint64 seed, ObjectSum *sum)
 	memcpy(text, &oid, sizeof(Oid));
 	len = pg_checksum_final(&sink->digest, text + sizeof(Oid));
 	if (len < 0)
-		pg_fatal("could not finalize a checksum");
+		pg_fatal("could not compute a checksum");
 	sum->objects++;
 	sum->bytes += sink->base.bytes_in;
 	sum->sum += hash_bytes_extended(text, sizeof(Oid) + len, seed);

@@ -381,14 +381,14 @@ static void
 begin_sum(pg_checksum_context *sum)
 {
 	if (pg_checksum_init(sum, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not initialize checksum");
+		pg_fatal("could not compute a checksum");
 }
 
 static void
 add_to_sum(pg_checksum_context *sum, const void *data, size_t len)
 {
 	if (pg_checksum_update(sum, data, len) < 0)
-		pg_fatal("could not compute checksum");
+		pg_fatal("could not compute a checksum");
 }
 
 /* As digits; owned. */
@@ -399,7 +399,7 @@ end_sum(pg_checksum_context *sum)
 	int			len = pg_checksum_final(sum, bytes);
 
 	if (len != PG_SHA256_DIGEST_LENGTH)
-		pg_fatal("could not compute checksum");
+		pg_fatal("could not compute a checksum");
 	return hex_encode(bytes, len);
 }
 
