@@ -55,7 +55,7 @@ my @wrong = (
 	[ 'nosuch = 1', qr/unknown key "nosuch"/ ],
 	[ 'Jobs = 1', qr/unknown key "Jobs"/ ],
 	[ 'jobs =', qr/jobs has no value/ ],
-	[ 'port = 2', qr/port is set again, after line 3/ ],
+	[ 'port = 2', qr/port is already set in line 3/ ],
 	[ 'jobs = 0', qr/jobs must be a number from 1 to 4096/ ],
 	[ 'jobs = four', qr/jobs must be a number/ ],
 	[ 'keep_last = 0', qr/keep_last must be a number from 1 to 100000/ ],
@@ -65,11 +65,11 @@ my @wrong = (
 	[ 'lock_wait_timeout = 15', qr/lock_wait_timeout must be a time with a unit, from "1ms" to "24d", such as "15min"/ ],
 	[ 'lock_wait_timeout = 0s', qr/lock_wait_timeout must be a time/ ],
 	[ 'lock_wait_timeout = 25d', qr/lock_wait_timeout must be a time/ ],
-	[ 'options = -n a --lock-wait-timeout=1s', qr/options must not have --lock-wait-timeout=1s: use the key lock_wait_timeout/ ],
-	[ 'options = --lock 1s', qr/options must not have --lock: use the key/ ],
-	[ 'remove = rclone purge remote:backups', qr/remove must have %D, or %d and %t: otherwise it would remove other backups, too/ ],
-	[ 'remove = rclone purge remote:backups/%d', qr/remove must have %D, or %d and %t/ ],
-	[ 'remove = rclone purge remote:backups/%t/%%d', qr/remove must have %D, or %d and %t/ ],
+	[ 'options = -n a --lock-wait-timeout=1s', qr/options must not contain --lock-wait-timeout=1s; use the key lock_wait_timeout instead/ ],
+	[ 'options = --lock 1s', qr/options must not contain --lock; use the key/ ],
+	[ 'remove = rclone purge remote:backups', qr/remove must contain %D, or %d and %t; otherwise it would also remove other backups/ ],
+	[ 'remove = rclone purge remote:backups/%d', qr/remove must contain %D, or %d and %t/ ],
+	[ 'remove = rclone purge remote:backups/%t/%%d', qr/remove must contain %D, or %d and %t/ ],
 	[ 'drill_directory = tmp', qr/drill_directory must be an absolute path/ ],
 	[ 'drill_disk_limit = 100', qr/drill_disk_limit must be a size with a unit, such as "100GB"/ ],
 	[ 'drill_disk_limit = 0GB', qr/drill_disk_limit must be a size/ ],
@@ -78,12 +78,12 @@ my @wrong = (
 	[ 'drill_preload = citus, /tmp/x', qr/drill_preload must be names of libraries/ ],
 	[ 'metrics = here', qr/metrics must be an absolute path/ ],
 	[ 'bindir = bin', qr/bindir must be an absolute path/ ],
-	[ 'remove = true "a', qr/remove has a quote without its end/ ],
-	[ 'remove = true %f', qr/remove has %f, which stands for nothing/ ],
-	[ 'verify_command = test %x %', qr/verify_command has %x, which/ ],
-	[ 'pipe = cat >%D/%f%', qr/pipe has %, which stands for nothing/ ],
-	[ 'pipe = cat >%D/x', qr/pipe must have %f/ ],
-	[ 'pipe = cat >/x/%d/%f', qr/pipe must have %D, or %d and %t: else a backup would overwrite another/ ],
+	[ 'remove = true "a', qr/remove contains an unterminated quote/ ],
+	[ 'remove = true %f', qr/remove contains unknown placeholder %f/ ],
+	[ 'verify_command = test %x %', qr/verify_command contains unknown placeholder %x/ ],
+	[ 'pipe = cat >%D/%f%', qr/pipe contains unknown placeholder %/ ],
+	[ 'pipe = cat >%D/x', qr/pipe must contain %f/ ],
+	[ 'pipe = cat >/x/%d/%f', qr/pipe must contain %D, or %d and %t; otherwise a backup would overwrite another/ ],
 	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline of sh, .* use bash -o pipefail/ ],
 	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline of sh/ ],
 	[ 'pipe = case %f in a|b) cat;; *) gpg -e | cat;; esac >%D/%f', qr/pipe is a pipeline of sh/ ],
@@ -91,8 +91,8 @@ my @wrong = (
 	[ 'pipe = sh -c "gpg -e | cat >%D/%f"', qr/pipe is a pipeline of sh/ ],
 	[ q{pipe = /bin/bash -e -uc 'gpg -e "\$x" | cat >%D/%f'}, qr/pipe is a pipeline of sh/ ],
 	[ q{pipe = sh -c 'sh -c "gpg -e | cat >%D/%f"'}, qr/pipe is a pipeline of sh/ ],
-	[ 'options = -n "a', qr/options has a quote without its end/ ],
-	map({ [ "options = -n a $_", qr/options must not have \Q$_\E, which is not for it to say/ ] }
+	[ 'options = -n "a', qr/options contains an unterminated quote/ ],
+	map({ [ "options = -n a $_", qr/options must not contain \Q$_\E, which pg_pardump_backup sets itself/ ] }
 		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
 foreach my $try (@wrong)
 {
@@ -110,7 +110,7 @@ foreach my $try (@wrong)
 # ---- what single lines cannot know
 
 foreach my $try (
-	[ [ 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:4: incremental cannot be used with pipe: it takes files from/ ],
+	[ [ 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:4: incremental cannot be used with pipe, because it reuses files/ ],
 	[ [ 'pipe = cat >%D/%f || sed "s|a|b|" \|', 'database = a', 'exclude_database = b' ], qr/:6: exclude_database cannot/ ],
 	[ [ 'pipe = bash -o pipefail -c "cat | cat >%D/%f"', 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'pipe = set -o pipefail; cat | cat >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
@@ -120,8 +120,8 @@ foreach my $try (
 	[ [ q{pipe = sh -c 'grep -e "a|b" >%D/%f' sh "x | y"}, 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental cannot/ ],
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
-	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r %D' ], qr/:5: remove must have %d and %t, as pipe has/ ],
-	[ ['verify_command = true'], qr/:4: verify_command is of use only with pipe/ ],
+	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r %D' ], qr/:5: remove must contain %d and %t, as pipe does/ ],
+	[ ['verify_command = true'], qr/:4: verify_command requires pipe/ ],
 	[ ['pipe = cat >/x/%d/%t/%f'], qr/:4: pipe without %D requires remove, the command/ ])
 {
 	my ($lines, $message) = @$try;
@@ -141,7 +141,7 @@ foreach my $try (
 	my $bin = new_path('empty');
 	mkdir $bin or die "could not make directory \"$bin\": $!";
 	my ($file) = backup_config($node, "bindir = $bin");
-	wrong_ok('a bindir without the programs', qr/error: could not find a program "pg_pardump" in "\Q$bin\E"\n\z/, $file);
+	wrong_ok('a bindir without the programs', qr/error: could not find program "pg_pardump" in "\Q$bin\E"\n\z/, $file);
 }
 
 wrong_ok('a missing file', qr/error: could not open file "\/nowhere": No such file or directory\n\z/, '/nowhere');
@@ -159,7 +159,7 @@ SKIP:
 	skip 'no namespaces for ordinary users', 2 if $rc != 0;
 	($rc, undef, $err) = run_program('unshare', '-Ur', 'pg_pardump_backup', '/etc/passwd');
 	is($rc, 2, "another user's file: exit code");
-	like($err, qr/error: file "\/etc\/passwd" belongs to user \d+, and must to root or to who runs this\n/, "another user's file: message");
+	like($err, qr/error: file "\/etc\/passwd" must be owned by root or the current user, but is owned by user \d+\n/, "another user's file: message");
 }
 {
 	my ($file, $dir) = backup_config($node);
@@ -242,7 +242,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop": pg_pardump --check failed/ ],
 		[ 'username = nobody_of_this_name', qr/error: globals: the query for timeouts failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is not a directory that can be written to/ ])
+		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is not a writable directory/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);
@@ -293,7 +293,7 @@ SH
 	{
 		($rc, undef, $err) = run_backup($now + 3600, @$options, $second);
 		is($rc, @$options ? 1 : 2, "another one's directory, @$options: exit code");
-		like($err, qr/has the backups of the configuration "[^"]+", and each needs a directory of its own/, "another one's directory, @$options");
+		like($err, qr/contains the backups of configuration "[^"]+", but each configuration requires its own directory/, "another one's directory, @$options");
 	}
 	is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now) ], 'and its backup is there');
 
@@ -312,7 +312,7 @@ SH
 	my ($none) = backup_config($node, map { "exclude_database = $_" } qw(shop other postgres template1));
 	($rc, undef, $err) = run_backup($now, $none);
 	is($rc, 1, 'no database: exit code');
-	like($err, qr/error: there is no database to be backed up$/m, 'no database');
+	like($err, qr/error: there is no database to back up$/m, 'no database');
 }
 
 # ---- metrics
@@ -372,7 +372,7 @@ SH
 	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);
 	chmod 0700, $metrics;
 	is($rc, 0, 'metrics that cannot be written: exit code');
-	like($err, qr/\Apg_pardump_backup: warning: "\Q$metrics\E" is not a directory that can be written to, so no metrics are written\n\z/,
+	like($err, qr/\Apg_pardump_backup: warning: "\Q$metrics\E" is not a writable directory, so metrics will not be written\n\z/,
 		'metrics that cannot be written: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'other', 'shop' ], [ (time_name($now + 86400 * 4)) x 2 ],
 		'metrics that cannot be written: there are backups');

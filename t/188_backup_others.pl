@@ -188,7 +188,7 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALT
 	sql($one, $from // 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$command: exit code");
-	like($err, qr/warning: could not back up database "attic", which is tried again after the others: pg_pardump (?:$reason)\n/, "$command: another try");
+	like($err, qr/warning: could not back up database "attic"; will try again after the other databases: pg_pardump (?:$reason)\n/, "$command: another try");
 	like($err, qr/error: no backup of database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
@@ -234,7 +234,7 @@ foreach my $locks_both (0, 1)
 	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
 	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
 	my $reason = 'pg_pardump waited for locks longer than lock_wait_timeout (1s), '
-	  . ($locks_both ? 'and the server does not tell for which process' : 'now for process 0 of the server');
+	  . ($locks_both ? 'and the blocking process is not known' : 'now for process 0 of the server');
 	is(end_backup($run), 1, "$what: exit code");
 	like($run->{err}, qr/error: no backup of database "$database": \Q$reason\E\n/, "$what: message");
 	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
@@ -294,7 +294,7 @@ my ($reader, $vacuum, @late);
 	next_fault($bin, 'none');
 	unlink "$bin/waits";
 	is(end_backup($run), 0, 'a lock that ends: exit code');
-	like($run->{err}, qr/\A(.*\n)*.*which is tried again after the others.*\n\z/, 'a lock that ends: a warning');
+	like($run->{err}, qr/\A(.*\n)*.*will try again after the other databases.*\n\z/, 'a lock that ends: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'attic', 'shop' ], [ (time_name(1_800_000_000 + DAY * $night)) x 2 ], 'a lock that ends: both are backed up');
 }
 
@@ -367,7 +367,7 @@ foreach my $what ('a maintenance database that is locked', 'a maintenance databa
 {
 	my $run = shift @late;
 	is(end_backup($run), 1, "$what: exit code");
-	is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not end within 15 s; a session may have locked the database or its catalogs\n",
+	is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not finish within 15 s; a session may have locked the database or its catalogs\n",
 		"$what: message");
 }
 sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");
@@ -380,7 +380,7 @@ sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
 {
 	$night = 0;
 	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
-	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: database "closed" allows no connections, and is not backed up\n\z/, 1);
+	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: database "closed" allows no connections, and will not be backed up\n\z/, 1);
 	append_to_file($file, "exclude_database = closed\n");
 	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }

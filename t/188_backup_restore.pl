@@ -95,7 +95,7 @@ foreach my $to ('into 1', "host=$host port=$port dbname=into2", "postgresql:///i
 
 # ---- what is refused
 
-refused_ok('several databases', qr/\Apg_pardump_backup: error: backup "latest" contains several databases: "odd name", "shop"\npg_pardump_backup: hint: Name one of them/, 'latest', $file);
+refused_ok('several databases', qr/\Apg_pardump_backup: error: backup "latest" contains several databases: "odd name", "shop"\npg_pardump_backup: hint: Specify one of them/, 'latest', $file);
 refused_ok('another database', qr/\Apg_pardump_backup: error: backup "$names[0]" does not contain database "nosuch"\npg_pardump_backup: hint: It contains: "odd name", "shop"\.\n\z/,
 	$names[0], 'nosuch', $file);
 refused_ok('no such backup', qr/error: could not find backup "nosuch"/, 'nosuch', $file);
@@ -123,7 +123,7 @@ foreach my $try (
 	my ($second) = backup_config($node, "bindir = $bin");
 	($rc, undef, $err) = run_backup($now, '--restore', 'latest', $second);
 	is($rc, 2, 'no pg_parrestore: exit code');
-	like($err, qr/error: could not find a program "pg_parrestore" in "\Q$bin\E"\n/, 'no pg_parrestore');
+	like($err, qr/error: could not find program "pg_parrestore" in "\Q$bin\E"\n/, 'no pg_parrestore');
 	is((run_backup($now, '--list', $second))[0], 0, 'no pg_parrestore: --list needs none');
 }
 {
@@ -149,7 +149,7 @@ foreach my $try (
 	wait_until('it is at work', sub { (run_program('flock', '-xn', "$dir/shop/$names[0]/.lock", 'true'))[0] != 0 });
 	my ($rc, undef, $err) = run_backup($now + DAY, $second);
 	is($rc, 3, 'while it is restored: exit code of a run');
-	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[0]: it is being restored\n\z/, 'while it is restored: message');
+	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[0]: the backup is being restored\n\z/, 'while it is restored: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 0, 1 ] ], 'while it is restored: it stays');
 	$session->query_safe('ROLLBACK');
 	$session->quit;

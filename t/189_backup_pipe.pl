@@ -190,7 +190,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	is((run_backup($now + 8 * DAY, $third))[0], 3, 'a configuration without commands: exit code');
 	($rc, undef, $err) = run_backup($now + 9 * DAY, $third);
 	is($rc, 3, 'a configuration without commands: exit code');
-	like($err, qr/error: could not remove shop\/$names[6]: it is elsewhere, and the configuration has no remove\n/, 'a configuration without commands: message');
+	like($err, qr/error: could not remove shop\/$names[6]: its files are elsewhere, but remove is not set in the configuration\n/, 'a configuration without commands: message');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'a configuration without commands: nothing is removed there');
 	append_to_file($third, $config =~ /^(remove = .*\n)/m ? $1 : die 'no command');
 	is((run_backup($now + 10 * DAY, $third))[0], 0, 'a configuration with remove only: exit code');
@@ -231,7 +231,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = case %f in globals.sql) head -c 10 >%D/%f;; *) cat >%D/%f;; esac');
 	my ($rc, undef, $err) = run_backup($now, $file);
 	is($rc, 1, 'globals that are not taken whole: exit code');
-	like($err, qr/no backup of database "shop": the command of pipe for "globals\.sql" has not read all of it/, 'globals that are not taken whole');
+	like($err, qr/no backup of database "shop": the command of pipe for "globals\.sql" exited before it had read all of its input/, 'globals that are not taken whole');
 	is_deeply([ glob "$dir/shop/*" ], [], 'globals that are not taken whole: no backup');
 }
 

@@ -99,7 +99,7 @@ sub remove_any
 	inform("removing $what") if $config->{verbose};
 	return 1 if eval {
 		remove_backup($backup, sub {
-			die "it is elsewhere, and the configuration has no remove\n" if !$config->{remove};
+			die "its files are elsewhere, but remove is not set in the configuration\n" if !$config->{remove};
 			run_command($config, 'remove', $backup);
 		});
 		1;
@@ -158,9 +158,9 @@ sub back_up_database
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
 	inform("backing up database \"$folder\"") if $config->{verbose};
-	inform("warning: \"$_\" is not a backup of this program, and is left as it is") foreach @$strange;
+	inform("warning: \"$_\" is not a backup of this program, and will not be removed") foreach @$strange;
 	my ($future) = reverse sort grep { $_ gt time_name(now()) } map { $_->{name} } @$good;
-	inform("warning: backup $folder/$future is from the future: the clock was set back, or has been wrong")
+	inform("warning: backup $folder/$future has a time in the future; the clock was set back, or had been wrong")
 	  if defined $future;
 
 	my $backup = begin_backup($config->{directory}, $folder, $server, $run,
@@ -185,7 +185,7 @@ sub databases
 	return grep { !$left_out{$_}++ } @{ $config->{database} } if $config->{database};
 	my ($open, $closed) = list_databases($config);
 
-	inform(sprintf 'warning: database "%s" %s, and is not backed up', folder_of($_->[0]), $_->[1])
+	inform(sprintf 'warning: database "%s" %s, and will not be backed up', folder_of($_->[0]), $_->[1])
 	  foreach grep { !$left_out{ $_->[0] } } @$closed;
 	return grep { !$left_out{$_} } @$open;
 }
@@ -260,7 +260,7 @@ sub back_up_all
 			complain("no backup of database \"$folder\": $error") if $is_last || interrupted();
 			return \%made if interrupted();
 			next if $is_last;
-			inform("warning: could not back up database \"$folder\", which is tried again after the others: $error");
+			inform("warning: could not back up database \"$folder\"; will try again after the other databases: $error");
 			push @failed, $database;
 		}
 	}
@@ -327,7 +327,7 @@ sub back_up
 	return (BACKUP_FAILED, \%outcome, $server) if interrupted();
 
 	my $failed = !%outcome || grep { !$_ } values %outcome;
-	complain('there is no database to be backed up') if !%outcome;
+	complain('there is no database to back up') if !%outcome;
 	if (!eval {
 			store_later_globals($globals, grep { defined } values %$made);
 			die "the server has changed during the run\n" if !defined $other && !same_server(read_server($config), $server);
@@ -372,7 +372,7 @@ sub run
 	# what only reports must not keep backups from being made
 	if (defined $config->{metrics} && !(-d $config->{metrics} && -w _))
 	{
-		inform("warning: \"$config->{metrics}\" is not a directory that can be written to, so no metrics are written");
+		inform("warning: \"$config->{metrics}\" is not a writable directory, so metrics will not be written");
 		delete $config->{metrics};
 	}
 	my ($status, $outcome, $server) = back_up($claim);
@@ -388,7 +388,7 @@ sub adopt
 {
 	my $server = read_server($config);
 
-	die "the role may not execute pg_control_system(), so the server is not known\n" if $server->{system_identifier} eq '';
+	die "the role may not execute pg_control_system(), so the server cannot be identified\n" if $server->{system_identifier} eq '';
 	my (undef, $others, $complete) = survey($server);
 	adopt_backup($_, $server) foreach @$others;
 	note_server($config->{directory}, $config->{name}, $server);
@@ -413,10 +413,10 @@ sub check
 	my (@databases, $claim, $server);
 	$try->('directory', sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
 	$try->('directory', sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
-	$try->('directory', sub { die "\"$config->{directory}\" cannot be written to: $!\n" if !-w $config->{directory} });
-	$try->('metrics', sub { die "\"$config->{metrics}\" is not a directory that can be written to\n"
+	$try->('directory', sub { die "\"$config->{directory}\" is not writable: $!\n" if !-w $config->{directory} });
+	$try->('metrics', sub { die "\"$config->{metrics}\" is not a writable directory\n"
 			if defined $config->{metrics} && !(-d $config->{metrics} && -w _) });
-	$try->('databases', sub { @databases = databases(); die "there is none\n" if !@databases });
+	$try->('databases', sub { @databases = databases(); die "there is no database to back up\n" if !@databases });
 	$try->('globals', sub { dump_globals($config) });
 	$try->('server', sub { $server = read_server($config) });
 	$try->('directory', sub {
@@ -504,7 +504,7 @@ sub verify
 		{
 			$result ? $good++ : $failed++;
 			print title($backup), ": verified\n" if $result && $config->{verbose};
-			eval { record_verification($backup, $result); 1 } or inform("warning: the result is not recorded: $@" =~ s/\n\z//r);
+			eval { record_verification($backup, $result); 1 } or inform("warning: could not record the result: $@" =~ s/\n\z//r);
 			next;
 		}
 		complain($@);
@@ -525,7 +525,7 @@ sub find_backup
 
 	@backups = grep { $_->{database} eq $database } @backups if defined $database;
 	die "backup \"$typed\" does not contain database \"$database\"\nhint: It contains: $names.\n" if !@backups;
-	die "backup \"$typed\" contains several databases: $names\nhint: Name one of them after the backup.\n" if @backups > 1;
+	die "backup \"$typed\" contains several databases: $names\nhint: Specify one of them after the backup.\n" if @backups > 1;
 	return $backups[0];
 }
 

@@ -81,7 +81,7 @@ expect "the owner of the backups" 1 'error: user "postgres" of drill_user owns t
 setpriv --reuid="$user" --clear-groups --regid="$(id -g "$user")" sleep 300 &
 sleeper=$!
 remains=$sleeper
-expect "a process of the user" 1 "error: user \"$user\" of drill_user runs another process, $sleeper" "drill_user = $user"
+expect "a process of the user" 1 "error: user \"$user\" of drill_user must not run other processes, but runs process $sleeper" "drill_user = $user"
 remains=
 kill "$sleeper"
 wait "$sleeper" || true
@@ -94,7 +94,7 @@ printf X | dd of="$file" bs=1 seek=5 conv=notrunc status=none
 expect "a damaged backup" 1 '"drill_source/[0-9TZ]+": FAILED: pg_pardump --verify.*1 passed, 1 failed' "drill_user = $user"
 
 chown root "$WORK/backups"
-expect "backups of root" 1 'error: directory ".*" belongs to root, and the restore test needs backups of another user' "drill_user = $user"
+expect "backups of root" 1 'error: directory ".*" is owned by root, but the restore test requires backups of another user' "drill_user = $user"
 chown postgres "$WORK/backups"
 run_sql "DROP DATABASE drill_source"
 run_sql "DROP ROLE drill_app"

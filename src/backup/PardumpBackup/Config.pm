@@ -127,7 +127,7 @@ sub placeholders
 {
 	my ($value, $letters) = @_;
 	my $wrong = join ', ', grep { !/^%[%$letters]\z/ } $value =~ /(%.?)/gs;
-	die "has $wrong, which stands for nothing\n" if $wrong ne '';
+	die "contains unknown placeholder $wrong\n" if $wrong ne '';
 	return $value;
 }
 
@@ -136,7 +136,7 @@ sub command
 {
 	my ($value) = @_;
 	my @words = shellwords($value);
-	die "has a quote without its end\n" if !@words;
+	die "contains an unterminated quote\n" if !@words;
 	return [ map { placeholders($_, 'dtD') } @words ];
 }
 
@@ -145,7 +145,7 @@ sub remove_command
 {
 	my ($value) = @_;
 	my $words = command($value);
-	die "must have %D, or %d and %t: otherwise it would remove other backups, too\n"
+	die "must contain %D, or %d and %t; otherwise it would also remove other backups\n"
 	  if !names_backup(join ' ', @$words);
 	return $words;
 }
@@ -164,11 +164,11 @@ sub pipe_command
 	my ($value) = @_;
 	placeholders($value, 'fdtD');
 	my %has = placeholders_of($value);
-	die "must have %f, the file's name\n" if !$has{f};
-	die "must have %D, or %d and %t: else a backup would overwrite another\n" if !names_backup($value);
+	die "must contain %f, the name of the file\n" if !$has{f};
+	die "must contain %D, or %d and %t; otherwise a backup would overwrite another\n" if !names_backup($value);
 	# a shell takes a pipeline for successful if its last command is, which stores
 	# nothing, and says so, when the first has failed
-	die "is a pipeline of sh, which does not tell that all but its last command failed:"
+	die "is a pipeline of sh, which ignores failures of all commands but the last:"
 	  . " use bash -o pipefail -c '...'\n"
 	  if is_pipeline($value) && $value !~ /pipefail/;
 	return $value;
@@ -198,7 +198,7 @@ sub dump_options
 {
 	my ($value) = @_;
 	my @words = shellwords($value);
-	die "has a quote without its end\n" if !@words;
+	die "contains an unterminated quote\n" if !@words;
 	my @rest = @words;
 	while (defined(my $word = shift @rest))
 	{
@@ -207,9 +207,9 @@ sub dump_options
 		# letters may stand together, of which the last may have a value: the rest
 		# of the word, or else the next one
 		my ($letters, $last, $rest) = defined $name ? () : $word =~ /^-([^$LETTERS_WITH_VALUE]*)(.?)(.*)\z/s;
-		die "must not have $word: use the key lock_wait_timeout\n"
+		die "must not contain $word; use the key lock_wait_timeout instead\n"
 		  if defined $name && length $name > 2 && index('lock-wait-timeout', $name) == 0;
-		die "must not have $word, which is not for it to say\n"
+		die "must not contain $word, which pg_pardump_backup sets itself\n"
 		  if defined $name && !$NOT_SHORTENED{$name} && grep { index($_, $name) == 0 } @OWN
 		  or defined $letters && "$letters$last" =~ /[$LETTERS_OWN]/;
 		shift @rest if defined $last && $last ne '' && $rest eq '';
@@ -232,7 +232,7 @@ sub open_config
 	sysopen(my $fh, $file, O_RDONLY | O_NONBLOCK) or die "could not open file \"$file\": $!\n";
 	my ($mode, $owner) = (stat $fh)[ 2, 4 ];
 	die "\"$file\" is not a regular file\n" if !S_ISREG($mode);
-	die "file \"$file\" belongs to user $owner, and must to root or to who runs this\n"
+	die "file \"$file\" must be owned by root or the current user, but is owned by user $owner\n"
 	  if $owner != 0 && $owner != $>;
 	die "file \"$file\" must not be writable by its group or others\n" if $mode & 022;
 	return $fh;
@@ -246,18 +246,18 @@ sub conflicts
 	my @wrong;
 
 	push @wrong, [ '', 'directory is not set' ] if !defined $config->{directory};
-	push @wrong, [ 'incremental', 'cannot be used with pipe: it takes files from the directory before' ]
+	push @wrong, [ 'incremental', 'cannot be used with pipe, because it reuses files of the previous backup' ]
 	  if $config->{incremental} && defined $config->{pipe};
 	push @wrong, [ 'exclude_database', 'cannot be used with database' ]
 	  if $config->{exclude_database} && $config->{database};
-	push @wrong, [ 'verify_command', 'is of use only with pipe' ]
+	push @wrong, [ 'verify_command', 'requires pipe' ]
 	  if $config->{verify_command} && !defined $config->{pipe};
-	push @wrong, [ 'pipe', 'without %D requires remove, the command that removes an old backup from there' ]
+	push @wrong, [ 'pipe', 'without %D requires remove, the command that removes an old backup' ]
 	  if defined $config->{pipe} && $config->{pipe} !~ /%D/ && !$config->{remove};
 	if ($config->{remove} && defined $config->{pipe} && $config->{pipe} !~ /%D/)
 	{
 		my %has = placeholders_of(join ' ', @{ $config->{remove} });
-		push @wrong, [ 'remove', 'must have %d and %t, as pipe has' ] if !$has{d} || !$has{t};
+		push @wrong, [ 'remove', 'must contain %d and %t, as pipe does' ] if !$has{d} || !$has{t};
 	}
 	return @wrong;
 }
@@ -279,8 +279,8 @@ sub read_config
 		    !defined $key ? 'is not "key = value"'
 		  : !$KEYS{$key} ? "unknown key \"$key\""
 		  : $value eq '' ? "$key has no value"
-		  : $value =~ /\0/ ? "$key has a zero byte"
-		  : $line{$key} && !$LISTS{$key} ? "$key is set again, after line $line{$key}"
+		  : $value =~ /\0/ ? "$key contains a zero byte"
+		  : $line{$key} && !$LISTS{$key} ? "$key is already set in line $line{$key}"
 		  : undef;
 
 		if (!defined $what)

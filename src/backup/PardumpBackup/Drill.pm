@@ -60,7 +60,7 @@ sub accounts
 	my $owner = account_of_id($uid) // die "the owner of \"$config->{directory}\" does not exist\n";
 
 	die "user \"$name\" of drill_user is root\n" if $drill->{uid} == 0;
-	die "directory \"$config->{directory}\" belongs to root, and the restore test needs backups of another user\n" if $uid == 0;
+	die "directory \"$config->{directory}\" is owned by root, but the restore test requires backups of another user\n" if $uid == 0;
 	die "user \"$name\" of drill_user owns the backups in \"$config->{directory}\"\n" if $drill->{uid} == $uid;
 	foreach my $directory (@SERVER_DIRECTORIES)
 	{
@@ -68,7 +68,7 @@ sub accounts
 	}
 	my ($pid) = processes_of($drill);
 	# at the end of the test all processes of this user are ended
-	die "user \"$name\" of drill_user runs another process, $pid\n" if defined $pid;
+	die "user \"$name\" of drill_user must not run other processes, but runs process $pid\n" if defined $pid;
 	return ($drill, $owner);
 }
 
@@ -109,7 +109,7 @@ sub make_directory
 	my $parent = $config->{drill_directory};
 	my ($mode, $uid) = (stat $parent)[ 2, 4 ] or die "could not find directory \"$parent\": $!\n";
 
-	die "\"$parent\" of drill_directory is not a directory of root\n" if !S_ISDIR($mode) || $uid != 0;
+	die "\"$parent\" of drill_directory is not a directory owned by root\n" if !S_ISDIR($mode) || $uid != 0;
 	die "directory \"$parent\" of drill_directory is writable by others and has no sticky bit\n" if $mode & 022 && !($mode & S_ISVTX);
 	my $directory = tempdir('pg_pardump_drill.XXXXXXXX', DIR => $parent);
 	my @made = ([ server => $drill->{uid}, $drill->{gid}, 0700 ], [ socket => $drill->{uid}, $owner->{gid}, 0710 ],
@@ -310,7 +310,7 @@ sub restore_test
 	my ($drill, $owner) = accounts($config);
 	my @backups = newest_backups($config, $owner);
 	my ($newest) = sort { $b->{started} <=> $a->{started} } grep { defined $_->{major} } @backups;
-	die "there are no backups to test in \"$config->{directory}\"; those that \"pipe\" wrote cannot be tested\n" if !$newest;
+	die "there are no backups to test in \"$config->{directory}\"; backups written by \"pipe\" cannot be tested\n" if !$newest;
 	my ($major) = $newest->{major} =~ /^(\d{2})\z/ or die "the version of the server is unknown\n";
 	my $bin = server_programs($config, $major);
 	my $free = free_bytes($config->{drill_directory});

@@ -136,12 +136,12 @@ sub run
 	alarm 0 if $how{limit};
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
-	die "$what did not end within $how{limit} s; a session may have locked the database or its catalogs\n" if $late;
+	die "$what did not finish within $how{limit} s; a session may have locked the database or its catalogs\n" if $late;
 	die "$what $reason\n" if defined $reason;
 	return $output if $how{any_exit};
-	die "$what was ended by signal " . ($status & 127) . "\n" if $status & 127;
+	die "$what was terminated by signal " . ($status & 127) . "\n" if $status & 127;
 	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
-	die "$what has not read all of it\n" if $feed && !was_taken($rest);
+	die "$what exited before it had read all of its input\n" if $feed && !was_taken($rest);
 	return $output;
 }
 
@@ -156,7 +156,7 @@ sub find_programs
 	foreach my $program (qw(pg_pardump pg_dumpall psql), @more)
 	{
 		($config->{program}{$program}) = grep { -f && -x _ } map { "$_/$program" } @dirs;
-		die "could not find a program \"$program\"" . (defined $config->{bindir} ? " in \"$config->{bindir}\"\n" : "\n")
+		die "could not find program \"$program\"" . (defined $config->{bindir} ? " in \"$config->{bindir}\"\n" : "\n")
 		  if !$config->{program}{$program};
 	}
 	return;
@@ -270,7 +270,7 @@ sub dump_globals
 			$config->{globals} eq 'no-passwords' ? '--no-role-passwords' : (),
 			@connection, "--database=$connection[-1]" ],
 		capture => 1, limit => limit_of($config, MIN_DUMPALL_LIMIT));
-	die "the output of pg_dumpall is not complete\n"
+	die "the output of pg_dumpall is incomplete\n"
 	  if $text !~ /^-- PostgreSQL database cluster dump complete$/m;
 	return $text;
 }
@@ -383,13 +383,13 @@ sub lock_watch
 		{
 			last if eval { $by = lock_waits($config, $database, $where, $look); 1 };
 			# a look that fails, as there are too many connections, is not the dump's fault
-			$by = $@ =~ /did not end/ ? '' : undef;
+			$by = $@ =~ /did not finish/ ? '' : undef;
 		}
 		$waited += $now - $last if defined $by;
 		$last = $now;
 		return if $waited < $limit;
 		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout}), "
-		  . ($by eq '' ? 'and the server does not tell for which process' : "now for process $by of the server");
+		  . ($by eq '' ? 'and the blocking process is not known' : "now for process $by of the server");
 	};
 }
 

@@ -168,7 +168,7 @@ sub compare_counts
 		$rows += $table->{rows};
 	}
 	my ($wrong) = grep { $want{$_} != $have{$_} } sort keys %want;
-	die 'table ' . printable($wrong) . " has $have{$wrong} rows, and the backup $want{$wrong}\n" if defined $wrong;
+	die 'table ' . printable($wrong) . " has $have{$wrong} rows, but $want{$wrong} in the backup\n" if defined $wrong;
 	return (scalar(@names), $rows // 0);
 }
 
@@ -195,7 +195,7 @@ sub check_constraints
 	return if !@constraints;
 	my $script = run('pg_restore', [ $test->{program}{pg_restore}, '--schema-only', '--file=-', $backup->{archive} ], capture => 1);
 	my $allowed = () = $script =~ /\bNOT (?:VALID|ENFORCED)\b/g;
-	die scalar(@constraints) . " constraints are not valid, and $allowed of the backup; the first is " . printable($constraints[0]) . "\n"
+	die scalar(@constraints) . " constraints are not valid, but only $allowed in the backup; the first is " . printable($constraints[0]) . "\n"
 	  if @constraints > $allowed;
 	return;
 }

@@ -62,7 +62,7 @@ sub check_store
 	my ($directory) = @_;
 	my ($mode, $owner) = (stat $directory)[ 2, 4 ] or die "could not find directory \"$directory\": $!\n";
 	die "\"$directory\" is not a directory\n" if !-d _;
-	die "directory \"$directory\" belongs to another user\n" if $owner != $>;
+	die "directory \"$directory\" must be owned by the current user\n" if $owner != $>;
 	die "directory \"$directory\" must not be writable by its group or others\n" if $mode & 022;
 	return;
 }
@@ -106,8 +106,8 @@ sub claim_store
 		$claim = { name => $name };
 		write_claim($directory, $claim) if $changes;
 	}
-	die "\"$directory\" has the backups of the configuration \"" . $claim->{name} =~ tr/ -~//cdr
-	  . "\", and each needs a directory of its own; if it has been renamed, remove \"$file\"\n"
+	die "\"$directory\" contains the backups of configuration \"" . $claim->{name} =~ tr/ -~//cdr
+	  . "\", but each configuration requires its own directory; if the configuration was renamed, remove \"$file\"\n"
 	  if $claim->{name} ne $name;
 	return $claim;
 }
@@ -379,7 +379,7 @@ sub remove_backup
 	# held until this function returns
 	if (sysopen $lock, "$path/.lock", O_RDWR | O_NOFOLLOW)
 	{
-		flock $lock, LOCK_EX | LOCK_NB or die "it is being restored\n";
+		flock $lock, LOCK_EX | LOCK_NB or die "the backup is being restored\n";
 	}
 	if ($path !~ /\.partial\z/)
 	{
