@@ -30,9 +30,23 @@ foreach my $line (grep { /^  -/ } split /\n/, $help)
 }
 cmp_ok(scalar(keys %takes), '>', 80, 'there are options');
 
-# no address is named that META.json does not have
-my ($maintainer) = slurp_file("$tree/META.json") =~ /"maintainer": "(?:the )?(.*)"/;
-like($help, qr/^Report bugs to the \Q$maintainer\E, .*\n.*\n\z/m, 'it ends with where to report bugs');
+# ---- --help of all programs
+
+like(slurp_file("$tree/README.md"), qr/^## Getting help$/m, 'README.md has the section that --help names');
+foreach my $program (qw(pg_pardump pg_parrestore pg_parbasebackup pg_pardump_backup))
+{
+	my (undef, $text) = run_program($program, '--help');
+	my ($examples) = $text =~ /^Examples:\n((?:  .*\n)+)/m;
+
+	is_deeply([ grep { length > 80 } split /\n/, $text ], [], "$program: --help fits 80 columns");
+	is(scalar(() = ($examples // '') =~ /^  $program /mg), 3, "$program: --help has three examples");
+	like($text, qr/\n\nSee section "Getting help" of README\.md .*\n\z/, "$program: --help ends with where to get help");
+	unlike($text, qr/\S@\S|https?:/, "$program: --help names no address");
+	# options of the stock program come last, under one heading
+	my @headings = $text =~ /^(\S.*):\n(?=  -)/mg;
+	like($headings[-1], qr/^Options of pg_(dump|restore|basebackup)\b/, "$program: stock options come last")
+	  if $program ne 'pg_pardump_backup';
+}
 
 # ---- the manual: terms of definition lists
 

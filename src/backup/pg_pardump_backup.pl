@@ -42,9 +42,9 @@ Usage:
   pg_pardump_backup --restore-test CONFIGURATION
 
 Options:
-  --adopt                  let all backups in the directory belong to the
-                           present server, then exit
-  -c, --check              check whether a backup would succeed, then exit
+  --adopt                  assign all backups in the directory to the current
+                           server, then exit
+  -c, --check              check prerequisites, then exit
   -l, --list               list the backups, then exit; with -v, a line for each
                            database, with the path of its archive
   --json                   with --list: print JSON
@@ -61,15 +61,21 @@ Options:
 BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or
 "latest".
 
-Exit status: 0 success; 1 a backup, a verification or a restore failed; 2 the
-configuration is wrong; 3 all backups are made, but old ones could not be
-removed; 4 another run is at work; 5 all backups are made, but the directory
-contains backups of another server, and no backup was removed.
+Exit status:
+  0  success
+  1  a backup, a verification or a restore failed
+  2  the configuration is wrong
+  3  all backups succeeded, but old backups could not be removed
+  4  another run is active
+  5  all backups succeeded, but the directory contains backups of another
+     server, and no backup was removed
 
 Examples:
   pg_pardump_backup /etc/pg_pardump/nightly.conf
   pg_pardump_backup --list /etc/pg_pardump/nightly.conf
   pg_pardump_backup --restore latest shop /etc/pg_pardump/nightly.conf
+
+See section "Getting help" of README.md for documentation and bug reports.
 END
 
 my $NOT_ROOT = <<'END';

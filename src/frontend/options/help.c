@@ -6,45 +6,96 @@
 
 #include "options/help.h"
 
+/* Of all programs. */
+static const char monitoring_options[] =
+"\nOptions for monitoring:\n"
+"  --log-json=FILE              append events as JSON lines to FILE (- for\n"
+"                               standard output)\n"
+"  --metrics=FILE               write Prometheus metrics to FILE\n"
+"  --metrics-label=NAME=VALUE   add a label to all metrics\n"
+"  --report=FILE                write an HTML report to FILE\n";
+
+static void
+help_end(const char *const *examples)
+{
+	printf("\nExamples:\n");
+	for (; *examples; examples++)
+		printf("  %s\n", *examples);
+	printf("\nSee section \"Getting help\" of README.md for documentation and bug reports.\n");
+}
+
 /* ----------
- * The text of pg_parrestore --help, in the groups and the order of
- * pg_restore's.
+ * The text of pg_parrestore --help: own options first, then pg_restore's.
  * ----------
  */
 
-static const char general_options[] =
+static const char restore_general_options[] =
 "\nGeneral options:\n"
 "  -d, --dbname=NAME            connect to database name\n"
-"  -f, --file=FILENAME          output file name (- for stdout)\n"
-"  -F, --format=c|d|t           backup file format (should be automatic)\n"
-"  -l, --list                   print summarized TOC of the archive\n"
+"  -j, --jobs=NUM               use NUM parallel jobs to restore (default: 1)\n"
 "  -v, --verbose                verbose mode\n"
+"  --progress                   show progress and a summary (default on a\n"
+"                               terminal)\n"
+"  --no-progress                do not show progress\n"
+"  --check                      check prerequisites, then exit\n"
+"  --verify                     verify the archive, a directory, first\n"
+"  --resume                     resume an interrupted restore\n"
+"  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
+"  --allow-existing             also restore into existing tables that contain\n"
+"                               rows\n"
+"  --chunk-size=SIZE            load unsplit tables in pieces of about SIZE\n"
+"                               bytes (default: 16MB)\n"
+"  --index-jobs=NUM             build NUM indexes in parallel (default: as\n"
+"                               --jobs)\n"
+"  --no-analyze                 do not run ANALYZE after loading\n"
+"  --toast-compression={default|lz4|pglz}\n"
+"                               TOAST compression method on the target\n"
+"  --pg-restore=PATH            use this pg_restore to read the schema (default:\n"
+"                               the one in the same directory, then in PATH)\n"
 "  -V, --version                output version information, then exit\n"
-"  --check                      look for what would make the run fail, and end\n"
-"  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
-"                               output)\n"
-"  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
-"                               format of Prometheus\n"
-"  --metrics-label=NAME=VALUE   give all of them this label, too\n"
-"  --no-progress                show no progress, also on a terminal\n"
-"  --pg-restore=PATH            use this pg_restore to make definitions (default: the\n"
-"                               one beside pg_parrestore, then the first in PATH)\n"
-"  --progress                   show progress and a summary (default: if standard\n"
-"                               error is a terminal)\n"
-"  --report=FILE                write a page (HTML) that shows how it went\n"
-"  --retries=NUM                retry up to NUM times what a lost connection\n"
-"                               interrupted (default: 5)\n"
 "  -?, --help                   show this help, then exit\n";
 
+static const char restore_cluster_options[] =
+"\nOptions for all databases of a cluster:\n"
+"  --all-databases              restore a dump of pg_pardump --all-databases\n"
+"  --exclude-database=PATTERN   exclude databases whose name matches PATTERN\n"
+"  --globals-only               only roles, memberships, settings and\n"
+"                               tablespaces\n";
+
+static const char restore_compare_options[] =
+"\nOptions for comparing with the source after the restore:\n"
+"  --compare-with=CONNINFO      compare with the database from which the archive\n"
+"                               was dumped\n"
+"  --trust-owners               split tables of other roles, too; this may run\n"
+"                               code of these roles\n"
+"  --allow-affected-standby     read a standby whose snapshots may be incomplete\n"
+"                               and cannot be checked\n"
+"  --standby-snapshot-timeout=SECONDS\n"
+"                               retry for SECONDS if a standby exports an\n"
+"                               incomplete snapshot (default: 30)\n";
+
+static const char restore_connection_options[] =
+"\nConnection options:\n"
+"  -h, --host=HOSTNAME          database server host or socket directory\n"
+"  -p, --port=PORT              database server port number\n"
+"  -U, --username=NAME          connect as specified database user\n"
+"  -w, --no-password            never prompt for password\n"
+"  -W, --password               force password prompt (should happen\n"
+"                               automatically)\n"
+"  --password-command=COMMAND   run COMMAND to get the password of each new\n"
+"                               connection\n"
+"  --role=ROLENAME              do SET ROLE before restore\n";
+
 static const char restore_options[] =
-"\nOptions controlling the restore, which are pg_restore's (in parentheses the\n"
-"first that has the option):\n"
+"\nOptions of pg_restore (in parentheses: the version that introduced the option):\n"
 "  -a, --data-only              restore only the data, no schema\n"
 "  -c, --clean                  clean (drop) database objects before recreating\n"
 "  -C, --create                 create the target database\n"
 "  -e, --exit-on-error          exit on error, default is to continue\n"
+"  -f, --file=FILENAME          output file name (- for stdout)\n"
+"  -F, --format=c|d|t           backup file format (should be automatic)\n"
 "  -I, --index=NAME             restore named index\n"
-"  -j, --jobs=NUM               use this many parallel jobs to restore\n"
+"  -l, --list                   print summarized TOC of the archive\n"
 "  -L, --use-list=FILENAME      use table of contents from this file for\n"
 "                               selecting/ordering output\n"
 "  -n, --schema=NAME            restore only objects in this schema\n"
@@ -52,11 +103,13 @@ static const char restore_options[] =
 "  -O, --no-owner               skip restoration of object ownership\n"
 "  -P, --function=NAME(args)    restore named function\n"
 "  -s, --schema-only            restore only the schema, no data\n"
-"  -S, --superuser=NAME         superuser user name to use for disabling triggers\n"
+"  -S, --superuser=NAME         superuser user name to use for disabling\n"
+"                               triggers\n"
 "  -t, --table=NAME             restore named relation (table, view, etc.)\n"
 "  -T, --trigger=NAME           restore named trigger\n"
-"  -x, --no-privileges          skip restoration of access privileges (grant/revoke)\n"
-"  -1, --single-transaction     restore as a single transaction, by stock pg_restore\n"
+"  -x, --no-privileges          skip restoration of access privileges\n"
+"                               (grant/revoke)\n"
+"  -1, --single-transaction     restore as a single transaction\n"
 "  --disable-triggers           disable triggers during data-only restore\n"
 "  --enable-row-security        enable row security\n"
 "  --filter=FILENAME            restore or skip objects based on expressions\n"
@@ -66,7 +119,8 @@ static const char restore_options[] =
 "  --no-data                    do not restore data (pg_restore 18)\n"
 "  --no-data-for-failed-tables  do not restore data of tables that could not be\n"
 "                               created\n"
-"  --no-policies                do not restore row security policies (pg_restore 18)\n"
+"  --no-policies                do not restore row security policies\n"
+"                               (pg_restore 18)\n"
 "  --no-publications            do not restore publications\n"
 "  --no-schema                  do not restore schema (pg_restore 18)\n"
 "  --no-security-labels         do not restore security labels\n"
@@ -75,7 +129,8 @@ static const char restore_options[] =
 "  --no-table-access-method     do not restore table access methods\n"
 "  --no-tablespaces             do not restore tablespace assignments\n"
 "  --restrict-key=RESTRICT_KEY  use provided string as psql \\restrict key\n"
-"  --section=SECTION            restore named section (pre-data, data, or post-data)\n"
+"  --section=SECTION            restore named section (pre-data, data, or\n"
+"                               post-data)\n"
 "  --statistics                 restore the statistics (pg_restore 18)\n"
 "  --statistics-only            restore only the statistics, not schema or data\n"
 "                               (pg_restore 18)\n"
@@ -83,294 +138,296 @@ static const char restore_options[] =
 "                               match at least one entity each\n"
 "  --transaction-size=N         commit after every N objects (pg_restore 17)\n"
 "  --use-set-session-authorization\n"
-"                               use SET SESSION AUTHORIZATION commands instead of\n"
-"                               ALTER OWNER commands to set ownership\n";
+"                               use SET SESSION AUTHORIZATION commands instead\n"
+"                               of ALTER OWNER commands to set ownership\n";
 
-static const char own_options[] =
-"\nOptions that pg_restore does not have:\n"
-"  --allow-affected-standby     with --compare-with: read a standby whose snapshots\n"
-"                               may be incomplete and cannot be checked\n"
-"  --allow-existing             restore also if tables to be restored exist and\n"
-"                               contain rows\n"
-"  --all-databases              restore what pg_pardump --all-databases has dumped\n"
-"  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
-"                               of about SIZE bytes (default: 16MB)\n"
-"  --compare-with=CONNINFO      compare with the database that the archive is of,\n"
-"                               after the restore\n"
-"  --exclude-database=PATTERN   with --all-databases: leave out databases whose name\n"
-"                               matches PATTERN\n"
-"  --globals-only               with --all-databases: only roles, memberships,\n"
-"                               settings and tablespaces\n"
-"  --index-jobs=NUM             build NUM indexes at a time (default: as jobs)\n"
-"  --no-analyze                 do not run ANALYZE after the rows\n"
-"  --resume                     continue a restore that was interrupted\n"
-"  --standby-snapshot-timeout=SECONDS\n"
-"                               with --compare-with: retry for SECONDS while a standby\n"
-"                               exports incomplete snapshots (default: 30)\n"
-"  --toast-compression={default|lz4|pglz}\n"
-"                               how the target compresses long values\n"
-"  --trust-owners               with --compare-with: split tables of any role\n"
-"  --verify                     verify the archive, a directory, first\n";
-
-static const char connection_options[] =
-"\nConnection options:\n"
-"  -h, --host=HOSTNAME      database server host or socket directory\n"
-"  -p, --port=PORT          database server port number\n"
-"  -U, --username=NAME      connect as specified database user\n"
-"  -w, --no-password        never prompt for password\n"
-"  -W, --password           force password prompt (should happen automatically)\n"
-"  --password-command=COMMAND\n"
-"                           run COMMAND for the password of each new connection\n"
-"  --role=ROLENAME          do SET ROLE before restore\n"
-"\n"
-"The options -I, -n, -N, -P, -t, -T, and --section can be combined and specified\n"
-"multiple times to select multiple objects.\n"
+static const char restore_notes[] =
+"\nThe options -I, -n, -N, -P, -t, -T, and --section can be combined and\n"
+"specified multiple times to select multiple objects.\n"
 "\n"
 "If no input file name is supplied, then standard input is used.\n"
 "\n"
-"What it cannot do in parallel, stock pg_restore does: -l, -f, -1, -Ft, standard\n"
-"input, and archives whose rows are INSERT commands.\n";
+"pg_restore runs the restore, without parallel jobs, for -l, -f, -1, -Ft,\n"
+"standard input, and archives that contain rows as INSERT commands.\n";
+
+static const char *const restore_examples[] = {
+	"pg_parrestore -j 8 -d shop /backup/shop",
+	"pg_parrestore -j 8 -d shop --resume /backup/shop",
+	"pg_parrestore -j 8 -d shop -n sales -t orders /backup/shop",
+	NULL
+};
 
 void
 restore_help_print(const char *progname)
 {
-	printf("%s restores a PostgreSQL database from an archive of pg_pardump or pg_dump,\n"
-		   "in parallel, within every table.\n\n", progname);
+	printf("%s restores a PostgreSQL database in parallel, even within a single\n"
+		   "table, from an archive of pg_pardump or pg_dump.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [FILE]\n", progname);
 	printf("  %s --all-databases -d CONNINFO [OPTION]... DIRECTORY\n", progname);
-	fputs(general_options, stdout);
+	fputs(restore_general_options, stdout);
+	fputs(restore_cluster_options, stdout);
+	fputs(restore_compare_options, stdout);
+	fputs(monitoring_options, stdout);
+	fputs(restore_connection_options, stdout);
 	fputs(restore_options, stdout);
-	fputs(own_options, stdout);
-	fputs(connection_options, stdout);
-	printf("\nReport bugs to the pg_pardump developers, with the output of --version;\n"
-		   "it is not part of PostgreSQL.\n");
+	fputs(restore_notes, stdout);
+	help_end(restore_examples);
 }
 
 /* ----------
- * The text of pg_parbasebackup --help, in the groups and the order of
+ * The text of pg_parbasebackup --help: own options first, then
  * pg_basebackup's.
  * ----------
  */
 
-static const char output_options[] =
-"\nOptions controlling the output:\n"
+static const char backup_general_options[] =
+"\nGeneral options:\n"
 "  -D, --pgdata=DIRECTORY       receive base backup into directory\n"
+"  -j, --jobs=NUM               use NUM parallel connections (default: 1)\n"
+"  --extract=BACKUP             extract the backup in tar format in directory\n"
+"                               BACKUP instead of taking one\n"
+"  -P, --progress               show progress and a summary (default on a\n"
+"                               terminal)\n"
+"  --no-progress                do not show progress\n"
+"  --no-extension               do not use extension pg_pardump of the server\n"
+"  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
+"  --stall-timeout=SECONDS      reconnect after SECONDS without data from an\n"
+"                               idle server (default: 60; 0 for never)\n"
+"  -v, --verbose                output verbose messages\n"
+"  -V, --version                output version information, then exit\n"
+"  -?, --help                   show this help, then exit\n";
+
+static const char backup_connection_options[] =
+"\nConnection options:\n"
+"  -d, --dbname=CONNSTR         connection string; the default database is\n"
+"                               postgres\n"
+"  -h, --host=HOSTNAME          database server host or socket directory\n"
+"  -p, --port=PORT              database server port number\n"
+"  -U, --username=NAME          connect as specified database user\n"
+"  -w, --no-password            never prompt for password\n"
+"  -W, --password               force password prompt (should happen\n"
+"                               automatically)\n"
+"  --password-command=COMMAND   run COMMAND to get the password of each new\n"
+"                               connection\n";
+
+static const char basebackup_options[] =
+"\nOptions of pg_basebackup:\n"
+"  -c, --checkpoint=fast|spread set fast or spread (default) checkpointing\n"
 "  -F, --format=p|t             output format (plain (default), tar)\n"
-"  --extract=BACKUP             extract a backup in tar format, which is in directory\n"
-"                               BACKUP, instead of taking one\n"
-"  -j, --jobs=NUM               use this many parallel connections\n"
-"  -r, --max-rate=RATE          maximum transfer rate to transfer data directory, of\n"
-"                               all connections (in kB/s, or use suffix \"k\" or \"M\")\n"
+"  -l, --label=LABEL            set backup label\n"
+"  -n, --no-clean               do not clean up after errors\n"
+"  -N, --no-sync                do not wait for changes to be written safely to\n"
+"                               disk\n"
+"  -r, --max-rate=RATE          limit the transfer rate of all connections\n"
+"                               together (in kB/s, or use suffix \"k\" or \"M\")\n"
 "  -R, --write-recovery-conf    write configuration for replication\n"
+"  -s, --status-interval=INTERVAL\n"
+"                               has no effect; there is no replication\n"
+"                               connection\n"
 "  -T, --tablespace-mapping=OLDDIR=NEWDIR\n"
 "                               relocate tablespace in OLDDIR to NEWDIR\n"
 "  -X, --wal-method=none|fetch|stream\n"
 "                               include required WAL files with specified method\n"
-"                               (default: stream, as segments are complete)\n"
+"                               (default: stream, as segments are completed)\n"
 "  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
-"                               compress tar format on the client, or by the extension\n"
-"                               on the server (zstd, lz4 or none)\n"
-"  --waldir=WALDIR              location for the write-ahead log directory\n";
-
-static const char backup_help_general_options[] =
-"\nGeneral options:\n"
-"  -c, --checkpoint=fast|spread set fast or spread (default) checkpointing\n"
-"  -l, --label=LABEL            set backup label\n"
-"  -n, --no-clean               do not clean up after errors\n"
-"  -N, --no-sync                do not wait for changes to be written safely to disk\n"
-"  -P, --progress               show progress and a summary (default: if standard\n"
-"                               error is a terminal)\n"
-"  -v, --verbose                output verbose messages\n"
-"  -V, --version                output version information, then exit\n"
-"  --report=FILE                write a page (HTML) that shows how it went\n"
-"  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
-"                               output)\n"
-"  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
-"                               format of Prometheus\n"
-"  --metrics-label=NAME=VALUE   give all of them this label, too\n"
+"                               compress tar format on the client, or with the\n"
+"                               extension on the server (zstd, lz4 or none)\n"
 "  --manifest-checksums=CRC32C|NONE\n"
 "                               use algorithm for manifest checksums\n"
-"  --no-estimate-size           has no effect: the size is known anyway\n"
-"  --no-extension               read by SQL even if the server has the extension\n"
+"  --no-estimate-size           has no effect; the size is known anyway\n"
 "  --no-manifest                suppress generation of backup manifest\n"
-"  --no-progress                show no progress, also on a terminal\n"
 "  --no-slot                    prevent creation of temporary replication slot\n"
 "  --no-verify-checksums        do not verify checksums\n"
-"  --retries=NUM                retry up to NUM times what a lost connection\n"
-"                               interrupted (default: 5)\n"
-"  --stall-timeout=SECONDS      replace a connection after so long a silence of a\n"
-"                               server (default: 60, 0: never)\n"
-"  --sync-method=METHOD         set method for syncing files to disk: fsync or syncfs\n"
-"  -?, --help                   show this help, then exit\n";
+"  --sync-method=METHOD         set method for syncing files to disk: fsync or\n"
+"                               syncfs\n"
+"  --waldir=WALDIR              location for the write-ahead log directory\n";
 
-static const char backup_help_connection_options[] =
-"\nConnection options:\n"
-"  -d, --dbname=CONNSTR         connection string; the database in it, postgres by\n"
-"                               default, is only connected to\n"
-"  -h, --host=HOSTNAME          database server host or socket directory\n"
-"  -p, --port=PORT              database server port number\n"
-"  -s, --status-interval=INTERVAL\n"
-"                               has no effect: there is no replication connection\n"
-"  -U, --username=NAME          connect as specified database user\n"
-"  -w, --no-password            never prompt for password\n"
-"  -W, --password               force password prompt (should happen automatically)\n"
-"  --password-command=COMMAND   run COMMAND for the password of each new\n"
-"                               connection\n"
-"\n"
-"What it cannot do, pg_basebackup can: -C, -S, -i, -t, -z,\n"
-"gzip, and -D -.\n";
+static const char *const backup_examples[] = {
+	"pg_parbasebackup -j 8 -h db1 -D /backup/base",
+	"pg_parbasebackup -j 8 -h db1 -Ft -Z zstd -D /backup/tar",
+	"pg_parbasebackup -j 8 --extract=/backup/tar -D /var/lib/postgresql/restored",
+	NULL
+};
 
 void
 backup_help_print(const char *progname)
 {
-	printf("%s takes a base backup of a running PostgreSQL server, as pg_basebackup\n"
-		   "does, by many connections.\n\n", progname);
+	printf("%s takes a base backup of a running PostgreSQL server, like\n"
+		   "pg_basebackup, over parallel connections.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]...\n", progname);
-	fputs(output_options, stdout);
-	fputs(backup_help_general_options, stdout);
-	fputs(backup_help_connection_options, stdout);
-	printf("\nReport bugs to the pg_pardump developers, with the output of --version;\n"
-		   "it is not part of PostgreSQL.\n");
+	fputs(backup_general_options, stdout);
+	fputs(monitoring_options, stdout);
+	fputs(backup_connection_options, stdout);
+	fputs(basebackup_options, stdout);
+	printf("\nUse pg_basebackup for -C, -S, -i, -t, -z, gzip, and -D -.\n");
+	help_end(backup_examples);
 }
 
 /* ----------
- * The text of --help, in the groups and the order of pg_dump's.
+ * The text of pg_pardump --help: own options first, then pg_dump's.
  * ----------
  */
 
-static const char help_general_options[] =
+static const char dump_general_options[] =
 "\nGeneral options:\n"
-"  -f, --file=DIRECTORY         output directory name, must be missing or empty\n"
+"  -f, --file=DIRECTORY         output directory name; must be missing or empty\n"
 "  -F, --format=d               output file format (directory, the only one)\n"
-"  -j, --jobs=NUM               use this many parallel jobs to dump\n"
-"  -P, --progress               show progress and a summary (default: if standard\n"
-"                               error is a terminal)\n"
-"  -r, --max-rate=RATE          read at most so much in a second, by all workers\n"
-"                               (in kB/s, or use suffix \"k\" or \"M\")\n"
-"  -v, --verbose                verbose mode\n"
-"  -V, --version                output version information, then exit\n"
+"  -j, --jobs=NUM               use NUM parallel jobs (default: 1)\n"
 "  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
-"                               compress as specified (none, gzip, lz4, zstd;\n"
-"                               default: zstd:1 if pg_dump is 16 or newer, else\n"
-"                               gzip:1, as older pg_restore reads no other)\n"
-"  --allow-rewritten            dump tables that were rewritten after the snapshot was\n"
-"                               taken, though rows may be lost to it\n"
-"  --check                      look for what would make the run fail, and end\n"
-"  --clean-output               remove what an earlier run left in the directory\n"
-"  --compare-with=CONNINFO|DIRECTORY\n"
-"                               compare the database with another one or with an\n"
-"                               archive, dump nothing\n"
-"  --dry-run                    show how each table would be dumped, write nothing\n"
-"  --expected-rate=SIZE         with --dry-run, tell the time at SIZE bytes a second\n"
-"  --incremental=DIRECTORY      use files of the archive there again whose rows have\n"
-"                               not changed; the new archive is complete\n"
-"  --incremental-by=fingerprints|wal-summaries\n"
-"                               what tells that rows have not changed (default:\n"
-"                               fingerprints; summaries need 17 or newer, and\n"
-"                               save reading)\n"
-"  --incremental-copy-method=link|clone|copy\n"
-"                               how such files come into the new one (default: link)\n"
-"  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n"
-"  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
-"                               output)\n"
-"  --manifest-checksums=ALGORITHM\n"
-"                               use algorithm for the manifest's checksums\n"
-"  --manifest-fingerprints      record what a later --incremental needs\n"
-"  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
-"                               format of Prometheus\n"
-"  --metrics-label=NAME=VALUE   give all of them this label, too\n"
-"  --no-progress                show no progress, also on a terminal\n"
-"  --no-sync                    do not wait for changes to be written safely to disk\n"
-"  --pipe=COMMAND               write each file to the standard input of COMMAND, in\n"
-"                               which %f is its name, instead of a directory\n"
-"  --report=FILE                write a page (HTML) that shows how it went\n"
-"  --retries=NUM                retry up to NUM times what a lost connection\n"
-"                               interrupted (default: 5)\n"
-"  --stall-timeout=SECONDS      replace a worker after so long a silence of a server\n"
-"                               that is not at work (default: 60)\n"
+"                               compress with gzip, lz4, zstd or none (default:\n"
+"                               zstd:1 if pg_dump is 16 or newer, otherwise\n"
+"                               gzip:1)\n"
+"  -r, --max-rate=RATE          limit the read rate of all jobs together (in\n"
+"                               kB/s, or use suffix \"k\" or \"M\")\n"
+"  -v, --verbose                verbose mode\n"
+"  -P, --progress               show progress and a summary (default on a\n"
+"                               terminal)\n"
+"  --no-progress                do not show progress\n"
+"  --check                      check prerequisites, then exit\n"
+"  --dry-run                    show how each table would be dumped, then exit\n"
+"  --expected-rate=SIZE         with --dry-run: estimate the duration at SIZE\n"
+"                               bytes per second\n"
+"  --clean-output               remove an earlier archive from the output\n"
+"                               directory first\n"
+"  --pipe=COMMAND               write each file to the standard input of COMMAND\n"
+"                               instead of a directory; %f is the file name\n"
+"  --no-sync                    do not wait for changes to be written safely to\n"
+"                               disk\n"
 "  --sync-method=METHOD         set method for syncing files to disk\n"
-"  --verify=DIRECTORY           verify an archive, dump nothing\n"
+"  --pg-dump=PATH               use this pg_dump to read the schema (default:\n"
+"                               the one in the same directory, then in PATH)\n"
+"  --with-pardump-extension     keep extension pg_pardump in the archive\n"
+"  -V, --version                output version information, then exit\n"
 "  -?, --help                   show this help, then exit\n";
 
-static const char chunk_options[] =
-"\nOptions controlling how tables are split:\n"
-"  --chunk-size=SIZE            split tables in chunks of about SIZE bytes to dump\n"
-"                               (default: total / (16 x jobs), 32MB to 1GB,\n"
-"                               with --target 8MB to 1GB)\n"
+static const char dump_chunk_options[] =
+"\nOptions controlling how tables are read:\n"
+"  --chunk-size=SIZE            split tables into chunks of about SIZE bytes\n"
+"                               (default: total / (16 x jobs), 32MB to 1GB, with\n"
+"                               --target 8MB to 1GB)\n"
 "  --max-table-segment-pages=NUM\n"
-"                               split tables in chunks of NUM heap pages\n"
-"  --no-chunks                  dump every table whole\n"
-"  --no-extension               read by SQL even if the server has the extension\n"
-"  --pg-dump=PATH               use this pg_dump to read the schema (default: the\n"
-"                               one beside pg_pardump, then the first in PATH)\n"
-"  --trust-owners               query tables of other roles, too, which may run their\n"
-"                               functions\n"
-"  --with-pardump-extension     keep the extension pg_pardump in the archive\n";
+"                               split tables into chunks of NUM heap pages\n"
+"  --no-chunks                  do not split tables\n"
+"  --no-extension               do not use extension pg_pardump of the server\n"
+"  --trust-owners               query tables of other roles, too; this may run\n"
+"                               code of these roles\n"
+"  --allow-rewritten            dump tables that were rewritten after the\n"
+"                               snapshot was taken; rows may be missing\n";
 
-static const char task_options[] =
-"\nOptions for a dump by many hosts:\n"
-"  --tasks=NUM                  split the dump into NUM tasks to be run on other hosts\n"
-"  --run-tasks=COMMAND          what runs them, e.g. by a scheduler: %p is the plan, %n\n"
-"                               how many, %l or %L which (with commas or blanks)\n"
-"  --plan=FILE                  the plan, in a directory that all hosts see (default:\n"
-"                               in the archive's)\n"
-"  --task=I/NUM                 on any host: do task I, from 0, of that plan\n";
+static const char dump_row_options[] =
+"\nOptions controlling which rows and values are dumped:\n"
+"  --where=PATTERN:CONDITION    dump only rows that meet CONDITION\n"
+"  --sample=PATTERN:PERCENT     dump PERCENT of the rows\n"
+"  --mask=PATTERN.COLUMN:EXPRESSION\n"
+"                               dump EXPRESSION instead of the values of columns\n"
+"  --mask-file=FILENAME         read masks from FILENAME, one per line\n";
 
-static const char slot_options[] =
+static const char dump_failure_options[] =
+"\nOptions controlling failures:\n"
+"  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
+"  --stall-timeout=SECONDS      reconnect after SECONDS without data from an\n"
+"                               idle server (default: 60; 0 for never)\n"
+"  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n";
+
+static const char dump_incremental_options[] =
+"\nOptions for incremental dumps:\n"
+"  --incremental=DIRECTORY      reuse unchanged files of the archive in\n"
+"                               DIRECTORY; the new archive is complete\n"
+"  --incremental-by=fingerprints|wal-summaries\n"
+"                               how to detect changes (default: fingerprints;\n"
+"                               summaries need PostgreSQL 17)\n"
+"  --incremental-copy-method=link|clone|copy\n"
+"                               how to reuse files (default: link)\n"
+"  --manifest-fingerprints      record fingerprints for later incremental dumps\n"
+"  --manifest-checksums=ALGORITHM\n"
+"                               use algorithm for the manifest's checksums\n";
+
+static const char dump_verify_options[] =
+"\nOptions for verifying and comparing, without a dump:\n"
+"  --verify=DIRECTORY           verify the archive in DIRECTORY\n"
+"  --compare-with=CONNINFO|DIRECTORY\n"
+"                               compare with another database or an archive\n";
+
+static const char dump_copy_options[] =
+"\nOptions for copying to another server, without an archive:\n"
+"  --target=CONNINFO            copy into this database\n"
+"  --compare                    compare source and target after the copy\n"
+"  --copy-format=FORMAT         format for rows: auto (the default), raw,\n"
+"                               binary, or text\n"
+"  --wire-compression={auto|none|lz4|zstd}[:DETAIL]\n"
+"                               compress raw tuples in transit (default: auto,\n"
+"                               which is lz4 unless both servers are local)\n"
+"  --index-jobs=NUM             build NUM indexes in parallel (default: as\n"
+"                               --jobs)\n"
+"  --no-analyze                 do not run ANALYZE after loading\n"
+"  --roles                      create missing roles that the database needs\n"
+"  --toast-compression=METHOD   TOAST compression of columns without a method of\n"
+"                               their own: lz4, pglz, or default\n";
+
+static const char dump_slot_options[] =
 "\nOptions for logical replication:\n"
-"  --create-slot                create a logical replication slot, and dump in the\n"
-"                               snapshot with which its changes begin\n"
-"  --slot=NAME                  name of that slot\n"
-"  --slot-plugin=PLUGIN         its output plugin (default: pgoutput)\n"
-"  --create-subscription=NAME   with --target: create a subscription there that goes\n"
-"                               on where the copy ends\n"
-"  --publication=NAME[,...]     publications it subscribes to\n"
+"  --create-slot                create a logical replication slot, and dump its\n"
+"                               snapshot\n"
+"  --slot=NAME                  name of the slot\n"
+"  --slot-plugin=PLUGIN         output plugin of the slot (default: pgoutput)\n"
+"  --create-subscription=NAME   with --target: create a subscription that\n"
+"                               continues after the copy\n"
+"  --publication=NAME[,...]     publications of the subscription\n"
 "  --subscription-conninfo=CONNINFO\n"
-"                               how the target's server connects to the source\n";
+"                               how the target server connects to the source\n";
 
-static const char standby_options[] =
+static const char dump_standby_options[] =
 "\nOptions for hot standbys:\n"
-"  --also-from=CONNINFO         read from this one, too, the same snapshot; may be\n"
-"                               given again\n"
-"  --allow-affected-standby     read a standby whose snapshots may be incomplete and\n"
-"                               cannot be checked: rows may be wrong\n"
-"  --pause-synchronous          pause the replay, for a moment, of standbys that\n"
-"                               commits on the primary wait for, too\n"
+"  --also-from=CONNINFO         also read from this standby, in the same\n"
+"                               snapshot; can be specified multiple times\n"
+"  --allow-affected-standby     read a standby whose snapshots may be incomplete\n"
+"                               and cannot be checked\n"
+"  --pause-synchronous          also pause replay on synchronous standbys that\n"
+"                               commits wait for\n"
 "  --standby-snapshot-timeout=SECONDS\n"
-"                               retry for SECONDS while a standby exports incomplete\n"
-"                               snapshots (default: 30)\n";
+"                               retry for SECONDS if a standby exports an\n"
+"                               incomplete snapshot (default: 30)\n";
 
-static const char cluster_options[] =
+static const char dump_cluster_options[] =
 "\nOptions for all databases of a cluster:\n"
-"  --all-databases              dump each database, and what they share, into the\n"
-"                               directory, or copy them into the cluster of --target\n"
-"  --exclude-database=PATTERN   leave out databases whose name matches PATTERN\n"
-"  -g, --globals-only           only roles, memberships, settings and tablespaces\n"
+"  --all-databases              dump all databases and global objects, or copy\n"
+"                               them to the cluster of --target\n"
+"  --exclude-database=PATTERN   exclude databases whose name matches PATTERN\n"
+"  -g, --globals-only           only roles, memberships, settings and\n"
+"                               tablespaces\n"
 "  --no-role-passwords          do not dump passwords for roles\n"
 "  --roles-only                 only roles, no databases or tablespaces\n"
 "  --tablespaces-only           only tablespaces, no databases or roles\n";
 
-static const char copy_options[] =
-"\nOptions for a direct copy, without an archive:\n"
-"  --target=CONNINFO            copy into this database instead of into a directory\n"
-"  --compare                    compare source and target after the copy\n"
-"  --copy-format=FORMAT         how rows cross: auto (of each table by what costs the\n"
-"                               least, the default), raw, binary, or text\n"
-"  --index-jobs=NUM             build NUM indexes at a time (default: as jobs)\n"
-"  --no-analyze                 do not run ANALYZE after the rows\n"
-"  --roles                      create the roles that the database needs, if they are\n"
-"                               not there\n"
-"  --toast-compression=METHOD   how the target compresses long values of columns that\n"
-"                               have no method of their own: lz4, pglz, or default\n"
-"  --wire-compression={auto|none|lz4|zstd}[:DETAIL]\n"
-"                               compress raw tuples on their way (default: auto, lz4\n"
-"                               unless both servers are here)\n";
+static const char dump_task_options[] =
+"\nOptions for dumps distributed over hosts:\n"
+"  --tasks=NUM                  split the dump into NUM tasks for other hosts\n"
+"  --run-tasks=COMMAND          run tasks with COMMAND; %p is the plan, %n the\n"
+"                               number of tasks, %l or %L the tasks to run\n"
+"                               (separated by commas or spaces)\n"
+"  --plan=FILE                  plan file in a directory that all hosts can\n"
+"                               access (default: in the archive's directory)\n"
+"  --task=I/NUM                 on another host: run task I of the plan, from 0\n";
 
-static const char content_options[] =
-"\nOptions controlling the output content, which are pg_dump's (in parentheses the\n"
-"first that has the option):\n"
+static const char dump_connection_options[] =
+"\nConnection options:\n"
+"  -d, --dbname=DBNAME          database to dump\n"
+"  -h, --host=HOSTNAME          database server host or socket directory\n"
+"  -p, --port=PORT              database server port number\n"
+"  -U, --username=NAME          connect as specified database user\n"
+"  -w, --no-password            never prompt for password\n"
+"  -W, --password               force password prompt (should happen\n"
+"                               automatically)\n"
+"  --password-command=COMMAND   run COMMAND to get the password of each new\n"
+"                               connection\n"
+"  --target-password-command=COMMAND\n"
+"                               the same for --target or --compare-with\n"
+"  --role=ROLENAME              do SET ROLE before dump\n";
+
+static const char dump_options[] =
+"\nOptions of pg_dump (in parentheses: the version that introduced the option):\n"
 "  -a, --data-only              dump only the data, not the schema or statistics\n"
 "  -b, --large-objects          include large objects in dump\n"
 "  --blobs                      (same as --large-objects, deprecated)\n"
@@ -397,11 +454,13 @@ static const char content_options[] =
 "                               (pg_dump 17)\n"
 "  --exclude-table-and-children=PATTERN\n"
 "                               do NOT dump the specified table(s), including\n"
-"                               child and partition tables (pg_dump 16)\n"
+"                               child and partition tables\n"
+"                               (pg_dump 16)\n"
 "  --exclude-table-data=PATTERN do NOT dump data for the specified table(s)\n"
 "  --exclude-table-data-and-children=PATTERN\n"
 "                               do NOT dump data for the specified table(s),\n"
-"                               including child and partition tables (pg_dump 16)\n"
+"                               including child and partition tables\n"
+"                               (pg_dump 16)\n"
 "  --extra-float-digits=NUM     override default setting for extra_float_digits\n"
 "  --filter=FILENAME            include or exclude objects and data from dump\n"
 "                               based on expressions in FILENAME (pg_dump 17)\n"
@@ -423,7 +482,8 @@ static const char content_options[] =
 "  --no-toast-compression       do not dump TOAST compression methods\n"
 "  --no-unlogged-table-data     do not dump unlogged table data\n"
 "  --quote-all-identifiers      quote all identifiers, even if not key words\n"
-"  --section=SECTION            dump named section (pre-data, data, or post-data)\n"
+"  --section=SECTION            dump named section (pre-data, data, or\n"
+"                               post-data)\n"
 "  --sequence-data              include sequence data in dump (pg_dump 18)\n"
 "  --serializable-deferrable    wait until the dump can run without anomalies\n"
 "  --snapshot=SNAPSHOT          use given snapshot for the dump\n"
@@ -435,56 +495,41 @@ static const char content_options[] =
 "  --table-and-children=PATTERN dump only the specified table(s), including\n"
 "                               child and partition tables (pg_dump 16)\n"
 "  --use-set-session-authorization\n"
-"                               use SET SESSION AUTHORIZATION commands instead of\n"
-"                               ALTER OWNER commands to set ownership\n";
+"                               use SET SESSION AUTHORIZATION commands instead\n"
+"                               of ALTER OWNER commands to set ownership\n";
 
-static const char row_options[] =
-"\nOptions controlling which rows are dumped, and what of them:\n"
-"  --mask=PATTERN.COLUMN:EXPRESSION\n"
-"                               dump EXPRESSION in place of the values of the\n"
-"                               specified column(s)\n"
-"  --mask-file=FILENAME         the same for each line of FILENAME\n"
-"  --sample=PATTERN:PERCENT     dump PERCENT of the rows of the specified table(s)\n"
-"  --where=PATTERN:CONDITION    dump only rows of the specified table(s) that meet\n"
-"                               CONDITION\n";
-
-static const char help_connection_options[] =
-"\nConnection options:\n"
-"  -d, --dbname=DBNAME      database to dump\n"
-"  -h, --host=HOSTNAME      database server host or socket directory\n"
-"  -p, --port=PORT          database server port number\n"
-"  -U, --username=NAME      connect as specified database user\n"
-"  -w, --no-password        never prompt for password\n"
-"  -W, --password           force password prompt (should happen automatically)\n"
-"  --password-command=COMMAND\n"
-"                           run COMMAND for the password of each new connection\n"
-"  --target-password-command=COMMAND\n"
-"                           the same for --target or --compare-with\n"
-"  --role=ROLENAME          do SET ROLE before dump\n"
-"\n"
-"If no database name is supplied, then the PGDATABASE environment\n"
-"variable value is used.\n";
+static const char *const dump_examples[] = {
+	"pg_pardump -j 8 -f /backup/shop shop",
+	"pg_pardump -j 8 --target='host=new dbname=shop' shop",
+	"pg_pardump --verify=/backup/shop -j 8",
+	NULL
+};
 
 void
 help_print(const char *progname)
 {
-	printf("%s dumps a PostgreSQL database in parallel, within every table, as a directory\n"
-		   "archive for pg_restore.\n\n", progname);
+	printf("%s dumps a PostgreSQL database in parallel, even within a single table,\n"
+		   "as a directory archive for pg_restore.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --all-databases [OPTION]...\n", progname);
-	fputs(help_general_options, stdout);
-	fputs(chunk_options, stdout);
-	fputs(task_options, stdout);
-	fputs(standby_options, stdout);
-	fputs(slot_options, stdout);
-	fputs(copy_options, stdout);
-	fputs(cluster_options, stdout);
-	fputs(content_options, stdout);
-	fputs(row_options, stdout);
-	fputs(help_connection_options, stdout);
-	printf("\nReport bugs to the %s developers, with the output of --version;\n"
-		   "it is not part of PostgreSQL.\n", progname);
+	fputs(dump_general_options, stdout);
+	fputs(dump_chunk_options, stdout);
+	fputs(dump_row_options, stdout);
+	fputs(dump_failure_options, stdout);
+	fputs(dump_incremental_options, stdout);
+	fputs(dump_verify_options, stdout);
+	fputs(dump_copy_options, stdout);
+	fputs(dump_slot_options, stdout);
+	fputs(dump_standby_options, stdout);
+	fputs(dump_cluster_options, stdout);
+	fputs(dump_task_options, stdout);
+	fputs(monitoring_options, stdout);
+	fputs(dump_connection_options, stdout);
+	fputs(dump_options, stdout);
+	printf("\nIf no database name is supplied, then the PGDATABASE environment\n"
+		   "variable value is used.\n");
+	help_end(dump_examples);
 }
 
 /* An option this far from an existing one is a misspelling. */
