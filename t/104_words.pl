@@ -156,7 +156,7 @@ like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHE
 	make_path("$bin/$_/bin") foreach $major, $later;
 	copy($installed, "$bin/$major/bin/pg_pardump") or die "could not copy $installed: $!";
 	chmod 0755, "$bin/$major/bin/pg_pardump";
-	my $error = "pg_pardump: error: the server is PostgreSQL $later, and pg_dump $major cannot dump a newer server\n";
+	my $error = "pg_pardump: error: the server is PostgreSQL $later, but pg_dump $major cannot dump a newer server\n";
 
 	foreach my $options ([ '-f', new_path('newer') ], ['--check'], [ '--target', $node->connstr('copied') ],
 		[ '--all-databases', '-f', new_path('newer_all') ])
