@@ -5,8 +5,6 @@
 #ifndef GLOBALS_H
 #define GLOBALS_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "options/options.h"

@@ -12,8 +12,6 @@
 #ifndef DIFFERENCE_SKETCH_H
 #define DIFFERENCE_SKETCH_H
 
-#include "base/fe_compat.h"
-
 typedef struct DifferenceSketch DifferenceSketch;
 
 /* A hash that is there more often on one side. */

@@ -5,8 +5,6 @@
 #ifndef COPY_FORMAT_H
 #define COPY_FORMAT_H
 
-#include "base/fe_compat.h"
-
 #include "load/target.h"
 #include "plan/dump_plan.h"
 

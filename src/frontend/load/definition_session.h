@@ -8,8 +8,6 @@
 #ifndef DEFINITION_SESSION_H
 #define DEFINITION_SESSION_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 #include "load/restore_stage.h"

@@ -13,8 +13,6 @@
 #ifndef DEFINITION_WORKER_H
 #define DEFINITION_WORKER_H
 
-#include "base/fe_compat.h"
-
 #include "load/restore_journal.h"
 #include "load/restore_stage.h"
 #include "load/target.h"

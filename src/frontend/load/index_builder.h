@@ -10,8 +10,6 @@
 #ifndef INDEX_BUILDER_H
 #define INDEX_BUILDER_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "load/definition_worker.h"
 #include "load/restore_journal.h"

@@ -18,8 +18,6 @@
 #ifndef RESTORE_JOURNAL_H
 #define RESTORE_JOURNAL_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "archive/toc.h"

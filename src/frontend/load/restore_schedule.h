@@ -8,8 +8,6 @@
 #ifndef RESTORE_SCHEDULE_H
 #define RESTORE_SCHEDULE_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "plan/dump_table.h"
 

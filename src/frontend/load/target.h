@@ -5,8 +5,6 @@
 #ifndef TARGET_H
 #define TARGET_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "plan/dump_plan.h"

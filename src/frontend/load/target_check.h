@@ -6,8 +6,6 @@
 #ifndef TARGET_CHECK_H
 #define TARGET_CHECK_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "load/restore_schedule.h"

@@ -8,8 +8,6 @@
 #ifndef CHUNK_PLAN_H
 #define CHUNK_PLAN_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 #include "storage/block.h"
 

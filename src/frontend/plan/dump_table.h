@@ -5,8 +5,6 @@
 #ifndef DUMP_TABLE_H
 #define DUMP_TABLE_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "archive/toc.h"

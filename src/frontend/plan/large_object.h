@@ -5,8 +5,6 @@
 #ifndef LARGE_OBJECT_H
 #define LARGE_OBJECT_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "session/connection.h"
 

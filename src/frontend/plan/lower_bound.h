@@ -5,8 +5,6 @@
 #ifndef LOWER_BOUND_H
 #define LOWER_BOUND_H
 
-#include "base/fe_compat.h"
-
 /* As qsort() takes it: of two elements, or of one and the key. */
 typedef int (*LowerBoundCompare) (const void *a, const void *b);
 

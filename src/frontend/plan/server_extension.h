@@ -10,8 +10,6 @@
 #ifndef SERVER_EXTENSION_H
 #define SERVER_EXTENSION_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "session/connection.h"
 #include "session/session.h"

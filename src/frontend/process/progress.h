@@ -13,8 +13,6 @@
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 #include "process/worker_pool.h"

@@ -5,8 +5,6 @@
 #ifndef RESTORE_RESUME_H
 #define RESTORE_RESUME_H
 
-#include "base/fe_compat.h"
-
 #include "load/restore_journal_open.h"
 #include "load/restore_schedule.h"
 #include "load/restore_stage.h"

@@ -5,8 +5,6 @@
 #ifndef READ_ROWS_H
 #define READ_ROWS_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "plan/chunk_plan.h"

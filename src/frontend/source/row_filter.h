@@ -5,8 +5,6 @@
 #ifndef ROW_FILTER_H
 #define ROW_FILTER_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "options/options.h"

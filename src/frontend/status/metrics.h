@@ -13,8 +13,6 @@
 #ifndef METRICS_H
 #define METRICS_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 #include "options/options.h"

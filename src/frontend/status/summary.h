@@ -5,8 +5,6 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "archive/manifest.h"

@@ -15,8 +15,6 @@
 #ifndef SCRIPT_H
 #define SCRIPT_H
 
-#include "base/fe_compat.h"
-
 #include "stock/stock_pg_restore.h"
 
 /* What pg_restore sets for an entry, and leaves so for those after it. */

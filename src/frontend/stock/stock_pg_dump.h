@@ -9,8 +9,6 @@
 #ifndef STOCK_PG_DUMP_H
 #define STOCK_PG_DUMP_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "options/options.h"
 #include "session/connection.h"

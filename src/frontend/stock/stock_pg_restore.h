@@ -8,8 +8,6 @@
 #ifndef STOCK_PG_RESTORE_H
 #define STOCK_PG_RESTORE_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "options/options.h"
 #include "process/child_program.h"
