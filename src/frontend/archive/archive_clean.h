@@ -6,8 +6,6 @@
 #ifndef ARCHIVE_CLEAN_H
 #define ARCHIVE_CLEAN_H
 
-#include "base/fe_compat.h"
-
 #include <dirent.h>
 
 #include "options/options.h"

@@ -11,8 +11,6 @@
 #ifndef ARCHIVE_DIR_H
 #define ARCHIVE_DIR_H
 
-#include "base/fe_compat.h"
-
 #include <dirent.h>
 
 #include "options/options.h"

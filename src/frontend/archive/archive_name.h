@@ -8,8 +8,6 @@
 #ifndef ARCHIVE_NAME_H
 #define ARCHIVE_NAME_H
 
-#include "base/fe_compat.h"
-
 #include "archive/toc.h"
 #include "shared/compress_spec.h"
 

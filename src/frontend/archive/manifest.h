@@ -11,8 +11,6 @@
 #ifndef MANIFEST_H
 #define MANIFEST_H
 
-#include "base/fe_compat.h"
-
 #include "common/checksum_helper.h"
 
 #include "base/json_fields.h"

@@ -9,8 +9,6 @@
 #ifndef TOC_H
 #define TOC_H
 
-#include "base/fe_compat.h"
-
 #include "fe_utils/simple_list.h"
 
 #include "shared/compress_spec.h"

@@ -5,8 +5,6 @@
 #ifndef BUFFER_H
 #define BUFFER_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 /*

@@ -10,8 +10,6 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
-#include "base/fe_compat.h"
-
 /* The time of day: microseconds since 1970. */
 extern int64 clock_wall_us(void);
 

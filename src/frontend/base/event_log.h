@@ -14,8 +14,6 @@
 #ifndef EVENT_LOG_H
 #define EVENT_LOG_H
 
-#include "base/fe_compat.h"
-
 typedef struct Event Event;
 
 /*

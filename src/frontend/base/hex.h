@@ -5,8 +5,6 @@
 #ifndef HEX_H
 #define HEX_H
 
-#include "base/fe_compat.h"
-
 /* Owned. */
 extern char *hex_encode(const void *bytes, size_t len);
 

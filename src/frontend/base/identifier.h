@@ -8,8 +8,6 @@
 #ifndef IDENTIFIER_H
 #define IDENTIFIER_H
 
-#include "base/fe_compat.h"
-
 /*
  * The first such character that is in no quotes, or the end of the text, be
  * it the end of a name, of a qualified one, or of a list.

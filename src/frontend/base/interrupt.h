@@ -5,8 +5,6 @@
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 /*

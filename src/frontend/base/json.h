@@ -5,8 +5,6 @@
 #ifndef JSON_H
 #define JSON_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 /* ----------

@@ -11,8 +11,6 @@
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
-#include "base/fe_compat.h"
-
 /* ----------
  * Text of unknown origin in messages.
  *

@@ -6,8 +6,6 @@
 #ifndef SHARED_MEMORY_H
 #define SHARED_MEMORY_H
 
-#include "base/fe_compat.h"
-
 #include <pthread.h>
 
 /*

@@ -5,8 +5,6 @@
 #ifndef UNITS_H
 #define UNITS_H
 
-#include "base/fe_compat.h"
-
 /* Room for any text of these functions. */
 #define UNITS_BYTES 32
 

@@ -16,8 +16,6 @@
 #ifndef BACKUP_LIST_H
 #define BACKUP_LIST_H
 
-#include "base/fe_compat.h"
-
 #include <time.h>
 
 #include "plan/server_extension.h"

@@ -18,8 +18,6 @@
 #ifndef BACKUP_MANIFEST_H
 #define BACKUP_MANIFEST_H
 
-#include "base/fe_compat.h"
-
 #include <time.h>
 
 #include "access/xlogdefs.h"

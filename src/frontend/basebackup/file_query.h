@@ -6,8 +6,6 @@
 #ifndef FILE_QUERY_H
 #define FILE_QUERY_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 #include "pqexpbuffer.h"
 

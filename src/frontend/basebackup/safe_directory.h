@@ -5,8 +5,6 @@
 #ifndef SAFE_DIRECTORY_H
 #define SAFE_DIRECTORY_H
 
-#include "base/fe_compat.h"
-
 /* ----------
  * Directories that a base backup goes to.
  *

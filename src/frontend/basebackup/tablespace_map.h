@@ -6,8 +6,6 @@
 #ifndef TABLESPACE_MAP_H
 #define TABLESPACE_MAP_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 typedef struct MappedTablespace

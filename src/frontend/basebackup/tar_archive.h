@@ -16,8 +16,6 @@
 #ifndef TAR_ARCHIVE_H
 #define TAR_ARCHIVE_H
 
-#include "base/fe_compat.h"
-
 #include <time.h>
 
 #include "pgtar.h"

@@ -6,8 +6,6 @@
 #ifndef EXTRACT_H
 #define EXTRACT_H
 
-#include "base/fe_compat.h"
-
 #include "options/options.h"
 
 /*

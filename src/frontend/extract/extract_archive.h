@@ -10,8 +10,6 @@
 #ifndef EXTRACT_ARCHIVE_H
 #define EXTRACT_ARCHIVE_H
 
-#include "base/fe_compat.h"
-
 #include "extract/attributes.h"
 #include "shared/compress_spec.h"
 

@@ -10,8 +10,6 @@
 #ifndef TAR_READER_H
 #define TAR_READER_H
 
-#include "base/fe_compat.h"
-
 #include <sys/types.h>
 #include <time.h>
 

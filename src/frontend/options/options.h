@@ -5,8 +5,6 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "base/fe_compat.h"
-
 #include "fe_utils/connect_utils.h"
 #include "fe_utils/simple_list.h"
 

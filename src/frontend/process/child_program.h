@@ -5,8 +5,6 @@
 #ifndef CHILD_PROGRAM_H
 #define CHILD_PROGRAM_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 /* ----------

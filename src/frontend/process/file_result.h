@@ -11,8 +11,6 @@
 #ifndef FILE_RESULT_H
 #define FILE_RESULT_H
 
-#include "base/fe_compat.h"
-
 #include "common/checksum_helper.h"
 
 /* A hash of at most SHA-256's length. */

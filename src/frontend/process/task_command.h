@@ -5,8 +5,6 @@
 #ifndef TASK_COMMAND_H
 #define TASK_COMMAND_H
 
-#include "base/fe_compat.h"
-
 /*
  * The pattern, with %n for the number of tasks, %p for the plan's path as a
  * word of the shell, %l and %L for the tasks to be run, with commas or with

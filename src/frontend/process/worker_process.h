@@ -19,8 +19,6 @@
 #ifndef WORKER_PROCESS_H
 #define WORKER_PROCESS_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 /* ----------

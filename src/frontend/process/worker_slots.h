@@ -21,8 +21,6 @@
 #ifndef WORKER_SLOTS_H
 #define WORKER_SLOTS_H
 
-#include "base/fe_compat.h"
-
 /*
  * In the process that starts the runs: make the slots, and those of builds,
  * for runs 0 to n_runs - 1.

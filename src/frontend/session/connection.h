@@ -5,8 +5,6 @@
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "options/options.h"

@@ -12,8 +12,6 @@
 #ifndef PASSWORD_H
 #define PASSWORD_H
 
-#include "base/fe_compat.h"
-
 #include "fe_utils/connect_utils.h"
 #include "pqexpbuffer.h"
 

@@ -10,8 +10,6 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 #include "pqexpbuffer.h"
 

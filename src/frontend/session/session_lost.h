@@ -28,8 +28,6 @@
 #ifndef SESSION_LOST_H
 #define SESSION_LOST_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 /* ----------

@@ -5,8 +5,6 @@
 #ifndef SESSION_SETTINGS_H
 #define SESSION_SETTINGS_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "options/options.h"

@@ -5,8 +5,6 @@
 #ifndef SNAPSHOT_H
 #define SNAPSHOT_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "options/options.h"

@@ -5,8 +5,6 @@
 #ifndef TABLE_LOCK_H
 #define TABLE_LOCK_H
 
-#include "base/fe_compat.h"
-
 #include "libpq-fe.h"
 
 #include "options/options.h"

@@ -7,8 +7,6 @@
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
-#include "base/fe_compat.h"
-
 /* In the leader, before workers are forked: bytes a second, 0 = no limit. */
 extern void traffic_set_max_rate(uint64 max_rate);
 

@@ -17,8 +17,6 @@
 #ifndef DECOMPRESS_H
 #define DECOMPRESS_H
 
-#include "base/fe_compat.h"
-
 #include <sys/types.h>
 
 #include "shared/compress_spec.h"

@@ -17,8 +17,6 @@
 #ifndef PIECE_RING_H
 #define PIECE_RING_H
 
-#include "base/fe_compat.h"
-
 #include "stream/text_pieces.h"
 
 typedef struct PieceRing PieceRing;

@@ -6,8 +6,6 @@
 #ifndef REGULAR_FILE_H
 #define REGULAR_FILE_H
 
-#include "base/fe_compat.h"
-
 #include <dirent.h>
 
 /*

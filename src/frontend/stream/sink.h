@@ -10,8 +10,6 @@
 #ifndef SINK_H
 #define SINK_H
 
-#include "base/fe_compat.h"
-
 #include "common/checksum_helper.h"
 #include "pqexpbuffer.h"
 

@@ -22,8 +22,6 @@
 #ifndef TEXT_PIECES_H
 #define TEXT_PIECES_H
 
-#include "base/fe_compat.h"
-
 #include <sys/types.h>
 
 /* One range is all of the text. */

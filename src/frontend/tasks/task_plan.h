@@ -25,8 +25,6 @@
 #ifndef TASK_PLAN_H
 #define TASK_PLAN_H
 
-#include "base/fe_compat.h"
-
 #include "plan/dump_plan.h"
 
 /* Which server and database it is: texts, to be compared. */

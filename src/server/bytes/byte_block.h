@@ -16,8 +16,6 @@
 #ifndef PARDUMP_BYTE_BLOCK_H
 #define PARDUMP_BYTE_BLOCK_H
 
-#include "postgres.h"
-
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 

@@ -14,8 +14,6 @@
 #ifndef PARDUMP_BYTE_BUFFER_H
 #define PARDUMP_BYTE_BUFFER_H
 
-#include "postgres.h"
-
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
 

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_CONTEXT_COMPRESSOR_H
 #define PARDUMP_CONTEXT_COMPRESSOR_H
 
-#include "postgres.h"
-
 #include "shared/block_compress.h"
 
 /*

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_DIGITS_H
 #define PARDUMP_DIGITS_H
 
-#include "postgres.h"
-
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 

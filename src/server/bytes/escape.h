@@ -13,8 +13,6 @@
 #ifndef PARDUMP_ESCAPE_H
 #define PARDUMP_ESCAPE_H
 
-#include "postgres.h"
-
 #include "bytes/byte_block.h"
 #include "bytes/byte_buffer.h"
 

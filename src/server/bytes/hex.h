@@ -8,8 +8,6 @@
 #ifndef PARDUMP_HEX_H
 #define PARDUMP_HEX_H
 
-#include "postgres.h"
-
 #include "port/pg_bswap.h"
 
 #include "bytes/byte_block.h"

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_PGLZ_DECODE_H
 #define PARDUMP_PGLZ_DECODE_H
 
-#include "postgres.h"
-
 /* How far beyond its end the output may be scribbled on. */
 #define PGLZ_SLACK	32
 

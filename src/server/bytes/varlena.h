@@ -8,8 +8,6 @@
 #ifndef PARDUMP_VARLENA_H
 #define PARDUMP_VARLENA_H
 
-#include "postgres.h"
-
 #include "access/htup_details.h"
 #include "fmgr.h"
 

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_RELATION_ACCESS_H
 #define PARDUMP_RELATION_ACCESS_H
 
-#include "postgres.h"
-
 #include "utils/relcache.h"
 
 /*

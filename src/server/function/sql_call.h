@@ -8,8 +8,6 @@
 #ifndef PARDUMP_SQL_CALL_H
 #define PARDUMP_SQL_CALL_H
 
-#include "postgres.h"
-
 #include "fmgr.h"
 
 #include "shared/compress_spec.h"

@@ -13,8 +13,6 @@
 #ifndef PARDUMP_COPY_STREAM_H
 #define PARDUMP_COPY_STREAM_H
 
-#include "postgres.h"
-
 #include "commands/copyfrom_internal.h"
 
 /*

@@ -11,8 +11,6 @@
 #ifndef PARDUMP_LOAD_CHECK_H
 #define PARDUMP_LOAD_CHECK_H
 
-#include "postgres.h"
-
 #include "nodes/parsenodes.h"
 #include "utils/relcache.h"
 #include "utils/reltrigger.h"

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_LOAD_COPY_H
 #define PARDUMP_LOAD_COPY_H
 
-#include "postgres.h"
-
 /* ----------
  * Takes COPY FROM STDIN over from the server, where a session asks for it.
  * ----------

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_RAW_LOADER_H
 #define PARDUMP_RAW_LOADER_H
 
-#include "postgres.h"
-
 #include "access/htup.h"
 #include "access/tupdesc.h"
 #include "utils/relcache.h"

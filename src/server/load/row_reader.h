@@ -8,8 +8,6 @@
 #ifndef PARDUMP_ROW_READER_H
 #define PARDUMP_ROW_READER_H
 
-#include "postgres.h"
-
 #include "commands/copyfrom_internal.h"
 #include "nodes/execnodes.h"
 

@@ -8,8 +8,6 @@
 #ifndef PARDUMP_TUPLE_BATCH_H
 #define PARDUMP_TUPLE_BATCH_H
 
-#include "postgres.h"
-
 #include "commands/copyfrom_internal.h"
 #include "nodes/execnodes.h"
 

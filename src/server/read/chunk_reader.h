@@ -9,8 +9,6 @@
 #ifndef PARDUMP_CHUNK_READER_H
 #define PARDUMP_CHUNK_READER_H
 
-#include "postgres.h"
-
 #include "utils/snapshot.h"
 
 #include "read/fingerprint.h"

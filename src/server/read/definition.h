@@ -8,8 +8,6 @@
 #ifndef PARDUMP_DEFINITION_H
 #define PARDUMP_DEFINITION_H
 
-#include "postgres.h"
-
 #include "read/heap_reader.h"
 
 /*

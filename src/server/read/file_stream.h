@@ -9,8 +9,6 @@
 #ifndef PARDUMP_FILE_STREAM_H
 #define PARDUMP_FILE_STREAM_H
 
-#include "postgres.h"
-
 #include "access/xlogdefs.h"
 
 #include "shared/compress_spec.h"

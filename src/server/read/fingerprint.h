@@ -17,8 +17,6 @@
 #ifndef PARDUMP_FINGERPRINT_H
 #define PARDUMP_FINGERPRINT_H
 
-#include "postgres.h"
-
 #include "access/htup.h"
 #include "storage/block.h"
 #include "utils/snapshot.h"

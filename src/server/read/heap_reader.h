@@ -8,8 +8,6 @@
 #ifndef PARDUMP_HEAP_READER_H
 #define PARDUMP_HEAP_READER_H
 
-#include "postgres.h"
-
 #include "access/htup.h"
 #include "access/htup_details.h"
 #include "access/tupdesc.h"

@@ -23,8 +23,6 @@
 #ifndef PARDUMP_RAW_BLOCK_H
 #define PARDUMP_RAW_BLOCK_H
 
-#include "postgres.h"
-
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "common/sha2.h"

@@ -9,8 +9,6 @@
 #ifndef PARDUMP_TOAST_READER_H
 #define PARDUMP_TOAST_READER_H
 
-#include "postgres.h"
-
 #include "access/htup_details.h"
 #include "utils/relcache.h"
 

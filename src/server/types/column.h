@@ -8,8 +8,6 @@
 #ifndef PARDUMP_COLUMN_H
 #define PARDUMP_COLUMN_H
 
-#include "postgres.h"
-
 #include "access/htup_details.h"
 #include "fmgr.h"
 

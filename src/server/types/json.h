@@ -8,8 +8,6 @@
 #ifndef PARDUMP_JSON_H
 #define PARDUMP_JSON_H
 
-#include "postgres.h"
-
 typedef enum NodeKind
 {
 	NODE_NULL,
