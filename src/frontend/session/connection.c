@@ -332,7 +332,7 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	PQconninfoOption *options = PQconninfo(conn);
 	PQconninfoOption *defaults = PQconndefaults();
 
-	/* what programs find by themselves that are not told the user's service */
+	/* what programs find that are not told the user's service */
 	PQconninfoOption *bare = defaults_of_service(NULL, NULL);
 	PQExpBufferData buf;
 	PQExpBufferData own_buf;

@@ -463,17 +463,16 @@ verify_list_new(const char *directory)
 	list->directory = directory;
 	while ((name = directory_next(dir)) != NULL)
 	{
+		ListedFile	listed = {0};
 		struct stat st = {0};
 
 		if (strcmp(name, MANIFEST_NAME) == 0)
 			continue;
 		(void) fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW);
 		list->files = array_room(list->files, list->n_files, sizeof(ListedFile));
-		list->files[list->n_files++] = (ListedFile)
-		{
-			.file.name = pg_strdup(name),
-			.file.size = st.st_size
-		};
+		listed.file.name = pg_strdup(name);
+		listed.file.size = st.st_size;
+		list->files[list->n_files++] = listed;
 	}
 	if (errno != 0)
 		pg_fatal("could not read directory \"%s\": %m", directory);
