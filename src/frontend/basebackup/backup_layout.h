@@ -52,7 +52,10 @@ typedef struct BackupForm
 	void		(*write_file) (const Backup *backup, const char *path,
 							   const char *data, size_t len);
 
-	/* Nothing more comes; then flush all to disk as asked for. */
+	/*
+	 * Nothing more comes, where that matters, or NULL; then flush all to disk
+	 * as asked for.
+	 */
 	void		(*finish) (const Backup *backup);
 	void		(*sync) (const Backup *backup);
 

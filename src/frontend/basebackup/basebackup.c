@@ -765,7 +765,8 @@ end_data(Backup *backup, SpecialFiles *special)
 	for (int i = 0; i < special->n; i++)
 		backup->form->write_file(backup, special->files[i].path,
 								 special->files[i].data, special->files[i].len);
-	backup->form->finish(backup);
+	if (backup->form->finish)
+		backup->form->finish(backup);
 }
 
 /*

@@ -314,17 +314,11 @@ plain_layout_flush(const Backup *backup)
 	}
 }
 
-static void
-nothing_to_do(const Backup *backup)
-{
-}
-
 const BackupForm plain_form = {
 	.make_directories = plain_layout_make_directories,
 	.new_layout = plain_layout_new_layout,
 	.end_plan = remove_vanished,
 	.write_file = plain_layout_write_file,
-	.finish = nothing_to_do,
 	.sync = plain_layout_flush,
 	.can_rewrite = true,
 };
