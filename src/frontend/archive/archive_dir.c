@@ -161,7 +161,10 @@ bytes_in(const char *directory)
 	return bytes;
 }
 
-/* Only within a file system there are links and clones. */
+/*
+ * Only within a file system there are links and clones.  What cannot be asked
+ * is taken for a copy, as a warning too many does less harm than a full disk.
+ */
 static bool
 copies_previous(const ArchiveNeed *need, const char *path)
 {

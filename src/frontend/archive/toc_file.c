@@ -280,6 +280,7 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	if (reader->format != TOC_FORMAT_CUSTOM)
 	{
 		entry->filename = read_string(reader);
+		/* pg_dump's names are of files that it would write, not of ours */
 		if (reader->of_pg_dump)
 		{
 			free(entry->filename);
@@ -391,6 +392,10 @@ put_number_string(PQExpBuffer buf, const char *format, uint32 value)
 	put_string(buf, text);
 }
 
+/*
+ * pg_restore shows the version of pg_dump, and does not take it apart: so
+ * that is where the mark stands by which an archive of ours is known.
+ */
 static void
 put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 {

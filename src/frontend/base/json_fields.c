@@ -1,6 +1,9 @@
 /*
  * json_fields.c
  *		Structs as JSON objects, by tables of their members.
+ *
+ * The same table serves the writer and the reader, so that neither can leave
+ * out, or name in another way, what the other one has.
  */
 #include "base/fe_compat.h"
 
@@ -64,7 +67,11 @@ is_ascii(const char *text)
 	return *text == '\0';
 }
 
-/* Is this text written as hexadecimal digits? */
+/*
+ * Is this text written as hexadecimal digits?  JSON is UTF-8 (RFC 8259,
+ * section 8.1), but names and paths may be any bytes.  Text that begins like
+ * such digits is written as digits too, or it would be read as them.
+ */
 static bool
 is_encoded(const JsonWriter *writer, const JsonField *field, const char *text)
 {
@@ -120,6 +127,7 @@ append_array(JsonWriter *writer, const JsonField *field, const char *object)
 		}
 		else
 			append_value(writer, field->fields, element);
+		/* an archive may have millions of files */
 		if (writer->flush && writer->buf.len >= FLUSH_BYTES)
 			writer->flush(writer->arg, &writer->buf);
 	}

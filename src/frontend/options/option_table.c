@@ -190,7 +190,10 @@ option_table_is_given(const Options *options, const OptionRow *row)
 	return false;
 }
 
-/* Check a rule between two options, which are given or not. */
+/*
+ * Check a rule between two options, which are given or not.  The rule says
+ * why only where the names of the options do not.
+ */
 static void
 check_rule(const OptionRule *rule, const char *other, bool given,
 		   bool other_given)

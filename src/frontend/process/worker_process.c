@@ -1,6 +1,12 @@
 /*
  * worker_process.c
  *		A worker's process: forked, spoken to, heard.
+ *
+ * Between leader and worker goes the number of a job, and nothing else: what
+ * a job is both know from the memory that fork() has copied, and results are
+ * in memory that they share.  What a worker says comes by a pipe, so that the
+ * leader can show the words of one worker together, and after its own line of
+ * progress.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,10 @@
 /*
  * worker_slots.c
  *		One budget of workers for several runs at a time.
+ *
+ * A slot is a byte of a file in memory, and who has it holds a lock on that
+ * byte.  The kernel gives up the lock of a process that is killed, so a slot
+ * cannot be lost, as it could where processes count.
  */
 #include "base/fe_compat.h"
 
@@ -104,6 +108,7 @@ any_wants(int end)
 int
 worker_slots_begin_run(int run, bool will_want)
 {
+	/* those that run already take what is free, so that they end first */
 	int			fd = any_wants(slots.n_runs) ? -1 : lock_slot(0, slots.n_slots);
 
 	if (fd >= 0)
@@ -154,6 +159,10 @@ worker_slots_take_build(void)
 	return lock_slot(slots.n_slots, slots.n_builds);
 }
 
+/*
+ * One is waited for, since without any the indexes would never be built; of
+ * the others only those that are free, which other runs want as well.
+ */
 int
 worker_slots_begin_builds(int n)
 {

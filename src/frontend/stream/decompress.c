@@ -128,7 +128,11 @@ decompress_fail(CustomBlocks *reader, const char *what)
 		reader->error = what;
 }
 
-/* A number that cannot be negative: 0, and an error, if it is. */
+/*
+ * A number that cannot be negative: 0, and an error, if it is.  As in toc.dat
+ * there is a byte for its sign before the four of its magnitude (WriteInt of
+ * pg_backup_archiver.c), the lowest first on every machine.
+ */
 static uint32
 read_number(CustomBlocks *reader)
 {
@@ -320,6 +324,7 @@ gzip_free(Decompressor *d)
 static bool
 gzip_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
+	/* zlib counts in 32 bits; what is left is taken by the next call */
 	uInt		in_max = (uInt) Min(*in_len, PG_INT32_MAX);
 	uInt		out_max = (uInt) Min(*out_len, PG_INT32_MAX);
 	int			rc;
@@ -428,6 +433,10 @@ decompressor_new(CompressMethod method, DecompressForm form)
 	return d;
 }
 
+/*
+ * For another file.  A decompressor is kept for many, as an archive of large
+ * objects has a small one for each, and to make one costs more than that.
+ */
 void
 decompressor_reset(Decompressor *d)
 {

@@ -332,7 +332,10 @@ make_previous(const DumpTaskHead *head, DumpPlan *plan)
 			chunks->tables[i].new_reason = "its task cannot access the previous archive";
 }
 
-/* NULL, or what is wrong. */
+/*
+ * What was read is used where it is, and is never freed: a task has one plan,
+ * to its end.  NULL, or what is wrong.
+ */
 static const char *
 make_plan(const PlanFile *file, DumpPlan *plan)
 {
