@@ -181,7 +181,7 @@ check_damage(void)
 	check_cut(COMPRESS_LZ4, extract_lz4,
 			  "unit_test: error: file \"base.tar\" is damaged or truncated: no complete lz4 frame at offset 0\n");
 	check_cut(COMPRESS_NONE, extract_none,
-			  "unit_test: error: file \"base.tar\" is cut off\n");
+			  "unit_test: error: file \"base.tar\" is truncated\n");
 	rmdir("to");
 }
 
