@@ -10,6 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP;
 use Pardump::Cluster qw(start_cluster make_database sql value pg_major make_loop_server);
 use Pardump::Copy qw(run_copy copy_ok);
+use Pardump::EventSchema qw(events_valid_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -44,6 +45,7 @@ make_database($target, 'told');
 my ($rc, $out, $err) = run_copy($source, 'told', $target, 'told', '-j2', '-P', '--chunk-size=128kB',
 	'--log-json=-');
 is($rc, 0, 'a copy that tells: exit code');
+events_valid_ok('a copy that tells', $out);
 my @events = map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
 my ($run) = grep { $_->{event} eq 'run' } @events;
 is_deeply([ @{$run}{qw(database jobs tables large_objects directory compression)} ],

@@ -9,6 +9,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP;
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(data_files);
+use Pardump::EventSchema qw(events_valid_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -45,6 +46,7 @@ sub events
 	is_deeply([ grep { $_->{time} !~ /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 				|| $_->{pid} !~ /^\d+$/ } @events ], [], "$what: time and process");
 	like($text, qr/\n\z/, "$what: the last line is whole");
+	events_valid_ok($what, $text);
 	my %runs;
 	push @{ $runs{ $_->{run_id} // 'none' } }, $_ foreach @events;
 	is_deeply([ grep { !/^[0-9a-f]{32}$/ || $known_ids{$_}++ } keys %runs ], [], "$what: run_id");

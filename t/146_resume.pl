@@ -13,6 +13,7 @@ use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::DamagedArchive qw(damaged other_manifest);
 use Pardump::Databases qw(empty_copy);
+use Pardump::EventSchema qw(events_valid_ok);
 use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use Pardump::Restore qw(run_parrestore start_parrestore);
 use PostgreSQL::Test::Utils;
@@ -165,6 +166,7 @@ foreach my $kind (sort keys %archives)
 	$objects *= 30;
 	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '-j2', '--progress', "--log-json=$log", "--report=$page");
 	is($rc, 0, 'told: resumed');
+	events_valid_ok('told', slurp_file($log));
 	like($err, qr/^before: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
 	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?0, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
 	like(slurp_file($page), qr/<bdi>Done before<.bdi><.th><td><bdi>$files of \d+ chunks/, 'told: on the page');

@@ -14,6 +14,7 @@ use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok manifest_files 
   start_backup dump_of enable_checksums slots_left);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value start_psql listing);
+use Pardump::EventSchema qw(events_valid_ok);
 use Pardump::Report qw(shown table_of data_of harmless_ok pages_beside);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -140,6 +141,7 @@ is($rc, 0, 'and no page is damaged') or diag("$out$err");
 	my $n = keys(%{ manifest_files($dir) }) - 2;
 	is_deeply([ $run->{files}, @$end{qw(files checksum_failures retries)} ], [ $n, $n, 0, 0 ], '--log-json: its end');
 	is($events[-1]{event}, 'end', '--log-json: the last one');
+	events_valid_ok('--log-json', slurp_file($log));
 
 	my $html = slurp_file($page);
 	harmless_ok('--report', $html);

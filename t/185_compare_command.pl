@@ -10,6 +10,7 @@ use JSON::PP;
 use Pardump::Background qw(end_dump wait_in_run children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok nothing_left_ok);
 use Pardump::Copy qw(start_load);
+use Pardump::EventSchema qw(events_valid_ok);
 use Pardump::Restore qw(stock_archives);
 use Pardump::Stopper qw(start_stopper stop_stopper cut);
 use Pardump::Toc qw(read_toc write_toc copy_archive);
@@ -212,6 +213,7 @@ sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE le
 		'table public.renamed is only in the other database', @rest);
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is($events[0]{command}, 'compare', 'events: the command');
+	events_valid_ok('a comparison', slurp_file($log));
 	my %tables = map { $_->{table} => $_ } grep { $_->{event} eq 'compared' } @events;
 	is_deeply([ @{ $tables{'public.leaf2'} }{qw(result rows other_rows)} ], [ 'equal', map { value($node, 'shop', 'SELECT count(*) FROM leaf2') } 1 .. 2 ],
 		'events: a table that is equal');
