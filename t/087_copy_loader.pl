@@ -68,7 +68,7 @@ loaded_ok('the library', [ 2, 1, 2 ], [], undef, '--copy-format=text');
 loaded_ok('binary is the server\'s', [ 0, 0, 2 ], [], undef, '--copy-format=binary');
 loaded_ok('--no-extension', [ 0, 0, 0 ], ['option --no-extension was specified'],
 	undef, '--copy-format=text', '--no-extension');
-loaded_ok('the database\'s setting', [ 0, 0, 1 ], ['pg_pardump.fast_copy is off there'],
+loaded_ok('the database\'s setting', [ 0, 0, 1 ], ['pg_pardump.fast_copy is off on the target'],
 	'ALTER DATABASE DB SET pg_pardump.fast_copy = off', '--copy-format=text');
 loaded_ok('preloaded anyway', [ 2, 1, 2 ], [],
 	'ALTER DATABASE DB SET local_preload_libraries = pg_pardump', '--copy-format=text');

@@ -247,7 +247,7 @@ foreach my $bad (
 		@options, @pub, '-t', '*_side', '-t', 'journal' ],
 	[ qr/could not create subscription "moving" on the target: ERROR:  .*could not connect to the publisher.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo=host=/nonexistent dbname=bank' ],
-	[ qr/invalid connection string for option --subscription-conninfo\n.*hint: psql/,
+	[ qr/invalid connection string for option --subscription-conninfo\n.*hint: Connect with psql/,
 		@options, @pub, '--subscription-conninfo=this is none' ],
 	[ qr/the server that the subscription connects to does not publish any tables.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo', $target->connstr('postgres') ])

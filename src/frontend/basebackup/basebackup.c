@@ -334,12 +334,12 @@ append_backup(PQExpBuffer buf, const void *arg)
 	const BackupResults *results = &backup->results;
 	bool		has_results = results->bytes_done != NULL;
 
-	metrics_number(buf, "backup_files", "Files that the last base backup was to read.",
+	metrics_number(buf, "backup_files", "Files to read in the last base backup.",
 				   backup->plan ? backup_report_files(backup) : 0);
-	metrics_number(buf, "backup_bytes", "Bytes of files that the last base backup has read.",
+	metrics_number(buf, "backup_bytes", "Bytes read by the last base backup.",
 				   has_results ? *results->bytes_done : 0);
 	metrics_number(buf, "backup_checksum_failures",
-				   "Pages whose checksum was wrong in the last base backup.",
+				   "Pages with checksum failures in the last base backup.",
 				   has_results ? backup_report_failures(backup) : 0);
 	metrics_number(buf, "retries", "Jobs that the last run has retried.",
 				   backup->n_retries);

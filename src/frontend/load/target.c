@@ -68,7 +68,7 @@ switch_on(PGconn *conn)
 	else if (strcmp(PQgetvalue(res, 0, SETTING_SOURCE), "default") == 0)
 		session_set(conn, SETTING, "on", false);
 	else if (strcmp(PQgetvalue(res, 0, SETTING_VALUE), "on") != 0)
-		reason = pg_strdup(SETTING " is off there");
+		reason = pg_strdup(SETTING " is off on the target");
 	PQclear(res);
 	return reason;
 }

@@ -71,7 +71,7 @@ chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 	if (table->references_itself && !table->has_definition)
 		return "it has a foreign key to itself and the dump does not create it";
 	if (table->in_cycle)
-		return "it is an extension's table whose foreign keys form a cycle with others";
+		return "it belongs to an extension, and its foreign keys form a cycle with other tables";
 	if (table->stranger && chunk_reason_no_extension(rules, table))
 		return psprintf("querying it could run functions of role \"%s\", which owns it, its parent or its schema (see --trust-owners)",
 						printable(table->stranger));

@@ -703,7 +703,7 @@ use_alone(const Lane *lane, SharedPiece *piece)
 		used = use_from_text(lane, piece);
 	else if (text.len >= 0)
 	{
-		lane->work->tell(lane->work->arg, "its data changed while they were read");
+		lane->work->tell(lane->work->arg, "its data changed while it was read");
 		set(lane->ring->failed, 1);
 	}
 	text_close(&text, lane);
