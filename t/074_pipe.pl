@@ -148,7 +148,7 @@ foreach my $try (
 	nothing_remains_ok($node, $dir, $what);
 }
 
-foreach my $try ([ 'cat', qr/invalid value "cat" for option --pipe.*%f stands for/s ],
+foreach my $try ([ 'cat', qr/invalid value "cat" for option --pipe.*must contain %f/s ],
 	[ 'cat %%f', qr/invalid value "cat %%f"/ ], [ 'cat %f %x', qr/invalid value/ ],
 	[ 'cat %f %', qr/invalid value/ ], [ '', qr/invalid value ""/ ])
 {

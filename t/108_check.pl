@@ -159,13 +159,13 @@ check_ok('connections', ['error: the server has 2 connections left, too few for 
 	# pg_dump has no connection, and writes to standard error
 	sql($node, 'shop', 'CREATE ROLE one LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO one');
 	my ($rc, $out) = run_program('sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', '--check', @db, '-U', 'one');
-	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: the server has 0 connections left, .*\n  HINT: End .*\nerror: pg_dump failed /,
+	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: the server has 0 connections left, .*\n  HINT: Close .*\nerror: pg_dump failed /,
 		'a message of pg_dump: on a line of its own');
 }
 check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs\n  DETAIL: '],
 	@db, '-U', 'few', '-j2');
 
-check_ok('connections of tasks', ['warning: the server has 2 connections left, and 3 tasks need 6 or more\n  HINT: Run fewer tasks at a time'],
+check_ok('connections of tasks', ['warning: the server has 2 connections left, but 3 concurrent tasks need at least 6\n  HINT: Run fewer tasks at a time'],
 	@db, '-U', 'few', '--tasks=3');
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
@@ -180,7 +180,7 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
 	my @slot = (@db, '--create-slot', '--slot=moving');
 	my @release = has_slot_bug($node) ? 'warning: PostgreSQL [0-9.]+ has a bug that can give a new replication slot a wrong snapshot\n  DETAIL: .*\n  HINT: ' : ();
-	check_ok('a slot', [ @release, 'error: a logical replication slot needs the server\'s setting wal_level ',
+	check_ok('a slot', [ @release, 'error: a logical replication slot requires wal_level to be "logical" on the server, ',
 		'error: could not open a replication connection: .*max_wal_senders.*\n  HINT: .*max_wal_senders' ], @slot);
 	$node->append_conf('postgresql.conf', "wal_level = logical\nmax_wal_senders = 4\nmax_replication_slots = 2");
 	$node->restart;

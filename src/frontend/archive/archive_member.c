@@ -72,9 +72,9 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 		wrong = custom_block_error(blocks) ? custom_block_error(blocks) :
 			"unexpected end of file";
 	else if (dump_id != entry->dump_id)
-		wrong = "found the data of another entry at their position";
+		wrong = "found data of another entry at the recorded offset";
 	else if (found_type != type)
-		wrong = "found data of another kind at their position";
+		wrong = "found data of another kind at the recorded offset";
 	if (wrong == NULL)
 		return blocks;
 
@@ -111,10 +111,10 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		fd = archive_lookup_open(archive->fd, entry->filename, &method, &wrong);
 	if (fd < 0)
 	{
-		*problem = psprintf("could not read %s: %s%s%s%s", member->what,
-							has_file ? "file \"" : "",
-							has_file ? entry->filename : "",
-							has_file ? "\" " : "", wrong);
+		*problem = has_file ?
+			psprintf("could not read %s: file \"%s\" %s", member->what,
+					 entry->filename, wrong) :
+			psprintf("could not read %s: %s", member->what, wrong);
 		return false;
 	}
 	member->reader = data_reader_new_file(fd, method);

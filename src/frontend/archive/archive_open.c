@@ -192,9 +192,10 @@ damaged(const Archive *archive, const char *problem)
 		pg_log_error_hint("Archives of pg_dump 12 to 19 are supported.  Use pg_restore for other archives.");
 		exit(1);
 	}
-	pg_fatal("archive \"%s\" is damaged: %s%s", archive->path,
-			 archive->kind == ARCHIVE_DIRECTORY ? "file \"" TOC_NAME "\": " : "",
-			 problem);
+	if (archive->kind == ARCHIVE_DIRECTORY)
+		pg_fatal("archive \"%s\" is damaged: file \"%s\": %s", archive->path,
+				 TOC_NAME, problem);
+	pg_fatal("archive \"%s\" is damaged: %s", archive->path, problem);
 }
 
 /* ----------

@@ -233,8 +233,8 @@ safe_directory_remove_directory(void *arg)
 					printable(claimed->path));
 		return;
 	}
-	pg_log_info("removing %sdirectory \"%s\"",
-				claimed->found ? "contents of " : "", printable(claimed->path));
+	pg_log_info(claimed->found ? "removing contents of directory \"%s\"" :
+				"removing directory \"%s\"", printable(claimed->path));
 	if (!remove_contents(claimed->fd) ||
 		!(claimed->found ? fchmod(claimed->fd, claimed->found_mode) == 0 :
 		  remove_empty(claimed)))
