@@ -446,8 +446,8 @@ backup_options_parse(int argc, char **argv)
 			read_special(options, option->letter, optarg);
 	}
 	if (options->extract && not_for_extract)
-		pg_fatal("options --extract and --%s cannot be used together",
-				 not_for_extract);
+		pg_fatal("options %s and %s cannot be used together", "--extract",
+				 psprintf("--%s", not_for_extract));
 	help_refuse_more(argc, argv);
 	check_options(options, progname);
 	choose_database(&options->connection);

@@ -450,7 +450,7 @@ export_file(const char *variable, int fd)
 
 	if (fcntl(fd, F_SETFD, 0) < 0)
 	{
-		fprintf(stderr, "could not pass on a file in memory: %s\n",
+		fprintf(stderr, "could not pass on in-memory file: %s\n",
 				strerror(errno));
 		_exit(1);
 	}
@@ -481,7 +481,7 @@ export_secrets(const ChildSecrets *secrets)
 			write(fd, secrets->service, strlen(secrets->service)) !=
 			(ssize_t) strlen(secrets->service))
 		{
-			fprintf(stderr, "could not write a file in memory: %s\n",
+			fprintf(stderr, "could not write in-memory file: %s\n",
 					strerror(errno));
 			_exit(1);
 		}

@@ -48,7 +48,7 @@ worker_slots_make(int n_slots, int n_builds, int n_runs)
 {
 	slots.file = memfd_create("pg_pardump slots", MFD_CLOEXEC);
 	if (slots.file < 0)
-		pg_fatal("could not create a file in memory: %m");
+		pg_fatal("could not create in-memory file: %m");
 	slots.n_slots = n_slots;
 	slots.n_builds = n_builds;
 	slots.n_runs = n_runs;
@@ -89,7 +89,7 @@ lock_slot(int first, int n)
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 			return fd;
 		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-			pg_fatal("could not lock a file in memory: %m");
+			pg_fatal("could not lock in-memory file: %m");
 	}
 	close(fd);
 	return -1;

@@ -177,8 +177,8 @@ slot_check(PGconn *conn, const Options *options)
 	PGresult   *res;
 
 	if (PQserverVersion(conn) < MIN_SLOT_VERSION)
-		pg_fatal("option %s requires a server of PostgreSQL 10 or newer",
-				 "--create-slot");
+		pg_fatal("option %s requires a server of PostgreSQL %d or newer",
+				 "--create-slot", MIN_SLOT_VERSION / 10000);
 	check_minor(conn);
 	check_plugin(conn, slot_check_plugin(options));
 	res = session_query_params(conn, check_query, 1, params, 0);

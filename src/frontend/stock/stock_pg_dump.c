@@ -108,11 +108,12 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 	status = program_words_wait(&words, &pid);
 	cleanup_pop(end_program, &pid);
 	if (WIFSIGNALED(status))
-		pg_fatal("pg_dumpall was terminated by signal %d: %s",
+		pg_fatal("%s was terminated by signal %d: %s", "pg_dumpall",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status) == 0)
 		return;
-	pg_log_error("pg_dumpall failed with exit code %d", WEXITSTATUS(status));
+	pg_log_error("%s failed with exit code %d", "pg_dumpall",
+				 WEXITSTATUS(status));
 	if (!options->no_role_passwords)
 		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.  If the names of roles are not valid in the encoding of the database, use -d to connect to a database with another encoding.");
 	exit(1);
@@ -598,10 +599,11 @@ failed(StockPgDump *pg_dump, const char *problem)
 
 	interrupt_check();
 	if (WIFSIGNALED(status))
-		pg_log_error("pg_dump was terminated by signal %d: %s",
+		pg_log_error("%s was terminated by signal %d: %s", "pg_dump",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != 0)
-		pg_log_error("pg_dump failed with exit code %d", WEXITSTATUS(status));
+		pg_log_error("%s failed with exit code %d", "pg_dump",
+					 WEXITSTATUS(status));
 	else
 		pg_log_error("the output of pg_dump ended within %s", problem);
 	/* the code of pg_dump, as a user's script may know it */

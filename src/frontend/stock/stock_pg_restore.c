@@ -88,7 +88,7 @@ wait_for_end(pid_t pid, ProgramWords *words, const Toc *toc)
 	int			status = program_words_wait(words, &pid);
 
 	if (WIFSIGNALED(status))
-		pg_fatal("pg_restore was terminated by signal %d: %s",
+		pg_fatal("%s was terminated by signal %d: %s", "pg_restore",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status) == 0)
 		return;
@@ -592,7 +592,7 @@ has_ended(PgRestoreRun *run, bool *ok)
 	program_words_close(&run->words);
 	*ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	if (WIFSIGNALED(status))
-		pg_log_error("pg_restore was terminated by signal %d: %s",
+		pg_log_error("%s was terminated by signal %d: %s", "pg_restore",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	/* one that was killed says nothing */
 	/* several runs may end at the same time, in several processes */
