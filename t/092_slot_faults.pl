@@ -191,7 +191,7 @@ hold_gates($node, 'gated');
 		'control: the server has given the slot up');
 	open_gate();
 	is(end_dump($dump), 0, 'the slot given up by the server: exit code');
-	like($dump->{err}, qr/warning: replication slot "mine" was invalidated by the server.*\n.*hint: See max_slot_wal_keep_size/,
+	like($dump->{err}, qr/warning: replication slot "mine" was invalidated by the server.*\n.*hint: Check max_slot_wal_keep_size/,
 		'the slot given up by the server: warning');
 }
 
