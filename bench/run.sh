@@ -82,9 +82,9 @@ report_reader()
 
 	run_job pg_pardump -v -j "$jobs" -Z none -f "$OUTPUT/archive" "$1" 2>"$WORK/verbose.log" ||
 		die "pg_pardump failed: $(tail -n 1 "$WORK/verbose.log")"
-	by_extension=$(grep -c 'by the extension' "$WORK/verbose.log") || true
+	by_extension=$(grep -c 'contents of .* with the extension' "$WORK/verbose.log") || true
 	log "$1: $text_bytes bytes of text, $by_extension pieces read by the extension," \
-		"$(grep -c 'by SQL' "$WORK/verbose.log" || true) by SQL"
+		"$(grep -c 'contents of .* with SQL' "$WORK/verbose.log" || true) by SQL"
 	rm -rf "$OUTPUT/archive"
 }
 
