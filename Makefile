@@ -7,8 +7,8 @@
 #   make quick                                 build what changed, then the unit
 #                                              tests, pg_regress and the checks of
 #                                              the source tree
-#   make man html                              the manual, by pandoc; the front
-#                                              page is doc/index.html
+#   make man html                              man pages (pandoc) and HTML (Sphinx);
+#                                              the front page is html/doc/index.html
 #   make check-units                           tests in C of what needs no
 #                                              server
 #   make dist                                  the archive for PGXN, of HEAD
@@ -56,12 +56,11 @@ REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
 
 # Made on request only, so that a build does not need pandoc; installed if made.
+# The archive of "make dist" has them.
 MAN_PAGES = $(PROGRAMS:%=doc/%.1) doc/pg_pardump_backup.1
-HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md))) \
-	doc/bench.html doc/results.html
 
 EXTRA_CLEAN = $(PROGRAM_FILES) $(FRONTEND_OBJS) $(SHARED_OBJS) $(UNIT_TEST) \
-	$(UNIT_OBJS) $(DEPENDENCY_FILES) $(MAN_PAGES) $(HTML_PAGES)
+	$(UNIT_OBJS) $(DEPENDENCY_FILES) $(MAN_PAGES) html
 
 all: $(PROGRAM_FILES)
 install: install-frontend
@@ -169,35 +168,18 @@ uninstall-plugin:
 uninstall-frontend:
 	rm -f '$(REPORT_TEMPLATE)' $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') $(MAN_PAGES:doc/%='$(DESTDIR)$(mandir)/man1/%')
 
-PANDOC = pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua
-
-# pandoc 2.19 gave the option another name, and 3 warns of the old one.
-EMBED = $(shell pandoc --help | grep -q -e --embed-resources && \
-	echo --embed-resources || echo --self-contained)
-
 man: $(MAN_PAGES)
-html: $(HTML_PAGES)
 
 %.1: %.md doc/manual.lua
-	$(PANDOC) --to=man --metadata=section:1 \
-		--metadata=header:'pg_pardump Documentation' \
+	pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua --to=man \
+		--metadata=section:1 --metadata=header:'pg_pardump Documentation' \
 		--metadata=footer:'pg_pardump $(DIST_VERSION)' $< --output=$@
 
-MAKE_HTML = $(PANDOC) --to=html5 --toc --toc-depth=2 $(EMBED) \
-	--css=doc/manual.css --include-before-body=doc/manual_nav.htm
-HTML_PARTS = doc/manual.lua doc/manual.css doc/manual_nav.htm
-
-%.html: %.md $(HTML_PARTS)
-	$(MAKE_HTML) --resource-path=doc $< --output=$@
-
-doc/index.html: doc/index.md doc/measured.svg $(PROGRAMS:%=doc/%.md) $(HTML_PARTS)
-	$(MAKE_HTML) --resource-path=doc --metadata=index $< --output=$@
-
-doc/bench.html: bench/README.md $(HTML_PARTS)
-	$(MAKE_HTML) $< --output=$@
-
-doc/results.html: bench/RESULTS.md bench/results_17.svg $(HTML_PARTS)
-	$(MAKE_HTML) --resource-path=bench $< --output=$@
+# A page has the path of its source below html/.
+html:
+	rm -rf html
+	sphinx-build -q -W --keep-going -b html -c doc . html
+	rm -rf html/.doctrees
 
 install: install-man
 
@@ -207,8 +189,35 @@ install-man:
 		$(INSTALL_DATA) $$page '$(DESTDIR)$(mandir)/man1/' || exit 1; \
 	done
 
-dist:
-	git archive --format=zip --prefix=pg_pardump-$(DIST_VERSION)/ \
+# Shells look for completions in /usr/local/share and /usr/share.  A PostgreSQL
+# that is not below /usr keeps them to itself.
+completiondir = $(if $(filter /usr/%,$(bindir)),/usr/local/share,$(datadir))
+BASH_COMPLETIONS = $(DESTDIR)$(completiondir)/bash-completion/completions
+ZSH_COMPLETIONS = $(DESTDIR)$(completiondir)/zsh/site-functions
+COMPLETED = pg_parrestore pg_parbasebackup pg_pardump_backup
+
+ifndef NO_BACKUP
+install: install-completions
+uninstall: uninstall-completions
+endif
+
+install-completions:
+	$(MKDIR_P) '$(BASH_COMPLETIONS)' '$(ZSH_COMPLETIONS)'
+	$(INSTALL_DATA) $(srcdir)/completions/pg_pardump.bash '$(BASH_COMPLETIONS)/pg_pardump'
+	for program in $(COMPLETED); do \
+		ln -sf pg_pardump "$(BASH_COMPLETIONS)/$$program" || exit 1; \
+	done
+	$(INSTALL_DATA) $(srcdir)/completions/_pg_pardump '$(ZSH_COMPLETIONS)/'
+
+uninstall-completions:
+	rm -f '$(ZSH_COMPLETIONS)/_pg_pardump' $(patsubst %,'$(BASH_COMPLETIONS)/%',pg_pardump $(COMPLETED))
+
+# HEAD, with the generated files.
+dist: man html
+	set --; for file in $(MAN_PAGES) $$(find html -type f | LC_ALL=C sort); do \
+		set -- "$$@" "--prefix=pg_pardump-$(DIST_VERSION)/$$(dirname $$file)/" "--add-file=$$file"; \
+	done; \
+	git archive --format=zip "$$@" --prefix=pg_pardump-$(DIST_VERSION)/ \
 		--output=$(DIST_DIR)/pg_pardump-$(DIST_VERSION).zip HEAD
 
 fuzz:
@@ -229,4 +238,4 @@ coverage:
 indent:
 	pgindent --typedefs=typedefs.list src test/unit
 
-.PHONY: check-units coverage fuzz fuzz-copy fuzz-pages quick simd install-backup install-frontend install-man install-plugin uninstall-backup uninstall-frontend uninstall-plugin man html dist indent
+.PHONY: check-units coverage fuzz fuzz-copy fuzz-pages quick simd install-backup install-completions install-frontend install-man install-plugin uninstall-backup uninstall-completions uninstall-frontend uninstall-plugin man html dist indent

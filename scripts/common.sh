@@ -112,7 +112,7 @@ copy_tree()
 	fi
 	mkdir -p "$1"
 	tar -C "$TREE" -cf - --exclude=./.git "${objects[@]}" --exclude='./doc/*.1' \
-		--exclude='./doc/*.html' --exclude=./results \
+		--exclude=./html --exclude=./results \
 		--exclude=./packages --exclude='./pg_pardump-*.zip' \
 		--exclude=./tmp_check . | tar -C "$1" -xf - --no-same-owner
 }

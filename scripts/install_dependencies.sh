@@ -55,6 +55,7 @@ test_package_list()
 {
 	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age gpg gpg-agent ca-certificates
 	echo pandoc man-db zsh locales fakeroot
+	echo python3-sphinx python3-myst-parser furo	# for "make html"
 	echo rpm	# for t/189_packaging.pl
 	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
 	# not in every release; for t/189_backup_pipe.pl, which skips what needs it

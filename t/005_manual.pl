@@ -1,5 +1,5 @@
 # The manual and the completions have the options that --help has, and no
-# others; the man page has no errors.
+# others; man pages and site have no errors, and links lead somewhere.
 
 use strict;
 use warnings;
@@ -153,14 +153,22 @@ foreach my $file (map { glob("$tree/$_*.md") } '', qw(doc/ bench/ packaging/ tes
 	}
 }
 
-# ---- the man page
+# ---- the front page lists all pages, and so does the navigation
 
+my @sources = map { s/^\Q$tree\E\///r } map { glob "$tree/$_*.md" } '', qw(doc/ bench/ packaging/);
+my $index = slurp_file("$tree/doc/index.md");
+my %listed = map { m{^\.\./(.*)} ? ($1 => 1) : ("doc/$_" => 1) } $index =~ /^- \[[^]]+\]\(([^)]+)\)/mg;
+is_deeply([ sort keys %listed ], [ sort grep { $_ ne 'doc/index.md' } @sources ], 'the front page lists all pages');
+
+# ---- the man pages
+
+my @man_pages = qw(pg_parbasebackup.1 pg_pardump.1 pg_pardump_backup.1 pg_parrestore.1);
 SKIP:
 {
-	skip 'pandoc is not installed', 7 if system('pandoc --version >/dev/null 2>&1') != 0;
-	skip 'man is not installed', 7 if system('man --version >/dev/null 2>&1') != 0;
+	skip 'pandoc is not installed', 8 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'man is not installed', 8 if system('man --version >/dev/null 2>&1') != 0;
 	my $log = new_path('make.log');
-	is(system("make -s -C '$tree' man html >'$log' 2>&1"), 0, 'man page and HTML are made')
+	is(system("make -s -C '$tree' man >'$log' 2>&1"), 0, 'man pages are made')
 	  or diag(slurp_file($log));
 	is(slurp_file($log), '', 'without warnings');
 	my $page = "$tree/doc/pg_pardump.1";
@@ -168,29 +176,61 @@ SKIP:
 		'it renders without warnings');
 	my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
 	is_deeply([ $text =~ /\w+\.md\b/g ], [], 'it names no source');
-	my @pages = $text =~ m{/usr/share/doc/pg-pardump/([a-z_]+\.html)}g;
-	my @made = grep { $_ ne 'pg_pardump.html' } map { basename($_) } sort glob "$tree/doc/*.html";
-	is_deeply([ sort @pages[ -@made .. -1 ] ], \@made, 'but the pages that are made');
+	my @named = $text =~ m{/usr/share/doc/pg-pardump/html/([\w/]+)\.html}g;
+	cmp_ok(scalar(@named), '>', 3, 'it names pages');
+	is_deeply([ grep { !-e "$tree/$_.md" } @named ], [], 'that there are');
 
-	# links of the pages lead to pages that are made, and to places in them
-	my %html = map { basename($_) => slurp_file($_) } glob "$tree/doc/*.html";
+	# what is made is installed without pandoc
+	my $bin = new_path('bin');
+	mkdir $bin or die "could not make directory \"$bin\": $!";
+	append_to_file("$bin/pandoc", "#!/bin/sh\necho 'pandoc is called' >&2\nexit 1\n");
+	chmod 0755, "$bin/pandoc" or die "could not change mode of \"$bin/pandoc\": $!";
+	my $root = new_path('root');
+	my ($rc, $out, $err) = do
+	{
+		local $ENV{PATH} = "$bin:$ENV{PATH}";
+		run_program('make', '-s', '-C', $tree, 'install-man', 'install-completions', "DESTDIR=$root");
+	};
+	is("$rc$out$err", '0', 'they are installed without pandoc');
+	my @installed = map { s{.*/}{}r } split /\n/, `find '$root' ! -type d`;
+	is_deeply([ sort @installed ], [ sort @man_pages, '_pg_pardump', map { s/\.1$//r } @man_pages ], 'with the completions');
+}
+
+# ---- the site
+
+SKIP:
+{
+	skip 'Sphinx, MyST or Furo is not installed', 6
+	  if system('sphinx-build --version >/dev/null 2>&1 && python3 -c "import furo, myst_parser" 2>/dev/null') != 0;
+	my $log = new_path('html.log');
+	is(system("make -s -C '$tree' html >'$log' 2>&1"), 0, 'HTML is made') or diag(slurp_file($log));
+	is(slurp_file($log), '', 'without warnings');
+	my %html = map { s{^\Q$tree\E/html/}{}r => slurp_file($_) } split /\n/, `find '$tree/html' -name '*.html'`;
+	my @missing = grep { !exists $html{ s/md$/html/r } } @sources;
+	is_deeply(\@missing, [], 'of all pages');
+
+	# links lead to pages that are made, and to places in them
 	my @astray;
 	foreach my $page (sort keys %html)
 	{
-		foreach my $link ($html{$page} =~ /<a\b[^>]* href="([^"]*)"/g)
+		foreach my $link ($html{$page} =~ /<(?:a|link)\b[^>]* href="([^"]*)"/g)
 		{
-			my ($target, $place) = $link =~ /^([^#]*)(?:#(.*))?$/;
-			next if $target =~ /^https?:/;
-			my $there = $html{ $target eq '' ? $page : $target };
+			my ($target, $place) = $link =~ /^([^#?]*)(?:\?[^#]*)?(?:#(.*))?$/;
+			next if $target =~ /^(?:https?|mailto):/ || $link eq '#';
+			my $path = $target eq '' ? $page : dirname($page) . "/$target";
+			1 while $path =~ s{(?:^|(?<=/))(?:\./|(?!\.\./)[^/]+/\.\./)}{};
 			push @astray, "$page: $link"
-			  if !defined $there || defined $place && $there !~ / id="\Q$place\E"/;
+			  if !-e "$tree/html/$path" || $place && $html{$path} !~ / id="\Q$place\E"/;
 		}
+		push @astray, "$page: $_"
+		  foreach grep { !/^data:/ && !-e "$tree/html/" . dirname($page) . "/$_" } $html{$page} =~ /<img\b[^>]* src="([^"]*)"/g;
 	}
-	is_deeply(\@astray, [], 'all links of the HTML pages lead somewhere');
-	my %index = map { $_ => 1 } $html{'index.html'} =~ /<a href="([a-z_]+\.html(?:#option-[a-z-]+)?)"/g;
-	my @left_out = grep { !$index{$_} } (grep { $_ ne 'index.html' } keys %html),
-	  map { "pg_pardump.html#option$_" } map { s/^-//r } grep { /^--(?!no-progress$)/ } keys %takes;
-	is_deeply(\@left_out, [], 'the front page leads to all pages and options');
+	is_deeply(\@astray, [], 'links and pictures of the pages lead somewhere');
+	my ($navigation) = $html{'doc/faq.html'} =~ m{<div class="sidebar-tree">(.*?)</aside>}s;
+	my %reached = map { $_ => 1 } map { m{^\.\./(.*)} ? $1 : $_ eq '#' ? 'doc/faq.html' : "doc/$_" } ($navigation // '') =~ /<a class="(?:current )?reference internal" href="([^"]+)"/g;
+	is_deeply([ grep { !$reached{ s/md$/html/r } } grep { $_ ne 'doc/index.md' } @sources ], [], 'the navigation of each page leads to all');
+	my @left_out = grep { index($html{'genindex.html'}, qq{href="doc/pg_pardump.html#option} . substr($_, 1) . '"') < 0 } grep { /^--/ } sort keys %takes;
+	is_deeply(\@left_out, [], 'the index leads to all options');
 }
 
 # ---- the picture of the front page and the README tells the figures that were measured
