@@ -305,12 +305,12 @@ my $nobody = sub {
 	accepted_ok('an odd role, granted as the hint says', @db, '-U', "odd\"' role");
 }
 
-# nightly_backup.md
+# doc/privileges.md
 {
-	my ($grant) = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^(    DO \$\$.*?^    \$\$;)$/ms;
-	die 'no statement in nightly_backup.md' if !defined $grant;
+	my ($grant) = slurp_file("$FindBin::RealBin/../doc/privileges.md") =~ /^(    DO \$\$.*?^    \$\$;)$/ms;
+	die 'no statement in privileges.md' if !defined $grant;
 	sql($node, 'shop', $grant);
-	accepted_ok('large objects, granted as nightly_backup.md says', @backup);
+	accepted_ok('large objects, granted as privileges.md says', @backup);
 }
 
 # ---- row security

@@ -149,7 +149,7 @@ foreach my $role (undef, 'app')
 
 # ---- base backups, by a superuser and by the role of the manual
 
-my ($grants) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (CREATE ROLE backup .*?;\n.*?;)\n/ms;
+my ($grants) = slurp_file("$FindBin::RealBin/../doc/privileges.md") =~ /^    (CREATE ROLE backup LOGIN REPLICATION;\n.*?;)\n/ms;
 sql($source, 'postgres', $grants);
 foreach my $role ('', 'backup')
 {

@@ -132,7 +132,7 @@ ok(!-e $spread, 'and nothing is left');
 
 # ---- the rights that the manual grants are enough, and needed
 
-my ($grants) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (CREATE ROLE backup .*?;\n.*?;)\n/ms;
+my ($grants) = slurp_file("$FindBin::RealBin/../doc/privileges.md") =~ /^    (CREATE ROLE backup LOGIN REPLICATION;\n.*?;)\n/ms;
 sql($node, 'postgres', $grants);
 my @role = ('-h', $node->host, '-p', $node->port, '-U', 'backup', '-c', 'fast', '--no-sync');
 my $dir = new_path('role');
@@ -169,7 +169,7 @@ sql($node, 'postgres', 'ALTER ROLE backup REPLICATION');
 sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach pg_major($node) < 19 ? 'standard_conforming_strings = off' : (), 'backslash_quote = off',
   'array_nulls = off',
   'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 1000';
-my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
+my ($more) = slurp_file("$FindBin::RealBin/../doc/privileges.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
 sql($node, 'postgres', 'CREATE TABLE pages AS SELECT repeat(\'x\', 1900) AS t FROM generate_series(1, 80); CHECKPOINT');
 foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: no permission to use extension pg_pardump; reading files with SQL$/m ],
