@@ -153,12 +153,19 @@ foreach my $file (map { glob("$tree/$_*.md") } '', qw(doc/ bench/ packaging/ tes
 	}
 }
 
-# ---- the front page lists all pages, and so does the navigation
+# ---- pages: in the list of the front page, which is the navigation, and with
+# pictures that exist and are used
 
 my @sources = map { s/^\Q$tree\E\///r } map { glob "$tree/$_*.md" } '', qw(doc/ bench/ packaging/);
 my $index = slurp_file("$tree/doc/index.md");
 my %listed = map { m{^\.\./(.*)} ? ($1 => 1) : ("doc/$_" => 1) } $index =~ /^- \[[^]]+\]\(([^)]+)\)/mg;
 is_deeply([ sort keys %listed ], [ sort grep { $_ ne 'doc/index.md' } @sources ], 'the front page lists all pages');
+my %shown = map { $_ => 1 } map { slurp_file("$tree/$_") =~ /!\[[^]]*\]\((?:[^)]*\/)?([^)\/]+)\)/g } @sources;
+is_deeply([ grep { !$shown{$_} } map { basename($_) } glob "$tree/doc/*.svg" ], [], 'each picture is in a page');
+
+my @readable = map { "$tree/$_" } 'README.md', map { "doc/$_.md" } qw(comparison exit_codes faq index other_extensions privileges sizing uninstall versions);
+is((run_program($^X, "$tree/scripts/check_words.pl", @readable))[1], '', 'no words that are hard to read');
+cmp_ok(scalar(split ' ', slurp_file("$tree/README.md")), '<=', 1300, 'words of the README');
 
 # ---- the man pages
 
