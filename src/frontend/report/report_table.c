@@ -1,0 +1,274 @@
+/*
+ * report_table.c
+ *		The tables of a page, as HTML and as JSON, and the texts in them.
+ */
+#include "base/fe_compat.h"
+
+#include "mb/pg_wchar.h"
+
+#include "base/json.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "report/report_table.h"
+
+#define COLUMN(title, form, member) {title, form, offsetof(ReportRow, member)}
+
+typedef enum ReportForm
+{
+	FORM_TEXT,
+	FORM_NUMBER,				/* "1,234,567" */
+	FORM_SIZE,					/* "34.5 MB" */
+	FORM_SECONDS				/* "0.42 s", "6 min 34 s", "3 h 05 min" */
+} ReportForm;
+
+typedef struct ReportColumn
+{
+	const char *title;
+	ReportForm	form;
+	size_t		offset;
+} ReportColumn;
+
+/* In the order of ReportRow, and of the arrays in JSON. */
+static const ReportColumn columns[] = {
+	COLUMN("Name", FORM_TEXT, name),
+	COLUMN("Of table", FORM_TEXT, table),
+	COLUMN("Piece", FORM_TEXT, piece),
+	COLUMN("Blocks", FORM_TEXT, blocks),
+	COLUMN("Notes", FORM_TEXT, notes),
+	COLUMN("Worker", FORM_NUMBER, worker),
+	COLUMN("Began after", FORM_SECONDS, start),
+	COLUMN("Ended after", FORM_SECONDS, end),
+	COLUMN("Work", FORM_SECONDS, seconds),
+	COLUMN("Pieces", FORM_NUMBER, pieces),
+	COLUMN("Files", FORM_NUMBER, files),
+	COLUMN("Reused", FORM_NUMBER, reused),
+	COLUMN("Rows", FORM_NUMBER, rows),
+	COLUMN("Data", FORM_SIZE, raw_bytes),
+	COLUMN("Stored", FORM_SIZE, stored_bytes),
+};
+
+#define N_COLUMNS ((int) lengthof(columns))
+
+/*
+ * A text of unknown origin: no character of it can end the text, between tags
+ * or in an attribute.  A byte that is not valid UTF-8 becomes the character
+ * of its number (LATIN1); controls are as printable() has them.
+ */
+void
+report_table_text(PQExpBuffer page, const char *text)
+{
+	const char *pos = printable(text);
+	size_t		left = strlen(pos);
+
+	while (left > 0)
+	{
+		unsigned char c = (unsigned char) *pos;
+		int			len = pg_encoding_verifymbchar(PG_UTF8, pos,
+												   (int) Min(left, MAX_MULTIBYTE_CHAR_LEN));
+
+		if (len <= 0 || strchr("&<>\"'", c))
+		{
+			/*
+			 * as numbers; 0x80 to 0x9F, taken for Windows-1252, are harmless
+			 */
+			appendPQExpBuffer(page, "&#%d;", c);
+			len = 1;
+		}
+		else
+			appendBinaryPQExpBuffer(page, pos, len);
+		pos += len;
+		left -= len;
+	}
+}
+
+/* ----------
+ * Values
+ * ----------
+ */
+const char *
+report_table_number(double number)
+{
+	char		digits[64];
+	int			len = snprintf(digits, sizeof(digits), "%.0f", number);
+	PQExpBufferData result;
+
+	initPQExpBuffer(&result);
+	for (int i = 0; i < len; i++)
+		appendPQExpBuffer(&result, "%s%c", i > 0 && (len - i) % 3 == 0 ? "," : "",
+						  digits[i]);
+	return result.data;
+}
+
+const char *
+report_table_count(double number, const char *noun)
+{
+	return psprintf("%s %s%s", report_table_number(number), noun,
+					number == 1 ? "" : "s");
+}
+
+/* At most two units, rounded so that no "60 s" appears. */
+const char *
+report_table_seconds(double seconds)
+{
+	/* a manifest may contain impossible times */
+	double		s = Min(Max(seconds, 0), 1e9);
+	int			whole = (int) (s + 0.5);
+
+	if (s < 59.95)
+		return psprintf("%.*f s", s < 9.995 ? 2 : 1, s);
+	if (whole < 3600)
+		return psprintf("%d min %02d s", whole / 60, whole % 60);
+	return psprintf("%d h %02d min", whole / 3600, whole % 3600 / 60);
+}
+
+/* The value of a text, or NULL; and of a number. */
+static const char *
+text_of(const ReportColumn *column, const ReportRow *row)
+{
+	return *(const char *const *) ((const char *) row + column->offset);
+}
+
+static double
+number_of(const ReportColumn *column, const ReportRow *row)
+{
+	return *(const double *) ((const char *) row + column->offset);
+}
+
+/* 0 counts as no value: a page without a column says the same. */
+static bool
+has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
+{
+	for (int i = 0; i < n_rows; i++)
+		if (column->form == FORM_TEXT ? text_of(column, &rows[i]) != NULL :
+			number_of(column, &rows[i]) != 0)
+			return true;
+	return false;
+}
+
+/* ----------
+ * Tables
+ * ----------
+ */
+static void
+append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
+{
+	char		size[UNITS_BYTES];
+
+	switch (column->form)
+	{
+		case FORM_TEXT:
+			/* its direction changes nothing around it */
+			appendPQExpBufferStr(page, "<bdi>");
+			if (text_of(column, row))
+				report_table_text(page, text_of(column, row));
+			appendPQExpBufferStr(page, "</bdi>");
+			break;
+		case FORM_NUMBER:
+			appendPQExpBufferStr(page, report_table_number(number_of(column, row)));
+			break;
+		case FORM_SIZE:
+			appendPQExpBufferStr(page, units_size((uint64) Min(number_of(column, row), 1e18),
+												  size));
+			break;
+		case FORM_SECONDS:
+			appendPQExpBufferStr(page, report_table_seconds(number_of(column, row)));
+			break;
+	}
+}
+
+/*
+ * Of the head if row is NULL.  The closing tag is the first two characters of
+ * the opening one.
+ */
+static void
+append_row(PQExpBuffer page, const bool *shown, const ReportRow *row)
+{
+	appendPQExpBufferStr(page, "<tr>");
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		const char *class = columns[i].form == FORM_TEXT ? "" : " class=\"num\"";
+		const char *tag = row == NULL ? "th scope=\"col\"" :
+			i == 0 ? "th scope=\"row\"" : "td";
+
+		if (!shown[i])
+			continue;
+		appendPQExpBuffer(page, "<%s%s>", tag, class);
+		if (row)
+			append_cell(page, &columns[i], row);
+		else
+			appendPQExpBufferStr(page, columns[i].title);
+		appendPQExpBuffer(page, "</%.2s>", tag);
+	}
+	appendPQExpBufferStr(page, "</tr>\n");
+}
+
+/*
+ * Members without a value are there, too: the script finds them by their
+ * place.
+ */
+static void
+append_json(PQExpBuffer json, const ReportRow *row)
+{
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		const ReportColumn *column = &columns[i];
+
+		appendPQExpBufferChar(json, i == 0 ? '[' : ',');
+		if (column->form != FORM_TEXT)
+			appendPQExpBuffer(json, "%.*f", column->form == FORM_SECONDS &&
+							  number_of(column, row) != 0 ? 6 : 0,
+							  number_of(column, row));
+		else if (text_of(column, row))
+			json_append_text(json, printable(text_of(column, row)), 0);
+		else
+			appendPQExpBufferStr(json, "\"\"");
+	}
+	appendPQExpBufferChar(json, ']');
+}
+
+void
+report_table_append(PQExpBuffer page, PQExpBuffer json, const char *id,
+					const char *title, const ReportRow *rows, int n_rows,
+					int n_shown)
+{
+	bool		shown[N_COLUMNS];
+
+	if (n_rows == 0)
+		return;
+	for (int i = 0; i < N_COLUMNS; i++)
+		shown[i] = has_values(&columns[i], rows, n_rows);
+	appendPQExpBuffer(page, "<section><h2>%s</h2>\n<div class=\"wide\"><table id=\"%s\"><thead>",
+					  title, id);
+	append_row(page, shown, NULL);
+	appendPQExpBufferStr(page, "</thead><tbody>\n");
+	for (int i = 0; i < Min(n_rows, n_shown); i++)
+		append_row(page, shown, &rows[i]);
+	appendPQExpBufferStr(page, "</tbody></table></div></section>\n");
+	if (json == NULL)
+		return;
+	appendPQExpBuffer(json, ",\n\"%s\":[\n", id);
+	for (int i = 0; i < n_rows; i++)
+	{
+		append_json(json, &rows[i]);
+		appendPQExpBufferStr(json, i + 1 < n_rows ? ",\n" : "]");
+	}
+}
+
+void
+report_table_script(PQExpBuffer page, const char *json)
+{
+	/* these characters occur in strings only, and are escaped there */
+	for (const char *c = json; *c; c++)
+	{
+		if (*c == '<')
+			appendPQExpBufferStr(page, "\\u003c");
+		else if (strncmp(c, "\342\200\250", 3) == 0 ||
+				 strncmp(c, "\342\200\251", 3) == 0)
+		{
+			c += 2;
+			appendPQExpBufferStr(page, *c == '\250' ? "\\u2028" : "\\u2029");
+		}
+		else
+			appendPQExpBufferChar(page, *c);
+	}
+}
