@@ -59,7 +59,7 @@ _pg_pardump()
 	_init_completion -s || return
 
 	case $prev in
-		-f | --file | --verify | --incremental)
+		-f | --file | --verify | --incremental | --report-history)
 			_filedir -d
 			return
 			;;
@@ -175,6 +175,10 @@ _pg_parrestore()
 			_filedir
 			return
 			;;
+		--report-history)
+			_filedir -d
+			return
+			;;
 		-F | --format)
 			COMPREPLY=($(compgen -W 'c custom d directory t tar' -- "$cur"))
 			return
@@ -218,7 +222,7 @@ _pg_parbasebackup()
 	_init_completion -s || return
 
 	case $prev in
-		-D | --pgdata | --waldir | --extract)
+		-D | --pgdata | --waldir | --extract | --report-history)
 			_filedir -d
 			return
 			;;

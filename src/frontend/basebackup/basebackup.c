@@ -837,7 +837,7 @@ basebackup_take(const Options *options, const char *argv0)
 	/* first, so that their last words come when all that failed is undone */
 	backup_report_metrics(backup);
 	run_event_begin(options);
-	page = report_begin(options->report, options->directory);
+	page = report_begin(options, options->directory);
 	interrupt_install_leader();
 	traffic_set_max_rate(options->max_rate);
 	basebackup_begin(backup, argv0);

@@ -79,8 +79,10 @@ cluster_report_begin(const Options *options)
 	metrics_begin(options, labels, append_figures, &all_databases);
 	if (options->report == NULL)
 		return;
-	report_check_template();
+	report_check(options);
 	keep_out(options, options->report);
+	if (options->report_history)
+		keep_out(options, psprintf("%s/record", options->report_history));
 	if (mkdir(options->report, 0700) < 0 && errno != EEXIST)
 		pg_fatal("could not create directory \"%s\": %m", options->report);
 	keep_out(options, psprintf("%s/page", options->report));

@@ -628,7 +628,7 @@ copy_database(const Options *options, const char *argv0)
 	stock_pg_dump_check(pg_dump, options,
 						PQserverVersion(copy->source.conn));
 	/* before there is a slot, and pg_dump begins */
-	page = report_begin(options->report, NULL);
+	page = report_begin(options, NULL);
 
 	/*
 	 * Connect to the target before the snapshot is taken: a user may take

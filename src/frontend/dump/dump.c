@@ -294,7 +294,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	Manifest   *manifest;
 
 	/* before there is a slot, and pg_dump begins */
-	page = report_begin(options->report, options->directory);
+	page = report_begin(options, options->directory);
 	leader_open(&dump->source, pg_dump, &dump->plan);
 	run_event_stage("plan");
 

@@ -179,6 +179,7 @@ static const StockOption backup_options[] = {
 	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
 	{{"password-command", OPTION_TEXT, MEMBER(password_command)}},
 	{{"report", OPTION_TEXT, MEMBER(report)}},
+	{{"report-history", OPTION_TEXT, MEMBER(report_history)}},
 	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
 	{{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400}},
 };
@@ -347,6 +348,11 @@ check_options(Options *options, const char *progname)
 				 "--no-progress");
 	if (options->report && *options->report == '\0')
 		invalid_value("--report", "");
+	if (options->report_history && *options->report_history == '\0')
+		invalid_value("--report-history", "");
+	if (options->report_history && options->report == NULL)
+		pg_fatal("option %s requires option %s", "--report-history",
+				 "--report");
 	option_value_check_metrics(options);
 	option_value_check_password_command(options, options->password_command,
 										"--password-command");

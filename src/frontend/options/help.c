@@ -13,7 +13,9 @@ static const char monitoring_options[] =
 "                               standard output)\n"
 "  --metrics=FILE               write Prometheus metrics to FILE\n"
 "  --metrics-label=NAME=VALUE   add a label to all metrics\n"
-"  --report=FILE                write an HTML report to FILE\n";
+"  --report=FILE                write an HTML report to FILE\n"
+"  --report-history=DIRECTORY   record the run in DIRECTORY, and show the last 30\n"
+"                               runs in the report\n";
 
 static void
 help_end(const char *const *examples)

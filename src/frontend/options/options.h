@@ -96,6 +96,7 @@ typedef struct Options
 	bool		no_progress;
 	const char *log_json;		/* a file, or "-"; NULL = no events */
 	const char *report;			/* a file; NULL = none is made */
+	const char *report_history; /* a directory of records of runs, or NULL */
 	const char *metrics;		/* likewise */
 	SimpleStringList metrics_labels;	/* NAME=VALUE, all of them right */
 	bool		check;			/* only look, and tell what is found */

@@ -51,6 +51,7 @@ static const OptionRow own_options[] = {
 	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"publication", OPTION_LIST, MEMBER(publications)},
 	{"report", OPTION_TEXT, MEMBER(report)},
+	{"report-history", OPTION_TEXT, MEMBER(report_history)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
 	{"roles", OPTION_FLAG, MEMBER(roles)},
 	{"roles-only", OPTION_FLAG, MEMBER(roles_only)},
@@ -185,6 +186,7 @@ static const OptionRule rules[] = {
 		" --clean-output --create-slot -Z/--compress --sample --mask --also-from"
 	" --tasks --task"},
 	{"--report", EXCLUDES, "--dry-run --check"},
+	{"--report-history", NEEDS, "--report"},
 	/* metrics are about runs that make something */
 	{"--metrics", EXCLUDES, "--verify --dry-run --check --compare-with"},
 	{"--incremental-copy-method", NEEDS, "--incremental"},
@@ -501,6 +503,7 @@ own_options_check(const Options *options)
 	option_value_check_checksums(options->manifest_checksums);
 	check_compare_with(options);
 	refuse_empty(options->report, "--report");
+	refuse_empty(options->report_history, "--report-history");
 	option_value_check_metrics(options);
 	check_incremental(options);
 	check_copy(options);

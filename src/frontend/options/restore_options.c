@@ -110,6 +110,7 @@ static const OptionRow own_options[] = {
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
 	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"report", OPTION_TEXT, MEMBER(report)},
+	{"report-history", OPTION_TEXT, MEMBER(report_history)},
 	{"resume", OPTION_FLAG, MEMBER(resume)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
 	{"standby-snapshot-timeout", OPTION_NUMBER,
@@ -251,6 +252,7 @@ static const OptionRule rules[] = {
 	{"--progress", EXCLUDES, "--no-progress"},
 	{"--metrics", EXCLUDES, "--check"},
 	{"--report", EXCLUDES, "--check"},
+	{"--report-history", NEEDS, "--report"},
 	{"--resume", EXCLUDES, "--check"},
 	{"--allow-affected-standby", NEEDS, "--compare-with"},
 	{"--trust-owners", NEEDS, "--compare-with"},
@@ -300,6 +302,8 @@ check_options(Options *options)
 										"--password-command");
 	if (options->report && options->report[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+	if (options->report_history && options->report_history[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--report-history");
 	option_value_check_toast(options->toast_compression);
 }
 

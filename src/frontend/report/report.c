@@ -32,6 +32,7 @@
 #include "base/units.h"
 #include "process/this_program.h"
 #include "report/report.h"
+#include "report/report_history.h"
 #include "report/report_table.h"
 
 #define TEMPLATE "pg_pardump_report.html"
@@ -65,6 +66,7 @@ struct Report
 	char	   *template[N_PARTS + 1];	/* what is before each part, and the
 										 * end */
 	FILE	   *stream;
+	ReportHistory *history;		/* NULL = none */
 };
 
 /* ----------
@@ -110,12 +112,14 @@ read_template(char *pieces[N_PARTS + 1])
 
 /* Before a run begins that would fail at its end, after hours. */
 void
-report_check_template(void)
+report_check(const Options *options)
 {
 	char	   *pieces[N_PARTS + 1];
 
 	read_template(pieces);
 	free(pieces[0]);
+	report_history_close(report_history_open(options->report_history,
+											 options->verify == NULL));
 }
 
 /* ----------
@@ -134,6 +138,14 @@ utc(int64 time_us)
 	gmtime_r(&seconds, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	return pg_strdup(text);
+}
+
+/* Whose page this is, for the script; a page of --verify is a dump's. */
+static const char *
+kind_of(const ReportCopy *copy)
+{
+	return copy == NULL ? "dump" : copy->is_backup ? "backup" :
+		copy->archive ? "restore" : "copy";
 }
 
 static void
@@ -331,6 +343,7 @@ row_of(const ManifestFile *file, const ReportCopy *copy)
 			.rows = is_backup ? 0 : file->rows,
 			.raw_bytes = file->raw_bytes,
 			.stored_bytes = copy ? 0 : file->stored_bytes,
+			.reused_bytes = file->reused ? file->raw_bytes : 0,
 	};
 }
 
@@ -345,6 +358,7 @@ add_row(ReportRow *sum, const ReportRow *row)
 	sum->rows += row->rows;
 	sum->raw_bytes += row->raw_bytes;
 	sum->stored_bytes += row->stored_bytes;
+	sum->reused_bytes += row->reused_bytes;
 }
 
 /* The difference of two doubles would be cut to an int. */
@@ -496,10 +510,13 @@ find_work(const Manifest *manifest, const ReportCopy *copy)
 	return work;
 }
 
-/* The first row is the sum of all.  Returns how many tables there are. */
+/*
+ * The first row is the sum of all, which is copied to *total.  Returns how
+ * many tables there are.
+ */
 static int
 append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
-			  const char *title)
+			  const char *title, ReportRow *total)
 {
 	ReportRow  *sums = pg_malloc0((work->n_files + 1) * sizeof(ReportRow));
 	int			n = 0;
@@ -523,6 +540,7 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	qsort(sums + 1, n, sizeof(ReportRow), report_compare_sizes);
 	report_table_append(page, json, "tables", title, sums,
 						1 + Min(n, MAX_TABLES), 1 + ROWS_SHOWN);
+	*total = sums[0];
 	return n;
 }
 
@@ -622,6 +640,87 @@ append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 						Min(n, MAX_INDEXES), ROWS_SHOWN);
 }
 
+/* ----------
+ * The last runs
+ * ----------
+ */
+
+/* A manifest may contain impossible sizes. */
+static uint64
+whole_number(double number)
+{
+	return (uint64) Min(Max(number, 0), 1e18);
+}
+
+static ReportRun
+run_of(const Manifest *manifest, const ReportCopy *copy,
+	   const ReportWork *work, const ReportRow *total)
+{
+	return (ReportRun)
+	{
+		.start_us = manifest->start_us,
+			.end_us = Max(manifest->end_us, manifest->start_us),
+			.work_us = work->start < 0 ? 0 :
+			whole_number((work->end - work->begin) * 1e6),
+			.files = whole_number(total->files),
+			.reused_files = whole_number(total->reused),
+			.rows = whole_number(total->rows),
+			.raw_bytes = whole_number(total->raw_bytes),
+			.reused_bytes = whole_number(total->reused_bytes),
+			.stored_bytes = whole_number(total->stored_bytes),
+	};
+}
+
+static ReportRow
+row_of_run(const ReportRun *run)
+{
+	return (ReportRow)
+	{
+		.name = utc(run->start_us),
+			.end = (run->end_us - run->start_us) / 1e6,
+			.files = run->files,
+			.reused = run->reused_files,
+			.rows = run->rows,
+			.raw_bytes = run->raw_bytes,
+			.stored_bytes = run->stored_bytes,
+			.reused_bytes = run->reused_bytes,
+			.rate = run->work_us == 0 ? 0 :
+			(run->raw_bytes - run->reused_bytes) / (run->work_us / 1e6),
+	};
+}
+
+/*
+ * Show this run among those of the history, newest first, and record it
+ * unless it was recorded when its archive was made.  A base backup is of no
+ * database, and its label may be another one each time.
+ */
+static void
+append_runs(PQExpBuffer page, PQExpBuffer json, const ReportHistory *history,
+			const Manifest *manifest, const ReportCopy *copy,
+			const ReportRun *own, bool is_new)
+{
+	bool		is_backup = copy && copy->is_backup;
+	const char *command = is_backup ? "basebackup" : kind_of(copy);
+	const char *database = is_backup ? NULL : manifest->database;
+	ReportRun	runs[REPORT_RUNS];
+	ReportRow	rows[REPORT_RUNS];
+	int			n;
+
+	/* an archive of an earlier version may not have the time */
+	if (history == NULL || own->start_us <= 0)
+		return;
+	n = report_history_list(history, command, database, own, runs);
+	if (is_new)
+		report_history_add(history, command, database, own);
+	for (int i = 0; i < n; i++)
+	{
+		rows[i] = row_of_run(&runs[i]);
+		if (runs[i].start_us == own->start_us)
+			appendPQExpBuffer(json, ",\n\"thisRun\":%d", i);
+	}
+	report_table_append(page, json, "runs", "Last runs", rows, n, n);
+}
+
 /*
  * The data: an object with the figures below, and each table by its ID, as an
  * array of arrays with all values of its columns.  Times are seconds from the
@@ -629,24 +728,26 @@ append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
  */
 static void
 append_run(PQExpBufferData *parts, const Manifest *manifest,
-		   const ReportCopy *copy, bool is_whole)
+		   const ReportCopy *copy, const ReportHistory *history, bool is_whole)
 {
 	PQExpBuffer page = &parts[PART_TABLES];
 	ReportWork	work = find_work(manifest, copy);
+	ReportRow	total;
+	ReportRun	own;
 	PQExpBufferData json;
 	int			n_tables;
 
 	initPQExpBuffer(&json);
 	appendPQExpBuffer(&json, "{\"kind\":\"%s\",\"whole\":%s,\"seconds\":%.6f,\"retries\":%d,\"lanes\":%d,\n"
 					  "\"begin\":%.6f,\"end\":%.6f,\"axis\":%.6f",
-					  copy == NULL ? "dump" : copy->is_backup ? "backup" :
-					  copy->archive ? "restore" : "copy",
+					  kind_of(copy),
 					  is_whole ? "true" : "false",
 					  (manifest->end_us - manifest->start_us) / 1e6,
 					  manifest->retries, work.n_workers,
 					  work.begin, work.end, work.axis);
 	n_tables = append_tables(page, &json, &work, copy && copy->is_backup ?
-							 "Largest files" : "Largest tables");
+							 "Largest files" : "Largest tables", &total);
+	own = run_of(manifest, copy, &work, &total);
 	if (work.start >= 0)
 	{
 		append_slowest(page, &json, &work,
@@ -658,6 +759,7 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 			append_indexes(page, &json, &work, copy);
 		}
 	}
+	append_runs(page, &json, history, manifest, copy, &own, is_whole);
 	appendPQExpBuffer(&json, ",\n\"allTables\":%d}", n_tables);
 	if (PQExpBufferDataBroken(json))
 		pg_fatal("out of memory");
@@ -669,8 +771,9 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
  * neither tables nor charts.
  */
 static void
-append_parts(PQExpBufferData *parts, const Manifest *manifest,
-			 const ReportVerify *verify, const ReportCopy *copy)
+append_parts(PQExpBufferData *parts, const ReportHistory *history,
+			 const Manifest *manifest, const ReportVerify *verify,
+			 const ReportCopy *copy)
 {
 	append_title(parts, manifest, copy);
 	if (verify)
@@ -680,7 +783,7 @@ append_parts(PQExpBufferData *parts, const Manifest *manifest,
 						  verdict_of(copy));
 	if (manifest)
 	{
-		append_run(parts, manifest, copy, verify == NULL);
+		append_run(parts, manifest, copy, history, verify == NULL);
 		append_facts(&parts[PART_TABLES], manifest, copy);
 	}
 	else
@@ -715,9 +818,28 @@ check_place(const char *path, const char *directory)
 	archive_dir_keep_out(directory, "report", path);
 }
 
-Report *
-report_begin(const char *path, const char *directory)
+/*
+ * The directory of records is looked at when it is there, and must not be an
+ * archive's either.
+ */
+static ReportHistory *
+open_history(const Options *options, const char *directory)
 {
+	const char *path = options->report_history;
+	ReportHistory *history;
+
+	if (path == NULL)
+		return NULL;
+	history = report_history_open(path, options->verify == NULL);
+	archive_dir_keep_out(directory, "report history",
+						 psprintf("%s/record", path));
+	return history;
+}
+
+Report *
+report_begin(const Options *options, const char *directory)
+{
+	const char *path = options->report;
 	Report	   *report;
 	int			fd;
 
@@ -726,6 +848,7 @@ report_begin(const char *path, const char *directory)
 	check_place(path, directory);
 	report = pg_malloc0(sizeof(Report));
 	read_template(report->template);
+	report->history = open_history(options, directory);
 	report->path = pg_strdup(path);
 	/* beside it, as rename() needs; and now, while an error costs no run */
 	report->temp_path = psprintf("%s.XXXXXX", path);
@@ -773,7 +896,8 @@ report_end(Report *report, const Manifest *manifest,
 	cleanup_push(remove_temp_file, report);
 	for (ReportPart part = 0; part < N_PARTS; part++)
 		initPQExpBuffer(&parts[part]);
-	append_parts(parts, manifest, verify, copy);
+	append_parts(parts, report->history, manifest, verify, copy);
+	report_history_close(report->history);
 	stream = report->stream;
 	for (ReportPart part = 0; part < N_PARTS; part++)
 	{

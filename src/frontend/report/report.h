@@ -13,6 +13,7 @@
 #define REPORT_H
 
 #include "archive/manifest.h"
+#include "options/options.h"
 
 /* What --verify found. */
 typedef struct ReportVerify
@@ -70,19 +71,20 @@ typedef struct ReportCopy
 typedef struct Report Report;
 
 /*
- * Exits with a message if the template of the page is not where
- * installation puts it.  report_begin() looks for it, too.
+ * Exits with a message if the template of the page is not where installation
+ * puts it, or if the directory of --report-history cannot be used.
+ * report_begin() checks both, too.
  */
-extern void report_check_template(void);
+extern void report_check(const Options *options);
 
 /*
- * Begin the page, by a temporary file beside it, mode 0600, that is removed
- * if the program fails.  Exits with a message if it could not be written
- * there, or if path is in the archive's directory, where it would be no file
- * of the archive's, or if the template of the page is missing; directory may
- * be NULL.  NULL if path is NULL.
+ * Begin the page of --report with a temporary file next to it, mode 0600,
+ * which is removed if the program fails.  Exits with a message if the page
+ * cannot be written there, if the page or the directory of --report-history
+ * is in the archive's directory, which contains only the archive's files, or
+ * if report_check() would; directory may be NULL.  NULL without --report.
  */
-extern Report *report_begin(const char *path, const char *directory);
+extern Report *report_begin(const Options *options, const char *directory);
 
 /*
  * Write the page, give it its name, and free the report.  It is one file of

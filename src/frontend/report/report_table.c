@@ -18,6 +18,7 @@ typedef enum ReportForm
 	FORM_TEXT,
 	FORM_NUMBER,				/* "1,234,567" */
 	FORM_SIZE,					/* "34.5 MB" */
+	FORM_RATE,					/* "34.5 MB/s" */
 	FORM_SECONDS				/* "0.42 s", "6 min 34 s", "3 h 05 min" */
 } ReportForm;
 
@@ -45,6 +46,8 @@ static const ReportColumn columns[] = {
 	COLUMN("Rows", FORM_NUMBER, rows),
 	COLUMN("Data", FORM_SIZE, raw_bytes),
 	COLUMN("Stored", FORM_SIZE, stored_bytes),
+	COLUMN("Reused data", FORM_SIZE, reused_bytes),
+	COLUMN("Rate", FORM_RATE, rate),
 };
 
 #define N_COLUMNS ((int) lengthof(columns))
@@ -167,8 +170,10 @@ append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 			appendPQExpBufferStr(page, report_table_number(number_of(column, row)));
 			break;
 		case FORM_SIZE:
-			appendPQExpBufferStr(page, units_size((uint64) Min(number_of(column, row), 1e18),
-												  size));
+		case FORM_RATE:
+			appendPQExpBuffer(page, "%s%s",
+							  units_size((uint64) Min(number_of(column, row), 1e18), size),
+							  column->form == FORM_RATE ? "/s" : "");
 			break;
 		case FORM_SECONDS:
 			appendPQExpBufferStr(page, report_table_seconds(number_of(column, row)));

@@ -34,6 +34,8 @@ typedef struct ReportRow
 	double		rows;
 	double		raw_bytes;
 	double		stored_bytes;
+	double		reused_bytes;	/* of raw_bytes, those of reused files */
+	double		rate;			/* bytes a second */
 } ReportRow;
 
 /* Append a text to HTML, between tags or in an attribute. */

@@ -443,7 +443,7 @@ restore_database(const Options *options, const char *argv0)
 	restore->stages.setup.program = program;
 	load_account_begin(&restore->account, &restore->run);
 	restore_plan_make(restore);
-	page = report_begin(options->report, options->restore);
+	page = report_begin(options, options->restore);
 	restore_prepare_open(restore);
 	/* up to here nothing has been made */
 	if (options->check)

@@ -1018,7 +1018,7 @@ verify_archive(const Options *options)
 	interrupt_install_leader();
 	progress_begin(options->progress, options->no_progress);
 	run_event_begin(options);
-	page = report_begin(options->report, run->directory);
+	page = report_begin(options, run->directory);
 
 	run->list = verify_list_new(run->directory);
 	refuse_other_directory(run);

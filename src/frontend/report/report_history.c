@@ -1,0 +1,366 @@
+/*
+ * report_history.c
+ *		The directory of --report-history, with a record of each run.
+ *
+ * The name of a record contains the command and the database, so that only
+ * records that the page shows have to be read, and the time, by which they
+ * are sorted.
+ *
+ * The directory is open from before the run to its end, and files are reached
+ * only through the open directory.  No other user may write to it, but the
+ * user may have put any file there: a record is a regular file of limited
+ * size, and the page gets only its numbers and times.
+ */
+#include "base/fe_compat.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/json_fields.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "report/report_history.h"
+#include "stream/regular_file.h"
+#include "stream/sink.h"
+
+#define RECORD_VERSION 1
+
+/* A record has less than 1,000 bytes, so a longer file is not a record. */
+#define MAX_RECORD_BYTES 4096
+
+/* Of a command and a database; more than a page shows. */
+#define MAX_RECORDS 100
+
+/* The end of a name: a time, where each 0 stands for a digit. */
+#define TIME_PATTERN "00000000T000000.000000Z.json"
+
+struct ReportHistory
+{
+	const char *path;
+	DIR		   *dir;
+};
+
+/* The texts are for other programs: the page does not contain them. */
+typedef struct Record
+{
+	const char *tool;
+	const char *command;
+	const char *database;
+	ReportRun	run;
+} Record;
+
+#define NUMBER(name, member) \
+	{name, JSON_UINT64, offsetof(Record, run.member)}
+
+static const JsonField record_fields[] = {
+	{"pg_pardump_run", JSON_VERSION, 0, JSON_REQUIRED,.max = RECORD_VERSION},
+	{"version", JSON_TEXT, offsetof(Record, tool)},
+	{"command", JSON_TEXT, offsetof(Record, command)},
+	{"database", JSON_TEXT, offsetof(Record, database)},
+	{"start_time", JSON_TIME, offsetof(Record, run.start_us), JSON_REQUIRED},
+	{"end_time", JSON_TIME, offsetof(Record, run.end_us), JSON_REQUIRED},
+	NUMBER("data_microseconds", work_us),
+	NUMBER("files", files),
+	NUMBER("reused_files", reused_files),
+	NUMBER("rows", rows),
+	NUMBER("raw_bytes", raw_bytes),
+	NUMBER("reused_raw_bytes", reused_bytes),
+	NUMBER("stored_bytes", stored_bytes),
+	{NULL}
+};
+
+/* ----------
+ * The directory
+ * ----------
+ */
+
+ReportHistory *
+report_history_open(const char *path, bool creates)
+{
+	ReportHistory *history;
+	struct stat st;
+	int			fd;
+
+	if (path == NULL)
+		return NULL;
+	if (creates && mkdir(path, 0700) < 0 && errno != EEXIST)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	history = pg_malloc0(sizeof(ReportHistory));
+	history->path = path;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 ||
+		(history->dir = fdopendir(fd)) == NULL)
+		pg_fatal("could not open directory \"%s\": %m", path);
+	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+	{
+		pg_log_error("directory \"%s\" of option %s is not private", path,
+					 "--report-history");
+		pg_log_error_detail("It must belong to the user who runs the program, and other users must not be able to write to it.");
+		exit(1);
+	}
+	return history;
+}
+
+void
+report_history_close(ReportHistory *history)
+{
+	if (history == NULL)
+		return;
+	closedir(history->dir);
+	free(history);
+}
+
+/*
+ * The beginning of the names of these records: "dump-odd=20name-"; owned. It
+ * is not the beginning of another database's names, as a time has a fixed
+ * length and no hyphen.
+ */
+static char *
+name_prefix(const char *command, const char *database)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBuffer(&buf, "%s-", command);
+	for (const char *c = database; c && *c; c++)
+	{
+		if (!IS_HIGHBIT_SET(*c) && (isalnum((unsigned char) *c) ||
+									*c == '_' || *c == '.' || *c == '-'))
+			appendPQExpBufferChar(&buf, *c);
+		else
+			appendPQExpBuffer(&buf, "=%02X", (unsigned char) *c);
+	}
+	if (database)
+		appendPQExpBufferChar(&buf, '-');
+	return buffer_text(&buf);
+}
+
+/* Is this the name of a record that begins so? */
+static bool
+is_record_name(const char *name, const char *prefix)
+{
+	size_t		len = strlen(prefix);
+	const char *pattern = TIME_PATTERN;
+
+	if (strncmp(name, prefix, len) != 0)
+		return false;
+	for (name += len; *name && *pattern; name++, pattern++)
+		if (*pattern == '0' ? !isdigit((unsigned char) *name) :
+			*name != *pattern)
+			return false;
+	return *name == *pattern;
+}
+
+static int
+compare_newest_first(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) b, *(const char *const *) a);
+}
+
+/* The names of these records, newest first; owned.  Returns their number. */
+static int
+record_names(const ReportHistory *history, const char *prefix, char ***names)
+{
+	struct dirent *entry;
+	int			n = 0;
+
+	*names = NULL;
+	rewinddir(history->dir);
+	while ((entry = readdir(history->dir)) != NULL)
+	{
+		if (!is_record_name(entry->d_name, prefix))
+			continue;
+		*names = array_room(*names, n, sizeof(char *));
+		(*names)[n++] = pg_strdup(entry->d_name);
+	}
+	if (n > 0)
+		qsort(*names, n, sizeof(char *), compare_newest_first);
+	return n;
+}
+
+static void
+free_names(char **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+
+/* NULL, or what is wrong with a record. */
+static const char *
+parse_record(const char *text, size_t len, ReportRun *run)
+{
+	Record		record = {0};
+	JsonReader	reader;
+
+	json_read_document(&reader, text, len, record_fields, &record);
+	json_free_members(record_fields, &record);
+	*run = record.run;
+	if (reader.error)
+		return psprintf("is not a record of a run: %s", reader.error);
+	if (run->start_us <= 0 || run->end_us < run->start_us ||
+		run->reused_bytes > run->raw_bytes || run->reused_files > run->files)
+		return "is not a record of a run: it has impossible values";
+	return NULL;
+}
+
+/* The same of a file, which may be any file. */
+static const char *
+read_record(const ReportHistory *history, const char *name, ReportRun *run)
+{
+	char		text[MAX_RECORD_BYTES + 1];
+	const char *problem;
+	int			fd = regular_file_open(dirfd(history->dir), name, &problem);
+	ssize_t		len;
+
+	if (fd < 0)
+		return problem;
+	len = read(fd, text, sizeof(text));
+	if (len < 0)
+		problem = psprintf("could not be read: %m");
+	else if (len > MAX_RECORD_BYTES)
+		problem = "is not a record of a run: it is too long";
+	else
+		problem = parse_record(text, len, run);
+	close(fd);
+	return problem;
+}
+
+static int
+compare_runs(const void *a, const void *b)
+{
+	int64		start1 = ((const ReportRun *) a)->start_us;
+	int64		start2 = ((const ReportRun *) b)->start_us;
+
+	return start1 > start2 ? -1 : start1 < start2;
+}
+
+int
+report_history_list(const ReportHistory *history, const char *command,
+					const char *database, const ReportRun *own,
+					ReportRun runs[REPORT_RUNS])
+{
+	char	   *prefix = name_prefix(command, database);
+	char	  **names;
+	int			n_names = record_names(history, prefix, &names);
+	int			n = 0;
+	int			n_bad = 0;
+	const char *first_bad = NULL;
+
+	runs[n++] = *own;
+	for (int i = 0; i < Min(n_names, MAX_RECORDS) && n < REPORT_RUNS; i++)
+	{
+		const char *problem = read_record(history, names[i], &runs[n]);
+
+		if (problem)
+		{
+			if (n_bad++ == 0)
+				first_bad = psprintf("File \"%s\" %s.", names[i], problem);
+		}
+		/* the record of this run, if the page is made again by --verify */
+		else if (runs[n].start_us != own->start_us)
+			n++;
+	}
+	qsort(runs, n, sizeof(ReportRun), compare_runs);
+	if (n_bad > 0)
+	{
+		pg_log_warning("skipped %d file%s in directory \"%s\" of option %s",
+					   n_bad, units_plural(n_bad), history->path,
+					   "--report-history");
+		pg_log_warning_detail("%s", first_bad);
+	}
+	free_names(names, n_names);
+	free(prefix);
+	return n;
+}
+
+/* ----------
+ * Writing
+ * ----------
+ */
+
+/* Owned. */
+static char *
+record_name(const char *prefix, int64 time_us)
+{
+	time_t		seconds = (time_t) (time_us / 1000000);
+	struct tm	tm;
+	char		text[64];
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
+	return psprintf("%s%s.%06dZ.json", prefix, text,
+					(int) (time_us % 1000000));
+}
+
+static void
+write_record(const ReportHistory *history, const char *name,
+			 const PQExpBufferData *text)
+{
+	int			dir = dirfd(history->dir);
+	int			fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL |
+							O_NOFOLLOW | O_CLOEXEC, 0600);
+	bool		written = fd >= 0 &&
+		write_at(fd, text->data, text->len, 0) && fsync(fd) == 0;
+
+	if (!written)
+		pg_log_warning("could not write file \"%s/%s\": %m", history->path, name);
+	if (fd < 0)
+		return;
+	close(fd);
+	if (!written)
+		(void) unlinkat(dir, name, 0);
+}
+
+static void
+remove_oldest(const ReportHistory *history, const char *prefix)
+{
+	char	  **names;
+	int			n = record_names(history, prefix, &names);
+	bool		warned = false;
+
+	for (int i = MAX_RECORDS; i < n; i++)
+	{
+		if (unlinkat(dirfd(history->dir), names[i], 0) == 0 || warned)
+			continue;
+		pg_log_warning("could not remove file \"%s/%s\": %m", history->path,
+					   names[i]);
+		warned = true;
+	}
+	free_names(names, n);
+}
+
+void
+report_history_add(const ReportHistory *history, const char *command,
+				   const char *database, const ReportRun *run)
+{
+	Record		record = {
+		.tool = PARDUMP_VERSION,
+		.command = command,
+		.database = database,
+		.run = *run,
+	};
+	JsonWriter	writer = {0};
+	char	   *prefix = name_prefix(command, database);
+	char	   *name = record_name(prefix, run->start_us);
+
+	initPQExpBuffer(&writer.buf);
+	json_append_object(&writer, record_fields, &record);
+	appendPQExpBufferChar(&writer.buf, '\n');
+	if (PQExpBufferDataBroken(writer.buf))
+		pg_fatal("out of memory");
+	write_record(history, name, &writer.buf);
+	remove_oldest(history, prefix);
+	termPQExpBuffer(&writer.buf);
+	free(name);
+	free(prefix);
+}
