@@ -97,7 +97,7 @@ SKIP:
 	my ($rc) = run_program('gpg', '--batch', '--quiet', '--passphrase', '', '--quick-generate-key', 'backup@example.com', 'rsa2048', 'encr', 'never');
 	is($rc, 0, 'gpg: a key');
 	my $backup = backup_ok('gpg', 'pipe = gpg --batch --quiet --no-tty --trust-model always -r backup@example.com -e -o %D/%f.gpg');
-	is_deeply([ map { s/.*\///r } glob "$backup/*" ], [ 'backup.json', 'dump' ], 'gpg: nothing is there beside');
+	is_deeply([ map { s/.*\///r } glob "$backup/*" ], [ 'backup.json', 'dump', 'report.html' ], 'gpg: what is there beside the files');
 	is(sprintf('%o', (stat "$backup/dump")[2] & 07777), '700', 'gpg: no other user may look');
 	decrypted_ok('gpg', "$backup/dump", 'gpg', 'gpg', '--batch', '--quiet', '-d', '-o', 'OUT', 'IN');
 	run_program('gpgconf', '--kill', 'gpg-agent');

@@ -133,6 +133,14 @@ sub metrics_options
 		"--metrics-label=config=$config->{name}");
 }
 
+# The page of the backup, with the last dumps of its database.  Their records are next
+# to the backups: they are kept when a backup is removed.
+sub report_options
+{
+	my ($backup) = @_;
+	return ("--report=$backup->{path}/report.html", "--report-history=$config->{directory}/$backup->{folder}/.history");
+}
+
 # What is in the directory that will become the backup, verified.
 sub fill_backup
 {
@@ -149,8 +157,8 @@ sub fill_backup
 		  : write_file("$backup->{path}/globals.sql", $globals);
 	}
 	dump_with_pg_pardump($config, 'pg_pardump', $database,
-		dump_options($config, $backup, $previous), metrics_options($backup));
-	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump") if !defined $config->{pipe};
+		dump_options($config, $backup, $previous), metrics_options($backup), report_options($backup));
+	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump", report_options($backup)) if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
 	$backup->{verified} = now() if !defined $config->{pipe} || $config->{verify_command};
 	return;

@@ -49,7 +49,7 @@ my %DEFAULTS = (drill_directory => '/var/tmp', drill_time_limit => '12h', global
 # be no archive, or none where it is looked for.  They may be shortened, but not to
 # what is an option of its own.
 my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
-  all-databases manifest-fingerprints metrics no-sync pipe verify tasks task run-tasks plan target create-slot
+  all-databases manifest-fingerprints metrics no-sync pipe report report-history verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
 my %NOT_SHORTENED = map { $_ => 1 } qw(clean create);
 
