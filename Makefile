@@ -122,8 +122,8 @@ install-frontend: $(PROGRAM_FILES)
 	$(INSTALL_PROGRAM) $(PROGRAM_FILES) '$(DESTDIR)$(bindir)/'
 	$(INSTALL_DATA) $(srcdir)/src/frontend/report/report.html '$(REPORT_TEMPLATE)'
 
-# pg_pardump_backup, its modules, the units of systemd and a configuration to
-# begin with.  systemd finds units only where unitdir is one of its directories;
+# pg_pardump_backup, its modules, the units of systemd, a configuration to begin
+# with, and the dashboard for the metrics of all programs.  systemd finds units only where unitdir is one of its directories;
 # packages say so, and NO_BACKUP for all majors but one.
 BACKUP_DIR = $(datadir)/pg_pardump
 unitdir = $(BACKUP_DIR)
@@ -140,6 +140,7 @@ install-backup:
 	$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BACKUP_DIR)/PardumpBackup' '$(DESTDIR)$(unitdir)'
 	$(INSTALL_DATA) $(srcdir)/src/backup/PardumpBackup/*.pm '$(DESTDIR)$(BACKUP_DIR)/PardumpBackup/'
 	$(INSTALL_DATA) $(srcdir)/src/backup/pg_pardump_backup.conf '$(DESTDIR)$(BACKUP_DIR)/'
+	$(INSTALL_DATA) $(srcdir)/packaging/grafana/pg_pardump.json '$(DESTDIR)$(BACKUP_DIR)/grafana_dashboard.json'
 	$(BACKUP_FILL) $(srcdir)/src/backup/pg_pardump_backup.pl >'$(DESTDIR)$(bindir)/pg_pardump_backup'
 	chmod 755 '$(DESTDIR)$(bindir)/pg_pardump_backup'
 	for unit in $(BACKUP_UNITS); do \

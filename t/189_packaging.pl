@@ -37,6 +37,7 @@ foreach my $program (@programs)
 	like($text, qr{^%\{pgsharedir\}/man/man1/$program\.1\*$}m, "RPM: its manual");
 }
 like($text, qr{^%files\n(?:(?!^%files).)*^%\{pgsharedir\}/pg_pardump_report\.html$}ms, 'RPM: the template of reports, with the programs');
+like($text, qr{^%files backup\n(?:(?!^%files).)*^%\{pgsharedir\}/pg_pardump$}ms, 'RPM: the dashboard, with pg_pardump_backup');
 SKIP:
 {
 	skip 'rpmspec is not installed', 2 * @majors if !is_there('rpmspec');

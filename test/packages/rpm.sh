@@ -28,6 +28,7 @@ for file in "/usr/lib/postgresql/$major/bin/pg_"{pardump,parrestore,parbasebacku
 	"/usr/lib/postgresql/$major/lib/plugins/pg_pardump.so" \
 	"/usr/share/postgresql/$major/extension/pg_pardump.control" \
 	"/usr/share/postgresql/$major/pg_pardump_report.html" \
+	"/usr/share/postgresql/$major/pg_pardump/grafana_dashboard.json" \
 	"/usr/lib/postgresql/$major/bin/pg_pardump_backup" \
 	"/usr/lib/systemd/system/pg_pardump_backup@.timer"; do
 	grep -qxF "$file" "$WORK/files" || die "no package has $file"
