@@ -7,10 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use IPC::Run;
 use JSON::PP qw(decode_json encode_json);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Nights qw(backup_config run_backup time_name);
+use Pardump::Terminal qw(run_on_terminal);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -102,15 +102,12 @@ is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
 
 # ---- a terminal
 
-foreach my $try ([ 80, '"a, b" and 3 more' ], [ 100, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 101, "\"a, b\", caf\xc3\xa9, odd name, shop" ])
+foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 101, "\"a, b\", caf\xc3\xa9, odd name, shop" ])
 {
 	my ($columns, $names) = @$try;
-	my $shown = '';
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3.125 * DAY;
-	my $run = IPC::Run::start([ 'sh', '-c', "stty cols $columns && exec pg_pardump_backup --list '$file'" ], '<pty<', \'', '>pty>', \$shown,
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$run->finish;
-	is($run->full_result(0), 0, "$columns columns: exit code");
+	my ($rc, $shown) = run_on_terminal($columns, 'pg_pardump_backup', '--list', $file);
+	is($rc, 0, "$columns columns: exit code");
 	my @ends = map { s/\r//gr =~ s/.*(?:next run|\d newer|-\d\d) +//r } grep { /^2027/ } split /\n/, $shown;
 	is_deeply(\@ends, [ ($names) x 4 ], "$columns columns") or diag($shown);
 }

@@ -96,6 +96,14 @@ sub terminal_width
 	return (unpack 'S4', $size)[1] || undef;
 }
 
+# What columns of these widths leave of a terminal, if it is one.
+sub room
+{
+	my ($columns, @widths) = @_;
+	$columns -= $_ + 2 foreach defined $columns ? @widths : ();
+	return $columns;
+}
+
 # As many names as there is room for; all if there is no limit.
 sub names_text
 {
@@ -160,19 +168,22 @@ sub print_table
 			$widths[$i] = $width if $width > $widths[$i];
 		}
 	}
-	my $room = terminal_width();
-	if (defined $room)
+	my @shown = (0 .. $#heads - 1);
+	my $columns = terminal_width();
+	my $room = room($columns, @widths[@shown]);
+	if (defined $room && $room < MIN_NAMES)
 	{
-		$room -= $widths[$_] + 2 foreach 0 .. $#heads - 1;
+		# the name of a run is the same time, in UTC
+		@shown = grep { $heads[$_] ne 'started' } @shown;
+		$room = room($columns, @widths[@shown]);
 		$room = MIN_NAMES if $room < MIN_NAMES;
 	}
 	foreach my $row (\@heads, @rows)
 	{
 		my @cells = map { ref $_ ? names_text($room, @$_) : $_ } @$row;
-		my $last = pop @cells;
 		# sizes are numbers
-		print join('  ', map { my $blanks = ' ' x ($widths[$_] - width($cells[$_])); $_ == 3 ? "$blanks$cells[$_]" : "$cells[$_]$blanks" } 0 .. $#cells),
-		  "  $last\n";
+		print join('  ', map { my $blanks = ' ' x ($widths[$_] - width($cells[$_])); $heads[$_] eq 'size' ? "$blanks$cells[$_]" : "$cells[$_]$blanks" } @shown),
+		  "  $cells[-1]\n";
 	}
 	print "\n\"always\": no run removes a backup of another server; see --adopt.\n" if grep { $_->[5] eq 'always' } @rows;
 	return;
