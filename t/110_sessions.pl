@@ -1,0 +1,198 @@
+# What users see on terminals of 80 and 120 columns: sessions of all programs, as
+# t/data/sessions has them.  scripts/record_sessions.sh records them again after
+# a change of messages.
+
+use strict;
+use warnings;
+
+use Cwd qw(getcwd);
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database new_path sql data_file);
+use Pardump::Terminal qw(run_on_terminal seen_lines);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Where sessions are written instead of compared.
+my $record = $ENV{PG_PARDUMP_SESSIONS};
+
+my $node = start_cluster('sessions', allows_streaming => 1);
+my $host = $node->host;
+
+make_database($node, $_) foreach 'shop', 'web';
+sql($node, $_, <<'SQL') foreach 'shop', 'web';
+CREATE TABLE orders (id int PRIMARY KEY, note text);
+INSERT INTO orders SELECT g, md5(g::text) FROM generate_series(1, 20000) g;
+CREATE TABLE customers (id int PRIMARY KEY, name text);
+INSERT INTO customers SELECT g, 'customer ' || g FROM generate_series(1, 100) g;
+SQL
+sql($node, 'shop', 'CREATE EXTENSION pg_pardump');
+# a view that has no rows as long as a setting says so
+sql($node, 'shop', <<'SQL');
+CREATE FUNCTION checked(int) RETURNS int LANGUAGE plpgsql AS
+	'BEGIN IF current_setting(''shop.fails'', true) = ''on'' THEN RAISE ''not valid''; END IF; RETURN $1; END';
+CREATE MATERIALIZED VIEW checked_customers AS SELECT public.checked(id) FROM customers;
+SQL
+
+# ---- a session
+
+my (@session, $columns, $program);
+
+# What differs from run to run or between majors: numbers, sizes, times, paths, methods of
+# compression, how wide columns are, and which table was the slowest.
+sub masked
+{
+	my ($line) = @_;
+
+	$line =~ s/\Q$host\E/HOST/g;
+	$line =~ s{(?<![\w.])(?:/[\w.-]+){2,}}{PATH}g;
+	$line =~ s/\b\d{8}T\d{6}Z/TIMESTAMP/g;
+	$line =~ s/\b\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?/DATE/g;
+	$line =~ s/\b\d+:\d\d(?::\d\d)?\b/TIME/g;
+	$line =~ s/\b\d[\d.]* (?:bytes|[kMGT]B)\b/SIZE/g;
+	$line =~ s/\b\d+\.dat\b(?:\.\w+)?/FILE/g;
+	$line =~ s/\b(?:gzip|zstd|lz4)\b(?::\d+)?/METHOD/g;
+	$line =~ s/(?<![A-Za-z_\d])\d[\d.,]*(?<=\d)/N/g;
+	$line =~ s/^(slowest table: )[^,]+/$1NAME/;
+	$line =~ s/ {2,}/ /g;
+	$line =~ s/-{4,}/---/g;
+	return progress_masked($line);
+}
+
+# Which fields of a progress line have room on a narrow terminal depends on its
+# numbers, and some rates are shown only if they are not 0.
+sub progress_masked
+{
+	my ($line) = @_;
+
+	return $line if $line !~ /^ ?(?:[A-Za-z ]+ )?N%, /;
+	$line =~ s/^ //;
+	$columns < 100 ? $line =~ s/^([^,]*(?:, [^,]+){2}), .*/$1, .../ : $line =~ s{, (?:stored )?(?:SIZE|N rows)/s}{}g;
+	return $line;
+}
+
+# Is it the last line of a stage without numbers, which only a slow machine shows?
+sub is_of_slow_stage { return $_[0] =~ /^[a-z ]+, time \d+:\d\d$/; }
+
+# Terminals wrap messages.
+sub is_message { return $_[0] =~ /^(?:\t|(?:\w+(?::[^:]+)?: )?(?:error|warning|detail|hint): )/i; }
+
+# These lines may be longer, until their texts are shorter.
+sub is_long_summary
+{
+	return $_[0] =~ /^\d+ tables, .* stored as |^definitions .*, rows |^compared \d+ tables, |^\d+ tables in \d+ files, /;
+}
+
+sub in_session
+{
+	my (@command) = @_;
+	my ($rc, $shown) = run_on_terminal($columns, @command);
+	my @lines = grep { !is_of_slow_stage($_) } seen_lines($shown);
+	my $typed = join ' ', map { /[^\w.\/=:,-]/ ? "'$_'" : $_ } @command;
+
+	is_deeply([ grep { length > $columns && !is_message($_) && !is_long_summary($_) } @lines ], [], "$columns columns, $typed: no line is too long");
+	push @session, join '', map { "$_\n" } "\$ $typed" =~ s{/\S+/}{}gr, (map { masked($_) } @lines), $rc ? "exit status $rc" : ();
+	return;
+}
+
+# Compare the sessions of a program, or record them.
+sub end_program
+{
+	my $name = "${program}_$columns.txt";
+
+	if (defined $record)
+	{
+		open my $fh, '>:utf8', "$record/$name" or die "could not write \"$record/$name\": $!";
+		print {$fh} join "\n", @session or die "could not write \"$record/$name\": $!";
+		close $fh or die "could not write \"$record/$name\": $!";
+	}
+	else
+	{
+		my @recorded = split /\n(?=\$ )/, slurp_file(data_file("sessions/$name"));
+		utf8::decode($_) foreach @recorded;
+		is(scalar @session, scalar @recorded, "$name: sessions");
+		foreach my $i (0 .. $#session)
+		{
+			my ($typed) = $session[$i] =~ /^\$ (.*)/;
+			is($session[$i], $recorded[$i], "$name: $typed");
+		}
+	}
+	@session = ();
+	return;
+}
+
+# ---- the programs
+
+my $home = getcwd();
+local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($host, $node->port, 'postgres');
+
+foreach my $width (80, 120)
+{
+	my $dir = new_path("home_$width");
+	mkdir $dir, 0700 or die "could not make directory \"$dir\": $!";
+	chdir $dir or die "could not change to directory \"$dir\": $!";
+	$columns = $width;
+
+	$program = 'pg_pardump';
+	my @chunks = ('-j2', '--chunk-size=256kB');
+	make_database($node, 'copy', options => 'TEMPLATE template0');
+	in_session('pg_pardump', '--dry-run', @chunks, 'shop');
+	in_session('pg_pardump', '--check', @chunks, '-f', 'shop.dump', 'shop');
+	in_session('pg_pardump', @chunks, '-f', 'shop.dump', 'shop');
+	in_session('pg_pardump', @chunks, '-f', 'web.dump', 'web');
+	in_session('pg_pardump', @chunks, '-f', 'shop.dump', 'shop');
+	in_session('pg_pardump', '--verify=shop.dump', '-j2');
+	in_session('pg_pardump', @chunks, '--target', 'dbname=copy', 'shop');
+	in_session('pg_pardump', @chunks, '--compare-with', 'dbname=copy', 'shop');
+	sql($node, 'copy', q{UPDATE orders SET note = 'changed' WHERE id = 7});
+	in_session('pg_pardump', @chunks, '--compare-with', 'dbname=copy', 'shop');
+	sql($node, 'postgres', 'DROP DATABASE copy');
+	in_session('pg_pardump', '--all-databases', '-f', 'all.dump');
+	in_session('pg_pardump', '-f', 'other.dump', 'no_such_database');
+	truncate((glob 'shop.dump/[0-9]*.dat*')[0], 100) or die "could not truncate: $!";
+	in_session('pg_pardump', '--verify=shop.dump', '-j2');
+	end_program();
+
+	$program = 'pg_parrestore';
+	make_database($node, $_, options => 'TEMPLATE template0') foreach 'restored', 'failing';
+	sql($node, 'postgres', q{ALTER DATABASE failing SET shop.fails = 'on'});
+	system_or_bail('pg_pardump', '-f', 'sound.dump', '--no-progress', 'shop');
+	in_session('pg_parrestore', '-j2', '-d', 'restored', 'sound.dump');
+	in_session('pg_parrestore', '-j2', '-d', 'restored', 'sound.dump');
+	in_session('pg_parrestore', '-e', '-d', 'failing', 'sound.dump');
+	sql($node, 'postgres', 'ALTER DATABASE failing RESET shop.fails');
+	in_session('pg_parrestore', '--resume', '-d', 'failing', 'sound.dump');
+	in_session('pg_parrestore', '-d', 'restored', 'no_such.dump');
+	sql($node, 'postgres', "DROP DATABASE $_") foreach 'restored', 'failing';
+	end_program();
+
+	$program = 'pg_parbasebackup';
+	in_session('pg_parbasebackup', '-j2', '-c', 'fast', '-D', 'base');
+	in_session('pg_parbasebackup', '-j2', '-c', 'fast', '-Ft', '-Z', 'zstd', '-D', 'tar');
+	in_session('pg_parbasebackup', '-j2', '--extract=tar', '-D', 'extracted');
+	in_session('pg_parbasebackup', '-j2', '-c', 'fast', '-D', 'base');
+	end_program();
+
+	$program = 'pg_pardump_backup';
+	mkdir 'backups', 0700 or die "could not make directory: $!";
+	append_to_file('nightly.conf', "directory = $dir/backups\ndatabase = shop\ndatabase = web\n");
+	chmod 0600, 'nightly.conf' or die "could not change a mode: $!";
+	local $ENV{PG_PARDUMP_BACKUP_NOW} = 1_800_000_000;
+	in_session('pg_pardump_backup', '--check', 'nightly.conf');
+	in_session('pg_pardump_backup', 'nightly.conf');
+	$ENV{PG_PARDUMP_BACKUP_NOW} += 86400;
+	in_session('pg_pardump_backup', '-v', 'nightly.conf');
+	$ENV{PG_PARDUMP_BACKUP_NOW} += 7200;
+	in_session('pg_pardump_backup', '--list', 'nightly.conf');
+	in_session('pg_pardump_backup', '--verify', 'nightly.conf');
+	make_database($node, 'restored', options => 'TEMPLATE template0');
+	in_session('pg_pardump_backup', '--restore', 'latest', 'shop', '--to', 'restored', 'nightly.conf');
+	in_session('pg_pardump_backup', '--restore', 'latest', 'shop', 'nightly.conf');
+	sql($node, 'postgres', 'DROP DATABASE restored');
+	end_program();
+	chdir $home or die "could not change to directory \"$home\": $!";
+}
+
+$node->stop;
+done_testing();
