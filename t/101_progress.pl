@@ -17,6 +17,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
 use Pardump::Command qw(refused_ok fake_pg_dump);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
 use Pardump::Manifest qw(read_manifest);
+use Pardump::Terminal qw(run_on_terminal);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -119,13 +120,8 @@ refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 sub on_terminal
 {
 	my ($columns, @options) = @_;
-	my ($in, $shown) = ('', '');
-	my $h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', $columns, 'pg_pardump', @db,
-			'--no-sync', '-f', new_path('terminal'), @options ],
-		'<', \$in, '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$h->finish;
-	my $rc = $h->full_result(0) >> 8;
-	note($shown =~ s/\r/\n/gr);
+	my ($rc, $shown) = run_on_terminal($columns, 'pg_pardump', @db, '--no-sync', '-f', new_path('terminal'), @options);
+
 	# a slow machine's plan takes long enough to be seen
 	$shown =~ s/^(\rplan, time \d+:\d\d *)+(\r\n)?// unless grep { /^--pg-dump/ } @options;
 	return ($rc, $shown =~ s/\r\n/\n/gr);
