@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "process/progress.h"
+#include "process/run_figures.h"
 
 /* ----------
  * One line of progress, made of fields, as wide as the terminal allows.
@@ -169,6 +170,17 @@ clear_line(void)
 	progress.line_width = 0;
 }
 
+/* The terminal's columns; a line that wraps could not be written over. */
+static int
+terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return 80;
+	return size.ws_col;
+}
+
 void
 progress_begin(bool wanted, bool unwanted)
 {
@@ -183,21 +195,25 @@ progress_begin(bool wanted, bool unwanted)
 		message_set_before_output(clear_line);
 }
 
+static void
+clear_line_of_parent(void)
+{
+	fprintf(stderr, "\r%*s\r", terminal_width() - 1, "");
+}
+
+void
+progress_begin_process(void)
+{
+	if (progress.shown && progress.terminal)
+		message_set_before_output(clear_line_of_parent);
+	progress.shown = false;
+	progress.compose = NULL;
+}
+
 bool
 progress_is_shown(void)
 {
 	return progress.shown;
-}
-
-/* The terminal's columns; a line that wraps could not be written over. */
-static int
-terminal_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-		return 80;
-	return size.ws_col;
 }
 
 static void
@@ -243,6 +259,7 @@ progress_tick(void)
 {
 	double		pause = progress.terminal ? TERMINAL_SECONDS : PLAIN_SECONDS;
 
+	run_figures_tick();
 	if (progress.compose && run_clock_seconds() - progress.last_shown >= pause)
 		show_line(false);
 }

@@ -65,6 +65,13 @@ extern void progress_line_add_name(ProgressLine *line, int rank,
  * elsewhere if it is wanted.
  */
 extern void progress_begin(bool wanted, bool unwanted);
+
+/*
+ * In a child that is a run of its own, whose parent shows progress: it shows
+ * none.  Its messages clear the line of the parent, which appears again soon.
+ */
+extern void progress_begin_process(void);
+
 extern bool progress_is_shown(void);
 
 /*

@@ -32,6 +32,7 @@
 #include "load/target.h"
 #include "load/target_check.h"
 #include "process/progress.h"
+#include "process/run_figures.h"
 #include "process/worker_pool.h"
 #include "report/report.h"
 #include "restore/restore.h"
@@ -387,6 +388,8 @@ end_restore(Restore *restore, Report *page)
 	if (progress_is_shown())
 		load_account_print(&restore->account, stderr);
 	summary_report(&restore->run, false);
+	if (run_figures_own())
+		run_figures_own()->errors = *restore->n_errors;
 	interrupt_set_connection(NULL);
 	session_close(restore->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */

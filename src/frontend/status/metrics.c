@@ -397,6 +397,40 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
  * ----------
  */
 
+/* One of several figures whose names have a prefix in common. */
+static void
+append_prefixed(PQExpBuffer buf, const char *prefix, const char *name,
+				const char *help, uint64 value)
+{
+	char	   *full = psprintf("%s%s", prefix, name);
+
+	metrics_number(buf, full, help, value);
+	free(full);
+}
+
+void
+run_metrics_append(PQExpBuffer buf, const char *prefix,
+				   const RunFigures *figures)
+{
+	append_prefixed(buf, prefix, "tables", "Tables of the last run.",
+					figures->tables);
+	append_prefixed(buf, prefix, "rows", "Rows that the last run has read.",
+					figures->rows);
+	append_prefixed(buf, prefix, "raw_bytes",
+					"Bytes of rows and large objects of the last run, uncompressed.",
+					figures->raw_bytes);
+	append_prefixed(buf, prefix, "stored_bytes",
+					"The same as they are stored, or as they crossed.",
+					figures->stored_bytes);
+	append_prefixed(buf, prefix, "retries", "Jobs that the last run has retried.",
+					figures->retries);
+	append_prefixed(buf, prefix, "reused_files",
+					"Files that the last run has used again.",
+					figures->reused_files);
+	append_prefixed(buf, prefix, "reused_bytes", "Bytes of these files.",
+					figures->reused_bytes);
+}
+
 /*
  * A MetricsFigures.  A run that fails before there is a plan has no results,
  * and all its figures are 0.
@@ -405,29 +439,11 @@ static void
 metrics_append_run(PQExpBuffer buf, const void *arg)
 {
 	const Run  *run = arg;
-	FileTotals	total = {0};
-	ReusedFiles reused = {0};
+	RunFigures	figures = {0};
 
 	if (run->results)
-	{
-		total = file_results_total(run->results);
-		reused = summary_count_reused(run);
-	}
-	metrics_number(buf, "tables", "Tables of the last run.",
-				   run->results ? run->plan->tables->n_tables : 0);
-	metrics_number(buf, "rows", "Rows that the last run has read.", total.rows);
-	metrics_number(buf, "raw_bytes",
-				   "Bytes of rows and large objects of the last run, uncompressed.",
-				   total.raw_bytes);
-	metrics_number(buf, "stored_bytes",
-				   "The same as they are stored, or as they crossed.",
-				   total.stored_bytes);
-	metrics_number(buf, "retries", "Jobs that the last run has retried.",
-				   run->n_retries);
-	metrics_number(buf, "reused_files", "Files that the last run has used again.",
-				   reused.files);
-	metrics_number(buf, "reused_bytes", "Bytes of these files.",
-				   reused.stored_bytes);
+		figures = summary_figures(run);
+	run_metrics_append(buf, "", &figures);
 }
 
 const char *

@@ -16,6 +16,7 @@
 #include "pqexpbuffer.h"
 
 #include "options/options.h"
+#include "process/run_figures.h"
 #include "status/run.h"
 
 /* What tells runs of one kind from others, whether they succeed or not. */
@@ -73,6 +74,13 @@ extern void metrics_end(bool success);
  * live as long as the process.
  */
 extern void run_metrics_begin(const Options *options, const Run *run);
+
+/*
+ * The same for a MetricsFigures of several runs.  Their names begin with this
+ * prefix.
+ */
+extern void run_metrics_append(PQExpBuffer buf, const char *prefix,
+							   const RunFigures *figures);
 
 /* What the label "command" says of the run that these options ask for. */
 extern const char *run_metrics_command(const Options *options);

@@ -15,6 +15,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "process/progress.h"
+#include "process/run_figures.h"
 #include "status/run.h"
 
 void
@@ -181,6 +182,8 @@ run_event_stage(const char *stage)
 {
 	Event	   *event = event_new("stage");
 
+	if (run_figures_own())
+		run_figures_own()->stage = stage;
 	event_add_text(event, "stage", stage);
 	event_write(event);
 }
@@ -607,6 +610,17 @@ run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 	rows->n_lines++;
 }
 
+/* The same for the process that shows the progress of all databases. */
+static void
+run_progress_update(void *arg, RunFigures *figures)
+{
+	const RowsProgress *rows = arg;
+	RowsState	now = take_state(rows, false);
+
+	figures->expected_bytes = (uint64) rows->expected_bytes;
+	figures->done_bytes = (uint64) Min(now.done_bytes, rows->expected_bytes);
+}
+
 void
 run_progress_begin(const Run *run)
 {
@@ -620,4 +634,5 @@ run_progress_begin(const Run *run)
 	rows->before[0].time = rows->start;
 	rows->n_lines = 1;
 	progress_stage(run_progress_compose, rows);
+	run_figures_watch(run_progress_update, rows);
 }

@@ -296,6 +296,44 @@ summary_count_reused(const Run *run)
 	return reused;
 }
 
+RunFigures
+summary_figures(const Run *run)
+{
+	FileTotals	total = file_results_total(run->results);
+	ReusedFiles reused = summary_count_reused(run);
+
+	return (RunFigures)
+	{
+		.tables = run->plan->tables->n_tables,
+			.objects = run->results->n_objects,
+			.rows = total.rows,
+			.raw_bytes = total.raw_bytes,
+			.stored_bytes = total.stored_bytes,
+			.retries = run->n_retries,
+			.reused_files = reused.files,
+			.reused_bytes = reused.stored_bytes,
+			.masked_columns = dump_tables_count_masks(run->plan->tables),
+	};
+}
+
+/*
+ * Hand them to the process that runs this program for all databases, if there
+ * is one.  Bytes that are expected stay, and all of them are done.
+ */
+static void
+hand_over(const Run *run)
+{
+	RunFigures *own = run_figures_own();
+	RunFigures	figures;
+
+	if (own == NULL)
+		return;
+	figures = summary_figures(run);
+	figures.expected_bytes = figures.done_bytes = own->expected_bytes;
+	figures.stage = own->stage;
+	*own = figures;
+}
+
 /* Owned. */
 static char *
 reused_text(const Run *run)
@@ -473,6 +511,7 @@ summary_report(const Run *run, bool show)
 	else if (run->plan->previous)
 		pg_log_info("%s", reused_text(run));
 	note_summary(run, &total, seconds);
+	hand_over(run);
 }
 
 /* In hexadecimal, owned; NULL if there is none. */

@@ -9,6 +9,7 @@
 
 #include "archive/manifest.h"
 #include "plan/dump_plan.h"
+#include "process/run_figures.h"
 #include "status/run.h"
 
 /* ----------
@@ -72,6 +73,9 @@ typedef struct ReusedFiles
 } ReusedFiles;
 
 extern ReusedFiles summary_count_reused(const Run *run);
+
+/* What a run has done so far, in numbers. */
+extern RunFigures summary_figures(const Run *run);
 
 /*
  * Tell it on standard error if asked to (show), and in the event log: also

@@ -29,6 +29,7 @@
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "process/progress.h"
+#include "process/run_figures.h"
 #include "process/worker_pool.h"
 #include "report/report.h"
 #include "status/run.h"
@@ -739,6 +740,30 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 						  units_plural(findings));
 }
 
+/* The same for the process that shows the progress of all databases. */
+static void
+verify_update(void *arg, RunFigures *figures)
+{
+	const VerifyRun *run = arg;
+	uint64		bytes = 0;
+
+	for (int i = 0; i < run->n_workers; i++)
+		bytes += run->counts[i].bytes_read;
+	figures->expected_bytes = run->expected_bytes;
+	figures->done_bytes = Min(bytes, run->expected_bytes);
+}
+
+/* What was verified, for that process, which prints the sum. */
+static void
+hand_over(const VerifyRun *run, RunFigures *figures)
+{
+	figures->files = run->n_jobs;
+	figures->rows = run->found.rows;
+	figures->raw_bytes = run->found.raw_bytes;
+	figures->stored_bytes = run->found.stored_bytes;
+	figures->findings = run->found.findings;
+}
+
 static void
 note_summary(const VerifyRun *run)
 {
@@ -763,7 +788,9 @@ verify_report_sum(const VerifyRun *run)
 	char		stored[UNITS_BYTES];
 
 	note_summary(run);
-	if (found->findings > 0)
+	if (run_figures_own())
+		hand_over(run, run_figures_own());
+	else if (found->findings > 0)
 	{
 		message_before_output();
 		fprintf(stderr, "%d finding%s in %d file%s\n", found->findings,
@@ -987,6 +1014,7 @@ run_workers(VerifyRun *run)
 		run->expected_bytes += run->jobs[i]->size;
 	run->start = run_clock_seconds();
 	progress_stage(verify_compose, run);
+	run_figures_watch(verify_update, run);
 	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
 	progress_end();
 	for (int i = 0; i < n_workers; i++)

@@ -1,0 +1,73 @@
+/*
+ * run_figures.c
+ *		Hands the figures of a run to the process that started it.
+ *
+ * The parent only reads, so there is no lock.  While the run is at work the
+ * figures are for a line of progress, and may be a moment old or belong to
+ * different moments.  The parent reads the others when the process of the run
+ * has ended.
+ */
+#include "base/fe_compat.h"
+
+#include "base/clock.h"
+#include "process/run_figures.h"
+
+/* How often to look how far the run is. */
+#define LOOK_MS 500
+
+/* Of this process: functions deep in a run have no argument for it. */
+static struct
+{
+	RunFigures *figures;
+	void		(*update) (void *arg, RunFigures *figures);
+	void	   *arg;
+	int64		updated_at;		/* by clock_monotonic_ms() */
+}			own;
+
+void
+run_figures_add(RunFigures *sum, const RunFigures *figures)
+{
+	sum->tables += figures->tables;
+	sum->objects += figures->objects;
+	sum->rows += figures->rows;
+	sum->raw_bytes += figures->raw_bytes;
+	sum->stored_bytes += figures->stored_bytes;
+	sum->retries += figures->retries;
+	sum->reused_files += figures->reused_files;
+	sum->reused_bytes += figures->reused_bytes;
+	sum->masked_columns += figures->masked_columns;
+	sum->files += figures->files;
+	sum->findings += figures->findings;
+	sum->errors += figures->errors;
+}
+
+void
+run_figures_enter(RunFigures *figures)
+{
+	own.figures = figures;
+}
+
+RunFigures *
+run_figures_own(void)
+{
+	return own.figures;
+}
+
+void
+run_figures_watch(void (*update) (void *arg, RunFigures *figures), void *arg)
+{
+	if (own.figures == NULL)
+		return;
+	own.update = update;
+	own.arg = arg;
+	update(arg, own.figures);
+}
+
+void
+run_figures_tick(void)
+{
+	if (own.update == NULL || clock_monotonic_ms() < own.updated_at + LOOK_MS)
+		return;
+	own.updated_at = clock_monotonic_ms();
+	own.update(own.arg, own.figures);
+}
