@@ -246,6 +246,18 @@ verdict_of(const ReportCopy *copy)
 	return "\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.";
 }
 
+/* Facts without a value are left out. */
+static void
+append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
+{
+	int			n = 0;
+
+	for (int i = 0; i < n_facts; i++)
+		if (facts[i].notes)
+			facts[n++] = facts[i];
+	report_table_append(page, NULL, "details", "Details", facts, n, n);
+}
+
 /*
  * What is not known is left out, such as what manifests of earlier versions
  * lack.
@@ -273,12 +285,8 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 		{"Replication slot",.notes = manifest->slot},
 		{"Its position",.notes = manifest->slot_lsn},
 	};
-	int			n = 0;
 
-	for (int i = 0; i < (int) lengthof(facts); i++)
-		if (facts[i].notes)
-			facts[n++] = facts[i];
-	report_table_append(page, NULL, "details", "Details", facts, n, n);
+	append_details(page, facts, lengthof(facts));
 }
 
 /* ----------
@@ -880,25 +888,14 @@ write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 }
 
 /*
- * The last step of a run: all else is complete by now, so an error here must
- * not undo it, and only removes the page's own file.
+ * Complete the file, give it its name, and free the texts.  False, and errno,
+ * if an error was met.
  */
-void
-report_end(Report *report, const Manifest *manifest,
-		   const ReportVerify *verify, const ReportCopy *copy)
+static bool
+write_parts(const Report *report, PQExpBufferData *parts)
 {
-	PQExpBufferData parts[N_PARTS];
-	FILE	   *stream;
+	FILE	   *stream = report->stream;
 
-	if (report == NULL)
-		return;
-	/* again, as all else is complete and nothing of it to be undone */
-	cleanup_push(remove_temp_file, report);
-	for (ReportPart part = 0; part < N_PARTS; part++)
-		initPQExpBuffer(&parts[part]);
-	append_parts(parts, report->history, manifest, verify, copy);
-	report_history_close(report->history);
-	stream = report->stream;
 	for (ReportPart part = 0; part < N_PARTS; part++)
 	{
 		if (PQExpBufferDataBroken(parts[part]))
@@ -912,8 +909,143 @@ report_end(Report *report, const Manifest *manifest,
 	if (fflush(stream) != 0 || ferror(stream) ||
 		fsync(fileno(stream)) != 0 || fclose(stream) != 0 ||
 		rename(report->temp_path, report->path) != 0)
-		write_failed(report, copy, verify == NULL);
+		return false;
 	/* the page is there; what a crash might lose is not worth an error */
 	(void) fsync_parent_path(report->path);
+	return true;
+}
+
+/*
+ * The last step of a run: all else is complete by now, so an error here must
+ * not undo it, and only removes the page's own file.
+ */
+void
+report_end(Report *report, const Manifest *manifest,
+		   const ReportVerify *verify, const ReportCopy *copy)
+{
+	PQExpBufferData parts[N_PARTS];
+
+	if (report == NULL)
+		return;
+	/* again, as all else is complete and nothing of it to be undone */
+	cleanup_push(remove_temp_file, report);
+	for (ReportPart part = 0; part < N_PARTS; part++)
+		initPQExpBuffer(&parts[part]);
+	append_parts(parts, report->history, manifest, verify, copy);
+	report_history_close(report->history);
+	if (!write_parts(report, parts))
+		write_failed(report, copy, verify == NULL);
 	cleanup_forget_all();
+}
+
+/* ----------
+ * All databases
+ * ----------
+ */
+
+/* A figure of the head, as the script of the template makes it of a run. */
+static void
+append_figure(PQExpBuffer page, const char *name, const char *value,
+			  const char *more)
+{
+	appendPQExpBuffer(page, "<div><dt>%s</dt><dd class=\"value\">%s</dd><dd>%s</dd></div>\n",
+					  name, value, more);
+}
+
+static void
+append_cluster_figures(PQExpBuffer page, const ReportCluster *cluster,
+					   const ReportRow *sum)
+{
+	double		seconds = (cluster->end_us - cluster->start_us) / 1e6;
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
+	char		rate[UNITS_BYTES];
+
+	units_size((uint64) (sum->raw_bytes / Max(seconds, 0.001)), rate);
+	appendPQExpBufferStr(page, "<dl class=\"figures\">\n");
+	append_figure(page, "Time", report_table_seconds(seconds), "in all");
+	append_figure(page, "Databases", report_table_number(cluster->n),
+				  psprintf("%d failed", cluster->n_failed));
+	append_figure(page, "Rows", report_table_number(sum->rows),
+				  report_table_count(sum->tables, "table"));
+	append_figure(page, "Data", units_size((uint64) sum->raw_bytes, raw),
+				  psprintf("%s/s", rate));
+	if (cluster->has_stored)
+		append_figure(page, "Stored", units_size((uint64) sum->stored_bytes, stored),
+					  "in the archives");
+	appendPQExpBufferStr(page, "</dl>\n");
+}
+
+static ReportRow
+database_row(const ReportCluster *cluster, const ReportDatabase *database)
+{
+	const RunFigures *figures = database->figures;
+	bool		timed = database->start_us > 0 && database->end_us > 0;
+
+	return (ReportRow)
+	{
+		.name = database->name,
+			.link = database->page,
+			.notes = database->notes,
+			.start = timed ? (database->start_us - cluster->start_us) / 1e6 : 0,
+			.time = timed ? (database->end_us - database->start_us) / 1e6 : 0,
+			.tables = figures->tables,
+			.files = figures->files,
+			.rows = figures->rows,
+			.raw_bytes = figures->raw_bytes,
+			.stored_bytes = cluster->has_stored ? figures->stored_bytes : 0,
+	};
+}
+
+/* The first row is the sum of all. */
+static void
+append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
+{
+	PQExpBuffer head = &parts[PART_HEAD];
+	ReportRow  *rows = pg_malloc0((cluster->n + 1) * sizeof(ReportRow));
+	ReportRow	facts[] = {
+		{"Archive",.notes = cluster->archive},
+		{"pg_pardump",.notes = PARDUMP_VERSION},
+	};
+
+	rows[0].name = "All";
+	for (int i = 0; i < cluster->n; i++)
+	{
+		rows[i + 1] = database_row(cluster, &cluster->databases[i]);
+		rows[0].tables += rows[i + 1].tables;
+		add_row(&rows[0], &rows[i + 1]);
+	}
+	rows[0].time = (cluster->end_us - cluster->start_us) / 1e6;
+	report_table_text(&parts[PART_TITLE], cluster->title);
+	appendPQExpBuffer(head, "<h1>%s</h1>\n<p class=\"sub\">%s to %s</p>\n",
+					  cluster->title, utc(cluster->start_us), utc(cluster->end_us));
+	if (cluster->n_failed > 0)
+		appendPQExpBuffer(head, "<div class=\"verdict bad\"><b>\342\234\227 %d of %s failed.</b></div>\n",
+						  cluster->n_failed,
+						  report_table_count(cluster->n, "database"));
+	else
+		appendPQExpBuffer(head, "<div class=\"verdict good\"><b>\342\234\223 %s complete.</b></div>\n",
+						  report_table_count(cluster->n, "database"));
+	append_cluster_figures(head, cluster, &rows[0]);
+	report_table_append(&parts[PART_TABLES], NULL, "databases", "Databases",
+						rows, cluster->n + 1, cluster->n + 1);
+	append_details(&parts[PART_TABLES], facts, lengthof(facts));
+	appendPQExpBufferStr(&parts[PART_DATA], "null");
+}
+
+bool
+report_end_cluster(Report *report, const ReportCluster *cluster)
+{
+	PQExpBufferData parts[N_PARTS];
+	bool		written;
+
+	if (report == NULL)
+		return true;
+	for (ReportPart part = 0; part < N_PARTS; part++)
+		initPQExpBuffer(&parts[part]);
+	append_cluster(parts, cluster);
+	written = write_parts(report, parts);
+	if (!written)
+		pg_log_error("could not write the report \"%s\": %m", report->path);
+	return written;
 }

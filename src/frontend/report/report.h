@@ -14,6 +14,7 @@
 
 #include "archive/manifest.h"
 #include "options/options.h"
+#include "process/run_figures.h"
 
 /* What --verify found. */
 typedef struct ReportVerify
@@ -68,6 +69,31 @@ typedef struct ReportCopy
 	int64		end_us;			/* of the last stage */
 } ReportCopy;
 
+/* A database on the page of all databases; all is borrowed. */
+typedef struct ReportDatabase
+{
+	const char *name;
+	const char *page;			/* the name of its own page, in the same
+								 * directory; NULL if there is none */
+	const char *notes;			/* "failed"; or NULL */
+	int64		start_us;		/* microseconds since 1970; 0 = not begun */
+	int64		end_us;
+	const RunFigures *figures;
+} ReportDatabase;
+
+/* A run for all databases; all is borrowed. */
+typedef struct ReportCluster
+{
+	const char *title;			/* "Dump of all databases" */
+	const char *archive;		/* the directory; NULL of a copy */
+	bool		has_stored;		/* of archives that were written or read */
+	const ReportDatabase *databases;
+	int			n;
+	int			n_failed;
+	int64		start_us;
+	int64		end_us;
+} ReportCluster;
+
 typedef struct Report Report;
 
 /*
@@ -95,5 +121,12 @@ extern Report *report_begin(const Options *options, const char *directory);
  */
 extern void report_end(Report *report, const Manifest *manifest,
 					   const ReportVerify *verify, const ReportCopy *copy);
+
+/*
+ * The same for all databases: a table of them and their sums, with links to
+ * their own pages.  Returns after an error, too, which is reported: other
+ * results of the run follow.  False then.
+ */
+extern bool report_end_cluster(Report *report, const ReportCluster *cluster);
 
 #endif							/* REPORT_H */

@@ -13,6 +13,10 @@
 
 #define COLUMN(title, form, member) {title, form, offsetof(ReportRow, member)}
 
+/* The same for one that no chart needs. */
+#define COLUMN_ONLY_SHOWN(title, form, member) \
+	{title, form, offsetof(ReportRow, member), true}
+
 typedef enum ReportForm
 {
 	FORM_TEXT,
@@ -27,6 +31,7 @@ typedef struct ReportColumn
 	const char *title;
 	ReportForm	form;
 	size_t		offset;
+	bool		only_shown;		/* not in the JSON */
 } ReportColumn;
 
 /* In the order of ReportRow, and of the arrays in JSON. */
@@ -39,10 +44,12 @@ static const ReportColumn columns[] = {
 	COLUMN("Worker", FORM_NUMBER, worker),
 	COLUMN("Began after", FORM_SECONDS, start),
 	COLUMN("Ended after", FORM_SECONDS, end),
+	COLUMN_ONLY_SHOWN("Time", FORM_SECONDS, time),
 	COLUMN("Work", FORM_SECONDS, seconds),
 	COLUMN("Pieces", FORM_NUMBER, pieces),
 	COLUMN("Files", FORM_NUMBER, files),
 	COLUMN("Reused", FORM_NUMBER, reused),
+	COLUMN_ONLY_SHOWN("Tables", FORM_NUMBER, tables),
 	COLUMN("Rows", FORM_NUMBER, rows),
 	COLUMN("Data", FORM_SIZE, raw_bytes),
 	COLUMN("Stored", FORM_SIZE, stored_bytes),
@@ -152,6 +159,21 @@ has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
  * Tables
  * ----------
  */
+/* The link is a name of a file that this program has chosen; or NULL. */
+static void
+append_text_cell(PQExpBuffer page, const char *text, const char *link)
+{
+	if (link)
+		appendPQExpBuffer(page, "<a href=\"%s\">", link);
+	/* the direction of the text changes nothing around it */
+	appendPQExpBufferStr(page, "<bdi>");
+	if (text)
+		report_table_text(page, text);
+	appendPQExpBufferStr(page, "</bdi>");
+	if (link)
+		appendPQExpBufferStr(page, "</a>");
+}
+
 static void
 append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 {
@@ -160,11 +182,8 @@ append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 	switch (column->form)
 	{
 		case FORM_TEXT:
-			/* its direction changes nothing around it */
-			appendPQExpBufferStr(page, "<bdi>");
-			if (text_of(column, row))
-				report_table_text(page, text_of(column, row));
-			appendPQExpBufferStr(page, "</bdi>");
+			append_text_cell(page, text_of(column, row),
+							 column == columns ? row->link : NULL);
 			break;
 		case FORM_NUMBER:
 			appendPQExpBufferStr(page, report_table_number(number_of(column, row)));
@@ -218,6 +237,8 @@ append_json(PQExpBuffer json, const ReportRow *row)
 	{
 		const ReportColumn *column = &columns[i];
 
+		if (column->only_shown)
+			continue;
 		appendPQExpBufferChar(json, i == 0 ? '[' : ',');
 		if (column->form != FORM_TEXT)
 			appendPQExpBuffer(json, "%.*f", column->form == FORM_SECONDS &&

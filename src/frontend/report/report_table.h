@@ -24,13 +24,16 @@ typedef struct ReportRow
 	const char *piece;			/* the file's path, or which part it is */
 	const char *blocks;
 	const char *notes;			/* which rows, or the value of a detail */
+	const char *link;			/* from the name; or NULL */
 	double		worker;
 	double		start;			/* seconds from the beginning of the charts */
 	double		end;
+	double		time;			/* from start to end, of a database */
 	double		seconds;		/* of work */
 	double		pieces;			/* of a copy or a backup */
 	double		files;			/* of a dump or a backup */
 	double		reused;			/* files from the previous archive */
+	double		tables;			/* of a database */
 	double		rows;
 	double		raw_bytes;
 	double		stored_bytes;
