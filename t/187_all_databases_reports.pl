@@ -47,7 +47,7 @@ sub collected
 }
 
 sub pages { return join ' ', map { s/.*\///r } sort glob "$files/pages/*"; }
-sub pages_of { return join ' ', sort map { "$oid{$_}.html" } @_; }
+sub pages_of { return join ' ', sort 'index.html', map { "$oid{$_}.html" } @_; }
 
 # ---- a dump
 
@@ -61,6 +61,11 @@ my $success = $values->{last_success_timestamp_seconds};
 is(listing($files), join(' ', sort 'all.prom', 'pages', map { "all.$_.prom" } values %oid), 'a dump: files of metrics');
 is(pages(), pages_of(@names), 'a dump: a page of each');
 like(slurp_file("$files/pages/$oid{shop}.html"), qr/<html.*\bshop\b/s, 'a dump: a page');
+my $page = slurp_file("$files/pages/index.html");
+like($page, qr/<h1>Dump of all databases<\/h1>.*5 databases complete/s, 'a dump: the page of all');
+like($page, qr/<a href="$oid{shop}\.html"><bdi>shop<\/bdi><\/a>.*?<\/tr>/s, 'a dump: which leads to a page of each');
+like($page, qr/<bdi>odd &#34;name&#34;<\/bdi>/, 'a dump: which has all names');
+like($page, qr/<th scope="row"><bdi>All<\/bdi><\/th>.*?<td class="num">3,000<\/td>.*?<\/tr>/s, 'a dump: and sums');
 is(sprintf('%o', (stat "$files/pages")[2] & 07777), '700', 'a dump: no other user sees the pages');
 
 # ---- one that fails
@@ -74,6 +79,10 @@ is_deeply($values->{success}, { '' => 0, map { $_ => $_ eq 'broken' ? 0 : 1 } @n
 is_deeply([ @{$values}{qw(databases failed_databases)} ], [ { '' => 5 }, { '' => 1 } ], 'one fails: databases');
 is($values->{last_success_timestamp_seconds}{$_}, $success->{$_}, "one fails: last success of \"$_\"") foreach '', 'broken';
 cmp_ok($values->{last_success_timestamp_seconds}{shop}, '>', $success->{shop}, 'one fails: last success of another');
+$page = slurp_file("$files/pages/index.html");
+like($page, qr/1 of 5 databases failed/, 'one fails: the page of all');
+like($page, qr/<tr><th scope="row"><bdi>broken<\/bdi><\/th><td><bdi>failed<\/bdi>/, 'one fails: it has no page');
+is($values->{all_databases_rows}{''}, 2000, 'one fails: rows of all');
 $holder->('ROLLBACK');
 ($rc) = dump_all($node, @told, '-h', '/nowhere');
 is($rc, 1, 'no server: exit code');
@@ -120,9 +129,11 @@ my ($rc2, undef, $err2) = run_program('pg_pardump', '--all-databases', '-j2', '-
 is("$rc2$err2", '0', 'a copy');
 is_deeply(collected()->{success}, { '' => 1, map { $_ => 1 } @names }, 'a copy: success');
 is(pages(), pages_of(@names), 'a copy: a page of each');
+like(slurp_file("$files/pages/index.html"), qr/<h1>Copy of all databases<\/h1>/, 'a copy: the page of all');
 unlink glob "$files/pages/*";
 ($rc) = run_program('pg_pardump', '--all-databases', "--verify=$dir", "--report=$files/pages");
 is($rc, 0, 'a verification: exit code');
+like(slurp_file("$files/pages/index.html"), qr/<h1>Verification of all databases<\/h1>/, 'a verification: the page of all');
 is(pages(), pages_of(@names), 'a verification: a page of each');
 
 # ---- what cannot be

@@ -42,8 +42,9 @@ event_log_text_output(void)
 }
 
 void
-event_log_open(const char *path, const char *command)
+event_log_open(const char *path, const char *command, const char *database)
 {
+	const char *outer_run_id = run_id;
 	Event	   *event;
 
 	/*
@@ -66,6 +67,9 @@ event_log_open(const char *path, const char *command)
 	event_add_number(event, "schema_version", EVENT_SCHEMA_VERSION);
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "command", command);
+	/* of one of all databases: its name, and the run for all of them */
+	event_add_text(event, "database", database);
+	event_add_text(event, "all_databases_run_id", outer_run_id);
 	event_write(event);
 }
 

@@ -25,9 +25,11 @@ typedef struct Event Event;
 /*
  * Append events to this file, "-" for standard output, from now on, in this
  * process and those it forks.  The first is "start"; command is what the
- * program is to do.
+ * program is to do, and database is the one whose run this is of several, or
+ * NULL.
  */
-extern void event_log_open(const char *path, const char *command);
+extern void event_log_open(const char *path, const char *command,
+						   const char *database);
 
 /*
  * Where text for people goes: standard output, or standard error if the

@@ -47,6 +47,23 @@ units_duration(double seconds, char buf[UNITS_BYTES])
 }
 
 const char *
+units_count(uint64 number, char buf[UNITS_BYTES])
+{
+	char		digits[UNITS_BYTES];
+	int			len = snprintf(digits, sizeof(digits), UINT64_FORMAT, number);
+	int			n = 0;
+
+	for (int i = 0; i < len; i++)
+	{
+		if (i > 0 && (len - i) % 3 == 0)
+			buf[n++] = ',';
+		buf[n++] = digits[i];
+	}
+	buf[n] = '\0';
+	return buf;
+}
+
+const char *
 units_plural(uint64 number)
 {
 	return number == 1 ? "" : "s";

@@ -17,6 +17,9 @@ extern const char *units_size(uint64 bytes, char buf[UNITS_BYTES]);
 /* Seconds as minutes and seconds, "2:07", or with hours, "26:05:09". */
 extern const char *units_duration(double seconds, char buf[UNITS_BYTES]);
 
+/* A count with commas: "1,241,000".  Returns buf. */
+extern const char *units_count(uint64 number, char buf[UNITS_BYTES]);
+
 /* What a noun ends in after this number: "s", or nothing after 1. */
 extern const char *units_plural(uint64 number);
 

@@ -24,6 +24,7 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cluster/cluster_account.h"
 #include "cluster/cluster_list.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_run.h"
@@ -383,8 +384,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 
 	dump->options = options;
 	progress_begin(options->progress, options->no_progress);
-	run.shows = only_looks || progress_is_shown();
-	cluster_report_begin(options);
+	cluster_account_open(options, only_looks ? CLUSTER_CHECK : CLUSTER_DUMP);
 	if (options->directory)
 		(void) archive_dir_check(options->directory);
 	/* an unusable previous dump is reported before anything is created */
@@ -493,8 +493,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 
 	copy->options = options;
 	progress_begin(options->progress, options->no_progress);
-	run.shows = progress_is_shown();
-	cluster_report_begin(options);
+	cluster_account_open(options, CLUSTER_COPY);
 	script = read_source(copy, argv0);
 	open_target(copy);
 	cluster_list_refuse_existing(&copy->list, copy->globals.conn);
@@ -552,14 +551,14 @@ cluster_verify(const Options *options, const char *argv0,
 		.argv0 = argv0,
 		.doing = "verifying",
 		.one_by_one = true,
-		.shows = true,
 		.arg = verify,
 		.add_args = cluster_verify_add_args,
 	};
 	int			n_missing;
 	int			n_failed;
 
-	cluster_report_begin(options);
+	progress_begin(options->progress, options->no_progress);
+	cluster_account_open(options, CLUSTER_VERIFY);
 	interrupt_install_leader();
 	verify->options = options;
 	verify->map = cluster_map_read(options->verify);
@@ -652,8 +651,7 @@ cluster_restore(const Options *options, const char *argv0,
 
 	restore->options = options;
 	progress_begin(options->progress, options->no_progress);
-	run.shows = progress_is_shown();
-	cluster_report_begin(options);
+	cluster_account_open(options, CLUSTER_RESTORE);
 	restore->map = cluster_map_read(options->restore);
 	run.list = &restore->map->list;
 	text = cluster_map_read_globals(options->restore, restore->map);

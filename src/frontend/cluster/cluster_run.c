@@ -12,112 +12,19 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/string.h"
 #include "getopt_long.h"
 
-#include "archive/archive_dir.h"
 #include "base/interrupt.h"
 #include "base/message.h"
-#include "base/units.h"
+#include "cluster/cluster_account.h"
 #include "cluster/cluster_run.h"
 #include "process/child_program.h"
+#include "process/progress.h"
 #include "process/worker_slots.h"
-#include "report/report.h"
 #include "session/traffic.h"
-#include "status/metrics.h"
-
-/* ----------
- * --report and --metrics of all databases: a page and a file for each,
- * which its run makes as always.
- * ----------
- */
-
-/* Only files of that name are read by node_exporter. */
-#define SUFFIX ".prom"
-
-/* NULL until it is known; the argument of an exit callback. */
-static const ClusterList *all_databases;
-
-/* A MetricsFigures. */
-static void
-append_figures(PQExpBuffer buf, const void *arg)
-{
-	const ClusterList *list = *(const ClusterList *const *) arg;
-	int			n_failed = 0;
-
-	for (int i = 0; list && i < list->n; i++)
-		n_failed += list->databases[i].failed;
-	metrics_number(buf, "databases", "Databases of the last run.",
-				   list ? list->n : 0);
-	metrics_number(buf, "failed_databases", "How many of them have failed.",
-				   n_failed);
-}
-
-/*
- * Neither the directory of reports nor a page may be inside the directory of
- * the archives, which contains only what a dump has written.
- */
-static void
-keep_out(const Options *options, const char *path)
-{
-	archive_dir_keep_out(options->directory, "report", path);
-	archive_dir_keep_out(options->restore, "report", path);
-	archive_dir_keep_out(options->verify, "report", path);
-}
-
-void
-cluster_report_begin(const Options *options)
-{
-	const MetricsLabel labels[] = {
-		{"command", run_metrics_command(options)}, {NULL}
-	};
-
-	metrics_begin(options, labels, append_figures, &all_databases);
-	if (options->report == NULL)
-		return;
-	report_check(options);
-	keep_out(options, options->report);
-	if (options->report_history)
-		keep_out(options, psprintf("%s/record", options->report_history));
-	if (mkdir(options->report, 0700) < 0 && errno != EEXIST)
-		pg_fatal("could not create directory \"%s\": %m", options->report);
-	keep_out(options, psprintf("%s/page", options->report));
-}
-
-/*
- * The metrics of each database are written next to those of the whole run,
- * with the OID in the name, because a name of a database may contain any
- * characters.  The suffix is kept, since node_exporter reads only files that
- * end in it.
- */
-static void
-cluster_report_add_args(const Options *options, const ClusterDatabase *database,
-						SimpleStringList *args)
-{
-	const char *path = options->metrics;
-
-	if (path)
-	{
-		int			len = (int) strlen(path);
-
-		if (pg_str_endswith(path, SUFFIX))
-			len -= (int) strlen(SUFFIX);
-		simple_string_list_append(args, psprintf("--metrics=%.*s.%u%s", len, path,
-												 database->oid, path + len));
-	}
-	if (options->report)
-		simple_string_list_append(args, psprintf("--report=%s/%u.html",
-												 options->report, database->oid));
-}
-
-/* ----------
- * Runs this very program for each database of a cluster.
- * ----------
- */
 
 /* How often to look for runs that have ended, and for slots. */
 #define LOOK_US 20000
@@ -129,6 +36,7 @@ typedef struct RunState
 {
 	const ClusterRun *run;
 	const Options *options;
+	ClusterAccount *account;
 	pid_t	   *pids;			/* by database; 0 = it does not run */
 	int			n_begun;
 	int			n_running;
@@ -151,7 +59,7 @@ make_args(const RunState *state, int no, int *argc)
 
 	for (int i = 0; i < options->n_run_args; i++)
 		simple_string_list_append(&more, options->run_args[i]);
-	cluster_report_add_args(options, &state->run->list->databases[no], &more);
+	cluster_account_add_args(options, &state->run->list->databases[no], &more);
 	state->run->add_args(state->run->arg, no, &more);
 	for (const SimpleStringListCell *cell = more.head; cell; cell = cell->next)
 		n++;
@@ -188,6 +96,8 @@ run_main(const RunState *state, int no, int slot)
 	int			argc;
 
 	worker_slots_enter(no, slot);
+	progress_begin_process();
+	run_figures_enter(&state->account->figures[no]);
 	argv = make_args(state, no, &argc);
 	reset_getopt();
 	message_set_database(state->run->list->databases[no].name);
@@ -198,20 +108,6 @@ run_main(const RunState *state, int no, int slot)
  * In the process that starts them
  * ----------
  */
-static void
-show(const RunState *state, const char *what, int no)
-{
-	const ClusterDatabase *database = &state->run->list->databases[no];
-	char		size[UNITS_BYTES];
-
-	if (!state->run->shows)
-		return;
-	message_before_output();
-	fprintf(stderr, "%s database %d of %d, \"%s\", %s: %s\n",
-			state->run->doing, no + 1, state->run->list->n,
-			printable(database->name), units_size(database->bytes, size), what);
-}
-
 /*
  * Signals are held while forking: a signal must find either the parent's or
  * the child's state, not a child with the parent's handlers.  Exit callbacks
@@ -222,7 +118,7 @@ cluster_run_begin(RunState *state, int no, int slot)
 {
 	pid_t		parent = getpid();
 
-	show(state, "begun", no);
+	cluster_account_note_begin(state->account, no);
 	fflush(NULL);
 	interrupt_hold_signals();
 	state->pids[no] = fork();
@@ -250,12 +146,13 @@ static void
 cluster_run_note_failure(RunState *state, int no, int status)
 {
 	ClusterDatabase *database = &state->run->list->databases[no];
-
 	bool		complete = state->run->clean_up &&
 		state->run->clean_up(state->run->arg, no);
 
 	database->failed = !complete;
 	state->n_failed++;
+	cluster_account_note_end(state->account, no,
+							 complete ? CLUSTER_COMPLETE : CLUSTER_FAILED);
 	pg_log_error("%s database \"%s\" failed", state->run->doing, database->name);
 	if (WIFSIGNALED(status))
 		pg_log_error_detail("Its process was terminated by signal %d: %s.",
@@ -288,7 +185,7 @@ look_at(RunState *state, int no)
 	/* what ended that process may have been meant for this one, too */
 	interrupt_check();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		show(state, "done", no);
+		cluster_account_note_end(state->account, no, CLUSTER_COMPLETE);
 	else
 		cluster_run_note_failure(state, no, status);
 }
@@ -330,9 +227,9 @@ cluster_run(const ClusterRun *run, const Options *options)
 	int			n = run->list->n;
 	int			at_most = run->one_by_one ? 1 : options->jobs;
 
-	all_databases = run->list;
 	state->run = run;
 	state->options = options;
+	state->account = cluster_account_begin(run->list);
 	state->pids = pg_malloc0((n + 1) * sizeof(pid_t));
 	worker_slots_make(options->jobs,
 					  options->index_jobs ? (int) options->index_jobs : options->jobs,
@@ -350,9 +247,11 @@ cluster_run(const ClusterRun *run, const Options *options)
 		while (state->n_begun < n && state->n_running < at_most &&
 			   (slot = worker_slots_begin_run(state->n_begun, is_large(state))) >= 0)
 			cluster_run_begin(state, state->n_begun, slot);
+		progress_tick();
 		pg_usleep(LOOK_US);
 	}
 	cleanup_pop(end_runs, state);
 	worker_slots_end();
+	cluster_account_end(state->account);
 	return state->n_failed;
 }

@@ -13,23 +13,6 @@
 
 #include "cluster/cluster_list.h"
 
-/* ----------
- * --report and --metrics of all databases: a page and a file for each,
- * which its run makes as always.
- *
- * Pages are in a directory.  Files of metrics stand beside the one of the
- * whole run, and whose name theirs begin with.  What is a database's has its
- * OID in its name.
- * ----------
- */
-
-/*
- * Make the directory of --report, if it is not there, and begin the metrics
- * of the whole run (see metrics_begin()).  Exits with a message if they
- * cannot be.  To be called first.
- */
-extern void cluster_report_begin(const Options *options);
-
 /* What main() does with a command line. */
 typedef int (*ClusterProgram) (int argc, char **argv);
 
@@ -39,7 +22,6 @@ typedef struct ClusterRun
 	const char *argv0;
 	const char *doing;			/* for messages: "dumping" */
 	bool		one_by_one;		/* so that what they print does not mix */
-	bool		shows;			/* report each run's begin and end */
 	const ClusterList *list;
 	void	   *arg;			/* given to the callbacks */
 

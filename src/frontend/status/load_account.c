@@ -15,6 +15,7 @@
 #include "base/interrupt.h"
 #include "base/message.h"
 #include "base/units.h"
+#include "process/run_figures.h"
 #include "status/load_account.h"
 #include "status/run.h"
 #include "status/summary.h"
@@ -279,6 +280,9 @@ load_account_print(const LoadAccount *account, FILE *out)
 	char		size[UNITS_BYTES];
 
 	log_tables(run);
+	/* the process that started this run prints a line instead */
+	if (run_figures_own() && !run->options->verbose)
+		return;
 	message_before_output();
 	if (message_database())
 		fprintf(out, "database \"%s\":\n", printable(message_database()));

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
+#include "base/message.h"
 #include "base/units.h"
 #include "process/progress.h"
 #include "process/run_figures.h"
@@ -169,7 +170,7 @@ run_event_begin(const Options *options)
 		archive_dir_keep_out(options->verify ? options->verify :
 							 options->restore ? options->restore : options->directory,
 							 "event log", options->log_json);
-	event_log_open(options->log_json, command_name(options));
+	event_log_open(options->log_json, command_name(options), message_database());
 
 	/*
 	 * the first to be pushed is the last to be called: all is undone by then

@@ -1,0 +1,691 @@
+/*
+ * cluster_account.c
+ *		What the runs for all databases come to.
+ *
+ * The expected size of a database is known when its run has made its plan.
+ * Before, it is estimated by pg_database_size(), which counts indexes and
+ * free space, too.  The databases whose plan is known show the ratio of the
+ * two.  Since the largest databases begin first, the estimate of the total is
+ * good soon.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/string.h"
+
+#include "archive/archive_dir.h"
+#include "base/clock.h"
+#include "base/event_log.h"
+#include "base/message.h"
+#include "base/shared_memory.h"
+#include "base/units.h"
+#include "cluster/cluster_account.h"
+#include "process/progress.h"
+#include "report/report.h"
+#include "status/metrics.h"
+#include "status/run.h"
+
+/* Only files of that name are read by node_exporter. */
+#define METRICS_SUFFIX ".prom"
+
+/* The page of all databases, in the directory of --report. */
+#define PAGE_NAME "index.html"
+
+/* Rates are those of the last lines, up to this number. */
+#define RATE_LINES 10
+
+/* Databases that a line of progress names. */
+#define NAMES_SHOWN 3
+
+/* How far all runs together are. */
+typedef struct ClusterProgress
+{
+	double		time;			/* as of run_clock_seconds() */
+	double		done_bytes;
+	double		expected_bytes; /* of all; 0 = not known */
+} ClusterProgress;
+
+/* One run for all databases, and so one account. */
+static struct
+{
+	ClusterAccount account;
+	Report	   *page;
+	double		begun;			/* as of run_clock_seconds() */
+	double		percent;		/* as shown: it does not fall */
+	ClusterProgress lines[RATE_LINES];	/* a ring */
+	int			n_lines;
+	char		shares[NAMES_SHOWN][UNITS_BYTES];
+}			state;
+
+/* ----------
+ * Sums
+ * ----------
+ */
+static int
+count_states(const ClusterAccount *account, ClusterState wanted)
+{
+	int			n = 0;
+
+	for (int i = 0; account->list && i < account->list->n; i++)
+		n += account->states[i] == wanted;
+	return n;
+}
+
+static RunFigures
+sum_figures(const ClusterAccount *account)
+{
+	RunFigures	sum = {0};
+
+	for (int i = 0; account->list && i < account->list->n; i++)
+		run_figures_add(&sum, &account->figures[i]);
+	return sum;
+}
+
+/* A MetricsFigures.  The list is not known until the first run begins. */
+static void
+cluster_account_append(PQExpBuffer buf, const void *arg)
+{
+	const ClusterAccount *account = arg;
+	RunFigures	sum = sum_figures(account);
+
+	metrics_number(buf, "databases", "Databases of the last run.",
+				   account->list ? account->list->n : 0);
+	metrics_number(buf, "failed_databases", "How many of them have failed.",
+				   count_states(account, CLUSTER_FAILED));
+	run_metrics_append(buf, "all_databases_", &sum);
+}
+
+/* ----------
+ * --report, --metrics and --log-json of all databases.
+ * ----------
+ */
+
+/*
+ * Neither the directory of reports nor a page may be inside the directory of
+ * the archives, which contains only what a dump has written.
+ */
+static void
+keep_out(const Options *options, const char *path)
+{
+	archive_dir_keep_out(options->directory, "report", path);
+	archive_dir_keep_out(options->restore, "report", path);
+	archive_dir_keep_out(options->verify, "report", path);
+}
+
+static Report *
+open_page(const Options *options)
+{
+	Options		page_options = *options;
+
+	if (options->report == NULL)
+		return NULL;
+	report_check(options);
+	keep_out(options, options->report);
+	if (options->report_history)
+		keep_out(options, psprintf("%s/record", options->report_history));
+	if (mkdir(options->report, 0700) < 0 && errno != EEXIST)
+		pg_fatal("could not create directory \"%s\": %m", options->report);
+	keep_out(options, psprintf("%s/page", options->report));
+	/* the runs of the databases are recorded, each with its page */
+	page_options.report = psprintf("%s/" PAGE_NAME, options->report);
+	page_options.report_history = NULL;
+	return report_begin(&page_options, NULL);
+}
+
+void
+cluster_account_open(const Options *options, ClusterCommand command)
+{
+	const MetricsLabel labels[] = {
+		{"command", run_metrics_command(options)}, {NULL}
+	};
+
+	state.account.options = options;
+	state.account.command = command;
+	metrics_begin(options, labels, cluster_account_append, &state.account);
+	run_event_begin(options);
+	state.page = open_page(options);
+}
+
+/*
+ * The metrics of each database are written next to those of the whole run,
+ * with the OID in the name, because a name of a database may contain any
+ * characters.  The suffix is kept, since node_exporter reads only files that
+ * end in it.
+ */
+void
+cluster_account_add_args(const Options *options,
+						 const ClusterDatabase *database,
+						 SimpleStringList *args)
+{
+	const char *path = options->metrics;
+
+	if (path)
+	{
+		int			len = (int) strlen(path);
+
+		if (pg_str_endswith(path, METRICS_SUFFIX))
+			len -= (int) strlen(METRICS_SUFFIX);
+		simple_string_list_append(args, psprintf("--metrics=%.*s.%u%s", len, path,
+												 database->oid, path + len));
+	}
+	if (options->report)
+		simple_string_list_append(args, psprintf("--report=%s/%u.html",
+												 options->report, database->oid));
+}
+
+/* ----------
+ * The line of progress
+ * ----------
+ */
+
+/* Is the size of the rows of this database known, by its run? */
+static bool
+is_planned(const ClusterAccount *account, int no)
+{
+	return account->figures[no].expected_bytes > 0 ||
+		account->states[no] > CLUSTER_RUNS;
+}
+
+/*
+ * How many bytes of a database are done, and how many there are in all.  One
+ * that is complete counts as in the summary; of a failed one nothing more is
+ * to come.
+ */
+static double
+done_bytes(const ClusterAccount *account, int no)
+{
+	const RunFigures *figures = &account->figures[no];
+
+	if (account->states[no] == CLUSTER_COMPLETE &&
+		account->command != CLUSTER_VERIFY)
+		return figures->raw_bytes;
+	return figures->done_bytes;
+}
+
+static double
+expected_bytes(const ClusterAccount *account, int no)
+{
+	return account->states[no] > CLUSTER_RUNS ? done_bytes(account, no) :
+		account->figures[no].expected_bytes;
+}
+
+static ClusterProgress
+look(const ClusterAccount *account)
+{
+	ClusterProgress now = {.time = run_clock_seconds()};
+	double		planned = 0;
+	double		planned_size = 0;
+	double		other_size = 0;
+	bool		known = true;
+
+	for (int i = 0; i < account->list->n; i++)
+	{
+		double		size = account->list->databases[i].bytes;
+
+		now.done_bytes += done_bytes(account, i);
+		if (!is_planned(account, i))
+		{
+			other_size += size;
+			/* 0 if the role may not ask */
+			known = known && size > 0;
+			continue;
+		}
+		planned += expected_bytes(account, i);
+		planned_size += size;
+	}
+	if (planned_size > 0)
+		other_size *= planned / planned_size;
+	if (known && planned > 0)
+		now.expected_bytes = planned + other_size;
+	return now;
+}
+
+/* It does not reach 100 before the end. */
+static double
+percent_of(const ClusterProgress *now, bool at_end)
+{
+	double		percent = at_end ? 100 :
+		Min(100.0 * now->done_bytes / Max(now->expected_bytes, 1), 99.9);
+
+	state.percent = Max(state.percent, percent);
+	return state.percent;
+}
+
+/*
+ * The time that is left follows from the share of the bytes that is done: the
+ * rate of the moment would let it jump.
+ */
+static void
+add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
+{
+	double		elapsed = now->time - state.begun;
+	double		percent;
+	char		done[UNITS_BYTES];
+	char		total[UNITS_BYTES];
+	char		time[UNITS_BYTES];
+
+	units_size((uint64) now->done_bytes, done);
+	units_size((uint64) now->expected_bytes, total);
+	if (at_end)
+		progress_add_time(line);
+	else if (now->expected_bytes > 0)
+	{
+		percent = percent_of(now, at_end);
+		progress_line_add(line, 0, "", "", "%3d%%", (int) percent);
+		if (percent > 0)
+			progress_line_add(line, 0, "", "", "ETA %s",
+							  units_duration(elapsed * (100 - percent) / percent,
+											 time));
+	}
+	if (now->expected_bytes > 0 && !at_end)
+		progress_line_add(line, 1, "", "", "%s of ~%s", done, total);
+	else
+		progress_line_add(line, 1, "", "", "%s", done);
+}
+
+/* "running shop 61%, crm (indexes)" */
+static void
+add_running(ProgressLine *line, const ClusterAccount *account)
+{
+	int			n_shown = 0;
+	int			n_running = count_states(account, CLUSTER_RUNS);
+
+	for (int i = 0; i < account->list->n && n_shown < NAMES_SHOWN; i++)
+	{
+		const RunFigures *figures = &account->figures[i];
+		const char *stage = figures->stage;
+		char	   *share = state.shares[n_shown];
+		ProgressField *field = &line->fields[line->n_fields];
+
+		if (account->states[i] != CLUSTER_RUNS)
+			continue;
+		if (stage && strcmp(stage, "rows") != 0)
+			snprintf(share, UNITS_BYTES, " (%s)", stage);
+		else
+			snprintf(share, UNITS_BYTES, " %d%%", (int) (100.0 * figures->done_bytes /
+														 Max(figures->expected_bytes, 1)));
+		progress_line_add_name(line, 3 + n_shown,
+							   account->list->databases[i].name);
+		field->before = n_shown == 0 ? "running " : "";
+		field->after = share;
+		n_shown++;
+	}
+	if (n_running > n_shown)
+		progress_line_add(line, 3 + n_shown, "", " more", "%d",
+						  n_running - n_shown);
+}
+
+/* A ProgressCompose. */
+static void
+cluster_account_compose(void *arg, ProgressLine *line, bool at_end)
+{
+	const ClusterAccount *account = arg;
+	ClusterProgress now = look(account);
+	ClusterProgress begin = {.time = state.begun};
+	const ClusterProgress *before = at_end || state.n_lines == 0 ? &begin :
+		&state.lines[state.n_lines < RATE_LINES ? 0 : state.n_lines % RATE_LINES];
+	double		seconds = Max(now.time - before->time, 0.001);
+
+	progress_line_add(line, 0, "databases ", "", "%d/%d", account->n_ended,
+					  account->list->n);
+	add_share(line, &now, at_end);
+	progress_line_add(line, 2, "", "", "%.1f MB/s",
+					  Max(now.done_bytes - before->done_bytes, 0) /
+					  seconds / (1024 * 1024));
+	if (!at_end)
+		add_running(line, account);
+	state.lines[state.n_lines % RATE_LINES] = now;
+	state.n_lines++;
+}
+
+ClusterAccount *
+cluster_account_begin(const ClusterList *list)
+{
+	ClusterAccount *account = &state.account;
+
+	account->list = list;
+	account->figures = shared_memory_new(list->n, sizeof(RunFigures));
+	account->states = pg_malloc0((list->n + 1) * sizeof(ClusterState));
+	account->start_us = pg_malloc0((list->n + 1) * sizeof(int64));
+	account->end_us = pg_malloc0((list->n + 1) * sizeof(int64));
+	state.begun = run_clock_seconds();
+	if (account->command != CLUSTER_CHECK)
+		progress_stage(cluster_account_compose, account);
+	return account;
+}
+
+/* ----------
+ * A line for each database, and the summary
+ * ----------
+ */
+
+/*
+ * Where the lines go.  A dump and a restore of one database print a summary
+ * if they show progress.  A copy and a verification print it in any case, on
+ * standard output.
+ */
+static FILE *
+output_of(const ClusterAccount *account)
+{
+	switch (account->command)
+	{
+		case CLUSTER_COPY:
+		case CLUSTER_VERIFY:
+		case CLUSTER_CHECK:
+			return event_log_text_output();
+		case CLUSTER_DUMP:
+		case CLUSTER_RESTORE:
+			break;
+	}
+	return progress_is_shown() ? stderr : NULL;
+}
+
+/* "321 tables, 1,241,000 rows, 1.46 GB stored as 210 MB" */
+static void
+append_figures(PQExpBuffer buf, const ClusterAccount *account,
+			   const RunFigures *figures)
+{
+	bool		is_verified = account->command == CLUSTER_VERIFY;
+	uint64		n = is_verified ? figures->files : figures->tables;
+	char		count[UNITS_BYTES];
+	char		rows[UNITS_BYTES];
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
+
+	appendPQExpBuffer(buf, "%s %s%s, %s row%s", units_count(n, count),
+					  is_verified ? "file" : "table", units_plural(n),
+					  units_count(figures->rows, rows),
+					  units_plural(figures->rows));
+	if (figures->objects > 0)
+		appendPQExpBuffer(buf, ", %s large object%s",
+						  units_count(figures->objects, count),
+						  units_plural(figures->objects));
+	appendPQExpBuffer(buf, ", %s", units_size(figures->raw_bytes, raw));
+	if (account->command == CLUSTER_DUMP || is_verified)
+		appendPQExpBuffer(buf, " stored as %s",
+						  units_size(figures->stored_bytes, stored));
+}
+
+/* What else there is, if there is any. */
+static void
+append_notes(PQExpBuffer buf, const RunFigures *figures)
+{
+	if (figures->reused_files > 0)
+		appendPQExpBuffer(buf, ", %d file%s reused", figures->reused_files,
+						  units_plural(figures->reused_files));
+	if (figures->masked_columns > 0)
+		appendPQExpBuffer(buf, ", %d column%s masked", figures->masked_columns,
+						  units_plural(figures->masked_columns));
+	if (figures->retries > 0)
+		appendPQExpBuffer(buf, ", %d %s", figures->retries,
+						  figures->retries == 1 ? "retry" : "retries");
+	if (figures->errors > 0)
+		appendPQExpBuffer(buf, ", %d error%s ignored", figures->errors,
+						  units_plural(figures->errors));
+	if (figures->findings > 0)
+		appendPQExpBuffer(buf, ", %d problem%s found", figures->findings,
+						  units_plural(figures->findings));
+}
+
+static double
+seconds_of(const ClusterAccount *account, int no)
+{
+	return (account->end_us[no] - account->start_us[no]) / 1e6;
+}
+
+/*
+ * A failed run has handed over its figures only if it came to its end, for
+ * example with errors that a restore passed over.
+ */
+static bool
+has_figures(const RunFigures *figures)
+{
+	return figures->tables > 0 || figures->files > 0 || figures->errors > 0;
+}
+
+/* "[2/5] shop: 321 tables, ... in 12.3 s" */
+static void
+print_database(const ClusterAccount *account, int no, FILE *out)
+{
+	const RunFigures *figures = &account->figures[no];
+	PQExpBufferData line;
+
+	initPQExpBuffer(&line);
+	appendPQExpBuffer(&line, "[%d/%d] %s: ", account->n_ended, account->list->n,
+					  printable(account->list->databases[no].name));
+	if (account->states[no] == CLUSTER_FAILED && !has_figures(figures))
+		appendPQExpBuffer(&line, "failed after %.1f s", seconds_of(account, no));
+	else
+	{
+		append_figures(&line, account, figures);
+		appendPQExpBuffer(&line, " in %.1f s", seconds_of(account, no));
+		append_notes(&line, figures);
+		if (account->options->compare && account->states[no] == CLUSTER_COMPLETE)
+			appendPQExpBufferStr(&line, ", equal to the source");
+	}
+	message_before_output();
+	fprintf(out, "%s\n", line.data);
+	fflush(out);
+	termPQExpBuffer(&line);
+}
+
+/* "4 of 5 databases: 643 tables, ... in 45.2 s, 60.1 MB/s; failed: crm" */
+static void
+print_summary(const ClusterAccount *account, FILE *out)
+{
+	int			n = account->list->n;
+	int			n_complete = count_states(account, CLUSTER_COMPLETE);
+	RunFigures	sum = sum_figures(account);
+	double		seconds = run_clock_seconds();
+	const char *separator = "; failed: ";
+	PQExpBufferData line;
+	char		rate[UNITS_BYTES];
+
+	initPQExpBuffer(&line);
+	if (n_complete < n)
+		appendPQExpBuffer(&line, "%d of ", n_complete);
+	appendPQExpBuffer(&line, "%d database%s: ", n, units_plural(n));
+	append_figures(&line, account, &sum);
+	appendPQExpBuffer(&line, " in %.1f s, %s/s", seconds,
+					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001)),
+								 rate));
+	append_notes(&line, &sum);
+	for (int i = 0; i < n; i++)
+	{
+		if (account->states[i] != CLUSTER_FAILED)
+			continue;
+		appendPQExpBuffer(&line, "%s%s%s", separator,
+						  printable(account->list->databases[i].name),
+						  account->figures[i].errors > 0 ? " (errors ignored)" : "");
+		separator = ", ";
+	}
+	message_before_output();
+	fprintf(out, "%s\n", line.data);
+	fflush(out);
+	termPQExpBuffer(&line);
+}
+
+/* ----------
+ * Events
+ * ----------
+ */
+static void
+add_figures(Event *event, const ClusterAccount *account,
+			const RunFigures *figures)
+{
+	if (account->command == CLUSTER_VERIFY)
+		event_add_number(event, "files", figures->files);
+	else
+	{
+		event_add_number(event, "tables", figures->tables);
+		event_add_number(event, "large_objects", figures->objects);
+	}
+	event_add_number(event, "rows", figures->rows);
+	event_add_number(event, "raw_bytes", figures->raw_bytes);
+	event_add_number(event, "stored_bytes", figures->stored_bytes);
+	if (account->command == CLUSTER_VERIFY)
+		event_add_number(event, "findings", figures->findings);
+	else
+		event_add_number(event, "retries", figures->retries);
+	if (account->command == CLUSTER_RESTORE)
+		event_add_number(event, "errors", figures->errors);
+}
+
+static Event *
+database_event(const char *kind, const ClusterDatabase *database)
+{
+	Event	   *event = event_new(kind);
+
+	event_add_text(event, "database", database->name);
+	event_add_number(event, "oid", database->oid);
+	return event;
+}
+
+void
+cluster_account_note_begin(ClusterAccount *account, int no)
+{
+	const ClusterDatabase *database = &account->list->databases[no];
+	Event	   *event = database_event("database_start", database);
+	char		size[UNITS_BYTES];
+
+	account->states[no] = CLUSTER_RUNS;
+	account->start_us[no] = clock_wall_us();
+	event_add_number(event, "bytes", database->bytes);
+	event_write(event);
+	/* its run prints what it finds below that */
+	if (account->command == CLUSTER_CHECK)
+	{
+		fprintf(output_of(account), "[%d/%d] %s, %s:\n", account->n_ended + 1,
+				account->list->n, printable(database->name),
+				units_size(database->bytes, size));
+		fflush(output_of(account));
+	}
+}
+
+void
+cluster_account_note_end(ClusterAccount *account, int no, ClusterState end)
+{
+	const RunFigures *figures = &account->figures[no];
+	Event	   *event = database_event("database_end", &account->list->databases[no]);
+
+	account->states[no] = end;
+	account->end_us[no] = clock_wall_us();
+	account->n_ended++;
+	event_add_text(event, "state", end == CLUSTER_FAILED ? "failed" : "complete");
+	if (account->command != CLUSTER_CHECK)
+		add_figures(event, account, figures);
+	event_add_seconds(event, "seconds", seconds_of(account, no));
+	event_write(event);
+	if (account->command != CLUSTER_CHECK && output_of(account))
+		print_database(account, no, output_of(account));
+}
+
+/* ----------
+ * The end
+ * ----------
+ */
+static void
+note_summary(const ClusterAccount *account)
+{
+	RunFigures	sum = sum_figures(account);
+	Event	   *event = event_new("summary");
+
+	event_add_number(event, "databases", account->list->n);
+	event_add_number(event, "failed_databases",
+					 count_states(account, CLUSTER_FAILED));
+	if (account->command != CLUSTER_CHECK)
+		add_figures(event, account, &sum);
+	event_add_seconds(event, "seconds", run_clock_seconds());
+	event_write(event);
+}
+
+static const char *
+page_title(ClusterCommand command)
+{
+	switch (command)
+	{
+		case CLUSTER_COPY:
+			return "Copy of all databases";
+		case CLUSTER_RESTORE:
+			return "Restore of all databases";
+		case CLUSTER_VERIFY:
+			return "Verification of all databases";
+		case CLUSTER_DUMP:
+		case CLUSTER_CHECK:
+			break;
+	}
+	return "Dump of all databases";
+}
+
+/* What happened to it, besides its figures; NULL for nothing. */
+static const char *
+page_notes(const ClusterAccount *account, int no)
+{
+	PQExpBufferData notes;
+
+	initPQExpBuffer(&notes);
+	if (account->states[no] == CLUSTER_FAILED)
+		appendPQExpBufferStr(&notes, ", failed");
+	append_notes(&notes, &account->figures[no]);
+	/* each begins with a comma and a blank */
+	return notes.len > 0 ? notes.data + 2 : NULL;
+}
+
+/*
+ * A database whose run did not come to its end has no page of its own, except
+ * from an earlier run.
+ */
+static void
+write_page(const ClusterAccount *account)
+{
+	const Options *options = account->options;
+	int			n = account->list->n;
+	ReportDatabase *databases = pg_malloc0((n + 1) * sizeof(ReportDatabase));
+	ReportCluster cluster = {
+		.title = page_title(account->command),
+		.archive = account->command == CLUSTER_COPY ? NULL :
+		options->verify ? options->verify :
+		options->restore ? options->restore : options->directory,
+		.databases = databases,
+		.n = n,
+		.n_failed = count_states(account, CLUSTER_FAILED),
+		.start_us = run_clock_start_us(),
+		.end_us = clock_wall_us(),
+		.has_stored = account->command == CLUSTER_DUMP ||
+		account->command == CLUSTER_VERIFY,
+	};
+
+	for (int i = 0; i < n; i++)
+	{
+		char	   *page = psprintf("%u.html", account->list->databases[i].oid);
+		char	   *path = psprintf("%s/%s", options->report, page);
+		bool		ended = account->states[i] == CLUSTER_COMPLETE ||
+			has_figures(&account->figures[i]);
+
+		databases[i] = (ReportDatabase)
+		{
+			.name = account->list->databases[i].name,
+				.page = ended && access(path, F_OK) == 0 ? page : NULL,
+				.notes = page_notes(account, i),
+				.start_us = account->start_us[i],
+				.end_us = account->end_us[i],
+				.figures = &account->figures[i],
+		};
+	}
+	(void) report_end_cluster(state.page, &cluster);
+}
+
+void
+cluster_account_end(ClusterAccount *account)
+{
+	progress_end();
+	/* there are none if only roles and tablespaces were asked for */
+	if (account->list->n > 0 && account->command != CLUSTER_CHECK &&
+		output_of(account))
+		print_summary(account, output_of(account));
+	note_summary(account);
+	if (state.page)
+		write_page(account);
+}

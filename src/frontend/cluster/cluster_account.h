@@ -1,0 +1,71 @@
+/*
+ * cluster_account.h
+ *		What the runs for all databases come to: progress, a line for each
+ *		database, the summary, events, metrics and the page of --report.
+ *
+ * The figures are those that the runs hand over (process/run_figures.h).
+ */
+#ifndef CLUSTER_ACCOUNT_H
+#define CLUSTER_ACCOUNT_H
+
+#include "cluster/cluster_list.h"
+#include "process/run_figures.h"
+
+/* What happens to each database; decides which figures there are. */
+typedef enum ClusterCommand
+{
+	CLUSTER_DUMP,
+	CLUSTER_COPY,
+	CLUSTER_RESTORE,
+	CLUSTER_VERIFY,
+	CLUSTER_CHECK				/* --check and --dry-run of a dump */
+} ClusterCommand;
+
+/* How far the run of a database is. */
+typedef enum ClusterState
+{
+	CLUSTER_WAITS = 0,
+	CLUSTER_RUNS,
+	CLUSTER_COMPLETE,
+	CLUSTER_FAILED
+} ClusterState;
+
+typedef struct ClusterAccount
+{
+	ClusterCommand command;
+	const Options *options;
+	const ClusterList *list;
+	RunFigures *figures;		/* by database, shared with the runs */
+	ClusterState *states;		/* by database */
+	int64	   *start_us;		/* by database, microseconds since 1970 */
+	int64	   *end_us;
+	int			n_ended;
+} ClusterAccount;
+
+/*
+ * Begin what --metrics, --log-json and --report write about the run as a
+ * whole; the runs of databases add files of their own.  To be called first of
+ * all.  Exits with a message if the log or the page cannot be written.
+ */
+extern void cluster_account_open(const Options *options, ClusterCommand command);
+
+/*
+ * The list of databases is known, and their runs are about to begin: the
+ * line of progress appears, if progress is shown.
+ */
+extern ClusterAccount *cluster_account_begin(const ClusterList *list);
+
+/* The arguments of the run of a database: its own page and metrics. */
+extern void cluster_account_add_args(const Options *options,
+									 const ClusterDatabase *database,
+									 SimpleStringList *args);
+
+/* The run of this database begins; or has ended, well or not. */
+extern void cluster_account_note_begin(ClusterAccount *account, int no);
+extern void cluster_account_note_end(ClusterAccount *account, int no,
+									 ClusterState state);
+
+/* All runs have ended: the summary, its event, and the page. */
+extern void cluster_account_end(ClusterAccount *account);
+
+#endif							/* CLUSTER_ACCOUNT_H */

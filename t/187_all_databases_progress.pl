@@ -1,0 +1,169 @@
+# What the programs show of all databases: a line of progress, a line for each database
+# as it ends and a summary, on a terminal and with -P; and the same figures as events and
+# metrics.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use JSON::PP;
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value);
+use Pardump::Prometheus qw(read_samples);
+use Pardump::WholeCluster qw(create_database archive_of dump_all);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('all_progress');
+my $odd = "odd\nname";
+create_database($node, $_) foreach 'shop', $odd, 'broken';
+sql($node, 'shop', <<'SQL');
+CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader;
+CREATE TABLE items AS SELECT g AS id, repeat(md5(g::text), 4) AS t FROM generate_series(1, 12345) g;
+CREATE TABLE more AS SELECT 1 AS id;
+SELECT lo_from_bytea(1, 'x'), lo_from_bytea(2, 'y');
+SQL
+sql($node, $_, 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g') foreach $odd, 'broken';
+my @names = ($odd, 'broken', 'postgres', 'shop', 'template1');
+
+my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
+my $rate = qr/\d+\.\d MB\/s/;
+my $seconds = qr/\d+\.\d s/;
+my $last = qr/databases (\d)\/\1, time \d+:\d\d, $size, $rate/;
+
+sub events
+{
+	my ($file, $kind) = @_;
+	return grep { $_->{event} eq $kind } map { decode_json($_) } split /\n/, slurp_file($file);
+}
+
+# The lines that remain, without those of the progress in between.
+sub lines_of { return grep { !/^databases \d\/\d, (?!time)/ && !/^pg_/ } split /\n/, $_[0]; }
+
+# They are numbered in the order in which they end.
+sub numbered_ok
+{
+	my ($what, $n, @lines) = @_;
+	is(join(' ', map { /^\[(\d\/\d)\] / ? $1 : () } @lines), join(' ', map { "$_/$n" } 1 .. $n), "$what: each is numbered");
+	return;
+}
+
+# ---- a dump
+
+my $log = new_path('log');
+my $metrics = new_path('metrics') . '.prom';
+my ($rc, $err, $dir) = dump_all($node, '-j2', '-P', "--log-json=$log", "--metrics=$metrics");
+is($rc, 0, 'a dump: exit code');
+my @lines = lines_of($err);
+numbered_ok('a dump', 5, @lines);
+ok((grep { /^\[\d\/5\] shop: 2 tables, 12,346 rows, 2 large objects, $size stored as $size in $seconds$/ } @lines), 'a dump: a line of a database')
+  or diag($err);
+ok((grep { /^\[\d\/5\] odd\\x0aname: 1 table, 1,000 rows, $size stored as $size in $seconds$/ } @lines), 'a dump: a name that has two lines');
+like($lines[-2], qr/^$last$/, 'a dump: the last line of progress');
+like($lines[-1], qr/^5 databases: 4 tables, 14,346 rows, 2 large objects, $size stored as $size in $seconds, $size\/s$/, 'a dump: the summary');
+is(scalar(@lines), 7, 'a dump: nothing else');
+my ($sum) = grep { defined $_->{databases} } events($log, 'summary');
+is_deeply({ %$sum{qw(databases failed_databases tables rows large_objects retries)} },
+	{ databases => 5, failed_databases => 0, tables => 4, rows => 14346, large_objects => 2, retries => 0 }, 'a dump: the event of the summary');
+my %ended = map { $_->{database} => $_ } events($log, 'database_end');
+is_deeply([ sort keys %ended ], [ sort @names ], 'a dump: an event of each database');
+is_deeply({ %{ $ended{shop} }{qw(state tables rows)} }, { state => 'complete', tables => 2, rows => 12346 }, 'a dump: its figures');
+is_deeply([ sort map { $_->{database} } events($log, 'database_start') ], [ sort @names ], 'a dump: each begins');
+foreach my $figure (qw(tables rows raw_bytes stored_bytes))
+{
+	my $of_all = 0;
+	$of_all += $_->{$figure} foreach values %ended;
+	is($sum->{$figure}, $of_all, "a dump: $figure are the sum");
+	is(read_samples($metrics)->{"pg_pardump_all_databases_$figure"}[0]{value}, $of_all, "a dump: $figure as a metric");
+}
+cmp_ok($sum->{stored_bytes}, '>', 0, 'a dump: there are stored bytes');
+# who reads the log finds the run of a database
+my ($outer) = grep { !defined $_->{database} } events($log, 'start');
+my %started = map { $_->{database} => $_ } grep { defined $_->{database} } events($log, 'start');
+is_deeply([ sort keys %started ], [ sort @names ], 'a dump: each run names its database');
+is($started{shop}{all_databases_run_id}, $outer->{run_id}, 'a dump: and the run of all databases');
+
+# ---- one that fails
+
+my $holder = start_psql($node, 'broken');
+$holder->('BEGIN; LOCK TABLE t');
+$log = new_path('log');
+($rc, $err) = dump_all($node, '-P', '--lock-wait-timeout=1000', "--log-json=$log", q{--mask=items.t:'x'});
+is($rc, 1, 'one fails: exit code');
+@lines = lines_of($err);
+numbered_ok('one fails', 5, @lines);
+ok((grep { /^\[\d\/5\] broken: failed after $seconds$/ } @lines), 'one fails: its line') or diag($err);
+ok((grep { /^\[\d\/5\] shop: .*, 1 column masked$/ } @lines), 'one fails: a mask of another one');
+like($lines[-1], qr/^4 of 5 databases: 3 tables, 13,346 rows, .*, 1 column masked; failed: broken$/, 'one fails: the summary names it');
+($sum) = grep { defined $_->{databases} } events($log, 'summary');
+is($sum->{failed_databases}, 1, 'one fails: the event of the summary');
+is(join(' ', map { $_->{database} } grep { $_->{state} eq 'failed' } events($log, 'database_end')), 'broken', 'one fails: its event');
+$holder->();
+
+# ---- a verification, a restore, a copy
+
+($rc, my $out, $err) = run_program('pg_pardump', '--all-databases', "--verify=$dir");
+is("$rc$err", '0', 'a verification: exit code');
+@lines = split /\n/, $out;
+numbered_ok('a verification', 5, @lines);
+ok((grep { /^\[\d\/5\] shop: \d+ files, 12,346 rows, $size stored as $size in $seconds$/ } @lines), 'a verification: a line of a database');
+like($lines[-1], qr/^5 databases: \d+ files, 14,346 rows, $size stored as $size in $seconds, $size\/s$/, 'a verification: the summary');
+is(scalar(@lines), 6, 'a verification: nothing else');
+append_to_file(archive_of($dir, 'broken') . '/toc.dat', 'x');
+($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-P', "--verify=$dir");
+is($rc, 1, 'a damaged archive: exit code');
+like($out, qr/^\[\d\/5\] broken: \d+ files?, .*, \d+ problems? found$/m, 'a damaged archive: its line');
+like($out, qr/^4 of 5 databases: .*; failed: broken$/m, 'a damaged archive: the summary');
+like($err, qr/^$last$/m, 'a damaged archive: the line of progress');
+
+my $target = start_cluster('all_progress_target');
+($rc, $out, $err) = run_program('pg_parrestore', '--all-databases', '-j2', '--progress', '--exclude-database=broken',
+	'-d', $target->connstr('postgres'), $dir);
+is("$rc$out", '0', 'a restore: exit code');
+@lines = lines_of($err);
+numbered_ok('a restore', 4, @lines);
+ok((grep { /^\[\d\/4\] shop: 2 tables, 12,346 rows, 2 large objects, $size in $seconds$/ } @lines), 'a restore: a line of a database') or diag($err);
+like($lines[-2], qr/^$last$/, 'a restore: the last line of progress');
+like($lines[-1], qr/^4 databases: 3 tables, 13,346 rows, 2 large objects, $size in $seconds, $size\/s$/, 'a restore: the summary');
+sql($target, 'postgres', 'DROP DATABASE shop');
+sql($target, 'postgres', qq{DROP DATABASE "$odd"});
+($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-j2', '-d', $node->connstr('postgres'), '--compare',
+	'--target', $target->connstr('postgres'));
+is($rc, 0, 'a copy: exit code') or diag($err);
+@lines = split /\n/, $out;
+numbered_ok('a copy', 5, @lines);
+ok((grep { /^\[\d\/5\] shop: 2 tables, 12,346 rows, 2 large objects, $size in $seconds, equal to the source$/ } @lines),
+	'a copy: a line of a database') or diag($out);
+like($lines[-1], qr/^5 databases: 4 tables, 14,346 rows, 2 large objects, $size in $seconds, $size\/s$/, 'a copy: the summary');
+is(scalar(@lines), 6, 'a copy: nothing else');
+
+# ---- a terminal: the rows of one database wait at a gate
+
+sql($node, 'shop', <<'SQL');
+CREATE TABLE gated AS SELECT g AS id FROM generate_series(1, 3000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY pass ON gated USING (CASE WHEN id = 2000 AND current_setting('application_name') <> 'pg_dump' THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+SQL
+my $gate = start_psql($node, 'shop');
+$gate->('SELECT pg_advisory_lock(42)');
+my ($in, $shown) = ('', '');
+my $h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', 200, 'pg_pardump', '--all-databases',
+		'-d', $node->connstr('postgres') . ' user=reader', '--enable-row-security', '--no-role-passwords', '-B', '-j2', '--no-sync', '-f', new_path('terminal') ],
+	'<', \$in, '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+my $line = qr/\rdatabases 4\/5,\ +\d+%, ETA \d+:\d\d, $size of ~$size, $rate, running shop \d+%/;
+eval { $h->pump until $shown =~ $line; 1 } or diag($@, $shown =~ s/\r/\n/gr);
+like($shown, $line, 'a terminal: the line of progress');
+$gate->('SELECT pg_advisory_unlock(42)');
+$h->finish;
+is($h->full_result(0) >> 8, 0, 'a terminal: exit code');
+like($shown, qr/\[5\/5\] shop: 3 tables, /, 'a terminal: a line of a database');
+like($shown, qr/\r\n5 databases: 5 tables, 17,346 rows, /, 'a terminal: the summary');
+# no line of the progress is left before another line
+unlike($shown, qr/MB\/s[^\r\n]*\[\d\/5\]/, 'a terminal: the line of progress is cleared');
+$gate->();
+
+$_->stop foreach $node, $target;
+done_testing();
