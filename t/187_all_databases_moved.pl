@@ -47,8 +47,12 @@ sub verified
 	return ($rc, "$out$err");
 }
 
+# A restore in which a database fails leaves notes for --resume.
+sub forget_notes { return sql($target, 'postgres', 'DROP SCHEMA IF EXISTS pardump_restore_all CASCADE'); }
+
 sub restored
 {
+	forget_notes();
 	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j1', '-d', $target->connstr('postgres'), $dir);
 	return ($rc, $err);
 }
@@ -94,6 +98,7 @@ like($err, qr/error: 2 of 4 databases failed/, 'swapped, restore: both, and no o
 is(databases_of_target(), 'postgres', 'swapped, restore: nothing is made');
 
 # those of two databases that fail at a time do not mix
+forget_notes();
 my @written = writes('pg_parrestore', '--all-databases', '-j2', '-d', $target->connstr('postgres'), $dir);
 is(scalar(grep { /^pg_parrestore:(first|second): error: archive/ } @written), 2, 'swapped, at a time: both tell');
 is_deeply([ grep { !/\A[^\n]*\n\z/ } @written ], [], 'swapped, at a time: each message is written at once');
@@ -157,6 +162,7 @@ is(value($target, 'second', 'SELECT count(*) FROM of_second'), 1000, 'such names
 
 # by a pattern they can be left out, of a dump and of a restore
 sql($target, 'postgres', "DROP DATABASE $_") foreach qw(second latin ascii);
+forget_notes();
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-d', $target->connstr('postgres'),
 	'--exclude-database=caf?', '--exclude-database=raw?', $dir);
 unlike($err, qr/restoring database/, 'left out of a restore: no database fails');

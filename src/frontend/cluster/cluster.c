@@ -27,6 +27,7 @@
 #include "cluster/cluster_account.h"
 #include "cluster/cluster_list.h"
 #include "cluster/cluster_map.h"
+#include "cluster/cluster_notes.h"
 #include "cluster/cluster_run.h"
 #include "cluster/globals.h"
 #include "load/restore_stage.h"
@@ -83,8 +84,8 @@ read_globals(PGconn *conn, const PeerAddress *address, const Options *options,
 }
 
 /*
- * Make what the databases share, run the program for each of them unless run
- * is NULL, and make the rest.  No session is open while databases have their
+ * Make what the databases share, run the program for each of them, and make
+ * the rest.  No session is open while databases have their
  * turn; afterwards globals->conn is a new one.  Returns how many failed.
  */
 static int
@@ -96,7 +97,7 @@ load_databases(GlobalsApply *globals, const GlobalsScript *script,
 
 	globals_apply(globals, script);
 	cluster_session_close(globals->conn);
-	n_failed = run ? cluster_run(run, options) : 0;
+	n_failed = cluster_run(run, options);
 	globals->conn = connection_open_peer(target, progname);
 	globals_apply_rest(globals);
 	return n_failed;
@@ -587,6 +588,8 @@ typedef struct ClusterRestore
 	PeerAddress *address;
 	char	   *database;		/* that new ones are made from a session in */
 	GlobalsApply globals;
+	ClusterNotes *notes;		/* which databases are restored; NULL with
+								 * --globals-only */
 	int			n_missing;		/* databases that were not dumped */
 } ClusterRestore;
 
@@ -598,9 +601,20 @@ cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
 	bool		is_there = cluster_list_is_initial(database);
 
 	toc_database_expect(database->oid, database->name);
-	/* what is in one that is there is not loaded a second time */
-	simple_string_list_append(args, is_there ? "--no-data-for-failed-tables" :
-							  "--create");
+	cluster_notes_enter(restore->notes, database);
+
+	/*
+	 * Nothing is loaded into a table that somebody else has made in a
+	 * database that existed: its triggers would run as this role.
+	 */
+	if (is_there || database->existed)
+		simple_string_list_append(args, "--no-data-for-failed-tables");
+	if (!is_there)
+		simple_string_list_append(args, "--create");
+	/* which also begins in a database that is empty */
+	if (database->todo == CLUSTER_TODO_RESUME ||
+		(database->todo == CLUSTER_TODO_BEGIN && !is_there))
+		simple_string_list_append(args, "--resume");
 	cluster_session_add_args(args, restore->options,
 							 cluster_list_conninfo(restore->address,
 												   is_there ? database->name :
@@ -631,6 +645,69 @@ check_archives(const ClusterRestore *restore)
 	}
 }
 
+/*
+ * Read the archive, and look at the target: all that can be known before
+ * anything is made there.  Returns the script of the globals.
+ */
+static GlobalsScript *
+open_restore(ClusterRestore *restore)
+{
+	const Options *options = restore->options;
+	ClusterList *list;
+	PGconn	   *conn;
+	char	   *text;
+	GlobalsScript *script;
+
+	restore->map = cluster_map_read(options->restore);
+	list = &restore->map->list;
+	text = cluster_map_read_globals(options->restore, restore->map);
+	script = globals_script_parse(text);
+	if (options->no_tablespaces)
+		globals_script_drop_tablespaces(script);
+	free(text);
+	conn = cluster_session_open(&options->connection,
+								options->password_command, "pg_parrestore");
+	interrupt_install_leader();
+	restore->globals.conn = conn;
+	restore->globals.exit_on_error = options->exit_on_error;
+	restore->address = peer_address_new(conn, true, options->connection.dbname,
+										options->password_command);
+	restore->database = pg_strdup(PQdb(conn));
+	cluster_list_exclude(list, conn, options);
+	restore->n_missing = cluster_map_leave_out_failed(restore->map);
+	check_archives(restore);
+	if (options->globals_only)
+	{
+		list->n = 0;
+		return script;
+	}
+	if (!options->resume)
+		cluster_list_refuse_existing(list, conn);
+	cluster_map_identify(options->restore, list);
+	restore->notes = cluster_notes_read(conn, restore->address,
+										cluster_map_identity(options->restore),
+										options);
+	cluster_notes_decide(restore->notes, conn, list);
+	cluster_check_target(conn, options, list->n);
+	return script;
+}
+
+/* What is said at the end. */
+static void
+report_restore(const ClusterRestore *restore, int n_failed, int n_before)
+{
+	int			n_bad = n_failed + restore->n_missing + n_before;
+
+	if (restore->globals.n_errors > 0)
+		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
+					   restore->globals.n_errors);
+	if (n_bad > 0)
+		pg_log_error("%d of %d databases failed, or were restored with errors",
+					 n_bad, restore->map->list.n + restore->n_missing + n_before);
+	if (n_failed > 0)
+		restore_stage_give_hint(restore->options, restore->globals.conn);
+}
+
 int
 cluster_restore(const Options *options, const char *argv0,
 				ClusterProgram program)
@@ -644,54 +721,34 @@ cluster_restore(const Options *options, const char *argv0,
 		.add_args = cluster_restore_add_args,
 	};
 	GlobalsScript *script;
-	char	   *text;
-	PGconn	   *conn;
 	int			n_failed;
+	int			n_before = 0;
 	int			n_errors;
 
 	restore->options = options;
 	progress_begin(options->progress, options->no_progress);
-	cluster_account_open(options, CLUSTER_RESTORE);
-	restore->map = cluster_map_read(options->restore);
+	cluster_account_open(options, options->check ? CLUSTER_CHECK : CLUSTER_RESTORE);
+	script = open_restore(restore);
 	run.list = &restore->map->list;
-	text = cluster_map_read_globals(options->restore, restore->map);
-	script = globals_script_parse(text);
-	if (options->no_tablespaces)
-		globals_script_drop_tablespaces(script);
-	free(text);
-	conn = cluster_session_open(&options->connection,
-								options->password_command, "pg_parrestore");
-	interrupt_install_leader();
-	restore->address = peer_address_new(conn, true, options->connection.dbname,
-										options->password_command);
-	restore->database = pg_strdup(PQdb(conn));
-	cluster_list_exclude(&restore->map->list, conn, options);
-	restore->n_missing = cluster_map_leave_out_failed(restore->map);
-	check_archives(restore);
-	if (!options->globals_only)
+	if (options->check)
 	{
-		cluster_list_refuse_existing(&restore->map->list, conn);
-		cluster_check_target(conn, options, restore->map->list.n);
+		cluster_notes_show(restore->notes, run.list);
+		cluster_session_close(restore->globals.conn);
+		findings_end();
+		return 0;
 	}
 	findings_report();
 	/* up to here nothing has been made */
-	restore->globals.conn = conn;
-	restore->globals.exit_on_error = options->exit_on_error;
+	if (restore->notes)
+		cluster_notes_begin(restore->notes, restore->globals.conn, run.list);
 	n_failed = load_databases(&restore->globals, script, restore->address,
-							  "pg_parrestore",
-							  options->globals_only ? NULL : &run, options);
-	n_errors = restore->globals.n_errors + n_failed + restore->n_missing;
+							  "pg_parrestore", &run, options);
+	if (restore->notes)
+		n_before = cluster_notes_end(restore->notes, restore->globals.conn);
+	n_errors = restore->globals.n_errors + n_failed + restore->n_missing + n_before;
 	cleanup_forget_all();
 	metrics_end(n_errors == 0);
-	if (restore->globals.n_errors > 0)
-		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
-					   restore->globals.n_errors);
-	if (n_failed + restore->n_missing > 0)
-		pg_log_error("%d of %d databases failed, or were restored with errors",
-					 n_failed + restore->n_missing,
-					 restore->map->list.n + restore->n_missing);
-	if (n_failed > 0)
-		restore_stage_give_hint(options, restore->globals.conn);
+	report_restore(restore, n_failed, n_before);
 	cluster_session_close(restore->globals.conn);
 	return n_errors > 0 ? 1 : 0;
 }

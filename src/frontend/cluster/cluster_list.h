@@ -11,6 +11,17 @@
 #include "session/connection.h"
 #include "session/session.h"
 
+/* What a restore has to do with a database (cluster_notes.h). */
+typedef enum ClusterTodo
+{
+	CLUSTER_TODO_NOTHING = 0,	/* it was restored before */
+	CLUSTER_TODO_CREATE,
+	CLUSTER_TODO_CREATE_AGAIN,	/* an earlier run left it empty */
+	CLUSTER_TODO_BEGIN,			/* in a database that exists */
+	CLUSTER_TODO_RESUME,
+	CLUSTER_TODO_REFUSED		/* an error was reported */
+} ClusterTodo;
+
 typedef struct ClusterDatabase
 {
 	char	   *name;			/* its bytes, in any encoding */
@@ -18,6 +29,10 @@ typedef struct ClusterDatabase
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
 	bool		failed;			/* its run has */
+	const char *identity;		/* of a restore: that of its archive */
+	Oid			target;			/* of a restore: on the target; or 0 */
+	ClusterTodo todo;			/* of a restore */
+	bool		existed;		/* of a restore: when the first run began */
 	bool	   *matches;		/* which patterns do: see cluster_list.c */
 } ClusterDatabase;
 

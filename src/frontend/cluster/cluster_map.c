@@ -337,3 +337,57 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 	free(checksum);
 	return text;
 }
+
+char *
+cluster_map_identity(const char *directory)
+{
+	size_t		len;
+	char	   *text = cluster_map_read_file(directory, CLUSTER_MAP_NAME, &len);
+	char	   *result = cluster_map_checksum(text, len);
+
+	free(text);
+	return result;
+}
+
+/* Appends a file of an archive, which may have been dumped without it. */
+static void
+add_file(PQExpBuffer buf, const char *archive, const char *name)
+{
+	char	   *path = psprintf("%s/%s", archive, name);
+	size_t		len;
+	char	   *text;
+	char	   *checksum;
+
+	if (access(path, F_OK) == 0)
+	{
+		text = cluster_map_read_file(archive, name, &len);
+		checksum = cluster_map_checksum(text, len);
+		appendPQExpBuffer(buf, "%s %s\n", name, checksum);
+		free(checksum);
+		free(text);
+	}
+	free(path);
+}
+
+/*
+ * Two dumps of a database may have equal tables of contents, but a manifest
+ * has times in it.
+ */
+void
+cluster_map_identify(const char *directory, ClusterList *list)
+{
+	for (int i = 0; i < list->n; i++)
+	{
+		char	   *archive = cluster_map_archive(directory, &list->databases[i]);
+		PQExpBufferData buf;
+
+		initPQExpBuffer(&buf);
+		add_file(&buf, archive, TOC_NAME);
+		add_file(&buf, archive, MANIFEST_NAME);
+		if (PQExpBufferDataBroken(buf))
+			pg_fatal("out of memory");
+		list->databases[i].identity = cluster_map_checksum(buf.data, buf.len);
+		termPQExpBuffer(&buf);
+		free(archive);
+	}
+}

@@ -57,6 +57,13 @@ extern int	cluster_map_leave_out_failed(ClusterMap *map);
 extern char *cluster_map_read_globals(const char *directory,
 									  const ClusterMap *map);
 
+/*
+ * Texts that are the same for the same dump, wherever its directory is: of
+ * the map, and of the archive of a database.  The latter are set in the list.
+ */
+extern char *cluster_map_identity(const char *directory);
+extern void cluster_map_identify(const char *directory, ClusterList *list);
+
 /* SHA256 of a text, in hexadecimal; owned. */
 extern char *cluster_map_checksum(const char *text, size_t len);
 

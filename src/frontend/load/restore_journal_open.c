@@ -920,21 +920,29 @@ restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 	exit(1);
 }
 
-void
-restore_journal_refuse(RestoreSchedule *schedule)
+/* In the archive, of a restore that was under way when it was dumped. */
+static void
+refuse_schema(RestoreSchedule *schedule, const char *schema)
 {
-	restore_schedule_leave_out_schema(schedule, RESTORE_JOURNAL_SCHEMA);
+	restore_schedule_leave_out_schema(schedule, schema);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
 		const TocEntry *entry = &schedule->toc->entries[i];
 
-		if (entry->namespace == NULL ||
-			strcmp(entry->namespace, RESTORE_JOURNAL_SCHEMA) != 0)
+		if (entry->namespace == NULL || strcmp(entry->namespace, schema) != 0)
 			continue;
 		pg_log_error("the archive is that of a database with an unfinished restore");
-		pg_log_error_hint("Use -N " RESTORE_JOURNAL_SCHEMA " to exclude the journal of that restore.  Data that it had not restored is missing in the archive.");
+		pg_log_error_hint("Use -N %s to exclude the journal of that restore.  Data that it had not restored is missing in the archive.",
+						  schema);
 		exit(1);
 	}
+}
+
+void
+restore_journal_refuse(RestoreSchedule *schedule)
+{
+	refuse_schema(schedule, RESTORE_JOURNAL_SCHEMA);
+	refuse_schema(schedule, RESTORE_JOURNAL_ALL_SCHEMA);
 }
 
 RestoreJournal *
@@ -1019,4 +1027,59 @@ restore_journal_end(RestoreJournal *journal, Target *target,
 	session_close(journal->lock);
 	free_lines(journal);
 	free(journal);
+}
+
+/* ----------
+ * The end of a restore that is one of several is noted elsewhere, too.
+ * ----------
+ */
+
+/* There is one restore in a process. */
+static struct
+{
+	RestoreJournalNote note;
+	void	   *arg;
+}			end_note;
+
+typedef struct EndNote
+{
+	Target	   *target;
+	bool		is_done;
+	int			errors;
+} EndNote;
+
+void
+restore_journal_set_note(RestoreJournalNote note, void *arg)
+{
+	end_note.note = note;
+	end_note.arg = arg;
+}
+
+static void
+write_note(void *arg)
+{
+	const EndNote *end = arg;
+	PGresult   *res;
+	Oid			database;
+
+	target_keep(end->target);
+	res = target_query(end->target->conn, "SELECT d.oid FROM pg_catalog.pg_database d"
+					   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
+					   0, NULL);
+	if (PQntuples(res) != 1)
+		pg_fatal("the database of the target was dropped meanwhile");
+	database = (Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10);
+	PQclear(res);
+	end_note.note(end_note.arg, database, end->is_done, end->errors);
+}
+
+void
+restore_journal_note(Target *target, bool is_done, int errors)
+{
+	EndNote		end = {target, is_done, errors};
+
+	if (end_note.note == NULL)
+		return;
+	restore_journal_session_insist(write_note, &end, target->options);
+	interrupt_set_connection(target->conn);
 }

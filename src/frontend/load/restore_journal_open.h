@@ -119,4 +119,25 @@ extern void restore_journal_read(RestoreJournal *journal, PGconn *conn);
 extern void restore_journal_end(RestoreJournal *journal, Target *target,
 								void (*then) (void *arg, PGconn *conn), void *arg);
 
+/* ----------
+ * The end of a restore that is one of several is noted elsewhere, too.
+ * ----------
+ */
+
+/*
+ * Note the end of the restore into this database, with the errors that were
+ * passed over: before the log is removed, or, if it is done, afterwards.
+ */
+typedef void (*RestoreJournalNote) (void *arg, Oid database, bool is_done,
+									int errors);
+
+/* In the process of this restore, before it begins. */
+extern void restore_journal_set_note(RestoreJournalNote note, void *arg);
+
+/*
+ * Have that noted, if it is wanted; a lost session is a retry.  The statement
+ * that signals cancel is the target's own session's afterwards.
+ */
+extern void restore_journal_note(Target *target, bool is_done, int errors);
+
 #endif							/* RESTORE_JOURNAL_OPEN_H */

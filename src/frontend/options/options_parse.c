@@ -29,7 +29,7 @@ static const char *const own_names[] = {
 	"host", "incremental", "incremental-copy-method", "jobs", "mask",
 	"mask-file", "metrics", "no-password", "no-progress",
 	"no-role-passwords", "password", "port", "progress", "report",
-	"roles-only", "sample",
+	"resume", "roles-only", "sample",
 	"tablespaces-only", "target", "username", "verify", "where"
 };
 

@@ -245,15 +245,14 @@ static const OptionRule rules[] = {
 	{"--globals-only", NEEDS, "--all-databases"},
 	{"--all-databases", NEEDS, "-d/--dbname"},
 	{"--all-databases", EXCLUDES, "-c/--clean", "--all-databases creates the databases.  Drop existing databases first."},
-	{"--all-databases", EXCLUDES, "--resume", "Complete databases and databases that were not started cannot be distinguished on the target.  Resume the incomplete database alone."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
-	{"--all-databases", EXCLUDES, "--check", "The roles that the databases require do not exist yet."},
+	{"--globals-only", EXCLUDES, "--resume"},
+	{"--globals-only", EXCLUDES, "--check"},
 	{"-g/--globals-only", EXCLUDES, "--exclude-database"},
 	{"--progress", EXCLUDES, "--no-progress"},
 	{"--metrics", EXCLUDES, "--check"},
 	{"--report", EXCLUDES, "--check"},
 	{"--report-history", NEEDS, "--report"},
-	{"--resume", EXCLUDES, "--check"},
 	{"--allow-affected-standby", NEEDS, "--compare-with"},
 	{"--trust-owners", NEEDS, "--compare-with"},
 	{"--if-exists", NEEDS, "-c/--clean"},
@@ -277,6 +276,9 @@ check_options(Options *options)
 	const char *archive = options->restore;
 
 	option_rules_check(options, rules, lengthof(rules), find_option);
+	/* of all databases the check shows what would be resumed */
+	if (options->resume && options->check && !options->all_databases)
+		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
 	if (options->all_databases && archive == NULL)
 		pg_fatal("no input directory specified");
 	if (options->all_databases && options->by_stock)

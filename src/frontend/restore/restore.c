@@ -351,8 +351,12 @@ complete_target(Restore *restore)
 	if (!restore->journal->is_kept)
 		target_history_check_unlogged(restore->target.conn, plan->tables,
 									  restore->target.incarnation);
+	/* without a log nothing shows that the rest is done, once it is */
+	if (restore->journal->is_kept)
+		restore_journal_note(&restore->target, false, *restore->n_errors);
 	definitions_make_event_triggers(&restore->stages, restore->journal);
 	restore->account.can_resume = false;
+	restore_journal_note(&restore->target, true, *restore->n_errors);
 }
 
 /* What pg_restore's last words are, too. */

@@ -1,0 +1,739 @@
+/*
+ * cluster_notes.c
+ *		Notes on the target which databases have been restored.
+ *
+ * A completed restore leaves nothing in its database, and a database that
+ * somebody else has made is not to be mistaken for a complete one.  So only a
+ * note counts, and only one that nobody else could have written: the schema
+ * of the table is made and protected as that of the journal of a single
+ * restore (load/restore_journal.h), and in addition no other role gets a
+ * privilege on it, whatever default privileges there are.
+ *
+ * The run of a database writes its notes in a session of its own, since none
+ * is open in the parent while the databases have their turn.
+ */
+#include "base/fe_compat.h"
+
+#include "base/interrupt.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "cluster/cluster_notes.h"
+#include "load/restore_journal_open.h"
+#include "load/target.h"
+#include "process/progress.h"
+#include "session/session.h"
+#include "session/session_lost.h"
+#include "session/session_settings.h"
+
+/* What the earlier runs have noted of a database. */
+typedef enum NoteState
+{
+	NOTE_NONE = 0,
+	NOTE_BEGUN,
+	NOTE_ENDING,
+	NOTE_DONE
+} NoteState;
+
+static const char *const state_names[] = {"", "begun", "ending", "done"};
+
+typedef struct Note
+{
+	Oid			source;			/* the OID of the database in the archive */
+	Oid			target;			/* on the target; 0 = it did not exist */
+	bool		existed;		/* when the first run began */
+	NoteState	state;
+	const char *archive;		/* see ClusterDatabase.identity */
+	int			errors;			/* that were passed over */
+	bool		is_complete;	/* the database, as was found now */
+} Note;
+
+struct ClusterNotes
+{
+	const Options *options;
+	const PeerAddress *address;
+	const char *identity;
+	char	   *database;		/* that has the table */
+	bool		exists;			/* the table, from an earlier run */
+	bool		is_kept;		/* the table, by this run */
+	bool		is_refused;		/* it is not one to be continued */
+	Note	   *notes;
+	int			n_notes;
+	int			n_done;			/* databases that earlier runs restored */
+	int			n_with_errors;	/* of these */
+};
+
+/* In the process of a run: what it notes. */
+typedef struct RunNote
+{
+	const ClusterNotes *notes;
+	const ClusterDatabase *database;
+} RunNote;
+
+/* ----------
+ * Statements
+ * ----------
+ */
+
+static const char look_query[] =
+RESTORE_JOURNAL_LOOK(CLUSTER_NOTES_SCHEMA, "run,databases", "", "2");
+
+/* Publications FOR ALL TABLES let no table without a key be changed. */
+static const char make_command[] =
+"CREATE SCHEMA " CLUSTER_NOTES_SCHEMA
+" CREATE TABLE run ("
+"archive pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY,"
+" begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())"
+" CREATE TABLE databases ("
+"source pg_catalog.oid PRIMARY KEY,"
+" target pg_catalog.oid NOT NULL,"
+" existed pg_catalog.bool NOT NULL,"
+" state pg_catalog.text NOT NULL,"
+" archive pg_catalog.text NOT NULL,"
+" errors pg_catalog.int4 NOT NULL,"
+" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())";
+
+/* Roles that default privileges have given something. */
+static const char grantees_query[] =
+"SELECT DISTINCT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0 THEN 'PUBLIC'"
+" ELSE pg_catalog.quote_ident(r.rolname) END"
+" FROM pg_catalog.pg_namespace n"
+" CROSS JOIN LATERAL pg_catalog.aclexplode(n.nspacl) a"
+" LEFT JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) a.grantee"
+" WHERE n.nspname OPERATOR(pg_catalog.=) '" CLUSTER_NOTES_SCHEMA "'"
+" AND a.grantee OPERATOR(pg_catalog.<>) n.nspowner";
+
+static const char begin_query[] =
+"INSERT INTO " CLUSTER_NOTES_SCHEMA ".run (archive) VALUES ($1)";
+
+static const char run_query[] =
+"SELECT r.archive FROM " CLUSTER_NOTES_SCHEMA ".run r";
+
+static const char notes_query[] =
+"SELECT d.source, d.target, d.existed, d.state, d.archive, d.errors FROM " CLUSTER_NOTES_TABLE " d";
+
+static const char add_query[] =
+"INSERT INTO " CLUSTER_NOTES_TABLE " (source, target, existed, state, archive, errors)"
+" VALUES ($1::pg_catalog.oid, $2::pg_catalog.oid, $4::pg_catalog.bool, 'begun', $3, 0)"
+" ON CONFLICT (source) DO UPDATE SET target = excluded.target,"
+" existed = excluded.existed, state = excluded.state, archive = excluded.archive,"
+" errors = excluded.errors, at = excluded.at";
+
+static const char set_query[] =
+"UPDATE " CLUSTER_NOTES_TABLE " SET target = $2::pg_catalog.oid, state = $3,"
+" archive = $6, errors = $4::pg_catalog.int4, at = pg_catalog.clock_timestamp()"
+" WHERE source OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND EXISTS (SELECT FROM " CLUSTER_NOTES_SCHEMA ".run r"
+" WHERE r.archive OPERATOR(pg_catalog.=) $5::pg_catalog.text)";
+
+#define LOCK_COMMAND \
+"LOCK TABLE " CLUSTER_NOTES_SCHEMA ".run, " CLUSTER_NOTES_TABLE " IN ROW EXCLUSIVE MODE"
+
+#define DROP_COMMAND "DROP SCHEMA " CLUSTER_NOTES_SCHEMA " CASCADE"
+
+static const char databases_query[] =
+"SELECT d.oid, d.datname FROM pg_catalog.pg_database d";
+
+/* An object that the server has not made, nor an extension. */
+#define OWN_OBJECT(catalog, x) \
+x ".oid OPERATOR(pg_catalog.>=) 16384 AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e" \
+" WHERE e.classid OPERATOR(pg_catalog.=) '" catalog "'::pg_catalog.regclass" \
+" AND e.objid OPERATOR(pg_catalog.=) " x ".oid" \
+" AND e.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\")"
+
+/*
+ * Is a database without contents?  The schema of an extension and that of the
+ * notes do not count.
+ */
+static const char empty_query[] =
+"SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_namespace n WHERE "
+OWN_OBJECT("pg_catalog.pg_namespace", "n")
+" AND n.nspname OPERATOR(pg_catalog.<>) '" CLUSTER_NOTES_SCHEMA "'"
+" AND n.nspname OPERATOR(pg_catalog.!~) '^pg_(toast_)?temp_'"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension e"
+" WHERE e.extnamespace OPERATOR(pg_catalog.=) n.oid))"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p', 'v', 'm', 'f', 'S', 'c']::pg_catalog.\"char\"[])"
+" AND n.nspname OPERATOR(pg_catalog.<>) '" CLUSTER_NOTES_SCHEMA "' AND "
+OWN_OBJECT("pg_catalog.pg_class", "c") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE "
+OWN_OBJECT("pg_catalog.pg_proc", "p") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_type y"
+" WHERE y.typtype OPERATOR(pg_catalog.=) ANY (ARRAY['d', 'e', 'r']::pg_catalog.\"char\"[]) AND "
+OWN_OBJECT("pg_catalog.pg_type", "y") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_largeobject_metadata)";
+
+/* ----------
+ * The table
+ * ----------
+ */
+
+/*
+ * A schema of another role with this name could contain anything, so nothing
+ * of it is read.
+ */
+static bool
+notes_exist(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, look_query);
+	bool		found;
+
+	if (PQntuples(res) != 1)
+		pg_fatal("the role was dropped meanwhile");
+	found = PQgetvalue(res, 0, RESTORE_JOURNAL_EXISTS)[0] == 't';
+	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] != 't')
+	{
+		pg_log_error("schema \"%s\" in database \"%s\" of the target belongs to another role",
+					 CLUSTER_NOTES_SCHEMA, PQdb(conn));
+		pg_log_error_hint("A restore of all databases is resumed by the role that has begun it.");
+		exit(1);
+	}
+	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] != 't')
+		pg_fatal("schema \"%s\" in database \"%s\" of the target has not been made by pg_parrestore",
+				 CLUSTER_NOTES_SCHEMA, PQdb(conn));
+	PQclear(res);
+	return found;
+}
+
+static bool
+may_make(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, look_query);
+	bool		may = PQntuples(res) == 1 &&
+		PQgetvalue(res, 0, RESTORE_JOURNAL_MAY_MAKE)[0] == 't';
+
+	PQclear(res);
+	return may;
+}
+
+/* A note must be on the disk before the journal is removed. */
+static void
+begin_writing(PGconn *conn)
+{
+	session_begin_unwatched(conn, "BEGIN; SET TRANSACTION READ WRITE");
+	PQclear(session_query(conn, SESSION_SET_LOCAL("synchronous_commit", "on")));
+	/* that the schema's tables are dropped with it is not worth a notice */
+	PQclear(session_query(conn, SESSION_SET_LOCAL("client_min_messages", "warning")));
+}
+
+/*
+ * In a transaction of a session that may find that the table was replaced:
+ * what is locked keeps its owner until the end.
+ */
+static void
+lock_notes(PGconn *conn)
+{
+	session_command(conn, LOCK_COMMAND);
+	if (!notes_exist(conn))
+		pg_fatal("table \"%s\" is missing on the target", CLUSTER_NOTES_TABLE);
+}
+
+static void
+revoke_all(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, grantees_query);
+
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		char	   *sql = psprintf("REVOKE ALL ON SCHEMA " CLUSTER_NOTES_SCHEMA " FROM %s",
+								   PQgetvalue(res, i, 0));
+
+		session_command(conn, sql);
+		free(sql);
+	}
+	PQclear(res);
+}
+
+/* False, after a warning, if the role may not, or an event trigger fails. */
+static bool
+make_table(const ClusterNotes *notes, PGconn *conn)
+{
+	const char *params[] = {notes->identity};
+	PGresult   *res;
+	bool		made;
+
+	if (!may_make(conn))
+	{
+		pg_log_warning("the role may not create a schema in database \"%s\": the restore of all databases cannot be resumed if it is interrupted",
+					   notes->database);
+		return false;
+	}
+	begin_writing(conn);
+	res = PQexec(conn, make_command);
+	made = PQresultStatus(res) == PGRES_COMMAND_OK;
+	if (made)
+	{
+		revoke_all(conn);
+		PQclear(target_query(conn, begin_query, 1, params));
+		session_command(conn, "COMMIT");
+	}
+	else
+	{
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", make_command);
+		pg_log_warning("could not create table \"%s\", so that the restore of all databases cannot be resumed if it fails: %s",
+					   CLUSTER_NOTES_TABLE, PQresultErrorMessage(res));
+		session_command(conn, "ROLLBACK");
+	}
+	PQclear(res);
+	return made;
+}
+
+/* In the session's transaction. */
+static void
+add_note(PGconn *conn, const ClusterDatabase *database, Oid existing)
+{
+	char		source[16];
+	char		target[16];
+	const char *params[] = {source, target, database->identity,
+	database->existed ? "t" : "f"};
+
+	snprintf(source, sizeof(source), "%u", database->oid);
+	snprintf(target, sizeof(target), "%u", existing);
+	PQclear(target_query(conn, add_query, 4, params));
+}
+
+/* In the session's transaction. */
+static void
+set_note(PGconn *conn, const char *identity, const Note *note)
+{
+	char		source[16];
+	char		target[16];
+	char		errors[16];
+	const char *params[] = {source, target, state_names[note->state], errors,
+	identity, note->archive};
+	PGresult   *res;
+
+	snprintf(source, sizeof(source), "%u", note->source);
+	snprintf(target, sizeof(target), "%u", note->target);
+	snprintf(errors, sizeof(errors), "%d", note->errors);
+	res = target_query(conn, set_query, 6, params);
+	if (strcmp(PQcmdTuples(res), "1") != 0)
+		pg_fatal("table \"%s\" on the target is not this restore's any more",
+				 CLUSTER_NOTES_TABLE);
+	PQclear(res);
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+static NoteState
+state_of(const char *name)
+{
+	for (int i = NOTE_BEGUN; i <= NOTE_DONE; i++)
+		if (strcmp(name, state_names[i]) == 0)
+			return (NoteState) i;
+	pg_fatal("table \"%s\" has the unknown state \"%s\"", CLUSTER_NOTES_TABLE,
+			 printable(name));
+}
+
+static void
+read_rows(ClusterNotes *notes, PGconn *conn)
+{
+	PGresult   *res = session_query(conn, notes_query);
+
+	notes->n_notes = PQntuples(res);
+	notes->notes = pg_malloc0((notes->n_notes + 1) * sizeof(Note));
+	for (int i = 0; i < notes->n_notes; i++)
+	{
+		Note	   *note = &notes->notes[i];
+
+		note->source = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
+		note->target = (Oid) strtoul(PQgetvalue(res, i, 1), NULL, 10);
+		note->existed = PQgetvalue(res, i, 2)[0] == 't';
+		note->state = state_of(PQgetvalue(res, i, 3));
+		note->archive = pg_strdup(PQgetvalue(res, i, 4));
+		note->errors = atoi(PQgetvalue(res, i, 5));
+	}
+	PQclear(res);
+}
+
+static void
+give_forget_hint(const ClusterNotes *notes, const char *before)
+{
+	pg_log_error_hint("%s" DROP_COMMAND " in database \"%s\" forgets it.",
+					  before, notes->database);
+}
+
+/* Of an earlier run: is it this restore's? */
+static void
+check_run(ClusterNotes *notes, PGconn *conn)
+{
+	PGresult   *res = session_query(conn, run_query);
+
+	notes->is_refused = true;
+	if (!notes->options->resume)
+	{
+		pg_log_error("an unfinished restore of all databases was found on the target");
+		pg_log_error_detail("Table \"%s\" of database \"%s\" shows which databases it has restored.",
+							CLUSTER_NOTES_TABLE, notes->database);
+		give_forget_hint(notes, "--resume continues it; ");
+	}
+	else if (PQntuples(res) != 1 ||
+			 strcmp(PQgetvalue(res, 0, 0), notes->identity) != 0)
+	{
+		pg_log_error("the restore of all databases cannot be resumed: it was begun with another dump");
+		give_forget_hint(notes, "");
+	}
+	else
+		notes->is_refused = false;
+	PQclear(res);
+}
+
+ClusterNotes *
+cluster_notes_read(PGconn *conn, const PeerAddress *address,
+				   const char *identity, const Options *options)
+{
+	ClusterNotes *notes = pg_malloc0(sizeof(ClusterNotes));
+
+	notes->options = options;
+	notes->address = address;
+	notes->identity = identity;
+	notes->database = pg_strdup(PQdb(conn));
+	notes->exists = notes_exist(conn);
+	if (!notes->exists)
+		return notes;
+	check_run(notes, conn);
+	read_rows(notes, conn);
+	return notes;
+}
+
+/* ----------
+ * What is to be done
+ * ----------
+ */
+static Note *
+find_note(const ClusterNotes *notes, Oid source)
+{
+	for (int i = 0; i < notes->n_notes; i++)
+		if (notes->notes[i].source == source)
+			return &notes->notes[i];
+	return NULL;
+}
+
+/* On the target; 0 if there is none. */
+static Oid
+find_database(const PGresult *databases, const char *name)
+{
+	for (int i = 0; i < PQntuples(databases); i++)
+		if (strcmp(PQgetvalue(databases, i, 1), name) == 0)
+			return (Oid) strtoul(PQgetvalue(databases, i, 0), NULL, 10);
+	return InvalidOid;
+}
+
+/*
+ * Look into the database: has it a journal, which --resume continues, and is
+ * it empty?  False, after an error, if it cannot be asked.
+ */
+static bool
+look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
+		  bool *is_empty)
+{
+	PeerAddress there = *notes->address;
+	PGconn	   *conn;
+
+	there.private_conninfo = cluster_list_conninfo(notes->address, name);
+	conn = connection_try_peer(&there, "pg_parrestore");
+	free(there.private_conninfo);
+	if (PQstatus(conn) != CONNECTION_OK)
+	{
+		interrupt_check();
+		pg_log_error("could not connect to database \"%s\" of the target: %s",
+					 name, connection_words(conn));
+		PQfinish(conn);
+		return false;
+	}
+	interrupt_set_connection(conn);
+	session_set_encoding(conn, "SQL_ASCII");
+	session_end_timeouts(conn);
+	*has_journal = restore_journal_exists(conn);
+	*is_empty = session_is_true(conn, empty_query);
+	interrupt_set_connection(NULL);
+	session_close(conn);
+	return true;
+}
+
+static ClusterTodo
+refuse(const char *problem, const ClusterDatabase *database)
+{
+	pg_log_error("database \"%s\" on the target %s", database->name, problem);
+	pg_log_error_hint("Drop it, or leave it out with --exclude-database.");
+	return CLUSTER_TODO_REFUSED;
+}
+
+static ClusterTodo
+decide_complete(const ClusterDatabase *database, const Note *note)
+{
+	if (strcmp(note->archive, database->identity) != 0)
+		return refuse("was restored from another archive", database);
+	return CLUSTER_TODO_NOTHING;
+}
+
+/*
+ * A database that the notes call ending is complete once its journal is gone:
+ * nothing else was left to do.
+ */
+static ClusterTodo
+decide(const ClusterNotes *notes, const ClusterDatabase *database,
+	   const Note *note)
+{
+	bool		is_same = note && note->target == database->target;
+	bool		has_journal;
+	bool		is_empty;
+
+	if (database->target == InvalidOid)
+		return CLUSTER_TODO_CREATE;
+	if (!notes->options->resume)
+		return CLUSTER_TODO_BEGIN;
+	if (is_same && note->state == NOTE_DONE)
+		return decide_complete(database, note);
+	if (!look_into(notes, database->name, &has_journal, &is_empty))
+		return CLUSTER_TODO_REFUSED;
+	if (has_journal)
+		return CLUSTER_TODO_RESUME;
+	if (is_same && note->state == NOTE_ENDING)
+		return decide_complete(database, note);
+	if (!is_empty)
+		return refuse("is not empty, and was not restored from this archive",
+					  database);
+	/* it did not exist when an earlier run noted it, which has created it */
+	if (note && note->state == NOTE_BEGUN && note->target == InvalidOid &&
+		!cluster_list_is_initial(database))
+		return CLUSTER_TODO_CREATE_AGAIN;
+	return CLUSTER_TODO_BEGIN;
+}
+
+void
+cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
+{
+	PGresult   *databases;
+	int			n = 0;
+
+	if (notes->is_refused)
+		return;
+	databases = session_query(conn, databases_query);
+	for (int i = 0; i < list->n; i++)
+	{
+		ClusterDatabase *database = &list->databases[i];
+		Note	   *note = find_note(notes, database->oid);
+
+		database->target = find_database(databases, database->name);
+		database->todo = decide(notes, database, note);
+		database->existed = database->todo == CLUSTER_TODO_BEGIN ||
+			(database->todo == CLUSTER_TODO_RESUME && note && note->existed);
+		if (database->todo != CLUSTER_TODO_NOTHING)
+		{
+			list->databases[n++] = *database;
+			continue;
+		}
+		pg_log_info("database \"%s\" was restored before", database->name);
+		note->is_complete = true;
+		notes->n_done++;
+		notes->n_with_errors += note->errors > 0;
+	}
+	list->n = n;
+	interrupt_set_connection(conn);
+	PQclear(databases);
+}
+
+/* NULL for nothing, as an error says why. */
+static const char *
+describe(ClusterTodo todo)
+{
+	switch (todo)
+	{
+		case CLUSTER_TODO_NOTHING:
+		case CLUSTER_TODO_REFUSED:
+			return NULL;
+		case CLUSTER_TODO_RESUME:
+			return "an interrupted restore is resumed";
+		case CLUSTER_TODO_BEGIN:
+			return "restored into the existing database";
+		case CLUSTER_TODO_CREATE_AGAIN:
+			return "empty after an interruption: dropped, created and restored";
+		case CLUSTER_TODO_CREATE:
+			break;
+	}
+	return "created and restored";
+}
+
+void
+cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
+{
+	char		size[UNITS_BYTES];
+
+	findings_note(psprintf("Restored databases are noted in table %s of database \"%s\".",
+						   CLUSTER_NOTES_TABLE, printable(notes->database)));
+	if (notes->n_done > 0)
+		findings_note(psprintf("Restored before: %d database%s.", notes->n_done,
+							   units_plural(notes->n_done)));
+	for (int i = 0; i < list->n; i++)
+	{
+		const ClusterDatabase *database = &list->databases[i];
+		const char *what = describe(database->todo);
+
+		if (what)
+			findings_note(psprintf("Database \"%s\", %s on the source: %s.",
+								   printable(database->name),
+								   units_size(database->bytes, size), what));
+	}
+}
+
+/* ----------
+ * Writing
+ * ----------
+ */
+
+/*
+ * Only a database that was noted before it existed, and is empty, is dropped.
+ * Its own settings and privileges may be missing, which come with its
+ * creation.
+ */
+static void
+drop_empty(PGconn *conn, const ClusterDatabase *database)
+{
+	char	   *name = PQescapeIdentifier(conn, database->name,
+										  strlen(database->name));
+	char	   *sql = psprintf("DROP DATABASE %s", name ? name : "");
+
+	session_command(conn, sql);
+	free(sql);
+	PQfreemem(name);
+}
+
+/* In the session's transaction: all that this run knows before it begins. */
+static void
+write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
+{
+	for (int i = 0; i < notes->n_notes; i++)
+	{
+		Note		note = notes->notes[i];
+
+		/* one that was ending, and proved to be complete */
+		if (!note.is_complete || note.state == NOTE_DONE)
+			continue;
+		note.state = NOTE_DONE;
+		set_note(conn, notes->identity, &note);
+	}
+	for (int i = 0; i < list->n; i++)
+	{
+		const ClusterDatabase *database = &list->databases[i];
+
+		add_note(conn, database,
+				 database->todo == CLUSTER_TODO_CREATE_AGAIN ? InvalidOid :
+				 database->target);
+	}
+}
+
+/* An exit callback of a restore that was interrupted, or must end. */
+static void
+suggest_resume(void *arg)
+{
+	message_hint("The same command with --resume continues from here.");
+}
+
+void
+cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
+{
+	if (notes->n_done > 0 && progress_is_shown())
+	{
+		message_before_output();
+		fprintf(stderr, "%d database%s restored before\n", notes->n_done,
+				notes->n_done == 1 ? " was" : "s were");
+	}
+	notes->is_kept = notes->exists || make_table(notes, conn);
+	for (int i = 0; i < list->n; i++)
+		if (list->databases[i].todo == CLUSTER_TODO_CREATE_AGAIN)
+			drop_empty(conn, &list->databases[i]);
+	if (!notes->is_kept)
+		return;
+	begin_writing(conn);
+	lock_notes(conn);
+	write_notes(notes, conn, list);
+	session_command(conn, "COMMIT");
+	cleanup_push(suggest_resume, notes);
+}
+
+/* A RestoreJournalNote: in the process of a run, within session_try(). */
+static void
+note_run(void *arg, Oid target, bool is_done, int errors)
+{
+	const RunNote *run = arg;
+	const Note	note = {
+		.source = run->database->oid,
+		.target = target,
+		.state = is_done ? NOTE_DONE : NOTE_ENDING,
+		.archive = run->database->identity,
+		.errors = errors
+	};
+	PGconn	   *conn = connection_open_peer(run->notes->address, "pg_parrestore");
+
+	session_set_encoding(conn, "SQL_ASCII");
+	session_end_timeouts(conn);
+	begin_writing(conn);
+	lock_notes(conn);
+	set_note(conn, run->notes->identity, &note);
+	session_command(conn, "COMMIT");
+	interrupt_set_connection(NULL);
+	session_close(conn);
+}
+
+void
+cluster_notes_enter(const ClusterNotes *notes, const ClusterDatabase *database)
+{
+	RunNote    *run = pg_malloc0(sizeof(RunNote));
+
+	if (!notes->is_kept)
+		return;
+	run->notes = notes;
+	run->database = database;
+	restore_journal_set_note(note_run, run);
+}
+
+/* By an event trigger of the target, which is not the restore's fault. */
+static void
+drop_table(const ClusterNotes *notes, PGconn *conn)
+{
+	PGresult   *res = PQexec(conn, DROP_COMMAND);
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		pg_log_warning("could not remove table \"%s\" from database \"%s\": %s",
+					   CLUSTER_NOTES_TABLE, notes->database,
+					   PQresultErrorMessage(res));
+		pg_log_warning_hint("All databases are restored; " DROP_COMMAND " removes it.");
+	}
+	PQclear(res);
+}
+
+int
+cluster_notes_end(const ClusterNotes *notes, PGconn *conn)
+{
+	ClusterNotes now = *notes;
+	int			n_left = 0;
+
+	if (notes->n_with_errors > 0)
+		pg_log_warning("%d database%s restored before with errors",
+					   notes->n_with_errors,
+					   notes->n_with_errors == 1 ? " was" : "s were");
+	if (!notes->is_kept)
+		return notes->n_with_errors;
+	begin_writing(conn);
+	lock_notes(conn);
+	read_rows(&now, conn);
+	for (int i = 0; i < now.n_notes; i++)
+		n_left += now.notes[i].state != NOTE_DONE;
+	if (n_left == 0)
+		drop_table(notes, conn);
+	session_command(conn, "COMMIT");
+	if (n_left > 0)
+	{
+		pg_log_warning("%d database%s not restored completely; table \"%s\" of database \"%s\" shows which",
+					   n_left, n_left == 1 ? " is" : "s are",
+					   CLUSTER_NOTES_TABLE, notes->database);
+		pg_log_warning_hint("The same command with --resume continues from here.");
+	}
+	free(now.notes);
+	return notes->n_with_errors;
+}
