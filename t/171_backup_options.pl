@@ -29,11 +29,12 @@ sub refused_ok
 # ---- what only pg_basebackup can do
 
 my $hint = qr/hint: Use pg_basebackup with the same options\.\n\z/;
-foreach my $options (['-z'], [ '-Z', '5' ], [ '-Ft', '-Z', 'gzip' ], [ '-Ft', '--compress=server-gzip' ], [ '-C', '-S', 'x' ], [ '-S', 'x' ],
-	[ '-i', 'x' ], [ '-t', 'server:/x' ], ['--manifest-checksums=SHA256'], ['--manifest-force-encode'], [ '-D', '-' ])
+foreach my $options ([ '-C', '-S', 'x' ], [ '-S', 'x' ], [ '-i', 'x' ], [ '-t', 'server:/x' ], ['--manifest-checksums=SHA256'], ['--manifest-force-encode'], [ '-D', '-' ])
 {
 	refused_ok(qr/error: .*not supported.*\n.*$hint/, @$options);
 }
+refused_ok(qr/error: gzip is not supported; use zstd or lz4\n.*hint: .*--compress=zstd\.  pg_basebackup supports gzip\.\n\z/, @$_)
+  foreach ['-z'], [ '-Z', '5' ], [ '-Ft', '-Z', 'gzip' ], [ '-Ft', '--compress=server-gzip' ];
 
 # ---- what is wrong
 

@@ -60,6 +60,25 @@ find_archive(const Options *options, const char *name,
 	return NULL;
 }
 
+/* How large all archives are. */
+static uint64
+stored_bytes(const Options *options)
+{
+	DIR		   *d = opendir(options->extract);
+	struct dirent *entry;
+	struct stat st;
+	uint64		bytes = 0;
+
+	/* an error is found and reported when the archives are opened */
+	while (d && (entry = readdir(d)) != NULL)
+		if (strstr(entry->d_name, ".tar") != NULL &&
+			fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
+			bytes += st.st_size;
+	if (d)
+		closedir(d);
+	return bytes;
+}
+
 /* All tablespaces' archives must be of the map, which has others besides. */
 static void
 check_archives(const Options *options, const TablespaceMap *map)
@@ -346,6 +365,7 @@ extract_backup(const Options *options)
 	umask(PG_MODE_MASK_GROUP);
 	(void) claimed_directory_new(options->directory, NULL, options->no_clean, true);
 	check_manifest(options);
+	extract_archive_begin_stage(stored_bytes(options));
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
 	free(archive);
@@ -366,6 +386,7 @@ extract_backup(const Options *options)
 	extract_manifest(options, attributes, was, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
 		extract_tablespace(options, attributes, &map->tablespaces[i]);
+	progress_end();
 	name_last_file(options);
 	set_attributes(options, attributes, map);
 	complete(options);

@@ -22,7 +22,9 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/shared_memory.h"
+#include "base/units.h"
 #include "basebackup/tar_archive.h"
 #include "extract/extract_archive.h"
 #include "extract/tar_reader.h"
@@ -398,13 +400,60 @@ extract_archive_describe(void *arg, int job, int step)
 	return psprintf("file \"%s\"", ((Extraction *) arg)->path);
 }
 
+/* ----------
+ * Progress
+ * ----------
+ */
+
+/* There is one screen, and one stage of all archives. */
+static struct
+{
+	uint64		total;			/* stored bytes, of all of them */
+	uint64		before;			/* of those that are done */
+	const FrameList *frames;	/* of the one that is extracted; or NULL */
+	int			n_done;			/* frames of it */
+	double		begun;
+}			stage;
+
+static void
+extract_archive_compose(void *arg, ProgressLine *line, bool at_end)
+{
+	/* frames are done nearly in their order */
+	uint64		done = stage.before +
+		(stage.frames ? stage.frames->begins[stage.n_done] : 0);
+	double		seconds = Max(run_clock_seconds() - stage.begun, 0.001);
+	double		share = at_end ? 1 : Min((double) done / Max(stage.total, 1), 0.999);
+	char		done_text[UNITS_BYTES];
+	char		total_text[UNITS_BYTES];
+	char		time_text[UNITS_BYTES];
+
+	progress_line_add(line, 0, "", "", "extracting %3d%%", (int) (share * 100));
+	if (at_end)
+		progress_add_time(line);
+	else if (done > 0)
+		progress_line_add(line, 0, "", "", "ETA %s",
+						  units_duration(seconds / share - seconds, time_text));
+	progress_line_add(line, 1, "", " stored", "%s of %s",
+					  units_size(done, done_text),
+					  units_size(stage.total, total_text));
+	progress_line_add(line, 2, "stored ", "", "%.1f MB/s",
+					  done / seconds / (1024 * 1024));
+}
+
+void
+extract_archive_begin_stage(uint64 stored_bytes)
+{
+	stage.total = stored_bytes;
+	stage.begun = run_clock_seconds();
+	progress_stage(extract_archive_compose, NULL);
+}
+
 int
 extract_archive(const char *path, CompressMethod method,
 				const char *directory, const char *prefix, int n_workers,
 				Attributes *attributes)
 {
 	const char *problem;
-	int			n_done = 0;
 	Extraction	extraction = {
 		.path = path,
 		.directory = directory,
@@ -420,18 +469,19 @@ extract_archive(const char *path, CompressMethod method,
 		.start = extract_archive_start,
 		.run = extract_archive_run,
 		.describe = extract_archive_describe,
-		.n_done = &n_done
+		.n_done = &stage.n_done
 	};
 	const PoolWatch watch = progress_watch();
 
 	if (extraction.fd < 0)
 		pg_fatal("file \"%s\" %s", path, problem);
 	extraction.frames = frame_list_find(extraction.fd, path, method);
-	progress_stage_count("extracting", "", &n_done,
-						 extraction.frames->n_frames);
+	stage.n_done = 0;
+	stage.frames = extraction.frames;
 	worker_pool_run(&task, &watch, Min(n_workers, extraction.frames->n_frames),
 					extraction.frames->n_frames);
-	progress_end();
+	stage.frames = NULL;
+	stage.before += extraction.frames->begins[extraction.frames->n_frames];
 
 	/*
 	 * A file can be cut off between two frames, where no decompressor sees

@@ -25,6 +25,12 @@
 #define EXTRACT_TABLESPACE_PREFIX "PG_"
 
 /*
+ * The stage of the progress in which archives are extracted, of so many bytes
+ * as they are stored.
+ */
+extern void extract_archive_begin_stage(uint64 stored_bytes);
+
+/*
  * Extract an archive into a directory, which is there and has no links, by
  * n_workers processes.  prefix is what all of its paths begin with, or "".
  * Where a tablespace is goes by the archive's own word, which must not be of

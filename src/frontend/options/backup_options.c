@@ -131,8 +131,6 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 /* The rows begin with this number for getopt_long(). */
 #define FIRST_OPTION 1000
 
-/* What is compressed in parts has many members, at which stock tools fail. */
-#define NO_GZIP "parallel workers cannot write a single gzip stream"
 #define NEEDS_WALSENDER "it needs a replication connection"
 
 /* The union of pg_basebackup 15 to 18, and at the end those of our own. */
@@ -142,7 +140,7 @@ static const StockOption backup_options[] = {
 	{{"create-slot", OPTION_BARE}, 'C', 0, NEEDS_WALSENDER},
 	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd'},
 	{{"format", OPTION_WITH_VALUE}, 'F'},
-	{{"gzip", OPTION_BARE}, 'z', 0, NO_GZIP},
+	{{"gzip", OPTION_BARE}, 'z'},
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h'},
 	{{"incremental", OPTION_WITH_VALUE}, 'i', 0, NEEDS_WALSENDER},
 	{{"label", OPTION_TEXT, MEMBER(label)}, 'l'},
@@ -190,6 +188,18 @@ pg_noreturn static void
 use_stock(void)
 {
 	pg_log_error_hint("Use pg_basebackup with the same options.");
+	exit(1);
+}
+
+/*
+ * Files are compressed in parts, and stock tools fail at a gzip file of many
+ * members.
+ */
+pg_noreturn static void
+refuse_gzip(void)
+{
+	pg_log_error("gzip is not supported; use zstd or lz4");
+	pg_log_error_hint("For example: --format=tar --compress=zstd.  pg_basebackup supports gzip.");
 	exit(1);
 }
 
@@ -245,10 +255,7 @@ read_compress(Options *options, const char *arg)
 {
 	option_value_compress(options, arg, COMPRESS_ON_CLIENT);
 	if (options->compress.method == COMPRESS_GZIP)
-	{
-		pg_log_error("option --compress=%s is not supported: %s", arg, NO_GZIP);
-		use_stock();
-	}
+		refuse_gzip();
 }
 
 static void
@@ -277,6 +284,8 @@ read_special(Options *options, char letter, const char *arg)
 		case 'r':
 			options->max_rate = option_value_rate(arg, "-r/--max-rate");
 			break;
+		case 'z':
+			refuse_gzip();
 		case 'Z':
 			read_compress(options, arg);
 			break;
