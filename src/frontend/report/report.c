@@ -330,6 +330,7 @@ row_of(const ManifestFile *file, const ReportCopy *copy)
 {
 	bool		timed = file->start_us > 0 && file->end_us >= file->start_us;
 	bool		is_backup = copy && copy->is_backup;
+	bool		is_copy = copy && !is_backup && copy->archive == NULL;
 
 	return (ReportRow)
 	{
@@ -351,6 +352,7 @@ row_of(const ManifestFile *file, const ReportCopy *copy)
 			.rows = is_backup ? 0 : file->rows,
 			.raw_bytes = file->raw_bytes,
 			.stored_bytes = copy ? 0 : file->stored_bytes,
+			.wire_bytes = is_copy ? file->stored_bytes : 0,
 			.reused_bytes = file->reused ? file->raw_bytes : 0,
 	};
 }
@@ -366,6 +368,7 @@ add_row(ReportRow *sum, const ReportRow *row)
 	sum->rows += row->rows;
 	sum->raw_bytes += row->raw_bytes;
 	sum->stored_bytes += row->stored_bytes;
+	sum->wire_bytes += row->wire_bytes;
 	sum->reused_bytes += row->reused_bytes;
 }
 
@@ -799,7 +802,7 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 	appendPQExpBuffer(&parts[PART_TABLES], "<footer>Made by pg_pardump " PARDUMP_VERSION
 					  ". Data is %s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n",
 					  copy && copy->is_backup ? "files as the server has them" :
-					  copy ? "rows as transferred, and large objects" :
+					  copy ? "rows as they were read, and large objects, before compression" :
 					  "rows as COPY's text, and large objects, before compression");
 }
 

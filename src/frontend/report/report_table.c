@@ -53,6 +53,7 @@ static const ReportColumn columns[] = {
 	COLUMN("Rows", FORM_NUMBER, rows),
 	COLUMN("Data", FORM_SIZE, raw_bytes),
 	COLUMN("Stored", FORM_SIZE, stored_bytes),
+	COLUMN("On the wire", FORM_SIZE, wire_bytes),
 	COLUMN("Reused data", FORM_SIZE, reused_bytes),
 	COLUMN("Rate", FORM_RATE, rate),
 };

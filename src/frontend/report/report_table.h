@@ -37,6 +37,7 @@ typedef struct ReportRow
 	double		rows;
 	double		raw_bytes;
 	double		stored_bytes;
+	double		wire_bytes;		/* of a copy */
 	double		reused_bytes;	/* of raw_bytes, those of reused files */
 	double		rate;			/* bytes a second */
 } ReportRow;

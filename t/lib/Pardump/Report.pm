@@ -48,7 +48,7 @@ sub table_of
 
 # The members of each row of a table in the data, in their order.
 my @members = qw(name table piece blocks notes worker start end seconds pieces files
-  reused rows raw stored reused_bytes rate);
+  reused rows raw stored wire reused_bytes rate);
 
 sub bytes_of
 {
