@@ -32,6 +32,7 @@ static const UnitTest tests[] = {
 	{"crc32c_combine", test_crc32c_combine},
 	{"definition_jobs", test_definition_jobs},
 	{"entry_names", test_entry_names},
+	{"estimate", test_estimate},
 	{"extract", test_extract},
 	{"globals_script", test_globals_script},
 	{"identifier", test_identifier},

@@ -39,6 +39,7 @@ extern void test_crc32c(void);
 extern void test_crc32c_combine(void);
 extern void test_definition_jobs(void);
 extern void test_entry_names(void);
+extern void test_estimate(void);
 extern void test_extract(void);
 extern void test_globals_script(void);
 extern void test_identifier(void);
