@@ -347,6 +347,16 @@ set_file(DataFile *file, ArchiveRows *rows, int table, const ArchivePart *part,
 			archive->stored_bytes[part->entry - archive->toc->entries];
 }
 
+/* The length of a row from which on values of it are stored out of line. */
+#define LONG_ROW_BYTES 2000
+
+/* Are its rows likely to be stored in the heap?  Not if it is unknown. */
+static bool
+has_short_rows(const ManifestFile *file)
+{
+	return file && file->raw_bytes <= file->rows * LONG_ROW_BYTES;
+}
+
 /* Tables' files are to be neighbours, so those of each table are counted. */
 static ChunkPlan *
 plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables,
@@ -378,11 +388,44 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 		set_file(&chunks->files[no], &rows[no], table, &found->parts[i], &index,
 				 archive);
 		tables->tables[table].total_bytes += chunks->files[no].est_bytes;
+		if (has_short_rows(rows[no].want))
+			tables->tables[table].heap_bytes += chunks->files[no].est_bytes;
 		chunks->total_bytes += chunks->files[no].est_bytes;
 	}
 	free(table_of);
 	free(index.files);
 	return chunks;
+}
+
+/* Of rows, to see how far they are compressed: blocks of any method. */
+#define SAMPLE_BYTES (4 * 1024 * 1024)
+
+/*
+ * How many bytes of rows a file has for each that is stored, by its first 4
+ * MB.  If it cannot be read, which who loads the file reports, the answer is
+ * 1.
+ */
+static double
+rows_ratio(const Archive *archive, const TocEntry *entry)
+{
+	char	   *problem = NULL;
+	ArchiveMember *member = archive_member_open(archive, entry, &problem);
+	char	   *buffer = pg_malloc(SAMPLE_BYTES);
+	uint64		raw = 0;
+	uint64		stored = 0;
+	ssize_t		len;
+
+	while (member && raw < SAMPLE_BYTES &&
+		   (len = archive_member_read(member, buffer, SAMPLE_BYTES - raw)) > 0)
+		raw += len;
+	if (member)
+	{
+		stored = archive_member_stored_bytes(member);
+		archive_member_close(member);
+	}
+	free(problem);
+	free(buffer);
+	return raw > 0 && stored > 0 ? (double) raw / stored : 1;
 }
 
 static int
@@ -402,6 +445,26 @@ archive_plan_piece_bytes(const Options *options)
 }
 
 /*
+ * How large the file is that has this number, from 1, by size, of those that
+ * have no manifest and are all of a table; 0 if there are fewer.
+ */
+static uint64
+nth_size(const ChunkPlan *chunks, const ArchiveRows *rows, int number)
+{
+	uint64	   *sizes = pg_malloc0((chunks->n_files + number) * sizeof(uint64));
+	uint64		result;
+
+	for (int i = 0; i < chunks->n_files; i++)
+		if (rows[i].want == NULL && chunks->files[i].n_chunks == 1)
+			sizes[i] = chunks->files[i].est_bytes;
+	qsort(sizes, chunks->n_files, sizeof(uint64), archive_plan_compare_sizes);
+	/* behind the files there are that many zeros */
+	result = sizes[number - 1];
+	free(sizes);
+	return result;
+}
+
+/*
  * How many jobs each file is shared by, 0 if it is not.  Of a file with a
  * manifest the dump has decided into what it was worth to cut it.  Which are
  * shared must not depend on the number of workers, as a run that is resumed
@@ -412,27 +475,12 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 			const Options *options)
 {
 	uint64		piece = archive_plan_piece_bytes(options);
-	uint64	   *sizes = pg_malloc0((chunks->n_files + ARCHIVE_SHARED_TABLES) *
-								   sizeof(uint64));
+	uint64		least = nth_size(chunks, rows, ARCHIVE_SHARED_TABLES);
 	int		   *shares = pg_malloc((chunks->n_files + 1) * sizeof(int));
-	uint64		least;
 
 	for (int i = 0; i < chunks->n_files; i++)
-		if (rows[i].want == NULL && chunks->files[i].n_chunks == 1)
-			sizes[i] = chunks->files[i].est_bytes;
-	for (int i = 0; i < chunks->n_files; i++)
-		shares[i] = sizes[i] > piece ? options->jobs : 0;
-	qsort(sizes, chunks->n_files, sizeof(uint64), archive_plan_compare_sizes);
-
-	/*
-	 * Only as many of the largest as there may be: the array has room for
-	 * that many zeros behind the files, so this element exists.
-	 */
-	least = sizes[ARCHIVE_SHARED_TABLES - 1];
-	for (int i = 0; i < chunks->n_files; i++)
-		if (chunks->files[i].est_bytes <= least)
-			shares[i] = 0;
-	free(sizes);
+		shares[i] = rows[i].want == NULL && chunks->files[i].n_chunks == 1 &&
+			chunks->files[i].est_bytes > Max(piece, least) ? options->jobs : 0;
 	return shares;
 }
 
@@ -550,6 +598,33 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	origin->start_us = run_clock_start_us();
 	plan->origin = origin;
 	return result;
+}
+
+void
+archive_plan_expect_rows(ArchivePlan *plan, const Archive *archive)
+{
+	const ChunkPlan *chunks = plan->plan.chunks;
+	uint64		least = nth_size(chunks, plan->rows, ARCHIVE_SHARED_TABLES);
+	double		stored = 0;
+	double		raw = 0;
+
+	/* first the largest, then the others by what these have together */
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < chunks->n_files; i++)
+		{
+			DataFile   *file = &chunks->files[i];
+			double		ratio = stored > 0 ? raw / stored : 1;
+
+			if (plan->rows[i].want || (file->est_bytes > least) != (pass == 0))
+				continue;
+			if (pass == 0)
+			{
+				ratio = rows_ratio(archive, plan->rows[i].entry);
+				stored += file->est_bytes;
+				raw += file->est_bytes * ratio;
+			}
+			file->est_bytes = (uint64) (file->est_bytes * ratio);
+		}
 }
 
 void

@@ -51,6 +51,14 @@ extern ArchivePlan *archive_plan_make(const Archive *archive, const int *ids,
 									  int n_ids, const Options *options);
 
 /*
+ * Without a manifest only stored bytes of files are known: make them those
+ * that their rows are expected to have, by the beginnings of the largest
+ * files.  Only the progress depends on it.
+ */
+extern void archive_plan_expect_rows(ArchivePlan *plan,
+									 const Archive *archive);
+
+/*
  * Exit with a message if the archive has parts of tables, or masked columns:
  * the database that it is to be compared with has more rows, or other values.
  */

@@ -709,6 +709,7 @@ restore_prepare_target(Restore *restore)
 													&restore->plan->plan,
 													restore->plan->shares,
 													restore->work.targets);
+	archive_plan_expect_rows(restore->plan, restore->work.archive);
 	restore_resume_skip(&restore->work);
 	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);
 	(void) restore_state_is_done(restore, RESTORE_JOURNAL_ROWS);

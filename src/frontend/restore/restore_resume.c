@@ -14,7 +14,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/archive_member.h"
 #include "base/message.h"
 #include "load/restore_journal.h"
 #include "load/restore_journal_open.h"
@@ -297,9 +296,6 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
  * ----------
  */
 
-/* Of rows, to see how far they are compressed: blocks of any method. */
-#define SAMPLE_BYTES (4 * 1024 * 1024)
-
 char *
 restore_resume_selection(const Options *options, const int *ids, int n_ids)
 {
@@ -377,33 +373,6 @@ count_pieces(const RestoreJournal *journal, int max_dump_id)
 	return result;
 }
 
-/*
- * How many stored bytes the file has per byte of rows, from its first 4 MB.
- * Only the progress depends on it.  If the archive cannot be read the answer
- * is 1; the worker that loads the file reports the error.
- */
-static double
-stored_ratio(const Archive *archive, const TocEntry *entry)
-{
-	char	   *problem = NULL;
-	ArchiveMember *member = archive_member_open(archive, entry, &problem);
-	char	   *buffer = pg_malloc(SAMPLE_BYTES);
-	uint64		raw = 0;
-	double		ratio = 1;
-	ssize_t		len;
-
-	while (member && raw < SAMPLE_BYTES &&
-		   (len = archive_member_read(member, buffer, SAMPLE_BYTES - raw)) > 0)
-		raw += len;
-	if (raw > 0)
-		ratio = (double) archive_member_stored_bytes(member) / raw;
-	if (member)
-		archive_member_close(member);
-	free(problem);
-	free(buffer);
-	return ratio;
-}
-
 /* Files of which only pieces are done. */
 static void
 note_pieces(const RestoreWork *work, const int *n_pieces)
@@ -420,9 +389,7 @@ note_pieces(const RestoreWork *work, const int *n_pieces)
 		if (n == 0 || work->left_out[i])
 			continue;
 		result->parts_before = n;
-		result->bytes_before = (uint64)
-			Min((double) file->est_bytes, (double) n * piece_bytes *
-				stored_ratio(work->archive, work->plan->rows[i].entry));
+		result->bytes_before = Min(file->est_bytes, n * piece_bytes);
 	}
 }
 
