@@ -75,7 +75,7 @@ my ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-j2',
 	'--chunk-size=128kB', '--no-sync', '-f', new_path('plain'));
 is("$rc$out", '0', '-P: exit code');
 my @lines = last_lines($err);
-is(scalar(@lines), 3, '-P: three lines of a short run') or diag($err);
+is(scalar(@lines), 4, '-P: four lines of a short run') or diag($err);
 like($lines[0], qr/^$line$/, '-P: the last line of progress');
 like($lines[0], qr/^100%, time \d+:\d\d, .* 0\/2 workers, .*, objects 5\/5, /, '-P: all is done');
 like($lines[0], qr/chunks (\d+)\/\1,/, '-P: all chunks');
@@ -83,6 +83,9 @@ like($lines[1], qr/^2 tables, 20000 rows, 5 large objects: $size stored as $size
 	'-P: summary');
 like($lines[2], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+ chunks?; 0 retries$/,
 	'-P: slowest table');
+like($lines[3], qr/^largest table: fast\.plain, $size$/, '-P: largest table');
+is(($lines[0] =~ /($size) of ~$size/)[0], ($lines[1] =~ /objects: ($size)/)[0], '-P: the line ends with the bytes of the summary');
+is(($lines[0] =~ /$size of ~($size)/)[0], ($lines[1] =~ /objects: ($size)/)[0], '-P: and expects no others');
 
 # ---- what comes before and after the rows
 
@@ -146,7 +149,7 @@ is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages d
 is($percents[-1], 100, 'terminal: the last is 100');
 is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
 	'terminal: none before is');
-like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\n$/, 'terminal: summary');
+like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
 
 # a worker between two of many chunks is not idle
 ($rc, $out) = on_terminal(150, '-n', 'many', '-j2', '--max-table-segment-pages=140', '-r', '6M');

@@ -10,6 +10,7 @@ use JSON::PP;
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(data_files);
 use Pardump::EventSchema qw(events_valid_ok);
+use Pardump::Prometheus qw(read_samples);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -51,7 +52,7 @@ sub events
 	push @{ $runs{ $_->{run_id} // 'none' } }, $_ foreach @events;
 	is_deeply([ grep { !/^[0-9a-f]{32}$/ || $known_ids{$_}++ } keys %runs ], [], "$what: run_id");
 	is_deeply([ grep { $_->{event} ne 'start' || $_->{schema_version} != 1 || $_->{version} !~ /^\d+\.\d+/
-				|| $_->{command} !~ /^(dump|dry-run|check|copy|verify)$/ } map { $_->[0] } values %runs ], [],
+				|| $_->{command} !~ /^(dump|dry-run|check|copy|verify|restore|compare)$/ } map { $_->[0] } values %runs ], [],
 		"$what: the first event");
 	@stages = map { $_->{stage} } of_kind('stage', @events);
 	return grep { $_->{event} !~ /^(start|stage)$/ } @events;
@@ -110,6 +111,63 @@ foreach my $options ([], ['--no-extension'], [ '-Z', 'server-gzip' ])
 	is_deeply([ grep { $_->{worker} !~ /^[012]$/ } @starts, @ends ], [], "$what: workers");
 }
 
+# ---- one unit: the bytes of rows, on the screen, in the log and in the metrics
+
+my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
+
+# Runs a command, and returns the bytes of rows, the summary and what was shown.
+sub one_unit_ok
+{
+	my ($what, @command) = @_;
+	my ($log, $file) = (new_path('unit.json'), new_path('unit.prom'));
+	my ($rc, $out, $err) = run_program(@command, '--progress', "--log-json=$log", "--metrics=$file");
+	is($rc, 0, "$what: exit code") or diag($err);
+	my @events = events($what, slurp_file($log));
+	my $summary = $events[-1];
+	my ($done, $expected) = $err =~ /100%, time \S+, ($size) of ~($size), /;
+	my ($sum) = "$out$err" =~ /(?:objects: |rows, )($size) (?:stored as|in) /;
+	is("$done $expected", "$sum $sum", "$what: the line ends with the bytes of the summary");
+	# events of large objects have no bytes
+	is($summary->{raw_bytes}, sum('raw_bytes', of_kind('chunk_end', @events)) + 5 * 5000, "$what: and the log's chunks are the rest");
+	my $metrics = read_samples($file);
+	is($metrics->{pg_pardump_raw_bytes}[0]{value}, $summary->{raw_bytes}, "$what: the metrics have the same");
+	is($metrics->{pg_pardump_wire_bytes} ? $metrics->{pg_pardump_wire_bytes}[0]{value} : undef, $summary->{wire_bytes}, "$what: bytes on the wire");
+	return ($summary->{raw_bytes}, $summary, "$out$err");
+}
+
+{
+	my ($first, $second) = map { new_path('unit') } 1, 2;
+	my @dump = ('pg_pardump', @db, '-j2', '--chunk-size=128kB', '--no-sync', '--manifest-fingerprints');
+	my ($rows, $summary) = one_unit_ok('a dump', @dump, '-f', $first);
+	is($summary->{wire_bytes}, undef, 'a dump: has no wire');
+	is((one_unit_ok('compression on the server', @dump, '-f', new_path('unit'), '-Z', 'server-gzip'))[0], $rows, 'compression on the server: the same bytes');
+	is((one_unit_ok('an incremental dump', @dump, '-f', $second, "--incremental=$first"))[0], $rows, 'an incremental dump: the same bytes');
+
+	# what ends the rows of each file is not loaded
+	$rows -= 5 * grep { /^\d+\.dat/ } data_files($first);
+	foreach my $format (qw(text raw))
+	{
+		make_database($node, "unit_$format");
+		my ($raw, $summary, $shown) = one_unit_ok("a copy, $format", 'pg_pardump', @db, '-j2', "--copy-format=$format",
+			'--target=' . $node->connstr("unit_$format"), $format eq 'raw' ? '--wire-compression=zstd' : ());
+		my ($wire) = $shown =~ /^copied .* seconds, ($size) on the wire$/m;
+		ok($wire, "a copy, $format: the wire is in the summary") or diag($shown);
+		if ($format eq 'text')
+		{
+			is("$raw $summary->{wire_bytes}", "$rows $rows", 'a copy, text: the same bytes');
+			next;
+		}
+		cmp_ok($summary->{wire_bytes}, '<', $raw * 0.9, 'a copy, raw: less is on the wire');
+		cmp_ok($raw, '>', $rows, 'a copy, raw: but tuples are larger than text');
+	}
+	make_database($node, 'unit_restored');
+	is((one_unit_ok('a restore', 'pg_parrestore', '-j2', '-d', $node->connstr('unit_restored'), $first))[0], $rows, 'a restore: the same bytes');
+	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-j2', '--compare-with=' . $node->connstr('unit_restored'), '--progress');
+	is($rc, 0, 'a comparison: exit code');
+	my ($done, $expected) = $err =~ /^comparing 100%, time \S+, ($size) of ~($size), /m;
+	is($done, $expected, 'a comparison: the line ends with the bytes of both sides') or diag($err);
+}
+
 # ---- names that are not UTF-8, and a log that is appended to
 
 make_database($node, 'latin', options => "ENCODING 'LATIN1' TEMPLATE template0");
@@ -122,7 +180,7 @@ foreach my $try (1, 2)
 	is($rc, 0, "LATIN1: dump $try");
 }
 my @events = events('LATIN1', slurp_file($log));
-is(scalar(keys %known_ids), 5, 'LATIN1: each run has its id');
+is(scalar(keys %known_ids), 11, 'LATIN1: each run has its id');
 is_deeply([ map { $_->{table} } of_kind('chunk_end', @events) ],
 	[ ("public.\"\x{e4}\"") x 2 ], 'LATIN1: names of both runs');
 is((stat $log)[2] & 07777, 0600, 'the log is only for its owner');

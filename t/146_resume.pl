@@ -167,6 +167,10 @@ foreach my $kind (sort keys %archives)
 	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '-j2', '--progress', "--log-json=$log", "--report=$page");
 	is($rc, 0, 'told: resumed');
 	events_valid_ok('told', slurp_file($log));
+	my ($done, $expected) = $err =~ /^rows 100%, time \S+, (\S+ \S+) of ~(\S+ \S+), /m;
+	my ($restored) = $err =~ /^restored .* rows, (\S+ \S+) in /m;
+	is("$done $expected", "$restored $restored", 'told: the line ends with the bytes that the summary has') or diag($err);
+	unlike($err, qr/^rows.* 0 rows\/s/m, 'told: rows per second');
 	like($err, qr/^before: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
 	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?0, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
 	like(slurp_file($page), qr/<bdi>Done before<.bdi><.th><td><bdi>$files of \d+ chunks/, 'told: on the page');

@@ -94,7 +94,7 @@ cluster_account_append(PQExpBuffer buf, const void *arg)
 				   account->list ? account->list->n : 0);
 	metrics_number(buf, "failed_databases", "How many of them have failed.",
 				   count_states(account, CLUSTER_FAILED));
-	run_metrics_append(buf, "all_databases_", &sum);
+	run_metrics_append(buf, "all_databases_", account->options, &sum);
 }
 
 /* ----------

@@ -45,7 +45,7 @@
 #include "status/dry_run.h"
 #include "status/load_account.h"
 #include "status/metrics.h"
-#include "status/run.h"
+#include "status/run_progress.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 
@@ -516,6 +516,7 @@ copy_rows_and_indexes(Copy *copy)
 		.tables = plan->tables,
 		.is_loaded = run_table_is_done,
 		.arg = &copy->run,
+		.add_rest = run_progress_add_rest,
 	};
 	IndexBuilder *builder;
 

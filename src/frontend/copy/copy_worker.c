@@ -89,11 +89,26 @@ report_format(const CopyFormat *format, const char *what, bool by_sql)
 }
 
 /*
+ * Counts for the progress what goes to the target, on the wire, and, unless
+ * it is compressed, as rows.
+ */
+static Sink *
+count_bytes(const CopyWorker *worker, Sink *target, bool compressed)
+{
+	WorkerProgress *progress = file_results_progress(worker->run->results);
+	Sink	   *sink = sink_tap_new(target, &progress->stored_bytes, NULL);
+
+	return compressed ? sink : sink_tap_new(sink, &progress->raw_bytes, NULL);
+}
+
+/*
  * The format has been decided per table by copy_formats_decide(), from what
- * both servers said about the table.
+ * both servers said about the table.  *raw_bytes is set only if the rows come
+ * compressed.
  */
 static uint64
-read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
+read_rows(CopyWorker *worker, const DataFile *file, Sink *sink,
+		  uint64 *raw_bytes)
 {
 	const CopyFormats *formats = worker->work->formats;
 
@@ -105,7 +120,7 @@ read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
 			return worker_session_read_binary(worker->session, file, sink);
 		case COPY_FORMAT_RAW:
 			return worker_session_read_raw(worker->session, file, sink,
-										   formats->wire_compression);
+										   formats->wire_compression, raw_bytes);
 	}
 	return 0;					/* not reached */
 }
@@ -135,9 +150,8 @@ open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
 }
 
 /*
- * The tap between reader and target counts bytes for the progress.  later is
- * where sink_target_rows_new() notes the table, to be looked up once for all
- * files of the job.
+ * later is where sink_target_rows_new() notes the table, to be looked up once
+ * for all files of the job.
  */
 static void
 copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
@@ -150,20 +164,21 @@ copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
 	Sink	   *rows_sink;
 	Sink	   *sink;
 	uint64		rows;
+	uint64		raw_bytes = 0;
 
 	run_event_chunk_start(run, file, copy_format_name(format->kind),
 						  format->reason);
 	report_format(format, what,
 				  plan->chunks->tables[file->table].sql_reason != NULL);
 	rows_sink = open_target_rows(worker, file, later);
-	sink = sink_tap_new(rows_sink,
-						&file_results_progress(run->results)->raw_bytes, NULL);
-	rows = read_rows(worker, file, sink);
+	sink = count_bytes(worker, rows_sink, format->kind == COPY_FORMAT_RAW);
+	rows = read_rows(worker, file, sink, &raw_bytes);
 	sink_finish(sink);
 	check_rows(worker, format->target, what, rows, format->kind == COPY_FORMAT_RAW ?
 			   sink_target_raw_taken(rows_sink) :
 			   sink_target_rows_taken(rows_sink));
 	file_result_set(run->results, run_file_result(run, file), start_us, rows,
+					format->kind == COPY_FORMAT_RAW ? raw_bytes : sink->bytes_in,
 					sink->bytes_in);
 	run_event_chunk_end(run, file, NULL);
 	sink_free(sink);
@@ -174,18 +189,16 @@ static void
 copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 				  FileResult *result)
 {
-	FileResults *results = worker->run->results;
 	int64		start_us = clock_wall_us();
 	Sink	   *object = sink_target_object_new(worker->target_conn, oid,
 												NULL);
-	Sink	   *sink = sink_tap_new(object,
-									&file_results_progress(results)->raw_bytes,
-									NULL);
+	Sink	   *sink = count_bytes(worker, object, false);
 
 	read_large_object(worker_session_conn(worker->session), batch, row,
 					  oid, sink);
 	sink_finish(sink);
-	file_result_set(results, result, start_us, 0, sink->bytes_in);
+	file_result_set(worker->run->results, result, start_us, 0, sink->bytes_in,
+					sink->bytes_in);
 	sink_free(sink);
 }
 

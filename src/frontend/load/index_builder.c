@@ -41,13 +41,15 @@
 
 #define INDEX_LOOK_PHASE_BYTES 64
 
-/* All zero but for the address, before the first look. */
+/* All zero but for the first two, before the first look. */
 typedef struct IndexLook
 {
 	const PeerAddress *target_address;
+	ProgressCompose add_rest;	/* see IndexPlan */
 	PGconn	   *conn;			/* its own session; NULL before the first */
 	bool		given_up;		/* the target does not tell */
 	char		phase[INDEX_LOOK_PHASE_BYTES];	/* ends in a space */
+	double		share;			/* of the build; 0 = unknown */
 } IndexLook;
 
 #define LOOK_WAIT_MS 500
@@ -92,6 +94,33 @@ take_look(IndexLook *look)
 	return NULL;
 }
 
+/* The phases of a B-tree's build, and when they end, as a share of it. */
+static const struct
+{
+	const char *name;
+	double		end;
+}			phases[] = {
+	{"scanning table", 0.55},
+	{"sorting live tuples", 0.62},
+	{"sorting dead tuples", 0.62},
+	{"loading tuples in tree", 1}
+};
+
+/* How much of the build is done; 0 if its phase is none of these. */
+static double
+build_share(const char *phase, int percent)
+{
+	double		begin = 0;
+
+	for (int i = 0; i < (int) lengthof(phases); i++)
+	{
+		if (strcmp(phase, phases[i].name) == 0)
+			return begin + (phases[i].end - begin) * Max(percent, 0) / 100;
+		begin = phases[i].end;
+	}
+	return 0;
+}
+
 /* The share of the phase that is done; -1 if it is not measured. */
 static int
 percent_done(const PGresult *res)
@@ -111,8 +140,8 @@ percent_done(const PGresult *res)
 /*
  * A ProgressCompose: adds the table whose index has been under construction
  * for longest, the phase, and how much of that is done, if there is one and
- * the target tells it within a moment.  Nothing depends on it: no error is
- * one of the run's.
+ * the target tells it within a moment; and the time that is left.  Nothing
+ * depends on it: no error is one of the run's.
  */
 static void
 index_look_add(void *arg, ProgressLine *line, bool at_end)
@@ -120,6 +149,7 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 	IndexLook  *look = arg;
 	PGresult   *res = look->given_up ? NULL : take_look(look);
 
+	look->share = 0;
 	if (res && PQntuples(res) == 1)
 	{
 		const char *phase = printable(PQgetvalue(res, 0, 1));
@@ -127,6 +157,7 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 
 		if (strncmp(phase, PHASE_PREFIX, strlen(PHASE_PREFIX)) == 0)
 			phase += strlen(PHASE_PREFIX);
+		look->share = build_share(phase, percent);
 		snprintf(look->phase, sizeof(look->phase), "%.60s ", phase);
 		progress_line_add_name(line, 1, PQgetvalue(res, 0, 0));
 		if (percent >= 0)
@@ -135,6 +166,7 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 			progress_line_add(line, 2, "", "", "%.60s", phase);
 	}
 	PQclear(res);
+	look->add_rest(&look->share, line, at_end);
 }
 
 /* No more looks. */
@@ -725,7 +757,10 @@ bool
 index_builder_finish(IndexBuilder *builder)
 {
 	const IndexBuilds *builds = &builder->builds;
-	IndexLook	look = {.target_address = builder->plan.stages->target->address};
+	IndexLook	look = {
+		.target_address = builder->plan.stages->target->address,
+		.add_rest = builder->plan.add_rest
+	};
 	int			status;
 
 	if (builds->n > 0)

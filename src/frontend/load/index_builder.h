@@ -16,6 +16,7 @@
 #include "load/restore_schedule.h"
 #include "load/restore_stage.h"
 #include "plan/dump_table.h"
+#include "process/progress.h"
 
 /* ----------
  * When each index was built, for the event log and the report.
@@ -112,6 +113,13 @@ typedef struct IndexPlan
 	/* Asked in the builder's process: has this table all its rows? */
 	bool		(*is_loaded) (const void *arg, int table);
 	const void *arg;
+
+	/*
+	 * Adds the time that is left to the stage's line.  Its argument is the
+	 * share that is done, a double, of the index that has been under
+	 * construction for longest; 0 if unknown.
+	 */
+	ProgressCompose add_rest;
 } IndexPlan;
 
 /* Start it; what the plan names outlives it.  It ends with this process. */

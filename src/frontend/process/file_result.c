@@ -71,10 +71,11 @@ file_results_begin_job(FileResults *results, int job)
 
 void
 file_result_set(const FileResults *results, FileResult *result, int64 start_us,
-				uint64 rows, uint64 bytes)
+				uint64 rows, uint64 raw_bytes, uint64 sent_bytes)
 {
 	result->rows = rows;
-	result->raw_bytes = result->stored_bytes = bytes;
+	result->raw_bytes = raw_bytes;
+	result->stored_bytes = sent_bytes;
 	result->start_us = start_us;
 	result->end_us = clock_wall_us();
 	result->worker = results->worker;

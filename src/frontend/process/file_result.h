@@ -23,8 +23,9 @@ typedef struct FileHash
 typedef struct FileResult
 {
 	uint64		rows;			/* 0 for a large object */
-	uint64		raw_bytes;		/* uncompressed, with what ends the rows */
-	uint64		stored_bytes;	/* in the file */
+	uint64		raw_bytes;		/* of rows, see progress.h */
+	uint64		stored_bytes;	/* in the file; without one, as they were sent
+								 * to the target */
 	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];	/* of the stored bytes */
 	int			checksum_len;	/* 0 if none was asked for */
 	int64		start_us;		/* microseconds since 1970 */
@@ -50,8 +51,8 @@ typedef struct FileResult
 /*
  * What a worker is doing.  Rows and bytes are those of the file it is making,
  * and 0 between files, so that those of all done files and these add up to
- * what has been dumped.  Rows and raw bytes that the server compresses count
- * when the file is done.
+ * what has been dumped.  Rows and raw bytes that the server compresses, or
+ * sends as raw tuples, count when the file is done.
  */
 typedef struct WorkerProgress
 {
@@ -104,10 +105,11 @@ extern void file_results_begin_job(FileResults *results, int job);
 
 /*
  * In a worker: rows or an object are on a target; all is known but whether
- * they will be committed.  Bytes are those that crossed.
+ * they will be committed.
  */
 extern void file_result_set(const FileResults *results, FileResult *result,
-							int64 start_us, uint64 rows, uint64 bytes);
+							int64 start_us, uint64 rows, uint64 raw_bytes,
+							uint64 sent_bytes);
 
 /*
  * In a worker: a part of a file that several make is on a target, committed.

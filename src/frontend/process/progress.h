@@ -2,6 +2,15 @@
  * progress.h
  *		--progress: a line about how far the run is, stage by stage.
  *
+ * Bytes of rows are counted as the rows are read from the tables: in the
+ * format in which they are read (COPY's text, its binary format, or raw
+ * tuples), before any compression, with the contents of large objects.  So
+ * they are in progress, summaries, reports, events and metrics of all
+ * commands.  Files that an incremental dump uses again count as if they had
+ * been read, and what an earlier run has restored does not count.  Bytes of
+ * files are called stored, and those that a copy sends to its target are on
+ * the wire.
+ *
  * On a terminal the line is written over the one before, once a second;
  * elsewhere a new line is written every ten seconds.  Each stage ends with a
  * line that stays.  It is drawn from the plan and from what workers tell in

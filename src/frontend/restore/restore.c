@@ -42,7 +42,7 @@
 #include "status/dry_run.h"
 #include "status/load_account.h"
 #include "status/metrics.h"
-#include "status/run.h"
+#include "status/run_progress.h"
 #include "status/summary.h"
 #include "verify/verify.h"
 
@@ -300,6 +300,7 @@ restore_rows_and_indexes(Restore *restore)
 		.tables = restore->run.plan->tables,
 		.is_loaded = run_table_is_done,
 		.arg = &restore->run,
+		.add_rest = run_progress_add_rest,
 	};
 	IndexBuilder *builder;
 

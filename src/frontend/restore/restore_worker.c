@@ -331,7 +331,9 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	/* of several only the sum is known */
 	for (int i = 0; rows.error == NULL && i < n; i++)
 		file_result_set(run->results, run_file_result(run, files[i]), start_us,
-						i == 0 ? rows.rows : 0, i == 0 ? rows.bytes : 0);
+						i == 0 ? rows.rows : 0, i == 0 ? rows.bytes : 0,
+						i == 0 ? rows.bytes : 0);
+	file_results_progress(run->results)->rows += rows.rows;
 	free(sources);
 	return rows.error;
 }
@@ -541,7 +543,8 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 		error = archive_objects_error(objects);
 	if (error == NULL)
 		sink_finish(sink);
-	file_result_set(results, result, start_us, 0, sink->bytes_in);
+	file_result_set(results, result, start_us, 0, sink->bytes_in,
+					sink->bytes_in);
 	sink_free(sink);
 	free(buf);
 	return error;
@@ -664,7 +667,10 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 	{
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
+		{
 			target_command(worker->conn, "ROLLBACK");
+			file_results_begin_job(run->results, job_no);
+		}
 		restore_journal_commit(work->journal, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);

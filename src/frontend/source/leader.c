@@ -30,7 +30,7 @@
 #include "source/standby_overflow.h"
 #include "source/standby_snapshot.h"
 #include "source/worker_monitor.h"
-#include "status/run.h"
+#include "status/run_progress.h"
 #include "status/summary.h"
 
 /* ----------
@@ -195,6 +195,7 @@ end_pg_dump(const Source *source, StockPgDump *pg_dump)
 		stock_pg_dump_end(pg_dump);
 	else
 		stock_pg_dump_stop(pg_dump);
+	progress_end();
 }
 
 /*
@@ -267,7 +268,6 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	 * gone, so that a worker can have its place among the connections.
 	 */
 	stock_pg_dump_stop(pg_dump);
-	progress_end();
 	if (options->create_subscription)
 		subscription_check(conn, options, plan->pg_dump_toc, tables);
 	dump_plan_make(plan, conn, options);

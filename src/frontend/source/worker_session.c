@@ -465,9 +465,8 @@ worker_session_read_compressed(WorkerSession *session, const DataFile *file,
 
 uint64
 worker_session_read_raw(WorkerSession *session, const DataFile *file,
-						Sink *sink, const char *compression)
+						Sink *sink, const char *compression,
+						uint64 *raw_bytes)
 {
-	uint64		bytes;
-
-	return read_counted(session, file, compression, "raw", sink, &bytes);
+	return read_counted(session, file, compression, "raw", sink, raw_bytes);
 }

@@ -53,11 +53,12 @@ extern uint64 worker_session_read_compressed(WorkerSession *session,
 
 /*
  * The same as raw tuples by the extension, a block a write, compressed as
- * asked ("none", "lz4:0", ...).
+ * asked ("none", "lz4:0", ...).  *raw_bytes is what they were before.
  */
 extern uint64 worker_session_read_raw(WorkerSession *session,
 									  const DataFile *file, Sink *sink,
-									  const char *compression);
+									  const char *compression,
+									  uint64 *raw_bytes);
 
 /* Disconnect; a session that is the leader's is left to it. */
 extern void worker_session_close(WorkerSession *session);

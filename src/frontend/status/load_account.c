@@ -166,18 +166,12 @@ load_account_stage(LoadAccount *account, LoadStage stage)
 	run_event_stage(stage_names[stage]);
 }
 
-/*
- * Indexes that are built beside the rows have a place in the line of progress
- * (ConcurrentProgress).
- */
 void
 load_account_indexes(LoadAccount *account, Run *run,
 					 const IndexBuilds *indexes)
 {
 	account->indexes = indexes;
-	run->beside.what = "indexes ";
-	run->beside.done = &indexes->totals->made;
-	run->beside.total = indexes->n;
+	run->indexes = indexes;
 }
 
 /* ----------
@@ -278,6 +272,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	PQExpBufferData missing;
 	int			n_missing = find_missing(run, &missing);
 	char		size[UNITS_BYTES];
+	char		sent[UNITS_BYTES];
 
 	log_tables(run);
 	/* the process that started this run prints a line instead */
@@ -291,15 +286,18 @@ load_account_print(const LoadAccount *account, FILE *out)
 				n_missing, units_plural(n_missing), missing.data,
 				n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
-	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, %s in %.2f seconds\n",
+	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, %s in %.2f seconds",
 			what_was_done(run), n_tables, units_plural(n_tables),
 			total.rows, units_plural(total.rows),
 			units_size(total.raw_bytes, size), run_clock_seconds());
+	if (run->options->target)
+		fprintf(out, ", %s on the wire", units_size(total.stored_bytes, sent));
+	fprintf(out, "\n");
 	if (account->run->options->resume)
 		fprintf(out, "before: %s\n", load_account_before(account));
 	if (account->formats)
 		fprintf(out, "%s\n", account->formats);
-	summary_print_slowest(run, out);
+	summary_print_tables(run, out);
 	summary_print_masks(run, out);
 	if (run->options->compare)
 		fprintf(out, "source and target have the same contents\n");

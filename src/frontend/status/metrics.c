@@ -410,7 +410,7 @@ append_prefixed(PQExpBuffer buf, const char *prefix, const char *name,
 
 void
 run_metrics_append(PQExpBuffer buf, const char *prefix,
-				   const RunFigures *figures)
+				   const Options *options, const RunFigures *figures)
 {
 	append_prefixed(buf, prefix, "tables", "Tables of the last run.",
 					figures->tables);
@@ -420,8 +420,12 @@ run_metrics_append(PQExpBuffer buf, const char *prefix,
 					"Bytes of rows and large objects of the last run, uncompressed.",
 					figures->raw_bytes);
 	append_prefixed(buf, prefix, "stored_bytes",
-					"The same as they are stored, or as they crossed.",
+					"The same as they are stored; of a copy or a restore, as wire_bytes.",
 					figures->stored_bytes);
+	if (options->target || options->restore)
+		append_prefixed(buf, prefix, "wire_bytes",
+						"The same as they were sent to the target.",
+						figures->stored_bytes);
 	append_prefixed(buf, prefix, "retries", "Jobs that the last run has retried.",
 					figures->retries);
 	append_prefixed(buf, prefix, "reused_files",
@@ -443,7 +447,7 @@ metrics_append_run(PQExpBuffer buf, const void *arg)
 
 	if (run->results)
 		figures = summary_figures(run);
-	run_metrics_append(buf, "", &figures);
+	run_metrics_append(buf, "", run->options, &figures);
 }
 
 const char *

@@ -80,6 +80,7 @@ extern void run_metrics_begin(const Options *options, const Run *run);
  * prefix.
  */
 extern void run_metrics_append(PQExpBuffer buf, const char *prefix,
+							   const Options *options,
 							   const RunFigures *figures);
 
 /* What the label "command" says of the run that these options ask for. */

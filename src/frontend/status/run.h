@@ -9,16 +9,10 @@
 #define RUN_H
 
 #include "archive/archive_dir.h"
+#include "base/event_log.h"
+#include "load/index_builder.h"
 #include "plan/dump_plan.h"
 #include "process/file_result.h"
-
-/* Work that is done while rows are read: how many are done, and all. */
-typedef struct ConcurrentProgress
-{
-	const char *what;			/* "indexes " */
-	const volatile int *done;
-	int			total;			/* 0 if there is nothing */
-} ConcurrentProgress;
 
 typedef struct Run
 {
@@ -27,7 +21,7 @@ typedef struct Run
 	const ArchiveDir *archive;	/* that is made; NULL on a target */
 	FileResults *results;		/* workers fill it */
 	int			n_retries;		/* the leader's count of repeated jobs */
-	ConcurrentProgress beside;	/* shown with the rows */
+	const IndexBuilds *indexes; /* that are built meanwhile; or NULL */
 	const char *const *servers; /* names of those that are read, by
 								 * FileResult.server; NULL if it is one */
 	int			n_servers;
@@ -125,22 +119,18 @@ extern void run_event_chunk_start(const Run *run,
 extern void run_event_chunk_end(const Run *run,
 								const DataFile *file, const char *new_reason);
 
+/*
+ * Members of any event: bytes of rows, and as they are stored, or, without an
+ * archive, as they were on the wire.
+ */
+extern void run_event_add_bytes(Event *event, const Run *run,
+								uint64 raw_bytes, uint64 stored_bytes);
+
 /* In the leader: a job will be done again, "retry"; the run counts it. */
 extern void run_event_retry(Run *run, int job);
 
 /* In a worker: "objects_start" and "objects_end". */
 extern void run_event_objects(const Run *run, const char *kind,
 							  const LargeObjectGroup *group);
-
-/* ----------
- * The stage of a dump, or of a copy, in which workers read rows.
- * ----------
- */
-
-/*
- * The stage begins (see progress.h).  The run must be complete but for what
- * the workers tell.
- */
-extern void run_progress_begin(const Run *run);
 
 #endif							/* RUN_H */

@@ -218,8 +218,7 @@ server_share_note(const Run *run)
 		event_add_text(event, "server", run->servers[i]);
 		event_add_number(event, "files", total.n_done);
 		event_add_number(event, "rows", total.rows);
-		event_add_number(event, "raw_bytes", total.raw_bytes);
-		event_add_number(event, "stored_bytes", total.stored_bytes);
+		run_event_add_bytes(event, run, total.raw_bytes, total.stored_bytes);
 		event_write(event);
 	}
 }
@@ -318,7 +317,7 @@ summary_figures(const Run *run)
 
 /*
  * Hand them to the process that runs this program for all databases, if there
- * is one.  Bytes that are expected stay, and all of them are done.
+ * is one.  All bytes that there were are done.
  */
 static void
 hand_over(const Run *run)
@@ -329,7 +328,7 @@ hand_over(const Run *run)
 	if (own == NULL)
 		return;
 	figures = summary_figures(run);
-	figures.expected_bytes = figures.done_bytes = own->expected_bytes;
+	figures.expected_bytes = figures.done_bytes = figures.raw_bytes;
 	figures.stage = own->stage;
 	*own = figures;
 }
@@ -342,7 +341,7 @@ reused_text(const Run *run)
 	int			n_files = run->results->n_files;
 	char		size[UNITS_BYTES];
 
-	return psprintf("reused %d of %d file%s of rows, %s not dumped again",
+	return psprintf("reused %d of %d file%s of rows, %s stored, not dumped again",
 					reused.files, n_files, units_plural(n_files),
 					units_size(reused.stored_bytes, size));
 }
@@ -368,44 +367,64 @@ table_seconds(const Run *run, int table)
 	return seconds;
 }
 
+static double
+table_bytes(const Run *run, int table)
+{
+	const TablePlan *decided = &run->plan->chunks->tables[table];
+	double		bytes = 0;
+
+	for (int i = 0; i < decided->n_files; i++)
+		bytes += run->results->files[decided->first_file + i].raw_bytes;
+	return bytes;
+}
+
 /*
- * -1 without tables.  One that no file was made of has taken 0 seconds, which
- * is more than nothing found yet.
+ * The table that has most of it; -1 without tables.  One that no file was
+ * made of has 0, which is more than nothing found yet.
  */
 static int
-slowest_table(const Run *run, double *seconds)
+find_most(const Run *run, double (*value) (const Run *run, int table),
+		  double *most)
 {
-	int			slowest = -1;
+	int			result = -1;
 
-	*seconds = -1;
+	*most = -1;
 	for (int i = 0; i < run->plan->tables->n_tables; i++)
 	{
-		double		its = table_seconds(run, i);
+		double		its = value(run, i);
 
-		if (its > *seconds)
+		if (its > *most)
 		{
-			slowest = i;
-			*seconds = its;
+			result = i;
+			*most = its;
 		}
 	}
-	return slowest;
+	return result;
 }
 
 void
-summary_print_slowest(const Run *run, FILE *stream)
+summary_print_tables(const Run *run, FILE *stream)
 {
+	const DumpTable *tables = run->plan->tables->tables;
 	double		seconds;
-	int			slowest = slowest_table(run, &seconds);
+	double		bytes;
+	int			slowest = find_most(run, table_seconds, &seconds);
+	int			largest = find_most(run, table_bytes, &bytes);
+	char		size[UNITS_BYTES];
 
 	if (slowest >= 0)
 	{
 		int			n_chunks = run->plan->chunks->tables[slowest].n_files;
 
 		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s; %d %s\n",
-				printable(run->plan->tables->tables[slowest].name), seconds,
+				printable(tables[slowest].name), seconds,
 				n_chunks, units_plural(n_chunks), run->n_retries,
 				run->n_retries == 1 ? "retry" : "retries");
 	}
+	if (largest >= 0)
+		fprintf(stream, "largest table: %s, %s\n",
+				printable(tables[largest].name),
+				units_size((uint64) bytes, size));
 }
 
 void
@@ -441,7 +460,7 @@ show_summary(const Run *run, const FileTotals *total,
 			units_size(total->raw_bytes, raw),
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
-	summary_print_slowest(run, stderr);
+	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)
 	{
@@ -471,15 +490,14 @@ note_summary(const Run *run, const FileTotals *total,
 {
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;
-	int			slowest = slowest_table(run, &slowest_seconds);
+	int			slowest = find_most(run, table_seconds, &slowest_seconds);
 	ReusedFiles reused = summary_count_reused(run);
 
 	event_add_number(event, "tables", run->plan->tables->n_tables);
 	event_add_number(event, "chunks", run->results->n_files);
 	event_add_number(event, "large_objects", run->results->n_objects);
 	event_add_number(event, "rows", total->rows);
-	event_add_number(event, "raw_bytes", total->raw_bytes);
-	event_add_number(event, "stored_bytes", total->stored_bytes);
+	run_event_add_bytes(event, run, total->raw_bytes, total->stored_bytes);
 	event_add_seconds(event, "seconds", seconds);
 	if (slowest >= 0)
 	{

@@ -84,9 +84,10 @@ extern RunFigures summary_figures(const Run *run);
 extern void summary_report(const Run *run, bool show);
 
 /*
- * Which table took the workers the most time, and how much had to be retried.
+ * Which table took the workers the most time, how much had to be retried, and
+ * which table has the most bytes of rows.
  */
-extern void summary_print_slowest(const Run *run, FILE *stream);
+extern void summary_print_tables(const Run *run, FILE *stream);
 
 /* How many columns of how many tables were masked, if any. */
 extern void summary_print_masks(const Run *run, FILE *stream);

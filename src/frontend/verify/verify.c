@@ -732,8 +732,8 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 		progress_line_add(line, 0, "", "", "ETA %s",
 						  units_duration(seconds / share - seconds, time));
 	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
-	progress_line_add(line, 2, "", "", "%s", units_size(bytes, size));
-	progress_line_add(line, 3, "", "", "%.1f MB/s",
+	progress_line_add(line, 2, "", " stored", "%s", units_size(bytes, size));
+	progress_line_add(line, 3, "stored ", "", "%.1f MB/s",
 					  bytes / seconds / (1024 * 1024));
 	if (findings > 0)
 		progress_line_add(line, 1, "", "", "%d finding%s", findings,

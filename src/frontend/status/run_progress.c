@@ -1,0 +1,757 @@
+/*
+ * run_progress.c
+ *		The line of progress of the stage in which workers read rows, and how
+ *		much of the run is left.
+ *
+ * Workers are processes, so the results of files lie in shared memory, where
+ * the leader reads them while they are being written.  The figures of a line
+ * need not be exact before its last one; those of files that are done are.
+ */
+#include "base/fe_compat.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "process/run_figures.h"
+#include "status/estimate.h"
+#include "status/run_progress.h"
+
+/* Rates are those of the last lines, up to this number. */
+#define RATE_LINES 10
+
+/* Who has had a job within this time has not been left without one. */
+#define BETWEEN_JOBS_US 1000000
+
+/*
+ * Where only compressed bytes are seen, a byte of them is taken for this
+ * number of bytes of rows until a file is done.
+ */
+#define LIKELY_RATIO 3
+
+/*
+ * Files below this size take their time by their number, not by their bytes;
+ * how long, in seconds, until one is done.
+ */
+#define SMALL_FILE_BYTES ((uint64) 128 * 1024)
+#define LIKELY_FILE_SECONDS 0.003
+
+/*
+ * To restore long values, which the target compresses and stores out of line,
+ * takes this number of times as long as others, by their bytes.
+ */
+#define LIKELY_TOAST_FACTOR 3.5
+
+/*
+ * To build a key, or another index, takes, per row, about as long as to read
+ * and load this number of bytes of rows.
+ */
+#define LIKELY_KEY_BYTES 45
+#define LIKELY_INDEX_BYTES 80
+
+/*
+ * A build that takes longer than expected will take this share of its time
+ * until now.
+ */
+#define LONGER_SHARE 0.3
+
+/* Kinds of work; those of each run follow. */
+typedef enum WorkKind
+{
+	WORK_ROWS,					/* of all files; in bytes of the plan */
+	WORK_SMALL_FILES,			/* in files */
+	WORK_OBJECTS,				/* in bytes */
+	WORK_KEYS,					/* in rows of their tables */
+	WORK_INDEXES,				/* others; the same */
+	WORK_OF_RUNS
+} WorkKind;
+
+/* Kinds of a run: tables by whether most of them is out of line, and each. */
+#define WORK_PLAIN 0
+#define WORK_TOAST 1
+#define WORK_TABLES 2
+
+/* What is known of a table's rows. */
+typedef struct TableLook
+{
+	double		planned;		/* bytes that the plan expected, of files that
+								 * are done */
+	double		bytes;			/* that these have */
+	double		stored;			/* the same as they are stored or sent */
+	double		rows;
+	double		all_rows;		/* of all files, expected */
+} TableLook;
+
+/* What the line says; bytes are totals since the beginning. */
+typedef struct RowsState
+{
+	double		time;
+	double		raw_bytes;
+	double		stored_bytes;
+	double		rows;
+	double		expected_bytes; /* of raw_bytes, at the end */
+	bool		rows_known;		/* else they are known when a file is done */
+	int			busy;			/* workers */
+	int			n_workers;		/* that there can be */
+	int			files_done;
+	int			n_files;
+	int			objects_done;
+	int			n_objects;
+} RowsState;
+
+typedef struct RowsProgress
+{
+	const char *what;			/* before the percentage */
+	const Run  *runs[RUN_PROGRESS_SIDES];
+	const char *names[RUN_PROGRESS_SIDES];
+	int			n_runs;
+	int			reading;		/* the run whose turn it is */
+	double		start;
+	double		percent;		/* as shown: it does not fall */
+	RowsState	before[RATE_LINES]; /* a ring */
+	int			n_lines;
+
+	/* of the run that is looked at */
+	TableLook  *tables;
+	TableLook	classes[WORK_TABLES];	/* all of them that are plain, and the
+										 * others */
+	double	   *in_work;		/* bytes, by file */
+	double	   *seconds;		/* of work on them, by file */
+	double	   *left;			/* units of work, by file */
+	Estimate   *estimate;
+	double		longest_share;	/* of the build that was begun first; 0 =
+								 * unknown */
+} RowsProgress;
+
+static RowsProgress *progress;
+
+/* ----------
+ * What workers are at
+ * ----------
+ */
+
+/*
+ * Where the server compresses, or sends raw tuples, only that output is seen
+ * before a file's end.
+ */
+static double
+bytes_in_work(const Run *run, const WorkerProgress *worker,
+			  const TableLook *table)
+{
+	if (worker->raw_bytes > 0)
+		return worker->raw_bytes;
+	if (table && table->bytes > 0 && table->stored > 0)
+		return worker->stored_bytes * table->bytes / table->stored;
+	return worker->stored_bytes *
+		(run->plan->server_compress ? LIKELY_RATIO : 1);
+}
+
+/* Rows are counted as they come only where they come as text. */
+static void
+add_rows_in_work(const WorkerProgress *worker, const TableLook *table,
+				 double bytes, RowsState *now)
+{
+	if (worker->rows > 0 || bytes == 0)
+		now->rows += worker->rows;
+	else if (table->bytes > 0)
+		now->rows += bytes * table->rows / table->bytes;
+	else
+		now->rows_known = false;
+}
+
+/*
+ * A job of one file is at that file; of a job of several, or of large
+ * objects, only the bytes are known.  Workers that share a file note each of
+ * its pieces as a result.
+ */
+static void
+look_at_worker(const Run *run, const WorkerProgress *worker, const Job *job,
+			   RowsState *now)
+{
+	TableLook  *table = NULL;
+	double		bytes;
+	int			no;
+
+	if (job->kind == JOB_DATA_FILES && job->n == 1)
+	{
+		const DataFile *file = run->plan->queue->files[job->first];
+
+		no = file - run->plan->chunks->files;
+		table = &progress->tables[file->table];
+		/* what is only guessed says nothing about the cost */
+		if (run->results->shares[no] || worker->raw_bytes > 0 ||
+			(table->bytes > 0 && table->stored > 0))
+			progress->seconds[no] += (clock_wall_us() - worker->idle_us) / 1e6;
+		if (run->results->shares[no])
+			return;
+	}
+	bytes = bytes_in_work(run, worker, table);
+	now->raw_bytes += bytes;
+	now->stored_bytes += worker->stored_bytes;
+	if (table)
+	{
+		progress->in_work[no] += bytes;
+		add_rows_in_work(worker, table, bytes, now);
+	}
+}
+
+static void
+look_at_workers(const Run *run, RowsState *now)
+{
+	const FileResults *results = run->results;
+	const JobQueue *queue = run->plan->queue;
+
+	for (int i = 0; i < results->n_workers; i++)
+	{
+		int			job = results->workers[i].job;
+
+		if (job < 0 || job >= queue->n_jobs)
+			continue;
+		progress->reading = progress->runs[0] == run ? 0 : 1;
+		look_at_worker(run, &results->workers[i], &queue->jobs[job], now);
+	}
+}
+
+/*
+ * Most lines are drawn when a worker has told the leader that its job is
+ * done, and has not got the next one yet.
+ */
+static int
+busy_workers(const FileResults *results, bool at_end)
+{
+	int64		since = clock_wall_us() - BETWEEN_JOBS_US;
+	int			busy = 0;
+
+	for (int i = 0; i < results->n_workers; i++)
+		if (results->workers[i].job >= 0 ||
+			(!at_end && results->workers[i].idle_us > since))
+			busy++;
+	return busy;
+}
+
+/* ----------
+ * Files
+ * ----------
+ */
+
+/* The result of a file that an earlier run has done is 0. */
+static bool
+is_of_this_run(const FileResult *file)
+{
+	return !run_was_done_before(file);
+}
+
+/* Tables are of a class by where most of their bytes are. */
+static int
+class_of(const DumpTable *table)
+{
+	return table->heap_bytes < table->total_bytes / 2 ? WORK_TOAST : WORK_PLAIN;
+}
+
+static void
+add_look(TableLook *look, const DataFile *planned, const FileResult *file)
+{
+	look->planned += planned->est_bytes;
+	look->bytes += file->raw_bytes;
+	look->stored += file->stored_bytes;
+	look->rows += file->rows;
+}
+
+/* What files have had that are done, by table, and by class. */
+static void
+look_at_done(const Run *run)
+{
+	const DumpTables *tables = run->plan->tables;
+
+	memset(progress->classes, 0, sizeof(progress->classes));
+	memset(progress->tables, 0, tables->n_tables * sizeof(TableLook));
+	for (int i = 0; i < run->plan->chunks->n_files; i++)
+	{
+		const FileResult *file = &run->results->files[i];
+		const DataFile *planned = &run->plan->chunks->files[i];
+
+		progress->in_work[i] = progress->seconds[i] = 0;
+		if (!file->done || file->incomplete || !is_of_this_run(file))
+			continue;
+		add_look(&progress->tables[planned->table], planned, file);
+		add_look(&progress->classes[class_of(&tables->tables[planned->table])],
+				 planned, file);
+	}
+}
+
+/* A table's own figures, or those of its class as long as it has none. */
+static const TableLook *
+best_look(const Run *run, int table)
+{
+	if (progress->tables[table].planned > 0 &&
+		progress->tables[table].bytes > 0)
+		return &progress->tables[table];
+	return &progress->classes[class_of(&run->plan->tables->tables[table])];
+}
+
+/* How many bytes of rows, and rows, a file has that is not done. */
+static double
+expected_bytes(const Run *run, int no, double *rows)
+{
+	const FileResult *file = &run->results->files[no];
+	const DataFile *planned = &run->plan->chunks->files[no];
+	const TableLook *look = best_look(run, planned->table);
+	double		bytes = planned->est_bytes - (double) file->bytes_before;
+
+	/* nothing of it is loaded */
+	if (file->incomplete && run->results->shares[no] == NULL)
+		bytes = 0;
+	else if (look->planned > 0 && look->bytes > 0)
+		bytes *= look->bytes / look->planned;
+	bytes = Max(bytes, progress->in_work[no]);
+	*rows = look->bytes > 0 ? bytes * look->rows / look->bytes : 0;
+	return bytes;
+}
+
+/* The kind of work that a file is.  Units are files, or bytes of the plan. */
+static int
+kind_of(const DataFile *file, int first_kind)
+{
+	return file->est_bytes < SMALL_FILE_BYTES ? WORK_SMALL_FILES :
+		first_kind + WORK_TABLES + file->table;
+}
+
+static void
+look_at_file(const Run *run, int no, int first_kind, RowsState *now)
+{
+	const FileResult *file = &run->results->files[no];
+	const DataFile *planned = &run->plan->chunks->files[no];
+	int			kind = kind_of(planned, first_kind);
+	bool		counts = file->done || run->results->shares[no];
+	double		here = counts ? file->raw_bytes : progress->in_work[no];
+	double		seconds = file->done ? (file->end_us - file->start_us) / 1e6 :
+		progress->seconds[no];
+	double		rows = file->rows;
+	double		all = file->done ? here :
+		Max(expected_bytes(run, no, &rows), here);
+	double		done = file->done || all <= 0 ? file->done : here / all;
+	double		units = kind == WORK_SMALL_FILES ? 1 :
+		planned->est_bytes - (double) file->bytes_before;
+
+	now->expected_bytes += all;
+	progress->tables[planned->table].all_rows += rows;
+	if (counts)
+	{
+		now->raw_bytes += here;
+		now->stored_bytes += file->stored_bytes;
+		now->rows += file->rows;
+	}
+	if (kind == WORK_SMALL_FILES)
+		done = file->done;
+	if (done > 0 && seconds > 0)
+		estimate_add_done(progress->estimate, kind, units * done, seconds);
+	progress->left[no] = units * (1 - done);
+}
+
+/* What is left, in the order in which it is done. */
+static void
+add_files_left(const Run *run, int first_kind)
+{
+	const ChunkPlan *chunks = run->plan->chunks;
+	const JobQueue *queue = run->plan->queue;
+
+	for (int i = 0; i < queue->n_jobs; i++)
+	{
+		const Job  *job = &queue->jobs[i];
+		double		share = job->shared ? 1.0 / run->options->jobs : 1;
+
+		for (int j = 0; job->kind == JOB_DATA_FILES && j < job->n; j++)
+		{
+			const DataFile *file = queue->files[job->first + j];
+			double		left = progress->left[file - chunks->files] * share;
+
+			if (left > 0)
+				estimate_add_left(progress->estimate, kind_of(file, first_kind),
+								  left, ESTIMATE_NO_KIND);
+		}
+	}
+}
+
+/* Large objects have no estimate but that of all of them together. */
+static void
+look_at_objects(const Run *run, RowsState *now)
+{
+	const FileResults *results = run->results;
+	double		planned = (double) run->plan->objects->est_bytes /
+		Max(results->n_objects, 1);
+	double		bytes = 0;
+	int			n_done = 0;
+	int			n_left = 0;
+	double		seconds = 0;
+
+	for (int i = 0; i < results->n_objects; i++)
+	{
+		const FileResult *object = &results->objects[i];
+
+		now->objects_done += object->done;
+		if (!object->done)
+			n_left++;
+		else if (is_of_this_run(object))
+		{
+			n_done++;
+			bytes += object->raw_bytes;
+			now->stored_bytes += object->stored_bytes;
+			seconds += (object->end_us - object->start_us) / 1e6;
+		}
+	}
+	if (n_done > 0)
+		planned = bytes / n_done;
+	now->raw_bytes += bytes;
+	now->expected_bytes += bytes + planned * n_left;
+	if (n_done > 0)
+		estimate_add_done(progress->estimate, WORK_OBJECTS, bytes, seconds);
+	for (int i = 0; i < run->plan->objects->n_groups && n_left > 0; i++)
+	{
+		int			n = Min(n_left, run->plan->objects->groups[i].n_oids);
+
+		estimate_add_left(progress->estimate, WORK_OBJECTS, planned * n,
+						  ESTIMATE_NO_KIND);
+		n_left -= n;
+	}
+}
+
+/* Of those that are under construction; -1 if none is. */
+static int
+find_longest_build(const IndexBuilds *indexes)
+{
+	int			result = -1;
+
+	for (int i = 0; i < indexes->n; i++)
+	{
+		const IndexBuild *build = &indexes->builds[i];
+
+		if (build->start_us != 0 && build->end_us == 0 &&
+			(result < 0 || build->start_us < indexes->builds[result].start_us))
+			result = i;
+	}
+	return result;
+}
+
+/*
+ * An index is expected to take its time by the rows of its table; keys, which
+ * are mostly numbers, less than others.  How much
+ * of a build is done is known of the longest one at most, and of the others
+ * their time until now.
+ */
+static void
+look_at_build(const IndexBuild *build, double rows, int table_kind,
+			  double share)
+{
+	Estimate   *estimate = progress->estimate;
+	int			kind = toc_entry_is(build->entry, "CONSTRAINT") ?
+		WORK_KEYS : WORK_INDEXES;
+	double		cost = estimate->kinds[kind].cost;
+	int64		now = clock_wall_us();
+	double		seconds = build->start_us == 0 ? 0 :
+		((build->end_us != 0 ? build->end_us : now) - build->start_us) / 1e6 /
+		Max(build->together, 1);
+
+	if (build->end_us != 0)
+		share = 1;
+	if (share > 0)
+		estimate_add_done(estimate, kind, rows * share, seconds);
+	else if (cost > 0)
+		share = 1 - Max(1 - seconds / cost / rows,
+						LONGER_SHARE * seconds / cost / rows);
+	if (share < 1)
+		estimate_add_left(estimate, kind, rows * (1 - share),
+						  build->start_us == 0 ? table_kind : ESTIMATE_NO_KIND);
+}
+
+static void
+look_at_indexes(const Run *run, int first_kind)
+{
+	const IndexBuilds *indexes = run->indexes;
+	int			longest = indexes ? find_longest_build(indexes) : -1;
+
+	for (int i = 0; indexes && i < indexes->n; i++)
+	{
+		int			table = indexes->builds[i].table - run->plan->tables->tables;
+
+		look_at_build(&indexes->builds[i],
+					  Max(progress->tables[table].all_rows, 1000),
+					  first_kind + WORK_TABLES + table,
+					  i == longest ? progress->longest_share : 0);
+	}
+}
+
+/* ----------
+ * How far it is
+ * ----------
+ */
+static void
+look_at_run(const Run *run, int first_kind, RowsState *now)
+{
+	const FileResults *results = run->results;
+
+	look_at_done(run);
+	look_at_workers(run, now);
+	for (int i = 0; i < results->n_files; i++)
+	{
+		now->files_done += results->files[i].done;
+		progress->left[i] = 0;
+		if (is_of_this_run(&results->files[i]))
+			look_at_file(run, i, first_kind, now);
+	}
+	add_files_left(run, first_kind);
+	look_at_objects(run, now);
+	look_at_indexes(run, first_kind);
+	now->n_files += results->n_files;
+	now->n_objects += results->n_objects;
+	now->n_workers = Max(now->n_workers,
+						 Min(results->n_workers, run->plan->queue->n_jobs));
+}
+
+/*
+ * Of a run by tasks only their results are seen: how many work at a time
+ * follows from what these took.
+ */
+static int
+workers_at_work(const RowsState *now)
+{
+	const EstimateKind *kinds = progress->estimate->kinds;
+	double		elapsed = Max(now->time - progress->start, 0.001);
+	double		seconds = kinds[WORK_ROWS].seconds +
+		kinds[WORK_SMALL_FILES].seconds + kinds[WORK_OBJECTS].seconds;
+
+	return Max(1, progress->runs[0]->options->tasks ?
+			   (int) (seconds / elapsed + 0.5) : now->n_workers);
+}
+
+static RowsState
+take_state(bool at_end)
+{
+	RowsState	now = {.time = run_clock_seconds(),.rows_known = true};
+	int			kind = WORK_OF_RUNS;
+
+	estimate_clear(progress->estimate);
+	for (int i = 0; i < progress->n_runs; i++)
+	{
+		const Run  *run = progress->runs[i];
+
+		look_at_run(run, kind, &now);
+		kind += WORK_TABLES + run->plan->tables->n_tables;
+	}
+	now.busy = busy_workers(progress->runs[progress->reading]->results, at_end);
+	progress->estimate->workers[0] = workers_at_work(&now);
+	return now;
+}
+
+/* It does not reach 100 before the end, and goes back for no retry. */
+static double
+percent_done(const RowsState *now)
+{
+	double		percent = now->expected_bytes <= 0 ? 0 :
+		100 * now->raw_bytes / now->expected_bytes;
+
+	progress->percent = Max(progress->percent, Min(percent, 99.9));
+	return progress->percent;
+}
+
+/* ----------
+ * The line
+ * ----------
+ */
+
+/* Totals fall when a file is begun again. */
+static void
+add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
+{
+	const Run  *run = progress->runs[0];
+	double		seconds = Max(now->time - before->time, 0.001);
+	double		megabytes = seconds * 1024 * 1024;
+	double		stored = Max(now->stored_bytes - before->stored_bytes, 0);
+
+	progress_line_add(line, 0, "", "", "%.1f MB/s",
+					  Max(now->raw_bytes - before->raw_bytes, 0) / megabytes);
+	if (run->archive)
+		progress_line_add(line, 8, "", "", "stored %.1f MB/s",
+						  stored / megabytes);
+	else if (run->options->target && progress->n_runs == 1)
+		progress_line_add(line, 8, "", "", "wire %.1f MB/s",
+						  stored / megabytes);
+	if (now->rows_known)
+		progress_line_add(line, 3, "", "", "%.0f rows/s",
+						  Max(now->rows - before->rows, 0) / seconds);
+}
+
+static void
+add_counts(ProgressLine *line, const RowsState *now)
+{
+	const IndexBuilds *indexes = progress->runs[0]->indexes;
+
+	progress_line_add(line, 5, "", " workers", "%d/%d", now->busy,
+					  now->n_workers);
+	progress_line_add(line, 7, "chunks ", "", "%d/%d", now->files_done,
+					  now->n_files);
+	if (now->n_objects > 0)
+		progress_line_add(line, 6, "", "", "objects %d/%d", now->objects_done,
+						  now->n_objects);
+	if (indexes && indexes->n > 0)
+		progress_line_add(line, 2, "", "", "indexes %d/%d",
+						  indexes->totals->made, indexes->n);
+}
+
+/* Nothing is shown as long as nothing is done. */
+static void
+add_eta(ProgressLine *line, int rank)
+{
+	double		seconds = estimate_seconds(progress->estimate);
+	char		time[UNITS_BYTES];
+
+	if (seconds >= 0)
+		progress_line_add(line, rank, "", "", "ETA %s",
+						  units_duration(seconds, time));
+}
+
+static void
+add_share(ProgressLine *line, const RowsState *now, bool at_end)
+{
+	double		percent = at_end ? 100 : percent_done(now);
+	char		done[UNITS_BYTES];
+	char		total[UNITS_BYTES];
+
+	progress_line_add(line, 0, "", "", "%s%3d%%", progress->what,
+					  (int) percent);
+	if (at_end)
+		progress_add_time(line);
+	else if (now->raw_bytes > 0)
+		add_eta(line, 0);
+	progress_line_add(line, 1, "", "", "%s of ~%s",
+					  units_size((uint64) now->raw_bytes, done),
+					  units_size((uint64) now->expected_bytes, total));
+	if (progress->n_runs > 1 && !at_end)
+		progress_line_add(line, 4, "reading ", "", "%s",
+						  progress->names[progress->reading]);
+}
+
+/*
+ * Rates are those since the oldest line that is kept, which is steadier than
+ * since the last one.
+ */
+static void
+run_progress_compose(void *arg, ProgressLine *line, bool at_end)
+{
+	RowsState	now = take_state(at_end);
+	RowsState	begin = {.time = progress->start};
+	int			oldest = progress->n_lines < RATE_LINES ? 0 :
+		progress->n_lines % RATE_LINES;
+
+	add_share(line, &now, at_end);
+	add_counts(line, &now);
+	/* at the end the rate is that of the whole stage */
+	add_rates(line, at_end ? &begin : &progress->before[oldest], &now);
+	progress->before[progress->n_lines % RATE_LINES] = now;
+	progress->n_lines++;
+}
+
+void
+run_progress_add_rest(void *arg, ProgressLine *line, bool at_end)
+{
+	progress->longest_share = *(const double *) arg;
+	(void) take_state(at_end);
+	add_eta(line, 3);
+}
+
+/* ----------
+ * The stage begins
+ * ----------
+ */
+
+static void
+set_kinds(Estimate *estimate, const Run *run, int first)
+{
+	const DumpTables *tables = run->plan->tables;
+
+	estimate->kinds[first + WORK_PLAIN].parent = WORK_ROWS;
+	estimate->kinds[first + WORK_TOAST].parent = WORK_ROWS;
+	if (run->options->restore)
+		estimate->kinds[first + WORK_TOAST].factor = LIKELY_TOAST_FACTOR;
+	for (int i = 0; i < tables->n_tables; i++)
+		estimate->kinds[first + WORK_TABLES + i].parent =
+			first + class_of(&tables->tables[i]);
+}
+
+static Estimate *
+new_estimate(const Run *const *runs, int n_runs)
+{
+	int			kind = WORK_OF_RUNS;
+	Estimate   *estimate;
+
+	for (int i = 0; i < n_runs; i++)
+		kind += WORK_TABLES + runs[i]->plan->tables->n_tables;
+	estimate = estimate_new(kind);
+	estimate->kinds[WORK_SMALL_FILES].prior = LIKELY_FILE_SECONDS;
+	estimate->kinds[WORK_OBJECTS].prior = 1;
+	estimate->kinds[WORK_OBJECTS].relative = true;
+	estimate->kinds[WORK_KEYS].prior = LIKELY_KEY_BYTES;
+	estimate->kinds[WORK_INDEXES].prior = LIKELY_INDEX_BYTES;
+	for (int i = WORK_KEYS; i <= WORK_INDEXES; i++)
+	{
+		estimate->kinds[i].relative = true;
+		estimate->kinds[i].pool = 1;
+	}
+	kind = WORK_OF_RUNS;
+	for (int i = 0; i < n_runs; i++)
+	{
+		set_kinds(estimate, runs[i], kind);
+		kind += WORK_TABLES + runs[i]->plan->tables->n_tables;
+	}
+	return estimate;
+}
+
+void
+run_progress_begin_sides(const char *what, const Run *const *runs,
+						 const char *const *names, int n_runs)
+{
+	int			n_files = 0;
+	int			n_tables = 0;
+
+	/* composed until the stage ends, and asked for the rest later */
+	progress = pg_malloc0(sizeof(RowsProgress));
+	progress->what = what;
+	progress->n_runs = n_runs;
+	for (int i = 0; i < n_runs; i++)
+	{
+		progress->runs[i] = runs[i];
+		progress->names[i] = names[i];
+		n_files = Max(n_files, runs[i]->plan->chunks->n_files);
+		n_tables = Max(n_tables, runs[i]->plan->tables->n_tables);
+	}
+	progress->tables = pg_malloc0((n_tables + 1) * sizeof(TableLook));
+	progress->in_work = pg_malloc0((n_files + 1) * sizeof(double));
+	progress->seconds = pg_malloc0((n_files + 1) * sizeof(double));
+	progress->left = pg_malloc0((n_files + 1) * sizeof(double));
+	progress->estimate = new_estimate(runs, n_runs);
+	if (runs[0]->options->index_jobs != 0)
+		progress->estimate->workers[1] = (int) runs[0]->options->index_jobs;
+	else
+		progress->estimate->workers[1] = runs[0]->options->jobs;
+	progress->start = run_clock_seconds();
+	progress->before[0].time = progress->start;
+	progress->n_lines = 1;
+	progress_stage(run_progress_compose, NULL);
+}
+
+/* The same for the process that shows the progress of all databases. */
+static void
+run_progress_update(void *arg, RunFigures *figures)
+{
+	RowsState	now = take_state(false);
+
+	figures->expected_bytes = (uint64) now.expected_bytes;
+	figures->done_bytes = (uint64) Min(now.raw_bytes, now.expected_bytes);
+}
+
+void
+run_progress_begin(const Run *run)
+{
+	const char *name = NULL;
+
+	/* on a target rows are not all that there is */
+	run_progress_begin_sides(run->archive ? "" : "rows ", &run, &name, 1);
+	run_figures_watch(run_progress_update, NULL);
+}
