@@ -22,6 +22,7 @@
 #include "base/shared_memory.h"
 #include "compare/compare_rows.h"
 #include "compare/difference_sketch.h"
+#include "process/progress.h"
 
 /* ----------
  * Lines
@@ -543,6 +544,9 @@ take_group(void *arg, int group, const ObjectSum *sum)
 static void
 run_pass(CompareRows *rows, RowPass pass, bool with_objects)
 {
+	static const char *const stages[] = {
+		"comparing ", "finding differences ", "reading differences "
+	};
 	CompareWork work = {
 		.arg = rows,
 		.wants = wants,
@@ -555,7 +559,11 @@ run_pass(CompareRows *rows, RowPass pass, bool with_objects)
 
 	rows->pass = pass;
 	for (rows->side = 0; rows->side < 2; rows->side++)
-		compare_side_run(rows->sides[rows->side], &work);
+		compare_side_choose(rows->sides[rows->side], &work);
+	compare_sides_begin_stage(rows->sides, stages[pass]);
+	for (rows->side = 0; rows->side < 2; rows->side++)
+		compare_side_run(rows->sides[rows->side]);
+	progress_end();
 }
 
 static void

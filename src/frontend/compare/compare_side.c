@@ -18,6 +18,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "archive/archive_member.h"
+#include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
@@ -35,7 +36,7 @@
 #include "source/source_check.h"
 #include "source/worker_monitor.h"
 #include "source/worker_session.h"
-#include "status/run.h"
+#include "status/run_progress.h"
 
 typedef struct Lookup
 {
@@ -317,7 +318,6 @@ struct CompareSide
 	const CompareWork *work;
 	int		   *jobs;			/* of the plan's queue */
 	int			n_jobs;
-	int			n_done;
 	WorkerSession *session;		/* in a worker, of a database */
 };
 
@@ -444,6 +444,7 @@ plan_archive(const Archive *archive, const Options *options)
 		ids[i] = toc->entries[i].dump_id;
 	result = archive_plan_make(archive, ids, toc->n_entries, options);
 	free(ids);
+	archive_plan_expect_rows(result, archive);
 	/* no file is read by several, as those of a restore are */
 	result->plan.queue = job_queue_make(result->plan.chunks,
 										result->plan.objects, NULL);
@@ -467,6 +468,7 @@ compare_side_open_archive(const Options *options)
 	side->archive = archive;
 	side->archive_plan = plan;
 	archive_plan_refuse_parts(plan);
+	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
 	return side;
 }
 
@@ -648,7 +650,9 @@ compare_side_start_worker(void *arg, int no)
 {
 	CompareSide *side = arg;
 
-	if (side->archive == NULL)
+	if (side->archive)
+		file_results_begin_worker(side->run.results, no);
+	else
 		side->session = worker_session_open(side->source, &side->run, no);
 }
 
@@ -685,35 +689,46 @@ static const char text_settings_query[] =
 " pg_catalog.set_config('bytea_output', 'hex', false),"
 " pg_catalog.set_config('lc_monetary', 'C', false)";
 
-static void
+/* Returns the number of rows if there is a manifest, else 0. */
+static uint64
 read_archive_file(const CompareSide *side, const DataFile *file, Sink *sink)
 {
 	static char *const no_stop;
-	const TocEntry *entry =
-		side->archive_plan->rows[file - side->plan->chunks->files].entry;
+	const ArchiveRows *rows =
+		&side->archive_plan->rows[file - side->plan->chunks->files];
 	char	   *problem;
-	ArchiveMember *member = archive_member_open(side->archive, entry, &problem);
+	ArchiveMember *member = archive_member_open(side->archive, rows->entry,
+												&problem);
 
 	if (member)
 		problem = archive_member_send_rows(member, sink, &no_stop);
 	if (problem)
 		pg_fatal("%s", printable(problem));
 	archive_member_close(member);
+	return rows->want ? rows->want->rows : 0;
 }
 
 static void
 compare_side_read_file(CompareSide *side, const DataFile *file)
 {
 	const CompareWork *work = side->work;
+	FileResults *results = side->run.results;
+	FileResult *result = run_file_result(&side->run, file);
+	int64		start_us = clock_wall_us();
 	Sink	   *sink = work->begin(work->arg, file);
+	uint64		rows;
 
 	if (sink == NULL)
 		return;
+	/* only the progress needs bytes and rows */
+	sink = sink_tap_new(sink, &file_results_progress(results)->raw_bytes, NULL);
 	if (side->archive)
-		read_archive_file(side, file, sink);
+		rows = read_archive_file(side, file, sink);
 	else
-		(void) worker_session_read_text(side->session, file, sink);
+		rows = worker_session_read_text(side->session, file, sink);
 	sink_finish(sink);
+	file_result_set(results, result, start_us, rows, sink->bytes_in,
+					sink->bytes_in);
 	sink_free(sink);
 	work->end(work->arg, file);
 }
@@ -723,6 +738,8 @@ read_group(CompareSide *side, int no)
 {
 	const CompareWork *work = side->work;
 	const LargeObjectGroup *group = &side->plan->objects->groups[no];
+	FileResult *results = &side->run.results->objects[group->first_object];
+	int64		start_us = clock_wall_us();
 	ObjectSum	sum = side->archive ?
 		sum_archive_objects(side->archive, &side->archive_plan->groups[no],
 							group, work->seed) :
@@ -730,6 +747,10 @@ read_group(CompareSide *side, int no)
 						   work->seed);
 
 	work->group(work->arg, no, &sum);
+	/* of several only the sum is known */
+	for (int i = 0; i < group->n_oids; i++)
+		file_result_set(side->run.results, &results[i], start_us, 0,
+						i == 0 ? sum.bytes : 0, i == 0 ? sum.bytes : 0);
 }
 
 static void
@@ -771,7 +792,12 @@ compare_side_run_job(void *arg, int no, volatile int *step)
 								  text_settings_query));
 	}
 	if (begun)
+	{
+		file_results_begin_job(side->run.results, side->jobs[no]);
 		read_job(side, job, step);
+		file_results_begin_job(side->run.results, -1);
+		run_job_is_done(&side->run, job, NULL);
+	}
 	if (side->archive == NULL)
 		worker_session_end_job(side->session);
 	return begun;
@@ -806,17 +832,44 @@ wants_job(const CompareSide *side, const Job *job)
 	return false;
 }
 
+/* Results are those of the pass: what is not read in it is done. */
 static void
-choose_jobs(CompareSide *side)
+begin_results(const CompareSide *side)
+{
+	const ChunkPlan *chunks = side->plan->chunks;
+	const CompareWork *work = side->work;
+	FileResults *results = side->run.results;
+
+	memset(results->files, 0, results->n_files * sizeof(FileResult));
+	memset(results->objects, 0, results->n_objects * sizeof(FileResult));
+	for (int i = 0; i < results->n_files; i++)
+		results->files[i].done = !work->wants(work->arg, chunks->files[i].table);
+	for (int i = 0; i < results->n_objects; i++)
+		results->objects[i].done = work->group == NULL;
+}
+
+void
+compare_side_choose(CompareSide *side, const CompareWork *work)
 {
 	const JobQueue *queue = side->plan->queue;
 
+	side->work = work;
 	free(side->jobs);
 	side->jobs = pg_malloc((queue->n_jobs + 1) * sizeof(int));
-	side->n_jobs = side->n_done = 0;
+	side->n_jobs = 0;
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (wants_job(side, &queue->jobs[i]))
 			side->jobs[side->n_jobs++] = i;
+	begin_results(side);
+}
+
+void
+compare_sides_begin_stage(CompareSide *const sides[2], const char *what)
+{
+	const Run  *runs[] = {&sides[0]->run, &sides[1]->run};
+	const char *names[] = {sides[0]->name, sides[1]->name};
+
+	run_progress_begin_sides(what, runs, names, 2);
 }
 
 /*
@@ -842,17 +895,15 @@ watch_source(CompareSide *side)
 }
 
 void
-compare_side_run(CompareSide *side, const CompareWork *work)
+compare_side_run(CompareSide *side)
 {
 	PoolWatch	watch;
-	char	   *stage;
 	WorkerTask	task = {
 		.arg = side,
 		.doing = "comparing",
 		.max_retries = (int) side->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,
-		.n_done = &side->n_done,
 		.start = compare_side_start_worker,
 		.run = compare_side_run_job,
 		.stop = compare_side_stop_worker,
@@ -860,17 +911,11 @@ compare_side_run(CompareSide *side, const CompareWork *work)
 		.reset = compare_side_reset_job,
 	};
 
-	side->work = work;
-	choose_jobs(side);
 	if (side->n_jobs == 0)
 		return;
 	traffic_set_max_rate(side->options->max_rate);
 	watch = side->archive ? progress_watch() : watch_source(side);
-	stage = psprintf("compare %s", side->name);
-	progress_stage_count(stage, " pieces", &side->n_done, side->n_jobs);
 	worker_pool_run(&task, &watch, side->options->jobs, side->n_jobs);
-	progress_end();
-	free(stage);
 }
 
 /*

@@ -127,8 +127,16 @@ extern void compare_side_set_alike(CompareSide *side);
 extern void compare_side_set_columns(CompareSide *side, int table,
 									 char **columns);
 
-/* All workers read what is wanted. */
-extern void compare_side_run(CompareSide *side, const CompareWork *work);
+/*
+ * What is wanted is settled for the next compare_side_run(), in which all
+ * workers read it.
+ */
+extern void compare_side_choose(CompareSide *side, const CompareWork *work);
+extern void compare_side_run(CompareSide *side);
+
+/* A stage of the progress in which both sides are run. */
+extern void compare_sides_begin_stage(CompareSide *const sides[2],
+									  const char *what);
 
 /* Snapshot and locks are of no more use. */
 extern void compare_side_close(CompareSide *side);

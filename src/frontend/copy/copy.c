@@ -648,6 +648,7 @@ copy_database(const Options *options, const char *argv0)
 	/* up to here only a slot has been made, and none if we only look */
 	if (options->check)
 	{
+		progress_end();
 		leader_close(&copy->source);
 		session_close(copy->target.conn);
 		dry_run_print_sums(options, &copy->plan, NULL,

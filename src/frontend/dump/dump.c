@@ -258,6 +258,7 @@ show_plan(Dump *dump, StockPgDump *pg_dump)
 {
 	leader_open(&dump->source, pg_dump, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
+	progress_end();
 	leader_close(&dump->source);
 	dry_run_print(dump->run.options, &dump->plan);
 	if (dump->run.servers)
@@ -273,6 +274,7 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 
 	leader_open(&dump->source, pg_dump, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
+	progress_end();
 	if (dump->run.servers)
 		findings_note(server_share_plan(&dump->run));
 	need = archive_need(dump);

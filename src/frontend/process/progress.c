@@ -329,6 +329,9 @@ progress_stage_count(const char *what, const char *noun,
 void
 progress_stage_if_long(const char *what)
 {
+	if (progress.compose == compose_count && progress.only_if_long &&
+		strcmp(progress.count.what, what) == 0)
+		return;
 	progress_stage_count(what, "", NULL, 0);
 	progress.only_if_long = true;
 }

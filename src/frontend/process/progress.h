@@ -104,7 +104,7 @@ extern void progress_stage_count(const char *what, const char *noun,
 
 /*
  * A stage that is not counted, and as a rule over at once: then nothing is
- * shown of it.
+ * shown of it.  If it is under way already, it continues.
  */
 extern void progress_stage_if_long(const char *what);
 

@@ -195,7 +195,6 @@ end_pg_dump(const Source *source, StockPgDump *pg_dump)
 		stock_pg_dump_end(pg_dump);
 	else
 		stock_pg_dump_stop(pg_dump);
-	progress_end();
 }
 
 /*
