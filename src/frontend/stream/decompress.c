@@ -129,23 +129,34 @@ decompress_fail(CustomBlocks *reader, const char *what)
 }
 
 /*
- * A number that cannot be negative: 0, and an error, if it is.  As in toc.dat
- * there is a byte for its sign before the four of its magnitude (WriteInt of
- * pg_backup_archiver.c), the lowest first on every machine.
+ * A number, or 0 with an error.  As in toc.dat there is a byte for its sign
+ * before the four of its magnitude (WriteInt of pg_backup_archiver.c), the
+ * lowest first on every machine.
  */
-static uint32
-read_number(CustomBlocks *reader)
+static int64
+read_int(CustomBlocks *reader)
 {
 	unsigned char bytes[5];
+	int64		value;
 
 	if (custom_block_raw(reader, bytes, sizeof(bytes)) != sizeof(bytes))
 		decompress_fail(reader, "unexpected end of file");
-	else if (bytes[0] != 0)
-		decompress_fail(reader, "invalid number");
 	if (reader->error)
 		return 0;
-	return bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
+	value = bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
 		(uint32) bytes[4] << 24;
+	return bytes[0] ? -value : value;
+}
+
+/* A number that cannot be negative: 0, and an error, if it is. */
+static uint32
+read_number(CustomBlocks *reader)
+{
+	int64		number = read_int(reader);
+
+	if (number < 0)
+		decompress_fail(reader, "invalid number");
+	return (uint32) Max(number, 0);
 }
 
 /* ----------
@@ -175,19 +186,7 @@ custom_block_begin(CustomBlocks *reader, CustomBlockType *type, int *dump_id)
 bool
 custom_block_object(CustomBlocks *reader, Oid *oid)
 {
-	unsigned char bytes[5];
-	int64		value;
-
-	if (reader->error)
-		return false;
-	if (custom_block_raw(reader, bytes, sizeof(bytes)) != sizeof(bytes))
-	{
-		decompress_fail(reader, "unexpected end of file");
-		return false;
-	}
-	value = bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
-		(uint32) bytes[4] << 24;
-	*oid = (Oid) (bytes[0] ? -value : value);
+	*oid = (Oid) read_int(reader);
 	reader->in_stream = *oid != InvalidOid;
 	return reader->in_stream;
 }
