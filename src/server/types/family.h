@@ -70,8 +70,8 @@ extern EncodeFunction array_encoder(Oid type_function, ColumnEncoder *encoder,
 									ColumnEncoder **element);
 
 /*
- * The same of decoders, but the element's decoder, to which *element points, is
- * left to be chosen: for (*element)->type_id, with the array's typmod.  If
+ * The same of decoders, but the element's decoder, to which *element points,
+ * is left to be chosen: for (*element)->type_id, with the array's typmod.  If
  * there turns out to be none, the array has none.
  */
 extern DecodeFunction array_decoder(Oid input_function,
