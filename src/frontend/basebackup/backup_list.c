@@ -62,19 +62,17 @@ static BackupFile *
 add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
 {
 	BackupList *list = lister->list;
-	BackupFile *directory;
+	const BackupFile directory = {
+		.path = path,
+		.mtime = mtime,
+		.tablespace = tablespace,
+		.parent = lister->parent,
+	};
 
 	list->directories = array_room(list->directories, list->n_directories,
 								   sizeof(BackupFile));
-	directory = &list->directories[list->n_directories++];
-	*directory = (BackupFile)
-	{
-		.path = path,
-			.mtime = mtime,
-			.tablespace = tablespace,
-			.parent = lister->parent,
-	};
-	return directory;
+	list->directories[list->n_directories] = directory;
+	return &list->directories[list->n_directories++];
 }
 
 /* ----------

@@ -99,14 +99,17 @@ plan_segments(const Backup *backup, XLogSegNo first, int n)
 	wal.list->files = pg_malloc0(n * sizeof(BackupFile));
 	wal.list->total_bytes = bytes * n;
 	for (int i = 0; i < n; i++)
-		wal.list->files[i] = (BackupFile)
 	{
-		.path = segment_path(backup, first + i),
+		const BackupFile segment = {
+			.path = segment_path(backup, first + i),
 			.size = bytes,
 			.tablespace = backup->options->wal_method == BACKUP_WAL_STREAM ?
 			BACKUP_WAL_FILE : BACKUP_BASE,
 			.is_wal = true,
-	};
+		};
+
+		wal.list->files[i] = segment;
+	}
 	wal.plan = backup_plan_new(wal.list);
 	backup_pool_make_results(&wal);
 	return wal;
@@ -395,17 +398,17 @@ describe_piece(const Backup *backup, int no, ManifestFile *file)
 {
 	const BackupPiece *piece = &backup->plan->pieces[no];
 	const PieceTime *time = &backup->results.times[no];
-
-	*file = (ManifestFile)
-	{
+	const ManifestFile empty = {
 		.path = psprintf("piece %d", no + 1),
-			.kind = MANIFEST_ROWS,
-			.table = name_of(backup, piece),
-			.end_block = MANIFEST_NO_END,
-			.start_us = time->start_us,
-			.end_us = time->end_us,
-			.worker = time->worker,
+		.kind = MANIFEST_ROWS,
+		.table = name_of(backup, piece),
+		.end_block = MANIFEST_NO_END,
+		.start_us = time->start_us,
+		.end_us = time->end_us,
+		.worker = time->worker,
 	};
+
+	*file = empty;
 	for (int i = 0; i < piece->n; i++)
 	{
 		const BackupRange *range = &backup->plan->ranges[piece->first + i];
