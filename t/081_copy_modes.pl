@@ -591,7 +591,7 @@ foreach my $what (sort keys %others)
 	my $before = state_of_grown();
 	fails_by_stock_ok($what) if !$of_base_type{$what};
 	copy_refused_ok(
-		qr/\Apg_pardump: error: --clean cannot drop objects that (1 other object of the target depends|2 other objects of the target depend) on\npg_pardump: detail: [^\n]*\Q$found\E[^\n]*\.\npg_pardump: hint: [^\n]*\n\z/,
+		qr/\Apg_pardump: error: --clean cannot drop objects with (1 dependent object|2 dependent objects) on the target\npg_pardump: detail: [^\n]*\Q$found\E[^\n]*\.\npg_pardump: hint: [^\n]*\n\z/,
 		$what, $source, 'grown', $target, 'grown', '--clean');
 	is_deeply(state_of_grown(), $before, "$what: nothing was changed");
 	sql($target, 'grown', 'DROP ' . ($name // ($sql =~ /^CREATE (MATERIALIZED VIEW|\w+) (mine\b(?:\([\w.]*\))?|app\."mi,ne")/ ? "$1 $2" : die)));
@@ -601,7 +601,7 @@ is_deeply(state_of_grown(), $before_grown, 'the others are gone');
 # --check finds it, however many there are
 sql($target, 'grown', join ';', map { "CREATE VIEW mine$_ AS SELECT id FROM app.orders" } 1 .. 11);
 my (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
-like(check_list($list), qr/\Aerror: --clean cannot drop objects that 11 other objects of the target depend on\n  DETAIL: Among them: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  HINT: .*\n1 error, 0 warnings\n\z/,
+like(check_list($list), qr/\Aerror: --clean cannot drop objects with 11 dependent objects on the target\n  DETAIL: Among them: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  HINT: .*\n1 error, 0 warnings\n\z/,
 	'--check: found');
 (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.heir');
 is(check_list($list), "no problem found\n", '--check of another table: nothing is found');
@@ -612,7 +612,7 @@ sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
 sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20)');
 clean_grown_ok('a partition');
 sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20); INSERT INTO more VALUES (11)');
-copy_refused_ok(qr/depends on\n.*detail: It is table public\.more \(depends on table app\.parts\)\./, 'a partition with rows', $source, 'grown', $target, 'grown', '--clean');
+copy_refused_ok(qr/dependent object on the target\n.*detail: It is table public\.more \(depends on table app\.parts\)\./, 'a partition with rows', $source, 'grown', $target, 'grown', '--clean');
 is(value($target, 'grown', 'SELECT count(*) FROM more'), 1, 'a partition with rows: it stays');
 sql($target, 'grown', 'DROP TABLE more; CREATE FUNCTION app.twice(bigint) RETURNS app.state LANGUAGE sql AS $$SELECT NULL::app.state$$');
 copy_refused_ok(qr/detail: It is function app\.twice\(bigint\) /, 'a function of the same name', $source, 'grown', $target, 'grown', '--clean');
@@ -652,7 +652,7 @@ is((run_program(@move, '--clean'))[0], 0, 'objects of a role: --clean');
 sql($target, 'owned', 'ALTER TABLE b ADD PRIMARY KEY (g); ALTER TABLE a ADD CONSTRAINT mine FOREIGN KEY (g) REFERENCES b');
 ($rc, undef, $err) = run_program(@move, '--clean');
 is($rc, 1, 'a key between two tables that are dropped: exit code');
-like($err, qr/\Apg_pardump: error: --clean cannot drop objects that 1 other object of the target depends on\n.*detail: It is constraint mine on table public\.a \(depends on index public\.b_pkey\)\.\n.*hint: .*\n\z/,
+like($err, qr/\Apg_pardump: error: --clean cannot drop objects with 1 dependent object on the target\n.*detail: It is constraint mine on table public\.a \(depends on index public\.b_pkey\)\.\n.*hint: .*\n\z/,
 	'a key between two tables that are dropped: message');
 sql($target, 'owned', 'ALTER TABLE a DROP CONSTRAINT mine');
 # the other way round it goes with its table

@@ -165,7 +165,7 @@ check_ok('connections', ['error: the server has 2 connections left, too few for 
 check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs\n  DETAIL: '],
 	@db, '-U', 'few', '-j2');
 
-check_ok('connections of tasks', ['warning: the server has 2 connections left, but 3 concurrent tasks need at least 6\n  HINT: Run fewer tasks at a time'],
+check_ok('connections of tasks', ['warning: the server has 2 connections left, too few for 3 concurrent tasks with at least 6 connections\n  HINT: Run fewer tasks at a time'],
 	@db, '-U', 'few', '--tasks=3');
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {

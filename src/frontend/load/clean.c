@@ -1007,8 +1007,8 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	n = list_objects(conn, options, copy_keepers_query, params, &list);
 	if (n > 0)
 	{
-		pg_log_error("--clean cannot drop objects that %d other object%s of the target depend%s on",
-					 n, units_plural(n), n == 1 ? "s" : "");
+		pg_log_error("--clean cannot drop objects with %d dependent object%s on the target",
+					 n, units_plural(n));
 		pg_log_error_detail("%s", list.data);
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}

@@ -504,9 +504,9 @@ connection_limit_check_tasks(PGconn *conn, const char *server, int n_tasks,
 
 	if (left >= n_sessions)
 		return;
-	pg_log_warning("%s has %d connection%s left, but %d concurrent task%s need%s at least %d",
+	pg_log_warning("%s has %d connection%s left, too few for %d concurrent task%s with at least %d connection%s",
 				   server, left, units_plural(left), n_tasks, units_plural(n_tasks),
-				   n_tasks == 1 ? "s" : "", n_sessions);
+				   n_sessions, units_plural(n_sessions));
 	pg_log_warning_hint("Run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.  A task without a connection exits with code 75 and can be run again.");
 }
 
