@@ -71,7 +71,7 @@ sub undo
 	my $what = 'replay waits for the leader';
 	my $dump = start_behind('-t', 'gated', '-t', 'other');
 	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, qr/^pg_pardump: warning: no worker can lock table public\.other: reading it in the leader's session
+	like($dump->{err}, qr/^pg_pardump: warning: no worker can lock table public\.other; reading it in the leader's session
 pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive lock on the table\.\n$/,
 		"$what: what is said");
 	undo();

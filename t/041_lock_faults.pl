@@ -154,7 +154,7 @@ sub goes_on_ok
 sub read_by_leader
 {
 	my ($table) = @_;
-	return qr/^pg_pardump: warning: no worker can lock table $table: reading it in the leader's session
+	return qr/^pg_pardump: warning: no worker can lock table $table; reading it in the leader's session
 pg_pardump: detail: Process \d+ is waiting for an exclusive lock on the table\.\n$/;
 }
 

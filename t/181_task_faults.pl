@@ -159,7 +159,7 @@ SH
 	append_to_file($go, '');
 	open_gate();
 	archive_ok($dump, 'a lock that is waited for',
-		qr/leaving .* to the leader, because .*no worker can lock table public\.after_it: reading it in the leader's session/s);
+		qr/leaving .* to the leader, because .*no worker can lock table public\.after_it; reading it in the leader's session/s);
 }
 
 # ---- a worker of a task that waits for ever: for the network, or behind a
