@@ -242,7 +242,7 @@ SQL
 	$holder->('ROLLBACK');
 	$holder->();
 	dump_failed_ok($node, $dump, 'another table was locked',
-		qr/error: table a\.t was changed after the snapshot was taken\n.*Its name, kind or access method/);
+		qr/error: table a\.t was changed after the snapshot was taken\n.*The name, kind or access method of the table differs/);
 }
 
 # ---- a copy

@@ -240,11 +240,11 @@ SKIP:
 	stop_proxy($relay);
 }
 sql($target, 'others_t', 'DROP TABLE plain');
-not_raw_ok('no extension there', 'on the target the database has no extension pg_pardump', 'others', '');
+not_raw_ok('no extension there', 'on the target, the database has no extension pg_pardump', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain; CREATE SCHEMA pardump AUTHORIZATION plain;
 	CREATE EXTENSION pg_pardump');
 not_raw_ok('an extension of others\' there',
-	'on the target the schema of extension pg_pardump is owned by role "plain"', 'others', '');
+	'on the target, the schema of extension pg_pardump is owned by role "plain"', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain');
 not_raw_ok('--no-extension', 'option --no-extension was specified', 'others', '', '--no-extension');
 foreach my $encoding ('LATIN1', 'SQL_ASCII')

@@ -219,7 +219,7 @@ foreach my $damage (
 	append_to_file("$plain/backup_manifest", $manifest);
 }
 truncate("$plain/base.tar", (-s "$plain/base.tar") - 5000) or die "truncate: $!";
-refused_ok(qr/file ".*base\.tar" is cut off/, $plain);
+refused_ok(qr/file ".*base\.tar" is truncated/, $plain);
 
 # an error of the manifest comes before hours of work: before base.tar is read or, if it
 # is one of the tablespace_map that this has, before the tablespaces' archives are

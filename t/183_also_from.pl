@@ -230,10 +230,10 @@ sub start_tasks
 	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
 	my ($first) = backends($b, "usename = 'dumper'");
 	value($b, 'postgres', "SELECT pg_terminate_backend($first)");
-	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: standby \S+ is lost/ });
+	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: connection to standby \S+ was lost/ });
 	open_gates();
 	whole_ok($dump, $want, $what);
-	like($dump->{err}, qr/the leader's session on standby \S+ is gone/, "$what: what was read there does not count");
+	like($dump->{err}, qr/the leader's session on standby \S+ has ended/, "$what: what was read there does not count");
 }
 {
 	my $what = 'by tasks, the second crashed';
@@ -242,7 +242,7 @@ sub start_tasks
 	$b->stop('immediate');
 	open_gates();
 	whole_ok($dump, $want, $what);
-	like($dump->{err}, qr/warning: standby \S+ is lost/, "$what: warning");
+	like($dump->{err}, qr/warning: connection to standby \S+ was lost/, "$what: warning");
 	$b->start;
 	replay();
 }
@@ -254,10 +254,10 @@ sub start_tasks
 	# the leader's session is the oldest
 	my ($first) = backends($b, "usename = 'dumper'");
 	value($b, 'postgres', "SELECT pg_terminate_backend($first)");
-	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: standby \S+ is lost/ });
+	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: connection to standby \S+ was lost/ });
 	open_gates();
 	whole_ok($dump, $want, 'the leader terminated on the second');
-	like($dump->{err}, qr/the leader's session on standby \S+ is gone/, 'the leader terminated on the second: what was read there does not count');
+	like($dump->{err}, qr/the leader's session on standby \S+ has ended/, 'the leader terminated on the second: what was read there does not count');
 }
 {
 	my $dump = start_all();
@@ -265,7 +265,7 @@ sub start_tasks
 	$b->stop('immediate');
 	open_gates();
 	whole_ok($dump, $want, 'the second crashed');
-	like($dump->{err}, qr/warning: standby \S+ is lost/, 'the second crashed: warning');
+	like($dump->{err}, qr/warning: connection to standby \S+ was lost/, 'the second crashed: warning');
 	$b->start;
 	replay();
 }
@@ -420,7 +420,7 @@ sub refill
 	wait_in_run($dump, 'it is truncated', sub { return truncated_on($b) });
 	open_gates();
 	dump_victim_ok($dump, $what);
-	like($dump->{err}, qr/warning: standby \S+ is lost/, "$what: warning");
+	like($dump->{err}, qr/warning: connection to standby \S+ was lost/, "$what: warning");
 	$b->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
 	$b->reload;
 	refill();

@@ -349,7 +349,7 @@ check_options(Options *options, const char *progname)
 	}
 	if (strcmp(options->directory, "-") == 0)
 	{
-		pg_log_error("option --pgdata does not support standard output: workers write parts of the tar file in parallel");
+		pg_log_error("option --pgdata is not supported with standard output: workers write parts of the tar file in parallel");
 		use_stock();
 	}
 	if (options->progress && options->no_progress)
