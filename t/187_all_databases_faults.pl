@@ -235,7 +235,7 @@ foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '
 	wait_for_others($holders[0], scalar(@holders));
 	my (undef, undef, $err) = run_program('pg_parrestore', '--all-databases', $jobs, @options,
 		'-d', $new->connstr('postgres'), $dir);
-	like($err, qr/error: database "middle" already exists on the target/, "@options: it ends before anything is made");
+	like($err, qr/error: the target has a database "middle" already/, "@options: it ends before anything is made");
 	my $warning = $builds == 0 ? qr/^(?!.*connections left)/s
 	  : qr/warning: the target has only 35 connections left for 22 jobs and $builds index builds at a time, which may need @{[ 32 + $builds ]}\n/;
 	like($err, $warning, "$jobs @options: builds of indexes");
@@ -245,7 +245,7 @@ sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 4');
 refused_ok('the limit of a role', qr/the server has 4 connections left, too few for 3 jobs .* which may need 9\n.*hint: Use --jobs=1,/,
 	'pg_pardump', '-j3', @from, @dumper, '-f', $none);
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
-refused_ok('no room for one', qr/the server has 1 connection left, .*\n.*hint: Close other sessions, or raise/,
+refused_ok('no room for one', qr/the server has 1 connection left, .*\n.*hint: End other sessions, or raise/,
 	'pg_pardump', '-j1', @from, @dumper, '-f', $none);
 
 # the limit of the database that is only asked for the list is none of the others'
