@@ -250,7 +250,7 @@ create_database($other, 'shop');
 	wait_at_gate($other, $run);
 	$target = $other;
 
-	# another role cannot write a note, whatever it is given by default
+	# another role cannot write a note, even with default privileges
 	sql($other, 'postgres', 'CREATE ROLE writer LOGIN; GRANT SELECT ON pg_database TO writer');
 	my ($rc2, undef, $err2) = run_program('psql', '-X', '-d', $other->connstr('postgres') . ' user=writer', '-c',
 		"UPDATE $notes.databases SET state = 'done'");

@@ -604,8 +604,8 @@ cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
 	cluster_notes_enter(restore->notes, database);
 
 	/*
-	 * Nothing is loaded into a table that somebody else has made in a
-	 * database that existed: its triggers would run as this role.
+	 * Nothing is loaded into a table that another role has made in a database
+	 * that existed: its triggers would run as this role.
 	 */
 	if (is_there || database->existed)
 		simple_string_list_append(args, "--no-data-for-failed-tables");

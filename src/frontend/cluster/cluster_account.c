@@ -634,7 +634,7 @@ page_notes(const ClusterAccount *account, int no)
 }
 
 /*
- * A database whose run did not come to its end has no page of its own, except
+ * A database whose run did not complete has no page of its own, except one
  * from an earlier run.
  */
 static void

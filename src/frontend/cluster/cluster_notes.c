@@ -2,12 +2,12 @@
  * cluster_notes.c
  *		Notes on the target which databases have been restored.
  *
- * A completed restore leaves nothing in its database, and a database that
- * somebody else has made is not to be mistaken for a complete one.  So only a
- * note counts, and only one that nobody else could have written: the schema
+ * A completed restore leaves nothing in its database, so a database that was
+ * made in another way could be mistaken for a complete one.  Therefore only a
+ * note counts, and only one that no other role could have written: the schema
  * of the table is made and protected as that of the journal of a single
- * restore (load/restore_journal.h), and in addition no other role gets a
- * privilege on it, whatever default privileges there are.
+ * restore (load/restore_journal.h), and no other role gets a privilege on it,
+ * even if default privileges say so.
  *
  * The run of a database writes its notes in a session of its own, since none
  * is open in the parent while the databases have their turn.

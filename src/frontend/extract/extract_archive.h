@@ -25,8 +25,8 @@
 #define EXTRACT_TABLESPACE_PREFIX "PG_"
 
 /*
- * The stage of the progress in which archives are extracted, of so many bytes
- * as they are stored.
+ * The stage of the progress in which archives are extracted; their bytes, as
+ * they are stored.
  */
 extern void extract_archive_begin_stage(uint64 stored_bytes);
 
