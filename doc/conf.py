@@ -21,6 +21,7 @@ myst_heading_anchors = 4
 root_doc = "doc/index"
 include_patterns = ["*.md", "doc/*.md", "bench/*.md", "packaging/*.md"]
 highlight_language = "none"
+smartquotes = False  # two hyphens begin an option
 
 html_theme = "furo"
 html_title = f"pg_pardump {release}"

@@ -62,12 +62,13 @@ local function list(rows)
 end
 
 local function plain(link)
-	local page, heading = link.target:match("^([%w_./]+)%.md(.*)$")
+	local page = link.target:match("^([%w_./]+)%.md")
 	if not page then
 		return link.content
 	end
 	page = page:match("^%.%./(.*)$") or "doc/" .. page
-	return pandoc.Str("/usr/share/doc/pg-pardump/html/" .. page .. ".html" .. heading)
+	-- a line may end behind each slash
+	return pandoc.RawInline("man", (roff("/usr/share/doc/pg-pardump/html/" .. page .. ".html"):gsub("/", "/\\:")))
 end
 
 local function page(doc)

@@ -207,14 +207,32 @@ SKIP:
 
 SKIP:
 {
-	skip 'Sphinx, MyST or Furo is not installed', 6
+	skip 'pandoc is not installed', 7 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'Sphinx, MyST or Furo is not installed', 7
 	  if system('sphinx-build --version >/dev/null 2>&1 && python3 -c "import furo, myst_parser" 2>/dev/null') != 0;
+
+	# by the archive of a release, which contains it; of the commit any file will do
 	my $log = new_path('html.log');
-	is(system("make -s -C '$tree' html >'$log' 2>&1"), 0, 'HTML is made') or diag(slurp_file($log));
+	my $dist = new_path('dist');
+	mkdir $dist or die "could not make directory \"$dist\": $!";
+	local $ENV{GIT_DIR} = new_path('git');
+	local $ENV{GIT_WORK_TREE} = $tree;
+	my $commit = 'git init -q && git add META.json && git -c user.name=x -c user.email=x commit -qm x';
+	my $has_git = grep { -x "$_/git" } split /:/, $ENV{PATH};
+	my $command = $has_git ? "$commit && make -s dist DIST_DIR='$dist'" : 'make -s man html';
+	is(system("cd '$tree' && ($command) >'$log' 2>&1"), 0, 'HTML is made') or diag(slurp_file($log));
 	is(slurp_file($log), '', 'without warnings');
+	SKIP:
+	{
+		skip 'git is not installed', 1 if !$has_git;
+		my ($archive) = glob "$dist/*.zip";
+		my %archived = map { m{^pg_pardump-[\d.]+/(\S+)} ? ($1 => 1) : () } split /\n/, `python3 -m zipfile -l '$archive'`;
+		my @generated = ((map { "doc/$_" } @man_pages), (map { 'html/' . s/md$/html/r } @sources), 'html/search.html', 'html/searchindex.js');
+		is_deeply([ grep { !$archived{$_} } @generated ], [], 'the archive of a release has man pages and HTML');
+	}
 	my %html = map { s{^\Q$tree\E/html/}{}r => slurp_file($_) } split /\n/, `find '$tree/html' -name '*.html'`;
 	my @missing = grep { !exists $html{ s/md$/html/r } } @sources;
-	is_deeply(\@missing, [], 'of all pages');
+	is_deeply(\@missing, [], 'HTML of all pages');
 
 	# links lead to pages that are made, and to places in them
 	my @astray;
