@@ -525,6 +525,8 @@ add_figures(Event *event, const ClusterAccount *account,
 	event_add_number(event, "rows", figures->rows);
 	event_add_number(event, "raw_bytes", figures->raw_bytes);
 	event_add_number(event, "stored_bytes", figures->stored_bytes);
+	if (account->command == CLUSTER_COPY || account->command == CLUSTER_RESTORE)
+		event_add_number(event, "wire_bytes", figures->stored_bytes);
 	if (account->command == CLUSTER_VERIFY)
 		event_add_number(event, "findings", figures->findings);
 	else
