@@ -25,10 +25,9 @@ extern void run_progress_begin(const Run *run);
 #define RUN_PROGRESS_SIDES 2
 
 /*
- * The same of a stage of this name that has several runs, one after the
- * other, each of which reads what its name says.  Files of rows, and large
- * objects, whose results are done already are no part of it.  All is
- * borrowed.
+ * A stage with several runs, one after the other.  "what" names the stage,
+ * and "names" say what each run reads.  Files and large objects whose results
+ * are done already do not count.  All is borrowed.
  */
 extern void run_progress_begin_sides(const char *what, const Run *const *runs,
 									 const char *const *names, int n_runs);
