@@ -424,7 +424,7 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 		my $dump = start_dump($db, '-j2', '-v', '--standby-snapshot-timeout=600', @$options,
 			'--also-from', "host=$relay->{host} port=$relay->{port}");
 		is(end_dump($dump), 1, "$what: exit code");
-		is(scalar(() = $dump->{err} =~ /lacks running transactions; pausing replay again (pause [2-5] of 5\)/g), 4, "$what: five pauses");
+		is(scalar(() = $dump->{err} =~ /lacks running transactions; pausing replay again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
 		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay$/m, "$what: message");
 		ok(!-e $dump->{dir}, "$what: no directory");
 		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
