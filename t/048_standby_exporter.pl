@@ -239,7 +239,7 @@ sub blind_ok
 	my ($what, $server, @options) = @_;
 	my $words = qr/cannot check whether snapshots of $server are complete/;
 	like(blind_dump(@options), qr/^1 pg_pardump: error: $words\n/, "the role cannot read the file, $what");
-	like(blind_dump(@options, '--allow-affected-standby'), qr/^0 pg_pardump: warning: $words: .*the standby may be damaged\n/,
+	like(blind_dump(@options, '--allow-affected-standby'), qr/^0 pg_pardump: warning: $words; .*the standby may be damaged\n/,
 		"the role cannot read the file, $what, --allow-affected-standby");
 	return;
 }

@@ -508,7 +508,7 @@ $d->start;
 $b->promote;
 sql($b, 'db', 'INSERT INTO busy VALUES (1)');
 $b->wait_for_catchup($d, 'replay', $b->lsn('insert'));
-refused_ok('another timeline', qr/error: standby \S+ follows timeline 2, and \S+ timeline 1/,
+refused_ok('another timeline', qr/error: standby \S+ follows timeline 2, but \S+ follows timeline 1/,
 	$a, '-U', 'dumper', '--enable-row-security', '--also-from', $d->connstr('db'));
 is(state($_), 'not paused', 'another timeline: no server is paused') foreach $a, $d;
 
