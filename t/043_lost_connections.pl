@@ -98,7 +98,7 @@ foreach my $gate (42, 43)
 	open_gate();
 	my $job = $gate == 42 ? $chunk : qr/table public\.in_batch/;
 	survived_ok($dump, "workers killed in $what",
-		qr/(warning: a worker was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: It was ended by SIGKILL.*){${\scalar @old}}/s);
+		qr/(warning: a worker was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: It was terminated by SIGKILL.*){${\scalar @old}}/s);
 }
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');

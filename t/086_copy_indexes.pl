@@ -135,12 +135,12 @@ foreach my $limit (1, 2)
 my $account = qr/warning: all rows of all 4 tables were committed on the target/;
 foreach my $fault (
 	[ 'definitions', 43, 'CREATE TABLE', qr/error: query failed: FATAL: .*The worker was making TABLE public\.small\./s,
-		qr/warning: the target has some of the definitions and no rows/ ],
+		qr/warning: the target contains some of the definitions but no rows/ ],
 	[ 'an index', 42, undef,
 		qr/error: query failed: FATAL: .*The worker was building INDEX public\.wide\d_i\.\n.*error: 3 of 3 indexes and constraints were not built\n/s,
 		qr/$account.*indexes and constraints that were built while rows were copied: 0 of 3/s ],
 	[ 'the rest', 43, 'CREATE TRIGGER', qr/error: query failed: FATAL: .*The worker was making TRIGGER public\.small keep\./s,
-		qr/$account.*indexes and .*: 3 of 3\n.*what comes after the rows is not complete.*positions of sequences/s ])
+		qr/$account.*indexes and .*: 3 of 3\n.*objects that follow the rows are incomplete.*sequence values/s ])
 {
 	my ($what, $gate, $tag, $message, $expected) = @$fault;
 	my $copy = copy_at_gate(gated_database($gate, grep { defined } $tag), 1, '-j2', '--index-jobs=1', '--retries=0');

@@ -222,7 +222,7 @@ foreach my $compare ([], ['--compare'])
 	append_to_file("$copy/<i onclick=alert(1)>", 'x');
 	my $html = slurp_file(report_by_verify('damaged', $copy, 1));
 	harmless_ok('damaged', $html);
-	like(shown($html), qr/\xe2\x9c\x97 2 findings/, 'damaged: findings are counted');
+	like(shown($html), qr/\xe2\x9c\x97 2 problems/, 'damaged: findings are counted');
 	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not in the manifest$/m, 'damaged: an unknown file');
 	like(shown($html), qr/^file "\Q$file\E" of table \S+ has 10 bytes, but the manifest says \d+, and ends within compressed data$/m, 'damaged: what is cut off');
 	cmp_ok(scalar(@{ data_of($html)->{slowest} }), '>', 0, 'damaged: the data of the charts is there');
@@ -237,7 +237,7 @@ foreach my $compare ([], ['--compare'])
 	my $stock = dump_ok($node, $db, 'stock', 'pg_dump');
 	my $html = slurp_file(report_by_verify('stock', $stock, 0));
 	harmless_ok('stock', $html);
-	like(shown($html), qr/\d+ files read without a finding/, 'stock: it says what was found');
+	like(shown($html), qr/\d+ files read without a problem/, 'stock: it says what was found');
 	like(shown($html), qr/there is no manifest/, 'stock: and why there is no more');
 }
 
@@ -324,7 +324,7 @@ foreach my $case (
 		my ($archive, $page) = map { new_path($_) } qw(archive page.html);
 		my ($rc, $out, $err) = run_program("$bin/pg_pardump", '-f', $archive, "--report=$page", @$all);
 		is("$rc$out", '1', "no template, @$all[2 .. $#$all]: exit code");
-		like($err, qr/error: could not read the template of reports "\S+\/pg_pardump_report\.html": No such file.*\n.*hint: Reinstall pg_pardump/,
+		like($err, qr/error: could not read the report template "\S+\/pg_pardump_report\.html": No such file.*\n.*hint: Reinstall pg_pardump/,
 			'no template: message');
 		ok(!-e $archive && !-e $page, 'no template: nothing is made');
 	}

@@ -281,7 +281,7 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '-a', '-t', 'accounts', '-n', 'public',
 		'-j2', '--chunk-size=32kB', '--progress');
 	is($rc, 1, 'pieces, error: exit code');
-	like($err, qr/^not all rows are there of 1 table: public\.accounts\nrestored 1 table, /m, 'pieces, error: summary');
+	like($err, qr/^1 table is incomplete: public\.accounts\nrestored 1 table, /m, 'pieces, error: summary');
 	like($err, qr/COPY failed for a piece of table public\.accounts: .*violates check constraint.*errors ignored on restore: 1\n\z/s,
 		'pieces, error: message');
 	my $rows = value($node, $db, 'SELECT count(*) FROM accounts');

@@ -371,7 +371,7 @@ SKIP:
 	is($reusable{$_}, length how($base, $_), "--dry-run: $_") foreach @fingerprinted;
 	my %why = map { ($_->{table} =~ s/^public\.//r => $_->{why_not_reused}) } grep { $_->{event} eq 'plan' } @events;
 	ok(!$reusable{$_} && $why{$_}, "--dry-run: why not $_") foreach qw(never small);
-	like($text, qr/^\d+ of \d+ files may be those of the previous archive, if their rows have not changed\.$/m, '--dry-run: in words');
+	like($text, qr/^\d+ of \d+ files can be reused from the previous archive if their rows have not changed\.$/m, '--dry-run: in words');
 }
 
 # ---- old cuts of tables that have become others

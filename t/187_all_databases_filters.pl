@@ -132,7 +132,7 @@ refused_ok('-t of too many names', qr/improper relation name \(too many dotted n
 refused_ok('-n of too many names', qr/improper qualified name \(too many dotted names\): small\.s/, '-n', 'small.s');
 refused_ok('-t, and a mask of what is left out', qr/no column of any database matches pattern "log\.email" of option --mask/, '-t', 's.customers', '--mask=log.email:NULL');
 ($rc, $err) = dump_all($node, '-j2', '-v', '-t', 's.numbers');
-is(scalar(() = $err =~ /^pg_pardump: leaving out database ".*", which has nothing of what the options name$/mg), 4, '-v tells what is left out');
+is(scalar(() = $err =~ /^pg_pardump: excluding database ".*": it contains nothing that the options name$/mg), 4, '-v tells what is left out');
 SKIP:
 {
 	skip 'pg_dump has no such option', 4 if (run_program('pg_dump', '--help'))[1] !~ /--table-and-children/;

@@ -71,7 +71,7 @@ SKIP:
 		'mount -t tmpfs -o size=400k none "$0" && "$@"; rc=$?; ls -A "$0/new" "$0/new/databases"/*; exit $rc', $mount,
 		'pg_pardump', '--all-databases', '--exclude-database=large', '-d', $connstr, '-U', $user, '-f', "$mount/new");
 	is($rc, 1, 'roles cannot be written: exit code');
-	like($err, qr/error: could not (write|close) file "\Q$mount\E\/new\/globals\.sql\.tmp": No space left on device\n.*warning: complete archives of single databases are left in /,
+	like($err, qr/error: could not (write|close) file "\Q$mount\E\/new\/globals\.sql\.tmp": No space left on device\n.*warning: complete archives of single databases remain in /,
 		'roles cannot be written');
 	is_deeply([ scalar(() = $out =~ /^toc\.dat$/mg), grep { /json|globals/ && !/manifest/ } split /\n/, $out ], [3],
 		'roles cannot be written: there are archives, and nothing else');
@@ -84,7 +84,7 @@ foreach my $fault ('fsync globals.sql.tmp', 'rename globals.sql', 'fsync map.jso
 		'--exclude-database=large', '-d', $connstr, '-f', $dir);
 	is($rc, 1, "$fault: exit code");
 	like($err, qr/^pg_pardump: error: could not .*$/m, "$fault: it is told");
-	like($err, qr/warning: complete archives of single databases are left in "\Q$dir\E\/databases"/, "$fault: what is left");
+	like($err, qr/warning: complete archives of single databases remain in "\Q$dir\E\/databases"/, "$fault: what is left");
 	no_cluster_ok($fault, $dir);
 }
 

@@ -160,7 +160,7 @@ cluster_dump_remove_files(void *arg)
 	if (unlinkat(dump->directory_fd, CLUSTER_DATABASES_NAME, AT_REMOVEDIR) < 0 &&
 		errno != ENOENT)
 	{
-		pg_log_warning("complete archives of single databases are left in \"%s\"",
+		pg_log_warning("complete archives of single databases remain in \"%s\"",
 					   dump->databases);
 		return;
 	}
@@ -507,7 +507,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	cleanup_forget_all();
 	metrics_end(copy->globals.n_errors + n_failed == 0);
 	if (copy->globals.n_errors > 0)
-		pg_log_error("%d error%s in making roles and tablespaces",
+		pg_log_error("%d error%s while creating roles and tablespaces",
 					 copy->globals.n_errors, units_plural(copy->globals.n_errors));
 	if (n_failed > 0 && n_failed == copy->list.n)
 		pg_log_error("all databases failed");

@@ -164,7 +164,7 @@ cluster_list_refuse_existing(const ClusterList *list, PGconn *target)
 		}
 	}
 	if (any)
-		pg_log_error_hint("Drop what is to be replaced, or leave it out by --exclude-database.");
+		pg_log_error_hint("Drop the databases to be replaced, or exclude them with --exclude-database.");
 	PQclear(res);
 }
 
@@ -457,7 +457,7 @@ cluster_filter_read(PGconn *conn, const PeerAddress *address,
 		ask_database(filter, address, options, database);
 		if (!has_anything(filter, database))
 		{
-			pg_log_info("leaving out database \"%s\", which has nothing of what the options name",
+			pg_log_info("excluding database \"%s\": it contains nothing that the options name",
 						database->name);
 			continue;
 		}
@@ -662,7 +662,7 @@ check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 	pg_log_warning("the target has only %d connection%s left for %d job%s and %d index build%s at a time, which may need %d",
 				   left, units_plural(left), jobs, units_plural(jobs), builds,
 				   units_plural(builds), needed);
-	pg_log_warning_hint("Use fewer --jobs or --index-jobs, should it fail by that.");
+	pg_log_warning_hint("Use fewer --jobs or --index-jobs if the run fails for this reason.");
 }
 
 void

@@ -311,7 +311,7 @@ cluster_map_leave_out_failed(ClusterMap *map)
 	for (int i = 0; i < n_all; i++)
 	{
 		if (list->databases[i].failed)
-			pg_log_warning("database \"%s\" could not be dumped: there is no archive of it",
+			pg_log_warning("database \"%s\" could not be dumped, so there is no archive of it",
 						   list->databases[i].name);
 		else
 			list->databases[list->n++] = list->databases[i];
@@ -328,9 +328,9 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 
 	if (strcmp(checksum, map->globals_checksum) != 0 || strlen(text) != len)
 	{
-		pg_log_error("\"%s/%s\" is not as it was written", directory,
+		pg_log_error("\"%s/%s\" differs from what was written", directory,
 					 CLUSTER_GLOBALS_NAME);
-		pg_log_error_hint("If you have changed it, run it by psql, and restore the archives in \"%s/%s\" one by one.",
+		pg_log_error_hint("If you have changed it, run it with psql, and restore the archives in \"%s/%s\" one by one.",
 						  directory, CLUSTER_DATABASES_NAME);
 		exit(1);
 	}

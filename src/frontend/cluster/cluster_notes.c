@@ -185,11 +185,11 @@ notes_exist(PGconn *conn)
 	{
 		pg_log_error("schema \"%s\" in database \"%s\" of the target belongs to another role",
 					 CLUSTER_NOTES_SCHEMA, PQdb(conn));
-		pg_log_error_hint("A restore of all databases is resumed by the role that has begun it.");
+		pg_log_error_hint("Resume the restore as the role that started it.");
 		exit(1);
 	}
 	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] != 't')
-		pg_fatal("schema \"%s\" in database \"%s\" of the target has not been made by pg_parrestore",
+		pg_fatal("schema \"%s\" in database \"%s\" of the target was not created by pg_parrestore",
 				 CLUSTER_NOTES_SCHEMA, PQdb(conn));
 	PQclear(res);
 	return found;
@@ -309,7 +309,7 @@ set_note(PGconn *conn, const char *identity, const Note *note)
 	snprintf(errors, sizeof(errors), "%d", note->errors);
 	res = target_query(conn, set_query, 6, params);
 	if (strcmp(PQcmdTuples(res), "1") != 0)
-		pg_fatal("table \"%s\" on the target is not this restore's any more",
+		pg_fatal("table \"%s\" on the target no longer belongs to this restore",
 				 CLUSTER_NOTES_TABLE);
 	PQclear(res);
 }
@@ -373,7 +373,7 @@ check_run(ClusterNotes *notes, PGconn *conn)
 	else if (PQntuples(res) != 1 ||
 			 strcmp(PQgetvalue(res, 0, 0), notes->identity) != 0)
 	{
-		pg_log_error("the restore of all databases cannot be resumed: it was begun with another dump");
+		pg_log_error("the restore of all databases cannot be resumed: it was started with another dump");
 		give_forget_hint(notes, "");
 	}
 	else
@@ -458,7 +458,7 @@ static ClusterTodo
 refuse(const char *problem, const ClusterDatabase *database)
 {
 	pg_log_error("database \"%s\" on the target %s", database->name, problem);
-	pg_log_error_hint("Drop it, or leave it out with --exclude-database.");
+	pg_log_error_hint("Drop it, or exclude it with --exclude-database.");
 	return CLUSTER_TODO_REFUSED;
 }
 

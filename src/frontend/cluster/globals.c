@@ -327,7 +327,7 @@ note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 		return;
 	}
 	message_set_sqlstate(sqlstate);
-	pg_log_error("could not make roles and tablespaces as they were: %s",
+	pg_log_error("could not create the roles and tablespaces: %s",
 				 primary ? primary : PQerrorMessage(apply->conn));
 	if (detail)
 		pg_log_error_detail("%s", detail);

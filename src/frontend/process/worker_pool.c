@@ -199,7 +199,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 			pool->task->reset(pool->task->arg, worker->job);
 	}
 	if (killed)
-		pg_log_warning_detail("It was ended by SIGKILL, as the kernel does when memory runs out.");
+		pg_log_warning_detail("It was terminated by SIGKILL, which the kernel sends if memory runs out.");
 	else
 		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 	resetPQExpBuffer(&worker->process->words);
@@ -225,7 +225,7 @@ do_without(WorkerPool *pool, Worker *worker)
 		pg_log_warning("a worker could not start; the run continues with %d",
 					   --pool->n_staying);
 	else
-		pg_log_warning("a worker could not start; others do its part");
+		pg_log_warning("a worker could not start; the other workers do its jobs");
 	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 	if (!can_leave)
 	{

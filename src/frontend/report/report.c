@@ -89,7 +89,7 @@ read_template(char *pieces[N_PARTS + 1])
 		appendBinaryPQExpBuffer(&text, buf, n);
 	if (stream == NULL || ferror(stream))
 	{
-		pg_log_error("could not read the template of reports \"%s\": %m", path);
+		pg_log_error("could not read the report template \"%s\": %m", path);
 		pg_log_error_hint("Reinstall pg_pardump, or run the command without --report.");
 		exit(1);
 	}
@@ -102,7 +102,7 @@ read_template(char *pieces[N_PARTS + 1])
 		char	   *place = strstr(pieces[part], places[part]);
 
 		if (place == NULL)
-			pg_fatal("\"%s\" is not a template of reports: \"%s\" is missing",
+			pg_fatal("\"%s\" is not a report template: \"%s\" is missing",
 					 path, places[part]);
 		*place = '\0';
 		pieces[part + 1] = place + strlen(places[part]);
@@ -206,10 +206,10 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 
 	appendPQExpBuffer(page, "<div class=\"verdict %s\" role=\"status\"><b>%s %s</b>",
 					  bad ? "bad" : "good", bad ? "\342\234\227" : "\342\234\223",
-					  bad ? report_table_count(verify->n_findings, "finding") :
+					  bad ? report_table_count(verify->n_findings, "problem") :
 					  psprintf("%s %s", report_table_count(verify->n_files, "file"),
 							   manifest ? "equal to the manifest" :
-							   "read without a finding"));
+							   "read without a problem"));
 	appendPQExpBuffer(page, " \302\267 verified at %s in %s: %s, %s read",
 					  utc(verify->end_us),
 					  report_table_seconds((verify->end_us - verify->start_us) / 1e6),
@@ -885,7 +885,7 @@ write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 	else if (dumped)
 	{
 		pg_log_error_detail("The archive is complete.");
-		pg_log_error_hint("--verify with --report makes a report of it, too.");
+		pg_log_error_hint("To create the report, run pg_pardump --verify with --report.");
 	}
 	exit(1);
 }

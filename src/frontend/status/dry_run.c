@@ -368,7 +368,7 @@ print_reusable(const DumpPlan *plan, FILE *out)
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
 		n += chunk_plan_count_reusable(plan->chunks, i);
-	fprintf(out, "%d of %d file%s may be those of the previous archive, if their rows have not changed.\n",
+	fprintf(out, "%d of %d file%s can be reused from the previous archive if their rows have not changed.\n",
 			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
 }
 

@@ -116,7 +116,7 @@ give_account(void *arg)
 		case LOAD_STAGE_DEFINITIONS:
 			/* of runs before it may have more */
 			if (!account->run->options->resume)
-				pg_log_warning("the target has some of the definitions and no rows");
+				pg_log_warning("the target contains some of the definitions but no rows");
 			report_resume(account);
 			return;
 		case LOAD_STAGE_COMPARE:
@@ -138,14 +138,14 @@ give_account(void *arg)
 					   what_was_done(account->run),
 					   index_log_built(account->indexes), account->indexes->n);
 	if (account->stage < LOAD_STAGE_REST)
-		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
+		pg_log_warning("foreign keys, triggers, privileges, sequence values and other objects that follow the rows were not restored");
 	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
 	{
 		pg_log_warning(account->stage == LOAD_STAGE_REST ?
-					   "what comes after the rows is not complete: see the errors" :
-					   "some definitions could not be made: see the errors");
+					   "objects that follow the rows are incomplete; see the errors" :
+					   "some objects could not be created; see the errors");
 		if (account->run->options->restore == NULL)
-			pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
+			pg_log_warning_hint("The output of pg_dump --section=pre-data --section=post-data creates the missing objects, but not sequence values; each existing object causes an error.");
 	}
 	report_resume(account);
 }
@@ -232,7 +232,7 @@ load_account_times(const LoadAccount *account)
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
-	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, then %d %s %.2f s (with those built beside the rows %.2f s of work), the rest %.2f s, statistics %.2f s",
+	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, %d %s %.2f s after the rows (%.2f s of work in all), the rest %.2f s, statistics %.2f s",
 					  seconds_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
 					  seconds_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
 					  n_indexes, n_indexes == 1 ? "index" : "indexes",
@@ -282,8 +282,8 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (message_database())
 		fprintf(out, "database \"%s\":\n", printable(message_database()));
 	if (n_missing > 0)
-		fprintf(out, "not all rows are there of %d table%s: %s%s\n",
-				n_missing, units_plural(n_missing), missing.data,
+		fprintf(out, "%d table%s incomplete: %s%s\n", n_missing,
+				n_missing == 1 ? " is" : "s are", missing.data,
 				n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
 	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, %s in %.2f seconds",
@@ -294,7 +294,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 		fprintf(out, ", %s on the wire", units_size(total.stored_bytes, sent));
 	fprintf(out, "\n");
 	if (account->run->options->resume)
-		fprintf(out, "before: %s\n", load_account_before(account));
+		fprintf(out, "already restored: %s\n", load_account_before(account));
 	if (account->formats)
 		fprintf(out, "%s\n", account->formats);
 	summary_print_tables(run, out);

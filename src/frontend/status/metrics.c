@@ -385,7 +385,7 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
 	state.labels = make_labels(labels, &options->metrics_labels);
 	if (!read_earlier() || !try_directory())
 	{
-		pg_log_warning_detail("The run continues, and writes no metrics.");
+		pg_log_warning_detail("The run continues without metrics.");
 		state.path = NULL;
 		return;
 	}

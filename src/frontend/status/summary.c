@@ -269,7 +269,7 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
 	age->warned = xids;
 	pg_log_warning("the snapshot of this run is " INT64_FORMAT " transactions old",
 				   xids);
-	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Vacuum can neither freeze nor remove what is younger than the snapshot, in no table, until the run ends.",
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Until the run ends, vacuum can neither freeze nor remove rows that are newer than the snapshot, in any table.",
 						  PQgetvalue(res, 0, 2));
 }
 

@@ -736,7 +736,7 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 	progress_line_add(line, 3, "stored ", "", "%.1f MB/s",
 					  bytes / seconds / (1024 * 1024));
 	if (findings > 0)
-		progress_line_add(line, 1, "", "", "%d finding%s", findings,
+		progress_line_add(line, 1, "", "", "%d problem%s", findings,
 						  units_plural(findings));
 }
 
@@ -793,7 +793,7 @@ verify_report_sum(const VerifyRun *run)
 	else if (found->findings > 0)
 	{
 		message_before_output();
-		fprintf(stderr, "%d finding%s in %d file%s\n", found->findings,
+		fprintf(stderr, "%d problem%s found in %d file%s\n", found->findings,
 				units_plural(found->findings), n_files, units_plural(n_files));
 	}
 	else
