@@ -184,7 +184,8 @@ sub damage_file
 		next if unpack('@12 S', $page) <= 24;
 		foreach (0 .. int(rand(6)))
 		{
-			my $place = place_in_page($page);
+			# its header may be damaged by now
+			my $place = place_in_page($page) % 8192;
 			substr($page, $place, 1) = chr(other_byte(ord(substr($page, $place, 1))));
 			$bytes++;
 		}
