@@ -6,6 +6,17 @@
 
 #include "options/help.h"
 
+/* Of pg_pardump and pg_parrestore. */
+#define CONNECTION_OPTIONS \
+"  -h, --host=HOSTNAME          database server host or socket directory\n" \
+"  -p, --port=PORT              database server port number\n" \
+"  -U, --username=NAME          connect as specified database user\n" \
+"  -w, --no-password            never prompt for password\n" \
+"  -W, --password               force password prompt (should happen\n" \
+"                               automatically)\n" \
+"  --password-command=COMMAND   run COMMAND to get the password of each new\n" \
+"                               connection\n"
+
 /* Of all programs. */
 static const char monitoring_options[] =
 "\nOptions for monitoring:\n"
@@ -78,14 +89,7 @@ static const char restore_compare_options[] =
 
 static const char restore_connection_options[] =
 "\nConnection options:\n"
-"  -h, --host=HOSTNAME          database server host or socket directory\n"
-"  -p, --port=PORT              database server port number\n"
-"  -U, --username=NAME          connect as specified database user\n"
-"  -w, --no-password            never prompt for password\n"
-"  -W, --password               force password prompt (should happen\n"
-"                               automatically)\n"
-"  --password-command=COMMAND   run COMMAND to get the password of each new\n"
-"                               connection\n"
+CONNECTION_OPTIONS
 "  --role=ROLENAME              do SET ROLE before restore\n";
 
 static const char restore_options[] =
@@ -416,14 +420,7 @@ static const char dump_task_options[] =
 static const char dump_connection_options[] =
 "\nConnection options:\n"
 "  -d, --dbname=DBNAME          database to dump\n"
-"  -h, --host=HOSTNAME          database server host or socket directory\n"
-"  -p, --port=PORT              database server port number\n"
-"  -U, --username=NAME          connect as specified database user\n"
-"  -w, --no-password            never prompt for password\n"
-"  -W, --password               force password prompt (should happen\n"
-"                               automatically)\n"
-"  --password-command=COMMAND   run COMMAND to get the password of each new\n"
-"                               connection\n"
+CONNECTION_OPTIONS
 "  --target-password-command=COMMAND\n"
 "                               the same for --target or --compare-with\n"
 "  --role=ROLENAME              do SET ROLE before dump\n";
