@@ -85,7 +85,7 @@ sub copy_fails_ok
 		'a full tablespace: a table that fits has every row');
 	is(value($target, 'disk', 'SELECT count(*) - count(DISTINCT g) FROM large'), 0,
 		'a full tablespace: no row twice');
-	copy_refused_ok(qr/the target has 2 of the tables/, 'a full tablespace, again', $source, 'disk', $target, 'disk');
+	copy_refused_ok(qr/the target already contains 2 of the tables to be created/, 'a full tablespace, again', $source, 'disk', $target, 'disk');
 	sql($target, 'disk', 'DROP TABLE fits, large');
 	sql($target, 'postgres', "DROP TABLESPACE $_") foreach qw(small roomy);
 	$server->signal('INT');
