@@ -487,11 +487,8 @@ match_previous(Planner *planner, int table)
 			file->previous = previous_table_match(&before, file->start_block,
 												  file->end_block,
 												  t->heap_blocks);
-			if (file->previous == NULL)
-				continue;
-			decided->new_reason = NULL;
-			/* it may have changed since, but hardly in size */
-			file->est_bytes = file->previous->raw_bytes;
+			if (file->previous)
+				decided->new_reason = NULL;
 		}
 	}
 	if (decided->new_reason)
