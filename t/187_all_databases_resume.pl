@@ -1,7 +1,7 @@
 # pg_parrestore --all-databases --resume: one command, killed at each of its steps and
 # repeated until it ends with exit code 0, restores each database once.  And what it refuses:
 # databases that no note calls restored, another archive, a table of notes that another role
-# has made.
+# has made, a second run at the same time.
 
 use strict;
 use warnings;
@@ -153,6 +153,13 @@ my $run;
 	my $gate = close_gate($target);
 	$run = start_restore();
 	wait_at_gate($target, $run);
+
+	# a second run at the same time would restore databases whose turn comes later
+	my ($rc2, undef, $err2) = run_program(@command, '--resume', $dir);
+	is($rc2, 1, 'two at the same time: exit code');
+	is($err2, "pg_parrestore: error: another pg_parrestore is restoring all databases of the target\n", 'two at the same time: message');
+	is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'crm'}), 0, 'two at the same time: the second one makes nothing');
+
 	kill INT => $run->{pid};
 	is(end_dump($run), 1, 'interrupted by the user: exit code');
 	$gate->();
@@ -326,8 +333,17 @@ like($err, qr/error: database "shop" on the target was restored from another arc
 cut_last($toc);
 # one that was dropped since does not count
 sql($new, 'postgres', 'DROP DATABASE shop');
-($rc, undef, $err) = run_program(@command, '--resume', $dir);
-is("$rc$err", '0', 'a database that was dropped since: exit code');
+{
+	my $gate = close_gate($new);
+	$run = start_load(@command, '--resume', $dir);
+	wait_at_gate($new, $run);
+	# the session that keeps other runs away may be lost
+	is(value($new, 'postgres', "SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE relation = '$notes.running'::regclass"), 1,
+		'one session keeps other runs away');
+	$gate->();
+	$rc = end_dump($run);
+	is("$rc$run->{err}", '0', 'a database that was dropped since: exit code');
+}
 is(value($new, $_, 'SELECT count(*) FROM items'), $count{$_}, "a database that was dropped since: rows of $_") foreach @names;
 is(has_schema($new, 'postgres', $notes), 0, 'a database that was dropped since: the notes are removed');
 

@@ -9,8 +9,10 @@
  * restore (load/restore_journal.h), and no other role gets a privilege on it,
  * even if default privileges say so.
  *
- * The run of a database writes its notes in a session of its own, since none
- * is open in the parent while the databases have their turn.
+ * The run of a database writes its notes in a session of its own.  The parent
+ * only has a session that keeps other runs away, by a lock on a view next to
+ * the table (load/restore_journal_open.c).  Processes that are forked inherit
+ * that session, so it also lasts as long as they do.
  */
 #include "base/fe_compat.h"
 
@@ -53,6 +55,9 @@ struct ClusterNotes
 	const PeerAddress *address;
 	const char *identity;
 	char	   *database;		/* that has the table */
+	PGconn	   *lock;			/* the session that keeps other runs away, or
+								 * NULL */
+	bool		is_locked;
 	bool		exists;			/* the table, from an earlier run */
 	bool		is_kept;		/* the table, by this run */
 	bool		is_refused;		/* it is not one to be continued */
@@ -75,7 +80,7 @@ typedef struct RunNote
  */
 
 static const char look_query[] =
-RESTORE_JOURNAL_LOOK(CLUSTER_NOTES_SCHEMA, "run,databases", "", "2");
+RESTORE_JOURNAL_LOOK(CLUSTER_NOTES_SCHEMA, "run,databases", "running", "3");
 
 /* Publications FOR ALL TABLES let no table without a key be changed. */
 static const char make_command[] =
@@ -90,7 +95,10 @@ static const char make_command[] =
 " state pg_catalog.text NOT NULL,"
 " archive pg_catalog.text NOT NULL,"
 " errors pg_catalog.int4 NOT NULL,"
-" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())";
+" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
+" CREATE VIEW running AS SELECT";
+
+#define LOCK_VIEW CLUSTER_NOTES_SCHEMA ".running"
 
 /* Roles that default privileges have given something. */
 static const char grantees_query[] =
@@ -208,12 +216,19 @@ may_make(PGconn *conn)
 
 /* A note must be on the disk before the journal is removed. */
 static void
-begin_writing(PGconn *conn)
+set_for_writing(PGconn *conn)
 {
-	session_begin_unwatched(conn, "BEGIN; SET TRANSACTION READ WRITE");
 	PQclear(session_query(conn, SESSION_SET_LOCAL("synchronous_commit", "on")));
 	/* that the schema's tables are dropped with it is not worth a notice */
 	PQclear(session_query(conn, SESSION_SET_LOCAL("client_min_messages", "warning")));
+}
+
+/* Two runs that write notes at a time must not fail to serialize. */
+static void
+begin_writing(PGconn *conn)
+{
+	session_begin_unwatched(conn, "BEGIN; SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE");
+	set_for_writing(conn);
 }
 
 /*
@@ -244,7 +259,24 @@ revoke_all(PGconn *conn)
 	PQclear(res);
 }
 
-/* False, after a warning, if the role may not, or an event trigger fails. */
+pg_noreturn static void
+refuse_other_run(void)
+{
+	pg_fatal("another pg_parrestore is restoring all databases of the target");
+}
+
+/* That of the notes' own session. */
+static void
+close_lock(ClusterNotes *notes)
+{
+	session_close(notes->lock);
+	notes->lock = NULL;
+}
+
+/*
+ * False, after a warning, if the role may not, or an event trigger fails.
+ * Another run may have made it since this one has looked.
+ */
 static bool
 make_table(const ClusterNotes *notes, PGconn *conn)
 {
@@ -271,6 +303,9 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 	{
 		if (session_is_lost(conn, res))
 			session_failed(conn, res, "query failed", make_command);
+		/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
+		if (session_error_is(res, "42P06 23505"))
+			refuse_other_run();
 		pg_log_warning("could not create table \"%s\", so that the restore of all databases cannot be resumed if it fails: %s",
 					   CLUSTER_NOTES_TABLE, PQresultErrorMessage(res));
 		session_command(conn, "ROLLBACK");
@@ -381,6 +416,28 @@ check_run(ClusterNotes *notes, PGconn *conn)
 	PQclear(res);
 }
 
+/*
+ * The session is opened before the connections that are left are counted.
+ * What an earlier run has noted is read only after its lock is this run's.
+ */
+static void
+open_lock(ClusterNotes *notes, PGconn *conn)
+{
+	notes->lock = connection_open_peer(notes->address, "pg_parrestore");
+	session_set_encoding(notes->lock, "SQL_ASCII");
+	session_end_timeouts(notes->lock);
+	session_command_settings(notes->lock,
+							 SESSION_SET("default_transaction_read_only", "off") "; "
+							 SESSION_SET("default_transaction_isolation", "read committed"));
+	if (notes->exists && notes->options->resume && !notes->options->check)
+	{
+		if (restore_journal_lock_view_wait(notes->lock, LOCK_VIEW) == RESTORE_JOURNAL_HELD)
+			refuse_other_run();
+		notes->exists = notes->is_locked = notes_exist(conn);
+	}
+	interrupt_set_connection(conn);
+}
+
 ClusterNotes *
 cluster_notes_read(PGconn *conn, const PeerAddress *address,
 				   const char *identity, const Options *options)
@@ -392,6 +449,7 @@ cluster_notes_read(PGconn *conn, const PeerAddress *address,
 	notes->identity = identity;
 	notes->database = pg_strdup(PQdb(conn));
 	notes->exists = notes_exist(conn);
+	open_lock(notes, conn);
 	if (!notes->exists)
 		return notes;
 	check_run(notes, conn);
@@ -643,6 +701,12 @@ cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 				notes->n_done == 1 ? " was" : "s were");
 	}
 	notes->is_kept = notes->exists || make_table(notes, conn);
+	if (!notes->is_kept)
+		close_lock(notes);
+	else if (!notes->is_locked &&
+			 restore_journal_lock_view(notes->lock, LOCK_VIEW) != RESTORE_JOURNAL_LOCKED)
+		refuse_other_run();
+	interrupt_set_connection(conn);
 	for (int i = 0; i < list->n; i++)
 		if (list->databases[i].todo == CLUSTER_TODO_CREATE_AGAIN)
 			drop_empty(conn, &list->databases[i]);
@@ -707,10 +771,28 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 	PQclear(res);
 }
 
+/*
+ * The session with the lock removes the table, so that no other run comes in
+ * between.  It may have been lost while the databases had their turn.
+ */
+static PGconn *
+begin_end(const ClusterNotes *notes, PGconn *conn)
+{
+	PGconn	   *writer = session_answers(notes->lock) ? notes->lock : conn;
+
+	interrupt_set_connection(writer);
+	if (writer == conn)
+		begin_writing(conn);
+	else
+		set_for_writing(writer);
+	return writer;
+}
+
 int
-cluster_notes_end(const ClusterNotes *notes, PGconn *conn)
+cluster_notes_end(ClusterNotes *notes, PGconn *conn)
 {
 	ClusterNotes now = *notes;
+	PGconn	   *writer;
 	int			n_left = 0;
 
 	if (notes->n_with_errors > 0)
@@ -719,14 +801,16 @@ cluster_notes_end(const ClusterNotes *notes, PGconn *conn)
 					   notes->n_with_errors == 1 ? " was" : "s were");
 	if (!notes->is_kept)
 		return notes->n_with_errors;
-	begin_writing(conn);
-	lock_notes(conn);
-	read_rows(&now, conn);
+	writer = begin_end(notes, conn);
+	lock_notes(writer);
+	read_rows(&now, writer);
 	for (int i = 0; i < now.n_notes; i++)
 		n_left += now.notes[i].state != NOTE_DONE;
 	if (n_left == 0)
-		drop_table(notes, conn);
-	session_command(conn, "COMMIT");
+		drop_table(notes, writer);
+	session_command(writer, "COMMIT");
+	close_lock(notes);
+	interrupt_set_connection(conn);
 	if (n_left > 0)
 	{
 		pg_log_warning("%d database%s not restored completely; table \"%s\" of database \"%s\" shows which",

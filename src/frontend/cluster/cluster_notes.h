@@ -27,8 +27,9 @@ typedef struct ClusterNotes ClusterNotes;
  * Read the notes of an earlier run from the session's database.  identity is
  * the dump's (cluster_map_identity()).  Without --resume there must be
  * none; with it they must be of this dump, or there is none yet.  Reports
- * errors for findings_report().  address is that of the session, and must
- * live as long as the process.
+ * errors for findings_report().  Exits with a message while another run
+ * restores all databases.  address is that of the session, and must live as
+ * long as the process.
  */
 extern ClusterNotes *cluster_notes_read(PGconn *conn, const PeerAddress *address,
 										const char *identity,
@@ -63,6 +64,6 @@ extern void cluster_notes_enter(const ClusterNotes *notes,
  * how the restore continues.  Returns how many databases earlier runs have
  * restored with errors.
  */
-extern int	cluster_notes_end(const ClusterNotes *notes, PGconn *conn);
+extern int	cluster_notes_end(ClusterNotes *notes, PGconn *conn);
 
 #endif							/* CLUSTER_NOTES_H */

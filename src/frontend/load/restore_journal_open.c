@@ -52,13 +52,6 @@
 /* make_command creates it. */
 #define RESTORE_JOURNAL_LOCK_VIEW RESTORE_JOURNAL_SCHEMA ".running"
 
-typedef enum RestoreJournalLock
-{
-	RESTORE_JOURNAL_LOCKED,
-	RESTORE_JOURNAL_HELD,		/* by another run */
-	RESTORE_JOURNAL_GONE		/* there is no log */
-} RestoreJournalLock;
-
 /* How long to wait for a run that was killed. */
 #define LOCK_WAIT_MS 10000
 #define LOCK_LOOK_MS 100
@@ -67,8 +60,7 @@ typedef enum RestoreJournalLock
  * The weakest one that two cannot have, of those that a role without
  * privileges on the view cannot have either.
  */
-static const char lock_command[] =
-"LOCK TABLE " RESTORE_JOURNAL_LOCK_VIEW " IN SHARE UPDATE EXCLUSIVE MODE NOWAIT";
+#define LOCK_MODE "IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 
 /* "pard", and which lock of ours it is; it is the database's. */
 #define DATABASE_LOCK "1885434468, 1"
@@ -91,18 +83,15 @@ restore_journal_lock_refuse(void)
 	pg_fatal("another pg_parrestore is restoring into this database");
 }
 
-/*
- * Lock the log at once, or not.  When it is locked the session is in a
- * transaction, whose end unlocks it.
- */
-static RestoreJournalLock
-restore_journal_lock_try(PGconn *conn)
+RestoreJournalLock
+restore_journal_lock_view(PGconn *conn, const char *view)
 {
 	RestoreJournalLock result = RESTORE_JOURNAL_LOCKED;
+	char	   *sql = psprintf("LOCK TABLE %s " LOCK_MODE, view);
 	PGresult   *res;
 
 	session_begin_unwatched(conn, "BEGIN");
-	res = PQexec(conn, lock_command);
+	res = PQexec(conn, sql);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		/* ERRCODE_LOCK_NOT_AVAILABLE, _UNDEFINED_TABLE, _UNDEFINED_SCHEMA */
@@ -111,11 +100,19 @@ restore_journal_lock_try(PGconn *conn)
 		else if (session_error_is(res, "42P01 3F000"))
 			result = RESTORE_JOURNAL_GONE;
 		else
-			session_failed(conn, res, "query failed", lock_command);
+			session_failed(conn, res, "query failed", sql);
 		target_command(conn, "ROLLBACK");
 	}
 	PQclear(res);
+	free(sql);
 	return result;
+}
+
+/* Lock the log at once, or not. */
+static RestoreJournalLock
+restore_journal_lock_try(PGconn *conn)
+{
+	return restore_journal_lock_view(conn, RESTORE_JOURNAL_LOCK_VIEW);
 }
 
 /*
@@ -133,20 +130,22 @@ wait_a_moment(int *waited_ms)
 	return true;
 }
 
-/*
- * The same, but wait a moment for a run that was killed: it holds its lock
- * until its processes are gone.
- */
-static RestoreJournalLock
-restore_journal_lock_wait(PGconn *conn)
+RestoreJournalLock
+restore_journal_lock_view_wait(PGconn *conn, const char *view)
 {
 	int			waited_ms = 0;
 	RestoreJournalLock result;
 
 	do
-		result = restore_journal_lock_try(conn);
+		result = restore_journal_lock_view(conn, view);
 	while (result == RESTORE_JOURNAL_HELD && wait_a_moment(&waited_ms));
 	return result;
+}
+
+static RestoreJournalLock
+restore_journal_lock_wait(PGconn *conn)
+{
+	return restore_journal_lock_view_wait(conn, RESTORE_JOURNAL_LOCK_VIEW);
 }
 
 /* The same; exits with a message while another run is at work. */

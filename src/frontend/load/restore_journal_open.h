@@ -12,6 +12,29 @@
 #include "load/target.h"
 
 /* ----------
+ * The lock that keeps two runs apart.
+ * ----------
+ */
+typedef enum RestoreJournalLock
+{
+	RESTORE_JOURNAL_LOCKED,
+	RESTORE_JOURNAL_HELD,		/* by another run */
+	RESTORE_JOURNAL_GONE		/* there is no such view */
+} RestoreJournalLock;
+
+/*
+ * Lock this view at once, or not.  When it is locked the session is in a
+ * transaction, whose end unlocks it.
+ */
+extern RestoreJournalLock restore_journal_lock_view(PGconn *conn, const char *view);
+
+/*
+ * The same, but wait a moment for a run that was killed: it holds its lock
+ * until its processes are gone.
+ */
+extern RestoreJournalLock restore_journal_lock_view_wait(PGconn *conn, const char *view);
+
+/* ----------
  * The sessions of a restore's leader, which may be lost while others
  * work.
  * ----------
