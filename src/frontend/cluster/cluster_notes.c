@@ -646,17 +646,21 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 /*
  * Only a database that was noted before it existed, and is empty, is dropped.
  * Its own settings and privileges may be missing, which come with its
- * creation.
+ * creation.  One of these settings may be that it is a template, which
+ * cannot be dropped.
  */
 static void
 drop_empty(PGconn *conn, const ClusterDatabase *database)
 {
 	char	   *name = PQescapeIdentifier(conn, database->name,
 										  strlen(database->name));
-	char	   *sql = psprintf("DROP DATABASE %s", name ? name : "");
+	char	   *alter = psprintf("ALTER DATABASE %s IS_TEMPLATE false", name ? name : "");
+	char	   *drop = psprintf("DROP DATABASE %s", name ? name : "");
 
-	session_command(conn, sql);
-	free(sql);
+	session_command(conn, alter);
+	session_command(conn, drop);
+	free(alter);
+	free(drop);
 	PQfreemem(name);
 }
 
