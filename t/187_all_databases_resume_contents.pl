@@ -62,12 +62,14 @@ is("$rc$err", '0', 'an empty template is created again: exit code');
 is(value($target, 'pattern', 'SELECT count(*) FROM t'), 1, 'an empty template is created again: rows');
 is(value($target, 'postgres', q{SELECT datistemplate FROM pg_database WHERE datname = 'pattern'}), 't', 'an empty template is created again: it is one');
 
-# ---- rows of an extension are contents
+# ---- rows of an extension are contents, and so is a foreign server
 
+sql($target, 'template1', 'CREATE FOREIGN DATA WRAPPER other; CREATE SERVER other FOREIGN DATA WRAPPER other');
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension');
 ($rc, undef, $err) = run_program(@command);
 is($rc, 1, 'rows of an extension, without notes: exit code');
-like($err, qr/error: database "postgres" on the target is not empty, and was not restored from this archive$/m, 'rows of an extension, without notes: refused');
+like($err, qr/error: database "$_" on the target is not empty, and was not restored from this archive$/m, "without notes: $_ is refused")
+  foreach qw(postgres template1);
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension, without notes: each once');
 
 $target->stop;

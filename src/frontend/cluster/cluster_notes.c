@@ -169,6 +169,14 @@ OWN_OBJECT("pg_catalog.pg_proc", "p") ")"
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_type y"
 " WHERE y.typtype OPERATOR(pg_catalog.=) ANY (ARRAY['d', 'e', 'r']::pg_catalog.\"char\"[]) AND "
 OWN_OBJECT("pg_catalog.pg_type", "y") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_foreign_server s WHERE "
+OWN_OBJECT("pg_catalog.pg_foreign_server", "s") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_publication p WHERE "
+OWN_OBJECT("pg_catalog.pg_publication", "p") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_ts_config t WHERE "
+OWN_OBJECT("pg_catalog.pg_ts_config", "t") ")"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_ts_dict t WHERE "
+OWN_OBJECT("pg_catalog.pg_ts_dict", "t") ")"
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_largeobject_metadata)";
 
 /*
