@@ -122,7 +122,7 @@ sql($target, 'postgres', 'DROP DATABASE IF EXISTS small; DROP ROLE managed; DROP
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
 is($rc, 1, 'what only superusers can give: exit code');
-like($err, qr/error: could not make roles and tablespaces as they were: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'and it is told');
+like($err, qr/error: could not create the roles and tablespaces: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'and it is told');
 is(value($target, 'postgres', q{SELECT rolconnlimit FROM pg_roles WHERE rolname = 'club'}), 7, 'the role has the rest');
 
 # since 16 a role without CREATEDB may not say NOCREATEDB
