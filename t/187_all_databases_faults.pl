@@ -12,7 +12,7 @@ use Fcntl qw(LOCK_EX LOCK_NB);
 use Pardump::Background qw(start_dump end_dump wait_until wait_in_run children);
 use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok start_psql sql value);
 use Pardump::Copy qw(start_load temp_dir);
-use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
+use Pardump::WholeCluster qw(create_database close_gate read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -41,15 +41,6 @@ SQL
 }
 sql($source, 'postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper');
 my @dumper = ('-U', 'dumper', '--enable-row-security', '--no-role-passwords', '--no-chunks');
-
-sub close_gate
-{
-	my ($node) = @_;
-	local $ENV{PGAPPNAME} = 'gate';
-	my $session = start_psql($node, 'postgres');
-	$session->('SELECT 1');
-	return $session;
-}
 
 sub wait_at_gates
 {

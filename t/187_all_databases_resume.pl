@@ -12,7 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(end_dump wait_until wait_in_run children);
 use Pardump::Cluster qw(start_cluster run_program start_psql sql value);
 use Pardump::Copy qw(start_load);
-use Pardump::WholeCluster qw(create_database archive_of dump_all);
+use Pardump::WholeCluster qw(create_database close_gate archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -72,15 +72,6 @@ sub wait_for_lock
 			WHERE wait_event_type = 'Lock' AND application_name LIKE 'pg\\_%' AND query LIKE '$statement'") > 0;
 	});
 	return;
-}
-
-sub close_gate
-{
-	my ($node) = @_;
-	local $ENV{PGAPPNAME} = 'gate';
-	my $session = start_psql($node, 'postgres');
-	$session->('SELECT 1');
-	return $session;
 }
 
 sub wait_at_gate

@@ -40,7 +40,7 @@ $source->stop;
 
 my $target = start_cluster('contents_target', install_path => $installation);
 my @command = ('pg_parrestore', '--all-databases', '--resume', '-j1', '-d', $target->connstr('postgres'), $dir);
-# rows of the extension itself are no contents
+# rows of the extension itself do not count as contents
 sql($target, 'postgres', 'CREATE EXTENSION scheduler');
 
 # ---- a template whose creation was interrupted before it had a journal

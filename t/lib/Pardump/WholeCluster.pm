@@ -9,13 +9,13 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
-use Pardump::Cluster qw(run_program new_path pg_major sql);
+use Pardump::Cluster qw(run_program new_path pg_major start_psql sql);
 use Pardump::Compare qw(fingerprint schema_text same_data_ok same_schema_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(make_cluster odd_names quoted create_database globals_text cluster_print
-  same_cluster_ok read_map archive_of dump_all);
+  same_cluster_ok read_map archive_of dump_all close_gate);
 
 # Their databases beside postgres and template1.
 my @names = ('shop', q{it's a "db" \\ %s}, "two\nlines", ' -f ', 'in space');
@@ -30,6 +30,16 @@ sub create_database
 	my ($node, $name, $options) = @_;
 	sql($node, 'postgres', 'CREATE DATABASE ' . quoted($name) . ' ' . ($options // ''));
 	return;
+}
+
+# A session with the name that rows of a test wait for, in whichever database they are.
+sub close_gate
+{
+	my ($node) = @_;
+	local $ENV{PGAPPNAME} = 'gate';
+	my $session = start_psql($node, 'postgres');
+	$session->('SELECT 1');
+	return $session;
 }
 
 # make_cluster($node, $space): $space is a directory for a tablespace.
