@@ -244,10 +244,10 @@ look(const ClusterAccount *account)
 
 /* It does not reach 100 before the end. */
 static double
-percent_of(const ClusterProgress *now, bool at_end)
+percent_of(const ClusterProgress *now)
 {
-	double		percent = at_end ? 100 :
-		Min(100.0 * now->done_bytes / Max(now->expected_bytes, 1), 99.9);
+	double		percent = Min(100.0 * now->done_bytes /
+							  Max(now->expected_bytes, 1), 99.9);
 
 	state.percent = Max(state.percent, percent);
 	return state.percent;
@@ -272,7 +272,7 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 		progress_add_time(line);
 	else if (now->expected_bytes > 0)
 	{
-		percent = percent_of(now, at_end);
+		percent = percent_of(now);
 		progress_line_add(line, 0, "", "", "%3d%%", (int) percent);
 		if (percent > 0)
 			progress_line_add(line, 0, "", "", "ETA %s",
