@@ -432,9 +432,9 @@ find_longest_build(const IndexBuilds *indexes)
 
 /*
  * An index is expected to take its time by the rows of its table; keys, which
- * are mostly numbers, less than others.  How much
- * of a build is done is known of the longest one at most, and of the others
- * their time until now.
+ * are mostly numbers, take less than others.  How much of a build is done is
+ * known of the longest one at most.  Of the others only the time until now is
+ * known.
  */
 static void
 look_at_build(const IndexBuild *build, double rows, int table_kind,
