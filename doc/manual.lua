@@ -3,7 +3,8 @@
 -- They get the form of PostgreSQL's own: titles in capitals, text that is not
 -- hyphenated, options bold and their arguments italic (code has no font of its
 -- own that all versions of groff know), tables as lists, which fit in any width.
--- A link to another page is named by the path that the Debian packages give it.
+-- A link to another page is its text and the name of that page. A link whose text
+-- is the name of a file becomes the path that the Debian packages give the page.
 
 local function roff(text)
 	text = text:gsub("\\", "\\e"):gsub("-", "\\-")
@@ -64,6 +65,10 @@ end
 local function plain(link)
 	local page = link.target:match("^([%w_./]+)%.md")
 	if not page then
+		return link.content
+	end
+	if not pandoc.utils.stringify(link.content):match("%.md$") then
+		link.content:extend({ pandoc.Space(), pandoc.Str("(" .. page:match("[^/]+$") .. ".html)") })
 		return link.content
 	end
 	page = page:match("^%.%./(.*)$") or "doc/" .. page
