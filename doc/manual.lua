@@ -11,13 +11,18 @@ local function roff(text)
 	return (text:gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
 end
 
+-- Lines do not end at hyphens in code.
+local function unbroken(text)
+	return pandoc.RawInline("man", roff(text))
+end
+
 -- "--file=DIRECTORY": what follows the name is italic.
 local function option(code)
 	local name, argument = code.text:match("^(%-[^ =]+[ =])(.+)$")
 	if not name then
-		return pandoc.Strong(code.text)
+		return pandoc.Strong(unbroken(code.text))
 	end
-	return { pandoc.Strong(name), pandoc.Emph(argument) }
+	return { pandoc.Strong(unbroken(name)), pandoc.Emph(unbroken(argument)) }
 end
 
 -- The level 1 heading becomes the title, as on a man page NAME has level 1.
