@@ -124,9 +124,9 @@ SKIP:
 	local $ENV{RCLONE_CONFIG} = text_file('rclone.conf', "[away]\ntype = alias\nremote = $remote\n");
 	my $recipients = text_file('keys.txt', "$public\n");
 
-	# as the manual has it
-	my @lines = slurp_file("$FindBin::RealBin/../doc/pg_pardump_backup.md") =~ /^    ((?:pipe|remove) = .*\brclone .*)$/mg;
-	is(scalar(@lines), 2, 'the manual has commands');
+	# as nightly_backup.md has it
+	my @lines = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^    ((?:pipe|remove) = .*\brclone .*)$/mg;
+	is(scalar(@lines), 2, 'nightly_backup.md has commands');
 	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2',
 		map { s/remote:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r } @lines);
 	foreach my $night (0 .. 3)
