@@ -175,7 +175,7 @@ SKIP:
 
 my %keys = map { $_ => 1 } slurp_file("$tree/src/backup/PardumpBackup/Config.pm") =~ /^my %KEYS = \((.*?)\);$/ms ? $1 =~ /^\t(\w+) =>/mg : ();
 cmp_ok(scalar(keys %keys), '>', 15, 'there are keys');
-my ($section) = slurp_file("$tree/doc/pg_pardump_backup.md") =~ /^## Configuration$(.*?)^## /ms;
+my ($section) = slurp_file("$tree/doc/pg_pardump_backup.md") =~ /^### Configuration$(.*?)^## /ms;
 my @told = map { /`(\w+)/g } ($section // '') =~ /^(`.*`)\n:   /mg;
 is_deeply([ sort @told ], [ sort keys %keys ], 'the manual has all keys');
 my $example = slurp_file("$tree/src/backup/pg_pardump_backup.conf");
