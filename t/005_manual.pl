@@ -69,13 +69,6 @@ my %manual_since = $manual =~ /^`(--[a-z-]+)[^`]*`\n:   (?:(?!\n\n).)*?\(pg_dump
 cmp_ok(scalar(keys %help_since), '>=', 12, 'some came with a later pg_dump');
 is_deeply(\%manual_since, \%help_since, 'the manual says the same of when');
 
-# Options that are named anywhere else must exist, or be refused by name.
-my %refused = map { $_ => 1 } $manual =~ /^Not supported.*?\n\n/ms ? $& =~ /`(--[a-z-]+)`/g : ();
-my %restore = map { $_ => 1 } qw(--no-data-for-failed-tables --resume);
-my @unknown = grep { !exists $takes{$_} && !$refused{$_} && !$restore{$_} }
-  map { $_ =~ /`[^`]*?(--[a-z][a-z-]+)[^`]*`/g } split /\n/, $manual;
-is_deeply(\@unknown, [], 'the text names no other options');
-
 # ---- the manuals of the other programs, whose options are in groups, too
 
 # The options that a program's --help and its manual tell of, and which of them
@@ -136,6 +129,84 @@ my %backup_takes;
 my ($nightly_takes) = told_options('pg_pardump_backup');
 is(keys %$nightly_takes, 16, 'pg_pardump_backup has options');
 
+# ---- the overview, the manuals and the chapters name only options that exist
+
+my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes,
+	pg_parbasebackup => \%backup_takes, pg_pardump_backup => $nightly_takes);
+
+# Stock programs that the chapters use.
+my @stock = qw(pg_dump pg_restore pg_dumpall pg_basebackup pg_verifybackup psql createdb vacuumdb);
+
+# Options of other programs, by page: of git, Debian's tools, docker, aws, sbatch,
+# parallel, systemctl, rclone, gpg, useradd, tar, scripts of bench/, and of vacuumdb 18.
+my %foreign = (
+	'README' => [qw(--build --no-sign --quick --remove)],
+	'base_backup' => [qw(--delay-directory-restore --zstd)],
+	'containers' => [qw(--build-arg --from-file --rm --userns)],
+	'managed_cloud' => [qw(--hostname --output --query --region --resource-type)],
+	'many_hosts' => [qw(--array --requeue --sshloginfile --wait --wrap)],
+	'nightly_backup' => [qw(--batch --failed --include --no-create-home --now --quiet --rmdirs --shell --system --trust-model)],
+	'pg_pardump_backup' => [qw(--now)],
+	'sizing' => [qw(--quick)],
+	'uninstall' => [qw(--now)],
+	'upgrade' => [qw(--missing-stats-only)]);
+
+{
+	my ($refused) = $manual =~ /^(Not supported.*?)\n\n/ms;
+	my %exists = map { $_ => 1 } ($refused // '') =~ /`(--[a-z-]+)`/g;
+	cmp_ok(scalar(keys %exists), '>', 4, 'the manual names options that are refused');
+	@exists{ keys %$_ } = (1) x keys %$_ foreach values %programs;
+	foreach my $program (@stock)
+	{
+		my @options = (run_program($program, '--help'))[1] =~ /(?<![\w-])(--[a-z][a-z-]+)/g;
+		cmp_ok(scalar(@options), '>', 5, "$program has options");
+		@exists{@options} = (1) x @options;
+	}
+	foreach my $file ("$tree/README.md", glob "$tree/doc/*.md")
+	{
+		my $page = basename($file, '.md');
+		my %here = map { $_ => 1 } @{ $foreign{$page} // [] };
+		my %named = map { $_ => 1 } slurp_file($file) =~ /(?<![\w-])(--[a-z][a-z-]+)/g;
+		is_deeply([ grep { !$exists{$_} && !$here{$_} } sort keys %named ], [], "$page names no other options");
+	}
+}
+
+# ---- the form of the four manuals
+
+my @sections = ('Name', 'Synopsis', 'Description', 'Options', 'Exit status', 'Environment', 'Files', 'Examples', 'Notes', 'See also');
+my %codes;
+{
+	my @rows = map { [ split /\s*\|\s*/, $_ ] } slurp_file("$tree/doc/exit_codes.md") =~ /^(\| (?:code|\d+) \|.*?) *\|$/mg;
+	my ($head) = grep { $_->[1] eq 'code' && grep { $_ eq 'pg_pardump' } @$_ } @rows;
+	foreach my $row (grep { $_->[1] ne 'code' } @rows)
+	{
+		$codes{ $head->[$_] }{ $row->[1] } = 1 foreach grep { ($row->[$_] // '') ne '' } 2 .. $#$head;
+	}
+}
+foreach my $program (sort keys %programs)
+{
+	my $text = slurp_file("$tree/doc/$program.md");
+	my %section = map { /^([^\n]+)\n(.*)\z/s ? ($1 => $2) : () } split /^## /m, $text;
+	is_deeply([ $text =~ /^## (.+)$/mg ], \@sections, "$program: sections of its manual");
+	is_deeply([ sort grep { /^\d/ } $section{'Exit status'} =~ /^\| (\S+) \|/mg ],
+		[ sort keys %{ $codes{$program} } ], "$program: its exit codes are those of exit_codes.md");
+	like($section{'Exit status'}, qr/\]\(exit_codes\.md\)/, "$program: a link leads to all exit codes");
+	unlike($text =~ s/^## Exit status$//mr, qr/exit\s+status/i, "$program: its text says exit code");
+
+	# an example is a sentence and its commands, which have options of their programs
+	my @examples = $section{Examples} =~ /^\S[^\n]*:\n\n((?:    .*\n)+)/mg;
+	is(scalar(@examples), 10, "$program: ten examples");
+	my @wrong;
+	foreach my $line (map { split /\n/, s/\\\n//gr } @examples)
+	{
+		my ($name, $words) = $line =~ /^\s*(?:sudo )?(\w+)(.*)/;
+		my $known = $programs{$name // ''} or next;
+		push @wrong, map { "$name $_" } grep { !exists $known->{$_} } $words =~ s/'[^']*'|"[^"]*"//gr =~ /(?<=\s)(--[a-z-]+|-[a-zA-Z])/g;
+	}
+	is_deeply(\@wrong, [], "$program: its examples have options that exist");
+	is(scalar(grep { /^\s*(?:sudo )?\Q$program\E / } map { split /\n/ } @examples) >= 9, 1, "$program: examples are of this program");
+}
+
 # ---- links of one file to another, and to headings, lead somewhere
 
 foreach my $file (map { glob("$tree/$_*.md") } '', qw(doc/ bench/ packaging/ test/))
@@ -163,29 +234,65 @@ is_deeply([ sort keys %listed ], [ sort grep { $_ ne 'doc/index.md' } @sources ]
 my %shown = map { $_ => 1 } map { slurp_file("$tree/$_") =~ /!\[[^]]*\]\((?:[^)]*\/)?([^)\/]+)\)/g } @sources;
 is_deeply([ grep { !$shown{$_} } map { basename($_) } glob "$tree/doc/*.svg" ], [], 'each picture is in a page');
 
-my @readable = map { "$tree/$_" } 'README.md', map { "doc/$_.md" } qw(comparison exit_codes faq index other_extensions privileges sizing uninstall versions);
-is((run_program($^X, "$tree/scripts/check_words.pl", @readable))[1], '', 'no words that are hard to read');
+is((run_program($^X, "$tree/scripts/check_words.pl", "$tree/README.md", "$tree/doc"))[1], '', 'no words that are hard to read');
 cmp_ok(scalar(split ' ', slurp_file("$tree/README.md")), '<=', 1300, 'words of the README');
 
 # ---- the man pages
 
+# The options of a page as man shows it at 80 columns, and how many lines the
+# description of each has.  Terms are indented by 7 columns, descriptions by 14.
+sub described_options
+{
+	my ($text) = @_;
+	my ($options) = $text =~ /^OPTIONS\n(.*?)^EXIT STATUS$/ms;
+	my ($term, $lines, %lines) = ('', 0);
+
+	foreach my $line (split(/\n/, $options // ''), 'END')
+	{
+		if ($line =~ /^ {14}/)
+		{
+			$lines++ if $term ne '';
+		}
+		elsif ($line ne '' || !$lines)
+		{
+			$lines{$term} = $lines if $lines;
+			$term = '' if $lines || $line !~ /^ {7}[^ %]/;
+			$lines = 0;
+			$term .= " $1" if $line =~ /^ {7}([^ %].*)/;
+			# the description of a short term begins next to it
+			$lines = 1 if $line =~ /^ {7}-\S+ +(?=\S)/ && $+[0] == 14;
+		}
+	}
+	return \%lines;
+}
+
 my @man_pages = qw(pg_parbasebackup.1 pg_pardump.1 pg_pardump_backup.1 pg_parrestore.1);
 SKIP:
 {
-	skip 'pandoc is not installed', 8 if system('pandoc --version >/dev/null 2>&1') != 0;
-	skip 'man is not installed', 8 if system('man --version >/dev/null 2>&1') != 0;
+	skip 'pandoc is not installed', 32 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'man is not installed', 32 if system('man --version >/dev/null 2>&1') != 0;
 	my $log = new_path('make.log');
 	is(system("make -s -C '$tree' man >'$log' 2>&1"), 0, 'man pages are made')
 	  or diag(slurp_file($log));
 	is(slurp_file($log), '', 'without warnings');
-	my $page = "$tree/doc/pg_pardump.1";
-	is(`LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '$page' 2>&1 >/dev/null`, '',
-		'it renders without warnings');
-	my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
-	is_deeply([ $text =~ /\w+\.md\b/g ], [], 'it names no source');
-	my @named = $text =~ m{/usr/share/doc/pg-pardump/html/([\w/]+)\.html}g;
-	cmp_ok(scalar(@named), '>', 3, 'it names pages');
-	is_deeply([ grep { !-e "$tree/$_.md" } @named ], [], 'that there are');
+	foreach my $program (sort keys %programs)
+	{
+		my $page = "$tree/doc/$program.1";
+		is(`LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '$page' 2>&1 >/dev/null`, '',
+			"$program.1 renders without warnings");
+		my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
+		my @lines = split /\n/, $text;
+		cmp_ok(scalar(@lines), '<=', 900, "$program.1: lines at 80 columns");
+		is_deeply([ grep { length > 80 } @lines ], [], "$program.1 fits 80 columns");
+		my $described = described_options($text);
+		my ($section) = slurp_file("$tree/doc/$program.md") =~ /^## Options$(.*?)^## /ms;
+		is(keys %$described, scalar(() = $section =~ /^`.*`\n:   /mg), "$program.1: all options are found");
+		is_deeply([ grep { $described->{$_} > 4 } sort keys %$described ], [], "$program.1: no option has more than four lines");
+		is_deeply([ $text =~ /\w+\.md\b/g ], [], "$program.1 names no source");
+		my @named = ($text =~ m{/usr/share/doc/pg-pardump/html/([\w/]+)\.html}g, map { "doc/$_" } $text =~ /\((\w+)\.html\)/g);
+		cmp_ok(scalar(@named), '>', 3, "$program.1 names pages");
+		is_deeply([ grep { !-e "$tree/$_.md" } @named ], [], "$program.1 names pages that exist");
+	}
 
 	# what is made is installed without pandoc
 	my $bin = new_path('bin');
@@ -275,8 +382,6 @@ foreach my $file ($bash, $zsh)
 }
 
 # bash's own functions are needed only for completing values.
-my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes,
-	pg_parbasebackup => \%backup_takes, pg_pardump_backup => $nightly_takes);
 foreach my $program (sort keys %programs)
 {
 	my ($rc, $words) = run_program('bash', '-c', <<'BASH', 'bash', $bash, $program);
