@@ -269,8 +269,8 @@ sub described_options
 my @man_pages = qw(pg_parbasebackup.1 pg_pardump.1 pg_pardump_backup.1 pg_parrestore.1);
 SKIP:
 {
-	skip 'pandoc is not installed', 32 if system('pandoc --version >/dev/null 2>&1') != 0;
-	skip 'man is not installed', 32 if system('man --version >/dev/null 2>&1') != 0;
+	skip 'pandoc is not installed', 36 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'man is not installed', 36 if system('man --version >/dev/null 2>&1') != 0;
 	my $log = new_path('make.log');
 	is(system("make -s -C '$tree' man >'$log' 2>&1"), 0, 'man pages are made')
 	  or diag(slurp_file($log));
