@@ -143,11 +143,13 @@ my %foreign = (
 	'README' => [qw(--build --no-sign --quick --remove)],
 	'base_backup' => [qw(--delay-directory-restore --zstd)],
 	'containers' => [qw(--build-arg --from-file --rm --userns)],
+	'errors' => [qw(--only-upgrade)],
 	'managed_cloud' => [qw(--hostname --output --query --region --resource-type)],
 	'many_hosts' => [qw(--array --requeue --sshloginfile --wait --wrap)],
 	'nightly_backup' => [qw(--batch --failed --include --no-create-home --now --quiet --rmdirs --shell --system --trust-model)],
+	'object_storage' => [qw(--transfers)],
 	'pg_pardump_backup' => [qw(--now)],
-	'sizing' => [qw(--quick)],
+	'sizing' => [qw(--indexes --quick)],
 	'uninstall' => [qw(--now)],
 	'upgrade' => [qw(--missing-stats-only)]);
 
