@@ -149,7 +149,7 @@ my %foreign = (
 	'nightly_backup' => [qw(--batch --failed --include --no-create-home --now --quiet --rmdirs --shell --system --trust-model)],
 	'object_storage' => [qw(--transfers)],
 	'pg_pardump_backup' => [qw(--now)],
-	'sizing' => [qw(--indexes --quick --rounds --sets)],
+	'sizing' => [ map { slurp_file($_) =~ /(--[a-z][a-z-]+)/g } glob "$tree/bench/*.sh" ],
 	'uninstall' => [qw(--now)],
 	'upgrade' => [qw(--missing-stats-only)]);
 
