@@ -57,7 +57,7 @@ JOB_MB=3500	# memory for the files of a test file: the largest need 3,000
 SKIP_NOTE=	# what the tests cannot know of why they are skipped
 
 # The checks of the source tree, which need no build.
-TREE_TESTS="t/005_manual.pl t/006_release.pl t/007_indent.pl t/008_house.pl"
+TREE_TESTS="t/005_manual.pl t/006_release.pl t/007_indent.pl t/008_house.pl t/009_error_messages.pl"
 
 # What --quick runs: files of each decade, chosen by the lines that they run.
 QUICK_TESTS="$TREE_TESTS
