@@ -134,20 +134,23 @@ sub messages_of
 	return @messages;
 }
 
-# How alike two texts are, from 0 to 1: by the pairs of words that both have.
+# How alike two texts are, from 0 to 1: by the words and the pairs of words that both
+# have.
 sub likeness
 {
-	my ($one, $other) = @_;
-	my (%pairs, $common);
-	my @words = map { [ '', split(/[^\w-]+/, lc $_), '' ] } $one, $other;
-	my @pairs = map { my $list = $_; [ map { "$list->[$_] $list->[ $_ + 1 ]" } 0 .. $#$list - 1 ] } @words;
+	my ($one, $other) = map
+	{
+		my @words = ('', split(/[^\w-]+/, lc), '');
+		[ @words, map { "$words[$_] $words[ $_ + 1 ]" } 0 .. $#words - 1 ]
+	} @_;
+	my %parts;
 
-	$pairs{$_}++ foreach @{ $pairs[0] };
-	$common = grep { ($pairs{$_} // 0) > 0 && $pairs{$_}-- } @{ $pairs[1] };
-	return 2 * $common / (@{ $pairs[0] } + @{ $pairs[1] });
+	$parts{$_}++ foreach @$one;
+	my $common = grep { ($parts{$_} // 0) > 0 && $parts{$_}-- } @$other;
+	return 2 * $common / (@$one + @$other);
 }
 
-# The messages of the page that the texts do not have, with the nearest text of each.
+# The messages of the page that the texts do not have, with the nearest texts of each.
 # What follows a punctuation mark in a text may be missing in the message.
 sub missing
 {
@@ -162,10 +165,10 @@ sub missing
 	foreach my $message (@$messages)
 	{
 		next if $known{ plain($message) };
-		my ($nearest) = sort { $b->[0] <=> $a->[0] } map { [ likeness($message, $_->[0]), $_ ] } @$texts;
-		my ($text, $line, $file) = @{ $nearest->[1] };
+		my @nearest = map { $_->[1] } sort { $b->[0] <=> $a->[0] } map { [ likeness($message, $_->[0]), $_ ] } @$texts;
 
-		push @missing, "not in the source: $message\n    nearest text: $text\n    in $file, line $line";
+		push @missing, join "\n    ", "not in the source: $message", 'nearest texts:',
+		  map { "$_->[0] ($_->[2], line $_->[1])" } grep { defined } @nearest[ 0 .. 2 ];
 	}
 	return @missing;
 }
@@ -215,7 +218,7 @@ is_deeply(
 	[qw(one two three six)], 'messages of a page');
 is_deeply(
 	[ missing([ 'could not open file "..."', 'disk is full' ], [ [ 'could not open file "..."', 1, 'a.c' ], [ 'the disk is full', 7, 'b.c' ] ]) ],
-	["not in the source: disk is full\n    nearest text: the disk is full\n    in b.c, line 7"],
-	'a message that was reworded is reported with the nearest text');
+	["not in the source: disk is full\n    nearest texts:\n    the disk is full (b.c, line 7)\n    could not open file \"...\" (a.c, line 1)"],
+	'a message that was reworded is reported with the nearest texts');
 
 done_testing();
