@@ -1,7 +1,7 @@
 # Compare doc/errors.md with the messages of the programs and of the extension: each
 # message of the page is a text of the source.  "..." of the page is a placeholder of
 # the source.  Headings of the third level are messages, and so is each code span of
-# a line that begins with "Also:".  The section of PostgreSQL's own messages is left
+# a paragraph that begins with "Also:".  The section of PostgreSQL's own messages is left
 # out, as these are not in the source.
 
 use strict;
@@ -124,12 +124,12 @@ sub messages_of
 	my ($page) = @_;
 	my ($section, @messages) = ('');
 
-	foreach my $line (split /\n/, $page)
+	foreach my $paragraph (split /\n{2,}/, $page)
 	{
-		$section = $1 if $line =~ /^## (.+)/;
+		$section = $1 if $paragraph =~ /^## (.+)/;
 		next if $section =~ /^\Q@{[FOREIGN]}\E/;
-		push @messages, $1 if $line =~ /^### (.+)/;
-		push @messages, $line =~ /`([^`]+)`/g if $line =~ /^Also: /;
+		push @messages, $1 if $paragraph =~ /^### (.+)/;
+		push @messages, $paragraph =~ /`([^`]+)`/g if $paragraph =~ /^Also: /;
 	}
 	return @messages;
 }
@@ -214,7 +214,7 @@ is_deeply(
 	[ [ 'file "...": ...', 2 ], [ 'backup ... is ...', 3 ], [ 'x', 3 ] ],
 	'texts of Perl');
 is_deeply(
-	[ messages_of("### one\nText\n\nAlso: `two`, `three`.\n\n## @{[FOREIGN]} and others\n\n### four\n\n## Five\n\n### six\n") ],
+	[ messages_of("### one\n\nAlso: `two`,\n`three`.\n\n`Not`: this\n\n## @{[FOREIGN]} and others\n\n### four\n\n## Five\n\n### six\n") ],
 	[qw(one two three six)], 'messages of a page');
 is_deeply(
 	[ missing([ 'could not open file "..."', 'disk is full' ], [ [ 'could not open file "..."', 1, 'a.c' ], [ 'the disk is full', 7, 'b.c' ] ]) ],
