@@ -11,9 +11,13 @@ local function roff(text)
 	return (text:gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
 end
 
--- Lines do not end at hyphens in code.
-local function unbroken(text)
-	return pandoc.RawInline("man", roff(text))
+-- Lines do not end at hyphens in code, nor at spaces in short code.
+local function unbroken(text, whole)
+	local code = roff(text)
+	if #(whole or text) <= 24 then
+		code = code:gsub(" ", "\\ ")
+	end
+	return pandoc.RawInline("man", code)
 end
 
 -- "--file=DIRECTORY": what follows the name is italic.
@@ -22,7 +26,7 @@ local function option(code)
 	if not name then
 		return pandoc.Strong(unbroken(code.text))
 	end
-	return { pandoc.Strong(unbroken(name)), pandoc.Emph(unbroken(argument)) }
+	return { pandoc.Strong(unbroken(name, code.text)), pandoc.Emph(unbroken(argument, code.text)) }
 end
 
 -- The level 1 heading becomes the title, as on a man page NAME has level 1.
@@ -50,7 +54,14 @@ local function upper(header)
 end
 
 local function indented(block)
-	return pandoc.RawBlock("man", ".RS 4\n.nf\n" .. roff(block.text) .. "\n.fi\n.RE")
+	return pandoc.RawBlock("man", ".sp\n.RS 4\n.nf\n" .. roff(block.text) .. "\n.fi\n.RE")
+end
+
+-- "[option]..." does not end a sentence, behind which man writes two spaces.
+local function ellipsis(str)
+	if str.text:match("%.%.%.$") then
+		return { str, pandoc.RawInline("man", "\\&") }
+	end
 end
 
 -- Of each row the first cell is the term, the others are its descriptions.
@@ -87,4 +98,4 @@ local function page(doc)
 end
 
 return { { Pandoc = promote }, { Table = list }, { Code = option, Header = upper, CodeBlock = indented,
-	Link = plain, Pandoc = page } }
+	Str = ellipsis, Link = plain, Pandoc = page } }
