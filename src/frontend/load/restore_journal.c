@@ -189,30 +189,52 @@ restore_journal_left_out(const DataFile *file)
  */
 static const char claim_query[] =
 "INSERT INTO " RESTORE_JOURNAL_SCHEMA ".done (name, attempt, errors)"
-" SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4"
-" FROM " RESTORE_JOURNAL_SCHEMA ".run r"
-" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
-" ON CONFLICT (name) DO NOTHING";
-
-/* The same with many, without errors so far. */
-static const char claim_all_query[] =
-"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".done (name, attempt, errors)"
-" SELECT n.name, r.attempt, 0"
+" SELECT n.name, r.attempt, $3::pg_catalog.int4"
 " FROM " RESTORE_JOURNAL_SCHEMA ".run r,"
 " pg_catalog.unnest($1::pg_catalog.text[]) n (name)"
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
-static const char attempt_query[] =
-"SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r";
-
+/*
+ * One statement for two steps, so that it is one entry of pg_stat_statements:
+ * to begin a log, of the archive in $2, and to mark it; or to mark it only,
+ * if $2 is NULL.
+ */
 static const char mark_query[] =
-"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".no_crash (attempt)"
-" SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r"
-" WHERE r.attempt OPERATOR(pg_catalog.=) $1::pg_catalog.int4"
+"WITH begun AS (INSERT INTO " RESTORE_JOURNAL_SCHEMA ".run (attempt, archive, selection)"
+" SELECT $1::pg_catalog.int4, $2::pg_catalog.text, $3::pg_catalog.text"
+" WHERE $2::pg_catalog.text IS NOT NULL RETURNING attempt)"
+" INSERT INTO " RESTORE_JOURNAL_SCHEMA ".no_crash (attempt)"
+" SELECT a.attempt FROM (SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r"
+" UNION ALL SELECT b.attempt FROM begun b) a"
+" WHERE a.attempt OPERATOR(pg_catalog.=) $1::pg_catalog.int4"
 " AND NOT EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash)";
 
-static const char marks_query[] = "SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash";
+/* Which session holds the lock of a run without a log? */
+#define HOLDER_QUERY \
+"SELECT pg_catalog.concat_ws(' ', l.pid, COALESCE(a.usename, '?'))" \
+" FROM pg_catalog.pg_locks l" \
+" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid" \
+" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database" \
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()" \
+" AND l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted" \
+" AND ROW(l.classid, l.objid) OPERATOR(pg_catalog.=)" \
+" ROW(1885434468::pg_catalog.oid, 1::pg_catalog.oid)"
+
+/*
+ * Which attempt is the current one, is the log marked, and, if $1 is true,
+ * who is that holder?
+ */
+static const char state_query[] =
+"SELECT r.attempt, EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash),"
+" (" HOLDER_QUERY " AND $1::pg_catalog.bool LIMIT 1)"
+" FROM " RESTORE_JOURNAL_SCHEMA ".run r";
+enum
+{
+	STATE_ATTEMPT,
+	STATE_IS_MARKED,
+	STATE_HOLDER
+};
 
 /*
  * In a transaction: are the log's tables this role's?  What is locked does
@@ -301,14 +323,46 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 	PQclear(res);
 }
 
+static PGresult *
+read_state(PGconn *conn, bool with_holder)
+{
+	const char *params[] = {with_holder ? "t" : "f"};
+	PGresult   *res = target_query(conn, state_query, 1, params);
+
+	if (PQntuples(res) != 1)
+		restore_journal_refuse_taken_over();
+	return res;
+}
+
 static void
 check_attempt(const RestoreJournal *journal, PGconn *conn)
 {
-	PGresult   *res = target_query(conn, attempt_query, 0, NULL);
+	PGresult   *res = read_state(conn, false);
 
-	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != journal->attempt)
+	if (atoi(PQgetvalue(res, 0, STATE_ATTEMPT)) != journal->attempt)
 		restore_journal_refuse_taken_over();
 	PQclear(res);
+}
+
+char *
+restore_journal_holder(PGconn *conn, bool has_log)
+{
+	PGresult   *res = has_log ? read_state(conn, true) :
+		target_query(conn, HOLDER_QUERY, 0, NULL);
+	int			column = has_log ? STATE_HOLDER : 0;
+	char	   *result = NULL;
+
+	if (PQntuples(res) > 0 && !PQgetisnull(res, 0, column))
+	{
+		const char *holder = PQgetvalue(res, 0, column);
+		int			pid_bytes = strcspn(holder, " ");
+
+		result = psprintf("Process %.*s of role \"%s\" holds the advisory lock ("
+						  RESTORE_JOURNAL_DATABASE_LOCK ").",
+						  pid_bytes, holder, printable(holder + pid_bytes + 1));
+	}
+	PQclear(res);
+	return result;
 }
 
 void
@@ -324,29 +378,36 @@ restore_journal_check_attempt(const RestoreJournal *journal, PGconn *conn)
 		target_command(conn, "COMMIT");
 }
 
-/* What an INSERT of a line returns, also an error; owned. */
+/* What an INSERT of n lines returns, also an error; owned. */
 static PGresult *
-send_line(const RestoreJournal *journal, PGconn *conn, const char *name, int errors)
+send_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int n,
+		   int errors)
 {
 	char		attempt[16];
 	char		number[16];
-	const char *params[] = {name, attempt, number};
+	char	   *array = text_array(conn, names, n);
+	const char *params[] = {array, attempt, number};
+	PGresult   *res;
 
 	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
-	return restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim, name,
-									 claim_query, 3, params);
+	res = restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim,
+									n > 0 ? names[0] : "", claim_query, 3, params);
+	free(array);
+	return res;
 }
 
+/* Are all written? */
 static bool
-write_line(const RestoreJournal *journal, PGconn *conn, const char *name, int errors)
+write_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int n,
+			int errors)
 {
-	PGresult   *res = send_line(journal, conn, name, errors);
+	PGresult   *res = send_lines(journal, conn, names, n, errors);
 	bool		written;
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, "query failed", claim_query);
-	written = strcmp(PQcmdTuples(res), "1") == 0;
+	written = atoi(PQcmdTuples(res)) == n;
 	PQclear(res);
 	return written;
 }
@@ -358,49 +419,39 @@ write_line(const RestoreJournal *journal, PGconn *conn, const char *name, int er
 bool
 restore_journal_claim(const RestoreJournal *journal, PGconn *conn, const char *name)
 {
-	if (journal == NULL || !journal->is_kept)
-		return true;
-	if (write_line(journal, conn, name, 0))
-		return true;
-	check_attempt(journal, conn);
-	return false;
+	char	   *names[] = {unconstify(char *, name)};
+
+	return restore_journal_claim_all(journal, conn, names, 1);
 }
 
 bool
 restore_journal_claim_all(const RestoreJournal *journal, PGconn *conn, char *const *names, int n)
 {
-	char		attempt[16];
-	const char *params[] = {NULL, attempt};
-	char	   *array;
-	PGresult   *res;
-	bool		written;
-
 	if (journal == NULL || !journal->is_kept)
 		return true;
-	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
-	params[0] = array = text_array(conn, names, n);
-	res = restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim,
-									n > 0 ? names[0] : "", claim_all_query, 2, params);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, "query failed", claim_all_query);
-	written = atoi(PQcmdTuples(res)) == n;
-	PQclear(res);
-	free(array);
-	if (!written)
-		check_attempt(journal, conn);
-	return written;
+	if (write_lines(journal, conn, names, n, 0))
+		return true;
+	check_attempt(journal, conn);
+	return false;
 }
 
 void
 restore_journal_mark(const RestoreJournal *journal, PGconn *conn)
 {
+	restore_journal_begin(journal, conn, NULL, NULL);
+}
+
+void
+restore_journal_begin(const RestoreJournal *journal, PGconn *conn, const char *archive,
+					  const char *selection)
+{
 	char		attempt[16];
-	const char *params[] = {attempt};
+	const char *params[] = {attempt, archive, selection};
 
 	if (journal == NULL || !journal->is_kept)
 		return;
 	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
-	PQclear(target_query(conn, mark_query, 1, params));
+	PQclear(target_query(conn, mark_query, 3, params));
 }
 
 bool
@@ -411,8 +462,8 @@ restore_journal_has_crashed(const RestoreJournal *journal, PGconn *conn)
 
 	if (journal == NULL || !journal->is_kept)
 		return false;
-	res = target_query(conn, marks_query, 0, NULL);
-	result = PQntuples(res) == 0;
+	res = read_state(conn, false);
+	result = PQgetvalue(res, 0, STATE_IS_MARKED)[0] != 't';
 	PQclear(res);
 	return result;
 }
@@ -420,7 +471,9 @@ restore_journal_has_crashed(const RestoreJournal *journal, PGconn *conn)
 void
 restore_journal_done(const RestoreJournal *journal, PGconn *conn, const char *name, int errors)
 {
-	if (journal != NULL && journal->is_kept && !write_line(journal, conn, name, errors))
+	char	   *names[] = {unconstify(char *, name)};
+
+	if (journal != NULL && journal->is_kept && !write_lines(journal, conn, names, 1, errors))
 		restore_journal_check_attempt(journal, conn);
 }
 
@@ -456,12 +509,13 @@ restore_journal_set_errors(const RestoreJournal *journal, PGconn *conn, const ch
 bool
 restore_journal_try_done(const RestoreJournal *journal, PGconn *conn, const char *name)
 {
+	char	   *names[] = {unconstify(char *, name)};
 	PGresult   *res;
 	bool		written;
 
 	if (journal == NULL || !journal->is_kept)
 		return true;
-	res = send_line(journal, conn, name, 0);
+	res = send_lines(journal, conn, names, 1, 0);
 	written = PQresultStatus(res) == PGRES_COMMAND_OK;
 	PQclear(res);
 	return written;

@@ -66,6 +66,18 @@ enum
 	RESTORE_JOURNAL_MAY_MAKE
 };
 
+/*
+ * The advisory lock of a run without a log (restore_journal_open.c): "pard",
+ * and which lock of ours it is; it is the database's.
+ */
+#define RESTORE_JOURNAL_DATABASE_LOCK "1885434468, 1"
+
+/*
+ * Which session holds that lock, which any role can; owned, NULL if none
+ * does.  A run with a log must have it open.
+ */
+extern char *restore_journal_holder(PGconn *conn, bool has_log);
+
 /* ----------
  * Statements on the log that may have to wait for other sessions, and
  * report that.
@@ -184,6 +196,10 @@ extern bool restore_journal_claim(const RestoreJournal *journal, PGconn *conn, c
  */
 extern bool restore_journal_claim_all(const RestoreJournal *journal, PGconn *conn,
 									  char *const *names, int n);
+
+/* In a transaction: begin a new log, of this archive and selection. */
+extern void restore_journal_begin(const RestoreJournal *journal, PGconn *conn,
+								  const char *archive, const char *selection);
 
 /*
  * Write the row that a crash of the server removes, unless it exists; and

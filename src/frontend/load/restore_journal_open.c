@@ -62,20 +62,8 @@
  */
 #define LOCK_MODE "IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 
-/* "pard", and which lock of ours it is; it is the database's. */
-#define DATABASE_LOCK "1885434468, 1"
-
 static const char lock_database_query[] =
-"SELECT pg_catalog.pg_try_advisory_lock(" DATABASE_LOCK ")";
-
-static const char holder_query[] =
-"SELECT l.pid, COALESCE(a.usename, '?') FROM pg_catalog.pg_locks l"
-" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid"
-" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
-" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-" AND l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
-" AND ROW(l.classid, l.objid) OPERATOR(pg_catalog.=)"
-" ROW(1885434468::pg_catalog.oid, 1::pg_catalog.oid)";
+"SELECT pg_catalog.pg_try_advisory_lock(" RESTORE_JOURNAL_DATABASE_LOCK ")";
 
 pg_noreturn static void
 restore_journal_lock_refuse(void)
@@ -169,28 +157,10 @@ try_database(PGconn *conn)
 	return locked;
 }
 
-/*
- * Which session holds that lock, which any role can; owned, NULL if none
- * does.
- */
-static char *
-describe_holder(PGconn *conn)
-{
-	PGresult   *res = target_query(conn, holder_query, 0, NULL);
-	char	   *result = NULL;
-
-	if (PQntuples(res) > 0)
-		result = psprintf("Process %s of role \"%s\" holds the advisory lock (" DATABASE_LOCK ").",
-						  PQgetvalue(res, 0, 0),
-						  printable(PQgetvalue(res, 0, 1)));
-	PQclear(res);
-	return result;
-}
-
 static void
 refuse_database(PGconn *conn)
 {
-	char	   *holder = describe_holder(conn);
+	char	   *holder = restore_journal_holder(conn, false);
 
 	pg_log_error("another pg_parrestore is restoring into this database, or another session holds its lock");
 	if (holder)
@@ -207,7 +177,7 @@ refuse_database(PGconn *conn)
 static void
 restore_journal_lock_warn(PGconn *conn)
 {
-	char	   *holder = describe_holder(conn);
+	char	   *holder = restore_journal_holder(conn, true);
 
 	if (holder == NULL)
 		return;
@@ -561,10 +531,6 @@ static const char make_command[] =
 " CREATE UNLOGGED TABLE no_crash (attempt pg_catalog.int4 NOT NULL)"
 " CREATE VIEW running AS SELECT";
 
-static const char begin_query[] =
-"INSERT INTO " RESTORE_JOURNAL_SCHEMA ".run (attempt, archive, selection)"
-" VALUES ($3::pg_catalog.int4, $1, $2)";
-
 static const char head_query[] =
 "SELECT r.archive, r.selection, r.attempt"
 " FROM " RESTORE_JOURNAL_SCHEMA ".run r FOR UPDATE";
@@ -746,12 +712,9 @@ first_attempt(void)
 static void
 restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore)
 {
-	char		attempt[16];
-	const char *params[] = {restore->archive, restore->selection, attempt};
 	char	   *error;
 
 	journal->attempt = first_attempt();
-	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	journal->is_kept = may_make(conn);
 	if (!journal->is_kept)
 	{
@@ -770,8 +733,7 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 		begin_without_log(journal, conn);
 		return;
 	}
-	PQclear(target_query(conn, begin_query, 3, params));
-	restore_journal_mark(journal, conn);
+	restore_journal_begin(journal, conn, restore->archive, restore->selection);
 	target_command(conn, "COMMIT");
 	/* one that has come in between may have changed it since */
 	if (restore_journal_lock_try(journal->lock) != RESTORE_JOURNAL_LOCKED)
