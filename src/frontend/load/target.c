@@ -60,7 +60,7 @@ load_library(PGconn *conn)
 static char *
 switch_on(PGconn *conn)
 {
-	PGresult   *res = session_read_settings(conn, "{" SETTING "}");
+	PGresult   *res = session_query(conn, SESSION_KNOWN_SETTINGS(SETTING));
 	char	   *reason = NULL;
 
 	if (PQntuples(res) == 0)
@@ -494,14 +494,15 @@ static void
 append_build_settings(PQExpBuffer options, PGconn *conn)
 {
 	PQExpBufferData names;
+	char	   *sql;
 	PGresult   *res;
 
 	initPQExpBuffer(&names);
 	for (int i = 0; i < (int) lengthof(build_settings); i++)
-		appendPQExpBuffer(&names, "%c%s", i == 0 ? '{' : ',',
+		appendPQExpBuffer(&names, "%s%s", i > 0 ? "," : "",
 						  build_settings[i].name);
-	appendPQExpBufferChar(&names, '}');
-	res = session_read_settings(conn, names.data);
+	sql = psprintf(SESSION_KNOWN_SETTINGS("%s"), names.data);
+	res = session_query(conn, sql);
 	for (int i = 0; i < PQntuples(res); i++)
 		for (int j = 0; j < (int) lengthof(build_settings); j++)
 		{
@@ -518,6 +519,7 @@ append_build_settings(PQExpBuffer options, PGconn *conn)
 								  Max(now, build_settings[j].least));
 		}
 	PQclear(res);
+	free(sql);
 	termPQExpBuffer(&names);
 }
 
@@ -559,12 +561,12 @@ SESSION_SET("default_transaction_isolation", "read committed") "; "
 SESSION_SET("array_nulls", "on") "; "
 SESSION_SET("xmloption", "content") "; "
 SESSION_SET("client_min_messages", "warning") "; "
-SESSION_SET_IF_KNOWN("restrict_nonsystem_relation_kind", "") "; "
-SESSION_SET_IF_KNOWN("log_parameter_max_length_on_error", "0");
+SESSION_KNOWN_SETTINGS("restrict_nonsystem_relation_kind=,"
+					   "log_parameter_max_length_on_error=0");
 
 static const char superuser_settings_query[] =
-SESSION_SET_IF_KNOWN("log_parameter_max_length", "0") "; "
-SESSION_SET_IF_KNOWN("auto_explain.log_parameter_max_length", "0");
+SESSION_KNOWN_SETTINGS("log_parameter_max_length=0,"
+					   "auto_explain.log_parameter_max_length=0");
 
 /* What --disable-triggers does with ALTER TABLE, for a transaction alone. */
 #define SET_TRIGGERS_OFF "SET LOCAL session_replication_role = replica"

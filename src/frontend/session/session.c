@@ -274,17 +274,6 @@ session_set(PGconn *conn, const char *name, const char *value, bool is_local)
 	termPQExpBuffer(&sql);
 }
 
-PGresult *
-session_read_settings(PGconn *conn, const char *names)
-{
-	const char *params[] = {names};
-
-	return session_query_params(conn,
-								"SELECT s.name, s.setting, s.source FROM pg_catalog.pg_settings s"
-								" WHERE s.name OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])",
-								1, params, 0);
-}
-
 /* ----------
  * The marker
  * ----------

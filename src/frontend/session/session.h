@@ -59,11 +59,6 @@ extern int64 *session_numbers(const PGresult *res, int column, int *n);
 #define SESSION_SET_LOCAL(name, value) \
 "SELECT pg_catalog.set_config('" name "', '" value "', true)"
 
-/* The same if the server knows the setting; as pg_dump asks. */
-#define SESSION_SET_IF_KNOWN(name, value) \
-"SELECT pg_catalog.set_config(name, '" value "', false) FROM pg_catalog.pg_settings" \
-" WHERE name OPERATOR(pg_catalog.=) '" name "'"
-
 /* The same with a value that is not a constant; appended to sql. */
 extern void session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
 							   const char *value, bool is_local);
@@ -71,10 +66,15 @@ extern void session_set(PGconn *conn, const char *name, const char *value,
 						bool is_local);
 
 /*
- * The settings of these names, an array literal, as pg_settings has them;
- * none that the server does not know.
+ * A query for settings that a server may not know.  The list is the inside of
+ * an array literal.  Of "name=value" it sets the session's setting, of "name"
+ * it only reads it.  The columns are as pg_settings has them before.
  */
-extern PGresult *session_read_settings(PGconn *conn, const char *names);
+#define SESSION_KNOWN_SETTINGS(list) \
+"SELECT s.name, s.setting, s.source, CASE WHEN pg_catalog.strpos(v, '=') OPERATOR(pg_catalog.>) 0" \
+" THEN pg_catalog.set_config(s.name, pg_catalog.split_part(v, '=', 2), false) END" \
+" FROM pg_catalog.unnest('{" list "}'::pg_catalog.text[]) v" \
+" JOIN pg_catalog.pg_settings s ON s.name OPERATOR(pg_catalog.=) pg_catalog.split_part(v, '=', 1)"
 enum
 {
 	SETTING_NAME,

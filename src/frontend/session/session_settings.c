@@ -39,23 +39,23 @@ SESSION_SET("gin_fuzzy_search_limit", "0");
  * session whose client is slow to read.
  */
 static const char known_settings_query[] =
-SESSION_SET_IF_KNOWN("lock_timeout", "0") "; "
-SESSION_SET_IF_KNOWN("idle_in_transaction_session_timeout", "0") "; "
-SESSION_SET_IF_KNOWN("idle_session_timeout", "0") "; "
-SESSION_SET_IF_KNOWN("transaction_timeout", "0") "; "
-SESSION_SET_IF_KNOWN("tcp_keepalives_idle", CppAsString2(KEEPALIVE_IDLE_S)) "; "
-SESSION_SET_IF_KNOWN("tcp_keepalives_interval", CppAsString2(KEEPALIVE_INTERVAL_S)) "; "
-SESSION_SET_IF_KNOWN("tcp_keepalives_count", CppAsString2(KEEPALIVE_COUNT)) "; "
-SESSION_SET_IF_KNOWN("jit", "off") "; "
-SESSION_SET_IF_KNOWN("enable_tidscan", "on") "; "
-SESSION_SET_IF_KNOWN("restrict_nonsystem_relation_kind", "view, foreign-table");
+SESSION_KNOWN_SETTINGS("lock_timeout=0,"
+					   "idle_in_transaction_session_timeout=0,"
+					   "idle_session_timeout=0,"
+					   "transaction_timeout=0,"
+					   "tcp_keepalives_idle=" CppAsString2(KEEPALIVE_IDLE_S) ","
+					   "tcp_keepalives_interval=" CppAsString2(KEEPALIVE_INTERVAL_S) ","
+					   "tcp_keepalives_count=" CppAsString2(KEEPALIVE_COUNT) ","
+					   "jit=off,"
+					   "enable_tidscan=on,"
+					   "\"restrict_nonsystem_relation_kind=view, foreign-table\"");
 
 /*
  * Lets a backend see soon that its client is gone while it waits or computes
  * (14 on).  Not every platform of a server can, and it is a comfort only.
  */
 static const char connection_check_query[] =
-SESSION_SAVEPOINT "; " SESSION_SET_IF_KNOWN("client_connection_check_interval", "1s");
+SESSION_SAVEPOINT "; " SESSION_KNOWN_SETTINGS("client_connection_check_interval=1s");
 
 /* As PQsetClientEncoding(), whose wait would not be watched. */
 void
