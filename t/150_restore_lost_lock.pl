@@ -42,7 +42,7 @@ sub start_silence
 	return start_relay($node, sub {
 		my ($bytes, $is_server) = @_;
 		return 1 if $is_server;
-		if ($has_lock && $$bytes =~ /SELECT pg_catalog\.pg_is_in_recovery\(\)\0/ && sysopen my $mark, "$silence.was", O_CREAT | O_EXCL)
+		if ($has_lock && $$bytes =~ /Q.{4}SHOW pardump\.session\0/s && sysopen my $mark, "$silence.was", O_CREAT | O_EXCL)
 		{
 			sleep 0.05 while -e $silence;
 		}

@@ -123,8 +123,7 @@ session_end_results(PGconn *conn)
 bool
 session_answers(PGconn *conn)
 {
-	PGresult   *res = session_exec_within(conn, session_recovery_query,
-										  ANSWER_MS);
+	PGresult   *res = session_exec_within(conn, "SHOW " MARKER, ANSWER_MS);
 	bool		result = PQresultStatus(res) == PGRES_TUPLES_OK;
 
 	PQclear(res);
