@@ -14,6 +14,7 @@
 #include "base/message.h"
 #include "load/analyze.h"
 #include "load/target.h"
+#include "load/target_ask.h"
 #include "process/progress.h"
 #include "process/worker_pool.h"
 #include "session/session.h"
@@ -30,32 +31,6 @@ typedef struct AnalyzeRun
 } AnalyzeRun;
 
 /*
- * Given names, and whether there is ANALYZE ONLY.  Without it, to analyze a
- * partitioned table is to analyze all its partitions too: so there the root
- * of a tree stands for all of it.
- */
-static const char relations_query[] =
-"WITH named AS ("
-"SELECT " TABLE_OID_OF("n") " AS oid"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) n"
-"), chosen AS ("
-"SELECT COALESCE(pg_catalog.pg_partition_root(oid), oid)::pg_catalog.oid AS oid"
-" FROM named WHERE NOT $2::pg_catalog.bool"
-" UNION "
-"SELECT oid FROM named WHERE $2::pg_catalog.bool"
-" UNION "
-"SELECT a.relid FROM named, pg_catalog.pg_partition_ancestors(named.oid) a"
-" WHERE $2::pg_catalog.bool"
-")"
-" SELECT CASE WHEN $2::pg_catalog.bool AND c.relkind OPERATOR(pg_catalog.=) 'p'"
-" THEN 'ONLY ' ELSE '' END OPERATOR(pg_catalog.||)"
-" c.oid::pg_catalog.regclass::pg_catalog.text"
-" FROM chosen JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) chosen.oid"
-" ORDER BY COALESCE((SELECT pg_catalog.sum(pg_catalog.pg_table_size(t.relid))"
-" FROM pg_catalog.pg_partition_tree(c.oid) t),"
-" pg_catalog.pg_table_size(c.oid)) DESC, 1";
-
-/*
  * The relations to analyze, largest first: the tables with rows, and
  * materialized views that were refreshed.  Names are used, not OIDs, because
  * regclass gives a name that ANALYZE takes.
@@ -66,7 +41,6 @@ choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 	char	  **names = pg_malloc((tables->n_tables + toc->n_entries + 1) *
 								  sizeof(char *));
 	int			n = 0;
-	const char *params[2];
 
 	for (int i = 0; i < tables->n_tables; i++)
 		names[n++] = tables->tables[i].name;
@@ -77,9 +51,9 @@ choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 		if (toc_entry_is(entry, "MATERIALIZED VIEW DATA"))
 			names[n++] = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 	}
-	params[0] = text_array(conn, names, n);
-	params[1] = PQserverVersion(conn) >= MIN_SERVER_FOR_ONLY ? "t" : "f";
-	return session_query_params(conn, relations_query, 2, params, 0);
+	return target_ask(conn, PQserverVersion(conn) >= MIN_SERVER_FOR_ONLY ?
+					  TARGET_ANALYZE_ONLY : TARGET_ANALYZE,
+					  text_array(conn, names, n));
 }
 
 /* ----------
@@ -103,7 +77,7 @@ static bool
 analyze_run_job(void *arg, int job, volatile int *step)
 {
 	AnalyzeRun *run = arg;
-	const char *name = PQgetvalue(run->relations, job, 0);
+	const char *name = PQgetvalue(run->relations, job, ASK_NAME);
 	char	   *sql = psprintf("ANALYZE %s", name);
 	PGresult   *res = session_exec(run->conn, sql);
 
@@ -135,7 +109,7 @@ analyze_describe_job(void *arg, int job, int step)
 	AnalyzeRun *run = arg;
 
 	return psprintf("the statistics of table %s",
-					printable(PQgetvalue(run->relations, job, 0)));
+					printable(PQgetvalue(run->relations, job, ASK_NAME)));
 }
 
 void

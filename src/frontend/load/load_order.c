@@ -12,24 +12,8 @@
 #include "base/fe_compat.h"
 
 #include "load/load_order.h"
+#include "load/target_ask.h"
 #include "session/session.h"
-
-/*
- * Keys between the tables, by their numbers from 1: partitions have those of
- * the partitioned tables they are part of.
- */
-static const char keys_query[] =
-"WITH loaded AS ("
-"SELECT t.no, COALESCE(pg_catalog.pg_partition_root(t.oid), t.oid)::pg_catalog.oid AS root"
-" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
-"), keys AS ("
-"SELECT DISTINCT COALESCE(pg_catalog.pg_partition_root(c.conrelid), c.conrelid)::pg_catalog.oid AS from_root,"
-" COALESCE(pg_catalog.pg_partition_root(c.confrelid), c.confrelid)::pg_catalog.oid AS to_root"
-" FROM pg_catalog.pg_constraint c WHERE c.contype OPERATOR(pg_catalog.=) 'f'"
-")"
-" SELECT DISTINCT f.no, t.no FROM keys k"
-" JOIN loaded f ON f.root OPERATOR(pg_catalog.=) k.from_root"
-" JOIN loaded t ON t.root OPERATOR(pg_catalog.=) k.to_root";
 
 /* A walk from each table to all that it references, and back. */
 typedef struct Walk
@@ -128,8 +112,8 @@ read_keys(const PGresult *answer, int n_tables)
 
 	for (int i = 0; i < PQntuples(answer); i++)
 	{
-		keys[i].from = session_number(answer, i, 0, 1, n_tables) - 1;
-		keys[i].to = session_number(answer, i, 1, 1, n_tables) - 1;
+		keys[i].from = session_number(answer, i, ASK_NO, 1, n_tables) - 1;
+		keys[i].to = session_number(answer, i, ASK_NUMBER, 1, n_tables) - 1;
 	}
 	return keys;
 }
@@ -163,8 +147,7 @@ load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
 				const Oid *targets)
 {
 	char	   *oids = oid_array(targets, plan->tables->n_tables);
-	const char *params[] = {oids};
-	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
+	PGresult   *answer = target_ask(conn, TARGET_KEYS, oids);
 	LoadKey    *keys = read_keys(answer, plan->tables->n_tables);
 	const JobQueue *queue = plan->queue;
 

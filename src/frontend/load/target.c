@@ -20,6 +20,7 @@
 
 #include "base/message.h"
 #include "load/target.h"
+#include "load/target_ask.h"
 #include "plan/dump_plan.h"
 #include "plan/dump_table.h"
 #include "session/connection.h"
@@ -123,16 +124,17 @@ target_history_make_durable(PGconn *conn)
 TargetState
 target_state(PGconn *conn)
 {
-	bool		may = session_may_execute(conn, "pg_catalog.pg_control_system();"
-										  "pg_catalog.pg_control_checkpoint();"
-										  "pg_catalog.pg_control_recovery()");
-	bool		may_identify = may ||
-		session_may_execute(conn, "pg_catalog.pg_control_system()");
+	PGresult   *missing = target_ask(conn, TARGET_FUNCTION,
+									 "{pg_catalog.pg_control_system(),"
+									 "pg_catalog.pg_control_checkpoint(),"
+									 "pg_catalog.pg_control_recovery()}");
+	bool		may = PQntuples(missing) == 0;
+	bool		may_identify = may || atoi(PQgetvalue(missing, 0, ASK_NO)) > 1;
 	char	   *sql = psprintf("SELECT " TARGET_INCARNATION_SQL ", %s,"
 							   " pg_catalog.current_setting('wal_level'), %s,"
 							   " (SELECT d.oid FROM pg_catalog.pg_database d"
 							   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()), "
-							   LAYOUT_SQL,
+							   LAYOUT_SQL ", pg_catalog.pg_is_in_recovery()",
 							   may ? HISTORY_SQL : "NULL",
 							   may_identify ? SYSTEM_IDENTIFIER_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
@@ -144,8 +146,10 @@ target_state(PGconn *conn)
 		.database = (Oid) strtoul(PQgetvalue(res, 0, 4), NULL, 10),
 		.layout = pg_strdup(PQgetvalue(res, 0, 5)),
 		.has_lz4 = PQgetvalue(res, 0, 6)[0] == 't',
+		.is_standby = PQgetvalue(res, 0, 7)[0] == 't',
 	};
 
+	PQclear(missing);
 	PQclear(res);
 	free(sql);
 	return state;
@@ -276,11 +280,9 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 static void
 refuse_standby(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
-
-	if (PQgetvalue(res, 0, 0)[0] == 't')
+	/* pg_partition_tree() came with 12; the version of an older one is refused */
+	if (PQserverVersion(conn) >= 120000 && target_state(conn).is_standby)
 		pg_fatal("the target is a standby, which is read-only");
-	PQclear(res);
 }
 
 /*

@@ -40,6 +40,7 @@ typedef struct TargetState
 	Oid			database;
 	char	   *layout;			/* as those of a DumpOrigin */
 	bool		has_lz4;
+	bool		is_standby;
 } TargetState;
 
 extern TargetState target_state(PGconn *conn);

@@ -84,24 +84,6 @@ add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
  * ----------
  */
 
-#define IS_KIND(kind) "$2::pg_catalog.text OPERATOR(pg_catalog.=) '" kind "'"
-
-/* Those of the names in $1 which the target does not have, of a kind ($2). */
-static const char missing_query[] =
-"SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" WHERE t.name OPERATOR(pg_catalog.<>) ALL (ARRAY("
-"SELECT r.rolname::pg_catalog.text FROM pg_catalog.pg_roles r"
-" WHERE " IS_KIND("role") " OR r.rolsuper AND " IS_KIND(TARGET_SUPERUSER)
-" UNION ALL SELECT s.spcname::pg_catalog.text FROM pg_catalog.pg_tablespace s"
-" WHERE " IS_KIND("tablespace")
-" UNION ALL SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_namespace n"
-" WHERE " IS_KIND(TARGET_SCHEMA)
-" UNION ALL SELECT a.name::pg_catalog.text FROM pg_catalog.pg_available_extensions a"
-" WHERE " IS_KIND("extension") " OR " IS_KIND(TARGET_EXTENSION_FILES)
-" UNION ALL SELECT x.extname::pg_catalog.text FROM pg_catalog.pg_extension x"
-" WHERE " IS_KIND("extension") " OR " IS_KIND(TARGET_EXTENSION)
-")) ORDER BY t.no";
-
 /*
  * One query for all names of a kind, since an archive may name thousands of
  * roles.
@@ -109,7 +91,6 @@ static const char missing_query[] =
 static PGresult *
 find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 {
-	const char *params[] = {NULL, kind};
 	char	  **texts;
 	char	   *array;
 	PGresult   *res;
@@ -121,8 +102,8 @@ find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 	n = 0;
 	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 		texts[n++] = cell->val;
-	params[0] = array = text_array(conn, texts, n);
-	res = session_query_params(conn, missing_query, 2, params, 0);
+	array = text_array(conn, texts, n);
+	res = target_ask(conn, kind, array);
 	free(array);
 	free(texts);
 	return res;
@@ -157,7 +138,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 		initPQExpBuffer(&list);
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
-							  printable(PQgetvalue(res, i, 0)));
+							  printable(PQgetvalue(res, i, ASK_NAME)));
 		pg_log_error("the target lacks %d required %s%s", n, kind,
 					 units_plural(n));
 		pg_log_error_detail(units_names_format(n, NAMES_SHOWN), list.data);
@@ -240,11 +221,11 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	}
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
-	check_names(conn, &needs.roles, "role",
+	check_names(conn, &needs.roles, TARGET_ROLE,
 				"Create them on the target (\"pg_dumpall --roles-only\" writes the roles of the source), or use --no-owner and --no-privileges.");
-	check_names(conn, &needs.tablespaces, "tablespace",
+	check_names(conn, &needs.tablespaces, TARGET_TABLESPACE,
 				"Create them on the target, or use --no-tablespaces.");
-	check_names(conn, &needs.extensions, "extension",
+	check_names(conn, &needs.extensions, TARGET_ANY_EXTENSION,
 				"Install them on the target server.");
 	/* what other runs use now they leave to this one */
 	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
@@ -254,25 +235,18 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 		check_new_database(conn, new_name);
 }
 
-/* In one statement: there may be very many. */
-static const char find_query[] =
-"SELECT " TABLE_OID_OF("t.name")
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" ORDER BY t.no";
-
 /* The OIDs of what has these n names, an array, there, or 0; owned. */
 static Oid *
 find_names(PGconn *conn, const char *names, int n)
 {
 	Oid		   *oids = pg_malloc0((n + 1) * sizeof(Oid));
-	const char *params[] = {names};
-	PGresult   *res = session_query_params(conn, find_query, 1, params, 0);
+	PGresult   *res = target_ask(conn, TARGET_OIDS, names);
 
 	if (PQntuples(res) != n)
 		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), n);
 	for (int i = 0; i < n; i++)
-		oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
+		oids[i] = (Oid) strtoul(PQgetvalue(res, i, ASK_NUMBER), NULL, 10);
 	PQclear(res);
 	return oids;
 }

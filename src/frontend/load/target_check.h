@@ -9,18 +9,11 @@
 #include "libpq-fe.h"
 
 #include "load/restore_schedule.h"
+#include "load/target_ask.h"
 #include "options/options.h"
 #include "plan/dump_plan.h"
 
-/*
- * Has the target an object of this kind and name?  An extension, or a schema,
- * is one of the database that the session is in; the files are those that
- * CREATE EXTENSION reads.
- */
-#define TARGET_EXTENSION "created extension"
-#define TARGET_EXTENSION_FILES "extension files"
-#define TARGET_SCHEMA "schema"
-#define TARGET_SUPERUSER "superuser"
+/* Has the target an object of this kind (target_ask.h) and name? */
 extern bool target_has(PGconn *conn, const char *kind, const char *name);
 
 /*
@@ -71,11 +64,6 @@ extern Oid *target_find_own_tables(PGconn *conn, const DumpTables *tables);
 
 /* By table: is it a member of an extension?  Owned. */
 extern bool *target_are_of_extensions(PGconn *conn, const Oid *tables, int n);
-
-/* Is g of pg_trigger a user's that an INSERT sets off (pg_trigger.h)? */
-#define INSERT_TRIGGER_SQL \
-	"NOT g.tgisinternal" \
-	" AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0"
 
 /*
  * With --disable-triggers, which sets session_replication_role: it is an

@@ -119,30 +119,6 @@ restore_tables_look(PGconn *conn, const DumpTables *tables)
 	return there;
 }
 
-/*
- * The numbers of the tables that have blocks, or partitions that have; and of
- * those that hand rows on, whose number of rows is unknown: foreign tables,
- * or partitions, and views with a trigger.  No rows are read, as that might
- * run functions of others.
- */
-static const char filled_query[] =
-"SELECT t.no, f.hands_on"
-" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
-" pg_catalog.unnest($2::pg_catalog.text[]))"
-" WITH ORDINALITY t (schema, name, no)"
-" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
-" JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
-" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
-" CROSS JOIN LATERAL (SELECT pg_catalog.bool_or("
-"pg_catalog.pg_relation_size(p.oid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8),"
-" pg_catalog.bool_or(p.relkind OPERATOR(pg_catalog.=) 'f'::pg_catalog.\"char\""
-" OR (p.relkind OPERATOR(pg_catalog.=) 'v'::pg_catalog.\"char\" AND p.relhastriggers))"
-" FROM (SELECT c.oid UNION ALL"
-" SELECT e.relid::pg_catalog.oid FROM pg_catalog.pg_partition_tree(c.oid) e) r (oid)"
-" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) r.oid) f (is_filled, hands_on)"
-" WHERE f.is_filled OR f.hands_on"
-" ORDER BY t.no";
-
 /* One of two errors: the tables that hand rows on, or the others. */
 static void
 refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
@@ -156,9 +132,9 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 	initPQExpBuffer(&shown);
 	for (int i = 0; i < PQntuples(res); i++)
 	{
-		int			no = session_number(res, i, 0, 1, n) - 1;
+		int			no = session_number(res, i, ASK_NO, 1, n) - 1;
 
-		if ((PQgetvalue(res, i, 1)[0] == 't') != hand_on ||
+		if ((PQgetvalue(res, i, ASK_IS)[0] == 't') != hand_on ||
 			n_found++ >= most_shown)
 			continue;
 		appendPQExpBuffer(&shown, "%s%s", n_found > 1 ? ", " : "",
@@ -193,9 +169,7 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 {
 	int			n = 0;
 	const DumpTable **created = pg_malloc((tables->n_tables + 1) * sizeof(DumpTable *));
-	char	  **schemas = pg_malloc((tables->n_tables + 1) * sizeof(char *));
 	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
-	char	   *params[2];
 	PGresult   *res;
 
 	for (int i = 0; i < tables->n_tables; i++)
@@ -205,13 +179,9 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 		if (!tables->tables[i].has_definition || entry->namespace == NULL)
 			continue;
 		created[n] = &tables->tables[i];
-		schemas[n] = entry->namespace;
-		names[n++] = entry->tag;
+		names[n++] = tables->tables[i].name;
 	}
-	params[0] = text_array(conn, schemas, n);
-	params[1] = text_array(conn, names, n);
-	res = session_query_params(conn, filled_query, 2,
-							   (const char *const *) params, 0);
+	res = target_ask(conn, TARGET_FILLED, text_array(conn, names, n));
 	refuse_tables(res, created, n, true);
 	refuse_tables(res, created, n, false);
 	PQclear(res);

@@ -17,7 +17,7 @@
 #include "base/message.h"
 #include "load/restore_journal.h"
 #include "load/restore_journal_open.h"
-#include "load/target_check.h"
+#include "load/target_ask.h"
 #include "restore/restore_resume.h"
 #include "session/session.h"
 
@@ -67,29 +67,6 @@ restore_state_renew(Restore *restore)
  * ----------
  */
 
-/* The relations that rows of tables can go to, by the tables' numbers. */
-#define REACHED_SQL \
-"(SELECT t.no, p.oid FROM pg_catalog.unnest($1::pg_catalog.oid[])" \
-" WITH ORDINALITY t (oid, no)," \
-" LATERAL (SELECT t.oid UNION SELECT i.relid" \
-" FROM pg_catalog.pg_partition_tree(t.oid::pg_catalog.regclass) i) p (oid)) r"
-
-/*
- * Tables whose rows can go to unlogged relations.  Can they go only there,
- * and would they set off triggers?
- */
-static const char unlogged_query[] =
-"SELECT r.no, pg_catalog.bool_and(c.relpersistence OPERATOR(pg_catalog.=) 'u')"
-" FILTER (WHERE c.relkind OPERATOR(pg_catalog.<>) 'p'),"
-" pg_catalog.bool_or(EXISTS (SELECT FROM pg_catalog.pg_trigger g"
-" WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid AND " INSERT_TRIGGER_SQL
-" AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'))"
-" FROM " REACHED_SQL " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
-" GROUP BY r.no"
-" HAVING pg_catalog.bool_or(c.relpersistence OPERATOR(pg_catalog.=) 'u'"
-" AND c.relkind OPERATOR(pg_catalog.<>) 'p')"
-" ORDER BY r.no";
-
 /*
  * Rows of a partitioned table go to its partitions, of which some may be
  * unlogged.  So the tables are looked up with everything below them.
@@ -98,8 +75,7 @@ static PGresult *
 find_unlogged(const RestoreWork *work, PGconn *conn)
 {
 	char	   *oids = oid_array(work->targets, work->run->plan->tables->n_tables);
-	const char *params[] = {oids};
-	PGresult   *res = session_query_params(conn, unlogged_query, 1, params, 0);
+	PGresult   *res = target_ask(conn, TARGET_UNLOGGED, oids);
 
 	free(oids);
 	return res;
@@ -108,7 +84,7 @@ find_unlogged(const RestoreWork *work, PGconn *conn)
 static int
 table_number(const RestoreWork *work, const PGresult *unlogged, int row)
 {
-	return session_number(unlogged, row, 0, 1,
+	return session_number(unlogged, row, ASK_NO, 1,
 						  work->run->plan->tables->n_tables) - 1;
 }
 
@@ -170,11 +146,11 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 		const char *name =
 			printable(work->run->plan->tables->tables[table_number(work, unlogged, i)].copy_name);
 
-		if (has_crashed && PQgetvalue(unlogged, i, 1)[0] != 't')
+		if (has_crashed && PQgetvalue(unlogged, i, ASK_IS)[0] != 't')
 			refuse_to_resume(psprintf("a crash of the target has emptied some, but not all, partitions of table %s",
 									  name),
 							 "Start again in an empty database, or with --clean.");
-		if (refuses_triggers && PQgetvalue(unlogged, i, 2)[0] == 't')
+		if (refuses_triggers && PQgetvalue(unlogged, i, ASK_ALSO)[0] == 't')
 			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and the table has triggers",
 									  name),
 							 "Disable the triggers, resume the restore, and enable the triggers again.");
@@ -259,7 +235,7 @@ static const char lost_query[] =
 "SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
 " FROM pg_catalog.pg_class c"
 " WHERE c.relpersistence OPERATOR(pg_catalog.=) 'u'"
-" AND CASE c.relkind WHEN 'r' THEN c.oid OPERATOR(pg_catalog.=) ANY (SELECT r.oid FROM " REACHED_SQL ")"
+" AND CASE c.relkind WHEN 'r' THEN c.oid OPERATOR(pg_catalog.=) ANY (SELECT r.oid FROM " TARGET_REACHED_SQL("$1::pg_catalog.oid[]") ")"
 " WHEN 'S' THEN $2::pg_catalog.bool ELSE false END";
 
 /*
