@@ -125,6 +125,9 @@ typedef struct Worker
 	WorkerProcess *process;
 	bool		idle;			/* waits for a job, or to be told to leave */
 	bool		started;		/* its process has asked for a job */
+	bool		served;			/* so has one of its processes */
+	bool		crowded;		/* another one was starting with its process */
+	bool		alone;			/* starts once more, while no other one does */
 	bool		rests;			/* there is no process, nor was one lost: it
 								 * is to be forked for a job, with a slot */
 	bool		leaves_slot;	/* was told to leave, and will rest */
@@ -205,6 +208,40 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	resetPQExpBuffer(&worker->process->words);
 }
 
+/* Is any process of a worker starting? */
+static bool
+anyone_starts(const WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->processes[i].pid != 0 && !pool->workers[i].started)
+			return true;
+	return false;
+}
+
+/*
+ * A worker cannot start, and has no retry left.  The limits of a role and of a
+ * database count sessions that only start, so that of several workers, for
+ * which there is not room enough, all may be refused at one moment.  So each
+ * tries once more while no other one starts.
+ */
+static bool
+try_alone(Worker *worker)
+{
+	Retry		once = {0};
+
+	if (worker->served || worker->alone || !worker->crowded)
+		return false;
+	worker_process_show_words(worker->process);
+	pg_log_info("a worker could not start at the same time as others: %s",
+				worker_process_lost_cause(worker->process));
+	resetPQExpBuffer(&worker->process->words);
+	(void) retry_later(&once);
+	worker->retry.at = once.at;
+	worker->retry.n++;
+	worker->alone = true;
+	return true;
+}
+
 /*
  * A worker cannot start: those who can do its part too, but for the last one.
  * Where workers need slots, its place rests and has a job, which an idle
@@ -231,6 +268,7 @@ do_without(WorkerPool *pool, Worker *worker)
 	{
 		resetPQExpBuffer(&worker->process->words);
 		memset(&worker->retry, 0, sizeof(Retry));
+		worker->alone = false;
 		worker->rests = true;
 	}
 	return true;
@@ -314,6 +352,8 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 	}
 	else if (lost && worker->retry.n < pool->task->max_retries)
 		replace_later(pool, worker, killed);
+	else if (lost && !killed && try_alone(worker))
+		return;
 	else if (!lost || killed || !do_without(pool, worker))
 		give_up(pool, worker, pid, status, killed);
 }
@@ -329,7 +369,7 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
  */
 #define HOLD_BACK_MS 300
 
-/* How often to look for a slot. */
+/* How often to look for a slot, or whether no other worker starts. */
 #define SLOT_LOOK_MS 20
 
 /* An exit callback: no worker outlives the leader. */
@@ -376,7 +416,7 @@ serve(WorkerPool *pool, Worker *worker)
 	 * From its first message on the worker has a session, so that a later
 	 * loss is a loss of the connection and not a failed start.
 	 */
-	worker->idle = worker->started = true;
+	worker->idle = worker->started = worker->served = true;
 	if (job == NO_JOB)
 		return;					/* its place may have a job to repeat */
 	/* others are to be asked, when there is nothing else to do */
@@ -533,6 +573,11 @@ run_refused(WorkerPool *pool)
 static void
 fork_worker(WorkerPool *pool, int no)
 {
+	/* with slots workers of other runs may be starting, too */
+	pool->workers[no].crowded = pool->has_slots || anyone_starts(pool);
+	for (int i = 0; i < pool->n_workers; i++)
+		pool->workers[i].crowded |= pool->processes[i].pid != 0;
+
 	/*
 	 * The watch notes first that the process begins: what it keeps about the
 	 * last process in this place must not be taken for the next one's.
@@ -594,6 +639,9 @@ retry(WorkerPool *pool, int no)
 		worker->retry.at = 0;
 		pool->n_staying--;
 	}
+	else if (retry_is_due(&worker->retry) && worker->alone &&
+			 !worker->served && anyone_starts(pool))
+		worker->retry.at = clock_monotonic_ms() + SLOT_LOOK_MS;
 	else if (retry_is_due(&worker->retry) && pool->has_slots)
 	{
 		worker->retry.at = 0;

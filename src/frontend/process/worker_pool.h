@@ -12,7 +12,8 @@
  * replaced after a while by a new process, which begins its job again; the
  * others continue.  A process is the unit of retry: nothing of the old one is
  * of use, and it leaves no state behind.  One that could not start as often
- * as max_retries allows is done without, as long as there are others.
+ * as max_retries allows starts once more, while no other one does, and is
+ * then done without, as long as there are others.
  *
  * A worker may refuse a job, which it cannot get something for that another
  * one may have.  After the other jobs each of the others is asked, and at
