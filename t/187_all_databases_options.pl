@@ -198,7 +198,7 @@ foreach my $case (
 is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
-like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*1 of 1 databases failed/s, 'it is named');
+like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*1 of 1 databases failed/s, 'it is named');
 
 # ---- a directory of the first version of the format: a database failed, one has an odd
 # name

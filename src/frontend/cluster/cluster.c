@@ -675,6 +675,8 @@ open_restore(ClusterRestore *restore)
 	restore->database = pg_strdup(PQdb(conn));
 	cluster_list_exclude(list, conn, options);
 	restore->n_missing = cluster_map_leave_out_failed(restore->map);
+	if (restore->n_missing > 0)
+		pg_log_warning_hint("Dump the cluster again, or exclude databases without an archive with --exclude-database.");
 	check_archives(restore);
 	if (options->globals_only)
 	{
