@@ -68,9 +68,20 @@ sql($target, 'template1', 'CREATE FOREIGN DATA WRAPPER other; CREATE SERVER othe
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension');
 ($rc, undef, $err) = run_program(@command);
 is($rc, 1, 'rows of an extension, without notes: exit code');
-like($err, qr/error: database "$_" on the target is not empty, and was not restored from this archive$/m, "without notes: $_ is refused")
+like($err, qr/error: database "$_" on the target is not empty, and was not restored from this archive\n.*hint: Drop the objects in it, or exclude it/, "without notes: $_ is refused")
   foreach qw(postgres template1);
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension, without notes: each once');
+
+# ---- without --resume, too
+
+@command = ('pg_parrestore', '--all-databases', '--exclude-database=pattern', '-d', $target->connstr('postgres'), $dir);
+($rc, undef, $err) = run_program(@command);
+is($rc, 1, 'rows of an extension, without --resume: exit code');
+like($err, qr/pg_parrestore:postgres: error: the target already contains rows in table public\.jobs of an extension, to which the archive would add rows\n.*hint: Use --allow-existing/,
+	'rows of an extension, without --resume: message');
+is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension, without --resume: each once');
+run_program(@command, '--allow-existing');
+is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 21, 'rows of an extension, --allow-existing: added');
 
 $target->stop;
 done_testing();

@@ -22,6 +22,7 @@
 #include "cluster/cluster_notes.h"
 #include "load/restore_journal_open.h"
 #include "load/target.h"
+#include "load/target_check.h"
 #include "process/progress.h"
 #include "session/session.h"
 #include "session/session_lost.h"
@@ -150,7 +151,7 @@ x ".oid OPERATOR(pg_catalog.>=) 16384 AND NOT EXISTS (SELECT FROM pg_catalog.pg_
 
 /*
  * Is a database without contents?  Extensions and the schema of the notes do
- * not count; rows of extensions do (config_query).
+ * not count; rows of extensions do.
  */
 static const char empty_query[] =
 "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_namespace n WHERE "
@@ -178,22 +179,6 @@ OWN_OBJECT("pg_catalog.pg_ts_config", "t") ")"
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_ts_dict t WHERE "
 OWN_OBJECT("pg_catalog.pg_ts_dict", "t") ")"
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_largeobject_metadata)";
-
-/*
- * Tables of extensions with rows that a dump contains, if the condition holds
- * for any; and can a query of the table run code of another role?
- */
-static const char config_query[] =
-"SELECT pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.'"
-" OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname),"
-" COALESCE(e.extcondition[t.no], ''), r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
-" FROM pg_catalog.pg_extension e"
-" CROSS JOIN LATERAL pg_catalog.unnest(e.extconfig) WITH ORDINALITY t (oid, no)"
-" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
-" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
-" JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) c.relowner"
-" WHERE c.relkind OPERATOR(pg_catalog.=) 'r'"
-" AND pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0";
 
 /* ----------
  * The table
@@ -505,37 +490,6 @@ find_database(const PGresult *databases, const char *name)
 }
 
 /*
- * Conditions are SQL of the extensions, which pg_dump also runs, with this
- * search path.  A table that cannot be asked counts as one with rows.
- */
-static bool
-extensions_have_rows(PGconn *conn)
-{
-	PGresult   *tables;
-	bool		found = false;
-
-	session_command_settings(conn, SESSION_SET("search_path", "") "; "
-							 SESSION_SET("row_security", "off"));
-	tables = session_query(conn, config_query);
-	for (int i = 0; i < PQntuples(tables) && !found; i++)
-	{
-		char	   *sql = psprintf("SELECT EXISTS (SELECT FROM ONLY %s %s)",
-								   PQgetvalue(tables, i, 0),
-								   PQgetvalue(tables, i, 1));
-		PGresult   *res = NULL;
-
-		if (PQgetvalue(tables, i, 2)[0] == 't')
-			res = PQexec(conn, sql);
-		found = PQresultStatus(res) != PGRES_TUPLES_OK ||
-			PQgetvalue(res, 0, 0)[0] == 't';
-		PQclear(res);
-		free(sql);
-	}
-	PQclear(tables);
-	return found;
-}
-
-/*
  * Look into the database: has it a journal, which --resume continues, and is
  * it empty?  False, after an error, if it cannot be asked.
  */
@@ -561,7 +515,8 @@ look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
 	session_set_encoding(conn, "SQL_ASCII");
 	session_end_timeouts(conn);
 	*has_journal = restore_journal_exists(conn);
-	*is_empty = session_is_true(conn, empty_query) && !extensions_have_rows(conn);
+	*is_empty = session_is_true(conn, empty_query) &&
+		target_extension_rows(conn, NULL) == NULL;
 	interrupt_set_connection(NULL);
 	session_close(conn);
 	return true;
@@ -571,7 +526,9 @@ static ClusterTodo
 refuse(const char *problem, const ClusterDatabase *database)
 {
 	pg_log_error("database \"%s\" on the target %s", database->name, problem);
-	pg_log_error_hint("Drop it, or exclude it with --exclude-database.");
+	pg_log_error_hint(cluster_list_is_initial(database) ?
+					  "Drop the objects in it, or exclude it with --exclude-database." :
+					  "Drop it, or exclude it with --exclude-database.");
 	return CLUSTER_TODO_REFUSED;
 }
 

@@ -372,6 +372,55 @@ target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
 	return result;
 }
 
+/*
+ * Tables of extensions with rows that a dump contains, if the condition holds
+ * for any; and can a query of the table run code of another role?
+ */
+static const char config_query[] =
+"SELECT pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.'"
+" OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname),"
+" COALESCE(e.extcondition[t.no], ''), r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
+" FROM pg_catalog.pg_extension e"
+" CROSS JOIN LATERAL pg_catalog.unnest(e.extconfig) WITH ORDINALITY t (oid, no)"
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) c.relowner"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r'"
+" AND ($1::pg_catalog.oid[] IS NULL OR c.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[]))"
+" AND pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0";
+
+/*
+ * Conditions are SQL of the extensions, which pg_dump also runs, with this
+ * search path.  A table that cannot be asked counts as one with rows.
+ */
+char *
+target_extension_rows(PGconn *conn, const char *oids)
+{
+	PGresult   *tables;
+	char	   *found = NULL;
+
+	session_command_settings(conn, SESSION_SET("search_path", "") "; "
+							 SESSION_SET("row_security", "off"));
+	tables = session_query_params(conn, config_query, 1, &oids, 0);
+	for (int i = 0; i < PQntuples(tables) && found == NULL; i++)
+	{
+		const char *name = PQgetvalue(tables, i, 0);
+		char	   *sql = psprintf("SELECT EXISTS (SELECT FROM ONLY %s %s)",
+								   name, PQgetvalue(tables, i, 1));
+		PGresult   *res = NULL;
+
+		if (PQgetvalue(tables, i, 2)[0] == 't')
+			res = PQexec(conn, sql);
+		if (PQresultStatus(res) != PGRES_TUPLES_OK ||
+			PQgetvalue(res, 0, 0)[0] == 't')
+			found = pg_strdup(name);
+		PQclear(res);
+		free(sql);
+	}
+	PQclear(tables);
+	return found;
+}
+
 void
 target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 {

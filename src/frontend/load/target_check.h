@@ -62,6 +62,13 @@ extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
 /* The same of the tables' own names, which a root does not stand for. */
 extern Oid *target_find_own_tables(PGconn *conn, const DumpTables *tables);
 
+/*
+ * The first table of an extension with rows that a dump contains; owned, NULL
+ * if there is none.  oids: of these tables, an array literal, or NULL for all.
+ * Sets search_path and row_security of the session.
+ */
+extern char *target_extension_rows(PGconn *conn, const char *oids);
+
 /* By table: is it a member of an extension?  Owned. */
 extern bool *target_are_of_extensions(PGconn *conn, const Oid *tables, int n);
 

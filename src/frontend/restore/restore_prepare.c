@@ -188,6 +188,46 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 }
 
 /*
+ * The same of rows of extensions, whose tables the archive does not create:
+ * the rows that a dump contains, not those that CREATE EXTENSION makes.
+ */
+static void
+refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
+{
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	Oid		   *oids = pg_malloc((tables->n_tables + 1) * sizeof(Oid));
+	int			n_names = 0;
+	int			n = 0;
+	char	   *array;
+	char	   *found = NULL;
+	PGresult   *res;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		if (!tables->tables[i].has_definition)
+			names[n_names++] = tables->tables[i].name;
+	array = text_array(conn, names, n_names);
+	res = target_ask(conn, TARGET_OIDS, array);
+	free(array);
+	for (int i = 0; i < PQntuples(res); i++)
+		if (!PQgetisnull(res, i, ASK_NUMBER))
+			oids[n++] = (Oid) strtoul(PQgetvalue(res, i, ASK_NUMBER), NULL, 10);
+	PQclear(res);
+	array = oid_array(oids, n);
+	if (n > 0)
+		found = target_extension_rows(conn, array);
+	if (found)
+	{
+		pg_log_error("the target already contains rows in table %s of an extension, to which the archive would add rows",
+					 printable(found));
+		pg_log_error_hint("Use --allow-existing to add the rows of the archive, or --resume to continue an interrupted restore.");
+	}
+	free(found);
+	free(array);
+	free(oids);
+	free(names);
+}
+
+/*
  * Of relations, types and functions, by the catalog that has them.  A
  * function's arguments do not matter.
  */
@@ -277,6 +317,7 @@ restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
 	int			n;
 
 	refuse_filled_tables(conn, plan->tables);
+	refuse_filled_extensions(conn, plan->tables);
 	n = target_count_objects(conn, plan);
 	if (n == 0)
 		return;
@@ -461,9 +502,9 @@ refuse_existing(Restore *restore)
 	const Options *options = &restore->options;
 	PGconn	   *conn = restore->target.conn;
 
-	if (options->data_only || options->resume ||
-		options->no_data_for_failed_tables || options->allow_existing ||
-		(options->clean && restore->new_name))
+	if (options->data_only || options->resume || options->allow_existing ||
+		(options->clean &&
+		 (restore->new_name || options->no_data_for_failed_tables)))
 		return;
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
@@ -473,6 +514,9 @@ refuse_existing(Restore *restore)
 		session_set_encoding(conn, restore->run.plan->encoding);
 		if (options->clean)
 			clean_objects_check_restore(&restore->stages, conn, restore->run.plan->tables);
+		else if (options->no_data_for_failed_tables)
+			/* the rows of other tables that exist are left out */
+			refuse_filled_extensions(conn, restore->run.plan->tables);
 		else
 			restore_tables_refuse_existing(conn, restore->run.plan);
 	}
