@@ -80,8 +80,7 @@ typedef struct RunNote
  * ----------
  */
 
-static const char look_query[] =
-RESTORE_JOURNAL_LOOK(CLUSTER_NOTES_SCHEMA, "run,databases", "running", "3");
+static const char objects[] = "{" CLUSTER_NOTES_SCHEMA ",running,run,databases}";
 
 /* Publications FOR ALL TABLES let no table without a key be changed. */
 static const char make_command[] =
@@ -192,35 +191,19 @@ OWN_OBJECT("pg_catalog.pg_ts_dict", "t") ")"
 static bool
 notes_exist(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, look_query);
-	bool		found;
+	const RestoreJournalLook look = restore_journal_look(conn, objects);
 
-	if (PQntuples(res) != 1)
-		pg_fatal("the role was dropped meanwhile");
-	found = PQgetvalue(res, 0, RESTORE_JOURNAL_EXISTS)[0] == 't';
-	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] != 't')
+	if (look.exists && !look.is_own)
 	{
 		pg_log_error("schema \"%s\" in database \"%s\" of the target belongs to another role",
 					 CLUSTER_NOTES_SCHEMA, PQdb(conn));
 		pg_log_error_hint("Resume the restore as the role that started it.");
 		exit(1);
 	}
-	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] != 't')
+	if (look.exists && !look.is_complete)
 		pg_fatal("schema \"%s\" in database \"%s\" of the target was not created by pg_parrestore",
 				 CLUSTER_NOTES_SCHEMA, PQdb(conn));
-	PQclear(res);
-	return found;
-}
-
-static bool
-may_make(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, look_query);
-	bool		may = PQntuples(res) == 1 &&
-		PQgetvalue(res, 0, RESTORE_JOURNAL_MAY_MAKE)[0] == 't';
-
-	PQclear(res);
-	return may;
+	return look.exists;
 }
 
 /* A note must be on the disk before the journal is removed. */
@@ -293,7 +276,7 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 	PGresult   *res;
 	bool		made;
 
-	if (!may_make(conn))
+	if (!restore_journal_look(conn, objects).may_make)
 	{
 		pg_log_warning("the role may not create a schema in database \"%s\": the restore of all databases cannot be resumed if it is interrupted",
 					   notes->database);

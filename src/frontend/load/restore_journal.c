@@ -18,6 +18,7 @@
 #include "base/message.h"
 #include "load/restore_journal.h"
 #include "load/target.h"
+#include "load/target_ask.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_lost.h"
@@ -236,13 +237,10 @@ enum
 	STATE_HOLDER
 };
 
-/*
- * In a transaction: are the log's tables this role's?  What is locked does
- * not change until its end.
- */
-static const char own_query[] =
+/* What is locked does not change until the transaction's end. */
+static const char lock_command[] =
 "LOCK TABLE " RESTORE_JOURNAL_SCHEMA ".run, " RESTORE_JOURNAL_SCHEMA ".done, "
-RESTORE_JOURNAL_SCHEMA ".no_crash IN ACCESS SHARE MODE; " RESTORE_JOURNAL_LOOK_QUERY;
+RESTORE_JOURNAL_SCHEMA ".no_crash IN ACCESS SHARE MODE";
 
 static const char errors_query[] =
 "SELECT d.errors FROM " RESTORE_JOURNAL_SCHEMA ".done d"
@@ -294,13 +292,20 @@ restore_journal_refuse_taken_over(void)
 	pg_fatal("another run of pg_parrestore has taken over this restore");
 }
 
-/* By a look at the log, which has succeeded. */
-static bool
-is_own(const PGresult *res)
+RestoreJournalLook
+restore_journal_look(PGconn *conn, const char *objects)
 {
-	return PQntuples(res) == 1 &&
-		PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] == 't' &&
-		PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] == 't';
+	PGresult   *res = target_ask(conn, TARGET_OWN_SCHEMA, objects);
+	RestoreJournalLook look = {0};
+
+	if (PQntuples(res) != 1)
+		pg_fatal("the role was dropped during the run");
+	look.exists = !PQgetisnull(res, 0, ASK_NUMBER);
+	look.is_own = PQgetvalue(res, 0, ASK_IS)[0] == 't';
+	look.is_complete = PQgetvalue(res, 0, ASK_ALSO)[0] == 't';
+	look.may_make = atoi(PQgetvalue(res, 0, ASK_NO)) == 1;
+	PQclear(res);
+	return look;
 }
 
 /*
@@ -314,13 +319,15 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 {
 	PGresult   *res = restore_journal_wait_exec(journal->target, conn,
 												&restore_journal_wait_look_at, RESTORE_JOURNAL_SCHEMA,
-												own_query, 0, NULL);
+												lock_command, 0, NULL);
+	RestoreJournalLook look;
 
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(conn, res, "query failed", own_query);
-	if (!is_own(res))
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, "query failed", lock_command);
 	PQclear(res);
+	look = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS);
+	if (!look.exists || !look.is_own || !look.is_complete)
+		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
 }
 
 static PGresult *

@@ -34,37 +34,17 @@
 /* Of the notes of a restore of all databases (cluster/cluster_notes.h). */
 #define RESTORE_JOURNAL_ALL_SCHEMA "pardump_restore_all"
 
-/*
- * Is there a log, is all that its schema has this role's, is all of it there,
- * and may the role make one?  One row.  tables, with commas, and view are
- * what the schema is to contain, and n is their number.
- */
-#define RESTORE_JOURNAL_LOOK(schema, tables, view, n) \
-"SELECT n.oid IS NOT NULL, u.oid OPERATOR(pg_catalog.=) n.nspowner" \
-" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c" \
-" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid" \
-" AND c.relowner OPERATOR(pg_catalog.<>) u.oid)," \
-" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c" \
-" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid" \
-" AND ((c.relname OPERATOR(pg_catalog.=) ANY ('{" tables "}'::pg_catalog.name[])" \
-" AND c.relkind OPERATOR(pg_catalog.=) 'r')" \
-" OR (c.relname OPERATOR(pg_catalog.=) '" view "'" \
-" AND c.relkind OPERATOR(pg_catalog.=) 'v'))) OPERATOR(pg_catalog.=) " n "," \
-" pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')" \
-" FROM pg_catalog.pg_roles u LEFT JOIN pg_catalog.pg_namespace n" \
-" ON n.nspname OPERATOR(pg_catalog.=) '" schema "'" \
-" WHERE u.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
-
-#define RESTORE_JOURNAL_LOOK_QUERY \
-RESTORE_JOURNAL_LOOK(RESTORE_JOURNAL_SCHEMA, "run,done,no_crash", "running", "4")
-
-enum
+/* Of a log, with its schema or another one of ours (TARGET_OWN_SCHEMA). */
+typedef struct RestoreJournalLook
 {
-	RESTORE_JOURNAL_EXISTS,
-	RESTORE_JOURNAL_IS_OWN,
-	RESTORE_JOURNAL_IS_COMPLETE,
-	RESTORE_JOURNAL_MAY_MAKE
-};
+	bool		exists;
+	bool		is_own;			/* all that its schema has is this role's */
+	bool		is_complete;
+	bool		may_make;		/* the role may make one */
+} RestoreJournalLook;
+
+#define RESTORE_JOURNAL_OBJECTS "{" RESTORE_JOURNAL_SCHEMA ",running,run,done,no_crash}"
+extern RestoreJournalLook restore_journal_look(PGconn *conn, const char *objects);
 
 /*
  * The advisory lock of a run without a log (restore_journal_open.c): "pard",

@@ -594,24 +594,10 @@ refuse_after_other(void)
 	exit(1);
 }
 
-static PGresult *
-look(PGconn *conn)
-{
-	PGresult   *res = target_query(conn, RESTORE_JOURNAL_LOOK_QUERY, 0, NULL);
-
-	if (PQntuples(res) != 1)
-		pg_fatal("the role was dropped during the run");
-	return res;
-}
-
 bool
 restore_journal_exists(PGconn *conn)
 {
-	PGresult   *res = look(conn);
-	bool		found = PQgetvalue(res, 0, RESTORE_JOURNAL_EXISTS)[0] == 't';
-
-	PQclear(res);
-	return found;
+	return restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS).exists;
 }
 
 /*
@@ -621,29 +607,17 @@ restore_journal_exists(PGconn *conn)
 static bool
 is_there(PGconn *conn)
 {
-	PGresult   *res = look(conn);
-	bool		found = PQgetvalue(res, 0, RESTORE_JOURNAL_EXISTS)[0] == 't';
+	const RestoreJournalLook look = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS);
 
-	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_OWN)[0] != 't')
+	if (look.exists && !look.is_own)
 	{
 		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target belongs to another role");
 		pg_log_error_hint("Resume the restore as the role that started it.  This includes the role specified with --role.");
 		exit(1);
 	}
-	if (found && PQgetvalue(res, 0, RESTORE_JOURNAL_IS_COMPLETE)[0] != 't')
+	if (look.exists && !look.is_complete)
 		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
-	PQclear(res);
-	return found;
-}
-
-static bool
-may_make(PGconn *conn)
-{
-	PGresult   *res = look(conn);
-	bool		may = PQgetvalue(res, 0, RESTORE_JOURNAL_MAY_MAKE)[0] == 't';
-
-	PQclear(res);
-	return may;
+	return look.exists;
 }
 
 /* ----------
@@ -715,7 +689,7 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	char	   *error;
 
 	journal->attempt = first_attempt();
-	journal->is_kept = may_make(conn);
+	journal->is_kept = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS).may_make;
 	if (!journal->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target database, so the restore cannot be resumed if it is interrupted");

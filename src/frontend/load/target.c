@@ -280,7 +280,7 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 static void
 refuse_standby(PGconn *conn)
 {
-	/* pg_partition_tree() came with 12; the version of an older one is refused */
+	/* the look needs 12; an older one is refused by its version */
 	if (PQserverVersion(conn) >= 120000 && target_state(conn).is_standby)
 		pg_fatal("the target is a standby, which is read-only");
 }

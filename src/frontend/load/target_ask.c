@@ -114,14 +114,34 @@ static const char keys_part[] =
 " JOIN loaded f ON f.root OPERATOR(pg_catalog.=) k.from_root"
 " JOIN loaded t ON t.root OPERATOR(pg_catalog.=) k.to_root)";
 
+static const char own_schema_part[] =
+"SELECT CASE WHEN pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+" THEN 1 ELSE 0 END, n.oid::pg_catalog.int8,"
+" u.oid OPERATOR(pg_catalog.=) n.nspowner"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relowner OPERATOR(pg_catalog.<>) u.oid),"
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c"
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND ((c.relname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ((" NAMES ")[3:])"
+" AND c.relkind OPERATOR(pg_catalog.=) 'r')"
+" OR (c.relname::pg_catalog.text OPERATOR(pg_catalog.=) (" NAMES ")[2]"
+" AND c.relkind OPERATOR(pg_catalog.=) 'v')))"
+" OPERATOR(pg_catalog.+) 1 OPERATOR(pg_catalog.=) pg_catalog.cardinality(" NAMES "), NULL"
+" FROM pg_catalog.pg_roles u LEFT JOIN pg_catalog.pg_namespace n"
+" ON n.nspname OPERATOR(pg_catalog.=) (" NAMES ")[1]::pg_catalog.name"
+" WHERE u.rolname OPERATOR(pg_catalog.=) CURRENT_USER AND " ASKED(TARGET_OWN_SCHEMA);
+
 PGresult *
 target_ask(PGconn *conn, const char *question, const char *array)
 {
 	const char *params[] = {array, question};
 	char	   *sql = psprintf("%s UNION ALL %s UNION ALL %s UNION ALL %s"
-							   " UNION ALL %s UNION ALL %s ORDER BY no, number DESC, name",
+							   " UNION ALL %s UNION ALL %s UNION ALL %s"
+							   " ORDER BY no, number DESC, name",
 							   missing_part, oids_part, filled_part,
-							   analyze_part, unlogged_part, keys_part);
+							   analyze_part, unlogged_part, keys_part,
+							   own_schema_part);
 	PGresult   *res = session_query_params(conn, sql, 2, params, 0);
 
 	free(sql);

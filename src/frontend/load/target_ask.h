@@ -59,6 +59,14 @@
  */
 #define TARGET_KEYS "foreign keys"
 
+/*
+ * A question about a schema of ours, a view in it, and tables in it, in this
+ * order: may the role create a schema (ASK_NO is 1), the schema's OID or NULL
+ * (ASK_NUMBER), does the role own it and all in it (ASK_IS), and are they all
+ * there (ASK_ALSO)?  There is no row if the role was dropped.
+ */
+#define TARGET_OWN_SCHEMA "own schema"
+
 /* Columns of an answer.  Numbers of names and OIDs begin at 1. */
 enum
 {
