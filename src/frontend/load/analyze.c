@@ -53,7 +53,7 @@ choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 	}
 	return target_ask(conn, PQserverVersion(conn) >= MIN_SERVER_FOR_ONLY ?
 					  TARGET_ANALYZE_ONLY : TARGET_ANALYZE,
-					  text_array(conn, names, n));
+					  text_array(conn, names, n), NULL);
 }
 
 /* ----------

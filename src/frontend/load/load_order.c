@@ -147,7 +147,7 @@ load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
 				const Oid *targets)
 {
 	char	   *oids = oid_array(targets, plan->tables->n_tables);
-	PGresult   *answer = target_ask(conn, TARGET_KEYS, oids);
+	PGresult   *answer = target_ask(conn, TARGET_KEYS, NULL, oids);
 	LoadKey    *keys = read_keys(answer, plan->tables->n_tables);
 	const JobQueue *queue = plan->queue;
 

@@ -196,21 +196,6 @@ static const char claim_query[] =
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
-/*
- * One statement for two steps, so that it is one entry of pg_stat_statements:
- * to begin a log, of the archive in $2, and to mark it; or to mark it only,
- * if $2 is NULL.
- */
-static const char mark_query[] =
-"WITH begun AS (INSERT INTO " RESTORE_JOURNAL_SCHEMA ".run (attempt, archive, selection)"
-" SELECT $1::pg_catalog.int4, $2::pg_catalog.text, $3::pg_catalog.text"
-" WHERE $2::pg_catalog.text IS NOT NULL RETURNING attempt)"
-" INSERT INTO " RESTORE_JOURNAL_SCHEMA ".no_crash (attempt)"
-" SELECT a.attempt FROM (SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r"
-" UNION ALL SELECT b.attempt FROM begun b) a"
-" WHERE a.attempt OPERATOR(pg_catalog.=) $1::pg_catalog.int4"
-" AND NOT EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash)";
-
 /* Which session holds the lock of a run without a log? */
 #define HOLDER_QUERY \
 "SELECT pg_catalog.concat_ws(' ', l.pid, COALESCE(a.usename, '?'))" \
@@ -223,12 +208,23 @@ static const char mark_query[] =
 " ROW(1885434468::pg_catalog.oid, 1::pg_catalog.oid)"
 
 /*
- * Which attempt is the current one, is the log marked, and, if $1 is true,
- * who is that holder?
+ * One statement for several steps, so that it is one entry of
+ * pg_stat_statements.  With an archive in $2 it begins the log, of attempt
+ * $1; if $4 is true it marks the log, which must be of that attempt.  It
+ * returns which attempt was the current one before, whether the log was
+ * marked, and, if $5 is true, who that holder is.
  */
 static const char state_query[] =
-"SELECT r.attempt, EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash),"
-" (" HOLDER_QUERY " AND $1::pg_catalog.bool LIMIT 1)"
+"WITH begun AS (INSERT INTO " RESTORE_JOURNAL_SCHEMA ".run (attempt, archive, selection)"
+" SELECT $1::pg_catalog.int4, $2::pg_catalog.text, $3::pg_catalog.text"
+" WHERE $2::pg_catalog.text IS NOT NULL RETURNING attempt),"
+" marked AS (INSERT INTO " RESTORE_JOURNAL_SCHEMA ".no_crash (attempt)"
+" SELECT a.attempt FROM (SELECT r.attempt FROM " RESTORE_JOURNAL_SCHEMA ".run r"
+" UNION ALL SELECT b.attempt FROM begun b) a"
+" WHERE $4::pg_catalog.bool AND a.attempt OPERATOR(pg_catalog.=) $1::pg_catalog.int4"
+" AND NOT EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash))"
+" SELECT r.attempt, EXISTS (SELECT FROM " RESTORE_JOURNAL_SCHEMA ".no_crash),"
+" (" HOLDER_QUERY " AND $5::pg_catalog.bool LIMIT 1)"
 " FROM " RESTORE_JOURNAL_SCHEMA ".run r";
 enum
 {
@@ -295,7 +291,7 @@ restore_journal_refuse_taken_over(void)
 RestoreJournalLook
 restore_journal_look(PGconn *conn, const char *objects)
 {
-	PGresult   *res = target_ask(conn, TARGET_OWN_SCHEMA, objects);
+	PGresult   *res = target_ask(conn, TARGET_OWN_SCHEMA, objects, NULL);
 	RestoreJournalLook look = {0};
 
 	if (PQntuples(res) != 1)
@@ -333,8 +329,8 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 static PGresult *
 read_state(PGconn *conn, bool with_holder)
 {
-	const char *params[] = {with_holder ? "t" : "f"};
-	PGresult   *res = target_query(conn, state_query, 1, params);
+	const char *params[] = {NULL, NULL, NULL, "f", with_holder ? "t" : "f"};
+	PGresult   *res = target_query(conn, state_query, lengthof(params), params);
 
 	if (PQntuples(res) != 1)
 		restore_journal_refuse_taken_over();
@@ -453,12 +449,12 @@ restore_journal_begin(const RestoreJournal *journal, PGconn *conn, const char *a
 					  const char *selection)
 {
 	char		attempt[16];
-	const char *params[] = {attempt, archive, selection};
+	const char *params[] = {attempt, archive, selection, "t", "f"};
 
 	if (journal == NULL || !journal->is_kept)
 		return;
 	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
-	PQclear(target_query(conn, mark_query, 3, params));
+	PQclear(target_query(conn, state_query, lengthof(params), params));
 }
 
 bool

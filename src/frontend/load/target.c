@@ -127,7 +127,7 @@ target_state(PGconn *conn)
 	PGresult   *missing = target_ask(conn, TARGET_FUNCTION,
 									 "{pg_catalog.pg_control_system(),"
 									 "pg_catalog.pg_control_checkpoint(),"
-									 "pg_catalog.pg_control_recovery()}");
+									 "pg_catalog.pg_control_recovery()}", NULL);
 	bool		may = PQntuples(missing) == 0;
 	bool		may_identify = may || atoi(PQgetvalue(missing, 0, ASK_NO)) > 1;
 	char	   *sql = psprintf("SELECT " TARGET_INCARNATION_SQL ", %s,"

@@ -15,7 +15,7 @@
 #define ASKED(question) "$2::pg_catalog.text OPERATOR(pg_catalog.=) '" question "'"
 
 #define NAMES "$1::pg_catalog.text[]"
-#define OIDS "$1::pg_catalog.text[]::pg_catalog.oid[]"
+#define OIDS "$3::pg_catalog.oid[]"
 
 static const char missing_part[] =
 "SELECT t.no, NULL::pg_catalog.int8 AS number, NULL::pg_catalog.bool,"
@@ -133,16 +133,17 @@ static const char own_schema_part[] =
 " WHERE u.rolname OPERATOR(pg_catalog.=) CURRENT_USER AND " ASKED(TARGET_OWN_SCHEMA);
 
 PGresult *
-target_ask(PGconn *conn, const char *question, const char *array)
+target_ask(PGconn *conn, const char *question, const char *names,
+		   const char *oids)
 {
-	const char *params[] = {array, question};
+	const char *params[] = {names, question, oids};
 	char	   *sql = psprintf("%s UNION ALL %s UNION ALL %s UNION ALL %s"
 							   " UNION ALL %s UNION ALL %s UNION ALL %s"
 							   " ORDER BY no, number DESC, name",
 							   missing_part, oids_part, filled_part,
 							   analyze_part, unlogged_part, keys_part,
 							   own_schema_part);
-	PGresult   *res = session_query_params(conn, sql, 2, params, 0);
+	PGresult   *res = session_query_params(conn, sql, 3, params, 0);
 
 	free(sql);
 	return res;

@@ -78,10 +78,12 @@ enum
 };
 
 /*
- * Ask one of these questions about the names or OIDs of an array literal
- * (text_array(), oid_array()).  The rows are in the order of ASK_NO.
+ * Ask one of these questions about the names of an array literal
+ * (text_array()), or OIDs (oid_array()); the other one is NULL.  The rows are
+ * in the order of ASK_NO.
  */
-extern PGresult *target_ask(PGconn *conn, const char *question, const char *array);
+extern PGresult *target_ask(PGconn *conn, const char *question, const char *names,
+							const char *oids);
 
 /* The relations that rows of tables can go to, by the tables' numbers. */
 #define TARGET_REACHED_SQL(oids) \

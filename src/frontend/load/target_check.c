@@ -103,7 +103,7 @@ find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 		texts[n++] = cell->val;
 	array = text_array(conn, texts, n);
-	res = target_ask(conn, kind, array);
+	res = target_ask(conn, kind, array, NULL);
 	free(array);
 	free(texts);
 	return res;
@@ -240,7 +240,7 @@ static Oid *
 find_names(PGconn *conn, const char *names, int n)
 {
 	Oid		   *oids = pg_malloc0((n + 1) * sizeof(Oid));
-	PGresult   *res = target_ask(conn, TARGET_OIDS, names);
+	PGresult   *res = target_ask(conn, TARGET_OIDS, names, NULL);
 
 	if (PQntuples(res) != n)
 		pg_fatal("unexpected answer from the server: %d tables instead of %d",

@@ -181,7 +181,7 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 		created[n] = &tables->tables[i];
 		names[n++] = tables->tables[i].name;
 	}
-	res = target_ask(conn, TARGET_FILLED, text_array(conn, names, n));
+	res = target_ask(conn, TARGET_FILLED, text_array(conn, names, n), NULL);
 	refuse_tables(res, created, n, true);
 	refuse_tables(res, created, n, false);
 	PQclear(res);
@@ -206,7 +206,7 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 		if (!tables->tables[i].has_definition)
 			names[n_names++] = tables->tables[i].name;
 	array = text_array(conn, names, n_names);
-	res = target_ask(conn, TARGET_OIDS, array);
+	res = target_ask(conn, TARGET_OIDS, array, NULL);
 	free(array);
 	for (int i = 0; i < PQntuples(res); i++)
 		if (!PQgetisnull(res, i, ASK_NUMBER))

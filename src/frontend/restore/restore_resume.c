@@ -75,7 +75,7 @@ static PGresult *
 find_unlogged(const RestoreWork *work, PGconn *conn)
 {
 	char	   *oids = oid_array(work->targets, work->run->plan->tables->n_tables);
-	PGresult   *res = target_ask(conn, TARGET_UNLOGGED, oids);
+	PGresult   *res = target_ask(conn, TARGET_UNLOGGED, NULL, oids);
 
 	free(oids);
 	return res;
