@@ -8,11 +8,11 @@
 #include "libpq-fe.h"
 
 /*
- * Questions about objects of a kind, by their names: the answer has those that
- * the target does not have (ASK_NO and ASK_NAME).  An extension, or a schema,
- * is one of the database that the session is in; the files are those that
- * CREATE EXTENSION reads.  Of functions, with their arguments, it has also
- * those that the role may not execute.
+ * Questions about objects of a kind, by their names: which ones does the
+ * target not have (ASK_NO and ASK_NAME)?  An extension, or a schema, is one
+ * of the database that the session is in; the files are those that CREATE
+ * EXTENSION reads.  Functions, with their arguments, count as missing if the
+ * role may not execute them.
  */
 #define TARGET_ROLE "role"
 #define TARGET_SUPERUSER "superuser"
@@ -32,15 +32,15 @@
 
 /*
  * The tables that have blocks, or partitions that have; and those that hand
- * rows on, whose number of rows is unknown: foreign tables, or partitions, and
- * views with a trigger (ASK_IS).  No rows are read, as that might run
+ * rows on, whose number of rows is unknown: foreign tables, or partitions,
+ * and views with a trigger (ASK_IS).  No rows are read, as that might run
  * functions of others.
  */
 #define TARGET_FILLED "filled tables"
 
 /*
- * What to ANALYZE for these tables, largest first (ASK_NAME); the second where
- * the server knows ANALYZE ONLY.
+ * What to ANALYZE for these tables, largest first (ASK_NAME); the second
+ * where the server knows ANALYZE ONLY.
  */
 #define TARGET_ANALYZE "relations to analyze"
 #define TARGET_ANALYZE_ONLY "relations to analyze only"

@@ -64,8 +64,8 @@ extern Oid *target_find_own_tables(PGconn *conn, const DumpTables *tables);
 
 /*
  * The first table of an extension with rows that a dump contains; owned, NULL
- * if there is none.  oids: of these tables, an array literal, or NULL for all.
- * Sets search_path and row_security of the session.
+ * if there is none.  Of these tables, an array literal of OIDs, or of all if
+ * that is NULL.  Sets search_path and row_security of the session.
  */
 extern char *target_extension_rows(PGconn *conn, const char *oids);
 
