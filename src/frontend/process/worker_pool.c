@@ -126,8 +126,8 @@ typedef struct Worker
 	bool		idle;			/* waits for a job, or to be told to leave */
 	bool		started;		/* its process has asked for a job */
 	bool		served;			/* so has one of its processes */
-	bool		crowded;		/* another one was starting with its process */
-	bool		alone;			/* starts once more, while no other one does */
+	bool		crowded;		/* its process started with another one */
+	bool		alone;			/* starts again while no other one does */
 	bool		rests;			/* there is no process, nor was one lost: it
 								 * is to be forked for a job, with a slot */
 	bool		leaves_slot;	/* was told to leave, and will rest */
@@ -219,8 +219,8 @@ anyone_starts(const WorkerPool *pool)
 }
 
 /*
- * A worker cannot start, and has no retry left.  The limits of a role and of a
- * database count sessions that only start, so that of several workers, for
+ * A worker cannot start, and has no retry left.  The limits of a role and of
+ * a database count sessions that only start, so that of several workers, for
  * which there is not room enough, all may be refused at one moment.  So each
  * tries once more while no other one starts.
  */
