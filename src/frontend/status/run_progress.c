@@ -215,14 +215,14 @@ look_at_workers(const Run *run, RowsState *now)
  * done, and has not got the next one yet.
  */
 static int
-busy_workers(const FileResults *results, bool at_end)
+busy_workers(const FileResults *results)
 {
 	int64		since = clock_wall_us() - BETWEEN_JOBS_US;
 	int			busy = 0;
 
 	for (int i = 0; i < results->n_workers; i++)
 		if (results->workers[i].job >= 0 ||
-			(!at_end && results->workers[i].idle_us > since))
+			results->workers[i].idle_us > since)
 			busy++;
 	return busy;
 }
@@ -522,7 +522,7 @@ workers_at_work(const RowsState *now)
 }
 
 static RowsState
-take_state(bool at_end)
+take_state(void)
 {
 	RowsState	now = {.time = run_clock_seconds(),.rows_known = true};
 	int			kind = WORK_OF_RUNS;
@@ -535,7 +535,7 @@ take_state(bool at_end)
 		look_at_run(run, kind, &now);
 		kind += WORK_TABLES + run->plan->tables->n_tables;
 	}
-	now.busy = busy_workers(progress->runs[progress->reading]->results, at_end);
+	now.busy = busy_workers(progress->runs[progress->reading]->results);
 	progress->estimate->workers[0] = workers_at_work(&now);
 	return now;
 }
@@ -579,12 +579,13 @@ add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 }
 
 static void
-add_counts(ProgressLine *line, const RowsState *now)
+add_counts(ProgressLine *line, const RowsState *now, bool at_end)
 {
 	const IndexBuilds *indexes = progress->runs[0]->indexes;
 
-	progress_line_add(line, 5, "", " workers", "%d/%d", now->busy,
-					  now->n_workers);
+	if (!at_end)
+		progress_line_add(line, 5, "", " workers", "%d/%d", now->busy,
+						  now->n_workers);
 	progress_line_add(line, 7, "chunks ", "", "%d/%d", now->files_done,
 					  now->n_files);
 	if (now->n_objects > 0)
@@ -635,13 +636,13 @@ add_share(ProgressLine *line, const RowsState *now, bool at_end)
 static void
 run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 {
-	RowsState	now = take_state(at_end);
+	RowsState	now = take_state();
 	RowsState	begin = {.time = progress->start};
 	int			oldest = progress->n_lines < RATE_LINES ? 0 :
 		progress->n_lines % RATE_LINES;
 
 	add_share(line, &now, at_end);
-	add_counts(line, &now);
+	add_counts(line, &now, at_end);
 	/* at the end the rate is that of the whole stage */
 	add_rates(line, at_end ? &begin : &progress->before[oldest], &now);
 	progress->before[progress->n_lines % RATE_LINES] = now;
@@ -652,7 +653,7 @@ void
 run_progress_add_rest(void *arg, ProgressLine *line, bool at_end)
 {
 	progress->longest_share = *(const double *) arg;
-	(void) take_state(at_end);
+	(void) take_state();
 	add_eta(line, 3);
 }
 
@@ -740,7 +741,7 @@ run_progress_begin_sides(const char *what, const Run *const *runs,
 static void
 run_progress_update(void *arg, RunFigures *figures)
 {
-	RowsState	now = take_state(false);
+	RowsState	now = take_state();
 
 	figures->expected_bytes = (uint64) now.expected_bytes;
 	figures->done_bytes = (uint64) Min(now.raw_bytes, now.expected_bytes);
