@@ -416,15 +416,16 @@ summary_print_tables(const Run *run, FILE *stream)
 	{
 		int			n_chunks = run->plan->chunks->tables[slowest].n_files;
 
-		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s; %d %s\n",
+		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s\n",
 				printable(tables[slowest].name), seconds,
-				n_chunks, units_plural(n_chunks), run->n_retries,
-				run->n_retries == 1 ? "retry" : "retries");
+				n_chunks, units_plural(n_chunks));
 	}
 	if (largest >= 0)
 		fprintf(stream, "largest table: %s, %s\n",
 				printable(tables[largest].name),
 				units_size((uint64) bytes, size));
+	if (run->n_retries > 0)
+		fprintf(stream, "retries: %d\n", run->n_retries);
 }
 
 void
@@ -477,7 +478,7 @@ show_summary(const Run *run, const FileTotals *total,
 		free(text);
 	}
 	if (run->plan->leaves_out_extension)
-		fprintf(stderr, "left out: extension pg_pardump, which pg_parrestore creates where it can\n");
+		fprintf(stderr, "extension pg_pardump was not dumped; pg_parrestore creates it if possible\n");
 }
 
 /*
