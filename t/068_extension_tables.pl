@@ -195,8 +195,8 @@ foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', 
 	like($err, qr/\Q$_/, "$what: $_") foreach (
 		'warning: not copying rows of table public.job, which could not be created',
 		'warning: errors ignored on copy: 1',
-		'warning: all rows of 2 of 3 tables were committed on the target, but not of public.job',
-		'warning: some objects could not be created; see the errors');
+		'detail: All rows of 2 of 3 tables were committed on the target, but not of public.job.',
+		'detail: Some objects could not be created; see the errors.');
 	is($out, '', "$what: no summary");
 	like($err, qr/error: table public\.job is only in the source\n.*differ in 1 place/s, "$what: not compared")
 	  if grep { $_ eq '--compare' } @options;

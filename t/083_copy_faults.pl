@@ -299,7 +299,7 @@ foreach my $mode (qw(fast immediate))
 	is($rc, 1, 'raw tuples, a constraint fails: exit code');
 	like($err, qr/could not write rows: ERROR:  new row for relation "gated" violates check constraint "refuses"/,
 		'raw tuples, a constraint fails: the server\'s words');
-	like($err, qr/all rows of 0 of 1 table were committed/, 'raw tuples, a constraint fails: account');
+	like($err, qr/All rows of 0 of 1 table were committed/, 'raw tuples, a constraint fails: account');
 	is(value($target, 'raw', 'SELECT count(*) FROM gated'), 0, 'raw tuples, a constraint fails: no row');
 }
 hold_gates($target, 'faults');
@@ -314,7 +314,7 @@ hold_gates($target, 'faults');
 		terminate($target, (at_gate($target))[0]);
 	}
 	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
-		qr/warning: all rows of 0 of 1 table were committed on the target, but not of public\.gated/);
+		qr/detail: All rows of 0 of 1 table were committed on the target, but not of public\.gated\./);
 	open_gate();
 }
 {
@@ -385,7 +385,7 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 	is($rc, 1, 'no space: exit code');
 	like($err, qr/could not write rows: ERROR:  could not extend file .*File too large/,
 		'no space: message');
-	like($err, qr/all rows of [0-3] of 4 tables were committed on the target, but not of .*public\.wide/,
+	like($err, qr/All rows of [0-3] of 4 tables were committed on the target, but not of .*public\.wide/,
 		'no space: account');
 	is($out, '', 'no space: no summary');
 	no_temp_files_ok('no space');

@@ -160,7 +160,7 @@ foreach my $way (
 	is($rc, 1, "--compare, $what: exit code");
 	like($err, $message, "--compare, $what: message");
 	like($err, qr/source and target differ in 1 place$/m, "--compare, $what: nothing else");
-	like($err, qr/warning: all rows were copied before/, "--compare, $what: account");
+	like($err, qr/detail: All rows were copied before/, "--compare, $what: account");
 	unlike($err, qr/all rows of/, "--compare, $what: no other account");
 	is($out, '', "--compare, $what: no summary");
 }

@@ -132,15 +132,15 @@ foreach my $limit (1, 2)
 
 # ---- connections that are lost
 
-my $account = qr/warning: all rows of all 4 tables were committed on the target/;
+my $account = qr/error: the copy was not completed\n.*detail: All rows were committed on the target \(4 tables\)\./;
 foreach my $fault (
 	[ 'definitions', 43, 'CREATE TABLE', qr/error: query failed: FATAL: .*The worker was making TABLE public\.small\./s,
-		qr/warning: the target contains some of the definitions but no rows/ ],
+		qr/error: the copy was not completed\n.*detail: The target contains some of the definitions but no rows\./ ],
 	[ 'an index', 42, undef,
 		qr/error: query failed: FATAL: .*The worker was building INDEX public\.wide\d_i\.\n.*error: 3 of 3 indexes and constraints were not built\n/s,
-		qr/$account.*indexes and constraints that were built while rows were copied: 0 of 3/s ],
+		qr/$account.*detail: 0 of 3 indexes and constraints were built\./s ],
 	[ 'the rest', 43, 'CREATE TRIGGER', qr/error: query failed: FATAL: .*The worker was making TRIGGER public\.small keep\./s,
-		qr/$account.*indexes and .*: 3 of 3\n.*objects that follow the rows are incomplete.*sequence values/s ])
+		qr/$account.*detail: 3 of 3 indexes and .*detail: Objects that are created after the rows are incomplete.*sequence values/s ])
 {
 	my ($what, $gate, $tag, $message, $expected) = @$fault;
 	my $copy = copy_at_gate(gated_database($gate, grep { defined } $tag), 1, '-j2', '--index-jobs=1', '--retries=0');

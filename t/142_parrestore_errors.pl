@@ -137,10 +137,10 @@ foreach my $more ('DELETE FROM public.small_2', 'COPY public.small_2 (a) FROM st
 	my ($rc, undef, $err) = run_parrestore($node, $db, damaged($small, cut(files_of('small_2'), 5)), '-e', '-j2');
 	is($rc, 1, '-e: exit code');
 	like($err, qr/^pg_parrestore: error: COPY failed for table public\.small_2: /m, '-e: error');
-	like($err, qr/^pg_parrestore: warning: all rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
+	like($err, qr/^pg_parrestore: detail: All rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
 		'-e: account');
 	unlike($err, qr/errors ignored/, '-e: none is ignored');
-	like($err, qr/hint: The same command with --resume continues from here\.\n\z/, '-e: what to do');
+	like($err, qr/hint: Run the same command with --resume to continue\.\n\z/, '-e: what to do');
 	is(sessions_left($node), 0, '-e: no session left');
 	no_temp_files_ok('-e');
 }
@@ -281,7 +281,7 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '-a', '-t', 'accounts', '-n', 'public',
 		'-j2', '--chunk-size=32kB', '--progress');
 	is($rc, 1, 'pieces, error: exit code');
-	like($err, qr/^1 table is incomplete: public\.accounts\nrestored 1 table, /m, 'pieces, error: summary');
+	like($err, qr/^1 incomplete table: public\.accounts\nrestored 1 table, /m, 'pieces, error: summary');
 	like($err, qr/COPY failed for a piece of table public\.accounts: .*violates check constraint.*errors ignored on restore: 1\n\z/s,
 		'pieces, error: message');
 	my $rows = value($node, $db, 'SELECT count(*) FROM accounts');
@@ -335,7 +335,7 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my ($rc, $out, $err) = run_parrestore($node, $db, $small, '-j2', '--progress', "--report=$page", '-O');
 	is("$rc $out", '0 ', 'progress: nothing on standard output');
 	like($err, qr/^rows 100%/m, 'progress: rows');
-	like($err, qr/^restored 11 tables, \d+ rows, \S+ [kM]B in [\d.]+ seconds$/m, 'progress: summary')
+	like($err, qr/^restored 11 tables, \d+ rows, \S+ [kM]B in [\d.]+ s$/m, 'progress: summary')
 	  or diag($err);
 	my $html = slurp_file($page);
 	like($html, qr/<h1>Restore of database .*The restore is complete.*toast_pkey/s, 'report: a restore');

@@ -154,7 +154,7 @@ my $run;
 	kill INT => $run->{pid};
 	is(end_dump($run), 1, 'interrupted by the user: exit code');
 	$gate->();
-	like($run->{err}, qr/error: terminated by user.*hint: The same command with --resume continues from here\.$/ms, 'interrupted by the user: hint');
+	like($run->{err}, qr/error: terminated by user.*hint: Run the same command with --resume to continue\.$/ms, 'interrupted by the user: hint');
 	wait_until('its sessions are gone', sub {
 		return value($target, 'postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pg\_%'}) == 0;
 	});

@@ -687,7 +687,7 @@ write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 static void
 suggest_resume(void *arg)
 {
-	message_hint("The same command with --resume continues from here.");
+	message_hint("Run the same command with --resume to continue.");
 }
 
 void
@@ -815,7 +815,7 @@ cluster_notes_end(ClusterNotes *notes, PGconn *conn)
 		pg_log_warning("%d database%s not restored completely; table \"%s\" of database \"%s\" shows which",
 					   n_left, n_left == 1 ? " is" : "s are",
 					   CLUSTER_NOTES_TABLE, notes->database);
-		pg_log_warning_hint("The same command with --resume continues from here.");
+		pg_log_warning_hint("Run the same command with --resume to continue.");
 	}
 	free(now.notes);
 	return notes->n_with_errors;

@@ -248,7 +248,7 @@ definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal)
 	partitions->keys = make_leaf_keys(stages, journal);
 	cleanup_push(drop_leaf_keys, partitions);
 	make_phase(stages, journal, RESTORE_POST_DATA, "post-data",
-			   stages->setup.options->jobs, "foreign keys and the rest");
+			   stages->setup.options->jobs, "foreign keys and other objects");
 	cleanup_pop(drop_leaf_keys, partitions);
 	drop_leaf_keys(partitions);
 	free(partitions);

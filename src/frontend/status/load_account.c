@@ -29,13 +29,6 @@ static const char *const stage_names[] = {
 	"end"
 };
 
-/* To the rows. */
-static const char *
-what_was_done(const Run *run)
-{
-	return run->options->restore ? "restored" : "copied";
-}
-
 /* Each stage ends where the next begins. */
 static double
 seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
@@ -47,6 +40,7 @@ seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
  * After a failure
  * ----------
  */
+
 /*
  * How many tables do not have all of their rows; the first are named.  At the
  * end of a restore that went on after errors, too.
@@ -66,6 +60,8 @@ find_missing(const Run *run, PQExpBuffer names)
 			appendPQExpBuffer(names, "%s%s", n > 1 ? ", " : "",
 							  printable(tables->tables[i].name));
 	}
+	if (n > TABLES_SHOWN)
+		appendPQExpBufferStr(names, ", ...");
 	return n;
 }
 
@@ -79,28 +75,40 @@ account_for_rows(const Run *run)
 	int			n_objects = 0;
 
 	if (n_missing == 0)
-		pg_log_warning("all rows of %s%d table%s were committed on the target",
-					   n_tables == 1 ? "" : "all ", n_tables,
-					   units_plural(n_tables));
+		pg_log_error_detail("All rows were committed on the target (%d table%s).",
+							n_tables, units_plural(n_tables));
 	else
-		pg_log_warning("all rows of %d of %d table%s were committed on the target, but not of %s%s",
-					   n_tables - n_missing, n_tables, units_plural(n_tables),
-					   missing.data,
-					   n_missing > TABLES_SHOWN ? " and others" : "");
+		pg_log_error_detail("All rows of %d of %d table%s were committed on the target, but not of %s.",
+							n_tables - n_missing, n_tables,
+							units_plural(n_tables), missing.data);
 	termPQExpBuffer(&missing);
 	for (int i = 0; i < results->n_objects; i++)
 		n_objects += results->objects[i].done && !results->objects[i].incomplete;
 	if (results->n_objects > 0)
-		pg_log_warning("large objects that were committed on the target: %d of %d",
-					   n_objects, results->n_objects);
+		pg_log_error_detail("%d of %d large object%s were committed on the target.",
+							n_objects, results->n_objects,
+							units_plural(results->n_objects));
 }
 
-/* Not offered where the run has left no journal to go on from. */
+/* What the target has when the rows are to be there, or on their way. */
 static void
-report_resume(const LoadAccount *account)
+account_for_all(const LoadAccount *account)
 {
-	if (account->can_resume)
-		pg_log_warning_hint("The same command with --resume continues from here.");
+	account_for_rows(account->run);
+	if (account->indexes && account->indexes->n > 0)
+		pg_log_error_detail("%d of %d indexes and constraints were built.",
+							index_log_built(account->indexes),
+							account->indexes->n);
+	if (account->stage < LOAD_STAGE_REST)
+		pg_log_error_detail("Objects that are created after the rows are missing: foreign keys, triggers, privileges, sequence values and others.");
+	else if (account->stage == LOAD_STAGE_REST)
+		pg_log_error_detail("Objects that are created after the rows are incomplete; see the errors.");
+	else if (account->incomplete)
+		pg_log_error_detail("Some objects could not be created; see the errors.");
+	if (account->run->options->restore == NULL &&
+		(account->stage == LOAD_STAGE_REST ||
+		 (account->stage > LOAD_STAGE_REST && account->incomplete)))
+		pg_log_error_hint("The output of pg_dump --section=pre-data --section=post-data creates the missing objects, but not sequence values; each existing object causes an error.");
 }
 
 /* An exit callback. */
@@ -108,46 +116,28 @@ static void
 give_account(void *arg)
 {
 	const LoadAccount *account = arg;
+	const Options *options = account->run->options;
 
-	switch (account->stage)
+	if (account->stage == LOAD_STAGE_PLAN)
+		return;
+	/* what ended the run was said before, maybe by another process */
+	pg_log_error(options->restore ? "the restore was not completed" :
+				 "the copy was not completed");
+	if (account->stage == LOAD_STAGE_DEFINITIONS)
 	{
-		case LOAD_STAGE_PLAN:
-			return;
-		case LOAD_STAGE_DEFINITIONS:
-			/* of runs before it may have more */
-			if (!account->run->options->resume)
-				pg_log_warning("the target contains some of the definitions but no rows");
-			report_resume(account);
-			return;
-		case LOAD_STAGE_COMPARE:
-
-			/*
-			 * as far as we know: that all rows are there might be the error
-			 */
-			if (account->run->options->restore || account->incomplete)
-				account_for_rows(account->run);
-			else
-				pg_log_warning("all rows were copied before source and target were compared");
-			break;
-		default:
-			account_for_rows(account->run);
-			break;
+		/* of runs before it may have more */
+		if (!options->resume)
+			pg_log_error_detail("The target contains some of the definitions but no rows.");
 	}
-	if (account->indexes && account->indexes->n > 0)
-		pg_log_warning("indexes and constraints that were built while rows were %s: %d of %d",
-					   what_was_done(account->run),
-					   index_log_built(account->indexes), account->indexes->n);
-	if (account->stage < LOAD_STAGE_REST)
-		pg_log_warning("foreign keys, triggers, privileges, sequence values and other objects that follow the rows were not restored");
-	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
-	{
-		pg_log_warning(account->stage == LOAD_STAGE_REST ?
-					   "objects that follow the rows are incomplete; see the errors" :
-					   "some objects could not be created; see the errors");
-		if (account->run->options->restore == NULL)
-			pg_log_warning_hint("The output of pg_dump --section=pre-data --section=post-data creates the missing objects, but not sequence values; each existing object causes an error.");
-	}
-	report_resume(account);
+	else if (account->stage == LOAD_STAGE_COMPARE &&
+			 options->restore == NULL && !account->incomplete)
+		/* as far as we know: that all rows are there might be the error */
+		pg_log_error_detail("All rows were copied before source and target were compared.");
+	else
+		account_for_all(account);
+	/* not offered where the run has left no journal */
+	if (account->can_resume)
+		pg_log_error_hint("Run the same command with --resume to continue.");
 }
 
 void
@@ -227,22 +217,19 @@ load_account_stages(const LoadAccount *account, ReportStage *stages)
 static char *
 load_account_times(const LoadAccount *account)
 {
-	int			n_indexes = account->indexes->n;
 	bool		compared = account->run->options->compare;
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
-	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, %d %s %.2f s after the rows (%.2f s of work in all), the rest %.2f s, statistics %.2f s",
+	appendPQExpBuffer(&text, "definitions %.1f s, rows %.1f s, indexes %.1f s, other %.1f s, ANALYZE %.1f s",
 					  seconds_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
 					  seconds_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
-					  n_indexes, n_indexes == 1 ? "index" : "indexes",
 					  seconds_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
-					  account->indexes->totals->busy_us / 1e6,
 					  seconds_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
 					  seconds_between(account, LOAD_STAGE_ANALYZE,
 									  compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END));
 	if (compared)
-		appendPQExpBuffer(&text, ", compare %.2f s",
+		appendPQExpBuffer(&text, ", comparison %.1f s",
 						  seconds_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 	return text.data;
 }
@@ -254,13 +241,15 @@ load_account_before(const LoadAccount *account)
 	ResumedWork before = run_before(account->run);
 	char		size[UNITS_BYTES];
 
-	return psprintf("%d of %d chunks%s, %d of %d large objects, ~%s",
+	units_size((uint64) before.bytes, size);
+	if (before.parts == 0)
+		return psprintf("%d of %d chunks, %d of %d large objects, ~%s",
+						before.files, account->run->results->n_files,
+						before.objects, account->run->results->n_objects, size);
+	return psprintf("%d of %d chunks and %d piece%s of others, %d of %d large objects, ~%s",
 					before.files, account->run->results->n_files,
-					before.parts == 0 ? "" :
-					psprintf(" and %d piece%s of others", before.parts,
-							 units_plural(before.parts)),
-					before.objects, account->run->results->n_objects,
-					units_size((uint64) before.bytes, size));
+					before.parts, units_plural(before.parts),
+					before.objects, account->run->results->n_objects, size);
 }
 
 void
@@ -275,6 +264,9 @@ load_account_print(const LoadAccount *account, FILE *out)
 	char		sent[UNITS_BYTES];
 
 	log_tables(run);
+	pg_log_info("built %d indexes and constraints, with %.1f s of work",
+				index_log_built(account->indexes),
+				account->indexes->totals->busy_us / 1e6);
 	/* the process that started this run prints a line instead */
 	if (run_figures_own() && !run->options->verbose)
 		return;
@@ -282,17 +274,20 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (message_database())
 		fprintf(out, "database \"%s\":\n", printable(message_database()));
 	if (n_missing > 0)
-		fprintf(out, "%d table%s incomplete: %s%s\n", n_missing,
-				n_missing == 1 ? " is" : "s are", missing.data,
-				n_missing > TABLES_SHOWN ? " and others" : "");
+		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
+				units_plural(n_missing), missing.data);
 	termPQExpBuffer(&missing);
-	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, %s in %.2f seconds",
-			what_was_done(run), n_tables, units_plural(n_tables),
-			total.rows, units_plural(total.rows),
-			units_size(total.raw_bytes, size), run_clock_seconds());
 	if (run->options->target)
-		fprintf(out, ", %s on the wire", units_size(total.stored_bytes, sent));
-	fprintf(out, "\n");
+		fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s, %s sent\n",
+				n_tables, units_plural(n_tables),
+				total.rows, units_plural(total.rows),
+				units_size(total.raw_bytes, size), run_clock_seconds(),
+				units_size(total.stored_bytes, sent));
+	else
+		fprintf(out, "restored %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s\n",
+				n_tables, units_plural(n_tables),
+				total.rows, units_plural(total.rows),
+				units_size(total.raw_bytes, size), run_clock_seconds());
 	if (account->run->options->resume)
 		fprintf(out, "already restored: %s\n", load_account_before(account));
 	if (account->formats)
@@ -301,7 +296,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	summary_print_masks(run, out);
 	if (run->options->compare)
 		fprintf(out, "source and target have the same contents\n");
-	fprintf(out, "%s\n", load_account_times(account));
+	fprintf(out, "time: %s\n", load_account_times(account));
 	fflush(out);
 }
 

@@ -325,12 +325,12 @@ log_chunk_end(const Run *run, const DataFile *file, const FileResult *result)
 	char		raw[UNITS_BYTES];
 	char		stored[UNITS_BYTES];
 
-	pg_log_debug("%s: " UINT64_FORMAT " row%s, %s%s%s%s, %.3f s", what,
+	pg_log_debug(run->archive ?
+				 "%s: " UINT64_FORMAT " row%s, %s stored as %s, %.3f s" :
+				 "%s: " UINT64_FORMAT " row%s, %s, %s sent, %.3f s", what,
 				 result->rows, units_plural(result->rows),
 				 units_size(result->raw_bytes, raw),
-				 run->archive ? " stored as " : ", ",
 				 units_size(result->stored_bytes, stored),
-				 run->archive ? "" : " on the wire",
 				 (result->end_us - result->start_us) / 1e6);
 	free(what);
 }

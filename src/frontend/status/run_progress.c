@@ -571,7 +571,7 @@ add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 		progress_line_add(line, 8, "", "", "stored %.1f MB/s",
 						  stored / megabytes);
 	else if (run->options->target && progress->n_runs == 1)
-		progress_line_add(line, 8, "", "", "wire %.1f MB/s",
+		progress_line_add(line, 8, "", "", "sent %.1f MB/s",
 						  stored / megabytes);
 	if (now->rows_known)
 		progress_line_add(line, 3, "", "", "%.0f rows/s",
