@@ -97,9 +97,9 @@ my $dir = new_path('flushed');
 is($rc, 0, 'a slow pg_dump: exit code') or diag($err);
 @lines = last_lines($err);
 like($lines[0], qr/^100%, time (?!0:0[01])\d+:\d\d, /, 'time is that of the run, not of the rows only');
-like($lines[1], qr/^flushing files (\d+)\/\1, time \d+:\d\d$/, 'flushing is seen');
+like($lines[1], qr/^syncing files to disk (\d+)\/\1, time \d+:\d\d$/, 'flushing is seen');
 my $n_files = () = glob "$dir/*";
-like($lines[1], qr/^flushing files $n_files\//, 'all files, toc.dat and the manifest too');
+like($lines[1], qr/^syncing files to disk $n_files\//, 'all files, toc.dat and the manifest too');
 my @times = ((map { /time (\d+):(\d\d)/ ? $1 * 60 + $2 : () } @lines), $lines[2] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
 is(scalar(@times), 4, 'rows, flushing, summary, log: all have the time');
 # what is shown is rounded, what is read here is cut off

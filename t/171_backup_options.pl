@@ -113,7 +113,7 @@ foreach my $options ([ '--waldir=' . new_path('wal') ], ['-Ft'])
 	($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $synced, '--sync-method=syncfs',
 		'-P', @$options);
 	is($rc, 0, "--sync-method=syncfs $options->[0]");
-	is(scalar(() = $err =~ /^flushing files, /mg), 1, "--sync-method=syncfs $options->[0]: a stage of its own");
+	is(scalar(() = $err =~ /^syncing files to disk, /mg), 1, "--sync-method=syncfs $options->[0]: a stage of its own");
 	verify_backup_ok($synced, "--sync-method=syncfs $options->[0]") if $options->[0] ne '-Ft';
 }
 
@@ -125,7 +125,7 @@ my $spread = new_path('spread');
 my $shown = '';
 my $backup = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_parbasebackup', connection($node), '--no-sync', '-D', $spread ],
 	'<', \'', '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-$backup->pump until $shown =~ /waiting for the checkpoint, which -c fast hurries, time 0:\d\d/;
+$backup->pump until $shown =~ /waiting for the checkpoint \(-c fast speeds it up\), time 0:\d\d/;
 $backup->signal('INT');
 $backup->finish;
 isnt($backup->full_result(0), 0, 'interrupted while it waits for the checkpoint');

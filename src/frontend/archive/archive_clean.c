@@ -82,7 +82,7 @@ sync_all_files(const char *path)
 	 * The files are counted first, for the progress.  Each is opened again by
 	 * its name: the workers that wrote them have ended.
 	 */
-	progress_stage_count("flushing files", "", &n_done, n_files);
+	progress_stage_count("syncing files to disk", "", &n_done, n_files);
 	(void) for_all_files(path, true, &n_done);
 	sync_file_or_dir(path, true);
 	progress_end();
@@ -119,7 +119,7 @@ archive_sync_files(const char *path, SyncMethod sync_method)
 			sync_all_files(path);
 			break;
 		case SYNC_SYNCFS:
-			progress_stage_count("flushing files", "", NULL, 0);
+			progress_stage_count("syncing files to disk", "", NULL, 0);
 			archive_sync_file_system(path);
 			progress_end();
 			break;

@@ -597,7 +597,7 @@ basebackup_begin(Backup *backup, const char *argv0)
 	backup_report_stage(backup, "start");
 	progress_stage_if_long(backup->options->fast_checkpoint ?
 						   "waiting for the checkpoint" :
-						   "waiting for the checkpoint, which -c fast hurries");
+						   "waiting for the checkpoint (-c fast speeds it up)");
 	begin_wait(backup);
 	backup_server_start(backup);
 	pg_log_info("write-ahead log start point: %X/%X on timeline %u",
@@ -794,7 +794,7 @@ complete(Backup *backup)
 		write_manifest(backup, &special);
 
 	backup_report_stage(backup, "sync");
-	progress_stage_count("flushing files", "", NULL, 0);
+	progress_stage_count("syncing files to disk", "", NULL, 0);
 	backup->form->sync(backup);
 	claimed_directory_check();
 	progress_end();

@@ -333,7 +333,7 @@ complete(const Options *options)
 
 	if (options->sync_method != SYNC_NONE)
 	{
-		progress_stage_if_long("flushing files");
+		progress_stage_if_long("syncing files to disk");
 		archive_sync_apart(extract_flush_directory, options->directory);
 		progress_end();
 	}
