@@ -84,7 +84,7 @@ report_reader()
 		die "pg_pardump failed: $(tail -n 1 "$WORK/verbose.log")"
 	by_extension=$(grep -c 'contents of .* with the extension' "$WORK/verbose.log") || true
 	log "$1: $text_bytes bytes of text, $by_extension pieces read by the extension," \
-		"$(grep -c 'contents of .* with SQL' "$WORK/verbose.log" || true) by SQL"
+		"$(grep -c 'contents of .* with COPY' "$WORK/verbose.log" || true) by COPY"
 	rm -rf "$OUTPUT/archive"
 }
 

@@ -112,8 +112,8 @@ sub safe_ok
 		DROP SCHEMA pardump CASCADE; CREATE SCHEMA pardump; $fakes");
 	safe_ok($dump, $what);
 	my $reason = 'the schema of extension pg_pardump is owned by role "app"';
-	like($dump->{err}, qr/: $reason; splitting tables by blocks and reading them with SQL$/m, "$what: says why not");
-	like($dump->{err}, qr/contents of table data\.three with SQL: $reason$/m, "$what: table by table");
+	like($dump->{err}, qr/: $reason; splitting tables by blocks and reading them with COPY$/m, "$what: says why not");
+	like($dump->{err}, qr/contents of table data\.three with COPY: $reason$/m, "$what: table by table");
 	like($dump->{err}, qr/^pg_pardump: hint: Reading about .* with COPY, which is slower than the extension: $reason\.$/m,
 		"$what: hint");
 }
@@ -238,7 +238,7 @@ foreach my $try (
 	my ($rc, $out, $err) = run_program('pg_pardump', '--dry-run', '-t', 'data.one',
 		'-d', $node->connstr($db), @{ $options // [] });
 	is($rc, 0, "$what: exit code") or diag($err);
-	like($out, $reason ? qr/ by SQL: \Q$reason\E *$/m : qr/data\.one .*\| extension \|/, "$what: who reads, and why");
+	like($out, $reason ? qr/ read with COPY: \Q$reason\E *$/m : qr/data\.one .*\| extension \|/, "$what: who reads, and why");
 	sql($node, 'postgres', "DROP DATABASE $db");
 }
 

@@ -107,7 +107,7 @@ foreach my $table (@names)
 	is($chunks->{'ours.part'}, 1, 'nor a partition of another\'s table');
 	is($chunks->{'public.in_public'}, 1, 'nor one in that of the owner of the database');
 	cmp_ok($chunks->{'ours.large'}, '>', 5, 'a superuser\'s is');
-	like($out, qr/whole: querying it could run functions of role "app", which owns it, its parent or its schema \(see --trust-owners\)/,
+	like($out, qr/not split: querying it could run functions of role "app", which owns it, its parent or its schema \(see --trust-owners\)/,
 		'and why');
 	($chunks) = planned('shop', '--no-extension', '-U', 'app', '-n', 'data', '-T', 'data.in_schema');
 	cmp_ok($chunks->{"data.$_"}, '>', 5, "the owner's own data.$_ is split") foreach @names;

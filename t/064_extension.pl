@@ -90,7 +90,7 @@ sub readers
 {
 	my ($err) = @_;
 	my %by;
-	while ($err =~ /dumping contents of (?:chunk \d+ of \d+ of )?table (\S+) with (SQL: )?(.*)$/mg)
+	while ($err =~ /dumping contents of (?:chunk \d+ of \d+ of )?table (\S+) with (COPY: )?(.*)$/mg)
 	{
 		my ($table, $reader) = ($1, $3);
 		$by{$table} //= $reader;
@@ -120,7 +120,7 @@ my %by_extension =
 my $foreign = 'it is a foreign table';
 my $condition = 'it is a configuration table of an extension, with a filter condition';
 my $method = 'its access method is not heap';
-$by_extension{'data.empty'} = 'it is small';
+$by_extension{'data.empty'} = 'it is a small table';
 my %not_by_it = ('other.far' => $foreign, 'other.settings' => $condition,
 	'other.by_other' => $method);
 my ($dir, $err) = verbose_dump('extension', @all);
@@ -240,7 +240,7 @@ sub reader_dumps_by_sql_ok
 {
 	my ($what, $reason) = @_;
 	($dir, $err) = verbose_dump($what, '-n', 'data', '-j2', '--chunk-size=64kB', @as_reader);
-	like($err, qr/: \Q$reason\E; splitting tables by blocks and reading them with SQL/, "$what: says so");
+	like($err, qr/: \Q$reason\E; splitting tables by blocks and reading them with COPY/, "$what: says so");
 	is_deeply(readers($err), { map { ($_ => $reason) } keys %by_extension },
 		"$what: SQL reads all");
 	cmp_ok(chunks_of($dir, 'plain'), '>', 1, "$what: chunks");

@@ -101,11 +101,11 @@ my ($rc, $out, $err) = run_copy($source, 'modes', $target, 'formats', '-v', '-j2
 is($rc, 0, '-v: exit code');
 same_as_stock_ok('formats', '-v');
 my %format;
-while ($err =~ /copying (?:chunk \d+ of \d+ of )?table (\S+) (in binary format|as text.*)/g)
+while ($err =~ /copying (?:chunk \d+ of \d+ of )?table (\S+): format (binary|text \(.*\))/g)
 {
 	$format{$1} = $2;
 }
-is($format{"public.$_"}, 'in binary format', "$_ is copied in binary format")
+is($format{"public.$_"}, 'binary', "$_ is copied in binary format")
   foreach qw(plain made nothing generated leaf1 referrer);
 foreach my $text (
 	[ with_oids => 'column c is of type regclass' ],
@@ -113,10 +113,10 @@ foreach my $text (
 	[ with_moods => 'column m is of type public.mood[]' ],
 	[ with_xml => 'column m is of type money' ])
 {
-	is($format{"public.$text->[0]"}, "as text, read with SQL: $text->[1]",
+	is($format{"public.$text->[0]"}, "text ($text->[1])",
 		"$text->[0] is copied as text");
 }
-like($err, qr/chunk 2 of \d+ of table public\.plain in binary/, 'plain is split');
+like($err, qr/chunk 2 of \d+ of table public\.plain: format binary\b/, 'plain is split');
 like($err, qr/table public\.plain: 20000 rows, \S+ [kM]B/, '-v: rows of each table');
 like($out, qr/^copied 11 tables, 23110 rows, /m, 'summary counts all rows');
 is( value($target, 'formats',
@@ -286,7 +286,7 @@ is(value($target, 'publicly', $of_public), 'owner|ours|1', '-C -n public: as it 
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-v', '-a', '-t', 'made');
 is($rc, 0, 'another type there: exit code');
-like($err, qr/table public\.made as text, .*: its columns differ between source and target/,
+like($err, qr/table public\.made: format text \(its columns differ between source and target\)/,
 	'another type there: text');
 is(value($target, 'triggers', 'SELECT count(*) FROM made'), 1000, 'another type there: all rows');
 

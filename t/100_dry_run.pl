@@ -92,9 +92,9 @@ foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages
 	{
 		my ($chunks, $reader, $why) = @{ $plan->{$name} }[ 2, 4, 5 ];
 		$planned{$name} = "$chunks by $reader";
-		$planned{$name} .= ": $1" if $why =~ /\bby SQL: (.*)/;
+		$planned{$name} .= ": $1" if $why =~ /\bread with COPY: (.*)/;
 	}
-	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) with (the )?(SQL|extension)(: .*)?$/mg)
+	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) with (the )?(COPY|extension)(: .*)?$/mg)
 	{
 		my ($chunks, $table, $reader, $why) = ($1 // 1, $2, $4, $5 // '');
 		$done{$table} = "$chunks by $reader$why" if $table !~ /"/;
@@ -111,27 +111,27 @@ foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages
 my $plan = plan_of(dry_run('sizes and reasons', @db, '--chunk-size=64kB', '--include-foreign-data=loop'));
 is($plan->{'public.large'}[0], '8.00 kB', 'sizes: heap');
 like($plan->{'public.large'}[1], qr/^1\.\d\d MB$/, 'sizes: TOAST');
-is_deeply($plan->{'public.large'}[5], 'whole: it has one block', 'reasons: one block');
+is_deeply($plan->{'public.large'}[5], 'not split: it has one block', 'reasons: one block');
 is($plan->{'public.big'}[5], '', 'reasons: none for what is split and read by the extension');
-is($plan->{'public.empty'}[5], 'whole: it is not larger than one and a half chunks; by SQL: it is small',
+is($plan->{'public.empty'}[5], 'not split: it is smaller than 1.5 chunks; read with COPY: it is a small table',
 	'reasons: two');
-is($plan->{'public.by_other'}[5], 'whole, by SQL: its access method is not heap',
+is($plan->{'public.by_other'}[5], 'not split, and read with COPY: its access method is not heap',
 	'reasons: one for both');
 $plan = plan_of(dry_run('few live rows', @db, '-t', 'bloated', '--chunk-size=512kB'));
-is($plan->{'public.bloated'}[5], 'whole: its rows fit into one chunk', 'reasons: few live rows');
+is($plan->{'public.bloated'}[5], 'not split: its rows fit into one chunk', 'reasons: few live rows');
 
 # ---- the true reasons, and what a chunk is
 
-foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/, qr/chunks of 32\.0 MB/ ],
-	[ ['--no-chunks'], qr/^whole: option --no-chunks was specified$/, qr/to read, compressed/ ],
-	[ ['--max-table-segment-pages=100000'], qr/^whole: it is not larger than --max-table-segment-pages$/,
+foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 chunks$/, qr/chunks of 32\.0 MB/ ],
+	[ ['--no-chunks'], qr/^not split: option --no-chunks was specified$/, qr/to read, compressed/ ],
+	[ ['--max-table-segment-pages=100000'], qr/^not split: it is not larger than --max-table-segment-pages$/,
 		qr/\(chunks of 100000 pages\)/ ],
-	[ ['--no-extension'], qr/; by SQL: option --no-extension was specified$/, qr/./ ],
-	[ ['--role=reader'], qr/; by SQL: no permission to use extension pg_pardump$/, qr/./,
+	[ ['--no-extension'], qr/; read with COPY: option --no-extension was specified$/, qr/./ ],
+	[ ['--role=reader'], qr/; read with COPY: no permission to use extension pg_pardump$/, qr/./,
 		'REVOKE EXECUTE ON FUNCTION pardump.pg_pardump_last_read() FROM PUBLIC' ],
-	[ [], qr/; by SQL: extension pg_pardump has version 0\.9, not [0-9.]+$/, qr/./,
+	[ [], qr/; read with COPY: extension pg_pardump has version 0\.9, not [0-9.]+$/, qr/./,
 		q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'} ],
-	[ [], qr/; by SQL: the database has no extension pg_pardump$/, qr/./, 'DROP EXTENSION pg_pardump' ])
+	[ [], qr/; read with COPY: the database has no extension pg_pardump$/, qr/./, 'DROP EXTENSION pg_pardump' ])
 {
 	my ($options, $why, $sums, $change) = @$try;
 	my $what = join ' ', 'why', @$options, $change // ();
@@ -153,9 +153,9 @@ foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/,
 	is_deeply(\@names, [ map { "t$_" } reverse 11 .. 30 ], 'many tables: the 20 largest, largest first');
 	my ($small) = grep { /^ \(10 smaller tables\) / } @lines;
 	my ($pages) = value($node, 'many', "SELECT sum(pg_relation_size('t' || g)) FROM generate_series(1, 10) g");
-	like($small // '', qr{\| +@{[ $pages / 1024 ]} kB \| 0 bytes \| +10 \| +\d+ kB \| SQL }, 'many tables: the others in one line');
+	like($small // '', qr{\| +@{[ $pages / 1024 ]} kB \| 0 bytes \| +10 \| +\d+ kB \| COPY }, 'many tables: the others in one line');
 	is_deeply([ grep { length > 80 } grep { / \| / } @lines ], [], 'many tables: the table has 80 columns');
-	is(scalar(grep { /not larger than one and a half chunks/ } @lines), 1, 'many tables: a reason once');
+	is(scalar(grep { /smaller than 1\.5 chunks/ } @lines), 1, 'many tables: a reason once');
 
 	my @all = dry_run('many tables, in chunks', @many, '--max-table-segment-pages=1');
 	is(scalar(grep { /^ public\./ } @all), 30, 'many tables: none is summed up that is in chunks');
@@ -174,7 +174,7 @@ foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/,
 		'JSON: all tables, largest first');
 	is_deeply([ @{ $events[29] }{qw(heap_bytes toast_bytes chunks read_by why_whole why_sql)} ],
 		[ value($node, 'many', "SELECT pg_relation_size('t1')"), 0, 1, 'SQL',
-			'it is not larger than one and a half chunks', 'it is small' ], 'JSON: a table');
+			'it is smaller than 1.5 chunks', 'it is a small table' ], 'JSON: a table');
 	is_deeply([ grep { exists $_->{why_sql} != ($_->{read_by} eq 'SQL') } @events[ 0 .. 29 ] ], [],
 		'JSON: why SQL reads it');
 	is_deeply([ @{ $events[30] }{qw(jobs tables chunks large_objects)} ], [ 2, 30, 30, 1 ], 'JSON: sums');

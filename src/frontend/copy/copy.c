@@ -93,14 +93,16 @@ append_reasons(PQExpBuffer text, const Run *run,
 			continue;
 		if (n_shown == REASONS_SHOWN)
 		{
-			appendPQExpBufferStr(text, ", and others");
-			return;
+			appendPQExpBufferStr(text, ", ...");
+			break;
 		}
 		shown[n_shown] = format->reason;
-		appendPQExpBuffer(text, "%s%s (%d)", n_shown++ > 0 ? ", " : ": ",
+		appendPQExpBuffer(text, "%s%s: %d", n_shown++ > 0 ? ", " : " (",
 						  printable(format->reason),
 						  count_tables(run, formats, kind, format->reason));
 	}
+	if (n_shown > 0)
+		appendPQExpBufferChar(text, ')');
 }
 
 /*
@@ -113,7 +115,6 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 	static const CopyFormatKind kinds[] = {
 		COPY_FORMAT_RAW, COPY_FORMAT_BINARY, COPY_FORMAT_TEXT
 	};
-	static const char *const named[] = {"as text", "in binary format", "as raw tuples"};
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
@@ -123,8 +124,8 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 
 		if (n == 0)
 			continue;
-		appendPQExpBuffer(&text, "%s%d table%s %s", text.len > 0 ? "; " : "",
-						  n, units_plural(n), named[kinds[i]]);
+		appendPQExpBuffer(&text, "%s%s for %d table%s", text.len > 0 ? "; " : "",
+						  copy_format_name(kinds[i]), n, units_plural(n));
 		append_reasons(&text, run, formats, kinds[i]);
 	}
 	if (text.len == 0)

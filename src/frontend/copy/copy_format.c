@@ -492,10 +492,13 @@ is_fast_as_text(const CopyDecision *decision, int no)
  * ----------
  */
 static void
-copy_format_refuse(const DumpTable *table, const char *as, const char *reason)
+copy_format_refuse(const DumpTable *table, CopyFormatKind kind,
+				   const char *reason)
 {
-	pg_log_error("table %s cannot be copied %s: %s", printable(table->name), as,
-				 printable(reason));
+	pg_log_error(kind == COPY_FORMAT_RAW ?
+				 "table %s cannot be copied as raw tuples: %s" :
+				 "table %s cannot be copied in binary format: %s",
+				 printable(table->name), printable(reason));
 	pg_log_error_hint("Use --copy-format=auto to copy such tables in another format.");
 	exit(1);
 }
@@ -515,9 +518,9 @@ choose(const CopyDecision *decision, int no, CopyFormat *format)
 	const char *no_raw = why_not_raw(decision, no);
 
 	if (is_wanted(options, COPY_FORMAT_RAW) && no_raw)
-		copy_format_refuse(table, "as raw tuples", no_raw);
+		copy_format_refuse(table, COPY_FORMAT_RAW, no_raw);
 	if (is_wanted(options, COPY_FORMAT_BINARY) && no_binary)
-		copy_format_refuse(table, "in binary format", no_binary);
+		copy_format_refuse(table, COPY_FORMAT_BINARY, no_binary);
 	if (no_raw == NULL)
 		format->kind = COPY_FORMAT_RAW;
 	else if (no_binary ||

@@ -78,14 +78,14 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 static void
 report_format(const CopyFormat *format, const char *what, bool by_sql)
 {
-	static const char *const ways[] = {
-		"as text", "in binary format", "as raw tuples"
-	};
+	const char *name = copy_format_name(format->kind);
+	const char *reader = by_sql ? "COPY" : "pg_pardump_read()";
 
-	pg_log_info("copying %s %s, read with %s%s%s", what, ways[format->kind],
-				by_sql ? "SQL" : "the extension",
-				format->reason ? ": " : "",
-				format->reason ? printable(format->reason) : "");
+	if (format->reason)
+		pg_log_info("copying %s: format %s (%s), read with %s", what, name,
+					printable(format->reason), reader);
+	else
+		pg_log_info("copying %s: format %s, read with %s", what, name, reader);
 }
 
 /*

@@ -221,7 +221,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 		if (sql_reason == NULL)
 			pg_log_info("dumping contents of %s with the extension", what);
 		else
-			pg_log_info("dumping contents of %s with SQL: %s",
+			pg_log_info("dumping contents of %s with COPY: %s",
 						what, sql_reason);
 		write_rows(worker, file, name, sql_reason == NULL);
 	}

@@ -91,7 +91,7 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 		return "it is not larger than --max-table-segment-pages";
 	if (segment_pages == 0 &&
 		table->total_bytes / 3 <= rules->chunk_bytes / 2)
-		return "it is not larger than one and a half chunks";
+		return "it is smaller than 1.5 chunks";
 	/* a table of one block cannot be cut, even with much TOAST data */
 	if (table->heap_blocks < 2)
 		return "it has one block";
@@ -122,7 +122,7 @@ chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 	if (format && strcmp(format, "raw") == 0)
 		return NULL;
 	if (n_files == 1 && chunk_reason_is_small(table))
-		return "it is small";
+		return "it is a small table";
 	return NULL;
 }
 
@@ -469,7 +469,7 @@ match_previous(Planner *planner, int table)
 	PreviousTable before;
 
 	if (decided->sql_reason)
-		decided->new_reason = "it is read with SQL";
+		decided->new_reason = "it is read with COPY";
 	/* a fingerprint is of whole tuples */
 	else if (t->columns_granted)
 		decided->new_reason = "the role has the SELECT privilege on some of its columns only";

@@ -474,7 +474,7 @@ report_missing(const ServerExtension *extension)
 	if (extension->missing == NULL)
 		return;
 	if (extension->use == EXTENSION_READS)
-		pg_log_info("%s; splitting tables by blocks and reading them with SQL",
+		pg_log_info("%s; splitting tables by blocks and reading them with COPY",
 					extension->missing);
 	else if (extension->use == EXTENSION_READS_FILES)
 		pg_log_info("%s; reading files with SQL", extension->missing);

@@ -116,13 +116,11 @@ typedef struct Reasons
 
 /*
  * There are few reasons, which many tables have in common.  The number of the
- * text, which may be a new one.
+ * text, which may be a new one.  Takes it over.
  */
 static int
-reason_number(Reasons *reasons, const char *how, const char *why)
+reason_number(Reasons *reasons, char *text)
 {
-	char	   *text = psprintf("%s: %s", how, why);
-
 	for (int i = 0; i < reasons->n; i++)
 		if (strcmp(reasons->texts[i], text) == 0)
 		{
@@ -135,14 +133,12 @@ reason_number(Reasons *reasons, const char *how, const char *why)
 	return reasons->n;
 }
 
-/* The number of one more reason, if it is one. */
+/* The number of one more reason, whose text is taken over. */
 static void
-append_reason(PQExpBuffer numbers, Reasons *reasons, const char *how,
-			  const char *why)
+append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
 {
-	if (why)
-		appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "",
-						  reason_number(reasons, how, why));
+	appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "",
+					  reason_number(reasons, text));
 }
 
 /*
@@ -158,13 +154,18 @@ reason_numbers(Reasons *reasons, const TablePlan *decided)
 
 	initPQExpBuffer(&numbers);
 	if (whole && sql && strcmp(whole, sql) == 0)
-		append_reason(&numbers, reasons, "whole, by SQL", whole);
-	else
 	{
-		append_reason(&numbers, reasons, "whole", whole);
-		append_reason(&numbers, reasons, "by SQL", sql);
+		append_reason(&numbers, reasons,
+					  psprintf("not split, and read with COPY: %s", whole));
+		whole = sql = NULL;
 	}
-	append_reason(&numbers, reasons, "all of it", decided->new_reason);
+	if (whole)
+		append_reason(&numbers, reasons, psprintf("not split: %s", whole));
+	if (sql)
+		append_reason(&numbers, reasons, psprintf("read with COPY: %s", sql));
+	if (decided->new_reason)
+		append_reason(&numbers, reasons,
+					  psprintf("not reused: %s", decided->new_reason));
 	return numbers.data;
 }
 
@@ -175,7 +176,7 @@ reason_numbers(Reasons *reasons, const TablePlan *decided)
 static const char *
 read_by(const TablePlan *decided)
 {
-	return decided->sql_reason ? "SQL" : "extension";
+	return decided->sql_reason ? "COPY" : "extension";
 }
 
 /* All cells but the first and the last two. */
@@ -239,7 +240,7 @@ add_large_objects(printTableContent *content, const LargeObjects *objects)
 	add_text(content, pg_strdup(""));
 	add_text(content, psprintf("%d", objects->n_groups));
 	add_bytes(content, objects->est_bytes);
-	add_text(content, pg_strdup("SQL"));
+	add_text(content, pg_strdup("COPY"));
 	add_text(content, pg_strdup(""));
 }
 

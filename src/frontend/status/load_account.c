@@ -291,7 +291,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (account->run->options->resume)
 		fprintf(out, "already restored: %s\n", load_account_before(account));
 	if (account->formats)
-		fprintf(out, "%s\n", account->formats);
+		fprintf(out, "row formats: %s\n", account->formats);
 	summary_print_tables(run, out);
 	summary_print_masks(run, out);
 	if (run->options->compare)
