@@ -174,7 +174,7 @@ like(slurp_file($log), qr/"event": ?"summary".*"masked_columns": ?2\d/, 'summary
 like(slurp_file($report), qr/with masked columns/, 'report');
 my ($rc, $out) = run_program('pg_pardump', @db, '--dry-run', '--mask=kinds.t:NULL -- all');
 is($rc, 0, '--dry-run: exit code');
-like($out, qr/^ public\.kinds .*COPY.*\b(\d)\n.*^\(\1\) read with COPY: it has masked columns\n.*^Masked: public\.kinds\.t:NULL -- all$/ms, '--dry-run shows masks');
+like($out, qr/^ public\.kinds .*COPY.*\b(\d)\n.*^\(\1\) read with COPY: it has masked columns\n.*^masked: public\.kinds\.t:NULL -- all$/ms, '--dry-run shows masks');
 
 # ---- copies
 
@@ -325,9 +325,9 @@ y".t: 'file'
 FILE
 ($rc, $out) = run_program('pg_pardump', @db, '--dry-run', "--mask-file=$file", '--mask=kinds.i:1', '--mask=kinds."new' . "\n" . 'line":2::text');
 is($rc, 0, 'file: exit code');
-like($out, qr/^Masked: public\.kinds\.t: 'a'\\x0a\\x09\|\| id$/m, 'file: a mask of two lines');
-like($out, qr/^Masked: public\.refs\.q:NULL$/m, 'file: quotes, and lines of Windows');
-like($out, qr/^Masked: .*\.t: 'file'$/m, 'file: a name of two lines');
+like($out, qr/^masked: public\.kinds\.t: 'a'\\x0a\\x09\|\| id$/m, 'file: a mask of two lines');
+like($out, qr/^masked: public\.refs\.q:NULL$/m, 'file: quotes, and lines of Windows');
+like($out, qr/^masked: .*\.t: 'file'$/m, 'file: a name of two lines');
 refused_ok(qr/could not open file "\/nowhere": No such file/, 'no file', @db, '--mask-file=/nowhere');
 refused_ok(qr/file ".*" contains no mask/, 'an empty file', @db, '--mask-file=' . text_file('empty', "# nothing\n \n"));
 refused_ok(qr/unterminated quoted name in file ".*"/, 'an open quote', @db, '--mask-file=' . text_file('open', "kinds.\"t:NULL\n"));

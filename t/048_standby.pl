@@ -88,7 +88,7 @@ sub delays
 	is($rc, 0, 'delays: exit code');
 	return check_list($out) =~ s/^  (?:DETAIL|HINT): .*\n//mgr;
 }
-is(delays(), "no problem found\n", 'delays: none that is finite');
+is(delays(), "no problems found\n", 'delays: none that is finite');
 set_standby('max_standby_streaming_delay', '1min');
 my $warning = 'warning: replay on this standby may cancel queries of the run';
 is(delays(), "$warning (max_standby_streaming_delay = 1min)\n0 errors, 1 warning\n", 'delays: of streaming');

@@ -533,7 +533,7 @@ sql($target, 'postgres', 'ALTER DATABASE grown RESET quote_all_identifiers');
 	$writer->('BEGIN ISOLATION LEVEL SERIALIZABLE; CREATE TEMPORARY TABLE t (a int)');
 	sql($target, 'postgres', "ALTER DATABASE grown SET default_transaction_$_") foreach "isolation = 'serializable'", 'deferrable = on';
 	my (undef, $checked) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
-	is(check_list($checked), "no problem found\n", '--clean, deferrable transactions: nothing is waited for');
+	is(check_list($checked), "no problems found\n", '--clean, deferrable transactions: nothing is waited for');
 	sql($target, 'postgres', "ALTER DATABASE grown RESET default_transaction_$_") foreach 'isolation', 'deferrable';
 	$writer->('ROLLBACK');
 	undef $writer;
@@ -604,7 +604,7 @@ my (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--c
 like(check_list($list), qr/\Aerror: --clean cannot drop objects with 11 dependent objects on the target\n  DETAIL: Among them: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  HINT: .*\n1 error, 0 warnings\n\z/,
 	'--check: found');
 (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.heir');
-is(check_list($list), "no problem found\n", '--check of another table: nothing is found');
+is(check_list($list), "no problems found\n", '--check of another table: nothing is found');
 sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
 
 # Partitions that the source does not have go with their table; what depends on
@@ -696,7 +696,7 @@ make_database($target, 'subscribed');
 sql($source, 'owned', "CREATE $subscription");
 sql($target, 'subscribed', "CREATE $subscription");
 sql($target, 'owned', 'ALTER SCHEMA public OWNER TO mover; GRANT CREATE ON DATABASE owned TO mover');
-is(check_list((run_program(@move, '--clean', '--check'))[1]), "no problem found\n", 'a subscription of another database: --clean --check');
+is(check_list((run_program(@move, '--clean', '--check'))[1]), "no problems found\n", 'a subscription of another database: --clean --check');
 sql($source, 'owned', 'DROP SUBSCRIPTION sub; CREATE PUBLICATION pub FOR TABLE b; CREATE STATISTICS stat ON g, (g + 1) FROM b');
 is((run_program(@move, '--clean'))[0], 0, 'objects of another role in a schema of the own');
 is((run_program(@move, '--clean'))[0], 0, 'a publication and statistics of the role: --clean');

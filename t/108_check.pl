@@ -40,7 +40,7 @@ sub check_ok
 	my @found = split /\n(?!  (?:DETAIL|HINT): )/, check_list($out);
 	my $sum = pop @found;
 	is($rc, $errors ? 1 : 0, "$what, --check: exit code");
-	is($sum, @$lines == 0 ? 'no problem found' :
+	is($sum, @$lines == 0 ? 'no problems found' :
 		  "$errors error" . ($errors == 1 ? '' : 's') . ", $warnings warning" . ($warnings == 1 ? '' : 's'),
 		"$what, --check: sum");
 	is(scalar(@found), scalar(@$lines), "$what, --check: findings") or diag($out);
@@ -213,27 +213,31 @@ SQL
 	};
 	my $sizes = qr/about \d\d\.\d MB/;
 	my $begin = qr/\AA run would dump 2 tables and 1 large object, $sizes:\n/;
-	like($plan->('-Z', 'gzip', '-r', '1M'), qr/$begin  method: SQL COPY, \d\d\.\d MB \(the database has no extension pg_pardump\)
-  jobs: 3; connections: 4 to the source
-  archive: about [6-9]\.\d+ MB with gzip; \d.* free
-  expected time: at least 0:[23]\d at 1\.\d+ MB a second
-no problem found\n\z/, 'a plan: by COPY');
+	like($plan->('-Z', 'gzip', '-r', '1M'), qr/$begin  method: COPY, \d\d\.\d MB \(the database has no extension pg_pardump\)
+  jobs: 3
+  connections to the source: 4
+  archive: about [6-9]\.\d+ MB with gzip
+  free disk space: \d.*
+  expected time: at least 0:[23]\d at 1\.\d+ MB\/s
+no problems found\n\z/, 'a plan: by COPY');
 	sql($node, 'planned', 'CREATE EXTENSION pg_pardump');
-	like($plan->('-Z0', '--chunk-size=8MB'), qr/$begin  method: extension, \d\d\.\d MB; SQL COPY, \d.*
-  jobs: 3; connections: 4 to the source
-  archive: $sizes; \d.* free
-no problem found\n\z/, 'a plan: by the extension');
+	like($plan->('-Z0', '--chunk-size=8MB'), qr/$begin  method: extension, \d\d\.\d MB; COPY, \d.*
+  jobs: 3
+  connections to the source: 4
+  archive: $sizes
+  free disk space: \d.*
+no problems found\n\z/, 'a plan: by the extension');
 	like($plan->('-s'), qr/\AA run would dump 0 tables and 0 large objects, about 0 bytes:\n/, 'a plan: no rows');
 
 	my $archive = dump_ok($node, 'planned', 'an archive to plan with', 'pg_pardump');
 	make_database($node, 'planned_copy');
 	my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-j2', '--target', $node->connstr('planned_copy'));
 	is($rc, 0, 'a plan of a copy: exit code');
-	like($out, qr/\AA run would copy 2 tables and 1 large object, $sizes:\n  method: .*\n  jobs: 2; connections: 3 to the source, at most 5 to the target\nno problem found\n\z/,
+	like($out, qr/\AA run would copy 2 tables and 1 large object, $sizes:\n  method: .*\n  jobs: 2\n  connections to the source: 3\n  connections to the target: at most 5\nno problems found\n\z/,
 		'a plan of a copy');
 	($rc, $out) = run_program('pg_parrestore', '--check', '-d', $node->connstr('planned_copy'), '-j2', $archive);
 	is($rc, 0, 'a plan of a restore: exit code');
-	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB:\n  jobs: 2; connections: at most 5 to the target\nno problem found\n\z/,
+	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB:\n  jobs: 2\n  connections to the target: at most 5\nno problems found\n\z/,
 		'a plan of a restore');
 
 	# the list of problems is last, each with its lines

@@ -82,7 +82,7 @@ sub findings
 	my $sum = pop @found;
 	my $errors = grep { /^error: / } @found;
 	is($rc, $errors > 0 ? 1 : 0, "$what: exit code");
-	is($sum, @found == 0 ? 'no problem found' : "$errors error" . ($errors == 1 ? '' : 's') . ', 0 warnings', "$what: sum");
+	is($sum, @found == 0 ? 'no problems found' : "$errors error" . ($errors == 1 ? '' : 's') . ', 0 warnings', "$what: sum");
 	is($err, '', "$what: nothing elsewhere");
 	nothing_left_ok($source, $source->host, $what);
 	nothing_left_ok($target, $target->host, $what);
@@ -138,8 +138,8 @@ sub connections
 		$target->connstr('shop') . ' user=few', '--check', '-t', 'indexed', '-O', @options);
 	return "$rc " . check_list($out);
 }
-is(connections('enough', '-j4', '--index-jobs=2'), "0 no problem found\n", 'connections: enough');
-is(connections('more jobs than work', '-j20'), "0 no problem found\n", 'connections: more jobs than work');
+is(connections('enough', '-j4', '--index-jobs=2'), "0 no problems found\n", 'connections: enough');
+is(connections('more jobs than work', '-j20'), "0 no problems found\n", 'connections: more jobs than work');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
 like(connections('none for an index', '-j4'),
 	qr/^0 warning: the target has only 1 connection left for 1 worker and 1 concurrent index build\n  HINT: .*\n0 errors, 1 warning\n$/,

@@ -192,7 +192,7 @@ refused_ok(qr/option --compare-with cannot be used when pg_restore runs the rest
 	'what stock does', $archives{custom}, "--compare-with=$shop", '-1');
 {
 	my ($rc, $out, $err, $copy) = restore($archives{custom}, '--check', "--compare-with=$shop");
-	is("$rc " . check_list($out), "0 no problem found\n", '--check: looks at the source') or diag($err);
+	is("$rc " . check_list($out), "0 no problems found\n", '--check: looks at the source') or diag($err);
 	($rc, $out, $err) = restore($archives{custom}, '--check', '--compare-with=' . $source->connstr('nowhere'));
 	is($rc, 1, '--check: of no such database');
 }

@@ -203,7 +203,7 @@ is($rc, 0, '--check: exit code');
 like($out, qr/^Restored databases are noted in table $notes\.databases of database "postgres"\.$/m, '--check: the table');
 like($out, qr/^Restored before: 1 database\.$/m, '--check: what is done');
 like($out, qr/^Database "crm", .*: created and restored\.$/m, '--check: what is not');
-like($out, qr/^no problem found$/m, '--check: the sum');
+like($out, qr/^no problems found$/m, '--check: the sum');
 is(note_of($target, 'shop'), 'ending', '--check: changes nothing');
 
 {

@@ -157,7 +157,7 @@ put_sum(void *arg)
 
 	fputs(buffer_text(&findings), out);
 	if (n_errors + n_warnings == 0)
-		fputs("no problem found\n", out);
+		fputs("no problems found\n", out);
 	else
 		fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
 				n_warnings, units_plural(n_warnings));

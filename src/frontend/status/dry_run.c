@@ -332,7 +332,7 @@ print_masks(const DumpTables *tables, FILE *out)
 		{
 			if (table->masks[j].expression == NULL)
 				continue;
-			fprintf(out, "Masked: %s", printable(table->name));
+			fprintf(out, "masked: %s", printable(table->name));
 			fprintf(out, ".%s:", printable(table->columns[j]));
 			fprintf(out, "%s\n", printable(table->masks[j].expression));
 		}
@@ -348,16 +348,16 @@ print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 	int			n_objects = plan->objects->n_objects;
 	char		size[UNITS_BYTES];
 
-	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read",
+	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read\n",
 			n_tables, units_plural(n_tables), n_files, units_plural(n_files),
 			n_objects, units_plural(n_objects), units_size(bytes, size));
 	if (options->segment_pages != 0)
-		fprintf(out, " (chunks of " UINT64_FORMAT " page%s)",
+		fprintf(out, "chunk size: " UINT64_FORMAT " page%s\n",
 				options->segment_pages, units_plural(options->segment_pages));
 	else if (!options->no_chunks)
-		fprintf(out, " (chunks of %s)",
+		fprintf(out, "chunk size: %s\n",
 				units_size(plan->chunks->chunk_bytes, size));
-	fprintf(out, ", compressed by %s.\n",
+	fprintf(out, "compression: %s\n",
 			compress_method_name(plan->compress.method));
 }
 
@@ -369,7 +369,7 @@ print_reusable(const DumpPlan *plan, FILE *out)
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
 		n += chunk_plan_count_reusable(plan->chunks, i);
-	fprintf(out, "%d of %d file%s can be reused from the previous archive if their rows have not changed.\n",
+	fprintf(out, "reusable from the previous archive, if rows have not changed: %d of %d file%s\n",
 			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
 }
 
@@ -397,10 +397,10 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	{
 		seconds = expected_seconds(plan->queue, options->jobs,
 								   options->expected_rate);
-		fprintf(out, "Expected time with %d job%s at %s a second: %s.\n",
+		fprintf(out, "expected time: %s, with %d job%s at %s/s\n",
+				units_duration(seconds, time),
 				options->jobs, units_plural(options->jobs),
-				units_size(options->expected_rate, size),
-				units_duration(seconds, time));
+				units_size(options->expected_rate, size));
 	}
 	run_event_dry_run(options, plan, seconds);
 }
@@ -410,7 +410,7 @@ dry_run_print(const Options *options, const DumpPlan *plan)
  * ----------
  */
 
-/* Which part is read by the extension, and which by SQL. */
+/* Which part is read by the extension, and which with COPY. */
 static void
 print_methods(const DumpPlan *plan, FILE *out)
 {
@@ -419,6 +419,7 @@ print_methods(const DumpPlan *plan, FILE *out)
 	uint64		by_sql = plan->objects->est_bytes;
 	uint64		by_extension = 0;
 	char		size[UNITS_BYTES];
+	char		sql_size[UNITS_BYTES];
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
@@ -429,15 +430,16 @@ print_methods(const DumpPlan *plan, FILE *out)
 		else
 			by_extension += file->est_bytes;
 	}
-	fputs("  method: ", out);
-	if (by_extension > 0)
-		fprintf(out, "extension, %s%s", units_size(by_extension, size),
-				by_sql > 0 ? "; " : "");
-	if (by_sql > 0 || by_extension == 0)
-		fprintf(out, "SQL COPY, %s", units_size(by_sql, size));
+	units_size(by_extension, size);
+	units_size(by_sql, sql_size);
 	if (missing)
-		fprintf(out, " (%s)", missing);
-	fputc('\n', out);
+		fprintf(out, "  method: COPY, %s (%s)\n", sql_size, missing);
+	else if (by_extension == 0)
+		fprintf(out, "  method: COPY, %s\n", sql_size);
+	else if (by_sql == 0)
+		fprintf(out, "  method: extension, %s\n", size);
+	else
+		fprintf(out, "  method: extension, %s; COPY, %s\n", size, sql_size);
 }
 
 /*
@@ -459,14 +461,13 @@ print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
 				units_plural(options->jobs));
 		return;
 	}
-	fprintf(out, "  jobs: %d; connections: ", options->jobs);
+	fprintf(out, "  jobs: %d\n", options->jobs);
 	if (n_servers > 0)
-		fprintf(out, "%d to the source%s", n_workers + n_servers,
-				n_servers > 1 ? " servers" : "");
+		fprintf(out, "  connections to the source: %d\n",
+				n_workers + n_servers);
 	if (options->target || options->restore)
-		fprintf(out, "%sat most %d to the target", n_servers > 0 ? ", " : "",
+		fprintf(out, "  connections to the target: at most %d\n",
 				n_workers + n_builds + 1);
-	fputc('\n', out);
 }
 
 static void
@@ -476,17 +477,18 @@ print_archive(const Options *options, const DumpPlan *plan,
 	uint64		available;
 	char		size[UNITS_BYTES];
 
-	fprintf(out, "  archive: about %s",
-			units_size(archive_space_expect(need), size));
+	units_size(archive_space_expect(need), size);
 	if (need->compressed)
-		fprintf(out, " with %s", compress_method_name(plan->compress.method));
+		fprintf(out, "  archive: about %s with %s\n", size,
+				compress_method_name(plan->compress.method));
+	else
+		fprintf(out, "  archive: about %s\n", size);
 	if (plan->previous)
-		fprintf(out, ", and up to %s of the previous archive",
+		fprintf(out, "  reused from the previous archive: up to %s\n",
 				units_size(need->previous_bytes, size));
 	if (options->directory &&
 		archive_space_available(options->directory, need, &available))
-		fprintf(out, "; %s free", units_size(available, size));
-	fputc('\n', out);
+		fprintf(out, "  free disk space: %s\n", units_size(available, size));
 }
 
 void
@@ -500,8 +502,11 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	char		time[UNITS_BYTES];
 	FILE	   *out = event_log_text_output();
 
-	fprintf(out, "A run would %s %d table%s and %d large object%s, about %s:\n",
-			options->restore ? "restore" : options->target ? "copy" : "dump",
+	fprintf(out, options->restore ?
+			"A run would restore %d table%s and %d large object%s, about %s:\n" :
+			options->target ?
+			"A run would copy %d table%s and %d large object%s, about %s:\n" :
+			"A run would dump %d table%s and %d large object%s, about %s:\n",
 			n_tables, units_plural(n_tables),
 			n_objects, units_plural(n_objects), units_size(bytes, size));
 	if (plan->extension)
@@ -510,7 +515,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	if (need)
 		print_archive(options, plan, need, out);
 	if (options->max_rate != 0)
-		fprintf(out, "  expected time: at least %s at %s a second\n",
+		fprintf(out, "  expected time: at least %s at %s/s\n",
 				units_duration((double) bytes / options->max_rate, time),
 				units_size(options->max_rate, size));
 }
