@@ -198,7 +198,7 @@ foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', 
 		'detail: All rows of 2 of 3 tables were committed on the target, but not of public.job.',
 		'detail: Some objects could not be created; see the errors.');
 	is($out, '', "$what: no summary");
-	like($err, qr/error: table public\.job is only in the source\n.*differ in 1 place/s, "$what: not compared")
+	like($err, qr/error: table public\.job is only in the source\n.*differ in 1 object/s, "$what: not compared")
 	  if grep { $_ eq '--compare' } @options;
 }
 

@@ -73,20 +73,20 @@ sub same_ok
 	my ($what, $with, @options) = @_;
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
-	like($out, qr/^compared \d+ tables?, .*: 0 differences$/m, "$what: equal, in all");
-	unlike($out, qr/differ[^e]|only in/, "$what: no table differs");
+	like($out, qr/^compared \d+ tables?, .* rows\nno differences found$/m, "$what: equal, in all");
+	unlike($out, qr/differs|only in|objects that differ/, "$what: no table differs");
 	return $out;
 }
 
-# differs_ok('what', 'with', \@options, places, lines...): these are all that
+# differs_ok('what', 'with', \@options, number, lines...): these are all that
 # tell of a difference
 sub differs_ok
 {
 	my ($what, $with, $options, $places, @lines) = @_;
 	my ($rc, $out, $err) = compare($with, @$options);
 	is("$rc$err", '1', "$what: exit code");
-	my @told = grep { !/ (is|are) equal, / } split /\n/, $out;
-	like(pop @told, qr/: \Q$places\E$/, "$what: in all");
+	my @told = grep { !/ (is|are) equal \(|^compared / } split /\n/, $out;
+	is(pop @told, "objects that differ: $places", "$what: in all");
 	is_deeply(\@told, \@lines, "$what: what differs");
 	return $out;
 }
@@ -96,18 +96,18 @@ sub differs_ok
 my $out = same_ok('a database', $other, @chunks);
 unlike($out, qr/\n./, 'what is equal has no line without -v');
 (undef, $out) = compare($other, '-v', @chunks);
-like($out, qr/^table public\.big is equal, 20000 rows$/m, 'a line of each table');
-like($out, qr/^table public\.leaf1 is equal, \d+ rows$/m, 'a line of each partition');
-like($out, qr/^table public\."none" is equal, 5 rows$/m, 'a table without columns');
-like($out, qr/^large objects are equal, 2$/m, 'large objects');
-like($out, qr/^compared 6 tables, 1 sequence, 2 large objects, 24505 and 24505 rows: 0 differences$/m, 'the sum');
+like($out, qr/^table public\.big is equal \(20000 rows\)$/m, 'a line of each table');
+like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each partition');
+like($out, qr/^table public\."none" is equal \(5 rows\)$/m, 'a table without columns');
+like($out, qr/^large objects are equal \(2\)$/m, 'large objects');
+like($out, qr/^compared 6 tables, 1 sequence, 2 large objects; 24505 and 24505 rows\nno differences found$/m, 'the sum');
 same_ok('a database, without the extension', $other, '--no-extension', @chunks);
 same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
-like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^compared 1 table, 0 sequences, 0 large objects, 500 /m,
+like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^compared 1 table, 0 sequences, 0 large objects; 500 /m,
 	'one table: nothing else is compared');
 like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^compared 5 tables, 1 sequence/m, 'not one table');
 same_ok('by a condition', $other, '--where=big:id <= 100');
-like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal, 100 rows$/m, 'by a condition');
+like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal \(100 rows\)$/m, 'by a condition');
 nothing_left_ok($node, $archives{ours}, 'the same');
 
 # A worker that compares is killed.
@@ -153,18 +153,17 @@ UPDATE loose SET b = '' WHERE ctid = (SELECT min(ctid) FROM loose WHERE a = 0 AN
 SELECT nextval('seq'), lo_put(4711, 400000, 'X');
 SQL
 my @big = (
-	'table public.big differs: 3 rows with other values, 2 rows only in the database, 1 row only in the other database (20000 and 19999 rows)',
-	'  other values: id=9', '  other values: id=10', '  other values: id=19999',
-	'  only in the database: id=5', '  only in the database: id=77',
-	'  only in the other database: id=100001');
+	'table public.big differs: 20000 rows in the database, 19999 rows in the other database',
+	'  different values: 3 rows', '    id=9', '    id=10', '    id=19999',
+	'  only in the database: 2 rows', '    id=5', '    id=77',
+	'  only in the other database: 1 row', '    id=100001');
 my @loose = (
-	'table public.loose differs: 3 rows only in the database, 3 rows only in the other database (500 and 500 rows)',
-	'  only in the database: a=0, b=NULL, f=0', '  only in the database: a=3, b=NULL, f=0', '  only in the database: a=5, b=5, f=0',
-	'  only in the other database: a=0, b=, f=0', '  only in the other database: a=4, b=4, f=0',
-	'  only in the other database: a=5, b=5, f=-0');
-my @rest = ('sequence public.seq is at another position', 'large objects differ (2 on each side)');
-differs_ok('rows', $other, \@chunks, '4 differences', @big, @loose, @rest);
-differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], '4 differences', @big, @loose, @rest);
+	'table public.loose differs: 500 rows in the database, 500 rows in the other database',
+	'  only in the database: 3 rows', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
+	'  only in the other database: 3 rows', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
+my @rest = ('sequence public.seq differs: last_value is 1 in the database, and 2 in the other database', 'large objects differ: 2 in the database, 2 in the other database');
+differs_ok('rows', $other, \@chunks, 4, @big, @loose, @rest);
+differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], 4, @big, @loose, @rest);
 
 # the same against archives of it
 {
@@ -173,14 +172,14 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 	run_program('pg_dump', '-Fc', '-f', $custom, '-d', $other);
 	my @archived = map { s/the other database/the archive/gr } @big;
 
-	differs_ok('an archive, one table', $archive, [ @chunks, '-t', 'loose' ], '1 difference',
+	differs_ok('an archive, one table', $archive, [ @chunks, '-t', 'loose' ], 1,
 		map { s/the other database/the archive/gr } @loose);
 
 	# its zone is not that of the database, which says so
 	my ($rc, $out) = compare($custom, '-t', 'big');
 	is($rc, 1, 'an archive of another zone: differs');
 	local $ENV{PGTZ} = 'Asia/Tokyo';
-	differs_ok('an archive of another zone, with that', $_, [ @chunks, '-t', 'big' ], '1 difference', @archived)
+	differs_ok('an archive of another zone, with that', $_, [ @chunks, '-t', 'big' ], 1, @archived)
 	  foreach $archive, $custom;
 }
 
@@ -188,15 +187,15 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	my ($n) = $out =~ /^table public\.big differs: about (\d+) rows with other values/m;
+	my ($n) = $out =~ /^table public\.big differs: .*\n  different values: about (\d+) rows/m;
 	is($rc, 1, 'many rows: exit code');
 	cmp_ok(abs(($n // 0) - 19998), '<', 2000, 'many rows: how many, about') or diag($out);
-	like($out, qr/^  other values: id=\d+\n  other.*\n  other.*\n  other.*\n  other.*\n  \.\.\.$/m, 'many rows: some of them');
+	like($out, qr/^  different values: .*\n(?:    id=\d+\n){5}    \.\.\.$/m, 'many rows: some of them');
 }
 sql($node, 'other', 'TRUNCATE big');
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	like($out, qr/differs: about \d+ rows only in the database \(20000 and 0 rows\)$/m, 'all rows are missing');
+	like($out, qr/differs: 20000 rows in the database, 0 rows in the other database\n  only in the database: about \d+ rows$/m, 'all rows are missing');
 }
 
 # ---- tables and columns that differ; events
@@ -205,7 +204,7 @@ sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE le
 	ALTER TABLE loose RENAME f TO g});
 {
 	my $log = new_path('events.json');
-	differs_ok('tables', $other, [ '-T', 'big', "--log-json=$log" ], '7 differences',
+	differs_ok('tables', $other, [ '-T', 'big', "--log-json=$log" ], 7,
 		'table public."none" is only in the database',
 		'table public.leaf1 is only in the database',
 		'table public.loose has column f only in the database',
@@ -217,14 +216,14 @@ sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE le
 	my %tables = map { $_->{table} => $_ } grep { $_->{event} eq 'compared' } @events;
 	is_deeply([ @{ $tables{'public.leaf2'} }{qw(result rows other_rows)} ], [ 'equal', map { value($node, 'shop', 'SELECT count(*) FROM leaf2') } 1 .. 2 ],
 		'events: a table that is equal');
-	is($tables{'public.loose'}{problem}, 'has column f only in the database', 'events: a problem');
+	is($tables{'public.loose'}{problem}, 'table public.loose has column f only in the database', 'events: a problem');
 	is($events[-1]{event}, 'summary', 'events: the last one');
 	is($events[-1]{differences}, 7, 'events: differences');
 }
 # an archive that has more than was asked for; and less
-differs_ok('an archive has less', dump_ok($node, 'shop', 'less', 'pg_pardump', '-T', 'leaf1', '-T', 'seq', '-B'), [], '3 differences',
+differs_ok('an archive has less', dump_ok($node, 'shop', 'less', 'pg_pardump', '-T', 'leaf1', '-T', 'seq', '-B'), [], 3,
 	'table public.leaf1 is only in the database', 'sequence public.seq is only in the database',
-	'large objects differ (2 in the database, 0 in the archive)');
+	'large objects differ: 2 in the database, 0 in the archive');
 
 # ---- what cannot be
 
@@ -306,7 +305,7 @@ run_program('pg_dump', '-Fc', '--quote-all-identifiers', '-f', $quoted, '-d', $f
 my %gone = (
 	gone2 => 'table public.gone2', odd => 'table public."od.d"', fleeting => 'table s.fleeting', gone => 'table s.gone', both => 'table s.both_have',
 	gone2_seq => 'sequence public.gone2_id_seq', odd_seq => 'sequence public."od.d_x y_seq"', counter => 'sequence s.counter', gone_seq => 'sequence s.gone_id_seq');
-my $objects = 'large objects differ (0 in the database, 1 in SIDE)';
+my $objects = 'large objects differ: 0 in the database, 1 in SIDE';
 foreach my $try (
 	[ 'a table', [ '-t', 's.gone' ], qw(gone gone_seq) ],
 	[ 'a table in the search path', [ '-t', 'gone2' ], qw(gone2 gone2_seq) ],
@@ -322,21 +321,20 @@ foreach my $try (
 	[ 'a schema and large objects', [ '-n', 's', '-b' ], qw(both fleeting gone counter gone_seq objects) ])
 {
 	my ($what, $options, @only) = @$try;
-	my $n = @only == 1 ? '1 difference' : @only . ' differences';
 
 	foreach my $side ([ 'the archive', $quoted ], [ 'the other database', $full ])
 	{
 		my @lines = map { $_ eq 'objects' ? $objects =~ s/SIDE/$side->[0]/r : "$gone{$_} is only in $side->[0]" } @only;
 		# what a sequence whose rows are left out has is pg_dump's to say
 		next if $what eq 'no rows of tables' && $side->[0] ne 'the archive';
-		differs_ok("only in $side->[0]: $what", $side->[1], $options, $n, @lines);
+		differs_ok("only in $side->[0]: $what", $side->[1], $options, scalar @only, @lines);
 	}
 }
 {
 	local $shop = $full;
-	differs_ok('only in the database', $node->connstr('thin'), [ '-t', 's.gone' ], '2 differences',
+	differs_ok('only in the database', $node->connstr('thin'), [ '-t', 's.gone' ], 2,
 		map { "$gone{$_} is only in the database" } qw(gone gone_seq));
-	differs_ok('only in the database, a schema', dump_ok($node, 'thin', 'the thin one', 'pg_pardump'), [ '-n', 's', '-T', 's.*_have' ], '4 differences',
+	differs_ok('only in the database, a schema', dump_ok($node, 'thin', 'the thin one', 'pg_pardump'), [ '-n', 's', '-T', 's.*_have' ], 4,
 		map { "$gone{$_} is only in the database" } qw(fleeting gone counter gone_seq));
 }
 same_ok('a table that both have', $_, '-t', 'both_have') foreach $quoted, $full;

@@ -76,21 +76,6 @@ report_line(const Comparison *comparison, const char *line)
 	fprintf(event_log_text_output(), "%s\n", line);
 }
 
-/* A row of the table of the line before. */
-static void
-report_row(const Comparison *comparison, const char *line)
-{
-	if (comparison->loaded)
-		pg_log_error_detail("%c%s", pg_toupper((unsigned char) line[0]), line + 1);
-	else
-	{
-		char	   *indented = psprintf("  %s", line);
-
-		report_line(comparison, indented);
-		free(indented);
-	}
-}
-
 static void
 note_run(const Comparison *comparison, const Options *options)
 {
@@ -152,35 +137,54 @@ is_exact(const CompareTable *table)
 	return least_level(table) == 0;
 }
 
-/* "2 rows have other values, about 5 rows only in the database" */
-static void
-append_counts(PQExpBuffer buf, const Comparison *comparison,
-			  const CompareTable *table)
+/* "only in the source: 2 rows"; owned. */
+static char *
+describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
+			  bool is_counted_exactly)
 {
-	const char *about = is_exact(table) ? "" : "about ";
-	const char *before = ": ";
-	uint64		counts[N_ROW_KINDS];
+	const CompareSide *side = comparison->sides[kind == ROW_ONLY_SECOND];
 
-	count_kinds(table, counts);
-	for (int kind = 0; kind < N_ROW_KINDS; kind++)
-	{
-		uint64		n = counts[kind];
+	if (kind == ROW_CHANGED)
+		return psprintf(is_counted_exactly ?
+						"different values: " UINT64_FORMAT " row%s" :
+						"different values: about " UINT64_FORMAT " row%s",
+						n, units_plural(n));
+	return psprintf(is_counted_exactly ?
+					"only in %s: " UINT64_FORMAT " row%s" :
+					"only in %s: about " UINT64_FORMAT " row%s",
+					compare_side_name(side), n, units_plural(n));
+}
 
-		if (n == 0)
-			continue;
-		appendPQExpBuffer(buf, "%s%s" UINT64_FORMAT " row%s ", before, about, n,
-						  units_plural(n));
-		if (kind == ROW_CHANGED)
-			appendPQExpBuffer(buf, "with other values");
-		else
-			appendPQExpBuffer(buf, "only in %s",
-							  compare_side_name(comparison->sides[kind == ROW_ONLY_SECOND]));
-		before = ", ";
-	}
+/* The rows of a kind: below its line, or as a detail of the error. */
+static void
+report_kind(const Comparison *comparison, char *text, const ShownRows *shown,
+			RowKind kind, bool all_shown)
+{
+	PQExpBufferData lines;
+
+	initPQExpBuffer(&lines);
+	if (comparison->loaded)
+		text[0] = pg_toupper((unsigned char) text[0]);
+	else
+		appendPQExpBufferStr(&lines, "  ");
+	appendPQExpBufferStr(&lines, text);
+	for (int i = 0; i < shown->n[kind]; i++)
+		appendPQExpBuffer(&lines, "%s%s",
+						  !comparison->loaded ? "\n    " : i > 0 ? "; " : " (",
+						  printable(shown->text[kind][i]));
+	if (shown->n[kind] > 0 && !all_shown)
+		appendPQExpBufferStr(&lines, comparison->loaded ? "; ..." : "\n    ...");
+	if (PQExpBufferDataBroken(lines))
+		pg_fatal("out of memory");
+	if (comparison->loaded)
+		pg_log_error_detail("%s%s.", lines.data, shown->n[kind] > 0 ? ")" : "");
+	else
+		report_line(comparison, lines.data);
+	termPQExpBuffer(&lines);
 }
 
 static void
-report_shown(const Comparison *comparison, const CompareTable *table)
+report_kinds(const Comparison *comparison, const CompareTable *table)
 {
 	ShownRows  *shown = compare_rows_shown(comparison->rows, table);
 	uint64		counts[N_ROW_KINDS];
@@ -188,20 +192,14 @@ report_shown(const Comparison *comparison, const CompareTable *table)
 	count_kinds(table, counts);
 	for (int kind = 0; kind < N_ROW_KINDS; kind++)
 	{
-		for (int i = 0; i < shown->n[kind]; i++)
-		{
-			char	   *line = psprintf("%s%s: %s",
-										kind == ROW_CHANGED ? "other values" : "only in ",
-										kind == ROW_CHANGED ? "" :
-										compare_side_name(comparison->sides[kind == ROW_ONLY_SECOND]),
-										printable(shown->text[kind][i]));
+		char	   *text;
 
-			report_row(comparison, line);
-			free(line);
-		}
-		if (shown->n[kind] > 0 && counts[kind] > (uint64) shown->n[kind] &&
-			!comparison->loaded)
-			report_row(comparison, "...");
+		if (counts[kind] == 0)
+			continue;
+		text = describe_kind(comparison, kind, counts[kind], is_exact(table));
+		report_kind(comparison, text, shown, kind,
+					counts[kind] <= (uint64) shown->n[kind]);
+		free(text);
 	}
 	free(shown);
 }
@@ -234,26 +232,24 @@ note_table(const CompareTable *table)
 static void
 report_table(const Comparison *comparison, const CompareTable *table)
 {
-	PQExpBufferData line;
+	const RowSum *sums = table->sums;
+	char	   *line;
 
-	initPQExpBuffer(&line);
-	appendPQExpBuffer(&line, "table %s ", printable(table->name));
 	if (table->problem)
-		appendPQExpBufferStr(&line, table->problem);
+		line = pg_strdup(table->problem);
 	else if (!table->differs)
-		appendPQExpBuffer(&line, "is equal, " UINT64_FORMAT " row%s",
-						  table->sums[0].rows,
-						  units_plural(table->sums[0].rows));
+		line = psprintf("table %s is equal (" UINT64_FORMAT " row%s)",
+						printable(table->name),
+						sums[0].rows, units_plural(sums[0].rows));
 	else
-	{
-		appendPQExpBufferStr(&line, "differs");
-		if (table->is_counted)
-			append_counts(&line, comparison, table);
-		appendPQExpBuffer(&line, " (" UINT64_FORMAT " and " UINT64_FORMAT " rows)",
-						  table->sums[0].rows, table->sums[1].rows);
-	}
-	report_line(comparison, line.data);
-	termPQExpBuffer(&line);
+		line = psprintf("table %s differs: " UINT64_FORMAT " row%s in %s, " UINT64_FORMAT " row%s in %s",
+						printable(table->name),
+						sums[0].rows, units_plural(sums[0].rows),
+						compare_side_name(comparison->sides[0]),
+						sums[1].rows, units_plural(sums[1].rows),
+						compare_side_name(comparison->sides[1]));
+	report_line(comparison, line);
+	free(line);
 }
 
 /*
@@ -284,7 +280,7 @@ report_tables(Comparison *comparison)
 		comparison->n_different++;
 		report_table(comparison, table);
 		if (table->is_counted)
-			report_shown(comparison, table);
+			report_kinds(comparison, table);
 		else if (compare_table_has_rows(table))
 			n_uncounted++;
 	}
@@ -307,13 +303,10 @@ report_objects(Comparison *comparison)
 	if (objects[0].objects == 0 && objects[1].objects == 0)
 		return;
 	if (same)
-		line = psprintf("large objects are equal, " UINT64_FORMAT,
-						objects[0].objects);
-	else if (objects[0].objects == objects[1].objects)
-		line = psprintf("large objects differ (" UINT64_FORMAT " on each side)",
+		line = psprintf("large objects are equal (" UINT64_FORMAT ")",
 						objects[0].objects);
 	else
-		line = psprintf("large objects differ (" UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s)",
+		line = psprintf("large objects differ: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
 						objects[0].objects, compare_side_name(comparison->sides[0]),
 						objects[1].objects, compare_side_name(comparison->sides[1]));
 	if (!same || comparison->shows_equal)
@@ -341,7 +334,7 @@ report_sequences(Comparison *comparison)
 						  &comparison->n_sequences, compare_report_sequence, comparison);
 }
 
-/* The last line of the command. */
+/* The last lines of the command. */
 static void
 report_sum(const Comparison *comparison)
 {
@@ -364,11 +357,16 @@ report_sum(const Comparison *comparison)
 	event_add_seconds(event, "seconds", run_clock_seconds());
 	event_add_number(event, "differences", n_different);
 	event_write(event);
-	line = psprintf("compared %d table%s, %d sequence%s, " UINT64_FORMAT " large object%s, " UINT64_FORMAT " and " UINT64_FORMAT " rows: %d difference%s",
+	line = psprintf("compared %d table%s, %d sequence%s, " UINT64_FORMAT " large object%s; " UINT64_FORMAT " and " UINT64_FORMAT " rows",
 					tables->n_tables, units_plural(tables->n_tables),
 					n_sequences, units_plural(n_sequences),
 					objects[0].objects, units_plural(objects[0].objects),
-					rows[0], rows[1], n_different, units_plural(n_different));
+					rows[0], rows[1]);
+	report_line(comparison, line);
+	free(line);
+	/* all large objects are one of them */
+	line = n_different == 0 ? pg_strdup("no differences found") :
+		psprintf("objects that differ: %d", n_different);
 	report_line(comparison, line);
 	free(line);
 }

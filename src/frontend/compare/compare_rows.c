@@ -545,7 +545,7 @@ static void
 run_pass(CompareRows *rows, RowPass pass, bool with_objects)
 {
 	static const char *const stages[] = {
-		"comparing ", "finding differences ", "reading differences "
+		"comparing ", "locating different rows ", "fetching different rows "
 	};
 	CompareWork work = {
 		.arg = rows,

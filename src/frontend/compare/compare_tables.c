@@ -143,17 +143,19 @@ missing_column(const DumpTable *table, const DumpTable *other)
 
 /* What keeps us from comparing them, or NULL; owned. */
 static char *
-describe_missing(const DumpTable *table, const DumpTable *other,
-				 const char *side, const char *other_side)
+describe_missing(const char *name, const DumpTable *table,
+				 const DumpTable *other, const char *side,
+				 const char *other_side)
 {
 	const char *missing = missing_column(table, other);
 
 	if (missing)
-		return psprintf("has column %s only in %s", printable(missing), side);
+		return psprintf("table %s has column %s only in %s", printable(name),
+						printable(missing), side);
 	missing = missing_column(other, table);
 	if (missing)
-		return psprintf("has column %s only in %s", printable(missing),
-						other_side);
+		return psprintf("table %s has column %s only in %s", printable(name),
+						printable(missing), other_side);
 	return NULL;
 }
 
@@ -196,7 +198,8 @@ match_columns(CompareTables *result, CompareSide *const sides[2], int which)
 		first = &second->tables[table->no[1]];
 		if (first == &tables->tables[i])
 			continue;
-		table->problem = describe_missing(&tables->tables[i], first,
+		table->problem = describe_missing(table->name, &tables->tables[i],
+										  first,
 										  compare_side_name(sides[which]),
 										  compare_side_name(sides[1 - which]));
 		if (table->problem == NULL)
@@ -324,7 +327,8 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
 		CompareTable *table = &result->tables[i];
 
 		if (table->no[0] < 0 || table->no[1] < 0)
-			table->problem = psprintf("is only in %s",
+			table->problem = psprintf("table %s is only in %s",
+									  printable(table->name),
 									  compare_side_name(sides[table->no[0] < 0 ? 1 : 0]));
 	}
 	for (int which = 0; which < 2; which++)
@@ -453,17 +457,20 @@ compare_positions_of_database(PGconn *conn, const Toc *toc)
 	return result;
 }
 
-static void
-report_sequence(const SequencePosition *sequence, const char *what,
-				const char *side, void (*report) (const void *arg, const char *what),
-				const void *arg)
+/* How the positions of a pair differ; owned. */
+static char *
+describe_positions(const SequencePosition *const pair[2],
+				   const char *const names[2])
 {
-	char	   *text = psprintf("sequence %s %s%s",
-								printable(fmtQualifiedId(sequence->schema, sequence->name)),
-								what, side);
+	const char *name = printable(fmtQualifiedId(pair[0]->schema, pair[0]->name));
 
-	report(arg, text);
-	free(text);
+	if (pair[0]->position == pair[1]->position)
+		return psprintf("sequence %s differs: is_called is %s in %s, and %s in %s",
+						name, pair[0]->is_called ? "true" : "false", names[0],
+						pair[1]->is_called ? "true" : "false", names[1]);
+	return psprintf("sequence %s differs: last_value is " INT64_FORMAT " in %s, and " INT64_FORMAT " in %s",
+					name, pair[0]->position, names[0], pair[1]->position,
+					names[1]);
 }
 
 /*
@@ -486,6 +493,7 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 		int			order = at[0] == stop[0] ? 1 : at[1] == stop[1] ? -1 :
 			compare_sequences(at[0], at[1]);
 		int			alone = order < 0 ? 0 : 1;
+		char	   *text;
 
 		at[0] += order <= 0;
 		at[1] += order >= 0;
@@ -498,10 +506,13 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 			pair[0]->is_called == pair[1]->is_called)
 			continue;
 		n_different++;
-		if (order == 0)
-			report_sequence(pair[0], "is at another position", "", report, arg);
-		else
-			report_sequence(pair[alone], "is only in ", names[alone], report, arg);
+		text = order == 0 ? describe_positions(pair, names) :
+			psprintf("sequence %s is only in %s",
+					 printable(fmtQualifiedId(pair[alone]->schema,
+											  pair[alone]->name)),
+					 names[alone]);
+		report(arg, text);
+		free(text);
 	}
 	return n_different;
 }

@@ -555,7 +555,7 @@ compare(Copy *copy)
 	target_renew(&copy->target);
 	n_different = compare_copy(&copy->source, &copy->target, &copy->plan);
 	if (n_different > 0)
-		pg_fatal("source and target differ in %d place%s", n_different,
+		pg_fatal("source and target differ in %d object%s", n_different,
 				 units_plural(n_different));
 }
 

@@ -379,7 +379,7 @@ compare(Restore *restore)
 	if (n_different == 0)
 		return;
 	report_errors(restore);
-	pg_fatal("source and target differ in %d place%s", n_different,
+	pg_fatal("source and target differ in %d object%s", n_different,
 			 units_plural(n_different));
 }
 
