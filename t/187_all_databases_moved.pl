@@ -154,7 +154,7 @@ is((verified())[0], 0, 'such names: they are verified');
 is($rc, 1, 'such names: exit code of the restore');
 like($err, qr/^pg_parrestore: error: could not create the roles and tablespaces: invalid byte sequence for encoding "UTF8": 0xff\n.*The statement was: CREATE ROLE "?role/m,
 	'such names: the role is told');
-is_deeply([ sort $err =~ /^pg_parrestore: error: restoring database "(.*)" failed$/mg ], [ "caf\xe9", "raw\xff" ],
+is_deeply([ sort $err =~ /^pg_parrestore: error: could not restore database "(.*)"$/mg ], [ "caf\xe9", "raw\xff" ],
 	'such names: the databases are named, and no others');
 is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname IN ('second', 'latin', 'ascii')}), 3,
 	'such names: the others are there');

@@ -198,7 +198,7 @@ foreach my $case (
 is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
-like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*1 of 1 databases failed/s, 'it is named');
+like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*1 of 1 database failed/s, 'it is named');
 
 # ---- a directory of the first version of the format: a database failed, one has an odd
 # name
@@ -233,7 +233,7 @@ system_or_bail('cp', '-a', $dir, $damaged);
 append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');
 ($rc, $err, $out) = verify($damaged);
 is($rc, 1, '--verify, a damaged archive: exit code');
-like($err, qr/^pg_pardump: error: verifying database "postgres" failed\n.*^pg_pardump: error: 1 of 2 databases failed$/ms,
+like($err, qr/^pg_pardump: error: verification of database "postgres" failed\n.*^pg_pardump: error: 1 of 2 databases failed$/ms,
 	'--verify, a damaged archive: it is named');
 like($out, qr/^\[\d\/2\] template1: \d+ files?, /m, '--verify: the other one is verified, too');
 append_to_file("$damaged/globals.sql", "\n");
@@ -383,7 +383,7 @@ kill KILL => $killed;
 wait_in_run($dump, 'its workers are gone', sub { return workers("datname = 'gate1'") == 0 });
 open_gates();
 is(end_dump($dump), 1, 'a leader is killed: exit code');
-like($dump->{err}, qr/error: dumping database "gate1" failed\n.*detail: Its process was terminated by signal 9/,
+like($dump->{err}, qr/error: could not dump database "gate1"\n.*detail: Its process was terminated by signal 9/,
 	'it is told');
 is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($dump->{dir})->{Databases} } ],
 	['gate1'], 'the others are complete');

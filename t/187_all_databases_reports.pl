@@ -107,7 +107,7 @@ is_deeply([ $values->{success}{''}, $values->{success}{shop} ], [ 0, 1 ], 'no se
 		is(end_dump($dump), 1, 'a page that cannot be written: exit code');
 		chmod 0700, $pages;
 		like($dump->{err}, qr/^pg_pardump:broken: error: could not write the report .*\n.*detail: The archive is complete\./m, 'a page that cannot be written');
-		like($dump->{err}, qr/error: dumping database "broken" failed\n.*detail: Its archive is complete\.\n/, 'a page that cannot be written: what is left');
+		like($dump->{err}, qr/error: the run for database "broken" failed\n.*detail: Its archive is complete\.\n/, 'a page that cannot be written: what is left');
 		is(read_map($dump->{dir})->{Databases}[0]{State}, 'complete', 'a page that cannot be written: what the map says');
 	}
 }

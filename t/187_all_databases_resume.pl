@@ -201,8 +201,8 @@ my $run;
 ($rc, my $out) = run_program(@command, '--resume', '--check', $dir);
 is($rc, 0, '--check: exit code');
 like($out, qr/^Restored databases are noted in table $notes\.databases of database "postgres"\.$/m, '--check: the table');
-like($out, qr/^Restored before: 1 database\.$/m, '--check: what is done');
-like($out, qr/^Database "crm", .*: created and restored\.$/m, '--check: what is not');
+like($out, qr/^Already restored: 1 database\.$/m, '--check: what is done');
+like($out, qr/^Database "crm" \(.*\): create and restore\.$/m, '--check: what is not');
 like($out, qr/^no problems found$/m, '--check: the sum');
 is(note_of($target, 'shop'), 'ending', '--check: changes nothing');
 
@@ -312,7 +312,7 @@ SQL
 }
 ($rc, undef, $err) = run_program(@command, '--resume', '--exclude-database=crm', $dir);
 is($rc, 0, 'a part of the databases: exit code');
-like($err, qr/warning: 1 database is not restored completely; table "$notes\.databases" of database "postgres" shows which\n.*hint: The same command with --resume continues/,
+like($err, qr/warning: could not restore 1 database completely\n.*detail: Table "$notes\.databases" in database "postgres" shows which\.\n.*hint: Run the same command with --resume to continue/,
 	'a part of the databases: what is left');
 is(note_of($new, $_), $_ eq 'crm' ? 'begun' : 'done', "a part of the databases: what is noted of $_") foreach @names;
 # one that was restored from what is now another archive

@@ -374,7 +374,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	ClusterRun	run = {
 		.program = program,
 		.argv0 = argv0,
-		.doing = only_looks ? "looking at" : "dumping",
+		.failure = only_looks ? "check of database \"%s\" failed" :
+		"could not dump database \"%s\"",
 		.one_by_one = only_looks,
 		.list = &dump->map.list,
 		.arg = dump,
@@ -484,7 +485,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	ClusterRun	run = {
 		.program = program,
 		.argv0 = argv0,
-		.doing = "copying",
+		.failure = "could not copy database \"%s\"",
 		.list = &copy->list,
 		.arg = copy,
 		.add_args = cluster_copy_add_args,
@@ -550,7 +551,7 @@ cluster_verify(const Options *options, const char *argv0,
 	ClusterRun	run = {
 		.program = program,
 		.argv0 = argv0,
-		.doing = "verifying",
+		.failure = "verification of database \"%s\" failed",
 		.one_by_one = true,
 		.arg = verify,
 		.add_args = cluster_verify_add_args,
@@ -698,14 +699,22 @@ open_restore(ClusterRestore *restore)
 static void
 report_restore(const ClusterRestore *restore, int n_failed, int n_before)
 {
-	int			n_bad = n_failed + restore->n_missing + n_before;
+	int			n = restore->map->list.n + restore->n_missing + n_before;
+	int			n_with_errors = 0;
+	int			n_bad;
 
+	for (int i = 0; i < restore->map->list.n; i++)
+		n_with_errors += restore->map->list.databases[i].with_errors;
+	n_bad = n_failed - n_with_errors + restore->n_missing;
+	n_with_errors += n_before;
 	if (restore->globals.n_errors > 0)
 		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
 					   restore->globals.n_errors);
+	if (n_with_errors > 0)
+		pg_log_error("%d of %d database%s restored with errors",
+					 n_with_errors, n, units_plural(n));
 	if (n_bad > 0)
-		pg_log_error("%d of %d databases failed, or were restored with errors",
-					 n_bad, restore->map->list.n + restore->n_missing + n_before);
+		pg_log_error("%d of %d database%s failed", n_bad, n, units_plural(n));
 	if (n_failed > 0)
 		restore_stage_give_hint(restore->options, restore->globals.conn);
 }
@@ -718,7 +727,7 @@ cluster_restore(const Options *options, const char *argv0,
 	ClusterRun	run = {
 		.program = program,
 		.argv0 = argv0,
-		.doing = "restoring",
+		.failure = "could not restore database \"%s\"",
 		.arg = restore,
 		.add_args = cluster_restore_add_args,
 	};

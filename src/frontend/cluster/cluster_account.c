@@ -394,9 +394,9 @@ append_figures(PQExpBuffer buf, const ClusterAccount *account,
 	char		raw[UNITS_BYTES];
 	char		stored[UNITS_BYTES];
 
-	appendPQExpBuffer(buf, "%s %s%s, %s row%s", units_count(n, count),
-					  is_verified ? "file" : "table", units_plural(n),
-					  units_count(figures->rows, rows),
+	appendPQExpBuffer(buf, is_verified ? "%s file%s, %s row%s" :
+					  "%s table%s, %s row%s", units_count(n, count),
+					  units_plural(n), units_count(figures->rows, rows),
 					  units_plural(figures->rows));
 	if (figures->objects > 0)
 		appendPQExpBuffer(buf, ", %s large object%s",
@@ -419,8 +419,7 @@ append_notes(PQExpBuffer buf, const RunFigures *figures)
 		appendPQExpBuffer(buf, ", %d column%s masked", figures->masked_columns,
 						  units_plural(figures->masked_columns));
 	if (figures->retries > 0)
-		appendPQExpBuffer(buf, ", %d %s", figures->retries,
-						  figures->retries == 1 ? "retry" : "retries");
+		appendPQExpBuffer(buf, ", retries: %d", figures->retries);
 	if (figures->errors > 0)
 		appendPQExpBuffer(buf, ", %d error%s ignored", figures->errors,
 						  units_plural(figures->errors));
@@ -471,6 +470,24 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 	termPQExpBuffer(&line);
 }
 
+/* "; failed: crm, shop": the databases that failed in this way. */
+static void
+append_failed(PQExpBuffer buf, const ClusterAccount *account,
+			  const char *label, bool with_errors)
+{
+	const char *separator = label;
+
+	for (int i = 0; i < account->list->n; i++)
+	{
+		if (account->states[i] != CLUSTER_FAILED ||
+			(account->figures[i].errors > 0) != with_errors)
+			continue;
+		appendPQExpBuffer(buf, "%s%s", separator,
+						  printable(account->list->databases[i].name));
+		separator = ", ";
+	}
+}
+
 /* "4 of 5 databases: 643 tables, ... in 45.2 s, 60.1 MB/s; failed: crm" */
 static void
 print_summary(const ClusterAccount *account, FILE *out)
@@ -479,7 +496,6 @@ print_summary(const ClusterAccount *account, FILE *out)
 	int			n_complete = count_states(account, CLUSTER_COMPLETE);
 	RunFigures	sum = sum_figures(account);
 	double		seconds = run_clock_seconds();
-	const char *separator = "; failed: ";
 	PQExpBufferData line;
 	char		rate[UNITS_BYTES];
 
@@ -492,15 +508,8 @@ print_summary(const ClusterAccount *account, FILE *out)
 					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001)),
 								 rate));
 	append_notes(&line, &sum);
-	for (int i = 0; i < n; i++)
-	{
-		if (account->states[i] != CLUSTER_FAILED)
-			continue;
-		appendPQExpBuffer(&line, "%s%s%s", separator,
-						  printable(account->list->databases[i].name),
-						  account->figures[i].errors > 0 ? " (errors ignored)" : "");
-		separator = ", ";
-	}
+	append_failed(&line, account, "; failed: ", false);
+	append_failed(&line, account, "; restored with errors: ", true);
 	message_before_output();
 	fprintf(out, "%s\n", line.data);
 	fflush(out);

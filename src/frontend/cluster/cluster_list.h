@@ -29,6 +29,7 @@ typedef struct ClusterDatabase
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
 	bool		failed;			/* its run has */
+	bool		with_errors;	/* of a restore: only by errors ignored */
 	const char *identity;		/* of a restore: that of its archive */
 	Oid			target;			/* of a restore: on the target; or 0 */
 	ClusterTodo todo;			/* of a restore */

@@ -580,7 +580,7 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 			list->databases[n++] = *database;
 			continue;
 		}
-		pg_log_info("database \"%s\" was restored before", database->name);
+		pg_log_info("database \"%s\" is already restored", database->name);
 		note->is_complete = true;
 		notes->n_done++;
 		notes->n_with_errors += note->errors > 0;
@@ -590,7 +590,10 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 	PQclear(databases);
 }
 
-/* NULL for nothing, as an error says why. */
+/*
+ * What is done, with %s for the name and for the size; NULL for nothing, as
+ * an error says why.
+ */
 static const char *
 describe(ClusterTodo todo)
 {
@@ -600,15 +603,15 @@ describe(ClusterTodo todo)
 		case CLUSTER_TODO_REFUSED:
 			return NULL;
 		case CLUSTER_TODO_RESUME:
-			return "an interrupted restore is resumed";
+			return "Database \"%s\" (%s on the source): resume the interrupted restore.";
 		case CLUSTER_TODO_BEGIN:
-			return "restored into the existing database";
+			return "Database \"%s\" (%s on the source): restore into the existing database.";
 		case CLUSTER_TODO_CREATE_AGAIN:
-			return "empty after an interruption: dropped, created and restored";
+			return "Database \"%s\" (%s on the source): drop the empty database of the interrupted restore, then create and restore it.";
 		case CLUSTER_TODO_CREATE:
 			break;
 	}
-	return "created and restored";
+	return "Database \"%s\" (%s on the source): create and restore.";
 }
 
 void
@@ -619,7 +622,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 	findings_note(psprintf("Restored databases are noted in table %s of database \"%s\".",
 						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 	if (notes->n_done > 0)
-		findings_note(psprintf("Restored before: %d database%s.", notes->n_done,
+		findings_note(psprintf("Already restored: %d database%s.", notes->n_done,
 							   units_plural(notes->n_done)));
 	for (int i = 0; i < list->n; i++)
 	{
@@ -627,9 +630,8 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 		const char *what = describe(database->todo);
 
 		if (what)
-			findings_note(psprintf("Database \"%s\", %s on the source: %s.",
-								   printable(database->name),
-								   units_size(database->bytes, size), what));
+			findings_note(psprintf(what, printable(database->name),
+								   units_size(database->bytes, size)));
 	}
 }
 
@@ -696,8 +698,8 @@ cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	if (notes->n_done > 0 && progress_is_shown())
 	{
 		message_before_output();
-		fprintf(stderr, "%d database%s restored before\n", notes->n_done,
-				notes->n_done == 1 ? " was" : "s were");
+		fprintf(stderr, "already restored: %d database%s\n", notes->n_done,
+				units_plural(notes->n_done));
 	}
 	notes->is_kept = notes->exists || make_table(notes, conn);
 	if (!notes->is_kept)
@@ -795,9 +797,8 @@ cluster_notes_end(ClusterNotes *notes, PGconn *conn)
 	int			n_left = 0;
 
 	if (notes->n_with_errors > 0)
-		pg_log_warning("%d database%s restored before with errors",
-					   notes->n_with_errors,
-					   notes->n_with_errors == 1 ? " was" : "s were");
+		pg_log_warning("an earlier run restored %d database%s with errors",
+					   notes->n_with_errors, units_plural(notes->n_with_errors));
 	if (!notes->is_kept)
 		return notes->n_with_errors;
 	writer = begin_end(notes, conn);
@@ -812,9 +813,10 @@ cluster_notes_end(ClusterNotes *notes, PGconn *conn)
 	interrupt_set_connection(conn);
 	if (n_left > 0)
 	{
-		pg_log_warning("%d database%s not restored completely; table \"%s\" of database \"%s\" shows which",
-					   n_left, n_left == 1 ? " is" : "s are",
-					   CLUSTER_NOTES_TABLE, notes->database);
+		pg_log_warning("could not restore %d database%s completely",
+					   n_left, units_plural(n_left));
+		pg_log_warning_detail("Table \"%s\" in database \"%s\" shows which.",
+							  CLUSTER_NOTES_TABLE, notes->database);
 		pg_log_warning_hint("Run the same command with --resume to continue.");
 	}
 	free(now.notes);

@@ -150,10 +150,16 @@ cluster_run_note_failure(RunState *state, int no, int status)
 		state->run->clean_up(state->run->arg, no);
 
 	database->failed = !complete;
+	database->with_errors = state->account->figures[no].errors > 0;
 	state->n_failed++;
 	cluster_account_note_end(state->account, no,
 							 complete ? CLUSTER_COMPLETE : CLUSTER_FAILED);
-	pg_log_error("%s database \"%s\" failed", state->run->doing, database->name);
+	if (database->with_errors)
+		pg_log_error("database \"%s\" was restored with errors", database->name);
+	else if (complete)
+		pg_log_error("the run for database \"%s\" failed", database->name);
+	else
+		pg_log_error(state->run->failure, database->name);
 	if (WIFSIGNALED(status))
 		pg_log_error_detail("Its process was terminated by signal %d: %s.",
 							WTERMSIG(status), strsignal(WTERMSIG(status)));

@@ -20,7 +20,7 @@ typedef struct ClusterRun
 {
 	ClusterProgram program;
 	const char *argv0;
-	const char *doing;			/* for messages: "dumping" */
+	const char *failure;		/* a message, with %s for the database */
 	bool		one_by_one;		/* so that what they print does not mix */
 	const ClusterList *list;
 	void	   *arg;			/* given to the callbacks */

@@ -140,9 +140,10 @@ verify_finding(VerifyCounts *counts, const VerifyFile *file,
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	finding = psprintf("file \"%s\"%s%s %s", printable(file->name),
-					   file->table ? " of table " : "",
-					   file->table ? printable(file->table) : "", what);
+	finding = file->table ?
+		psprintf("file \"%s\" of table %s %s", printable(file->name),
+				 printable(file->table), what) :
+		psprintf("file \"%s\" %s", printable(file->name), what);
 	pg_log_error("%s", finding);
 	if (snprintf(counts->text + len, sizeof(counts->text) - len, "%s\n",
 				 finding) >= (int) (sizeof(counts->text) - len))
@@ -793,13 +794,13 @@ verify_report_sum(const VerifyRun *run)
 	else if (found->findings > 0)
 	{
 		message_before_output();
-		fprintf(stderr, "%d problem%s found in %d file%s\n", found->findings,
+		fprintf(stderr, "%d problem%s found, %d file%s checked\n", found->findings,
 				units_plural(found->findings), n_files, units_plural(n_files));
 	}
 	else
-		fprintf(event_log_text_output(),
-				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n",
-				run->manifest ? "" : " without a manifest",
+		fprintf(event_log_text_output(), run->manifest ?
+				"archive verified: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n" :
+				"archive verified without a manifest: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n",
 				run->n_jobs, units_plural(run->n_jobs),
 				found->rows, units_plural(found->rows),
 				units_size(found->raw_bytes, raw),
