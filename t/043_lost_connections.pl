@@ -98,7 +98,7 @@ foreach my $gate (42, 43)
 	open_gate();
 	my $job = $gate == 42 ? $chunk : qr/table public\.in_batch/;
 	survived_ok($dump, "workers killed in $what",
-		qr/(warning: a worker was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: It was terminated by SIGKILL.*){${\scalar @old}}/s);
+		qr/(warning: a worker was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: The process was terminated by SIGKILL.*){${\scalar @old}}/s);
 }
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');
@@ -116,7 +116,7 @@ foreach my $gate (42, 43)
 	wait_in_run($dump, 'both wait again', sub { worker_backends() == 2 });
 	terminate($node, (worker_backends())[-1]);
 	dump_failed_ok($node, $dump, 'retries exhausted',
-		qr/warning: .*; retry 1 of 1 in 0\.5 s.*error: $terminated.*detail: The worker was dumping $chunk\.\n.*detail: It was tried 2 times\./s);
+		qr/warning: .*; retry 1 of 1 in 0\.5 s.*error: $terminated.*detail: The worker was dumping $chunk\.\n.*detail: The job was tried 2 times\./s);
 	open_gate();
 }
 {

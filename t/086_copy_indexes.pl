@@ -134,12 +134,12 @@ foreach my $limit (1, 2)
 
 my $account = qr/error: the copy was not completed\n.*detail: All rows were committed on the target \(4 tables\)\./;
 foreach my $fault (
-	[ 'definitions', 43, 'CREATE TABLE', qr/error: query failed: FATAL: .*The worker was making TABLE public\.small\./s,
+	[ 'definitions', 43, 'CREATE TABLE', qr/error: query failed: FATAL: .*The worker was processing TABLE public\.small\./s,
 		qr/error: the copy was not completed\n.*detail: The target contains some of the definitions but no rows\./ ],
 	[ 'an index', 42, undef,
 		qr/error: query failed: FATAL: .*The worker was building INDEX public\.wide\d_i\.\n.*error: 3 of 3 indexes and constraints were not built\n/s,
 		qr/$account.*detail: 0 of 3 indexes and constraints were built\./s ],
-	[ 'the rest', 43, 'CREATE TRIGGER', qr/error: query failed: FATAL: .*The worker was making TRIGGER public\.small keep\./s,
+	[ 'the rest', 43, 'CREATE TRIGGER', qr/error: query failed: FATAL: .*The worker was processing TRIGGER public\.small keep\./s,
 		qr/$account.*detail: 3 of 3 indexes and .*detail: Objects that are created after the rows are incomplete.*sequence values/s ])
 {
 	my ($what, $gate, $tag, $message, $expected) = @$fault;
@@ -165,7 +165,7 @@ foreach my $fault ([ 'CREATE TABLE', 'TABLE public\.small' ], [ 'CREATE TRIGGER'
 	terminate($target, at_gate($target));
 	open_gate();
 	is(end_dump($copy), 0, "a connection is lost, $tag, with retries: exit code");
-	like($copy->{err}, qr/warning: a worker lost its connection while making $what; retry 1 of 5/,
+	like($copy->{err}, qr/warning: a worker lost its connection while processing $what; retry 1 of 5/,
 		"a connection is lost, $tag, with retries: retry");
 	unlike($copy->{err}, qr/error: /, "a connection is lost, $tag, with retries: no error");
 	is(value($target, $db, 'SELECT count(*), (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal) FROM small'), '1|1',

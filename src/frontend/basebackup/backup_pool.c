@@ -328,7 +328,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 	};
 	const WorkerTask task = {
 		.arg = &pool,
-		.doing = "reading",
+		.doing = "reading %s",
 		.max_retries = (int) backup->options->retries,
 		.outlives_kill = true,
 		.start = backup_pool_start_worker,

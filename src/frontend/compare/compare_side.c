@@ -900,7 +900,7 @@ compare_side_run(CompareSide *side)
 	PoolWatch	watch;
 	WorkerTask	task = {
 		.arg = side,
-		.doing = "comparing",
+		.doing = "comparing %s",
 		.max_retries = (int) side->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -234,7 +234,7 @@ run_workers(Copy *copy)
 {
 	WorkerTask	task = {
 		.arg = copy,
-		.doing = "copying",
+		.doing = "copying %s",
 		.max_retries = (int) copy->run.options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

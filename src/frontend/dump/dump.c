@@ -105,7 +105,7 @@ run_workers(Dump *dump)
 	const Options *options = dump->run.options;
 	WorkerTask	task = {
 		.arg = dump,
-		.doing = "dumping",
+		.doing = "dumping %s",
 		.max_retries = (int) options->retries,
 		.has_slots = true,
 		.outlives_kill = options->pipe_command == NULL,

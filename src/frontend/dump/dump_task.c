@@ -335,7 +335,7 @@ run_pool(DumpTask *task)
 	const DumpTaskHead *head = &task->task_plan->head;
 	WorkerTask	pool_task = {
 		.arg = task,
-		.doing = "dumping",
+		.doing = "dumping %s",
 		.max_retries = (int) task->options.retries,
 		.lost_status = WORKER_EXIT_RETRY,
 		.outlives_kill = head->pipe_command == NULL,

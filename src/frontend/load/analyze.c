@@ -121,7 +121,7 @@ analyze_target(const Target *target, const DumpTables *tables,
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
-		.doing = "collecting",
+		.doing = "collecting %s",
 		.max_retries = (int) target->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

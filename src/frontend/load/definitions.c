@@ -108,7 +108,7 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = pool,
-		.doing = "making",
+		.doing = "processing %s",
 		.max_retries = (int) stages->setup.options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

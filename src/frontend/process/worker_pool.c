@@ -171,6 +171,17 @@ worker_pool_describe(WorkerPool *pool, const Worker *worker)
 								pool->steps[worker - pool->workers]);
 }
 
+/* What it was doing: "dumping table a"; owned. */
+static char *
+describe_work(WorkerPool *pool, const Worker *worker)
+{
+	char	   *what = worker_pool_describe(pool, worker);
+	char	   *result = psprintf(pool->task->doing, what);
+
+	free(what);
+	return result;
+}
+
 /*
  * It lost its connection or was killed; another process will take its place.
  */
@@ -181,18 +192,21 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 
 	worker_process_show_words(worker->process);
 	if (worker->job == NO_JOB)
-		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
-					   killed ? "was killed" : "has no connection",
+		pg_log_warning(killed ?
+					   "a worker was killed; retry %d of %d in %.1f s" :
+					   "a worker has no connection; retry %d of %d in %.1f s",
 					   worker->retry.n, pool->task->max_retries,
 					   delay_ms / 1000.0);
 	else
 	{
-		char	   *what = worker_pool_describe(pool, worker);
+		char	   *doing = describe_work(pool, worker);
 
-		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
-					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retry.n, pool->task->max_retries,
+		pg_log_warning(killed ?
+					   "a worker was killed while %s; retry %d of %d in %.1f s" :
+					   "a worker lost its connection while %s; retry %d of %d in %.1f s",
+					   doing, worker->retry.n, pool->task->max_retries,
 					   delay_ms / 1000.0);
-		free(what);
+		free(doing);
 
 		/*
 		 * The file that the lost worker was making must be gone before
@@ -202,7 +216,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 			pool->task->reset(pool->task->arg, worker->job);
 	}
 	if (killed)
-		pg_log_warning_detail("It was terminated by SIGKILL, which the kernel sends if memory runs out.");
+		pg_log_warning_detail("The process was terminated by SIGKILL, which the kernel sends if memory runs out.");
 	else
 		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 	resetPQExpBuffer(&worker->process->words);
@@ -308,10 +322,9 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 		pg_log_error("worker process %d failed with exit code %d",
 					 (int) pid, WEXITSTATUS(status));
 	if (worker->job != NO_JOB)
-		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
-							worker_pool_describe(pool, worker));
+		pg_log_error_detail("The worker was %s.", describe_work(pool, worker));
 	if ((cause || killed) && worker->retry.n > 0)
-		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
+		pg_log_error_detail("The job was tried %d times.", worker->retry.n + 1);
 
 	/*
 	 * Another run may succeed if the connection was lost or the worker was

@@ -32,7 +32,7 @@
 typedef struct WorkerTask
 {
 	void	   *arg;			/* given to every callback */
-	const char *doing;			/* what a job is, for messages: "dumping" */
+	const char *doing;			/* for messages: "dumping %s", of a job */
 	int			max_retries;	/* of one job, or of one worker's start */
 	int			lost_status;	/* the program's exit code when a worker has
 								 * lost its connection for good, or was killed

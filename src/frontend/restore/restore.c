@@ -197,7 +197,7 @@ run_jobs(RestorePool *pool, int first, int n)
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = pool,
-		.doing = "restoring",
+		.doing = "restoring %s",
 		.max_retries = (int) pool->run->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

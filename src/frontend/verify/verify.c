@@ -1004,7 +1004,7 @@ run_workers(VerifyRun *run)
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = run,
-		.doing = "verifying",
+		.doing = "verifying %s",
 		.start = verify_start_worker,
 		.run = verify_run_job,
 		.describe = verify_describe_job,
