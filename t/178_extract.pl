@@ -298,7 +298,7 @@ my $full = new_path('full');
 mkdir($full) or die "$full: $!";
 append_to_file("$full/file", 'text');
 ($rc, undef, my $err) = run_program('pg_parbasebackup', "--extract=$plain", '-D', $full);
-like($err, qr/exists but is not empty/, 'a directory that is not empty');
+like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty');
 is(slurp_file("$full/file"), 'text', 'is left as it is');
 my $beside = new_path('beside');
 ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=' . take_tar('-Xfetch'), '-D', $beside);

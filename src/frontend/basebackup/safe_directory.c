@@ -296,8 +296,8 @@ check_empty(const ClaimedDirectory *claimed, const char *hint)
 	{
 		pg_log_error("directory \"%s\" exists but is not empty",
 					 printable(claimed->path));
-		if (hint)
-			pg_log_error_hint("%s", hint);
+		pg_log_error_hint("%s", hint ? hint :
+						  "Remove or empty the directory, or specify another one.");
 		exit(1);
 	}
 	closedir(listing);

@@ -346,6 +346,8 @@ complete(const Options *options)
 		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
 								 options->sync_method != SYNC_NONE);
 	free(temp);
+	if (progress_is_shown())
+		extract_archive_print_sum(stderr);
 }
 
 void

@@ -23,6 +23,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "basebackup/tar_archive.h"
@@ -118,6 +119,8 @@ typedef struct Turn
 	TarReader	reader;
 	int			n_members;		/* so far, as the next one */
 	int			n_links;
+	int			n_files;
+	uint64		bytes;			/* of files */
 } Turn;
 
 typedef struct Extraction
@@ -287,6 +290,8 @@ scan(Extraction *extraction, size_t len)
 		switch (part.member.kind)
 		{
 			case TAR_FILE:
+				extraction->turn->n_files += part.offset == 0;
+				extraction->turn->bytes += part.len;
 				extraction->parts = array_room(extraction->parts,
 											   extraction->n_parts,
 											   sizeof(TarPart));
@@ -413,6 +418,8 @@ static struct
 	const FrameList *frames;	/* of the one that is extracted; or NULL */
 	int			n_done;			/* frames of it */
 	double		begun;
+	int			n_files;		/* that archives which are done had */
+	uint64		bytes;
 }			stage;
 
 static void
@@ -436,7 +443,7 @@ extract_archive_compose(void *arg, ProgressLine *line, bool at_end)
 	progress_line_add(line, 1, "", " stored", "%s of %s",
 					  units_size(done, done_text),
 					  units_size(stage.total, total_text));
-	progress_line_add(line, 2, "stored ", "", "%.1f MB/s",
+	progress_line_add(line, 2, "", "", "%.1f MB/s",
 					  done / seconds / (1024 * 1024));
 }
 
@@ -446,6 +453,19 @@ extract_archive_begin_stage(uint64 stored_bytes)
 	stage.total = stored_bytes;
 	stage.begun = run_clock_seconds();
 	progress_stage(extract_archive_compose, NULL);
+}
+
+void
+extract_archive_print_sum(FILE *out)
+{
+	char		size[UNITS_BYTES];
+	char		time_text[UNITS_BYTES];
+
+	message_before_output();
+	fprintf(out, "extracted %d file%s, %s, in %s\n",
+			stage.n_files, units_plural(stage.n_files),
+			units_size(stage.bytes, size),
+			units_duration(run_clock_seconds(), time_text));
 }
 
 int
@@ -482,6 +502,8 @@ extract_archive(const char *path, CompressMethod method,
 					extraction.frames->n_frames);
 	stage.frames = NULL;
 	stage.before += extraction.frames->begins[extraction.frames->n_frames];
+	stage.n_files += extraction.turn->n_files;
+	stage.bytes += extraction.turn->bytes;
 
 	/*
 	 * A file can be cut off between two frames, where no decompressor sees

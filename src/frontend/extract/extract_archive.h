@@ -46,4 +46,7 @@ extern int	extract_archive(const char *path, CompressMethod method,
 							const char *directory, const char *prefix,
 							int n_workers, Attributes *attributes);
 
+/* What was in all archives that have been extracted, as a line. */
+extern void extract_archive_print_sum(FILE *out);
+
 #endif							/* EXTRACT_ARCHIVE_H */

@@ -198,8 +198,8 @@ use_stock(void)
 pg_noreturn static void
 refuse_gzip(void)
 {
-	pg_log_error("gzip is not supported; use zstd or lz4");
-	pg_log_error_hint("For example: --format=tar --compress=zstd.  pg_basebackup supports gzip.");
+	pg_log_error("gzip is not supported");
+	pg_log_error_hint("Use zstd or lz4, for example --format=tar --compress=zstd, or use pg_basebackup.");
 	exit(1);
 }
 
@@ -236,7 +236,8 @@ read_checkpoint(Options *options, const char *arg)
 	else if (pg_strcasecmp(arg, "spread") == 0)
 		options->fast_checkpoint = false;
 	else
-		invalid_value("-c/--checkpoint", arg);
+		pg_fatal("invalid checkpoint argument \"%s\", must be \"fast\" or \"spread\"",
+				 arg);
 }
 
 static void
@@ -247,7 +248,8 @@ read_format(Options *options, const char *arg)
 	else if (is_one_of(arg, "p", "plain"))
 		options->tar_format = false;
 	else
-		invalid_value("-F/--format", arg);
+		pg_fatal("invalid output format \"%s\", must be \"plain\" or \"tar\"",
+				 arg);
 }
 
 static void
@@ -266,7 +268,7 @@ read_sync_method(Options *options, const char *arg)
 	else if (strcmp(arg, "syncfs") == 0)
 		options->sync_method = SYNC_SYNCFS;
 	else
-		invalid_value("--sync-method", arg);
+		pg_fatal("unrecognized sync method: %s", arg);
 }
 
 /* The options that mean more than that a member of Options is set. */
