@@ -37,8 +37,8 @@ sub wrong_ok
 
 wrong_ok('no file', qr/error: exactly one configuration file must be named\n.*hint: Try "pg_pardump_backup --help"\.\n\z/);
 wrong_ok('two files', qr/error: exactly one configuration file/, 'a', 'b');
-wrong_ok('an unknown option', qr/error: Unknown option: nosuch\n/, '--nosuch', 'a');
-wrong_ok('an option of which there is a part', qr/error: Unknown option: che\n/, '--che', 'a');
+wrong_ok('an unknown option', qr/error: unrecognized option "--nosuch"\n/, '--nosuch', 'a');
+wrong_ok('an option of which there is a part', qr/error: unrecognized option "--che"\n/, '--che', 'a');
 wrong_ok('--json without --list', qr/error: option --json requires option --list\n/, '--json', 'a');
 wrong_ok('two tasks', qr/error: options --check and --list cannot be used together\n/, '--check', '--list', 'a');
 my ($rc, $out, $err) = run_backup($now, '--version');

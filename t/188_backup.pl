@@ -109,7 +109,7 @@ sub night_ok
 
 sub good_nights { night_ok('none') foreach 1 .. $_[0]; return; }
 
-my $interrupted = qr/error: no backup of database "shop": interrupted by SIGTERM\n/;
+my $interrupted = qr/error: could not back up database "shop": interrupted by SIGTERM\n/;
 
 # ---- more than are kept, then failures of every kind, and between them nights that work
 
@@ -117,7 +117,7 @@ good_nights(7);
 
 # one that is old by now is not removed, as there is nothing new of its database
 night_ok('full shop', rc => 1, good => [$odd_folder],
-	message => qr/error: could not write file ".*": File too large\n(.*\n)*.*error: no backup of database "shop": pg_pardump failed with exit code 1/);
+	message => qr/error: could not write file ".*": File too large\n(.*\n)*.*error: could not back up database "shop": pg_pardump failed with exit code 1/);
 night_ok('server down', rc => 1, good => [], message => qr/error: the query for the names of databases failed with exit code 2/,
 	run => sub {
 		$node->stop;
@@ -134,15 +134,15 @@ good_nights(1);
 is(scalar @{ $kept{shop} }, 3, 'and the next one leaves the newest only');
 night_ok('half_globals', rc => 1, good => [], message => qr/error: the output of pg_dumpall is incomplete/);
 night_ok("damage shop", rc => 1, good => [$odd_folder],
-	message => qr/its\schecksum(.*\n)*.*error: no backup of database "shop": pg_pardump --verify failed with exit code 1/);
+	message => qr/its\schecksum(.*\n)*.*error: could not back up database "shop": pg_pardump --verify failed with exit code 1/);
 night_ok('killed shop', rc => 1, good => [$odd_folder],
-	message => qr/error: no backup of database "shop": pg_pardump was terminated by signal 9/);
+	message => qr/error: could not back up database "shop": pg_pardump was terminated by signal 9/);
 good_nights(2);
 
 # ---- a full disk for our own files, too
 
 night_ok('none, but no file can be written', rc => 1, good => [],
-	message => qr/error: no backup of database "shop": could not write file ".*backup\.json\.tmp": File too large/,
+	message => qr/error: could not back up database "shop": could not write file ".*backup\.json\.tmp": File too large/,
 	run => sub {
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $time;
 		return run_program('sh', '-c', 'trap "" XFSZ; ulimit -f 0; exec pg_pardump_backup "$1"', 'sh', $file);
@@ -158,7 +158,7 @@ night_ok('all_killed shop', rc => 128 + 9, good => [], half_done => 1, message =
 		next_fault($bin, 'none');
 		my ($rc, undef, $err) = run_backup($time, $file);
 		is($rc, 4, 'what a killed run has left is at work: exit code');
-		like($err, qr/error: another run is at work in "\Q$dir\E": process $run->{pid}, since \d{8}T\d{6}Z\n/,
+		like($err, qr/error: another run is active in "\Q$dir\E": process $run->{pid}, since \d{8}T\d{6}Z\n/,
 			'what a killed run has left is at work: message');
 		is(scalar(my @halves = partial_backups($dir)), 1, 'and is left alone');
 		unlink "$bin/waits";
@@ -185,7 +185,7 @@ night_ok('waits shop', run => sub {
 	next_fault($bin, 'none');
 	my ($rc, undef, $err) = run_backup($time, $file);
 	is($rc, 4, 'a second run: exit code');
-	like($err, qr/^pg_pardump_backup: error: another run is at work in "\Q$dir\E": process $run->{pid}, since @{[ time_name($time) ]}\n\z/,
+	like($err, qr/^pg_pardump_backup: error: another run is active in "\Q$dir\E": process $run->{pid}, since @{[ time_name($time) ]}\n\z/,
 		'a second run: who has the lock');
 	unlink "$bin/waits";
 	return (end_backup($run), $run->{out}, $run->{err});

@@ -64,17 +64,17 @@ night_ok($file, $_) foreach 0 .. 3;
 my @names = map { time_name($now + $_ * DAY) } 0 .. 4;
 
 is(shown(3.125, $file), <<"END", 'the table');
-name              started           age      size  verified  kept until  databases
-$names[0]  2027-01-15 08:00  3 d      N kB  yes       next run    "a, b", caf\xc3\xa9, odd name, shop
-$names[1]  2027-01-16 08:00  2 d      N kB  yes       2027-01-19  "a, b", caf\xc3\xa9, odd name, shop
-$names[2]  2027-01-17 08:00  27 h     N kB  yes       2027-01-20  "a, b", caf\xc3\xa9, odd name, shop
-$names[3]  2027-01-18 08:00  3 h      N kB  yes       2027-01-21  "a, b", caf\xc3\xa9, odd name, shop
+name              started           age      size  status    expires     databases
+$names[0]  2027-01-15 08:00  3 d      N kB  verified  next run    "a, b", caf\xc3\xa9, odd name, shop
+$names[1]  2027-01-16 08:00  2 d      N kB  verified  2027-01-19  "a, b", caf\xc3\xa9, odd name, shop
+$names[2]  2027-01-17 08:00  27 h     N kB  verified  2027-01-20  "a, b", caf\xc3\xa9, odd name, shop
+$names[3]  2027-01-18 08:00  3 h      N kB  verified  2027-01-21  "a, b", caf\xc3\xa9, odd name, shop
 END
-is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(yes *(?:\S+ \S+|\S+)).*$/$1/mgr, <<"END", 'when dates have passed');
-yes       next run
-yes       next run
-yes       1 newer
-yes       2 newer
+is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(verified +(?:next run|in \d backups?)).*$/$1/mgr, <<"END", 'when dates have passed');
+verified  next run
+verified  next run
+verified  in 1 backup
+verified  in 2 backups
 END
 
 my $listed = backups_of(3.125, $file);
@@ -96,7 +96,7 @@ is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
 	my $out = shown(3, '-v', $file);
 	my @paths = $out =~ /(\/.*)$/mg;
 	is_deeply(\@paths, [ map { $_->{archive} } @$listed ], '-v: paths');
-	like($out, qr/^$names[1]  2027-01-16 08:00  2 d  .* yes .* 0:00  "a, b"    \Q$dir\E\/a=2C=20b\/$names[1]\/dump$/m, '-v: a line');
+	like($out, qr/^$names[1]  2027-01-16 08:00  2 d  .* verified .* 0:00  "a, b"    \Q$dir\E\/a=2C=20b\/$names[1]\/dump$/m, '-v: a line');
 	is((run_program('pg_pardump', "--verify=$paths[5]"))[0], 0, '-v: pg_pardump --verify accepts the path');
 }
 
@@ -108,7 +108,7 @@ foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", c
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3.125 * DAY;
 	my ($rc, $shown) = run_on_terminal($columns, 'pg_pardump_backup', '--list', $file);
 	is($rc, 0, "$columns columns: exit code");
-	my @ends = map { s/\r//gr =~ s/.*(?:next run|\d newer|-\d\d) +//r } grep { /^2027/ } split /\n/, $shown;
+	my @ends = map { s/\r//gr =~ s/.*(?:next run|\d backups?|-\d\d) +//r } grep { /^2027/ } split /\n/, $shown;
 	is_deeply(\@ends, [ ($names) x 4 ], "$columns columns") or diag($shown);
 }
 
@@ -124,13 +124,13 @@ sub verify_ok
 }
 
 my $silent = qr/\A\z/;
-verify_ok('all', 0, "16 verified, 0 failed\n", $silent);
-verify_ok('a run', 0, "4 verified, 0 failed\n", $silent, $names[0]);
-verify_ok('the latest', 0, "4 verified, 0 failed\n", $silent, 'latest');
+verify_ok('all', 0, "16 backups verified, 0 failed\n", $silent);
+verify_ok('a run', 0, "4 backups verified, 0 failed\n", $silent, $names[0]);
+verify_ok('the latest', 0, "4 backups verified, 0 failed\n", $silent, 'latest');
 foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]", "a, b/$names[1]", "$dir/shop/$names[1]",
 	"$dir/shop/$names[1]/", "$dir/odd=20name/$names[2]/dump")
 {
-	verify_ok($typed, 0, "1 verified, 0 failed\n", $silent, $typed);
+	verify_ok($typed, 0, "1 backup verified, 0 failed\n", $silent, $typed);
 }
 foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
 {
@@ -143,8 +143,8 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	seek $fh, 5, 0;
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
-	verify_ok('a damaged one', 1, "15 verified, 1 failed\n", qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m);
-	like(shown(4, $file), qr/^$names[1] .* yes .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* FAILED .* shop$/m, 'a damaged one: the table');
+	verify_ok('a damaged one', 1, "15 backups verified, 1 failed\n", qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m);
+	like(shown(4, $file), qr/^$names[1] .* verified .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* DAMAGED .* shop$/m, 'a damaged one: the table');
 	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name}" } @{ backups_of(4, $file) } ], ["shop $names[1]"], 'a damaged one: JSON');
 }
 
@@ -153,7 +153,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 {
 	my $partial = "$dir/shop/$names[4].partial";
 	mkdir $partial or die "could not make \"$partial\": $!";
-	like(shown(5, $file), qr/^shop\/$names[4]  .*  +-  incomplete  -           shop$/m, 'not complete: the table');
+	like(shown(5, $file), qr/^shop\/$names[4]  .*  +-  incomplete +- +shop$/m, 'not complete: the table');
 	my ($found) = grep { !$_->{complete} } @{ backups_of(5, $file) };
 	is_deeply([ @$found{qw(database path verified kept_until bytes)} ], [ 'shop', $partial, undef, undef, undef ], 'not complete: JSON');
 	verify_ok('not complete', 1, '', qr/error: backup "shop\/$names[4]" is not complete\n/, "shop/$names[4]");
@@ -165,9 +165,9 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	delete $object->{verified};
 	unlink "$dir/shop/$names[0]/verified.json";
 	write_json($info, { %$object, address => 'elsewhere:5432' });
-	like(shown(3.125, $file), qr/^shop\/$names[0]  .* yes       always      shop$(?:.*\n)*\n"always": no run removes a backup of another server; see --adopt\.\n\z/m,
+	like(shown(3.125, $file), qr/^shop\/$names[0]  .*kB  verified +never +shop$(?:.*\n)*\n"never": no run removes a backup of another server; see --adopt\.\n\z/m,
 		'an old one of another server: the table');
-	verify_ok('an old one', 0, "1 verified, 0 failed\n", $silent, "shop/$names[0]");
+	verify_ok('an old one', 0, "1 backup verified, 0 failed\n", $silent, "shop/$names[0]");
 
 	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
@@ -188,15 +188,15 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 {
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = cat >%D/%f');
 	night_ok($file, 0);
-	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  no        7 newer     shop$/m, 'pipe: the table');
+	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  not verified  in 7 backups  shop$/m, 'pipe: the table');
 	my ($found) = @{ backups_of(1, $file) };
 	is_deeply([ @$found{qw(bytes verified pipe)} ], [ undef, undef, JSON::PP::true ], 'pipe: JSON');
 	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);
 	is("$rc$out", '1', 'pipe: --verify of one: exit code');
-	like($err, qr/\Apg_pardump_backup: error: backup "shop\/$names[0]" cannot be verified here: the command of "pipe" wrote the files in "\Q$dir\E.*"\npg_pardump_backup: hint: Decrypt the files into another directory, then run pg_pardump --verify\.\n\z/,
+	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory, then run pg_pardump --verify\.\n\z/,
 		'pipe: --verify of one: message');
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
-	is("$rc$out$err", "10 verified, 0 failed, 1 not verified: written by the command of \"pipe\"\n", 'pipe: --verify of all');
+	is("$rc$out$err", "10 backups verified, 0 failed\nnot verified, because the command of \"pipe\" wrote them: 1\n", 'pipe: --verify of all');
 }
 {
 	my ($file, $dir) = backup_config($node, 'database = shop');

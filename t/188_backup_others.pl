@@ -189,7 +189,7 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALT
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$command: exit code");
 	like($err, qr/warning: could not back up database "attic"; will try again after the other databases: pg_pardump (?:$reason)\n/, "$command: another try");
-	like($err, qr/error: no backup of database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
+	like($err, qr/error: could not back up database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
 	sql($one, $from // 'attic', "ROLLBACK PREPARED 'owner'");
@@ -221,7 +221,7 @@ sub start_serializable
 	my $psql = start_serializable();
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$what: exit code");
-	like($err, qr/error: no backup of database "attic": pg_pardump $waited\n\z/, "$what: message");
+	like($err, qr/error: could not back up database "attic": pg_pardump $waited\n\z/, "$what: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$what: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$what: a backup of the other one");
 	$psql->();
@@ -236,7 +236,7 @@ foreach my $locks_both (0, 1)
 	my $reason = 'pg_pardump waited for locks longer than lock_wait_timeout (1s), '
 	  . ($locks_both ? 'and the blocking process is not known' : 'now for process 0 of the server');
 	is(end_backup($run), 1, "$what: exit code");
-	like($run->{err}, qr/error: no backup of database "$database": \Q$reason\E\n/, "$what: message");
+	like($run->{err}, qr/error: could not back up database "$database": \Q$reason\E\n/, "$what: message");
 	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
 	sql($one, 'postgres', "ROLLBACK PREPARED 'mill$locks_both'");
 	sql($one, $database, "ROLLBACK PREPARED '$database'") if !$locks_both;
@@ -267,7 +267,7 @@ my ($reader, $vacuum, @late);
 	append_to_file($file, "globals = no\n");
 	sql($one, 'postgres', 'ALTER DATABASE hall SET role = owner');
 	sql($one, 'shop', "CREATE SEQUENCE q; BEGIN; ALTER SEQUENCE q OWNER TO CURRENT_USER; PREPARE TRANSACTION 'owner'");
-	$night_ok->('another role in the maintenance database', 1, qr/error: no backup of database "shop": pg_pardump $waited\n\z/);
+	$night_ok->('another role in the maintenance database', 1, qr/error: could not back up database "shop": pg_pardump $waited\n\z/);
 	sql($one, 'shop', "ROLLBACK PREPARED 'owner'");
 	sql($one, 'postgres', 'ALTER DATABASE hall RESET role');
 

@@ -40,6 +40,8 @@ Usage:
   pg_pardump_backup --verify [BACKUP] CONFIGURATION
   pg_pardump_backup --restore BACKUP [DATABASE] [--to=CONNINFO] CONFIGURATION
   pg_pardump_backup --restore-test CONFIGURATION
+  pg_pardump_backup --check CONFIGURATION
+  pg_pardump_backup --adopt CONFIGURATION
 
 Options:
   --adopt                  assign all backups in the directory to the current
@@ -271,7 +273,7 @@ sub back_up_all
 			$made{$folder} = eval { back_up_database($database, $server, $run, $globals) };
 			next if $made{$folder};
 			my $error = $@ =~ s/\n\z//r;
-			complain("no backup of database \"$folder\": $error") if $is_last || interrupted();
+			complain("could not back up database \"$folder\": $error") if $is_last || interrupted();
 			return \%made if interrupted();
 			next if $is_last;
 			inform("warning: could not back up database \"$folder\"; will try again after the other databases: $error");
@@ -370,7 +372,7 @@ sub with_store
 
 	if (!$lock)
 	{
-		complain("another run is at work in \"$config->{directory}\": $holder");
+		complain("another run is active in \"$config->{directory}\": $holder");
 		return LOCKED;
 	}
 	my $claim = eval { claim_store($config->{directory}, $config->{name}, 1) };
@@ -473,12 +475,11 @@ sub quoted { return '"' . printable($_[0]) . '"'; }
 # Dies if a backup's files are not here as pg_pardump has written them.
 sub require_files
 {
-	my ($backup, $what) = @_;
+	my ($backup, $program) = @_;
 	return if !$backup->{pipe};
-	die sprintf("backup %s cannot be %s here: the command of \"pipe\" %s\nhint: %s, then run %s.\n",
-		title($backup), $what, $backup->{elsewhere} ? 'sent its files elsewhere' : "wrote the files in \"$backup->{archive}\"",
-		$backup->{elsewhere} ? 'Fetch the files, decrypt them into a directory' : 'Decrypt the files into another directory',
-		$what eq 'restored' ? 'pg_parrestore' : 'pg_pardump --verify');
+	die 'the files of backup ' . title($backup) . " were written by the command of \"pipe\"\nhint: "
+	  . ($backup->{elsewhere} ? "Fetch the files, decrypt them into a directory, then run $program.\n"
+		: "Decrypt the files of \"$backup->{archive}\" into another directory, then run $program.\n");
 }
 
 # Returns whether the backup is as it was written.
@@ -504,7 +505,7 @@ sub verify
 
 	if (defined $typed)
 	{
-		require_files($_, 'verified') foreach @backups;
+		require_files($_, 'pg_pardump --verify') foreach @backups;
 	}
 	foreach my $backup (@backups)
 	{
@@ -526,7 +527,8 @@ sub verify
 		$failed++;
 	}
 	die "there are no backups to verify in \"$config->{directory}\"\n" if !@backups;
-	print "$good verified, $failed failed", $left_out ? ", $left_out not verified: written by the command of \"pipe\"" : '', "\n";
+	print $good == 1 ? '1 backup' : "$good backups", " verified, $failed failed\n";
+	print "not verified, because the command of \"pipe\" wrote them: $left_out\n" if $left_out;
 	return $failed || !$good ? BACKUP_FAILED : SUCCESS;
 }
 
@@ -550,7 +552,7 @@ sub restore
 	my ($typed, $database, $to) = @_;
 	my $backup = find_backup($typed, $database);
 
-	require_files($backup, 'restored');
+	require_files($backup, 'pg_parrestore');
 	if (!defined $to)
 	{
 		my ($open, $closed) = list_databases($config);
@@ -598,7 +600,9 @@ sub main
 	push @wrong, 'option --to requires option --restore' if defined $option{to} && !$option{restore};
 	if (@wrong)
 	{
-		complain($_) foreach @wrong;
+		# Getopt::Long's words
+		complain(s/^Unknown option: (.)$/unrecognized option "-$1"/r =~ s/^Unknown option: (.*)/unrecognized option "--$1"/r
+			=~ s/^Option (\S+) (?=requires|does)/option --$1 /r) foreach @wrong;
 		inform('hint: Try "pg_pardump_backup --help".');
 		return CONFIGURATION_WRONG;
 	}

@@ -63,22 +63,23 @@ sub name_text
 	return '"' . $text =~ s/"/""/gr . '"';
 }
 
-sub verified_text
+sub status_text
 {
 	my ($backup) = @_;
-	return !$backup->{complete} ? 'incomplete' : !$backup->{verified} ? 'no' : $backup->{verified}{good} ? 'yes' : 'FAILED';
+	return !$backup->{complete} ? 'incomplete' : !$backup->{verified} ? 'not verified' : $backup->{verified}{good} ? 'verified' : 'DAMAGED';
 }
 
 # The text without a date, which differs between the databases of a run.
-sub kept_text
+sub expiry_text
 {
 	my ($backup) = @_;
 	my $keeps = $backup->{keeps};
 
 	return '-' if !$backup->{complete};
-	return 'always' if !$keeps;
+	return 'never' if !$keeps;
 	return 'DATE' if defined $keeps->{until} && $keeps->{until} > now();
-	return $keeps->{newer} ? "$keeps->{newer} newer" : 'next run';
+	return 'next run' if !$keeps->{newer};
+	return $keeps->{newer} == 1 ? 'in 1 backup' : "in $keeps->{newer} backups";
 }
 
 # Characters on a terminal, as far as there is one for each code point.
@@ -128,13 +129,13 @@ sub row
 	my ($started) = sort { $a <=> $b } map { $_->{started} } @backups;
 	my ($until) = sort { $a <=> $b } map { $_->{keeps}{until} // () } grep { $_->{keeps} } @backups;
 	my $bytes = 0;
-	my $kept = kept_text($first);
+	my $expires = expiry_text($first);
 
 	$bytes += $_->{bytes} // 0 foreach @backups;
 	return [
 		name_text($first->{run}), strftime('%Y-%m-%d %H:%M', localtime $started), age_text(now() - $started),
-		$first->{pipe} || !$first->{complete} ? '-' : size_text($bytes), verified_text($first),
-		$kept eq 'DATE' ? strftime('%Y-%m-%d', localtime $until) : $kept,
+		$first->{pipe} || !$first->{complete} ? '-' : size_text($bytes), status_text($first),
+		$expires eq 'DATE' ? strftime('%Y-%m-%d', localtime $until) : $expires,
 		$verbose ? ($first->{complete} ? duration_text($first->{finished} - $first->{started}) : '-', name_text($first->{database}), $first->{archive})
 		: [ map { name_text($_->{database}) } @backups ] ];
 }
@@ -143,7 +144,7 @@ sub row
 sub print_table
 {
 	my ($config, $backups, $verbose) = @_;
-	my @heads = ('name', 'started', 'age', 'size', 'verified', 'kept until', $verbose ? ('took', 'database', 'archive') : 'databases');
+	my @heads = ('name', 'started', 'age', 'size', 'status', 'expires', $verbose ? ('took', 'database', 'archive') : 'databases');
 	my (@keys, %groups);
 
 	if (!@$backups)
@@ -153,7 +154,7 @@ sub print_table
 	}
 	foreach my $backup (@$backups)
 	{
-		my $key = join "\0", $backup->{run}, verified_text($backup), kept_text($backup), $backup->{pipe} ? 1 : 0,
+		my $key = join "\0", $backup->{run}, status_text($backup), expiry_text($backup), $backup->{pipe} ? 1 : 0,
 		  $verbose ? $backup->{path} : ();
 		push @keys, $key if !$groups{$key};
 		push @{ $groups{$key} }, $backup;
@@ -185,7 +186,7 @@ sub print_table
 		print join('  ', map { my $blanks = ' ' x ($widths[$_] - width($cells[$_])); $heads[$_] eq 'size' ? "$blanks$cells[$_]" : "$cells[$_]$blanks" } @shown),
 		  "  $cells[-1]\n";
 	}
-	print "\n\"always\": no run removes a backup of another server; see --adopt.\n" if grep { $_->[5] eq 'always' } @rows;
+	print "\n\"never\": no run removes a backup of another server; see --adopt.\n" if grep { $_->[5] eq 'never' } @rows;
 	return;
 }
 
