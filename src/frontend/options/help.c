@@ -262,7 +262,8 @@ backup_help_print(const char *progname)
 	printf("%s takes a base backup of a running PostgreSQL server, like\n"
 		   "pg_basebackup, over parallel connections.\n\n", progname);
 	printf("Usage:\n");
-	printf("  %s [OPTION]...\n", progname);
+	printf("  %s [OPTION]... -D DIRECTORY\n", progname);
+	printf("  %s --extract=BACKUP [OPTION]... -D DIRECTORY\n", progname);
 	fputs(backup_general_options, stdout);
 	fputs(monitoring_options, stdout);
 	fputs(backup_connection_options, stdout);
@@ -438,10 +439,10 @@ static const char dump_options[] =
 "  -E, --encoding=ENCODING      dump the data in encoding ENCODING\n"
 "  -n, --schema=PATTERN         dump the specified schema(s) only\n"
 "  -N, --exclude-schema=PATTERN do NOT dump the specified schema(s)\n"
-"  -O, --no-owner               skip restoration of object ownership in\n"
-"                               plain-text format\n"
+"  -O, --no-owner               with --target: skip restoration of object\n"
+"                               ownership; no effect on archives\n"
 "  -s, --schema-only            dump only the schema, no data or statistics\n"
-"  -S, --superuser=NAME         superuser user name to use in plain-text format\n"
+"  -S, --superuser=NAME         no effect; specify it for pg_restore\n"
 "  -t, --table=PATTERN          dump only the specified table(s)\n"
 "  -T, --exclude-table=PATTERN  do NOT dump the specified table(s)\n"
 "  -x, --no-privileges          do not dump privileges (grant/revoke)\n"
@@ -511,6 +512,9 @@ help_print(const char *progname)
 		   "as a directory archive for pg_restore.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [DBNAME]\n", progname);
+	printf("  %s --target=CONNINFO [OPTION]... [DBNAME]\n", progname);
+	printf("  %s --compare-with=CONNINFO|DIRECTORY [OPTION]... [DBNAME]\n", progname);
+	printf("  %s --verify=DIRECTORY [OPTION]...\n", progname);
 	printf("  %s --all-databases [OPTION]...\n", progname);
 	fputs(dump_general_options, stdout);
 	fputs(dump_chunk_options, stdout);
