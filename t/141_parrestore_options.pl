@@ -317,6 +317,7 @@ foreach my $options (['-l'], [ '-f', '-' ], [ '-f', '-', '-s' ])
 foreach my $case (
 	[ [ '-s', '-a' ], qr/options -[as].* and -[as].* cannot be used together/ ],
 	[ [ '-a', '-c' ], qr/options -[ac].* and -[ac].* cannot be used together/ ],
+	[ [ '-f', '-' ], qr/^pg_parrestore: error: options -d\/--dbname and -f\/--file cannot be used together$/m ],
 	[ ['--if-exists'], qr/option --if-exists requires option -c\/--clean/ ],
 	[ ['-j0'], qr/-j\/--jobs must be in range 1\.\.4096/ ],
 	[ ['--nothing'], qr/unrecognized option/ ],

@@ -209,7 +209,7 @@ foreach (
 	[ 'nothing', $empty, qr/is not an archive of pg_dump/ ],
 	[ 'a FIFO', $fifo, qr/is neither a directory nor a regular file/ ],
 	[ 'a device', '/dev/null', qr/is neither a directory nor a regular file/ ],
-	[ 'no file', new_path('missing'), qr/could not open archive .*: No such file/ ],
+	[ 'no file', new_path('missing'), qr/could not open input file .*: No such file/ ],
 	[ 'an old version', $old, qr/archive "\Q$old\E" has an unsupported format version\n.*hint: Archives of pg_dump 12 to/ ])
 {
 	refused_archive_ok(@$_);

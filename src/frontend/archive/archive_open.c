@@ -129,7 +129,7 @@ open_path(const char *path, ArchiveKind *kind)
 	ssize_t		len;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		pg_fatal("could not open archive \"%s\": %m", path);
+		pg_fatal("could not open input file \"%s\": %m", path);
 	*kind = ARCHIVE_DIRECTORY;
 	if (S_ISDIR(st.st_mode))
 		return fd;

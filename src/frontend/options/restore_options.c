@@ -270,6 +270,20 @@ find_option(const char *name)
 	return NULL;
 }
 
+/* pg_restore refuses this too, but under its own name. */
+static void
+refuse_file_and_database(const Options *options)
+{
+	const char *const *args = options->pg_restore_args;
+
+	if (options->connection.dbname == NULL)
+		return;
+	for (int i = 0; args && args[i] && strcmp(args[i], "--") != 0; i++)
+		if (strncmp(args[i], "--file=", strlen("--file=")) == 0)
+			pg_fatal("options %s and %s cannot be used together",
+					 "-d/--dbname", "-f/--file");
+}
+
 static void
 check_options(Options *options)
 {
@@ -288,6 +302,7 @@ check_options(Options *options)
 		pg_log_error_detail(OF_ONE);
 		exit(1);
 	}
+	refuse_file_and_database(options);
 	if (options->by_stock == NULL && options->connection.dbname == NULL)
 		options->by_stock = "";
 	if (options->by_stock == NULL && archive == NULL)
