@@ -216,14 +216,14 @@ foreach my $try (
 {
 	my $hint = sub { my ($err) = @_; return $err =~ /^pg_pardump: hint: (.*)/m ? $1 : 'none' };
 	my $refused = sub { $hint->(refused_ok(qr/no table whose rows are dumped matches pattern/, "@_", @db, @_)) };
-	is($refused->('--where="c:""d":true'), 'Not in your search_path: "a:b"."c:""d".  Specify the table with its schema.',
+	is($refused->('--where="c:""d":true'), 'Tables of this name that are not in your search_path: "a:b"."c:""d".  Specify the table with its schema.',
 		'a table of another schema: hint');
 	is($refused->('--where=a_view:true'), 'none', 'a view: no hint');
 	is($refused->('--sample=nowhere:1'), 'none', 'no such table: no hint');
 	is($refused->('--where=public."c:""d":true'), 'none', 'a pattern with a schema: no hint');
 	is($refused->('-t', 'other', '--where=big:true'), 'none', 'a table that is left out: no hint');
 	sql($node, 'filter', join ' ', map { "CREATE SCHEMA s$_; CREATE TABLE s$_.sold (id int);" } 1 .. 4);
-	is($refused->('--sample=sold:1'), 'Not in your search_path: s1.sold, s2.sold, s3.sold and others.  Specify the table with its schema.',
+	is($refused->('--sample=sold:1'), 'Tables of this name that are not in your search_path: s1.sold, s2.sold, s3.sold, ....  Specify the table with its schema.',
 		'tables of several schemas: hint');
 	sql($node, 'filter', join ' ', map { "DROP TABLE s$_.sold; DROP SCHEMA s$_;" } 1 .. 4);
 }

@@ -301,13 +301,13 @@ foreach my $try ([ 'i:t::int', '22P02' ], [ 't:public.broken(t)', 'P0009' ], [ '
 {
 	my ($mask, $sqlstate, @options) = @$try;
 	my $log = new_path('log');
-	my $err = refused_ok(qr/could not read rows of table public\.kinds: SQLSTATE $sqlstate/, "error of $mask", @db, '-t', 'kinds',
+	my $err = refused_ok(qr/could not read rows: SQLSTATE $sqlstate\n.*detail: Table public\.kinds has masked columns\./, "error of $mask", @db, '-t', 'kinds',
 		'--no-sync', '-v', "--log-json=$log", @options, "--mask=kinds.$mask");
 	is_deeply(secrets_in($log, text_file('said', $err)), [], "error of $mask: no secret told");
 	like(slurp_file($log), qr/"message": ?"[^"]*SQLSTATE $sqlstate/, "error of $mask: in the log");
 }
 {
-	my $err = copy_refused_ok(qr/could not read rows of table "sch:ema"\."na\.me ""x""\\x0ay": SQLSTATE 22P02/, 'error in a copy',
+	my $err = copy_refused_ok(qr/could not read rows: SQLSTATE 22P02\n.*detail: Table "sch:ema"\."na\.me ""x""\\x0ay" has masked columns\./, 'error in a copy',
 		$node, 'mask', $node, 'copy', '-n', '"sch:ema"', '--mask="sch:ema".*.t:t::int');
 	is_deeply(secrets_in(text_file('said', $err)), [], 'error in a copy: no secret told');
 }
@@ -379,7 +379,7 @@ foreach my $try (
 	refused_ok($try->[1], "--mask=$try->[0]", @db, "--mask=$try->[0]");
 }
 sql($node, 'mask', 'CREATE SCHEMA sales; CREATE TABLE sales.sold (id int)');
-refused_ok(qr/no column that is dumped matches pattern "sold\.id" .*\n.*hint: Not in your search_path: sales\.sold\.  Specify the table with its schema\.\n\z/,
+refused_ok(qr/no column that is dumped matches pattern "sold\.id" .*\n.*hint: Tables of this name that are not in your search_path: sales\.sold\.  Specify the table with its schema\.\n\z/,
 	'a table of another schema', @db, '--mask=sold.id:1');
 refused_ok(qr/no column that is dumped matches pattern "sold\.nowhere" .*\n\z/, 'no such column of it', @db, '--mask=sold.nowhere:1');
 sql($node, 'mask', 'DROP SCHEMA sales CASCADE');

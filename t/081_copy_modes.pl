@@ -388,7 +388,7 @@ make_database($source, 'named');
 sql($source, 'named', 'CREATE TABLE a1 AS SELECT 1 AS a; CREATE TABLE a2 AS SELECT 1 AS a; CREATE SEQUENCE s START 5');
 make_database($target, 'named');
 sql($target, 'named', 'CREATE SEQUENCE s START 1000');
-copy_refused_ok(qr/error: the target already contains 1 of the sequences to be created\n.*detail: Among them: public\.s\.\n/,
+copy_refused_ok(qr/error: the target already contains 1 of the sequences to be created\n.*detail: It is public\.s\.\n/,
 	'a sequence is there', $source, 'named', $target, 'named');
 sql($target, 'named', q{DROP SEQUENCE s; CREATE FUNCTION late() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$BEGIN IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.a1') THEN

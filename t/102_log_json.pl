@@ -298,7 +298,7 @@ foreach my $try ([ $archive, '--verify', $archive ], [ $archive, @db, '-f', "$ar
 	my $what = "in the directory of @options";
 	($rc, $out, $err) = run_program('pg_pardump', @options, "--log-json=$place/x.json");
 	is("$rc$out", '1', "$what: exit code");
-	like($err, qr/the event log "\Q$place\E\/x\.json" must not be in the archive's directory/, "$what: message");
+	like($err, qr/file "\Q$place\E\/x\.json" of option --log-json must not be in the archive's directory/, "$what: message");
 	ok(!-e "$place/x.json", "$what: it is not made");
 }
 {

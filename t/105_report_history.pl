@@ -233,7 +233,7 @@ foreach my $case (
 	mkdir $dir, 0700 or die "could not make a directory: $!";
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $db, '-f', $dir, '--report=' . new_path('x.html'), "--report-history=$dir");
 	is($rc, 1, 'in the archive: exit code');
-	like($err, qr/the report history ".*" must not be in the archive's directory/, 'in the archive: message');
+	like($err, qr/file ".*" of option --report-history must not be in the archive's directory/, 'in the archive: message');
 	is(listing($dir), '', 'in the archive: nothing is made');
 }
 foreach my $command (

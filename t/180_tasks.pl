@@ -65,7 +65,7 @@ my $mark = new_path('mark');
 archive_ok(start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
 		runner("if [ -e '$mark' ]; then echo \"\$@\" >'$mark'; $all; fi; touch '$mark'; one 0; one 2; exit 3")),
 	'a task that was not run', $original,
-	qr/^pg_pardump: warning: the command exited with exit code 3; tasks to run again: 1; retry 1 of 1\n$/);
+	qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: 1; retry 1 of 1\npg_pardump: detail: The command exited with exit code 3\.\n$/);
 is(slurp_file($mark), "1\n", 'only that one was run again');
 
 # ---- the plan as the tasks have it: no password, not readable by others; one
@@ -218,7 +218,7 @@ foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2'
 	my $dump = start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
 		runner('one 0; one 2; exit 7'));
 	is(end_dump($dump), 1, 'a task that fails always: exit code');
-	like($dump->{err}, qr/error: not all tasks were completed, and the command exited with exit code 7: files of tasks 1 are missing\n.*Missing: chunk \d+ of \d+ of table public\.big/,
+	like($dump->{err}, qr/error: not all tasks were completed: files of tasks 1 are missing\n.*detail: The command exited with exit code 7\.\n.*Missing: chunk \d+ of \d+ of table public\.big/,
 		'a task that fails always: message');
 	ok(!-e $dump->{dir}, 'a task that fails always: nothing is left');
 }

@@ -52,7 +52,7 @@ sub gated_tasks
 	kill KILL => task_pid(1);
 	open_gate();
 	archive_ok($dump, 'a task killed',
-		qr/^pg_pardump: warning: the command exited with exit code 137; tasks to run again: 1; retry 1 of 5\n$/);
+		qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: 1; retry 1 of 5\npg_pardump: detail: The command exited with exit code 137\.\n$/);
 	$original = fingerprint($node, 'gated');
 }
 
@@ -72,7 +72,7 @@ foreach my $fault (
 	open_gate();
 	is(end_dump($dump), 1, "$what: exit code of the leader");
 	like($dump->{err}, $words, "$what: the task's words");
-	like($dump->{err}, qr/and the command exited with exit code 75: files of tasks 0 are missing/, "$what: exit code of the task");
+	like($dump->{err}, qr/not all tasks were completed: files of tasks 0 are missing\n.*detail: The command exited with exit code 75\./, "$what: exit code of the task");
 }
 
 # ---- the leader is killed: the tasks leave, by themselves, and there is no archive;

@@ -181,7 +181,7 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 	kill KILL => @first;
 	open_gate();
 	archive_ok($dump, 'a task killed under Slurm',
-		qr/^pg_pardump: warning: the command exited with exit code \d+; tasks to run again: \d; retry 1 of 5\n$/);
+		qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: \d; retry 1 of 5\npg_pardump: detail: The command exited with exit code \d+\.\n$/);
 }
 
 # ---- each task runs twice at a time
@@ -201,7 +201,7 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 	kill KILL => @first;
 	open_gate();
 	archive_ok($dump, 'a task killed under srun',
-		qr/warning: the command exited with exit code \d+; tasks to run again: \d; retry 1 of 5\n/);
+		qr/warning: not all tasks were completed; tasks to run again: \d; retry 1 of 5\npg_pardump: detail: The command exited with exit code \d+\.\n/);
 }
 
 # ---- a node is killed, with all that runs there
@@ -216,7 +216,7 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 	kill KILL => @steps, on_node($nodes[1]);
 	open_gate();
 	archive_ok($dump, 'a node killed',
-		qr/^pg_pardump: warning: the command exited with exit code \d+; tasks to run again: \d; retry 1 of 5\n$/);
+		qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: \d; retry 1 of 5\npg_pardump: detail: The command exited with exit code \d+\.\n$/);
 }
 
 # ---- the leader is killed: the tasks leave their nodes, and there is no archive
@@ -242,7 +242,7 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 		return "if [ \$SLURMD_NODENAME = $nodes[1] ] && [ ! -e $once ]; then touch $once; ulimit -f 16; fi; $_[0]";
 	}));
 	$original = fingerprint($node, 'gated');
-	archive_ok($dump, 'a disk full on a node', qr/^pg_pardump: warning: the command exited with exit code 1; tasks to run again: [\d,-]+; retry 1 of 5\n$/);
+	archive_ok($dump, 'a disk full on a node', qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: [\d,-]+; retry 1 of 5\npg_pardump: detail: The command exited with exit code 1\.\n$/);
 	ok(-e $once, 'a disk full on a node: it was');
 }
 

@@ -140,8 +140,8 @@ is(pages(), pages_of(@names), 'a verification: a page of each');
 
 foreach my $try (
 	[ [ '-f', "$files/new", "--report=/nowhere/x" ], qr/could not create directory "\/nowhere\/x"/ ],
-	[ [ "--verify=$dir", "--report=$dir" ], qr/report ".*" must not be in the archive's directory/ ],
-	[ [ "--verify=$dir", "--report=$dir/pages" ], qr/report ".*" must not be in the archive's directory/ ])
+	[ [ "--verify=$dir", "--report=$dir" ], qr/file ".*" of option --report must not be in the archive's directory/ ],
+	[ [ "--verify=$dir", "--report=$dir/pages" ], qr/file ".*" of option --report must not be in the archive's directory/ ])
 {
 	my ($options, $message) = @$try;
 	my @server = grep({ /^--verify/ } @$options) ? () : ('-d', $node->connstr('postgres'), '--exclude-database=*');

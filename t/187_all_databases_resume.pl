@@ -261,7 +261,7 @@ create_database($other, 'shop');
 }
 ($rc, undef, $err) = run_program(@command, $dir);
 is($rc, 1, 'without --resume: exit code');
-like($err, qr/error: an unfinished restore of all databases was found on the target\n.*detail: Table "$notes\.databases" of database "postgres".*\n.*hint: --resume continues it; DROP SCHEMA $notes CASCADE/,
+like($err, qr/error: an unfinished restore of all databases was found on the target\n.*detail: Table "$notes\.databases" of database "postgres".*\n.*hint: Use --resume to continue it, or DROP SCHEMA $notes CASCADE/,
 	'without --resume: message');
 append_to_file("$dir/map.json", ' ');
 ($rc, undef, $err) = run_program(@command, '--resume', $dir);

@@ -340,7 +340,7 @@ archive_dir_check(const char *path)
 }
 
 void
-archive_dir_keep_out(const char *directory, const char *what, const char *path)
+archive_dir_keep_out(const char *directory, const char *option, const char *path)
 {
 	char	   *parent = pg_strdup(path);
 	struct stat st;
@@ -351,8 +351,8 @@ archive_dir_keep_out(const char *directory, const char *what, const char *path)
 		stat(directory, &dir_st) == 0 &&
 		st.st_dev == dir_st.st_dev && st.st_ino == dir_st.st_ino)
 	{
-		pg_log_error("the %s \"%s\" must not be in the archive's directory",
-					 what, path);
+		pg_log_error("file \"%s\" of option %s must not be in the archive's directory",
+					 path, option);
 		pg_log_error_hint("Specify a file outside the archive's directory, which may contain only the archive's own files.");
 		exit(1);
 	}

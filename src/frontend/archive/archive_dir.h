@@ -116,11 +116,11 @@ extern DIR *archive_dir_open_empty(const char *path, bool made);
 extern DIR *archive_dir_open_new(const char *path, bool *made);
 
 /*
- * Exits with a message if the file at path, what being its kind, would be in
- * the directory: there it would be no file of the archive's.  directory may
- * be NULL.
+ * Exits with a message if the file at path, which an option names, would be
+ * in the directory: there it would be no file of the archive's.  directory
+ * may be NULL.
  */
-extern void archive_dir_keep_out(const char *directory, const char *what,
+extern void archive_dir_keep_out(const char *directory, const char *option,
 								 const char *path);
 
 /*

@@ -64,7 +64,7 @@ bad(TocReader *reader, const char *what)
 	if (reader->at_end)
 		return;
 	if (reader->of_pg_dump)
-		pg_fatal("%s in the output of pg_dump", what);
+		pg_fatal("could not read the output of pg_dump: %s", what);
 	reader->error = what;
 	reader->at_end = true;
 }

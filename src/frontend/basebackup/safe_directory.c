@@ -33,10 +33,12 @@ refuse(const char *path, const char *part, const struct stat *st)
 	struct passwd *owner = getpwuid(st->st_uid);
 
 	pg_log_error("directory \"%s\" is not safe for root", printable(path));
-	if (st->st_uid != 0)
-		pg_log_error_detail("User %s owns \"%s\", and could replace it with a link to another directory.",
-							owner ? owner->pw_name : "with an unknown name",
-							printable(part));
+	if (st->st_uid != 0 && owner)
+		pg_log_error_detail("User \"%s\" owns \"%s\", and could replace it with a link to another directory.",
+							owner->pw_name, printable(part));
+	else if (st->st_uid != 0)
+		pg_log_error_detail("User ID %u owns \"%s\", and could replace it with a link to another directory.",
+							st->st_uid, printable(part));
 	else
 		pg_log_error_detail("Other users can write to \"%s\", and could put links there.",
 							printable(part));

@@ -109,9 +109,9 @@ cluster_account_append(PQExpBuffer buf, const void *arg)
 static void
 keep_out(const Options *options, const char *path)
 {
-	archive_dir_keep_out(options->directory, "report", path);
-	archive_dir_keep_out(options->restore, "report", path);
-	archive_dir_keep_out(options->verify, "report", path);
+	archive_dir_keep_out(options->directory, "--report", path);
+	archive_dir_keep_out(options->restore, "--report", path);
+	archive_dir_keep_out(options->verify, "--report", path);
 }
 
 static Report *

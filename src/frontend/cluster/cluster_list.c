@@ -298,8 +298,9 @@ object_is_there(PGconn *conn, const char *pattern, bool is_schema)
 						  is_schema ? NULL : "pg_catalog.pg_table_is_visible(c.oid)",
 						  &dbname, &dots);
 	if (dots > (is_schema ? 0 : 2))
-		pg_fatal("improper %s name (too many dotted names): %s",
-				 is_schema ? "qualified" : "relation", pattern);
+		pg_fatal(is_schema ?
+				 "improper qualified name (too many dotted names): %s" :
+				 "improper relation name (too many dotted names): %s", pattern);
 	appendPQExpBufferStr(&sql, " LIMIT 1");
 	/* visible are the tables that the user's own search path shows */
 	session_command(conn, "RESET search_path");

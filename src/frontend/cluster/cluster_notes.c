@@ -376,13 +376,6 @@ read_rows(ClusterNotes *notes, PGconn *conn)
 	PQclear(res);
 }
 
-static void
-give_forget_hint(const ClusterNotes *notes, const char *before)
-{
-	pg_log_error_hint("%s" DROP_COMMAND " in database \"%s\" forgets it.",
-					  before, notes->database);
-}
-
 /* Of an earlier run: is it this restore's? */
 static void
 check_run(ClusterNotes *notes, PGconn *conn)
@@ -395,13 +388,15 @@ check_run(ClusterNotes *notes, PGconn *conn)
 		pg_log_error("an unfinished restore of all databases was found on the target");
 		pg_log_error_detail("Table \"%s\" of database \"%s\" shows which databases it has restored.",
 							CLUSTER_NOTES_TABLE, notes->database);
-		give_forget_hint(notes, "--resume continues it; ");
+		pg_log_error_hint("Use --resume to continue it, or " DROP_COMMAND " in database \"%s\" to forget it.",
+						  notes->database);
 	}
 	else if (PQntuples(res) != 1 ||
 			 strcmp(PQgetvalue(res, 0, 0), notes->identity) != 0)
 	{
 		pg_log_error("the restore of all databases cannot be resumed: it was started with another dump");
-		give_forget_hint(notes, "");
+		pg_log_error_hint("Use " DROP_COMMAND " in database \"%s\" to forget it.",
+						  notes->database);
 	}
 	else
 		notes->is_refused = false;
@@ -506,9 +501,9 @@ look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
 }
 
 static ClusterTodo
-refuse(const char *problem, const ClusterDatabase *database)
+refuse(const char *error, const ClusterDatabase *database)
 {
-	pg_log_error("database \"%s\" on the target %s", database->name, problem);
+	pg_log_error(error, database->name);
 	pg_log_error_hint(cluster_list_is_initial(database) ?
 					  "Drop the objects in it, or exclude it with --exclude-database." :
 					  "Drop it, or exclude it with --exclude-database.");
@@ -519,7 +514,8 @@ static ClusterTodo
 decide_complete(const ClusterDatabase *database, const Note *note)
 {
 	if (strcmp(note->archive, database->identity) != 0)
-		return refuse("was restored from another archive", database);
+		return refuse("database \"%s\" on the target was restored from another archive",
+					  database);
 	return CLUSTER_TODO_NOTHING;
 }
 
@@ -548,7 +544,7 @@ decide(const ClusterNotes *notes, const ClusterDatabase *database,
 	if (is_same && note->state == NOTE_ENDING)
 		return decide_complete(database, note);
 	if (!is_empty)
-		return refuse("is not empty, and was not restored from this archive",
+		return refuse("database \"%s\" on the target is not empty, and was not restored from this archive",
 					  database);
 	/* it did not exist when an earlier run noted it, which has created it */
 	if (note && note->state == NOTE_BEGUN && note->target == InvalidOid &&

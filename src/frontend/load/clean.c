@@ -930,13 +930,6 @@ free_params(char **params, int n)
  * ----------
  */
 
-/* Before a list of n names, of which OBJECTS_SHOWN follow at most. */
-static const char *
-introduction(int n)
-{
-	return n > OBJECTS_SHOWN ? "Among them: " : n > 1 ? "These are: " : "It is ";
-}
-
 /*
  * What a query has found, appended as a list, with the second column as the
  * reason; returns how many there are.
@@ -949,12 +942,10 @@ list_objects(PGconn *conn, const Options *options, const char *query,
 	int			n_shown = PQntuples(res);
 	int			n = n_shown == 0 ? 0 : session_number(res, 0, 2, 1, INT_MAX);
 
-	appendPQExpBufferStr(list, introduction(n));
 	for (int i = 0; i < n_shown; i++)
 		appendPQExpBuffer(list, "%s%s (%s)", i > 0 ? ", " : "",
 						  printable(PQgetvalue(res, i, 0)),
 						  printable(PQgetvalue(res, i, 1)));
-	appendPQExpBufferChar(list, '.');
 	PQclear(res);
 	return n;
 }
@@ -1000,7 +991,7 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
-		pg_log_error_detail("%s", list.data);
+		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
 		pg_log_error_hint(OWNERS_HINT ".");
 	}
 	resetPQExpBuffer(&list);
@@ -1009,7 +1000,7 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	{
 		pg_log_error("--clean cannot drop objects with %d dependent object%s on the target",
 					 n, units_plural(n));
-		pg_log_error_detail("%s", list.data);
+		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}
 	termPQExpBuffer(&list);
@@ -1036,31 +1027,27 @@ clean_objects_check_copy(const RestoreStages *stages)
 
 /*
  * The tables that cannot be dropped for a reason of their own, or else those
- * that other objects depend on, appended as a list without its end; returns
- * how many there are.
+ * that other objects depend on, appended as a list; returns how many there
+ * are.
  */
 static int
 list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
 			PQExpBuffer list)
 {
-	PQExpBufferData names;
 	int			n = 0;
 
-	initPQExpBuffer(&names);
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		int			no = session_number(res, i, 0, 1, tables->n_tables) - 1;
 
 		if (PQgetisnull(res, i, 1) == own_reason || n++ >= OBJECTS_SHOWN)
 			continue;
-		appendPQExpBuffer(&names, "%s%s", n > 1 ? ", " : "",
+		appendPQExpBuffer(list, "%s%s", n > 1 ? ", " : "",
 						  printable(tables->tables[no].name));
 		if (own_reason)
-			appendPQExpBuffer(&names, " (%s)",
+			appendPQExpBuffer(list, " (%s)",
 							  printable(PQgetvalue(res, i, 1)));
 	}
-	appendPQExpBuffer(list, "%s%s", introduction(n), names.data);
-	termPQExpBuffer(&names);
 	return n;
 }
 
@@ -1080,18 +1067,20 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 	{
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
 					 n);
-		pg_log_error_detail("%s.", list.data);
+		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
 		pg_log_error_hint(OWNERS_HINT ".  " ROWS_HINT);
 	}
 	resetPQExpBuffer(&list);
 	n = list_tables(res, tables, false, &list);
 	if (n > 0)
 	{
-		(void) list_objects(conn, options, keepers_query, params, &keepers);
+		if (list_objects(conn, options, keepers_query, params, &keepers) > OBJECTS_SHOWN)
+			appendPQExpBufferStr(&keepers, ", ...");
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
-		pg_log_error_detail("%s. The other objects: %s", list.data, keepers.data);
-		pg_log_error_hint("Drop the other objects first.  " ROWS_HINT);
+		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
+		pg_log_error_detail("The dependent objects are: %s.", keepers.data);
+		pg_log_error_hint("Drop the dependent objects first.  " ROWS_HINT);
 	}
 	termPQExpBuffer(&list);
 	termPQExpBuffer(&keepers);

@@ -124,10 +124,13 @@ target_has(PGconn *conn, const char *kind, const char *name)
 	return result;
 }
 
-/* kind: "role"; hint: what to do about it */
+/*
+ * kind: "role"; error: with the number and the end of the plural; hint: what
+ * to do about it
+ */
 static void
 check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
-			const char *hint)
+			const char *error, const char *hint)
 {
 	PGresult   *res = find_missing(conn, names, kind);
 	int			n = PQntuples(res);
@@ -139,8 +142,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, ASK_NAME)));
-		pg_log_error("the target lacks %d required %s%s", n, kind,
-					 units_plural(n));
+		pg_log_error(error, n, units_plural(n));
 		pg_log_error_detail(units_names_format(n, NAMES_SHOWN), list.data);
 		pg_log_error_hint("%s", hint);
 		termPQExpBuffer(&list);
@@ -222,10 +224,13 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
 	check_names(conn, &needs.roles, TARGET_ROLE,
+				"the target lacks %d required role%s",
 				"Create them on the target (\"pg_dumpall --roles-only\" writes the roles of the source), or use --no-owner and --no-privileges.");
 	check_names(conn, &needs.tablespaces, TARGET_TABLESPACE,
+				"the target lacks %d required tablespace%s",
 				"Create them on the target, or use --no-tablespaces.");
 	check_names(conn, &needs.extensions, TARGET_ANY_EXTENSION,
+				"the target lacks %d required extension%s",
 				"Install them on the target server.");
 	/* what other runs use now they leave to this one */
 	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
@@ -290,9 +295,12 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 	termPQExpBuffer(&found);
 }
 
-/* What is to be made, and there already: of n names those with an OID. */
+/*
+ * What is to be made, and there already: of n names those with an OID.  The
+ * error has a place for their number.
+ */
 static void
-report_existing(const char *kind, const char *const *names, const Oid *oids,
+report_existing(const char *error, const char *const *names, const Oid *oids,
 				int n, const char *hint)
 {
 	PQExpBufferData found;
@@ -305,9 +313,8 @@ report_existing(const char *kind, const char *const *names, const Oid *oids,
 							  printable(names[i]));
 	if (n_found > 0)
 	{
-		pg_log_error("the target already contains %d of the %s to be created",
-					 n_found, kind);
-		pg_log_error_detail("Among them: %s.", found.data);
+		pg_log_error(error, n_found);
+		pg_log_error_detail(units_names_format(n_found, TABLES_SHOWN), found.data);
 		pg_log_error_hint("%s", hint);
 	}
 	termPQExpBuffer(&found);
@@ -331,7 +338,7 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 		if (!tables->tables[i].has_definition)
 			oids[i] = InvalidOid;
 	}
-	report_existing("tables", names, oids, tables->n_tables,
+	report_existing("the target already contains %d of the tables to be created", names, oids, tables->n_tables,
 					"Use --clean to drop them first, or --data-only to add rows to them.");
 	free(names);
 	free(oids);
@@ -435,7 +442,7 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 			names[n++] = pg_strdup(fmtQualifiedId(toc->entries[i].namespace,
 												  toc->entries[i].tag));
 	oids = find_names(conn, text_array(conn, names, n), n);
-	report_existing("sequences", (const char *const *) names, oids, n,
+	report_existing("the target already contains %d of the sequences to be created", (const char *const *) names, oids, n,
 					"Use --clean to drop them first.");
 }
 

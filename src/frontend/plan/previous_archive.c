@@ -75,11 +75,11 @@ fingerprint_spec_new(PGconn *conn, pg_checksum_type checksum_type)
  * ----------
  */
 
-/* What must be the same, and what it is for people. */
+/* What must be the same, and why nothing is reused if it is not. */
 typedef struct HeadText
 {
 	size_t		offset;
-	const char *what;
+	const char *reason;
 } HeadText;
 
 /*
@@ -88,12 +88,12 @@ typedef struct HeadText
  * wish.
  */
 static const HeadText head_texts[] = {
-	{offsetof(Manifest, tool), "version of pg_pardump"},
-	{offsetof(Manifest, server_version), "server version"},
-	{offsetof(Manifest, encoding), "encoding"},
-	{offsetof(Manifest, compression), "compression"},
-	{offsetof(Manifest, settings), "settings"},
-	{offsetof(Manifest, fingerprint_algorithm), "fingerprint algorithm"},
+	{offsetof(Manifest, tool), "its version of pg_pardump was %s, but is %s now"},
+	{offsetof(Manifest, server_version), "its server version was %s, but is %s now"},
+	{offsetof(Manifest, encoding), "its encoding was %s, but is %s now"},
+	{offsetof(Manifest, compression), "its compression was %s, but is %s now"},
+	{offsetof(Manifest, settings), "its settings were %s, but are %s now"},
+	{offsetof(Manifest, fingerprint_algorithm), "its fingerprint algorithm was %s, but is %s now"},
 };
 
 void
@@ -148,7 +148,7 @@ describe_settings(const char *before, const char *now)
 			return NULL;
 		if (len_before != len_now || strncmp(before, now, len_now) != 0)
 			appendPQExpBuffer(&text, "%sits %.*s was %.*s, but is %.*s now",
-							  text.len > 0 ? ", and " : "", name_len, before,
+							  text.len > 0 ? "; " : "", name_len, before,
 							  len_before - name_len - 3, before + name_len + 3,
 							  len_now - name_len - 3, now + name_len + 3);
 		before += len_before + strspn(before + len_before, "; ");
@@ -182,9 +182,9 @@ why_not_head(const Manifest *before, const Manifest *now)
 			settings = describe_settings(its, ours);
 		if (settings)
 			return settings;
-		return psprintf("its %s was %s, but is %s now",
-						head_texts[i].what, its ? printable(its) : "unknown",
-						ours ? printable(ours) : "unknown");
+		return psprintf(head_texts[i].reason,
+						its ? printable(its) : "?",
+						ours ? printable(ours) : "?");
 	}
 	return NULL;
 }

@@ -826,7 +826,7 @@ check_place(const char *path, const char *directory)
 	/* what a rename would replace must be a page like this */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		pg_fatal("\"%s\" exists and is not a regular file", path);
-	archive_dir_keep_out(directory, "report", path);
+	archive_dir_keep_out(directory, "--report", path);
 }
 
 /*
@@ -842,7 +842,7 @@ open_history(const Options *options, const char *directory)
 	if (path == NULL)
 		return NULL;
 	history = report_history_open(path, options->verify == NULL);
-	archive_dir_keep_out(directory, "report history",
+	archive_dir_keep_out(directory, "--report-history",
 						 psprintf("%s/record", path));
 	return history;
 }

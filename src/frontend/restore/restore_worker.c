@@ -239,7 +239,7 @@ note_error(const RestoreWork *work, const TocEntry *entry,
 {
 	(void) pg_strip_crlf(reason);
 	toc_context_report(entry);
-	pg_log_error("%s %s: %s", problem, what, reason);
+	pg_log_error(problem, what, reason);
 	if (work->run->options->exit_on_error)
 		exit(1);
 	(void) __sync_fetch_and_add(work->n_errors, 1);
@@ -375,7 +375,7 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 	const RestoreWork *work = worker->work;
 	char	   *what = data_file_describe(files[0], work->run->plan->tables);
 
-	note_error(work, rows_of(work, files[0])->entry, "COPY failed for", what,
+	note_error(work, rows_of(work, files[0])->entry, "COPY failed for %s: %s", what,
 			   reason);
 	for (int i = 0; i < n; i++)
 	{
@@ -399,7 +399,8 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 
 	for (int i = 0; i < n; i++)
 		run_event_chunk_start(run, files[i], "text", NULL);
-	pg_log_info("restoring %s%s", what, n > 1 ? " and all others" : "");
+	pg_log_info(n > 1 ? "restoring %s, and all other tables with it" :
+				"restoring %s", what);
 	error = load_files(worker, files, n, what);
 	if (error)
 		leave_out(worker, files, n, error);
@@ -434,7 +435,7 @@ piece_failed(void *arg, const DataFile *file, char *reason)
 	worker->work->has_failed[file - run->plan->chunks->files] = true;
 	run_file_result(run, file)->incomplete = true;
 	note_error(worker->work, rows_of(worker->work, file)->entry,
-			   "COPY failed for a piece of", what, reason);
+			   "COPY failed for a piece of %s: %s", what, reason);
 	free(what);
 }
 
@@ -610,7 +611,7 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 	if (error)
 		note_error(work,
 				   work->plan->groups[group - run->plan->objects->groups].entry,
-				   "could not restore", what, error);
+				   "could not restore %s: %s", what, error);
 	else
 		run_event_objects(run, "objects_end", group);
 	free(what);

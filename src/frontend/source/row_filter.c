@@ -206,9 +206,11 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 		appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
 						  printable(PQgetvalue(res, i, 0)));
 	PQclear(res);
+	if (n > HINTS_SHOWN)
+		appendPQExpBufferStr(&names, ", ...");
 	if (n > 0)
-		pg_log_error_hint("Not in your search_path: %s%s.  Specify the table with its schema.",
-						  names.data, n > HINTS_SHOWN ? " and others" : "");
+		pg_log_error_hint("Tables of this name that are not in your search_path: %s.  Specify the table with its schema.",
+						  names.data);
 	termPQExpBuffer(&names);
 	return n > 0;
 }

@@ -508,14 +508,14 @@ check_row_security(const Options *options, const DumpTables *tables)
  * ----------
  */
 
-/* "--where", "--where or --mask": those that are used. */
+/* "--where", "--where, --mask": those that are used. */
 static const char *
 querying_options(bool where, bool sample, bool mask)
 {
 	return psprintf("%s%s%s%s%s", where ? "--where" : "",
-					where && (sample || mask) ? " or " : "",
+					where && (sample || mask) ? ", " : "",
 					sample ? "--sample" : "",
-					sample && mask ? " or " : "", mask ? "--mask" : "");
+					sample && mask ? ", " : "", mask ? "--mask" : "");
 }
 
 /*
@@ -560,8 +560,8 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 					 printable(role));
 		pg_log_error_detail(units_names_format(n_found, NAMES_SHOWN), names.data);
 		pg_log_error_hint(several ?
-						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when %s queries the table.  Use --trust-owners if you trust these roles." :
-						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when %s queries the table.  Use --trust-owners if you trust this role.",
+						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust these roles." :
+						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust this role.",
 						  printable(role), querying_options(where, sample, mask));
 	}
 	termPQExpBuffer(&names);

@@ -257,16 +257,12 @@ report_refused(WorkerSession *session, int no)
 
 	if (PQntuples(res) == 1)
 	{
-		const char *pid = PQgetvalue(res, 0, 0);
-		char	   *who = PQgetvalue(res, 0, 1)[0] == 't' ?
-			psprintf("Replay (startup process %s)", pid) :
-			psprintf("Process %s", pid);
-
 		pg_log_warning("no worker can lock table %s; reading it in the leader's session",
 					   printable(table->name));
-		pg_log_warning_detail("%s is waiting for an exclusive lock on the table.",
-							  who);
-		free(who);
+		pg_log_warning_detail(PQgetvalue(res, 0, 1)[0] == 't' ?
+							  "Replay (startup process %s) is waiting for an exclusive lock on the table." :
+							  "Process %s is waiting for an exclusive lock on the table.",
+							  PQgetvalue(res, 0, 0));
 		session->source->told[no] = true;
 	}
 	PQclear(res);

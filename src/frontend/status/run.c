@@ -164,7 +164,7 @@ run_event_begin(const Options *options)
 	if (strcmp(options->log_json, "-") != 0)
 		archive_dir_keep_out(options->verify ? options->verify :
 							 options->restore ? options->restore : options->directory,
-							 "event log", options->log_json);
+							 "--log-json", options->log_json);
 	event_log_open(options->log_json, command_name(options), message_database());
 
 	/*

@@ -103,10 +103,10 @@ advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LIN
 		return n;
 	bytes = bytes_by_sql(plan, missing);
 	if (bytes >= BYTES_WORTH_A_WORD || plan->extension->is_there)
-		lines[n++] = psprintf("Reading about %s with COPY, which is slower than the extension: %s.%s",
-							  units_size(bytes, size), missing,
-							  plan->extension->is_there ? "" :
-							  "  Use CREATE EXTENSION pg_pardump in the database.");
+		lines[n++] = psprintf(plan->extension->is_there ?
+							  "Reading about %s with COPY, which is slower than the extension: %s." :
+							  "Reading about %s with COPY, which is slower than the extension: %s.  Use CREATE EXTENSION pg_pardump in the database.",
+							  units_size(bytes, size), missing);
 	return n;
 }
 
@@ -144,13 +144,12 @@ server_share_plan(const Run *run)
 	if (run->servers == NULL)
 		return NULL;
 	initPQExpBuffer(&text);
-	appendPQExpBuffer(&text, "Rows are read from %d servers:", run->n_servers);
 	for (int i = 0; i < run->n_servers; i++)
-		appendPQExpBuffer(&text, "%s %s", i > 0 ? "," : "", run->servers[i]);
-	appendPQExpBufferChar(&text, '.');
+		appendPQExpBuffer(&text, "%s%s", i > 0 ? ", " : "", run->servers[i]);
 	if (PQExpBufferDataBroken(text))
 		pg_fatal("out of memory");
-	return text.data;
+	return psprintf("Rows are read from %d servers: %s.", run->n_servers,
+					text.data);
 }
 
 static void

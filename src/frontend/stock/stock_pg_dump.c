@@ -449,9 +449,12 @@ stock_pg_dump_refuse_newer(int server_major, int major)
 	program = this_program_of_major(server_major);
 	pg_log_error("the server is PostgreSQL %d, but pg_dump %d cannot dump a newer server",
 				 server_major, major);
-	pg_log_error_hint("Use %s of PostgreSQL %d%s%s.", this_program_name(),
-					  server_major, program ? ": " : "",
-					  program ? program : "");
+	if (program)
+		pg_log_error_hint("Use %s of PostgreSQL %d: %s.", this_program_name(),
+						  server_major, program);
+	else
+		pg_log_error_hint("Use %s of PostgreSQL %d.", this_program_name(),
+						  server_major);
 	exit(1);
 }
 

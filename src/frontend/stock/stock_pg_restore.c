@@ -73,9 +73,12 @@ hint_at_version(const Toc *toc)
 	if (major <= PG_MAJORVERSION_NUM)
 		return;
 	program = this_program_of_major(major);
-	pg_log_error_hint("The archive was written by pg_dump %d.  Use pg_parrestore of PostgreSQL %d%s%s, or \"pg_restore -f -\" of PostgreSQL %d with psql.",
-					  major, major, program ? ", " : "", program ? program : "",
-					  major);
+	if (program)
+		pg_log_error_hint("The archive was written by pg_dump %d.  Use pg_parrestore of PostgreSQL %d (%s), or \"pg_restore -f -\" of PostgreSQL %d with psql.",
+						  major, major, program, major);
+	else
+		pg_log_error_hint("The archive was written by pg_dump %d.  Use pg_parrestore of PostgreSQL %d, or \"pg_restore -f -\" of PostgreSQL %d with psql.",
+						  major, major, major);
 }
 
 /*

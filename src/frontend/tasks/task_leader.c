@@ -575,12 +575,18 @@ task_leader_attend(const TaskLeader *leader, int *n_looks)
 	(*n_looks)++;
 }
 
-static char *
-describe_end(int status)
+/* A detail of the message before. */
+static void
+log_end(int level, int status)
 {
 	if (WIFSIGNALED(status))
-		return psprintf("was terminated by signal %d", WTERMSIG(status));
-	return psprintf("exited with exit code %d", WEXITSTATUS(status));
+		pg_log_generic(level, PG_LOG_DETAIL,
+					   "The command was terminated by signal %d: %s.",
+					   WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		pg_log_generic(level, PG_LOG_DETAIL,
+					   "The command exited with exit code %d.",
+					   WEXITSTATUS(status));
 }
 
 /*
@@ -673,14 +679,15 @@ is_missing(const TaskLeader *leader, int job)
 }
 
 static void
-task_leader_fail(const TaskLeader *leader, const bool *missing, const char *end)
+task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 {
 	const Options *options = leader->run->options;
 	const DumpPlan *plan = leader->run->plan;
 	int			n = 0;
 
-	pg_log_error("not all tasks were completed, and the command %s: files of tasks %s are missing",
-				 end, task_command_ranges(missing, (int) options->tasks));
+	pg_log_error("not all tasks were completed: files of tasks %s are missing",
+				 task_command_ranges(missing, (int) options->tasks));
+	log_end(PG_LOG_ERROR, status);
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 		if (is_missing(leader, i) && n++ < MOST_NAMED)
 			pg_log_error_detail("Missing: %s.",
@@ -723,7 +730,6 @@ run_tasks(const TaskLeader *leader)
 	while (find_missing(leader, missing))
 	{
 		int			status;
-		char	   *end;
 
 		while (retry.n > 0 && !retry_is_due(&retry))
 		{
@@ -731,23 +737,23 @@ run_tasks(const TaskLeader *leader)
 			pg_usleep(LOOK_MS * 1000L);
 		}
 		status = run_command(leader, missing);
-		end = describe_end(status);
 		if (!find_missing(leader, missing))
 		{
 			/* what the command runs, or where, wants to be looked at */
 			if (status != 0)
-				pg_log_warning("the command %s, but no files are missing",
-							   end);
-			free(end);
+			{
+				pg_log_warning("the command of --run-tasks failed, but no files are missing");
+				log_end(PG_LOG_WARNING, status);
+			}
 			break;
 		}
 		if (retry.n == (int) options->retries)
-			task_leader_fail(leader, missing, end);
+			task_leader_fail(leader, missing, status);
 		(void) retry_later(&retry);
-		pg_log_warning("the command %s; tasks to run again: %s; retry %d of %d",
-					   end, task_command_ranges(missing, (int) options->tasks),
+		pg_log_warning("not all tasks were completed; tasks to run again: %s; retry %d of %d",
+					   task_command_ranges(missing, (int) options->tasks),
 					   retry.n, (int) options->retries);
-		free(end);
+		log_end(PG_LOG_WARNING, status);
 	}
 	free(missing);
 }

@@ -294,10 +294,12 @@ check_version(const char *path, const TaskRun *run)
 {
 	if (run->version == NULL || strcmp(run->version, PARDUMP_VERSION) != 0)
 	{
-		pg_log_error("plan \"%s\" was written by pg_pardump %s, but this is pg_pardump %s",
-					 path,
-					 run->version ? run->version : "of an unknown version",
-					 PARDUMP_VERSION);
+		if (run->version)
+			pg_log_error("plan \"%s\" was written by pg_pardump %s, but this is pg_pardump %s",
+						 path, run->version, PARDUMP_VERSION);
+		else
+			pg_log_error("plan \"%s\" was written by an unknown version of pg_pardump",
+						 path);
 		pg_log_error_hint("Use the same version of pg_pardump on all hosts of a run.");
 		exit(1);
 	}

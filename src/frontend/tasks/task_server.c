@@ -233,9 +233,10 @@ refuse_other_rights(PGconn *conn, bool may_ask)
 	PGresult   *res = session_query(conn, "SELECT CURRENT_USER");
 
 	pg_log_error("could not verify that this is the leader's server");
-	pg_log_error_detail("Role \"%s\" may%s execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could%s.",
-						printable(PQgetvalue(res, 0, 0)), may_ask ? "" : " not",
-						may_ask ? " not" : "");
+	pg_log_error_detail(may_ask ?
+						"Role \"%s\" may execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could not." :
+						"Role \"%s\" may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could.",
+						printable(PQgetvalue(res, 0, 0)));
 	pg_log_error_hint("GRANT or REVOKE the privilege to execute these functions, so that it is the same for both.");
 	exit(1);
 }
