@@ -92,7 +92,7 @@ sub in_session
 	my $typed = join ' ', map { /[^\w.\/=:,-]/ ? "'$_'" : $_ } @command;
 
 	is_deeply([ grep { length > $columns && !is_message($_) && !is_long_summary($_) } @lines ], [], "$columns columns, $typed: no line is too long");
-	push @session, join '', map { "$_\n" } "\$ $typed" =~ s{/\S+/}{}gr, (map { masked($_) } @lines), $rc ? "exit status $rc" : ();
+	push @session, join '', map { "$_\n" } "\$ $typed" =~ s{/\S+/}{}gr, (map { masked($_) } @lines), $rc ? "exit code $rc" : ();
 	return;
 }
 

@@ -63,7 +63,7 @@ Options:
 BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or
 "latest".
 
-Exit status:
+Exit codes:
   0  success
   1  a backup, a verification or a restore failed
   2  the configuration is wrong

@@ -14,7 +14,7 @@ use PardumpBackup::Store qw(now backups belongs_to database_of folders write_fil
 our @EXPORT_OK = qw(write_metrics);
 
 my %HELP = (
-	exit_status => 'The exit status of the last run.',
+	exit_status => 'The exit code of the last run.',
 	last_run_timestamp_seconds => 'When the last run has ended.',
 	success => 'Whether the last run has made a backup of the database.',
 	last_success_timestamp_seconds => 'When the newest backup of the database was complete.',
