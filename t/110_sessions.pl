@@ -20,6 +20,11 @@ my $record = $ENV{PG_PARDUMP_SESSIONS};
 my $node = start_cluster('sessions', allows_streaming => 1);
 my $host = $node->host;
 
+# All databases are copied to it, and restored.
+my $new = start_cluster('sessions_new');
+my $services = new_path('services');
+append_to_file($services, sprintf "[new]\nhost=%s\nport=%d\ndbname=postgres\n", $new->host, $new->port);
+
 make_database($node, $_) foreach 'shop', 'web';
 sql($node, $_, <<'SQL') foreach 'shop', 'web';
 CREATE TABLE orders (id int PRIMARY KEY, note text);
@@ -81,7 +86,7 @@ sub is_message { return $_[0] =~ /^(?:\t|(?:\w+(?::[^:]+)?: )?(?:error|warning|d
 # These lines may be longer, until their texts are shorter.
 sub is_long_summary
 {
-	return $_[0] =~ /^\d+ tables, .* stored as |^time: definitions .*, rows |^compared \d+ tables, /;
+	return $_[0] =~ /^\d+ tables, .* stored as |^time: definitions .*, rows |^compared \d+ tables, |^extension /;
 }
 
 sub in_session
@@ -125,7 +130,7 @@ sub end_program
 # ---- the programs
 
 my $home = getcwd();
-local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($host, $node->port, 'postgres');
+local @ENV{qw(PGHOST PGPORT PGDATABASE PGSERVICEFILE)} = ($host, $node->port, 'postgres', $services);
 
 foreach my $width (80, 120)
 {
@@ -149,6 +154,9 @@ foreach my $width (80, 120)
 	in_session('pg_pardump', @chunks, '--compare-with', 'dbname=copy', 'shop');
 	sql($node, 'postgres', 'DROP DATABASE copy');
 	in_session('pg_pardump', '--all-databases', '-f', 'all.dump');
+	in_session('pg_pardump', '--all-databases', '--verify=all.dump');
+	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
+	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
 	in_session('pg_pardump', '-f', 'other.dump', 'no_such_database');
 	truncate((glob 'shop.dump/[0-9]*.dat*')[0], 100) or die "could not truncate: $!";
 	in_session('pg_pardump', '--verify=shop.dump', '-j2');
@@ -164,6 +172,9 @@ foreach my $width (80, 120)
 	sql($node, 'postgres', 'ALTER DATABASE failing RESET shop.fails');
 	in_session('pg_parrestore', '--resume', '-d', 'failing', 'sound.dump');
 	in_session('pg_parrestore', '-d', 'restored', 'no_such.dump');
+	in_session('pg_parrestore', '--all-databases', '--check', '-d', 'service=new', 'all.dump');
+	in_session('pg_parrestore', '--all-databases', '-d', 'service=new', 'all.dump');
+	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
 	sql($node, 'postgres', "DROP DATABASE $_") foreach 'restored', 'failing';
 	end_program();
 
@@ -195,4 +206,5 @@ foreach my $width (80, 120)
 }
 
 $node->stop;
+$new->stop;
 done_testing();

@@ -153,15 +153,15 @@ UPDATE loose SET b = '' WHERE ctid = (SELECT min(ctid) FROM loose WHERE a = 0 AN
 SELECT nextval('seq'), lo_put(4711, 400000, 'X');
 SQL
 my @big = (
-	'table public.big differs: 20000 rows in the database, 19999 rows in the other database',
+	'table public.big differs', '  rows: 20000 in the database, 19999 in the other database',
 	'  different values: 3 rows', '    id=9', '    id=10', '    id=19999',
 	'  only in the database: 2 rows', '    id=5', '    id=77',
 	'  only in the other database: 1 row', '    id=100001');
 my @loose = (
-	'table public.loose differs: 500 rows in the database, 500 rows in the other database',
+	'table public.loose differs', '  rows: 500 in the database, 500 in the other database',
 	'  only in the database: 3 rows', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
 	'  only in the other database: 3 rows', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
-my @rest = ('sequence public.seq differs: last_value is 1 in the database, and 2 in the other database', 'large objects differ: 2 in the database, 2 in the other database');
+my @rest = ('sequence public.seq differs', '  last value: 1 in the database, 2 in the other database', 'large objects differ: 2 in the database, 2 in the other database');
 differs_ok('rows', $other, \@chunks, 4, @big, @loose, @rest);
 differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], 4, @big, @loose, @rest);
 
@@ -187,7 +187,7 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	my ($n) = $out =~ /^table public\.big differs: .*\n  different values: about (\d+) rows/m;
+	my ($n) = $out =~ /^table public\.big differs\n  rows: .*\n  different values: about (\d+) rows/m;
 	is($rc, 1, 'many rows: exit code');
 	cmp_ok(abs(($n // 0) - 19998), '<', 2000, 'many rows: how many, about') or diag($out);
 	like($out, qr/^  different values: .*\n(?:    id=\d+\n){5}    \.\.\.$/m, 'many rows: some of them');
@@ -195,7 +195,7 @@ sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 sql($node, 'other', 'TRUNCATE big');
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	like($out, qr/differs: 20000 rows in the database, 0 rows in the other database\n  only in the database: about \d+ rows$/m, 'all rows are missing');
+	like($out, qr/differs\n  rows: 20000 in the database, 0 in the other database\n  only in the database: about \d+ rows$/m, 'all rows are missing');
 }
 
 # ---- tables and columns that differ; events

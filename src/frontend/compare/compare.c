@@ -76,6 +76,17 @@ report_line(const Comparison *comparison, const char *line)
 	fprintf(event_log_text_output(), "%s\n", line);
 }
 
+/* A fact below the line before; its first letter is in lower case. */
+static void
+report_fact(const Comparison *comparison, const char *fact)
+{
+	if (comparison->loaded)
+		pg_log_error_detail("%c%s.", pg_toupper((unsigned char) fact[0]),
+							fact + 1);
+	else
+		fprintf(event_log_text_output(), "  %s\n", fact);
+}
+
 static void
 note_run(const Comparison *comparison, const Options *options)
 {
@@ -155,32 +166,28 @@ describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
 					compare_side_name(side), n, units_plural(n));
 }
 
-/* The rows of a kind: below its line, or as a detail of the error. */
+/* How many rows of a kind, and the first: in lines, or in parentheses. */
 static void
-report_kind(const Comparison *comparison, char *text, const ShownRows *shown,
-			RowKind kind, bool all_shown)
+report_kind(const Comparison *comparison, const char *text,
+			const ShownRows *shown, RowKind kind, bool all_shown)
 {
-	PQExpBufferData lines;
+	bool		loaded = comparison->loaded;
+	PQExpBufferData fact;
 
-	initPQExpBuffer(&lines);
-	if (comparison->loaded)
-		text[0] = pg_toupper((unsigned char) text[0]);
-	else
-		appendPQExpBufferStr(&lines, "  ");
-	appendPQExpBufferStr(&lines, text);
+	initPQExpBuffer(&fact);
+	appendPQExpBufferStr(&fact, text);
 	for (int i = 0; i < shown->n[kind]; i++)
-		appendPQExpBuffer(&lines, "%s%s",
-						  !comparison->loaded ? "\n    " : i > 0 ? "; " : " (",
+		appendPQExpBuffer(&fact, "%s%s",
+						  !loaded ? "\n    " : i > 0 ? "; " : " (",
 						  printable(shown->text[kind][i]));
 	if (shown->n[kind] > 0 && !all_shown)
-		appendPQExpBufferStr(&lines, comparison->loaded ? "; ..." : "\n    ...");
-	if (PQExpBufferDataBroken(lines))
+		appendPQExpBufferStr(&fact, loaded ? "; ..." : "\n    ...");
+	if (shown->n[kind] > 0 && loaded)
+		appendPQExpBufferChar(&fact, ')');
+	if (PQExpBufferDataBroken(fact))
 		pg_fatal("out of memory");
-	if (comparison->loaded)
-		pg_log_error_detail("%s%s.", lines.data, shown->n[kind] > 0 ? ")" : "");
-	else
-		report_line(comparison, lines.data);
-	termPQExpBuffer(&lines);
+	report_fact(comparison, fact.data);
+	termPQExpBuffer(&fact);
 }
 
 static void
@@ -242,13 +249,15 @@ report_table(const Comparison *comparison, const CompareTable *table)
 						printable(table->name),
 						sums[0].rows, units_plural(sums[0].rows));
 	else
-		line = psprintf("table %s differs: " UINT64_FORMAT " row%s in %s, " UINT64_FORMAT " row%s in %s",
-						printable(table->name),
-						sums[0].rows, units_plural(sums[0].rows),
-						compare_side_name(comparison->sides[0]),
-						sums[1].rows, units_plural(sums[1].rows),
-						compare_side_name(comparison->sides[1]));
+		line = psprintf("table %s differs", printable(table->name));
 	report_line(comparison, line);
+	free(line);
+	if (table->problem || !table->differs)
+		return;
+	line = psprintf("rows: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
+					sums[0].rows, compare_side_name(comparison->sides[0]),
+					sums[1].rows, compare_side_name(comparison->sides[1]));
+	report_fact(comparison, line);
 	free(line);
 }
 
@@ -316,9 +325,11 @@ report_objects(Comparison *comparison)
 }
 
 static void
-compare_report_sequence(const void *arg, const char *what)
+compare_report_sequence(const void *arg, const char *what, const char *fact)
 {
 	report_line(arg, what);
+	if (fact)
+		report_fact(arg, fact);
 }
 
 static void

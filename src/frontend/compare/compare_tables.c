@@ -462,15 +462,12 @@ static char *
 describe_positions(const SequencePosition *const pair[2],
 				   const char *const names[2])
 {
-	const char *name = printable(fmtQualifiedId(pair[0]->schema, pair[0]->name));
-
 	if (pair[0]->position == pair[1]->position)
-		return psprintf("sequence %s differs: is_called is %s in %s, and %s in %s",
-						name, pair[0]->is_called ? "true" : "false", names[0],
+		return psprintf("nextval was called: %s in %s, %s in %s",
+						pair[0]->is_called ? "true" : "false", names[0],
 						pair[1]->is_called ? "true" : "false", names[1]);
-	return psprintf("sequence %s differs: last_value is " INT64_FORMAT " in %s, and " INT64_FORMAT " in %s",
-					name, pair[0]->position, names[0], pair[1]->position,
-					names[1]);
+	return psprintf("last value: " INT64_FORMAT " in %s, " INT64_FORMAT " in %s",
+					pair[0]->position, names[0], pair[1]->position, names[1]);
 }
 
 /*
@@ -480,7 +477,7 @@ describe_positions(const SequencePosition *const pair[2],
  */
 int
 compare_positions(SequencePositions *const of[2], const char *const names[2],
-				  int *n, void (*report) (const void *arg, const char *what),
+				  int *n, void (*report) (const void *arg, const char *what, const char *fact),
 				  const void *arg)
 {
 	const SequencePosition *at[2] = {of[0]->sequences, of[1]->sequences};
@@ -493,7 +490,9 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 		int			order = at[0] == stop[0] ? 1 : at[1] == stop[1] ? -1 :
 			compare_sequences(at[0], at[1]);
 		int			alone = order < 0 ? 0 : 1;
+		const char *name;
 		char	   *text;
+		char	   *fact;
 
 		at[0] += order <= 0;
 		at[1] += order >= 0;
@@ -506,13 +505,13 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 			pair[0]->is_called == pair[1]->is_called)
 			continue;
 		n_different++;
-		text = order == 0 ? describe_positions(pair, names) :
-			psprintf("sequence %s is only in %s",
-					 printable(fmtQualifiedId(pair[alone]->schema,
-											  pair[alone]->name)),
-					 names[alone]);
-		report(arg, text);
+		name = printable(fmtQualifiedId(pair[alone]->schema, pair[alone]->name));
+		text = order == 0 ? psprintf("sequence %s differs", name) :
+			psprintf("sequence %s is only in %s", name, names[alone]);
+		fact = order == 0 ? describe_positions(pair, names) : NULL;
+		report(arg, text, fact);
 		free(text);
+		free(fact);
 	}
 	return n_different;
 }

@@ -101,7 +101,7 @@ extern SequencePositions *compare_positions_of_database(PGconn *conn,
  */
 extern int	compare_positions(SequencePositions *const of[2],
 							  const char *const names[2], int *n,
-							  void (*report) (const void *arg, const char *what),
+							  void (*report) (const void *arg, const char *what, const char *fact),
 							  const void *arg);
 
 #endif							/* COMPARE_TABLES_H */
