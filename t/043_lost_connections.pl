@@ -141,7 +141,7 @@ foreach my $gate (42, 43)
 
 my $leader_lost = qr/warning: the leader lost its connection; retry 1 of 5 in 0\.5 s
 pg_pardump: detail: FATAL:  terminating connection due to administrator command/;
-my $no_holder = qr/error: no session has the snapshot of the dump anymore\n.*detail: The sessions of the leader and of all workers were lost/;
+my $no_holder = qr/error: the snapshot of the dump was lost\n.*detail: The sessions of the leader and of all workers were lost/;
 
 # Rows that are not in the snapshot must not be in the archive, whichever
 # session has imported the snapshot from which.

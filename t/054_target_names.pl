@@ -64,7 +64,7 @@ sub copy_of
 			"--copy-format=$format", '--max-table-segment-pages=64') };
 }
 
-my $given_away = qr/could not write rows: another table has the name of this table now\n.*Statement was: COPY s\.t /;
+my $given_away = qr/could not write rows: the name of the table now refers to another table\n.*Statement was: COPY s\.t /;
 
 # ---- between two chunks
 
@@ -125,9 +125,9 @@ foreach my $format (qw(text binary))
 	{
 		my ($what, $give, $take, @options) = @$case;
 		foreach my $start (
-			[ 'copy', qr/could not write rows: another table has the name of this table now\n.*COPY [rs]\.[tu] /,
+			[ 'copy', qr/could not write rows: the name of the table now refers to another table\n.*COPY [rs]\.[tu] /,
 				sub { start_copy($source, 'small', $target->connstr('small'), '-a', '-j1', '--copy-format=text', @options) } ],
-			[ 'restore', qr/COPY failed for table [rs]\.[tu]: another table has the name of this table now\n/,
+			[ 'restore', qr/COPY failed for table [rs]\.[tu]: the name of the table now refers to another table\n/,
 				sub { start_parrestore($target, 'small', $archive, '-a', '-j1', @options) } ])
 		{
 			my ($way, $message, $run) = @$start;
@@ -169,7 +169,7 @@ foreach my $format (qw(text binary))
 	my $copy = swapped(sub { start_copy($source, 'emptied', $target->connstr('emptied'), '-j1') }, 'emptied');
 	open_gate();
 	is(end_dump($copy), 1, 'a table that is emptied first: exit code') or diag($copy->{err});
-	like($copy->{err}, qr/could not empty a table: another table has the name of this table now\n.*TRUNCATE TABLE ONLY s\.t/,
+	like($copy->{err}, qr/could not empty a table: the name of the table now refers to another table\n.*TRUNCATE TABLE ONLY s\.t/,
 		'a table that is emptied first: message');
 	is(value($target, 'emptied', 'SELECT v FROM s.t'), 'theirs', 'a table that is emptied first: not the other one');
 	hold();
@@ -182,7 +182,7 @@ foreach my $format (qw(text binary))
 	my $restore = swapped(sub { start_parrestore($target, 'restored', $archive, '-j1') }, 'restored');
 	open_gate();
 	is(end_dump($restore), 1, 'a table that a restore empties first: exit code');
-	like($restore->{err}, qr/COPY failed for table s\.t: another table has the name of this table now\n/,
+	like($restore->{err}, qr/COPY failed for table s\.t: the name of the table now refers to another table\n/,
 		'a table that a restore empties first: message');
 	is(value($target, 'restored', 'SELECT v FROM s.t'), 'theirs', 'a table that a restore empties first: not the other one');
 	hold();
@@ -202,7 +202,7 @@ foreach my $case (
 	my $restore = swapped(sub { start_parrestore($target, 'names', $archive, '-a', @options) }, 'names');
 	open_gate();
 	is(end_dump($restore), 1, "$what: exit code") or diag($restore->{err});
-	like($restore->{err}, qr/COPY failed for $part: another table has the name of this table now\n/,
+	like($restore->{err}, qr/COPY failed for $part: the name of the table now refers to another table\n/,
 		"$what: message");
 	my ($rows, $others) = rows();
 	is($others, 0, "$what: no row for the other table");

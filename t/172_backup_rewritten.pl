@@ -213,7 +213,7 @@ foreach my $form ('-Fp', '-Ft')
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code");
 	stop_moments($moments);
-	like($run->{err}, qr/^pg_parbasebackup: reading again: file "more\/large" was replaced or removed while it was read$/m, "$what: it is read again");
+	like($run->{err}, qr/^pg_parbasebackup: reading the files again: file "more\/large" was replaced or removed while it was read$/m, "$what: it is read again");
 	# of tar, the first piece is already written
 	my $dir = extracted($run, $what, $form);
 	my $got = slurp_file("$dir/more/large");

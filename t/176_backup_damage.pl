@@ -194,7 +194,7 @@ foreach my $try (
 	});
 	my $run = start_run($relay, []);
 	is(end_dump($run), 1, 'another server: exit code');
-	like($run->{err}, qr/^pg_parbasebackup: error: a connection does not lead to the same server as the first one, or the server was restarted$/m,
+	like($run->{err}, qr/^pg_parbasebackup: error: connections lead to different servers, or the server was restarted$/m,
 		'another server: a message');
 	ok(!-e $run->{dir}, 'another server: nothing is left');
 	stop_proxy($relay);

@@ -103,7 +103,7 @@ $other->stop;
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j3',
 	'-d', $target->connstr('postgres'), $dir);
 is($rc, 1, 'into a cluster that has them: exit code');
-is(scalar(() = $err =~ /^pg_parrestore: error: the target has a database ".*?" already$/msg), odd_names(),
+is(scalar(() = $err =~ /^pg_parrestore: error: database ".*?" already exists on the target$/msg), odd_names(),
 	'each is told');
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only',
 	'-d', $target->connstr('postgres'), $dir);

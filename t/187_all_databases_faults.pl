@@ -228,7 +228,7 @@ foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '
 	wait_for_others($holders[0], scalar(@holders));
 	my (undef, undef, $err) = run_program('pg_parrestore', '--all-databases', $jobs, @options,
 		'-d', $new->connstr('postgres'), $dir);
-	like($err, qr/error: the target has a database "middle" already/, "@options: it ends before anything is made");
+	like($err, qr/error: database "middle" already exists on the target/, "@options: it ends before anything is made");
 	my $warning = $builds == 0 ? qr/^(?!.*connections left)/s
 	  : qr/warning: the target has only 34 connections left for 22 jobs and $builds index builds at a time, which may need @{[ 32 + $builds ]}\n/;
 	like($err, $warning, "$jobs @options: builds of indexes");

@@ -352,7 +352,7 @@ SH
 	next_fault($bin, 'none');
 	($rc, undef, $err) = run_backup($now + 86400 * 3 + 3600, $file);
 	is($rc, 0, 'metrics that are none: exit code');
-	like($err, qr/\Apg_pardump: warning: file "\Q$dump\E" of option --metrics is not one of metrics\n.*detail: .*\n\z/, 'metrics that are none: a warning');
+	like($err, qr/\Apg_pardump: warning: file "\Q$dump\E" of option --metrics does not contain metrics\n.*detail: .*\n\z/, 'metrics that are none: a warning');
 	is(slurp_file($dump), "junk\n", 'metrics that are none: they stay');
 	unlink $dump;
 

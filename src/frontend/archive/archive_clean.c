@@ -346,7 +346,7 @@ check(Cleaning *cleaning)
 			continue;
 		pg_log_error("\"%s/%s\" was not written by pg_pardump", cleaning->path,
 					 printable(name));
-		pg_log_error_hint("Nothing has been removed.");
+		pg_log_error_detail("Nothing was removed.");
 		exit(1);
 	}
 	return true;

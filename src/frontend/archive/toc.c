@@ -114,7 +114,7 @@ int
 toc_table_dump_id(const TocEntry *data_entry)
 {
 	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
-		pg_fatal("the data of table \"%s\" does not depend on its table",
+		pg_fatal("invalid table of contents: the data of table \"%s\" has no dependency on the table",
 				 data_entry->tag);
 	return data_entry->deps[0];
 }

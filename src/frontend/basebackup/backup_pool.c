@@ -135,7 +135,7 @@ call_piece(BackupPool *pool, const BackupPiece *piece)
 		if (n_reads == MOST_READS)
 			session_failed(pool->conn, error, "could not read files",
 						   PARDUMP_READ_FILES "()");
-		pg_log_info("reading again: %s",
+		pg_log_info("reading the files again: %s",
 					printable(PQresultErrorField(error,
 												 PG_DIAG_MESSAGE_PRIMARY)));
 		PQclear(error);

@@ -287,7 +287,7 @@ begin_session(const Backup *backup, PGconn *conn)
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		get_number(res, 1) != server->system_identifier)
-		pg_fatal("a connection does not lead to the same server as the first one, or the server was restarted");
+		pg_fatal("connections lead to different servers, or the server was restarted");
 	check_standby(backup, get_bool(res, 2));
 	PQclear(res);
 }

@@ -159,7 +159,7 @@ cluster_list_refuse_existing(const ClusterList *list, PGconn *target)
 			if (strcmp(PQgetvalue(res, j, 0), name) != 0 ||
 				cluster_list_is_initial(&list->databases[i]))
 				continue;
-			pg_log_error("the target has a database \"%s\" already", name);
+			pg_log_error("database \"%s\" already exists on the target", name);
 			any = true;
 		}
 	}

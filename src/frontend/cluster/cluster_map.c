@@ -328,7 +328,7 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 
 	if (strcmp(checksum, map->globals_checksum) != 0 || strlen(text) != len)
 	{
-		pg_log_error("\"%s/%s\" differs from what was written", directory,
+		pg_log_error("file \"%s/%s\" was changed after the dump", directory,
 					 CLUSTER_GLOBALS_NAME);
 		pg_log_error_hint("If you have changed it, run it with psql, and restore the archives in \"%s/%s\" one by one.",
 						  directory, CLUSTER_DATABASES_NAME);

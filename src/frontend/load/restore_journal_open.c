@@ -1002,7 +1002,7 @@ write_note(void *arg)
 					   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
 					   0, NULL);
 	if (PQntuples(res) != 1)
-		pg_fatal("the database of the target was dropped meanwhile");
+		pg_fatal("the target database was dropped during the run");
 	database = (Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10);
 	PQclear(res);
 	end_note.note(end_note.arg, database, end->is_done, end->errors);

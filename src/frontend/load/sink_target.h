@@ -27,7 +27,7 @@ extern uint64 sink_target_raw_taken(const Sink *sink);
 
 /* The words for what a look at the table's name has found. */
 #define SINK_TARGET_OTHER_TABLE \
-	"another table has the name of this table now"
+	"the name of the table now refers to another table"
 
 /*
  * Begin a COPY ... FROM STDIN, whose data is what is written to the sink.

@@ -265,7 +265,7 @@ subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
 		return pg_strdup(options->subscription_conninfo);
 	if (connection_is_local(source_conn) && !connection_is_local(target_conn))
 	{
-		pg_log_error("the target server cannot connect to the source like this program does");
+		pg_log_error("the target server cannot use the connection string of the source");
 		pg_log_error_detail("The source is on this machine, but the target is not.");
 		pg_log_error_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
 		exit(1);

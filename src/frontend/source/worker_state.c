@@ -82,7 +82,7 @@ worker_states_check(const WorkerState *states, int n)
 {
 	if (any_has_it(states, n))
 		return;
-	pg_log_error("no session has the snapshot of the dump anymore");
+	pg_log_error("the snapshot of the dump was lost");
 	pg_log_error_detail("The sessions of the leader and of all workers were lost, so the remaining rows cannot be read.");
 	exit(1);
 }

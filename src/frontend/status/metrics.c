@@ -160,7 +160,7 @@ read_text(int fd, const char *path)
 	}
 	if (st.st_size > MAX_BYTES)
 	{
-		pg_log_warning("file \"%s\" of option %s is not one of metrics", path,
+		pg_log_warning("file \"%s\" of option %s does not contain metrics", path,
 					   "--metrics");
 		return NULL;
 	}
@@ -214,7 +214,7 @@ read_earlier(void)
 		return false;
 	if (text[0] && strncmp(text, FIRST_WORDS, strlen(FIRST_WORDS)) != 0)
 	{
-		pg_log_warning("file \"%s\" of option %s is not one of metrics",
+		pg_log_warning("file \"%s\" of option %s does not contain metrics",
 					   state.path, "--metrics");
 		free(text);
 		return false;

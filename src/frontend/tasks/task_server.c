@@ -38,17 +38,17 @@
 #define CONNECT_TIMEOUT_S "30"
 
 /*
- * A connection string, with libpq's compiled-in list of keywords; "where" is
- * for the message.
+ * A connection string, with libpq's compiled-in list of keywords; "error"
+ * is the message if it is none.
  */
 static PQconninfoOption *
-parse(const char *conninfo, const char *where)
+parse(const char *conninfo, const char *error)
 {
 	PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
 
 	/* libpq's words would quote it, and there may be a password in it */
 	if (options == NULL)
-		pg_fatal("invalid connection string %s", where);
+		pg_fatal("%s", error);
 	return options;
 }
 
@@ -84,7 +84,7 @@ set_database(PQconninfoOption *options, const char *dbname)
 		set(options, "dbname", dbname);
 		return;
 	}
-	given = parse(dbname, "for option -d/--dbname");
+	given = parse(dbname, "invalid connection string for option -d/--dbname");
 	/* a host first, which would else take away its address */
 	for (PQconninfoOption *option = given; option->keyword; option++)
 		if (strcmp(option->keyword, "hostaddr") != 0)
@@ -103,7 +103,7 @@ task_address(const char *conninfo, const ConnParams *params,
 			 const char *password_command)
 {
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
-	PQconninfoOption *options = parse(conninfo, "in the plan");
+	PQconninfoOption *options = parse(conninfo, "invalid connection string in the plan");
 	PQExpBufferData buf;
 
 	/* the leader's is of its own host, if it was not given there */
