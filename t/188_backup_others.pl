@@ -68,7 +68,7 @@ sub adopted_ok
 	my ($what, $file) = @_;
 	my ($rc, $out, $err) = run_backup(1_800_000_000, '--adopt', $file);
 	is("$rc$out", '0', "$what: --adopt");
-	like($err, qr/\Apg_pardump_backup: adopted \d+ backups of ".*" for the server with system identifier \d+ at address ".*"\n\z/, "$what: --adopt says so");
+	like($err, qr/\Apg_pardump_backup: adopted backups in ".*" for the server with system identifier \d+ at address ".*": \d+\n\z/, "$what: --adopt says so");
 	return;
 }
 
@@ -380,7 +380,7 @@ sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
 {
 	$night = 0;
 	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
-	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: database "closed" allows no connections, and will not be backed up\n\z/, 1);
+	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: skipping database "closed": it does not allow connections\n\z/, 1);
 	append_to_file($file, "exclude_database = closed\n");
 	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }

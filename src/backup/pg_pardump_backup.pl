@@ -201,7 +201,7 @@ sub databases
 	return grep { !$left_out{$_}++ } @{ $config->{database} } if $config->{database};
 	my ($open, $closed) = list_databases($config);
 
-	inform(sprintf 'warning: database "%s" %s, and will not be backed up', folder_of($_->[0]), $_->[1])
+	inform(sprintf 'warning: skipping database "%s": %s', folder_of($_->[0]), $_->[1])
 	  foreach grep { !$left_out{ $_->[0] } } @$closed;
 	return grep { !$left_out{$_} } @$open;
 }
@@ -408,7 +408,7 @@ sub adopt
 	my (undef, $others, $complete) = survey($server);
 	adopt_backup($_, $server) foreach @$others;
 	note_server($config->{directory}, $config->{name}, $server);
-	inform(sprintf 'adopted %d backups of "%s" for the server with %s', scalar @$others, $config->{directory}, described($server));
+	inform(sprintf 'adopted backups in "%s" for the server with %s: %d', $config->{directory}, described($server), scalar @$others);
 	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 

@@ -210,7 +210,7 @@ sub list_databases
 {
 	my ($config) = @_;
 	my @rows = query($config, 'the names of databases', q{SELECT CASE WHEN datconnlimit OPERATOR(pg_catalog.=) -2}
-		  . q{ THEN 'is not valid' WHEN datallowconn THEN '' ELSE 'allows no connections' END, datname}
+		  . q{ THEN 'it is invalid' WHEN datallowconn THEN '' ELSE 'it does not allow connections' END, datname}
 		  . q{ FROM pg_catalog.pg_database WHERE datallowconn OR datname OPERATOR(pg_catalog.<>) 'template0'}
 		  . q{ ORDER BY datname});
 	my (@open, @closed);
