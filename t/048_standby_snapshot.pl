@@ -216,7 +216,7 @@ sub night_ok
 	my $time = 1_800_000_000 + 86400 * ++$night;
 	my ($rc, undef, $err) = run_backup($time, $config);
 	is($rc, $makes_backup ? 0 : 1, "$what: exit code") or diag($err);
-	like($err, qr/$incomplete(?:.*\n)+pg_pardump_backup: error: no backup of database "db"/m, "$what: message") if !$makes_backup;
+	like($err, qr/$incomplete(?:.*\n)+pg_pardump_backup: error: could not back up database "db"/m, "$what: message") if !$makes_backup;
 	$last_backup = time_name($time) if $makes_backup;
 	is_deeply([ complete_backups($backups, 'db') ], [$last_backup], "$what: backups");
 	is_deeply([ partial_backups($backups) ], [], "$what: nothing else is left");

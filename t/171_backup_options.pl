@@ -48,7 +48,7 @@ foreach my $try (
 	[ qr/database "odd:\/\/name" does not exist/, '-d', 'odd://name' ],
 	[ qr/invalid output format "x", must be "plain" or "tar"/, '-F', 'x' ],
 	[ qr/invalid value "x" for option --manifest-checksums/, '--manifest-checksums=x' ],
-	[ qr/invalid value "x" for option --sync-method/, '--sync-method=x' ],
+	[ qr/unrecognized sync method: x/, '--sync-method=x' ],
 	[ qr/invalid value "0"|-j.*range/, '-j', '0' ],
 	[ qr/must be an absolute path/, '--waldir', 'x' ],
 	[ qr/must be "OLDDIR=NEWDIR"/, '-T', '/x' ],

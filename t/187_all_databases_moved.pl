@@ -165,7 +165,7 @@ sql($target, 'postgres', "DROP DATABASE $_") foreach qw(second latin ascii);
 forget_notes();
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-d', $target->connstr('postgres'),
 	'--exclude-database=caf?', '--exclude-database=raw?', $dir);
-unlike($err, qr/restoring database/, 'left out of a restore: no database fails');
+unlike($err, qr/could not restore database|restored with errors/, 'left out of a restore: no database fails');
 is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname IN ('second', 'latin', 'ascii')}), 3,
 	'left out of a restore: the others are there');
 sql($source, 'ascii', qq{SET client_encoding = 'SQL_ASCII'; DROP ROLE "role\xff"});

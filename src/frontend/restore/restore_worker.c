@@ -144,7 +144,7 @@ lock_and_truncate(PGconn *conn, const char *name, const char *oid, bool *done)
 		if (error == NULL)
 			error = take_step(conn, truncated_query, 1, oid, &yes);
 		if (error == NULL && !yes)
-			error = pg_strdup("another table has the name of this table now");
+			error = pg_strdup(SINK_TARGET_OTHER_TABLE);
 		*done = error == NULL;
 	}
 	free(truncate);
