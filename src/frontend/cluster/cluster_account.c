@@ -107,11 +107,11 @@ cluster_account_append(PQExpBuffer buf, const void *arg)
  * the archives, which contains only what a dump has written.
  */
 static void
-keep_out(const Options *options, const char *path)
+keep_out(const Options *options, const char *option, const char *path)
 {
-	archive_dir_keep_out(options->directory, "--report", path);
-	archive_dir_keep_out(options->restore, "--report", path);
-	archive_dir_keep_out(options->verify, "--report", path);
+	archive_dir_keep_out(options->directory, option, path);
+	archive_dir_keep_out(options->restore, option, path);
+	archive_dir_keep_out(options->verify, option, path);
 }
 
 static Report *
@@ -122,12 +122,13 @@ open_page(const Options *options)
 	if (options->report == NULL)
 		return NULL;
 	report_check(options);
-	keep_out(options, options->report);
+	keep_out(options, "--report", options->report);
 	if (options->report_history)
-		keep_out(options, psprintf("%s/record", options->report_history));
+		keep_out(options, "--report-history",
+				 psprintf("%s/record", options->report_history));
 	if (mkdir(options->report, 0700) < 0 && errno != EEXIST)
 		pg_fatal("could not create directory \"%s\": %m", options->report);
-	keep_out(options, psprintf("%s/page", options->report));
+	keep_out(options, "--report", psprintf("%s/page", options->report));
 	/* the runs of the databases are recorded, each with its page */
 	page_options.report = psprintf("%s/" PAGE_NAME, options->report);
 	page_options.report_history = NULL;
