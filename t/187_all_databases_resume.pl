@@ -200,7 +200,7 @@ my $run;
 # what --check says of that
 ($rc, my $out) = run_program(@command, '--resume', '--check', $dir);
 is($rc, 0, '--check: exit code');
-like($out, qr/^Restored databases are noted in table $notes\.databases of database "postgres"\.$/m, '--check: the table');
+like($out, qr/^Progress table: $notes\.databases in database "postgres"\.$/m, '--check: the table');
 like($out, qr/^Already restored: 1 database\.$/m, '--check: what is done');
 like($out, qr/^Database "crm" \(.*\): create and restore\.$/m, '--check: what is not');
 like($out, qr/^no problems found$/m, '--check: the sum');

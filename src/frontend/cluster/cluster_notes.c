@@ -615,7 +615,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 {
 	char		size[UNITS_BYTES];
 
-	findings_note(psprintf("Restored databases are noted in table %s of database \"%s\".",
+	findings_note(psprintf("Progress table: %s in database \"%s\".",
 						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 	if (notes->n_done > 0)
 		findings_note(psprintf("Already restored: %d database%s.", notes->n_done,
