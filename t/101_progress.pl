@@ -111,7 +111,7 @@ cmp_ok(($end - $start) % 86400, '>=', 2, 'that of the manifest, too');
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
 is("$rc$out", '0', 'nothing to read: exit code');
-like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\n0 tables, 0 rows,.*\n$/,
+like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\n0 tables, 0 rows: .*\n$/,
 	'nothing to read');
 refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 	'both ways', @db, '-P', '--no-progress');
@@ -149,7 +149,7 @@ is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages d
 is($percents[-1], 100, 'terminal: the last is 100');
 is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
 	'terminal: none before is');
-like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
+like($summary, qr/^2 tables, 560 rows: .*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
 
 # a worker between two of many chunks is not idle
 ($rc, $out) = on_terminal(150, '-n', 'many', '-j2', '--max-table-segment-pages=140', '-r', '6M');

@@ -86,7 +86,7 @@ sub is_message { return $_[0] =~ /^(?:\t|(?:\w+(?::[^:]+)?: )?(?:error|warning|d
 # These lines may be longer, until their texts are shorter.
 sub is_long_summary
 {
-	return $_[0] =~ /^\d+ tables, .* stored as |^time: definitions .*, rows |^compared \d+ tables, /;
+	return $_[0] =~ /^\d+ tables, .* stored as |^time: definitions .*, rows /;
 }
 
 sub in_session

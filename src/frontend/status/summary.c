@@ -452,14 +452,20 @@ show_summary(const Run *run, const FileTotals *total,
 	char		stored[UNITS_BYTES];
 	char		rate[UNITS_BYTES];
 
+	units_size(total->raw_bytes, raw);
+	units_size(total->stored_bytes, stored);
+	units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate);
 	message_before_output();
-	fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
-			n_tables, units_plural(n_tables),
-			total->rows, units_plural(total->rows),
-			n_objects, units_plural(n_objects),
-			units_size(total->raw_bytes, raw),
-			units_size(total->stored_bytes, stored), seconds,
-			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
+	if (n_objects > 0)
+		fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
+				n_tables, units_plural(n_tables),
+				total->rows, units_plural(total->rows),
+				n_objects, units_plural(n_objects), raw, stored, seconds, rate);
+	else
+		fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s: %s stored as %s in %.1f s, %s/s\n",
+				n_tables, units_plural(n_tables),
+				total->rows, units_plural(total->rows), raw, stored, seconds,
+				rate);
 	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)
