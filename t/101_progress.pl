@@ -157,11 +157,11 @@ is($rc, 0, 'many chunks: exit code');
 my @busy = map { m{ (\d)/2 workers, chunks (\d+)/(\d+)} ? { workers => $1, left => $3 - $2 } : () } split /\r/, $out;
 # which have to connect first
 shift @busy while @busy && $busy[0]{workers} < 2;
-cmp_ok(scalar(@busy), '>=', 3, 'many chunks: lines');
+cmp_ok(scalar(@busy), '>=', 2, 'many chunks: lines');
 # one of them may be done while the other one has the last chunk
 is_deeply([ grep { $_->{left} >= 2 && $_->{workers} != 2 } @busy ], [], 'many chunks: both workers are busy')
   or diag($out);
-is($busy[-1]{workers}, 0, 'many chunks: none at the end');
+like($out, qr/\r *100%, (?!.*workers).*, chunks (\d+)\/\1, /, 'many chunks: no workers at the end');
 
 # what is seen while there is no plan
 my $time = qr/time \d+:\d\d/;
