@@ -321,7 +321,7 @@ hold_gates($target, 'faults');
 	my $copy = rows_at_gate('--no-analyze');
 	kill INT => $copy->{pid};
 	failed_ok($copy, 'SIGINT', qr/terminated by user/,
-		qr/warning: all rows of \d of 3 tables .*not of .*public\.gated/);
+		qr/detail: All rows of \d of 3 tables .*not of .*public\.gated/);
 	open_gate();
 }
 
