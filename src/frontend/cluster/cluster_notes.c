@@ -601,7 +601,7 @@ describe(ClusterTodo todo)
 		case CLUSTER_TODO_RESUME:
 			return "Database \"%s\" (%s on the source): resume the interrupted restore.";
 		case CLUSTER_TODO_BEGIN:
-			return "Database \"%s\" (%s on the source): restore into the existing database.";
+			return "Database \"%s\" (%s on the source): restore into existing database.";
 		case CLUSTER_TODO_CREATE_AGAIN:
 			return "Database \"%s\" (%s on the source): drop the empty database of the interrupted restore, then create and restore it.";
 		case CLUSTER_TODO_CREATE:
