@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster start_standby run_program sql value);
+use Pardump::Cluster qw(start_cluster start_standby run_program sql value pg_major);
 use Pardump::Load qw(load_session who_copied comparable);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -110,11 +110,13 @@ sql($node, 'sessions', q{CREATE FUNCTION wait(int) RETURNS bool IMMUTABLE LANGUA
 my $core = load_session($node, 'sessions', 0);
 foreach my $case (
 	[ 'a constraint', 'constrained', qr/^COPY constrained, line 3: "3\tc"$/m, "1\ta\n2\tb\n3\tc\n4\td\n" ],
-	[ 'a domain', 'of_domain', qr/^COPY of_domain, line 2, column w: "30"$/m, "1\t10\n2\t30\n3\t40\n" ],
+	[ 'a domain', 'of_domain', qr/^COPY of_domain, line 2, column w: "30"$/m, "1\t10\n2\t30\n" . "3\t40\n" x 10 ],
 	[ 'the client, which continues', 'many', qr/^COPY many, line 3: "3"$/, "1\n2\n", 'd', "3\n4\n" ],
 	[ 'the client, in a line', 'many', qr/^COPY many, line 3: "34"$/, "1\n2\n3", 'd', "4\n5\n" ])
 {
 	my ($what, $table, $expected, $data, @then) = @$case;
+	# from 19 on, the server begins a line only when the next 16 bytes are there
+	next if @then && pg_major($node) >= 19;
 	my $waits = @then ? "wait_event = 'ClientRead' AND bytes_processed = " . length $data : "wait_event = 'PgSleep'";
 	my @contexts;
 	foreach my $session ($core, $ours)

@@ -184,7 +184,7 @@ are_same(const char *a, const char *b)
  * Tuples are the same in all of these, and the tests (t/089_copy_raw.pl,
  * scripts/test_majors.sh) copy from and to them.
  */
-static const int known_majors[] = {15, 17, 18};
+static const int known_majors[] = {15, 17, 18, 19};
 
 static const char reasons_query[] =
 "SELECT CASE WHEN t.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid THEN"

@@ -280,13 +280,13 @@ sub messages
 
 sub random_settings
 {
-	my ($user) = @_;
+	my ($major, $user) = @_;
 	my @settings;
 	my $perhaps = sub { my ($p, $name, @values) = @_; push @settings, "SET $name = " . pick(@values) if chance($p); };
 	$perhaps->(0.2, 'DateStyle', q{'German'}, q{'SQL, DMY'}, q{'Postgres'}, q{'ISO, YMD'});
 	$perhaps->(0.2, 'TimeZone', map { "'$_'" } qw(America/New_York Europe/Berlin Asia/Kolkata UTC Australia/Lord_Howe));
 	$perhaps->(0.1, 'IntervalStyle', 'sql_standard', 'iso_8601');
-	$perhaps->(0.05, 'standard_conforming_strings', 'off');
+	$perhaps->(0.05, 'standard_conforming_strings', $major < 19 ? 'off' : 'on');
 	$perhaps->(0.05, 'array_nulls', 'off');
 	$perhaps->(0.05, 'client_encoding', 'latin1');
 	$perhaps->(0.05, 'default_transaction_read_only', 'on');
@@ -346,7 +346,7 @@ sub random_case
 		tables => [ 'CREATE SEQUENCE :s.sq', @tables, @additions,
 			"GRANT SELECT, $grant ON :s.t TO $user_name", "GRANT USAGE ON SEQUENCE :s.sq TO $user_name" ],
 		user => $user,
-		settings => [ random_settings($user) ],
+		settings => [ random_settings($major, $user) ],
 		before => \@before,
 		copy => "COPY t$list FROM STDIN" . random_options(@before),
 		data => $data,
