@@ -80,6 +80,7 @@ is($rc, 1, 'rows of an extension, without --resume: exit code');
 like($err, qr/pg_parrestore:postgres: error: the target already contains rows in table public\.jobs of an extension, to which the archive would add rows\n.*hint: Use --allow-existing/,
 	'rows of an extension, without --resume: message');
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension, without --resume: each once');
+sql($target, 'postgres', 'DROP SCHEMA pardump_restore_all CASCADE');
 run_program(@command, '--allow-existing');
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 21, 'rows of an extension, --allow-existing: added');
 
