@@ -20,7 +20,6 @@
 
 #include "base/message.h"
 #include "load/target.h"
-#include "load/target_ask.h"
 #include "plan/dump_plan.h"
 #include "plan/dump_table.h"
 #include "session/connection.h"
@@ -124,12 +123,9 @@ target_history_make_durable(PGconn *conn)
 TargetState
 target_state(PGconn *conn)
 {
-	PGresult   *missing = target_ask(conn, TARGET_FUNCTION,
-									 "{pg_catalog.pg_control_system(),"
-									 "pg_catalog.pg_control_checkpoint(),"
-									 "pg_catalog.pg_control_recovery()}", NULL);
-	bool		may = PQntuples(missing) == 0;
-	bool		may_identify = may || atoi(PQgetvalue(missing, 0, ASK_NO)) > 1;
+	PGresult   *self = session_query(conn, session_self_query);
+	bool		may = PQgetvalue(self, 0, SELF_MAY_READ_CONTROL)[0] == 't';
+	bool		may_identify = PQgetvalue(self, 0, SELF_MAY_IDENTIFY)[0] == 't';
 	char	   *sql = psprintf("SELECT " TARGET_INCARNATION_SQL ", %s,"
 							   " pg_catalog.current_setting('wal_level'), %s,"
 							   " (SELECT d.oid FROM pg_catalog.pg_database d"
@@ -149,7 +145,7 @@ target_state(PGconn *conn)
 		.is_standby = PQgetvalue(res, 0, 7)[0] == 't',
 	};
 
-	PQclear(missing);
+	PQclear(self);
 	PQclear(res);
 	free(sql);
 	return state;
@@ -280,8 +276,7 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 static void
 refuse_standby(PGconn *conn)
 {
-	/* the look needs 12; an older one is refused by its version */
-	if (PQserverVersion(conn) >= 120000 && target_state(conn).is_standby)
+	if (target_state(conn).is_standby)
 		pg_fatal("the target is a standby, which is read-only");
 }
 

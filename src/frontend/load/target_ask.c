@@ -24,7 +24,7 @@ static const char missing_part[] =
 " WHERE (" ASKED(TARGET_ROLE) " OR " ASKED(TARGET_SUPERUSER)
 " OR " ASKED(TARGET_TABLESPACE) " OR " ASKED(TARGET_SCHEMA)
 " OR " ASKED(TARGET_EXTENSION) " OR " ASKED(TARGET_EXTENSION_FILES)
-" OR " ASKED(TARGET_ANY_EXTENSION) " OR " ASKED(TARGET_FUNCTION) ")"
+" OR " ASKED(TARGET_ANY_EXTENSION) ")"
 " AND t.name OPERATOR(pg_catalog.<>) ALL (ARRAY("
 "SELECT r.rolname::pg_catalog.text FROM pg_catalog.pg_roles r"
 " WHERE " ASKED(TARGET_ROLE) " OR r.rolsuper AND " ASKED(TARGET_SUPERUSER)
@@ -36,9 +36,6 @@ static const char missing_part[] =
 " WHERE " ASKED(TARGET_ANY_EXTENSION) " OR " ASKED(TARGET_EXTENSION_FILES)
 " UNION ALL SELECT x.extname::pg_catalog.text FROM pg_catalog.pg_extension x"
 " WHERE " ASKED(TARGET_ANY_EXTENSION) " OR " ASKED(TARGET_EXTENSION)
-" UNION ALL SELECT f.name FROM pg_catalog.unnest(" NAMES ") f (name)"
-" WHERE " ASKED(TARGET_FUNCTION)
-" AND pg_catalog.has_function_privilege(pg_catalog.to_regprocedure(f.name), 'EXECUTE')"
 "))";
 
 static const char oids_part[] =

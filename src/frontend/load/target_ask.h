@@ -11,8 +11,7 @@
  * Questions about objects of a kind, by their names: which ones does the
  * target not have (ASK_NO and ASK_NAME)?  An extension, or a schema, is one
  * of the database that the session is in; the files are those that CREATE
- * EXTENSION reads.  Functions, with their arguments, count as missing if the
- * role may not execute them.
+ * EXTENSION reads.
  */
 #define TARGET_ROLE "role"
 #define TARGET_SUPERUSER "superuser"
@@ -21,7 +20,6 @@
 #define TARGET_EXTENSION "created extension"
 #define TARGET_EXTENSION_FILES "extension files"
 #define TARGET_ANY_EXTENSION "extension"
-#define TARGET_FUNCTION "function"
 
 /*
  * Questions about tables by their names, qualified and quoted.

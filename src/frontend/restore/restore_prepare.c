@@ -205,6 +205,12 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 	for (int i = 0; i < tables->n_tables; i++)
 		if (!tables->tables[i].has_definition)
 			names[n_names++] = tables->tables[i].name;
+	if (n_names == 0)
+	{
+		free(names);
+		free(oids);
+		return;
+	}
 	array = text_array(conn, names, n_names);
 	res = target_ask(conn, TARGET_OIDS, array, NULL);
 	free(array);

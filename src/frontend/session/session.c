@@ -49,7 +49,10 @@ extern char *__wrap_PQgetvalue(const PGresult *res, int row, int column);
 const char	session_self_query[] =
 "SELECT pg_catalog.pg_backend_pid(),"
 " pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
-" pg_catalog.txid_current_snapshot(), pg_catalog.current_setting('" MARKER "', true)";
+" pg_catalog.txid_current_snapshot(), pg_catalog.current_setting('" MARKER "', true),"
+" (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system()") "),"
+" (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system();pg_catalog.pg_control_checkpoint();"
+						 "pg_catalog.pg_control_recovery()") ")";
 
 /*
  * A caller that asks for a value relies on the rows and columns of the

@@ -108,7 +108,8 @@ extern bool session_may_execute(PGconn *conn, const char *functions);
  * Which session is this: its backend's process (a pooler tells PQbackendPID()
  * another number), when the server was started (two servers may have the same
  * process numbers, e.g. in containers), the transactions that its snapshot
- * sees as running, and its marker.
+ * sees as running, its marker, and whether the role may call
+ * pg_control_system(), and the other functions of pg_control, too.
  */
 extern const char session_self_query[];
 enum
@@ -116,7 +117,9 @@ enum
 	SELF_BACKEND,
 	SELF_SERVER_START,
 	SELF_SNAPSHOT,
-	SELF_MARKER
+	SELF_MARKER,
+	SELF_MAY_IDENTIFY,
+	SELF_MAY_READ_CONTROL
 };
 
 /* The first of these. */
