@@ -190,9 +190,8 @@ restore_journal_left_out(const DataFile *file)
  */
 static const char claim_query[] =
 "INSERT INTO " RESTORE_JOURNAL_SCHEMA ".done (name, attempt, errors)"
-" SELECT n.name, r.attempt, $3::pg_catalog.int4"
-" FROM " RESTORE_JOURNAL_SCHEMA ".run r,"
-" pg_catalog.unnest($1::pg_catalog.text[]) n (name)"
+" SELECT pg_catalog.unnest($1::pg_catalog.text[]), r.attempt, $3::pg_catalog.int4"
+" FROM " RESTORE_JOURNAL_SCHEMA ".run r"
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
