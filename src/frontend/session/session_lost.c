@@ -320,13 +320,13 @@ failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	char	   *words = sqlstate ? psprintf("SQLSTATE %s", sqlstate)
 		: pg_strdup("the connection failed");
+	const char *table = withheld_table;
 
 	if (session_is_lost(conn, res))
-		session_lost(psprintf("%s: %s", problem, words));
+		session_lost(psprintf("%s: %s (table %s)", problem, words, table));
 	message_set_sqlstate(sqlstate);
-	pg_log_error("%s: %s", problem, words);
-	pg_log_error_detail("Table %s has masked columns.  The server's message is not shown, because it could contain their values.",
-						printable(withheld_table));
+	pg_log_error("%s: %s (table %s)", problem, words, printable(table));
+	pg_log_error_detail("The table has masked columns.  The server's message is not shown, because it could contain their values.");
 	pg_log_error_hint("To see the message, run a query with the mask expressions in psql.");
 	exit(1);
 }
