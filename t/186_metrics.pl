@@ -8,15 +8,16 @@ use lib "$FindBin::RealBin/lib";
 
 use List::Util qw(sum);
 use Pardump::BaseBackup qw(connection manifest_files enable_checksums);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value line_break);
 use Pardump::Prometheus qw(read_samples);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $name = "odd \"name\\ \xc3\xa4\nline";
 my $node = start_cluster('metrics', allows_streaming => 1);
-sql($node, 'postgres', 'CREATE DATABASE "odd ""name\\ ä' . "\n" . 'line"; CREATE DATABASE copied');
+my $break = line_break($node);
+my $name = "odd \"name\\ \xc3\xa4${break}line";
+sql($node, 'postgres', 'CREATE DATABASE "odd ""name\\ ä' . $break . 'line"; CREATE DATABASE copied');
 my $db = "dbname='" . $name =~ s/([\\'])/\\$1/gr . "'";
 my $conninfo = $node->connstr . " $db";
 run_program('psql', '-Xq', '-d', $conninfo, '-c',

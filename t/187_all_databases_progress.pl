@@ -11,14 +11,16 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use JSON::PP;
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value line_break);
 use Pardump::Prometheus qw(read_samples);
 use Pardump::WholeCluster qw(create_database archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('all_progress');
-my $odd = "odd\nname";
+my $break = line_break($node);
+my $odd = "odd${break}name";
+my $shown_odd = sprintf 'odd\x%02xname', ord $break;
 create_database($node, $_) foreach 'shop', $odd, 'broken';
 sql($node, 'shop', <<'SQL');
 CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader;
@@ -61,7 +63,7 @@ my @lines = lines_of($err);
 numbered_ok('a dump', 5, @lines);
 ok((grep { /^\[\d\/5\] shop: 2 tables, 12,346 rows, 2 large objects, $size stored as $size in $seconds$/ } @lines), 'a dump: a line of a database')
   or diag($err);
-ok((grep { /^\[\d\/5\] odd\\x0aname: 1 table, 1,000 rows, $size stored as $size in $seconds$/ } @lines), 'a dump: a name that has two lines');
+ok((grep { /^\[\d\/5\] \Q$shown_odd\E: 1 table, 1,000 rows, $size stored as $size in $seconds$/ } @lines), 'a dump: a name that has two lines');
 like($lines[-2], qr/^$last$/, 'a dump: the last line of progress');
 like($lines[-1], qr/^5 databases: 4 tables, 14,346 rows, 2 large objects, $size stored as $size in $seconds, $size\/s$/, 'a dump: the summary');
 is(scalar(@lines), 7, 'a dump: nothing else');

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok line_break);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs next_fault
   complete_backups partial_backups time_name);
@@ -17,9 +17,9 @@ use Test::More;
 
 use constant DAY => 86400;
 
-my $odd = "-o'd\"d \\\n=x";
-my $odd_folder = '=2Do=27d=22d=20=5C=0A=3Dx';
 my $node = start_cluster('backup');
+my $odd = "-o'd\"d \\" . line_break($node) . '=x';
+my $odd_folder = sprintf '=2Do=27d=22d=20=5C=%02X=3Dx', ord line_break($node);
 make_database($node, 'shop');
 sql($node, 'postgres', 'CREATE DATABASE "' . $odd =~ s/"/""/gr . '"');
 sql($node, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false; CREATE ROLE owner PASSWORD \'secret\'');

@@ -24,7 +24,8 @@ use Test::More;
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
   new_path value sql data_file start_psql keep_wal start_standby make_loop_server
-  listing make_once own_installation installed_at slots has_slot_bug without_slot_warning tier);
+  listing make_once own_installation installed_at slots has_slot_bug without_slot_warning tier
+  line_break);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -154,6 +155,14 @@ sub pg_major
 {
 	my ($node) = @_;
 	return int($node->pg_version =~ s/^(\d+).*/$1/r);
+}
+
+# What breaks a line in the names of databases and roles: from 19 on, the server
+# refuses line feeds there.
+sub line_break
+{
+	my ($node) = @_;
+	return pg_major($node) < 19 ? "\n" : "\x0b";
 }
 
 # A name below the test's own directory that does not exist yet.
