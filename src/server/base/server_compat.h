@@ -17,11 +17,14 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_namespace.h"
 #include "commands/copyfrom_internal.h"
+#include "commands/defrem.h"
 #include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
+#include "storage/buffile.h"
+#include "storage/bufpage.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
 
@@ -37,6 +40,19 @@
 #if PG_VERSION_NUM >= 170000
 #define PARDUMP_READ_STREAMS
 #include "storage/read_stream.h"
+#endif
+
+/* A writer for the pages of new relations came with 17. */
+#if PG_VERSION_NUM >= 170000
+#define PARDUMP_BULK_WRITE
+#endif
+
+/*
+ * Index builds of ours: since 19 the routines of an access method are shared
+ * and constant, so that builds are left to the server there.
+ */
+#if PG_VERSION_NUM < 190000
+#define PARDUMP_FAST_INDEX
 #endif
 
 /* Until 16 pages could be pruned of what an old snapshot sees. */
@@ -314,5 +330,57 @@ has_generated_columns(const TupleConstr *constr)
 #if PG_VERSION_NUM < 160000
 #define InitMaterializedSRF(fcinfo, flags) SetSingleFuncCall(fcinfo, flags)
 #endif
+
+/* What identifies a relation's file on the disk. */
+#if PG_VERSION_NUM >= 160000
+#define rel_file_of(rel) ((rel)->rd_locator)
+#else
+#define rel_file_of(rel) ((rel)->rd_node)
+#endif
+
+/* Memory for a page to be written: 16 can bypass the kernel's cache. */
+static inline Page
+new_io_page(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return (Page) palloc_aligned(BLCKSZ, PG_IO_ALIGN_SIZE, 0);
+#else
+	return (Page) palloc(BLCKSZ);
+#endif
+}
+
+/*
+ * CREATE INDEX on a table of this session, without a log line, with checks of
+ * privileges.  16 counts partitions, 19 has the state of the parser.
+ */
+static inline Oid
+define_index(Oid relid, IndexStmt *statement)
+{
+#if PG_VERSION_NUM >= 190000
+	return DefineIndex(NULL, relid, statement, InvalidOid, InvalidOid,
+					   InvalidOid, -1, false, true, true, false,
+					   true).objectId;
+#elif PG_VERSION_NUM >= 160000
+	return DefineIndex(relid, statement, InvalidOid, InvalidOid, InvalidOid,
+					   -1, false, true, true, false, true).objectId;
+#else
+	return DefineIndex(relid, statement, InvalidOid, InvalidOid, InvalidOid,
+					   false, true, true, false, true).objectId;
+#endif
+}
+
+/* Read exactly so many bytes of a temporary file. */
+static inline void
+read_buf_file(BufFile *file, void *to, size_t bytes)
+{
+#if PG_VERSION_NUM >= 160000
+	BufFileReadExact(file, to, bytes);
+#else
+	if (BufFileRead(file, to, bytes) != bytes)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from a temporary file")));
+#endif
+}
 
 #endif							/* PARDUMP_SERVER_COMPAT_H */
