@@ -1,0 +1,253 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap_entries.c
+ *	  Reads a table and makes an index entry of each row.
+ *
+ * heapam_index_build_range_scan() (src/backend/access/heap/heapam_handler.c)
+ * decides which tuples belong in an index.  Here only those are taken for
+ * which the decision is the same in all circumstances: tuples that are live,
+ * or that this transaction has inserted and not deleted, are in the index, and
+ * dead ones are not.  Anything else ends the attempt: tuples that an old
+ * snapshot may still see, tuples that another transaction is about to insert
+ * or delete, members of HOT chains, and damaged pages.  So the cases in which
+ * the server would set indcheckxmin, or wait, do not occur.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+
+#include "base/server_compat.h"
+#include "index/heap_entries.h"
+#include "read/heap_reader.h"
+
+typedef struct EntryScan
+{
+	Relation	heap;
+	const IndexKey *key;
+	EntryStore *store;
+	HeapEntries *read;
+	TupleDeformer *deformer;
+	BufferAccessStrategy ring;
+	BlockNumber next_block;
+	BlockNumber end_block;
+#ifdef PARDUMP_READ_STREAMS
+	ReadStream *stream;
+#endif
+	TransactionId oldest;		/* as in a VACUUM of the table */
+	/* the last that were found to be so, or InvalidTransactionId */
+	TransactionId committed;
+	TransactionId own;
+} EntryScan;
+
+#ifdef PARDUMP_READ_STREAMS
+/* The callback that a read stream asks for the block to read next. */
+static BlockNumber
+next_block(ReadStream *stream, void *arg, void *per_buffer_data)
+{
+	EntryScan  *scan = arg;
+
+	return scan->next_block < scan->end_block ? scan->next_block++
+		: InvalidBlockNumber;
+}
+#endif
+
+/* The next block's buffer, pinned; InvalidBuffer at the end. */
+static Buffer
+next_buffer(EntryScan *scan)
+{
+#ifdef PARDUMP_READ_STREAMS
+	return read_stream_next_buffer(scan->stream, NULL);
+#else
+	if (scan->next_block >= scan->end_block)
+		return InvalidBuffer;
+	return ReadBufferExtended(scan->heap, MAIN_FORKNUM, scan->next_block++,
+							  RBM_NORMAL, scan->ring);
+#endif
+}
+
+/*
+ * Has a transaction committed, or is it this one?  Its tuples are then live
+ * unless they were deleted.  The order of the tests is that of
+ * HeapTupleSatisfiesVacuum().
+ */
+static inline bool
+inserted_for_good(EntryScan *scan, TransactionId xid)
+{
+	if (xid == scan->committed || xid == scan->own)
+		return true;
+	if (TransactionIdIsCurrentTransactionId(xid))
+		scan->own = xid;
+	else if (!TransactionIdIsInProgress(xid) && TransactionIdDidCommit(xid))
+		scan->committed = xid;
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Is the tuple in the index?  Sets *reason if that is for the server to say.
+ */
+static bool
+is_live(EntryScan *scan, HeapTuple tuple, Buffer buffer, const char **reason)
+{
+	uint16		infomask = tuple->t_data->t_infomask;
+
+	/* the first two questions of HeapTupleSatisfiesVacuum(), without a call */
+	if ((infomask & (HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID)) ==
+		(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID))
+		return true;
+	if ((infomask & (HEAP_XMIN_COMMITTED | HEAP_XMIN_INVALID |
+					 HEAP_XMAX_INVALID | HEAP_MOVED)) == HEAP_XMAX_INVALID &&
+		TransactionIdIsNormal(HeapTupleHeaderGetRawXmin(tuple->t_data)) &&
+		inserted_for_good(scan, HeapTupleHeaderGetRawXmin(tuple->t_data)))
+		return true;
+
+	switch (HeapTupleSatisfiesVacuum(tuple, scan->oldest, buffer))
+	{
+		case HEAPTUPLE_LIVE:
+			return true;
+		case HEAPTUPLE_DEAD:
+			return false;
+		case HEAPTUPLE_INSERT_IN_PROGRESS:
+			/* locked perhaps, but not deleted */
+			if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)))
+				return true;
+			*reason = "a row is being inserted";
+			return false;
+		case HEAPTUPLE_RECENTLY_DEAD:
+			*reason = "an older snapshot may see a deleted row";
+			return false;
+		case HEAPTUPLE_DELETE_IN_PROGRESS:
+			*reason = "a row is being deleted";
+			return false;
+	}
+	*reason = "a row is in an unknown state";
+	return false;
+}
+
+/* Add the tuple's entry.  Returns why the server has to, or NULL. */
+static inline const char *
+add_entry(EntryScan *scan, HeapTuple tuple)
+{
+	const IndexKey *key = scan->key;
+	uint64		place = (uint64) ItemPointerGetBlockNumber(&tuple->t_self) <<
+		INDEX_OFFSET_BITS | ItemPointerGetOffsetNumber(&tuple->t_self);
+	uint64		entry[INDEX_ENTRY_WORDS];
+	uint64		sum;
+
+	if (tuple_deform(scan->deformer, tuple) == 0)
+		return "a row is damaged";
+	if (!index_key_encode(key, scan->deformer->values, scan->deformer->isnull,
+						  place, entry, &sum))
+		return "a value has to be compared by the server";
+	entry_store_add(scan->store, entry);
+	scan->read->n++;
+	scan->read->sum += index_sum_place(sum, &tuple->t_self);
+	return NULL;
+}
+
+/* Add the entries of a page, which is locked. */
+static const char *
+read_page(EntryScan *scan, Buffer buffer)
+{
+	Page		page = BufferGetPage(buffer);
+	OffsetNumber max_offset = PageGetMaxOffsetNumber(page);
+	const char *reason = NULL;
+	HeapTupleData tuple;
+
+	page_prefetch_tuples(page);
+	if (max_offset > MaxHeapTuplesPerPage)
+		return "a page is damaged";
+	tuple.t_tableOid = RelationGetRelid(scan->heap);
+	for (OffsetNumber offset = FirstOffsetNumber;
+		 offset <= max_offset && reason == NULL; offset++)
+	{
+		ItemId		item = PageGetItemId(page, offset);
+
+		if (ItemIdIsRedirected(item))
+			return "it has HOT chains";
+		if (!ItemIdIsNormal(item))
+			continue;
+		if (unlikely(!heap_item_is_sound(item)))
+			return "a page is damaged";
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buffer), offset);
+		if (HeapTupleHeaderIsHeapOnly(tuple.t_data))
+			return "it has HOT chains";
+		if (is_live(scan, &tuple, buffer, &reason))
+			reason = add_entry(scan, &tuple);
+	}
+	return reason;
+}
+
+static void
+begin_scan(EntryScan *scan)
+{
+	scan->deformer = tuple_deformer_new(RelationGetDescr(scan->heap),
+										scan->key->last_attnum);
+	scan->oldest = GetOldestNonRemovableTransactionId(scan->heap);
+	scan->ring = GetAccessStrategy(BAS_BULKREAD);
+	scan->end_block = RelationGetNumberOfBlocks(scan->heap);
+#ifdef PARDUMP_READ_STREAMS
+	scan->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
+											  scan->ring, scan->heap,
+											  MAIN_FORKNUM, next_block,
+											  scan, 0);
+#endif
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, scan->end_block);
+}
+
+static void
+end_scan(EntryScan *scan)
+{
+#ifdef PARDUMP_READ_STREAMS
+	read_stream_end(scan->stream);
+#endif
+	FreeAccessStrategy(scan->ring);
+}
+
+const char *
+heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
+				  HeapEntries *read)
+{
+	EntryScan	scan = {0};
+	const char *reason = NULL;
+	Buffer		buffer;
+	int64		n_blocks = 0;
+
+	scan.heap = heap;
+	scan.key = key;
+	scan.store = store;
+	scan.read = read;
+	read->n = 0;
+	read->sum = 0;
+	begin_scan(&scan);
+
+	/* the bits of a place were counted before */
+	if (scan.end_block != 0 &&
+		((uint64) (scan.end_block - 1) << INDEX_OFFSET_BITS |
+		 MaxHeapTuplesPerPage) >> key->place_bits != 0)
+		reason = "its table has grown";
+	while (reason == NULL && BufferIsValid(buffer = next_buffer(&scan)))
+	{
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		reason = read_page(&scan, buffer);
+		UnlockReleaseBuffer(buffer);
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, ++n_blocks);
+	}
+	end_scan(&scan);
+	return reason;
+}
