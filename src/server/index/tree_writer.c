@@ -1,0 +1,505 @@
+/*-------------------------------------------------------------------------
+ *
+ * tree_writer.c
+ *	  Writes a btree index of entries that come in order.
+ *
+ * The pages are byte for byte those that the server would write: each level
+ * has a page that is being filled; when it is full its last tuple becomes its
+ * high key and the first tuple of the next page, and the level above gets a
+ * link to it.  The rules, numbers and the order in which blocks are numbered
+ * are those of _bt_load(), _bt_buildadd() and _bt_uppershutdown() in
+ * src/backend/access/nbtree/nbtsort.c, of 15 to 18; nbtree's own functions do
+ * what they can be called for (high keys, posting lists, the metapage).
+ *
+ * Nothing is believed on the way: entries must ascend strictly, the server's
+ * comparison function is asked at each end of a page, and the bytes on
+ * finished leaf pages are summed up and compared with the sum over the table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "base/server_compat.h"
+#include "index/page_writer.h"
+#include "index/tree_writer.h"
+
+#ifdef PARDUMP_FAST_INDEX
+
+#include "access/nbtree.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufpage.h"
+
+/* A level of the tree, and the page of it that is being filled. */
+typedef struct Level
+{
+	uint32		number;			/* 0 for leaves */
+	Page		page;
+	BlockNumber block;
+	OffsetNumber last;			/* item; P_HIKEY for none yet */
+	Size		last_extra;		/* bytes of the last item's posting list */
+	Size		full;			/* a page with less room is full */
+	IndexTuple	low_key;		/* of the page, for the link to it */
+	struct Level *up;
+} Level;
+
+/* An index tuple that is formed here. */
+typedef union TupleSpace
+{
+	IndexTupleData tuple;
+	char		space[INDEX_KEY_TUPLE_BYTES];
+	uint64		align;
+} TupleSpace;
+
+struct TreeWriter
+{
+	Relation	heap;
+	Relation	index;
+	const IndexKey *key;
+	bool		unique;
+	bool		nulls_equal;	/* NULLS NOT DISTINCT */
+	bool		merges;			/* equal keys to posting lists */
+	BTScanInsert scan_key;
+	PageWriter *pages;
+	BlockNumber n_blocks;		/* that have numbers */
+	Level	   *leaf;
+	Size		max_posting;	/* bytes of a tuple with a posting list */
+	/* the last entries of the same key, which are not on a page yet */
+	uint64		pending[INDEX_ENTRY_WORDS];
+	ItemPointerData *places;
+	int			n_places;
+	uint64		last[INDEX_ENTRY_WORDS];	/* entry */
+	uint64		n_added;
+	/* of the leaf pages that were finished */
+	uint64		n_stored;
+	uint64		sum_stored;
+};
+
+static pg_noinline void
+wrong_index(const TreeWriter *writer, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("pg_pardump failed to build index \"%s\" of table \"%s\": %s",
+					RelationGetRelationName(writer->index),
+					RelationGetRelationName(writer->heap), what),
+			 errhint("To let the server build it, use: SET pg_pardump.fast_index = off")));
+}
+
+/* ----------
+ * Pages and levels.
+ * ----------
+ */
+
+static void add_tuple(TreeWriter *writer, Level *level, IndexTuple tuple,
+					  Size extra);
+
+static Page
+new_page(TreeWriter *writer, uint32 level)
+{
+	Page		page = page_writer_page(writer->pages);
+	BTPageOpaque opaque;
+
+	_bt_pageinit(page, BLCKSZ);
+	opaque = BTPageGetOpaque(page);
+	opaque->btpo_prev = opaque->btpo_next = P_NONE;
+	opaque->btpo_level = level;
+	opaque->btpo_flags = level > 0 ? 0 : BTP_LEAF;
+	opaque->btpo_cycleid = 0;
+
+	/* the line pointer of the high key */
+	((PageHeader) page)->pd_lower += sizeof(ItemIdData);
+	return page;
+}
+
+static Level *
+new_level(TreeWriter *writer, uint32 number)
+{
+	Level	   *level = palloc0(sizeof(Level));
+
+	level->number = number;
+	level->page = new_page(writer, number);
+	level->block = writer->n_blocks++;
+	level->last = P_HIKEY;
+	level->full = number > 0 ? BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100
+		: BTGetTargetPageFreeSpace(writer->index);
+	return level;
+}
+
+/* Room for the page's next item, whose size is aligned. */
+static inline void *
+new_item(TreeWriter *writer, Page page, OffsetNumber offset, Size size)
+{
+	PageHeader	header = (PageHeader) page;
+
+	if (unlikely(header->pd_lower + sizeof(ItemIdData) + size >
+				 header->pd_upper))
+		wrong_index(writer, "a page has no room for its next tuple");
+	header->pd_upper -= size;
+	header->pd_lower += sizeof(ItemIdData);
+	ItemIdSetNormal(PageGetItemId(page, offset), header->pd_upper, size);
+	return (char *) page + header->pd_upper;
+}
+
+/* Of the first tuple of a page above the leaves only the link is stored. */
+static void
+copy_item(TreeWriter *writer, const Level *level, Page page,
+		  OffsetNumber offset, const IndexTupleData *tuple, Size size)
+{
+	if (level->number > 0 && offset == P_FIRSTKEY)
+	{
+		IndexTupleData link = *tuple;
+
+		link.t_info = sizeof(IndexTupleData);
+		BTreeTupleSetNAtts(&link, 0, false);
+		memcpy(new_item(writer, page, offset, sizeof(link)), &link,
+			   sizeof(link));
+	}
+	else
+		memcpy(new_item(writer, page, offset, size), tuple, size);
+}
+
+/* Raise an error if the server would not put two leaf tuples in this order. */
+static void
+check_order(TreeWriter *writer, IndexTuple left, IndexTuple right)
+{
+	TupleDesc	tupdesc = RelationGetDescr(writer->index);
+
+	for (int i = 0; i < writer->scan_key->keysz; i++)
+	{
+		ScanKey		scan_key = &writer->scan_key->scankeys[i];
+		bool		left_null;
+		bool		right_null;
+		Datum		left_value = index_getattr(left, i + 1, tupdesc,
+											   &left_null);
+		Datum		right_value = index_getattr(right, i + 1, tupdesc,
+												&right_null);
+		int32		order;
+
+		if (left_null && right_null)
+			continue;
+		if (left_null || right_null)
+			order = left_null == ((scan_key->sk_flags & SK_BT_NULLS_FIRST) != 0)
+				? -1 : 1;
+		else
+		{
+			order = DatumGetInt32(FunctionCall2Coll(&scan_key->sk_func,
+													scan_key->sk_collation,
+													left_value, right_value));
+			if (scan_key->sk_flags & SK_BT_DESC)
+				INVERT_COMPARE_RESULT(order);
+		}
+		if (order > 0)
+			wrong_index(writer, "the server would order its keys in another way");
+		if (order < 0)
+			return;
+	}
+	if (ItemPointerCompare(BTreeTupleGetMaxHeapTID(left),
+						   BTreeTupleGetHeapTID(right)) >= 0)
+		wrong_index(writer, "rows with the same key are not in order");
+}
+
+/* Sum up what a leaf page has, its high key excepted. */
+static void
+sum_leaf(TreeWriter *writer, Page page, OffsetNumber first)
+{
+	OffsetNumber max_offset = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber offset = first; offset <= max_offset; offset++)
+	{
+		IndexTuple	tuple = (IndexTuple) PageGetItem(page,
+													 PageGetItemId(page, offset));
+		uint64		sum = index_key_sum(writer->key, tuple);
+		ItemPointer places = &tuple->t_tid;
+		int			n = 1;
+
+		if (BTreeTupleIsPosting(tuple))
+		{
+			places = BTreeTupleGetPosting(tuple);
+			n = BTreeTupleGetNPosting(tuple);
+		}
+		for (int i = 0; i < n; i++)
+			writer->sum_stored += index_sum_place(sum, &places[i]);
+		writer->n_stored += n;
+	}
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+								 writer->n_stored);
+}
+
+/*
+ * The page is full: its last item goes to a new page and becomes the high key
+ * of this one, which is written and linked.
+ */
+static pg_noinline void
+finish_page(TreeWriter *writer, Level *level)
+{
+	Page		page = level->page;
+	BlockNumber block = level->block;
+	OffsetNumber last = level->last;
+	ItemId		item = PageGetItemId(page, last);
+	IndexTuple	high_key = (IndexTuple) PageGetItem(page, item);
+
+	CHECK_FOR_INTERRUPTS();
+	Assert(last > P_FIRSTKEY);
+	level->page = new_page(writer, level->number);
+	level->block = writer->n_blocks++;
+	copy_item(writer, level, level->page, P_FIRSTKEY, high_key,
+			  ItemIdGetLength(item));
+	*PageGetItemId(page, P_HIKEY) = *item;
+	ItemIdSetUnused(item);
+	((PageHeader) page)->pd_lower -= sizeof(ItemIdData);
+	if (level->number == 0)
+	{
+		IndexTuple	left = (IndexTuple) PageGetItem(page,
+													PageGetItemId(page, last - 1));
+		IndexTuple	truncated;
+
+		check_order(writer, left, high_key);
+		sum_leaf(writer, page, P_FIRSTKEY);
+		truncated = _bt_truncate(writer->index, left, high_key,
+								 writer->scan_key);
+		if (!PageIndexTupleOverwrite(page, P_HIKEY, (Item) truncated,
+									 IndexTupleSize(truncated)))
+			wrong_index(writer, "a page has no room for its high key");
+		pfree(truncated);
+		high_key = (IndexTuple) PageGetItem(page,
+											PageGetItemId(page, P_HIKEY));
+	}
+
+	if (level->up == NULL)
+		level->up = new_level(writer, level->number + 1);
+	BTreeTupleSetDownLink(level->low_key, block);
+	add_tuple(writer, level->up, level->low_key, 0);
+	pfree(level->low_key);
+	level->low_key = CopyIndexTuple(high_key);
+	BTPageGetOpaque(page)->btpo_next = level->block;
+	BTPageGetOpaque(level->page)->btpo_prev = block;
+	page_writer_write(writer->pages, block, page);
+	level->last = P_FIRSTKEY;
+}
+
+/*
+ * Make the level's page have room for an item of this size, of which "extra"
+ * bytes are a posting list, as they would not be in the high key.
+ */
+static inline void
+make_room(TreeWriter *writer, Level *level, Size size, Size extra)
+{
+	Size		room = PageGetFreeSpace(level->page);
+	Size		last_extra = level->last_extra;
+
+	/* a high key may get a place that the leaf tuple has elsewhere */
+	level->last_extra = extra;
+	if (unlikely(room < size + (level->number == 0
+								? MAXALIGN(sizeof(ItemPointerData)) : 0) ||
+				 (room + last_extra < level->full && level->last > P_FIRSTKEY)))
+		finish_page(writer, level);
+
+	/* the first page of a level has a low key below all */
+	if (unlikely(level->last == P_HIKEY))
+	{
+		level->low_key = palloc0(sizeof(IndexTupleData));
+		level->low_key->t_info = sizeof(IndexTupleData);
+		BTreeTupleSetNAtts(level->low_key, 0, false);
+	}
+}
+
+static void
+add_tuple(TreeWriter *writer, Level *level, IndexTuple tuple, Size extra)
+{
+	Size		size = MAXALIGN(IndexTupleSize(tuple));
+
+	make_room(writer, level, size, extra);
+	level->last++;
+	copy_item(writer, level, level->page, level->last, tuple, size);
+}
+
+/* ----------
+ * Entries.
+ * ----------
+ */
+
+static void
+add_one(TreeWriter *writer, const uint64 *entry)
+{
+	Level	   *level = writer->leaf;
+	Size		size = index_key_size(writer->key, entry);
+
+	make_room(writer, level, size, 0);
+	level->last++;
+	index_key_form(writer->key, entry,
+				   new_item(writer, level->page, level->last, size));
+}
+
+/* Put the entries of one key on a page. */
+static void
+add_pending(TreeWriter *writer)
+{
+	if (writer->n_places == 1)
+		add_one(writer, writer->pending);
+	else if (writer->n_places > 1)
+	{
+		TupleSpace	base;
+		IndexTuple	tuple;
+
+		index_key_form(writer->key, writer->pending, &base.tuple);
+		tuple = _bt_form_posting(&base.tuple, writer->places,
+								 writer->n_places);
+		add_tuple(writer, writer->leaf, tuple,
+				  IndexTupleSize(tuple) - BTreeTupleGetPostingOffset(tuple));
+		pfree(tuple);
+	}
+	writer->n_places = 0;
+}
+
+/* As _bt_dedup_save_htid(): is there room in the tuple for one more place? */
+static bool
+pending_has_room(const TreeWriter *writer)
+{
+	Size		places = (writer->n_places + 1) * sizeof(ItemPointerData);
+
+	return MAXALIGN(index_key_size(writer->key, writer->pending) + places) <=
+		writer->max_posting;
+}
+
+/* The error of comparetup_index_btree(), in tuplesort's variants. */
+static pg_noinline void
+duplicate_key(TreeWriter *writer, const uint64 *entry)
+{
+	TupleSpace	tuple;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	char	   *description;
+
+	index_key_form(writer->key, entry, &tuple.tuple);
+	index_deform_tuple(&tuple.tuple, RelationGetDescr(writer->index), values,
+					   isnull);
+	description = BuildIndexValueDescription(writer->index, values, isnull);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("could not create unique index \"%s\"",
+					RelationGetRelationName(writer->index)),
+			 description ? errdetail("Key %s is duplicated.", description) :
+			 errdetail("Duplicate keys exist."),
+			 errtableconstraint(writer->heap,
+								RelationGetRelationName(writer->index))));
+}
+
+void
+tree_writer_add(TreeWriter *writer, const uint64 *entry)
+{
+	const IndexKey *key = writer->key;
+	Size		bytes = key->n_words * sizeof(uint64);
+	bool		same_key = false;
+
+	if (writer->n_added > 0)
+	{
+		if (unlikely(!index_entry_less(writer->last, entry, key->n_words)))
+			wrong_index(writer, "its keys are not in order");
+		same_key = (writer->unique || writer->merges) &&
+			index_key_same(key, writer->last, entry);
+	}
+	else
+		writer->leaf = new_level(writer, 0);
+	if (same_key && writer->unique &&
+		(writer->nulls_equal || index_key_nulls(key, entry) == 0))
+		duplicate_key(writer, entry);
+	memcpy(writer->last, entry, bytes);
+	writer->n_added++;
+
+	if (!writer->merges)
+	{
+		add_one(writer, entry);
+		return;
+	}
+	if (!same_key || !pending_has_room(writer))
+	{
+		add_pending(writer);
+		memcpy(writer->pending, entry, bytes);
+	}
+	index_key_place(key, entry, &writer->places[writer->n_places++]);
+}
+
+TreeWriter *
+tree_writer_new(Relation heap, Relation index, const IndexInfo *info,
+				const IndexKey *key)
+{
+	TreeWriter *writer = palloc0(sizeof(TreeWriter));
+
+	writer->heap = heap;
+	writer->index = index;
+	writer->key = key;
+	writer->unique = info->ii_Unique;
+	writer->nulls_equal = info->ii_NullsNotDistinct;
+	writer->scan_key = _bt_mkscankey(index, NULL);
+	writer->scan_key->allequalimage = _bt_allequalimage(index, true);
+	writer->merges = writer->scan_key->allequalimage && !writer->unique &&
+		BTGetDeduplicateItems(index);
+	writer->max_posting = MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
+		sizeof(ItemIdData);
+	writer->places = palloc(writer->max_posting + sizeof(ItemPointerData));
+	writer->n_blocks = BTREE_METAPAGE + 1;
+	writer->pages = page_writer_new(index);
+	return writer;
+}
+
+/*
+ * Finish the last page of each level.  As it is the rightmost one it has no
+ * high key, so that its items move one to the left.  Returns the last level.
+ */
+static Level *
+finish_levels(TreeWriter *writer)
+{
+	Level	   *top = NULL;
+
+	for (Level *level = writer->leaf; level != NULL; level = level->up)
+	{
+		Page		page = level->page;
+		OffsetNumber max_offset;
+
+		if (level->up == NULL)
+			BTPageGetOpaque(page)->btpo_flags |= BTP_ROOT;
+		else
+		{
+			BTreeTupleSetDownLink(level->low_key, level->block);
+			add_tuple(writer, level->up, level->low_key, 0);
+			pfree(level->low_key);
+			level->low_key = NULL;
+		}
+		max_offset = PageGetMaxOffsetNumber(page);
+		for (OffsetNumber offset = P_FIRSTKEY; offset <= max_offset; offset++)
+			*PageGetItemId(page, offset - 1) = *PageGetItemId(page, offset);
+		((PageHeader) page)->pd_lower -= sizeof(ItemIdData);
+		if (level->number == 0)
+			sum_leaf(writer, page, P_HIKEY);
+		page_writer_write(writer->pages, level->block, page);
+		level->page = NULL;
+		top = level;
+	}
+	return top;
+}
+
+void
+tree_writer_finish(TreeWriter *writer, const HeapEntries *read)
+{
+	Level	   *top;
+	Page		metapage;
+
+	add_pending(writer);
+	top = finish_levels(writer);
+	if (writer->n_stored != read->n || writer->n_added != read->n)
+		wrong_index(writer, "it has not as many entries as its table has rows");
+	if (writer->sum_stored != read->sum)
+		wrong_index(writer, "its entries are not those of the table's rows");
+
+	metapage = page_writer_page(writer->pages);
+	_bt_initmetapage(metapage, top != NULL ? top->block : P_NONE,
+					 top != NULL ? top->number : 0,
+					 writer->scan_key->allequalimage);
+	page_writer_write(writer->pages, BTREE_METAPAGE, metapage);
+	page_writer_finish(writer->pages);
+}
+
+#endif							/* PARDUMP_FAST_INDEX */
