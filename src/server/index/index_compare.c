@@ -1,0 +1,320 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_compare.c
+ *	  Compares index builds of ours with the server's, once in a session.
+ *
+ * The pages of a btree could change with a release of the server.  So no
+ * index is built here before some were built in both ways on this very
+ * server and found to be the same in each byte: if a release differs, it is
+ * only slower.
+ *
+ * Table and indexes are made by the functions behind CREATE TABLE and CREATE
+ * INDEX, so that no event trigger fires, in a subtransaction that is rolled
+ * back.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/tablecmds.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/uuid.h"
+
+#include "base/server_compat.h"
+#include "index/index_build.h"
+#include "index/index_compare.h"
+
+#define TABLE_NAME "pg_pardump_index_comparison"
+#define N_ROWS 10000
+#define N_COLUMNS 6
+
+/* What is known in this session. */
+static enum
+{
+	NOT_COMPARED,
+	CANNOT_COMPARE,
+	SAME,
+	DIFFERENT
+}			state = NOT_COMPARED;
+
+static IndexCompareBuilder builder = INDEX_COMPARE_NOT_RUNNING;
+
+const char *
+index_compare_reason(void)
+{
+	switch (state)
+	{
+		case NOT_COMPARED:
+			return "builds were not compared with the server's in this session";
+		case CANNOT_COMPARE:
+			return "builds could not be compared with the server's";
+		case DIFFERENT:
+			return "builds differ from the server's";
+		case SAME:
+			break;
+	}
+	return NULL;
+}
+
+bool
+index_compare_wanted(void)
+{
+	return state == NOT_COMPARED && builder == INDEX_COMPARE_NOT_RUNNING;
+}
+
+IndexCompareBuilder
+index_compare_builder(void)
+{
+	return builder;
+}
+
+/* ----------
+ * The table.
+ * ----------
+ */
+
+static RangeVar *
+table_name(void)
+{
+	RangeVar   *name = makeRangeVar(pstrdup("pg_temp"), pstrdup(TABLE_NAME),
+									-1);
+
+	name->relpersistence = RELPERSISTENCE_TEMP;
+	return name;
+}
+
+static Oid
+create_table(void)
+{
+	static const Oid types[N_COLUMNS] = {INT4OID, INT8OID, INT2OID,
+	TIMESTAMPTZOID, UUIDOID, FLOAT8OID};
+	CreateStmt *statement = makeNode(CreateStmt);
+	Oid			relid;
+
+	statement->relation = table_name();
+	for (int i = 0; i < N_COLUMNS; i++)
+		statement->tableElts = lappend(statement->tableElts,
+									   makeColumnDef(psprintf("c%d", i + 1),
+													 types[i], -1, InvalidOid));
+	statement->oncommit = ONCOMMIT_NOOP;
+	statement->accessMethod = pstrdup("heap");
+	relid = DefineRelation(statement, RELKIND_RELATION, GetUserId(), NULL,
+						   NULL).objectId;
+	CommandCounterIncrement();
+	return relid;
+}
+
+/* Unique values, values that many rows share, NULLs, and no order. */
+static void
+fill_table(Oid relid)
+{
+	Relation	rel = table_open(relid, RowExclusiveLock);
+
+	for (uint64 i = 0; i < N_ROWS; i++)
+	{
+		uint64		mixed = (i + 1) * UINT64CONST(0x9E3779B97F4A7C15);
+		pg_uuid_t	uuid;
+		Datum		values[N_COLUMNS];
+		bool		isnull[N_COLUMNS] = {false};
+		HeapTuple	tuple;
+
+		memset(&uuid, 0, sizeof(uuid));
+		memcpy(&uuid, &mixed, sizeof(mixed));
+		values[0] = Int32GetDatum((int32) (i * 7919 % 10007) - 5000);
+		values[1] = Int64GetDatum((int64) (mixed >> 32) % 97 - 48);
+		isnull[1] = i % 13 == 0;
+		values[2] = Int16GetDatum((int16) (i / 7 % 50));
+		isnull[2] = i % 7 == 0;
+		values[3] = Int64GetDatum((int64) mixed);
+		values[4] = UUIDPGetDatum(&uuid);
+		values[5] = Float8GetDatum((double) (int64) mixed / 3);
+		tuple = heap_form_tuple(RelationGetDescr(rel), values, isnull);
+		simple_heap_insert(rel, tuple);
+		heap_freetuple(tuple);
+	}
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
+
+/* ----------
+ * The indexes.
+ * ----------
+ */
+
+typedef struct Definition
+{
+	bool		unique;
+	int			n_columns;
+	int			columns[2];		/* from 1; negative for DESC NULLS LAST */
+} Definition;
+
+static const Definition definitions[] =
+{
+	{true, 1, {1}},				/* two levels */
+	{false, 1, {2}},			/* posting lists, of NULLs as well */
+	{false, 2, {-3, 4}},
+	{true, 2, {5, -6}}
+};
+
+static Oid
+create_index(Oid relid, const Definition *definition)
+{
+	IndexStmt  *statement = makeNode(IndexStmt);
+	Oid			index;
+
+	statement->relation = table_name();
+	statement->accessMethod = pstrdup("btree");
+	statement->unique = definition->unique;
+	for (int i = 0; i < definition->n_columns; i++)
+	{
+		IndexElem  *element = makeNode(IndexElem);
+		int			column = definition->columns[i];
+
+		element->name = psprintf("c%d", abs(column));
+		element->ordering = column < 0 ? SORTBY_DESC : SORTBY_DEFAULT;
+		element->nulls_ordering = column < 0 ? SORTBY_NULLS_LAST
+			: SORTBY_NULLS_DEFAULT;
+		statement->indexParams = lappend(statement->indexParams, element);
+	}
+	index = define_index(relid, statement);
+	CommandCounterIncrement();
+	return index;
+}
+
+/*
+ * Compare the pages of two indexes, LSN and checksum excepted, by which they
+ * begin.
+ */
+static bool
+same_pages(Oid one, Oid other)
+{
+	const Size	skipped = offsetof(PageHeaderData, pd_flags);
+	Relation	rels[2] = {index_open(one, AccessShareLock),
+	index_open(other, AccessShareLock)};
+	BlockNumber n_blocks = RelationGetNumberOfBlocks(rels[0]);
+	bool		same = n_blocks == RelationGetNumberOfBlocks(rels[1]);
+
+	for (BlockNumber block = 0; same && block < n_blocks; block++)
+	{
+		Buffer		buffers[2] = {ReadBuffer(rels[0], block),
+		ReadBuffer(rels[1], block)};
+
+		same = memcmp((char *) BufferGetPage(buffers[0]) + skipped,
+					  (char *) BufferGetPage(buffers[1]) + skipped,
+					  BLCKSZ - skipped) == 0;
+		ReleaseBuffer(buffers[0]);
+		ReleaseBuffer(buffers[1]);
+	}
+	index_close(rels[0], NoLock);
+	index_close(rels[1], NoLock);
+	return same;
+}
+
+/* Returns whether all indexes are the same. */
+static bool
+compare_builds(void)
+{
+	Oid			relid = create_table();
+
+	fill_table(relid);
+	for (int i = 0; i < lengthof(definitions); i++)
+	{
+		uint64		n_before = index_build_count();
+		Oid			servers;
+		Oid			ours;
+
+		builder = INDEX_COMPARE_SERVER;
+		servers = create_index(relid, &definitions[i]);
+		builder = INDEX_COMPARE_FAST;
+		ours = create_index(relid, &definitions[i]);
+
+		/* both by the server would be the same, too */
+		if (index_build_count() != n_before + 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("the index was built by the server")));
+		if (!same_pages(servers, ours))
+			return false;
+	}
+	return true;
+}
+
+/* ----------
+ * The comparison.
+ * ----------
+ */
+
+/*
+ * Run the comparison in a subtransaction that is rolled back.  Returns
+ * whether it could be run.
+ */
+static bool
+compare_and_undo(bool *same)
+{
+	MemoryContext old_context = CurrentMemoryContext;
+	ResourceOwner old_owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		PushActiveSnapshot(GetTransactionSnapshot());
+		*same = compare_builds();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(old_context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	builder = INDEX_COMPARE_NOT_RUNNING;
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(old_context);
+	CurrentResourceOwner = old_owner;
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	ereport(DEBUG1,
+			(errmsg_internal("index builds could not be compared: %s",
+							 error->message)));
+	FreeErrorData(error);
+	return false;
+}
+
+void
+index_compare_run(void)
+{
+	bool		same = false;
+
+	if (state == SAME || state == DIFFERENT ||
+		builder != INDEX_COMPARE_NOT_RUNNING)
+		return;
+	if (index_build_unsupported() != NULL || XactReadOnly ||
+		RecoveryInProgress() || IsInParallelMode() ||
+		InSecurityRestrictedOperation() || !compare_and_undo(&same))
+	{
+		state = CANNOT_COMPARE;
+		return;
+	}
+	state = same ? SAME : DIFFERENT;
+	if (!same)
+		ereport(WARNING,
+				(errmsg("index builds by pg_pardump differ from those of this server"),
+				 errdetail("All indexes of this session are built by the server.")));
+}
