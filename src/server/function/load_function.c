@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "function/sql_call.h"
+#include "index/index_command.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"
 #include "read/raw_block.h"
@@ -63,6 +64,7 @@ void
 _PG_init(void)
 {
 	load_hook_install();
+	index_hook_install();
 }
 
 /* ----------
