@@ -250,7 +250,10 @@ expect_build(Relation index)
 		index->rd_rel->relam != BTREE_AM_OID || IsSystemRelation(index))
 		return;
 	CommandCounterIncrement();
-	if (index->rd_indam == NULL || index->rd_indam->ambuild != btbuild)
+
+	/* one that is built concurrently is not ready, and is not built now */
+	if (index->rd_indam == NULL || index->rd_indam->ambuild != btbuild ||
+		!index->rd_index->indisready)
 		return;
 	expected.index = RelationGetRelid(index);
 	expected.file = index->rd_rel->relfilenode;

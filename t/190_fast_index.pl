@@ -1,0 +1,165 @@
+# Indexes that the extension builds are the server's, byte by byte: random
+# definitions over random data of all types, in memory and in temporary files.
+# PG_PARDUMP_INDEX_CASES and PG_PARDUMP_INDEX_SEED ask for more, or for a run again.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster sql value pg_major);
+use Pardump::Index qw(index_session builders different_pages check_index has_module);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('fast_index');
+plan skip_all => 'builds are left to the server' if pg_major($node) >= 19;
+
+my $cases = $ENV{PG_PARDUMP_INDEX_CASES} // 60;
+my $seed = $ENV{PG_PARDUMP_INDEX_SEED} // 20261128;
+srand($seed);
+note("seed $seed");
+
+sub one_of { return $_[ int rand @_ ]; }
+
+sql($node, 'postgres', 'CREATE DATABASE indexes');
+sql($node, 'indexes', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+ALTER TYPE mood ADD VALUE 'angry' BEFORE 'sad';
+ALTER TYPE mood ADD VALUE 'fine' AFTER 'sad';
+ALTER TYPE mood ADD VALUE 'last';
+CREATE DOMAIN positive AS int4 CHECK (VALUE > 0);
+SQL
+
+# A value of each type, of about $n different ones, by the random() of SQL.
+my %value = (
+	'bool' => sub { 'random() < 0.3' },
+	'"char"' => sub { my $n = $_[0] > 250 ? 250 : $_[0]; "(random() * $n - $n / 2)::int::\"char\"" },
+	'int2' => sub { my $n = $_[0] > 65000 ? 65000 : $_[0]; "(random() * $n - $n / 2)::int::int2" },
+	'int4' => sub { "(random() * $_[0] - $_[0] / 2)::int4" },
+	'int8' => sub { "((random() * $_[0])::int8 - $_[0] / 2) * 4294967311" },
+	'oid' => sub { "((random() * $_[0])::int8 * 2147483647 % 4294967296)::oid" },
+	'date' => sub { "CASE WHEN random() < 0.02 THEN '-infinity' WHEN random() < 0.02 THEN 'infinity'
+		ELSE '2000-01-01'::date + ((random() - 0.5) * least($_[0], 900000))::int END" },
+	'time' => sub { "'00:00'::time + (random() * $_[0])::int * interval '1 us'" },
+	'timestamp' => sub { "CASE WHEN random() < 0.02 THEN 'infinity'
+		ELSE '2000-01-01'::timestamp + ((random() - 0.5) * $_[0])::int * interval '3 s' END" },
+	'timestamptz' => sub { "CASE WHEN random() < 0.02 THEN '-infinity'
+		ELSE '2000-01-01'::timestamptz + ((random() - 0.5) * $_[0])::int * interval '3 s' END" },
+	'float4' => sub { "CASE WHEN random() < 0.02 THEN 'NaN' WHEN random() < 0.02 THEN '-Infinity' WHEN random() < 0.02 THEN 'Infinity'
+		ELSE (random() * $_[0])::int * 0.37 - $_[0] / 7 END" },
+	'float8' => sub { "CASE WHEN random() < 0.02 THEN 'NaN' WHEN random() < 0.02 THEN '-Infinity' WHEN random() < 0.02 THEN 0
+		ELSE ((random() * $_[0])::int - $_[0] / 2) * 1.1e77::float8 END" },
+	'uuid' => sub { "md5((random() * $_[0])::int::text)::uuid" },
+	'mood' => sub { "(enum_range(NULL::mood))[1 + (random() * 4)::int]" },
+	'positive' => sub { "1 + (random() * $_[0])::int4" });
+my @types = sort keys %value;
+
+# A table of random rows, with a column "u" of unique numbers that come in some order.
+my %tables;
+my $table_no = 0;
+sub make_table
+{
+	my ($n_rows, $kind) = @_;
+	my $table = 't' . ++$table_no;
+	my (@columns, @values, @names);
+	foreach my $type (@types, one_of(@types))
+	{
+		my $name = 'c' . @columns;
+		my $nulls = one_of(0, 0, 0.1, 0.9);
+		my $value = $value{$type}->(one_of(5, 300, 100000000));
+		push @columns, "$name $type" . ($nulls || rand() < 0.5 ? '' : ' NOT NULL');
+		push @values, "CASE WHEN random() >= $nulls THEN ($value)::$type END";
+		push @names, $name;
+	}
+	my $unique = one_of('i', "-i", "i * 7919 % 1000003");
+	sql($node, 'indexes', "SELECT setseed(" . rand() . ");
+		CREATE $kind TABLE $table (u int4 NOT NULL, " . join(', ', @columns) . ", s int4, t text, late int8 DEFAULT NULL);
+		INSERT INTO $table SELECT $unique, " . join(', ', @values) . ", CASE WHEN random() < 0.5 THEN i END,
+			repeat('x', (random() * 40)::int) FROM generate_series(1, $n_rows) i;
+		ALTER TABLE $table ADD added int8 DEFAULT 5, DROP late");
+	# dead rows, which nothing sees any more
+	sql($node, 'indexes', "DELETE FROM $table WHERE u % 10 = 3") if rand() < 0.5;
+	$tables{$table} = [ @names, 's', 'added' ];
+	return $table;
+}
+
+# One definition for a table.
+sub definition
+{
+	my ($table) = @_;
+	my $unique = rand() < 0.3;
+	my @columns;
+	push @columns, one_of(@{ $tables{$table} }) foreach 1 .. one_of(1, 1, 2, 3, 4);
+	# unique: by the column of unique numbers, or by one whose NULLs are distinct
+	my $key = $unique && rand() < 0.3 ? 's' : 'u';
+	@columns = ($key) if $key eq 's' && $unique;
+	$columns[ int rand @columns ] = 'u' if $unique && $key eq 'u';
+	my $nulls = $unique && $key eq 'u' && rand() < 0.5 ? ' NULLS NOT DISTINCT' : '';
+	my @keys = map { $_ . one_of('', '', ' DESC') . one_of('', '', ' NULLS FIRST', ' NULLS LAST') } @columns;
+	my @with = (one_of('', '', 'fillfactor = ' . one_of(10, 50, 70, 100)), one_of('', '', 'deduplicate_items = off'));
+	my $with = join ', ', grep { $_ ne '' } @with;
+	return ($unique ? 'UNIQUE ' : '', '(' . join(', ', @keys) . ")$nulls" . ($with ne '' ? " WITH ($with)" : ''));
+}
+
+my %by;
+sub compare_definition
+{
+	my ($table, $unique, $definition, $memory, $what) = @_;
+	my $script = index_session() . "SET maintenance_work_mem = '$memory';
+		CREATE ${unique}INDEX ours ON $table $definition;
+		SET pg_pardump.fast_index = off;
+		CREATE ${unique}INDEX servers ON $table $definition";
+	my ($rc, $out, $err) = $node->psql('indexes', "DROP INDEX IF EXISTS ours, servers;\n$script");
+	my @builders = builders($err);
+	my $different = $rc == 0 ? different_pages($node, 'indexes', 'ours', 'servers') : $err;
+
+	$by{ $builders[-1][1] // 'nobody' }++;
+	is($different . check_index($node, 'indexes', 'ours'), '', "$what: $table, $unique$definition, $memory");
+	is_deeply([ grep { $_->[0] eq 'ours' } @builders ], [ [ 'ours', 'us' ] ], "$what: built by us") or diag($err);
+	return;
+}
+
+make_table(one_of(0, 1), '');
+make_table(300, '');
+make_table(2000, 'UNLOGGED');
+make_table(20000, '');
+make_table(6000, '');
+foreach my $case (1 .. $cases)
+{
+	my $table = one_of(sort keys %tables);
+	compare_definition($table, definition($table), one_of('1MB', '64MB'), "case $case");
+}
+
+# each type alone, of the table with most rows
+foreach my $column (@{ $tables{t4} })
+{
+	compare_definition('t4', '', "($column)", '64MB', 'each type');
+	compare_definition('t4', '', "($column DESC NULLS LAST)", '1MB', 'each type');
+}
+
+# more than memory holds: one run, and so many that they are merged twice
+my $rows = 1300000;
+sql($node, 'indexes', "CREATE TABLE large (a int4 NOT NULL, b int8 NOT NULL, few int2);
+	INSERT INTO large SELECT i, (i * 7919::int8 % 1300021 - 700000) * 4294967296, i % 5 FROM generate_series(1, $rows) i");
+compare_definition('large', 'UNIQUE ', '(a)', '1MB', 'in order');
+compare_definition('large', 'UNIQUE ', '(b)', '1MB', 'many runs');
+compare_definition('large', '', '(few)', '1MB', 'posting lists of runs');
+compare_definition('large', '', '(b DESC)', '64MB', 'in memory');
+
+is_deeply([ keys %by ], ['us'], 'all of them were built by the extension');
+note(has_module($node, 'amcheck') ? 'with amcheck' : 'without amcheck');
+
+# a primary key, and the index of a partitioned table
+my (undef, undef, $err) = $node->psql('indexes', index_session() . 'ALTER TABLE large ADD CONSTRAINT large_pkey PRIMARY KEY (a);
+	CREATE TABLE parent (a int4, b int8) PARTITION BY RANGE (a);
+	CREATE TABLE leaf PARTITION OF parent FOR VALUES FROM (0) TO (1000);
+	INSERT INTO parent SELECT i, i FROM generate_series(1, 900) i;
+	CREATE INDEX ON parent (b, a)');
+is_deeply([ builders($err) ], [ [ 'large_pkey', 'us' ], [ 'leaf_b_a_idx', 'us' ] ], 'a primary key, and a partition') or diag($err);
+is(check_index($node, 'indexes', $_), '', "amcheck: $_") foreach qw(large_pkey leaf_b_a_idx);
+
+$node->stop;
+done_testing();

@@ -1,0 +1,180 @@
+# Which index builds the extension leaves to the server, and why; and that one
+# replacement serves one build: what rebuilds an index of the same transaction
+# is the server's.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster sql value pg_major start_psql);
+use Pardump::Index qw(index_session builders different_pages check_index has_module LEFT_BEFORE);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('fast_index_left');
+my $supported = pg_major($node) < 19;
+
+sql($node, 'postgres', 'CREATE DATABASE left_over');
+sql($node, 'left_over', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE EXTENSION btree_gist;
+CREATE TABLE t (a int4, b int8 NOT NULL, t text, p point, n numeric, f4 float4, f8 float8, c "char");
+INSERT INTO t SELECT i, i, 'x' || i, point(i, i), i, i, i, 'x' FROM generate_series(1, 1000) i;
+CREATE FUNCTION even_first(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE
+	AS 'SELECT btint4cmp($1 % 2, $2 % 2) * 2 + btint4cmp($1, $2)';
+CREATE OPERATOR CLASS own_int4_ops FOR TYPE int4 USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 even_first(int4, int4);
+CREATE ROLE plain LOGIN;
+GRANT CREATE ON SCHEMA public TO plain;
+GRANT USAGE ON SCHEMA pardump TO plain;
+REVOKE TEMP ON DATABASE left_over FROM PUBLIC;
+SQL
+
+if (!$supported)
+{
+	my (undef, $out, $err) = $node->psql('left_over', "LOAD 'pg_pardump'; SET pg_pardump.fast_index = on;
+		SET client_min_messages = debug1; SELECT pardump.pg_pardump_compare_index_builds(); CREATE INDEX ON t (a)");
+	like($out, qr/cannot be replaced/, 'builds are left to the server');
+	is_deeply([ builders($err) ], [], 'without a message');
+	$node->stop;
+	done_testing();
+	exit;
+}
+
+# Who builds the indexes of some statements.
+sub builds_ok
+{
+	my ($sql, $expected, $what, %params) = @_;
+	my ($rc, $out, $err) = $node->psql('left_over', index_session(%params) . $sql);
+	is_deeply([ builders($err) ], $expected, $what) or diag("$out$err");
+	is($rc, 0, "$what: no error") or diag($err);
+	return $err;
+}
+
+# --- what is left
+
+my $class = 'it has an operator class that is not known';
+my $hot = 'it has HOT chains';
+my $compare = 'a value has to be compared by the server';
+my @cases = (
+	[ 'us', 'an ordinary index', '', 'CREATE INDEX i ON t (a)' ],
+	[ 'us', 'a named operator class', '', 'CREATE INDEX i ON t (a int4_ops)' ],
+	[ $class, 'another operator class', '', 'CREATE INDEX i ON t (a own_int4_ops)' ],
+	[ $class, 'text', '', 'CREATE INDEX i ON t (t)' ],
+	[ $class, 'numeric behind a column that is known', '', 'CREATE INDEX i ON t (a, n)' ],
+	[ undef, 'another access method', '', 'CREATE INDEX i ON t USING hash (a)' ],
+	[ undef, 'an exclusion constraint by GiST', '', 'ALTER TABLE t ADD CONSTRAINT i EXCLUDE USING gist (a WITH =)' ],
+	[ 'it is that of an exclusion constraint', 'an exclusion constraint', '', 'ALTER TABLE t ADD CONSTRAINT i EXCLUDE (a WITH =)' ],
+	[ 'it has an expression or a predicate', 'an expression', '', 'CREATE INDEX i ON t ((a + 1))' ],
+	[ 'it has an expression or a predicate', 'a predicate', '', 'CREATE INDEX i ON t (a) WHERE b > 5' ],
+	[ 'it has included columns', 'INCLUDE', '', 'CREATE INDEX i ON t (a) INCLUDE (b)' ],
+	[ 'it has too many columns', 'five columns', '', 'CREATE INDEX i ON t (a, b, f4, f8, c)' ],
+	[ 'its constraint is deferrable', 'a deferrable constraint', '', 'ALTER TABLE t ADD CONSTRAINT i UNIQUE (a) DEFERRABLE' ],
+	[ 'us', 'a constraint', '', 'ALTER TABLE t ADD CONSTRAINT i UNIQUE (a)' ],
+	[ $compare, '-0.0 as float4', q{INSERT INTO t (b, f4) VALUES (0, '-0')}, 'CREATE INDEX i ON t (f4)' ],
+	[ $compare, '-0.0 as float8', q{INSERT INTO t (b, f8) VALUES (0, '-0')}, 'CREATE INDEX i ON t (f8)' ],
+	[ $compare, 'a NaN of other bits', q{INSERT INTO t (b, f8) VALUES (0, '-NaN')}, 'CREATE INDEX i ON t (f8)' ],
+	[ 'us', 'a NaN', q{INSERT INTO t (b, f8) VALUES (0, 'NaN')}, 'CREATE INDEX i ON t (f8)' ],
+	[ $hot, 'HOT chains', 'UPDATE t SET t = $$y$$ WHERE a > 998', 'CREATE INDEX i ON t (a)' ],
+	[ $hot, 'pruned HOT chains', 'UPDATE t SET t = $$y$$ WHERE a > 998; VACUUM t', 'CREATE INDEX i ON t (a)' ],
+	[ 'us', 'deleted rows', 'DELETE FROM t WHERE a % 100 = 0', 'CREATE INDEX i ON t (a)' ],
+	[ 'a row is being deleted', 'rows deleted in the transaction', 'BEGIN; DELETE FROM t WHERE a % 100 = 0', 'CREATE INDEX i ON t (a); COMMIT' ],
+	[ 'us', 'rows inserted in the transaction', 'BEGIN; INSERT INTO t (b) VALUES (1)', 'CREATE INDEX i ON t (a, b); COMMIT' ],
+	[ 'us', 'rows of a subtransaction that was aborted', 'BEGIN; SAVEPOINT s; INSERT INTO t (a, b) VALUES (7, 1); ROLLBACK TO s',
+		'CREATE INDEX i ON t (b); COMMIT' ],
+	[ 'us', 'locked rows', 'BEGIN; SELECT FROM t WHERE b % 50 = 0 FOR KEY SHARE', 'CREATE UNIQUE INDEX i ON t (b); COMMIT' ],
+	[ 'us', 'a column added later', 'ALTER TABLE t ADD d int4 DEFAULT 7', 'CREATE INDEX i ON t (d)' ],
+	[ 'us', 'no rows', 'TRUNCATE t', 'CREATE INDEX i ON t (b)' ],
+	[ 'us', 'IF NOT EXISTS', '', 'CREATE INDEX IF NOT EXISTS i ON t (b)' ]);
+foreach my $case (@cases)
+{
+	my ($who, $what, $setup, $create) = @$case;
+
+	sql($node, 'left_over', 'DROP TABLE IF EXISTS kept; CREATE TABLE kept (LIKE t); INSERT INTO kept SELECT * FROM t');
+	builds_ok("$setup;\n$create", defined $who ? [ [ 'i', $who ] ] : [], $what);
+	is(check_index($node, 'left_over', 'i'), '', "$what: amcheck") if $create !~ /USING/;
+	sql($node, 'left_over', 'DROP TABLE t; ALTER TABLE kept RENAME TO t');
+}
+
+# a system table has no new indexes; a TOAST table's is made by the server itself
+builds_ok('CREATE TABLE wide (t text); DROP TABLE wide', [], 'the index of a TOAST table');
+
+# --- when
+
+my $left = LEFT_BEFORE;
+sql($node, 'left_over', 'CREATE SCHEMA s; CREATE TABLE s.t AS SELECT * FROM t');
+my (undef, $out, $err) = $node->psql('left_over', "LOAD 'pg_pardump'; SET client_min_messages = debug1;
+	SHOW pg_pardump.fast_index; CREATE INDEX off ON s.t (a)");
+is($out, 'off', 'off by default');
+is_deeply([ builders($err) ], [], 'off: no index of ours');
+builds_ok('CREATE INDEX by_hook ON s.t (a)', [ [ 'by_hook', 'us' ] ], 'a session that compares before CREATE INDEX', compared => 0);
+builds_ok('ALTER TABLE s.t ADD CONSTRAINT by_alter UNIQUE (a)', [ [ 'by_alter', 'us' ] ],
+	'a session that compares before ALTER TABLE', compared => 0);
+builds_ok('BEGIN; CREATE INDEX in_block ON s.t (a); COMMIT; CREATE INDEX behind ON s.t (a)',
+	[ [ 'in_block', $left ], [ 'behind', 'us' ] ], 'nothing is compared in a transaction block', compared => 0);
+builds_ok(q{DO $$ BEGIN CREATE INDEX in_function ON s.t (a); END $$}, [ [ 'in_function', $left ] ],
+	'nor in a function', compared => 0);
+builds_ok('SET default_transaction_isolation = serializable; CREATE INDEX serializable ON s.t (a)', [ [ 'serializable', $left ] ],
+	'nor with a snapshot of the whole transaction', compared => 0);
+builds_ok('CREATE INDEX CONCURRENTLY concurrently ON s.t (a); REINDEX INDEX CONCURRENTLY s.concurrently', [],
+	'concurrently');
+is(value($node, 'left_over', "SELECT count(*) FROM pg_class WHERE relname LIKE 'pg\\_pardump\\_index%'"), 0,
+	'no table of a comparison is left');
+
+# a role that may not create temporary tables
+sql($node, 'left_over', 'CREATE TABLE of_plain AS SELECT * FROM t; ALTER TABLE of_plain OWNER TO plain');
+builds_ok('SET SESSION AUTHORIZATION plain; SELECT pardump.pg_pardump_compare_index_builds(); CREATE INDEX plain_left ON of_plain (a)',
+	[ [ 'plain_left', q{builds could not be compared with the server's} ] ], 'without the privilege to create temporary tables', compared => 0);
+sql($node, 'left_over', 'GRANT TEMP ON DATABASE left_over TO plain');
+builds_ok('SET SESSION AUTHORIZATION plain; CREATE INDEX plain_ours ON of_plain (a)',
+	[ [ 'plain_ours', 'us' ] ], 'an ordinary role', compared => 0);
+
+# an old snapshot keeps deleted rows in indexes; the server then sets indcheckxmin or indexes them
+my $old = start_psql($node, 'left_over');
+$old->('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$old->('SELECT count(*) FROM of_plain');
+sql($node, 'left_over', 'DELETE FROM of_plain WHERE a % 10 = 1');
+builds_ok('CREATE INDEX old ON of_plain (a)', [ [ 'old', 'an older snapshot may see a deleted row' ] ], 'an old snapshot');
+$old->('COMMIT');
+$old->();
+
+# --- one replacement serves one build
+
+my %build = (
+	'REINDEX INDEX' => 'REINDEX INDEX ours',
+	'REINDEX TABLE' => 'REINDEX TABLE trap',
+	'TRUNCATE' => 'TRUNCATE trap; INSERT INTO trap SELECT i, i FROM generate_series(1, 500) i; TRUNCATE trap; INSERT INTO trap VALUES (1, 2)',
+	'ALTER TYPE' => 'ALTER TABLE trap ALTER a TYPE text USING $$x$$ || a',
+	'ALTER TYPE to a known one' => 'ALTER TABLE trap ALTER a TYPE int8',
+	'CLUSTER' => 'CLUSTER trap USING ours',
+	'SET and REINDEX' => 'ALTER INDEX ours SET (fillfactor = 70); REINDEX INDEX ours',
+	'UPDATE and REINDEX' => 'UPDATE trap SET b = 5 WHERE a % 7 = 0; DELETE FROM trap WHERE a % 11 = 0; REINDEX INDEX ours');
+foreach my $what (sort keys %build)
+{
+	foreach my $end ('COMMIT', 'ROLLBACK TO s; COMMIT')
+	{
+		builds_ok("DROP TABLE IF EXISTS trap; BEGIN; CREATE TABLE trap (a int4, b int4);
+			INSERT INTO trap SELECT i * 7 % 5003, i FROM generate_series(1, 5000) i;
+			CREATE INDEX ours ON trap (a); SAVEPOINT s; $build{$what}; $end", [ [ 'ours', 'us' ] ], "$what, $end");
+		is(check_index($node, 'left_over', 'ours'), '', "$what, $end: amcheck");
+	}
+}
+builds_ok('BEGIN; CREATE TEMP TABLE emptied (a int4) ON COMMIT DELETE ROWS; INSERT INTO emptied SELECT generate_series(1, 1000);
+	CREATE INDEX of_emptied ON emptied (a); INSERT INTO emptied VALUES (5); COMMIT;
+	INSERT INTO emptied SELECT generate_series(1, 1000);
+	BEGIN; INSERT INTO emptied VALUES (7); SELECT count(*) FROM emptied; COMMIT; SELECT count(*) FROM emptied',
+	[ [ 'of_emptied', 'us' ] ], 'ON COMMIT DELETE ROWS');
+builds_ok('DROP TABLE trap; BEGIN; CREATE TABLE trap (a int4); SAVEPOINT s; CREATE INDEX gone ON trap (a); ROLLBACK TO s;
+	INSERT INTO trap SELECT generate_series(1, 1000); CREATE INDEX kept ON trap (a); COMMIT',
+	[ [ 'gone', 'us' ], [ 'kept', 'us' ] ], 'an index that is rolled back, then another');
+is(check_index($node, 'left_over', 'kept'), '', 'amcheck');
+
+# --- the setting, changed between
+
+builds_ok('SET pg_pardump.fast_index = off; CREATE INDEX switched ON trap (a); SET pg_pardump.fast_index = on; REINDEX INDEX switched', [],
+	'switched off, then a REINDEX');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,195 @@
+# Index builds of the extension that fail, are canceled, or meet the end of the
+# server; and what they do to WAL and to the disk.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Cluster qw(start_cluster sql value pg_major start_psql run_program new_path);
+use Pardump::Index qw(index_session builders different_pages check_index);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = start_cluster('fast_index_faults', leave_stopped => 1);
+plan skip_all => 'builds are left to the server' if pg_major($node) >= 19;
+
+# data checksums: pages that we write have them, too
+run_program('pg_checksums', '--enable', '--no-sync', '-D', $node->data_dir);
+$node->append_conf('postgresql.conf', "fsync = on\nrestart_after_crash = on\n");
+$node->start;
+is(value($node, 'postgres', 'SHOW data_checksums'), 'on', 'data checksums');
+
+sql($node, 'postgres', 'CREATE DATABASE faults');
+sql($node, 'faults', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE TABLE big (a int4 NOT NULL, b int8, u uuid);
+INSERT INTO big SELECT i, (i * 7919::int8) % 1000003, md5(i::text)::uuid FROM generate_series(1, 400000) i;
+CREATE TABLE dup (a int4, b int2, c float8);
+INSERT INTO dup SELECT i, i % 100, i FROM generate_series(1, 20000) i;
+INSERT INTO dup VALUES (777, 77, 777), (NULL, 1, 1), (NULL, 1, 1);
+SQL
+
+# --- errors are the server's
+
+my %error;
+foreach my $fast ('off', 'on')
+{
+	my @errors;
+	foreach my $definition ('(a)', '(b DESC, a)', '(c, a, b)', '(a) NULLS NOT DISTINCT', '(b)')
+	{
+		my ($rc, $out, $err) = $node->psql('faults', index_session() . "SET pg_pardump.fast_index = $fast;
+			SET client_min_messages = warning; \\set VERBOSITY verbose
+			CREATE UNIQUE INDEX dup_index ON dup $definition");
+		$err =~ s/^LOCATION: .*\n?//mg;
+		$err =~ s/Key \(b\)=\(\d+\)/Key (b)=(some)/;
+		$err =~ s/Key \(a\)=\(777\)|Key \(a\)=\(null\)/Key (a)=(some)/ if $definition =~ /NOT DISTINCT/;
+		push @errors, $err;
+	}
+	$error{$fast} = \@errors;
+}
+is_deeply($error{on}, $error{off}, 'errors of duplicate keys') or diag(explain(\%error));
+like($error{on}[0], qr/23505: could not create unique index "dup_index"\nDETAIL:  Key \(a\)=\(777\) is duplicated\.\n.*TABLE NAME:  dup\nCONSTRAINT NAME:  dup_index/s,
+	'with all fields');
+
+# --- a canceled build, and one that another session watches
+
+# A session that builds an index, in a process of its own that can be stopped.
+sub start_build
+{
+	my ($create, $memory) = @_;
+	my %build = (in => index_session() . "SET client_min_messages = warning; SET maintenance_work_mem = '$memory';
+		SELECT 'pid', pg_backend_pid();\n", out => '', err => '');
+	$build{run} = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('faults') ], '<', \$build{in}, '>', \$build{out}, '2>', \$build{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$build{run}->pump until $build{out} =~ /^pid\|(\d+)$/m;
+	($build{pid}) = $build{out} =~ /^pid\|(\d+)$/m;
+	kill 'STOP', $build{pid};
+	$build{in} .= "$create;\n\\q\n";
+	$build{run}->pump_nb foreach 1 .. 10;
+	return \%build;
+}
+
+# Let it run in small steps until it is where $where says, by pg_stat_progress_create_index.
+sub step_until
+{
+	my ($build, $where) = @_;
+	my %phases;
+	for (1 .. 100000)
+	{
+		kill 'CONT', $build->{pid};
+		usleep(3000);
+		kill 'STOP', $build->{pid};
+		$build->{run}->pump_nb;
+		my $phase = value($node, 'faults', "SELECT phase, $where FROM pg_stat_progress_create_index WHERE pid = $build->{pid}");
+		$phases{$1} = 1 if $phase =~ /^(.*)\|/;
+		return (1, \%phases) if $phase =~ /\|t$/;
+	}
+	return (0, \%phases);
+}
+
+my $build = start_build('CREATE INDEX canceled ON big (b)', '1MB');
+my ($reached, $phases) = step_until($build, q{phase LIKE '%loading%' AND tuples_done BETWEEN 1 AND tuples_total - 1 AND tuples_total = 400000});
+ok($reached, 'progress of the rows is reported') or diag(explain($phases));
+ok((grep { /scanning table/ } keys %$phases), 'and of the table') or diag(explain($phases));
+sql($node, 'faults', "SELECT pg_cancel_backend($build->{pid})");
+kill 'CONT', $build->{pid};
+$build->{run}->finish;
+like($build->{err}, qr/canceling statement due to user request/, 'a build is canceled');
+is(value($node, 'faults', "SELECT count(*) FROM pg_class WHERE relname = 'canceled'"), 0, 'nothing is left of it');
+is(value($node, 'faults', 'SELECT count(*) FROM pg_ls_tmpdir()'), 0, 'no temporary file is left');
+
+# --- an immediate stop in the middle of a build, and after one
+
+sub crash_and_start
+{
+	my ($damage) = @_;
+	$node->stop('immediate');
+	$damage->() if $damage;
+	$node->start;
+}
+
+$build = start_build('CREATE INDEX interrupted ON big (b)', '64MB');
+($reached) = step_until($build, q{phase LIKE '%loading%' AND tuples_done BETWEEN 1 AND tuples_total - 1});
+ok($reached, 'a build is in the middle');
+crash_and_start();
+kill 'CONT', $build->{pid};
+eval { $build->{run}->finish };
+is(value($node, 'faults', "SELECT count(*) FROM pg_class WHERE relname = 'interrupted'"), 0, 'no index after an immediate stop');
+
+sql($node, 'faults', 'CHECKPOINT');
+my @definitions = ([ 'by_b', '', '(b)' ], [ 'by_a', 'UNIQUE ', '(a)' ], [ 'by_u', '', '(u, b DESC)' ]);
+my (undef, undef, $err) = $node->psql('faults', index_session()
+	. join('', map { "CREATE $_->[1]INDEX $_->[0] ON big $_->[2];\n" } @definitions));
+is_deeply([ builders($err) ], [ map { [ $_->[0], 'us' ] } @definitions ], 'indexes are built') or diag($err);
+my @paths = map { $node->data_dir . '/' . value($node, 'faults', "SELECT pg_relation_filepath('$_->[0]')") } @definitions;
+
+# files as they may be after a crash of the machine, but for fsync
+crash_and_start(
+	sub {
+		truncate($paths[0], 0) or die $!;
+		truncate($paths[1], 8192) or die $!;
+		truncate($paths[2], 3 * 8192) or die $!;
+	});
+foreach my $definition (@definitions)
+{
+	my ($name, $unique, $columns) = @$definition;
+	sql($node, 'faults', "CREATE ${unique}INDEX servers ON big $columns");
+	is(check_index($node, 'faults', $name), '', "$name: amcheck after a crash and a lost file");
+	# what WAL leaves out of a page is not the same as in a file that was never lost
+	is(-s $paths[ $name eq 'by_b' ? 0 : $name eq 'by_a' ? 1 : 2 ],
+		-s $node->data_dir . '/' . value($node, 'faults', "SELECT pg_relation_filepath('servers')"), "$name: pages as many as the server's");
+	sql($node, 'faults', 'DROP INDEX servers');
+}
+
+# --- pages reach the disk before the transaction ends
+
+# An immediate stop does not show that a sync is missing, as the kernel keeps what
+# was written: the calls of the backend do.
+SKIP:
+{
+	skip 'no strace', 2 if system('strace -o /dev/null true >/dev/null 2>&1') != 0;
+	skip 'the checkpointer syncs, which is told by the server itself', 2 if pg_major($node) >= 17;
+	my $trace = new_path('trace');
+	my $session = start_psql($node, 'faults');
+	$session->($_) foreach split /;\n/, index_session();
+	my $pid = $session->('SELECT pg_backend_pid()');
+	chomp $pid;
+	my $strace = IPC::Run::start([ 'strace', '-f', '-y', '-e', 'trace=fsync,fdatasync', '-o', $trace, '-p', $pid ], '2>', \my $attached);
+	$strace->pump until $attached =~ /attached/;
+	$session->('CREATE INDEX synced ON big (b)');
+	my $path = value($node, 'faults', "SELECT pg_relation_filepath('synced')");
+	$session->('CREATE UNLOGGED TABLE fleeting AS SELECT * FROM dup');
+	$session->('CREATE INDEX fleeting_index ON fleeting (a)');
+	my $unlogged = value($node, 'faults', "SELECT pg_relation_filepath('fleeting_index')");
+	$session->();
+	$strace->finish;
+	my $calls = slurp_file($trace);
+	like($calls, qr/sync\(\d+<\S*\Q$path\E>\)/, 'the file of an index is synced');
+	like($calls, qr/sync\(\d+<\S*\Q$unlogged\E>\)/, 'and that of an unlogged table\'s');
+}
+
+# --- wal_level = minimal, and a temporary and an unlogged table
+
+$node->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0\n");
+$node->restart;
+(undef, undef, $err) = $node->psql('faults', index_session() . 'BEGIN;
+	CREATE TABLE fresh AS SELECT * FROM big; CREATE INDEX fresh_b ON fresh (b); CREATE UNIQUE INDEX fresh_a ON fresh (a DESC); COMMIT;
+	CREATE TABLE later AS SELECT * FROM big; CREATE INDEX later_b ON later (b);
+	CREATE UNLOGGED TABLE lost AS SELECT * FROM big; CREATE INDEX lost_b ON lost (b);
+	CREATE TEMP TABLE temp AS SELECT * FROM big; CREATE INDEX temp_b ON temp (b);
+	SET enable_seqscan = off; SELECT count(*) FROM temp WHERE b = 5');
+is_deeply([ builders($err) ], [ map { [ $_, 'us' ] } qw(fresh_b fresh_a later_b lost_b temp_b) ], 'with wal_level = minimal') or diag($err);
+crash_and_start();
+is(check_index($node, 'faults', $_), '', "$_: amcheck after a crash with wal_level = minimal") foreach qw(fresh_b fresh_a later_b lost_b);
+is(value($node, 'faults', 'SELECT count(*) FROM lost'), 0, 'the unlogged table was emptied');
+
+# --- checksums
+
+$node->stop;
+my ($rc, $out) = run_program('pg_checksums', '--check', '-D', $node->data_dir);
+is($rc, 0, 'all pages have their checksums') or diag($out);
+done_testing();

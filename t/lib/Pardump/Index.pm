@@ -1,0 +1,87 @@
+# Builds indexes by the extension and by the server, and compares their files.
+
+package Pardump::Index;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Cluster qw(sql value);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(index_session builders index_pages different_pages has_module
+  check_index LEFT_BEFORE);
+
+use constant LEFT_BEFORE => 'builds were not compared with the server\'s in this session';
+
+# What a session needs that lets the extension build indexes, and says who did.
+sub index_session
+{
+	my (%params) = @_;
+	my $compared = $params{compared} // 1;
+	return join "\n", q{LOAD 'pg_pardump';}, q{SET pg_pardump.fast_index = on;},
+	  $compared ? q{DO $$ DECLARE reason text := pardump.pg_pardump_compare_index_builds();
+		BEGIN IF reason IS NOT NULL THEN RAISE 'not compared: %', reason; END IF; END $$;} : (),
+	  q{SET client_min_messages = debug1;}, '';
+}
+
+# Who built which index: name and "us", or the server's reason, of each message.
+sub builders
+{
+	my ($messages) = @_;
+	my @builders;
+
+	while ($messages =~ /DEBUG:  index "([^"]+)" is (?:(built by pg_pardump)|left to the server: (.*))$/mg)
+	{
+		push @builders, [ $1, defined $2 ? 'us' : $3 ];
+	}
+	return @builders;
+}
+
+# The pages of an index's file, without the LSN and the checksum, by which they
+# begin.  Indexes are not written through shared buffers, so that no checkpoint
+# is needed.
+sub index_pages
+{
+	my ($node, $db, $index) = @_;
+	my $path = $node->data_dir . '/' . value($node, $db, "SELECT pg_relation_filepath('$index')");
+	open(my $in, '<:raw', $path) or die "could not open \"$path\": $!";
+	my @pages;
+	while (read($in, my $page, 8192))
+	{
+		push @pages, substr($page, 10);
+	}
+	return @pages;
+}
+
+# What differs between the pages of two indexes; an empty string for nothing.
+sub different_pages
+{
+	my ($node, $db, $one, $other) = @_;
+	my @one = index_pages($node, $db, $one);
+	my @other = index_pages($node, $db, $other);
+	my @different = grep { $one[$_] ne $other[$_] } 0 .. ($#one < $#other ? $#one : $#other);
+
+	return 'no pages' if !@one;
+	return scalar(@one) . ' and ' . scalar(@other) . ' pages' if @one != @other;
+	return @different ? "pages @different" : '';
+}
+
+sub has_module
+{
+	my ($node, $name) = @_;
+	return value($node, 'postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = '$name'");
+}
+
+# The error of amcheck about an index, if there is one; without amcheck none.
+sub check_index
+{
+	my ($node, $db, $index) = @_;
+	return '' if !has_module($node, 'amcheck');
+	my (undef, undef, $err) = $node->psql($db, "CREATE EXTENSION IF NOT EXISTS amcheck;
+		SELECT bt_index_parent_check('$index', true, true)");
+	return join "\n", grep { !/already exists, skipping/ } split /\n/, $err;
+}
+
+1;
