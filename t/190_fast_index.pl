@@ -116,7 +116,7 @@ sub compare_definition
 	my @builders = builders($err);
 	my $different = $rc == 0 ? different_pages($node, 'indexes', 'ours', 'servers') : $err;
 
-	$by{ $builders[-1][1] // 'nobody' }++;
+	$by{ $builders[-1][1] // 'no message' }++;
 	is($different . check_index($node, 'indexes', 'ours'), '', "$what: $table, $unique$definition, $memory");
 	is_deeply([ grep { $_->[0] eq 'ours' } @builders ], [ [ 'ours', 'us' ] ], "$what: built by us") or diag($err);
 	return;
@@ -140,7 +140,7 @@ foreach my $column (@{ $tables{t4} })
 	compare_definition('t4', '', "($column DESC NULLS LAST)", '1MB', 'each type');
 }
 
-# more than memory holds: one run, and so many that they are merged twice
+# more than memory holds: one run, and more than can be merged at once
 my $rows = 1300000;
 sql($node, 'indexes', "CREATE TABLE large (a int4 NOT NULL, b int8 NOT NULL, few int2);
 	INSERT INTO large SELECT i, (i * 7919::int8 % 1300021 - 700000) * 4294967296, i % 5 FROM generate_series(1, $rows) i");

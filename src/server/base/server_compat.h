@@ -369,7 +369,7 @@ define_index(Oid relid, IndexStmt *statement)
 #endif
 }
 
-/* Read exactly so many bytes of a temporary file. */
+/* Read bytes of a temporary file, and raise an error if it has fewer. */
 static inline void
 read_buf_file(BufFile *file, void *to, size_t bytes)
 {

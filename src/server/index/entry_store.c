@@ -34,7 +34,7 @@
 #define MAX_RUNS 250
 
 /* A temporary file with entries in order. */
-typedef struct Run
+typedef struct SortedRun
 {
 	BufFile    *file;
 	uint64		n;				/* entries */
@@ -44,7 +44,7 @@ typedef struct Run
 	uint64	   *buffer;
 	size_t		n_buffered;
 	size_t		next;
-} Run;
+} SortedRun;
 
 struct EntryStore
 {
@@ -58,12 +58,12 @@ struct EntryStore
 	bool		in_order;
 	size_t		next;
 	/* in files */
-	Run			runs[MAX_RUNS];
+	SortedRun	runs[MAX_RUNS];
 	int			n_runs;
 	int			max_runs;
 	size_t		read_entries;	/* of a run at once */
 	/* of a merge: the runs that have entries, as a heap by their first */
-	Run		   *heap[MAX_RUNS];
+	SortedRun  *heap[MAX_RUNS];
 	int			n_heap;
 	bool		begun;			/* the first of the heap was returned */
 };
@@ -105,7 +105,7 @@ entry_of(const EntryStore *store, const uint64 *entries, size_t i)
  */
 
 static void
-append_to_run(EntryStore *store, Run *run, const uint64 *entries, size_t n)
+append_to_run(EntryStore *store, SortedRun *run, const uint64 *entries, size_t n)
 {
 	BufFileWrite(run->file, unconstify(uint64 *, entries),
 				 bytes_of(store, n));
@@ -119,7 +119,7 @@ close_runs(EntryStore *store)
 {
 	for (int i = 0; i < store->n_runs; i++)
 	{
-		Run		   *run = &store->runs[i];
+		SortedRun  *run = &store->runs[i];
 
 		BufFileClose(run->file);
 		if (run->buffer != NULL)
@@ -130,7 +130,7 @@ close_runs(EntryStore *store)
 
 /* Read the next entries of a run.  Returns whether it had any. */
 static bool
-fill_run(EntryStore *store, Run *run)
+fill_run(EntryStore *store, SortedRun *run)
 {
 	size_t		n = Min(store->read_entries, run->n_left);
 
@@ -144,7 +144,7 @@ fill_run(EntryStore *store, Run *run)
 }
 
 static inline const uint64 *
-first_of_run(const EntryStore *store, const Run *run)
+first_of_run(const EntryStore *store, const SortedRun *run)
 {
 	return entry_of(store, run->buffer, run->next);
 }
@@ -153,7 +153,7 @@ first_of_run(const EntryStore *store, const Run *run)
 static void
 sift_down(EntryStore *store, int place)
 {
-	Run		   *run = store->heap[place];
+	SortedRun  *run = store->heap[place];
 
 	for (;;)
 	{
@@ -182,7 +182,7 @@ begin_merge(EntryStore *store)
 	store->begun = false;
 	for (int i = 0; i < store->n_runs; i++)
 	{
-		Run		   *run = &store->runs[i];
+		SortedRun  *run = &store->runs[i];
 
 		if (BufFileSeek(run->file, 0, 0, SEEK_SET) != 0)
 			ereport(ERROR,
@@ -202,7 +202,7 @@ next_of_merge(EntryStore *store)
 {
 	if (store->begun)
 	{
-		Run		   *run = store->heap[0];
+		SortedRun  *run = store->heap[0];
 
 		if (++run->next == run->n_buffered && !fill_run(store, run))
 			store->heap[0] = store->heap[--store->n_heap];
@@ -217,7 +217,7 @@ next_of_merge(EntryStore *store)
 static void
 merge_runs(EntryStore *store)
 {
-	Run			merged = {0};
+	SortedRun	merged = {0};
 	size_t		n = 0;
 	uint64	   *buffer = palloc(bytes_of(store, store->read_entries));
 	const uint64 *entry;
@@ -264,7 +264,7 @@ sort_memory(EntryStore *store)
 static void
 write_memory(EntryStore *store)
 {
-	Run		   *last;
+	SortedRun  *last;
 
 	CHECK_FOR_INTERRUPTS();
 	sort_memory(store);
@@ -275,7 +275,7 @@ write_memory(EntryStore *store)
 		if (store->n_runs == store->max_runs)
 		{
 			/* the memory is needed to merge */
-			Run			run = {0};
+			SortedRun	run = {0};
 
 			run.file = BufFileCreateTemp(false);
 			append_to_run(store, &run, store->entries, store->n);
@@ -288,7 +288,7 @@ write_memory(EntryStore *store)
 			return;
 		}
 		last = &store->runs[store->n_runs];
-		memset(last, 0, sizeof(Run));
+		memset(last, 0, sizeof(SortedRun));
 		last->file = BufFileCreateTemp(false);
 		store->n_runs++;
 	}

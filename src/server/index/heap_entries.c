@@ -6,7 +6,7 @@
  * heapam_index_build_range_scan() (src/backend/access/heap/heapam_handler.c)
  * decides which tuples belong in an index.  Here only those are taken for
  * which the decision is the same in all circumstances: tuples that are live,
- * or that this transaction has inserted and not deleted, are in the index, and
+ * or that this transaction has inserted and not deleted, are in the index;
  * dead ones are not.  Anything else ends the attempt: tuples that an old
  * snapshot may still see, tuples that another transaction is about to insert
  * or delete, members of HOT chains, and damaged pages.  So the cases in which
@@ -48,6 +48,9 @@ typedef struct EntryScan
 	/* the last that were found to be so, or InvalidTransactionId */
 	TransactionId committed;
 	TransactionId own;
+	/* of the current page, as long as that is locked */
+	int			n_entries;
+	uint64		entries[MaxHeapTuplesPerPage * INDEX_ENTRY_WORDS];
 } EntryScan;
 
 #ifdef PARDUMP_READ_STREAMS
@@ -103,7 +106,7 @@ is_live(EntryScan *scan, HeapTuple tuple, Buffer buffer, const char **reason)
 {
 	uint16		infomask = tuple->t_data->t_infomask;
 
-	/* the first two questions of HeapTupleSatisfiesVacuum(), without a call */
+	/* what HeapTupleSatisfiesVacuum() asks first, without a call */
 	if ((infomask & (HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID)) ==
 		(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID))
 		return true;
@@ -136,28 +139,28 @@ is_live(EntryScan *scan, HeapTuple tuple, Buffer buffer, const char **reason)
 	return false;
 }
 
-/* Add the tuple's entry.  Returns why the server has to, or NULL. */
+/* Make the tuple's entry.  Returns why the server has to, or NULL. */
 static inline const char *
-add_entry(EntryScan *scan, HeapTuple tuple)
+make_entry(EntryScan *scan, HeapTuple tuple)
 {
 	const IndexKey *key = scan->key;
 	uint64		place = (uint64) ItemPointerGetBlockNumber(&tuple->t_self) <<
 		INDEX_OFFSET_BITS | ItemPointerGetOffsetNumber(&tuple->t_self);
-	uint64		entry[INDEX_ENTRY_WORDS];
 	uint64		sum;
 
 	if (tuple_deform(scan->deformer, tuple) == 0)
 		return "a row is damaged";
 	if (!index_key_encode(key, scan->deformer->values, scan->deformer->isnull,
-						  place, entry, &sum))
+						  place,
+						  scan->entries + scan->n_entries * key->n_words,
+						  &sum))
 		return "a value has to be compared by the server";
-	entry_store_add(scan->store, entry);
-	scan->read->n++;
+	scan->n_entries++;
 	scan->read->sum += index_sum_place(sum, &tuple->t_self);
 	return NULL;
 }
 
-/* Add the entries of a page, which is locked. */
+/* Make the entries of a page, which is locked. */
 static const char *
 read_page(EntryScan *scan, Buffer buffer)
 {
@@ -166,6 +169,7 @@ read_page(EntryScan *scan, Buffer buffer)
 	const char *reason = NULL;
 	HeapTupleData tuple;
 
+	scan->n_entries = 0;
 	page_prefetch_tuples(page);
 	if (max_offset > MaxHeapTuplesPerPage)
 		return "a page is damaged";
@@ -187,9 +191,18 @@ read_page(EntryScan *scan, Buffer buffer)
 		if (HeapTupleHeaderIsHeapOnly(tuple.t_data))
 			return "it has HOT chains";
 		if (is_live(scan, &tuple, buffer, &reason))
-			reason = add_entry(scan, &tuple);
+			reason = make_entry(scan, &tuple);
 	}
 	return reason;
+}
+
+/* Store them, which can take long and be canceled: no page is locked now. */
+static void
+store_entries(EntryScan *scan)
+{
+	for (int i = 0; i < scan->n_entries; i++)
+		entry_store_add(scan->store, scan->entries + i * scan->key->n_words);
+	scan->read->n += scan->n_entries;
 }
 
 static void
@@ -246,6 +259,7 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		reason = read_page(&scan, buffer);
 		UnlockReleaseBuffer(buffer);
+		store_entries(&scan);
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, ++n_blocks);
 	}
 	end_scan(&scan);

@@ -273,7 +273,7 @@ look_at_new_object(ObjectAccessType access, Oid class, Oid object,
 	if (previous_hook != NULL)
 		previous_hook(access, class, object, sub_object, arg);
 
-	/* what the server makes for itself, as when it rebuilds a table, it builds */
+	/* indexes of the server's own, as when it rebuilds a table, are left */
 	if (access != OAT_POST_CREATE || class != RelationRelationId ||
 		sub_object != 0 ||
 		(arg != NULL && ((ObjectAccessPostCreate *) arg)->is_internal) ||

@@ -55,8 +55,8 @@ StaticAssertDecl(INDEX_OFFSET_BITS + 32 < 64, "a place is more than a word");
 #define UUID_BTREE_FAM_OID 2968
 #define ENUM_BTREE_FAM_OID 3522
 
-/* The operator classes of pg_opclass.dat whose order is known here. */
-static const struct
+/* An operator class of pg_opclass.dat whose order is known here. */
+typedef struct KnownClass
 {
 	Oid			family;
 	Oid			type;
@@ -64,7 +64,9 @@ static const struct
 	KeyKind		kind;
 	int			bytes;
 	char		align;
-}			known_classes[] =
+} KnownClass;
+
+static const KnownClass known_classes[] =
 {
 	{BOOL_BTREE_FAM_OID, BOOLOID, F_BTBOOLCMP, KEY_BOOL, 1, TYPALIGN_CHAR},
 	{CHAR_BTREE_FAM_OID, CHAROID, F_BTCHARCMP, KEY_CHAR, 1, TYPALIGN_CHAR},
@@ -73,11 +75,15 @@ static const struct
 	{INTEGER_BTREE_FAM_OID, INT8OID, F_BTINT8CMP, KEY_INT8, 8, TYPALIGN_DOUBLE},
 	{OID_BTREE_FAM_OID, OIDOID, F_BTOIDCMP, KEY_OID, 4, TYPALIGN_INT},
 	{DATETIME_BTREE_FAM_OID, DATEOID, F_DATE_CMP, KEY_INT4, 4, TYPALIGN_INT},
-	{DATETIME_BTREE_FAM_OID, TIMESTAMPOID, F_TIMESTAMP_CMP, KEY_INT8, 8, TYPALIGN_DOUBLE},
-	{DATETIME_BTREE_FAM_OID, TIMESTAMPTZOID, F_TIMESTAMPTZ_CMP, KEY_INT8, 8, TYPALIGN_DOUBLE},
+	{DATETIME_BTREE_FAM_OID, TIMESTAMPOID, F_TIMESTAMP_CMP, KEY_INT8, 8,
+	TYPALIGN_DOUBLE},
+	{DATETIME_BTREE_FAM_OID, TIMESTAMPTZOID, F_TIMESTAMPTZ_CMP, KEY_INT8, 8,
+	TYPALIGN_DOUBLE},
 	{TIME_BTREE_FAM_OID, TIMEOID, F_TIME_CMP, KEY_INT8, 8, TYPALIGN_DOUBLE},
-	{FLOAT_BTREE_FAM_OID, FLOAT4OID, F_BTFLOAT4CMP, KEY_FLOAT4, 4, TYPALIGN_INT},
-	{FLOAT_BTREE_FAM_OID, FLOAT8OID, F_BTFLOAT8CMP, KEY_FLOAT8, 8, TYPALIGN_DOUBLE},
+	{FLOAT_BTREE_FAM_OID, FLOAT4OID, F_BTFLOAT4CMP, KEY_FLOAT4, 4,
+	TYPALIGN_INT},
+	{FLOAT_BTREE_FAM_OID, FLOAT8OID, F_BTFLOAT8CMP, KEY_FLOAT8, 8,
+	TYPALIGN_DOUBLE},
 	{UUID_BTREE_FAM_OID, UUIDOID, F_UUID_CMP, KEY_UUID, 16, TYPALIGN_CHAR},
 	{ENUM_BTREE_FAM_OID, ANYENUMOID, F_ENUM_CMP, KEY_ENUM, 4, TYPALIGN_INT}
 };
@@ -570,6 +576,7 @@ init_form(IndexKey *key, int nulls)
 		end += key->columns[i].bytes;
 	}
 	form->size = MAXALIGN(header + end);
+	Assert(form->size <= INDEX_KEY_TUPLE_BYTES);
 }
 
 /* Some value that the column can have. */

@@ -115,8 +115,8 @@ page_writer_finish(PageWriter *writer)
 	 * checkpoint meanwhile did not write them, and a crash would replay WAL
 	 * only from there.  Without WAL the file of a permanent relation is
 	 * synced at commit (RelationNeedsWAL() is false if that is so).  That of
-	 * an unlogged relation must survive a shutdown, though nothing that
-	 * comes later syncs it.
+	 * an unlogged relation must survive a shutdown, though nothing that comes
+	 * later syncs it.
 	 */
 	if (writer->use_wal ||
 		writer->rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
