@@ -13,7 +13,7 @@
 #include "index/entry_store.h"
 #include "index/index_key.h"
 
-/* What was read of a table: a number of rows, and the sum of their entries. */
+/* What was read of a table: how many rows, and the sum of their entries. */
 typedef struct HeapEntries
 {
 	uint64		n;
@@ -23,8 +23,8 @@ typedef struct HeapEntries
 /*
  * Add an entry for each live row of a table that is locked against writers.
  * Returns NULL, or why the server has to build the index: half a sentence,
- * not to be freed.  Sets few hint bits, as transactions are looked up once for
- * all of their rows.  Reports progress.  Can be canceled.
+ * not to be freed.  Sets few hint bits, as transactions are looked up once
+ * for all of their rows.  Reports progress.  Can be canceled.
  */
 extern const char *heap_entries_read(Relation heap, const IndexKey *key,
 									 EntryStore *store, HeapEntries *read);

@@ -10,11 +10,12 @@
  * It relies on these lines of index_create() and index_build()
  * (src/backend/catalog/index.c), which are the same in 15 to 18:
  *
- *		InvokeObjectPostCreateHookArg(RelationRelationId, indexRelationId, ...);
+ *		InvokeObjectPostCreateHookArg(RelationRelationId,
+ *									  indexRelationId, 0, is_internal);
  *		CommandCounterIncrement();
  *		...
- *		stats = indexRelation->rd_indam->ambuild(heapRelation, indexRelation,
- *												 indexInfo);
+ *		stats = indexRelation->rd_indam->ambuild(heapRelation,
+ *												 indexRelation, indexInfo);
  *
  * and on RelationInitIndexAccessInfo() (src/backend/utils/cache/relcache.c),
  * which gives each index's entry an IndexAmRoutine of its own.  The entry has

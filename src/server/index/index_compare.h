@@ -26,7 +26,7 @@ extern bool index_compare_wanted(void);
 extern void index_compare_run(void);
 
 /*
- * While builds are compared: have the next index built by the server, or here.
+ * Who builds the next index, while builds are compared.
  */
 typedef enum IndexCompareBuilder
 {

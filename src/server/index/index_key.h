@@ -191,7 +191,7 @@ index_sum_place(uint64 sum, const ItemPointerData *place)
 	return sum * UINT64CONST(0xD6E8FEB86659FD93);
 }
 
-/* The key of an index tuple; index_sum_place() adds each place that it has. */
+/* The sum of an index tuple's key; index_sum_place() adds each place. */
 extern uint64 index_key_sum(const IndexKey *key, const IndexTupleData *tuple);
 
 /* ----------

@@ -161,7 +161,7 @@ copy_item(TreeWriter *writer, const Level *level, Page page,
 		memcpy(new_item(writer, page, offset, size), tuple, size);
 }
 
-/* Raise an error if the server would not put two leaf tuples in this order. */
+/* Raise an error unless the server would order two leaf tuples like this. */
 static void
 check_order(TreeWriter *writer, IndexTuple left, IndexTuple right)
 {
