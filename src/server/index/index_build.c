@@ -20,8 +20,8 @@
  * and on RelationInitIndexAccessInfo() (src/backend/utils/cache/relcache.c),
  * which gives each index's entry an IndexAmRoutine of its own.  The entry has
  * that only after the CommandCounterIncrement(), as the catalog rows of the
- * index are not visible before.  So the hook calls that function itself, which
- * leaves nothing to do for the server's call, and then sets the pointer.
+ * index are not visible before.  So the hook calls that function itself,
+ * which leaves nothing to do for the server's call, and sets the pointer.
  *
  * A callback on relcache invalidations would see the entry, too, but it is
  * called for every invalidation, and the server has places for ten in all,
