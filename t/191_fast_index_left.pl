@@ -35,7 +35,7 @@ SQL
 if (!$supported)
 {
 	my (undef, $out, $err) = $node->psql('left_over', "LOAD 'pg_pardump'; SET pg_pardump.fast_index = on;
-		SET client_min_messages = debug1; SELECT pardump.pg_pardump_compare_index_builds(); CREATE INDEX ON t (a)");
+		SET client_min_messages = debug1; SELECT pardump.pg_pardump_compare_builds(); CREATE INDEX ON t (a)");
 	like($out, qr/cannot be replaced/, 'builds are left to the server');
 	is_deeply([ builders($err) ], [], 'without a message');
 	$node->stop;
@@ -125,7 +125,7 @@ is(value($node, 'left_over', "SELECT count(*) FROM pg_class WHERE relname LIKE '
 
 # a role that may not create temporary tables
 sql($node, 'left_over', 'CREATE TABLE of_plain AS SELECT * FROM t; ALTER TABLE of_plain OWNER TO plain');
-builds_ok('SET SESSION AUTHORIZATION plain; SELECT pardump.pg_pardump_compare_index_builds(); CREATE INDEX plain_left ON of_plain (a)',
+builds_ok('SET SESSION AUTHORIZATION plain; SELECT pardump.pg_pardump_compare_builds(); CREATE INDEX plain_left ON of_plain (a)',
 	[ [ 'plain_left', q{builds could not be compared with the server's} ] ], 'without the privilege to create temporary tables', compared => 0);
 sql($node, 'left_over', 'GRANT TEMP ON DATABASE left_over TO plain');
 builds_ok('SET SESSION AUTHORIZATION plain; CREATE INDEX plain_ours ON of_plain (a)',

@@ -125,12 +125,12 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_pardump_raw_reason(pg_catalog.regclass, boolean) IS
 'why a table cannot be read in raw format, or loaded so; NULL if it can';
 
-CREATE FUNCTION pg_pardump_compare_index_builds()
+CREATE FUNCTION pg_pardump_compare_builds()
 RETURNS pg_catalog.text
-AS 'MODULE_PATHNAME', 'pg_pardump_compare_index_builds'
+AS 'MODULE_PATHNAME', 'pg_pardump_compare_builds'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION pg_pardump_compare_index_builds() IS
+COMMENT ON FUNCTION pg_pardump_compare_builds() IS
 'compare index builds by pg_pardump and by the server; NULL if they are the same, else why the server builds all';
 
 -- Has no rows: a session that is about to call the functions locks it, which

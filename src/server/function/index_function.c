@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_function.c
- *	  The SQL function pg_pardump_compare_index_builds().
+ *	  The SQL function pg_pardump_compare_builds().
  *
  *-------------------------------------------------------------------------
  */
@@ -14,23 +14,23 @@
 #include "index/index_build.h"
 #include "index/index_compare.h"
 
-PG_FUNCTION_INFO_V1(pg_pardump_compare_index_builds);
+PG_FUNCTION_INFO_V1(pg_pardump_compare_builds);
 
 /*
- * pg_pardump_compare_index_builds()
+ * pg_pardump_compare_builds()
  *
  * Why the indexes of this session are left to the server: half a sentence;
  * NULL if builds are the same as the server's.
  */
 Datum
-pg_pardump_compare_index_builds(PG_FUNCTION_ARGS)
+pg_pardump_compare_builds(PG_FUNCTION_ARGS)
 {
 	const char *reason = index_build_unsupported();
 
 	if (reason == NULL)
 	{
-		PreventCommandIfReadOnly("pg_pardump_compare_index_builds()");
-		PreventCommandIfParallelMode("pg_pardump_compare_index_builds()");
+		PreventCommandIfReadOnly("pg_pardump_compare_builds()");
+		PreventCommandIfParallelMode("pg_pardump_compare_builds()");
 		index_compare_run();
 		reason = index_compare_reason();
 	}

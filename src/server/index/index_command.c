@@ -8,7 +8,7 @@
  * tables.  So it runs before a command that creates an index, if the command
  * is a transaction of its own: what is done and rolled back before it cannot
  * be seen by anything else.  Elsewhere a session has to call
- * pg_pardump_compare_index_builds() first.
+ * pg_pardump_compare_builds() first.
  *
  *-------------------------------------------------------------------------
  */

@@ -21,7 +21,7 @@ sub index_session
 	my (%params) = @_;
 	my $compared = $params{compared} // 1;
 	return join "\n", q{LOAD 'pg_pardump';}, q{SET pg_pardump.fast_index = on;},
-	  $compared ? q{DO $$ DECLARE reason text := pardump.pg_pardump_compare_index_builds();
+	  $compared ? q{DO $$ DECLARE reason text := pardump.pg_pardump_compare_builds();
 		BEGIN IF reason IS NOT NULL THEN RAISE 'not compared: %', reason; END IF; END $$;} : (),
 	  q{SET client_min_messages = debug1;}, '';
 }
