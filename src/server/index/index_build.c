@@ -217,7 +217,7 @@ index_build_fast(Relation heap, Relation index, IndexInfo *info)
 	ExpectedBuild build = expected;
 	IndexBuildResult *result;
 	const char *reason = NULL;
-	double		n_rows;
+	double		n_rows = 0;
 
 	/* one replacement serves one build */
 	expected.index = InvalidOid;
