@@ -167,7 +167,7 @@ check_order(TreeWriter *writer, IndexTuple left, IndexTuple right)
 {
 	TupleDesc	tupdesc = RelationGetDescr(writer->index);
 
-	for (int i = 0; i < writer->scan_key->keysz; i++)
+	for (int i = 0; i < writer->key->n_columns; i++)
 	{
 		ScanKey		scan_key = &writer->scan_key->scankeys[i];
 		bool		left_null;
