@@ -118,7 +118,7 @@ sub compare_definition
 
 	$by{ $builders[-1][1] // 'no message' }++;
 	is($different . check_index($node, 'indexes', 'ours'), '', "$what: $table, $unique$definition, $memory");
-	is_deeply([ grep { $_->[0] eq 'ours' } @builders ], [ [ 'ours', 'us' ] ], "$what: built by us") or diag($err);
+	is_deeply([ grep { $_->[0] eq 'ours' } @builders ], [ [ 'ours', 'us' ] ], "$what: $table, $unique$definition, built by us") or diag($err);
 	return;
 }
 

@@ -118,7 +118,7 @@ builds_ok(q{DO $$ BEGIN CREATE INDEX in_function ON s.t (a); END $$}, [ [ 'in_fu
 	'nor in a function', compared => 0);
 builds_ok('SET default_transaction_isolation = serializable; CREATE INDEX serializable ON s.t (a)', [ [ 'serializable', $left ] ],
 	'nor with a snapshot of the whole transaction', compared => 0);
-builds_ok('CREATE INDEX CONCURRENTLY concurrently ON s.t (a); REINDEX INDEX CONCURRENTLY s.concurrently', [],
+builds_ok('CREATE INDEX CONCURRENTLY beside ON s.t (a); REINDEX INDEX CONCURRENTLY s.beside', [],
 	'concurrently');
 is(value($node, 'left_over', "SELECT count(*) FROM pg_class WHERE relname LIKE 'pg\\_pardump\\_index%'"), 0,
 	'no table of a comparison is left');

@@ -711,10 +711,11 @@ index_key_init(IndexKey *key, Relation heap, Relation index,
 	key->last_mask = ~UINT64CONST(0) << (64 * key->n_key_words - key_bits);
 
 	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)
+		init_form(key, nulls);
+	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)
 	{
 		bool		possible = true;
 
-		init_form(key, nulls);
 		for (int i = 0; i < key->n_columns; i++)
 		{
 			if ((nulls & (1 << i)) && !key->columns[i].nullable)

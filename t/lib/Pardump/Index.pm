@@ -27,6 +27,7 @@ sub index_session
 }
 
 # Who built which index: name and "us", or the server's reason, of each message.
+# Those of comparisons are not counted.
 sub builders
 {
 	my ($messages) = @_;
@@ -34,7 +35,7 @@ sub builders
 
 	while ($messages =~ /DEBUG:  index "([^"]+)" is (?:(built by pg_pardump)|left to the server: (.*))$/mg)
 	{
-		push @builders, [ $1, defined $2 ? 'us' : $3 ];
+		push @builders, [ $1, defined $2 ? 'us' : $3 ] if $1 !~ /^pg_pardump_index_comparison/;
 	}
 	return @builders;
 }
