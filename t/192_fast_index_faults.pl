@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = start_cluster('fast_index_faults', leave_stopped => 1);
+my $node = start_cluster('fast_index_faults', leave_stopped => 1, allows_streaming => 1);
 plan skip_all => 'builds are left to the server' if pg_major($node) >= 19;
 
 # data checksums: pages that we write have them, too
@@ -155,7 +155,7 @@ SKIP:
 	skip 'the checkpointer syncs, which is told by the server itself', 2 if pg_major($node) >= 17;
 	my $trace = new_path('trace');
 	my $session = start_psql($node, 'faults');
-	$session->($_) foreach split /;\n/, index_session();
+	$session->(index_session() . 'SET client_min_messages = warning');
 	my $pid = $session->('SELECT pg_backend_pid()');
 	chomp $pid;
 	my $strace = IPC::Run::start([ 'strace', '-f', '-y', '-e', 'trace=fsync,fdatasync', '-o', $trace, '-p', $pid ], '2>', \my $attached);
