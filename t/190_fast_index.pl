@@ -116,7 +116,7 @@ sub compare_definition
 	my @builders = builders($err);
 	my $different = $rc == 0 ? different_pages($node, 'indexes', 'ours', 'servers') : $err;
 
-	$by{ $builders[-1][1] // 'no message' }++;
+	$by{ @builders ? $builders[-1][1] : 'no message' }++;
 	is($different . check_index($node, 'indexes', 'ours'), '', "$what: $table, $unique$definition, $memory");
 	is_deeply([ grep { $_->[0] eq 'ours' } @builders ], [ [ 'ours', 'us' ] ], "$what: $table, $unique$definition, built by us") or diag($err);
 	return;
