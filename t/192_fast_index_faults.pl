@@ -28,8 +28,8 @@ sql($node, 'faults', <<'SQL');
 CREATE EXTENSION pg_pardump;
 CREATE TABLE big (a int4 NOT NULL, b int8, u uuid);
 INSERT INTO big SELECT i, (i * 7919::int8) % 1000003, md5(i::text)::uuid FROM generate_series(1, 400000) i;
-CREATE TABLE dup (a int4, b int2, c float8);
-INSERT INTO dup SELECT i, i % 100, i FROM generate_series(1, 20000) i;
+CREATE TABLE dup (a int4, b int2, c float8, d date);
+INSERT INTO dup SELECT i, i % 100, i, '2000-01-01'::date + i FROM generate_series(1, 20000) i;
 INSERT INTO dup VALUES (777, 77, 777), (NULL, 1, 1), (NULL, 1, 1);
 SQL
 
@@ -39,10 +39,11 @@ my %error;
 foreach my $fast ('off', 'on')
 {
 	my @errors;
-	foreach my $definition ('(a)', '(b DESC, a)', '(c, a, b)', '(a) NULLS NOT DISTINCT', '(b)')
+	foreach my $definition ('(a)', '(b DESC, a)', '(c, a, b)', '(a) NULLS NOT DISTINCT', '(b)', '(d)', '(d) NULLS NOT DISTINCT')
 	{
 		my ($rc, $out, $err) = $node->psql('faults', index_session() . "SET pg_pardump.fast_index = $fast;
 			SET client_min_messages = warning; \\set VERBOSITY verbose
+			DROP INDEX IF EXISTS dup_index;
 			CREATE UNIQUE INDEX dup_index ON dup $definition");
 		$err =~ s/^LOCATION: .*\n?//mg;
 		$err =~ s/Key \(b\)=\(\d+\)/Key (b)=(some)/;
@@ -52,6 +53,8 @@ foreach my $fast ('off', 'on')
 	$error{$fast} = \@errors;
 }
 is_deeply($error{on}, $error{off}, 'errors of duplicate keys') or diag(explain(\%error));
+is($error{on}[5], '', 'NULLs are distinct');
+like($error{on}[6], qr/Key \(d\)=\(null\) is duplicated/, 'NULLs are not distinct');
 like($error{on}[0], qr/23505: could not create unique index "dup_index"\nDETAIL:  Key \(a\)=\(777\) is duplicated\.\n.*TABLE NAME:  dup\nCONSTRAINT NAME:  dup_index/s,
 	'with all fields');
 

@@ -12,8 +12,9 @@
  * what they can be called for (high keys, posting lists, the metapage).
  *
  * Nothing is believed on the way: entries must ascend strictly, the server's
- * comparison function is asked at each end of a page, and the bytes on
- * finished leaf pages are summed up and compared with the sum over the table.
+ * comparison function is asked at each end of a page and where some of the
+ * keys change, and the bytes on finished leaf pages are summed up and
+ * compared with the sum over the table.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +32,13 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufpage.h"
+
+/*
+ * The server compares the first keys of an index, so that a wrong order shows
+ * up if there are few, and then one of many, which takes no time.
+ */
+#define FIRST_COMPARED 1000
+#define COMPARED_OF 256
 
 /* A level of the tree, and the page of it that is being filled. */
 typedef struct Level
@@ -72,6 +80,7 @@ struct TreeWriter
 	int			n_places;
 	uint64		last[INDEX_ENTRY_WORDS];	/* entry */
 	uint64		n_added;
+	uint64		n_keys;			/* different ones */
 	/* of the leaf pages that were finished */
 	uint64		n_stored;
 	uint64		sum_stored;
@@ -387,6 +396,22 @@ duplicate_key(TreeWriter *writer, const uint64 *entry)
 								RelationGetRelationName(writer->index))));
 }
 
+/* The next entry has another key than the last one. */
+static inline void
+count_key(TreeWriter *writer, const uint64 *entry)
+{
+	TupleSpace	left;
+	TupleSpace	right;
+
+	writer->n_keys++;
+	if (likely(writer->n_keys > FIRST_COMPARED &&
+			   writer->n_keys % COMPARED_OF != 0))
+		return;
+	index_key_form(writer->key, writer->last, &left.tuple);
+	index_key_form(writer->key, entry, &right.tuple);
+	check_order(writer, &left.tuple, &right.tuple);
+}
+
 void
 tree_writer_add(TreeWriter *writer, const uint64 *entry)
 {
@@ -398,8 +423,9 @@ tree_writer_add(TreeWriter *writer, const uint64 *entry)
 	{
 		if (unlikely(!index_entry_less(writer->last, entry, key->n_words)))
 			wrong_index(writer, "its keys are not in order");
-		same_key = (writer->unique || writer->merges) &&
-			index_key_same(key, writer->last, entry);
+		same_key = index_key_same(key, writer->last, entry);
+		if (!same_key)
+			count_key(writer, entry);
 	}
 	else
 		writer->leaf = new_level(writer, 0);
