@@ -58,7 +58,7 @@ my %value = (
 my @types = sort keys %value;
 
 # A table of random rows, with a column "u" of unique numbers that come in some order.
-my %tables;
+my (%tables, %uuids);
 my $table_no = 0;
 sub make_table
 {
@@ -73,6 +73,7 @@ sub make_table
 		push @columns, "$name $type" . ($nulls || rand() < 0.5 ? '' : ' NOT NULL');
 		push @values, "CASE WHEN random() >= $nulls THEN ($value)::$type END";
 		push @names, $name;
+		$uuids{$table}{$name} = 1 if $type eq 'uuid';
 	}
 	my $unique = one_of('i', "-i", "i * 7919 % 1000003");
 	sql($node, 'indexes', "SELECT setseed(" . rand() . ");
@@ -86,13 +87,14 @@ sub make_table
 	return $table;
 }
 
-# One definition for a table.
+# One definition for a table.  Two of type uuid and more can be too wide.
 sub definition
 {
 	my ($table) = @_;
 	my $unique = rand() < 0.3;
 	my @columns;
 	push @columns, one_of(@{ $tables{$table} }) foreach 1 .. one_of(1, 1, 2, 3, 4);
+	return definition($table) if 1 < grep { $uuids{$table}{$_} } @columns;
 	# unique: by the column of unique numbers, or by one whose NULLs are distinct
 	my $key = $unique && rand() < 0.3 ? 's' : 'u';
 	@columns = ($key) if $key eq 's' && $unique;

@@ -71,6 +71,8 @@ my @cases = (
 	[ 'it has an expression or a predicate', 'a predicate', '', 'CREATE INDEX i ON t (a) WHERE b > 5' ],
 	[ 'it has included columns', 'INCLUDE', '', 'CREATE INDEX i ON t (a) INCLUDE (b)' ],
 	[ 'it has too many columns', 'five columns', '', 'CREATE INDEX i ON t (a, b, f4, f8, c)' ],
+	[ 'its columns are too wide', 'three uuids', 'ALTER TABLE t ADD x uuid, ADD y uuid, ADD z uuid', 'CREATE INDEX i ON t (x, y, z)' ],
+	[ 'us', 'two uuids', 'ALTER TABLE t ADD x uuid, ADD y uuid', 'CREATE INDEX i ON t (x DESC, y)' ],
 	[ 'its constraint is deferrable', 'a deferrable constraint', '', 'ALTER TABLE t ADD CONSTRAINT i UNIQUE (a) DEFERRABLE' ],
 	[ 'us', 'a constraint', '', 'ALTER TABLE t ADD CONSTRAINT i UNIQUE (a)' ],
 	[ $compare, '-0.0 as float4', q{INSERT INTO t (b, f4) VALUES (0, '-0')}, 'CREATE INDEX i ON t (f4)' ],
