@@ -67,7 +67,7 @@ QUICK_TESTS="$TREE_TESTS
 	t/081_copy_modes.pl t/090_slot.pl t/100_dry_run.pl t/120_fast_copy.pl t/130_raw_tuples.pl
 	t/140_parrestore.pl t/146_resume.pl t/162_incremental.pl t/170_basebackup.pl
 	t/175_backup_tar.pl t/180_tasks.pl t/185_compare_command.pl
-	t/187_all_databases.pl t/188_backup.pl"
+	t/187_all_databases.pl t/188_backup.pl t/190_fast_index.pl"
 
 # What --long gives the fuzzers and the random faults to do.
 LONG="PG_PARDUMP_FUZZ_TABLES=10000 PG_PARDUMP_FUZZ_SECONDS=300
