@@ -1,8 +1,9 @@
 -- manual.lua: how pandoc makes man pages from the Markdown of this directory.
 --
 -- They get the form of PostgreSQL's own: titles in capitals, text that is not
--- hyphenated, options bold and their arguments italic (code has no font of its
--- own that all versions of groff know), tables as lists, which fit in any width.
+-- hyphenated (AD and HY are how groff 1.24 takes that for later paragraphs),
+-- options bold and their arguments italic (code has no font of its own that all
+-- versions of groff know), tables as lists, which fit in any width.
 -- A link to another page is its text and the name of that page. A link whose text
 -- is the name of a file becomes the path that the Debian packages give the page.
 
@@ -93,7 +94,7 @@ local function plain(link)
 end
 
 local function page(doc)
-	doc.blocks = pandoc.Blocks({ pandoc.RawBlock("man", ".nh\n.ad l") }) .. doc.blocks
+	doc.blocks = pandoc.Blocks({ pandoc.RawBlock("man", ".ds AD l\n.nr HY 0\n.nh\n.ad l") }) .. doc.blocks
 	return doc
 end
 

@@ -242,27 +242,30 @@ cmp_ok(scalar(split ' ', slurp_file("$tree/README.md")), '<=', 1300, 'words of t
 # ---- the man pages
 
 # The options of a page as man shows it at 80 columns, and how many lines the
-# description of each has.  Terms are indented by 7 columns, descriptions by 14.
+# description of each has.  Terms are indented as all text is, by 7 columns (5 by
+# groff 1.24), descriptions by 7 more.
 sub described_options
 {
 	my ($text) = @_;
+	my ($margin) = map { length } $text =~ /^NAME\n( +)/m;
+	my $indent = $margin + 7;
 	my ($options) = $text =~ /^OPTIONS\n(.*?)^EXIT STATUS$/ms;
 	my ($term, $lines, %lines) = ('', 0);
 
 	foreach my $line (split(/\n/, $options // ''), 'END')
 	{
-		if ($line =~ /^ {14}/)
+		if ($line =~ /^ {$indent}/)
 		{
 			$lines++ if $term ne '';
 		}
 		elsif ($line ne '' || !$lines)
 		{
 			$lines{$term} = $lines if $lines;
-			$term = '' if $lines || $line !~ /^ {7}[^ %]/;
+			$term = '' if $lines || $line !~ /^ {$margin}[^ %]/;
 			$lines = 0;
-			$term .= " $1" if $line =~ /^ {7}([^ %].*)/;
+			$term .= " $1" if $line =~ /^ {$margin}([^ %].*)/;
 			# the description of a short term begins next to it
-			$lines = 1 if $line =~ /^ {7}-\S+ +(?=\S)/ && $+[0] == 14;
+			$lines = 1 if $line =~ /^ {$margin}-\S+ +(?=\S)/ && $+[0] == $indent;
 		}
 	}
 	return \%lines;
@@ -283,6 +286,7 @@ SKIP:
 		is(`LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '$page' 2>&1 >/dev/null`, '',
 			"$program.1 renders without warnings");
 		my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
+		utf8::decode($text);
 		my @lines = split /\n/, $text;
 		cmp_ok(scalar(@lines), '<=', 900, "$program.1: lines at 80 columns");
 		is_deeply([ grep { length > 80 } @lines ], [], "$program.1 fits 80 columns");
