@@ -14,7 +14,6 @@
 
 #include "plan/dump_plan.h"
 #include "source/source.h"
-#include "status/run.h"
 #include "stream/sink.h"
 
 /* ----------

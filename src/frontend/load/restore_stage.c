@@ -23,7 +23,6 @@
 #include "load/restore_stage.h"
 #include "load/target.h"
 #include "load/target_check.h"
-#include "plan/server_extension.h"
 #include "process/child_program.h"
 
 /* Exit callbacks. */

@@ -11,7 +11,6 @@
 
 #include "load/sink_target.h"
 #include "load/target.h"
-#include "plan/server_extension.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "session/session_lost.h"

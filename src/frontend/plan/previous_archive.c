@@ -11,8 +11,8 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/archive_name.h"
 #include "archive/manifest.h"
+#include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/hex.h"
 #include "base/message.h"

@@ -11,8 +11,6 @@
 #ifndef RUN_FIGURES_H
 #define RUN_FIGURES_H
 
-#include "base/fe_compat.h"
-
 typedef struct RunFigures
 {
 	/* while the run is at work */

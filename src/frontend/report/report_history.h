@@ -9,8 +9,6 @@
 #ifndef REPORT_HISTORY_H
 #define REPORT_HISTORY_H
 
-#include "base/fe_compat.h"
-
 /* How many runs a page shows, the run that it is about included. */
 #define REPORT_RUNS 30
 

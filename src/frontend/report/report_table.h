@@ -9,8 +9,6 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
-#include "base/fe_compat.h"
-
 #include "pqexpbuffer.h"
 
 /*

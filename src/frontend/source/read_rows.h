@@ -8,7 +8,6 @@
 #include "libpq-fe.h"
 
 #include "plan/chunk_plan.h"
-#include "plan/server_extension.h"
 #include "stream/sink.h"
 
 /* ----------

@@ -16,8 +16,6 @@
 #ifndef ESTIMATE_H
 #define ESTIMATE_H
 
-#include "base/fe_compat.h"
-
 #define ESTIMATE_POOLS 2
 
 #define ESTIMATE_NO_KIND (-1)

@@ -6,7 +6,6 @@
 
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/message.h"
