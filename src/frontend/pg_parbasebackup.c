@@ -9,9 +9,7 @@
 #include "basebackup/basebackup.h"
 #include "extract/extract.h"
 #include "options/backup_options.h"
-#include "process/progress.h"
 #include "process/this_program.h"
-#include "session/connection.h"
 #include "status/run.h"
 
 /* No server is asked; the pieces are the same as a backup's. */

@@ -5,7 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/message.h"
 #include "cluster/cluster.h"
 #include "cluster/globals.h"
 #include "compare/compare.h"
@@ -14,7 +13,6 @@
 #include "dump/dump_task.h"
 #include "options/options_parse.h"
 #include "process/this_program.h"
-#include "session/connection.h"
 #include "verify/verify.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */

@@ -5,12 +5,10 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/message.h"
 #include "cluster/cluster.h"
 #include "options/restore_options.h"
 #include "process/this_program.h"
 #include "restore/restore.h"
-#include "session/connection.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */
 static int

@@ -19,7 +19,6 @@
 #include "archive/archive_name.h"
 #include "archive/manifest.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "process/child_program.h"
 #include "process/progress.h"
 #include "stream/regular_file.h"

@@ -8,7 +8,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>
@@ -26,7 +25,6 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "stream/regular_file.h"
-#include "stream/sink.h"
 
 /* ----------
  * Makes one file of an archive, and its result.

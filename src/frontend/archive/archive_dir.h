@@ -15,7 +15,6 @@
 
 #include "options/options.h"
 #include "process/file_result.h"
-#include "shared/compress_spec.h"
 #include "stream/sink.h"
 
 /* ----------

@@ -11,7 +11,6 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
-#include "archive/archive_open.h"
 #include "stream/decompress.h"
 
 struct ArchiveMember

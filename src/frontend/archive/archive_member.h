@@ -16,7 +16,6 @@
 #define ARCHIVE_MEMBER_H
 
 #include "archive/archive_open.h"
-#include "stream/sink.h"
 
 typedef struct ArchiveMember ArchiveMember;
 

@@ -6,8 +6,6 @@
 
 #include <ctype.h>
 
-#include "pqexpbuffer.h"
-
 #include "archive/archive_name.h"
 #include "base/buffer.h"
 

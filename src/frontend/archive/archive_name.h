@@ -9,7 +9,6 @@
 #define ARCHIVE_NAME_H
 
 #include "archive/toc.h"
-#include "shared/compress_spec.h"
 
 /* ----------
  * A table's name, as a manifest or a table of contents tells it.

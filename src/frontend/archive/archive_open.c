@@ -10,7 +10,6 @@
 
 #include "archive/archive_name.h"
 #include "archive/archive_open.h"
-#include "archive/manifest.h"
 #include "archive/toc_file.h"
 #include "stream/decompress.h"
 #include "stream/regular_file.h"

@@ -8,7 +8,6 @@
 
 #include "archive/manifest.h"
 #include "archive/toc.h"
-#include "shared/compress_spec.h"
 
 /* ----------
  * Finds a file of a directory archive, as pg_restore does.

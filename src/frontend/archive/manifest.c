@@ -14,7 +14,6 @@
 #include "archive/manifest.h"
 #include "base/hex.h"
 #include "stream/regular_file.h"
-#include "stream/sink.h"
 
 static const JsonField manifest_fields[];
 

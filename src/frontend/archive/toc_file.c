@@ -4,8 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
 #include "archive/toc_file.h"
 #include "base/buffer.h"
 

@@ -6,7 +6,6 @@
 #define TOC_FILE_H
 
 #include "archive/toc.h"
-#include "shared/compress_spec.h"
 #include "stream/sink.h"
 
 /* ----------

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "pqexpbuffer.h"
-
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/hex.h"

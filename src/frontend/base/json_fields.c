@@ -13,7 +13,6 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "base/json.h"
 #include "base/json_fields.h"
 
 #define ENCODED "Encoded-"

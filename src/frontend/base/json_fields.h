@@ -11,7 +11,6 @@
 #define JSON_FIELDS_H
 
 #include "base/json.h"
-#include "pqexpbuffer.h"
 
 typedef enum JsonFieldKind
 {

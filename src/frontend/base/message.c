@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "mb/pg_wchar.h"
-#include "pqexpbuffer.h"
 
 #include "base/buffer.h"
 #include "base/event_log.h"

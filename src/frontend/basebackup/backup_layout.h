@@ -5,8 +5,6 @@
 #ifndef BACKUP_LAYOUT_H
 #define BACKUP_LAYOUT_H
 
-#include "pqexpbuffer.h"
-
 #include "basebackup/backup_state.h"
 
 /*

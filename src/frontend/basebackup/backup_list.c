@@ -15,11 +15,9 @@
 #include "base/fe_compat.h"
 
 #include "base/buffer.h"
-#include "base/message.h"
 #include "basebackup/backup_list.h"
 #include "basebackup/file_query.h"
 #include "process/progress.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "shared/crc32c.h"
 

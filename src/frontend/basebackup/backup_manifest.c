@@ -13,7 +13,6 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "base/message.h"
 #include "basebackup/backup_manifest.h"
 #include "stream/sink.h"
 

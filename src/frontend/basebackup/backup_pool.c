@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "basebackup/backup_call.h"
@@ -26,10 +25,6 @@
 #include "basebackup/backup_server.h"
 #include "process/progress.h"
 #include "process/this_program.h"
-#include "process/worker_pool.h"
-#include "session/connection.h"
-#include "session/session.h"
-#include "session/session_lost.h"
 #include "source/worker_monitor.h"
 
 /* How long the answer to a question about workers may take. */

@@ -17,10 +17,8 @@
 #include "storage/bufpage.h"
 
 #include "base/buffer.h"
-#include "base/message.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/file_query.h"
-#include "session/session.h"
 #include "shared/crc32c.h"
 #include "shared/page_checksum.h"
 

@@ -12,7 +12,6 @@
 #include "storage/block.h"
 
 #include "basebackup/backup_layout.h"
-#include "basebackup/backup_state.h"
 
 /* ----------
  * Verifies the checksums of pages that are read for a base backup.

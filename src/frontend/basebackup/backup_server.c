@@ -15,18 +15,14 @@
 #include <unistd.h>
 
 #include "access/xlog_internal.h"
-#include "access/xlogdefs.h"
 #include "fe_utils/string_utils.h"
 
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
 #include "process/this_program.h"
-#include "session/connection.h"
-#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "shared/crc32c.h"
 #include "source/leader_session.h"

@@ -8,10 +8,7 @@
 #include "access/xlogdefs.h"
 
 #include "basebackup/backup_list.h"
-#include "options/options.h"
-#include "plan/server_extension.h"
 #include "report/report.h"
-#include "session/connection.h"
 
 /* What the leader has asked the server for; all workers must be on it. */
 typedef struct BackupServer

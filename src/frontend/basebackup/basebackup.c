@@ -26,28 +26,20 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "basebackup/backup_layout.h"
 #include "basebackup/backup_manifest.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
-#include "basebackup/backup_state.h"
 #include "basebackup/basebackup.h"
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
-#include "process/progress.h"
-#include "report/report.h"
-#include "session/session.h"
-#include "session/session_lost.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "shared/crc32c.h"
 #include "source/leader_session.h"
 #include "status/metrics.h"
-#include "status/run.h"
 
 /* How often to ask how far the log is. */
 #define ASK_SECONDS 1.0

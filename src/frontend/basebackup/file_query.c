@@ -9,7 +9,6 @@
 #include "port/pg_bswap.h"
 
 #include "base/hex.h"
-#include "base/message.h"
 #include "basebackup/file_query.h"
 #include "session/session.h"
 #include "session/session_lost.h"

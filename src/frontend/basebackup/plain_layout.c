@@ -21,11 +21,9 @@
 
 #include "archive/archive_clean.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "basebackup/backup_layout.h"
 #include "basebackup/safe_directory.h"
 #include "options/backup_options.h"
-#include "stream/sink.h"
 
 /* ----------
  * Directories

@@ -20,7 +20,6 @@
 #include "common/file_utils.h"
 
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "basebackup/safe_directory.h"
 #include "stream/regular_file.h"
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"
 #include "shared/block_compress.h"

@@ -15,22 +15,14 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "compare/compare_rows.h"
 #include "compare/compare_selection.h"
-#include "compare/compare_side.h"
-#include "libpq-fe.h"
-#include "plan/dump_table.h"
-#include "process/progress.h"
 #include "session/session_settings.h"
 #include "source/leader.h"
-#include "source/source_check.h"
-#include "status/run.h"
 
 /* As pg_pardump's --stall-timeout is by default. */
 #define STALL_TIMEOUT_S 60

@@ -5,7 +5,6 @@
 #ifndef COMPARE_H
 #define COMPARE_H
 
-#include "load/target.h"
 #include "status/run.h"
 
 struct Source;

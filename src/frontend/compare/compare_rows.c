@@ -17,11 +17,9 @@
 
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
-#include "pqexpbuffer.h"
 
 #include "base/shared_memory.h"
 #include "compare/compare_rows.h"
-#include "compare/difference_sketch.h"
 #include "process/progress.h"
 
 /* ----------

@@ -17,7 +17,6 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "archive/toc.h"
 #include "compare/compare_selection.h"
 #include "session/session.h"
 

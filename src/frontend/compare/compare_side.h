@@ -10,11 +10,7 @@
 #ifndef COMPARE_SIDE_H
 #define COMPARE_SIDE_H
 
-#include "libpq-fe.h"
-
-#include "plan/dump_plan.h"
 #include "source/source.h"
-#include "stream/sink.h"
 
 /* ----------
  * Finds what a plan names in another database, by names.

@@ -18,10 +18,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
-#include "base/message.h"
-#include "compare/compare_side.h"
 #include "compare/compare_tables.h"
-#include "session/session.h"
 
 /* ----------
  * Tables

@@ -7,7 +7,6 @@
 
 #include "compare/compare_side.h"
 #include "compare/difference_sketch.h"
-#include "libpq-fe.h"
 
 /* What a side has of a table. */
 typedef struct RowSum

@@ -14,15 +14,10 @@
 #include "base/fe_compat.h"
 
 #include "catalog/pg_class_d.h"
-#include "libpq-fe.h"
 
 #include "base/identifier.h"
-#include "base/message.h"
 #include "copy/copy_format.h"
-#include "load/target.h"
 #include "load/target_check.h"
-#include "plan/dump_plan.h"
-#include "session/session.h"
 
 /* ----------
  * Asks both servers what decides about the format of a table.

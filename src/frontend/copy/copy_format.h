@@ -6,7 +6,6 @@
 #define COPY_FORMAT_H
 
 #include "load/target.h"
-#include "plan/dump_plan.h"
 
 /* The formats, as --copy-format and messages name them. */
 typedef enum CopyFormatKind

@@ -18,16 +18,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
 #include "load/sink_target.h"
-#include "load/target.h"
 #include "load/target_check.h"
 #include "source/read_rows.h"
 #include "source/worker_session.h"
-#include "status/run.h"
-#include "stream/sink.h"
 
 struct CopyWorker
 {

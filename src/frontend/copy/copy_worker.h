@@ -6,7 +6,6 @@
 #define COPY_WORKER_H
 
 #include "copy/copy_format.h"
-#include "load/target.h"
 #include "source/source.h"
 #include "status/run.h"
 

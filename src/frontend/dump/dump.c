@@ -13,27 +13,18 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/archive_dir.h"
 #include "archive/toc_file.h"
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
-#include "dump/reuse_file.h"
 #include "options/own_options.h"
-#include "plan/previous_archive.h"
-#include "process/progress.h"
 #include "report/report.h"
 #include "source/leader.h"
-#include "source/source_check.h"
 #include "status/dry_run.h"
 #include "status/metrics.h"
-#include "status/run.h"
 #include "status/summary.h"
-#include "stock/stock_pg_dump.h"
 #include "tasks/task_leader.h"
 
 /* One dump; an argument of the pool's callbacks, in leader and workers. */

@@ -16,15 +16,11 @@
 
 #include <unistd.h>
 
-#include "archive/archive_dir.h"
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
-#include "process/worker_pool.h"
-#include "process/worker_process.h"
 #include "session/traffic.h"
 #include "source/worker_monitor.h"
-#include "tasks/task_plan.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
 

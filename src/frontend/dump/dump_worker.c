@@ -13,15 +13,10 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
-#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "dump/dump_worker.h"
-#include "dump/reuse_file.h"
 #include "source/read_rows.h"
 #include "source/worker_session.h"
-#include "status/run.h"
 
 /* ----------
  * Writes large objects, and the lists of them, as files of an archive.

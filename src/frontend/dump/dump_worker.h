@@ -5,12 +5,8 @@
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H
 
-#include "archive/archive_dir.h"
 #include "dump/reuse_file.h"
-#include "plan/large_object.h"
-#include "process/file_result.h"
 #include "source/source.h"
-#include "status/run.h"
 
 /* ----------
  * The files of large objects in an archive, and the lists of them.

@@ -15,9 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/checksum_helper.h"
-
-#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "base/clock.h"
 #include "base/hex.h"
@@ -26,10 +23,7 @@
 #include "base/shared_memory.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
-#include "plan/previous_archive.h"
-#include "session/session.h"
 #include "stream/regular_file.h"
-#include "stream/sink.h"
 
 #define READ_BYTES (256 * 1024)
 

@@ -6,10 +6,6 @@
 #ifndef REUSE_FILE_H
 #define REUSE_FILE_H
 
-#include "libpq-fe.h"
-
-#include "plan/dump_plan.h"
-#include "process/file_result.h"
 #include "status/run.h"
 
 /* ----------

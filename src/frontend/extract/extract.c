@@ -17,14 +17,11 @@
 #include "common/file_perm.h"
 #include "common/file_utils.h"
 
-#include "shared/compress_spec.h"
-
 #include "archive/archive_clean.h"
 #include "base/buffer.h"
 #include "basebackup/backup_manifest.h"
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
-#include "extract/attributes.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
 #include "options/backup_options.h"

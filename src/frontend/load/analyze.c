@@ -11,13 +11,9 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "load/analyze.h"
-#include "load/target.h"
 #include "load/target_ask.h"
 #include "process/progress.h"
-#include "process/worker_pool.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 
 /* ANALYZE ONLY */

@@ -6,7 +6,6 @@
 #define ANALYZE_H
 
 #include "load/target.h"
-#include "plan/dump_table.h"
 
 /*
  * ANALYZE all tables that were loaded, the partitioned tables that they are

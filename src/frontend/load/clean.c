@@ -22,15 +22,11 @@
 #include <limits.h>
 
 #include "fe_utils/string_utils.h"
-#include "pqexpbuffer.h"
 
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "load/clean.h"
-#include "load/target.h"
-#include "session/session.h"
 
 static bool clean_objects_has(const RestoreStages *stages, int number);
 static bool clean_objects_may_fail(const TocEntry *entry);

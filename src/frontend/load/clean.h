@@ -12,10 +12,7 @@
 #ifndef CLEAN_H
 #define CLEAN_H
 
-#include "libpq-fe.h"
-
 #include "load/restore_stage.h"
-#include "plan/dump_table.h"
 
 /*
  * Stock pg_restore drops what is going to be made, in the opposite order of

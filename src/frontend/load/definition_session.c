@@ -19,13 +19,9 @@
 #include "common/string.h"
 #include "fe_utils/string_utils.h"
 
-#include "archive/toc.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "load/definition_session.h"
-#include "load/target.h"
-#include "session/connection.h"
 #include "session/session_lost.h"
 
 /* ----------

@@ -8,8 +8,6 @@
 #ifndef DEFINITION_SESSION_H
 #define DEFINITION_SESSION_H
 
-#include "pqexpbuffer.h"
-
 #include "load/restore_stage.h"
 #include "stock/script.h"
 

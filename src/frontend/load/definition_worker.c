@@ -23,7 +23,6 @@
 #include "base/clock.h"
 #include "load/definition_session.h"
 #include "load/definition_worker.h"
-#include "load/restore_journal.h"
 #include "session/session_lost.h"
 
 /* ----------

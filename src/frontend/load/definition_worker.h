@@ -15,7 +15,6 @@
 
 #include "load/restore_journal.h"
 #include "load/restore_stage.h"
-#include "load/target.h"
 #include "stock/script.h"
 
 /* ----------

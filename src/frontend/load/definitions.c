@@ -22,9 +22,7 @@
 #include "load/leaf_keys.h"
 #include "load/restore_journal_open.h"
 #include "process/progress.h"
-#include "process/worker_pool.h"
 #include "process/worker_slots.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 
 typedef struct DefinitionPool

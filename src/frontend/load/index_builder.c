@@ -22,17 +22,10 @@
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "load/definition_session.h"
-#include "load/definition_worker.h"
 #include "load/index_builder.h"
-#include "process/child_program.h"
-#include "process/progress.h"
-#include "process/worker_pool.h"
 #include "process/worker_slots.h"
-#include "session/connection.h"
-#include "session/session.h"
 
 /* ----------
  * What the target says of an index that is being built, for the screen.

@@ -10,12 +10,7 @@
 #ifndef INDEX_BUILDER_H
 #define INDEX_BUILDER_H
 
-#include "archive/toc.h"
 #include "load/definition_worker.h"
-#include "load/restore_journal.h"
-#include "load/restore_schedule.h"
-#include "load/restore_stage.h"
-#include "plan/dump_table.h"
 #include "process/progress.h"
 
 /* ----------

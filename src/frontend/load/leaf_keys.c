@@ -17,9 +17,7 @@
 
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "load/leaf_keys.h"
-#include "session/session.h"
 
 /* What is smaller is checked in less time than a session of its own needs. */
 #define LEAST_BYTES ((uint64) 8 * 1024 * 1024)

@@ -22,11 +22,8 @@
 #ifndef LEAF_KEYS_H
 #define LEAF_KEYS_H
 
-#include "libpq-fe.h"
-
 #include "load/restore_journal.h"
 #include "load/restore_schedule.h"
-#include "load/target.h"
 
 /* A partition, and what it has to do with its table's key. */
 typedef struct LeafKey

@@ -13,7 +13,6 @@
 
 #include "load/load_order.h"
 #include "load/target_ask.h"
-#include "session/session.h"
 
 /* A walk from each table to all that it references, and back. */
 typedef struct Walk

@@ -5,8 +5,6 @@
 #ifndef LOAD_ORDER_H
 #define LOAD_ORDER_H
 
-#include "libpq-fe.h"
-
 #include "plan/dump_plan.h"
 
 /*

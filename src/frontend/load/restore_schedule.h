@@ -8,7 +8,6 @@
 #ifndef RESTORE_SCHEDULE_H
 #define RESTORE_SCHEDULE_H
 
-#include "archive/toc.h"
 #include "plan/dump_table.h"
 
 typedef enum RestorePhase

@@ -18,12 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive/toc.h"
 #include "base/interrupt.h"
 #include "load/restore_stage.h"
-#include "load/target.h"
 #include "load/target_check.h"
-#include "process/child_program.h"
 
 /* Exit callbacks. */
 static void

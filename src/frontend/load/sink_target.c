@@ -11,8 +11,6 @@
 
 #include "load/sink_target.h"
 #include "load/target.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 
 static void

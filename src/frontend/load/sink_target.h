@@ -5,10 +5,7 @@
 #ifndef SINK_TARGET_H
 #define SINK_TARGET_H
 
-#include "libpq-fe.h"
-
 #include "plan/dump_plan.h"
-#include "stream/sink.h"
 
 /* ----------
  * A sink whose blocks of raw tuples the target's extension inserts.

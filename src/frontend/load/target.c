@@ -16,14 +16,8 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/string_utils.h"
-#include "libpq-fe.h"
 
-#include "base/message.h"
 #include "load/target.h"
-#include "plan/dump_plan.h"
-#include "plan/dump_table.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 

@@ -5,11 +5,7 @@
 #ifndef TARGET_H
 #define TARGET_H
 
-#include "libpq-fe.h"
-
 #include "plan/dump_plan.h"
-#include "plan/dump_table.h"
-#include "session/connection.h"
 
 /* ----------
  * Does the target have yet what was committed there?

@@ -6,17 +6,11 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/string_utils.h"
-#include "pqexpbuffer.h"
 
-#include "archive/toc.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "load/target.h"
 #include "load/target_check.h"
-#include "plan/dump_table.h"
 #include "process/worker_slots.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "session/session_settings.h"
 
 /* More names than that are only counted. */

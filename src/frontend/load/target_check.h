@@ -6,11 +6,8 @@
 #ifndef TARGET_CHECK_H
 #define TARGET_CHECK_H
 
-#include "libpq-fe.h"
-
 #include "load/restore_schedule.h"
 #include "load/target_ask.h"
-#include "options/options.h"
 #include "plan/dump_plan.h"
 
 /* Has the target an object of this kind (target_ask.h) and name? */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/identifier.h"
-#include "base/message.h"
 #include "options/backup_options.h"
 #include "options/help.h"
 #include "options/option_table.h"

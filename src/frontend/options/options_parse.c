@@ -11,7 +11,6 @@
 #include "base/fe_compat.h"
 
 #include "base/buffer.h"
-#include "base/message.h"
 #include "options/help.h"
 #include "options/option_table.h"
 #include "options/options_parse.h"

@@ -5,7 +5,6 @@
 #ifndef ARCHIVE_LAYOUT_H
 #define ARCHIVE_LAYOUT_H
 
-#include "archive/toc.h"
 #include "plan/chunk_plan.h"
 
 /* What a completion calls itself; pg_restore does not know it. */

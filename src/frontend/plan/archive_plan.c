@@ -15,10 +15,8 @@
 
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
-#include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/message.h"
 #include "plan/archive_layout.h"
 #include "plan/archive_plan.h"
 

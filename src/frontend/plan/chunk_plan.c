@@ -9,10 +9,7 @@
 #include "catalog/pg_class_d.h"
 
 #include "base/buffer.h"
-#include "base/message.h"
 #include "plan/chunk_plan.h"
-#include "plan/server_extension.h"
-#include "session/session.h"
 
 /* ----------
  * Why a table is dumped whole, or read by SQL.

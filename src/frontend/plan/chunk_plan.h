@@ -8,10 +8,8 @@
 #ifndef CHUNK_PLAN_H
 #define CHUNK_PLAN_H
 
-#include "libpq-fe.h"
 #include "storage/block.h"
 
-#include "options/options.h"
 #include "plan/dump_table.h"
 #include "plan/previous_archive.h"
 #include "plan/server_extension.h"

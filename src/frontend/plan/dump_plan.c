@@ -9,11 +9,7 @@
 
 #include "base/clock.h"
 #include "plan/archive_layout.h"
-#include "plan/chunk_plan.h"
 #include "plan/dump_plan.h"
-#include "plan/wal_changes.h"
-#include "session/connection.h"
-#include "session/session.h"
 
 /* ----------
  * Asks the server what it is, and where its log is.

@@ -9,7 +9,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
-#include "base/message.h"
 #include "plan/dump_table.h"
 #include "session/session.h"
 #include "session/table_lock.h"

@@ -10,9 +10,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
-#include "base/message.h"
 #include "plan/job_queue.h"
 
 #define BATCH_BYTES ((uint64) 1024 * 1024)

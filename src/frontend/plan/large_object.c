@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include "base/buffer.h"
-#include "base/message.h"
 #include "plan/large_object.h"
 
 /* The OIDs in a BLOB METADATA entry: one a line (pg_dump.c:dumpLO). */

@@ -9,13 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pqexpbuffer.h"
-
-#include "archive/manifest.h"
 #include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "base/message.h"
 #include "plan/lower_bound.h"
 #include "plan/previous_archive.h"
 #include "session/session.h"

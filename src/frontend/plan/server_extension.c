@@ -22,12 +22,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
-#include "base/message.h"
 #include "plan/dump_table.h"
 #include "plan/server_extension.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/table_lock.h"
 

@@ -12,7 +12,6 @@
 
 #include "archive/toc.h"
 #include "session/connection.h"
-#include "session/session.h"
 
 /* ----------
  * Leaves the extension pg_pardump out of archives and copies.

@@ -8,11 +8,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "plan/lower_bound.h"
 #include "plan/wal_changes.h"
 #include "session/session.h"

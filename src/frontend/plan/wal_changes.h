@@ -24,8 +24,6 @@
 #ifndef WAL_CHANGES_H
 #define WAL_CHANGES_H
 
-#include "libpq-fe.h"
-
 #include "plan/previous_archive.h"
 
 /* ----------

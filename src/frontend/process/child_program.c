@@ -20,7 +20,6 @@
 #include "base/buffer.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "process/child_program.h"
 #include "process/this_program.h"
 

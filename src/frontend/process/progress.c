@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "process/progress.h"
 #include "process/run_figures.h"

@@ -22,8 +22,6 @@
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
-#include "pqexpbuffer.h"
-
 #include "process/worker_pool.h"
 
 /* ----------

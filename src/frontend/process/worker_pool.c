@@ -17,7 +17,6 @@
 #include "base/shared_memory.h"
 #include "process/child_program.h"
 #include "process/worker_pool.h"
-#include "process/worker_process.h"
 #include "process/worker_slots.h"
 
 /* ----------

@@ -29,10 +29,7 @@
 #include "base/buffer.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "replication/logical_slot.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
 

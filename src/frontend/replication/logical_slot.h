@@ -11,9 +11,6 @@
 #ifndef LOGICAL_SLOT_H
 #define LOGICAL_SLOT_H
 
-#include "libpq-fe.h"
-
-#include "options/options.h"
 #include "session/connection.h"
 
 /* ----------

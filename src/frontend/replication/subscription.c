@@ -25,21 +25,13 @@
 
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
-#include "libpq-fe.h"
-#include "pqexpbuffer.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
-#include "options/options.h"
-#include "replication/logical_slot.h"
 #include "replication/subscription.h"
-#include "session/connection.h"
-#include "session/password.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 
 /* ----------

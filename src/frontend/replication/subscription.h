@@ -12,7 +12,6 @@
 
 #include "plan/dump_table.h"
 #include "replication/logical_slot.h"
-#include "session/connection.h"
 
 /* ----------
  * Compares what publications publish with what is copied.

@@ -23,12 +23,10 @@
 #include <unistd.h>
 
 #include "common/file_utils.h"
-#include "pqexpbuffer.h"
 
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "process/this_program.h"
 #include "report/report.h"

@@ -13,7 +13,6 @@
 #define REPORT_H
 
 #include "archive/manifest.h"
-#include "options/options.h"
 #include "process/run_figures.h"
 
 /* What --verify found. */

@@ -21,7 +21,6 @@
 
 #include "base/buffer.h"
 #include "base/json_fields.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "report/report_history.h"
 #include "stream/regular_file.h"

@@ -7,7 +7,6 @@
 #include "mb/pg_wchar.h"
 
 #include "base/json.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "report/report_table.h"
 

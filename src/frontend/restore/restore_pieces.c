@@ -14,14 +14,11 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/archive_member.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
-#include "load/restore_journal.h"
 #include "load/sink_target.h"
 #include "restore/restore_pieces.h"
 #include "session/session_lost.h"
-#include "stream/sink.h"
 
 /* ----------
  * Loads rows of an archive by one COPY.

@@ -6,13 +6,7 @@
 #ifndef RESTORE_PIECES_H
 #define RESTORE_PIECES_H
 
-#include "libpq-fe.h"
-
 #include "archive/archive_member.h"
-#include "archive/archive_open.h"
-#include "load/restore_journal.h"
-#include "load/target.h"
-#include "plan/archive_plan.h"
 #include "status/run.h"
 #include "stream/piece_ring.h"
 

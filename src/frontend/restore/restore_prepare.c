@@ -10,29 +10,16 @@
  */
 #include "base/fe_compat.h"
 
-#include "libpq-fe.h"
-
-#include "archive/manifest.h"
-#include "archive/toc.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "load/clean.h"
 #include "load/definitions.h"
 #include "load/load_order.h"
-#include "load/restore_journal.h"
-#include "load/restore_journal_open.h"
-#include "load/target.h"
 #include "load/target_check.h"
 #include "options/restore_options.h"
-#include "process/worker_process.h"
 #include "restore/restore_prepare.h"
-#include "restore/restore_resume.h"
-#include "restore/restore_worker.h"
-#include "session/session.h"
 #include "session/session_settings.h"
-#include "stock/stock_pg_restore.h"
 
 /* ----------
  * What follows from what is restored.

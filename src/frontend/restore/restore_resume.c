@@ -14,12 +14,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/message.h"
-#include "load/restore_journal.h"
-#include "load/restore_journal_open.h"
 #include "load/target_ask.h"
 #include "restore/restore_resume.h"
-#include "session/session.h"
 
 bool
 restore_state_is_done(Restore *restore, const char *stage)

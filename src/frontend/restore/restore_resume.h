@@ -6,8 +6,6 @@
 #define RESTORE_RESUME_H
 
 #include "load/restore_journal_open.h"
-#include "load/restore_schedule.h"
-#include "load/restore_stage.h"
 #include "restore/restore_worker.h"
 #include "status/load_account.h"
 

@@ -18,21 +18,13 @@
 
 #include "common/string.h"
 
-#include "archive/archive_member.h"
-#include "archive/toc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "load/restore_journal.h"
 #include "load/sink_target.h"
-#include "load/target.h"
 #include "load/target_check.h"
-#include "restore/restore_pieces.h"
 #include "restore/restore_worker.h"
-#include "session/session.h"
 #include "session/session_lost.h"
-#include "status/run.h"
-#include "stream/sink.h"
 
 /* ----------
  * Tables that are truncated, and then filled with frozen rows.

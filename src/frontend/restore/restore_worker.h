@@ -5,15 +5,7 @@
 #ifndef RESTORE_WORKER_H
 #define RESTORE_WORKER_H
 
-#include "libpq-fe.h"
-
-#include "archive/archive_open.h"
-#include "load/restore_journal.h"
-#include "load/target.h"
-#include "plan/archive_plan.h"
-#include "plan/dump_plan.h"
 #include "restore/restore_pieces.h"
-#include "status/run.h"
 
 /* ----------
  * Tables that are truncated, and then filled with frozen rows.

@@ -16,17 +16,14 @@
 
 #include "common/string.h"
 #include "fe_utils/string_utils.h"
-#include "pqexpbuffer.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "process/this_program.h"
 #include "session/connection.h"
-#include "session/password.h"
 #include "session/session_lost.h"
 
 /* ----------

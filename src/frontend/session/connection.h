@@ -5,8 +5,6 @@
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
-#include "libpq-fe.h"
-
 #include "options/options.h"
 #include "process/child_program.h"
 #include "session/password.h"

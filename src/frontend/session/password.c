@@ -22,14 +22,11 @@
 #include <unistd.h>
 
 #include "fe_utils/string_utils.h"
-#include "libpq-fe.h"
-#include "pqexpbuffer.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "process/child_program.h"
 #include "session/password.h"

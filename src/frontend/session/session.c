@@ -15,11 +15,9 @@
 #include "fe_utils/string_utils.h"
 #include "libpq-events.h"
 #include "mb/pg_wchar.h"
-#include "pqexpbuffer.h"
 
 #include "base/clock.h"
 #include "base/hex.h"
-#include "base/message.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "process/worker_process.h"
 #include "session/session_lost.h"
 #include "session/traffic.h"

@@ -10,7 +10,6 @@
 
 #include "base/interrupt.h"
 #include "session/connection.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 

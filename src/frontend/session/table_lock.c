@@ -4,8 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "session/session.h"

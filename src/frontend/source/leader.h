@@ -7,7 +7,6 @@
 #ifndef LEADER_H
 #define LEADER_H
 
-#include "process/worker_pool.h"
 #include "source/source.h"
 #include "status/run.h"
 #include "stock/stock_pg_dump.h"

@@ -9,15 +9,9 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/message.h"
-#include "plan/dump_table.h"
-#include "process/progress.h"
-#include "session/session.h"
-#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "source/leader_session.h"
-#include "source/source_check.h"
 #include "source/standby_overflow.h"
 #include "status/summary.h"
 

@@ -22,7 +22,6 @@
 #define LEADER_SESSION_H
 
 #include "process/worker_pool.h"
-#include "session/connection.h"
 #include "source/source.h"
 
 /* ----------

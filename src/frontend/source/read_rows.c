@@ -7,11 +7,8 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 #include "port/pg_bswap.h"
-#include "pqexpbuffer.h"
 
 #include "base/identifier.h"
-#include "base/message.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/traffic.h"
 #include "source/read_rows.h"

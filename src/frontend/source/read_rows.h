@@ -5,10 +5,7 @@
 #ifndef READ_ROWS_H
 #define READ_ROWS_H
 
-#include "libpq-fe.h"
-
 #include "plan/chunk_plan.h"
-#include "stream/sink.h"
 
 /* ----------
  * Fetches the rows of a data file from the server.

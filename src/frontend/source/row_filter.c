@@ -13,12 +13,10 @@
 #include <math.h>
 
 #include "catalog/pg_class_d.h"
-#include "fe_utils/simple_list.h"
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 #include "source/row_filter.h"

@@ -5,9 +5,6 @@
 #ifndef ROW_FILTER_H
 #define ROW_FILTER_H
 
-#include "libpq-fe.h"
-
-#include "options/options.h"
 #include "plan/dump_table.h"
 
 /* ----------

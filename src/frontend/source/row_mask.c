@@ -20,13 +20,9 @@
 #include "catalog/pg_class_d.h"
 #include "catalog/pg_type_d.h"
 #include "common/checksum_helper.h"
-#include "pqexpbuffer.h"
 
 #include "base/hex.h"
 #include "base/identifier.h"
-#include "base/message.h"
-#include "plan/dump_table.h"
-#include "session/session.h"
 #include "source/row_filter.h"
 #include "source/row_mask.h"
 

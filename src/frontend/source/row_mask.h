@@ -5,7 +5,6 @@
 #ifndef ROW_MASK_H
 #define ROW_MASK_H
 
-#include "options/options.h"
 #include "plan/dump_table.h"
 #include "plan/large_object.h"
 

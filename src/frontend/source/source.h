@@ -17,9 +17,7 @@
 #ifndef SOURCE_H
 #define SOURCE_H
 
-#include "plan/dump_plan.h"
 #include "replication/logical_slot.h"
-#include "session/connection.h"
 #include "source/source_check.h"
 #include "source/standby.h"
 #include "source/worker_state.h"

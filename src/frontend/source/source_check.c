@@ -7,10 +7,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/message.h"
 #include "base/units.h"
-#include "plan/dump_table.h"
-#include "session/connection.h"
 #include "source/source_check.h"
 
 /* ----------

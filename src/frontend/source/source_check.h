@@ -6,9 +6,6 @@
 #define SOURCE_CHECK_H
 
 #include "plan/dump_plan.h"
-#include "plan/dump_table.h"
-#include "session/connection.h"
-#include "session/session.h"
 
 /* ----------
  * Looks, before a run does anything, at what would make it fail or harm.

@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "plan/previous_archive.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"

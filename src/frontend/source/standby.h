@@ -16,7 +16,6 @@
 #define STANDBY_H
 
 #include "plan/server_extension.h"
-#include "session/connection.h"
 
 typedef struct Standby
 {

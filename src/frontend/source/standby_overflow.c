@@ -6,11 +6,8 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/message.h"
-#include "session/session.h"
 #include "session/snapshot.h"
 #include "shared/snapshot_text.h"
-#include "source/standby.h"
 #include "source/standby_overflow.h"
 
 /* Between two tries, which cost a standby some short queries each. */

@@ -26,7 +26,6 @@
 #ifndef STANDBY_OVERFLOW_H
 #define STANDBY_OVERFLOW_H
 
-#include "plan/server_extension.h"
 #include "source/standby.h"
 
 /* One server that snapshots are taken on. */

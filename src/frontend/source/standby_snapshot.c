@@ -7,10 +7,8 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "session/connection.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
-#include "source/standby.h"
 #include "source/standby_overflow.h"
 #include "source/standby_snapshot.h"
 

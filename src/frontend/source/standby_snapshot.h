@@ -26,7 +26,6 @@
 #ifndef STANDBY_SNAPSHOT_H
 #define STANDBY_SNAPSHOT_H
 
-#include "plan/server_extension.h"
 #include "source/standby.h"
 
 /*

@@ -7,9 +7,7 @@
 #include <signal.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "process/progress.h"
-#include "session/session.h"
 #include "source/leader_session.h"
 #include "source/worker_monitor.h"
 

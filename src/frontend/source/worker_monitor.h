@@ -15,12 +15,8 @@
 #ifndef WORKER_MONITOR_H
 #define WORKER_MONITOR_H
 
-#include "libpq-fe.h"
-
-#include "options/options.h"
 #include "process/worker_pool.h"
 #include "source/source.h"
-#include "source/worker_state.h"
 
 /* ----------
  * Ends workers that wait for a server that stays silent.

@@ -23,13 +23,9 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
-#include "base/message.h"
-#include "plan/dump_table.h"
-#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
 #include "source/read_rows.h"
-#include "source/source_check.h"
 #include "source/worker_session.h"
 
 #define APPLICATION_NAME "pg_pardump"

@@ -5,10 +5,8 @@
 #ifndef WORKER_SESSION_H
 #define WORKER_SESSION_H
 
-#include "process/worker_pool.h"
 #include "source/source.h"
 #include "status/run.h"
-#include "stream/sink.h"
 
 typedef struct WorkerSession WorkerSession;
 

@@ -7,11 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "pqexpbuffer.h"
-
 #include "base/buffer.h"
 #include "base/shared_memory.h"
-#include "session/session_lost.h"
 #include "session/snapshot.h"
 #include "source/standby_overflow.h"
 #include "source/worker_state.h"

@@ -6,7 +6,6 @@
 #define WORKER_STATE_H
 
 #include "plan/server_extension.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 
 /* A name as pg_export_snapshot() gives it, with room to spare. */

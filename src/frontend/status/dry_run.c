@@ -8,10 +8,7 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/print.h"
-#include "pqexpbuffer.h"
 
-#include "base/event_log.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "status/dry_run.h"
 #include "status/run.h"

@@ -9,15 +9,10 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
-#include "process/run_figures.h"
 #include "status/load_account.h"
-#include "status/run.h"
 #include "status/summary.h"
 
 /* Tables named in the account of a failure. */

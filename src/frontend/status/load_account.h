@@ -6,9 +6,7 @@
 #ifndef LOAD_ACCOUNT_H
 #define LOAD_ACCOUNT_H
 
-#include "load/index_builder.h"
 #include "report/report.h"
-#include "session/connection.h"
 #include "status/run.h"
 
 typedef enum LoadStage

@@ -13,16 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libpq-fe.h"
 #include "mb/pg_wchar.h"
 
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "status/metrics.h"
 #include "status/summary.h"
-#include "stream/sink.h"
 
 /*
  * Others read it: node_exporter runs as a user of its own.  There is nothing

@@ -13,9 +13,6 @@
 #ifndef METRICS_H
 #define METRICS_H
 
-#include "pqexpbuffer.h"
-
-#include "options/options.h"
 #include "process/run_figures.h"
 #include "status/run.h"
 

@@ -4,11 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "process/run_figures.h"
 #include "status/run.h"

@@ -11,8 +11,6 @@
 #include "archive/archive_dir.h"
 #include "base/event_log.h"
 #include "load/index_builder.h"
-#include "plan/dump_plan.h"
-#include "process/file_result.h"
 
 typedef struct Run
 {

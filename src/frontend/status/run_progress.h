@@ -12,7 +12,6 @@
 #ifndef RUN_PROGRESS_H
 #define RUN_PROGRESS_H
 
-#include "process/progress.h"
 #include "status/run.h"
 
 /*

@@ -7,16 +7,10 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
 #include "archive/archive_name.h"
-#include "archive/manifest.h"
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/hex.h"
-#include "base/message.h"
 #include "base/units.h"
-#include "process/progress.h"
 #include "status/summary.h"
 
 /* ----------

@@ -5,10 +5,6 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
-#include "libpq-fe.h"
-
-#include "archive/manifest.h"
-#include "plan/dump_plan.h"
 #include "process/run_figures.h"
 #include "status/run.h"
 

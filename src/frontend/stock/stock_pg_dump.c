@@ -16,7 +16,6 @@
 #include "archive/toc_file.h"
 #include "base/buffer.h"
 #include "base/interrupt.h"
-#include "process/child_program.h"
 #include "process/progress.h"
 #include "process/this_program.h"
 #include "stock/stock_pg_dump.h"

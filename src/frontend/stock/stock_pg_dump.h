@@ -10,7 +10,6 @@
 #define STOCK_PG_DUMP_H
 
 #include "archive/toc.h"
-#include "options/options.h"
 #include "session/connection.h"
 
 /* ----------

@@ -10,18 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pqexpbuffer.h"
-
 #include "archive/toc_file.h"
 #include "base/buffer.h"
 #include "base/interrupt.h"
-#include "base/message.h"
-#include "process/child_program.h"
 #include "process/progress.h"
 #include "process/this_program.h"
-#include "session/password.h"
 #include "stock/stock_pg_restore.h"
-#include "stream/sink.h"
 
 /*
  * A signal just before a poll() does not end it: look again after this time.

@@ -9,8 +9,6 @@
 #define STOCK_PG_RESTORE_H
 
 #include "archive/toc.h"
-#include "options/options.h"
-#include "process/child_program.h"
 #include "session/connection.h"
 
 /* ----------

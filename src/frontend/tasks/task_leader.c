@@ -16,7 +16,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,17 +26,10 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "base/message.h"
-#include "plan/job_queue.h"
 #include "plan/lower_bound.h"
-#include "process/child_program.h"
-#include "process/progress.h"
 #include "process/task_command.h"
 #include "source/leader.h"
-#include "source/source.h"
-#include "status/run.h"
 #include "tasks/task_leader.h"
-#include "tasks/task_plan.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
 

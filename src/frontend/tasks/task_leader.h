@@ -6,7 +6,6 @@
 #ifndef TASK_LEADER_H
 #define TASK_LEADER_H
 
-#include "process/worker_process.h"
 #include "source/source.h"
 #include "status/run.h"
 

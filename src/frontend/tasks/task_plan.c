@@ -24,9 +24,7 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "base/interrupt.h"
-#include "base/json_fields.h"
 #include "stream/regular_file.h"
-#include "stream/sink.h"
 #include "tasks/task_plan.h"
 
 /* ----------

@@ -14,7 +14,6 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "base/json_fields.h"
 #include "options/own_options.h"
 #include "tasks/task_result.h"
 

@@ -16,12 +16,8 @@
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "options/own_options.h"
 #include "process/worker_process.h"
-#include "session/connection.h"
-#include "session/password.h"
-#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "tasks/task_server.h"
 

@@ -11,9 +11,6 @@
 #ifndef TASK_SERVER_H
 #define TASK_SERVER_H
 
-#include "options/options.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "source/source.h"
 #include "tasks/task_plan.h"
 

@@ -13,24 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pqexpbuffer.h"
-
-#include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "archive/archive_open.h"
-#include "archive/manifest.h"
-#include "archive/toc.h"
 #include "archive/toc_file.h"
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
-#include "process/progress.h"
-#include "process/run_figures.h"
-#include "process/worker_pool.h"
 #include "report/report.h"
 #include "status/run.h"
 #include "stream/decompress.h"

@@ -24,7 +24,6 @@
 #include "index/index_command.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"
-#include "read/raw_block.h"
 
 /* ----------
  * The SQL function pg_pardump_fast_copy(), which loads the library by

@@ -68,7 +68,6 @@
 #include "function/sql_call.h"
 #include "read/chunk_reader.h"
 #include "read/definition.h"
-#include "read/fingerprint.h"
 
 /* ----------
  * The first arguments of the functions: columns and blocks of a table.

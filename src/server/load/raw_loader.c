@@ -16,8 +16,6 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
-#include "access/htup.h"
-#include "access/htup_details.h"
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "executor/executor.h"
@@ -25,7 +23,6 @@
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/relcache.h"
 
 #include "base/server_compat.h"
 #include "bytes/varlena.h"
@@ -33,7 +30,6 @@
 #include "load/raw_loader.h"
 #include "load/tuple_batch.h"
 #include "read/heap_reader.h"
-#include "read/raw_block.h"
 
 /* ----------
  * Takes blocks of raw tuples apart without believing their lengths.

@@ -25,7 +25,6 @@
 
 #include "base/server_compat.h"
 #include "bytes/escape.h"
-#include "load/copy_stream.h"
 #include "load/row_reader.h"
 #include "types/choose.h"
 

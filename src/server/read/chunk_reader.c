@@ -21,20 +21,14 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "base/server_compat.h"
-#include "bytes/byte_buffer.h"
 #include "bytes/context_compressor.h"
 #include "read/chunk_reader.h"
-#include "read/heap_reader.h"
 #include "read/raw_block.h"
 #include "read/toast_reader.h"
 #include "types/choose.h"
-#include "types/column.h"
 
 /* ----------
  * Encodes heap tuples as rows in a format of COPY.

@@ -12,7 +12,6 @@
 #include "utils/snapshot.h"
 
 #include "read/fingerprint.h"
-#include "read/heap_reader.h"
 #include "shared/compress_spec.h"
 #include "types/column.h"
 

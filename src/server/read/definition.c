@@ -18,7 +18,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/tupdesc_details.h"
@@ -34,7 +33,6 @@
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "read/definition.h"

@@ -14,10 +14,8 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
-#include "access/htup_details.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "read/fingerprint.h"
 #include "read/toast_reader.h"

@@ -24,13 +24,11 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "access/tupmacs.h"
 #include "miscadmin.h"
 #include "storage/buf.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
-#include "utils/rel.h"
 #include "utils/relcache.h"
 
 #include "base/server_compat.h"

@@ -24,7 +24,6 @@
 #include "utils/memutils.h"
 
 #include "read/raw_block.h"
-#include "shared/compress_spec.h"
 
 /* ----------
  * Decompresses the frames of a block at once, as their length is known.

@@ -15,7 +15,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "bytes/byte_block.h"
 #include "bytes/digits.h"
 #include "bytes/escape.h"
 #include "bytes/varlena.h"

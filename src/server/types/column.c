@@ -10,7 +10,6 @@
 
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "bytes/escape.h"
 #include "types/column.h"

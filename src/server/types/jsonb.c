@@ -12,7 +12,6 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "bytes/byte_block.h"
 #include "bytes/escape.h"
 #include "bytes/varlena.h"
 #include "types/family.h"

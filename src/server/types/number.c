@@ -21,7 +21,6 @@
 #include "utils/uuid.h"
 #include "utils/xid8.h"
 
-#include "bytes/byte_buffer.h"
 #include "bytes/digits.h"
 #include "bytes/varlena.h"
 #include "types/family.h"

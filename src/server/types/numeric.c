@@ -9,7 +9,6 @@
 
 #include "utils/fmgroids.h"
 
-#include "bytes/byte_buffer.h"
 #include "bytes/digits.h"
 #include "bytes/varlena.h"
 #include "types/family.h"
