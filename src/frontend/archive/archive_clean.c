@@ -345,8 +345,7 @@ check(Cleaning *cleaning)
 			continue;
 		pg_log_error("\"%s/%s\" was not written by pg_pardump", cleaning->path,
 					 printable(name));
-		pg_log_error_detail("Nothing was removed.");
-		exit(1);
+		pg_fatal_detail("Nothing was removed.");
 	}
 	return true;
 }

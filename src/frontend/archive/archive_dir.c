@@ -332,8 +332,7 @@ archive_dir_check(const char *path)
 			pg_fatal("could not read directory \"%s\": %m", path);
 		default:
 			pg_log_error("directory \"%s\" exists but is not empty", path);
-			pg_log_error_hint("Remove or empty the directory, or specify another one.");
-			exit(1);
+			pg_fatal_hint("Remove or empty the directory, or specify another one.");
 	}
 }
 
@@ -351,8 +350,7 @@ archive_dir_keep_out(const char *directory, const char *option, const char *path
 	{
 		pg_log_error("file \"%s\" of option %s must not be in the archive's directory",
 					 path, option);
-		pg_log_error_hint("Specify a file outside the archive's directory, which may contain only the archive's own files.");
-		exit(1);
+		pg_fatal_hint("Specify a file outside the archive's directory, which may contain only the archive's own files.");
 	}
 	free(parent);
 }

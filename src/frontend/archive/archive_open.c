@@ -188,8 +188,7 @@ damaged(const Archive *archive, const char *problem)
 	{
 		pg_log_error("archive \"%s\" has an unsupported format version",
 					 archive->path);
-		pg_log_error_hint("Archives of pg_dump 12 to 19 are supported.  Use pg_restore for other archives.");
-		exit(1);
+		pg_fatal_hint("Archives of pg_dump 12 to 19 are supported.  Use pg_restore for other archives.");
 	}
 	if (archive->kind == ARCHIVE_DIRECTORY)
 		pg_fatal("archive \"%s\" is damaged: file \"%s\": %s", archive->path,
@@ -266,8 +265,7 @@ read_manifest(Archive *archive)
 	{
 		pg_log_error("the manifest of archive \"%s\" is damaged: %s",
 					 archive->path, problem);
-		pg_log_error_hint("Run pg_pardump --verify to find other damage.  If the manifest is removed, the archive can be restored, but not verified.");
-		exit(1);
+		pg_fatal_hint("Run pg_pardump --verify to find other damage.  If the manifest is removed, the archive can be restored, but not verified.");
 	}
 }
 

@@ -194,8 +194,7 @@ read_head(TocReader *reader, Toc *toc)
 		}
 		pg_log_error("pg_dump writes archive format %d.%d, which is not supported",
 					 major, toc->minor);
-		pg_log_error_hint("Use pg_dump 14 to 19 with this version of pg_pardump.");
-		exit(1);
+		pg_fatal_hint("Use pg_dump 14 to 19 with this version of pg_pardump.");
 	}
 	if (int_size != 4 || toc->offset_size < 1 || toc->offset_size > 8 ||
 		format != reader->format)

@@ -81,6 +81,15 @@ extern void message_log(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
 /*
+ * pg_fatal() for errors that have more parts: the last part, after
+ * pg_log_error() has reported the error.
+ */
+#define pg_fatal_detail(...) \
+	do { pg_log_error_detail(__VA_ARGS__); exit(1); } while (0)
+#define pg_fatal_hint(...) \
+	do { pg_log_error_hint(__VA_ARGS__); exit(1); } while (0)
+
+/*
  * A hint that belongs to no message, which is shown at each level of
  * messages.
  */

@@ -404,8 +404,7 @@ refuse_circle(Lister *lister, int no, const Entry *entries, int n)
 		return;
 	pg_log_error("symbolic link \"%s\" in the data directory points to a directory that contains the link",
 				 printable(directories[no].path));
-	pg_log_error_hint("Remove the link, or use pg_basebackup, which skips links.");
-	exit(1);
+	pg_fatal_hint("Remove the link, or use pg_basebackup, which skips links.");
 }
 
 static void

@@ -241,8 +241,7 @@ backup_server_open(Backup *backup, const char *progname)
 	{
 		pg_log_error("server version %s is too old",
 					 PQparameterStatus(backup->conn, "server_version"));
-		pg_log_error_hint("Use pg_basebackup for servers older than PostgreSQL 15.");
-		exit(1);
+		pg_fatal_hint("Use pg_basebackup for servers older than PostgreSQL 15.");
 	}
 	backup->server.version =
 		pg_strdup(PQparameterStatus(backup->conn, "server_version"));
@@ -260,8 +259,7 @@ backup_server_open(Backup *backup, const char *progname)
 	{
 		pg_log_error("could not verify page checksums: the server's pages have %u bytes, but this program supports only pages of %d bytes",
 					 backup->server.block_size, BLCKSZ);
-		pg_log_error_hint("Use --no-verify-checksums.");
-		exit(1);
+		pg_fatal_hint("Use --no-verify-checksums.");
 	}
 }
 

@@ -524,8 +524,7 @@ check_compression(const Backup *backup)
 		return;
 	pg_log_error("could not compress files on the server: %s",
 				 backup->extension->missing);
-	pg_log_error_hint("Use --compress=client-METHOD, or connect to a database that has the extension, as a role that may execute pg_pardump_read_files().");
-	exit(1);
+	pg_fatal_hint("Use --compress=client-METHOD, or connect to a database that has the extension, as a role that may execute pg_pardump_read_files().");
 }
 
 /*

@@ -41,8 +41,7 @@ refuse(const char *path, const char *part, const struct stat *st)
 	else
 		pg_log_error_detail("Other users can write to \"%s\", and could put links there.",
 							printable(part));
-	pg_log_error_hint("Run the program as the user who will own the cluster, or choose a directory whose parent directories can be written only by root.");
-	exit(1);
+	pg_fatal_hint("Run the program as the user who will own the cluster, or choose a directory whose parent directories can be written only by root.");
 }
 
 /* Where a link leads, with the rest of the path behind it; owned. */

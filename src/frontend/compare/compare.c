@@ -488,8 +488,7 @@ refuse_nothing(const Comparison *comparison, const Options *options)
 		pg_log_error("no table of %s or %s matches the options",
 					 compare_side_name(comparison->sides[0]),
 					 compare_side_name(comparison->sides[1]));
-		pg_log_error_detail("No rows, sequences or large objects were compared.");
-		exit(1);
+		pg_fatal_detail("No rows, sequences or large objects were compared.");
 	}
 }
 

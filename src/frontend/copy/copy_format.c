@@ -494,8 +494,7 @@ copy_format_refuse(const DumpTable *table, CopyFormatKind kind,
 				 "table %s cannot be copied as raw tuples: %s" :
 				 "table %s cannot be copied in binary format: %s",
 				 printable(table->name), printable(reason));
-	pg_log_error_hint("Use --copy-format=auto to copy such tables in another format.");
-	exit(1);
+	pg_fatal_hint("Use --copy-format=auto to copy such tables in another format.");
 }
 
 /*

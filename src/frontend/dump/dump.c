@@ -143,8 +143,7 @@ choose_compression(const Options *options, int pg_dump_major)
 		pg_log_error("pg_restore of PostgreSQL %d cannot read archives compressed with \"%s\"",
 					 pg_dump_major,
 					 compress_method_name(options->compress.method));
-		pg_log_error_hint("Use gzip or none, or use --pg-dump to specify a newer pg_dump.");
-		exit(1);
+		pg_fatal_hint("Use gzip or none, or use --pg-dump to specify a newer pg_dump.");
 	}
 	return options->compress;
 }

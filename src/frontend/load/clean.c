@@ -472,10 +472,9 @@ drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
 	if (n_before > 0 && n_left == 0)
 		return;
 	pg_log_error("--clean could not drop the objects that are to be copied");
-	pg_log_error_detail(n_subscriptions > 0 ?
-						"The transaction that drops them was rolled back.  Subscriptions had been dropped before." :
-						"The transaction that drops them was rolled back.");
-	exit(1);
+	pg_fatal_detail(n_subscriptions > 0 ?
+					"The transaction that drops them was rolled back.  Subscriptions had been dropped before." :
+					"The transaction that drops them was rolled back.");
 }
 
 /*

@@ -276,8 +276,7 @@ void
 sink_target_refuse(const char *statement)
 {
 	pg_log_error("could not write rows: %s", SINK_TARGET_OTHER_TABLE);
-	pg_log_error_detail("Statement was: %s", statement);
-	exit(1);
+	pg_fatal_detail("Statement was: %s", statement);
 }
 
 /* The COPY is done. */
@@ -359,8 +358,7 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 	if (!is_locked(conn, table, "AccessExclusiveLock"))
 	{
 		pg_log_error("could not empty a table: %s", SINK_TARGET_OTHER_TABLE);
-		pg_log_error_detail("Statement was: %s", sql);
-		exit(1);
+		pg_fatal_detail("Statement was: %s", sql);
 	}
 	free(sql);
 }

@@ -168,14 +168,12 @@ expect(const TargetState *state, const char *expected)
 	if (*state->history == '\0')
 	{
 		pg_log_error("could not verify that the target is still the same server");
-		pg_log_error_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
-		exit(1);
+		pg_fatal_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
 	}
 	if (strcmp(state->history, expected) != 0)
 	{
 		pg_log_error("the target is now another server, after a failover or a restore, and may lack rows that had been committed");
-		pg_log_error_hint("Copy again, into an empty database or with --clean.");
-		exit(1);
+		pg_fatal_hint("Copy again, into an empty database or with --clean.");
 	}
 }
 
@@ -228,8 +226,7 @@ target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 	{
 		pg_log_error("the target was restarted, or its statistics were reset, so its unlogged tables may have lost rows that had been committed");
 		pg_log_error_detail("These are: %s.", printable(unlogged));
-		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
-		exit(1);
+		pg_fatal_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
 	}
 }
 
@@ -257,9 +254,8 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	{
 		pg_log_error("source and target are the same database, \"%s\"",
 					 printable(source->database));
-		pg_log_error_detail("Both clusters have the system identifier %s.",
-							source->system_identifier);
-		exit(1);
+		pg_fatal_detail("Both clusters have the system identifier %s.",
+						source->system_identifier);
 	}
 }
 
@@ -286,8 +282,7 @@ refuse_older_major(PGconn *conn, const char *pg_dump_version)
 	pg_log_error("target server version %s is older than the pg_dump in use, version %s",
 				 PQparameterStatus(conn, "server_version"),
 				 printable(pg_dump_version));
-	pg_log_error_hint("If the source is not newer than the target, use --pg-dump to specify pg_dump of the target's major version.");
-	exit(1);
+	pg_fatal_hint("If the source is not newer than the target, use --pg-dump to specify pg_dump of the target's major version.");
 }
 
 /* A restore has one server, and its options are of that one. */

@@ -559,8 +559,7 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 	{
 		pg_log_error("--disable-triggers does not disable triggers that are enabled as ALWAYS or REPLICA");
 		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
-		pg_log_error_hint("Disable these triggers, load the rows, and enable the triggers as before.");
-		exit(1);
+		pg_fatal_hint("Disable these triggers, load the rows, and enable the triggers as before.");
 	}
 	PQclear(res);
 	free(oids);

@@ -116,9 +116,8 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 	pg_log_error("root must name the directory of tablespace %s with -T", oid);
 	pg_log_error_detail("Its location on the server is \"%s\".",
 						printable(location));
-	pg_log_error_hint("To use the same directory: -T %s=%s.  The user who will own the cluster does not need -T.",
-					  printable(location), printable(location));
-	exit(1);
+	pg_fatal_hint("To use the same directory: -T %s=%s.  The user who will own the cluster does not need -T.",
+				  printable(location), printable(location));
 }
 
 /* ----------
@@ -186,8 +185,7 @@ static const StockOption backup_options[] = {
 pg_noreturn static void
 use_stock(void)
 {
-	pg_log_error_hint("Use pg_basebackup with the same options.");
-	exit(1);
+	pg_fatal_hint("Use pg_basebackup with the same options.");
 }
 
 /*
@@ -198,8 +196,7 @@ pg_noreturn static void
 refuse_gzip(void)
 {
 	pg_log_error("gzip is not supported");
-	pg_log_error_hint("Use zstd or lz4, for example --format=tar --compress=zstd, or use pg_basebackup.");
-	exit(1);
+	pg_fatal_hint("Use zstd or lz4, for example --format=tar --compress=zstd, or use pg_basebackup.");
 }
 
 static void

@@ -571,8 +571,7 @@ help_if_asked(int argc, char **argv, const char *name,
 void
 help_try(const char *progname)
 {
-	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
-	exit(1);
+	pg_fatal_hint("Try \"%s --help\" for more information.", progname);
 }
 
 /*

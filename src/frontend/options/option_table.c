@@ -111,9 +111,8 @@ option_value_size(const char *arg, const char *option)
 	{
 		pg_log_error("invalid value \"%s\" for option %s: unit is missing",
 					 arg, option);
-		pg_log_error_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", for example \"%sMB\".  A number without a unit means bytes, and must be at least %d.",
-						  arg, LEAST_WITHOUT_UNIT);
-		exit(1);
+		pg_fatal_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", for example \"%sMB\".  A number without a unit means bytes, and must be at least %d.",
+					  arg, LEAST_WITHOUT_UNIT);
 	}
 	if (*end == '\0')
 		end = "B";
@@ -126,8 +125,7 @@ option_value_size(const char *arg, const char *option)
 		return value * factor;
 	}
 	pg_log_error("invalid value \"%s\" for option %s", arg, option);
-	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
-	exit(1);
+	pg_fatal_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
 }
 
 void
@@ -300,8 +298,7 @@ option_value_rate(const char *arg, const char *option)
 	if (*end != '\0')
 	{
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);
-		pg_log_error_hint("Specify kilobytes per second, or use suffix \"k\" or \"M\".");
-		exit(1);
+		pg_fatal_hint("Specify kilobytes per second, or use suffix \"k\" or \"M\".");
 	}
 	/* in this form it is true of NaN, too, which strtod() accepts */
 	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
@@ -351,9 +348,8 @@ option_value_check_slot(const char *name)
 		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
 		return;
 	pg_log_error("invalid replication slot name \"%s\"", name);
-	pg_log_error_hint("A slot name consists of 1 to %d lower-case letters, digits, and underscores.",
-					  NAMEDATALEN - 1);
-	exit(1);
+	pg_fatal_hint("A slot name consists of 1 to %d lower-case letters, digits, and underscores.",
+				  NAMEDATALEN - 1);
 }
 
 /* What libpq has to say would quote the string, which may have a password. */
@@ -366,8 +362,7 @@ option_value_check_conninfo(const char *conninfo)
 	{
 		pg_log_error("invalid connection string for option %s",
 					 "--subscription-conninfo");
-		pg_log_error_hint("Connect with psql and the same string to see what is wrong.");
-		exit(1);
+		pg_fatal_hint("Connect with psql and the same string to see what is wrong.");
 	}
 	PQconninfoFree(parsed);
 }
@@ -381,8 +376,7 @@ option_value_check_pipe(const char *pattern)
 	if (one == NULL || strcmp(one, other) == 0)
 	{
 		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
-		pg_log_error_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
-		exit(1);
+		pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 	}
 	free(one);
 	free(other);
@@ -429,8 +423,7 @@ option_value_check_metrics(const Options *options)
 		{
 			pg_log_error("invalid value \"%s\" for option %s", cell->val,
 						 "--metrics-label");
-			pg_log_error_hint("Use NAME=VALUE, for example \"site=north\".  The name consists of letters, digits, and underscores.");
-			exit(1);
+			pg_fatal_hint("Use NAME=VALUE, for example \"site=north\".  The name consists of letters, digits, and underscores.");
 		}
 		for (const SimpleStringListCell *other = first; other != cell; other = other->next)
 			if (strncmp(other->val, cell->val, len + 1) == 0)

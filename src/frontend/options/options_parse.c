@@ -303,8 +303,7 @@ check_format(const char *format)
 		pg_strcasecmp(format, "t") != 0 && pg_strcasecmp(format, "tar") != 0)
 		pg_fatal("invalid output format \"%s\" specified", format);
 	pg_log_error("output format \"%s\" cannot be written in parallel", format);
-	pg_log_error_hint("Use directory format (-Fd), or use pg_dump for other formats.  \"pg_restore -f\" converts a directory archive to a plain-text script.");
-	exit(1);
+	pg_fatal_hint("Use directory format (-Fd), or use pg_dump for other formats.  \"pg_restore -f\" converts a directory archive to a plain-text script.");
 }
 
 static SyncMethod
@@ -420,8 +419,7 @@ refuse_inserts(const char *name)
 {
 	pg_log_error("option --%s is not supported", name);
 	pg_log_error_detail("Rows written as INSERT commands cannot be split into chunks.");
-	pg_log_error_hint("Use pg_dump for INSERT commands.");
-	exit(1);
+	pg_fatal_hint("Use pg_dump for INSERT commands.");
 }
 
 static void
@@ -434,8 +432,7 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 			break;
 		case OPT_BINARY_UPGRADE:
 			pg_log_error("option --%s is not supported", name);
-			pg_log_error_hint("This option is reserved for pg_upgrade, which runs pg_dump itself.");
-			exit(1);
+			pg_fatal_hint("This option is reserved for pg_upgrade, which runs pg_dump itself.");
 		case OPT_NO_SYNC:
 			options->sync_method = SYNC_NONE;
 			return;
@@ -490,8 +487,7 @@ check_options(const Options *options)
 		(options->directory && options->directory[0] == '\0'))
 	{
 		pg_log_error("no output directory specified");
-		pg_log_error_hint("Use -f DIRECTORY to specify a new directory, --pipe to write to commands, or --target to copy into another database.");
-		exit(1);
+		pg_fatal_hint("Use -f DIRECTORY to specify a new directory, --pipe to write to commands, or --target to copy into another database.");
 	}
 	own_options_check(options);
 	if (options->extra_float_digits != NULL)
@@ -554,8 +550,7 @@ read_database(Options *options, int argc, char **argv)
 	{
 		pg_log_error("cannot dump all databases and a specific one (\"%s\") at the same time",
 					 argv[optind]);
-		pg_log_error_hint("Use -d to specify the database to connect to first.");
-		exit(1);
+		pg_fatal_hint("Use -d to specify the database to connect to first.");
 	}
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];

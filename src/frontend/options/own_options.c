@@ -439,8 +439,7 @@ task_options_read(const char *text, int *task, int *n_tasks)
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
 	{
 		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
-		pg_log_error_hint("Use I/NUM, where I counts from 0: the tasks of four are 0/4 to 3/4.");
-		exit(1);
+		pg_fatal_hint("Use I/NUM, where I counts from 0: the tasks of four are 0/4 to 3/4.");
 	}
 	*task = (int) no;
 	*n_tasks = (int) n;
@@ -482,15 +481,13 @@ check_leader(const Options *options)
 	{
 		pg_log_error("options %s and %s require option %s", "--tasks",
 					 "--pipe", "--plan");
-		pg_log_error_hint("Specify a file in a new directory that all hosts can access.  The plan and the results of tasks are written there.");
-		exit(1);
+		pg_fatal_hint("Specify a file in a new directory that all hosts can access.  The plan and the results of tasks are written there.");
 	}
 	if (options->run_tasks && !task_command(options->run_tasks, "plan", 0, NULL))
 	{
 		pg_log_error("invalid value \"%s\" for option %s", options->run_tasks,
 					 "--run-tasks");
-		pg_log_error_hint("The command must contain %%p, which stands for the plan.  %%n stands for the number of tasks, %%l or %%L for the tasks to run, and %%%% for a percent sign.");
-		exit(1);
+		pg_fatal_hint("The command must contain %%p, which stands for the plan.  %%n stands for the number of tasks, %%l or %%L for the tasks to run, and %%%% for a percent sign.");
 	}
 }
 

@@ -299,8 +299,7 @@ check_options(Options *options)
 	{
 		pg_log_error("options %s and %s cannot be used together",
 					 "--all-databases", "-f, -l, -1");
-		pg_log_error_detail(OF_ONE);
-		exit(1);
+		pg_fatal_detail(OF_ONE);
 	}
 	refuse_file_and_database(options);
 	if (options->by_stock == NULL && options->connection.dbname == NULL)

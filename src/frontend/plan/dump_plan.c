@@ -99,9 +99,8 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 	{
 		pg_log_error("compression on the server requires extension pg_pardump: %s",
 					 plan->extension->missing);
-		pg_log_error_hint("Run CREATE EXTENSION pg_pardump or ALTER EXTENSION pg_pardump UPDATE, or compress in the workers (--compress=client-%s).",
-						  compress_method_name(plan->compress.method));
-		exit(1);
+		pg_fatal_hint("Run CREATE EXTENSION pg_pardump or ALTER EXTENSION pg_pardump UPDATE, or compress in the workers (--compress=client-%s).",
+					  compress_method_name(plan->compress.method));
 	}
 	spec = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
 	compress_spec_print(&plan->compress, spec, COMPRESS_SPEC_ERROR_BYTES);

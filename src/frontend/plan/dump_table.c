@@ -517,8 +517,7 @@ measure(PGconn *conn, DumpTables *tables)
 		{
 			pg_log_error("table %s was dropped or replaced while the dump started",
 						 printable(table->name));
-			pg_log_error_hint("Run the dump again.");
-			exit(1);
+			pg_fatal_hint("Run the dump again.");
 		}
 		table->filenode = (Oid) strtoul(PQgetvalue(res, i, FILENODE), NULL, 10);
 		table->tablespace = (Oid) strtoul(PQgetvalue(res, i, TABLESPACE), NULL, 10);

@@ -109,8 +109,7 @@ previous_archive_check(const char *previous, const char *directory)
 		return;
 	pg_log_error("the new archive cannot be in the directory of the previous archive, \"%s\"",
 				 previous);
-	pg_log_error_hint("Use -f to specify another directory.");
-	exit(1);
+	pg_fatal_hint("Use -f to specify another directory.");
 }
 
 static const char *

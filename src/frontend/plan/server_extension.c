@@ -565,6 +565,5 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 	if (is_held(conn, extension))
 		return;
 	pg_log_error("extension pg_pardump was replaced during the run");
-	pg_log_error_hint("Run the program again.");
-	exit(1);
+	pg_fatal_hint("Run the program again.");
 }

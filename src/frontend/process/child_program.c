@@ -418,9 +418,8 @@ child_program_choose(const char *given, const char *argv0, const char *name,
 	{
 		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
 					 name, this_program_name());
-		pg_log_error_hint("Install PostgreSQL's client programs, or use %s to specify the program.",
-						  option);
-		exit(1);
+		pg_fatal_hint("Install PostgreSQL's client programs, or use %s to specify the program.",
+					  option);
 	}
 	return path;
 }

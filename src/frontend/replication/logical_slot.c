@@ -319,9 +319,8 @@ publication_check(PGconn *conn, const Options *options)
 		{
 			pg_log_error("publication \"%s\" does not exist on the source",
 						 names[i]);
-			pg_log_error_hint("Create it before the copy, e.g. CREATE PUBLICATION %s FOR ALL TABLES;",
-							  fmtId(names[i]));
-			exit(1);
+			pg_fatal_hint("Create it before the copy, e.g. CREATE PUBLICATION %s FOR ALL TABLES;",
+						  fmtId(names[i]));
 		}
 		PQclear(res);
 	}

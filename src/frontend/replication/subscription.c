@@ -179,8 +179,7 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	{
 		pg_log_error("published tables are not copied: %s",
 					 missing);
-		pg_log_error_hint("Copy these tables too, or use a publication of the copied tables only.  Otherwise, changes to rows that are missing on the target would be lost.");
-		exit(1);
+		pg_fatal_hint("Copy these tables too, or use a publication of the copied tables only.  Otherwise, changes to rows that are missing on the target would be lost.");
 	}
 	warn_of_kind(res, "extra",
 				 "copied tables are not published",
@@ -259,8 +258,7 @@ subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
 	{
 		pg_log_error("the target server cannot use the connection string of the source");
 		pg_log_error_detail("The source is on this machine, but the target is not.");
-		pg_log_error_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
-		exit(1);
+		pg_fatal_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
 	}
 	return default_conninfo(source_conn);
 }
@@ -411,8 +409,7 @@ check_server(const Subscription *subscription)
 	{
 		pg_log_error("the server that the subscription connects to does not publish any tables");
 		pg_log_error_detail("The subscription connects to another server than the source, or to another database.");
-		pg_log_error_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
-		exit(1);
+		pg_fatal_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
 	}
 	PQclear(res);
 }

@@ -88,8 +88,7 @@ read_template(char *pieces[N_PARTS + 1])
 	if (stream == NULL || ferror(stream))
 	{
 		pg_log_error("could not read the report template \"%s\": %m", path);
-		pg_log_error_hint("Reinstall pg_pardump, or run the command without --report.");
-		exit(1);
+		pg_fatal_hint("Reinstall pg_pardump, or run the command without --report.");
 	}
 	fclose(stream);
 	if (PQExpBufferDataBroken(text))

@@ -98,8 +98,7 @@ report_history_open(const char *path, bool creates)
 	{
 		pg_log_error("directory \"%s\" of option %s is not private", path,
 					 "--report-history");
-		pg_log_error_detail("It must belong to the user who runs the program, and other users must not be able to write to it.");
-		exit(1);
+		pg_fatal_detail("It must belong to the user who runs the program, and other users must not be able to write to it.");
 	}
 	return history;
 }

@@ -121,8 +121,7 @@ static void
 refuse_to_resume(const char *problem, const char *hint)
 {
 	pg_log_error("the restore cannot be resumed: %s", problem);
-	pg_log_error_hint("%s", hint);
-	exit(1);
+	pg_fatal_hint("%s", hint);
 }
 
 /*
@@ -254,8 +253,7 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	{
 		pg_log_error("a crash of the target has emptied unlogged tables, or reset unlogged sequences");
 		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
-		pg_log_error_hint("Run pg_parrestore with --resume to restore them again.");
-		exit(1);
+		pg_fatal_hint("Run pg_parrestore with --resume to restore them again.");
 	}
 	PQclear(res);
 	free(oids);

@@ -569,8 +569,7 @@ prepare(PGconn *conn)
 	{
 		pg_log_error("server version %s is too old",
 					 PQparameterStatus(conn, "server_version"));
-		pg_log_error_hint("Use pg_dump for servers older than PostgreSQL 9.6.");
-		exit(1);
+		pg_fatal_hint("Use pg_dump for servers older than PostgreSQL 9.6.");
 	}
 	interrupt_set_connection(conn);
 	return conn;
@@ -643,8 +642,7 @@ watch_new_session(PGconn *conn, bool came, int64 *since)
 		pg_log_error("the server at \"%s\", port %s, did not respond within %d second%s",
 					 printable(PQhost(conn)), PQport(conn), silence_s,
 					 units_plural(silence_s));
-		pg_log_error_detail("The connection was established, but its first statement was not answered.");
-		exit(1);
+		pg_fatal_detail("The connection was established, but its first statement was not answered.");
 	}
 }
 

@@ -300,8 +300,7 @@ refuse_pooler(const PGconn *conn, const char *detail)
 	pg_log_error("the connection pooler at \"%s\", port %s, does not keep one server session for each client",
 				 printable(PQhost(conn)), PQport(conn));
 	pg_log_error_detail("%s", detail);
-	pg_log_error_hint("Connect to the server directly, or through a session pool (PgBouncer: pool_mode = session).");
-	exit(1);
+	pg_fatal_hint("Connect to the server directly, or through a session pool (PgBouncer: pool_mode = session).");
 }
 
 /* PgBouncer's words in statement mode, which are not translated. */

@@ -326,8 +326,7 @@ failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 	message_set_sqlstate(sqlstate);
 	pg_log_error("%s: %s (table %s)", problem, words, printable(table));
 	pg_log_error_detail("The table has masked columns.  The server's message is not shown, because it could contain their values.");
-	pg_log_error_hint("To see the message, run a query with the mask expressions in psql.");
-	exit(1);
+	pg_fatal_hint("To see the message, run a query with the mask expressions in psql.");
 }
 
 /*

@@ -89,10 +89,9 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 		if (clock_monotonic_ms() >= start + wait_ms)
 		{
 			pg_log_error("could not lock table: %s", message);
-			pg_log_error_detail(session_is_standby(conn) ?
-								"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
-								"Another session holds or is waiting for an exclusive lock on the table.");
-			exit(1);
+			pg_fatal_detail(session_is_standby(conn) ?
+							"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
+							"Another session holds or is waiting for an exclusive lock on the table.");
 		}
 		free(message);
 		pg_usleep(LOCK_RETRY_MS * 1000L);

@@ -273,10 +273,9 @@ was_lost_by(LeaderSession *session, const char *words)
 	if (session->on_standby || session->source->options->tasks)
 	{
 		pg_log_error("the leader's connection to the server was lost: %s", cause);
-		pg_log_error_detail(session->on_standby ?
-							"On a standby, no other session can replace it, because replay may remove rows that the snapshot needs." :
-							"With --tasks, no other session can replace it, because only tasks have its snapshot.");
-		exit(1);
+		pg_fatal_detail(session->on_standby ?
+						"On a standby, no other session can replace it, because replay may remove rows that the snapshot needs." :
+						"With --tasks, no other session can replace it, because only tasks have its snapshot.");
 	}
 	interrupt_set_connection(NULL);
 	PQfinish(session->source->conn);

@@ -47,8 +47,7 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 		(has_column && (dot == NULL || dot == result.table || dot[1] == '\0')))
 	{
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);
-		pg_log_error_hint("Use %s.", form);
-		exit(1);
+		pg_fatal_hint("Use %s.", form);
 	}
 	if (has_column)
 	{
@@ -296,8 +295,7 @@ expression_check(PGconn *conn, const char *sql, const char *problem,
 		pg_log_error_detail("%s", mismatch);
 	else
 		pg_log_error_detail("%s", words ? words : PQerrorMessage(conn));
-	pg_log_error_hint("search_path is empty.  Qualify names that are not in pg_catalog with their schema.");
-	exit(1);
+	pg_fatal_hint("search_path is empty.  Qualify names that are not in pg_catalog with their schema.");
 }
 
 /* ----------
@@ -361,8 +359,7 @@ parse_percent(const char *text)
 		strspn(text, "0123456789.") != strlen(text) || percent > 100)
 	{
 		pg_log_error("invalid percentage \"%s\" for option %s", text, "--sample");
-		pg_log_error_hint("Specify a number from 0 to 100, with or without decimals.");
-		exit(1);
+		pg_fatal_hint("Specify a number from 0 to 100, with or without decimals.");
 	}
 	return percent;
 }

@@ -394,9 +394,8 @@ refuse_stranger(const DumpTable *table, const char *column,
 	pg_log_error("masking column %s of table %s could run code of role \"%s\" with the privileges of \"%s\"",
 				 printable(column), printable(table->name),
 				 printable(type->stranger), printable(role));
-	pg_log_error_hint("Role \"%s\" owns a type of the column and can attach functions to its casts and constraints; use --trust-owners if you trust this role.",
-					  printable(type->stranger));
-	exit(1);
+	pg_fatal_hint("Role \"%s\" owns a type of the column and can attach functions to its casts and constraints; use --trust-owners if you trust this role.",
+				  printable(type->stranger));
 }
 
 static void
@@ -540,8 +539,7 @@ refuse_statistics(const Toc *toc)
 			continue;
 		pg_log_error("option %s cannot be used in a dump that contains statistics",
 					 "--mask");
-		pg_log_error_detail("Statistics contain unmasked values of columns.");
-		exit(1);
+		pg_fatal_detail("Statistics contain unmasked values of columns.");
 	}
 }
 

@@ -403,9 +403,8 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 		pg_log_error("table %s was changed after the snapshot was taken",
 					 printable(tables->tables[i].name));
 		pg_log_error_detail("%s", part);
-		pg_log_error_hint(options->snapshot ? "Run the dump again with a new snapshot."
-						  : "Run the dump again.");
-		exit(1);
+		pg_fatal_hint(options->snapshot ? "Run the dump again with a new snapshot."
+					  : "Run the dump again.");
 	}
 
 	/*
@@ -435,8 +434,7 @@ table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 			continue;
 		pg_log_error("table %s was changed while the leader had no lock on it",
 					 printable(tables->tables[i].name));
-		pg_log_error_hint("Run the dump again.");
-		exit(1);
+		pg_fatal_hint("Run the dump again.");
 	}
 	PQclear(before);
 	PQclear(now);
@@ -451,8 +449,7 @@ table_check_names(const PGresult *res, const DumpTables *tables)
 		return;
 	pg_log_error("table %s was replaced by another table of this name during the run",
 				 printable(name));
-	pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
-	exit(1);
+	pg_fatal_hint("Run the dump again, and rename schemas before or after it.");
 }
 
 /* ----------

@@ -39,8 +39,7 @@ connect_to(const Options *options, const char *conninfo, PGconn *first)
 	if (parsed == NULL)
 	{
 		pg_log_error("invalid connection string for option %s", "--also-from");
-		pg_log_error_hint("Use a connection string as for psql, for example \"host=standby2 port=5432\".");
-		exit(1);
+		pg_fatal_hint("Use a connection string as for psql, for example \"host=standby2 port=5432\".");
 	}
 	params.dbname = unconstify(char *, conninfo);
 	/* what the string has comes after this, and counts */
@@ -414,9 +413,8 @@ standby_check_extension(const Standbys *standbys,
 		{
 			pg_log_error("could not use the extension on standby %s: %s",
 						 standby->name, there->missing);
-			pg_log_error_hint("It can be used on %s.  Run the program again, or use --no-extension.",
-							  standbys->list[0].name);
-			exit(1);
+			pg_fatal_hint("It can be used on %s.  Run the program again, or use --no-extension.",
+						  standbys->list[0].name);
 		}
 	}
 }
@@ -436,8 +434,7 @@ standby_check_library(const Standby *standby)
 			session_failed(standby->conn, res, "query failed", library_query);
 		pg_log_error("could not use the extension on standby %s: %s",
 					 standby->name, PQerrorMessage(standby->conn));
-		pg_log_error_hint("Install the extension on the standby, too, or use --no-extension.");
-		exit(1);
+		pg_fatal_hint("Install the extension on the standby, too, or use --no-extension.");
 	}
 	PQclear(res);
 }

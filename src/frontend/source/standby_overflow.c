@@ -65,8 +65,7 @@ check_file(PGconn *conn, const char *snapshot)
 	if (problem)
 	{
 		pg_log_error("invalid file of exported snapshot \"%s\"", snapshot);
-		pg_log_error_detail("The line \"%s\" is missing or invalid.", problem);
-		exit(1);
+		pg_fatal_detail("The line \"%s\" is missing or invalid.", problem);
 	}
 	PQclear(res);
 	return snapshot_text_is_incomplete(&text) ? SNAPSHOT_INCOMPLETE :
@@ -174,8 +173,7 @@ judge_version(OverflowLook *look)
 	pg_log_error("cannot check whether snapshots of %s are complete", server);
 	pg_log_error_detail("The server may export a snapshot without the running transactions; then the dump contains wrong rows, and the standby may be damaged.  The role may not read the file of the snapshot.  %s",
 						fixed);
-	pg_log_error_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) to the role; or dump the primary.  Use --allow-affected-standby to dump this standby anyway.");
-	exit(1);
+	pg_fatal_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) to the role; or dump the primary.  Use --allow-affected-standby to dump this standby anyway.");
 }
 
 /* ----------
@@ -227,8 +225,7 @@ refuse_given(const OverflowLook *look, const char *given)
 				 given);
 	pg_log_error_detail("Importing it would damage the standby.  %s",
 						fixed_words(look->conn));
-	pg_log_error_hint("Export another snapshot when the transactions with many subtransactions have ended, or omit --snapshot.");
-	exit(1);
+	pg_fatal_hint("Export another snapshot when the transactions with many subtransactions have ended, or omit --snapshot.");
 }
 
 /*
@@ -293,11 +290,10 @@ give_up(const OverflowLook *look, const char *tried, const char *longer)
 				 server_words(look), tried);
 	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended, the server exports snapshots without the running transactions; importing one would damage the standby.  %s",
 						fixed_words(look->conn));
-	pg_log_error_hint(snapshot_is_fixed(PQserverVersion(look->conn)) ?
-					  "Run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :
-					  "Update the standby; or run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
-					  longer);
-	exit(1);
+	pg_fatal_hint(snapshot_is_fixed(PQserverVersion(look->conn)) ?
+				  "Run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :
+				  "Update the standby; or run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
+				  longer);
 }
 
 void

@@ -221,8 +221,7 @@ take_lock(const StandbyPause *pause)
 	{
 		pg_log_error("another session on standby %s holds the advisory lock that controls pauses of replay",
 					 pause->standby->name);
-		pg_log_error_detail("The key of the lock is %s.", pause->lock_key);
-		exit(1);
+		pg_fatal_detail("The key of the lock is %s.", pause->lock_key);
 	}
 	free(sql);
 }
@@ -384,8 +383,7 @@ check_timelines(const Moment *moment)
 		pg_log_error("standby %s follows timeline %d, but %s follows timeline %d",
 					 moment->standbys->list[i].name, moment->states[i].timeline,
 					 moment->standbys->list[0].name, moment->states[0].timeline);
-		pg_log_error_hint("Use standbys of the same primary.");
-		exit(1);
+		pg_fatal_hint("Use standbys of the same primary.");
 	}
 }
 
@@ -424,8 +422,7 @@ refuse_paused(const Moment *moment)
 							moment->states[0].lsn_text, moment->standbys->list[0].name,
 							moment->states[other].lsn_text,
 							moment->standbys->list[other].name);
-		pg_log_error_hint("Resume replay with SELECT pg_wal_replay_resume(), or pause all standbys at the same position.");
-		exit(1);
+		pg_fatal_hint("Resume replay with SELECT pg_wal_replay_resume(), or pause all standbys at the same position.");
 	}
 }
 
@@ -577,8 +574,7 @@ give_up(const Moment *moment, int n_tries)
 		pg_log_error_detail("Replay was at %s on %s.",
 							moment->states[i].lsn_text,
 							moment->standbys->list[i].name);
-	pg_log_error_hint("Run the program when fewer changes are written or no standby lags behind, or pause the standbys manually at the same position.");
-	exit(1);
+	pg_fatal_hint("Run the program when fewer changes are written or no standby lags behind, or pause the standbys manually at the same position.");
 }
 
 /*

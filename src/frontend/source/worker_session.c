@@ -404,9 +404,8 @@ check_empty(WorkerSession *session, const DataFile *file, uint64 rows)
 	pg_log_error("the extension read no rows of %s, although it contains rows",
 				 data_file_describe(file, tables));
 	pg_log_error_detail("A query finds a row in the same snapshot.");
-	pg_log_error_hint("Use --no-extension, and check the functions in schema "
-					  PARDUMP_SCHEMA ".");
-	exit(1);
+	pg_fatal_hint("Use --no-extension, and check the functions in schema "
+				  PARDUMP_SCHEMA ".");
 }
 
 uint64

@@ -80,8 +80,7 @@ worker_states_check(const WorkerState *states, int n)
 	if (any_has_it(states, n))
 		return;
 	pg_log_error("the snapshot of the dump was lost");
-	pg_log_error_detail("The sessions of the leader and of all workers were lost, so the remaining rows cannot be read.");
-	exit(1);
+	pg_fatal_detail("The sessions of the leader and of all workers were lost, so the remaining rows cannot be read.");
 }
 
 void

@@ -36,8 +36,7 @@ stock_pg_dumpall_find(const Options *options, const char *argv0)
 	{
 		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
 					 "pg_dumpall", "pg_dump");
-		pg_log_error_hint("Install PostgreSQL's client programs, or use --pg-dump to specify the pg_dump in the directory of pg_dumpall.");
-		exit(1);
+		pg_fatal_hint("Install PostgreSQL's client programs, or use --pg-dump to specify the pg_dump in the directory of pg_dumpall.");
 	}
 	return path;
 }
@@ -409,8 +408,7 @@ refuse_newer_option(const StockPgDump *pg_dump, const Options *options)
 		return;
 	pg_log_error("option --%s requires pg_dump %d or newer, but this is pg_dump %d",
 				 options->needed_for, options->needed_major, pg_dump->major);
-	pg_log_error_detail("The program in use is \"%s\".", pg_dump->path);
-	exit(1);
+	pg_fatal_detail("The program in use is \"%s\".", pg_dump->path);
 }
 
 StockPgDump *
@@ -449,12 +447,10 @@ stock_pg_dump_refuse_newer(int server_major, int major)
 	pg_log_error("the server is PostgreSQL %d, but pg_dump %d cannot dump a newer server",
 				 server_major, major);
 	if (program)
-		pg_log_error_hint("Use %s of PostgreSQL %d: %s.", this_program_name(),
-						  server_major, program);
-	else
-		pg_log_error_hint("Use %s of PostgreSQL %d.", this_program_name(),
-						  server_major);
-	exit(1);
+		pg_fatal_hint("Use %s of PostgreSQL %d: %s.", this_program_name(),
+					  server_major, program);
+	pg_fatal_hint("Use %s of PostgreSQL %d.", this_program_name(),
+				  server_major);
 }
 
 void
@@ -466,17 +462,15 @@ stock_pg_dump_check(StockPgDump *pg_dump, const Options *options,
 	{
 		pg_log_error("\"%s\" is pg_dump %d, which is too old",
 					 pg_dump->path, pg_dump->major);
-		pg_log_error_hint("Use pg_dump %d or newer, but not older than the server.",
-						  MIN_MAJOR);
-		exit(1);
+		pg_fatal_hint("Use pg_dump %d or newer, but not older than the server.",
+					  MIN_MAJOR);
 	}
 	/* as pg_dumpall does; one that the user named is the user's choice */
 	if (options->pg_dump_path == NULL && pg_dump->major != PG_MAJORVERSION_NUM)
 	{
 		pg_log_error("\"%s\" is pg_dump %d, but this is pg_pardump of PostgreSQL %d",
 					 pg_dump->path, pg_dump->major, PG_MAJORVERSION_NUM);
-		pg_log_error_hint("Use pg_pardump of the same major version, or use --pg-dump to specify another pg_dump.");
-		exit(1);
+		pg_fatal_hint("Use pg_pardump of the same major version, or use --pg-dump to specify another pg_dump.");
 	}
 	refuse_newer_option(pg_dump, options);
 	stock_pg_dump_refuse_newer(server_version / 10000, pg_dump->major);
@@ -632,9 +626,8 @@ refuse_column_versions(const Toc *toc)
 		{
 			pg_log_error("pg_dump %s is too old for server %s: its definitions of columns could not be restored",
 						 toc->pg_dump_version, toc->server_version);
-			pg_log_error_hint("Update pg_dump to the latest minor release of its major version, or use pg_pardump and pg_restore of PostgreSQL %d, which can also restore into newer servers.",
-							  atoi(toc->server_version));
-			exit(1);
+			pg_fatal_hint("Update pg_dump to the latest minor release of its major version, or use pg_pardump and pg_restore of PostgreSQL %d, which can also restore into newer servers.",
+						  atoi(toc->server_version));
 		}
 	}
 }
@@ -661,8 +654,7 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 	{
 		pg_log_error("\"%s\" reported version %d, but ran as pg_dump %s",
 					 pg_dump->path, pg_dump->major, toc->pg_dump_version);
-		pg_log_error_hint("Use --pg-dump to specify the program itself instead of a wrapper.");
-		exit(1);
+		pg_fatal_hint("Use --pg-dump to specify the program itself instead of a wrapper.");
 	}
 	/* warnings that came with it */
 	program_words_hear(&pg_dump->words, 0, true);

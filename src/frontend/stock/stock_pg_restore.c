@@ -357,8 +357,7 @@ stock_pg_restore_find(const char *pg_dump_path)
 	{
 		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
 					 "pg_restore", "pg_dump");
-		pg_log_error_hint("Install PostgreSQL's client programs.");
-		exit(1);
+		pg_fatal_hint("Install PostgreSQL's client programs.");
 	}
 	return path;
 }

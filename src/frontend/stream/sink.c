@@ -378,8 +378,7 @@ check_end(PipeSink *pipe)
 	interrupt_check();
 	pg_log_error("command for file \"%s\" failed: %s", pipe->name,
 				 wait_result_to_str(status));
-	pg_log_error_detail("Command was: %s", pipe->command);
-	exit(1);
+	pg_fatal_detail("Command was: %s", pipe->command);
 }
 
 /* It went well, it says, but what it should have stored it has not seen. */
@@ -388,8 +387,7 @@ unread(const PipeSink *pipe)
 {
 	pg_log_error("command for file \"%s\" exited before it had read all of its input",
 				 pipe->name);
-	pg_log_error_detail("Command was: %s", pipe->command);
-	exit(1);
+	pg_fatal_detail("Command was: %s", pipe->command);
 }
 
 static void

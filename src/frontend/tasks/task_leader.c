@@ -600,8 +600,7 @@ check_commands(const TaskLeader *leader)
 			continue;
 		pg_log_error("attempt \"%s\" of a task has not ended",
 					 printable(collector->attempts[i].name));
-		pg_log_error_detail("A --pipe command of this attempt may still be running, and could replace a complete file with a partial one.");
-		exit(1);
+		pg_fatal_detail("A --pipe command of this attempt may still be running, and could replace a complete file with a partial one.");
 	}
 }
 

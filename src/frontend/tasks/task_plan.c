@@ -298,8 +298,7 @@ check_version(const char *path, const TaskRun *run)
 		else
 			pg_log_error("plan \"%s\" was written by an unknown version of pg_pardump",
 						 path);
-		pg_log_error_hint("Use the same version of pg_pardump on all hosts of a run.");
-		exit(1);
+		pg_fatal_hint("Use the same version of pg_pardump on all hosts of a run.");
 	}
 	if (run->what == NULL || strcmp(run->what, TASKS_DUMP) != 0)
 		pg_fatal("plan \"%s\" is not the plan of a dump", path);
@@ -453,8 +452,7 @@ task_place_make(const char *plan, const char *archive)
 	if (mkdir(place->directory, 0700) < 0)
 	{
 		pg_log_error("could not create directory \"%s\": %m", place->directory);
-		pg_log_error_hint("Use --plan=FILE to specify a file in a new directory for the plan.");
-		exit(1);
+		pg_fatal_hint("Use --plan=FILE to specify a file in a new directory for the plan.");
 	}
 
 	/*

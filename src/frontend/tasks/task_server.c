@@ -218,8 +218,7 @@ check(const char *what, const char *is, const char *expected)
 		return;
 	pg_log_error("this is not the leader's server: its %s is \"%s\", not \"%s\"",
 				 what, printable(is), printable(expected));
-	pg_log_error_hint("Use -d/--dbname to connect to the leader's server.");
-	exit(1);
+	pg_fatal_hint("Use -d/--dbname to connect to the leader's server.");
 }
 
 /* Only one of the two may ask which server it is. */
@@ -233,8 +232,7 @@ refuse_other_rights(PGconn *conn, bool may_ask)
 						"Role \"%s\" may execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could not." :
 						"Role \"%s\" may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could.",
 						printable(PQgetvalue(res, 0, 0)));
-	pg_log_error_hint("GRANT or REVOKE the privilege to execute these functions, so that it is the same for both.");
-	exit(1);
+	pg_fatal_hint("GRANT or REVOKE the privilege to execute these functions, so that it is the same for both.");
 }
 
 /*
@@ -318,8 +316,7 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	if (is_gone)
 	{
 		pg_log_error("the run of this plan has ended");
-		pg_log_error_detail("No session holds the run's lock on the server, so the snapshot of the run no longer exists.");
-		exit(1);
+		pg_fatal_detail("No session holds the run's lock on the server, so the snapshot of the run no longer exists.");
 	}
 	return known;
 }
