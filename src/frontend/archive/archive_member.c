@@ -219,8 +219,7 @@ pass_on(RowsText *text, size_t len, Sink *sink)
 }
 
 char *
-archive_member_send_rows(ArchiveMember *member, Sink *sink,
-						 char *const *stop)
+archive_member_send_rows(ArchiveMember *member, Sink *sink, char *const *stop)
 {
 	RowsText   *text = pg_malloc0(sizeof(RowsText));
 	char	   *problem = NULL;

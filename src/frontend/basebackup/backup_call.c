@@ -316,8 +316,7 @@ take_ranges(void *arg, const CopyValue *values)
  * a file that was to be read whole may.
  */
 static void
-note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes,
-		   int64 crc)
+note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes, int64 crc)
 {
 	const Backup *backup = call->backup;
 	const BackupRange *range = range_of(backup, call->piece, i);

@@ -613,8 +613,7 @@ copy_database(const Options *options, const char *argv0)
 	copy->restore.setup.program =
 		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
 	leader_connect(&copy->source);
-	stock_pg_dump_check(pg_dump, options,
-						PQserverVersion(copy->source.conn));
+	stock_pg_dump_check(pg_dump, options, PQserverVersion(copy->source.conn));
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options, NULL);
 

@@ -373,8 +373,7 @@ dump_database(const Options *options, const char *argv0)
 		dump->run.servers = standby_names(dump->source.standbys);
 		dump->run.n_servers = dump->source.standbys->n;
 	}
-	stock_pg_dump_check(pg_dump, options,
-						PQserverVersion(dump->source.conn));
+	stock_pg_dump_check(pg_dump, options, PQserverVersion(dump->source.conn));
 	dump->plan.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));
 	if (options->dry_run)

@@ -171,8 +171,7 @@ write_rows(DumpWorker *worker, const DataFile *file, const char *name,
 	}
 	else
 	{
-		out = archive_file_begin(run->results, result, sink,
-								 &plan->compress);
+		out = archive_file_begin(run->results, result, sink, &plan->compress);
 		rows = worker_session_read_text(worker->session, file,
 										archive_file_sink(out));
 	}

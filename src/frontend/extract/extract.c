@@ -42,8 +42,7 @@
  * its files.
  */
 static char *
-find_archive(const Options *options, const char *name,
-			 CompressMethod *method)
+find_archive(const Options *options, const char *name, CompressMethod *method)
 {
 	for (*method = COMPRESS_NONE; *method < N_COMPRESS_METHODS; ++*method)
 	{
@@ -112,8 +111,7 @@ check_archives(const Options *options, const TablespaceMap *map)
 
 /* Returns whether it goes elsewhere than where it was. */
 static bool
-claim_tablespace(const Options *options,
-				 MappedTablespace *tablespace)
+claim_tablespace(const Options *options, MappedTablespace *tablespace)
 {
 	char	   *name = psprintf("%u", tablespace->oid);
 	const char *location = tablespace_mapping_place(&options->tablespace_mappings,

@@ -109,8 +109,7 @@ analyze_describe_job(void *arg, int job, int step)
 }
 
 void
-analyze_target(const Target *target, const DumpTables *tables,
-			   const Toc *toc)
+analyze_target(const Target *target, const DumpTables *tables, const Toc *toc)
 {
 	AnalyzeRun	run = {.target = target};
 	PoolWatch	watch = progress_watch();

@@ -315,8 +315,7 @@ report_existing(const char *error, const char *const *names, const Oid *oids,
 }
 
 void
-target_check_tables(PGconn *conn, const DumpTables *tables,
-					bool may_exist)
+target_check_tables(PGconn *conn, const DumpTables *tables, bool may_exist)
 {
 	const char **names;
 	Oid		   *oids;

@@ -48,8 +48,7 @@ extern char *publication_array(PGconn *conn, const Options *options);
  * on the source.  It must be there before the slot is: what it decodes, a
  * slot decodes by the catalogs of that time.
  */
-extern void publication_check(PGconn *conn,
-							  const Options *options);
+extern void publication_check(PGconn *conn, const Options *options);
 
 /* The facts of a slot that this run has made. */
 typedef struct LogicalSlot

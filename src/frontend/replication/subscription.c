@@ -177,8 +177,7 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 		pg_fatal("the publications do not publish any table");
 	if (missing)
 	{
-		pg_log_error("published tables are not copied: %s",
-					 missing);
+		pg_log_error("published tables are not copied: %s", missing);
 		pg_fatal_hint("Copy these tables too, or use a publication of the copied tables only.  Otherwise, changes to rows that are missing on the target would be lost.");
 	}
 	warn_of_kind(res, "extra",

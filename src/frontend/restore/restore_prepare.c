@@ -358,8 +358,7 @@ restore_plan_leave_to_stock(const char *program, const Options *options,
 {
 	restore_options_check_stock(options, reason);
 	if (*reason)
-		pg_log_warning("falling back to pg_restore: %s",
-					   reason);
+		pg_log_warning("falling back to pg_restore: %s", reason);
 	stock_list_become(program, options);
 }
 

@@ -311,8 +311,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	if (rows.error == NULL)
 		rows = restore_rows(worker->conn, copy,
 							work->targets[files[0]->table], worker->later,
-							work->archive,
-							sources, n, worker->text,
+							work->archive, sources, n, worker->text,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
 	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))

@@ -30,7 +30,6 @@ extern void table_lock_take(PGconn *conn, char *const *names, int n_names,
  * The same all at once and without a wait; false, and none locked, if one is
  * busy.
  */
-extern bool table_lock_try(PGconn *conn, char *const *names,
-						   int n_names);
+extern bool table_lock_try(PGconn *conn, char *const *names, int n_names);
 
 #endif							/* TABLE_LOCK_H */

@@ -209,8 +209,7 @@ read_changes(Source *source, DumpPlan *plan)
 			dump_plan_note_changes(plan, changes);
 	}
 	if (problem)
-		pg_log_warning("cannot use WAL summaries: %s",
-					   problem);
+		pg_log_warning("cannot use WAL summaries: %s", problem);
 	if (history->problem)
 		return;
 	if (history->xmin > history->xid)
@@ -490,8 +489,7 @@ leader_note_history(Source *source, DumpPlan *plan)
 	problem = wal_history_note(source->conn, plan->history);
 	if (problem == NULL)
 		return;
-	pg_log_warning("a later run cannot use WAL summaries: %s",
-				   problem);
+	pg_log_warning("a later run cannot use WAL summaries: %s", problem);
 	plan->history = NULL;
 }
 

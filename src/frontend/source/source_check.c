@@ -627,8 +627,7 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
 
 		pg_log_error("role \"%s\" may not read %s of the %d large object%s",
 					 PQgetvalue(res, 0, 2), PQgetvalue(res, 0, 0),
-					 objects->n_objects,
-					 units_plural(objects->n_objects));
+					 objects->n_objects, units_plural(objects->n_objects));
 		pg_log_error_detail(one ? "It is %s." : "The first are: %s.",
 							PQgetvalue(res, 0, 1));
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));

@@ -86,8 +86,7 @@ static bool
 find_deadlock(WorkerMonitor *monitor, int server)
 {
 	char	   *pids = worker_states_backends(monitor->states,
-											  monitor->options->jobs,
-											  server);
+											  monitor->options->jobs, server);
 	char	   *sql = backend_query_deadlock(pids, monitor->leader);
 	PGresult   *res = monitor->look(monitor->arg, server, sql, false);
 	bool		found = PQresultStatus(res) == PGRES_TUPLES_OK &&

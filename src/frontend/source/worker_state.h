@@ -71,8 +71,7 @@ extern bool worker_states_import(WorkerState *states, int n,
 								 PGconn *conn, const char *identity);
 
 /* How many run that read from this server. */
-extern int	worker_states_count(const WorkerState *states, int n,
-								int server);
+extern int	worker_states_count(const WorkerState *states, int n, int server);
 
 /* The processes of their backends: "1,2"; owned. */
 extern char *worker_states_backends(const WorkerState *states, int n,
@@ -83,8 +82,7 @@ extern char *worker_states_backends(const WorkerState *states, int n,
  * waiting at all?  To be asked again and again, with the milliseconds since
  * the last time.
  */
-extern int64 worker_state_unchanged_ms(WorkerState *state,
-									   int64 elapsed_ms);
+extern int64 worker_state_unchanged_ms(WorkerState *state, int64 elapsed_ms);
 
 /*
  * As it was when this was asked last: was it waiting, and is at that wait

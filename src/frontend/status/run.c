@@ -18,8 +18,7 @@ run_make_results(Run *run, pg_checksum_type checksum_type)
 	run->results = file_results_new(plan->chunks->n_files,
 									plan->objects->n_objects,
 									run->archive ? plan->objects->n_lists : 0,
-									run->options->jobs,
-									checksum_type);
+									run->options->jobs, checksum_type);
 }
 
 /* Files and their results have the same places in their arrays. */

@@ -431,14 +431,12 @@ summary_print_masks(const Run *run, FILE *stream)
 	for (int i = 0; i < tables->n_tables; i++)
 		n_tables += tables->tables[i].masks != NULL;
 	if (n_columns > 0)
-		fprintf(stream, "masked: %d column%s of %d table%s\n",
-				n_columns, units_plural(n_columns), n_tables,
-				units_plural(n_tables));
+		fprintf(stream, "masked: %d column%s of %d table%s\n", n_columns,
+				units_plural(n_columns), n_tables, units_plural(n_tables));
 }
 
 static void
-show_summary(const Run *run, const FileTotals *total,
-			 double seconds)
+show_summary(const Run *run, const FileTotals *total, double seconds)
 {
 	int			n_tables = run->plan->tables->n_tables;
 	int			n_objects = run->results->n_objects;
@@ -485,8 +483,7 @@ show_summary(const Run *run, const FileTotals *total,
  * out without these.
  */
 static void
-note_summary(const Run *run, const FileTotals *total,
-			 double seconds)
+note_summary(const Run *run, const FileTotals *total, double seconds)
 {
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;

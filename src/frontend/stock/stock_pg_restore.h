@@ -24,8 +24,7 @@
  * contents is toc, and the process ends with its exit code.
  */
 extern int *stock_list_read(const char *program, const Options *options,
-							const Toc *toc,
-							int *n_ids);
+							const Toc *toc, int *n_ids);
 
 /*
  * Look whether the names that -n, -N, -t, -I, -P and -T give are in the

@@ -529,8 +529,7 @@ add_place(void *arg)
 	RawLoader  *loader = arg;
 
 	errcontext("raw tuples of table \"%s\", up to row %u of a block",
-			   RelationGetRelationName(loader->rel),
-			   loader->rows->number);
+			   RelationGetRelationName(loader->rel), loader->rows->number);
 }
 
 static void

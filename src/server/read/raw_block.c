@@ -76,8 +76,7 @@ read_lz4(const char *data, Size len, char *to, Size raw_bytes)
 	/* its memory is malloc()ed: no error comes before it is freed */
 	if (LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)))
 		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	sound = decompress_lz4(lz4, data, len, to, raw_bytes);
 	LZ4F_freeDecompressionContext(lz4);
 	if (!sound)
