@@ -528,21 +528,8 @@ digest_write(Sink *sink, const void *data, size_t len)
 		pg_fatal("could not compute a checksum");
 }
 
-static void
-digest_finish(Sink *sink)
-{
-}
-
-static void
-digest_free(Sink *sink)
-{
-}
-
-static const SinkOps digest_ops = {
-	.write = digest_write,
-	.finish = digest_finish,
-	.free = digest_free,
-};
+/* It ends with pg_checksum_final(), and is on the stack. */
+static const SinkOps digest_ops = {.write = digest_write};
 
 static void
 begin_object(DigestSink *sink)

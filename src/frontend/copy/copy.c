@@ -483,15 +483,6 @@ order_rows(Copy *copy)
 		copy->wave_begins[queue->jobs[i].wave] = i;
 }
 
-/* So that the account of a failure names their tables. */
-static void
-note_left_out(Copy *copy)
-{
-	for (int i = 0; i < copy->plan.chunks->n_files; i++)
-		if (!OidIsValid(copy->targets[copy->plan.chunks->files[i].table]))
-			copy->run.results->files[i].incomplete = true;
-}
-
 static void
 copy_rows_and_indexes(Copy *copy)
 {
@@ -511,7 +502,10 @@ copy_rows_and_indexes(Copy *copy)
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 &copy->target, plan, copy->targets);
 	order_rows(copy);
-	note_left_out(copy);
+	/* so that the account of a failure names their tables */
+	for (int i = 0; i < plan->chunks->n_files; i++)
+		if (!OidIsValid(copy->targets[plan->chunks->files[i].table]))
+			copy->run.results->files[i].incomplete = true;
 	account->formats = copy_account_formats(&copy->run, copy->work.formats);
 	run_event_run(options, plan, copy->target.address);
 	load_account_stage(account, LOAD_STAGE_ROWS);

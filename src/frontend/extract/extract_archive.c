@@ -350,24 +350,6 @@ extract_archive_start(void *arg, int worker)
 	extraction->out = pg_malloc(OUT_BYTES);
 }
 
-/*
- * The worker before needs some milliseconds to go through its buffer, so a
- * short sleep costs nothing that counts, and needs no lock that could be left
- * behind by a worker that dies.
- */
-static void
-wait_for_turn(const Extraction *extraction, int frame)
-{
-	while (__atomic_load_n(&extraction->turn->frame, __ATOMIC_ACQUIRE) != frame)
-		pg_usleep(WAIT_US);
-}
-
-static void
-pass_turn(Extraction *extraction, int frame)
-{
-	__atomic_store_n(&extraction->turn->frame, frame + 1, __ATOMIC_RELEASE);
-}
-
 static bool
 extract_archive_run(void *arg, int frame, volatile int *step)
 {
@@ -383,14 +365,21 @@ extract_archive_run(void *arg, int frame, volatile int *step)
 		size_t		len = fill(extraction, &whole);
 
 		/* In later parts of a long frame the turn is still this worker's. */
-		wait_for_turn(extraction, frame);
+
+		/*
+		 * The worker before needs some milliseconds to go through its buffer,
+		 * so a short sleep costs nothing that counts, and needs no lock that
+		 * could be left behind by a worker that dies.
+		 */
+		while (__atomic_load_n(&extraction->turn->frame, __ATOMIC_ACQUIRE) != frame)
+			pg_usleep(WAIT_US);
 		scan(extraction, len);
 
 		/*
 		 * Only with the frame's end: until then the reader is in its middle.
 		 */
 		if (whole)
-			pass_turn(extraction, frame);
+			__atomic_store_n(&extraction->turn->frame, frame + 1, __ATOMIC_RELEASE);
 		for (int i = 0; i < extraction->n_parts; i++)
 			write_part(extraction, &extraction->parts[i]);
 	} while (!whole);

@@ -483,15 +483,6 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 	return true;
 }
 
-/* The same with an entry that is not done yet. */
-static bool
-run_entry(DefinitionWorker *worker, const ScriptEntry *entry)
-{
-	return !definition_log_claim(worker->work->journal, worker->session, entry,
-								 &worker->note->n_errors) ||
-		run_all(worker, definition_session_statements(worker->session, entry));
-}
-
 /*
  * Send the statements of everything that is left of the job in one message.
  * Large objects may be millions, and round trips are all that they cost.
@@ -563,12 +554,16 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 	definition_worker_begin(worker);
 	for (int i = worker->note->next; i < job->n; i++)
 	{
+		const ScriptEntry *entry;
 		bool		last = i + 1 == job->n;
 		bool		ok;
 
 		*step = i;
-		ok = run_entry(worker,
-					   &worker->work->script->entries[job->first + i]);
+		/* an entry whose line is in the journal has been made before */
+		entry = &worker->work->script->entries[job->first + i];
+		ok = !definition_log_claim(worker->work->journal, worker->session,
+								   entry, &worker->note->n_errors) ||
+			run_all(worker, definition_session_statements(worker->session, entry));
 		if (ok && !last && clock_monotonic_ms() - began < LASTING_MS)
 			continue;
 		if (!ok || !run_all(worker, end_statement))

@@ -162,14 +162,6 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 	look->add_rest(&look->share, line, at_end);
 }
 
-/* No more looks. */
-static void
-index_look_end(IndexLook *look)
-{
-	session_close(look->conn);
-	look->conn = NULL;
-}
-
 /* ----------
  * When each index was built, for the event log and the report.
  * ----------
@@ -761,7 +753,7 @@ index_builder_finish(IndexBuilder *builder)
 	progress_set_detail(index_look_add, &look);
 	status = wait_for_builder(builder);
 	progress_end();
-	index_look_end(&look);
+	session_close(look.conn);
 	if (builds->totals->came_to_end)
 		return true;
 	if (WIFSIGNALED(status))

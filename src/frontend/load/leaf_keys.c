@@ -342,18 +342,6 @@ add_table_key(PGconn *conn, LeafKeys *keys, const TableKey *key)
 	free(name);
 }
 
-/*
- * SET NULL (a) and SET DEFAULT (a): the table's statement gives a partition's
- * key the numbers that the columns have in the table, not in the partition
- * (tablecmds.c:addFkRecurseReferencing).
- */
-static bool
-has_set_columns(const TableKey *key)
-{
-	return strstr(key->definition, " ON DELETE SET NULL (") ||
-		strstr(key->definition, " ON DELETE SET DEFAULT (");
-}
-
 static void
 add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJournal *journal)
 {
@@ -375,7 +363,15 @@ add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJourn
 			begin_table(conn, &key, entry, journal))
 			add_table_key(conn, keys, &key);
 	}
-	else if (is_worth_it && !has_set_columns(&key))
+
+	/*
+	 * SET NULL (a) and SET DEFAULT (a): the table's statement gives a
+	 * partition's key the numbers that the columns have in the table, not in
+	 * the partition (tablecmds.c:addFkRecurseReferencing).
+	 */
+	else if (is_worth_it &&
+			 !strstr(key.definition, " ON DELETE SET NULL (") &&
+			 !strstr(key.definition, " ON DELETE SET DEFAULT ("))
 	{
 		keep_key(keys, &key);
 		add_leaves(keys, tree, 3, -1, may_have);

@@ -40,31 +40,27 @@ restore_stage_remove_directory(void *arg)
 		pg_log_warning("could not remove directory \"%s\"", restore->setup.directory);
 }
 
-/*
- * In a run of days the directory may look as if it were not needed any more:
- * a lock keeps systemd-tmpfiles from it (tmpfiles.d(5)), for as long as this
- * process or a child of it lives.  It is a precaution, so it may fail.
- */
-static void
-hold_directory(const char *path)
-{
-	int			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void) flock(fd, LOCK_SH | LOCK_NB);
-}
-
 void
 restore_stage_begin(RestoreStages *restore)
 {
 	const char *parent = getenv("TMPDIR");
 	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
 								parent && *parent ? parent : "/tmp");
+	int			fd;
 
 	if (mkdtemp(path) == NULL)
 		pg_fatal("could not create directory \"%s\": %m", path);
 	restore->setup.directory = path;
-	hold_directory(path);
+
+	/*
+	 * In a run of days the directory may look as if it were not needed any
+	 * more: a lock keeps systemd-tmpfiles from it (tmpfiles.d(5)), for as
+	 * long as this process or a child of it lives.  It is a precaution, so it
+	 * may fail.
+	 */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void) flock(fd, LOCK_SH | LOCK_NB);
 	cleanup_push(restore_stage_remove_directory, restore);
 	cleanup_push(restore_stage_end_restore, restore);
 	restore->setup.address = target_restore_address(restore->target, "off");

@@ -517,15 +517,9 @@ sink_target_object_write(Sink *sink, const void *data, size_t len)
 	object->offset += len;
 }
 
-/* The server has it all. */
-static void
-sink_target_object_finish(Sink *sink)
-{
-}
-
+/* Nothing is left to finish: each write is a statement. */
 static const SinkOps sink_target_object_ops = {
 	.write = sink_target_object_write,
-	.finish = sink_target_object_finish,
 	.free = sink_target_free
 };
 

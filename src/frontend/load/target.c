@@ -151,14 +151,6 @@ target_history_was_restarted(PGconn *conn, const char *incarnation)
 	return strcmp(target_state(conn).incarnation, incarnation) != 0;
 }
 
-/* Warn if the role may not know the history. */
-static void
-target_history_report(const TargetState *state)
-{
-	if (*state->history == '\0')
-		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target, so a failover of the target will not be detected");
-}
-
 /* Another session may have other rights than the one that has read it. */
 static void
 expect(const TargetState *state, const char *expected)
@@ -608,7 +600,8 @@ target_begin(Target *target)
 	target_set_up(target, target->conn);
 	try_fast_copy(target);
 	state = target_state(target->conn);
-	target_history_report(&state);
+	if (*state.history == '\0')
+		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target, so a failover of the target will not be detected");
 	target->incarnation = state.incarnation;
 	target->history = state.history;
 	target->wal_level = state.wal_level;

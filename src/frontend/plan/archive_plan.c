@@ -348,13 +348,6 @@ set_file(DataFile *file, ArchiveRows *rows, int table, const ArchivePart *part,
 /* The length of a row from which on values of it are stored out of line. */
 #define LONG_ROW_BYTES 2000
 
-/* Are its rows likely to be stored in the heap?  Not if it is unknown. */
-static bool
-has_short_rows(const ManifestFile *file)
-{
-	return file && file->raw_bytes <= file->rows * LONG_ROW_BYTES;
-}
-
 /* Tables' files are to be neighbours, so those of each table are counted. */
 static ChunkPlan *
 plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables,
@@ -386,7 +379,9 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 		set_file(&chunks->files[no], &rows[no], table, &found->parts[i], &index,
 				 archive);
 		tables->tables[table].total_bytes += chunks->files[no].est_bytes;
-		if (has_short_rows(rows[no].want))
+		/* short rows are likely to be stored in the heap, unknown ones not */
+		if (rows[no].want &&
+			rows[no].want->raw_bytes <= rows[no].want->rows * LONG_ROW_BYTES)
 			tables->tables[table].heap_bytes += chunks->files[no].est_bytes;
 		chunks->total_bytes += chunks->files[no].est_bytes;
 	}

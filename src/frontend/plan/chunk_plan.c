@@ -387,19 +387,6 @@ add_planned_chunks(Planner *planner, int table)
 	finish_table(planner, first_file);
 }
 
-/*
- * Without the extension, and where it must not tell how many rows there are:
- * cut by blocks, as if all held the same.
- */
-static BlockNumber
-chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
-{
-	double		chunks = ceil((double) table->total_bytes /
-							  planner->rules.chunk_bytes);
-
-	return (BlockNumber) ceil(table->heap_blocks / chunks);
-}
-
 /* ----------
  * What the previous archive has
  * ----------
@@ -511,7 +498,17 @@ plan_table(Planner *planner, int table)
 			 !t->columns_granted)
 		add_planned_chunks(planner, table);
 	else
-		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
+	{
+		/*
+		 * Without the extension, and where it must not tell how many rows
+		 * there are: cut by blocks, as if all held the same.
+		 */
+		double		chunks = ceil((double) t->total_bytes /
+								  planner->rules.chunk_bytes);
+
+		add_equal_chunks(planner, table,
+						 (BlockNumber) ceil(t->heap_blocks / chunks));
+	}
 	decided->n_files = planner->plan->n_files - decided->first_file;
 	if (decided->n_files == 1 && decided->whole_reason == NULL)
 		decided->whole_reason = "its rows fit into one chunk";

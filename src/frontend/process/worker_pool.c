@@ -488,14 +488,6 @@ any_wants_slot(const WorkerPool *pool)
 	return false;
 }
 
-/* Other runs do not say whether they want a slot of a build. */
-static bool
-is_slot_wanted(const WorkerPool *pool)
-{
-	return pool->task->builds || any_wants_slot(pool) ||
-		worker_slots_are_wanted();
-}
-
 /* Tell other runs whether this one wants more slots of workers. */
 static void
 want_slots(const WorkerPool *pool, bool wanted)
@@ -545,7 +537,10 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 		worker->job = take_job(pool, worker);
 	if (worker->job == NO_JOB && !all_done)
 	{
-		if (!pool->has_slots || !is_slot_wanted(pool))
+		/* other runs do not say whether they want a slot of a build */
+		if (!pool->has_slots ||
+			!(pool->task->builds || any_wants_slot(pool) ||
+			  worker_slots_are_wanted()))
 			return;
 		worker->leaves_slot = true;
 	}

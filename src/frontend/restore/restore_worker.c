@@ -34,14 +34,6 @@
 /* A new file for a smaller table would cost more than it saves. */
 #define LEAST_BYTES ((uint64) 1024 * 1024)
 
-/* Is the table loaded as itself, and worth it? */
-static bool
-is_candidate(const DumpTable *table)
-{
-	return table->has_definition && table->total_bytes >= LEAST_BYTES &&
-		strcmp(table->name, table->copy_name) == 0;
-}
-
 /*
  * Which tables are truncated first, so that their rows can be loaded frozen
  * (COPY FREEZE): those that this run has created, as nothing can be lost in
@@ -59,8 +51,14 @@ restore_freeze_choose(const Target *target, const DumpPlan *plan,
 		return NULL;
 	chosen = pg_malloc0((n_tables + 1) * sizeof(bool));
 	for (int i = 0; i < n_tables; i++)
-		chosen[i] = !before[i] && after[i] &&
-			is_candidate(&plan->tables->tables[i]);
+	{
+		const DumpTable *table = &plan->tables->tables[i];
+
+		/* it is loaded as itself, and worth it */
+		chosen[i] = !before[i] && after[i] && table->has_definition &&
+			table->total_bytes >= LEAST_BYTES &&
+			strcmp(table->name, table->copy_name) == 0;
+	}
 	return chosen;
 }
 

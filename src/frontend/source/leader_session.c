@@ -53,12 +53,6 @@ ignore_event(PGEventId event, void *info, void *arg)
 	return true;
 }
 
-static bool
-is_watched(const PGconn *conn)
-{
-	return PQinstanceData(conn, ignore_event) != NULL;
-}
-
 /* As a worker's: see worker_monitor.c:backend_has_nothing_to_do(). */
 static bool
 is_in_vain(const PGconn *conn)
@@ -95,7 +89,7 @@ is_in_vain(const PGconn *conn)
 static void
 check_silence(PGconn *conn, bool came, int64 *since)
 {
-	if (!came && is_watched(conn))
+	if (!came && PQinstanceData(conn, ignore_event) != NULL)
 	{
 		if (clock_monotonic_ms() < *since + state.timeout_ms)
 			return;

@@ -58,15 +58,6 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 	return result;
 }
 
-static void
-append_column(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
-{
-	int			dots;
-
-	processSQLNamePattern(conn, sql, pattern->column, true, false, NULL,
-						  "a.attname", NULL, NULL, NULL, &dots);
-}
-
 /* Is the table one of this database, by the pattern? */
 static bool
 append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
@@ -94,6 +85,7 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 {
 	PQExpBufferData sql;
 	PGresult   *res;
+	int			dots;
 
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql,
@@ -113,7 +105,8 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 					  children ? "" :
 					  " WHERE m.relkind OPERATOR(pg_catalog.=) 'p'", query);
 	if (pattern->column)
-		append_column(conn, &sql, pattern);
+		processSQLNamePattern(conn, &sql, pattern->column, true, false, NULL,
+							  "a.attname", NULL, NULL, NULL, &dots);
 	appendPQExpBufferStr(&sql, " ORDER BY 1");
 	/* visible are the tables that the user's own search path shows */
 

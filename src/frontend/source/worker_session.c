@@ -46,15 +46,6 @@ struct WorkerSession
 	const Job  *job;			/* that was begun; NULL if it was refused */
 };
 
-/* How many locks a session may have, if all have as many. */
-static int
-fair_share(PGconn *conn, const DumpTables *tables)
-{
-	/* a task does not know the leader's tables so well */
-	return tables->locks_per_session > 0 ? tables->locks_per_session :
-		atoi(session_value(conn, "SELECT pg_catalog.current_setting('max_locks_per_transaction')"));
-}
-
 /*
  * Lock the tables that are in chunks, largest first.  What is beyond this
  * session's share, or is waited for already, is locked job by job.
@@ -65,7 +56,11 @@ lock_chunked_tables(WorkerSession *session)
 	const DumpPlan *plan = session->run->plan;
 	char	  **names = pg_malloc((plan->chunks->n_files + 1) * sizeof(char *));
 	int		   *tables = pg_malloc((plan->chunks->n_files + 1) * sizeof(int));
-	int			room = fair_share(session->conn, plan->tables);
+
+	/* a task does not know the leader's tables so well */
+	int			room = plan->tables->locks_per_session > 0 ?
+		plan->tables->locks_per_session :
+		atoi(session_value(session->conn, "SELECT pg_catalog.current_setting('max_locks_per_transaction')"));
 	int			n = 0;
 
 	for (int i = 0; i < plan->chunks->n_files && n < room; i++)

@@ -73,22 +73,17 @@ estimate_add_left(Estimate *estimate, int kind, double units, int after)
 	}
 }
 
-/* What a unit is taken to cost as long as none of its kind is done. */
-static double
-cost_before(const Estimate *estimate, const EstimateKind *kind)
-{
-	if (kind->parent != ESTIMATE_NO_KIND)
-		return estimate->kinds[kind->parent].cost * kind->factor;
-	return kind->prior * (kind->relative ? estimate->kinds[0].cost : 1);
-}
-
 /* 0 if nothing is known. */
 static double
 cost_of(const Estimate *estimate, const EstimateKind *kind)
 {
 	const EstimateKind *all = kind->parent == ESTIMATE_NO_KIND ? kind :
 		&estimate->kinds[kind->parent];
-	double		before = cost_before(estimate, kind);
+
+	/* what a unit is taken to cost as long as none of its kind is done */
+	double		before = kind->parent != ESTIMATE_NO_KIND ?
+		all->cost * kind->factor :
+		kind->prior * (kind->relative ? estimate->kinds[0].cost : 1);
 	double		weight = (all->done + all->left) * TRUST_SHARE;
 
 	if (before <= 0)

@@ -565,15 +565,6 @@ data_file_path(const Run *run, const DataFile *file)
 	return pg_strdup("whole table");
 }
 
-/* A copy has no files, but its page of --report needs names, too. */
-static char *
-blob_path(const Run *run, Oid oid)
-{
-	if (run->archive == NULL)
-		return psprintf("large object %u", oid);
-	return archive_name_large_object(oid, run->plan->compress.method);
-}
-
 /*
  * What --incremental needs in a later run is there only if fingerprints were
  * taken.
@@ -673,7 +664,12 @@ add_large_objects(Manifest *manifest, const Run *run)
 		for (int j = 0; j < group->n_oids; j++)
 		{
 			int			no = group->first_object + j;
-			char	   *path = blob_path(run, group->oids[j]);
+
+			/* a copy has no files, but its page of --report needs names */
+			char	   *path = run->archive == NULL ?
+				psprintf("large object %u", group->oids[j]) :
+				archive_name_large_object(group->oids[j],
+										  run->plan->compress.method);
 
 			if (!run->results->objects[no].done)
 				pg_fatal("file \"%s\" has not been written", path);

@@ -471,14 +471,6 @@ slot_write(const Lane *lane, const char *data, size_t len)
  * The takers' side of slots; the reader may be a taker, too
  * ----------
  */
-static bool
-slot_can_be_taken(PieceSlot *slot, uint64 word, bool ended_only)
-{
-	return word_state(word) == SLOT_LOST ||
-		(word_state(word) == SLOT_OFFERED &&
-		 (!ended_only || get(slot->ended)));
-}
-
 /* Take the piece of slot i, unless the slot has changed. */
 static bool
 slot_take(const Lane *lane, int i, uint64 seen, SharedPiece *piece)
@@ -520,7 +512,9 @@ ring_take(const Lane *lane, bool ended_only, SharedPiece *piece)
 
 			recover_dead(lane, slot);
 			word = get(slot->word);
-			if (slot_can_be_taken(slot, word, ended_only) &&
+			if ((word_state(word) == SLOT_LOST ||
+				 (word_state(word) == SLOT_OFFERED &&
+				  (!ended_only || get(slot->ended)))) &&
 				(best < 0 || slot->piece < ring->slots[best].piece))
 			{
 				best = i;
@@ -529,14 +523,6 @@ ring_take(const Lane *lane, bool ended_only, SharedPiece *piece)
 		}
 	} while (best >= 0 && !slot_take(lane, best, seen, piece));
 	return best >= 0;
-}
-
-/* Will nothing more be written into the slot, unless it has ended? */
-static bool
-writer_is_gone(PieceRing *ring, PieceSlot *slot)
-{
-	return get(ring->failed) || get(slot->epoch) != get(ring->epoch) ||
-		!robust_mutex_is_held(&ring->reader);
 }
 
 /* shared_piece_next() of a piece in a slot. */
@@ -552,8 +538,13 @@ slot_read(SharedPiece *piece, const char **data)
 	set(slot->used, piece->position);
 	while (piece->position == get(slot->written))
 	{
-		/* ask this first: a reader may end a piece just before it dies */
-		bool		gone = writer_is_gone(ring, slot);
+		/*
+		 * Will nothing more be written into the slot, unless it has ended?
+		 * Ask this first: a reader may end a piece just before it dies.
+		 */
+		bool		gone = get(ring->failed) ||
+			get(slot->epoch) != get(ring->epoch) ||
+			!robust_mutex_is_held(&ring->reader);
 
 		if (get(slot->ended))
 		{

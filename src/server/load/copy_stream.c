@@ -238,19 +238,11 @@ add_data(CopyStream *stream)
 	return true;
 }
 
-/* Might we wait for the client if we wanted more of it? */
-static bool
-might_wait(CopyStream *stream)
-{
-	StringInfo	message = stream->cstate->fe_msgbuf;
-
-	return message->cursor == message->len && !client_data_is_there();
-}
-
 bool
 copy_stream_fill(CopyStream *stream)
 {
 	CopyFromState cstate = stream->cstate;
+	StringInfo	message = cstate->fe_msgbuf;
 	Size		unused = stream->end - stream->start;
 	Size		enough = Max(2 * unused, COPY_STREAM_BLOCK);
 	bool		has_line = false;
@@ -258,7 +250,10 @@ copy_stream_fill(CopyStream *stream)
 	if (unused > MAX_UNUSED)
 		return false;
 	make_room(stream);
-	while (stream->end < enough && !(has_line && might_wait(stream)))
+	/* with a line to work on, do not wait for the client to send more */
+	while (stream->end < enough &&
+		   !(has_line && message->cursor == message->len &&
+			 !client_data_is_there()))
 	{
 		Size		end = stream->end;
 

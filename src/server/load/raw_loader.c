@@ -459,14 +459,6 @@ raw_loader_reason(Relation rel)
 	return reason;
 }
 
-/* Can the row break a constraint? */
-static inline bool
-needs_check(const RawLoader *loader, const RawRow *row)
-{
-	return loader->has_others ||
-		(loader->has_not_null && HeapTupleHasNulls(row->tuple));
-}
-
 /* Raise an error if the row does not fit the table's constraints. */
 static void
 check_constraints(RawLoader *loader, const RawRow *row)
@@ -512,7 +504,9 @@ load_rows(RawLoader *loader)
 	while ((row = raw_rows_next(loader->rows)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (needs_check(loader, row))
+		/* can the row break a constraint? */
+		if (loader->has_others ||
+			(loader->has_not_null && HeapTupleHasNulls(row->tuple)))
 			check_constraints(loader, row);
 		tuple_batch_add_tuple(loader->batch, tuple_of_batch(loader, row),
 							  row->tuple->t_len);

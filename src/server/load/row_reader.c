@@ -430,14 +430,6 @@ read_value(RowReader *reader, int column, const Field *field)
 	return read_by_input_function(reader, column, text, len);
 }
 
-/* NULL has to pass a domain's constraints, too. */
-static inline void
-read_null(RowReader *reader, int column)
-{
-	if (!reader->decoders[column].input_function.fn_strict)
-		read_by_input_function(reader, column, NULL, 0);
-}
-
 /* The columns that are not read: as NextCopyFrom(). */
 static inline void
 compute_defaults(CopyFromState cstate, ExprContext *econtext, Datum *values,
@@ -477,7 +469,9 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 		if (isnull[column])
 		{
 			values[column] = (Datum) 0;
-			read_null(reader, i);
+			/* NULL has to pass a domain's constraints, too */
+			if (!reader->decoders[i].input_function.fn_strict)
+				read_by_input_function(reader, i, NULL, 0);
 		}
 		else
 			values[column] = read_value(reader, i, field);

@@ -120,13 +120,6 @@ row_encoder_end(RowEncoder *encoder, ByteBuffer *out)
 												   -1));
 }
 
-static inline char *
-append_null(ByteBuffer *out, char *to, bool binary)
-{
-	return binary ? append_null_length(out, to) :
-		byte_buffer_append(out, to, "\\N", 2);
-}
-
 /* Detoast here, where buffers are kept, rather than in the encoder. */
 static inline Datum
 plain_value(RowEncoder *encoder, Datum value)
@@ -172,7 +165,8 @@ append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
 		byte_buffer_begin_value(out, to);
 		if (isnull[attribute])
 		{
-			to = append_null(out, to, binary);
+			to = binary ? append_null_length(out, to) :
+				byte_buffer_append(out, to, "\\N", 2);
 			continue;
 		}
 		if (column_encoder->is_varlena)
