@@ -126,8 +126,8 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
  * ----------
  */
 
-/* The rows begin with this number for getopt_long(). */
-#define FIRST_OPTION 1000
+/* A bit of an option: of use where no server is asked, with --extract. */
+#define FOR_EXTRACT 1
 
 #define NEEDS_WALSENDER "it needs a replication connection"
 
@@ -144,43 +144,43 @@ static const StockOption backup_options[] = {
 	{{"label", OPTION_TEXT, MEMBER(label)}, 'l'},
 	{{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)}},
 	{{"manifest-force-encode", OPTION_BARE}, 0, 0, "file names are encoded only if they are not valid UTF-8"},
-	{{"max-rate", OPTION_WITH_VALUE}, 'r'},
-	{{"no-clean", OPTION_FLAG, MEMBER(no_clean)}, 'n'},
+	{{"max-rate", OPTION_RATE, MEMBER(max_rate)}, 'r'},
+	{{"no-clean", OPTION_FLAG, MEMBER(no_clean)}, 'n', FOR_EXTRACT},
 	{{"no-estimate-size", OPTION_BARE}},
 	{{"no-manifest", OPTION_FLAG, MEMBER(no_manifest)}},
 	{{"no-password", OPTION_BARE}, 'w'},
 	{{"no-slot", OPTION_FLAG, MEMBER(no_slot)}},
-	{{"no-sync", OPTION_FLAG, MEMBER(no_sync)}, 'N'},
+	{{"no-sync", OPTION_FLAG, MEMBER(no_sync)}, 'N', FOR_EXTRACT},
 	{{"no-verify-checksums", OPTION_FLAG, MEMBER(no_verify_checksums)}},
 	{{"password", OPTION_BARE}, 'W'},
-	{{"pgdata", OPTION_TEXT, MEMBER(directory)}, 'D'},
+	{{"pgdata", OPTION_TEXT, MEMBER(directory)}, 'D', FOR_EXTRACT},
 	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p'},
-	{{"progress", OPTION_FLAG, MEMBER(progress)}, 'P'},
+	{{"progress", OPTION_FLAG, MEMBER(progress)}, 'P', FOR_EXTRACT},
 	{{"slot", OPTION_WITH_VALUE}, 'S', 0, NEEDS_WALSENDER},
 	{{"status-interval", OPTION_WITH_VALUE}, 's'},
-	{{"sync-method", OPTION_WITH_VALUE}, 1},
-	{{"tablespace-mapping", OPTION_LIST, MEMBER(tablespace_mappings)}, 'T'},
+	{{"sync-method", OPTION_WITH_VALUE}, 1, FOR_EXTRACT},
+	{{"tablespace-mapping", OPTION_LIST, MEMBER(tablespace_mappings)}, 'T', FOR_EXTRACT},
 	{{"target", OPTION_WITH_VALUE}, 't', 0, NEEDS_WALSENDER},
 	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U'},
-	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v'},
+	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v', FOR_EXTRACT},
 	{{"waldir", OPTION_TEXT, MEMBER(wal_directory)}},
 	{{"wal-method", OPTION_WITH_VALUE}, 'X'},
 	{{"write-recovery-conf", OPTION_FLAG, MEMBER(write_recovery_conf)}, 'R'},
-	{{"jobs", OPTION_WITH_VALUE}, 'j'},
-	{{"extract", OPTION_TEXT, MEMBER(extract)}},
-	{{"log-json", OPTION_TEXT, MEMBER(log_json)}},
-	{{"metrics", OPTION_TEXT, MEMBER(metrics)}},
+	{{"jobs", OPTION_WITH_VALUE}, 'j', FOR_EXTRACT},
+	{{"extract", OPTION_TEXT, MEMBER(extract)}, 0, FOR_EXTRACT},
+	{{"log-json", OPTION_TEXT, MEMBER(log_json)}, 0, FOR_EXTRACT},
+	{{"metrics", OPTION_FILLED, MEMBER(metrics)}},
 	{{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)}},
 	{{"no-extension", OPTION_FLAG, MEMBER(no_extension)}},
-	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
-	{{"password-command", OPTION_TEXT, MEMBER(password_command)}},
-	{{"report", OPTION_TEXT, MEMBER(report)}},
-	{{"report-history", OPTION_TEXT, MEMBER(report_history)}},
+	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}, 0, FOR_EXTRACT},
+	{{"password-command", OPTION_FILLED, MEMBER(password_command)}},
+	{{"report", OPTION_FILLED, MEMBER(report)}},
+	{{"report-history", OPTION_FILLED, MEMBER(report_history)}},
 	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
 	{{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400}},
 };
 
-#define N_OPTIONS ((int) lengthof(backup_options))
+static const OptionTable table = {backup_options, lengthof(backup_options)};
 
 pg_noreturn static void
 use_stock(void)
@@ -199,99 +199,49 @@ refuse_gzip(void)
 	pg_fatal_hint("Use zstd or lz4, for example --format=tar --compress=zstd, or use pg_basebackup.");
 }
 
-static void
-invalid_value(const char *option, const char *arg)
-{
-	pg_fatal("invalid value \"%s\" for option %s", arg, option);
-}
-
-static bool
-is_one_of(const char *arg, const char *letter, const char *word)
-{
-	return strcmp(arg, letter) == 0 || strcmp(arg, word) == 0;
-}
-
-static void
-read_wal_method(Options *options, const char *arg)
-{
-	if (is_one_of(arg, "n", "none"))
-		options->wal_method = BACKUP_WAL_NONE;
-	else if (is_one_of(arg, "f", "fetch"))
-		options->wal_method = BACKUP_WAL_FETCH;
-	else if (is_one_of(arg, "s", "stream"))
-		options->wal_method = BACKUP_WAL_STREAM;
-	else
-		invalid_value("-X/--wal-method", arg);
-}
-
-static void
-read_checkpoint(Options *options, const char *arg)
-{
-	if (pg_strcasecmp(arg, "fast") == 0)
-		options->fast_checkpoint = true;
-	else if (pg_strcasecmp(arg, "spread") == 0)
-		options->fast_checkpoint = false;
-	else
-		pg_fatal("invalid checkpoint argument \"%s\", must be \"fast\" or \"spread\"",
-				 arg);
-}
-
-static void
-read_format(Options *options, const char *arg)
-{
-	if (is_one_of(arg, "t", "tar"))
-		options->tar_format = true;
-	else if (is_one_of(arg, "p", "plain"))
-		options->tar_format = false;
-	else
-		pg_fatal("invalid output format \"%s\", must be \"plain\" or \"tar\"",
-				 arg);
-}
-
-static void
-read_compress(Options *options, const char *arg)
-{
-	option_value_compress(options, arg, COMPRESS_ON_CLIENT);
-	if (options->compress.method == COMPRESS_GZIP)
-		refuse_gzip();
-}
-
-static void
-read_sync_method(Options *options, const char *arg)
-{
-	if (strcmp(arg, "fsync") == 0)
-		options->sync_method = SYNC_FSYNC;
-	else if (strcmp(arg, "syncfs") == 0)
-		options->sync_method = SYNC_SYNCFS;
-	else
-		pg_fatal("unrecognized sync method: %s", arg);
-}
+/* Words of options, in the order of their enums or of false and true. */
+static const char *const wal_methods[] = {"n", "none", "f", "fetch", "s", "stream", NULL};
+static const char *const checkpoints[] = {"spread", "fast", NULL};
+static const char *const formats[] = {"p", "plain", "t", "tar", NULL};
+static const char *const sync_methods[] = {"fsync", "syncfs", NULL};
 
 /* The options that mean more than that a member of Options is set. */
 static void
 read_special(Options *options, char letter, const char *arg)
 {
+	int			word;
+
 	switch (letter)
 	{
 		case 'c':
-			read_checkpoint(options, arg);
+			if ((word = option_value_word(arg, checkpoints)) < 0)
+				pg_fatal("invalid checkpoint argument \"%s\", must be \"fast\" or \"spread\"",
+						 arg);
+			options->fast_checkpoint = word == 1;
 			break;
 		case 'F':
-			read_format(options, arg);
-			break;
-		case 'r':
-			options->max_rate = option_value_rate(arg, "-r/--max-rate");
+			if ((word = option_value_word(arg, formats)) < 0)
+				pg_fatal("invalid output format \"%s\", must be \"plain\" or \"tar\"",
+						 arg);
+			options->tar_format = word >= 2;
 			break;
 		case 'z':
 			refuse_gzip();
 		case 'Z':
-			read_compress(options, arg);
+			option_value_compress(options, arg, COMPRESS_ON_CLIENT);
+			if (options->compress.method == COMPRESS_GZIP)
+				refuse_gzip();
 			break;
 		case 'X':
-			read_wal_method(options, arg);
+			if ((word = option_value_word(arg, wal_methods)) < 0)
+				pg_fatal("invalid value \"%s\" for option %s", arg,
+						 "-X/--wal-method");
+			options->wal_method = (BackupWal) (word / 2);
 			break;
 		case 1:
-			read_sync_method(options, arg);
+			if ((word = option_value_word(arg, sync_methods)) < 0)
+				pg_fatal("unrecognized sync method: %s", arg);
+			options->sync_method = SYNC_FSYNC + word;
 			break;
 	}
 }
@@ -303,24 +253,11 @@ check_checksums(const char *method)
 		pg_strcasecmp(method, "none") == 0)
 		return;
 	if (pg_strncasecmp(method, "sha", 3) != 0)
-		invalid_value("--manifest-checksums", method);
+		pg_fatal("invalid value \"%s\" for option %s", method,
+				 "--manifest-checksums");
 	pg_log_error("manifest checksum algorithm %s is not supported: workers read parts of a file in parallel",
 				 method);
 	use_stock();
-}
-
-/* Is it of use where no server is asked? */
-static bool
-is_for_extract(const char *name)
-{
-	static const char *const names[] = {"extract", "jobs", "log-json",
-		"no-clean", "no-progress", "no-sync", "pgdata", "progress",
-	"sync-method", "tablespace-mapping", "verbose"};
-
-	for (int i = 0; i < (int) lengthof(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
 }
 
 /*
@@ -336,6 +273,12 @@ canonical(const char *path)
 	return result;
 }
 
+static const OptionRule rules[] = {
+	{"--progress", EXCLUDES, "--no-progress"},
+	{"--report-history", NEEDS, "--report"},
+	{"--no-manifest", EXCLUDES, "--manifest-checksums"},
+};
+
 /* What must hold between options. */
 static void
 check_options(Options *options, const char *progname)
@@ -350,22 +293,10 @@ check_options(Options *options, const char *progname)
 		pg_log_error("option --pgdata is not supported with standard output: workers write parts of the tar file in parallel");
 		use_stock();
 	}
-	if (options->progress && options->no_progress)
-		pg_fatal("options %s and %s cannot be used together", "--progress",
-				 "--no-progress");
-	if (options->report && *options->report == '\0')
-		invalid_value("--report", "");
-	if (options->report_history && *options->report_history == '\0')
-		invalid_value("--report-history", "");
-	if (options->report_history && options->report == NULL)
-		pg_fatal("option %s requires option %s", "--report-history",
-				 "--report");
+	option_rules_check(options, rules, lengthof(rules), &table);
 	option_value_check_metrics(options);
 	option_value_check_password_command(options, options->password_command,
 										"--password-command");
-	if (options->no_manifest && options->manifest_checksums)
-		pg_fatal("options %s and %s cannot be used together", "--no-manifest",
-				 "--manifest-checksums");
 	if (options->compress_place == COMPRESS_ON_CLIENT && !options->tar_format &&
 		options->compress.method != COMPRESS_NONE)
 		pg_fatal("only tar mode backups can be compressed");
@@ -418,9 +349,8 @@ backup_options_parse(int argc, char **argv)
 {
 	const char *progname = get_progname(argv[0]);
 	Options    *options = pg_malloc0(sizeof(Options));
-	const char *letters = option_table_letters(backup_options, N_OPTIONS);
-	const struct option *names = option_table_names(backup_options, N_OPTIONS,
-													FIRST_OPTION);
+	const char *letters = option_table_letters(&table);
+	const struct option *names = option_table_names(&table);
 	const char *not_for_extract = NULL;
 	int			c;
 
@@ -436,10 +366,9 @@ backup_options_parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
 	{
-		const StockOption *option = option_table_find(backup_options, N_OPTIONS,
-													  FIRST_OPTION, c);
+		const StockOption *option;
 
-		if (option == NULL)
+		if (option_table_find(&table, c, &option) == NULL)
 			help_try_option(argv, names);
 		if (option->refused)
 		{
@@ -452,7 +381,7 @@ backup_options_parse(int argc, char **argv)
 		 * The options may come in any order: whether --extract is among them
 		 * is known at the end.
 		 */
-		if (!is_for_extract(option->row.name))
+		if (option->uses != FOR_EXTRACT)
 			not_for_extract = option->row.name;
 		option_table_store(options, &option->row, optarg);
 		if (!option_read_common(options, option->letter, optarg))

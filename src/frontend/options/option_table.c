@@ -10,74 +10,69 @@
 #include "options/option_table.h"
 #include "stream/sink.h"
 
-bool
-option_table_takes_value(const OptionRow *row)
+static bool
+takes_value(const OptionRow *row)
 {
 	return row->kind != OPTION_FLAG && row->kind != OPTION_BARE;
 }
 
-struct option *
-option_table_append(const struct option *before, const OptionRow *rows,
-					int n_rows, int first)
-{
-	struct option *all;
-	int			n = 0;
+/* What getopt_long() returns for the first option; the others follow. */
+#define FIRST_OPTION 1000
 
-	while (before && before[n].name)
-		n++;
-	/* the last one, all zero, ends the table */
-	all = pg_malloc0((n + n_rows + 1) * sizeof(struct option));
-	if (n > 0)
-		memcpy(all, before, n * sizeof(struct option));
-	for (int i = 0; i < n_rows; i++)
-	{
-		all[n + i].name = rows[i].name;
-		all[n + i].has_arg = option_table_takes_value(&rows[i]) ?
-			required_argument : no_argument;
-		all[n + i].val = first + i;
-	}
-	return all;
+static const OptionRow *
+row_of(const OptionTable *table, int no)
+{
+	return no < table->n_stock ? &table->stock[no].row :
+		&table->rows[no - table->n_stock];
 }
 
 struct option *
-option_table_names(const StockOption *options, int n, int first)
+option_table_names(const OptionTable *table)
 {
-	OptionRow  *rows = pg_malloc(n * sizeof(OptionRow));
-	struct option *names;
+	int			n = table->n_stock + table->n_rows;
+
+	/* the last one, all zero, ends the table */
+	struct option *names = pg_malloc0((n + 1) * sizeof(struct option));
 
 	for (int i = 0; i < n; i++)
-		rows[i] = options[i].row;
-	names = option_table_append(NULL, rows, n, first);
-	free(rows);
+	{
+		names[i].name = row_of(table, i)->name;
+		names[i].has_arg = takes_value(row_of(table, i)) ?
+			required_argument : no_argument;
+		names[i].val = FIRST_OPTION + i;
+	}
 	return names;
 }
 
 char *
-option_table_letters(const StockOption *options, int n)
+option_table_letters(const OptionTable *table)
 {
-	char	   *result = pg_malloc0(2 * n + 1);
+	char	   *result = pg_malloc0(2 * table->n_stock + 1);
 	char	   *pos = result;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < table->n_stock; i++)
 	{
-		if (options[i].letter < ' ')
+		if (table->stock[i].letter < ' ')
 			continue;
-		*pos++ = options[i].letter;
-		if (option_table_takes_value(&options[i].row))
+		*pos++ = table->stock[i].letter;
+		if (takes_value(&table->stock[i].row))
 			*pos++ = ':';
 	}
 	return result;
 }
 
-const StockOption *
-option_table_find(const StockOption *options, int n, int first, int c)
+const OptionRow *
+option_table_find(const OptionTable *table, int c, const StockOption **stock)
 {
-	if (c >= first && c < first + n)
-		return &options[c - first];
-	for (int i = 0; i < n; i++)
-		if (c >= ' ' && options[i].letter == c)
-			return &options[i];
-	return NULL;
+	for (int i = 0; i < table->n_stock; i++)
+	{
+		*stock = &table->stock[i];
+		/* of two names of a letter the first one stands for both */
+		if (c == FIRST_OPTION + i || (c >= ' ' && (*stock)->letter == c))
+			return &(*stock)->row;
+	}
+	*stock = NULL;
+	return c < FIRST_OPTION ? NULL : row_of(table, c - FIRST_OPTION);
 }
 
 /* Bytes; fewer need a unit. */
@@ -128,6 +123,44 @@ option_value_size(const char *arg, const char *option)
 	pg_fatal_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
 }
 
+/*
+ * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
+ */
+#define MIN_RATE_KB 32
+#define MAX_RATE_KB 1073741824
+
+/*
+ * Bytes a second, given as in pg_basebackup.c:parse_max_rate(): kilobytes, or
+ * with a suffix k or M.
+ */
+static uint64
+option_value_rate(const char *arg, const char *option)
+{
+	char	   *end;
+	double		value;
+
+	errno = 0;
+	value = strtod(arg, &end);
+	if (end == arg || errno != 0)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == 'M')
+		value *= 1024;
+	if (*end == 'k' || *end == 'M')
+		end++;
+	if (*end != '\0')
+	{
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_fatal_hint("Specify kilobytes per second, or use suffix \"k\" or \"M\".");
+	}
+	/* in this form it is true of NaN, too, which strtod() accepts */
+	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
+		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
+				 MIN_RATE_KB, MAX_RATE_KB);
+	return (uint64) (value * 1024);
+}
+
 void
 option_table_store(Options *options, const OptionRow *row, const char *arg)
 {
@@ -140,6 +173,10 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 		case OPTION_FLAG:
 			*(bool *) member = true;
 			break;
+		case OPTION_FILLED:
+			if (arg[0] == '\0')
+				pg_fatal("invalid value \"%s\" for option %s", "", name);
+			/* fall through */
 		case OPTION_TEXT:
 			*(const char **) member = arg;
 			break;
@@ -149,6 +186,9 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 			break;
 		case OPTION_SIZE:
 			*(uint64 *) member = option_value_size(arg, name);
+			break;
+		case OPTION_RATE:
+			*(uint64 *) member = option_value_rate(arg, "-r/--max-rate");
 			break;
 		case OPTION_LIST:
 			simple_string_list_append((SimpleStringList *) member, arg);
@@ -175,15 +215,17 @@ option_table_is_given(const Options *options, const OptionRow *row)
 		case OPTION_FLAG:
 			return *(const bool *) member;
 		case OPTION_TEXT:
+		case OPTION_FILLED:
 			return *(const char *const *) member != NULL;
 		case OPTION_NUMBER:
 		case OPTION_SIZE:
+		case OPTION_RATE:
 			return *(const uint64 *) member != 0;
 		case OPTION_LIST:
 			return ((const SimpleStringList *) member)->head != NULL;
 		case OPTION_BARE:
 		case OPTION_WITH_VALUE:
-			break;
+			return row->offset != 0 && *(const bool *) member;
 	}
 	return false;
 }
@@ -206,20 +248,30 @@ check_rule(const OptionRule *rule, const char *other, bool given,
 	exit(1);
 }
 
+/* By its name in messages, "-f/--file". */
+static const OptionRow *
+row_named(const OptionTable *table, const char *name)
+{
+	for (int i = 0; i < table->n_stock + table->n_rows; i++)
+		if (strcmp(row_of(table, i)->name, strstr(name, "--") + 2) == 0)
+			return row_of(table, i);
+	return NULL;
+}
+
 void
 option_rules_check(const Options *options, const OptionRule *rules, int n,
-				   const OptionRow *(*find) (const char *name))
+				   const OptionTable *table)
 {
 	for (int i = 0; i < n; i++)
 	{
-		const OptionRow *option = find(strstr(rules[i].option, "--") + 2);
+		const OptionRow *option = row_named(table, rules[i].option);
 		char	   *others = pg_strdup(rules[i].others);
 		char	   *rest = others;
 		char	   *name;
 
 		while ((name = strsep(&rest, " ")) != NULL)
 		{
-			const OptionRow *other = find(strstr(name, "--") + 2);
+			const OptionRow *other = row_named(table, name);
 
 			Assert(option && other);
 			check_rule(&rules[i], name, option_table_is_given(options, option),
@@ -257,12 +309,6 @@ option_read_common(Options *options, int letter, const char *arg)
  * ----------
  */
 
-/*
- * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
- */
-#define MIN_RATE_KB 32
-#define MAX_RATE_KB 1073741824
-
 int64
 option_value_number(const char *arg, const char *option, int64 min, int64 max)
 {
@@ -279,32 +325,13 @@ option_value_number(const char *arg, const char *option, int64 min, int64 max)
 	return value;
 }
 
-uint64
-option_value_rate(const char *arg, const char *option)
+int
+option_value_word(const char *arg, const char *const *words)
 {
-	char	   *end;
-	double		value;
-
-	errno = 0;
-	value = strtod(arg, &end);
-	if (end == arg || errno != 0)
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
-	while (*end == ' ')
-		end++;
-	if (*end == 'M')
-		value *= 1024;
-	if (*end == 'k' || *end == 'M')
-		end++;
-	if (*end != '\0')
-	{
-		pg_log_error("invalid value \"%s\" for option %s", arg, option);
-		pg_fatal_hint("Specify kilobytes per second, or use suffix \"k\" or \"M\".");
-	}
-	/* in this form it is true of NaN, too, which strtod() accepts */
-	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
-		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
-				 MIN_RATE_KB, MAX_RATE_KB);
-	return (uint64) (value * 1024);
+	for (int i = 0; words[i]; i++)
+		if (pg_strcasecmp(arg, words[i]) == 0)
+			return i;
+	return -1;
 }
 
 void
@@ -411,8 +438,6 @@ option_value_check_metrics(const Options *options)
 {
 	const SimpleStringListCell *first = options->metrics_labels.head;
 
-	if (options->metrics && options->metrics[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
 	if (first && options->metrics == NULL)
 		pg_fatal("option %s requires option %s", "--metrics-label", "--metrics");
 	for (const SimpleStringListCell *cell = first; cell; cell = cell->next)
@@ -438,15 +463,8 @@ void
 option_value_check_password_command(const Options *options,
 									const char *command, const char *option)
 {
-	if (command == NULL)
-		return;
-	if (command[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", option);
-
-	/*
-	 * The command gives the password, so there would be nothing to ask for.
-	 */
-	if (options->connection.prompt_password == TRI_YES)
+	/* the command gives the password, so there would be nothing to ask for */
+	if (command && options->connection.prompt_password == TRI_YES)
 		pg_fatal("options %s and %s cannot be used together", option,
 				 "-W/--password");
 }

@@ -14,11 +14,15 @@ typedef enum OptionKind
 {
 	OPTION_FLAG,				/* bool, no argument */
 	OPTION_TEXT,				/* const char *, as it was given */
+	OPTION_FILLED,				/* the same, not empty */
 	OPTION_NUMBER,				/* uint64, within the row's limits */
 	OPTION_SIZE,				/* uint64, bytes; units as in settings */
+	OPTION_RATE,				/* uint64, bytes a second */
 	OPTION_LIST,				/* SimpleStringList, may be given again */
 	OPTION_BARE,				/* sets nothing, no argument */
-	OPTION_WITH_VALUE			/* sets nothing */
+	OPTION_WITH_VALUE			/* sets nothing; the member is a bool that
+								 * says that the option was given, or is
+								 * missing */
 } OptionKind;
 
 typedef struct OptionRow
@@ -32,9 +36,6 @@ typedef struct OptionRow
 
 #define MEMBER(name) offsetof(Options, name)
 
-/* Has it an argument? */
-extern bool option_table_takes_value(const OptionRow *row);
-
 /* An option of a stock program's, which may have a letter, too. */
 typedef struct StockOption
 {
@@ -44,25 +45,28 @@ typedef struct StockOption
 	const char *refused;		/* why; NULL = it is ours to do */
 } StockOption;
 
-/*
- * getopt_long()'s table: those of another one, which may be NULL, then these
- * rows, for which it returns first and the numbers after it; owned.
- */
-extern struct option *option_table_append(const struct option *before,
-										  const OptionRow *rows, int n_rows,
-										  int first);
+/* All options of a program. */
+typedef struct OptionTable
+{
+	const StockOption *stock;
+	int			n_stock;
+	const OptionRow *rows;		/* ours, which have no letter */
+	int			n_rows;
+} OptionTable;
 
 /*
- * The same of these, none before them; and getopt_long()'s letters of them,
- * each with a colon if it takes a value.  Owned.
+ * getopt_long()'s table of them, and its letters, each with a colon if it
+ * takes a value.  Owned.
  */
-extern struct option *option_table_names(const StockOption *options, int n,
-										 int first);
-extern char *option_table_letters(const StockOption *options, int n);
+extern struct option *option_table_names(const OptionTable *table);
+extern char *option_table_letters(const OptionTable *table);
 
-/* What getopt_long() has returned; NULL if it is none of them. */
-extern const StockOption *option_table_find(const StockOption *options, int n,
-											int first, int c);
+/*
+ * What getopt_long() has returned; NULL if it is none of them.  *stock is
+ * NULL if it is not an option of the stock program.
+ */
+extern const OptionRow *option_table_find(const OptionTable *table, int c,
+										  const StockOption **stock);
 
 /* The option is given, with this argument. */
 extern void option_table_store(Options *options, const OptionRow *row,
@@ -84,12 +88,9 @@ typedef struct OptionRule
 	const char *why;			/* detail of the message; NULL = none */
 } OptionRule;
 
-/*
- * Check the rules in their order.  find returns the row of an option by
- * its long name, without the dashes.
- */
+/* Check the rules in their order. */
 extern void option_rules_check(const Options *options, const OptionRule *rules,
-							   int n, const OptionRow *(*find) (const char *name));
+							   int n, const OptionTable *table);
 
 /*
  * Read -j, -v, -w and -W, which mean the same in all programs; false for
@@ -108,10 +109,10 @@ extern int64 option_value_number(const char *arg, const char *option,
 								 int64 min, int64 max);
 
 /*
- * Bytes a second, given as in pg_basebackup.c:parse_max_rate(): kilobytes, or
- * with a suffix k or M.
+ * Which of these words it is, in any case of letters; the last one is NULL.
+ * Less than 0 if it is none.
  */
-extern uint64 option_value_rate(const char *arg, const char *option);
+extern int	option_value_word(const char *arg, const char *const *words);
 
 /*
  * Where and how to compress: [{client|server}-]METHOD[:DETAIL], "place" if
@@ -142,7 +143,7 @@ extern void option_value_check_pipe(const char *pattern);
  */
 extern void option_value_check_metrics(const Options *options);
 
-/* Of --password-command or the like; command may be NULL. */
+/* Of --password-command or the like, which excludes -W; may be NULL. */
 extern void option_value_check_password_command(const Options *options,
 												const char *command,
 												const char *option);

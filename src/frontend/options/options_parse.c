@@ -22,10 +22,9 @@
  */
 
 /* Of the cluster, or set for each database separately. */
-static const char own_letters[] = "dhpUwWfjPg";
 static const char *const own_names[] = {
-	"all-databases", "create", "dbname", "exclude-database", "globals-only",
-	"host", "incremental", "incremental-copy-method", "jobs", "mask",
+	"all-databases", "create", "dbname", "exclude-database", "file",
+	"globals-only", "host", "incremental", "incremental-copy-method", "jobs", "mask",
 	"mask-file", "metrics", "no-password", "no-progress",
 	"no-role-passwords", "password", "port", "progress", "report",
 	"resume", "roles-only", "sample",
@@ -40,36 +39,9 @@ add_arg(Options *options, const char *arg)
 	options->run_args[options->n_run_args++] = arg;
 }
 
-/* pg_dump's patterns that must match: where, cluster_list.c finds out. */
-static bool
-note_pattern(Options *options, int letter, const char *name, const char *arg)
-{
-	SimpleStringList *list = letter == 't' ? &options->run_tables :
-		letter == 'n' ? &options->run_schemas :
-		letter == 0 && strcmp(name, "table-and-children") == 0 ?
-		&options->run_tables_and_children : NULL;
-
-	if (list)
-		simple_string_list_append(list, arg);
-	return list != NULL;
-}
-
 void
-cluster_options_note(Options *options, int letter, const char *name,
-					 const char *arg)
+cluster_options_note(Options *options, const char *name, const char *arg)
 {
-	if (note_pattern(options, letter, name, arg))
-		return;
-	if (letter != 0)
-	{
-		if (strchr(own_letters, letter) != NULL)
-			return;
-		/* an argument goes apart, as it may be empty */
-		add_arg(options, psprintf("-%c", letter));
-		if (arg)
-			add_arg(options, arg);
-		return;
-	}
 	for (int i = 0; i < (int) lengthof(own_names); i++)
 		if (strcmp(name, own_names[i]) == 0)
 			return;
@@ -168,125 +140,109 @@ mask_file_read_file(Options *options, const char *path)
 		pg_fatal("file \"%s\" contains no mask", path);
 }
 
-static void
-mask_files_read(Options *options)
-{
-	for (const SimpleStringListCell *cell = options->mask_files.head; cell;
-		 cell = cell->next)
-		mask_file_read_file(options, cell->val);
-}
-
 /* ----------
  * Reads the command line: pg_dump's options and our own.
  * ----------
  */
 
-/* Long options without a short one: values above any character. */
+/* What becomes of an option: uses of a StockOption. */
 enum
 {
-	OPT_PASS = 1000,			/* goes to pg_dump as it is */
-	OPT_PASS_LAST = OPT_PASS + 99,	/* the same, of a newer pg_dump */
-	OPT_INSERTS,				/* cannot be: rows as INSERT commands */
-	OPT_BINARY_UPGRADE,			/* cannot be: for pg_upgrade only */
-	OPT_ENABLE_ROW_SECURITY,
-	OPT_EXTRA_FLOAT_DIGITS,
-	OPT_LOCK_WAIT_TIMEOUT,
-	OPT_NO_SYNC,
-	OPT_QUOTE_ALL_IDENTIFIERS,
-	OPT_ROLE,
-	OPT_SERIALIZABLE_DEFERRABLE,
-	OPT_SNAPSHOT,
-	OPT_SYNC_METHOD
+	OURS = 0,					/* read here, and no business of pg_dump */
+	PASSED,						/* goes to pg_dump, even if it is read here */
+	INSERTS,					/* cannot be: rows as INSERT commands */
+	UPGRADE,					/* cannot be: for pg_upgrade only */
+	ANSWERED					/* by help_if_asked(), if it is spelled out;
+								 * larger: goes to pg_dump of this major on */
 };
 
-/* Goes to pg_dump as it is, of this major and of later ones. */
-#define PASS_SINCE(major) (OPT_PASS + (major))
-
-static const char short_options[] = "abBcCd:e:E:f:F:gh:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
-
-/* The union of pg_dump 15 to 19 (pg_dump.c:main). */
-static const struct option pg_dump_options[] = {
-	{"attribute-inserts", no_argument, NULL, OPT_INSERTS},
-	{"binary-upgrade", no_argument, NULL, OPT_BINARY_UPGRADE},
-	{"blobs", no_argument, NULL, 'b'},
-	{"clean", no_argument, NULL, 'c'},
-	{"column-inserts", no_argument, NULL, OPT_INSERTS},
-	{"compress", required_argument, NULL, 'Z'},
-	{"create", no_argument, NULL, 'C'},
-	{"data-only", no_argument, NULL, 'a'},
-	{"dbname", required_argument, NULL, 'd'},
-	{"disable-dollar-quoting", no_argument, NULL, OPT_PASS},
-	{"disable-triggers", no_argument, NULL, OPT_PASS},
-	{"enable-row-security", no_argument, NULL, OPT_ENABLE_ROW_SECURITY},
-	{"encoding", required_argument, NULL, 'E'},
-	{"exclude-extension", required_argument, NULL, PASS_SINCE(17)},
-	{"exclude-schema", required_argument, NULL, 'N'},
-	{"exclude-table", required_argument, NULL, 'T'},
-	{"exclude-table-and-children", required_argument, NULL, PASS_SINCE(16)},
-	{"exclude-table-data", required_argument, NULL, OPT_PASS},
-	{"exclude-table-data-and-children", required_argument, NULL, PASS_SINCE(16)},
-	{"extension", required_argument, NULL, 'e'},
-	{"extra-float-digits", required_argument, NULL, OPT_EXTRA_FLOAT_DIGITS},
-	{"file", required_argument, NULL, 'f'},
-	{"filter", required_argument, NULL, PASS_SINCE(17)},
-	{"format", required_argument, NULL, 'F'},
-	{"help", no_argument, NULL, '?'},
-	{"host", required_argument, NULL, 'h'},
-	{"if-exists", no_argument, NULL, OPT_PASS},
-	{"include-foreign-data", required_argument, NULL, OPT_PASS},
-	{"inserts", no_argument, NULL, OPT_INSERTS},
-	{"jobs", required_argument, NULL, 'j'},
-	{"large-objects", no_argument, NULL, 'b'},
-	{"load-via-partition-root", no_argument, NULL, OPT_PASS},
-	{"lock-wait-timeout", required_argument, NULL, OPT_LOCK_WAIT_TIMEOUT},
-	/* ours, but with a letter, as pg_basebackup has it */
-	{"max-rate", required_argument, NULL, 'r'},
-	{"no-acl", no_argument, NULL, 'x'},
-	{"no-blobs", no_argument, NULL, 'B'},
-	{"no-comments", no_argument, NULL, OPT_PASS},
-	{"no-data", no_argument, NULL, PASS_SINCE(18)},
-	{"no-large-objects", no_argument, NULL, 'B'},
-	{"no-owner", no_argument, NULL, 'O'},
-	{"no-password", no_argument, NULL, 'w'},
-	{"no-policies", no_argument, NULL, PASS_SINCE(18)},
-	{"no-privileges", no_argument, NULL, 'x'},
-	{"no-publications", no_argument, NULL, OPT_PASS},
-	{"no-reconnect", no_argument, NULL, 'R'},
-	{"no-schema", no_argument, NULL, PASS_SINCE(18)},
-	{"no-security-labels", no_argument, NULL, OPT_PASS},
-	{"no-statistics", no_argument, NULL, PASS_SINCE(18)},
-	{"no-subscriptions", no_argument, NULL, OPT_PASS},
-	{"no-sync", no_argument, NULL, OPT_NO_SYNC},
-	{"no-synchronized-snapshots", no_argument, NULL, OPT_PASS},
-	{"no-table-access-method", no_argument, NULL, OPT_PASS},
-	{"no-tablespaces", no_argument, NULL, OPT_PASS},
-	{"no-toast-compression", no_argument, NULL, OPT_PASS},
-	{"no-unlogged-table-data", no_argument, NULL, OPT_PASS},
-	{"on-conflict-do-nothing", no_argument, NULL, OPT_INSERTS},
-	{"password", no_argument, NULL, 'W'},
-	{"port", required_argument, NULL, 'p'},
-	{"quote-all-identifiers", no_argument, NULL, OPT_QUOTE_ALL_IDENTIFIERS},
-	{"restrict-key", required_argument, NULL, OPT_PASS},
-	{"role", required_argument, NULL, OPT_ROLE},
-	{"rows-per-insert", required_argument, NULL, OPT_INSERTS},
-	{"schema", required_argument, NULL, 'n'},
-	{"schema-only", no_argument, NULL, 's'},
-	{"section", required_argument, NULL, OPT_PASS},
-	{"sequence-data", no_argument, NULL, PASS_SINCE(18)},
-	{"serializable-deferrable", no_argument, NULL, OPT_SERIALIZABLE_DEFERRABLE},
-	{"snapshot", required_argument, NULL, OPT_SNAPSHOT},
-	{"statistics", no_argument, NULL, PASS_SINCE(18)},
-	{"statistics-only", no_argument, NULL, PASS_SINCE(18)},
-	{"strict-names", no_argument, NULL, OPT_PASS},
-	{"superuser", required_argument, NULL, 'S'},
-	{"sync-method", required_argument, NULL, OPT_SYNC_METHOD},
-	{"table", required_argument, NULL, 't'},
-	{"table-and-children", required_argument, NULL, PASS_SINCE(16)},
-	{"use-set-session-authorization", no_argument, NULL, OPT_PASS},
-	{"username", required_argument, NULL, 'U'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0}
+/*
+ * The union of pg_dump 15 to 19 (pg_dump.c:main), and those of ours that have
+ * a letter.
+ */
+static const StockOption pg_dump_options[] = {
+	{{"attribute-inserts", OPTION_BARE}, 0, INSERTS},
+	{{"binary-upgrade", OPTION_BARE}, 0, UPGRADE},
+	{{"blobs", OPTION_BARE}, 'b', PASSED},
+	{{"clean", OPTION_FLAG, MEMBER(clean)}, 'c', PASSED},
+	{{"column-inserts", OPTION_BARE}, 0, INSERTS},
+	{{"compress", OPTION_WITH_VALUE, MEMBER(compress_given)}, 'Z'},
+	{{"create", OPTION_FLAG, MEMBER(create)}, 'C', PASSED},
+	{{"data-only", OPTION_FLAG, MEMBER(data_only)}, 'a', PASSED},
+	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd'},
+	{{"disable-dollar-quoting", OPTION_BARE}, 0, PASSED},
+	{{"disable-triggers", OPTION_FLAG, MEMBER(disable_triggers)}, 0, PASSED},
+	{{"enable-row-security", OPTION_FLAG, MEMBER(enable_row_security)}, 0, PASSED},
+	{{"encoding", OPTION_TEXT, MEMBER(encoding)}, 'E', PASSED},
+	{{"exclude-extension", OPTION_WITH_VALUE}, 0, 17},
+	{{"exclude-schema", OPTION_WITH_VALUE}, 'N', PASSED},
+	{{"exclude-table", OPTION_WITH_VALUE}, 'T', PASSED},
+	{{"exclude-table-and-children", OPTION_WITH_VALUE}, 0, 16},
+	{{"exclude-table-data", OPTION_WITH_VALUE}, 0, PASSED},
+	{{"exclude-table-data-and-children", OPTION_WITH_VALUE}, 0, 16},
+	{{"extension", OPTION_WITH_VALUE}, 'e', PASSED},
+	{{"extra-float-digits", OPTION_TEXT, MEMBER(extra_float_digits)}, 0, PASSED},
+	{{"file", OPTION_TEXT, MEMBER(directory)}, 'f'},
+	{{"filter", OPTION_WITH_VALUE}, 0, 17},
+	{{"format", OPTION_WITH_VALUE}, 'F'},
+	/* ours, but with a letter, as other programs have them: -g, -r, -P */
+	{{"globals-only", OPTION_FLAG, MEMBER(globals_only)}, 'g'},
+	{{"help", OPTION_BARE}, 0, ANSWERED},
+	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h'},
+	{{"if-exists", OPTION_BARE}, 0, PASSED},
+	{{"include-foreign-data", OPTION_WITH_VALUE}, 0, PASSED},
+	{{"inserts", OPTION_BARE}, 0, INSERTS},
+	{{"jobs", OPTION_WITH_VALUE, MEMBER(jobs_given)}, 'j'},
+	{{"large-objects", OPTION_BARE}, 'b', PASSED},
+	{{"load-via-partition-root", OPTION_BARE}, 0, PASSED},
+	{{"lock-wait-timeout", OPTION_TEXT, MEMBER(lock_wait_timeout)}, 0, PASSED},
+	{{"max-rate", OPTION_RATE, MEMBER(max_rate)}, 'r'},
+	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 'x', PASSED},
+	{{"no-blobs", OPTION_BARE}, 'B', PASSED},
+	{{"no-comments", OPTION_FLAG, MEMBER(no_comments)}, 0, PASSED},
+	{{"no-data", OPTION_BARE}, 0, 18},
+	{{"no-large-objects", OPTION_BARE}, 'B', PASSED},
+	{{"no-owner", OPTION_FLAG, MEMBER(no_owner)}, 'O', PASSED},
+	{{"no-password", OPTION_BARE}, 'w'},
+	{{"no-policies", OPTION_BARE}, 0, 18},
+	{{"no-privileges", OPTION_FLAG, MEMBER(no_privileges)}, 'x', PASSED},
+	{{"no-publications", OPTION_BARE}, 0, PASSED},
+	{{"no-reconnect", OPTION_BARE}, 'R'},
+	{{"no-schema", OPTION_BARE}, 0, 18},
+	{{"no-security-labels", OPTION_FLAG, MEMBER(no_security_labels)}, 0, PASSED},
+	{{"no-statistics", OPTION_BARE}, 0, 18},
+	{{"no-subscriptions", OPTION_BARE}, 0, PASSED},
+	{{"no-sync", OPTION_BARE}, 1},
+	{{"no-synchronized-snapshots", OPTION_BARE}, 0, PASSED},
+	{{"no-table-access-method", OPTION_FLAG, MEMBER(no_table_access_method)}, 0, PASSED},
+	{{"no-tablespaces", OPTION_FLAG, MEMBER(no_tablespaces)}, 0, PASSED},
+	{{"no-toast-compression", OPTION_BARE}, 0, PASSED},
+	{{"no-unlogged-table-data", OPTION_BARE}, 0, PASSED},
+	{{"on-conflict-do-nothing", OPTION_BARE}, 0, INSERTS},
+	{{"password", OPTION_BARE}, 'W'},
+	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p'},
+	{{"progress", OPTION_FLAG, MEMBER(progress)}, 'P'},
+	{{"quote-all-identifiers", OPTION_FLAG, MEMBER(quote_all_identifiers)}, 0, PASSED},
+	{{"restrict-key", OPTION_WITH_VALUE}, 0, PASSED},
+	{{"role", OPTION_TEXT, MEMBER(role)}, 0, PASSED},
+	{{"rows-per-insert", OPTION_WITH_VALUE}, 0, INSERTS},
+	{{"schema", OPTION_WITH_VALUE}, 'n', PASSED},
+	{{"schema-only", OPTION_BARE}, 's', PASSED},
+	{{"section", OPTION_WITH_VALUE}, 0, PASSED},
+	{{"sequence-data", OPTION_BARE}, 0, 18},
+	{{"serializable-deferrable", OPTION_FLAG, MEMBER(serializable_deferrable)}},
+	{{"snapshot", OPTION_TEXT, MEMBER(snapshot)}},
+	{{"statistics", OPTION_FLAG, MEMBER(statistics)}, 0, 18},
+	{{"statistics-only", OPTION_BARE}, 0, 18},
+	{{"strict-names", OPTION_BARE}, 0, PASSED},
+	{{"superuser", OPTION_WITH_VALUE}, 'S', PASSED},
+	{{"sync-method", OPTION_WITH_VALUE}, 2},
+	{{"table", OPTION_WITH_VALUE}, 't', PASSED},
+	{{"table-and-children", OPTION_WITH_VALUE}, 0, 16},
+	{{"use-set-session-authorization", OPTION_FLAG, MEMBER(use_session_authorization)}, 0, PASSED},
+	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U'},
+	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v', PASSED},
+	{{"version", OPTION_BARE}, 0, ANSWERED},
 };
 
 /*
@@ -331,154 +287,72 @@ pass_on(Options *options, const char *arg)
 	options->pg_dump_args[options->n_pg_dump_args++] = arg;
 }
 
-/* An argument goes apart, as it may be empty (-N ''). */
+/* The options that mean more than that a member of Options is set. */
 static void
-pass_on_short(Options *options, int letter, const char *arg)
+read_special(Options *options, char letter, const char *arg)
 {
-	pass_on(options, psprintf("-%c", letter));
-	if (arg)
-		pass_on(options, arg);
-}
-
-static void
-pass_on_long(Options *options, const char *name, const char *arg)
-{
-	pass_on(options, arg ? psprintf("--%s=%s", name, arg)
-			: psprintf("--%s", name));
-}
-
-/* Options with a short letter; false for those that have none. */
-static bool
-read_short_option(Options *options, int c, const char *arg)
-{
-	if (option_read_common(options, c, arg))
+	switch (letter)
 	{
-		if (c == 'v')
-			pass_on_short(options, c, NULL);
-		return true;
-	}
-	switch (c)
-	{
-		case 'd':
-			options->connection.dbname = arg;
-			return true;
-		case 'h':
-			options->connection.pghost = arg;
-			return true;
-		case 'p':
-			options->connection.pgport = arg;
-			return true;
-		case 'U':
-			options->connection.pguser = arg;
-			return true;
-		case 'f':
-			options->directory = arg;
-			return true;
+		case 'e':
+			options->chooses_extensions = true;
+			break;
 		case 'F':
 			check_format(arg);
-			return true;
+			break;
 		case 'Z':
 			option_value_compress(options, arg, COMPRESS_WHERE_BEST);
-			return true;
-		case 'g':
-			options->globals_only = true;
-			return true;
-		case 'r':
-			options->max_rate = option_value_rate(arg, "-r/--max-rate");
-			return true;
-		case 'P':
-			options->progress = true;
-			return true;
-		case 'E':
-			options->encoding = arg;
-			pass_on_short(options, c, arg);
-			return true;
-		case 'R':				/* no-op in pg_dump too */
-			return true;
-	}
-	if (c > 0 && c < 128 && c != '?' && strchr(short_options, c) != NULL)
-	{
-		pass_on_short(options, c, arg);
-		return true;
-	}
-	return false;
-}
-
-/* pg_dump has the option since this major, but not before. */
-static void
-note_major(Options *options, const char *name, int major)
-{
-	if (major <= options->needed_major)
-		return;
-	options->needed_major = major;
-	options->needed_for = name;
-}
-
-static void
-refuse_inserts(const char *name)
-{
-	pg_log_error("option --%s is not supported", name);
-	pg_log_error_detail("Rows written as INSERT commands cannot be split into chunks.");
-	pg_fatal_hint("Use pg_dump for INSERT commands.");
-}
-
-static void
-read_long_option(Options *options, int c, const char *name, const char *arg)
-{
-	switch (c)
-	{
-		case OPT_INSERTS:
-			refuse_inserts(name);
 			break;
-		case OPT_BINARY_UPGRADE:
-			pg_log_error("option --%s is not supported", name);
-			pg_fatal_hint("This option is reserved for pg_upgrade, which runs pg_dump itself.");
-		case OPT_NO_SYNC:
+		case 1:
 			options->sync_method = SYNC_NONE;
-			return;
-		case OPT_SYNC_METHOD:
+			break;
+		case 2:
 			/* --no-sync counts, in either order of the two, as in pg_dump */
 			if (options->sync_method != SYNC_NONE)
 				options->sync_method = parse_sync(arg);
-			return;
-		case OPT_SNAPSHOT:
-			options->snapshot = arg;
-			return;
-		case OPT_SERIALIZABLE_DEFERRABLE:
-			options->serializable_deferrable = true;
-			return;
-			/* the session's, and pg_dump's too */
-		case OPT_ROLE:
-			options->role = arg;
-			break;
-		case OPT_LOCK_WAIT_TIMEOUT:
-			options->lock_wait_timeout = arg;
-			break;
-		case OPT_ENABLE_ROW_SECURITY:
-			options->enable_row_security = true;
-			break;
-		case OPT_QUOTE_ALL_IDENTIFIERS:
-			options->quote_all_identifiers = true;
-			break;
-		case OPT_EXTRA_FLOAT_DIGITS:
-			options->extra_float_digits = arg;
-			break;
-		default:
-			note_major(options, name, c - OPT_PASS);
 			break;
 	}
-	pass_on_long(options, name, arg);
 }
 
-static bool
-is_passed(int c)
+static void
+read_option(Options *options, const StockOption *option, const char *arg)
 {
-	return c >= OPT_PASS && c <= OPT_PASS_LAST;
+	const char *name = option->row.name;
+
+	if (option->uses == INSERTS || option->uses == UPGRADE)
+		pg_log_error("option --%s is not supported", name);
+	if (option->uses == INSERTS)
+	{
+		pg_log_error_detail("Rows written as INSERT commands cannot be split into chunks.");
+		pg_fatal_hint("Use pg_dump for INSERT commands.");
+	}
+	if (option->uses == UPGRADE)
+		pg_fatal_hint("This option is reserved for pg_upgrade, which runs pg_dump itself.");
+	option_table_store(options, &option->row, arg);
+	if (!option_read_common(options, option->letter, arg))
+		read_special(options, option->letter, arg);
+	/* pg_dump has the option since this major, but not before */
+	if (option->uses > ANSWERED && option->uses > options->needed_major)
+	{
+		options->needed_major = option->uses;
+		options->needed_for = name;
+	}
+	if (option->uses == OURS)
+		return;
+	if (option->letter < ' ')
+		pass_on(options, arg ? psprintf("--%s=%s", name, arg) :
+				psprintf("--%s", name));
+	else
+	{
+		/* an argument goes apart, as it may be empty (-N '') */
+		pass_on(options, psprintf("-%c", option->letter));
+		if (arg)
+			pass_on(options, arg);
+	}
 }
 
 /* What must hold between options; the rest of it pg_dump checks. */
 static void
-check_options(const Options *options)
+check_options(const Options *options, const OptionTable *table)
 {
 	if ((options->directory == NULL && !options->dry_run && !options->check &&
 		 options->pipe_command == NULL && options->target == NULL &&
@@ -489,7 +363,7 @@ check_options(const Options *options)
 		pg_log_error("no output directory specified");
 		pg_fatal_hint("Use -f DIRECTORY to specify a new directory, --pipe to write to commands, or --target to copy into another database.");
 	}
-	own_options_check(options);
+	own_options_check(options, table);
 	if (options->extra_float_digits != NULL)
 		(void) option_value_number(options->extra_float_digits,
 								   "--extra-float-digits", -15, 3);
@@ -512,33 +386,34 @@ new_options(void)
 }
 
 static void
-read_options(Options *options, int argc, char **argv)
+read_options(Options *options, int argc, char **argv, const OptionTable *table)
 {
-	struct option *long_options = own_options_append(pg_dump_options);
+	const char *letters = option_table_letters(table);
+	const struct option *names = option_table_names(table);
 	int			c;
-	int			index = -1;
 
-	while ((c = getopt_long(argc, argv, short_options,
-							long_options, &index)) != -1)
+	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
 	{
-		/*
-		 * A copy tells pg_restore, too, what the schema is to be like.  So
-		 * these flags are noted, and also read as pg_dump's.  One that is
-		 * passed on has no letter, only its place in the table.
-		 */
-		own_options_note_flag(options, c,
-							  is_passed(c) ? long_options[index].name : NULL);
-		cluster_options_note(options, c < OPT_PASS ? c : 0,
-							 c < OPT_PASS ? NULL : long_options[index].name, optarg);
-		if (own_option_read(options, c, optarg) ||
-			read_short_option(options, c, optarg))
-			continue;
-		if (c < OPT_PASS)
-		{
-			/* getopt_long has said what is wrong */
-			help_try_option(argv, long_options);
-		}
-		read_long_option(options, c, long_options[index].name, optarg);
+		const StockOption *stock;
+		const OptionRow *row = option_table_find(table, c, &stock);
+
+		/* getopt_long() has said what is wrong */
+		if (row == NULL || (stock && stock->uses == ANSWERED))
+			help_try_option(argv, names);
+		if (stock)
+			read_option(options, stock, optarg);
+		else
+			option_table_store(options, row, optarg);
+
+		/* patterns must match in one of the databases (cluster_list.c) */
+		if (strcmp(row->name, "table") == 0)
+			simple_string_list_append(&options->run_tables, optarg);
+		else if (strcmp(row->name, "schema") == 0)
+			simple_string_list_append(&options->run_schemas, optarg);
+		else if (strcmp(row->name, "table-and-children") == 0)
+			simple_string_list_append(&options->run_tables_and_children, optarg);
+		else
+			cluster_options_note(options, row->name, optarg);
 	}
 }
 
@@ -560,16 +435,20 @@ read_database(Options *options, int argc, char **argv)
 const Options *
 options_parse(int argc, char **argv)
 {
+	OptionTable table = {pg_dump_options, lengthof(pg_dump_options)};
 	Options    *options;
 
 	help_if_asked(argc, argv, "pg_pardump", help_print);
 	options = new_options();
-	read_options(options, argc, argv);
+	table.rows = own_options_rows(&table.n_rows);
+	read_options(options, argc, argv, &table);
 	read_database(options, argc, argv);
 	/* before the rules, which know of --mask alone */
-	mask_files_read(options);
+	for (const SimpleStringListCell *cell = options->mask_files.head; cell;
+		 cell = cell->next)
+		mask_file_read_file(options, cell->val);
 	/* only now, as an option may stand before the one that it needs */
-	check_options(options);
+	check_options(options, &table);
 	/* as many read at a time */
 	if (options->tasks)
 	{

@@ -13,11 +13,11 @@
  */
 
 /*
- * An option was read: by its letter, or if that is 0 by its name; arg may be
- * NULL.  It is noted for the runs of databases, unless it is not theirs.
+ * An option of this name was read; arg may be NULL.  It is noted for the runs
+ * of databases, unless it is not theirs.
  */
-extern void cluster_options_note(Options *options, int letter,
-								 const char *name, const char *arg);
+extern void cluster_options_note(Options *options, const char *name,
+								 const char *arg);
 
 /*
  * Read the command line.  Prints and exits for --help and --version; exits

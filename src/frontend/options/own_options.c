@@ -17,14 +17,13 @@ static const OptionRow own_options[] = {
 	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
 	{"clean-output", OPTION_FLAG, MEMBER(clean_output)},
 	{"compare", OPTION_FLAG, MEMBER(compare)},
-	{"compare-with", OPTION_TEXT, MEMBER(compare_with)},
+	{"compare-with", OPTION_FILLED, MEMBER(compare_with)},
 	{"copy-format", OPTION_TEXT, MEMBER(copy_format)},
 	{"create-slot", OPTION_FLAG, MEMBER(create_slot)},
-	{"create-subscription", OPTION_TEXT, MEMBER(create_subscription)},
+	{"create-subscription", OPTION_FILLED, MEMBER(create_subscription)},
 	{"dry-run", OPTION_FLAG, MEMBER(dry_run)},
 	{"exclude-database", OPTION_LIST, MEMBER(exclude_databases)},
 	{"expected-rate", OPTION_SIZE, MEMBER(expected_rate)},
-	{"globals-only", OPTION_FLAG, MEMBER(globals_only)},
 	{"incremental", OPTION_TEXT, MEMBER(incremental)},
 	{"incremental-by", OPTION_TEXT, MEMBER(incremental_by)},
 	{"incremental-copy-method", OPTION_TEXT, MEMBER(incremental_copy_method)},
@@ -36,22 +35,21 @@ static const OptionRow own_options[] = {
 	{"mask-file", OPTION_LIST, MEMBER(mask_files)},
 	{"max-table-segment-pages", OPTION_NUMBER, MEMBER(segment_pages),
 	1, MaxBlockNumber},
-	{"metrics", OPTION_TEXT, MEMBER(metrics)},
+	{"metrics", OPTION_FILLED, MEMBER(metrics)},
 	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
 	{"no-chunks", OPTION_FLAG, MEMBER(no_chunks)},
 	{"no-extension", OPTION_FLAG, MEMBER(no_extension)},
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
 	{"no-role-passwords", OPTION_FLAG, MEMBER(no_role_passwords)},
-	{"password-command", OPTION_TEXT, MEMBER(password_command)},
+	{"password-command", OPTION_FILLED, MEMBER(password_command)},
 	{"pause-synchronous", OPTION_FLAG, MEMBER(pause_synchronous)},
 	{"pg-dump", OPTION_TEXT, MEMBER(pg_dump_path)},
 	{"pipe", OPTION_TEXT, MEMBER(pipe_command)},
 	{"plan", OPTION_TEXT, MEMBER(plan)},
-	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"publication", OPTION_LIST, MEMBER(publications)},
-	{"report", OPTION_TEXT, MEMBER(report)},
-	{"report-history", OPTION_TEXT, MEMBER(report_history)},
+	{"report", OPTION_FILLED, MEMBER(report)},
+	{"report-history", OPTION_FILLED, MEMBER(report_history)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
 	{"roles", OPTION_FLAG, MEMBER(roles)},
 	{"roles-only", OPTION_FLAG, MEMBER(roles_only)},
@@ -68,7 +66,7 @@ static const OptionRow own_options[] = {
 	{"subscription-conninfo", OPTION_TEXT, MEMBER(subscription_conninfo)},
 	{"tablespaces-only", OPTION_FLAG, MEMBER(tablespaces_only)},
 	{"target", OPTION_TEXT, MEMBER(target)},
-	{"target-password-command", OPTION_TEXT, MEMBER(target_password_command)},
+	{"target-password-command", OPTION_FILLED, MEMBER(target_password_command)},
 	{"task", OPTION_TEXT, MEMBER(task)},
 	{"tasks", OPTION_NUMBER, MEMBER(tasks), 1, 4096},
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
@@ -76,74 +74,12 @@ static const OptionRow own_options[] = {
 	{"with-pardump-extension", OPTION_FLAG, MEMBER(with_pardump_extension)},
 };
 
-/* pg_dump's flags that a direct copy needs to know. */
-typedef struct NotedFlag
+const OptionRow *
+own_options_rows(int *n)
 {
-	const char *name;
-	char		letter;			/* 0 if it has no short name */
-	size_t		offset;			/* of the member in Options */
-} NotedFlag;
-
-static const NotedFlag noted_flags[] = {
-	{"clean", 'c', MEMBER(clean)},
-	{"create", 'C', MEMBER(create)},
-	{"data-only", 'a', MEMBER(data_only)},
-	{"disable-triggers", 0, MEMBER(disable_triggers)},
-	{"extension", 'e', MEMBER(chooses_extensions)},
-	{"no-owner", 'O', MEMBER(no_owner)},
-	{"no-privileges", 'x', MEMBER(no_privileges)},
-	{"no-acl", 'x', MEMBER(no_privileges)},
-	{"no-comments", 0, MEMBER(no_comments)},
-	{"no-security-labels", 0, MEMBER(no_security_labels)},
-	{"no-table-access-method", 0, MEMBER(no_table_access_method)},
-	{"no-tablespaces", 0, MEMBER(no_tablespaces)},
-	{"statistics", 0, MEMBER(statistics)},
-	{"use-set-session-authorization", 0, MEMBER(use_session_authorization)},
-};
-
-void
-own_options_note_flag(Options *options, int letter, const char *name)
-{
-	for (int i = 0; i < (int) lengthof(noted_flags); i++)
-	{
-		const NotedFlag *flag = &noted_flags[i];
-
-		if (name ? strcmp(flag->name, name) == 0 : flag->letter == letter)
-			*(bool *) ((char *) options + flag->offset) = true;
-	}
+	*n = lengthof(own_options);
+	return own_options;
 }
-
-struct option *
-own_options_append(const struct option *pg_dump_options)
-{
-	return option_table_append(pg_dump_options, own_options,
-							   lengthof(own_options), OWN_OPTION_FIRST);
-}
-
-bool
-own_option_read(Options *options, int c, const char *arg)
-{
-	if (c < OWN_OPTION_FIRST ||
-		c >= OWN_OPTION_FIRST + (int) lengthof(own_options))
-		return false;
-	option_table_store(options, &own_options[c - OWN_OPTION_FIRST], arg);
-	return true;
-}
-
-/* The members of options that pg_dump has as well, by their long names. */
-static const OptionRow pg_dump_rows[] = {
-	{"clean", OPTION_FLAG, MEMBER(clean)},
-	{"compress", OPTION_FLAG, MEMBER(compress_given)},
-	{"create", OPTION_FLAG, MEMBER(create)},
-	{"dbname", OPTION_TEXT, MEMBER(connection.dbname)},
-	{"file", OPTION_TEXT, MEMBER(directory)},
-	{"jobs", OPTION_FLAG, MEMBER(jobs_given)},
-	{"max-rate", OPTION_NUMBER, MEMBER(max_rate)},
-	{"role", OPTION_TEXT, MEMBER(role)},
-	{"serializable-deferrable", OPTION_FLAG, MEMBER(serializable_deferrable)},
-	{"snapshot", OPTION_TEXT, MEMBER(snapshot)},
-	{"statistics", OPTION_FLAG, MEMBER(statistics)},
-};
 
 #define OF_ONE "This option applies to one database only."
 #define LEADERS "Specify this option for the leader, not for its tasks."
@@ -239,18 +175,6 @@ static const OptionRule rules[] = {
 	{"--tasks", EXCLUDES, "-j/--jobs -r/--max-rate", EACH_TASK},
 };
 
-static const OptionRow *
-find_option(const char *name)
-{
-	for (int i = 0; i < (int) lengthof(own_options); i++)
-		if (strcmp(own_options[i].name, name) == 0)
-			return &own_options[i];
-	for (int i = 0; i < (int) lengthof(pg_dump_rows); i++)
-		if (strcmp(pg_dump_rows[i].name, name) == 0)
-			return &pg_dump_rows[i];
-	return NULL;
-}
-
 /* Two options that exclude each other: why, or NULL if that is obvious. */
 static void
 exclude(bool given, const char *one, const char *other, const char *why)
@@ -261,13 +185,6 @@ exclude(bool given, const char *one, const char *other, const char *why)
 	if (why)
 		pg_log_error_detail("%s", why);
 	exit(1);
-}
-
-static void
-refuse_empty(const char *value, const char *option)
-{
-	if (value && value[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", option);
 }
 
 /* Raw tuples cross in blocks; COPY's formats do not. */
@@ -314,7 +231,6 @@ static const char *const without_rows[] = {
 static void
 check_compare_with(const Options *options)
 {
-	refuse_empty(options->compare_with, "--compare-with");
 	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)
 		for (int j = 0; j < (int) lengthof(without_rows); j++)
 			exclude(strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
@@ -492,15 +408,13 @@ check_leader(const Options *options)
 }
 
 void
-own_options_check(const Options *options)
+own_options_check(const Options *options, const OptionTable *table)
 {
-	option_rules_check(options, rules, lengthof(rules), find_option);
+	option_rules_check(options, rules, lengthof(rules), table);
 	check_all_databases(options);
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
 	check_compare_with(options);
-	refuse_empty(options->report, "--report");
-	refuse_empty(options->report_history, "--report-history");
 	option_value_check_metrics(options);
 	check_incremental(options);
 	check_copy(options);
@@ -511,7 +425,6 @@ own_options_check(const Options *options)
 		option_value_check_pipe(options->pipe_command);
 	if (options->slot)
 		option_value_check_slot(options->slot);
-	refuse_empty(options->create_subscription, "--create-subscription");
 	if (options->subscription_conninfo)
 		option_value_check_conninfo(options->subscription_conninfo);
 	check_also_from(options);

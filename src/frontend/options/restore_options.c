@@ -25,11 +25,6 @@ typedef enum RestoreOptionUse
 	USE_NAME = 8				/* selects by a name */
 } RestoreOptionUse;
 
-/* The rows begin with this number for getopt_long(). */
-#define FIRST_RESTORE_OPTION 1000
-#define FIRST_OWN_OPTION 2000
-
-
 /*
  * The union of pg_restore 15 to 18 (pg_restore.c:main).  What is not given to
  * its runs as it stands is told to them by stock_pg_restore.c.
@@ -89,8 +84,6 @@ static const StockOption restore_options[] = {
 	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v', USE_HERE},
 };
 
-#define N_RESTORE_OPTIONS ((int) lengthof(restore_options))
-
 static const OptionRow own_options[] = {
 	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)},
 	{"allow-existing", OPTION_FLAG, MEMBER(allow_existing)},
@@ -102,15 +95,15 @@ static const OptionRow own_options[] = {
 	{"globals-only", OPTION_FLAG, MEMBER(globals_only)},
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
-	{"metrics", OPTION_TEXT, MEMBER(metrics)},
+	{"metrics", OPTION_FILLED, MEMBER(metrics)},
 	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
-	{"password-command", OPTION_TEXT, MEMBER(password_command)},
+	{"password-command", OPTION_FILLED, MEMBER(password_command)},
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
 	{"progress", OPTION_FLAG, MEMBER(progress)},
-	{"report", OPTION_TEXT, MEMBER(report)},
-	{"report-history", OPTION_TEXT, MEMBER(report_history)},
+	{"report", OPTION_FILLED, MEMBER(report)},
+	{"report-history", OPTION_FILLED, MEMBER(report_history)},
 	{"resume", OPTION_FLAG, MEMBER(resume)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
 	{"standby-snapshot-timeout", OPTION_NUMBER,
@@ -118,6 +111,10 @@ static const OptionRow own_options[] = {
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
 	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
 	{"verify", OPTION_FLAG, MEMBER(verify_first)},
+};
+
+static const OptionTable table = {
+	restore_options, lengthof(restore_options), own_options, lengthof(own_options)
 };
 
 /* Arguments for a program, NULL terminated. */
@@ -145,17 +142,6 @@ add_arg(ArgList *list, const char *arg)
 	list->args = pg_realloc(list->args, (list->n + 2) * sizeof(char *));
 	list->args[list->n++] = arg;
 	list->args[list->n] = NULL;
-}
-
-/* pg_restore's, and our own. */
-static struct option *
-long_options(void)
-{
-	return option_table_append(option_table_names(restore_options,
-												  N_RESTORE_OPTIONS,
-												  FIRST_RESTORE_OPTION),
-							   own_options, lengthof(own_options),
-							   FIRST_OWN_OPTION);
 }
 
 /* The options that mean more than that a member of Options is set. */
@@ -195,7 +181,6 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		line->options->by_stock == NULL)
 		line->options->by_stock = "";
 	add_arg(&line->all, text);
-	cluster_options_note(line->options, 0, option->row.name, arg);
 	if (strcmp(option->row.name, "section") == 0)
 		line->sections |= strcmp(arg, "pre-data") == 0 ? SECTION_PRE_DATA : SECTION_OTHER;
 	if (option->uses & USE_SELECT)
@@ -222,7 +207,8 @@ restore_options_check_stock(const Options *options, const char *reason)
 	{
 		size_t		offset = own_options[i].offset;
 		size_t		size = own_options[i].kind == OPTION_FLAG ? sizeof(bool) :
-			own_options[i].kind == OPTION_TEXT ? sizeof(char *) : sizeof(uint64);
+			own_options[i].kind == OPTION_TEXT ||
+			own_options[i].kind == OPTION_FILLED ? sizeof(char *) : sizeof(uint64);
 
 		if (offset != MEMBER(pg_restore_path) &&
 			memcmp((const char *) options + offset,
@@ -258,18 +244,6 @@ static const OptionRule rules[] = {
 	{"--if-exists", NEEDS, "-c/--clean"},
 };
 
-static const OptionRow *
-find_option(const char *name)
-{
-	for (int i = 0; i < (int) lengthof(own_options); i++)
-		if (strcmp(own_options[i].name, name) == 0)
-			return &own_options[i];
-	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
-		if (strcmp(restore_options[i].row.name, name) == 0)
-			return &restore_options[i].row;
-	return NULL;
-}
-
 /* pg_restore refuses this too, but under its own name. */
 static void
 refuse_file_and_database(const Options *options)
@@ -289,7 +263,7 @@ check_options(Options *options)
 {
 	const char *archive = options->restore;
 
-	option_rules_check(options, rules, lengthof(rules), find_option);
+	option_rules_check(options, rules, lengthof(rules), &table);
 	/* of all databases the check shows what would be resumed */
 	if (options->resume && options->check && !options->all_databases)
 		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
@@ -316,10 +290,6 @@ check_options(Options *options)
 	option_value_check_metrics(options);
 	option_value_check_password_command(options, options->password_command,
 										"--password-command");
-	if (options->report && options->report[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
-	if (options->report_history && options->report_history[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--report-history");
 	option_value_check_toast(options->toast_compression);
 }
 
@@ -328,9 +298,8 @@ restore_options_parse(int argc, char **argv)
 {
 	Options    *options = pg_malloc0(sizeof(Options));
 	CommandLine line = {.options = options};
-	const char *letters = option_table_letters(restore_options,
-											   N_RESTORE_OPTIONS);
-	const struct option *names = long_options();
+	const char *letters = option_table_letters(&table);
+	const struct option *names = option_table_names(&table);
 	int			c;
 
 	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
@@ -341,22 +310,16 @@ restore_options_parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
 	{
-		const StockOption *option = option_table_find(restore_options,
-													  N_RESTORE_OPTIONS,
-													  FIRST_RESTORE_OPTION, c);
+		const StockOption *option;
+		const OptionRow *row = option_table_find(&table, c, &option);
 
+		if (row == NULL)
+			help_try_option(argv, names);
 		if (option)
 			read_option(&line, option, optarg);
-		else if (c >= FIRST_OWN_OPTION)
-		{
-			const OptionRow *row = &own_options[c - FIRST_OWN_OPTION];
-
-			option_table_store(options, row, optarg);
-			cluster_options_note(options, 0, row->name,
-								 option_table_takes_value(row) ? optarg : NULL);
-		}
 		else
-			help_try_option(argv, names);
+			option_table_store(options, row, optarg);
+		cluster_options_note(options, row->name, optarg);
 	}
 	if (optind < argc)
 	{
