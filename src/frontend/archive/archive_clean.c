@@ -384,20 +384,6 @@ archive_clean(const char *path, DIR *listing, bool check_only)
 		manifest_free(cleaning.manifest);
 }
 
-static void
-archive_clean_remove_files(int fd, const char *path)
-{
-	DIR		   *listing = directory_list(fd);
-	const char *name;
-
-	while (listing && (name = directory_next(listing)) != NULL)
-		if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
-			pg_log_warning("could not remove file \"%s/%s\": %m", path,
-						   printable(name));
-	if (listing)
-		closedir(listing);
-}
-
 /*
  * An attempt that is at work yet may make another file meanwhile, some of
  * them several: but none once the directory is gone.  What has its path by
@@ -411,7 +397,16 @@ archive_clean_directory(int fd, const char *path)
 
 	do
 	{
-		archive_clean_remove_files(fd, path);
+		DIR		   *listing;
+		const char *name;
+
+		listing = directory_list(fd);
+		while (listing && (name = directory_next(listing)) != NULL)
+			if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
+				pg_log_warning("could not remove file \"%s/%s\": %m", path,
+							   printable(name));
+		if (listing)
+			closedir(listing);
 
 		/*
 		 * The path may lead to another directory by now, but rmdir() removes

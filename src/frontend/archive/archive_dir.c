@@ -641,19 +641,6 @@ archive_dir_take_toc(ArchiveDir *dir)
 	return toc;
 }
 
-/* All commands have succeeded: now that of toc.dat. */
-static void
-pipe_toc(ArchiveDir *dir)
-{
-	Sink	   *sink;
-
-	interrupt_check();
-	sink = archive_dir_new_file(dir, TOC_NAME);
-	sink_write(sink, dir->toc_text.data, dir->toc_text.len);
-	sink_finish(sink);
-	sink_free(sink);
-}
-
 void
 archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 {
@@ -661,7 +648,14 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 
 	if (dir->command)
 	{
-		pipe_toc(dir);
+		Sink	   *sink;
+
+		/* All commands have succeeded: now that of toc.dat. */
+		interrupt_check();
+		sink = archive_dir_new_file(dir, TOC_NAME);
+		sink_write(sink, dir->toc_text.data, dir->toc_text.len);
+		sink_finish(sink);
+		sink_free(sink);
 		return;
 	}
 

@@ -144,21 +144,6 @@ read_oid(TocReader *reader)
 	return result;
 }
 
-/* How the data are compressed: from 1.15 on the method, before a level. */
-static void
-read_method(TocReader *reader, Toc *toc)
-{
-	/* up to 1.14 this is the level of gzip, and 0 means none */
-	int			value = toc->minor >= 15 ? read_byte(reader) : read_int(reader);
-
-	if (toc->minor < 15)
-		toc->method = value == 0 ? COMPRESS_NONE : COMPRESS_GZIP;
-	else if (value < N_COMPRESS_METHODS)
-		toc->method = (CompressMethod) value;
-	else
-		bad(reader, "unknown compression method");
-}
-
 static void
 read_head(TocReader *reader, Toc *toc)
 {
@@ -166,6 +151,7 @@ read_head(TocReader *reader, Toc *toc)
 	int			major;
 	int			int_size;
 	int			format;
+	int			value;
 
 	read_bytes(reader, magic, sizeof(magic));
 	if (reader->at_end)
@@ -207,7 +193,14 @@ read_head(TocReader *reader, Toc *toc)
 			"not an archive in directory format");
 		return;
 	}
-	read_method(reader, toc);
+	/* from 1.15 on the method; before, the level of gzip, and 0 for none */
+	value = toc->minor >= 15 ? read_byte(reader) : read_int(reader);
+	if (toc->minor < 15)
+		toc->method = value == 0 ? COMPRESS_NONE : COMPRESS_GZIP;
+	else if (value < N_COMPRESS_METHODS)
+		toc->method = (CompressMethod) value;
+	else
+		bad(reader, "unknown compression method");
 	for (int i = 0; i < (int) lengthof(toc->created); i++)
 		toc->created[i] = read_int(reader);
 	toc->dbname = read_string(reader);
@@ -215,44 +208,11 @@ read_head(TocReader *reader, Toc *toc)
 	toc->pg_dump_version = read_string(reader);
 }
 
-/* Dump IDs in decimal; 0 stands for none. */
-static void
-read_deps(TocReader *reader, TocEntry *entry)
-{
-	char	   *text;
-
-	while ((text = read_string(reader)) != NULL && !reader->at_end)
-	{
-		char	   *end;
-		long		id = strtol(text, &end, 10);
-
-		if (*end != '\0' || id < 0 || id > MAX_DUMP_ID)
-			bad(reader, "invalid dependency");
-		entry->deps = array_room(entry->deps, entry->n_deps, sizeof(int));
-		entry->deps[entry->n_deps++] = (int) id;
-		free(text);
-	}
-	free(text);
-}
-
-/*
- * What the custom format adds: a flag and an offset (ReadOffset), from its
- * lowest byte.
- */
-static void
-read_offset(TocReader *reader, const Toc *toc, TocEntry *entry)
-{
-	entry->data_state = (TocDataState) read_byte(reader);
-	if (entry->data_state < TOC_DATA_SOMEWHERE ||
-		entry->data_state > TOC_DATA_NONE)
-		bad(reader, "invalid data offset");
-	for (int i = 0; i < toc->offset_size; i++)
-		entry->data_offset |= (uint64) read_byte(reader) << (8 * i);
-}
-
 static void
 read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 {
+	char	   *text;
+
 	entry->dump_id = read_int(reader);
 	if (entry->dump_id <= 0 || entry->dump_id > MAX_DUMP_ID)
 		bad(reader, "invalid dump ID");
@@ -272,7 +232,19 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 		entry->relkind = read_int(reader);
 	entry->owner = read_string(reader);
 	free(read_string(reader));	/* WITH OIDS, always "false" */
-	read_deps(reader, entry);
+	/* Dump IDs in decimal; 0 stands for none. */
+	while ((text = read_string(reader)) != NULL && !reader->at_end)
+	{
+		char	   *end;
+		long		id = strtol(text, &end, 10);
+
+		if (*end != '\0' || id < 0 || id > MAX_DUMP_ID)
+			bad(reader, "invalid dependency");
+		entry->deps = array_room(entry->deps, entry->n_deps, sizeof(int));
+		entry->deps[entry->n_deps++] = (int) id;
+		free(text);
+	}
+	free(text);
 
 	if (reader->format != TOC_FORMAT_CUSTOM)
 	{
@@ -285,7 +257,17 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 		}
 		return;
 	}
-	read_offset(reader, toc, entry);
+
+	/*
+	 * What the custom format adds: a flag and an offset (ReadOffset), from
+	 * its lowest byte.
+	 */
+	entry->data_state = (TocDataState) read_byte(reader);
+	if (entry->data_state < TOC_DATA_SOMEWHERE ||
+		entry->data_state > TOC_DATA_NONE)
+		bad(reader, "invalid data offset");
+	for (int i = 0; i < toc->offset_size; i++)
+		entry->data_offset |= (uint64) read_byte(reader) << (8 * i);
 }
 
 static Toc *

@@ -207,17 +207,6 @@ is_null(const JsonField *field, const char *object)
 }
 
 static void
-append_name(JsonWriter *writer, const JsonField *field, const char *object)
-{
-	const char *text = field->kind == JSON_NAME ?
-		*(const char *const *) (object + field->offset) : NULL;
-
-	appendPQExpBuffer(&writer->buf, "\"%s%s\": ",
-					  text && is_encoded(writer, field, text) ? ENCODED : "",
-					  field->name);
-}
-
-static void
 append_members(JsonWriter *writer, const JsonField *fields, const char *object,
 			   const char *separator)
 {
@@ -226,13 +215,19 @@ append_members(JsonWriter *writer, const JsonField *fields, const char *object,
 	appendPQExpBufferStr(&writer->buf, "{ ");
 	for (const JsonField *field = fields; field->name; field++)
 	{
+		const char *text;
+
 		if ((field->is_written && !field->is_written(object)) ||
 			((field->flags & JSON_SKIP_NULL) && is_null(field, object)))
 			continue;
 		if (!first)
 			appendPQExpBufferStr(&writer->buf, separator);
 		first = false;
-		append_name(writer, field, object);
+		text = field->kind == JSON_NAME ?
+			*(const char *const *) (object + field->offset) : NULL;
+		appendPQExpBuffer(&writer->buf, "\"%s%s\": ",
+						  text && is_encoded(writer, field, text) ? ENCODED : "",
+						  field->name);
 		append_value(writer, field, object);
 	}
 	(void) buffer_text(&writer->buf);

@@ -384,15 +384,6 @@ note_whole_files(Backup *backup)
 	}
 }
 
-static void
-warn_of_replaced(const BackupList *list, const bool *replaced)
-{
-	for (int i = 0; i < list->n_files; i++)
-		if (replaced[i])
-			pg_log_warning("file \"%s\" was replaced or removed while it was read, so the backup may contain parts of both versions",
-						   printable(list->files[i].path));
-}
-
 /*
  * Files that were replaced while they were read get a list of their own, and
  * are read again.  What was stored of them counts as vanished, so that it is
@@ -432,7 +423,12 @@ check_replaced(Backup *backup, int times_left)
 	if (n > 0 && backup->form->can_rewrite && times_left > 0)
 		part_replaced(backup, replaced, n);
 	else if (n > 0)
-		warn_of_replaced(backup->list, replaced);
+	{
+		for (int i = 0; i < backup->list->n_files; i++)
+			if (replaced[i])
+				pg_log_warning("file \"%s\" was replaced or removed while it was read, so the backup may contain parts of both versions",
+							   printable(backup->list->files[i].path));
+	}
 	free(replaced);
 }
 

@@ -310,28 +310,6 @@ take_zeros(PieceReader *reader, size_t len)
 	}
 }
 
-static void
-backup_read_begin_range(PieceReader *reader, const BackupRange *range, bool is_gone)
-{
-	INIT_CRC32C(reader->crc);
-	reader->skips = is_gone &&
-		range->length == reader->backup->list->files[range->file].size;
-	reader->backup->results.vanished[range->file] = reader->skips;
-	if (!reader->skips)
-		reader->layout->begin_range(reader->layout, range);
-}
-
-static void
-backup_read_end_range(PieceReader *reader)
-{
-	if (!reader->skips)
-		reader->layout->end_range(reader->layout);
-	FIN_CRC32C(reader->crc);
-	reader->backup->results.crcs[reader->range] = reader->crc;
-	reader->range++;
-	reader->pos = 0;
-}
-
 /* The next of a range: these bytes, or NULL if there is no such file. */
 static void
 take_value(PieceReader *reader, const char *data, uint32 len)
@@ -346,7 +324,14 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 		pg_fatal("requested WAL segment \"%s\" has already been removed",
 				 file->path);
 	if (reader->pos == 0)
-		backup_read_begin_range(reader, range, data == NULL);
+	{
+		INIT_CRC32C(reader->crc);
+		reader->skips = data == NULL &&
+			range->length == reader->backup->list->files[range->file].size;
+		reader->backup->results.vanished[range->file] = reader->skips;
+		if (!reader->skips)
+			reader->layout->begin_range(reader->layout, range);
+	}
 	if (!reader->skips)
 	{
 		if (reader->check && file->is_relation)
@@ -357,7 +342,14 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	}
 	reader->pos += want;
 	if (reader->pos == range->length)
-		backup_read_end_range(reader);
+	{
+		if (!reader->skips)
+			reader->layout->end_range(reader->layout);
+		FIN_CRC32C(reader->crc);
+		reader->backup->results.crcs[reader->range] = reader->crc;
+		reader->range++;
+		reader->pos = 0;
+	}
 }
 
 /* A row: its number, which the server need not keep in order, and bytes. */

@@ -112,28 +112,12 @@ get_lsn(const PGresult *res, int column)
  * Sessions
  * ----------
  */
-/*
- * These values are divided by, or become a part of paths, so what a hostile
- * server could send is refused.
- */
-static void
-check_facts(const BackupServer *server)
-{
-	const char *catalog = server->catalog_version;
-
-	if (!IsValidWalSegSize(server->wal_segment_bytes))
-		pg_fatal("invalid size of WAL segments from the server: " UINT64_FORMAT,
-				 server->wal_segment_bytes);
-	if (*catalog == '\0' || catalog[strspn(catalog, "0123456789")] != '\0')
-		pg_fatal("invalid catalog version from the server: \"%s\"",
-				 printable(catalog));
-}
-
 static void
 ask_facts(Backup *backup)
 {
 	BackupServer *server = &backup->server;
 	PGresult   *res = query_row(backup->conn, facts_query);
+	const char *catalog;
 
 	server->started = pg_strdup(PQgetvalue(res, 0, 0));
 	server->system_identifier = get_number(res, 1);
@@ -145,7 +129,18 @@ ask_facts(Backup *backup)
 	server->has_checksums = get_bool(res, 7);
 	server->directory_mode = (int) strtol(PQgetvalue(res, 0, 8), NULL, 8);
 	PQclear(res);
-	check_facts(server);
+
+	/*
+	 * These values are divided by, or become a part of paths, so what a
+	 * hostile server could send is refused.
+	 */
+	catalog = server->catalog_version;
+	if (!IsValidWalSegSize(server->wal_segment_bytes))
+		pg_fatal("invalid size of WAL segments from the server: " UINT64_FORMAT,
+				 server->wal_segment_bytes);
+	if (*catalog == '\0' || catalog[strspn(catalog, "0123456789")] != '\0')
+		pg_fatal("invalid catalog version from the server: \"%s\"",
+				 printable(catalog));
 }
 
 /*

@@ -417,19 +417,6 @@ describe_piece(const Backup *backup, int no, ManifestFile *file)
 	}
 }
 
-/* The pieces of all plans. */
-static void
-describe_pieces(const Backup *backup, Manifest *manifest)
-{
-	for (const Backup *part = backup; part; part = part->others)
-		for (int i = 0; part->plan && i < part->plan->n_pieces; i++)
-		{
-			manifest->files = array_room(manifest->files, manifest->n_files,
-										 sizeof(ManifestFile));
-			describe_piece(part, i, &manifest->files[manifest->n_files++]);
-		}
-}
-
 /*
  * Write the page, when all is done; see report_end().  n_failures is how many
  * pages have wrong checksums.
@@ -462,7 +449,14 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 
 	if (page == NULL)
 		return;
-	describe_pieces(backup, &manifest);
+	/* The pieces of all plans. */
+	for (const Backup *part = backup; part; part = part->others)
+		for (int i = 0; part->plan && i < part->plan->n_pieces; i++)
+		{
+			manifest.files = array_room(manifest.files, manifest.n_files,
+										sizeof(ManifestFile));
+			describe_piece(part, i, &manifest.files[manifest.n_files++]);
+		}
 	report_end(page, &manifest, NULL, &copy);
 }
 
@@ -497,21 +491,6 @@ typedef struct SpecialFiles
  * Begin, list
  * ----------
  */
-static void
-event_run(const Backup *backup)
-{
-	Event	   *event = event_new("run");
-
-	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "directory", backup->options->directory);
-	event_add_number(event, "jobs", backup->options->jobs);
-	event_add_number(event, "files", backup_report_files(backup));
-	event_add_number(event, "tablespaces", backup->list->n_tablespaces);
-	event_add_number(event, "pieces", backup->plan->n_pieces);
-	event_add_number(event, "expected_bytes", backup_report_bytes(backup));
-	event_write(event);
-}
-
 /* Only the extension can compress on the server. */
 static void
 check_compression(const Backup *backup)
@@ -574,6 +553,8 @@ list_files(const Backup *backup)
 static void
 basebackup_begin(Backup *backup, const char *argv0)
 {
+	Event	   *event;
+
 	backup_server_open(backup, get_progname(argv0));
 	backup->extension = server_extension_find(backup->conn, backup->options,
 											  EXTENSION_READS_FILES);
@@ -612,7 +593,15 @@ basebackup_begin(Backup *backup, const char *argv0)
 	backup->others->list = backup_plan_part_others(backup->list);
 	backup->plan = backup_plan_new(backup->list);
 	progress_end();
-	event_run(backup);
+	event = event_new("run");
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "directory", backup->options->directory);
+	event_add_number(event, "jobs", backup->options->jobs);
+	event_add_number(event, "files", backup_report_files(backup));
+	event_add_number(event, "tablespaces", backup->list->n_tablespaces);
+	event_add_number(event, "pieces", backup->plan->n_pieces);
+	event_add_number(event, "expected_bytes", backup_report_bytes(backup));
+	event_write(event);
 }
 
 /* ----------

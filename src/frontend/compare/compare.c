@@ -324,19 +324,6 @@ compare_report_sequence(const void *arg, const char *what, const char *fact)
 		report_fact(arg, fact);
 }
 
-static void
-report_sequences(Comparison *comparison)
-{
-	const char *const names[] = {
-		compare_side_name(comparison->sides[0]),
-		compare_side_name(comparison->sides[1])
-	};
-
-	comparison->n_different +=
-		compare_positions(comparison->positions, names,
-						  &comparison->n_sequences, compare_report_sequence, comparison);
-}
-
 /* The last lines of the command. */
 static void
 report_sum(const Comparison *comparison)
@@ -409,8 +396,15 @@ close_sides(Comparison *comparison)
 static void
 compare_report(Comparison *comparison)
 {
+	const char *const names[] = {
+		compare_side_name(comparison->sides[0]),
+		compare_side_name(comparison->sides[1])
+	};
+
 	report_tables(comparison);
-	report_sequences(comparison);
+	comparison->n_different +=
+		compare_positions(comparison->positions, names,
+						  &comparison->n_sequences, compare_report_sequence, comparison);
 	report_objects(comparison);
 }
 

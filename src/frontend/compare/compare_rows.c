@@ -624,41 +624,6 @@ compare_rows_differ(CompareRows *rows)
 	return any;
 }
 
-static void
-read_sketches(CompareRows *rows)
-{
-	for (int i = 0; i < rows->tables->n_tables; i++)
-	{
-		CompareTable *table = &rows->tables->tables[i];
-		const TableSketches *sketches = &rows->sketches[i];
-
-		if (sketches->rows == NULL)
-			continue;
-		table->is_counted = true;
-		table->rows = difference_sketch_read(sketches->rows,
-											 sketches->n_hashes);
-		if (sketches->keys)
-			table->keys = difference_sketch_read(sketches->keys,
-												 sketches->n_hashes);
-	}
-}
-
-static void
-make_results(CompareRows *rows)
-{
-	for (int side = 0; side < 2; side++)
-	{
-		const DumpPlan *plan = compare_side_plan(rows->sides[side]);
-		int			n = plan->chunks->n_files;
-
-		rows->sums[side] = shared_memory_new(n, sizeof(RowSum));
-		rows->merged[side] = shared_memory_new(n, 1);
-		rows->shown[side] = shared_memory_new(n, sizeof(ShownRows));
-		rows->objects[side] = shared_memory_new(plan->objects->n_groups,
-												sizeof(ObjectSum));
-	}
-}
-
 CompareRows *
 compare_rows_sum(CompareSide *const sides[2], CompareTables *tables,
 				 bool with_objects, ObjectSum objects[2])
@@ -673,7 +638,17 @@ compare_rows_sum(CompareSide *const sides[2], CompareTables *tables,
 		pg_fatal("could not generate random numbers");
 	initPQExpBuffer(&rows->key);
 	rows->sketches = pg_malloc0((tables->n_tables + 1) * sizeof(TableSketches));
-	make_results(rows);
+	for (int side = 0; side < 2; side++)
+	{
+		const DumpPlan *plan = compare_side_plan(rows->sides[side]);
+		int			n = plan->chunks->n_files;
+
+		rows->sums[side] = shared_memory_new(n, sizeof(RowSum));
+		rows->merged[side] = shared_memory_new(n, 1);
+		rows->shown[side] = shared_memory_new(n, sizeof(ShownRows));
+		rows->objects[side] = shared_memory_new(plan->objects->n_groups,
+												sizeof(ObjectSum));
+	}
 	run_pass(rows, PASS_SUM, with_objects);
 	add_up(rows, objects);
 	return rows;
@@ -683,7 +658,20 @@ void
 compare_rows_count(CompareRows *rows)
 {
 	run_pass(rows, PASS_COUNT, false);
-	read_sketches(rows);
+	for (int i = 0; i < rows->tables->n_tables; i++)
+	{
+		CompareTable *table = &rows->tables->tables[i];
+		const TableSketches *sketches = &rows->sketches[i];
+
+		if (sketches->rows == NULL)
+			continue;
+		table->is_counted = true;
+		table->rows = difference_sketch_read(sketches->rows,
+											 sketches->n_hashes);
+		if (sketches->keys)
+			table->keys = difference_sketch_read(sketches->keys,
+												 sketches->n_hashes);
+	}
 	run_pass(rows, PASS_SHOW, false);
 }
 

@@ -580,21 +580,6 @@ sum_server_objects(PGconn *conn, const LargeObjectGroup *group, uint64 seed)
 	return result;
 }
 
-/* Of the object that is the next. */
-static void
-digest_next(ArchiveObjects *objects, char *buf, Oid oid, uint64 seed,
-			ObjectSum *sum)
-{
-	DigestSink	sink;
-	ssize_t		len;
-
-	begin_object(&sink);
-	while ((len = archive_objects_read(objects, buf, READ_BYTES)) > 0)
-		sink_write(&sink.base, buf, len);
-	if (len == 0)
-		end_object(&sink, oid, seed, sum);
-}
-
 /* The same, as an archive has it. */
 static ObjectSum
 sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
@@ -611,7 +596,17 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 		pg_fatal("could not read large objects: %s", problem);
 	archive_objects_seek(objects, where->position);
 	for (int i = 0; i < group->n_oids && archive_objects_next(objects, &oid); i++)
-		digest_next(objects, buf, oid, seed, &result);
+	{
+		DigestSink	sink;
+		ssize_t		len;
+
+		/* Of the object that is the next. */
+		begin_object(&sink);
+		while ((len = archive_objects_read(objects, buf, READ_BYTES)) > 0)
+			sink_write(&sink.base, buf, len);
+		if (len == 0)
+			end_object(&sink, oid, seed, &result);
+	}
 	problem = archive_objects_error(objects);
 	if (problem || result.objects != (uint64) group->n_oids)
 		pg_fatal("could not read large objects: %s",

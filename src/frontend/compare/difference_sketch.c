@@ -180,17 +180,6 @@ read_cell(const DifferenceSketch *sketch, uint64 n_hashes, int level,
 	return false;
 }
 
-static void
-note_hash(Difference *result, uint64 hash, int64 surplus)
-{
-	if ((result->n_hashes & (result->n_hashes - 1)) == 0)
-		result->hashes = pg_realloc(result->hashes,
-									Max(result->n_hashes * 2, 1) *
-									sizeof(DifferentHash));
-	result->hashes[result->n_hashes].hash = hash;
-	result->hashes[result->n_hashes++].surplus = surplus;
-}
-
 /*
  * All that a level holds; false if that could not be read, and what could
  * must not be believed to be all.
@@ -213,7 +202,12 @@ read_level(DifferenceSketch *sketch, uint64 n_hashes, int level,
 			if (!read_cell(sketch, n_hashes, level, i, &hash))
 				continue;
 			add_times(sketch, n_hashes, level, hash, -times);
-			note_hash(result, hash, times);
+			if ((result->n_hashes & (result->n_hashes - 1)) == 0)
+				result->hashes = pg_realloc(result->hashes,
+											Max(result->n_hashes * 2, 1) *
+											sizeof(DifferentHash));
+			result->hashes[result->n_hashes].hash = hash;
+			result->hashes[result->n_hashes++].surplus = times;
 			any = true;
 		}
 	}

@@ -242,20 +242,6 @@ check_plan(const Dump *dump)
  * ----------
  */
 
-/* --dry-run */
-static void
-show_plan(Dump *dump, StockPgDump *pg_dump)
-{
-	leader_open(&dump->source, pg_dump, &dump->plan);
-	leader_plan(&dump->source, pg_dump, &dump->plan);
-	progress_end();
-	leader_close(&dump->source);
-	dry_run_print(dump->run.options, &dump->plan);
-	if (dump->run.servers)
-		fprintf(event_log_text_output(), "%s\n", server_share_plan(&dump->run));
-	cleanup_forget_all();
-}
-
 /* --check */
 static void
 check_only(Dump *dump, StockPgDump *pg_dump)
@@ -377,7 +363,16 @@ dump_database(const Options *options, const char *argv0)
 	dump->plan.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));
 	if (options->dry_run)
-		show_plan(dump, pg_dump);
+	{
+		leader_open(&dump->source, pg_dump, &dump->plan);
+		leader_plan(&dump->source, pg_dump, &dump->plan);
+		progress_end();
+		leader_close(&dump->source);
+		dry_run_print(dump->run.options, &dump->plan);
+		if (dump->run.servers)
+			fprintf(event_log_text_output(), "%s\n", server_share_plan(&dump->run));
+		cleanup_forget_all();
+	}
 	else if (options->check)
 		check_only(dump, pg_dump);
 	else

@@ -48,18 +48,6 @@ typedef struct DumpTask
  * The files of a job
  * ----------
  */
-static void
-flush_files(const DumpTask *task, const Job *job)
-{
-	char	   *name;
-
-	for (int i = 0; (name = dump_worker_file_name(&task->run, job, i)) != NULL; i++)
-	{
-		archive_dir_flush_file(task->archive, name);
-		free(name);
-	}
-}
-
 /*
  * Has another attempt made all files of the job, and the leader taken them?
  * The leader renames files into the archive only when they are complete, so
@@ -112,12 +100,17 @@ dump_task_run_job(void *arg, int no, volatile int *step)
 	DumpTask   *task = arg;
 	int			job_no = task->jobs[no];
 	const Job  *job = &task->run.plan->queue->jobs[job_no];
+	char	   *name;
 
 	if (is_there(task, job))
 		return true;
 	if (!dump_worker_run(task->worker, job_no, step))
 		return false;
-	flush_files(task, job);
+	for (int i = 0; (name = dump_worker_file_name(&task->run, job, i)) != NULL; i++)
+	{
+		archive_dir_flush_file(task->archive, name);
+		free(name);
+	}
 	return true;
 }
 
@@ -275,29 +268,6 @@ choose_jobs(DumpTask *task)
 	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 
-/*
- * Connect to the server that the leader reads from.  If that fails the exit
- * code tells the scheduler, or the leader, that another attempt may succeed.
- */
-static void
-connect_first(DumpTask *task)
-{
-	char	   *cause;
-
-	interrupt_install_leader();
-	interrupt_set_exit_code(WORKER_EXIT_RETRY);
-	task->source.options = &task->options;
-	task->servers = task_servers_new(&task->options, task->task_plan,
-									 task->task, &task->source);
-	cause = task_servers_connect(task->servers,
-								 Min(task->options.jobs, task->n_jobs));
-	if (cause)
-	{
-		pg_log_error("%s", cause);
-		exit(WORKER_EXIT_RETRY);
-	}
-}
-
 /* This attempt has its name, and tells its results, from now on. */
 static void
 begin_attempt(DumpTask *task)
@@ -368,13 +338,31 @@ void
 dump_task(const Options *options)
 {
 	DumpTask   *task = pg_malloc0(sizeof(DumpTask));
+	char	   *cause;
 
 	task->task_plan = task_plan_read(options->plan);
 	task->run.plan = &task->task_plan->plan;
 	task->run.options = &task->options;
 	settle_options(task, options);
 	choose_jobs(task);
-	connect_first(task);
+
+	/*
+	 * Connect to the server that the leader reads from.  If that fails the
+	 * exit code tells the scheduler, or the leader, that another attempt may
+	 * succeed.
+	 */
+	interrupt_install_leader();
+	interrupt_set_exit_code(WORKER_EXIT_RETRY);
+	task->source.options = &task->options;
+	task->servers = task_servers_new(&task->options, task->task_plan,
+									 task->task, &task->source);
+	cause = task_servers_connect(task->servers,
+								 Min(task->options.jobs, task->n_jobs));
+	if (cause)
+	{
+		pg_log_error("%s", cause);
+		exit(WORKER_EXIT_RETRY);
+	}
 	run_make_results(&task->run, task->run.plan->checksum_type);
 	task->reuse = reuse_new(task->run.plan);
 	begin_attempt(task);

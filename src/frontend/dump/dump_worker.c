@@ -127,22 +127,6 @@ data_file_name(const Run *run, const DataFile *file)
 }
 
 /*
- * The extension has computed the fingerprint while it read the rows, and
- * keeps it until the next read of the session.  Rows that SQL has read have
- * none, and are dumped again the next time.
- */
-static void
-take_fingerprint(DumpWorker *worker, FileResult *result, bool by_extension)
-{
-	static const FileHash none;
-
-	result->reused = NULL;
-	result->fingerprint = result->first_fingerprint = result->definition = none;
-	if (worker->takes_fingerprints && by_extension)
-		fingerprint_last_read(worker_session_conn(worker->session), result);
-}
-
-/*
  * Write the rows and the mark that ends COPY data.  If the server has
  * compressed the rows, the mark is compressed here, as a second stream behind
  * the first: gzip, lz4 and zstd readers, pg_restore's among them, read
@@ -159,6 +143,7 @@ write_rows(DumpWorker *worker, const DataFile *file, const char *name,
 	ArchiveFile *out;
 	uint64		rows;
 	uint64		raw_bytes;
+	static const FileHash none;
 
 	if (by_extension && plan->server_compress != NULL)
 	{
@@ -177,7 +162,16 @@ write_rows(DumpWorker *worker, const DataFile *file, const char *name,
 	}
 	sink_write(archive_file_sink(out), ARCHIVE_END_OF_ROWS,
 			   strlen(ARCHIVE_END_OF_ROWS));
-	take_fingerprint(worker, result, by_extension);
+
+	/*
+	 * The extension has computed the fingerprint while it read the rows, and
+	 * keeps it until the next read of the session.  Rows that SQL has read
+	 * have none, and are dumped again the next time.
+	 */
+	result->reused = NULL;
+	result->fingerprint = result->first_fingerprint = result->definition = none;
+	if (worker->takes_fingerprints && by_extension)
+		fingerprint_last_read(worker_session_conn(worker->session), result);
 	archive_file_complete(out, rows);
 }
 

@@ -225,23 +225,6 @@ open_manifest(const Options *options, char **from)
 }
 
 /*
- * If the manifest may have to be written again: damage is found before hours
- * are spent.
- */
-static void
-check_manifest(const Options *options)
-{
-	char	   *from;
-	int			fd = open_manifest(options, &from);
-
-	if (fd >= 0 && options->tablespace_mappings.head)
-		manifest_rewrite_check(fd, from);
-	else if (fd >= 0)
-		close(fd);
-	free(from);
-}
-
-/*
  * Under a temporary name: complete() gives it the right one.  A
  * tablespace_map that the program has changed has another checksum than the
  * manifest says, and pg_verifybackup would call the backup damaged.  was is
@@ -279,37 +262,6 @@ extract_manifest(const Options *options, const Attributes *attributes,
 		attributes_adopt(attributes, to);
 	free(from);
 	free(to);
-}
-
-/* All that it needs is there: a server can be started. */
-static void
-name_last_file(const Options *options)
-{
-	char	   *path = psprintf("%s/%s", options->directory, EXTRACT_LAST_FILE);
-	char	   *temp = psprintf("%s%s", path, EXTRACT_LAST_SUFFIX);
-
-	if (rename(temp, path) < 0 && errno != ENOENT)
-		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
-	free(path);
-	free(temp);
-}
-
-/*
- * Whom a directory belongs to can put a link in the place of what is in it,
- * so root has to be done with all that is before it gives it away.  A
- * tablespace can be within one before it.
- */
-static void
-set_attributes(const Options *options, Attributes *attributes,
-			   const TablespaceMap *map)
-{
-	for (int i = map->n_tablespaces - 1; i >= 0; i--)
-	{
-		attributes_set_noted(attributes, map->tablespaces[i].location);
-		attributes_adopt(attributes, map->tablespaces[i].location);
-	}
-	attributes_set_noted(attributes, NULL);
-	attributes_adopt(attributes, options->directory);
 }
 
 /* The program's major: only those before 10 had other directories. */
@@ -354,6 +306,10 @@ extract_backup(const Options *options)
 	TablespaceMap *map;
 	PQExpBuffer was;
 	int			n_links;
+	char	   *from;
+	int			fd;
+	char	   *path;
+	char	   *temp;
 
 	if (archive == NULL)
 		pg_fatal("directory \"%s\" does not contain base.tar",
@@ -361,7 +317,17 @@ extract_backup(const Options *options)
 	/* permissions of the group are the archive's, under any umask */
 	umask(PG_MODE_MASK_GROUP);
 	(void) claimed_directory_new(options->directory, NULL, options->no_clean, true);
-	check_manifest(options);
+
+	/*
+	 * If the manifest may have to be written again: damage is found before
+	 * hours are spent.
+	 */
+	fd = open_manifest(options, &from);
+	if (fd >= 0 && options->tablespace_mappings.head)
+		manifest_rewrite_check(fd, from);
+	else if (fd >= 0)
+		close(fd);
+	free(from);
 	extract_archive_begin_stage(stored_bytes(options));
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
@@ -384,7 +350,25 @@ extract_backup(const Options *options)
 	for (int i = 0; i < map->n_tablespaces; i++)
 		extract_tablespace(options, attributes, &map->tablespaces[i]);
 	progress_end();
-	name_last_file(options);
-	set_attributes(options, attributes, map);
+	/* All that it needs is there: a server can be started. */
+	path = psprintf("%s/%s", options->directory, EXTRACT_LAST_FILE);
+	temp = psprintf("%s%s", path, EXTRACT_LAST_SUFFIX);
+	if (rename(temp, path) < 0 && errno != ENOENT)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
+	free(path);
+	free(temp);
+
+	/*
+	 * Whom a directory belongs to can put a link in the place of what is in
+	 * it, so root has to be done with all that is before it gives it away.  A
+	 * tablespace can be within one before it.
+	 */
+	for (int i = map->n_tablespaces - 1; i >= 0; i--)
+	{
+		attributes_set_noted(attributes, map->tablespaces[i].location);
+		attributes_adopt(attributes, map->tablespaces[i].location);
+	}
+	attributes_set_noted(attributes, NULL);
+	attributes_adopt(attributes, options->directory);
 	complete(options);
 }

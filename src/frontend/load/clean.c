@@ -435,20 +435,6 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 }
 
 /*
- * pg_restore's commits do not wait for the disk.  A logged message that does
- * makes them durable, and comparing the server's start time tells whether a
- * crash came before it.
- */
-static void
-make_durable(Target *target)
-{
-	target_keep(target);
-	target_history_make_durable(target->conn);
-	if (target_history_was_restarted(target->conn, target->incarnation))
-		pg_fatal("the target was restarted, and may have lost objects that pg_restore had just created");
-}
-
-/*
  * Drop everything in one transaction.  DROP SUBSCRIPTION cannot be in a
  * transaction block if it has to drop a slot.  If pg_restore was lost in its
  * COMMIT nothing is left to drop, so the objects are counted again before the
@@ -504,7 +490,16 @@ clean_drop(RestoreStages *stages)
 			exit(1);
 	}
 	free(entries);
-	make_durable(stages->target);
+
+	/*
+	 * pg_restore's commits do not wait for the disk.  A logged message that
+	 * does makes them durable, and comparing the server's start time tells
+	 * whether a crash came before it.
+	 */
+	target_keep(stages->target);
+	target_history_make_durable(stages->target->conn);
+	if (target_history_was_restarted(stages->target->conn, stages->target->incarnation))
+		pg_fatal("the target was restarted, and may have lost objects that pg_restore had just created");
 }
 
 /* ----------

@@ -65,18 +65,6 @@ find_group(const TocEntry *entry, const TocEntry *const *by_id,
 	return group;
 }
 
-/* Behind the line, which has an OID. */
-static const char *
-skip_oid(const TocEntry *group, const char *line)
-{
-	size_t		len = strspn(line, DIGITS);
-
-	if (len == 0 || len > 10 || line[len] != '\n')
-		pg_fatal("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
-				 printable(group->tag));
-	return line + len + 1;
-}
-
 /*
  * Append the parts of a group, and return how many entries there are then.  A
  * part has so few objects that its transaction does not fill the lock table.
@@ -96,7 +84,14 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 		added->oids = line;
 		while (*line && added->n_oids < OBJECT_GROUPS_PART)
 		{
-			line = skip_oid(group, line);
+			size_t		len;
+
+			/* Behind the line, which has an OID. */
+			len = strspn(line, DIGITS);
+			if (len == 0 || len > 10 || line[len] != '\n')
+				pg_fatal("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
+						 printable(group->tag));
+			line = line + len + 1;
 			added->n_oids++;
 		}
 	}
@@ -393,22 +388,6 @@ definition_session_roll_back(DefinitionSession *session)
  */
 
 /*
- * The statements of an ACL entry may contain SET SESSION AUTHORIZATION of
- * their own, for privileges that another grantor has granted, so the session
- * user is unknown afterwards.
- */
-static void
-forget_user(DefinitionSession *session, const TocEntry *entry)
-{
-	if (toc_entry_is(entry, "ACL") || toc_entry_is(entry, "ACL LANGUAGE") ||
-		toc_entry_is(entry, "DEFAULT ACL"))
-	{
-		session->settings[SCRIPT_SESSION_USER] = NULL;
-		session->other_user = true;
-	}
-}
-
-/*
  * Which settings differ from what the entry needs.  They are noted as set at
  * once, because the statements are sent next, and a ROLLBACK restores the
  * notes.
@@ -456,7 +435,18 @@ definition_session_statements(DefinitionSession *session, const ScriptEntry *ent
 			statements[n++] = entry->after[i];
 	}
 	statements[n] = NULL;
-	forget_user(session, entry->entry);
+
+	/*
+	 * The statements of an ACL entry may contain SET SESSION AUTHORIZATION of
+	 * their own, for privileges that another grantor has granted, so the
+	 * session user is unknown afterwards.
+	 */
+	if (toc_entry_is(entry->entry, "ACL") || toc_entry_is(entry->entry, "ACL LANGUAGE") ||
+		toc_entry_is(entry->entry, "DEFAULT ACL"))
+	{
+		session->settings[SCRIPT_SESSION_USER] = NULL;
+		session->other_user = true;
+	}
 	return statements;
 }
 
@@ -551,21 +541,6 @@ report_notice(void *arg, const char *message)
 	pg_log_info("%s", message);
 }
 
-/*
- * Close the inherited socket of the leader's connection, because two
- * processes must not use it.  Only once: a worker may open another session
- * later, and the descriptor then belongs to that.
- */
-static void
-leave_leaders_connection(const Target *target)
-{
-	static bool left = false;
-
-	if (!left)
-		close(PQsocket(target->conn));
-	left = true;
-}
-
 DefinitionSession *
 definition_session_open(const RestoreStages *stages,
 						const PeerAddress *address, const Script *script,
@@ -573,10 +548,19 @@ definition_session_open(const RestoreStages *stages,
 {
 	const Target *target = stages->target;
 	DefinitionSession *session = pg_malloc0(sizeof(DefinitionSession));
+	static bool left = false;
 
 	session->options = stages->setup.options;
 	initPQExpBuffer(&session->texts);
-	leave_leaders_connection(target);
+
+	/*
+	 * Close the inherited socket of the leader's connection, because two
+	 * processes must not use it.  Only once: a worker may open another
+	 * session later, and the descriptor then belongs to that.
+	 */
+	if (!left)
+		close(PQsocket(target->conn));
+	left = true;
 	session->conn = connection_open_peer(address, "pg_pardump");
 	interrupt_set_connection(session->conn);
 	PQsetNoticeProcessor(session->conn, report_notice, NULL);

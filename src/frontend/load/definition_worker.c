@@ -748,21 +748,6 @@ open_session(DefinitionWorker *worker)
 											  work->script, work->head_told);
 }
 
-static void
-report_entries(const DefinitionWork *work, const DefinitionJob *job)
-{
-	for (int i = 0; i < job->n; i++)
-	{
-		const TocEntry *entry = work->script->entries[job->first + i].entry;
-
-		if (entry->namespace)
-			pg_log_info("creating %s \"%s.%s\"", entry->desc, entry->namespace,
-						entry->tag);
-		else
-			pg_log_info("creating %s \"%s\"", entry->desc, entry->tag);
-	}
-}
-
 /*
  * Try the fast ways first.  After the first error of a job each entry runs
  * alone, in this process and in those that may replace it, as the note is in
@@ -778,7 +763,16 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 
 	worker->note = note;
 	settle_commit(worker);
-	report_entries(work, job);
+	for (int i = 0; i < job->n; i++)
+	{
+		const TocEntry *entry = work->script->entries[job->first + i].entry;
+
+		if (entry->namespace)
+			pg_log_info("creating %s \"%s.%s\"", entry->desc, entry->namespace,
+						entry->tag);
+		else
+			pg_log_info("creating %s \"%s\"", entry->desc, entry->tag);
+	}
 	if (!note->one_by_one && note->next < job->n &&
 		!(job->of_objects && run_at_once(worker, job, step)) &&
 		!run_together(worker, job, step))

@@ -216,27 +216,6 @@ index_event(const char *kind, const IndexBuild *build)
 	return event;
 }
 
-/*
- * Entry, table, index_job and together are set: its build begins or has ended
- * well.  Notes the time, and an event, "index_start" or "index_end".
- */
-static void
-index_log_begin(IndexBuild *build, int64 start_us)
-{
-	build->start_us = start_us;
-	event_write(index_event("index_start", build));
-}
-
-static void
-index_log_end(IndexBuild *build, int64 end_us)
-{
-	Event	   *event = index_event("index_end", build);
-
-	build->end_us = end_us;
-	event_add_seconds(event, "seconds", (end_us - build->start_us) / 1e6);
-	event_write(event);
-}
-
 /* ----------
  * Which indexes can be built next.
  * ----------
@@ -457,22 +436,11 @@ note_begin(IndexBuilder *builder, const DefinitionJob *job)
 
 		build->index_job = builder->worker_no;
 		if (build->start_us == 0)
-			index_log_begin(build, now);
+		{
+			build->start_us = now;
+			event_write(index_event("index_start", build));
+		}
 	}
-}
-
-/* They have ended, with errors or not. */
-static void
-note_end(IndexBuilder *builder, const DefinitionJob *job, int n_failed)
-{
-	IndexBuild *builds = builder->builds.builds;
-	IndexTotals *totals = builder->builds.totals;
-	int64		now = clock_wall_us();
-
-	for (int i = job->first; n_failed == 0 && i < job->first + job->n; i++)
-		index_log_end(&builds[i], now);
-	(void) __sync_fetch_and_add(&totals->failed, n_failed);
-	(void) __sync_fetch_and_add(&totals->busy_us, now - builds[job->first].start_us);
 }
 
 static bool
@@ -480,11 +448,29 @@ index_builder_run_job(void *arg, int no, volatile int *step)
 {
 	IndexBuilder *builder = arg;
 	const DefinitionJob *job = &builder->queue->jobs.jobs[no];
+	IndexBuild *builds;
+	IndexTotals *totals;
+	int64		now;
+	int			n_failed;
 
 	open_session(builder);
 	note_begin(builder, job);
 	definition_worker_run(builder->worker, no, step);
-	note_end(builder, job, builder->work.notes[no].n_failed);
+	/* They have ended, with errors or not. */
+	builds = builder->builds.builds;
+	totals = builder->builds.totals;
+	now = clock_wall_us();
+	n_failed = builder->work.notes[no].n_failed;
+	for (int i = job->first; n_failed == 0 && i < job->first + job->n; i++)
+	{
+		Event	   *event = index_event("index_end", &builds[i]);
+
+		builds[i].end_us = now;
+		event_add_seconds(event, "seconds", (now - builds[i].start_us) / 1e6);
+		event_write(event);
+	}
+	(void) __sync_fetch_and_add(&totals->failed, n_failed);
+	(void) __sync_fetch_and_add(&totals->busy_us, now - builds[job->first].start_us);
 	builder->worked_ms = clock_monotonic_ms();
 	return true;
 }

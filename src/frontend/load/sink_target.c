@@ -142,29 +142,23 @@ static const SinkOps sink_target_raw_ops = {
 	.free = sink_target_free
 };
 
-/*
- * Send a block at once instead of in parts of some 100 kB, for each of which
- * both sides are woken up.  The system may have a lower limit.  Over a
- * network it finds the best size by itself.
- */
-static void
-enlarge_socket(PGconn *conn)
-{
-	int			bytes = SOCKET_BYTES;
-
-	if (connection_is_unix_socket(conn))
-		(void) setsockopt(PQsocket(conn), SOL_SOCKET, SO_SNDBUF, &bytes,
-						  sizeof(bytes));
-}
-
 Sink *
 sink_target_raw_new(PGconn *conn, Oid table, const char *name)
 {
 	TargetRawSink *sink = pg_malloc0(sizeof(TargetRawSink));
 	const Oid	types[] = {REGCLASSOID, BYTEAOID};
 	PGresult   *res;
+	int			bytes;
 
-	enlarge_socket(conn);
+	/*
+	 * Send a block at once instead of in parts of some 100 kB, for each of
+	 * which both sides are woken up.  The system may have a lower limit. Over
+	 * a network it finds the best size by itself.
+	 */
+	bytes = SOCKET_BYTES;
+	if (connection_is_unix_socket(conn))
+		(void) setsockopt(PQsocket(conn), SOL_SOCKET, SO_SNDBUF, &bytes,
+						  sizeof(bytes));
 	PQclear(session_query(conn, plan_query));
 	res = PQprepare(conn, "", load_query, 2, types);
 	sink->base.ops = &sink_target_raw_ops;

@@ -252,17 +252,6 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 }
 
 /*
- * A standby accepts connections and reads, so without this the run would fail
- * only at its first change.
- */
-static void
-refuse_standby(PGconn *conn)
-{
-	if (target_state(conn).is_standby)
-		pg_fatal("the target is a standby, which is read-only");
-}
-
-/*
  * pg_restore, and pg_dump's statements, are for servers of pg_dump's own
  * major or newer.
  */
@@ -341,7 +330,13 @@ target_open(Target *target)
 	if (PQstatus(target->conn) != CONNECTION_OK)
 		failed_to_connect(target, target->conn);
 	forget_timeout(target->conn);
-	refuse_standby(target->conn);
+
+	/*
+	 * A standby accepts connections and reads, so without this the run would
+	 * fail only at its first change.
+	 */
+	if (target_state(target->conn).is_standby)
+		pg_fatal("the target is a standby, which is read-only");
 	target->address = peer_address_new(target->conn, true, target->params.dbname,
 									   password_command(target));
 }
@@ -577,28 +572,22 @@ target_begin_load(const Target *target, PGconn *conn)
 							"BEGIN; " SET_TRIGGERS_OFF : "BEGIN");
 }
 
-/* In the leader's session, as those that load are going to do it. */
-static void
-try_fast_copy(Target *target)
+void
+target_begin(Target *target)
 {
-	char	   *reason = target->options->no_extension ?
+	TargetState state;
+	char	   *reason;
+
+	target_set_up(target, target->conn);
+	/* In the leader's session, as those that load are going to do it. */
+	reason = target->options->no_extension ?
 		pg_strdup("option --no-extension was specified") :
 		fast_copy_begin(target->conn);
-
 	target->fast_copy = reason == NULL;
 	if (reason)
 		pg_log_info("loading rows with the target's own COPY: %s",
 					printable(reason));
 	free(reason);
-}
-
-void
-target_begin(Target *target)
-{
-	TargetState state;
-
-	target_set_up(target, target->conn);
-	try_fast_copy(target);
 	state = target_state(target->conn);
 	if (*state.history == '\0')
 		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target, so a failover of the target will not be detected");

@@ -67,22 +67,6 @@ read_mapping(const char *text)
 	};
 }
 
-/*
- * Exit with a message if one is not as pg_basebackup takes it: two absolute
- * paths, with one "=" between them that has no backslash before it.
- */
-static void
-tablespace_mapping_check(const SimpleStringList *mappings)
-{
-	for (const SimpleStringListCell *cell = mappings->head; cell; cell = cell->next)
-	{
-		Mapping		mapping = read_mapping(cell->val);
-
-		free(mapping.old_directory);
-		free(mapping.new_directory);
-	}
-}
-
 static const char *
 find(const SimpleStringList *mappings, const char *location)
 {
@@ -313,7 +297,19 @@ check_options(Options *options, const char *progname)
 	options->directory = canonical(options->directory);
 	if (options->wal_directory)
 		options->wal_directory = canonical(options->wal_directory);
-	tablespace_mapping_check(&options->tablespace_mappings);
+
+	/*
+	 * Exit with a message if one is not as pg_basebackup takes it: two
+	 * absolute paths, with one "=" between them that has no backslash before
+	 * it.
+	 */
+	for (const SimpleStringListCell *cell = options->tablespace_mappings.head; cell; cell = cell->next)
+	{
+		Mapping		mapping = read_mapping(cell->val);
+
+		free(mapping.old_directory);
+		free(mapping.new_directory);
+	}
 	check_checksums(options->manifest_checksums);
 	if (options->no_sync)
 		options->sync_method = SYNC_NONE;

@@ -417,21 +417,6 @@ read_options(Options *options, int argc, char **argv, const OptionTable *table)
 	}
 }
 
-/* The database may be named without -d, but not twice. */
-static void
-read_database(Options *options, int argc, char **argv)
-{
-	if (optind < argc && options->all_databases)
-	{
-		pg_log_error("cannot dump all databases and a specific one (\"%s\") at the same time",
-					 argv[optind]);
-		pg_fatal_hint("Use -d to specify the database to connect to first.");
-	}
-	if (optind < argc && options->connection.dbname == NULL)
-		options->connection.dbname = argv[optind++];
-	help_refuse_more(argc, argv);
-}
-
 const Options *
 options_parse(int argc, char **argv)
 {
@@ -442,7 +427,16 @@ options_parse(int argc, char **argv)
 	options = new_options();
 	table.rows = own_options_rows(&table.n_rows);
 	read_options(options, argc, argv, &table);
-	read_database(options, argc, argv);
+	/* The database may be named without -d, but not twice. */
+	if (optind < argc && options->all_databases)
+	{
+		pg_log_error("cannot dump all databases and a specific one (\"%s\") at the same time",
+					 argv[optind]);
+		pg_fatal_hint("Use -d to specify the database to connect to first.");
+	}
+	if (optind < argc && options->connection.dbname == NULL)
+		options->connection.dbname = argv[optind++];
+	help_refuse_more(argc, argv);
 	/* before the rules, which know of --mask alone */
 	for (const SimpleStringListCell *cell = options->mask_files.head; cell;
 		 cell = cell->next)

@@ -207,36 +207,11 @@ check_wire_compression(const char *value, const char *format)
 				 "--wire-compression");
 }
 
-static void
-check_copy(const Options *options)
-{
-	const char *format = options->copy_format;
-
-	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
-		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
-		pg_fatal("unrecognized copy format \"%s\"", format);
-	exclude(options->no_extension && format && strcmp(format, "raw") == 0,
-			"--no-extension", "--copy-format=raw", NULL);
-	if (options->wire_compression)
-		check_wire_compression(options->wire_compression, format);
-	option_value_check_toast(options->toast_compression);
-}
-
 /* Options of pg_dump's without which there are rows to compare. */
 static const char *const without_rows[] = {
 	"-s", "--no-data", "--statistics-only", "--section=pre-data",
 	"--section=post-data"
 };
-
-static void
-check_compare_with(const Options *options)
-{
-	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)
-		for (int j = 0; j < (int) lengthof(without_rows); j++)
-			exclude(strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
-					"--compare-with",
-					j == 0 ? "-s/--schema-only" : without_rows[j], NULL);
-}
 
 /* What --all-databases makes by itself on a target. */
 static void
@@ -297,38 +272,6 @@ own_options_by_wal(const Options *options)
 	if (by && strcmp(by, "fingerprints") != 0)
 		pg_fatal("invalid value \"%s\" for option %s", by, "--incremental-by");
 	return false;
-}
-
-/* Fingerprints are of an archive, and are compared with those of another. */
-static void
-check_incremental(const Options *options)
-{
-	/*
-	 * The values are read again where they are used; here they are checked.
-	 */
-	(void) own_options_copy_method(options);
-	(void) own_options_by_wal(options);
-	if (options->incremental_by && !options->manifest_fingerprints &&
-		options->incremental == NULL)
-		pg_fatal("option %s requires option %s", "--incremental-by",
-				 "--incremental");
-}
-
-/* Each server needs a job, or a task, at least. */
-static void
-check_also_from(const Options *options)
-{
-	int			n = 1;
-
-	for (const SimpleStringListCell *cell = options->also_from.head; cell;
-		 cell = cell->next)
-		n++;
-	if (n > 1 && options->tasks && options->tasks < n)
-		pg_fatal("option --also-from requires at least one task (--tasks) for each of the %d servers",
-				 n);
-	if (n > 1 && options->tasks == 0 && options->jobs < n)
-		pg_fatal("option --also-from requires at least one job (--jobs) for each of the %d servers",
-				 n);
 }
 
 static void
@@ -410,14 +353,36 @@ check_leader(const Options *options)
 void
 own_options_check(const Options *options, const OptionTable *table)
 {
+	const char *format;
+	int			n;
+
 	option_rules_check(options, rules, lengthof(rules), table);
 	check_all_databases(options);
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
-	check_compare_with(options);
+	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)
+		for (int j = 0; j < (int) lengthof(without_rows); j++)
+			exclude(strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
+					"--compare-with",
+					j == 0 ? "-s/--schema-only" : without_rows[j], NULL);
 	option_value_check_metrics(options);
-	check_incremental(options);
-	check_copy(options);
+	/* these values are read again where they are used */
+	(void) own_options_copy_method(options);
+	(void) own_options_by_wal(options);
+	/* fingerprints are of an archive, and compared with those of another */
+	if (options->incremental_by && !options->manifest_fingerprints &&
+		options->incremental == NULL)
+		pg_fatal("option %s requires option %s", "--incremental-by",
+				 "--incremental");
+	format = options->copy_format;
+	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
+		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
+		pg_fatal("unrecognized copy format \"%s\"", format);
+	exclude(options->no_extension && format && strcmp(format, "raw") == 0,
+			"--no-extension", "--copy-format=raw", NULL);
+	if (options->wire_compression)
+		check_wire_compression(options->wire_compression, format);
+	option_value_check_toast(options->toast_compression);
 	exclude(options->no_extension &&
 			options->compress_place == COMPRESS_ON_SERVER, "--no-extension",
 			"-Z/--compress=server-METHOD", NULL);
@@ -427,7 +392,17 @@ own_options_check(const Options *options, const OptionTable *table)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)
 		option_value_check_conninfo(options->subscription_conninfo);
-	check_also_from(options);
+	/* Each server needs a job, or a task, at least. */
+	n = 1;
+	for (const SimpleStringListCell *cell = options->also_from.head; cell;
+		 cell = cell->next)
+		n++;
+	if (n > 1 && options->tasks && options->tasks < n)
+		pg_fatal("option --also-from requires at least one task (--tasks) for each of the %d servers",
+				 n);
+	if (n > 1 && options->tasks == 0 && options->jobs < n)
+		pg_fatal("option --also-from requires at least one job (--jobs) for each of the %d servers",
+				 n);
 	if (options->task)
 		check_task(options);
 	else

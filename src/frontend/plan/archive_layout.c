@@ -68,15 +68,6 @@ typedef struct Layout
 	bool		has_completions;	/* out has them already */
 } Layout;
 
-static int *
-int_list(int n, const int *values)
-{
-	int		   *result = pg_malloc(Max(n, 1) * sizeof(int));
-
-	memcpy(result, values, n * sizeof(int));
-	return result;
-}
-
 static TocEntry *
 append_entry(Layout *layout, const TocEntry *model)
 {
@@ -133,25 +124,36 @@ append_referenced(const Layout *layout, TocEntry *entry, int table)
 }
 
 static void
-append_chunk(Layout *layout, const TocEntry *data_entry, DataFile *file,
-			 const int *deps, int n_deps)
+append_split_table(Layout *layout, const TocEntry *data_entry,
+				   DataFile *files, int n_files)
 {
-	TocEntry   *chunk = append_entry(layout, data_entry);
+	int			table_id = toc_table_dump_id(data_entry);
+	bool		table_is_in_archive = layout->by_id[table_id] != NULL;
+	const DataFile *biggest = biggest_chunk(files, n_files);
+	TocEntry   *barrier;
 
-	file->dump_id = layout->next_id++;
-	chunk->dump_id = file->dump_id;
-	chunk->deps = int_list(n_deps, deps);
-	chunk->n_deps = n_deps;
-	chunk->filename = file_name(layout->out, chunk);
-	append_referenced(layout, chunk, file->table);
-}
+	for (int i = 0; i < n_files; i++)
+	{
+		TocEntry   *chunk = append_entry(layout, data_entry);
 
-static void
-append_barrier(Layout *layout, const TocEntry *data_entry,
-			   const DataFile *files, int n_files)
-{
-	TocEntry   *barrier = append_entry(layout, data_entry);
+		files[i].dump_id = layout->next_id++;
+		chunk->dump_id = files[i].dump_id;
+		chunk->deps = pg_malloc(2 * sizeof(int));
+		chunk->n_deps = 0;
 
+		/*
+		 * The two refinements exclude each other: priority needs the TABLE in
+		 * the archive, and chaining is for archives without it.
+		 */
+		if (!table_is_in_archive && i > 0)
+			chunk->deps[chunk->n_deps++] = files[i - 1].dump_id;
+		else if (table_is_in_archive && &files[i] == biggest)
+			chunk->deps[chunk->n_deps++] = layout->reserved_id[table_id];
+		chunk->deps[chunk->n_deps++] = table_id;
+		chunk->filename = file_name(layout->out, chunk);
+		append_referenced(layout, chunk, files[i].table);
+	}
+	barrier = append_entry(layout, data_entry);
 	barrier->had_dumper = false;
 	barrier->defn = NULL;
 	barrier->copy_stmt = NULL;
@@ -165,33 +167,6 @@ append_barrier(Layout *layout, const TocEntry *data_entry,
 	barrier->deps[0] = toc_table_dump_id(data_entry);
 	for (int i = 0; i < n_files; i++)
 		barrier->deps[i + 1] = files[i].dump_id;
-}
-
-static void
-append_split_table(Layout *layout, const TocEntry *data_entry,
-				   DataFile *files, int n_files)
-{
-	int			table_id = toc_table_dump_id(data_entry);
-	bool		table_is_in_archive = layout->by_id[table_id] != NULL;
-	const DataFile *biggest = biggest_chunk(files, n_files);
-
-	for (int i = 0; i < n_files; i++)
-	{
-		int			deps[2];
-		int			n_deps = 0;
-
-		/*
-		 * The two refinements exclude each other: priority needs the TABLE in
-		 * the archive, and chaining is for archives without it.
-		 */
-		if (!table_is_in_archive && i > 0)
-			deps[n_deps++] = files[i - 1].dump_id;
-		else if (table_is_in_archive && &files[i] == biggest)
-			deps[n_deps++] = layout->reserved_id[table_id];
-		deps[n_deps++] = table_id;
-		append_chunk(layout, data_entry, &files[i], deps, n_deps);
-	}
-	append_barrier(layout, data_entry, files, n_files);
 }
 
 static int

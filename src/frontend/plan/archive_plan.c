@@ -100,53 +100,27 @@ find_chunks(Search *search, const Toc *toc)
 	}
 }
 
-/* Note which entries are completions, of which tables. */
-static void
-find_completions(Search *search, const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *entry = &toc->entries[i];
-
-		if (!toc_entry_is(entry, ARCHIVE_COMPLETION_DESC))
-			continue;
-		/* one of the chunks is not named, but the ID that no entry has */
-		for (int j = 0; j < entry->n_deps; j++)
-		{
-			const TocEntry *barrier = entry->deps[j] > 0 ?
-				search->barriers[entry->deps[j]] : NULL;
-
-			if (barrier)
-				search->tables[entry->dump_id] = toc_table_dump_id(barrier);
-		}
-	}
-}
-
-/* What it depends on in pg_dump's table of contents. */
-static void
-restore_dependencies(const Search *search, TocEntry *entry)
-{
-	int		   *deps = pg_malloc((entry->n_deps + 1) * sizeof(int));
-
-	for (int i = 0; i < entry->n_deps; i++)
-	{
-		int			id = entry->deps[i];
-
-		deps[i] = id > 0 && search->tables[id] != 0 ? search->tables[id] : id;
-	}
-	entry->deps = deps;
-}
-
 static TocEntry *
 append_entry(Search *search, const TocEntry *entry)
 {
 	Toc		   *toc = search->result->toc;
+	TocEntry   *copy = &toc->entries[toc->n_entries++];
 
 	search->placed[entry->dump_id] = true;
-	toc->entries[toc->n_entries] = *entry;
+	*copy = *entry;
 	if (entry->section == TOC_SECTION_POST_DATA)
-		restore_dependencies(search, &toc->entries[toc->n_entries]);
-	return &toc->entries[toc->n_entries++];
+	{
+		/* what it depends on in pg_dump's table of contents */
+		copy->deps = pg_malloc((entry->n_deps + 1) * sizeof(int));
+		for (int i = 0; i < entry->n_deps; i++)
+		{
+			int			id = entry->deps[i];
+
+			copy->deps[i] = id > 0 && search->tables[id] != 0 ?
+				search->tables[id] : id;
+		}
+	}
+	return copy;
 }
 
 /* What pg_dump had in the place of a chunk. */
@@ -236,7 +210,23 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 	result->toc->entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
 
 	find_chunks(&search, toc);
-	find_completions(&search, toc);
+	/* Note which entries are completions, of which tables. */
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (!toc_entry_is(entry, ARCHIVE_COMPLETION_DESC))
+			continue;
+		/* one of the chunks is not named, but the ID that no entry has */
+		for (int j = 0; j < entry->n_deps; j++)
+		{
+			const TocEntry *barrier = entry->deps[j] > 0 ?
+				search.barriers[entry->deps[j]] : NULL;
+
+			if (barrier)
+				search.tables[entry->dump_id] = toc_table_dump_id(barrier);
+		}
+	}
 	for (int i = 0; i < toc->n_entries; i++)
 		if (is_setting(&toc->entries[i]))
 			append_entry(&search, &toc->entries[i]);

@@ -152,21 +152,6 @@ leave_out_schema(const Toc *toc, const char *name, bool *leaves)
 	free(tag);
 }
 
-/* New entries get the IDs after those in use. */
-static void
-update_max_dump_id(Toc *toc)
-{
-	toc->max_dump_id = 0;
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *entry = &toc->entries[i];
-
-		toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
-		for (int j = 0; j < entry->n_deps; j++)
-			toc->max_dump_id = Max(toc->max_dump_id, entry->deps[j]);
-	}
-}
-
 /*
  * Is there anything that may be about a member?  The definition is as pg_dump
  * writes it (pg_dump.c: dumpExtension); the schema may have another name.
@@ -226,7 +211,16 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 		pg_log_info("excluding extension " PARDUMP_EXTENSION ", with %d entries for its comment, privileges and schema",
 					toc->n_entries - n - 1);
 		toc->n_entries = n;
-		update_max_dump_id(toc);
+		/* New entries get the IDs after those in use. */
+		toc->max_dump_id = 0;
+		for (int i = 0; i < toc->n_entries; i++)
+		{
+			const TocEntry *entry = &toc->entries[i];
+
+			toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
+			for (int j = 0; j < entry->n_deps; j++)
+				toc->max_dump_id = Max(toc->max_dump_id, entry->deps[j]);
+		}
 	}
 	free(leaves);
 	PQclear(members);

@@ -12,28 +12,14 @@
 #include "base/interrupt.h"
 #include "process/this_program.h"
 
-/*
- * Standard files that are closed: what is opened next would have their
- * numbers, and get what is printed.  So they are opened, in a way that
- * writing fails.
- */
-static void
-fill_standard_files(void)
-{
-	int			fd;
-
-	do
-		fd = open(DEVNULL, O_RDONLY);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	close(fd);
-}
-
 static const char *program_name;
 static const char *program_argv0;
 
 void
 this_program_begin(const char *argv0, const char *name)
 {
+	int			fd;
+
 	program_name = name;
 	program_argv0 = argv0;
 
@@ -43,7 +29,16 @@ this_program_begin(const char *argv0, const char *name)
 	 * before the first one is shown.
 	 */
 	run_clock_start();
-	fill_standard_files();
+
+	/*
+	 * Standard files that are closed: what is opened next would have their
+	 * numbers, and get what is printed.  So they are opened, in a way that
+	 * writing fails.
+	 */
+	do
+		fd = open(DEVNULL, O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
 	pg_logging_init(argv0);
 	pg_logging_set_level(PG_LOG_WARNING);
 	/* this sets PGSYSCONFDIR, where libpq looks for pg_service.conf */

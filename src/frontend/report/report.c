@@ -552,31 +552,6 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	return n;
 }
 
-/*
- * A worker's work can be compared with the time of its last file: what it
- * lacks, it spent waiting for the others.
- */
-static void
-append_workers(PQExpBuffer page, PQExpBuffer json, const ReportWork *work)
-{
-	ReportRow	sums[MAX_WORKERS] = {0};
-
-	for (int i = 0; i < work->n_workers; i++)
-	{
-		sums[i].name = psprintf("worker %d", i);
-		sums[i].worker = i;
-	}
-	for (int i = 0; i < work->n_files; i++)
-	{
-		ReportRow  *sum = &sums[(int) work->files[i].worker];
-
-		add_row(sum, &work->files[i]);
-		sum->end = Max(sum->end, work->files[i].end);
-	}
-	report_table_append(page, json, "workers", "Workers", sums,
-						work->n_workers, work->n_workers);
-}
-
 /* From here on, the files are spans, the longest first. */
 static void
 append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
@@ -758,9 +733,29 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 	own = run_of(manifest, copy, &work, &total);
 	if (work.start >= 0)
 	{
+		ReportRow	sums[MAX_WORKERS] = {0};
+
 		append_slowest(page, &json, &work,
 					   copy ? "Slowest pieces" : "Slowest files");
-		append_workers(page, &json, &work);
+
+		/*
+		 * A worker's work can be compared with the time of its last file:
+		 * what it lacks, it spent waiting for the others.
+		 */
+		for (int i = 0; i < work.n_workers; i++)
+		{
+			sums[i].name = psprintf("worker %d", i);
+			sums[i].worker = i;
+		}
+		for (int i = 0; i < work.n_files; i++)
+		{
+			ReportRow  *sum = &sums[(int) work.files[i].worker];
+
+			add_row(sum, &work.files[i]);
+			sum->end = Max(sum->end, work.files[i].end);
+		}
+		report_table_append(page, &json, "workers", "Workers", sums,
+							work.n_workers, work.n_workers);
 		if (copy)
 		{
 			append_stages(page, &json, &work, copy);

@@ -371,31 +371,6 @@ compare(Restore *restore)
 }
 
 /*
- * Everything that could be loaded is on the target.  Returns the exit status:
- * 1 if errors were passed over.
- */
-static int
-end_restore(Restore *restore, Report *page)
-{
-	if (progress_is_shown())
-		load_account_print(&restore->account, stderr);
-	summary_report(&restore->run, false);
-	if (run_figures_own())
-		run_figures_own()->errors = *restore->n_errors;
-	interrupt_set_connection(NULL);
-	session_close(restore->target.conn);
-	/* not before: until now a failure was to be accounted for, and undone */
-	cleanup_forget_all();
-	restore_stage_end(&restore->stages);
-	report_errors(restore);
-	metrics_end(*restore->n_errors == 0);
-	/* last: should it fail, all else is done and told */
-	load_page_end(page, &restore->account, *restore->n_errors,
-				  restore->target.address);
-	return *restore->n_errors > 0 ? 1 : 0;
-}
-
-/*
  * --verify: a damaged archive is not restored.  verify_archive() ends its own
  * run, which empties the list of exit callbacks, so the caller registers the
  * restore's afterwards.
@@ -455,5 +430,22 @@ restore_database(const Options *options, const char *argv0)
 	if (options->compare_with)
 		compare(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_END);
-	return end_restore(restore, page);
+
+	/* everything that could be loaded is on the target */
+	if (progress_is_shown())
+		load_account_print(&restore->account, stderr);
+	summary_report(&restore->run, false);
+	if (run_figures_own())
+		run_figures_own()->errors = *restore->n_errors;
+	interrupt_set_connection(NULL);
+	session_close(restore->target.conn);
+	/* not before: until now a failure was to be accounted for, and undone */
+	cleanup_forget_all();
+	restore_stage_end(&restore->stages);
+	report_errors(restore);
+	metrics_end(*restore->n_errors == 0);
+	/* last: should it fail, all else is done and told */
+	load_page_end(page, &restore->account, *restore->n_errors,
+				  restore->target.address);
+	return *restore->n_errors > 0 ? 1 : 0;
 }

@@ -319,25 +319,6 @@ restore_pieces_report(void *arg, const char *problem)
  * ----------
  */
 
-/*
- * All of the piece into the COPY; false if the rest of it cannot be had, and
- * the COPY has been ended.
- */
-static bool
-send_piece(SharedPiece *piece, Sink *sink, Sink *target)
-{
-	const char *data;
-	ssize_t		len;
-
-	while ((len = shared_piece_next(piece, &data)) > 0)
-		sink_write(sink, data, len);
-	if (len < 0)
-		sink_target_rows_give_up(target, "the rest of the rows cannot be read");
-	else
-		sink_finish(sink);
-	return len == 0;
-}
-
 /* Is it still to be loaded? */
 static bool
 claim_piece(const PieceRun *run, uint64 piece)
@@ -377,6 +358,8 @@ load_piece(void *arg, SharedPiece *piece)
 	Sink	   *target;
 	Sink	   *sink;
 	bool		had;
+	const char *data;
+	ssize_t		len;
 
 	if (shared_piece_again(piece) && note->piece == number &&
 		restore_journal_is_committed(loader->journal, loader->conn, loader->target,
@@ -396,7 +379,18 @@ load_piece(void *arg, SharedPiece *piece)
 	sink = sink_tap_new(target,
 						&file_results_progress(loader->run->results)->raw_bytes,
 						NULL);
-	had = send_piece(piece, sink, target);
+
+	/*
+	 * All of the piece into the COPY; false if the rest of it cannot be had,
+	 * and the COPY has been ended.
+	 */
+	while ((len = shared_piece_next(piece, &data)) > 0)
+		sink_write(sink, data, len);
+	if (len < 0)
+		sink_target_rows_give_up(target, "the rest of the rows cannot be read");
+	else
+		sink_finish(sink);
+	had = len == 0;
 	if (had && error == NULL)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)

@@ -322,27 +322,6 @@ skip_objects(const RestoreWork *work)
 	}
 }
 
-/*
- * How many pieces of each file have a line, by dump ID; owned.  Which pieces
- * they are is asked when the file is cut again.
- */
-static int *
-count_pieces(const RestoreJournal *journal, int max_dump_id)
-{
-	int		   *result = pg_malloc0((max_dump_id + 1) * sizeof(int));
-
-	for (int i = 0; i < journal->n_lines; i++)
-	{
-		int			id;
-		int			end = 0;
-
-		if (sscanf(journal->lines[i].name, "rows %d piece %n", &id, &end) == 1 &&
-			end > 0 && id > 0 && id <= max_dump_id)
-			result[id]++;
-	}
-	return result;
-}
-
 /* Files of which only pieces are done. */
 static void
 note_pieces(const RestoreWork *work, const int *n_pieces)
@@ -402,7 +381,21 @@ restore_resume_skip(const RestoreWork *work)
 		return;
 	skip_files(work);
 	skip_objects(work);
-	n_pieces = count_pieces(work->journal, work->archive->toc->max_dump_id);
+
+	/*
+	 * How many pieces of each file have a line, by dump ID.  Which pieces
+	 * they are is asked when the file is cut again.
+	 */
+	n_pieces = pg_malloc0((work->archive->toc->max_dump_id + 1) * sizeof(int));
+	for (int i = 0; i < work->journal->n_lines; i++)
+	{
+		int			id;
+		int			end = 0;
+
+		if (sscanf(work->journal->lines[i].name, "rows %d piece %n", &id, &end) == 1 &&
+			end > 0 && id > 0 && id <= work->archive->toc->max_dump_id)
+			n_pieces[id]++;
+	}
 	go_on_in_pieces(work, n_pieces);
 	note_pieces(work, n_pieces);
 	free(n_pieces);

@@ -551,35 +551,6 @@ wait_for_command(CommandRun *run)
 	return status == 0 ? NULL : wait_result_to_str(status);
 }
 
-/* End the command and all processes of its group. */
-static void
-end_command(CommandRun *run)
-{
-	/*
-	 * The shell leads a group of its own, so that this ends also what the
-	 * command has left running in the background.  Such a process might hold
-	 * the pipe open, or prompt the user later.
-	 */
-	kill(-run->pid, SIGKILL);
-	/* until the group has no process */
-	for (int waited_ms = 0; waited_ms < END_MS; waited_ms += LOOK_MS)
-	{
-		if (waitpid(-run->pid, NULL, WNOHANG) < 0 && errno != EINTR)
-			break;
-		pg_usleep(LOOK_MS * 1000L);
-	}
-
-	/*
-	 * The group has no process any more.  Its number may be used again, and
-	 * must not be killed then when this process exits.
-	 */
-	child_process_set_asked(0);
-	if (run->out_fd >= 0)
-		close(run->out_fd);
-	if (run->err_fd >= 0)
-		close(run->err_fd);
-}
-
 /* The first line, without its end; returns NULL, or what is wrong with it. */
 static char *
 check_output(PQExpBuffer out)
@@ -627,7 +598,30 @@ run_command(PasswordCommand *command)
 	last->ended_at = 0;
 	start_command(&run, command->text);
 	problem = wait_for_command(&run);
-	end_command(&run);
+
+	/*
+	 * The shell leads a group of its own, so that this ends also what the
+	 * command has left running in the background.  Such a process might hold
+	 * the pipe open, or prompt the user later.
+	 */
+	kill(-run.pid, SIGKILL);
+	/* until the group has no process */
+	for (int waited_ms = 0; waited_ms < END_MS; waited_ms += LOOK_MS)
+	{
+		if (waitpid(-run.pid, NULL, WNOHANG) < 0 && errno != EINTR)
+			break;
+		pg_usleep(LOOK_MS * 1000L);
+	}
+
+	/*
+	 * The group has no process any more.  Its number may be used again, and
+	 * must not be killed then when this process exits.
+	 */
+	child_process_set_asked(0);
+	if (run.out_fd >= 0)
+		close(run.out_fd);
+	if (run.err_fd >= 0)
+		close(run.err_fd);
 	if (problem == NULL)
 		problem = check_output(&run.out);
 	if (problem)

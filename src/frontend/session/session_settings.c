@@ -106,19 +106,6 @@ session_end_timeouts(PGconn *conn)
 	session_end_settings(conn, begun);
 }
 
-/* It may fail, but not because the session is lost. */
-static void
-set_connection_check(PGconn *conn)
-{
-	PGresult   *res = session_exec(conn, connection_check_query);
-
-	if (session_is_lost(conn, res))
-		session_failed(conn, res, "query failed", connection_check_query);
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_command(conn, SESSION_ROLLBACK_TO);
-	PQclear(res);
-}
-
 /* All but what may fail, in one round trip. */
 static void
 make_settings(PGconn *conn, const Options *options)
@@ -148,6 +135,7 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	 * marker, or not at all.
 	 */
 	bool		begun = session_begin_settings(conn);
+	PGresult   *res;
 
 	if (encoding)
 		session_set_encoding(conn, encoding);
@@ -165,6 +153,12 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	}
 
 	make_settings(conn, options);
-	set_connection_check(conn);
+	/* It may fail, but not because the session is lost. */
+	res = session_exec(conn, connection_check_query);
+	if (session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", connection_check_query);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_command(conn, SESSION_ROLLBACK_TO);
+	PQclear(res);
 	session_end_settings(conn, begun);
 }

@@ -175,19 +175,6 @@ read_toc(const Source *source, StockPgDump *pg_dump)
 }
 
 /*
- * We have locks of our own: until now pg_dump's were all there is.  If the
- * other session is to have its place, pg_dump's end is waited for.
- */
-static void
-end_pg_dump(const Source *source, StockPgDump *pg_dump)
-{
-	if (source->second)
-		stock_pg_dump_end(pg_dump);
-	else
-		stock_pg_dump_stop(pg_dump);
-}
-
-/*
  * What has changed since the previous archive, and whether the next run can
  * ask that.  Fingerprints tell it, too.
  */
@@ -241,9 +228,13 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 
 	/*
 	 * Until here pg_dump's locks have kept the tables from being dropped, and
-	 * now there are our own.
+	 * now there are our own.  If the other session is to have its place,
+	 * pg_dump's end is waited for.
 	 */
-	end_pg_dump(source, pg_dump);
+	if (source->second)
+		stock_pg_dump_end(pg_dump);
+	else
+		stock_pg_dump_stop(pg_dump);
 	check_tables(source, plan);
 	if (source->standbys)
 		lock_on_standbys(source, plan);

@@ -378,24 +378,6 @@ add_sample(DumpTable *table, const char *text)
 	table->sample = pg_strdup(text);
 }
 
-static void
-apply_to_table(PGconn *conn, DumpTable *table, const TablePattern *argument,
-			   bool sample)
-{
-	if (table->condition)
-		pg_fatal("option %s cannot be used for table %s, which is a configuration table of an extension, with a filter condition",
-				 argument->option, printable(table->name));
-	if (sample && table->relkind != RELKIND_RELATION)
-		pg_fatal("option %s cannot be used for foreign table %s",
-				 argument->option, printable(table->name));
-	if (sample)
-		add_sample(table, argument->value);
-	else
-		add_condition(conn, table, argument->value);
-	pg_log_info("dumping only part of table %s: %s", printable(table->name),
-				table->filter);
-}
-
 static TablePattern
 split(const char *option, const char *arg)
 {
@@ -423,7 +405,18 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 	{
 		if (table_pattern_rows(oids, tables->tables[i].oid).n == 0)
 			continue;
-		apply_to_table(conn, &tables->tables[i], &pattern, sample);
+		if (tables->tables[i].condition)
+			pg_fatal("option %s cannot be used for table %s, which is a configuration table of an extension, with a filter condition",
+					 pattern.option, printable(tables->tables[i].name));
+		if (sample && tables->tables[i].relkind != RELKIND_RELATION)
+			pg_fatal("option %s cannot be used for foreign table %s",
+					 pattern.option, printable(tables->tables[i].name));
+		if (sample)
+			add_sample(&tables->tables[i], pattern.value);
+		else
+			add_condition(conn, &tables->tables[i], pattern.value);
+		pg_log_info("dumping only part of table %s: %s", printable(tables->tables[i].name),
+					tables->tables[i].filter);
 		n_matched++;
 	}
 	PQclear(oids);

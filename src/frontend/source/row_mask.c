@@ -526,23 +526,6 @@ hash_masks(const DumpTable *table)
 	return hex_encode(digest, len);
 }
 
-/*
- * Statistics have the most common values, of views that are made of the
- * tables, too.
- */
-static void
-refuse_statistics(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		if (strstr(toc->entries[i].desc, "STATISTICS DATA") == NULL)
-			continue;
-		pg_log_error("option %s cannot be used in a dump that contains statistics",
-					 "--mask");
-		pg_fatal_detail("Statistics contain unmasked values of columns.");
-	}
-}
-
 void
 row_masks_apply(PGconn *conn, const Options *options, const Toc *toc,
 				DumpTables *tables)
@@ -552,7 +535,19 @@ row_masks_apply(PGconn *conn, const Options *options, const Toc *toc,
 		apply_argument(conn, options, cell->val, tables);
 	if (options->mask.head == NULL)
 		return;
-	refuse_statistics(toc);
+
+	/*
+	 * Statistics have the most common values, of views that are made of the
+	 * tables, too.
+	 */
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		if (strstr(toc->entries[i].desc, "STATISTICS DATA") == NULL)
+			continue;
+		pg_log_error("option %s cannot be used in a dump that contains statistics",
+					 "--mask");
+		pg_fatal_detail("Statistics contain unmasked values of columns.");
+	}
 	for (int i = 0; i < tables->n_tables; i++)
 		if (tables->tables[i].masks)
 			tables->tables[i].mask_hash = hash_masks(&tables->tables[i]);

@@ -200,32 +200,6 @@ standby_pause_new(const Standby *standby)
 	return pause;
 }
 
-static void
-standby_pause_free(StandbyPause *pause)
-{
-	cleanup_pop(end_at_exit, pause);
-	session_close(pause->conn);
-	free(pause->block);
-	free(pause->lock_key);
-	free(pause);
-}
-
-/* Others may know its number, and have it: they are not waited for. */
-static void
-take_lock(const StandbyPause *pause)
-{
-	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
-							   pause->lock_key);
-
-	if (!session_is_true(pause->standby->conn, sql))
-	{
-		pg_log_error("another session on standby %s holds the advisory lock that controls pauses of replay",
-					 pause->standby->name);
-		pg_fatal_detail("The key of the lock is %s.", pause->lock_key);
-	}
-	free(sql);
-}
-
 /*
  * Ask for a pause, which comes soon (pg_get_wal_replay_pause_state()).  The
  * standby must not be paused.
@@ -233,12 +207,23 @@ take_lock(const StandbyPause *pause)
 static void
 standby_pause_begin(StandbyPause *pause)
 {
+	char	   *sql;
+
 	/*
 	 * The lock comes first: the block waits for it, and without it replay
-	 * would resume at once.  "begun" is set before the statement is sent, so
+	 * would resume at once.  Others may know its number, and have it: they
+	 * are not waited for.  "begun" is set before the statement is sent, so
 	 * that an exit in between gives up the lock.
 	 */
-	take_lock(pause);
+	sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
+				   pause->lock_key);
+	if (!session_is_true(pause->standby->conn, sql))
+	{
+		pg_log_error("another session on standby %s holds the advisory lock that controls pauses of replay",
+					 pause->standby->name);
+		pg_fatal_detail("The key of the lock is %s.", pause->lock_key);
+	}
+	free(sql);
 	pause->begun = true;
 	/* its result is waited for when it is to end */
 	if (!PQsendQuery(pause->conn, pause->block))
@@ -650,7 +635,13 @@ standby_snapshot_take(Standbys *standbys, ServerExtension *extension)
 	take(&moment);
 	/* the exit stack has them in this order */
 	for (int i = n - 1; i >= 0; i--)
-		standby_pause_free(moment.pauses[i]);
+	{
+		cleanup_pop(end_at_exit, moment.pauses[i]);
+		session_close(moment.pauses[i]->conn);
+		free(moment.pauses[i]->block);
+		free(moment.pauses[i]->lock_key);
+		free(moment.pauses[i]);
+	}
 	free(moment.pauses);
 	free(moment.states);
 	free(moment.was_paused);

@@ -84,22 +84,6 @@ lock_chunked_tables(WorkerSession *session)
 	free(tables);
 }
 
-/*
- * The leader's sessions are the leader's alone, and end with it.  A task has
- * none: its leader is elsewhere.
- */
-static void
-close_leaders(const Source *source)
-{
-	if (source->conn)
-		close(PQsocket(source->conn));
-	if (source->slot)
-		logical_slot_close_inherited(source->slot);
-	for (int i = 1; source->standbys && i < source->standbys->n; i++)
-		if (standby_is_there(&source->standbys->list[i]))
-			close(PQsocket(source->standbys->list[i].conn));
-}
-
 static void
 begin_worker(WorkerSession *session, int no)
 {
@@ -125,7 +109,18 @@ begin_worker(WorkerSession *session, int no)
 	 * however long this process lives.
 	 */
 	worker_state_start(state);
-	close_leaders(source);
+
+	/*
+	 * The leader's sessions are the leader's alone, and end with it.  A task
+	 * has none: its leader is elsewhere.
+	 */
+	if (source->conn)
+		close(PQsocket(source->conn));
+	if (source->slot)
+		logical_slot_close_inherited(source->slot);
+	for (int i = 1; source->standbys && i < source->standbys->n; i++)
+		if (standby_is_there(&source->standbys->list[i]))
+			close(PQsocket(source->standbys->list[i].conn));
 	session->conn = conn =
 		connection_open_peer(standby ? standby->address : source->address,
 							 APPLICATION_NAME);
@@ -260,23 +255,11 @@ report_refused(WorkerSession *session, int no)
 	free(oid);
 }
 
-static void
-report_why(WorkerSession *session, const Job *job)
-{
-	const DumpPlan *plan = session->run->plan;
-
-	for (int i = 0; i < job->n; i++)
-	{
-		int			no = plan->queue->files[job->first + i]->table;
-
-		if (!session->source->told[no])
-			report_refused(session, no);
-	}
-}
-
 bool
 worker_session_begin_job(WorkerSession *session, const Job *job)
 {
+	const DumpPlan *plan;
+
 	session->job = job;
 	name_session(session, job);
 	if (job->kind != JOB_DATA_FILES)
@@ -288,7 +271,14 @@ worker_session_begin_job(WorkerSession *session, const Job *job)
 		session->job = NULL;
 		return false;
 	}
-	report_why(session, job);
+	plan = session->run->plan;
+	for (int i = 0; i < job->n; i++)
+	{
+		int			no = plan->queue->files[job->first + i]->table;
+
+		if (!session->source->told[no])
+			report_refused(session, no);
+	}
 	return true;				/* the leader has all locks */
 }
 

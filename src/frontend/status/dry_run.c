@@ -317,25 +317,6 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 	return last / ((double) rate / n_workers);
 }
 
-/* As the user gave them: nothing else shows them. */
-static void
-print_masks(const DumpTables *tables, FILE *out)
-{
-	for (int i = 0; i < tables->n_tables; i++)
-	{
-		const DumpTable *table = &tables->tables[i];
-
-		for (int j = 0; table->masks && j < table->n_columns; j++)
-		{
-			if (table->masks[j].expression == NULL)
-				continue;
-			fprintf(out, "masked: %s", printable(table->name));
-			fprintf(out, ".%s:", printable(table->columns[j]));
-			fprintf(out, "%s\n", printable(table->masks[j].expression));
-		}
-	}
-}
-
 static void
 print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 		   FILE *out)
@@ -386,7 +367,20 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 		run_event_plan(plan, lines[i].table, lines[i].est_bytes);
 	print_table(options, plan, lines, out);
 	free(lines);
-	print_masks(plan->tables, out);
+	/* As the user gave them: nothing else shows them. */
+	for (int i = 0; i < plan->tables->n_tables; i++)
+	{
+		const DumpTable *table = &plan->tables->tables[i];
+
+		for (int j = 0; table->masks && j < table->n_columns; j++)
+		{
+			if (table->masks[j].expression == NULL)
+				continue;
+			fprintf(out, "masked: %s", printable(table->name));
+			fprintf(out, ".%s:", printable(table->columns[j]));
+			fprintf(out, "%s\n", printable(table->masks[j].expression));
+		}
+	}
 	print_sums(options, plan, bytes, out);
 	if (plan->previous)
 		print_reusable(plan, out);

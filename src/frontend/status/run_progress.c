@@ -144,19 +144,6 @@ bytes_in_work(const Run *run, const WorkerProgress *worker,
 		(run->plan->server_compress ? LIKELY_RATIO : 1);
 }
 
-/* Rows are counted as they come only where they come as text. */
-static void
-add_rows_in_work(const WorkerProgress *worker, const TableLook *table,
-				 double bytes, RowsState *now)
-{
-	if (worker->rows > 0 || bytes == 0)
-		now->rows += worker->rows;
-	else if (table->bytes > 0)
-		now->rows += bytes * table->rows / table->bytes;
-	else
-		now->rows_known = false;
-}
-
 /*
  * A job of one file is at that file; of a job of several, or of large
  * objects, only the bytes are known.  Workers that share a file note each of
@@ -189,7 +176,13 @@ look_at_worker(const Run *run, const WorkerProgress *worker, const Job *job,
 	if (table)
 	{
 		progress->in_work[no] += bytes;
-		add_rows_in_work(worker, table, bytes, now);
+		/* Rows are counted as they come only where they come as text. */
+		if (worker->rows > 0 || bytes == 0)
+			now->rows += worker->rows;
+		else if (table->bytes > 0)
+			now->rows += bytes * table->rows / table->bytes;
+		else
+			now->rows_known = false;
 	}
 }
 

@@ -199,23 +199,6 @@ server_share_text(const Run *run)
 	return text.data;
 }
 
-/* The same for the event log: "server" for each. */
-static void
-server_share_note(const Run *run)
-{
-	for (int i = 0; i < run->n_servers; i++)
-	{
-		FileTotals	total = total_of(run, i);
-		Event	   *event = event_new("server");
-
-		event_add_text(event, "server", run->servers[i]);
-		event_add_number(event, "files", total.n_done);
-		event_add_number(event, "rows", total.rows);
-		run_event_add_bytes(event, run, total.raw_bytes, total.stored_bytes);
-		event_write(event);
-	}
-}
-
 /* ----------
  * Warns while the snapshot of a run grows old.
  * ----------
@@ -520,7 +503,18 @@ summary_report(const Run *run, bool show)
 	FileTotals	total = file_results_total(run->results);
 	double		seconds = run_clock_seconds();
 
-	server_share_note(run);
+	/* what each server has read, for the event log */
+	for (int i = 0; i < run->n_servers; i++)
+	{
+		FileTotals	its = total_of(run, i);
+		Event	   *event = event_new("server");
+
+		event_add_text(event, "server", run->servers[i]);
+		event_add_number(event, "files", its.n_done);
+		event_add_number(event, "rows", its.rows);
+		run_event_add_bytes(event, run, its.raw_bytes, its.stored_bytes);
+		event_write(event);
+	}
 	if (show)
 		show_summary(run, &total, seconds);
 	else if (run->plan->previous)

@@ -244,21 +244,6 @@ has_std_strings(const TocEntry *entries, int n_entries)
 }
 
 /*
- * What stands for a definition.  Of a schema's, pg_restore looks at whether
- * it is a comment, as that of "public" is, whose owner it then sets even if
- * it makes the others as their owners; and if it is none, and there are to be
- * no owners, it writes one of its own, where a mark must be.  Owned.
- */
-static char *
-marked_definition(const char *mark, int number, const char *defn,
-				  const Options *options)
-{
-	bool		is_comment = options->no_owner || begins_with(defn, "--");
-
-	return psprintf("%s%s%d\n", is_comment ? "" : " ", mark, number);
-}
-
-/*
  * The entry with a mark for its definition, which is owned.  Of groups of
  * large objects pg_restore would write no definition as it is, but something
  * for each OID in it: it is given one large object.
@@ -271,8 +256,17 @@ marked_copy(const TocEntry *entry, const char *mark, int number,
 	static char object_tag[] = SCRIPT_GROUP_OID;
 	static char privilege_tag[] = "LARGE OBJECT " SCRIPT_GROUP_OID;
 	TocEntry	copy = *entry;
+	bool		is_comment;
 
-	copy.defn = marked_definition(mark, number, entry->defn, options);
+	/*
+	 * What stands for a definition.  Of a schema's, pg_restore looks at
+	 * whether it is a comment, as that of "public" is, whose owner it then
+	 * sets even if it makes the others as their owners; and if it is none,
+	 * and there are to be no owners, it writes one of its own, where a mark
+	 * must be.  Owned.
+	 */
+	is_comment = options->no_owner || begins_with(entry->defn, "--");
+	copy.defn = psprintf("%s%s%d\n", is_comment ? "" : " ", mark, number);
 	if (toc_entry_is(entry, "BLOB METADATA"))
 	{
 		copy.desc = object_desc;

@@ -259,16 +259,6 @@ fill_from_output(StockPgDump *pg_dump)
 	return pg_dump->end > 0;
 }
 
-static void
-remove_directory(StockPgDump *pg_dump)
-{
-	if (pg_dump->directory && !rmtree(pg_dump->directory, true))
-		pg_log_warning("could not remove directory \"%s\"",
-					   pg_dump->directory);
-	free(pg_dump->directory);
-	pg_dump->directory = NULL;
-}
-
 /*
  * An open file needs no name: without one, nothing is left if this process is
  * killed.  On NFS the directory can be removed only after both programs have
@@ -606,32 +596,6 @@ failed(StockPgDump *pg_dump, const char *problem)
 	return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
 }
 
-/*
- * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the
- * options of each column.  An older pg_dump, of any major, takes it for one
- * that was set, and writes definitions of tables that no server accepts
- * (pg_dump.c:dumpTableSchema).
- */
-static void
-refuse_column_versions(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *entry = &toc->entries[i];
-
-		if ((toc_entry_is(entry, "TABLE") ||
-			 toc_entry_is(entry, "FOREIGN TABLE") ||
-			 toc_entry_is(entry, "MATERIALIZED VIEW")) && entry->defn != NULL &&
-			strstr(entry->defn, " SET (pg_attver=") != NULL)
-		{
-			pg_log_error("pg_dump %s is too old for server %s: its definitions of columns could not be restored",
-						 toc->pg_dump_version, toc->server_version);
-			pg_fatal_hint("Update pg_dump to the latest minor release of its major version, or use pg_pardump and pg_restore of PostgreSQL %d, which can also restore into newer servers.",
-						  atoi(toc->server_version));
-		}
-	}
-}
-
 Toc *
 stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 {
@@ -658,7 +622,28 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 	}
 	/* warnings that came with it */
 	program_words_hear(&pg_dump->words, 0, true);
-	refuse_column_versions(toc);
+
+	/*
+	 * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the
+	 * options of each column.  An older pg_dump, of any major, takes it for
+	 * one that was set, and writes definitions of tables that no server
+	 * accepts (pg_dump.c:dumpTableSchema).
+	 */
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if ((toc_entry_is(entry, "TABLE") ||
+			 toc_entry_is(entry, "FOREIGN TABLE") ||
+			 toc_entry_is(entry, "MATERIALIZED VIEW")) && entry->defn != NULL &&
+			strstr(entry->defn, " SET (pg_attver=") != NULL)
+		{
+			pg_log_error("pg_dump %s is too old for server %s: its definitions of columns could not be restored",
+						 toc->pg_dump_version, toc->server_version);
+			pg_fatal_hint("Update pg_dump to the latest minor release of its major version, or use pg_pardump and pg_restore of PostgreSQL %d, which can also restore into newer servers.",
+						  atoi(toc->server_version));
+		}
+	}
 	return toc;
 }
 
@@ -692,5 +677,9 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 	close_file(&pg_dump->out_fd);
 	child_process_end_all(&pg_dump->pid, 1);
 	program_words_close(&pg_dump->words);
-	remove_directory(pg_dump);
+	if (pg_dump->directory && !rmtree(pg_dump->directory, true))
+		pg_log_warning("could not remove directory \"%s\"",
+					   pg_dump->directory);
+	free(pg_dump->directory);
+	pg_dump->directory = NULL;
 }

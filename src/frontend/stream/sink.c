@@ -237,19 +237,6 @@ typedef struct FileSink
 	off_t		flushed;
 } FileSink;
 
-/*
- * A hint, which may fail: what needs the file on the disk flushes it, and
- * gets errors there.
- */
-static void
-begin_flush(FileSink *file)
-{
-	(void) sync_file_range(file->fd, file->flushed,
-						   file->written - file->flushed,
-						   SYNC_FILE_RANGE_WRITE);
-	file->flushed = file->written;
-}
-
 static void
 sink_file_write(Sink *sink, const void *data, size_t len)
 {
@@ -259,7 +246,16 @@ sink_file_write(Sink *sink, const void *data, size_t len)
 		pg_fatal("could not write file \"%s\": %m", file->path);
 	file->written += len;
 	if (file->flushes && file->written - file->flushed >= FLUSH_BYTES)
-		begin_flush(file);
+	{
+		/*
+		 * A hint, which may fail: what needs the file on the disk flushes it,
+		 * and gets errors there.
+		 */
+		(void) sync_file_range(file->fd, file->flushed,
+							   file->written - file->flushed,
+							   SYNC_FILE_RANGE_WRITE);
+		file->flushed = file->written;
+	}
 }
 
 static void

@@ -680,19 +680,6 @@ verify_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
  * ----------
  */
 
-/* The event of its beginning, when the files to be read are known. */
-static void
-verify_report_run(const VerifyRun *run)
-{
-	Event	   *event = event_new("run");
-
-	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "directory", run->directory);
-	event_add_number(event, "jobs", run->n_workers);
-	event_add_number(event, "files", run->n_jobs);
-	event_write(event);
-}
-
 /*
  * The share that is done is measured in bytes of files, as they are stored.
  */
@@ -1029,6 +1016,7 @@ verify_archive(const Options *options)
 	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
 	bool		names_known;
 	Report	   *page;
+	Event	   *event;
 
 	run->directory = options->verify;
 	run->n_workers = options->jobs;
@@ -1042,7 +1030,13 @@ verify_archive(const Options *options)
 	refuse_other_directory(run);
 	names_known = match_names(run);
 	choose_files(run, names_known);
-	verify_report_run(run);
+	/* The event of its beginning, when the files to be read are known. */
+	event = event_new("run");
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "directory", run->directory);
+	event_add_number(event, "jobs", run->n_workers);
+	event_add_number(event, "files", run->n_jobs);
+	event_write(event);
 	run_workers(run);
 	/* findings are a result: all has been done, and nothing to be undone */
 	cleanup_forget_all();

@@ -149,33 +149,6 @@ check_storage(Relation rel)
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
 }
 
-/*
- * Raise an error if the relation is temporary: its blocks are in local
- * buffers, which have no ring, and they are never dumped.
- */
-static void
-check_not_temporary(Relation rel)
-{
-	if (RelationUsesLocalBuffers(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot read blocks of temporary table \"%s\"",
-						RelationGetRelationName(rel)),
-				 errhint("Read the table by COPY.")));
-}
-
-/* Raise an error for a materialized view that a query could not read. */
-static void
-check_populated(Relation rel)
-{
-	if (!RelationIsScannable(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("materialized view \"%s\" has not been populated",
-						RelationGetRelationName(rel)),
-				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
-}
-
 /* Raise an error unless the current user may learn of the relation's size. */
 static void
 check_may_plan(Oid relid)
@@ -224,8 +197,24 @@ relation_open_for_reading(Oid relid)
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
 	check_storage(rel);
-	check_not_temporary(rel);
-	check_populated(rel);
+
+	/*
+	 * Raise an error if the relation is temporary: its blocks are in local
+	 * buffers, which have no ring, and they are never dumped.
+	 */
+	if (RelationUsesLocalBuffers(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read blocks of temporary table \"%s\"",
+						RelationGetRelationName(rel)),
+				 errhint("Read the table by COPY.")));
+	/* Raise an error for a materialized view that a query could not read. */
+	if (!RelationIsScannable(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("materialized view \"%s\" has not been populated",
+						RelationGetRelationName(rel)),
+				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
 	return rel;
 }
 

@@ -197,27 +197,6 @@ read_message(CopyStream *stream)
 	}
 }
 
-/* Make room for a block behind what is unused, which goes to the front. */
-static void
-make_room(CopyStream *stream)
-{
-	Size		unused = stream->end - stream->start;
-
-	if (stream->start > 0)
-	{
-		memmove(stream->data, stream->data + stream->start, unused);
-		stream->valid -= stream->start;
-		stream->end = unused;
-		stream->start = 0;
-	}
-	/* a line that is longer than the block doubles the stream */
-	if (stream->size < 2 * unused + COPY_STREAM_BLOCK)
-	{
-		stream->size = 2 * unused + COPY_STREAM_BLOCK;
-		stream->data = repalloc(stream->data, stream->size + STREAM_PADDING);
-	}
-}
-
 /* Add data to the stream.  False if there is none. */
 static bool
 add_data(CopyStream *stream)
@@ -249,7 +228,20 @@ copy_stream_fill(CopyStream *stream)
 
 	if (unused > MAX_UNUSED)
 		return false;
-	make_room(stream);
+	/* make room for a block behind what is unused, which goes to the front */
+	if (stream->start > 0)
+	{
+		memmove(stream->data, stream->data + stream->start, unused);
+		stream->valid -= stream->start;
+		stream->end = unused;
+		stream->start = 0;
+	}
+	/* a line that is longer than the block doubles the stream */
+	if (stream->size < 2 * unused + COPY_STREAM_BLOCK)
+	{
+		stream->size = 2 * unused + COPY_STREAM_BLOCK;
+		stream->data = repalloc(stream->data, stream->size + STREAM_PADDING);
+	}
 	/* with a line to work on, do not wait for the client to send more */
 	while (stream->end < enough &&
 		   !(has_line && message->cursor == message->len &&

@@ -272,22 +272,6 @@ bulk_space_take(Relation rel, BulkInsertState bulk)
 	kept.relid = InvalidOid;
 }
 
-/* Keep what a state that is about to be freed has left. */
-static void
-bulk_space_keep(Relation rel, BulkInsertState bulk)
-{
-	static bool is_registered = false;
-
-	if (!is_registered)
-	{
-		RegisterXactCallback(forget_at_end, NULL);
-		RegisterSubXactCallback(forget_at_rollback, NULL);
-		is_registered = true;
-	}
-	get_bulk_space(bulk, &kept.space);
-	kept.relid = RelationGetRelid(rel);
-}
-
 /* ----------
  * Gathers new rows of a table and inserts them many at a time.
  * ----------
@@ -395,19 +379,6 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 	slot->base.tts_tableOid = RelationGetRelid(rel);
 }
 
-/* Insert index entries; errors name the line of COPY that the row is of. */
-static void
-insert_into_indexes(TupleBatch *batch)
-{
-	for (int i = 0; i < batch->n_tuples; i++)
-	{
-		if (batch->cstate != NULL)
-			batch->cstate->cur_lineno = batch->lines[i];
-		list_free(insert_index_entries(batch->target, batch->slots[i],
-									   batch->estate));
-	}
-}
-
 /*
  * Insert the tuples, then their index entries.  This order is that of
  * CopyMultiInsertBufferFlush(): functions of expression indexes see the rows
@@ -428,7 +399,19 @@ insert_batch(TupleBatch *batch)
 					   batch->bulk);
 	MemoryContextSwitchTo(old_context);
 	if (batch->target->ri_NumIndices > 0)
-		insert_into_indexes(batch);
+	{
+		/*
+		 * Insert index entries; errors name the line of COPY that the row is
+		 * of.
+		 */
+		for (int i = 0; i < batch->n_tuples; i++)
+		{
+			if (batch->cstate != NULL)
+				batch->cstate->cur_lineno = batch->lines[i];
+			list_free(insert_index_entries(batch->target, batch->slots[i],
+										   batch->estate));
+		}
+	}
 	load_check_triggers_off(batch->target->ri_RelationDesc,
 							batch->target->ri_TrigDesc);
 
@@ -520,7 +503,19 @@ tuple_batch_end(TupleBatch *batch)
 	load_check_triggers_off(batch->target->ri_RelationDesc,
 							batch->target->ri_TrigDesc);
 	if (batch->cstate == NULL)
-		bulk_space_keep(batch->target->ri_RelationDesc, batch->bulk);
+	{
+		static bool is_registered = false;
+
+		/* Keep what a state that is about to be freed has left. */
+		if (!is_registered)
+		{
+			RegisterXactCallback(forget_at_end, NULL);
+			RegisterSubXactCallback(forget_at_rollback, NULL);
+			is_registered = true;
+		}
+		get_bulk_space(batch->bulk, &kept.space);
+		kept.relid = RelationGetRelid(batch->target->ri_RelationDesc);
+	}
 	FreeBulkInsertState(batch->bulk);
 	for (int i = 0; i < MAX_TUPLES && batch->slots[i] != NULL; i++)
 		ExecDropSingleTupleTableSlot(batch->slots[i]);

@@ -269,23 +269,6 @@ raw_row_too_long(void)
 			 errhint("Read the table in another format.")));
 }
 
-static TupleDesc
-describe_row(Relation rel, const AttrNumber *attnums, int n_attnums)
-{
-	TupleDesc	result;
-
-	if (n_attnums > MaxHeapAttributeNumber)
-		ereport(ERROR,
-				(errcode(ERRCODE_TOO_MANY_COLUMNS),
-				 errmsg("cannot read more than %d columns in raw format",
-						MaxHeapAttributeNumber)));
-	result = CreateTemplateTupleDesc(n_attnums);
-	for (int i = 0; i < n_attnums; i++)
-		TupleDescCopyEntry(result, i + 1, RelationGetDescr(rel), attnums[i]);
-	finish_tuple_desc(result);
-	return result;
-}
-
 /*
  * An encoder of the given attributes, in the given order.  Raises an error if
  * values of one of them cannot be taken as they are stored.  Allocates in
@@ -301,11 +284,21 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 	int			n_attnums = range->n_attnums;
 	int			natts = RelationGetNumberOfAttributes(rel);
 	const char *reason;
+	TupleDesc	result;
 
 	encoder->rel = rel;
 	encoder->row_context = row_context;
 	encoder->toast = toast;
-	encoder->row_desc = describe_row(rel, attnums, n_attnums);
+	if (n_attnums > MaxHeapAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("cannot read more than %d columns in raw format",
+						MaxHeapAttributeNumber)));
+	result = CreateTemplateTupleDesc(n_attnums);
+	for (int i = 0; i < n_attnums; i++)
+		TupleDescCopyEntry(result, i + 1, RelationGetDescr(rel), attnums[i]);
+	finish_tuple_desc(result);
+	encoder->row_desc = result;
 	reason = raw_columns_reason(encoder->row_desc);
 	if (reason != NULL)
 		ereport(ERROR,
@@ -717,23 +710,6 @@ fetch_compressed(ChunkReader *reader)
 }
 
 /*
- * Hand the next piece of the block to the compressor, whose stream ends with
- * the last block.
- */
-static void
-feed_compressor(ChunkReader *reader)
-{
-	Size		left = reader->block.len - reader->block_start;
-	Size		piece = Min(left, COMPRESS_BYTES);
-
-	CHECK_FOR_INTERRUPTS();
-	block_compressor_feed(reader->compressor,
-						  reader->block.data + reader->block_start, piece,
-						  reader->at_end && piece == left);
-	reader->block_start += piece;
-}
-
-/*
  * The next value of a compressed stream.  Blocks are fed to the compressor
  * until it has a block's size of output, or the stream has ended; so values
  * have about the same size however well rows compress.
@@ -744,13 +720,27 @@ next_compressed(ChunkReader *reader)
 	reader->out.len = VARHDRSZ;
 	while (!fetch_compressed(reader))
 	{
+		Size		left;
+		Size		piece;
+
 		if (reader->block_start == reader->block.len)
 		{
 			if (reader->at_end)
 				break;			/* the stream has been ended and fetched */
 			next_block(reader);
 		}
-		feed_compressor(reader);
+
+		/*
+		 * Hand the next piece of the block to the compressor, whose stream
+		 * ends with the last block.
+		 */
+		left = reader->block.len - reader->block_start;
+		piece = Min(left, COMPRESS_BYTES);
+		CHECK_FOR_INTERRUPTS();
+		block_compressor_feed(reader->compressor,
+							  reader->block.data + reader->block_start, piece,
+							  reader->at_end && piece == left);
+		reader->block_start += piece;
 	}
 	return reader->out.len > VARHDRSZ ? as_bytea(&reader->out) : NULL;
 }

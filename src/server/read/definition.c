@@ -308,22 +308,6 @@ describe_missing_value(Description *to, TupleDesc tupdesc, int i)
 		add_string(to, DatumGetCString(value));
 }
 
-/* How tuples are taken apart. */
-static void
-describe_tuples(Description *to, TupleDesc tupdesc)
-{
-	add_number(to, tupdesc->natts);
-	for (int i = 0; i < tupdesc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(tupdesc, i);
-
-		add_number(to, attribute->attlen);
-		add_number(to, attribute->attalign);
-		add_number(to, attribute->attisdropped);
-		describe_missing_value(to, tupdesc, i);
-	}
-}
-
 bytea *
 table_definition(const HeapRange *range, const char **reason)
 {
@@ -335,7 +319,17 @@ table_definition(const HeapRange *range, const char **reason)
 	initStringInfo(&description.bytes);
 	add_number(&description, rel->rd_rel->relkind);
 	add_number(&description, rel->rd_rel->relam);
-	describe_tuples(&description, tupdesc);
+	/* How tuples are taken apart. */
+	add_number(&description, tupdesc->natts);
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc, i);
+
+		add_number(&description, attribute->attlen);
+		add_number(&description, attribute->attalign);
+		add_number(&description, attribute->attisdropped);
+		describe_missing_value(&description, tupdesc, i);
+	}
 	add_number(&description, range->n_attnums);
 	for (int i = 0; i < range->n_attnums; i++)
 	{

@@ -591,22 +591,6 @@ fill_around(FileStream *stream, const char *data, size_t len, char *to,
 	return true;
 }
 
-/* The same of its range. */
-static bool
-fill_range(FileStream *stream, const FileStreamItem *item, char *to,
-		   size_t room, size_t *written)
-{
-	if (item->range.path == NULL)
-		return true;
-	if (file_range_left(&stream->reader) > 0)
-		*written = file_range_next(&stream->reader, to, room);
-	if (file_range_left(&stream->reader) > 0)
-		return false;
-	file_range_result(&stream->reader);
-	file_range_suspend(&stream->reader);
-	return true;
-}
-
 /* The same for the part of the item that comes next. */
 static bool
 fill_part(FileStream *stream, const FileStreamItem *item, char *to,
@@ -620,7 +604,15 @@ fill_part(FileStream *stream, const FileStreamItem *item, char *to,
 			return fill_around(stream, item->header, item->header_len, to,
 							   room, written);
 		case STREAM_RANGE:
-			return fill_range(stream, item, to, room, written);
+			if (item->range.path == NULL)
+				return true;
+			if (file_range_left(&stream->reader) > 0)
+				*written = file_range_next(&stream->reader, to, room);
+			if (file_range_left(&stream->reader) > 0)
+				return false;
+			file_range_result(&stream->reader);
+			file_range_suspend(&stream->reader);
+			return true;
 		case STREAM_PADDING:
 			return fill_around(stream, NULL, item->padding, to, room,
 							   written);

@@ -67,22 +67,6 @@ decompress_lz4(LZ4F_dctx *lz4, const char *data, Size len, char *to,
 	return made == raw_bytes && taken == len;
 }
 
-static void
-read_lz4(const char *data, Size len, char *to, Size raw_bytes)
-{
-	LZ4F_dctx  *lz4;
-	bool		sound;
-
-	/* its memory is malloc()ed: no error comes before it is freed */
-	if (LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	sound = decompress_lz4(lz4, data, len, to, raw_bytes);
-	LZ4F_freeDecompressionContext(lz4);
-	if (!sound)
-		damaged_data("lz4");
-}
-
 /*
  * Decompress "len" bytes, by a CompressMethod that is not COMPRESS_NONE, and
  * may be none at all, to "raw_bytes" bytes in CurrentMemoryContext, at most
@@ -100,7 +84,19 @@ raw_decompress(uint32 method, const char *data, Size len, Size raw_bytes)
 				 errmsg("unknown compression of block of raw tuples")));
 	result = palloc(raw_bytes + 1);
 	if (method == COMPRESS_LZ4)
-		read_lz4(data, len, result, raw_bytes);
+	{
+		LZ4F_dctx  *lz4;
+		bool		sound;
+
+		/* its memory is malloc()ed: no error comes before it is freed */
+		if (LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)))
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+		sound = decompress_lz4(lz4, data, len, result, raw_bytes);
+		LZ4F_freeDecompressionContext(lz4);
+		if (!sound)
+			damaged_data("lz4");
+	}
 	else if (ZSTD_decompress(result, raw_bytes, data, len) != raw_bytes)
 		damaged_data("zstd");
 	return result;
@@ -253,21 +249,6 @@ check_layout(const RawBlockHeader *header, TupleDesc columns)
 				 errmsg("block of raw tuples is of other columns than the table")));
 }
 
-/* Can there be what the header says? */
-static void
-check_lengths(const RawBlockHeader *header, Size stored_bytes)
-{
-	if (header->stored_bytes != stored_bytes)
-		invalid_block("Its length is not the one that it names.");
-	if (header->frame_bytes > RAW_MAX_BYTES)
-		invalid_block("It is too long.");
-	if (header->n_rows > header->frame_bytes / sizeof(uint32))
-		invalid_block("It is too short for its number of rows.");
-	if (header->compression == COMPRESS_NONE &&
-		header->frame_bytes != stored_bytes)
-		invalid_block("The length of its rows is not the one that it names.");
-}
-
 /*
  * The header is copied, as the block may lie anywhere.  Frames that are not
  * compressed are used where they are if they are aligned, which the values in
@@ -284,7 +265,16 @@ raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
 		invalid_block("It is shorter than its header.");
 	memcpy(&header, data, sizeof(header));
 	check_layout(&header, columns);
-	check_lengths(&header, bytes - sizeof(header));
+	/* Can there be what the header says? */
+	if (header.stored_bytes != bytes - sizeof(header))
+		invalid_block("Its length is not the one that it names.");
+	if (header.frame_bytes > RAW_MAX_BYTES)
+		invalid_block("It is too long.");
+	if (header.n_rows > header.frame_bytes / sizeof(uint32))
+		invalid_block("It is too short for its number of rows.");
+	if (header.compression == COMPRESS_NONE &&
+		header.frame_bytes != bytes - sizeof(header))
+		invalid_block("The length of its rows is not the one that it names.");
 
 	raw->frames = data + sizeof(header);
 	raw->frame_bytes = header.frame_bytes;

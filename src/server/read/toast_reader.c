@@ -158,16 +158,6 @@ open_toast_table(ToastReader *reader)
 	MemoryContextSwitchTo(old_context);
 }
 
-static void
-damaged_piece(ToastReader *reader, const ToastFetch *fetch)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("invalid chunk of toast value %u in %s",
-					fetch->value_id,
-					RelationGetRelationName(reader->toast_rel))));
-}
-
 /* The bytes of a piece: never compressed, perhaps with a short header. */
 static void
 take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
@@ -182,7 +172,11 @@ take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
 	if (!tuple_deform(reader->deformer, tuple) ||
 		isnull[0] || isnull[1] || isnull[2] ||
 		DatumGetObjectId(values[0]) != fetch->value_id)
-		damaged_piece(reader, fetch);
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid chunk of toast value %u in %s",
+						fetch->value_id,
+						RelationGetRelationName(reader->toast_rel))));
 	no = DatumGetInt32(values[1]);
 	piece = (struct varlena *) DatumGetPointer(values[2]);
 	if (no != fetch->next_piece || no >= fetch->n_pieces)
