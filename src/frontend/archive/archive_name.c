@@ -41,9 +41,8 @@ append_identifier(PQExpBuffer buf, const char *name)
 char *
 manifest_name_table(const char *schema, const char *table)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	append_identifier(&buf, schema ? schema : "");
 	appendPQExpBufferChar(&buf, '.');
 	append_identifier(&buf, table ? table : "");

@@ -434,9 +434,8 @@ put_entry(PQExpBuffer buf, const Toc *toc, const TocEntry *entry)
 void
 toc_write(const Toc *toc, const CompressSpec *compress, Sink *sink)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	put_head(&buf, toc, compress);
 	put_int(&buf, toc->n_entries);
 	for (int i = 0; i < toc->n_entries; i++)

@@ -6,6 +6,15 @@
 
 #include "base/buffer.h"
 
+PQExpBufferData
+buffer_new(void)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	return buf;
+}
+
 char *
 buffer_text(PQExpBuffer buf)
 {

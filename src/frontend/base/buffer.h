@@ -7,6 +7,9 @@
 
 #include "pqexpbuffer.h"
 
+/* An empty text. */
+extern PQExpBufferData buffer_new(void);
+
 /*
  * The text that was put together, which the buffer owns.  A PQExpBuffer
  * that could not get memory is silently empty (pqexpbuffer.h), so a text that

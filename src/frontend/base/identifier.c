@@ -4,8 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
+#include "base/buffer.h"
 #include "base/identifier.h"
 
 /* A quote that is doubled ends one piece and begins the next. */
@@ -56,9 +55,8 @@ identifier_split(const char *list, size_t len, int *n)
 char *
 identifier_join(char *const *identifiers, int n)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	for (int i = 0; i < n; i++)
 		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", identifiers[i]);
 	return buf.data;

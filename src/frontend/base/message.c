@@ -53,9 +53,8 @@ is_control(const char *text, int len)
 static char *
 escaped(const char *text, bool lines)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	while (*text)
 	{
 		int			len = char_bytes(text);

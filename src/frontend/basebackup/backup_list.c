@@ -334,10 +334,9 @@ static PGresult *
 query_level(const Lister *lister)
 {
 	bool		by_extension = lister->extension->missing == NULL;
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res = NULL;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "SELECT e.n, e.name, e.size, e.time, e.isdir, e.type"
 					  " FROM (SELECT d.n, pg_catalog.textsend(f.name) AS name,"
 					  " COALESCE(s.size, 0) AS size,"

@@ -116,10 +116,9 @@ page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
 static PGresult *
 read_range(PGconn *conn, const char *path, uint64 offset, uint32 len)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
 	file_query_append_path(&sql, conn, path);
 	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %u, true)", offset, len);
@@ -259,7 +258,7 @@ append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
 static char *
 backup_read_copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	uint32		row = 0;
 
 	/*
@@ -267,7 +266,6 @@ backup_read_copy_statement(PGconn *conn, const Backup *backup, const BackupPiece
 	 * it is not opened, unless it is a relation's, which the server itself
 	 * opens.
 	 */
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, CASE WHEN v.is_opened"
 						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, v.pos, v.len, true)"
 						 " ELSE (SELECT ''::pg_catalog.bytea"
@@ -420,9 +418,8 @@ append_file(PQExpBuffer sql, PGconn *conn, int no, const char *path)
 static char *
 whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT CASE WHEN s.size IS NULL OR s.isdir OR" IS_LARGE " THEN NULL"
 						 " WHEN s.size OPERATOR(pg_catalog.>) 0"
 						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, 0,"
@@ -505,10 +502,9 @@ static FileNow *
 files_now(PGconn *conn, const BackupList *list)
 {
 	FileNow    *now = pg_malloc0((list->n_files + 1) * sizeof(FileNow));
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT v.n, s.size," MODIFICATION FROM_FILES);
 	for (int i = 0; i < list->n_files; i++)
 		append_file(&sql, conn, i, list->files[i].path);

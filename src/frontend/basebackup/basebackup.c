@@ -682,9 +682,8 @@ add_recovery_conf(const Backup *backup, SpecialFiles *special)
 {
 	PQExpBuffer conf = generate_recovery_config(backup->conn);
 	PGresult   *res = backup_read_file(backup->conn, AUTO_CONF);
-	PQExpBufferData all;
+	PQExpBufferData all = buffer_new();
 
-	initPQExpBuffer(&all);
 	if (res)
 		appendBinaryPQExpBuffer(&all, PQgetvalue(res, 0, 0),
 								PQgetlength(res, 0, 0));
@@ -703,9 +702,8 @@ add_recovery_conf(const Backup *backup, SpecialFiles *special)
 static void
 add_tablespace_map(const Backup *backup, SpecialFiles *special)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	for (int i = 0; i < backup->list->n_tablespaces; i++)
 		tablespace_map_append(&text,
 							  strtoul(backup->list->tablespaces[i].oid, NULL, 10),

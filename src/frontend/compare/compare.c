@@ -14,6 +14,7 @@
 
 #include <sys/stat.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"

@@ -18,6 +18,7 @@
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "compare/compare_rows.h"
 #include "process/progress.h"
@@ -184,9 +185,8 @@ shown_rows_describe(const CompareTable *table, const DumpTable *first,
 {
 	int			n = table->n_key > 0 ? table->n_key :
 		Min(first->n_columns, SHOWN_COLUMNS);
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	for (int i = 0; i < n; i++)
 	{
 		size_t		len;

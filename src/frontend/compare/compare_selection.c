@@ -17,6 +17,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "compare/compare_selection.h"
 #include "session/session.h"
 
@@ -156,10 +157,9 @@ append_matches(PGconn *conn, PQExpBuffer sql, const Options *options,
 	bool		is_schema = wanted == PATTERN_SCHEMA || wanted == PATTERN_NO_SCHEMA;
 	PatternKind kind;
 	const char *pattern;
-	PQExpBufferData dbname;
+	PQExpBufferData dbname = buffer_new();
 	int			dots;
 
-	initPQExpBuffer(&dbname);
 	appendPQExpBufferStr(sql, "(false");
 	for (int i = 0; i < options->n_pg_dump_args; i++)
 	{
@@ -230,11 +230,10 @@ is_there(PGconn *conn, const Options *options, PatternKind kind)
 	const NameColumns columns = {
 		"n.nspname", "c.relname", "pg_catalog.pg_table_is_visible(c.oid)"
 	};
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 	bool		result;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT FROM pg_catalog.pg_namespace n");
 	if (kind == PATTERN_TABLE)
 		appendPQExpBufferStr(&sql, " JOIN pg_catalog.pg_class c"
@@ -365,9 +364,8 @@ static char *
 chosen_query(PGconn *conn, const Options *options)
 {
 	static const NameColumns columns = {"n.nspname", "n.relname", "n.visible"};
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql,
 						 "WITH path (schemas) AS (SELECT pg_catalog.current_schemas(true)),"
 						 " named (nspname, relname, no) AS (SELECT * FROM ROWS FROM ("

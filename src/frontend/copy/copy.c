@@ -15,6 +15,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -101,9 +102,8 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 	static const CopyFormatKind kinds[] = {
 		COPY_FORMAT_RAW, COPY_FORMAT_BINARY, COPY_FORMAT_TEXT
 	};
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	for (int i = 0; i < (int) lengthof(kinds); i++)
 	{
 		int			n = count_tables(run, formats, kinds[i], NULL);

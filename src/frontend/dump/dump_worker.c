@@ -14,6 +14,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "base/buffer.h"
 #include "dump/dump_worker.h"
 #include "source/read_rows.h"
 #include "source/worker_session.h"
@@ -70,9 +71,8 @@ large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
 		ArchiveFile *out =
 			archive_file_begin(results, &results->lists[i],
 							   archive_dir_new_file(archive, list->filename), NULL);
-		PQExpBufferData lines;
+		PQExpBufferData lines = buffer_new();
 
-		initPQExpBuffer(&lines);
 		for (int j = 0; j < list->n_oids; j++)
 		{
 			char	   *line = archive_name_list_line(list->oids[j]);

@@ -365,10 +365,9 @@ tried(const TocEntry *entry)
 static char *
 unlink_statement(const TocEntry *entry)
 {
-	PQExpBufferData oids;
+	PQExpBufferData oids = buffer_new();
 	char	   *result;
 
-	initPQExpBuffer(&oids);
 	append_large_objects(&oids, entry);
 	result = psprintf("SELECT pg_catalog.lo_unlink(m.oid)"
 					  " FROM pg_catalog.pg_largeobject_metadata m"
@@ -896,10 +895,9 @@ append_large_objects(PQExpBuffer oids, const TocEntry *entry)
 static char *
 large_objects_param(const RestoreSchedule *schedule)
 {
-	PQExpBufferData oids;
+	PQExpBufferData oids = buffer_new();
 	char	   *result;
 
-	initPQExpBuffer(&oids);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_LARGE_OBJECTS)
 			append_large_objects(&oids, &schedule->toc->entries[i]);
@@ -972,11 +970,10 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 {
 	const Options *options = stages->setup.options;
 	char	   *params[PLANNED_PARAMS];
-	PQExpBufferData list;
+	PQExpBufferData list = buffer_new();
 	int			n;
 
 	make_params(stages, conn, params);
-	initPQExpBuffer(&list);
 	n = list_objects(conn, options, obstacles_query, params, &list);
 	if (n > 0)
 	{
@@ -1046,12 +1043,10 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 				   const DumpTables *tables)
 {
 	PGresult   *res = ask(conn, options, kept_tables_query, RESTORE_PARAMS, params);
-	PQExpBufferData list;
-	PQExpBufferData keepers;
+	PQExpBufferData list = buffer_new();
+	PQExpBufferData keepers = buffer_new();
 	int			n;
 
-	initPQExpBuffer(&list);
-	initPQExpBuffer(&keepers);
 	n = list_tables(res, tables, true, &list);
 	if (n > 0)
 	{

@@ -20,6 +20,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "load/definition_session.h"
 #include "load/definition_worker.h"
@@ -490,11 +491,10 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 static bool
 run_joined(DefinitionWorker *worker, const DefinitionJob *job)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 	bool		ok;
 
-	initPQExpBuffer(&sql);
 	for (int i = worker->note->next; i < job->n; i++)
 	{
 		const char *const *statements =

@@ -17,6 +17,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "load/target.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
@@ -382,10 +383,9 @@ changed_address(const PeerAddress *address, const char *keyword,
 				const char *value)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
 	*result = *address;
-	initPQExpBuffer(&buf);
 	appendPQExpBuffer(&buf, " %s=", keyword);
 	appendConnStrVal(&buf, value);
 	result->conninfo = psprintf("%s%s", address->conninfo, buf.data);
@@ -466,11 +466,10 @@ static const struct
 static void
 append_build_settings(PQExpBuffer options, PGconn *conn)
 {
-	PQExpBufferData names;
+	PQExpBufferData names = buffer_new();
 	char	   *sql;
 	PGresult   *res;
 
-	initPQExpBuffer(&names);
 	for (int i = 0; i < (int) lengthof(build_settings); i++)
 		appendPQExpBuffer(&names, "%s%s", i > 0 ? "," : "",
 						  build_settings[i].name);
@@ -506,9 +505,8 @@ target_restore_address(const Target *target, const char *synchronous_commit)
 {
 	char	   *given = startup_options(target->conn);
 	PeerAddress *result;
-	PQExpBufferData options;
+	PQExpBufferData options = buffer_new();
 
-	initPQExpBuffer(&options);
 	appendPQExpBuffer(&options, "%s -c synchronous_commit=%s", given,
 					  synchronous_commit);
 	append_build_settings(&options, target->conn);

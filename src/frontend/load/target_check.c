@@ -7,6 +7,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/units.h"
 #include "load/target.h"
 #include "load/target_check.h"
@@ -264,10 +265,9 @@ find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
 static void
 check_table_names(PGconn *conn, const DumpTables *tables)
 {
-	PQExpBufferData found;
+	PQExpBufferData found = buffer_new();
 	int			n_found = 0;
 
-	initPQExpBuffer(&found);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		const DumpTable *table = &tables->tables[i];
@@ -297,10 +297,9 @@ static void
 report_existing(const char *error, const char *const *names, const Oid *oids,
 				int n, const char *hint)
 {
-	PQExpBufferData found;
+	PQExpBufferData found = buffer_new();
 	int			n_found = 0;
 
-	initPQExpBuffer(&found);
 	for (int i = 0; i < n; i++)
 		if (OidIsValid(oids[i]) && n_found++ < TABLES_SHOWN)
 			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",

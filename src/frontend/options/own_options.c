@@ -4,7 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "options/option_table.h"
 #include "options/own_options.h"
 #include "process/task_command.h"
 

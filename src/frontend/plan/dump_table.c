@@ -8,6 +8,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "plan/dump_table.h"
 #include "session/session.h"
@@ -440,9 +441,8 @@ enum
 static char *
 literal(PGconn *conn, const char *text)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	appendStringLiteralConn(&buf, text, conn);
 	return buf.data;
 }

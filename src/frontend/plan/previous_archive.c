@@ -126,9 +126,8 @@ text_of(const Manifest *manifest, size_t offset)
 static const char *
 describe_settings(const char *before, const char *now)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	while (*before && *now)
 	{
 		int			len_before = strcspn(before, ";");

@@ -22,6 +22,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "plan/dump_table.h"
 #include "plan/server_extension.h"
 #include "session/session_lost.h"
@@ -440,10 +441,9 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 static void
 note_parts(ServerExtension *extension, const PGresult *res)
 {
-	PQExpBufferData oids;
+	PQExpBufferData oids = buffer_new();
 	int			row = 0;
 
-	initPQExpBuffer(&oids);
 	for (int no = 1; no <= N_FUNCTIONS; no++)
 	{
 		bool		is_called = atoi(PQgetvalue(res, row, PART_NO)) == no;

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "process/progress.h"
@@ -220,9 +221,8 @@ show_line(bool at_end)
 {
 	ProgressLine line = {.n_fields = 0};
 	int			columns = progress.terminal ? terminal_width() - 1 : 0;
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	progress.compose(progress.arg, &line, at_end);
 	progress_line_finish(&line, columns, &text);
 	if (progress.terminal)

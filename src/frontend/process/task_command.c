@@ -15,11 +15,10 @@
 char *
 task_command_ranges(const bool *wanted, int n_tasks)
 {
-	PQExpBufferData list;
+	PQExpBufferData list = buffer_new();
 	int			n_ranges = 0;
 	int			n_rest = 0;
 
-	initPQExpBuffer(&list);
 	for (int i = 0; i < n_tasks; i++)
 	{
 		int			first = i;
@@ -60,10 +59,9 @@ char *
 task_command(const char *pattern, const char *plan_path, int n_tasks,
 			 const bool *wanted)
 {
-	PQExpBufferData command;
+	PQExpBufferData command = buffer_new();
 	bool		has_plan = false;
 
-	initPQExpBuffer(&command);
 	for (const char *pos = pattern; *pos; pos++)
 	{
 		if (*pos != '%')

@@ -542,9 +542,8 @@ explain_wait(PGconn *conn, const char *name)
 static char *
 create_command(PGconn *conn, const LogicalSlot *slot)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "CREATE_REPLICATION_SLOT \"%s\" LOGICAL ", slot->name);
 
 	/*

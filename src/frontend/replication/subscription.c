@@ -95,10 +95,9 @@ static const char compare_query[] =
 static char *
 names_of_kind(const PGresult *res, const char *kind)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 	int			n = 0;
 
-	initPQExpBuffer(&buf);
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		if (strcmp(PQgetvalue(res, i, 0), kind) != 0)
@@ -352,12 +351,11 @@ close_session(Subscription *subscription)
 static PGresult *
 create_in_transaction(const Subscription *subscription)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 	int			n;
 	char	  **names = publication_names(subscription->options, &n);
 
-	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "CREATE SUBSCRIPTION %s CONNECTION ",
 					  fmtId(subscription->name));
 	appendStringLiteralConn(&sql, subscription->conninfo, subscription->conn);

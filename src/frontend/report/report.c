@@ -26,6 +26,7 @@
 
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "process/this_program.h"
@@ -78,11 +79,10 @@ read_template(char *pieces[N_PARTS + 1])
 {
 	char	   *path = this_program_share_file(TEMPLATE);
 	FILE	   *stream = fopen(path, "r");
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 	char		buf[8192];
 	size_t		n;
 
-	initPQExpBuffer(&text);
 	while (stream && (n = fread(buf, 1, sizeof(buf), stream)) > 0)
 		appendBinaryPQExpBuffer(&text, buf, n);
 	if (stream == NULL || ferror(stream))
@@ -717,10 +717,9 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 	ReportWork	work = find_work(manifest, copy);
 	ReportRow	total;
 	ReportRun	own;
-	PQExpBufferData json;
+	PQExpBufferData json = buffer_new();
 	int			n_tables;
 
-	initPQExpBuffer(&json);
 	appendPQExpBuffer(&json, "{\"kind\":\"%s\",\"whole\":%s,\"seconds\":%.6f,\"retries\":%d,\"lanes\":%d,\n"
 					  "\"begin\":%.6f,\"end\":%.6f,\"axis\":%.6f",
 					  kind_of(copy),

@@ -120,9 +120,8 @@ report_history_close(ReportHistory *history)
 static char *
 name_prefix(const char *command, const char *database)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	appendPQExpBuffer(&buf, "%s-", command);
 	for (const char *c = database; c && *c; c++)
 	{

@@ -6,6 +6,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "report/report_table.h"
@@ -100,9 +101,8 @@ report_table_number(double number)
 {
 	char		digits[64];
 	int			len = snprintf(digits, sizeof(digits), "%.0f", number);
-	PQExpBufferData result;
+	PQExpBufferData result = buffer_new();
 
-	initPQExpBuffer(&result);
 	for (int i = 0; i < len; i++)
 		appendPQExpBuffer(&result, "%s%c", i > 0 && (len - i) % 3 == 0 ? "," : "",
 						  digits[i]);

@@ -10,6 +10,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"
@@ -114,9 +115,8 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 	const int	most_shown = 3;
 	int			n_found = 0;
 	const char *detail;
-	PQExpBufferData shown;
+	PQExpBufferData shown = buffer_new();
 
-	initPQExpBuffer(&shown);
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		int			no = session_number(res, i, ASK_NO, 1, n) - 1;

@@ -76,9 +76,8 @@ tcp_setting_apply(PGconn *conn)
 static char *
 tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
 		if (conninfo_value(options, setting->keyword) == NULL &&
 			!(takes_rows && strcmp(setting->keyword, "tcp_user_timeout") == 0))
@@ -183,9 +182,8 @@ find_service(const char *given, const char *password)
 
 	if (its_own && strcmp(its_own, password) == 0)
 	{
-		PQExpBufferData buf;
+		PQExpBufferData buf = buffer_new();
 
-		initPQExpBuffer(&buf);
 		conninfo_append(&buf, "service", service);
 		if (file)
 			conninfo_append(&buf, "servicefile", file);
@@ -252,10 +250,9 @@ static char *
 secrets_service(const PQconninfoOption *options,
 				const PQconninfoOption *defaults)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 	bool		any = false;
 
-	initPQExpBuffer(&buf);
 	appendPQExpBufferStr(&buf, "[" CHILD_SERVICE "]\n");
 	for (; options->keyword; options++)
 	{

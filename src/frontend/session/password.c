@@ -178,10 +178,9 @@ prompt_text(const PQconninfoOption *options, bool has_service)
 static char *
 read_line(int fd)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 	char		c;
 
-	initPQExpBuffer(&buf);
 	/* byte by byte, since the rest of standard input is not ours */
 	while (interrupt_wait_input(fd))
 	{
@@ -403,10 +402,9 @@ static PasswordCommand *commands;
 static void
 write_file(int fd, const char *password)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 	off_t		size = lseek(fd, 0, SEEK_END);
 
-	initPQExpBuffer(&text);
 	appendPQExpBufferStr(&text, "*:*:*:*:");
 	for (const char *p = password; *p; p++)
 	{

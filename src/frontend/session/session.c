@@ -16,6 +16,7 @@
 #include "libpq-events.h"
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "session/session.h"
@@ -266,9 +267,8 @@ session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
 void
 session_set(PGconn *conn, const char *name, const char *value, bool is_local)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	session_append_set(&sql, conn, name, value, is_local);
 	PQclear(session_query(conn, sql.data));
 	termPQExpBuffer(&sql);
@@ -630,10 +630,9 @@ text_is_convertible(PGconn *conn, const char *text)
 static bool
 all_are_convertible(PGconn *conn, char *const *texts, int n)
 {
-	PQExpBufferData all;
+	PQExpBufferData all = buffer_new();
 	bool		result;
 
-	initPQExpBuffer(&all);
 	for (int i = 0; i < n; i++)
 		appendPQExpBuffer(&all, "%s\n", texts[i]);
 	result = !PQExpBufferDataBroken(all) && text_is_convertible(conn, all.data);
@@ -648,10 +647,9 @@ all_are_convertible(PGconn *conn, char *const *texts, int n)
 char *
 text_array(PGconn *conn, char *const *texts, int n)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 	bool		all = all_are_convertible(conn, texts, n);
 
-	initPQExpBuffer(&buf);
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
 	{
@@ -677,9 +675,8 @@ text_array(PGconn *conn, char *const *texts, int n)
 char *
 oid_array(const Oid *oids, int n)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
 		appendPQExpBuffer(&buf, "%s%u", i > 0 ? "," : "", oids[i]);

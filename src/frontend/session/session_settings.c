@@ -8,6 +8,7 @@
 #include "fe_utils/string_utils.h"
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "session/connection.h"
 #include "session/session_lost.h"
@@ -110,9 +111,8 @@ session_end_timeouts(PGconn *conn)
 static void
 make_settings(PGconn *conn, const Options *options)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, settings_query);
 	session_append_set(&sql, conn, "extra_float_digits",
 					   options->extra_float_digits ? options->extra_float_digits : "3",
@@ -144,9 +144,8 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 
 	if (options->role)
 	{
-		PQExpBufferData sql;
+		PQExpBufferData sql = buffer_new();
 
-		initPQExpBuffer(&sql);
 		appendPQExpBuffer(&sql, "SET ROLE %s", fmtId(options->role));
 		session_command(conn, sql.data);
 		termPQExpBuffer(&sql);

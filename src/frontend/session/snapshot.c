@@ -6,6 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
@@ -30,11 +31,10 @@ static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
 static bool
 import_snapshot(PGconn *conn, const char *snapshot, bool may_be_gone)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 	bool		done;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SET TRANSACTION SNAPSHOT ");
 	appendStringLiteralConn(&sql, snapshot, conn);
 	res = session_exec(conn, sql.data);

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "session/session.h"
@@ -39,11 +40,10 @@ table_lock_wait_ms(PGconn *conn, const Options *options)
 static char *
 try_lock(PGconn *conn, char *const *names, int n_names)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 	char	   *message = NULL;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, SESSION_SAVEPOINT "; LOCK TABLE");
 	/* ONLY: partitions and children are in the list themselves, if at all */
 	for (int i = 0; i < n_names; i++)

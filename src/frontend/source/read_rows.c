@@ -8,6 +8,7 @@
 #include "fe_utils/string_utils.h"
 #include "port/pg_bswap.h"
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "session/session_lost.h"
 #include "session/traffic.h"
@@ -42,12 +43,11 @@ read_copy_set_blocks(PGconn *conn, const DataFile *file)
 {
 	char		start[16];
 	char		end[16];
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
 	/* InvalidBlockNumber is behind all blocks */
 	snprintf(start, sizeof(start), "%u", file->start_block);
 	snprintf(end, sizeof(end), "%u", file->end_block);
-	initPQExpBuffer(&sql);
 	session_append_set(&sql, conn, "pardump.start_block", start, true);
 	session_append_set(&sql, conn, "pardump.end_block", end, true);
 	PQclear(session_query(conn, sql.data));
@@ -62,9 +62,8 @@ static char *
 statement_by_sql(const DumpTable *table, const DataFile *file)
 {
 	char	   *columns = dump_table_select_list(table);
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	if (file->n_chunks > 1)
 	{
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
@@ -444,9 +443,8 @@ static char *
 statement_by_extension(PGconn *conn, const DumpTable *table,
 					   const char *compression, const char *format)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "COPY (SELECT " PARDUMP_READ "('%u'::pg_catalog.regclass, ARRAY[",
 					  table->oid);
 	for (int i = 0; i < table->n_columns; i++)
@@ -537,10 +535,9 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 PGresult *
 read_large_objects(PGconn *conn, const Oid *oids, int n_oids)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "SELECT pg_catalog.lo_get(t.oid, 0, %d)"
 					  " FROM pg_catalog.unnest('{", PIECE_BYTES);
 	for (int i = 0; i < n_oids; i++)

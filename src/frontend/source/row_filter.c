@@ -15,6 +15,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "session/session.h"
@@ -62,11 +63,10 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 static bool
 append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 {
-	PQExpBufferData dbname;
+	PQExpBufferData dbname = buffer_new();
 	bool		result;
 	int			dots;
 
-	initPQExpBuffer(&dbname);
 	processSQLNamePattern(conn, sql, pattern->table, true, false,
 						  "n.nspname", "c.relname", NULL,
 						  "pg_catalog.pg_table_is_visible(c.oid)",
@@ -83,11 +83,10 @@ PGresult *
 table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 					const char *query)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 	int			dots;
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql,
 						 "WITH RECURSIVE matching (oid, relkind) AS (("
 						 "SELECT c.oid, c.relkind FROM pg_catalog.pg_class c"
@@ -125,10 +124,9 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 bool
 table_pattern_is_elsewhere(PGconn *conn, const TablePattern *pattern)
 {
-	PQExpBufferData unused;
+	PQExpBufferData unused = buffer_new();
 	bool		result;
 
-	initPQExpBuffer(&unused);
 	result = !append_table(conn, &unused, pattern);
 	termPQExpBuffer(&unused);
 	return result;

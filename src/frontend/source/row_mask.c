@@ -21,6 +21,7 @@
 #include "catalog/pg_type_d.h"
 #include "common/checksum_helper.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/identifier.h"
 #include "source/row_filter.h"
@@ -198,9 +199,8 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 	int			n_masks = dump_tables_count_masks(tables);
 	PGresult   *res = session_query_params(conn, findings_query, 2,
 										   (const char *const *) params, 0);
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	if (collect(res, masks, n_masks, false, &text) > 0)
 	{
 		pg_log_warning("masked values may violate constraints when the archive is restored");

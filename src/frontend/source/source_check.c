@@ -7,6 +7,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/units.h"
 #include "source/source_check.h"
 
@@ -298,9 +299,8 @@ static const char definition_query[] =
 static char *
 column_counts(const DumpTables *tables, const PGresult *snapshot)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < tables->n_tables; i++)
 		appendPQExpBuffer(&buf, "%s%d", i > 0 ? "," : "",
@@ -525,10 +525,9 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 	bool		where = false;
 	bool		sample = false;
 	bool		mask = false;
-	PQExpBufferData names;
+	PQExpBufferData names = buffer_new();
 	int			n_found = 0;
 
-	initPQExpBuffer(&names);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		const DumpTable *table = &tables->tables[i];
@@ -597,9 +596,8 @@ static const char function_query[] =
 static void
 hint_at_grant(PGconn *conn, const char *role)
 {
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT format('GRANT SELECT ON LARGE OBJECT %s TO %I', oid, ");
 	appendStringLiteralConn(&sql, role, conn);
 	appendPQExpBufferStr(&sql, ") FROM pg_largeobject_metadata \\gexec");

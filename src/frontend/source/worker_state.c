@@ -129,9 +129,8 @@ worker_states_count(const WorkerState *states, int n, int server)
 char *
 worker_states_backends(const WorkerState *states, int n, int server)
 {
-	PQExpBufferData pids;
+	PQExpBufferData pids = buffer_new();
 
-	initPQExpBuffer(&pids);
 	for (int i = 0; i < n; i++)
 		if (states[i].running && states[i].server == server)
 			appendPQExpBuffer(&pids, "%s%d", pids.len > 0 ? "," : "",

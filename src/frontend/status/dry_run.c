@@ -9,6 +9,7 @@
 
 #include "fe_utils/print.h"
 
+#include "base/buffer.h"
 #include "base/units.h"
 #include "status/dry_run.h"
 #include "status/run.h"
@@ -147,9 +148,8 @@ reason_numbers(Reasons *reasons, const TablePlan *decided)
 {
 	const char *whole = decided->whole_reason;
 	const char *sql = decided->sql_reason;
-	PQExpBufferData numbers;
+	PQExpBufferData numbers = buffer_new();
 
-	initPQExpBuffer(&numbers);
 	if (whole && sql && strcmp(whole, sql) == 0)
 	{
 		append_reason(&numbers, reasons,

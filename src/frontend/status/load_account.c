@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -213,9 +214,8 @@ static char *
 load_account_times(const LoadAccount *account)
 {
 	bool		compared = account->run->options->compare;
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	appendPQExpBuffer(&text, "definitions %.1f s, rows %.1f s, indexes %.1f s, other %.1f s, ANALYZE %.1f s",
 					  seconds_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
 					  seconds_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),

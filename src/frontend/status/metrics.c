@@ -15,6 +15,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
@@ -115,9 +116,8 @@ append_label(PQExpBuffer buf, const char *name, const char *value)
 static char *
 make_labels(const MetricsLabel *labels, const SimpleStringList *more)
 {
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
-	initPQExpBuffer(&buf);
 	for (const MetricsLabel *label = labels; label->name; label++)
 	{
 		appendPQExpBufferChar(&buf, label == labels ? '{' : ',');

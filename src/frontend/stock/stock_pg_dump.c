@@ -75,9 +75,8 @@ stock_pg_dump_add_args(const char **args, int n, const Options *options)
 static char *
 database_string(const char *database)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	appendPQExpBufferStr(&text, "dbname=");
 	appendConnStrVal(&text, database);
 	return buffer_text(&text);

@@ -278,10 +278,9 @@ void
 stock_list_check_names(const Toc *toc, const Options *options)
 {
 	const SimpleStringList *names = &options->name_filters;
-	PQExpBufferData given;
+	PQExpBufferData given = buffer_new();
 	bool		selected = names->head == NULL;
 
-	initPQExpBuffer(&given);
 	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 		appendPQExpBuffer(&given, " -%c %s", cell->val[0], printable(cell->val + 1));
 	for (int i = 0; i < toc->n_entries && !selected; i++)

@@ -338,9 +338,8 @@ typedef struct PipeSink
 char *
 sink_pipe_command(const char *pattern, const char *name)
 {
-	PQExpBufferData command;
+	PQExpBufferData command = buffer_new();
 
-	initPQExpBuffer(&command);
 	for (const char *pos = pattern; *pos; pos++)
 	{
 		if (*pos != '%')

@@ -145,9 +145,7 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 		"ssl_min_protocol_version", "requirepeer", NULL
 	};
 	PQconninfoOption *options = PQconninfo(conn);
-	PQExpBufferData text;
-
-	initPQExpBuffer(&text);
+	PQExpBufferData text = buffer_new();
 
 	/* first: without any of the leader's, another host's are not to count */
 	appendPQExpBufferStr(&text, "options='' ");
