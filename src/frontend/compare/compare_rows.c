@@ -54,8 +54,7 @@ keep_begun(RowsSink *rows, const char *data, size_t len)
 	if (rows->begun.len + len > MOST_ROW_BYTES)
 		pg_fatal("a row is longer than 1 GB");
 	appendBinaryPQExpBuffer(&rows->begun, data, len);
-	if (PQExpBufferDataBroken(rows->begun))
-		pg_fatal("out of memory");
+	(void) buffer_text(&rows->begun);
 }
 
 /*
@@ -337,9 +336,7 @@ hash_key(CompareRows *rows, const char *row, size_t row_len)
 		appendBinaryPQExpBuffer(&rows->key, field, len);
 		appendPQExpBufferChar(&rows->key, '\t');
 	}
-	if (PQExpBufferBroken(&rows->key))
-		pg_fatal("out of memory");
-	return hash_of(rows->key.data, rows->key.len, rows->key_seed);
+	return hash_of(buffer_text(&rows->key), rows->key.len, rows->key_seed);
 }
 
 /*

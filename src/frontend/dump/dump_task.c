@@ -186,12 +186,6 @@ dump_task_worker_is_gone(void *arg, int worker)
 	task->source.states[worker].running = false;
 }
 
-static int
-dump_task_watch_fd(void *arg)
-{
-	return -1;
-}
-
 /*
  * Workers that are stopped (SIGSTOP) would keep their sessions, so all are
  * woken when they are to leave.  The leader cannot see the workers of a task,
@@ -317,7 +311,6 @@ run_pool(DumpTask *task)
 		.arg = task,
 		.begins = dump_task_worker_begins,
 		.is_gone = dump_task_worker_is_gone,
-		.watch_fd = dump_task_watch_fd,
 		.attend = dump_task_attend,
 		.run_refused = dump_task_run_refused,
 	};

@@ -80,9 +80,7 @@ large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
 			appendPQExpBufferStr(&lines, line);
 			free(line);
 		}
-		if (PQExpBufferDataBroken(lines))
-			pg_fatal("out of memory");
-		sink_write(archive_file_sink(out), lines.data, lines.len);
+		sink_write_buffer(archive_file_sink(out), &lines);
 		archive_file_complete(out, 0);
 		termPQExpBuffer(&lines);
 	}

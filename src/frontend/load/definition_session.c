@@ -19,6 +19,7 @@
 #include "common/string.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "load/definition_session.h"
@@ -289,8 +290,7 @@ object_groups_write(const ScriptEntry *entry, const Options *options,
 	}
 	else if (entry->oids)
 		n = write_privileges(text, entry);
-	if (PQExpBufferBroken(text))
-		pg_fatal("out of memory");
+	(void) buffer_text(text);
 	return n;
 }
 

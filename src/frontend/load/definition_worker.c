@@ -504,9 +504,7 @@ run_joined(DefinitionWorker *worker, const DefinitionJob *job)
 		for (; *statements; statements++)
 			appendPQExpBuffer(&sql, "%s\n", *statements);
 	}
-	if (PQExpBufferDataBroken(sql))
-		pg_fatal("out of memory");
-	res = run_of_entry(worker, sql.data);
+	res = run_of_entry(worker, buffer_text(&sql));
 	ok = res == NULL;
 	PQclear(res);
 	termPQExpBuffer(&sql);

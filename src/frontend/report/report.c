@@ -91,9 +91,7 @@ read_template(char *pieces[N_PARTS + 1])
 		pg_fatal_hint("Reinstall pg_pardump, or run the command without --report.");
 	}
 	fclose(stream);
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	pieces[0] = text.data;
+	pieces[0] = buffer_text(&text);
 	for (ReportPart part = 0; part < N_PARTS; part++)
 	{
 		char	   *place = strstr(pieces[part], places[part]);
@@ -763,9 +761,7 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 	}
 	append_runs(page, &json, history, manifest, copy, &own, is_whole);
 	appendPQExpBuffer(&json, ",\n\"allTables\":%d}", n_tables);
-	if (PQExpBufferDataBroken(json))
-		pg_fatal("out of memory");
-	report_table_script(&parts[PART_DATA], json.data);
+	report_table_script(&parts[PART_DATA], buffer_text(&json));
 }
 
 /*
@@ -892,11 +888,9 @@ write_parts(const Report *report, PQExpBufferData *parts)
 
 	for (ReportPart part = 0; part < N_PARTS; part++)
 	{
-		if (PQExpBufferDataBroken(parts[part]))
-			pg_fatal("out of memory");
 		/* errors of all writes are seen by ferror() below */
 		fputs(report->template[part], stream);
-		fputs(parts[part].data, stream);
+		fputs(buffer_text(&parts[part]), stream);
 		termPQExpBuffer(&parts[part]);
 	}
 	fputs(report->template[N_PARTS], stream);

@@ -394,42 +394,36 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
  * ----------
  */
 
-/* One of several figures whose names have a prefix in common. */
-static void
-append_prefixed(PQExpBuffer buf, const char *prefix, const char *name,
-				const char *help, uint64 value)
-{
-	char	   *full = psprintf("%s%s", prefix, name);
-
-	metrics_number(buf, full, help, value);
-	free(full);
-}
-
 void
 run_metrics_append(PQExpBuffer buf, const char *prefix,
 				   const Options *options, const RunFigures *figures)
 {
-	append_prefixed(buf, prefix, "tables", "Tables of the last run.",
-					figures->tables);
-	append_prefixed(buf, prefix, "rows", "Rows that the last run has read.",
-					figures->rows);
-	append_prefixed(buf, prefix, "raw_bytes",
-					"Bytes of rows and large objects of the last run, uncompressed.",
-					figures->raw_bytes);
-	append_prefixed(buf, prefix, "stored_bytes",
-					"The same as they are stored; of a copy or a restore, as wire_bytes.",
-					figures->stored_bytes);
-	if (options->target || options->restore)
-		append_prefixed(buf, prefix, "wire_bytes",
-						"The same as they were sent to the target.",
-						figures->stored_bytes);
-	append_prefixed(buf, prefix, "retries", "Jobs that the last run has retried.",
-					figures->retries);
-	append_prefixed(buf, prefix, "reused_files",
-					"Files that the last run has used again.",
-					figures->reused_files);
-	append_prefixed(buf, prefix, "reused_bytes", "Bytes of these files.",
-					figures->reused_bytes);
+	const struct
+	{
+		const char *name;		/* NULL: the run has no such figure */
+		const char *help;
+		uint64		value;
+	}			all[] = {
+		{"tables", "Tables of the last run.", figures->tables},
+		{"rows", "Rows that the last run has read.", figures->rows},
+		{"raw_bytes",
+			"Bytes of rows and large objects of the last run, uncompressed.",
+		figures->raw_bytes},
+		{"stored_bytes",
+			"The same as they are stored; of a copy or a restore, as wire_bytes.",
+		figures->stored_bytes},
+		{options->target || options->restore ? "wire_bytes" : NULL,
+		"The same as they were sent to the target.", figures->stored_bytes},
+		{"retries", "Jobs that the last run has retried.", figures->retries},
+		{"reused_files", "Files that the last run has used again.",
+		figures->reused_files},
+		{"reused_bytes", "Bytes of these files.", figures->reused_bytes},
+	};
+
+	for (int i = 0; i < (int) lengthof(all); i++)
+		if (all[i].name)
+			metrics_number(buf, psprintf("%s%s", prefix, all[i].name),
+						   all[i].help, all[i].value);
 }
 
 /*

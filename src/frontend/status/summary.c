@@ -8,6 +8,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/units.h"
@@ -140,10 +141,8 @@ server_share_plan(const Run *run)
 	initPQExpBuffer(&text);
 	for (int i = 0; i < run->n_servers; i++)
 		appendPQExpBuffer(&text, "%s%s", i > 0 ? ", " : "", run->servers[i]);
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
 	return psprintf("Rows are read from %d servers: %s.", run->n_servers,
-					text.data);
+					buffer_text(&text));
 }
 
 static void
@@ -194,9 +193,7 @@ server_share_text(const Run *run)
 						  units_plural(total.n_done),
 						  units_size(total.raw_bytes, size));
 	}
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	return text.data;
+	return buffer_text(&text);
 }
 
 /* ----------
