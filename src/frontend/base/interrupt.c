@@ -148,14 +148,6 @@ install(void (*handler) (int))
 }
 
 void
-interrupt_set_process_signals(void)
-{
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
-}
-
-void
 interrupt_install_leader(void)
 {
 	signal(SIGALRM, interrupt_end_wait);

@@ -8,14 +8,6 @@
 #include "libpq-fe.h"
 
 /*
- * A write to a broken pipe, or beyond the limit of a file's size, is an error
- * to report like others, not a signal to die of.  And the ends of children
- * must be reported, even if the program that started this one ignores
- * SIGCHLD.
- */
-extern void interrupt_set_process_signals(void);
-
-/*
  * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the statement that
  * runs on the connection of interrupt_set_connection() and make
  * interrupt_check() end the program; before, they kill it.  If the statement

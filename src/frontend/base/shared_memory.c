@@ -21,16 +21,6 @@ shared_memory_new(size_t n, size_t size)
 	return memory;
 }
 
-/*
- * MADV_REMOVE frees the pages for all processes that share them.
- * MADV_DONTNEED would only drop them from this process.
- */
-void
-shared_memory_discard(void *memory, size_t n, size_t size)
-{
-	(void) madvise(memory, n * size, MADV_REMOVE);
-}
-
 /* ----------
  * Locks of living processes
  * ----------

@@ -14,12 +14,6 @@
  */
 extern void *shared_memory_new(size_t n, size_t size);
 
-/*
- * What is in it is of no use any more: it takes up no memory until it is
- * written again, where the system can do that.
- */
-extern void shared_memory_discard(void *memory, size_t n, size_t size);
-
 /* ----------
  * Locks of living processes
  *

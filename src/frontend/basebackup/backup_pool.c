@@ -14,6 +14,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -89,7 +91,10 @@ backup_pool_start_worker(void *arg, int no)
 	BackupPool *pool = arg;
 	const Backup *backup = pool->backup;
 
-	backup_server_close_sockets(backup);
+	/* the leader's connections are the leader's, and end with it */
+	close(PQsocket(backup->conn));
+	if (backup->slot && backup->slot_conn != backup->conn)
+		close(PQsocket(backup->slot_conn));
 	worker_state_start(&pool->states[no]);
 	pool->worker = no;
 	pool->conn = backup_server_connect(backup);

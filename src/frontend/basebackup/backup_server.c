@@ -493,14 +493,6 @@ check_label(const Backup *backup, const char *text)
 				 timeline, backup->timeline);
 }
 
-void
-backup_server_close_sockets(const Backup *backup)
-{
-	close(PQsocket(backup->conn));
-	if (backup->slot && backup->slot_conn != backup->conn)
-		close(PQsocket(backup->slot_conn));
-}
-
 char *
 backup_server_stop(Backup *backup)
 {

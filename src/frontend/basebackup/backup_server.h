@@ -47,9 +47,6 @@ extern void backup_server_advance_slot(const Backup *backup,
  */
 extern void backup_server_use_slot(Backup *backup);
 
-/* In a worker: the leader's connections are the leader's, and end with it. */
-extern void backup_server_close_sockets(const Backup *backup);
-
 /* Exit with a message if the leader's session is lost. */
 extern void backup_server_check(const Backup *backup);
 

@@ -359,9 +359,14 @@ prepare_target(Copy *copy)
 	if (copy->new_name)
 		restore_stage_database(&copy->restore, copy->new_name);
 	target_begin(&copy->target);
-	/* what --clean drops is created again */
+
+	/*
+	 * Every new database has the schema public, and pg_dump has a statement
+	 * for it with -n.  What --clean drops is created again.
+	 */
 	if (!options->clean)
-		restore_stage_keep_public(&copy->restore);
+		copy->restore.schedule->has_public =
+			target_has(copy->target.conn, TARGET_SCHEMA, "public");
 	/* its template may have brought some */
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);

@@ -13,6 +13,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_name.h"
 #include "archive/toc_file.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -171,7 +172,7 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	archive_file_complete(toc_file, 0);
 	/* after all others, whose checksums it has, and before all is flushed */
 	manifest = run_manifest_new(run);
-	run_manifest_write(run, manifest);
+	manifest_write(manifest, archive_dir_new_file(dir, MANIFEST_NAME));
 	run_event_stage("flush");
 	archive_dir_publish(dir, run->options->sync_method);
 	cleanup_forget_all();		/* a slot stays, too */

@@ -496,7 +496,8 @@ clean_drop(RestoreStages *stages)
 	 * whether a crash came before it.
 	 */
 	target_keep(stages->target);
-	target_history_make_durable(stages->target->conn);
+	PQclear(session_query(stages->target->conn,
+						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
 	if (target_history_was_restarted(stages->target->conn, stages->target->incarnation))
 		pg_fatal("the target was restarted, and may have lost objects that pg_restore had just created");
 }

@@ -368,13 +368,6 @@ definition_session_report_error(const PGresult *res, const char *sql,
  * ----------
  */
 void
-definition_session_begin(DefinitionSession *session)
-{
-	memcpy(session->settings_before, session->settings, sizeof(session->settings));
-	session_begin_unwatched(session->conn, "BEGIN");
-}
-
-void
 definition_session_roll_back(DefinitionSession *session)
 {
 	target_command(session->conn, "ROLLBACK");
@@ -448,13 +441,6 @@ definition_session_statements(DefinitionSession *session, const ScriptEntry *ent
 		session->other_user = true;
 	}
 	return statements;
-}
-
-bool
-definition_session_sets_user(const DefinitionSession *session,
-							 const char *statement)
-{
-	return statement == session->settings[SCRIPT_SESSION_USER];
 }
 
 /*

@@ -82,8 +82,7 @@ extern volatile bool *definition_session_head_told(void);
 /* Close the connection, and free it. */
 extern void definition_session_close(DefinitionSession *session);
 
-/* Transactions, whose ends are settings', too. */
-extern void definition_session_begin(DefinitionSession *session);
+/* A transaction's end that is its settings', too. */
 extern void definition_session_roll_back(DefinitionSession *session);
 
 /*
@@ -107,10 +106,6 @@ extern void definition_session_report_error(const PGresult *res,
  */
 extern const char *const *definition_session_statements(DefinitionSession *session,
 														const ScriptEntry *entry);
-
-/* Does this statement set who the session is? */
-extern bool definition_session_sets_user(const DefinitionSession *session,
-										 const char *statement);
 
 /* Be again who the session began as: the log is that one's. */
 extern void definition_session_reset_user(DefinitionSession *session);

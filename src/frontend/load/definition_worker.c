@@ -381,7 +381,9 @@ static void
 definition_worker_begin(DefinitionWorker *worker)
 {
 	worker->note->n_errors = worker->note->n_existing = 0;
-	definition_session_begin(worker->session);
+	memcpy(worker->session->settings_before, worker->session->settings,
+		   sizeof(worker->session->settings));
+	session_begin_unwatched(worker->session->conn, "BEGIN");
 }
 
 /*
@@ -588,7 +590,7 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 			const char *statement)
 {
 	/* what comes now would be another role's; -O does without */
-	if (definition_session_sets_user(worker->session, statement))
+	if (statement == worker->session->settings[SCRIPT_SESSION_USER])
 		pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
 	worker->note->n_errors++;
 	if (worker->work->stages->failed && statement == worker->entry->defn)

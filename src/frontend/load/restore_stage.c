@@ -124,13 +124,6 @@ restore_stage_make_extension(RestoreStages *restore)
 }
 
 void
-restore_stage_keep_public(RestoreStages *restore)
-{
-	restore->schedule->has_public = target_has(restore->target->conn,
-											   TARGET_SCHEMA, "public");
-}
-
-void
 restore_stage_end(RestoreStages *restore)
 {
 	restore_stage_remove_directory(restore);

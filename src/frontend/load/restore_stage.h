@@ -49,12 +49,6 @@ extern void restore_stage_leave_out_extension(RestoreStages *restore,
 extern void restore_stage_make_extension(RestoreStages *restore);
 
 /*
- * Do not create the schema public where the database has it, as every new one
- * does.  pg_dump has a statement for it with -n.
- */
-extern void restore_stage_keep_public(RestoreStages *restore);
-
-/*
  * Make a private directory for pg_restore's archives, which hold the schema.
  * On failure of the run, it goes, and so does pg_restore.
  */

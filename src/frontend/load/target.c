@@ -93,13 +93,6 @@ fast_copy_begin(PGconn *conn)
  * ----------
  */
 
-void
-target_history_make_durable(PGconn *conn)
-{
-	PQclear(session_query(conn,
-						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
-}
-
 /*
  * A promotion's timeline is noted in the one place first, and by the next
  * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
@@ -252,21 +245,6 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	}
 }
 
-/*
- * pg_restore, and pg_dump's statements, are for servers of pg_dump's own
- * major or newer.
- */
-static void
-refuse_older_major(PGconn *conn, const char *pg_dump_version)
-{
-	if (PQserverVersion(conn) / 10000 >= atoi(pg_dump_version))
-		return;
-	pg_log_error("target server version %s is older than the pg_dump in use, version %s",
-				 PQparameterStatus(conn, "server_version"),
-				 printable(pg_dump_version));
-	pg_fatal_hint("If the source is not newer than the target, use --pg-dump to specify pg_dump of the target's major version.");
-}
-
 /* A restore has one server, and its options are of that one. */
 static const char *
 password_command(const Target *target)
@@ -346,7 +324,14 @@ void
 target_refuse_source(const Target *target, const DumpOrigin *source,
 					 const char *pg_dump_version, const char *new_name)
 {
-	refuse_older_major(target->conn, pg_dump_version);
+	/* pg_restore and pg_dump's statements are for pg_dump's major or newer */
+	if (PQserverVersion(target->conn) / 10000 < atoi(pg_dump_version))
+	{
+		pg_log_error("target server version %s is older than the pg_dump in use, version %s",
+					 PQparameterStatus(target->conn, "server_version"),
+					 printable(pg_dump_version));
+		pg_fatal_hint("If the source is not newer than the target, use --pg-dump to specify pg_dump of the target's major version.");
+	}
 	target_refuse_same_database(target, source, new_name);
 }
 

@@ -46,12 +46,6 @@ extern bool target_history_was_restarted(PGconn *conn,
 										 const char *incarnation);
 
 /*
- * Commits of pg_restore need not have waited for the disk; this one does, and
- * with it all before it.
- */
-extern void target_history_make_durable(PGconn *conn);
-
-/*
  * Ask for the state; exit with a message unless the history is the one
  * expected, if that is known (not empty).  Commits do not wait for standbys,
  * so one that was promoted may lack some.

@@ -36,13 +36,6 @@ file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 	return results;
 }
 
-void
-file_results_share(FileResults *results, int file)
-{
-	results->shares[file] = shared_memory_new(results->n_workers,
-											  sizeof(FileResult));
-}
-
 /* The number may have been another process's, which was lost in a file. */
 void
 file_results_begin_worker(FileResults *results, int worker)

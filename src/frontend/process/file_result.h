@@ -94,9 +94,6 @@ extern FileResults *file_results_new(int n_files, int n_objects, int n_lists,
 									 int n_workers,
 									 pg_checksum_type checksum_type);
 
-/* Before workers are forked: several of them make this file together. */
-extern void file_results_share(FileResults *results, int file);
-
 /* In a worker: take results as its own from now on. */
 extern void file_results_begin_worker(FileResults *results, int worker);
 

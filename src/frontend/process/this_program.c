@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,7 +45,16 @@ this_program_begin(const char *argv0, const char *name)
 	/* this sets PGSYSCONFDIR, where libpq looks for pg_service.conf */
 	set_pglocale_pgservice(argv0, name);
 	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
-	interrupt_set_process_signals();
+
+	/*
+	 * A write to a broken pipe, or beyond the limit of a file's size, is an
+	 * error to report like others, not a signal to die of.  And the ends of
+	 * children must be reported, even if the program that started this one
+	 * ignores SIGCHLD.
+	 */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 }
 
 const char *

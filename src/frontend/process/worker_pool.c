@@ -778,7 +778,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	/* other runs may have the slots that this one has waited for */
 	want_slots(pool, false);
 	cleanup_pop(kill_workers, pool);
-	worker_processes_end(pool->processes);
+	close(pool->processes[0].listener);
 }
 
 const PoolWatch worker_pool_no_watch;

@@ -173,12 +173,6 @@ worker_processes_new(int n)
 	return processes;
 }
 
-void
-worker_processes_end(WorkerProcess *processes)
-{
-	close(processes[0].listener);
-}
-
 static void
 close_fd(int *fd)
 {

@@ -109,9 +109,6 @@ extern bool worker_processes_have_files(int n);
  */
 extern WorkerProcess *worker_processes_new(int n);
 
-/* All of them are gone. */
-extern void worker_processes_end(WorkerProcess *processes);
-
 /*
  * Fork the process number no of n.  In the new process this does not return:
  * it does jobs until it is told to leave.  *step is where it tells its step.

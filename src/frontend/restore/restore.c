@@ -171,7 +171,9 @@ prepare_shares(RestorePool *pool)
 		no = plan->queue->files[job->first] - plan->chunks->files;
 		if (pool->jobs_left[no]++ > 0)
 			continue;
-		file_results_share(pool->run->results, no);
+		/* before workers are forked: several of them make this file */
+		pool->run->results->shares[no] =
+			shared_memory_new(pool->run->results->n_workers, sizeof(FileResult));
 		work->shared[no] = restore_pieces_new(options->jobs,
 											  archive_plan_piece_bytes(options));
 	}
@@ -393,7 +395,8 @@ int
 restore_database(const Options *options, const char *argv0)
 {
 	Restore    *restore = new_restore(options);
-	char	   *program = stock_pg_restore_find_own(options, argv0);
+	char	   *program = child_program_choose(options->pg_restore_path, argv0,
+											   "pg_restore", "--pg-restore");
 	Report	   *page;
 
 	if (options->by_stock)

@@ -98,13 +98,6 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 	return false;
 }
 
-void
-snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
-{
-	if (!snapshot_try_import(conn, snapshot, identity))
-		session_lost("the session that exported the snapshot has ended");
-}
-
 /*
  * The name begins with the virtual transaction ID of the exporter, in
  * hexadecimal (snapmgr.c:ExportSnapshot(); before 10 no standby could

@@ -27,13 +27,9 @@ extern char *snapshot_identity(PGconn *conn);
 
 /*
  * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.
- * If the exporter of that is gone, or another snapshot has its name by now,
- * the session counts as lost: there may be another one to have it from.
+ * False, without a transaction, if the exporter of that is gone, or another
+ * snapshot has its name by now.
  */
-extern void snapshot_begin_worker(PGconn *conn, const char *snapshot,
-								  const char *identity);
-
-/* The same, but returns false, without a transaction, if that is so. */
 extern bool snapshot_try_import(PGconn *conn, const char *snapshot,
 								const char *identity);
 

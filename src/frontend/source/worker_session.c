@@ -24,6 +24,7 @@
 
 #include "base/interrupt.h"
 #include "session/session_settings.h"
+#include "session/snapshot.h"
 #include "session/table_lock.h"
 #include "source/read_rows.h"
 #include "source/worker_session.h"
@@ -125,9 +126,12 @@ begin_worker(WorkerSession *session, int no)
 		connection_open_peer(standby ? standby->address : source->address,
 							 APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
-	worker_state_join(state, conn,
-					  standby ? standby->snapshot : source->snapshot,
-					  standby ? standby->identity : plan->snapshot_identity);
+	worker_state_connected(state, conn);
+	/* the session counts as lost: there may be another one to have it from */
+	if (!snapshot_try_import(conn,
+							 standby ? standby->snapshot : source->snapshot,
+							 standby ? standby->identity : plan->snapshot_identity))
+		session_lost("the session that exported the snapshot has ended");
 
 	/*
 	 * The snapshot is offered to others only when it was found complete, for

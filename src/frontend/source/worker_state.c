@@ -41,14 +41,6 @@ worker_state_connected(WorkerState *state, PGconn *conn)
 }
 
 void
-worker_state_join(WorkerState *state, PGconn *conn,
-				  const char *snapshot, const char *identity)
-{
-	worker_state_connected(state, conn);
-	snapshot_begin_worker(conn, snapshot, identity);
-}
-
-void
 worker_state_offer(WorkerState *state, PGconn *conn,
 				   const ServerExtension *extension)
 {

@@ -40,13 +40,6 @@ extern void worker_state_start(WorkerState *state);
 extern void worker_state_connected(WorkerState *state, PGconn *conn);
 
 /*
- * The same, and begin its transaction in the snapshot
- * (see snapshot_begin_worker()).
- */
-extern void worker_state_join(WorkerState *state, PGconn *conn,
-							  const char *snapshot, const char *identity);
-
-/*
  * Then, when the transaction holds the extension, unless that is missing:
  * offer the snapshot to others.  extension is NULL if it need not be checked
  * (plan/dump_plan.h).

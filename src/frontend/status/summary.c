@@ -729,14 +729,3 @@ run_manifest_new(const Run *run)
 	run_manifest_add_file(manifest, MANIFEST_TOC, pg_strdup(TOC_NAME), results->toc);
 	return manifest;
 }
-
-/*
- * The last file that is written.  The archive is complete when toc.dat gets
- * its name, after this one (archive_dir_publish()).
- */
-void
-run_manifest_write(const Run *run, const Manifest *manifest)
-{
-	manifest_write(manifest,
-				   archive_dir_new_file(run->archive, MANIFEST_NAME));
-}

@@ -100,7 +100,4 @@ extern void summary_print_masks(const Run *run, FILE *stream);
  */
 extern Manifest *run_manifest_new(const Run *run);
 
-/* Write it in the archive's directory, before all is flushed. */
-extern void run_manifest_write(const Run *run, const Manifest *manifest);
-
 #endif							/* SUMMARY_H */

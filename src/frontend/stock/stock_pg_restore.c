@@ -361,13 +361,6 @@ stock_pg_restore_find(const char *pg_dump_path)
 	return path;
 }
 
-char *
-stock_pg_restore_find_own(const Options *options, const char *argv0)
-{
-	return child_program_choose(options->pg_restore_path, argv0, "pg_restore",
-								"--pg-restore");
-}
-
 /* Once: runs are many, and so may be the entries. */
 void
 stock_pg_restore_set_toc(PgRestoreSetup *setup, const Toc *toc)

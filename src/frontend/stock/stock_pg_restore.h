@@ -74,13 +74,6 @@ extern void stock_pg_restore_set_toc(PgRestoreSetup *setup, const Toc *toc);
 extern char *stock_pg_restore_find(const char *pg_dump_path);
 
 /*
- * The pg_restore to use: the one the user named, else the one beside this
- * program, else the first in PATH; owned.
- */
-extern char *stock_pg_restore_find_own(const Options *options,
-									   const char *argv0);
-
-/*
  * The script that pg_restore writes of these entries (-f), with the user's
  * options that concern it, is appended to text.  If pg_restore fails, so does
  * this process.

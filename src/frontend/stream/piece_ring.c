@@ -77,6 +77,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <sys/mman.h>
+
 #include "base/shared_memory.h"
 #include "stream/piece_ring.h"
 
@@ -229,7 +231,11 @@ piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 void
 piece_ring_discard(PieceRing *ring)
 {
-	shared_memory_discard(ring->data, ring->n_slots, ring->slot_bytes);
+	/*
+	 * Frees the pages for all processes that share them, where the system can
+	 * do that; MADV_DONTNEED would only drop them from this process.
+	 */
+	(void) madvise(ring->data, ring->n_slots * ring->slot_bytes, MADV_REMOVE);
 }
 
 static void
