@@ -42,16 +42,15 @@ test_units(void)
 		{93909, "26:05:09"},
 		{1e300, "1000000:00:00"},
 	};
-	char		buf[UNITS_BYTES];
 
 	for (int i = 0; i < (int) lengthof(sizes); i++)
-		is_text(units_size(sizes[i].bytes, buf), sizes[i].text, sizes[i].text);
+		is_text(units_size(sizes[i].bytes), sizes[i].text, sizes[i].text);
 	for (int i = 0; i < (int) lengthof(times); i++)
-		is_text(units_duration(times[i].seconds, buf), times[i].text, times[i].text);
-	is_text(units_count(0, buf), "0", "count of 0");
-	is_text(units_count(999, buf), "999", "count without a comma");
-	is_text(units_count(1241000, buf), "1,241,000", "count with commas");
-	is_text(units_count(PG_UINT64_MAX, buf), "18,446,744,073,709,551,615",
+		is_text(units_duration(times[i].seconds), times[i].text, times[i].text);
+	is_text(units_count(0), "0", "count of 0");
+	is_text(units_count(999), "999", "count without a comma");
+	is_text(units_count(1241000), "1,241,000", "count with commas");
+	is_text(units_count(PG_UINT64_MAX), "18,446,744,073,709,551,615",
 			"the largest count");
 	is_text(units_plural(0), "s", "plural of 0");
 	is_text(units_plural(1), "", "plural of 1");

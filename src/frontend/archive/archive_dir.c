@@ -225,22 +225,19 @@ warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
 	uint64		copied = need->previous && copies_previous(need, path) ?
 		need->previous_bytes : 0;
 	uint64		available;
-	char		free_size[UNITS_BYTES];
-	char		raw_size[UNITS_BYTES];
-	char		copied_size[UNITS_BYTES];
 
 	if (!available_bytes(path, directory, need, &available) ||
 		available >= needed + copied)
 		return;
 	pg_log_warning("the file system of directory \"%s\" has %s free, but about %s of data will be read",
-				   path, units_size(available, free_size),
-				   units_size(need->raw_bytes, raw_size));
+				   path, units_size(available),
+				   units_size(need->raw_bytes));
 	pg_log_warning_detail(need->compressed ?
 						  "Compressed rows usually take a third to a tenth of this size." :
 						  "The data will not be compressed.");
 	if (copied > 0)
 		pg_log_warning_detail("Files of the previous archive that may have to be copied take %s more.",
-							  units_size(copied, copied_size));
+							  units_size(copied));
 }
 
 void

@@ -9,10 +9,21 @@
 /* A time beyond all this is none: something is not moving. */
 #define LONGEST_SECONDS 3.6e9
 
+/* The next of some rooms, for one text each. */
+static char *
+next_text(void)
+{
+	static char texts[8][UNITS_BYTES];
+	static int	next;
+
+	return texts[next++ % lengthof(texts)];
+}
+
 const char *
-units_size(uint64 bytes, char buf[UNITS_BYTES])
+units_size(uint64 bytes)
 {
 	static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+	char	   *buf = next_text();
 	double		value = bytes / 1024.0;
 	int			unit = 0;
 
@@ -34,8 +45,9 @@ units_size(uint64 bytes, char buf[UNITS_BYTES])
 }
 
 const char *
-units_duration(double seconds, char buf[UNITS_BYTES])
+units_duration(double seconds)
 {
+	char	   *buf = next_text();
 	uint64		s = (uint64) (Min(Max(seconds, 0), LONGEST_SECONDS) + 0.5);
 
 	if (s >= 3600)
@@ -47,8 +59,9 @@ units_duration(double seconds, char buf[UNITS_BYTES])
 }
 
 const char *
-units_count(uint64 number, char buf[UNITS_BYTES])
+units_count(uint64 number)
 {
+	char	   *buf = next_text();
 	char		digits[UNITS_BYTES];
 	int			len = snprintf(digits, sizeof(digits), UINT64_FORMAT, number);
 	int			n = 0;

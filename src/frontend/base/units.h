@@ -5,20 +5,23 @@
 #ifndef UNITS_H
 #define UNITS_H
 
-/* Room for any text of these functions. */
+/*
+ * Room for any text of these functions.  Those of the first three last until
+ * eight more were made: a message can have several.
+ */
 #define UNITS_BYTES 32
 
 /*
  * Bytes with three digits and the unit, in steps of 1024 as PostgreSQL counts
- * them: "512 bytes", "1.50 MB", "128 GB".  Returns buf.
+ * them: "512 bytes", "1.50 MB", "128 GB".
  */
-extern const char *units_size(uint64 bytes, char buf[UNITS_BYTES]);
+extern const char *units_size(uint64 bytes);
 
 /* Seconds as minutes and seconds, "2:07", or with hours, "26:05:09". */
-extern const char *units_duration(double seconds, char buf[UNITS_BYTES]);
+extern const char *units_duration(double seconds);
 
-/* A count with commas: "1,241,000".  Returns buf. */
-extern const char *units_count(uint64 number, char buf[UNITS_BYTES]);
+/* A count with commas: "1,241,000". */
+extern const char *units_count(uint64 number);
 
 /* What a noun ends in after this number: "s", or nothing after 1. */
 extern const char *units_plural(uint64 number);

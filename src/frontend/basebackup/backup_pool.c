@@ -290,19 +290,15 @@ backup_pool_compose(void *arg, ProgressLine *line, bool at_end)
 	uint64		done = *pool->backup->results.bytes_done;
 	double		seconds = Max(run_clock_seconds() - pool->begun, 0.001);
 	double		percent = pool->bytes > 0 ? 100.0 * done / pool->bytes : 100;
-	char		done_text[UNITS_BYTES];
-	char		total_text[UNITS_BYTES];
-	char		time_text[UNITS_BYTES];
 
 	progress_line_add(line, 0, "", "", "%s %3d%%", pool->what, (int) percent);
 	if (at_end)
 		progress_add_time(line);
 	else if (percent > 0)
 		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds * (100 - percent) / percent,
-										 time_text));
-	progress_line_add(line, 1, "", "", "%s of %s", units_size(done, done_text),
-					  units_size(pool->bytes, total_text));
+						  units_duration(seconds * (100 - percent) / percent));
+	progress_line_add(line, 1, "", "", "%s of %s", units_size(done),
+					  units_size(pool->bytes));
 	progress_line_add(line, 2, "", "", "%.1f MB/s",
 					  done / seconds / (1024 * 1024));
 }

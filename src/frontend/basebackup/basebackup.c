@@ -785,8 +785,6 @@ static void
 basebackup_report_end(const Backup *backup, uint64 failures)
 {
 	Event	   *event = event_new("end");
-	char		size[UNITS_BYTES];
-	char		time_text[UNITS_BYTES];
 
 	event_add_number(event, "files", backup_report_files(backup));
 	event_add_number(event, "bytes", backup_report_bytes(backup));
@@ -800,8 +798,8 @@ basebackup_report_end(const Backup *backup, uint64 failures)
 	fprintf(stderr, "base backup of %d file%s, %s, in %s\n",
 			backup_report_files(backup),
 			units_plural(backup_report_files(backup)),
-			units_size(backup_report_bytes(backup), size),
-			units_duration(run_clock_seconds(), time_text));
+			units_size(backup_report_bytes(backup)),
+			units_duration(run_clock_seconds()));
 }
 
 int

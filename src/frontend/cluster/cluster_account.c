@@ -263,12 +263,11 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 {
 	double		elapsed = now->time - state.begun;
 	double		percent;
-	char		done[UNITS_BYTES];
-	char		total[UNITS_BYTES];
-	char		time[UNITS_BYTES];
+	const char *done;
+	const char *total;
 
-	units_size((uint64) now->done_bytes, done);
-	units_size((uint64) now->expected_bytes, total);
+	done = units_size((uint64) now->done_bytes);
+	total = units_size((uint64) now->expected_bytes);
 	if (at_end)
 		progress_add_time(line);
 	else if (now->expected_bytes > 0)
@@ -277,8 +276,7 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 		progress_line_add(line, 0, "", "", "%3d%%", (int) percent);
 		if (percent > 0)
 			progress_line_add(line, 0, "", "", "ETA %s",
-							  units_duration(elapsed * (100 - percent) / percent,
-											 time));
+							  units_duration(elapsed * (100 - percent) / percent));
 	}
 	if (now->expected_bytes > 0 && !at_end)
 		progress_line_add(line, 1, "", "", "%s of ~%s", done, total);
@@ -390,23 +388,19 @@ append_figures(PQExpBuffer buf, const ClusterAccount *account,
 {
 	bool		is_verified = account->command == CLUSTER_VERIFY;
 	uint64		n = is_verified ? figures->files : figures->tables;
-	char		count[UNITS_BYTES];
-	char		rows[UNITS_BYTES];
-	char		raw[UNITS_BYTES];
-	char		stored[UNITS_BYTES];
 
 	appendPQExpBuffer(buf, is_verified ? "%s file%s, %s row%s" :
-					  "%s table%s, %s row%s", units_count(n, count),
-					  units_plural(n), units_count(figures->rows, rows),
+					  "%s table%s, %s row%s", units_count(n),
+					  units_plural(n), units_count(figures->rows),
 					  units_plural(figures->rows));
 	if (figures->objects > 0)
 		appendPQExpBuffer(buf, ", %s large object%s",
-						  units_count(figures->objects, count),
+						  units_count(figures->objects),
 						  units_plural(figures->objects));
-	appendPQExpBuffer(buf, ", %s", units_size(figures->raw_bytes, raw));
+	appendPQExpBuffer(buf, ", %s", units_size(figures->raw_bytes));
 	if (account->command == CLUSTER_DUMP || is_verified)
 		appendPQExpBuffer(buf, " stored as %s",
-						  units_size(figures->stored_bytes, stored));
+						  units_size(figures->stored_bytes));
 }
 
 /* What else there is, if there is any. */
@@ -498,7 +492,6 @@ print_summary(const ClusterAccount *account, FILE *out)
 	RunFigures	sum = sum_figures(account);
 	double		seconds = run_clock_seconds();
 	PQExpBufferData line;
-	char		rate[UNITS_BYTES];
 
 	initPQExpBuffer(&line);
 	if (n_complete < n)
@@ -506,8 +499,7 @@ print_summary(const ClusterAccount *account, FILE *out)
 	appendPQExpBuffer(&line, "%d database%s: ", n, units_plural(n));
 	append_figures(&line, account, &sum);
 	appendPQExpBuffer(&line, " in %.1f s, %s/s", seconds,
-					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001)),
-								 rate));
+					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));
 	append_notes(&line, &sum);
 	append_failed(&line, account, "; failed: ", false);
 	append_failed(&line, account, "; restored with errors: ", true);
@@ -560,7 +552,6 @@ cluster_account_note_begin(ClusterAccount *account, int no)
 {
 	const ClusterDatabase *database = &account->list->databases[no];
 	Event	   *event = database_event("database_start", database);
-	char		size[UNITS_BYTES];
 
 	account->states[no] = CLUSTER_RUNS;
 	account->start_us[no] = clock_wall_us();
@@ -571,7 +562,7 @@ cluster_account_note_begin(ClusterAccount *account, int no)
 	{
 		fprintf(output_of(account), "[%d/%d] %s, %s:\n", account->n_ended + 1,
 				account->list->n, printable(database->name),
-				units_size(database->bytes, size));
+				units_size(database->bytes));
 		fflush(output_of(account));
 	}
 }

@@ -613,8 +613,6 @@ describe(ClusterTodo todo)
 void
 cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 {
-	char		size[UNITS_BYTES];
-
 	findings_note(psprintf("Progress table: %s in database \"%s\".",
 						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 	if (notes->n_done > 0)
@@ -627,7 +625,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 
 		if (what)
 			findings_note(psprintf(what, printable(database->name),
-								   units_size(database->bytes, size)));
+								   units_size(database->bytes)));
 	}
 }
 

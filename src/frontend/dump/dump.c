@@ -160,8 +160,6 @@ finish_archive(const Run *run, ArchiveDir *dir)
 {
 	const DumpPlan *plan = run->plan;
 	FileTotals	total = file_results_total(run->results);
-	char		raw[UNITS_BYTES];
-	char		stored[UNITS_BYTES];
 	ArchiveFile *toc_file;
 	Manifest   *manifest;
 
@@ -183,8 +181,8 @@ finish_archive(const Run *run, ArchiveDir *dir)
 				total.rows, units_plural(total.rows),
 				plan->tables->n_tables,
 				units_plural(plan->tables->n_tables),
-				units_size(total.raw_bytes, raw),
-				units_size(total.stored_bytes, stored));
+				units_size(total.raw_bytes),
+				units_size(total.stored_bytes));
 	summary_report(run, progress_is_shown());
 	return manifest;
 }

@@ -417,19 +417,15 @@ extract_archive_compose(void *arg, ProgressLine *line, bool at_end)
 		(stage.frames ? stage.frames->begins[stage.n_done] : 0);
 	double		seconds = Max(run_clock_seconds() - stage.begun, 0.001);
 	double		share = at_end ? 1 : Min((double) done / Max(stage.total, 1), 0.999);
-	char		done_text[UNITS_BYTES];
-	char		total_text[UNITS_BYTES];
-	char		time_text[UNITS_BYTES];
 
 	progress_line_add(line, 0, "", "", "extracting %3d%%", (int) (share * 100));
 	if (at_end)
 		progress_add_time(line);
 	else if (done > 0)
 		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds / share - seconds, time_text));
-	progress_line_add(line, 1, "", " stored", "%s of %s",
-					  units_size(done, done_text),
-					  units_size(stage.total, total_text));
+						  units_duration(seconds / share - seconds));
+	progress_line_add(line, 1, "", " stored", "%s of %s", units_size(done),
+					  units_size(stage.total));
 	progress_line_add(line, 2, "", "", "%.1f MB/s",
 					  done / seconds / (1024 * 1024));
 }
@@ -445,14 +441,12 @@ extract_archive_begin_stage(uint64 stored_bytes)
 void
 extract_archive_print_sum(FILE *out)
 {
-	char		size[UNITS_BYTES];
-	char		time_text[UNITS_BYTES];
 
 	message_before_output();
 	fprintf(out, "extracted %d file%s, %s, in %s\n",
 			stage.n_files, units_plural(stage.n_files),
-			units_size(stage.bytes, size),
-			units_duration(run_clock_seconds(), time_text));
+			units_size(stage.bytes),
+			units_duration(run_clock_seconds()));
 }
 
 int

@@ -286,10 +286,8 @@ progress_end(void)
 void
 progress_add_time(ProgressLine *line)
 {
-	char		time[UNITS_BYTES];
-
 	progress_line_add(line, 0, "time ", "", "%s",
-					  units_duration(run_clock_seconds(), time));
+					  units_duration(run_clock_seconds()));
 }
 
 /* ----------

@@ -197,7 +197,6 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 					const ReportVerify *verify)
 {
 	bool		bad = verify->n_findings > 0;
-	char		size[UNITS_BYTES];
 
 	appendPQExpBuffer(page, "<div class=\"verdict %s\" role=\"status\"><b>%s %s</b>",
 					  bad ? "bad" : "good", bad ? "\342\234\227" : "\342\234\223",
@@ -209,7 +208,7 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 					  utc(verify->end_us),
 					  report_table_seconds((verify->end_us - verify->start_us) / 1e6),
 					  report_table_count(verify->rows, "row"),
-					  units_size(verify->stored_bytes, size));
+					  units_size(verify->stored_bytes));
 	if (manifest == NULL)
 		appendPQExpBufferStr(page, "; there is no manifest to compare with, nor to draw charts from");
 	if (bad)
@@ -945,21 +944,19 @@ append_cluster_figures(PQExpBuffer page, const ReportCluster *cluster,
 					   const ReportRow *sum)
 {
 	double		seconds = (cluster->end_us - cluster->start_us) / 1e6;
-	char		raw[UNITS_BYTES];
-	char		stored[UNITS_BYTES];
-	char		rate[UNITS_BYTES];
+	const char *rate;
 
-	units_size((uint64) (sum->raw_bytes / Max(seconds, 0.001)), rate);
+	rate = units_size((uint64) (sum->raw_bytes / Max(seconds, 0.001)));
 	appendPQExpBufferStr(page, "<dl class=\"figures\">\n");
 	append_figure(page, "Time", report_table_seconds(seconds), "in all");
 	append_figure(page, "Databases", report_table_number(cluster->n),
 				  psprintf("%d failed", cluster->n_failed));
 	append_figure(page, "Rows", report_table_number(sum->rows),
 				  report_table_count(sum->tables, "table"));
-	append_figure(page, "Data", units_size((uint64) sum->raw_bytes, raw),
+	append_figure(page, "Data", units_size((uint64) sum->raw_bytes),
 				  psprintf("%s/s", rate));
 	if (cluster->has_stored)
-		append_figure(page, "Stored", units_size((uint64) sum->stored_bytes, stored),
+		append_figure(page, "Stored", units_size((uint64) sum->stored_bytes),
 					  "in the archives");
 	appendPQExpBufferStr(page, "</dl>\n");
 }

@@ -177,8 +177,6 @@ append_text_cell(PQExpBuffer page, const char *text, const char *link)
 static void
 append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 {
-	char		size[UNITS_BYTES];
-
 	switch (column->form)
 	{
 		case FORM_TEXT:
@@ -191,7 +189,7 @@ append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 		case FORM_SIZE:
 		case FORM_RATE:
 			appendPQExpBuffer(page, "%s%s",
-							  units_size((uint64) Min(number_of(column, row), 1e18), size),
+							  units_size((uint64) Min(number_of(column, row), 1e18)),
 							  column->form == FORM_RATE ? "/s" : "");
 			break;
 		case FORM_SECONDS:

@@ -45,9 +45,7 @@ add_text(printTableContent *content, char *text)
 static void
 add_bytes(printTableContent *content, uint64 bytes)
 {
-	char		buf[UNITS_BYTES];
-
-	add_text(content, pg_strdup(units_size(bytes, buf)));
+	add_text(content, pg_strdup(units_size(bytes)));
 }
 
 /* A table of the plan, or several. */
@@ -324,17 +322,16 @@ print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 	int			n_tables = plan->tables->n_tables;
 	int			n_files = plan->chunks->n_files;
 	int			n_objects = plan->objects->n_objects;
-	char		size[UNITS_BYTES];
 
 	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read\n",
 			n_tables, units_plural(n_tables), n_files, units_plural(n_files),
-			n_objects, units_plural(n_objects), units_size(bytes, size));
+			n_objects, units_plural(n_objects), units_size(bytes));
 	if (options->segment_pages != 0)
 		fprintf(out, "chunk size: " UINT64_FORMAT " page%s\n",
 				options->segment_pages, units_plural(options->segment_pages));
 	else if (!options->no_chunks)
 		fprintf(out, "chunk size: %s\n",
-				units_size(plan->chunks->chunk_bytes, size));
+				units_size(plan->chunks->chunk_bytes));
 	fprintf(out, "compression: %s\n",
 			compress_method_name(plan->compress.method));
 }
@@ -358,8 +355,6 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	PlanLine   *lines = sorted_lines(plan);
 	uint64		bytes = dump_plan_bytes(plan);
 	double		seconds = 0;
-	char		size[UNITS_BYTES];
-	char		time[UNITS_BYTES];
 	FILE	   *out = event_log_text_output();
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
@@ -389,9 +384,9 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 		seconds = expected_seconds(plan->queue, options->jobs,
 								   options->expected_rate);
 		fprintf(out, "expected time: %s, with %d job%s at %s/s\n",
-				units_duration(seconds, time),
+				units_duration(seconds),
 				options->jobs, units_plural(options->jobs),
-				units_size(options->expected_rate, size));
+				units_size(options->expected_rate));
 	}
 	run_event_dry_run(options, plan, seconds);
 }
@@ -409,8 +404,6 @@ print_methods(const DumpPlan *plan, FILE *out)
 	const char *missing = plan->extension->missing;
 	uint64		by_sql = plan->objects->est_bytes;
 	uint64		by_extension = 0;
-	char		size[UNITS_BYTES];
-	char		sql_size[UNITS_BYTES];
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
@@ -421,16 +414,15 @@ print_methods(const DumpPlan *plan, FILE *out)
 		else
 			by_extension += file->est_bytes;
 	}
-	units_size(by_extension, size);
-	units_size(by_sql, sql_size);
 	if (missing)
-		fprintf(out, "  method: COPY, %s (%s)\n", sql_size, missing);
+		fprintf(out, "  method: COPY, %s (%s)\n", units_size(by_sql), missing);
 	else if (by_extension == 0)
-		fprintf(out, "  method: COPY, %s\n", sql_size);
+		fprintf(out, "  method: COPY, %s\n", units_size(by_sql));
 	else if (by_sql == 0)
-		fprintf(out, "  method: extension, %s\n", size);
+		fprintf(out, "  method: extension, %s\n", units_size(by_extension));
 	else
-		fprintf(out, "  method: extension, %s; COPY, %s\n", size, sql_size);
+		fprintf(out, "  method: extension, %s; COPY, %s\n",
+				units_size(by_extension), units_size(by_sql));
 }
 
 /*
@@ -466,20 +458,20 @@ print_archive(const Options *options, const DumpPlan *plan,
 			  const ArchiveNeed *need, FILE *out)
 {
 	uint64		available;
-	char		size[UNITS_BYTES];
 
-	units_size(archive_space_expect(need), size);
 	if (need->compressed)
-		fprintf(out, "  archive: about %s with %s\n", size,
+		fprintf(out, "  archive: about %s with %s\n",
+				units_size(archive_space_expect(need)),
 				compress_method_name(plan->compress.method));
 	else
-		fprintf(out, "  archive: about %s\n", size);
+		fprintf(out, "  archive: about %s\n",
+				units_size(archive_space_expect(need)));
 	if (plan->previous)
 		fprintf(out, "  reused from the previous archive: up to %s\n",
-				units_size(need->previous_bytes, size));
+				units_size(need->previous_bytes));
 	if (options->directory &&
 		archive_space_available(options->directory, need, &available))
-		fprintf(out, "  free disk space: %s\n", units_size(available, size));
+		fprintf(out, "  free disk space: %s\n", units_size(available));
 }
 
 void
@@ -489,8 +481,6 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	int			n_tables = plan->tables->n_tables;
 	int			n_objects = plan->objects->n_objects;
 	uint64		bytes = dump_plan_bytes(plan);
-	char		size[UNITS_BYTES];
-	char		time[UNITS_BYTES];
 	FILE	   *out = event_log_text_output();
 
 	fprintf(out, options->restore ?
@@ -499,7 +489,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 			"A run would copy %d table%s and %d large object%s, about %s:\n" :
 			"A run would dump %d table%s and %d large object%s, about %s:\n",
 			n_tables, units_plural(n_tables),
-			n_objects, units_plural(n_objects), units_size(bytes, size));
+			n_objects, units_plural(n_objects), units_size(bytes));
 	if (plan->extension)
 		print_methods(plan, out);
 	print_jobs(options, plan, n_servers, out);
@@ -507,6 +497,6 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 		print_archive(options, plan, need, out);
 	if (options->max_rate != 0)
 		fprintf(out, "  expected time: at least %s at %s/s\n",
-				units_duration((double) bytes / options->max_rate, time),
-				units_size(options->max_rate, size));
+				units_duration((double) bytes / options->max_rate),
+				units_size(options->max_rate));
 }

@@ -176,7 +176,6 @@ log_tables(const Run *run)
 		const TablePlan *table = &plan->chunks->tables[i];
 		uint64		rows = 0;
 		uint64		bytes = 0;
-		char		size[UNITS_BYTES];
 
 		for (int j = 0; j < table->n_files; j++)
 		{
@@ -185,7 +184,7 @@ log_tables(const Run *run)
 		}
 		pg_log_info("table %s: " UINT64_FORMAT " rows, %s",
 					printable(plan->tables->tables[i].name), rows,
-					units_size(bytes, size));
+					units_size(bytes));
 	}
 }
 
@@ -234,9 +233,8 @@ static char *
 load_account_before(const LoadAccount *account)
 {
 	ResumedWork before = run_before(account->run);
-	char		size[UNITS_BYTES];
+	const char *size = units_size((uint64) before.bytes);
 
-	units_size((uint64) before.bytes, size);
 	if (before.parts == 0)
 		return psprintf("%d of %d chunks, %d of %d large objects, ~%s",
 						before.files, account->run->results->n_files,
@@ -255,8 +253,6 @@ load_account_print(const LoadAccount *account, FILE *out)
 	FileTotals	total = file_results_total(run->results);
 	PQExpBufferData missing;
 	int			n_missing = find_missing(run, &missing);
-	char		size[UNITS_BYTES];
-	char		sent[UNITS_BYTES];
 
 	log_tables(run);
 	pg_log_info("built %d indexes and constraints, with %.1f s of work",
@@ -276,13 +272,13 @@ load_account_print(const LoadAccount *account, FILE *out)
 		fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s, %s sent\n",
 				n_tables, units_plural(n_tables),
 				total.rows, units_plural(total.rows),
-				units_size(total.raw_bytes, size), run_clock_seconds(),
-				units_size(total.stored_bytes, sent));
+				units_size(total.raw_bytes), run_clock_seconds(),
+				units_size(total.stored_bytes));
 	else
 		fprintf(out, "restored %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s\n",
 				n_tables, units_plural(n_tables),
 				total.rows, units_plural(total.rows),
-				units_size(total.raw_bytes, size), run_clock_seconds());
+				units_size(total.raw_bytes), run_clock_seconds());
 	if (account->run->options->resume)
 		fprintf(out, "already restored: %s\n", load_account_before(account));
 	if (account->formats)

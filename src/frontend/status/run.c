@@ -317,15 +317,13 @@ static void
 log_chunk_end(const Run *run, const DataFile *file, const FileResult *result)
 {
 	char	   *what = data_file_describe(file, run->plan->tables);
-	char		raw[UNITS_BYTES];
-	char		stored[UNITS_BYTES];
 
 	pg_log_debug(run->archive ?
 				 "%s: " UINT64_FORMAT " row%s, %s stored as %s, %.3f s" :
 				 "%s: " UINT64_FORMAT " row%s, %s, %s sent, %.3f s", what,
 				 result->rows, units_plural(result->rows),
-				 units_size(result->raw_bytes, raw),
-				 units_size(result->stored_bytes, stored),
+				 units_size(result->raw_bytes),
+				 units_size(result->stored_bytes),
 				 (result->end_us - result->start_us) / 1e6);
 	free(what);
 }

@@ -594,19 +594,16 @@ static void
 add_eta(ProgressLine *line, int rank)
 {
 	double		seconds = estimate_seconds(progress->estimate);
-	char		time[UNITS_BYTES];
 
 	if (seconds >= 0)
 		progress_line_add(line, rank, "", "", "ETA %s",
-						  units_duration(seconds, time));
+						  units_duration(seconds));
 }
 
 static void
 add_share(ProgressLine *line, const RowsState *now, bool at_end)
 {
 	double		percent = at_end ? 100 : percent_done(now);
-	char		done[UNITS_BYTES];
-	char		total[UNITS_BYTES];
 
 	progress_line_add(line, 0, "", "", "%s%3d%%", progress->what,
 					  (int) percent);
@@ -615,8 +612,8 @@ add_share(ProgressLine *line, const RowsState *now, bool at_end)
 	else if (now->raw_bytes > 0)
 		add_eta(line, 0);
 	progress_line_add(line, 1, "", "", "%s of ~%s",
-					  units_size((uint64) now->raw_bytes, done),
-					  units_size((uint64) now->expected_bytes, total));
+					  units_size((uint64) now->raw_bytes),
+					  units_size((uint64) now->expected_bytes));
 	if (progress->n_runs > 1 && !at_end)
 		progress_line_add(line, 4, "reading ", "", "%s",
 						  progress->names[progress->reading]);

@@ -83,17 +83,16 @@ advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LIN
 {
 	const char *missing = plan->extension ? plan->extension->missing : NULL;
 	uint64		bytes = dump_plan_bytes(plan);
-	char		size[UNITS_BYTES];
 	int			n = 0;
 
 	if (!options->jobs_given && !options->tasks && plan->queue->n_jobs > 1 &&
 		bytes >= BYTES_WORTH_A_WORD)
 		lines[n++] = psprintf("Using 1 worker for about %s; use -j NUM to run more.",
-							  units_size(bytes, size));
+							  units_size(bytes));
 	bytes = undivided_bytes(plan);
 	if (bytes >= BYTES_WORTH_A_WORD && !options->no_chunks)
 		lines[n++] = psprintf("Tables of other roles, about %s, are not split: querying them could run code of role \"%s\" with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
-							  units_size(bytes, size), undivided_owner(plan));
+							  units_size(bytes), undivided_owner(plan));
 	if (missing == NULL || options->no_extension)
 		return n;
 	bytes = bytes_by_sql(plan, missing);
@@ -101,7 +100,7 @@ advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LIN
 		lines[n++] = psprintf(plan->extension->is_there ?
 							  "Reading about %s with COPY, which is slower than the extension: %s." :
 							  "Reading about %s with COPY, which is slower than the extension: %s.  Use CREATE EXTENSION pg_pardump in the database.",
-							  units_size(bytes, size), missing);
+							  units_size(bytes), missing);
 	return n;
 }
 
@@ -179,7 +178,6 @@ static char *
 server_share_text(const Run *run)
 {
 	PQExpBufferData text;
-	char		size[UNITS_BYTES];
 
 	if (run->servers == NULL)
 		return NULL;
@@ -191,7 +189,7 @@ server_share_text(const Run *run)
 		appendPQExpBuffer(&text, "%s%s %d file%s, %s", i > 0 ? "; " : "",
 						  run->servers[i], total.n_done,
 						  units_plural(total.n_done),
-						  units_size(total.raw_bytes, size));
+						  units_size(total.raw_bytes));
 	}
 	return buffer_text(&text);
 }
@@ -312,11 +310,10 @@ reused_text(const Run *run)
 {
 	ReusedFiles reused = summary_count_reused(run);
 	int			n_files = run->results->n_files;
-	char		size[UNITS_BYTES];
 
 	return psprintf("reused %d of %d file%s of rows, %s stored, not dumped again",
 					reused.files, n_files, units_plural(n_files),
-					units_size(reused.stored_bytes, size));
+					units_size(reused.stored_bytes));
 }
 
 /*
@@ -383,7 +380,6 @@ summary_print_tables(const Run *run, FILE *stream)
 	double		bytes;
 	int			slowest = find_most(run, table_seconds, &seconds);
 	int			largest = find_most(run, table_bytes, &bytes);
-	char		size[UNITS_BYTES];
 
 	if (slowest >= 0)
 	{
@@ -396,7 +392,7 @@ summary_print_tables(const Run *run, FILE *stream)
 	if (largest >= 0)
 		fprintf(stream, "largest table: %s, %s\n",
 				printable(tables[largest].name),
-				units_size((uint64) bytes, size));
+				units_size((uint64) bytes));
 	if (run->n_retries > 0)
 		fprintf(stream, "retries: %d\n", run->n_retries);
 }
@@ -420,13 +416,10 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 {
 	int			n_tables = run->plan->tables->n_tables;
 	int			n_objects = run->results->n_objects;
-	char		raw[UNITS_BYTES];
-	char		stored[UNITS_BYTES];
-	char		rate[UNITS_BYTES];
+	const char *raw = units_size(total->raw_bytes);
+	const char *stored = units_size(total->stored_bytes);
+	const char *rate = units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)));
 
-	units_size(total->raw_bytes, raw);
-	units_size(total->stored_bytes, stored);
-	units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate);
 	message_before_output();
 	if (n_objects > 0)
 		fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",

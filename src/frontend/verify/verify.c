@@ -692,8 +692,6 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 	int			findings = run->found.findings;
 	double		seconds = Max(run_clock_seconds() - run->start, 0.001);
 	double		share;
-	char		size[UNITS_BYTES];
-	char		time[UNITS_BYTES];
 
 	for (int i = 0; i < run->n_workers; i++)
 	{
@@ -707,9 +705,9 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 		progress_add_time(line);
 	else if (share > 0)
 		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds / share - seconds, time));
+						  units_duration(seconds / share - seconds));
 	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
-	progress_line_add(line, 2, "", " stored", "%s", units_size(bytes, size));
+	progress_line_add(line, 2, "", " stored", "%s", units_size(bytes));
 	progress_line_add(line, 3, "stored ", "", "%.1f MB/s",
 					  bytes / seconds / (1024 * 1024));
 	if (findings > 0)
@@ -761,8 +759,6 @@ verify_report_sum(const VerifyRun *run)
 {
 	const VerifyCounts *found = &run->found;
 	int			n_files = run->list->n_files;
-	char		raw[UNITS_BYTES];
-	char		stored[UNITS_BYTES];
 
 	note_summary(run);
 	if (run_figures_own())
@@ -779,8 +775,8 @@ verify_report_sum(const VerifyRun *run)
 				"archive verified without a manifest: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n",
 				run->n_jobs, units_plural(run->n_jobs),
 				found->rows, units_plural(found->rows),
-				units_size(found->raw_bytes, raw),
-				units_size(found->stored_bytes, stored));
+				units_size(found->raw_bytes),
+				units_size(found->stored_bytes));
 }
 
 /* --report: complete the page. */
