@@ -119,21 +119,12 @@ archive_name_of_list_line(char *line)
 	return name + 1;
 }
 
-/* What follows the prefix; NULL if there is none. */
-static const char *
-skip_prefix(const char *name, const char *prefix)
-{
-	size_t		len = strlen(prefix);
-
-	return strncmp(name, prefix, len) == 0 ? name + len : NULL;
-}
-
 /* After the prefix: a number, ".dat", and a method's suffix. */
 static bool
 is_data_name(const char *name)
 {
 	size_t		digits = strspn(name, DIGITS);
-	const char *suffix = skip_prefix(name + digits, DATA_SUFFIX);
+	const char *suffix = text_after(name + digits, DATA_SUFFIX);
 
 	if (digits == 0 || suffix == NULL)
 		return false;
@@ -148,7 +139,7 @@ is_data_name(const char *name)
 static bool
 is_list_name(const char *name)
 {
-	const char *rest = skip_prefix(name, LIST_PREFIX);
+	const char *rest = text_after(name, LIST_PREFIX);
 
 	if (rest == NULL)
 		return false;
@@ -160,7 +151,7 @@ is_list_name(const char *name)
 bool
 archive_name_is_part(const char *name)
 {
-	const char *object = skip_prefix(name, LARGE_OBJECT_PREFIX);
+	const char *object = text_after(name, LARGE_OBJECT_PREFIX);
 
 	return strcmp(name, TOC_NAME) == 0 || strcmp(name, TOC_TEMP_NAME) == 0 ||
 		strcmp(name, MANIFEST_NAME) == 0 || is_list_name(name) ||

@@ -23,6 +23,14 @@ buffer_text(PQExpBuffer buf)
 	return buf->data;
 }
 
+const char *
+text_after(const char *text, const char *begin)
+{
+	size_t		len = strlen(begin);
+
+	return strncmp(text, begin, len) == 0 ? text + len : NULL;
+}
+
 void *
 array_room(void *array, int n, size_t size)
 {

@@ -17,6 +17,9 @@ extern PQExpBufferData buffer_new(void);
  */
 extern char *buffer_text(PQExpBuffer buf);
 
+/* What follows this beginning of the text; NULL if it begins otherwise. */
+extern const char *text_after(const char *text, const char *begin);
+
 /*
  * The array of n elements of this size, with room for at least one more; it
  * may be NULL if n is 0.  The room is doubled whenever n is a power of two,

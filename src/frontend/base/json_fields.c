@@ -41,12 +41,6 @@ is_utf8(const char *text, size_t len)
 	return true;
 }
 
-static bool
-has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* Are the elements of this table values, not objects? */
 static bool
 is_value(const JsonField *fields)
@@ -74,7 +68,7 @@ is_ascii(const char *text)
 static bool
 is_encoded(const JsonWriter *writer, const JsonField *field, const char *text)
 {
-	if (field->kind == JSON_TEXT && has_prefix(text, HEX_PREFIX))
+	if (field->kind == JSON_TEXT && text_after(text, HEX_PREFIX))
 		return true;
 	if (field->kind == JSON_NAME && writer->not_utf8)
 		return !is_ascii(text);
@@ -306,7 +300,7 @@ read_text(JsonReader *reader, const JsonField *field, bool encoded)
 {
 	char	   *text = json_string(reader);
 	bool		has_digits = text &&
-		(encoded || (field->kind == JSON_TEXT && has_prefix(text, HEX_PREFIX)));
+		(encoded || (field->kind == JSON_TEXT && text_after(text, HEX_PREFIX)));
 
 	if (has_digits)
 	{
@@ -493,7 +487,7 @@ find_field(const JsonField *fields, const char *key, bool *encoded)
 {
 	for (; fields->name; fields++)
 	{
-		*encoded = fields->kind == JSON_NAME && has_prefix(key, ENCODED);
+		*encoded = fields->kind == JSON_NAME && text_after(key, ENCODED);
 		if (strcmp(fields->name, key + (*encoded ? strlen(ENCODED) : 0)) == 0)
 			return fields;
 	}

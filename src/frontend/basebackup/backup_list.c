@@ -648,17 +648,11 @@ is_in(const char *name, const char *const *names, int n)
 	return false;
 }
 
-static bool
-begins_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 BackupFilter
 backup_filter_entry(const char *directory, const char *name)
 {
 	for (int i = 0; i < (int) lengthof(excluded_prefixes); i++)
-		if (begins_with(name, excluded_prefixes[i]))
+		if (text_after(name, excluded_prefixes[i]))
 			return FILTER_LEAVE_OUT;
 	if (is_in(name, excluded, lengthof(excluded)))
 		return FILTER_LEAVE_OUT;
@@ -700,8 +694,8 @@ backup_filter_is_database(const char *directory)
 	while (parent > directory && parent[-1] != '/')
 		parent--;
 	if (parent == directory)
-		return begins_with(directory, "base/");
-	return begins_with(directory, "pg_tblspc/") && begins_with(parent, "PG_");
+		return text_after(directory, "base/");
+	return text_after(directory, "pg_tblspc/") && text_after(parent, "PG_");
 }
 
 /*
@@ -721,7 +715,7 @@ backup_filter_relation(const char *name, RelationFile *file)
 		return false;
 	for (int i = 0; i < (int) lengthof(forks); i++)
 	{
-		if (!begins_with(pos, forks[i]))
+		if (!text_after(pos, forks[i]))
 			continue;
 		file->init_fork = strcmp(forks[i], "_init") == 0;
 		pos += strlen(forks[i]);

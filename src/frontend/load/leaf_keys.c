@@ -15,6 +15,7 @@
 
 #include <poll.h>
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "load/leaf_keys.h"
@@ -29,15 +30,6 @@
  * The archive's statement
  * ----------
  */
-
-/* If the text begins so, what follows, else NULL. */
-static const char *
-after(const char *text, const char *begin)
-{
-	size_t		len = strlen(begin);
-
-	return text && strncmp(text, begin, len) == 0 ? text + len : NULL;
-}
 
 /* Up to an identifier's end; *text is moved there; owned. */
 static char *
@@ -58,25 +50,25 @@ take_identifier(const char **text, char stop)
 static bool
 read_key(const TocEntry *entry, TableKey *key, char **referenced)
 {
-	const char *text = after(entry->defn, "ALTER TABLE ");
+	const char *text = entry->defn ? text_after(entry->defn, "ALTER TABLE ") : NULL;
 	const char *columns;
 	const char *begin;
 	size_t		len;
 
-	if (text == NULL || after(text, "ONLY "))
+	if (text == NULL || text_after(text, "ONLY "))
 		return false;
 	key->table = take_identifier(&text, '\n');
-	text = after(text, "\n    ADD CONSTRAINT ");
+	text = text_after(text, "\n    ADD CONSTRAINT ");
 	if (text == NULL)
 		return false;
 	key->name = take_identifier(&text, ' ');
-	columns = after(text, " FOREIGN KEY (");
+	columns = text_after(text, " FOREIGN KEY (");
 	len = strlen(text);
 	if (columns == NULL || strcmp(text + len - 2, ";\n") != 0)
 		return false;
 	begin = text + 1;
 	key->definition = pnstrdup(begin, len - 3);
-	text = after(identifier_skip(columns, ')'), ") REFERENCES ");
+	text = text_after(identifier_skip(columns, ')'), ") REFERENCES ");
 	if (text == NULL || strstr(text, " NOT VALID") ||
 		strstr(text, " NOT ENFORCED"))
 		return false;
@@ -144,7 +136,7 @@ has_rival(const Toc *toc, const TableKey *key, const PGresult *tree)
 			continue;
 		for (int j = 0; j < PQntuples(tree) && !found; j++)
 		{
-			const char *its = after(entry->tag, PQgetvalue(tree, j, 2));
+			const char *its = text_after(entry->tag, PQgetvalue(tree, j, 2));
 
 			found = its && *its == ' ' &&
 				strcmp(entry->namespace, PQgetvalue(tree, j, 1)) == 0 &&

@@ -208,14 +208,7 @@ static const char backup_connection_options[] =
 "\nConnection options:\n"
 "  -d, --dbname=CONNSTR         connection string; the default database is\n"
 "                               postgres\n"
-"  -h, --host=HOSTNAME          database server host or socket directory\n"
-"  -p, --port=PORT              database server port number\n"
-"  -U, --username=NAME          connect as specified database user\n"
-"  -w, --no-password            never prompt for password\n"
-"  -W, --password               force password prompt (should happen\n"
-"                               automatically)\n"
-"  --password-command=COMMAND   run COMMAND to get the password of each new\n"
-"                               connection\n";
+CONNECTION_OPTIONS;
 
 static const char basebackup_options[] =
 "\nOptions of pg_basebackup:\n"

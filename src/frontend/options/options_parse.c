@@ -265,17 +265,11 @@ check_format(const char *format)
 static SyncMethod
 parse_sync(const char *arg)
 {
-	if (strcmp(arg, "fsync") == 0)
-		return SYNC_FSYNC;
 	if (strcmp(arg, "syncfs") == 0)
-	{
-#ifdef __linux__
 		return SYNC_SYNCFS;
-#else
-		pg_fatal("this build does not support sync method \"%s\"", "syncfs");
-#endif
-	}
-	pg_fatal("unrecognized sync method: %s", arg);
+	if (strcmp(arg, "fsync") != 0)
+		pg_fatal("unrecognized sync method: %s", arg);
+	return SYNC_FSYNC;
 }
 
 static void

@@ -223,7 +223,7 @@ program_words_open(ProgramWords *words, int fd, const char *prefix)
 static void
 show_text(ProgramWords *words, const char *line)
 {
-	bool		begins = strncmp(line, words->prefix, strlen(words->prefix)) == 0;
+	bool		begins = text_after(line, words->prefix) != NULL;
 
 	message_before_output();
 	for (; !begins && words->n_blank > 0; words->n_blank--)
@@ -235,13 +235,6 @@ show_text(ProgramWords *words, const char *line)
 		fprintf(stderr, "%s%s\n", begins ? "" : "\t", printable(line));
 }
 
-/* prefix: NULL is none */
-static bool
-begins_with(const char *line, const char *prefix)
-{
-	return prefix && strncmp(line, prefix, strlen(prefix)) == 0;
-}
-
 static void
 show_line(ProgramWords *words)
 {
@@ -249,8 +242,9 @@ show_line(ProgramWords *words)
 	const char *name = line[0] == '/' ? strstr(line, words->prefix) : NULL;
 	Event	   *event;
 
-	words->n_counted += begins_with(line, words->counted) ? 1 : 0;
-	if (begins_with(line, words->left_out))
+	if (words->counted && text_after(line, words->counted))
+		words->n_counted++;
+	if (words->left_out && text_after(line, words->left_out))
 	{
 		resetPQExpBuffer(&words->line);
 		return;

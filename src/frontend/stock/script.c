@@ -43,12 +43,6 @@ static const struct
  * Cutting
  * ----------
  */
-static bool
-begins_with(const char *text, const char *begin)
-{
-	return strncmp(text, begin, strlen(begin)) == 0;
-}
-
 /* Always NULL. */
 static const char *
 script_fail(Cut *cut, const char *problem)
@@ -72,7 +66,7 @@ marked_entry(const Cut *cut, const char *p, const char **end)
 	char	   *number_end;
 	long		number;
 
-	if (!begins_with(p, cut->mark))
+	if (!text_after(p, cut->mark))
 		return -1;
 	p += strlen(cut->mark);
 	number = strtol(p, &number_end, 10);
@@ -89,9 +83,9 @@ take_comment(Cut *cut, const char *p)
 	int			number;
 	ScriptEntry *entry;
 
-	if (begins_with(p, "-- PostgreSQL database dump complete\n"))
+	if (text_after(p, "-- PostgreSQL database dump complete\n"))
 		cut->ended = true;
-	if (!begins_with(p, cut->mark))
+	if (!text_after(p, cut->mark))
 		return end;
 	number = marked_entry(cut, p, &end);
 	if (number < 0)
@@ -110,10 +104,10 @@ take_comment(Cut *cut, const char *p)
 static const char *
 take_psql_command(Cut *cut, const char *p)
 {
-	if (begins_with(p, "\\restrict ") && !cut->began && !cut->restricted &&
+	if (text_after(p, "\\restrict ") && !cut->began && !cut->restricted &&
 		cut->script->n_entries == 0)
 		cut->restricted = true;
-	else if (begins_with(p, "\\unrestrict ") && cut->restricted && cut->ended)
+	else if (text_after(p, "\\unrestrict ") && cut->restricted && cut->ended)
 		cut->restricted = false;
 	else
 		return script_fail(cut, "unexpected psql command");
@@ -155,14 +149,14 @@ place_statement(Cut *cut, const char *statement)
 		&script->entries[script->n_entries - 1];
 
 	for (int i = 0; i < (int) lengthof(setting_statements); i++)
-		if (begins_with(statement, setting_statements[i].begin))
+		if (text_after(statement, setting_statements[i].begin))
 		{
 			cut->settings[setting_statements[i].setting] = statement;
 			return true;
 		}
-	if (last == NULL && begins_with(statement, "SET "))
+	if (last == NULL && text_after(statement, "SET "))
 		script->head = add_statement(script->head, &script->n_head, statement);
-	else if (last && begins_with(statement, "ALTER "))
+	else if (last && text_after(statement, "ALTER "))
 		last->after = add_statement(last->after, &last->n_after, statement);
 	else
 		return false;
@@ -196,7 +190,7 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 	cut.found = pg_malloc0(n_entries + 1);
 	while (p && *p)
 	{
-		p = begins_with(p, "--") ? take_comment(&cut, p) :
+		p = text_after(p, "--") ? take_comment(&cut, p) :
 			*p == '\\' ? take_psql_command(&cut, p) : take_statement(&cut, p);
 		if (p)
 			p += strspn(p, " \n");
@@ -265,7 +259,7 @@ marked_copy(const TocEntry *entry, const char *mark, int number,
 	 * and there are to be no owners, it writes one of its own, where a mark
 	 * must be.  Owned.
 	 */
-	is_comment = options->no_owner || begins_with(entry->defn, "--");
+	is_comment = options->no_owner || text_after(entry->defn, "--");
 	copy.defn = psprintf("%s%s%d\n", is_comment ? "" : " ", mark, number);
 	if (toc_entry_is(entry, "BLOB METADATA"))
 	{
