@@ -44,8 +44,8 @@ struct ArchiveFile
 	WorkerProgress *progress;
 	uint64		raw_elsewhere;	/* compressed before they came */
 	int64		start_us;
-	int			worker;
-	int			server;
+	const FileResults *results; /* for its numbers of the worker and the
+								 * server */
 };
 
 ArchiveFile *
@@ -57,8 +57,7 @@ archive_file_begin_compressed(FileResults *results, FileResult *result,
 	file->start_us = clock_wall_us();
 	file->result = result;
 	result->done = false;
-	file->worker = results->worker;
-	file->server = results->server;
+	file->results = results;
 	file->progress = file_results_progress(results);
 	if (pg_checksum_init(&file->checksum, results->checksum_type) < 0)
 		pg_fatal("could not compute a checksum");
@@ -107,17 +106,13 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	FileResult *result = file->result;
 
 	sink_finish(file->sink);
-	result->rows = rows;
-	result->raw_bytes = file->raw_elsewhere + file->sink->bytes_in;
-	result->stored_bytes = sink_stored_bytes(file->sink);
 	result->checksum_len = pg_checksum_final(&file->checksum,
 											 result->checksum);
 	if (result->checksum_len < 0)
 		pg_fatal("could not compute a checksum");
-	result->start_us = file->start_us;
-	result->end_us = clock_wall_us();
-	result->worker = file->worker;
-	result->server = file->server;
+	file_result_set(file->results, result, file->start_us, rows,
+					file->raw_elsewhere + file->sink->bytes_in,
+					sink_stored_bytes(file->sink));
 	file->progress->rows = 0;
 	file->progress->raw_bytes = 0;
 	file->progress->stored_bytes = 0;

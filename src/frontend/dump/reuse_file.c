@@ -354,15 +354,10 @@ static void
 set_result(const Run *run, FileResult *result, const ManifestFile *previous,
 		   CopyMethod method, int64 start_us)
 {
-	result->rows = previous->rows;
-	result->raw_bytes = previous->raw_bytes;
-	result->stored_bytes = previous->stored_bytes;
+	file_result_set(run->results, result, start_us, previous->rows,
+					previous->raw_bytes, previous->stored_bytes);
 	memcpy(result->checksum, previous->checksum, sizeof(result->checksum));
 	result->checksum_len = previous->checksum_len;
-	result->start_us = start_us;
-	result->end_us = clock_wall_us();
-	result->worker = run->results->worker;
-	result->server = run->results->server;
 	set_hash(&result->fingerprint, previous->fingerprint);
 	set_hash(&result->first_fingerprint, previous->first_fingerprint);
 	set_hash(&result->definition, previous->definition);
