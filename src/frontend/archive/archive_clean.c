@@ -8,10 +8,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/file_utils.h"
 

@@ -8,13 +8,10 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "common/file_utils.h"
 

@@ -4,10 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "archive/archive_name.h"
 #include "archive/archive_open.h"
 #include "archive/toc_file.h"

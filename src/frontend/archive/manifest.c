@@ -5,9 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "mb/pg_wchar.h"
 
 #include "archive/archive_name.h"

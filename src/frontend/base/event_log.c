@@ -4,9 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/hex.h"

@@ -10,6 +10,11 @@
 
 #include "postgres_fe.h"
 
+/* what most files need of the system */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "common/logging.h"
 #include "storage/block.h"
 

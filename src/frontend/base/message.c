@@ -5,8 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "mb/pg_wchar.h"
 
 #include "base/buffer.h"

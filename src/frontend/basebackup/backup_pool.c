@@ -14,8 +14,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"

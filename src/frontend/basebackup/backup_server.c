@@ -12,8 +12,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "access/xlog_internal.h"
 #include "fe_utils/string_utils.h"
 

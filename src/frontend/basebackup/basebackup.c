@@ -18,8 +18,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-
 #include "access/xlog_internal.h"
 #include "common/file_perm.h"
 #include "fe_utils/recovery_gen.h"

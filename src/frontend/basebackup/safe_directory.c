@@ -11,10 +11,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <pwd.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/file_perm.h"
 #include "common/file_utils.h"

@@ -14,8 +14,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include "base/shared_memory.h"

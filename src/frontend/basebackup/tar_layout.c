@@ -12,8 +12,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-
 #include "common/file_perm.h"
 #include "common/file_utils.h"
 

@@ -12,8 +12,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"

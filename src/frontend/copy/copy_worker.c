@@ -15,8 +15,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"

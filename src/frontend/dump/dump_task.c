@@ -14,8 +14,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"

@@ -12,9 +12,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "archive/archive_name.h"
 #include "base/clock.h"
 #include "base/hex.h"

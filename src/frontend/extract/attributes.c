@@ -14,11 +14,8 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/file_perm.h"
 

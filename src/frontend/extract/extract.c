@@ -10,9 +10,6 @@
 #include "base/fe_compat.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/file_perm.h"
 #include "common/file_utils.h"

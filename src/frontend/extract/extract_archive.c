@@ -16,10 +16,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"

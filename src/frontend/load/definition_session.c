@@ -13,8 +13,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "common/connect.h"
 #include "common/string.h"
 #include "fe_utils/string_utils.h"

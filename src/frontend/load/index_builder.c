@@ -15,7 +15,6 @@
 
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "fe_utils/string_utils.h"
 

@@ -13,10 +13,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/interrupt.h"
 #include "load/restore_stage.h"

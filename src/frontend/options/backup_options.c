@@ -9,8 +9,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/identifier.h"
 #include "options/backup_options.h"
 #include "options/help.h"

@@ -5,8 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "plan/archive_layout.h"
 #include "plan/dump_plan.h"

@@ -5,10 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/hex.h"

@@ -8,14 +8,11 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/event_log.h"

@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"

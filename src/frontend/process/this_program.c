@@ -4,10 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"

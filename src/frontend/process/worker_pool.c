@@ -9,7 +9,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"

@@ -10,13 +10,11 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/interrupt.h"
 #include "process/child_program.h"

@@ -8,9 +8,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/interrupt.h"
 #include "base/shared_memory.h"

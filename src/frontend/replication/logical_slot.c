@@ -21,7 +21,6 @@
 #include "base/fe_compat.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"

@@ -14,10 +14,7 @@
 #include "base/fe_compat.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/json_fields.h"

@@ -14,8 +14,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "common/string.h"
 
 #include "base/clock.h"

@@ -10,7 +10,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "fe_utils/string_utils.h"
 #include "libpq-events.h"

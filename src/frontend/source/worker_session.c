@@ -17,8 +17,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 

@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/shared_memory.h"

@@ -9,10 +9,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "mb/pg_wchar.h"
 
 #include "base/buffer.h"

@@ -5,11 +5,9 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "fe_utils/string_utils.h"
 

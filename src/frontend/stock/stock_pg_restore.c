@@ -6,9 +6,7 @@
 #include "base/fe_compat.h"
 
 #include <poll.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "archive/toc_file.h"
 #include "base/buffer.h"

@@ -6,7 +6,6 @@
 #include "base/fe_compat.h"
 
 #include <lz4frame.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 

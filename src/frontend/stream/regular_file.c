@@ -5,10 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "stream/regular_file.h"
 
 int

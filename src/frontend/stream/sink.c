@@ -7,10 +7,8 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "fe_utils/string_utils.h"
 

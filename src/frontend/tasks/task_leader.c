@@ -16,10 +16,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "archive/archive_name.h"
 #include "base/buffer.h"

@@ -9,9 +9,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/buffer.h"
 #include "base/hex.h"
 #include "options/own_options.h"

@@ -9,10 +9,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "archive/archive_name.h"
 #include "archive/toc_file.h"
 #include "base/buffer.h"
