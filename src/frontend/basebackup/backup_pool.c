@@ -358,32 +358,6 @@ move_file(BackupList *list, int no, BackupList *other)
 }
 
 /*
- * Small files may have grown since they were listed.  Sizes and times become
- * those of the moment when they were read; files that have become large are
- * moved to the list of those that come last.
- */
-static void
-note_whole_files(Backup *backup)
-{
-	BackupList *list = backup->list;
-
-	for (int i = 0; i < list->n_files; i++)
-	{
-		const WholeFile *whole = &backup->results.whole[i];
-
-		if (!list->files[i].is_whole)
-			continue;
-		if (whole->is_large)
-			move_file(list, i, backup->others->list);
-		if (backup->results.vanished[i])
-			continue;
-		list->total_bytes += whole->size - list->files[i].size;
-		list->files[i].size = whole->size;
-		list->files[i].mtime = (time_t) whole->mtime;
-	}
-}
-
-/*
  * Files that were replaced while they were read get a list of their own, and
  * are read again.  What was stored of them counts as vanished, so that it is
  * removed.
@@ -462,8 +436,30 @@ read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)
 void
 backup_pool_read(Backup *backup, BackupMeanwhile meanwhile)
 {
+	BackupList *list;
+
 	backup_pool_make_results(backup);
 	backup_pool_run(backup, "files", meanwhile);
-	note_whole_files(backup);
+
+	/*
+	 * Small files may have grown since they were listed.  Sizes and times
+	 * become those of the moment when they were read; files that have become
+	 * large are moved to the list of those that come last.
+	 */
+	list = backup->list;
+	for (int i = 0; i < list->n_files; i++)
+	{
+		const WholeFile *whole = &backup->results.whole[i];
+
+		if (!list->files[i].is_whole)
+			continue;
+		if (whole->is_large)
+			move_file(list, i, backup->others->list);
+		if (backup->results.vanished[i])
+			continue;
+		list->total_bytes += whole->size - list->files[i].size;
+		list->files[i].size = whole->size;
+		list->files[i].mtime = (time_t) whole->mtime;
+	}
 	read_others(backup, meanwhile, TIMES_AGAIN);
 }

@@ -468,29 +468,6 @@ check_timeline(const Backup *backup)
 	PQclear(res);
 }
 
-/*
- * The text of the label (xlogbackup.c:build_backup_content()) has the
- * checkpoint that the backup began with.  The timeline was asked for
- * separately, and may be that of a later checkpoint, after a promotion in
- * between.
- */
-static void
-check_label(const Backup *backup, const char *text)
-{
-	const char *line = strstr(text, "\nSTART TIMELINE: ");
-	uint32		high;
-	uint32		low;
-	TimeLineID	timeline;
-
-	if (sscanf(text, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
-		line == NULL || sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1 ||
-		((uint64) high << 32 | low) != backup->start)
-		pg_fatal("the server returned the backup label of another backup");
-	if (timeline != backup->timeline)
-		pg_fatal("the server switched from timeline %u to %u while the backup started",
-				 timeline, backup->timeline);
-}
-
 char *
 backup_server_stop(Backup *backup)
 {
@@ -499,6 +476,10 @@ backup_server_stop(Backup *backup)
 		"true" : "false";
 	char	   *label;
 	PGresult   *res;
+	const char *line;
+	uint32		high;
+	uint32		low;
+	TimeLineID	timeline;
 
 	res = session_query_params(backup->conn,
 							   "SELECT lsn, labelfile FROM pg_catalog.pg_backup_stop($1)",
@@ -510,7 +491,21 @@ backup_server_stop(Backup *backup)
 		backup->stop - backup->start > MOST_LOG_BYTES)
 		pg_fatal("invalid end of the backup from the server: %X/%X",
 				 LSN_FORMAT_ARGS(backup->stop));
-	check_label(backup, label);
+
+	/*
+	 * The text of the label (xlogbackup.c:build_backup_content()) has the
+	 * checkpoint that the backup began with.  The timeline was asked for
+	 * separately, and may be that of a later checkpoint, after a promotion in
+	 * between.
+	 */
+	line = strstr(label, "\nSTART TIMELINE: ");
+	if (sscanf(label, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
+		line == NULL || sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1 ||
+		((uint64) high << 32 | low) != backup->start)
+		pg_fatal("the server returned the backup label of another backup");
+	if (timeline != backup->timeline)
+		pg_fatal("the server switched from timeline %u to %u while the backup started",
+				 timeline, backup->timeline);
 	check_timeline(backup);
 	return label;
 }

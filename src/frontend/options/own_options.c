@@ -212,24 +212,6 @@ static const char *const without_rows[] = {
 	"--section=post-data"
 };
 
-/* What --all-databases makes by itself on a target. */
-static void
-check_all_databases(const Options *options)
-{
-	bool		copies = options->all_databases && options->target;
-
-	exclude(copies && options->check, "--all-databases", "--check",
-			"The roles that the databases require do not exist yet.");
-	exclude(copies && options->create, "--all-databases", "-C/--create",
-			"--all-databases creates missing databases anyway.");
-	exclude(copies && options->clean, "--all-databases", "-c/--clean",
-			"--all-databases creates the databases, and does not drop existing objects.");
-	if (options->no_role_passwords && !options->all_databases &&
-		!options->roles)
-		pg_fatal("option %s requires option %s", "--no-role-passwords",
-				 "--all-databases");
-}
-
 static const char *const copy_method_names[] = {"link", "clone", "copy"};
 
 const char *
@@ -354,9 +336,21 @@ own_options_check(const Options *options, const OptionTable *table)
 {
 	const char *format;
 	int			n;
+	bool		copies;
 
 	option_rules_check(options, rules, lengthof(rules), table);
-	check_all_databases(options);
+	/* What --all-databases makes by itself on a target. */
+	copies = options->all_databases && options->target;
+	exclude(copies && options->check, "--all-databases", "--check",
+			"The roles that the databases require do not exist yet.");
+	exclude(copies && options->create, "--all-databases", "-C/--create",
+			"--all-databases creates missing databases anyway.");
+	exclude(copies && options->clean, "--all-databases", "-c/--clean",
+			"--all-databases creates the databases, and does not drop existing objects.");
+	if (options->no_role_passwords && !options->all_databases &&
+		!options->roles)
+		pg_fatal("option %s requires option %s", "--no-role-passwords",
+				 "--all-databases");
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
 	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)

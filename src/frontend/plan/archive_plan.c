@@ -71,35 +71,6 @@ is_setting(const TocEntry *entry)
 		toc_entry_is(entry, "SEARCHPATH");
 }
 
-/* Note which entries are chunks, of what. */
-static void
-find_chunks(Search *search, const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *barrier = &toc->entries[i];
-
-		if (barrier->had_dumper || !toc_entry_is(barrier, "TABLE DATA"))
-			continue;
-		for (int j = 1; j < barrier->n_deps; j++)
-		{
-			int			id = barrier->deps[j];
-			const TocEntry *chunk = id > 0 ? search->by_id[id] : NULL;
-
-			/*
-			 * A chunk of two tables, or one that is missing, would be rows
-			 * that are loaded twice, or lost without a message.
-			 */
-			if (chunk == NULL || !toc_entry_is_table_data(chunk) ||
-				search->barriers[id] != NULL)
-				pg_fatal("the archive's table of contents is damaged: the data of table \"%s\" has no chunk %d",
-						 printable(barrier->tag), id);
-			search->barriers[id] = barrier;
-			search->chunk_nos[id] = j;
-		}
-	}
-}
-
 static TocEntry *
 append_entry(Search *search, const TocEntry *entry)
 {
@@ -209,7 +180,30 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 	result->toc->n_entries = 0;
 	result->toc->entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
 
-	find_chunks(&search, toc);
+	/* Note which entries are chunks, of what. */
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *barrier = &toc->entries[i];
+
+		if (barrier->had_dumper || !toc_entry_is(barrier, "TABLE DATA"))
+			continue;
+		for (int j = 1; j < barrier->n_deps; j++)
+		{
+			int			id = barrier->deps[j];
+			const TocEntry *chunk = id > 0 ? search.by_id[id] : NULL;
+
+			/*
+			 * A chunk of two tables, or one that is missing, would be rows
+			 * that are loaded twice, or lost without a message.
+			 */
+			if (chunk == NULL || !toc_entry_is_table_data(chunk) ||
+				search.barriers[id] != NULL)
+				pg_fatal("the archive's table of contents is damaged: the data of table \"%s\" has no chunk %d",
+						 printable(barrier->tag), id);
+			search.barriers[id] = barrier;
+			search.chunk_nos[id] = j;
+		}
+	}
 	/* Note which entries are completions, of which tables. */
 	for (int i = 0; i < toc->n_entries; i++)
 	{

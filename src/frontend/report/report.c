@@ -140,26 +140,6 @@ kind_of(const ReportCopy *copy)
 		copy->archive ? "restore" : "copy";
 }
 
-static void
-append_title(PQExpBufferData *parts, const Manifest *manifest,
-			 const ReportCopy *copy)
-{
-	PQExpBuffer page = &parts[PART_HEAD];
-	const char *database = manifest ? manifest->database : NULL;
-
-	report_table_text(&parts[PART_TITLE], database ? database : "");
-	appendPQExpBuffer(page, "<h1>%s <bdi>",
-					  copy && copy->is_backup ? "Base backup" :
-					  copy && copy->archive ? "Restore of database" :
-					  copy ? "Copy of database" :
-					  database ? "Dump of database" : "Verification of an archive");
-	report_table_text(page, database ? database : "");
-	appendPQExpBufferStr(page, "</bdi></h1>\n");
-	if (manifest && manifest->start_us > 0)
-		appendPQExpBuffer(page, "<p class=\"sub\">%s to %s</p>\n",
-						  utc(manifest->start_us), utc(manifest->end_us));
-}
-
 /*
  * The first of them: a damaged disk may cause thousands, which are all in the
  * output of --verify.
@@ -629,25 +609,6 @@ whole_number(double number)
 	return (uint64) Min(Max(number, 0), 1e18);
 }
 
-static ReportRun
-run_of(const Manifest *manifest, const ReportCopy *copy,
-	   const ReportWork *work, const ReportRow *total)
-{
-	return (ReportRun)
-	{
-		.start_us = manifest->start_us,
-			.end_us = Max(manifest->end_us, manifest->start_us),
-			.work_us = work->start < 0 ? 0 :
-			whole_number((work->end - work->begin) * 1e6),
-			.files = whole_number(total->files),
-			.reused_files = whole_number(total->reused),
-			.rows = whole_number(total->rows),
-			.raw_bytes = whole_number(total->raw_bytes),
-			.reused_bytes = whole_number(total->reused_bytes),
-			.stored_bytes = whole_number(total->stored_bytes),
-	};
-}
-
 static ReportRow
 row_of_run(const ReportRun *run)
 {
@@ -723,7 +684,19 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 					  work.begin, work.end, work.axis);
 	n_tables = append_tables(page, &json, &work, copy && copy->is_backup ?
 							 "Largest files" : "Largest tables", &total);
-	own = run_of(manifest, copy, &work, &total);
+	own = (ReportRun)
+	{
+		.start_us = manifest->start_us,
+			.end_us = Max(manifest->end_us, manifest->start_us),
+			.work_us = work.start < 0 ? 0 :
+			whole_number((work.end - work.begin) * 1e6),
+			.files = whole_number(total.files),
+			.reused_files = whole_number(total.reused),
+			.rows = whole_number(total.rows),
+			.raw_bytes = whole_number(total.raw_bytes),
+			.reused_bytes = whole_number(total.reused_bytes),
+			.stored_bytes = whole_number(total.stored_bytes),
+	};
 	if (work.start >= 0)
 	{
 		ReportRow	sums[MAX_WORKERS] = {0};
@@ -769,7 +742,22 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 			 const Manifest *manifest, const ReportVerify *verify,
 			 const ReportCopy *copy)
 {
-	append_title(parts, manifest, copy);
+	PQExpBuffer page;
+	const char *database;
+
+	page = &parts[PART_HEAD];
+	database = manifest ? manifest->database : NULL;
+	report_table_text(&parts[PART_TITLE], database ? database : "");
+	appendPQExpBuffer(page, "<h1>%s <bdi>",
+					  copy && copy->is_backup ? "Base backup" :
+					  copy && copy->archive ? "Restore of database" :
+					  copy ? "Copy of database" :
+					  database ? "Dump of database" : "Verification of an archive");
+	report_table_text(page, database ? database : "");
+	appendPQExpBufferStr(page, "</bdi></h1>\n");
+	if (manifest && manifest->start_us > 0)
+		appendPQExpBuffer(page, "<p class=\"sub\">%s to %s</p>\n",
+						  utc(manifest->start_us), utc(manifest->end_us));
 	if (verify)
 		append_verification(&parts[PART_HEAD], manifest, verify);
 	else

@@ -243,18 +243,21 @@ has_replayed(PGconn *conn)
 	return result;
 }
 
-/*
- * Check a snapshot that is given by name, before it is imported.  That of
- * --snapshot may have been exported before the server was promoted, so its
- * file is read, if that is possible, on servers that are not in recovery,
- * too; otherwise the version decides where there may have been a promotion.
- */
-static void
-check_given(OverflowLook *look, const char *given)
+static char *
+begin_given(OverflowLook *look, const char *given)
 {
-	bool		in_recovery = session_is_true(look->conn, session_recovery_query);
+	char	   *snapshot;
+	bool		in_recovery;
 	SnapshotState state;
 
+	/*
+	 * Check a snapshot that is given by name, before it is imported.  That of
+	 * --snapshot may have been exported before the server was promoted, so
+	 * its file is read, if that is possible, on servers that are not in
+	 * recovery, too; otherwise the version decides where there may have been
+	 * a promotion.
+	 */
+	in_recovery = session_is_true(look->conn, session_recovery_query);
 	/* by itself, as the extension is to be held, and an import comes first */
 	session_begin(look->conn, "BEGIN TRANSACTION READ ONLY");
 	state = state_of(look, given);
@@ -265,14 +268,6 @@ check_given(OverflowLook *look, const char *given)
 		(in_recovery ||
 		 (look->options->snapshot && has_replayed(look->conn))))
 		judge_version(look);
-}
-
-static char *
-begin_given(OverflowLook *look, const char *given)
-{
-	char	   *snapshot;
-
-	check_given(look, given);
 	snapshot = snapshot_begin_leader(look->conn, look->options, given);
 	if (state_of(look, snapshot) == SNAPSHOT_INCOMPLETE)
 		refuse_given(look, given);

@@ -571,24 +571,6 @@ add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 						  Max(now->rows - before->rows, 0) / seconds);
 }
 
-static void
-add_counts(ProgressLine *line, const RowsState *now, bool at_end)
-{
-	const IndexBuilds *indexes = progress->runs[0]->indexes;
-
-	if (!at_end)
-		progress_line_add(line, 5, "", " workers", "%d/%d", now->busy,
-						  now->n_workers);
-	progress_line_add(line, 7, "chunks ", "", "%d/%d", now->files_done,
-					  now->n_files);
-	if (now->n_objects > 0)
-		progress_line_add(line, 6, "", "", "objects %d/%d", now->objects_done,
-						  now->n_objects);
-	if (indexes && indexes->n > 0)
-		progress_line_add(line, 2, "", "", "indexes %d/%d",
-						  indexes->totals->made, indexes->n);
-}
-
 /* Nothing is shown as long as nothing is done. */
 static void
 add_eta(ProgressLine *line, int rank)
@@ -630,9 +612,21 @@ run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 	RowsState	begin = {.time = progress->start};
 	int			oldest = progress->n_lines < RATE_LINES ? 0 :
 		progress->n_lines % RATE_LINES;
+	const IndexBuilds *indexes;
 
 	add_share(line, &now, at_end);
-	add_counts(line, &now, at_end);
+	indexes = progress->runs[0]->indexes;
+	if (!at_end)
+		progress_line_add(line, 5, "", " workers", "%d/%d", now.busy,
+						  now.n_workers);
+	progress_line_add(line, 7, "chunks ", "", "%d/%d", now.files_done,
+					  now.n_files);
+	if (now.n_objects > 0)
+		progress_line_add(line, 6, "", "", "objects %d/%d", now.objects_done,
+						  now.n_objects);
+	if (indexes && indexes->n > 0)
+		progress_line_add(line, 2, "", "", "indexes %d/%d",
+						  indexes->totals->made, indexes->n);
 	/* at the end the rate is that of the whole stage */
 	add_rates(line, at_end ? &begin : &progress->before[oldest], &now);
 	progress->before[progress->n_lines % RATE_LINES] = now;

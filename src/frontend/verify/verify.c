@@ -864,31 +864,6 @@ read_manifest(VerifyRun *run)
 	return exists;
 }
 
-/*
- * Match the files that are there with those that the manifest and the table
- * of contents name.  True if these are all names that there should be.
- */
-static bool
-match_names(VerifyRun *run)
-{
-	bool		has_manifest = read_manifest(run);
-	Toc		   *toc;
-	char	   *problem;
-
-	/* it comes first, as it knows more of a file, its checksum for one */
-	if (run->manifest)
-		verify_list_mark_manifest(run->list, run->manifest, &run->found);
-	toc = read_toc(run);
-	/* of several databases each has its own */
-	problem = toc ? toc_database_problem(toc) : NULL;
-	if (problem)
-		verify_finding(&run->found, &toc_file, "%s", problem);
-	/* stock pg_dump's archives have none */
-	if (!has_manifest && toc && toc_has_mark(toc))
-		verify_finding(&run->found, &manifest_file, "is missing");
-	return toc && verify_list_mark_toc(run->list, toc, &run->found);
-}
-
 /* ----------
  * Files: read by workers
  * ----------
@@ -1009,6 +984,9 @@ verify_archive(const Options *options)
 	bool		names_known;
 	Report	   *page;
 	Event	   *event;
+	bool		has_manifest;
+	Toc		   *toc;
+	char	   *problem;
 
 	run->directory = options->verify;
 	run->n_workers = options->jobs;
@@ -1020,7 +998,25 @@ verify_archive(const Options *options)
 
 	run->list = verify_list_new(run->directory);
 	refuse_other_directory(run);
-	names_known = match_names(run);
+
+	/*
+	 * Match the files that are there with those that the manifest and the
+	 * table of contents name.  True if these are all names that there should
+	 * be.
+	 */
+	has_manifest = read_manifest(run);
+	/* it comes first, as it knows more of a file, its checksum for one */
+	if (run->manifest)
+		verify_list_mark_manifest(run->list, run->manifest, &run->found);
+	toc = read_toc(run);
+	/* of several databases each has its own */
+	problem = toc ? toc_database_problem(toc) : NULL;
+	if (problem)
+		verify_finding(&run->found, &toc_file, "%s", problem);
+	/* stock pg_dump's archives have none */
+	if (!has_manifest && toc && toc_has_mark(toc))
+		verify_finding(&run->found, &manifest_file, "is missing");
+	names_known = toc && verify_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
 	/* The event of its beginning, when the files to be read are known. */
 	event = event_new("run");
