@@ -233,7 +233,7 @@ print_coverage()
 		$1 != "line" { next }
 		{ lines[$2]++; lines["total"]++ }
 		$4 != "0" { ran[$2]++; ran["total"]++; next }
-		$5 ~ /(pg_fatal|pg_log_[a-z_]+|verify_finding|ereport|elog|errmsg) ?[(]/ {
+		$5 ~ /(pg_fatal[a-z_]*|pg_log_[a-z_]+|verify_finding|ereport|elog|errmsg) ?[(]/ {
 			unseen[n++] = sprintf("%s:%d: %s", $2, $3, $5)
 		}
 		END {
