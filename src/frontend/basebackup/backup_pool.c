@@ -239,25 +239,19 @@ backup_pool_look(void *arg, int server, const char *query, bool silently)
 static void
 backup_pool_worker_begins(void *arg, int worker)
 {
-	const BackupPool *pool = arg;
-
-	worker_state_begin(&pool->states[worker], 0);
+	worker_state_begin(&((const BackupPool *) arg)->states[worker], 0);
 }
 
 static void
 backup_pool_worker_is_gone(void *arg, int worker)
 {
-	const BackupPool *pool = arg;
-
-	pool->states[worker].running = false;
+	((const BackupPool *) arg)->states[worker].running = false;
 }
 
 static int
 watch_leader(void *arg)
 {
-	const BackupPool *pool = arg;
-
-	return PQsocket(pool->backup->conn);
+	return PQsocket(((const BackupPool *) arg)->backup->conn);
 }
 
 /*

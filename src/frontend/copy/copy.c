@@ -159,25 +159,19 @@ copy_start_worker(void *arg, int no)
 static bool
 copy_run_job(void *arg, int job, volatile int *step)
 {
-	Copy	   *copy = arg;
-
-	return copy_worker_run(copy->worker, job, step);
+	return copy_worker_run(((Copy *) arg)->worker, job, step);
 }
 
 static void
 copy_stop_worker(void *arg)
 {
-	Copy	   *copy = arg;
-
-	copy_worker_stop(copy->worker);
+	copy_worker_stop(((Copy *) arg)->worker);
 }
 
 static char *
 copy_describe_job(void *arg, int job, int step)
 {
-	Copy	   *copy = arg;
-
-	return dump_plan_describe_job(&copy->plan, job, step);
+	return dump_plan_describe_job(&((Copy *) arg)->plan, job, step);
 }
 
 /*
@@ -206,9 +200,7 @@ copy_job_is_done(void *arg, int job)
 static void
 copy_reset_job(void *arg, int job)
 {
-	Copy	   *copy = arg;
-
-	run_event_retry(&copy->run, job);
+	run_event_retry(&((Copy *) arg)->run, job);
 }
 
 /*

@@ -55,25 +55,19 @@ dump_start_worker(void *arg, int no)
 static bool
 dump_run_job(void *arg, int job, volatile int *step)
 {
-	Dump	   *dump = arg;
-
-	return dump_worker_run(dump->worker, job, step);
+	return dump_worker_run(((Dump *) arg)->worker, job, step);
 }
 
 static void
 dump_stop_worker(void *arg)
 {
-	Dump	   *dump = arg;
-
-	dump_worker_stop(dump->worker);
+	dump_worker_stop(((Dump *) arg)->worker);
 }
 
 static char *
 dump_describe_job(void *arg, int job, int step)
 {
-	Dump	   *dump = arg;
-
-	return dump_plan_describe_job(&dump->plan, job, step);
+	return dump_plan_describe_job(&((Dump *) arg)->plan, job, step);
 }
 
 static void

@@ -142,9 +142,7 @@ dump_task_job_is_done(void *arg, int no)
 static void
 dump_task_stop_worker(void *arg)
 {
-	DumpTask   *task = arg;
-
-	dump_worker_stop(task->worker);
+	dump_worker_stop(((DumpTask *) arg)->worker);
 }
 
 static void
@@ -179,9 +177,7 @@ dump_task_worker_begins(void *arg, int worker)
 static void
 dump_task_worker_is_gone(void *arg, int worker)
 {
-	DumpTask   *task = arg;
-
-	task->source.states[worker].running = false;
+	((DumpTask *) arg)->source.states[worker].running = false;
 }
 
 /*

@@ -56,9 +56,7 @@ definitions_run_job(void *arg, int job, volatile int *step)
 static void
 definitions_stop_worker(void *arg)
 {
-	DefinitionPool *pool = arg;
-
-	definition_worker_stop(pool->worker);
+	definition_worker_stop(((DefinitionPool *) arg)->worker);
 }
 
 static char *
@@ -83,9 +81,7 @@ definitions_begin_job(void *arg, int job)
 static void
 definitions_job_is_done(void *arg, int job)
 {
-	DefinitionPool *pool = arg;
-
-	definition_jobs_end(pool->jobs, job);
+	definition_jobs_end(((DefinitionPool *) arg)->jobs, job);
 }
 
 /* ----------

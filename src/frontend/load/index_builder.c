@@ -489,25 +489,19 @@ index_builder_describe_job(void *arg, int job, int step)
 static bool
 index_builder_begin_job(void *arg, int job)
 {
-	IndexBuilder *builder = arg;
-
-	return index_queue_take(builder->queue, job);
+	return index_queue_take(((IndexBuilder *) arg)->queue, job);
 }
 
 static void
 index_builder_job_is_done(void *arg, int job)
 {
-	IndexBuilder *builder = arg;
-
-	index_queue_release(builder->queue, job);
+	index_queue_release(((IndexBuilder *) arg)->queue, job);
 }
 
 static int
 watched_timer(void *arg)
 {
-	IndexBuilder *builder = arg;
-
-	return builder->timer;
+	return ((IndexBuilder *) arg)->timer;
 }
 
 /*
@@ -596,9 +590,7 @@ builder_main(IndexBuilder *builder)
 static void
 end_builder(void *arg)
 {
-	IndexBuilder *builder = arg;
-
-	child_process_end_all(&builder->pid, 1);
+	child_process_end_all(&((IndexBuilder *) arg)->pid, 1);
 }
 
 /* What is built, by which entries of the script. */

@@ -23,9 +23,7 @@
 static void
 restore_stage_end_restore(void *arg)
 {
-	RestoreStages *restore = arg;
-
-	child_process_end_all(&restore->run.pid, 1);
+	child_process_end_all(&((RestoreStages *) arg)->run.pid, 1);
 }
 
 static void

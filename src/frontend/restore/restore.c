@@ -66,9 +66,7 @@ restore_pool_run_job(void *arg, int job, volatile int *step)
 static void
 restore_pool_stop_worker(void *arg)
 {
-	RestorePool *pool = arg;
-
-	restore_worker_stop(pool->worker);
+	restore_worker_stop(((RestorePool *) arg)->worker);
 }
 
 static char *

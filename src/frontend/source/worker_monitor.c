@@ -234,9 +234,7 @@ worker_monitor_worker_begins(void *arg, int worker)
 static void
 worker_monitor_worker_is_gone(void *arg, int worker)
 {
-	const WorkerWatch *watch = arg;
-
-	watch->source->states[worker].running = false;
+	((const WorkerWatch *) arg)->source->states[worker].running = false;
 }
 
 static int
