@@ -170,8 +170,8 @@ use_piece(void *arg, SharedPiece *piece)
 {
 	Sharing    *sharing = arg;
 	Shared	   *shared = sharing->shared;
-	uint64		number = shared_piece_number(piece);
-	Note	   *note = &shared->notes[shared_piece_place(piece)];
+	uint64		number = piece->number;
+	Note	   *note = &shared->notes[piece->slot];
 	uint64		sum = 0;
 	uint64		lines = 0;
 	uint64		value = 0;
@@ -179,7 +179,7 @@ use_piece(void *arg, SharedPiece *piece)
 	const char *data;
 	ssize_t		len;
 
-	if (shared_piece_again(piece) && note->piece == number && note->used)
+	if (piece->again && note->piece == number && note->used)
 		return true;
 	/* the process that had it before may have died without a note */
 	if (shared->used[number] > 0)
@@ -358,7 +358,7 @@ wait_for(const int *flag)
 static void
 hold_piece(Shared *shared, SharedPiece *piece)
 {
-	uint64		next = shared_piece_number(piece) + 1;
+	uint64		next = piece->number + 1;
 	const char *data;
 
 	while (shared_piece_next(piece, &data) > 0)
@@ -383,9 +383,9 @@ use_and_die(void *arg, SharedPiece *piece)
 	wait_for(&shared->started);
 	if (!__atomic_load_n(&shared->held, __ATOMIC_SEQ_CST))
 		pg_usleep(1000);
-	else if (shared_piece_number(piece) == shared->held)
+	else if (piece->number == shared->held)
 	{
-		shared->again[shared->n_dead] = shared_piece_again(piece);
+		shared->again[shared->n_dead] = piece->again;
 		if (shared->n_dead++ == 0)
 			kill(getpid(), SIGKILL);
 	}

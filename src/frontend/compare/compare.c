@@ -82,12 +82,12 @@ static void
 note_run(const Comparison *comparison, const Options *options)
 {
 	Event	   *event = event_new("run");
-	const DumpPlan *plan = compare_side_plan(comparison->sides[0]);
-	const DumpPlan *other = compare_side_plan(comparison->sides[1]);
+	const DumpPlan *plan = comparison->sides[0]->plan;
+	const DumpPlan *other = comparison->sides[1]->plan;
 
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "database", plan->origin->database);
-	if (compare_side_is_archive(comparison->sides[1]))
+	if (comparison->sides[1]->archive)
 		event_add_text(event, "archive", options->compare_with);
 	else
 		event_add_text(event, "other_database", other->origin->database);
@@ -154,7 +154,7 @@ describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
 	return psprintf(is_counted_exactly ?
 					"only in %s: " UINT64_FORMAT " row%s" :
 					"only in %s: about " UINT64_FORMAT " row%s",
-					compare_side_name(side), n, units_plural(n));
+					side->name, n, units_plural(n));
 }
 
 /* How many rows of a kind, and the first: in lines, or in parentheses. */
@@ -163,9 +163,8 @@ report_kind(const Comparison *comparison, const char *text,
 			const ShownRows *shown, RowKind kind, bool all_shown)
 {
 	bool		loaded = comparison->loaded;
-	PQExpBufferData fact;
+	PQExpBufferData fact = buffer_new();
 
-	initPQExpBuffer(&fact);
 	appendPQExpBufferStr(&fact, text);
 	for (int i = 0; i < shown->n[kind]; i++)
 		appendPQExpBuffer(&fact, "%s%s",
@@ -175,9 +174,7 @@ report_kind(const Comparison *comparison, const char *text,
 		appendPQExpBufferStr(&fact, loaded ? "; ..." : "\n    ...");
 	if (shown->n[kind] > 0 && loaded)
 		appendPQExpBufferChar(&fact, ')');
-	if (PQExpBufferDataBroken(fact))
-		pg_fatal("out of memory");
-	report_fact(comparison, fact.data);
+	report_fact(comparison, buffer_text(&fact));
 	termPQExpBuffer(&fact);
 }
 
@@ -211,7 +208,7 @@ note_table(const CompareTable *table)
 	event_add_text(event, "table", table->name);
 	event_add_text(event, "result", table->differs ? "different" : "equal");
 	event_add_text(event, "problem", table->problem);
-	if (compare_table_has_rows(table))
+	if (table->problem == NULL)
 	{
 		event_add_number(event, "rows", table->sums[0].rows);
 		event_add_number(event, "other_rows", table->sums[1].rows);
@@ -246,8 +243,8 @@ report_table(const Comparison *comparison, const CompareTable *table)
 	if (table->problem || !table->differs)
 		return;
 	line = psprintf("rows: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
-					sums[0].rows, compare_side_name(comparison->sides[0]),
-					sums[1].rows, compare_side_name(comparison->sides[1]));
+					sums[0].rows, comparison->sides[0]->name,
+					sums[1].rows, comparison->sides[1]->name);
 	report_fact(comparison, line);
 	free(line);
 }
@@ -281,7 +278,7 @@ report_tables(Comparison *comparison)
 		report_table(comparison, table);
 		if (table->is_counted)
 			report_kinds(comparison, table);
-		else if (compare_table_has_rows(table))
+		else if (table->problem == NULL)
 			n_uncounted++;
 	}
 	if (n_uncounted > 0)
@@ -307,8 +304,8 @@ report_objects(Comparison *comparison)
 						objects[0].objects);
 	else
 		line = psprintf("large objects differ: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
-						objects[0].objects, compare_side_name(comparison->sides[0]),
-						objects[1].objects, compare_side_name(comparison->sides[1]));
+						objects[0].objects, comparison->sides[0]->name,
+						objects[1].objects, comparison->sides[1]->name);
 	if (!same || comparison->shows_equal)
 		report_line(comparison, line);
 	free(line);
@@ -396,8 +393,8 @@ static void
 compare_report(Comparison *comparison)
 {
 	const char *const names[] = {
-		compare_side_name(comparison->sides[0]),
-		compare_side_name(comparison->sides[1])
+		comparison->sides[0]->name,
+		comparison->sides[1]->name
 	};
 
 	report_tables(comparison);
@@ -455,15 +452,15 @@ open_sides(const Options *options, const char *argv0, CompareSide *sides[2])
 	{
 		sides[1] = compare_side_open_archive(options);
 		sides[0] = compare_side_open_database(options, "the database", argv0,
-											  compare_side_plan(sides[1])->encoding);
+											  sides[1]->plan->encoding);
 		return;
 	}
 	sides[0] = compare_side_open_database(options, "the database", argv0, NULL);
 	sides[1] = compare_side_open_database(other_options(options),
 										  "the other database", argv0,
-										  compare_side_plan(sides[0])->encoding);
+										  sides[0]->plan->encoding);
 	for (int i = 0; i < 2; i++)
-		compare_side_set_alike(sides[i]);
+		sides[i]->alike = true;
 }
 
 /*
@@ -479,8 +476,8 @@ refuse_nothing(const Comparison *comparison, const Options *options)
 		compare_selection_is_given(options))
 	{
 		pg_log_error("no table of %s or %s matches the options",
-					 compare_side_name(comparison->sides[0]),
-					 compare_side_name(comparison->sides[1]));
+					 comparison->sides[0]->name,
+					 comparison->sides[1]->name);
 		pg_fatal_detail("No rows, sequences or large objects were compared.");
 	}
 }
@@ -497,17 +494,17 @@ compare_databases(const Options *options, const char *argv0)
 	open_sides(options, argv0, sides);
 	comparison->with_objects = true;
 	comparison->shows_equal = options->verbose;
-	if (compare_side_is_archive(sides[1]))
+	if (sides[1]->archive)
 	{
 		comparison->chosen =
-			compare_selection_of_toc(compare_side_conn(sides[0]), options,
-									 compare_side_plan(sides[1])->pg_dump_toc);
+			compare_selection_of_toc(sides[0]->source->conn, options,
+									 sides[1]->plan->pg_dump_toc);
 		comparison->with_objects = compare_selection_has_objects(options);
 	}
 	comparison->tables = compare_tables_match(sides, comparison->chosen, false);
 	for (int i = 0; i < 2; i++)
 		comparison->positions[i] =
-			compare_positions_of_toc(compare_side_plan(sides[i])->pg_dump_toc,
+			compare_positions_of_toc(sides[i]->plan->pg_dump_toc,
 									 i == 1 ? comparison->chosen : NULL);
 	note_run(comparison, options);
 	compare_rows(comparison);
@@ -564,8 +561,8 @@ compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan)
 	sides[1] = compare_side_open_tables(connect_target(target), "the target",
 										plan, true);
 	for (int i = 0; i < 2; i++)
-		compare_side_set_alike(sides[i]);
-	conn = compare_side_conn(sides[1]);
+		sides[i]->alike = true;
+	conn = sides[1]->source->conn;
 	comparison->positions[0] = compare_positions_of_toc(plan->toc, NULL);
 	comparison->positions[1] = compare_positions_of_database(conn, plan->toc);
 	comparison->tables = compare_tables_match(sides, NULL, true);

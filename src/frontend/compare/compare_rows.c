@@ -378,7 +378,7 @@ show_row(void *arg, const char *row, size_t len)
 {
 	CompareRows *rows = arg;
 	const CompareTable *table = rows->table;
-	const DumpTables *tables = compare_side_plan(rows->sides[0])->tables;
+	const DumpTables *tables = rows->sides[0]->plan->tables;
 	bool		first = rows->side == 0;
 	RowKind		kind = first ? ROW_ONLY_FIRST : ROW_ONLY_SECOND;
 	char		text[SHOWN_BYTES];
@@ -409,7 +409,7 @@ show_row(void *arg, const char *row, size_t len)
 static int
 file_number(const CompareRows *rows, const DataFile *file)
 {
-	return (int) (file - compare_side_plan(rows->sides[rows->side])->chunks->files);
+	return (int) (file - rows->sides[rows->side]->plan->chunks->files);
 }
 
 /* NULL for a table that is left out. */
@@ -433,7 +433,7 @@ wants(void *arg, int table_no)
 	const CompareRows *rows = arg;
 	const CompareTable *table = find_table(rows, table_no);
 
-	if (table == NULL || !compare_table_has_rows(table))
+	if (table == NULL || table->problem)
 		return false;
 	return rows->pass == PASS_SUM || sketches_of(rows, table)->rows != NULL;
 }
@@ -566,7 +566,7 @@ add_up(CompareRows *rows, ObjectSum objects[2])
 {
 	for (int side = 0; side < 2; side++)
 	{
-		const DumpPlan *plan = compare_side_plan(rows->sides[side]);
+		const DumpPlan *plan = rows->sides[side]->plan;
 
 		for (int i = 0; i < plan->chunks->n_files; i++)
 		{
@@ -604,7 +604,7 @@ compare_rows_differ(CompareRows *rows)
 		TableSketches *sketches = &rows->sketches[i];
 		size_t		bytes;
 
-		if (!compare_table_has_rows(table) ||
+		if (table->problem ||
 			memcmp(&table->sums[0], &table->sums[1], sizeof(RowSum)) == 0)
 			continue;
 		table->differs = true;
@@ -629,7 +629,7 @@ compare_rows_sum(CompareSide *const sides[2], CompareTables *tables,
 
 	rows->sides = sides;
 	rows->tables = tables;
-	rows->encoding = pg_char_to_encoding(compare_side_plan(sides[0])->encoding);
+	rows->encoding = pg_char_to_encoding(sides[0]->plan->encoding);
 	if (!pg_strong_random(&rows->seed, sizeof(rows->seed)) ||
 		!pg_strong_random(&rows->key_seed, sizeof(rows->key_seed)))
 		pg_fatal("could not generate random numbers");
@@ -637,7 +637,7 @@ compare_rows_sum(CompareSide *const sides[2], CompareTables *tables,
 	rows->sketches = pg_malloc0((tables->n_tables + 1) * sizeof(TableSketches));
 	for (int side = 0; side < 2; side++)
 	{
-		const DumpPlan *plan = compare_side_plan(rows->sides[side]);
+		const DumpPlan *plan = rows->sides[side]->plan;
 		int			n = plan->chunks->n_files;
 
 		rows->sums[side] = shared_memory_new(n, sizeof(RowSum));
@@ -679,7 +679,7 @@ compare_rows_shown(const CompareRows *rows, const CompareTable *table)
 
 	for (int side = 0; side < 2; side++)
 	{
-		const ChunkPlan *chunks = compare_side_plan(rows->sides[side])->chunks;
+		const ChunkPlan *chunks = rows->sides[side]->plan->chunks;
 
 		for (int i = 0; i < chunks->n_files; i++)
 		{

@@ -295,25 +295,6 @@ compare_lookup_objects(PGconn *conn, const LargeObjects *objects)
 
 #define READ_BYTES (128 * 1024)
 
-struct CompareSide
-{
-	const char *name;
-	const Options *options;
-	const DumpPlan *plan;
-	Run			run;
-	Source	   *source;			/* of a database, or NULL */
-	bool		begun;			/* its leader's session is kept */
-	bool		alike;			/* settings are those of both sides */
-	const Archive *archive;		/* or NULL */
-	const ArchivePlan *archive_plan;
-
-	/* While it is read */
-	const CompareWork *work;
-	int		   *jobs;			/* of the plan's queue */
-	int			n_jobs;
-	WorkerSession *session;		/* in a worker, of a database */
-};
-
 /* ----------
  * A database
  * ----------
@@ -463,47 +444,6 @@ compare_side_open_archive(const Options *options)
 	archive_plan_refuse_parts(plan);
 	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
 	return side;
-}
-
-/* ----------
- * What it is
- * ----------
- */
-const char *
-compare_side_name(const CompareSide *side)
-{
-	return side->name;
-}
-
-const DumpPlan *
-compare_side_plan(const CompareSide *side)
-{
-	return side->plan;
-}
-
-bool
-compare_side_is_archive(const CompareSide *side)
-{
-	return side->archive != NULL;
-}
-
-PGconn *
-compare_side_conn(const CompareSide *side)
-{
-	return side->source->conn;
-}
-
-void
-compare_side_set_alike(CompareSide *side)
-{
-	side->alike = true;
-}
-
-void
-compare_side_set_columns(CompareSide *side, int table, char **columns)
-{
-	/* the plan is used for nothing but this comparison from now on */
-	side->plan->tables->tables[table].columns = columns;
 }
 
 /* ----------

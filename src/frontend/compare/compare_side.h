@@ -10,7 +10,10 @@
 #ifndef COMPARE_SIDE_H
 #define COMPARE_SIDE_H
 
+#include "plan/archive_plan.h"
 #include "source/source.h"
+#include "source/worker_session.h"
+#include "status/run.h"
 
 /* ----------
  * Finds what a plan names in another database, by names.
@@ -40,8 +43,6 @@ extern char *compare_lookup_load_name(const DumpTable *table);
  */
 extern Toc *compare_lookup_tables(PGconn *conn, const DumpPlan *plan,
 								  bool loaded, const char **missing);
-
-typedef struct CompareSide CompareSide;
 
 /* Of large objects. */
 typedef struct ObjectSum
@@ -75,6 +76,28 @@ typedef struct CompareWork
 	uint64		seed;			/* of that */
 } CompareWork;
 
+/* The others may change alike, and the columns of a table of the plan. */
+typedef struct CompareSide
+{
+	const char *name;			/* what it is called: "the database" */
+	const Options *options;
+	const DumpPlan *plan;
+	Run			run;
+	Source	   *source;			/* of a database, or NULL */
+	bool		begun;			/* its leader's session is kept */
+	bool		alike;			/* to be set if rows of two databases, which
+								 * depend on settings that dumps leave alone,
+								 * are to be written alike */
+	const Archive *archive;		/* or NULL */
+	const ArchivePlan *archive_plan;
+
+	/* While it is read */
+	const CompareWork *work;
+	int		   *jobs;			/* of the plan's queue */
+	int			n_jobs;
+	WorkerSession *session;		/* in a worker, of a database */
+} CompareSide;
+
 /*
  * Open a database, plan it as a dump with these options, and lock its tables.
  * If rows are to be as another side has them, encoding is that side's; else
@@ -103,24 +126,6 @@ extern CompareSide *compare_side_of_copy(Source *source, const char *name,
 
 /* Open an archive.  Exits with a message if it cannot be compared. */
 extern CompareSide *compare_side_open_archive(const Options *options);
-
-/* What it is called: "the database"; borrowed. */
-extern const char *compare_side_name(const CompareSide *side);
-extern const DumpPlan *compare_side_plan(const CompareSide *side);
-extern bool compare_side_is_archive(const CompareSide *side);
-
-/* Of a database: the leader's session. */
-extern PGconn *compare_side_conn(const CompareSide *side);
-
-/*
- * Rows of two databases depend on settings that dumps leave alone: have them
- * written alike.
- */
-extern void compare_side_set_alike(CompareSide *side);
-
-/* Compare by columns in this order from now on; taken over. */
-extern void compare_side_set_columns(CompareSide *side, int table,
-									 char **columns);
 
 /*
  * What is wanted is settled for the next compare_side_run(), in which all

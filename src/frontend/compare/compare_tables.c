@@ -42,7 +42,7 @@ static void
 add_tables(CompareTables *result, const CompareSide *side, int which,
 		   bool loaded)
 {
-	const DumpTables *tables = compare_side_plan(side)->tables;
+	const DumpTables *tables = side->plan->tables;
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
@@ -62,7 +62,7 @@ add_tables(CompareTables *result, const CompareSide *side, int which,
 static bool
 counts(const CompareTable *table, const CompareSide *second, const bool *chosen)
 {
-	const DumpPlan *plan = compare_side_plan(second);
+	const DumpPlan *plan = second->plan;
 
 	if (table->no[0] >= 0 || chosen == NULL)
 		return true;
@@ -181,8 +181,8 @@ ordered_columns(const DumpTable *table, const DumpTable *order)
 static void
 match_columns(CompareTables *result, CompareSide *const sides[2], int which)
 {
-	const DumpTables *tables = compare_side_plan(sides[which])->tables;
-	const DumpTables *second = compare_side_plan(sides[1])->tables;
+	const DumpTables *tables = sides[which]->plan->tables;
+	const DumpTables *second = sides[1]->plan->tables;
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
@@ -196,12 +196,12 @@ match_columns(CompareTables *result, CompareSide *const sides[2], int which)
 		if (first == &tables->tables[i])
 			continue;
 		table->problem = describe_missing(table->name, &tables->tables[i],
-										  first,
-										  compare_side_name(sides[which]),
-										  compare_side_name(sides[1 - which]));
+										  first, sides[which]->name,
+										  sides[1 - which]->name);
 		if (table->problem == NULL)
-			compare_side_set_columns(sides[which], i,
-									 ordered_columns(&tables->tables[i], first));
+			/* the plan is used for nothing but this comparison from now on */
+			sides[which]->plan->tables->tables[i].columns =
+				ordered_columns(&tables->tables[i], first);
 	}
 }
 
@@ -251,8 +251,8 @@ add_key_column(CompareTable *table, const DumpTable *first, const char *name)
 static void
 find_keys(CompareTables *result, CompareSide *first)
 {
-	const DumpTables *tables = compare_side_plan(first)->tables;
-	PGconn	   *conn = compare_side_conn(first);
+	const DumpTables *tables = first->plan->tables;
+	PGconn	   *conn = first->source->conn;
 	char	   *oids = dump_tables_oids(tables);
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, key_query, 1, params, 0);
@@ -285,7 +285,7 @@ static void
 number_tables(CompareTables *result, const CompareSide *side, int which,
 			  bool loaded)
 {
-	const DumpTables *tables = compare_side_plan(side)->tables;
+	const DumpTables *tables = side->plan->tables;
 
 	result->of[which] = pg_malloc((tables->n_tables + 1) * sizeof(int));
 	for (int i = 0; i < tables->n_tables; i++)
@@ -307,8 +307,8 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
 					 bool loaded)
 {
 	CompareTables *result = pg_malloc0(sizeof(CompareTables));
-	int			n = compare_side_plan(sides[0])->tables->n_tables +
-		compare_side_plan(sides[1])->tables->n_tables;
+	int			n = sides[0]->plan->tables->n_tables +
+		sides[1]->plan->tables->n_tables;
 
 	result->tables = pg_malloc((n + 1) * sizeof(CompareTable));
 	for (int which = 0; which < 2; which++)
@@ -326,7 +326,7 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
 		if (table->no[0] < 0 || table->no[1] < 0)
 			table->problem = psprintf("table %s is only in %s",
 									  printable(table->name),
-									  compare_side_name(sides[table->no[0] < 0 ? 1 : 0]));
+									  sides[table->no[0] < 0 ? 1 : 0]->name);
 	}
 	for (int which = 0; which < 2; which++)
 		match_columns(result, sides, which);
@@ -334,12 +334,6 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
 		result->tables[i].differs = result->tables[i].problem != NULL;
 	find_keys(result, sides[0]);
 	return result;
-}
-
-bool
-compare_table_has_rows(const CompareTable *table)
-{
-	return table->problem == NULL;
 }
 
 /* ----------

@@ -55,9 +55,6 @@ typedef struct CompareTables
 extern CompareTables *compare_tables_match(CompareSide *const sides[2],
 										   const bool *chosen, bool loaded);
 
-/* Are the rows of the table to be compared? */
-extern bool compare_table_has_rows(const CompareTable *table);
-
 /* ----------
  * Positions of sequences
  * ----------

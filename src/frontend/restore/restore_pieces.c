@@ -351,8 +351,8 @@ load_piece(void *arg, SharedPiece *piece)
 {
 	const PieceRun *run = arg;
 	const PieceLoader *loader = run->loader;
-	PieceNote  *note = &run->shared->notes[shared_piece_place(piece)];
-	uint64		number = shared_piece_number(piece) + 1;
+	PieceNote  *note = &run->shared->notes[piece->slot];
+	uint64		number = piece->number + 1;
 	int64		start_us = clock_wall_us();
 	char	   *error = NULL;
 	Sink	   *target;
@@ -361,7 +361,7 @@ load_piece(void *arg, SharedPiece *piece)
 	const char *data;
 	ssize_t		len;
 
-	if (shared_piece_again(piece) && note->piece == number &&
+	if (piece->again && note->piece == number &&
 		restore_journal_is_committed(loader->journal, loader->conn, loader->target,
 									 &note->commit))
 		return true;
@@ -369,7 +369,7 @@ load_piece(void *arg, SharedPiece *piece)
 	__sync_synchronize();
 	note->piece = number;
 	target_begin_load(loader->target, loader->conn);
-	if (!claim_piece(run, shared_piece_number(piece)))
+	if (!claim_piece(run, piece->number))
 	{
 		target_command(loader->conn, "ROLLBACK");
 		return true;

@@ -178,12 +178,6 @@ standby_keep(Standbys *standbys)
 	}
 }
 
-bool
-standby_is_there(const Standby *standby)
-{
-	return standby->conn != NULL;
-}
-
 PGresult *
 standby_look(Standby *standby, const char *query)
 {

@@ -60,9 +60,6 @@ extern void standby_watch(Standby *standby);
  */
 extern void standby_keep(Standbys *standbys);
 
-/* Is it still there? */
-extern bool standby_is_there(const Standby *standby);
-
 /*
  * Look at the server in its first session (see session_look()).  NULL if it
  * is lost by now, of which a warning tells.

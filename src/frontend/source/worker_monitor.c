@@ -209,7 +209,7 @@ choose_server(const Source *source)
 		int			count = worker_states_count(source->states,
 												source->options->jobs, i);
 
-		if (standby_is_there(&source->standbys->list[i]) && count < least)
+		if (source->standbys->list[i].conn && count < least)
 		{
 			best = i;
 			least = count;

@@ -118,7 +118,7 @@ begin_worker(WorkerSession *session, int no)
 	if (source->slot)
 		logical_slot_close_inherited(source->slot);
 	for (int i = 1; source->standbys && i < source->standbys->n; i++)
-		if (standby_is_there(&source->standbys->list[i]))
+		if (source->standbys->list[i].conn)
 			close(PQsocket(source->standbys->list[i].conn));
 	session->conn = conn =
 		connection_open_peer(standby ? standby->address : source->address,

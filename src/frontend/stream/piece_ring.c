@@ -141,19 +141,6 @@ typedef struct OpenText
 	uint64		piece;			/* that the bytes belong to */
 } OpenText;
 
-/* A piece in use.  Its bytes come from a slot, or from a text. */
-struct SharedPiece
-{
-	uint64		number;
-	bool		again;
-	bool		alone;			/* it was lost */
-	int			slot;			/* n_slots of a piece without a slot */
-	PieceRing  *ring;
-	OpenText   *text;			/* NULL: the bytes are in the slot */
-	uint64		position;		/* up to here the slot has been read */
-	size_t		lent;			/* bytes that the caller has */
-};
-
 /* What this process is. */
 typedef struct Lane
 {
@@ -646,24 +633,6 @@ text_read(SharedPiece *piece, const char **data)
  * Using pieces
  * ----------
  */
-uint64
-shared_piece_number(const SharedPiece *piece)
-{
-	return piece->number;
-}
-
-bool
-shared_piece_again(const SharedPiece *piece)
-{
-	return piece->again;
-}
-
-int
-shared_piece_place(const SharedPiece *piece)
-{
-	return piece->slot;
-}
-
 ssize_t
 shared_piece_next(SharedPiece *piece, const char **data)
 {

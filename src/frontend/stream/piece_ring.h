@@ -20,7 +20,27 @@
 #include "stream/text_pieces.h"
 
 typedef struct PieceRing PieceRing;
-typedef struct SharedPiece SharedPiece;
+
+/*
+ * A piece in use(); its bytes come from a slot, or from a text.  The slot,
+ * from 0 to the number of the ring's slots, is a place for notes in shared
+ * memory of what has become of a piece: a piece that is not used up keeps it
+ * if another process takes it.
+ */
+typedef struct SharedPiece
+{
+	uint64		number;
+	bool		again;			/* another process may have used it up
+								 * already, and died before it could say so */
+	bool		alone;			/* it was lost */
+	int			slot;			/* n_slots of a piece without a slot */
+
+	/* the ring's own */
+	PieceRing  *ring;
+	struct OpenText *text;		/* NULL: the bytes are in the slot */
+	uint64		position;		/* up to here the slot has been read */
+	size_t		lent;			/* bytes that the caller has */
+} SharedPiece;
 
 /* The callbacks of piece_ring_run(); arg is passed to each of them. */
 typedef struct PieceWork
@@ -76,18 +96,6 @@ extern void piece_ring_discard(PieceRing *ring);
  * been used.
  */
 extern bool piece_ring_run(PieceRing *ring, int lane, const PieceWork *work);
-
-/*
- * In use(): the number of the piece; and whether another process may have
- * used it up already, and died before it could say so.
- *
- * The place, from 0 to the number of the ring's slots, is for notes in shared
- * memory of what has become of a piece.  A piece that is not used up keeps
- * its place if another process takes it.
- */
-extern uint64 shared_piece_number(const SharedPiece *piece);
-extern bool shared_piece_again(const SharedPiece *piece);
-extern int	shared_piece_place(const SharedPiece *piece);
 
 /*
  * Lend the next bytes of the piece until the next call.  Waits for them.  The
