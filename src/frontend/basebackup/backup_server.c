@@ -82,18 +82,6 @@ query_row(PGconn *conn, const char *sql)
 	return res;
 }
 
-static uint64
-get_number(const PGresult *res, int column)
-{
-	return strtoull(PQgetvalue(res, 0, column), NULL, 10);
-}
-
-static bool
-get_bool(const PGresult *res, int column)
-{
-	return *PQgetvalue(res, 0, column) == 't';
-}
-
 static XLogRecPtr
 get_lsn(const PGresult *res, int column)
 {
@@ -118,13 +106,13 @@ ask_facts(Backup *backup)
 	const char *catalog;
 
 	server->started = pg_strdup(PQgetvalue(res, 0, 0));
-	server->system_identifier = get_number(res, 1);
-	server->is_standby = get_bool(res, 2);
+	server->system_identifier = result_number(res, 0, 1);
+	server->is_standby = result_is_true(res, 0, 2);
 	server->catalog_version = pg_strdup(PQgetvalue(res, 0, 3));
-	server->block_size = (uint32) get_number(res, 4);
-	server->segment_blocks = (uint32) get_number(res, 5);
-	server->wal_segment_bytes = get_number(res, 6);
-	server->has_checksums = get_bool(res, 7);
+	server->block_size = (uint32) result_number(res, 0, 4);
+	server->segment_blocks = (uint32) result_number(res, 0, 5);
+	server->wal_segment_bytes = result_number(res, 0, 6);
+	server->has_checksums = result_is_true(res, 0, 7);
 	server->directory_mode = (int) strtol(PQgetvalue(res, 0, 8), NULL, 8);
 	PQclear(res);
 
@@ -195,7 +183,8 @@ check_rights(const Backup *backup)
 {
 	PGresult   *res = query_row(backup->conn, rights_query);
 	bool		lacks_functions = !PQgetisnull(res, 0, 1);
-	bool		lacks_slot = needs_slot(backup->options) && !get_bool(res, 2);
+	bool		lacks_slot = needs_slot(backup->options) &&
+		!result_is_true(res, 0, 2);
 	char	   *role;
 
 	if (!lacks_functions && !lacks_slot)
@@ -273,9 +262,9 @@ begin_session(const Backup *backup, PGconn *conn)
 	backup_server_set_up(conn, backup->options);
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
-		get_number(res, 1) != server->system_identifier)
+		result_number(res, 0, 1) != server->system_identifier)
 		pg_fatal("connections lead to different servers, or the server was restarted");
-	check_standby(backup, get_bool(res, 2));
+	check_standby(backup, result_is_true(res, 0, 2));
 	PQclear(res);
 }
 
@@ -331,7 +320,7 @@ slots_may_not_idle(PGconn *conn)
 	PGresult   *res = query_row(conn,
 								"SELECT pg_catalog.current_setting('idle_replication_slot_timeout', true)"
 								" OPERATOR(pg_catalog.<>) '0'");
-	bool		result = get_bool(res, 0);
+	bool		result = result_is_true(res, 0, 0);
 
 	PQclear(res);
 	return result;
@@ -401,7 +390,7 @@ backup_server_wal_position(const Backup *backup)
 								" FROM pg_catalog.pg_is_in_recovery() r");
 	XLogRecPtr	position = get_lsn(res, 1);
 
-	check_standby(backup, get_bool(res, 0));
+	check_standby(backup, result_is_true(res, 0, 0));
 	PQclear(res);
 	return position;
 }
@@ -424,7 +413,7 @@ backup_server_start(Backup *backup)
 	/* of the checkpoint that the backup begins with */
 	res = query_row(backup->conn,
 					"SELECT timeline_id FROM pg_catalog.pg_control_checkpoint()");
-	backup->timeline = (TimeLineID) get_number(res, 0);
+	backup->timeline = (TimeLineID) result_number(res, 0, 0);
 	PQclear(res);
 }
 
@@ -458,9 +447,9 @@ check_timeline(const Backup *backup)
 	PGresult   *res = query_row(backup->conn,
 								"SELECT pg_catalog.pg_is_in_recovery(),"
 								" (SELECT min_recovery_end_timeline FROM pg_catalog.pg_control_recovery())");
-	uint64		timeline = get_number(res, 1);
+	uint64		timeline = result_number(res, 0, 1);
 
-	check_standby(backup, get_bool(res, 0));
+	check_standby(backup, result_is_true(res, 0, 0));
 	if (backup->server.is_standby && timeline != 0 &&
 		timeline != backup->timeline)
 		pg_fatal("the standby switched from timeline %u to %u during the backup",

@@ -283,8 +283,7 @@ compare_lookup_objects(PGconn *conn, const LargeObjects *objects)
 		PGresult   *res = session_query_params(conn, objects_query, 1, params, 0);
 
 		for (int j = 0; j < PQntuples(res) && list->n_oids < objects->n_objects; j++)
-			list->oids[list->n_oids++] =
-				(Oid) strtoul(PQgetvalue(res, j, 0), NULL, 10);
+			list->oids[list->n_oids++] = result_oid(res, j, 0);
 		PQclear(res);
 		free(oids);
 	}

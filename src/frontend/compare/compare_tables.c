@@ -430,12 +430,12 @@ compare_positions_of_database(PGconn *conn, const Toc *toc)
 		char	   *sql = psprintf("SELECT last_value, is_called FROM %s", names[i]);
 		PGresult   *position;
 
-		if (PQgetvalue(res, i, 0)[0] == 't')
+		if (result_is_true(res, i, 0))
 		{
 			position = session_query(conn, sql);
 			*sequence = result->sequences[i];
 			sequence->position = strtoll(PQgetvalue(position, 0, 0), NULL, 10);
-			sequence->is_called = PQgetvalue(position, 0, 1)[0] == 't';
+			sequence->is_called = result_is_true(position, 0, 1);
 			result->n++;
 			PQclear(position);
 		}

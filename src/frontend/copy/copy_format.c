@@ -150,7 +150,7 @@ copy_facts_read(PGconn *conn, const char *oids, int n)
 		facts[i].columns = text_value(res, i, 0);
 		facts[i].unsafe_column = text_value(res, i, 1);
 		facts[i].layout = text_value(res, i, 2);
-		facts[i].is_plain = PQgetvalue(res, i, 3)[0] == 't';
+		facts[i].is_plain = result_is_true(res, i, 3);
 	}
 	return facts;
 }

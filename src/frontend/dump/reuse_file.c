@@ -279,7 +279,7 @@ fingerprint_same_rows(PGconn *conn, const DumpTable *table,
 	const char *params[] = {oid, columns, start, end, key, spec->algorithm, first};
 	PGresult   *res = session_query_params(conn, fingerprint_query, 7, params, 0);
 	bool		result = value_is(res, previous->fingerprint) &&
-		strtoull(PQgetvalue(res, 0, 1), NULL, 10) == previous->rows;
+		result_number(res, 0, 1) == previous->rows;
 
 	PQclear(res);
 	free(oid);

@@ -955,7 +955,7 @@ clean_objects_fit(const RestoreStages *stages, int *n)
 	params[PLANNED_PARAMS] = large_objects_param(stages->schedule);
 	res = ask(conn, stages->setup.options, locks_query, lengthof(params), params);
 	*n = session_number(res, 0, 0, 0, INT_MAX);
-	result = PQgetvalue(res, 0, 1)[0] == 't';
+	result = result_is_true(res, 0, 1);
 	PQclear(res);
 	free_params(params, lengthof(params));
 	return result;

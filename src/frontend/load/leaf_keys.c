@@ -155,7 +155,7 @@ count_large(const PGresult *tree)
 	int			n = 0;
 
 	for (int i = 0; i < PQntuples(tree); i++)
-		n += strtoull(PQgetvalue(tree, i, 3), NULL, 10) >= LEAST_BYTES;
+		n += result_number(tree, i, 3) >= LEAST_BYTES;
 	return n;
 }
 
@@ -169,7 +169,7 @@ add_leaves(LeafKeys *keys, const PGresult *rows, int bytes_column,
 {
 	for (int i = 0; i < PQntuples(rows); i++)
 	{
-		uint64		bytes = strtoull(PQgetvalue(rows, i, bytes_column), NULL, 10);
+		uint64		bytes = result_number(rows, i, bytes_column);
 		LeafKey    *leaf;
 
 		if (bytes < LEAST_BYTES)

@@ -83,7 +83,7 @@ take_answer(TargetRawSink *sink)
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1)
 		load_failed(sink, res);
-	sink->n_rows += strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	sink->n_rows += result_number(res, 0, 0);
 	PQclear(res);
 	/* NULL ends the results of a statement */
 	res = PQgetResult(sink->conn);

@@ -127,10 +127,10 @@ target_state(PGconn *conn)
 		.history = pg_strdup(PQgetvalue(res, 0, 1)),
 		.wal_level = pg_strdup(PQgetvalue(res, 0, 2)),
 		.system_identifier = pg_strdup(PQgetvalue(res, 0, 3)),
-		.database = (Oid) strtoul(PQgetvalue(res, 0, 4), NULL, 10),
+		.database = result_oid(res, 0, 4),
 		.layout = pg_strdup(PQgetvalue(res, 0, 5)),
-		.has_lz4 = PQgetvalue(res, 0, 6)[0] == 't',
-		.is_standby = PQgetvalue(res, 0, 7)[0] == 't',
+		.has_lz4 = result_is_true(res, 0, 6),
+		.is_standby = result_is_true(res, 0, 7),
 	};
 
 	PQclear(self);
@@ -645,7 +645,7 @@ target_commit(PGconn *conn, TargetCommit *commit)
 	PGresult   *res = target_query(conn, "SELECT pg_catalog.txid_current()",
 								   0, NULL);
 
-	commit->xid = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	commit->xid = result_number(res, 0, 0);
 	PQclear(res);
 	commit->state = TARGET_COMMIT_SENT;
 	target_command(conn, "COMMIT");
@@ -671,7 +671,7 @@ was_committed(PGconn *conn, const Target *target, uint64 xid)
 									   "SELECT pg_catalog.txid_status($1::pg_catalog.int8),"
 									   TARGET_INCARNATION_SQL " OPERATOR(pg_catalog.=) $2",
 									   2, params);
-		bool		same_server = PQgetvalue(res, 0, 1)[0] == 't';
+		bool		same_server = result_is_true(res, 0, 1);
 
 		strlcpy(status, PQgetvalue(res, 0, 0), sizeof(status));
 		PQclear(res);
@@ -724,7 +724,7 @@ toast_compression_check(PGconn *conn, const char *method)
 					 PQparameterStatus(conn, "server_version"));
 		pg_log_error_hint("Option --toast-compression requires a target of PostgreSQL 14 or newer.");
 	}
-	else if (PQgetvalue(res, 0, 0)[0] != 't')
+	else if (!result_is_true(res, 0, 0))
 	{
 		pg_log_error("the target server does not support TOAST compression method %s",
 					 method);

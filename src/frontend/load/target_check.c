@@ -246,7 +246,7 @@ find_names(PGconn *conn, const char *names, int n)
 		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), n);
 	for (int i = 0; i < n; i++)
-		oids[i] = (Oid) strtoul(PQgetvalue(res, i, ASK_NUMBER), NULL, 10);
+		oids[i] = result_oid(res, i, ASK_NUMBER);
 	PQclear(res);
 	return oids;
 }
@@ -365,7 +365,7 @@ target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
 	PGresult   *res = session_query_params(conn, members_query, 1, params, 0);
 
 	for (int i = 0; i < n; i++)
-		result[i] = i < PQntuples(res) && PQgetvalue(res, i, 0)[0] == 't';
+		result[i] = i < PQntuples(res) && result_is_true(res, i, 0);
 	PQclear(res);
 	free(oids);
 	return result;

@@ -162,8 +162,8 @@ server_chunks_read(PGconn *conn, const DumpTable *table, uint64 chunk_bytes,
 	{
 		chunks[i].start_block = block_number(res, i, 0);
 		chunks[i].end_block = block_number(res, i, 1);
-		chunks[i].est_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
-		chunks[i].seems_empty = PQgetvalue(res, i, 3)[0] == 't';
+		chunks[i].est_bytes = result_number(res, i, 2);
+		chunks[i].seems_empty = result_is_true(res, i, 3);
 	}
 	PQclear(res);
 	return chunks;

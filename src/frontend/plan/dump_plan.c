@@ -49,9 +49,9 @@ dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 	origin->database = pg_strdup(PQdb(conn));
 	origin->lsn = value(res, 0);
 	origin->system_identifier = value(res, 1);
-	origin->database_oid = (Oid) strtoul(PQgetvalue(res, 0, 2), NULL, 10);
+	origin->database_oid = result_oid(res, 0, 2);
 	origin->layout = value(res, 3);
-	origin->has_lz4 = PQgetvalue(res, 0, 4)[0] == 't';
+	origin->has_lz4 = result_is_true(res, 0, 4);
 	PQclear(res);
 	free(sql);
 	return origin;

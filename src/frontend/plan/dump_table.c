@@ -355,10 +355,10 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 		if (PQgetisnull(res, i, 0))
 			pg_fatal("table %s no longer exists", printable(table->name));
 		table->relkind = PQgetvalue(res, i, 0)[0];
-		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
-		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
-		table->references_itself = PQgetvalue(res, i, 4)[0] == 't';
-		table->columns_granted = PQgetvalue(res, i, 8)[0] != 't';
+		table->is_heap = result_is_true(res, i, 1);
+		table->row_security = result_is_true(res, i, 3);
+		table->references_itself = result_is_true(res, i, 4);
+		table->columns_granted = !result_is_true(res, i, 8);
 		if (PQgetlength(res, i, 2) > 0)
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
 		if (!PQgetisnull(res, i, 7) && !trust_owners)
@@ -467,7 +467,7 @@ dump_tables_replaced(const PGresult *res, const DumpTables *tables)
 {
 	for (int i = 0; i < PQntuples(res) && i < tables->n_tables; i++)
 		if (!PQgetisnull(res, i, NAME_IS_SAME) &&
-			PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
+			!result_is_true(res, i, NAME_IS_SAME))
 			return tables->tables[i].name;
 	return NULL;
 }
@@ -513,19 +513,19 @@ measure(PGconn *conn, DumpTables *tables)
 	{
 		DumpTable  *table = &tables->tables[i];
 
-		if (PQgetisnull(res, i, NAME_IS_SAME) || PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
+		if (!result_is_true(res, i, NAME_IS_SAME))
 		{
 			pg_log_error("table %s was dropped or replaced while the dump started",
 						 printable(table->name));
 			pg_fatal_hint("Run the dump again.");
 		}
-		table->filenode = (Oid) strtoul(PQgetvalue(res, i, FILENODE), NULL, 10);
-		table->tablespace = (Oid) strtoul(PQgetvalue(res, i, TABLESPACE), NULL, 10);
-		table->is_logged = PQgetvalue(res, i, IS_LOGGED)[0] == 't';
-		table->heap_bytes = strtoull(PQgetvalue(res, i, HEAP_BYTES), NULL, 10);
+		table->filenode = result_oid(res, i, FILENODE);
+		table->tablespace = result_oid(res, i, TABLESPACE);
+		table->is_logged = result_is_true(res, i, IS_LOGGED);
+		table->heap_bytes = result_number(res, i, HEAP_BYTES);
 		/* without TOAST, or with one replaced since the snapshot: "" */
 		table->total_bytes = table->heap_bytes +
-			strtoull(PQgetvalue(res, i, TOAST_BYTES), NULL, 10);
+			result_number(res, i, TOAST_BYTES);
 		table->heap_blocks = (BlockNumber) (table->heap_bytes /
 											tables->block_bytes);
 	}

@@ -52,7 +52,7 @@ read_all_oids(PGconn *conn, LargeObjectList *list)
 	list->n_oids = PQntuples(res);
 	list->oids = pg_malloc((list->n_oids + 1) * sizeof(Oid));
 	for (int i = 0; i < list->n_oids; i++)
-		list->oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
+		list->oids[i] = result_oid(res, i, 0);
 	PQclear(res);
 }
 

@@ -408,7 +408,7 @@ why_missing(const PGresult *res)
 	if (!PQgetisnull(res, 0, SCHEMA_CREATOR))
 		return psprintf("%s may create objects in the schema of extension pg_pardump",
 						role_name(res, 0, SCHEMA_CREATOR));
-	if (PQgetvalue(res, 0, SCHEMA_IS_USABLE)[0] != 't')
+	if (!result_is_true(res, 0, SCHEMA_IS_USABLE))
 		return "no permission to use extension pg_pardump";
 	return NULL;
 }
@@ -423,13 +423,13 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 
 		if (PQgetisnull(res, i, PART_NAME))
 			continue;
-		if (PQgetvalue(res, i, PART_IS_EXTENSIONS)[0] != 't')
+		if (!result_is_true(res, i, PART_IS_EXTENSIONS))
 			return psprintf("%s does not belong to extension pg_pardump",
 							name);
 		if (!PQgetisnull(res, i, PART_OWNER))
 			return psprintf("%s of extension pg_pardump is owned by %s", name,
 							role_name(res, i, PART_OWNER));
-		if (PQgetvalue(res, i, PART_IS_USABLE)[0] != 't')
+		if (!result_is_true(res, i, PART_IS_USABLE))
 			return "no permission to use extension pg_pardump";
 	}
 	if (PQntuples(res) != n_called[extension->use] + 1)

@@ -62,11 +62,11 @@ why_not(PGconn *conn)
 	if (PQserverVersion(conn) < MIN_SERVER_FOR_SUMMARIES)
 		return "the server is older than 17";
 	res = session_query(conn, may_query);
-	if (PQgetvalue(res, 0, 0)[0] == 't')
+	if (result_is_true(res, 0, 0))
 		problem = "the server is a standby";
-	else if (PQgetvalue(res, 0, 1)[0] != 't')
+	else if (!result_is_true(res, 0, 1))
 		problem = "summarize_wal is off";
-	else if (PQgetvalue(res, 0, 2)[0] != 't')
+	else if (!result_is_true(res, 0, 2))
 		problem = "no permission to read WAL positions";
 	PQclear(res);
 	return problem;
@@ -77,8 +77,8 @@ read_bounds(PGconn *conn, uint64 *xmin, uint64 *xmax)
 {
 	PGresult   *res = session_query(conn, bounds_query);
 
-	*xmin = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-	*xmax = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
+	*xmin = result_number(res, 0, 0);
+	*xmax = result_number(res, 0, 1);
 	PQclear(res);
 }
 
@@ -192,12 +192,6 @@ compare_parts(const void *a, const void *b)
 	return 0;
 }
 
-static Oid
-oid_value(const PGresult *res, int row, int column)
-{
-	return (Oid) strtoul(PQgetvalue(res, row, column), NULL, 10);
-}
-
 static void
 sort_parts(BlockParts *parts)
 {
@@ -214,13 +208,13 @@ changed_blocks_new(const PGresult *res)
 	changes->limits.parts = pg_malloc((n + 1) * sizeof(BlockPart));
 	for (int i = 0; i < n; i++)
 	{
-		bool		is_limit = PQgetvalue(res, i, 3)[0] == 't';
+		bool		is_limit = result_is_true(res, i, 3);
 		BlockParts *parts = is_limit ? &changes->limits : &changes->parts;
 		BlockPart  *part = &parts->parts[parts->n++];
 
-		part->tablespace = oid_value(res, i, 0);
-		part->filenode = oid_value(res, i, 1);
-		part->start = (BlockNumber) oid_value(res, i, 2);
+		part->tablespace = result_oid(res, i, 0);
+		part->filenode = result_oid(res, i, 1);
+		part->start = (BlockNumber) result_oid(res, i, 2);
 		if (part->filenode == 0)
 			changes->all = true;
 	}
@@ -441,7 +435,7 @@ is_covered(SummaryReader *reader)
 		 * crash.  One that ends before the position, or begins behind it,
 		 * does not continue the chain.
 		 */
-		if (strtoull(PQgetvalue(res, i, 0), NULL, 10) != timeline ||
+		if (result_number(res, i, 0) != timeline ||
 			lsn_number(PQgetvalue(res, i, 1)) > position || end <= position)
 			continue;
 		position = end;

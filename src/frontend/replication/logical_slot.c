@@ -179,7 +179,7 @@ slot_check(PGconn *conn, const Options *options)
 	check_plugin(conn, slot_check_plugin(options));
 	res = session_query_params(conn, check_query, 1, params, 0);
 	wal_level = PQgetvalue(res, 0, 0);
-	if (PQgetvalue(res, 0, 1)[0] == 't' && PQserverVersion(conn) < 160000)
+	if (result_is_true(res, 0, 1) && PQserverVersion(conn) < 160000)
 	{
 		pg_log_error("standbys older than PostgreSQL 16 do not support logical replication slots");
 		pg_log_error_hint("Connect to the primary, or omit --create-slot.");
@@ -192,13 +192,13 @@ slot_check(PGconn *conn, const Options *options)
 					 wal_level);
 		pg_log_error_hint("Run ALTER SYSTEM SET wal_level = 'logical', and restart the server.");
 	}
-	if (PQgetvalue(res, 0, 4)[0] == 't')
+	if (result_is_true(res, 0, 4))
 	{
 		pg_log_error("replication slot \"%s\" already exists", options->slot);
 		pg_log_error_hint("Choose another name, or drop it if it is not needed: SELECT pg_drop_replication_slot('%s');",
 						  options->slot);
 	}
-	if (PQgetvalue(res, 0, 3)[0] == 't')
+	if (result_is_true(res, 0, 3))
 	{
 		pg_log_error("all %s replication slots of the server are in use",
 					 PQgetvalue(res, 0, 2));
@@ -218,7 +218,7 @@ has_replication_attribute(PGconn *conn)
 	PGresult   *res = session_query(conn,
 									"SELECT rolsuper OR rolreplication FROM pg_catalog.pg_roles"
 									" WHERE rolname OPERATOR(pg_catalog.=) SESSION_USER");
-	bool		result = PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
+	bool		result = PQntuples(res) == 1 && result_is_true(res, 0, 0);
 
 	PQclear(res);
 	return result;
@@ -529,7 +529,7 @@ explain_wait(PGconn *conn, const char *name)
 
 	pg_log_warning("replication slot \"%s\" is waiting for all running write transactions to end",
 				   name);
-	if (PQgetvalue(res, 0, 0)[0] == 't')
+	if (result_is_true(res, 0, 0))
 		pg_log_warning_hint("On a standby, creating the slot also waits for a record of running transactions from the primary; run SELECT pg_log_standby_snapshot() on the primary to write one.");
 	else if (!PQgetisnull(res, 0, 1))
 		pg_log_warning_detail("The oldest transaction is that of %s.",
@@ -714,7 +714,7 @@ logical_slot_is_active(const LogicalSlot *slot)
 	PGconn	   *conn;
 	PGresult   *res = query_status(slot, &conn);
 	bool		active = PQresultStatus(res) == PGRES_TUPLES_OK &&
-		PQntuples(res) == 1 && PQgetvalue(res, 0, 1)[0] == 't';
+		PQntuples(res) == 1 && result_is_true(res, 0, 1);
 
 	PQclear(res);
 	PQfinish(conn);

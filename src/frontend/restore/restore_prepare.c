@@ -121,7 +121,7 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 	{
 		int			no = session_number(res, i, ASK_NO, 1, n) - 1;
 
-		if ((PQgetvalue(res, i, ASK_IS)[0] == 't') != hand_on ||
+		if (result_is_true(res, i, ASK_IS) != hand_on ||
 			n_found++ >= most_shown)
 			continue;
 		appendPQExpBuffer(&shown, "%s%s", n_found > 1 ? ", " : "",

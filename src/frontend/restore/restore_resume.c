@@ -141,11 +141,11 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 		const char *name =
 			printable(work->run->plan->tables->tables[table_number(work, unlogged, i)].copy_name);
 
-		if (has_crashed && PQgetvalue(unlogged, i, ASK_IS)[0] != 't')
+		if (has_crashed && !result_is_true(unlogged, i, ASK_IS))
 			refuse_to_resume(psprintf("a crash of the target has emptied some, but not all, partitions of table %s",
 									  name),
 							 "Start again in an empty database, or with --clean.");
-		if (refuses_triggers && PQgetvalue(unlogged, i, ASK_ALSO)[0] == 't')
+		if (refuses_triggers && result_is_true(unlogged, i, ASK_ALSO))
 			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and the table has triggers",
 									  name),
 							 "Disable the triggers, resume the restore, and enable the triggers again.");

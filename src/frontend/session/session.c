@@ -67,6 +67,24 @@ __wrap_PQgetvalue(const PGresult *res, int row, int column)
 	return __real_PQgetvalue(res, row, column);
 }
 
+bool
+result_is_true(const PGresult *res, int row, int column)
+{
+	return PQgetvalue(res, row, column)[0] == 't';
+}
+
+Oid
+result_oid(const PGresult *res, int row, int column)
+{
+	return (Oid) strtoul(PQgetvalue(res, row, column), NULL, 10);
+}
+
+uint64
+result_number(const PGresult *res, int row, int column)
+{
+	return strtoull(PQgetvalue(res, row, column), NULL, 10);
+}
+
 int
 session_number(const PGresult *res, int row, int column, int least, int most)
 {

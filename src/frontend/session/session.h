@@ -30,6 +30,11 @@ extern void session_command(PGconn *conn, const char *sql);
 extern char *session_value(PGconn *conn, const char *sql);
 extern bool session_is_true(PGconn *conn, const char *sql);
 
+/* A value of a result: a bool, false for NULL; an OID; a number from 0. */
+extern bool result_is_true(const PGresult *res, int row, int column);
+extern Oid	result_oid(const PGresult *res, int row, int column);
+extern uint64 result_number(const PGresult *res, int row, int column);
+
 /*
  * A number of a result, which stands for one of an array.  Exits with a
  * message unless it is within these limits.

@@ -515,8 +515,8 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 
 	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
 		pg_fatal("unexpected answer from the server: no number of rows");
-	*rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-	*bytes = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
+	*rows = result_number(res, 0, 0);
+	*bytes = result_number(res, 0, 1);
 	PQclear(res);
 }
 

@@ -203,12 +203,6 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 	return n > 0;
 }
 
-static Oid
-oid_of(const PGresult *res, int row)
-{
-	return (Oid) strtoul(PQgetvalue(res, row, 0), NULL, 10);
-}
-
 TableRows
 table_pattern_rows(const PGresult *res, Oid oid)
 {
@@ -219,13 +213,13 @@ table_pattern_rows(const PGresult *res, Oid oid)
 	{
 		int			middle = rows.first + (end - rows.first) / 2;
 
-		if (oid_of(res, middle) < oid)
+		if (result_oid(res, middle, 0) < oid)
 			rows.first = middle + 1;
 		else
 			end = middle;
 	}
 	while (rows.first + rows.n < PQntuples(res) &&
-		   oid_of(res, rows.first + rows.n) == oid)
+		   result_oid(res, rows.first + rows.n, 0) == oid)
 		rows.n++;
 	return rows;
 }

@@ -175,7 +175,7 @@ collect(const PGresult *res, const MaskedColumn *masks, int n_masks,
 		const MaskedColumn *mask =
 			&masks[session_number(res, i, RESULT_NO, 1, n_masks) - 1];
 
-		if ((PQgetvalue(res, i, RESULT_IS_DEFINITION)[0] == 't') != definitions ||
+		if (result_is_true(res, i, RESULT_IS_DEFINITION) != definitions ||
 			n++ >= FINDINGS_SHOWN)
 			continue;
 		appendPQExpBuffer(text, "%s%s", n > 1 ? "; " : "",
@@ -337,7 +337,7 @@ read_type(PGconn *conn, Oid table, int attnum)
 		pg_fatal("unexpected answer from the server: %d columns instead of %d",
 				 PQntuples(res), 1);
 	result.name = pg_strdup(PQgetvalue(res, 0, 0));
-	result.base = (Oid) strtoul(PQgetvalue(res, 0, 1), NULL, 10);
+	result.base = result_oid(res, 0, 1);
 	result.typmod = atoi(PQgetvalue(res, 0, 2));
 	result.stranger = PQgetisnull(res, 0, 3) ? NULL
 		: pg_strdup(PQgetvalue(res, 0, 3));

@@ -163,12 +163,6 @@ check_delays(const PGresult *res, const char *name)
 	pg_log_warning_hint("Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run.  Setting vacuum_truncate to off for a table on the primary prevents VACUUM from truncating it.");
 }
 
-static bool
-is_true(const PGresult *res, int column)
-{
-	return PQgetvalue(res, 0, column)[0] == 't';
-}
-
 ServerRights
 server_check(PGconn *conn, const char *name, int n_workers)
 {
@@ -191,9 +185,9 @@ server_check(PGconn *conn, const char *name, int n_workers)
 			check_threshold(res);
 		}
 		check_delays(res, name);
-		rights.lsn = is_true(res, MAY_ASK_LSN);
-		rights.system_identifier = is_true(res, MAY_ASK_IDENTIFIER);
-		rights.age = is_true(res, MAY_ASK_AGE);
+		rights.lsn = result_is_true(res, 0, MAY_ASK_LSN);
+		rights.system_identifier = result_is_true(res, 0, MAY_ASK_IDENTIFIER);
+		rights.age = result_is_true(res, 0, MAY_ASK_AGE);
 	}
 	PQclear(res);
 	free(sql);
@@ -215,8 +209,7 @@ server_check_database(PGconn *conn)
 	if (expected_database == InvalidOid)
 		return;
 	res = session_query(conn, database_query);
-	if (PQntuples(res) != 1 ||
-		(Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10) != expected_database)
+	if (PQntuples(res) != 1 || result_oid(res, 0, 0) != expected_database)
 	{
 		pg_log_error("database \"%s\" is not the one that had this name when the run started",
 					 PQdb(conn));
@@ -331,19 +324,13 @@ definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 static const char *
 changed_part(const PGresult *before, const PGresult *now, int row)
 {
-	if (PQgetvalue(before, row, IS_LOCKED)[0] != 't')
+	if (!result_is_true(before, row, IS_LOCKED))
 		return part_differs[0];
 	for (int i = FIRST_PART; i < N_FIELDS; i++)
 		if (PQgetisnull(before, row, i) != PQgetisnull(now, row, i) ||
 			strcmp(PQgetvalue(before, row, i), PQgetvalue(now, row, i)) != 0)
 			return part_differs[i - FIRST_PART];
 	return NULL;
-}
-
-static Oid
-filenode(const PGresult *res, int row, int field)
-{
-	return (Oid) strtoul(PQgetvalue(res, row, field), NULL, 10);
 }
 
 /* ----------
@@ -354,11 +341,11 @@ static bool
 was_rewritten(const PGresult *before, const PGresult *now, int row,
 			  const DumpTable *table)
 {
-	Oid			then = filenode(before, row, FILENODE_THEN);
+	Oid			then = result_oid(before, row, FILENODE_THEN);
 
 	/* the table's is that of the first server; this may be another standby */
 	return !PQgetisnull(before, row, FILENODE_THEN) &&
-		(then != table->filenode || then != filenode(now, row, FILENODE_NOW));
+		(then != table->filenode || then != result_oid(now, row, FILENODE_NOW));
 }
 
 /* All of them are named; true if the run may go on. */
@@ -429,7 +416,7 @@ table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		if (filenode(now, i, FILENODE_NOW) == tables->tables[i].filenode &&
+		if (result_oid(now, i, FILENODE_NOW) == tables->tables[i].filenode &&
 			changed_part(before, now, i) == NULL)
 			continue;
 		pg_log_error("table %s was changed while the leader had no lock on it",

@@ -280,18 +280,12 @@ ask(const Standby *standby)
 	return res;
 }
 
-static bool
-is_true(const PGresult *res, enum Column column)
-{
-	return PQgetvalue(res, 0, column)[0] == 't';
-}
-
 /* What each of them must be by itself. */
 static void
 check_one(const Standbys *standbys, const Standby *standby,
 		  const PGresult *res)
 {
-	if (!is_true(res, COL_IN_RECOVERY))
+	if (!result_is_true(res, 0, COL_IN_RECOVERY))
 	{
 		pg_log_error("server %s is not a standby, but %s requires all servers to be standbys",
 					 standby->name, "--also-from");
@@ -299,19 +293,20 @@ check_one(const Standbys *standbys, const Standby *standby,
 		pg_log_error_hint("Use standbys only, and specify one of them instead of the primary.");
 		return;
 	}
-	if (!is_true(res, COL_MAY_PAUSE))
+	if (!result_is_true(res, 0, COL_MAY_PAUSE))
 	{
 		pg_log_error("the role may not pause replay on standby %s",
 					 standby->name);
 		pg_log_error_hint("On the primary, in this database, GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() to the role.");
 	}
-	if (!is_true(res, COL_SEES_TIMELINE))
+	if (!result_is_true(res, 0, COL_SEES_TIMELINE))
 	{
 		pg_log_error("the role may not see which timeline standby %s follows",
 					 standby->name);
 		pg_log_error_hint("On the primary, GRANT pg_read_all_stats to the role.");
 	}
-	if (is_true(res, COL_IS_WAITED_FOR) && !standbys->options->pause_synchronous)
+	if (result_is_true(res, 0, COL_IS_WAITED_FOR) &&
+		!standbys->options->pause_synchronous)
 	{
 		pg_log_error("commits on the primary may wait for replay on standby %s",
 					 standby->name);

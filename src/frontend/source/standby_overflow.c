@@ -44,8 +44,8 @@ static SnapshotState
 check_by_extension(PGconn *conn, const char *snapshot)
 {
 	PGresult   *res = session_query_params(conn, extension_query, 1, &snapshot, 0);
-	bool		incomplete = PQgetvalue(res, 0, 0)[0] == 't' &&
-		PQgetvalue(res, 0, 1)[0] == 't' && PQgetvalue(res, 0, 2)[0] != 't';
+	bool		incomplete = result_is_true(res, 0, 0) &&
+		result_is_true(res, 0, 1) && !result_is_true(res, 0, 2);
 
 	PQclear(res);
 	return incomplete ? SNAPSHOT_INCOMPLETE : SNAPSHOT_COMPLETE;

@@ -331,7 +331,7 @@ read_state(const Standby *standby)
 				 standby->name);
 	state.paused = strcmp(PQgetvalue(res, 0, 0), "paused") == 0;
 	state.by_somebody = strcmp(PQgetvalue(res, 0, 0), "not paused") != 0;
-	state.by_other_run = PQgetvalue(res, 0, 3)[0] == 't';
+	state.by_other_run = result_is_true(res, 0, 3);
 	state.lsn = ((uint64) high) << 32 | low;
 	strlcpy(state.lsn_text, PQgetvalue(res, 0, 1), sizeof(state.lsn_text));
 	state.timeline = atoi(PQgetvalue(res, 0, 2));

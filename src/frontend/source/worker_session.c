@@ -247,7 +247,7 @@ report_refused(WorkerSession *session, int no)
 	{
 		pg_log_warning("no worker can lock table %s; reading it in the leader's session",
 					   printable(table->name));
-		pg_log_warning_detail(PQgetvalue(res, 0, 1)[0] == 't' ?
+		pg_log_warning_detail(result_is_true(res, 0, 1) ?
 							  "Replay (startup process %s) is waiting for an exclusive lock on the table." :
 							  "Process %s is waiting for an exclusive lock on the table.",
 							  PQgetvalue(res, 0, 0));

@@ -233,7 +233,7 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
 		sscanf(PQgetvalue(res, 0, 0), "%u:%u", &epoch, &xid) != 2)
 		return;
 	xids = (int64) (((uint64) epoch << 32) + xid -
-					strtoull(PQgetvalue(res, 0, 1), NULL, 10));
+					result_number(res, 0, 1));
 	/* again only when it has doubled */
 	if (xids <= Max(atoll(PQgetvalue(res, 0, 2)), age->warned * 2))
 		return;

@@ -191,7 +191,7 @@ static TaskServer
 task_server_read(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, may_query);
-	bool		may_ask = PQgetvalue(res, 0, 0)[0] == 't';
+	bool		may_ask = result_is_true(res, 0, 0);
 	TaskServer	server = {
 		.system_identifier = "",
 		.timeline = "",
@@ -280,7 +280,7 @@ task_server_hold(PGconn *conn, const char *run_id)
 	{
 		PGresult   *res = session_query(conn, sql);
 
-		taken = PQgetvalue(res, 0, 0)[0] == 't';
+		taken = result_is_true(res, 0, 0);
 		PQclear(res);
 		interrupt_check();
 		if (!taken && waited_ms >= LOCK_FOR_MS)
@@ -307,7 +307,7 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 							   lock_key(run_id));
 	PGresult   *res = session_exec_within(conn, sql, ANSWER_MS);
 	bool		known = PQresultStatus(res) == PGRES_TUPLES_OK;
-	bool		is_gone = known && PQgetvalue(res, 0, 0)[0] == 't';
+	bool		is_gone = known && result_is_true(res, 0, 0);
 
 	PQclear(res);
 	free(sql);
