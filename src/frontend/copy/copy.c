@@ -394,12 +394,12 @@ find_targets(Copy *copy)
 {
 	PGconn	   *conn = copy->target.conn;
 	const DumpTables *tables = copy->plan.tables;
-	Oid		   *own = target_find_own_tables(conn, tables);
+	Oid		   *own = target_find_tables(conn, tables, false);
 	bool		in_doubt = !copy->options.data_only && extension_has_failed(copy);
 	bool	   *of_extension = in_doubt ?
 		target_are_of_extensions(conn, own, tables->n_tables) : NULL;
 
-	copy->targets = target_find_tables(conn, tables);
+	copy->targets = target_find_tables(conn, tables, true);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		const DumpTable *table = &tables->tables[i];

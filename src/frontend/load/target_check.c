@@ -251,9 +251,8 @@ find_names(PGconn *conn, const char *names, int n)
 	return oids;
 }
 
-/* The same by table. */
-static Oid *
-find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
+Oid *
+target_find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
 {
 	char	   *names = dump_tables_name_array(conn, tables, copy_names);
 	Oid		   *oids = find_names(conn, names, tables->n_tables);
@@ -323,7 +322,7 @@ target_check_tables(PGconn *conn, const DumpTables *tables, bool may_exist)
 	if (may_exist)
 		return;
 	names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
-	oids = find_tables(conn, tables, false);
+	oids = target_find_tables(conn, tables, false);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		names[i] = tables->tables[i].name;
@@ -334,18 +333,6 @@ target_check_tables(PGconn *conn, const DumpTables *tables, bool may_exist)
 					"Use --clean to drop them first, or --data-only to add rows to them.");
 	free(names);
 	free(oids);
-}
-
-Oid *
-target_find_tables(PGconn *conn, const DumpTables *tables)
-{
-	return find_tables(conn, tables, true);
-}
-
-Oid *
-target_find_own_tables(PGconn *conn, const DumpTables *tables)
-{
-	return find_tables(conn, tables, false);
 }
 
 static const char members_query[] =

@@ -52,12 +52,11 @@ extern void target_check_objects(PGconn *conn, const DumpPlan *plan,
 /*
  * Which tables the rows go to: the OID that each copy_name has now, in the
  * order of the tables, InvalidOid where there is none; owned.  It is looked
- * up once, as names can be given to other tables while rows are loaded.
+ * up once, as names can be given to other tables while rows are loaded.  Or
+ * else the same of the tables' own names, which a root does not stand for.
  */
-extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
-
-/* The same of the tables' own names, which a root does not stand for. */
-extern Oid *target_find_own_tables(PGconn *conn, const DumpTables *tables);
+extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables,
+							   bool copy_names);
 
 /*
  * The first table of an extension with rows that a dump contains; owned, NULL

@@ -98,7 +98,7 @@ restore_tables_new_database(const Toc *toc)
 static bool *
 restore_tables_look(PGconn *conn, const DumpTables *tables)
 {
-	Oid		   *oids = target_find_own_tables(conn, tables);
+	Oid		   *oids = target_find_tables(conn, tables, false);
 	bool	   *there = pg_malloc((tables->n_tables + 1) * sizeof(bool));
 
 	for (int i = 0; i < tables->n_tables; i++)
@@ -701,7 +701,7 @@ restore_prepare_target(Restore *restore)
 	if (!are_made)
 		make_definitions(restore);
 	restore->work.targets = target_find_tables(restore->target.conn,
-											   restore->plan->plan.tables);
+											   restore->plan->plan.tables, true);
 	target_check_triggers(restore->target.conn, &restore->options,
 						  restore->work.targets,
 						  restore->plan->plan.tables->n_tables);
