@@ -394,10 +394,9 @@ archive_clean_directory(int fd, const char *path)
 
 	do
 	{
-		DIR		   *listing;
+		DIR		   *listing = directory_list(fd);
 		const char *name;
 
-		listing = directory_list(fd);
 		while (listing && (name = directory_next(listing)) != NULL)
 			if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
 				pg_log_warning("could not remove file \"%s/%s\": %m", path,

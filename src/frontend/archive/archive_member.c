@@ -52,13 +52,11 @@ static CustomBlocks *
 archive_member_block(const Archive *archive, const TocEntry *entry,
 					 CustomBlockType type, char **problem)
 {
-	CustomBlocks *blocks;
 	CustomBlockType found_type;
 	int			dump_id;
 	const char *wrong = NULL;
 	char	   *what;
-
-	blocks = custom_block_new(archive->fd);
+	CustomBlocks *blocks = custom_block_new(archive->fd);
 
 	/*
 	 * The table of contents says where the block is, but it is checked: the

@@ -1046,9 +1046,8 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 	PGresult   *res = ask(conn, options, kept_tables_query, RESTORE_PARAMS, params);
 	PQExpBufferData list = buffer_new();
 	PQExpBufferData keepers = buffer_new();
-	int			n;
+	int			n = list_tables(res, tables, true, &list);
 
-	n = list_tables(res, tables, true, &list);
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",

@@ -742,10 +742,9 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 			 const Manifest *manifest, const ReportVerify *verify,
 			 const ReportCopy *copy)
 {
-	PQExpBuffer page;
+	PQExpBuffer page = &parts[PART_HEAD];
 	const char *database;
 
-	page = &parts[PART_HEAD];
 	database = manifest ? manifest->database : NULL;
 	report_table_text(&parts[PART_TITLE], database ? database : "");
 	appendPQExpBuffer(page, "<h1>%s <bdi>",

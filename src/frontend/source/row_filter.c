@@ -125,9 +125,8 @@ bool
 table_pattern_is_elsewhere(PGconn *conn, const TablePattern *pattern)
 {
 	PQExpBufferData unused = buffer_new();
-	bool		result;
+	bool		result = !append_table(conn, &unused, pattern);
 
-	result = !append_table(conn, &unused, pattern);
 	termPQExpBuffer(&unused);
 	return result;
 }
