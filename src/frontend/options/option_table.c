@@ -176,7 +176,8 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 		case OPTION_FILLED:
 			if (arg[0] == '\0')
 				pg_fatal("invalid value \"%s\" for option %s", "", name);
-			/* fall through */
+			*(const char **) member = arg;
+			break;
 		case OPTION_TEXT:
 			*(const char **) member = arg;
 			break;
