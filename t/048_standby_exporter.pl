@@ -155,7 +155,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	my $refused_ok = sub {
 		my ($what, $dump) = @_;
 		is(end_dump($dump), 1, "$what: exit code");
-		like($dump->{err}, qr/error: snapshot "[0-9A-F-]+" was exported again without the running transactions\n/, "$what: message");
+		like($dump->{err}, qr/error: the standby exported incomplete snapshot "[0-9A-F-]+" during the run\n/, "$what: message");
 		ok(!-e $dump->{dir}, "$what: no archive");
 		return;
 	};

@@ -11,6 +11,7 @@
 
 #include "archive/archive_member.h"
 #include "archive/toc_file.h"
+#include "stream/decompress.h"
 #include "stream/text_pieces.h"
 
 /* A few bytes can stand for very many: enough is enough. */

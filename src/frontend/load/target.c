@@ -233,7 +233,11 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	TargetState state = target_state(target->conn);
 
 	if (source->system_identifier == NULL || *state.system_identifier == '\0')
-		pg_fatal("could not determine whether source and target are the same database: a role may not execute pg_control_system()");
+	{
+		pg_log_error("could not determine whether source and target are the same database");
+		pg_log_error_detail("The role has no privilege to execute pg_control_system() on one of the servers.");
+		pg_fatal_hint("Use GRANT EXECUTE ON FUNCTION pg_control_system() on both servers.");
+	}
 	if (strcmp(source->system_identifier, state.system_identifier) == 0 &&
 		(new_name ? strcmp(source->database, new_name) == 0
 		 : source->database_oid == state.database))

@@ -295,7 +295,8 @@ static const char dump_general_options[] =
 "                               instead of a directory; %f is the file name\n"
 "  --no-sync                    do not wait for changes to be written safely to\n"
 "                               disk\n"
-"  --sync-method=METHOD         set method for syncing files to disk\n"
+"  --sync-method=METHOD         set method for syncing files to disk: fsync or\n"
+"                               syncfs\n"
 "  --pg-dump=PATH               use this pg_dump to read the schema (default:\n"
 "                               the one in the same directory, then in PATH)\n"
 "  --with-pardump-extension     keep extension pg_pardump in the archive\n"
@@ -311,7 +312,7 @@ static const char dump_chunk_options[] =
 "                               split tables into chunks of NUM heap pages\n"
 "  --no-chunks                  do not split tables\n"
 "  --no-extension               do not use extension pg_pardump of the server\n"
-"  --trust-owners               query tables of other roles, too; this may run\n"
+"  --trust-owners               split tables of other roles, too; this may run\n"
 "                               code of these roles\n"
 "  --allow-rewritten            dump tables that were rewritten after the\n"
 "                               snapshot was taken; rows may be missing\n";

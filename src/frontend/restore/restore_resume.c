@@ -365,8 +365,12 @@ go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
 				work->left_out[file - plan->chunks->files])
 				continue;
 			if (job->at_once)
-				pg_fatal("the restore cannot be resumed: %s has been loaded in part, but must now be loaded as a whole",
-						 data_file_describe(file, plan->tables));
+			{
+				pg_log_error("the restore cannot be resumed: %s was loaded in part, but must now be loaded as a whole",
+							 data_file_describe(file, plan->tables));
+				pg_log_error_detail("The target now has a foreign key that requires all rows at once.");
+				pg_fatal_hint("Drop the foreign key and run the same command again.");
+			}
 			work->long_files->is_long[file - plan->chunks->files] = true;
 		}
 	}

@@ -210,8 +210,12 @@ standby_overflow_check(PGconn *conn, const ServerExtension *extension,
 {
 	if (snapshot_state(conn, snapshot, extension->missing == NULL) ==
 		SNAPSHOT_INCOMPLETE)
-		pg_fatal("snapshot \"%s\" was exported again without the running transactions",
-				 snapshot);
+	{
+		pg_log_error("the standby exported incomplete snapshot \"%s\" during the run",
+					 snapshot);
+		pg_log_error_detail("It lacks transactions that are running, so rows would be wrong.");
+		pg_fatal_hint("Run the dump again, dump the primary, or update the standby.");
+	}
 }
 
 /* ----------

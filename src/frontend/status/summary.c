@@ -348,17 +348,14 @@ table_bytes(const Run *run, int table)
 	return bytes;
 }
 
-/*
- * The table that has most of it; -1 without tables.  One that no file was
- * made of has 0, which is more than nothing found yet.
- */
+/* The table that has most of it; -1 if none has any, e.g. after --resume. */
 static int
 find_most(const Run *run, double (*value) (const Run *run, int table),
 		  double *most)
 {
 	int			result = -1;
 
-	*most = -1;
+	*most = 0;
 	for (int i = 0; i < run->plan->tables->n_tables; i++)
 	{
 		double		its = value(run, i);
