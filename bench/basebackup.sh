@@ -16,8 +16,8 @@
 #   --rounds=N          runs of each way (default 5)
 #   --jobs=N            connections of pg_parbasebackup (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs (default: all)
-#   --files=N           besides, a database of so many tables of one page, each a
-#                       small file (default 0); --sets= leaves out all others
+#   --files=N           add a database of N tables of one page, each a small file
+#                       (default 0); with --sets=, the cluster has no other data
 #   --ways=LIST         of stock-plain,sql-plain,plain,stock-zstd,stock-zstd-workers,
 #                       stock-pipe,sql-zstd,zstd,stock-lz4,sql-lz4,lz4,stock-gzip,tar,
 #                       extract (default: all of these), and stock-pigz, which needs

@@ -55,15 +55,15 @@ opens_results()
 	[ "$results" != inherited ] && [ -z "${PG_PARDUMP_WORK:-}" ]
 }
 
-# Go on, after the options, as an ordinary user with a work directory, on the
-# release that --debian names: there this script starts anew, with the options
-# given here besides.
+# Continue, after the options, as an ordinary user with a work directory, on the
+# release that --debian names: there this script starts again, with the options
+# given here in addition.
 begin()
 {
 	if [ -n "$suite" ]; then
 		exec "$TREE/scripts/chroot.sh" "$suite" "bench/$PROGRAM" "${ARGUMENTS[@]}" --debian= "$@"
 	fi
-	# scripts/common.sh starts a script anew from scripts/ beside this directory.
+	# scripts/common.sh starts a script again from scripts/, next to this directory.
 	PROGRAM=../bench/$PROGRAM prepare "${ARGUMENTS[@]}"
 	major=$(pg_major)
 	export PG_MAJOR=$major
@@ -223,8 +223,8 @@ measure_filling()
 	dropdb "$database"
 }
 
-# What is to be done once for a set and a kind of indexes; for the script to
-# define anew.
+# Prepare a set with a kind of indexes, once for both.  Does nothing unless the
+# script redefines it.
 prepare_kind()
 {
 	:

@@ -30,7 +30,7 @@ my $text = do { local $/; open my $file, '<', $ARGV[0] or die "could not open \"
 sub numbers_of
 {
 	my ($what, @cells) = @_;
-	my @numbers = map { /^ *([\d.]+)\b/ ? $1 : die "$what: \"$_\" is no number\n" } @cells;
+	my @numbers = map { /^ *([\d.]+)\b/ ? $1 : die "$what: \"$_\" is not a number\n" } @cells;
 
 	die "$what: there are not four figures\n" if @numbers != @SETS;
 	return @numbers;

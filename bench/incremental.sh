@@ -149,8 +149,8 @@ table_of_set()
 	esac
 }
 
-# The statement by which night $3 of the kind $2 changes the set $1.  A row that is
-# updated has a new version elsewhere, whatever its columns are set to.
+# The statement with which night $3 of the kind $2 changes the set $1.  An update
+# stores a new version of the row elsewhere, even if no value changes.
 change_of_night()
 {
 	local set=$1 kind=$2 night=$3
