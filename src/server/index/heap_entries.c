@@ -27,7 +27,6 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
-#include "base/server_compat.h"
 #include "index/heap_entries.h"
 #include "read/heap_reader.h"
 
@@ -38,12 +37,6 @@ typedef struct EntryScan
 	EntryStore *store;
 	HeapEntries *read;
 	TupleDeformer *deformer;
-	BufferAccessStrategy ring;
-	BlockNumber next_block;
-	BlockNumber end_block;
-#ifdef PARDUMP_READ_STREAMS
-	ReadStream *stream;
-#endif
 	TransactionId oldest;		/* as in a VACUUM of the table */
 	/* the last that were found to be so, or InvalidTransactionId */
 	TransactionId committed;
@@ -52,32 +45,6 @@ typedef struct EntryScan
 	int			n_entries;
 	uint64		entries[MaxHeapTuplesPerPage * INDEX_ENTRY_WORDS];
 } EntryScan;
-
-#ifdef PARDUMP_READ_STREAMS
-/* The callback that a read stream asks for the block to read next. */
-static BlockNumber
-next_block(ReadStream *stream, void *arg, void *per_buffer_data)
-{
-	EntryScan  *scan = arg;
-
-	return scan->next_block < scan->end_block ? scan->next_block++
-		: InvalidBlockNumber;
-}
-#endif
-
-/* The next block's buffer, pinned; InvalidBuffer at the end. */
-static Buffer
-next_buffer(EntryScan *scan)
-{
-#ifdef PARDUMP_READ_STREAMS
-	return read_stream_next_buffer(scan->stream, NULL);
-#else
-	if (scan->next_block >= scan->end_block)
-		return InvalidBuffer;
-	return ReadBufferExtended(scan->heap, MAIN_FORKNUM, scan->next_block++,
-							  RBM_NORMAL, scan->ring);
-#endif
-}
 
 /*
  * Has a transaction committed, or is it this one?  Its tuples are then live
@@ -205,37 +172,12 @@ store_entries(EntryScan *scan)
 	scan->read->n += scan->n_entries;
 }
 
-static void
-begin_scan(EntryScan *scan)
-{
-	scan->deformer = tuple_deformer_new(RelationGetDescr(scan->heap),
-										scan->key->last_attnum);
-	scan->oldest = GetOldestNonRemovableTransactionId(scan->heap);
-	scan->ring = GetAccessStrategy(BAS_BULKREAD);
-	scan->end_block = RelationGetNumberOfBlocks(scan->heap);
-#ifdef PARDUMP_READ_STREAMS
-	scan->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
-											  scan->ring, scan->heap,
-											  MAIN_FORKNUM, next_block,
-											  scan, 0);
-#endif
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, scan->end_block);
-}
-
-static void
-end_scan(EntryScan *scan)
-{
-#ifdef PARDUMP_READ_STREAMS
-	read_stream_end(scan->stream);
-#endif
-	FreeAccessStrategy(scan->ring);
-}
-
 const char *
 heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 				  HeapEntries *read)
 {
 	EntryScan	scan = {0};
+	HeapBlocks	blocks;
 	const char *reason = NULL;
 	Buffer		buffer;
 	int64		n_blocks = 0;
@@ -244,16 +186,21 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 	scan.key = key;
 	scan.store = store;
 	scan.read = read;
+	scan.deformer = tuple_deformer_new(RelationGetDescr(heap),
+									   key->last_attnum);
+	scan.oldest = GetOldestNonRemovableTransactionId(heap);
 	read->n = 0;
 	read->sum = 0;
-	begin_scan(&scan);
+	heap_blocks_begin(&blocks, heap, 0, InvalidBlockNumber);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, blocks.end);
 
 	/* the bits of a place were counted before */
-	if (scan.end_block != 0 &&
-		((uint64) (scan.end_block - 1) << INDEX_OFFSET_BITS |
+	if (blocks.end != 0 &&
+		((uint64) (blocks.end - 1) << INDEX_OFFSET_BITS |
 		 MaxHeapTuplesPerPage) >> key->place_bits != 0)
 		reason = "its table has grown";
-	while (reason == NULL && BufferIsValid(buffer = next_buffer(&scan)))
+	while (reason == NULL &&
+		   BufferIsValid(buffer = heap_blocks_next(&blocks)))
 	{
 		CHECK_FOR_INTERRUPTS();
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -262,6 +209,6 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 		store_entries(&scan);
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, ++n_blocks);
 	}
-	end_scan(&scan);
+	heap_blocks_end(&blocks);
 	return reason;
 }

@@ -26,8 +26,6 @@
 #include "access/heapam.h"
 #include "access/tupmacs.h"
 #include "miscadmin.h"
-#include "storage/buf.h"
-#include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/relcache.h"
 
@@ -36,26 +34,59 @@
 #include "read/heap_reader.h"
 
 /* ----------
+ * Reads a range of heap blocks.
+ * ----------
+ */
+
+#ifdef PARDUMP_READ_STREAMS
+
+/*
+ * The callback that a read stream asks for the block to read next.  The
+ * stream calls it ahead of read_stream_next_buffer(), so that "next" is
+ * beyond the block whose buffer was returned last.
+ */
+static BlockNumber
+next_block(ReadStream *stream, void *arg, void *per_buffer_data)
+{
+	HeapBlocks *blocks = arg;
+
+	return blocks->next < blocks->end ? blocks->next++ : InvalidBlockNumber;
+}
+#endif
+
+void
+heap_blocks_begin(HeapBlocks *blocks, Relation rel, BlockNumber start,
+				  BlockNumber end)
+{
+	blocks->rel = rel;
+	blocks->ring = GetAccessStrategy(BAS_BULKREAD);
+	blocks->next = start;
+	blocks->end = Min(end, RelationGetNumberOfBlocks(rel));
+#ifdef PARDUMP_READ_STREAMS
+	blocks->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
+												blocks->ring, rel,
+												MAIN_FORKNUM, next_block,
+												blocks, 0);
+#endif
+}
+
+void
+heap_blocks_end(HeapBlocks *blocks)
+{
+#ifdef PARDUMP_READ_STREAMS
+	read_stream_end(blocks->stream);
+#endif
+}
+
+/* ----------
  * Finds the tuples of heap blocks that a snapshot sees.
- *
- * Blocks are read through a ring that keeps the rest of the buffer cache in
- * place.  Since 17 the server's own read streams do this, with vectored and,
- * since 18, asynchronous reads (src/backend/storage/aio/read_stream.c);
- * before, the kernel sees sequential reads and reads ahead, as for a
- * sequential scan.
  * ----------
  */
 
 struct HeapReader
 {
-	Relation	rel;			/* borrowed */
+	HeapBlocks	blocks;
 	Snapshot	snapshot;		/* borrowed */
-	BufferAccessStrategy ring;
-	BlockNumber next_block;		/* to be read */
-	BlockNumber end_block;
-#ifdef PARDUMP_READ_STREAMS
-	ReadStream *stream;
-#endif
 	Buffer		buffer;			/* the current page, or InvalidBuffer */
 	BlockNumber block;			/* of it */
 	int			n_visible;		/* tuples on it */
@@ -64,44 +95,12 @@ struct HeapReader
 	OffsetNumber visible[MaxHeapTuplesPerPage];
 };
 
-#ifdef PARDUMP_READ_STREAMS
-
-/*
- * The callback that a read stream asks for the block to read next.  The
- * stream calls it ahead of read_stream_next_buffer(), so that next_block is
- * beyond the block whose tuples are being returned.
- */
-static BlockNumber
-next_block(ReadStream *stream, void *arg, void *per_buffer_data)
-{
-	HeapReader *reader = arg;
-
-	return reader->next_block < reader->end_block ? reader->next_block++
-		: InvalidBlockNumber;
-}
-#endif
-
-/* The next block's buffer, pinned; InvalidBuffer at the end. */
-static Buffer
-next_buffer(HeapReader *reader)
-{
-#ifdef PARDUMP_READ_STREAMS
-	return read_stream_next_buffer(reader->stream, NULL);
-#else
-	if (reader->next_block >= reader->end_block)
-		return InvalidBuffer;
-	return ReadBufferExtended(reader->rel, MAIN_FORKNUM, reader->next_block++,
-							  RBM_NORMAL, reader->ring);
-#endif
-}
-
 HeapReader *
 heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 				BlockNumber end)
 {
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
-	reader->rel = rel;
 	reader->snapshot = snapshot;
 	reader->buffer = InvalidBuffer;
 	reader->tuple.t_tableOid = RelationGetRelid(rel);
@@ -117,15 +116,7 @@ heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 	 * snapshot sees is in one of these blocks.  Blocks that are added later
 	 * hold only rows that it does not see.
 	 */
-	reader->ring = GetAccessStrategy(BAS_BULKREAD);
-	reader->next_block = start;
-	reader->end_block = Min(end, RelationGetNumberOfBlocks(rel));
-#ifdef PARDUMP_READ_STREAMS
-	reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
-												reader->ring, rel,
-												MAIN_FORKNUM, next_block,
-												reader, 0);
-#endif
+	heap_blocks_begin(&reader->blocks, rel, start, end);
 	return reader;
 }
 
@@ -161,7 +152,7 @@ damaged_line_pointer(HeapReader *reader, OffsetNumber offset)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("invalid line pointer in block %u of relation \"%s\"",
-					reader->block, RelationGetRelationName(reader->rel))));
+					reader->block, RelationGetRelationName(reader->blocks.rel))));
 }
 
 /* Collect the visible tuples of the current page. */
@@ -182,7 +173,7 @@ examine_page(HeapReader *reader)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	page_prefetch_tuples(page);
-	TestForOldSnapshot(snapshot, reader->rel, page);
+	TestForOldSnapshot(snapshot, reader->blocks.rel, page);
 	max_offset = PageGetMaxOffsetNumber(page);
 
 	/*
@@ -192,7 +183,7 @@ examine_page(HeapReader *reader)
 	 * primary, but not yet to this snapshot (heapam.c: heapgetpage()).
 	 */
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
-	check_conflicts = CheckForSerializableConflictOutNeeded(reader->rel,
+	check_conflicts = CheckForSerializableConflictOutNeeded(reader->blocks.rel,
 															snapshot);
 
 	/*
@@ -219,7 +210,7 @@ examine_page(HeapReader *reader)
 			visible = HeapTupleSatisfiesVisibility(&reader->tuple, snapshot,
 												   buffer);
 		if (check_conflicts)
-			HeapCheckForSerializableConflictOut(visible, reader->rel,
+			HeapCheckForSerializableConflictOut(visible, reader->blocks.rel,
 												&reader->tuple, buffer,
 												snapshot);
 		if (visible)
@@ -242,7 +233,7 @@ heap_reader_next(HeapReader *reader)
 			ReleaseBuffer(reader->buffer);
 		/* an error of reading the next page is not that of the last tuple */
 		ItemPointerSetInvalid(&reader->tuple.t_self);
-		reader->buffer = next_buffer(reader);
+		reader->buffer = heap_blocks_next(&reader->blocks);
 		reader->next = reader->n_visible = 0;
 		if (!BufferIsValid(reader->buffer))
 			return NULL;
@@ -273,10 +264,10 @@ void
 heap_reader_errcontext(const HeapReader *reader, const char *column)
 {
 	if (ItemPointerIsValid(&reader->tuple.t_self))
-		heap_row_errcontext(reader->rel, &reader->tuple.t_self, column);
+		heap_row_errcontext(reader->blocks.rel, &reader->tuple.t_self, column);
 	else
 		errcontext("reading table \"%s\"",
-				   RelationGetRelationName(reader->rel));
+				   RelationGetRelationName(reader->blocks.rel));
 }
 
 void
@@ -293,9 +284,7 @@ heap_reader_free(HeapReader *reader)
 {
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
-#ifdef PARDUMP_READ_STREAMS
-	read_stream_end(reader->stream);
-#endif
+	heap_blocks_end(&reader->blocks);
 }
 
 /* ----------

@@ -11,9 +11,11 @@
 #include "access/htup.h"
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
-#include "storage/bufpage.h"
+#include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
+
+#include "base/server_compat.h"
 
 /* ----------
  * Prefetches a page's tuples into the CPU's cache before they are read.
@@ -40,6 +42,53 @@ page_prefetch_tuples(Page page)
 		__builtin_prefetch(line);
 #endif
 }
+
+/* ----------
+ * Reads a range of heap blocks.
+ *
+ * Blocks are read through a ring that keeps the rest of the buffer cache in
+ * place.  Since 17 the server's own read streams do this, with vectored and,
+ * since 18, asynchronous reads (src/backend/storage/aio/read_stream.c);
+ * before, the kernel sees sequential reads and reads ahead, as for a
+ * sequential scan.
+ * ----------
+ */
+
+typedef struct HeapBlocks
+{
+	Relation	rel;			/* borrowed */
+	BufferAccessStrategy ring;
+	BlockNumber next;			/* to be read */
+	BlockNumber end;
+#ifdef PARDUMP_READ_STREAMS
+	ReadStream *stream;
+#endif
+} HeapBlocks;
+
+/*
+ * Read the blocks start <= b < end; those behind the relation's end are left
+ * out.  The struct may not move before heap_blocks_end().  Allocates in
+ * CurrentMemoryContext.
+ */
+extern void heap_blocks_begin(HeapBlocks *blocks, Relation rel,
+							  BlockNumber start, BlockNumber end);
+
+/* The next block's buffer, pinned; InvalidBuffer at the end. */
+static inline Buffer
+heap_blocks_next(HeapBlocks *blocks)
+{
+#ifdef PARDUMP_READ_STREAMS
+	return read_stream_next_buffer(blocks->stream, NULL);
+#else
+	if (blocks->next >= blocks->end)
+		return InvalidBuffer;
+	return ReadBufferExtended(blocks->rel, MAIN_FORKNUM, blocks->next++,
+							  RBM_NORMAL, blocks->ring);
+#endif
+}
+
+/* Release the pages that were read ahead.  Memory goes with its context. */
+extern void heap_blocks_end(HeapBlocks *blocks);
 
 /* ----------
  * The tuples of a range of heap blocks that a snapshot sees.
