@@ -9,35 +9,11 @@
 #define PARDUMP_VARLENA_H
 
 #include "access/htup_details.h"
-#include "fmgr.h"
 
 /* ----------
- * Access to a varlena value as it stands in a tuple, without a call unless
- * it is compressed or out of line.
+ * Alignment of a varlena value as it stands in a tuple.
  * ----------
  */
-
-/*
- * The value with a short or a plain header, to be read with VARDATA_ANY() and
- * VARSIZE_ANY_EXHDR(), which may be unaligned.  A new copy only if the value
- * was compressed or out of line; packed_varlena_release() frees it.
- */
-static inline struct varlena *
-packed_varlena(Datum value)
-{
-	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
-
-	if (unlikely(VARATT_IS_COMPRESSED(stored) || VARATT_IS_EXTERNAL(stored)))
-		return pg_detoast_datum_packed(stored);
-	return stored;
-}
-
-static inline void
-packed_varlena_release(struct varlena *packed, Datum value)
-{
-	if (unlikely((Pointer) packed != DatumGetPointer(value)))
-		pfree(packed);
-}
 
 /* Room for a value that had a short header, aligned as its type may need. */
 typedef union AlignedValue
@@ -47,18 +23,20 @@ typedef union AlignedValue
 } AlignedValue;
 
 /*
- * The packed value with a plain header, which makes its data aligned.  A
- * short value is copied to "copy" rather than detoasted, which would palloc.
+ * The value, neither compressed nor out of line, with a plain header, which
+ * makes its data aligned.  A short value is copied to "copy" rather than
+ * detoasted, which would palloc.
  */
 static inline struct varlena *
-aligned_varlena(struct varlena *packed, AlignedValue *copy)
+aligned_varlena(Datum value, AlignedValue *copy)
 {
+	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
 	Size		len;
 
-	if (!VARATT_IS_SHORT(packed))
-		return packed;
-	len = VARSIZE_SHORT(packed) - VARHDRSZ_SHORT;
-	memcpy(copy->bytes + VARHDRSZ, VARDATA_SHORT(packed), len);
+	if (!VARATT_IS_SHORT(stored))
+		return stored;
+	len = VARSIZE_SHORT(stored) - VARHDRSZ_SHORT;
+	memcpy(copy->bytes + VARHDRSZ, VARDATA_SHORT(stored), len);
 	SET_VARSIZE(copy->bytes, len + VARHDRSZ);
 	return (struct varlena *) copy->bytes;
 }

@@ -292,21 +292,17 @@ static char *
 encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	ArrayEncoder *array = encoder->state;
-	struct varlena *packed = packed_varlena(value);
 	AlignedValue copy;
-	ArrayType  *array_value = (ArrayType *) aligned_varlena(packed, &copy);
+	ArrayType  *array_value = (ArrayType *) aligned_varlena(value, &copy);
 
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
 	/* a damaged value may claim to have elements of any type */
 	if (unlikely(ARR_ELEMTYPE(array_value) != array->element.type_id))
-		to = append_other_array(encoder, array_value, out, to);
-	else if (encoder->settings->format == ROW_BINARY)
-		to = append_binary_array(array, array_value, out, to);
-	else
-		to = append_text_array(array, array_value, out, to);
-	packed_varlena_release(packed, value);
-	return to;
+		return append_other_array(encoder, array_value, out, to);
+	if (encoder->settings->format == ROW_BINARY)
+		return append_binary_array(array, array_value, out, to);
+	return append_text_array(array, array_value, out, to);
 }
 
 /* Is the type's text always one that an array need not quote? */

@@ -80,10 +80,11 @@ typedef struct ColumnEncoder ColumnEncoder;
 
 /*
  * Append a value that is not NULL at "to", where the buffer has VALUE_ROOM
- * bytes, and return its end, behind which there may be no room left.  The
- * value is as it stands in the tuple: varlena values may be short, compressed
- * or out of line.  May allocate in CurrentMemoryContext, which is reset after
- * some rows.  Errors are those of the type's own function.
+ * bytes, and return its end, behind which there may be no room left.  A
+ * varlena value may have a short header, but is neither compressed nor out of
+ * line: the row encoder has fetched it, and no array or jsonb holds another.
+ * May allocate in CurrentMemoryContext, which is reset after some rows.
+ * Errors are those of the type's own function.
  *
  * Settings may change between two values, as a cursor may be read by several
  * FETCH with SET between them.  So an encoder looks at a setting for each

@@ -354,13 +354,12 @@ append_container(JsonbWriter *writer, char *to,
 static char *
 encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *packed = packed_varlena(value);
 	JsonbWriter writer = {out, encoder->settings, 0, NULL};
 	Size		start = to - out->data;
 	AlignedValue copy;
 
 	/* entries are read as aligned words, which a short header spoils */
-	const Jsonb *jsonb = (const Jsonb *) aligned_varlena(packed, &copy);
+	const Jsonb *jsonb = (const Jsonb *) aligned_varlena(value, &copy);
 
 	writer.end = (const char *) jsonb + VARSIZE(jsonb);
 	if (encoder->settings->format == ROW_BINARY)
@@ -368,9 +367,7 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	to = append_container(&writer, to, &jsonb->root);
 	/* too deep: write the value again, over what was written of it */
 	if (unlikely(to == NULL))
-		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
-									 out->data + start);
-	packed_varlena_release(packed, value);
+		to = encode_by_type_function(encoder, value, out, out->data + start);
 	return to;
 }
 

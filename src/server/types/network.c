@@ -14,7 +14,6 @@
 
 #include "bytes/digits.h"
 #include "bytes/hex.h"
-#include "bytes/varlena.h"
 #include "types/family.h"
 
 /* ----------
@@ -174,7 +173,7 @@ put_ipv6(char *p, const uint8 *address)
 static inline inet *
 get_address(Datum value, bool is_cidr)
 {
-	inet	   *address = (inet *) packed_varlena(value);
+	inet	   *address = (inet *) DatumGetPointer(value);
 	Size		len = VARSIZE_ANY_EXHDR(address);
 
 	if (unlikely(len < offsetof(inet_struct, ipaddr) ||
@@ -213,7 +212,6 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 		*p++ = '/';
 		p = put_uint_8(p, bits);
 	}
-	packed_varlena_release((struct varlena *) address, value);
 	return p;
 }
 
@@ -240,9 +238,7 @@ send_address(Datum value, char *to, bool is_cidr)
 	*to++ = is_cidr;
 	*to++ = ip_addrsize(address);
 	memcpy(to, ip_addr(address), ip_addrsize(address));
-	to += ip_addrsize(address);
-	packed_varlena_release((struct varlena *) address, value);
-	return to;
+	return to + ip_addrsize(address);
 }
 
 static char *

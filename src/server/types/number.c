@@ -22,7 +22,6 @@
 #include "utils/xid8.h"
 
 #include "bytes/digits.h"
-#include "bytes/varlena.h"
 #include "types/family.h"
 
 /* ----------
@@ -690,12 +689,10 @@ send_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *packed = packed_varlena(value);
+	const char *bytes = DatumGetPointer(value);
 
-	to = byte_buffer_append(out, to, VARDATA_ANY(packed),
-							VARSIZE_ANY_EXHDR(packed));
-	packed_varlena_release(packed, value);
-	return to;
+	return byte_buffer_append(out, to, VARDATA_ANY(bytes),
+							  VARSIZE_ANY_EXHDR(bytes));
 }
 
 /* ----------

@@ -10,7 +10,6 @@
 #include "utils/fmgroids.h"
 
 #include "bytes/digits.h"
-#include "bytes/varlena.h"
 #include "types/family.h"
 #include "types/numeric.h"
 
@@ -188,11 +187,11 @@ append_special(ByteBuffer *out, char *to, uint16 header)
 	return byte_buffer_append(out, to, "NaN", 3);
 }
 
-static inline char *
-append_packed_numeric(ByteBuffer *out, char *to, const struct varlena *num)
+char *
+append_numeric(ByteBuffer *out, char *to, Numeric num)
 {
 	const char *data = VARDATA_ANY(num);
-	uint16		header = read_header(num);
+	uint16		header = read_header((const struct varlena *) num);
 	NumericParts parts;
 	int			whole_digits;
 
@@ -207,20 +206,10 @@ append_packed_numeric(ByteBuffer *out, char *to, const struct varlena *num)
 	return put_numeric(to, &parts);
 }
 
-char *
-append_numeric(ByteBuffer *out, char *to, Numeric num)
-{
-	return append_packed_numeric(out, to, (const struct varlena *) num);
-}
-
 static char *
 encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *num = packed_varlena(value);
-
-	to = append_packed_numeric(out, to, num);
-	packed_varlena_release(num, value);
-	return to;
+	return append_numeric(out, to, (Numeric) DatumGetPointer(value));
 }
 
 /*
@@ -230,7 +219,7 @@ encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *num = packed_varlena(value);
+	const struct varlena *num = (struct varlena *) DatumGetPointer(value);
 	uint16		header = read_header(num);
 	NumericParts parts;
 	uint16		sign;
@@ -252,7 +241,6 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	to = put_network_16(to, parts.dscale);
 	for (int i = 0; i < parts.n_groups; i++)
 		to = put_network_16(to, stored_group(&parts, i));
-	packed_varlena_release(num, value);
 	return to;
 }
 

@@ -21,7 +21,6 @@
 
 #include "bytes/escape.h"
 #include "bytes/hex.h"
-#include "bytes/varlena.h"
 #include "types/family.h"
 
 /* ----------
@@ -33,12 +32,10 @@
 static char *
 encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *packed = packed_varlena(value);
+	const char *text = DatumGetPointer(value);
 
-	to = append_text(out, to, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
-					 encoder->settings);
-	packed_varlena_release(packed, value);
-	return to;
+	return append_text(out, to, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
+					   encoder->settings);
 }
 
 /*
@@ -49,18 +46,13 @@ encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *packed = packed_varlena(value);
-	const char *bytes = VARDATA_ANY(packed);
-	Size		len = VARSIZE_ANY_EXHDR(packed);
+	const char *bytes = VARDATA_ANY(DatumGetPointer(value));
+	Size		len = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
 
 	if (len > 0 &&
 		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
-		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
-									 to);
-	else
-		to = append_text(out, to, bytes, len, encoder->settings);
-	packed_varlena_release(packed, value);
-	return to;
+		return encode_by_type_function(encoder, value, out, to);
+	return append_text(out, to, bytes, len, encoder->settings);
 }
 
 static char *
@@ -316,15 +308,11 @@ encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *packed;
-	const uint8 *bytes;
-	Size		len;
+	const uint8 *bytes = (const uint8 *) VARDATA_ANY(DatumGetPointer(value));
+	Size		len = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
 
 	if (unlikely(bytea_output != BYTEA_OUTPUT_HEX))
 		return encode_by_type_function(encoder, value, out, to);
-	packed = packed_varlena(value);
-	bytes = (const uint8 *) VARDATA_ANY(packed);
-	len = VARSIZE_ANY_EXHDR(packed);
 	to = byte_buffer_reserve(out, to, 2 * len + 3);
 	memcpy(to, "\\\\x", 3);
 	to += 3;
@@ -338,8 +326,6 @@ encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 		to = put_hex_16(to, bytes);
 	for (; len > 0; len--)
 		to = put_hex_byte(to, *bytes++);
-
-	packed_varlena_release(packed, value);
 	return to;
 }
 
