@@ -54,13 +54,16 @@ static const EncoderRow *const encoder_families[] = {
 };
 
 static EncodeFunction
-encoder_of_families(Oid type_function)
+encoder_of_families(Oid type_function, ColumnEncoder *encoder)
 {
 	for (int i = 0; i < lengthof(encoder_families); i++)
 		for (const EncoderRow *row = encoder_families[i];
 			 OidIsValid(row->type_function); row++)
 			if (row->type_function == type_function)
+			{
+				encoder->variant = row->variant;
 				return row->encode;
+			}
 	return NULL;
 }
 
@@ -86,7 +89,7 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 	 * calls the built-in one, too.
 	 */
 	type_function = builtin_function(&encoder->type_function);
-	encoder->encode = encoder_of_families(type_function);
+	encoder->encode = encoder_of_families(type_function, encoder);
 	if (encoder->encode != NULL)
 		return;
 	encoder->encode = array_encoder(type_function, encoder, &element);

@@ -105,6 +105,7 @@ typedef struct EncoderRow
 {
 	Oid			type_function;
 	EncodeFunction encode;
+	int			variant;		/* tells the functions of an encoder apart */
 } EncoderRow;
 
 struct ColumnEncoder
@@ -114,6 +115,7 @@ struct ColumnEncoder
 	Oid			type_id;		/* of the column, may be a domain */
 	FmgrInfo	type_function;	/* output or send function, always set */
 	bool		is_varlena;
+	int			variant;		/* as in the row */
 	void	   *state;			/* the encoder's own, or NULL */
 };
 
@@ -246,6 +248,7 @@ struct ColumnDecoder
 	Oid			type_id;		/* of the column, may be a domain */
 	Oid			ioparam;		/* for the input function */
 	int32		typmod;			/* of the column, -1 if none */
+	int			variant;		/* as in the row */
 	void	   *state;			/* the decoder's own, or NULL */
 };
 
@@ -283,6 +286,7 @@ typedef struct DecoderRow
 	DecodeFunction unlimited;	/* for columns without a typmod; NULL = the
 								 * same */
 	Size		state_bytes;	/* that decoder->state points to; not set */
+	int			variant;		/* tells the functions of a decoder apart */
 } DecoderRow;
 
 /*

@@ -52,6 +52,7 @@ extern const DecoderRow jsonb_decoders[];
 static inline DecodeFunction
 decoder_of_row(const DecoderRow *row, ColumnDecoder *decoder)
 {
+	decoder->variant = row->variant;
 	if (row->state_bytes > 0)
 		decoder->state = palloc(row->state_bytes);
 	/* no type has a smaller typmod that limits more than digits */

@@ -39,6 +39,10 @@ StaticAssertDecl(ADDRESS_TEXT_ROOM <= VALUE_ROOM &&
 
 #define IPV6_WORDS			8
 
+/* The variants of encoders and decoders. */
+#define INET				0
+#define CIDR				1
+
 /* The decimal numbers from 0 to 255, each with a dot behind it. */
 #define TENS(t) \
 	{t, '0', '.'}, {t, '1', '.'}, {t, '2', '.'}, {t, '3', '.'}, \
@@ -171,22 +175,21 @@ put_ipv6(char *p, const uint8 *address)
 
 /* The value, which holds all of its address. */
 static inline inet *
-get_address(Datum value, bool is_cidr)
+get_address(const ColumnEncoder *encoder, Datum value)
 {
 	inet	   *address = (inet *) DatumGetPointer(value);
 	Size		len = VARSIZE_ANY_EXHDR(address);
 
 	if (unlikely(len < offsetof(inet_struct, ipaddr) ||
 				 len < offsetof(inet_struct, ipaddr) + ip_addrsize(address)))
-		damaged_value(is_cidr ? "cidr" : "inet");
+		damaged_value(encoder->variant == CIDR ? "cidr" : "inet");
 	return address;
 }
 
-static inline char *
-encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
-			   char *to, bool is_cidr)
+static char *
+encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	inet	   *address = get_address(value, is_cidr);
+	inet	   *address = get_address(encoder, value);
 	uint32		bits = ip_bits(address);
 	uint32		max_bits;
 	char	   *p;
@@ -206,7 +209,7 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	if (unlikely(bits > max_bits ||
 				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
 		p = encode_by_type_function(encoder, value, out, to);
-	else if (bits != max_bits || is_cidr)
+	else if (bits != max_bits || encoder->variant == CIDR)
 	{
 		/* VALUE_ROOM has room for the slack of put_uint_8() */
 		*p++ = '/';
@@ -215,49 +218,25 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	return p;
 }
 
-static char *
-encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return encode_address(encoder, value, out, to, false);
-}
-
-static char *
-encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return encode_address(encoder, value, out, to, true);
-}
-
 /* Family, prefix length, which type, length of the address; the address. */
-static inline char *
-send_address(Datum value, char *to, bool is_cidr)
+static char *
+send_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	inet	   *address = get_address(value, is_cidr);
+	inet	   *address = get_address(encoder, value);
 
 	*to++ = ip_family(address);
 	*to++ = ip_bits(address);
-	*to++ = is_cidr;
+	*to++ = encoder->variant == CIDR;
 	*to++ = ip_addrsize(address);
 	memcpy(to, ip_addr(address), ip_addrsize(address));
 	return to + ip_addrsize(address);
 }
 
-static char *
-send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return send_address(value, to, false);
-}
-
-static char *
-send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return send_address(value, to, true);
-}
-
 const EncoderRow network_encoders[] = {
-	{F_INET_OUT, encode_inet},
-	{F_CIDR_OUT, encode_cidr},
-	{F_INET_SEND, send_inet},
-	{F_CIDR_SEND, send_cidr},
+	{F_INET_OUT, encode_address, INET},
+	{F_CIDR_OUT, encode_address, CIDR},
+	{F_INET_SEND, send_address, INET},
+	{F_CIDR_SEND, send_address, CIDR},
 	{InvalidOid}
 };
 
@@ -390,11 +369,12 @@ is_network(const uint8 *address, uint32 bits, uint32 max_bits)
 	return true;
 }
 
-static inline bool
+static bool
 decode_address(ColumnDecoder *decoder, const char *text, Size len,
-			   Datum *value, bool is_cidr)
+			   Datum *value)
 {
 	const char *end = text + len;
+	bool		is_cidr = decoder->variant == CIDR;
 
 	/* as network_in(): a colon is in every IPv6 address and in no other */
 	bool		is_ipv6 = memchr(text, ':', len) != NULL;
@@ -427,20 +407,8 @@ decode_address(ColumnDecoder *decoder, const char *text, Size len,
 	return true;
 }
 
-static bool
-decode_inet(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
-{
-	return decode_address(decoder, text, len, value, false);
-}
-
-static bool
-decode_cidr(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
-{
-	return decode_address(decoder, text, len, value, true);
-}
-
 const DecoderRow network_decoders[] = {
-	{F_INET_IN, decode_inet},
-	{F_CIDR_IN, decode_cidr},
+	{F_INET_IN, decode_address,.variant = INET},
+	{F_CIDR_IN, decode_address,.variant = CIDR},
 	{InvalidOid}
 };

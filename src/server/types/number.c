@@ -44,12 +44,7 @@ encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to + 1;
 }
 
-static char *
-encode_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return put_int32(to, DatumGetInt16(value));
-}
-
+/* int2, too, whose Datum is that of the same int4 */
 static char *
 encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -252,23 +247,13 @@ decode_bool(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return len == 1 && (text[0] == 't' || text[0] == 'f');
 }
 
-static bool
-decode_int2(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
-{
-	int64		n;
-
-	if (!read_signed(text, len, PG_INT16_MAX, &n))
-		return false;
-	*value = Int16GetDatum((int16) n);
-	return true;
-}
-
+/* int2 and int4, whose largest value is the variant */
 static bool
 decode_int4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
 	int64		n;
 
-	if (!read_signed(text, len, PG_INT32_MAX, &n))
+	if (!read_signed(text, len, decoder->variant, &n))
 		return false;
 	*value = Int32GetDatum((int32) n);
 	return true;
@@ -668,22 +653,12 @@ send_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return put_network_32(to, interval->month);
 }
 
+/* Types whose bytes are sent as they are; the variant is their number. */
 static char *
-send_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
+send_bytes(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	return byte_buffer_append(out, to, DatumGetPointer(value), UUID_LEN);
-}
-
-static char *
-send_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return byte_buffer_append(out, to, DatumGetPointer(value), sizeof(macaddr));
-}
-
-static char *
-send_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
-{
-	return byte_buffer_append(out, to, DatumGetPointer(value), sizeof(macaddr8));
+	return byte_buffer_append(out, to, DatumGetPointer(value),
+							  encoder->variant);
 }
 
 static char *
@@ -702,7 +677,7 @@ send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 
 const EncoderRow number_encoders[] = {
 	{F_BOOLOUT, encode_bool},
-	{F_INT2OUT, encode_int2},
+	{F_INT2OUT, encode_int4},
 	{F_INT4OUT, encode_int4},
 	{F_INT8OUT, encode_int8},
 	{F_OIDOUT, encode_uint4},
@@ -728,17 +703,17 @@ const EncoderRow number_encoders[] = {
 	{F_FLOAT8SEND, send_int8},
 	{F_TIMETZ_SEND, send_timetz},
 	{F_INTERVAL_SEND, send_interval},
-	{F_UUID_SEND, send_uuid},
-	{F_MACADDR_SEND, send_macaddr},
-	{F_MACADDR8_SEND, send_macaddr8},
+	{F_UUID_SEND, send_bytes, UUID_LEN},
+	{F_MACADDR_SEND, send_bytes, sizeof(macaddr)},
+	{F_MACADDR8_SEND, send_bytes, sizeof(macaddr8)},
 	{F_BYTEASEND, send_bytea},
 	{InvalidOid}
 };
 
 const DecoderRow number_decoders[] = {
 	{F_BOOLIN, decode_bool},
-	{F_INT2IN, decode_int2},
-	{F_INT4IN, decode_int4},
+	{F_INT2IN, decode_int4,.variant = PG_INT16_MAX},
+	{F_INT4IN, decode_int4,.variant = PG_INT32_MAX},
 	{F_INT8IN, decode_int8},
 	{F_OIDIN, decode_uint4},
 	{F_XIDIN, decode_uint4},

@@ -329,33 +329,19 @@ encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to;
 }
 
-static inline char *
-put_hex_with_colons(char *p, const uint8 *bytes, int len)
-{
-	p = put_hex_byte(p, bytes[0]);
-	for (int i = 1; i < len; i++)
-	{
-		*p++ = ':';
-		p = put_hex_byte(p, bytes[i]);
-	}
-	return p;
-}
-
+/* macaddr and macaddr8, whose bytes the variant counts */
 static char *
 encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	const uint8 *bytes = (const uint8 *) DatumGetMacaddrP(value);
+	const uint8 *bytes = (const uint8 *) DatumGetPointer(value);
 
-	return put_hex_with_colons(to, bytes, sizeof(macaddr));
-}
-
-static char *
-encode_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
-				char *to)
-{
-	const uint8 *bytes = (const uint8 *) DatumGetMacaddr8P(value);
-
-	return put_hex_with_colons(to, bytes, sizeof(macaddr8));
+	to = put_hex_byte(to, bytes[0]);
+	for (int i = 1; i < encoder->variant; i++)
+	{
+		*to++ = ':';
+		to = put_hex_byte(to, bytes[i]);
+	}
+	return to;
 }
 
 /* ----------
@@ -438,11 +424,12 @@ decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return read_hex(text, len, to);
 }
 
-/* Bytes with colons between them. */
-static inline bool
-decode_hex_with_colons(ColumnDecoder *decoder, const char *text, Size len,
-					   int n_bytes, Datum *value)
+/* macaddr and macaddr8: bytes with colons between them */
+static bool
+decode_macaddr(ColumnDecoder *decoder, const char *text, Size len,
+			   Datum *value)
 {
+	int			n_bytes = decoder->variant;
 	uint8	   *bytes;
 
 	if (len != 3 * n_bytes - 1)
@@ -456,20 +443,6 @@ decode_hex_with_colons(ColumnDecoder *decoder, const char *text, Size len,
 	}
 	*value = PointerGetDatum(bytes);
 	return true;
-}
-
-static bool
-decode_macaddr(ColumnDecoder *decoder, const char *text, Size len,
-			   Datum *value)
-{
-	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr), value);
-}
-
-static bool
-decode_macaddr8(ColumnDecoder *decoder, const char *text, Size len,
-				Datum *value)
-{
-	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr8), value);
 }
 
 /* ----------
@@ -494,8 +467,8 @@ const EncoderRow text_encoders[] = {
 	{F_ENUM_SEND, encode_enum},
 	{F_UUID_OUT, encode_uuid},
 	{F_BYTEAOUT, encode_bytea},
-	{F_MACADDR_OUT, encode_macaddr},
-	{F_MACADDR8_OUT, encode_macaddr8},
+	{F_MACADDR_OUT, encode_macaddr, sizeof(macaddr)},
+	{F_MACADDR8_OUT, encode_macaddr, sizeof(macaddr8)},
 	{InvalidOid}
 };
 
@@ -507,7 +480,7 @@ const DecoderRow text_decoders[] = {
 	{F_CHARIN, decode_char},
 	{F_UUID_IN, decode_uuid},
 	{F_BYTEAIN, decode_bytea},
-	{F_MACADDR_IN, decode_macaddr},
-	{F_MACADDR8_IN, decode_macaddr8},
+	{F_MACADDR_IN, decode_macaddr,.variant = sizeof(macaddr)},
+	{F_MACADDR8_IN, decode_macaddr,.variant = sizeof(macaddr8)},
 	{InvalidOid}
 };
