@@ -9,14 +9,16 @@
  * Nothing is written before block_compressor_fetch() asks for it, so that the
  * caller decides how much output there is at a time.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <isa-l/igzip_lib.h>
+#include <libdeflate.h>
 #include <lz4frame.h>
 #include <zstd.h>
 
 #include "shared/block_compress.h"
-#include "shared/gzip_member.h"
 
 /*
  * The fastest libraries for gzip compress whole buffers only, so a gzip
@@ -81,7 +83,9 @@ struct BlockCompressor
 	size_t		made_pos;		/* fetched up to here */
 
 	/* of the method in use */
-	GzipCodec  *gzip;
+	struct libdeflate_compressor *libdeflate;	/* or these: */
+	struct isal_zstream *isal;
+	uint8_t    *isal_level;
 	LZ4F_cctx  *lz4;
 	LZ4F_preferences_t lz4_preferences;
 	ZSTD_CCtx  *zstd;
@@ -176,34 +180,79 @@ buffers_fetch(BlockCompressor *c, void *out)
 
 /* ----------
  * gzip
+ *
+ * The levels are zlib's: each makes files of about the size that zlib's level
+ * does, or smaller, by the library that is fastest at it.  That is ISA-L for
+ * level 1, and libdeflate for those above, which ISA-L has nothing like.
  * ----------
  */
+
+/*
+ * ISA-L's levels are finer steps of what others call level 1.  This one costs
+ * a tenth more than the fastest, and wins a few percent of size.
+ */
+#define ISAL_LEVEL 2
+#define ISAL_LEVEL_BYTES ISAL_DEF_LVL2_DEFAULT
+
 static bool
 gzip_set_up(BlockCompressor *c)
 {
-	c->gzip = gzip_codec_new(c->spec.level);
 	c->part_bytes = GZIP_MEMBER_BYTES;
-	return c->gzip != NULL;
+	if (c->spec.level == 1)
+	{
+		c->isal = malloc(sizeof(*c->isal));
+		c->isal_level = malloc(ISAL_LEVEL_BYTES);
+		return c->isal && c->isal_level;
+	}
+	/* a level lower, it still makes smaller files than zlib does */
+	c->libdeflate = libdeflate_alloc_compressor(c->spec.level - 1);
+	return c->libdeflate != NULL;
 }
 
 static void
 gzip_free(BlockCompressor *c)
 {
-	if (c->gzip)
-		gzip_codec_free(c->gzip);
+	if (c->libdeflate)
+		libdeflate_free_compressor(c->libdeflate);
+	free(c->isal);
+	free(c->isal_level);
 }
 
 static size_t
 gzip_bound(const BlockCompressor *c, size_t len)
 {
-	return gzip_member_bound(len);
+	/* stored in more and smaller pieces than ISA-L's of 64 kB */
+	return libdeflate_gzip_compress_bound(NULL, len);
+}
+
+/* A member made by ISA-L at ISAL_LEVEL; 0 if there was not enough room. */
+static size_t
+isal_member(BlockCompressor *c, const void *data, size_t len, void *out)
+{
+	struct isal_zstream *stream = c->isal;
+
+	/* stateless: all input and all room for output are given at once */
+	isal_deflate_stateless_init(stream);
+	stream->level = ISAL_LEVEL;
+	stream->level_buf = c->isal_level;
+	stream->level_buf_size = ISAL_LEVEL_BYTES;
+	stream->gzip_flag = IGZIP_GZIP;
+	stream->end_of_stream = 1;
+	stream->next_in = (uint8_t *) data;
+	stream->avail_in = len;
+	stream->next_out = out;
+	stream->avail_out = gzip_bound(c, len);
+	if (isal_deflate_stateless(stream) != COMP_OK || stream->avail_in > 0)
+		return 0;
+	return stream->total_out;
 }
 
 static ssize_t
 gzip_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 {
-	size_t		made = gzip_member_compress(c->gzip, data, len, out,
-											gzip_member_bound(len));
+	size_t		made = c->isal ? isal_member(c, data, len, out) :
+		libdeflate_gzip_compress(c->libdeflate, data, len, out,
+								 gzip_bound(c, len));
 
 	if (made == 0)
 	{
