@@ -73,15 +73,14 @@ read_flag(SnapshotRest *rest, const char *name)
 	return read_line(rest, name, 1) == 1;
 }
 
-/* A line with a number of lines, and these.  Returns the number. */
-static uint32_t
+/* A line with a number of lines, and these. */
+static void
 read_list(SnapshotRest *rest, const char *count_name, const char *name)
 {
 	uint32_t	n = read_line(rest, count_name, INT32_MAX);
 
 	for (uint32_t i = 0; i < n && rest->problem == NULL; i++)
-		(void) read_line(rest, name, UINT32_MAX);
-	return n;
+		read_line(rest, name, UINT32_MAX);
 }
 
 bool
@@ -103,24 +102,23 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 {
 	SnapshotRest rest = {text, text + length, NULL};
 
-	memset(snapshot, 0, sizeof(*snapshot));
 	read_name(&rest, "vxid:");
 	if (rest.problem == NULL)
-		snapshot->vxid_process = read_number(&rest, "vxid:", '/', INT32_MAX);
+		read_number(&rest, "vxid:", '/', INT32_MAX);
 	if (rest.problem == NULL)
-		snapshot->vxid_local = read_number(&rest, "vxid:", '\n', UINT32_MAX);
-	snapshot->pid = read_line(&rest, "pid:", INT32_MAX);
-	snapshot->database = read_line(&rest, "dbid:", UINT32_MAX);
-	snapshot->isolation = read_line(&rest, "iso:", 3);
-	snapshot->read_only = read_flag(&rest, "ro:");
-	snapshot->xmin = read_line(&rest, "xmin:", UINT32_MAX);
-	snapshot->xmax = read_line(&rest, "xmax:", UINT32_MAX);
-	snapshot->n_xids = read_list(&rest, "xcnt:", "xip:");
+		read_number(&rest, "vxid:", '\n', UINT32_MAX);
+	read_line(&rest, "pid:", INT32_MAX);
+	read_line(&rest, "dbid:", UINT32_MAX);
+	read_line(&rest, "iso:", 3);
+	read_flag(&rest, "ro:");
+	read_line(&rest, "xmin:", UINT32_MAX);
+	read_line(&rest, "xmax:", UINT32_MAX);
+	read_list(&rest, "xcnt:", "xip:");
 	snapshot->overflowed = read_flag(&rest, "sof:");
 	/* only older servers, and only an overflowed snapshot, leave this out */
 	snapshot->has_subxids = begins_with(&rest, "sxcnt:");
 	if (snapshot->has_subxids)
-		snapshot->n_subxids = read_list(&rest, "sxcnt:", "sxp:");
+		read_list(&rest, "sxcnt:", "sxp:");
 	snapshot->in_recovery = read_flag(&rest, "rec:");
 	if (rest.problem == NULL && !snapshot->overflowed && !snapshot->has_subxids)
 		rest.problem = "sxcnt:";

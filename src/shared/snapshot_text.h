@@ -36,20 +36,11 @@
 #define SNAPSHOT_TEXT_ID_CHARS "0123456789ABCDEF-"
 #define SNAPSHOT_TEXT_ID_BYTES 64
 
+/* The lines that callers ask for. */
 typedef struct SnapshotText
 {
-	uint32_t	vxid_process;	/* a number of the server's, not the pid */
-	uint32_t	vxid_local;
-	uint32_t	pid;
-	uint32_t	database;
-	uint32_t	isolation;		/* XACT_REPEATABLE_READ, ... (xact.h) */
-	bool		read_only;
-	uint32_t	xmin;
-	uint32_t	xmax;
-	uint32_t	n_xids;			/* transaction IDs in lines "xip:" */
 	bool		overflowed;
 	bool		has_subxids;	/* the text has a line "sxcnt:" */
-	uint32_t	n_subxids;		/* transaction IDs in lines "sxp:" */
 	bool		in_recovery;
 } SnapshotText;
 
