@@ -62,17 +62,14 @@ quote_need_by_byte(const char *string, Size len, char delimiter)
 static inline ByteBlock
 flag_quotes(ByteBlock block)
 {
-	return byte_block_or(byte_block_eq(block, '"'),
-						 byte_block_eq(block, '\\'));
+	return byte_block_eq(block, '"') | byte_block_eq(block, '\\');
 }
 
 static inline ByteBlock
 flag_separators(ByteBlock block, char delimiter)
 {
-	return byte_block_or(byte_block_or(byte_block_eq(block, '{'),
-									   byte_block_eq(block, '}')),
-						 byte_block_or(byte_block_eq(block, ' '),
-									   byte_block_eq(block, delimiter)));
+	return byte_block_eq(block, '{') | byte_block_eq(block, '}') |
+		byte_block_eq(block, ' ') | byte_block_eq(block, delimiter);
 }
 
 /* Find out which quotes array_out() gives a text that has COPY's escapes. */
@@ -97,9 +94,8 @@ quote_need(const char *string, Size len, char delimiter)
 	{
 		/* the last block overlaps the one before */
 		block = byte_block_load(string + Min(i, len - BYTE_BLOCK_SIZE));
-		quotes = byte_block_or(quotes, flag_quotes(block));
-		separators = byte_block_or(separators,
-								   flag_separators(block, delimiter));
+		quotes |= flag_quotes(block);
+		separators |= flag_separators(block, delimiter);
 	}
 
 	if (byte_block_any(quotes))
@@ -243,13 +239,9 @@ unescape_letter(char letter)
 static pg_attribute_always_inline ByteBlock
 flag_special(ByteBlock block, EscapeKind kind)
 {
-	ByteBlock	flags = byte_block_eq(block, '\\');
-
 	if (kind == ESCAPE_COPY)
-		return byte_block_or(flags, byte_block_le(block, '\r'));
-
-	flags = byte_block_or(flags, byte_block_eq(block, '"'));
-	return byte_block_or(flags, byte_block_le(block, 0x1f));
+		return byte_block_eq(block, '\\') | byte_block_le(block, '\r');
+	return flag_quotes(block) | byte_block_le(block, 0x1f);
 }
 
 /* Write one byte, which may or may not be special, but is not zero. */

@@ -27,60 +27,40 @@ put_hex_byte(char *p, uint8 byte)
 	return p + 2;
 }
 
-/* Write 16 bytes as 32 digits. */
-#ifdef BYTE_BLOCK_SSE2
-
 /* A digit is its value plus '0', plus the way from '9' to 'a' beyond 9. */
-static inline __m128i
-hex_from_nibbles(__m128i nibbles)
+static inline ByteBlock
+hex_from_nibbles(ByteBlock nibbles)
 {
-	__m128i		letters = _mm_cmpgt_epi8(nibbles, _mm_set1_epi8(9));
-
-	return _mm_add_epi8(_mm_add_epi8(nibbles, _mm_set1_epi8('0')),
-						_mm_and_si128(letters, _mm_set1_epi8('a' - '9' - 1)));
+	return nibbles + '0' + (~byte_block_le(nibbles, 9) & ('a' - '9' - 1));
 }
 
+/* Write 16 bytes as 32 digits. */
 static inline char *
 put_hex_16(char *p, const uint8 *bytes)
 {
-	__m128i		in = _mm_loadu_si128((const __m128i *) bytes);
-	__m128i		mask = _mm_set1_epi8(0x0f);
-	__m128i		high = _mm_and_si128(_mm_srli_epi16(in, 4), mask);
-	__m128i		low = _mm_and_si128(in, mask);
+	ByteBlock	block = byte_block_load((const char *) bytes);
+	ByteBlock	high = hex_from_nibbles(block >> 4);
+	ByteBlock	low = hex_from_nibbles(block & 0x0f);
 
+	/* a byte of each block in turn */
+#if defined(BYTE_BLOCK_SSE2)
 	_mm_storeu_si128((__m128i *) p,
-					 hex_from_nibbles(_mm_unpacklo_epi8(high, low)));
-	_mm_storeu_si128((__m128i *) (p + 16),
-					 hex_from_nibbles(_mm_unpackhi_epi8(high, low)));
-	return p + 32;
-}
-
+					 _mm_unpacklo_epi8((__m128i) high, (__m128i) low));
+	_mm_storeu_si128((__m128i *) (p + BYTE_BLOCK_SIZE),
+					 _mm_unpackhi_epi8((__m128i) high, (__m128i) low));
 #elif defined(BYTE_BLOCK_NEON)
-
-static inline char *
-put_hex_16(char *p, const uint8 *bytes)
-{
-	uint8x16_t	in = vld1q_u8(bytes);
-	uint8x16_t	digits = vld1q_u8((const uint8 *) hex_digits);
-	uint8x16x2_t chars;
-
-	chars.val[0] = vqtbl1q_u8(digits, vshrq_n_u8(in, 4));
-	chars.val[1] = vqtbl1q_u8(digits, vandq_u8(in, vdupq_n_u8(0x0f)));
-	vst2q_u8((uint8 *) p, chars);
-	return p + 32;
-}
-
+	vst1q_u8((uint8 *) p, vzip1q_u8((uint8x16_t) high, (uint8x16_t) low));
+	vst1q_u8((uint8 *) p + BYTE_BLOCK_SIZE,
+			 vzip2q_u8((uint8x16_t) high, (uint8x16_t) low));
 #else
-
-static inline char *
-put_hex_16(char *p, const uint8 *bytes)
-{
-	for (int i = 0; i < 16; i++)
-		p = put_hex_byte(p, bytes[i]);
-	return p;
-}
-
+	for (int i = 0; i < BYTE_BLOCK_SIZE; i++)
+	{
+		p[2 * i] = high[i];
+		p[2 * i + 1] = low[i];
+	}
 #endif
+	return p + 2 * BYTE_BLOCK_SIZE;
+}
 
 /* ----------
  * Reads bytes from hexadecimal digits of either case.
@@ -111,35 +91,15 @@ read_hex_byte(const char *p, uint8 *byte)
 	return is_hex_digit(p[0]) && is_hex_digit(p[1]);
 }
 
-/* Are the 16 bytes at "p" hexadecimal digits? */
-#ifdef BYTE_BLOCK_SSE2
-
 static inline bool
 are_16_hex_digits(const char *p)
 {
-	__m128i		block = byte_block_load(p);
-	__m128i		digits = _mm_sub_epi8(block, _mm_set1_epi8('0'));
-	__m128i		letters = _mm_sub_epi8(_mm_or_si128(block, _mm_set1_epi8(0x20)),
-									   _mm_set1_epi8('a'));
-	__m128i		flags = byte_block_or(byte_block_le(digits, 9),
-									  byte_block_le(letters, 5));
+	ByteBlock	block = byte_block_load(p);
+	ByteBlock	flags = byte_block_le(block - '0', 9) |
+		byte_block_le((block | 0x20) - 'a', 5);
 
-	return _mm_movemask_epi8(flags) == 0xffff;
+	return !byte_block_any(~flags);
 }
-
-#else
-
-static inline bool
-are_16_hex_digits(const char *p)
-{
-	bool		all = true;
-
-	for (int i = 0; i < 16; i++)
-		all &= is_hex_digit(p[i]);
-	return all;
-}
-
-#endif
 
 /* Write 4 bytes from 8 digits, which they must be. */
 static inline void

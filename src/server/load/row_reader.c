@@ -79,8 +79,8 @@ special_bits(const char *bytes)
 {
 	ByteBlock	block = byte_block_load(bytes);
 
-	return byte_block_bits(byte_block_or(byte_block_le(block, '\r'),
-										 byte_block_eq(block, '\\')));
+	return byte_block_bits(byte_block_le(block, '\r') |
+						   byte_block_eq(block, '\\'));
 }
 
 /*

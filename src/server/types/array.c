@@ -433,12 +433,8 @@ find_special(const char *p, const char *end, char delimiter)
 	for (; p < end; p += BYTE_BLOCK_SIZE)
 	{
 		ByteBlock	block = byte_block_load(p);
-		ByteBlock	braces = byte_block_or(byte_block_eq(block, '{'),
-										   byte_block_eq(block, '}'));
-		ByteBlock	others = byte_block_or(byte_block_eq(block, delimiter),
-										   byte_block_le(block, ' '));
-		ByteBlock	flags = byte_block_or(flag_quotes(block),
-										  byte_block_or(braces, others));
+		ByteBlock	flags = flag_quotes(block) |
+			flag_separators(block, delimiter) | byte_block_le(block, ' ');
 
 		if (byte_block_any(flags))
 			return Min(p + byte_block_first(flags), end);
