@@ -35,6 +35,28 @@
 #include <arm_neon.h>
 #endif
 
+/* Eight bytes in a word, the first one lowest, on any processor. */
+static inline uint64
+load_word(const char *bytes)
+{
+	uint64		word;
+
+	memcpy(&word, bytes, 8);
+#ifdef WORDS_BIGENDIAN
+	word = pg_bswap64(word);
+#endif
+	return word;
+}
+
+static inline void
+store_word(char *bytes, uint64 word)
+{
+#ifdef WORDS_BIGENDIAN
+	word = pg_bswap64(word);
+#endif
+	memcpy(bytes, &word, 8);
+}
+
 typedef uint8 ByteBlock __attribute__((vector_size(BYTE_BLOCK_SIZE)));
 typedef uint64 BlockWords __attribute__((vector_size(BYTE_BLOCK_SIZE)));
 

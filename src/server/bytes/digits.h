@@ -9,7 +9,8 @@
 #define PARDUMP_DIGITS_H
 
 #include "port/pg_bitutils.h"
-#include "port/pg_bswap.h"
+
+#include "bytes/byte_block.h"
 
 /* ----------
  * Reads decimal digits.
@@ -36,13 +37,7 @@ is_digit(char c)
 static inline uint64
 digit_values(const char *p)
 {
-	uint64		word;
-
-	memcpy(&word, p, 8);
-#ifdef WORDS_BIGENDIAN
-	word = pg_bswap64(word);
-#endif
-	return word ^ UINT64CONST(0x3030303030303030);
+	return load_word(p) ^ UINT64CONST(0x3030303030303030);
 }
 
 /*
@@ -215,8 +210,6 @@ decimal_length(uint32 n)
 #undef STEP
 }
 
-#ifndef WORDS_BIGENDIAN
-
 /* The digits of a number below 10^8, a byte each, the first one lowest. */
 static inline uint64
 eight_digits(uint32 n)
@@ -236,9 +229,7 @@ eight_digits(uint32 n)
 static inline char *
 put_8_digits(char *p, uint32 n)
 {
-	uint64		chars = eight_digits(n) | EIGHT_ZEROS;
-
-	memcpy(p, &chars, 8);
+	store_word(p, eight_digits(n) | EIGHT_ZEROS);
 	return p + 8;
 }
 
@@ -247,9 +238,8 @@ static inline char *
 put_uint_8(char *p, uint32 n)
 {
 	int			len = decimal_length(n);
-	uint64		chars = (eight_digits(n) | EIGHT_ZEROS) >> (64 - 8 * len);
 
-	memcpy(p, &chars, 8);
+	store_word(p, (eight_digits(n) | EIGHT_ZEROS) >> (64 - 8 * len));
 	return p + len;
 }
 
@@ -261,42 +251,10 @@ static inline char *
 put_fraction_8(char *p, uint32 n)
 {
 	uint64		digits = eight_digits(n);
-	uint64		chars = digits | EIGHT_ZEROS;
 
-	memcpy(p, &chars, 8);
+	store_word(p, digits | EIGHT_ZEROS);
 	return p + pg_leftmost_one_pos64(digits) / 8 + 1;
 }
-
-#else							/* WORDS_BIGENDIAN */
-
-static inline char *
-put_8_digits(char *p, uint32 n)
-{
-	p = put_4_digits(p, n / 10000);
-	return put_4_digits(p, n % 10000);
-}
-
-static inline char *
-put_uint_8(char *p, uint32 n)
-{
-	int			len = decimal_length(n);
-	char		chars[8];
-
-	put_8_digits(chars, n);
-	memcpy(p, chars + 8 - len, len);
-	return p + len;
-}
-
-static inline char *
-put_fraction_8(char *p, uint32 n)
-{
-	p = put_8_digits(p, n);
-	while (p[-1] == '0')
-		p--;
-	return p;
-}
-
-#endif							/* WORDS_BIGENDIAN */
 
 /* The same of n / 10^6, 0 < n < 10^6. */
 static inline char *

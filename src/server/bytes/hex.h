@@ -105,14 +105,10 @@ are_16_hex_digits(const char *p)
 static inline void
 put_4_bytes_of_hex(uint8 *to, const char *p)
 {
-	uint64		word;
+	uint64		word = load_word(p);
 	uint64		values;
 	uint32		bytes;
 
-	memcpy(&word, p, 8);
-#ifdef WORDS_BIGENDIAN
-	word = pg_bswap64(word);
-#endif
 	values = (word & EACH_BYTE(0x0f)) + 9 * (word >> 6 & EACH_BYTE(1));
 	/* pairs in the low byte of each 16 bits, then side by side */
 	values = (values << 4 | values >> 8) & UINT64CONST(0x00ff00ff00ff00ff);
