@@ -72,13 +72,6 @@ encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return put_uint64(to, U64FromFullTransactionId(xid));
 }
 
-/* Excess precision would spoil the comparisons below. */
-#if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD == 0
-#define HAVE_EXACT_DIVISION	1
-#else
-#define HAVE_EXACT_DIVISION	0
-#endif
-
 /*
  * Write billionths / 10^9.  All short numbers are brought to this form, so
  * that one piece of code writes them.
@@ -107,72 +100,54 @@ put_billionths(char *p, uint64 billionths)
  * exact numbers and so correctly rounded, gives num again, then the decimal
  * number m / 10^k reads back as num.  It has at most DBL_DIG = 15 significant
  * digits (6 for float4), and no two decimal numbers of so few digits read
- * back as the same number: it is the shortest text too.  The lower limit
- * keeps out what is written with an exponent.
+ * back as the same number: it is the shortest text too.  The quotient of a
+ * float4 may be rounded to a double first: that has more than twice as many
+ * bits, so that the second rounding gives what one would.
+ */
+static inline char *
+put_scaled(char *p, double num, double power, bool is_float4)
+{
+	double		magnitude = fabs(num);
+	int64		scaled = (int64) (magnitude * power + 0.5);
+	double		quotient = (double) scaled / power;
+
+	/* excess precision would spoil the comparison */
+	if (FLT_EVAL_METHOD != 0 ||
+		(is_float4 ? (double) (float) quotient : quotient) != magnitude)
+		return NULL;
+	if (num < 0)
+		*p++ = '-';
+	return put_billionths(p, scaled * (uint64) (1e9 / power));
+}
+
+/*
+ * Nine decimals below 10^6, six below 10^9: 15 digits in each case.  The
+ * lower limit keeps out what is written with an exponent.  NaN is in neither
+ * of the ranges.
  */
 static inline char *
 put_short_double(char *p, double num)
 {
 	double		magnitude = fabs(num);
-	int64		scaled;
-	uint64		billionths;
 
-	if (!HAVE_EXACT_DIVISION)
-		return NULL;
-	/* nine decimals below 10^6, six below 10^9: 15 digits in each case */
 	if (magnitude >= 1e-4 && magnitude < 1e6)
-	{
-		scaled = (int64) (magnitude * 1e9 + 0.5);
-		if ((double) scaled / 1e9 != magnitude)
-			return NULL;
-		billionths = scaled;
-	}
-	else if (magnitude >= 1e6 && magnitude < 1e9)
-	{
-		scaled = (int64) (magnitude * 1e6 + 0.5);
-		if ((double) scaled / 1e6 != magnitude)
-			return NULL;
-		billionths = scaled * 1000;
-	}
-	else
-		return NULL;			/* NaN too */
-
-	if (num < 0)
-		*p++ = '-';
-	return put_billionths(p, billionths);
+		return put_scaled(p, num, 1e9, false);
+	if (magnitude >= 1e6 && magnitude < 1e9)
+		return put_scaled(p, num, 1e6, false);
+	return NULL;
 }
 
-/* The same for a float4, of which FLT_DIG = 6 digits are exact. */
+/* Five decimals below 10, two below 10^4: FLT_DIG = 6 digits are exact. */
 static inline char *
 put_short_float(char *p, float num)
 {
 	float		magnitude = fabsf(num);
-	int32		scaled;
-	uint64		billionths;
 
-	if (!HAVE_EXACT_DIVISION)
-		return NULL;
-	/* five decimals below 10, two below 10^4: 6 digits in each case */
 	if (magnitude >= 1e-4f && magnitude < 10.0f)
-	{
-		scaled = (int32) (magnitude * 1e5f + 0.5f);
-		if ((float) scaled / 1e5f != magnitude)
-			return NULL;
-		billionths = scaled * UINT64CONST(10000);
-	}
-	else if (magnitude >= 10.0f && magnitude < 1e4f)
-	{
-		scaled = (int32) (magnitude * 1e2f + 0.5f);
-		if ((float) scaled / 1e2f != magnitude)
-			return NULL;
-		billionths = scaled * UINT64CONST(10000000);
-	}
-	else
-		return NULL;
-
-	if (num < 0)
-		*p++ = '-';
-	return put_billionths(p, billionths);
+		return put_scaled(p, num, 1e5, true);
+	if (magnitude >= 10.0f && magnitude < 1e4f)
+		return put_scaled(p, num, 1e2, true);
+	return NULL;
 }
 
 /* extra_float_digits > 0: the shortest text that reads back as the value */
