@@ -43,45 +43,29 @@ StaticAssertDecl(ADDRESS_TEXT_ROOM <= VALUE_ROOM &&
 #define INET				0
 #define CIDR				1
 
-/* The decimal numbers from 0 to 255, each with a dot behind it. */
-#define TENS(t) \
-	{t, '0', '.'}, {t, '1', '.'}, {t, '2', '.'}, {t, '3', '.'}, \
-	{t, '4', '.'}, {t, '5', '.'}, {t, '6', '.'}, {t, '7', '.'}, \
-	{t, '8', '.'}, {t, '9', '.'}
-#define HALF_TENS(h, t) \
-	{h, t, '0', '.'}, {h, t, '1', '.'}, {h, t, '2', '.'}, \
-	{h, t, '3', '.'}, {h, t, '4', '.'}, {h, t, '5', '.'}
-#define HUNDREDS_TENS(h, t) \
-	HALF_TENS(h, t), {h, t, '6', '.'}, {h, t, '7', '.'}, \
-	{h, t, '8', '.'}, {h, t, '9', '.'}
-
-static const char octet_texts[256][4] = {
-	{'0', '.'}, {'1', '.'}, {'2', '.'}, {'3', '.'}, {'4', '.'},
-	{'5', '.'}, {'6', '.'}, {'7', '.'}, {'8', '.'}, {'9', '.'},
-	TENS('1'), TENS('2'), TENS('3'), TENS('4'), TENS('5'),
-	TENS('6'), TENS('7'), TENS('8'), TENS('9'),
-	HUNDREDS_TENS('1', '0'), HUNDREDS_TENS('1', '1'),
-	HUNDREDS_TENS('1', '2'), HUNDREDS_TENS('1', '3'),
-	HUNDREDS_TENS('1', '4'), HUNDREDS_TENS('1', '5'),
-	HUNDREDS_TENS('1', '6'), HUNDREDS_TENS('1', '7'),
-	HUNDREDS_TENS('1', '8'), HUNDREDS_TENS('1', '9'),
-	HUNDREDS_TENS('2', '0'), HUNDREDS_TENS('2', '1'),
-	HUNDREDS_TENS('2', '2'), HUNDREDS_TENS('2', '3'),
-	HUNDREDS_TENS('2', '4'), HALF_TENS('2', '5')
-};
-
 /*
- * Write an IPv4 address.  Each number is one move of four bytes, of which the
- * next number overwrites those that do not belong to it.
+ * Write an IPv4 address.  Each number, with the dot behind it, is one move of
+ * four bytes, of which the next number overwrites those that do not belong to
+ * it.
  */
 static inline char *
 put_ipv4(char *p, const uint8 *address)
 {
+	static char texts[256][4];
+
+	/* made when they are first needed */
+	for (int i = 0; i < 256 && texts[255][0] == '\0'; i++)
+	{
+		char		text[4 + DIGITS_SLACK];
+
+		*put_uint_8(text, i) = '.';
+		memcpy(texts[i], text, sizeof(texts[i]));
+	}
 	for (int i = 0; i < 4; i++)
 	{
 		uint8		octet = address[i];
 
-		memcpy(p, octet_texts[octet], 4);
+		memcpy(p, texts[octet], 4);
 		p += 2 + (octet >= 10) + (octet >= 100);
 	}
 	return p - 1;				/* the last dot */
