@@ -377,9 +377,11 @@ read_fraction_groups(const NumericText *parts, int16 *groups)
  * it, which make four groups in a word.  There is no branch that depends on
  * how many digits or zeros there are, as most of those would be mispredicted.
  */
+#ifdef WORDS_BIGENDIAN
+#define MAX_SHORT	0			/* groups of a word have another order */
+#else
 #define MAX_SHORT	(1 + 8 + 1 + 8)
-
-#ifndef WORDS_BIGENDIAN
+#endif
 
 /*
  * Read both parts' digits, those behind the point as if there were eight.
@@ -460,16 +462,6 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 	memcpy(to + VARHDRSZ + sizeof(header), &groups, sizeof(groups));
 	return size;
 }
-
-#else
-
-static inline Size
-put_short_text(char *to, const char *text, Size len, int32 typmod)
-{
-	return 0;
-}
-
-#endif
 
 /*
  * Short numbers, which are most, are made in registers.  The rest is read
