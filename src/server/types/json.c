@@ -4,8 +4,8 @@
  *	  Decoder of json, and the parser that it shares with jsonb.
  *
  * The value of a json is its text, so its decoder only finds out whether the
- * text is valid, and keeps nothing.  The parser for jsonb makes an array of
- * nodes.  Both read the same tokens.
+ * text is valid, and keeps nothing.  For jsonb the parser makes an array of
+ * nodes.
  *
  *-------------------------------------------------------------------------
  */
@@ -125,149 +125,40 @@ find_json_special(const char *p, const char *end)
 	return end;
 }
 
-/* ----------
- * Decoder of json, whose value is its text, if that is valid.
- * ----------
+/*
+ * The character that a letter behind a backslash stands for; 0 for "u", and
+ * for letters that are an error.
  */
+static inline char
+escaped_char(char letter)
+{
+	if (letter == '"' || letter == '\\' || letter == '/')
+		return letter;
+	return unescape_letter(letter);
+}
 
 /* The escape whose backslash is at *p. */
 static bool
 scan_escape(const char **p, const char *end)
 {
-	if (end - *p < 2)
+	const char *letter = *p + 1;
+
+	if (letter == end)
 		return false;
-	switch ((*p)[1])
-	{
-		case '"':
-		case '\\':
-		case '/':
-		case 'b':
-		case 'f':
-		case 'n':
-		case 'r':
-		case 't':
-			*p += 2;
-			return true;
-		case 'u':
-			/* json_in() does not ask which character it is */
-			if (end - *p < 6)
-				return false;
-			*p += 6;
-			return is_hex_digit((*p)[-4]) && is_hex_digit((*p)[-3]) &&
-				is_hex_digit((*p)[-2]) && is_hex_digit((*p)[-1]);
-		default:
-			return false;
-	}
-}
-
-/* The string whose opening quote is at *p. */
-static inline bool
-scan_string(const char **p, const char *end)
-{
-	(*p)++;
-	for (;;)
-	{
-		*p = find_json_special(*p, end);
-		/* control characters end the loop as well, and are an error */
-		if (*p == end)
-			return false;
-		if (**p == '"')
-		{
-			(*p)++;
-			return true;
-		}
-		if (**p != '\\' || !scan_escape(p, end))
-			return false;
-	}
-}
-
-static bool scan_value(const char **p, const char *end, int depth);
-
-/* The elements or members of what has been opened before *p, and its end. */
-static bool
-scan_members(const char **p, const char *end, bool is_object, int depth)
-{
-	char		close = is_object ? '}' : ']';
-
-	CHECK_FOR_INTERRUPTS();
-	/* only an empty container has no element before its end */
-	*p = skip_json_space(*p, end);
-	if (*p < end && **p == close)
-	{
-		(*p)++;
+	*p = letter + 1;
+	if (escaped_char(*letter) != '\0')
 		return true;
-	}
-	do
-	{
-		if (is_object &&
-			(*p == end || **p != '"' || !scan_string(p, end) ||
-			 !scan_json_char(p, end, ':')))
-			return false;
-		if (!scan_value(p, end, depth))
-			return false;
-	} while (scan_json_char(p, end, ','));
-
-	*p = skip_json_space(*p, end);
-	return *p < end && *(*p)++ == close;
-}
-
-/*
- * The value at *p, of any kind.  Containers recurse up to MAX_JSON_DEPTH, so
- * that the stack needs no check.
- */
-static bool
-scan_value(const char **p, const char *end, int depth)
-{
-	bool		has_exponent;
-
-	if (*p == end || depth > MAX_JSON_DEPTH)
+	if (*letter != 'u' || end - letter < 5)
 		return false;
-	switch (**p)
-	{
-		case '{':
-		case '[':
-			(*p)++;
-			return scan_members(p, end, (*p)[-1] == '{', depth + 1);
-		case '"':
-			return scan_string(p, end);
-		case 't':
-			return scan_json_word(p, end, "true", 4);
-		case 'f':
-			return scan_json_word(p, end, "false", 5);
-		case 'n':
-			return scan_json_word(p, end, "null", 4);
-		default:
-			return scan_json_number(p, end, &has_exponent);
-	}
+	/* json_in() does not ask which character it is */
+	*p = letter + 5;
+	return is_hex_digit(letter[1]) && is_hex_digit(letter[2]) &&
+		is_hex_digit(letter[3]) && is_hex_digit(letter[4]);
 }
-
-/*
- * json_in() checks the text and returns it as it is, white space included,
- * and so does this.
- */
-static bool
-decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
-{
-	const char *end = text + len;
-	const char *p = skip_json_space(text, end);
-	struct varlena *result;
-
-	if (!scan_value(&p, end, 0) || skip_json_space(p, end) != end)
-		return false;
-	result = varlena_alloc(decoder, len);
-	memcpy(VARDATA(result), text, len);
-	*value = PointerGetDatum(result);
-	return true;
-}
-
-const DecoderRow json_decoders[] = {
-	{F_JSON_IN, decode_json},
-	{InvalidOid}
-};
 
 /* ----------
- * Makes nodes of JSON: one for each value and each key, in the order of
- * the text.
+ * Parses JSON, and makes nodes of it if they are asked for: one for each
+ * value and each key, in the order of the text.
  * ----------
  */
 
@@ -278,23 +169,12 @@ const DecoderRow json_decoders[] = {
 typedef struct JsonParser
 {
 	const char *end;
-	JsonNode   *nodes;
+	JsonNode   *nodes;			/* NULL to check the text only */
 	uint32		n_nodes;
 	uint32		max_nodes;
 	int			depth;
+	JsonNode	unused;			/* for each node that is not asked for */
 } JsonParser;
-
-/*
- * The character that a letter behind a backslash stands for; 0 for "u", which
- * the parser declines, and for letters that are an error.
- */
-static inline char
-escaped_char(char letter)
-{
-	if (letter == '"' || letter == '\\' || letter == '/')
-		return letter;
-	return unescape_letter(letter);
-}
 
 /* A string, its first backslash at "from", in a copy without escapes. */
 static const char *
@@ -335,6 +215,20 @@ parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 	return end + 1;
 }
 
+/* The rest of a string, its first backslash at p, if it is not asked for. */
+static const char *
+pass_escaped(JsonParser *parser, const char *p)
+{
+	while (p < parser->end && *p == '\\')
+	{
+		if (!scan_escape(&p, parser->end))
+			return NULL;
+		p = find_json_special(p, parser->end);
+	}
+	/* control characters end the loop as well, and are an error */
+	return p < parser->end && *p == '"' ? p + 1 : NULL;
+}
+
 /* The string whose opening quote is at p. */
 static inline const char *
 parse_string(JsonParser *parser, const char *p, JsonNode *node)
@@ -344,7 +238,8 @@ parse_string(JsonParser *parser, const char *p, JsonNode *node)
 	p = find_json_special(p, parser->end);
 	/* most strings have no escapes and are used where they are */
 	if (unlikely(p == parser->end || *p != '"'))
-		return parse_escaped(parser, p, node);
+		return parser->nodes == NULL ? pass_escaped(parser, p) :
+			parse_escaped(parser, p, node);
 	node->len = p - node->text;
 	return p + 1;
 }
@@ -357,7 +252,8 @@ parse_number(JsonParser *parser, const char *p, JsonNode *node)
 	node->kind = NODE_NUMBER;
 	node->text = p;
 	/* put_numeric_of_text() reads no exponents */
-	if (!scan_json_number(&p, parser->end, &has_exponent) || has_exponent)
+	if (!scan_json_number(&p, parser->end, &has_exponent) ||
+		(has_exponent && parser->nodes != NULL))
 		return NULL;
 	node->len = p - node->text;
 	return p;
@@ -375,6 +271,8 @@ parse_word(JsonParser *parser, const char *p, JsonNode *node, NodeKind kind,
 static inline JsonNode *
 new_node(JsonParser *parser)
 {
+	if (parser->nodes == NULL)
+		return &parser->unused;
 	if (unlikely(parser->n_nodes == parser->max_nodes))
 		return NULL;
 	return &parser->nodes[parser->n_nodes++];
@@ -405,7 +303,7 @@ parse_container(JsonParser *parser, const char *p, JsonNode *node)
 	CHECK_FOR_INTERRUPTS();
 	node->kind = is_object ? NODE_OBJECT : NODE_ARRAY;
 	node->len = 0;
-	/* jsonb_in() reads deeper values, and has the error for too deep ones */
+	/* the input functions watch the stack, and have the error */
 	if (++parser->depth > MAX_JSON_DEPTH)
 		return NULL;
 
@@ -465,15 +363,49 @@ parse_value(JsonParser *parser, const char *p)
 	return p;
 }
 
+/* Is all of the text one value, with white space around it? */
+static bool
+parse_text(JsonParser *parser, const char *text)
+{
+	const char *p = parse_value(parser, skip_json_space(text, parser->end));
+
+	return p != NULL && skip_json_space(p, parser->end) == parser->end;
+}
+
 uint32
 json_parse(const char *text, Size len, JsonNode *nodes, uint32 max_nodes)
 {
 	JsonParser	parser = {
 		.end = text + len,.nodes = nodes,.max_nodes = max_nodes
 	};
-	const char *p = parse_value(&parser, skip_json_space(text, parser.end));
 
-	if (p == NULL || skip_json_space(p, parser.end) != parser.end)
-		return 0;
-	return parser.n_nodes;
+	return parse_text(&parser, text) ? parser.n_nodes : 0;
 }
+
+/* ----------
+ * Decoder of json, whose value is its text, if that is valid.
+ * ----------
+ */
+
+/*
+ * json_in() checks the text and returns it as it is, white space included,
+ * and so does this.
+ */
+static bool
+decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
+{
+	JsonParser	parser = {.end = text + len};
+	struct varlena *result;
+
+	if (!parse_text(&parser, text))
+		return false;
+	result = varlena_alloc(decoder, len);
+	memcpy(VARDATA(result), text, len);
+	*value = PointerGetDatum(result);
+	return true;
+}
+
+const DecoderRow json_decoders[] = {
+	{F_JSON_IN, decode_json},
+	{InvalidOid}
+};
