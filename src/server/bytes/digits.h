@@ -116,6 +116,21 @@ read_uint_19(const char *p, Size len, uint64 *n)
 	return true;
 }
 
+/*
+ * Read 1 to max_digits digits, up to the first byte that is none, and move *p
+ * behind them.
+ */
+static inline bool
+read_digits(const char **p, const char *end, int max_digits, int64 *n)
+{
+	const char *start = *p;
+
+	*n = 0;
+	while (*p < end && is_digit(**p) && *p - start < max_digits)
+		*n = *n * 10 + (*(*p)++ - '0');
+	return *p > start;
+}
+
 static inline bool
 read_2_digits(const char *p, uint32 *n)
 {

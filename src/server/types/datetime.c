@@ -636,21 +636,18 @@ read_fraction(const char **p, const char *end, int32 typmod, int64 *usecs)
 {
 	static const int32 scales[MAX_FRACTION_DIGITS + 1] =
 	{0, 100000, 10000, 1000, 100, 10, 1};
-	const char *text = *p + 1;
-	int32		fraction = 0;
-	int			digits = 0;
+	const char *start = *p + 1;
+	int			digits;
 
 	*usecs = 0;
 	if (*p == end || **p != '.')
 		return true;
-	while (text < end && digits < MAX_FRACTION_DIGITS && is_digit(*text))
-	{
-		fraction = fraction * 10 + (*text++ - '0');
-		digits++;
-	}
-	*usecs = fraction * scales[digits];
-	*p = text;
-	return digits > 0 && (typmod < 0 || digits <= typmod);
+	*p = start;
+	if (!read_digits(p, end, MAX_FRACTION_DIGITS, usecs))
+		return false;
+	digits = *p - start;
+	*usecs *= scales[digits];
+	return typmod < 0 || digits <= typmod;
 }
 
 /* Read ":mm:ss" and a fraction. */
@@ -809,18 +806,6 @@ read_sign(const char **p)
 	return negative;
 }
 
-/* Read 1 to max_digits digits, up to the first byte that is none. */
-static inline bool
-read_count(const char **p, const char *end, int max_digits, int64 *count)
-{
-	const char *start = *p;
-
-	*count = 0;
-	while (*p < end && is_digit(**p) && *p - start < max_digits)
-		*count = *count * 10 + (*(*p)++ - '0');
-	return *p > start;
-}
-
 /*
  * Read a field of an interval, "-5 days", and the space behind it if another
  * one follows.  If there is another unit at *p, count it as 0.
@@ -832,7 +817,7 @@ read_interval_field(const char **p, const char *end, const char *unit,
 	const char *text = *p;
 	bool		negative = read_sign(&text);
 
-	if (!read_count(&text, end, MAX_COUNT_DIGITS, count) ||
+	if (!read_digits(&text, end, MAX_COUNT_DIGITS, count) ||
 		end - text < 1 + (int) unit_len ||
 		*text != ' ' || memcmp(text + 1, unit, unit_len) != 0)
 	{
@@ -857,7 +842,7 @@ read_interval_time(const char *p, const char *end, int64 *usecs)
 	bool		negative = read_sign(&p);
 	int64		hours;
 
-	if (!read_count(&p, end, MAX_HOUR_DIGITS, &hours) ||
+	if (!read_digits(&p, end, MAX_HOUR_DIGITS, &hours) ||
 		!read_minutes(&p, end, -1, usecs) || p != end)
 		return false;
 	*usecs += hours * USECS_PER_HOUR;

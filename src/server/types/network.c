@@ -241,14 +241,12 @@ const EncoderRow network_encoders[] = {
 
 /* A number of up to three digits, without leading zeros. */
 static inline bool
-read_small_number(const char **p, const char *end, uint32 max, uint32 *n)
+read_small_number(const char **p, const char *end, int64 max, int64 *n)
 {
 	const char *start = *p;
 
-	*n = 0;
-	while (*p < end && is_digit(**p) && *p - start < 3)
-		*n = *n * 10 + (*(*p)++ - '0');
-	return *p > start && *n <= max && (*start != '0' || *p == start + 1);
+	return read_digits(p, end, 3, n) && *n <= max &&
+		(*start != '0' || *p == start + 1);
 }
 
 /* Four numbers with dots; inet_net_pton() takes fewer for cidr. */
@@ -257,7 +255,7 @@ read_ipv4(const char **p, const char *end, uint8 *address)
 {
 	for (int i = 0; i < IPV4_OCTETS; i++)
 	{
-		uint32		octet;
+		int64		octet;
 
 		if (i > 0 && (*p == end || *(*p)++ != '.'))
 			return false;
@@ -362,8 +360,8 @@ decode_address(ColumnDecoder *decoder, const char *text, Size len,
 
 	/* as network_in(): a colon is in every IPv6 address and in no other */
 	bool		is_ipv6 = memchr(text, ':', len) != NULL;
-	uint32		max_bits = is_ipv6 ? 128 : 32;
-	uint32		bits = max_bits;
+	int			max_bits = is_ipv6 ? 128 : 32;
+	int64		bits = max_bits;
 	inet	   *address = value_alloc(decoder, sizeof(inet));
 
 	/* network_in() clears the value, too, which is shorter for IPv4 */
