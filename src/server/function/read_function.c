@@ -408,20 +408,20 @@ end_read_call(Datum arg)
 }
 
 /* "auto", which is for raw tuples alone: compress what is worth it. */
-static CompressSpec
-read_compression(text * arg, RowFormat format, bool *chooses_blocks)
+static void
+read_compression(text * arg, ChunkFormat *format)
 {
 	char	   *name = text_to_cstring(arg);
-	CompressSpec spec;
+	bool		is_raw = format->format == ROW_RAW;
 
-	*chooses_blocks = format == ROW_RAW && strcmp(name, "auto") == 0;
-	spec = read_compress_spec(*chooses_blocks ? "lz4" : name);
-	if (format == ROW_RAW && spec.method == COMPRESS_GZIP)
+	format->chooses_blocks = is_raw && strcmp(name, "auto") == 0;
+	format->compress = read_compress_spec(format->chooses_blocks ? "lz4"
+										  : name);
+	if (is_raw && format->compress.method == COMPRESS_GZIP)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("raw format cannot be compressed with \"gzip\""),
 				 errhint("Its compressions are none, lz4, zstd and auto.")));
-	return spec;
 }
 
 /* "text" and "binary" are COPY's formats, "raw" that of read/raw_block.h. */
@@ -448,19 +448,17 @@ begin_read_call(FunctionCallInfo fcinfo)
 {
 	ReadCall   *call = palloc0(sizeof(ReadCall));
 	HeapRange  *range = &call->range;
-	CompressSpec compress;
-	bool		chooses_blocks;
-	RowFormat	format;
+	ChunkFormat format;
 
 	check_not_null(fcinfo, 4, "compression");
 	check_not_null(fcinfo, 5, "format");
-	format = read_format(PG_GETARG_TEXT_PP(5));
-	compress = read_compression(PG_GETARG_TEXT_PP(4), format, &chooses_blocks);
+	format.format = read_format(PG_GETARG_TEXT_PP(5));
+	read_compression(PG_GETARG_TEXT_PP(4), &format);
 
 	call->role = GetUserId();
 	range_argument_open(fcinfo, range);
 	/* a row of the binary format has their number in 16 bits */
-	if (format == ROW_BINARY && range->n_attnums > PG_INT16_MAX)
+	if (format.format == ROW_BINARY && range->n_attnums > PG_INT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("cannot read more than %d columns in binary format",
@@ -469,13 +467,10 @@ begin_read_call(FunctionCallInfo fcinfo)
 	/* the active snapshot may be popped between two calls */
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
 	/* before the reader, which keeps properties of types */
-	if (format == ROW_TEXT)
+	if (format.format == ROW_TEXT)
 		begin_fingerprint(call);
-	call->reader = chunk_reader_new(range, call->snapshot, format, &compress);
-	if (chooses_blocks)
-		chunk_reader_choose_blocks(call->reader);
-	if (call->fingerprint)
-		chunk_reader_fingerprint(call->reader, call->fingerprint);
+	call->reader = chunk_reader_new(range, call->snapshot, &format,
+									call->fingerprint);
 	return call;
 }
 

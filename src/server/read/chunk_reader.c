@@ -43,14 +43,12 @@
 
 typedef struct RowEncoder
 {
-	Relation	rel;			/* borrowed, as the next three */
+	const HeapRange *range;		/* borrowed, as the next three */
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
 	RangeFingerprint *fingerprint;	/* of the rows, or NULL */
 	EncodeSettings settings;
-	int			n_columns;
-	int		   *columns;		/* indexes in the deformer's values */
-	TupleDeformer *deformer;	/* up to the last of them */
+	TupleDeformer *deformer;	/* up to the last of the columns */
 	ColumnEncoder *encoders;	/* by column */
 
 	/* the row being encoded */
@@ -68,26 +66,24 @@ row_encoder_new(const HeapRange *range, RowFormat format,
 				MemoryContext row_context, ToastReader *toast)
 {
 	TupleDesc	tupdesc = RelationGetDescr(range->rel);
-	const AttrNumber *attnums = range->attnums;
-	int			n_attnums = range->n_attnums;
 	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
 	int			last_attnum = 0;
 
-	encoder->rel = range->rel;
+	encoder->range = range;
 	encoder->row_context = row_context;
 	encoder->toast = toast;
 	encode_settings_init(&encoder->settings, format);
-	encoder->n_columns = n_attnums;
 	/* one more than needed, as there may be no columns */
-	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
-	encoder->encoders = palloc0(sizeof(ColumnEncoder) * (n_attnums + 1));
-	for (int i = 0; i < n_attnums; i++)
+	encoder->encoders = palloc0(sizeof(ColumnEncoder) *
+								(range->n_attnums + 1));
+	for (int i = 0; i < range->n_attnums; i++)
 	{
-		encoder->columns[i] = attnums[i] - 1;
+		AttrNumber	attnum = range->attnums[i];
+
 		choose_encoder(&encoder->encoders[i],
-					   TupleDescAttr(tupdesc, attnums[i] - 1)->atttypid,
+					   TupleDescAttr(tupdesc, attnum - 1)->atttypid,
 					   &encoder->settings);
-		last_attnum = Max(last_attnum, attnums[i]);
+		last_attnum = Max(last_attnum, attnum);
 	}
 	/* attributes behind the last one that is asked for are not looked at */
 	encoder->deformer = tuple_deformer_new(tupdesc, last_attnum);
@@ -147,16 +143,16 @@ static pg_attribute_always_inline char *
 append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
 			  bool binary)
 {
-	const int  *columns = encoder->columns;
+	const AttrNumber *attnums = encoder->range->attnums;
 	const Datum *values = encoder->deformer->values;
 	const bool *isnull = encoder->deformer->isnull;
-	int			n_columns = encoder->n_columns;
+	int			n_columns = encoder->range->n_attnums;
 	int			column = encoder->next_column;
 
 	for (; column < n_columns && to - out->data < limit; column++)
 	{
 		ColumnEncoder *column_encoder = &encoder->encoders[column];
-		int			attribute = columns[column];
+		int			attribute = attnums[column] - 1;
 		Datum		value = values[attribute];
 
 		encoder->next_column = column;	/* for an error's context */
@@ -201,9 +197,9 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	if (!encoder->in_row)
 	{
 		if (unlikely(!tuple_deform(encoder->deformer, tuple)))
-			heap_damaged_tuple(encoder->rel);
+			heap_damaged_tuple(encoder->range->rel);
 		if (!text)
-			to = append_field_count(out, to, encoder->n_columns);
+			to = append_field_count(out, to, encoder->range->n_attnums);
 		encoder->in_row = true;
 		encoder->next_column = 0;
 	}
@@ -211,7 +207,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 		to = append_values(encoder, out, to, limit, false);
 	else
 		to = append_values(encoder, out, to, limit, true);
-	if (encoder->next_column == encoder->n_columns)
+	if (encoder->next_column == encoder->range->n_attnums)
 	{
 		if (text)
 			to = byte_buffer_append_char(out, to, '\n');
@@ -238,14 +234,12 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 
 typedef struct RawEncoder
 {
-	Relation	rel;			/* borrowed, as the next two */
+	const HeapRange *range;		/* borrowed, as the next two */
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
 	RawBlockHeader header;
 
 	/* the table's tuples */
-	int			n_columns;
-	int		   *columns;		/* indexes in the deformer's values */
 	bool		all_columns;	/* as they are in the table */
 	TupleDeformer *deformer;	/* of all attributes */
 
@@ -286,7 +280,7 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 	const char *reason;
 	TupleDesc	result;
 
-	encoder->rel = rel;
+	encoder->range = range;
 	encoder->row_context = row_context;
 	encoder->toast = toast;
 	if (n_attnums > MaxHeapAttributeNumber)
@@ -294,9 +288,14 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("cannot read more than %d columns in raw format",
 						MaxHeapAttributeNumber)));
+	encoder->all_columns = n_attnums == natts;
 	result = CreateTemplateTupleDesc(n_attnums);
 	for (int i = 0; i < n_attnums; i++)
+	{
 		TupleDescCopyEntry(result, i + 1, RelationGetDescr(rel), attnums[i]);
+		if (attnums[i] != i + 1)
+			encoder->all_columns = false;
+	}
 	finish_tuple_desc(result);
 	encoder->row_desc = result;
 	reason = raw_columns_reason(encoder->row_desc);
@@ -306,15 +305,6 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 				 errmsg("cannot read table \"%s\" in raw format: %s",
 						RelationGetRelationName(rel), reason)));
 	raw_block_header_init(&encoder->header, encoder->row_desc);
-	encoder->n_columns = n_attnums;
-	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
-	encoder->all_columns = n_attnums == natts;
-	for (int i = 0; i < n_attnums; i++)
-	{
-		encoder->columns[i] = attnums[i] - 1;
-		if (attnums[i] != i + 1)
-			encoder->all_columns = false;
-	}
 	encoder->deformer = tuple_deformer_new(RelationGetDescr(rel), natts);
 	encoder->row_deformer = tuple_deformer_new(encoder->row_desc, n_attnums);
 	encoder->external = palloc(sizeof(int) * (n_attnums + 1));
@@ -338,9 +328,9 @@ is_row_as_stored(RawEncoder *encoder, HeapTuple tuple, Size used)
 	Size		hoff = SizeofHeapTupleHeader;
 
 	if (HeapTupleHasNulls(tuple))
-		hoff += BITMAPLEN(encoder->n_columns);
+		hoff += BITMAPLEN(encoder->range->n_attnums);
 	return encoder->all_columns &&
-		HeapTupleHeaderGetNatts(header) == encoder->n_columns &&
+		HeapTupleHeaderGetNatts(header) == encoder->range->n_attnums &&
 		header->t_hoff == MAXALIGN(hoff) && used == tuple->t_len;
 }
 
@@ -356,10 +346,12 @@ form_row(RawEncoder *encoder)
 	bool	   *isnull = encoder->row_deformer->isnull;
 	HeapTuple	row;
 
-	for (int i = 0; i < encoder->n_columns; i++)
+	for (int i = 0; i < encoder->range->n_attnums; i++)
 	{
-		values[i] = encoder->deformer->values[encoder->columns[i]];
-		isnull[i] = encoder->deformer->isnull[encoder->columns[i]];
+		int			attribute = encoder->range->attnums[i] - 1;
+
+		values[i] = encoder->deformer->values[attribute];
+		isnull[i] = encoder->deformer->isnull[attribute];
 	}
 	row = heap_form_tuple(encoder->row_desc, values, isnull);
 	MemoryContextSwitchTo(old_context);
@@ -375,7 +367,7 @@ find_external(RawEncoder *encoder, const Datum *values, const bool *isnull)
 {
 	Size		bytes = 0;
 
-	for (int i = 0; i < encoder->n_columns; i++)
+	for (int i = 0; i < encoder->range->n_attnums; i++)
 	{
 		struct varlena *value = (struct varlena *) DatumGetPointer(values[i]);
 
@@ -406,7 +398,7 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 	Size		bytes;
 
 	if (unlikely(used == 0))
-		heap_damaged_tuple(encoder->rel);
+		heap_damaged_tuple(encoder->range->rel);
 	encoder->row = tuple;
 	if (unlikely(!is_row_as_stored(encoder, tuple, used)))
 	{
@@ -546,9 +538,8 @@ struct ChunkReader
 	/* Buffers begin with the header of the bytea that they become. */
 	ByteBuffer	block;			/* of rows */
 	Size		block_start;	/* handed out up to here */
-	CompressMethod compression;
+	ChunkFormat format;
 	BlockCompressor *compressor;	/* NULL for none */
-	bool		chooses_blocks; /* to be compressed */
 	ByteBuffer	out;
 };
 
@@ -558,8 +549,8 @@ struct ChunkReader
  * context.
  */
 ChunkReader *
-chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
-				 const CompressSpec *compress)
+chunk_reader_new(const HeapRange *range, Snapshot snapshot,
+				 const ChunkFormat *format, RangeFingerprint *fingerprint)
 {
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
 	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
@@ -570,10 +561,10 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
 	 * pages stay pinned between two calls, which a rollback cannot wait for
 	 */
 	heap_check_lasts(range->rel);
-	reader->compression = compress->method;
-	if (compress->method != COMPRESS_NONE)
+	reader->format = *format;
+	if (format->compress.method != COMPRESS_NONE)
 	{
-		reader->compressor = context_compressor_new(compress, false);
+		reader->compressor = context_compressor_new(&format->compress, false);
 		byte_buffer_init(&reader->out, FIRST_BYTES);
 	}
 	byte_buffer_init(&reader->block, FIRST_BYTES);
@@ -581,29 +572,18 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot, RowFormat format,
 								   range->end);
 	reader->toast = toast_reader_new(range->rel);
 	reader->block.len = reader->block_start = VARHDRSZ;
-	if (format == ROW_RAW)
+	if (format->format == ROW_RAW)
 		reader->raw = raw_encoder_new(range, row_context, reader->toast);
 	else
 	{
 		/* the head is the first block */
-		reader->rows = row_encoder_new(range, format, row_context,
+		reader->rows = row_encoder_new(range, format->format, row_context,
 									   reader->toast);
+		reader->rows->fingerprint = fingerprint;
 		row_encoder_begin(reader->rows, &reader->block);
 	}
 	reader->n_bytes = reader->block.len - VARHDRSZ;
 	return reader;
-}
-
-void
-chunk_reader_choose_blocks(ChunkReader *reader)
-{
-	reader->chooses_blocks = true;
-}
-
-void
-chunk_reader_fingerprint(ChunkReader *reader, RangeFingerprint *fingerprint)
-{
-	reader->rows->fingerprint = fingerprint;
 }
 
 /*
@@ -811,7 +791,7 @@ is_compressed(ChunkReader *reader)
 	Size		start = VARHDRSZ + sizeof(RawBlockHeader);
 	Size		sample = Min(reader->block.len - start, SAMPLE_BYTES);
 
-	if (reader->compressor == NULL || !reader->chooses_blocks)
+	if (reader->compressor == NULL || !reader->format.chooses_blocks)
 		return reader->compressor != NULL;
 	compress_raw_rows(reader, start + sample);
 	return (reader->out.len - start) * LEAST_RATIO <= sample;
@@ -834,7 +814,7 @@ next_raw(ChunkReader *reader)
 	header.compression = COMPRESS_NONE;
 	if (is_compressed(reader))
 	{
-		header.compression = reader->compression;
+		header.compression = reader->format.compress.method;
 		compress_raw_rows(reader, reader->block.len);
 		made = &reader->out;
 	}
@@ -857,13 +837,14 @@ add_place(void *arg)
 	ChunkReader *reader = arg;
 	const RawEncoder *raw = reader->raw;
 	const RowEncoder *rows = reader->rows;
-	TupleDesc	tupdesc = raw ? raw->row_desc : RelationGetDescr(rows->rel);
+	TupleDesc	tupdesc = raw ? raw->row_desc :
+		RelationGetDescr(rows->range->rel);
 	int			column = -1;
 
 	if (raw)
 		column = raw->column;
-	else if (rows->in_row && rows->next_column < rows->n_columns)
-		column = rows->columns[rows->next_column];
+	else if (rows->in_row && rows->next_column < rows->range->n_attnums)
+		column = rows->range->attnums[rows->next_column] - 1;
 	heap_reader_errcontext(reader->heap, column < 0 ? NULL :
 						   NameStr(TupleDescAttr(tupdesc, column)->attname));
 }

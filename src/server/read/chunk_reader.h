@@ -17,27 +17,27 @@
 
 typedef struct ChunkReader ChunkReader;
 
+/* What becomes of the rows. */
+typedef struct ChunkFormat
+{
+	RowFormat	format;
+	CompressSpec compress;
+	bool		chooses_blocks; /* of raw tuples: compress only those that
+								 * become much smaller by that, judged by
+								 * their beginnings */
+} ChunkFormat;
+
 /*
- * Read the columns of the rows that the snapshot sees in a range.  Allocates
- * in CurrentMemoryContext, which must live as long as the reader; deleting
- * it, as an error does, frees all that is not the resource owner's.  The
- * relation must stay open and the snapshot registered.
+ * Read the columns of the rows that the snapshot sees in a range, which is
+ * borrowed.  If "fingerprint" is not NULL, which it is for raw tuples, all
+ * rows are added to it, too; it is borrowed.  Allocates in
+ * CurrentMemoryContext, which must live as long as the reader; deleting it,
+ * as an error does, frees all that is not the resource owner's.  The relation
+ * must stay open and the snapshot registered.
  */
 extern ChunkReader *chunk_reader_new(const HeapRange *range,
-									 Snapshot snapshot, RowFormat format,
-									 const CompressSpec *compress);
-
-/*
- * Of raw tuples: compress only blocks that become much smaller by that,
- * judged by their beginnings.
- */
-extern void chunk_reader_choose_blocks(ChunkReader *reader);
-
-/*
- * Add all rows to a fingerprint, too, which is borrowed.  To be called before
- * the first chunk_reader_next(), and not for raw tuples.
- */
-extern void chunk_reader_fingerprint(ChunkReader *reader,
+									 Snapshot snapshot,
+									 const ChunkFormat *format,
 									 RangeFingerprint *fingerprint);
 
 /*
