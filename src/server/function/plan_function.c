@@ -59,13 +59,12 @@ put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk,
 static void
 put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 {
-	RelationSample *sample = relation_sample(rel, GetActiveSnapshot(),
-											 chunk_bytes);
-	ChunkCutter *cutter = chunk_cutter_new(sample, chunk_bytes);
+	ChunkCutter *cutter = chunk_cutter_new(rel, GetActiveSnapshot(),
+										   chunk_bytes);
 	int			chunk_no = 0;
 	Chunk		chunk;
 
-	/* sample and cutter go with the context of the call */
+	/* the cutter goes with the context of the call */
 	while (chunk_cutter_next(cutter, &chunk))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -259,10 +259,32 @@ block_measure(BlockMeasurer *measurer, BlockNumber block)
  * ----------
  */
 
+/*
+ * How many blocks of a relation are read for each chunk that it may have, and
+ * how many at least and at most.
+ */
+#define SAMPLED_BLOCKS_PER_CHUNK	32
+#define MIN_SAMPLED_BLOCKS	512
+#define MAX_SAMPLED_BLOCKS	4096
+
 #define PROBES_PER_STRATUM	16
 
 /* Strata on each side whose sampled blocks help to estimate a stratum. */
 #define WINDOW_RADIUS		4
+
+/* A range of neighbouring blocks and what is estimated to be in it. */
+typedef struct Stratum
+{
+	BlockNumber nblocks;		/* > 0 */
+	DumpAmount	amount;
+} Stratum;
+
+typedef struct RelationSample
+{
+	BlockNumber nblocks;		/* size of the relation */
+	int			nstrata;		/* 0 if nblocks is 0 */
+	Stratum    *strata;			/* in block order, without gaps */
+} RelationSample;
 
 typedef enum BlockClass
 {
@@ -520,7 +542,12 @@ num_sampled_blocks(Relation rel, BlockNumber nblocks, int64 chunk_bytes)
 	return (int) Min(nblocks, Max(wanted, MIN_SAMPLED_BLOCKS));
 }
 
-RelationSample *
+/*
+ * Sample a heap closely enough to cut it into chunks of about "chunk_bytes".
+ * Up to MIN_SAMPLED_BLOCKS blocks, and up to MAX_SAMPLED_BLOCKS if the chunks
+ * are small, are all read, each a stratum of its own with exact figures.
+ */
+static RelationSample *
 relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 {
 	RelationSample *sample = palloc0(sizeof(RelationSample));
@@ -581,7 +608,7 @@ typedef struct Mark
 
 struct ChunkCutter
 {
-	const RelationSample *sample;	/* borrowed */
+	const RelationSample *sample;
 	double		target;			/* bytes of a chunk */
 	double		nchunks;		/* chunks aimed at */
 	Mark		end;			/* of the relation */
@@ -609,8 +636,10 @@ mark_in_stratum(const Mark *start, const Stratum *stratum, double nblocks)
 }
 
 ChunkCutter *
-chunk_cutter_new(const RelationSample *sample, int64 chunk_bytes)
+chunk_cutter_new(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 {
+	const RelationSample *sample = relation_sample(rel, snapshot,
+												   chunk_bytes);
 	ChunkCutter *cutter = palloc0(sizeof(ChunkCutter));
 
 	/*
