@@ -173,14 +173,14 @@ test_digits(void)
 	*put_int64(to, (int64) n) = '\0';
 	check(strcmp(to, expected) == 0, "64-bit integer");
 	sprintf(expected, "%d", (int32) n);
-	*put_int32(to, (int32) n) = '\0';
+	*put_int64(to, (int32) n) = '\0';
 	check(strcmp(to, expected) == 0, "32-bit integer");
 	if (n % 1000000 == 0)
 		return;
 	sprintf(expected, "%06d", (int) (n % 1000000));
 	for (int i = 5; expected[i] == '0'; i--)
 		expected[i] = '\0';
-	*put_fraction_6(to, n % 1000000) = '\0';
+	*put_fraction_8(to, 100 * (n % 1000000)) = '\0';
 	check(strcmp(to, expected) == 0, "fraction");
 }
 

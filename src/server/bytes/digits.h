@@ -271,13 +271,6 @@ put_fraction_8(char *p, uint32 n)
 	return p + pg_leftmost_one_pos64(digits) / 8 + 1;
 }
 
-/* The same of n / 10^6, 0 < n < 10^6. */
-static inline char *
-put_fraction_6(char *p, uint32 n)
-{
-	return put_fraction_8(p, 100 * n);
-}
-
 /* The same of n / 10^9, 0 < n < 10^9. */
 static inline char *
 put_fraction_9(char *p, uint32 n)
@@ -290,22 +283,6 @@ put_fraction_9(char *p, uint32 n)
 	p = put_8_digits(p, n);
 	*p++ = '0' + last;
 	return p;
-}
-
-static inline char *
-put_uint32(char *p, uint32 n)
-{
-	uint32		high;
-
-	if (likely(n < 100000000))
-		return put_uint_8(p, n);
-	high = n / 100000000;
-	n -= 100000000 * high;
-	if (high >= 10)
-		p = put_2_digits(p, high);
-	else
-		*p++ = '0' + high;
-	return put_8_digits(p, n);
 }
 
 static inline char *
@@ -324,15 +301,6 @@ put_uint64(char *p, uint64 n)
 		p = put_8_digits(p, (uint32) (high % 100000000));
 	}
 	return put_8_digits(p, (uint32) (n - 100000000 * high));
-}
-
-static inline char *
-put_int32(char *p, int32 n)
-{
-	if (n >= 0)
-		return put_uint32(p, (uint32) n);
-	*p++ = '-';
-	return put_uint32(p, (uint32) 0 - (uint32) n);
 }
 
 static inline char *

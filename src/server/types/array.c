@@ -159,9 +159,9 @@ append_bounds(ArrayType *value, ByteBuffer *out, char *to)
 	for (int i = 0; i < ndim; i++)
 	{
 		*to++ = '[';
-		to = put_int32(to, lower[i]);
+		to = put_int64(to, lower[i]);
 		*to++ = ':';
-		to = put_int32(to, lower[i] + dims[i] - 1);
+		to = put_int64(to, lower[i] + dims[i] - 1);
 		*to++ = ']';
 	}
 	*to++ = '=';

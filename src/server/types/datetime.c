@@ -337,7 +337,7 @@ put_julian_day(char *p, uint32 julian_day, bool *bc)
 	if (likely(year < 10000))
 		p = put_4_digits(p, year);
 	else
-		p = put_uint32(p, year);
+		p = put_uint64(p, year);
 	*p++ = '-';
 	p = put_2_digits(p, month);
 	*p++ = '-';
@@ -368,7 +368,7 @@ put_minutes(char *p, uint32 seconds, uint32 microseconds)
 	if (microseconds != 0)
 	{
 		*p++ = '.';
-		p = put_fraction_6(p, microseconds);
+		p = put_fraction_8(p, 100 * microseconds);
 	}
 	return p;
 }
@@ -498,7 +498,7 @@ put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
 		*p++ = ' ';
 	if (*after_negative && count > 0)
 		*p++ = '+';
-	p = put_int32(p, count);
+	p = put_int64(p, count);
 	*p++ = ' ';
 	memcpy(p, unit, unit_len);
 	p += unit_len;

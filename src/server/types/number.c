@@ -48,7 +48,7 @@ encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	return put_int32(to, DatumGetInt32(value));
+	return put_int64(to, DatumGetInt32(value));
 }
 
 static char *
@@ -61,7 +61,7 @@ encode_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 encode_uint4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	return put_uint32(to, DatumGetUInt32(value));
+	return put_uint64(to, DatumGetUInt32(value));
 }
 
 static char *
@@ -82,7 +82,7 @@ put_billionths(char *p, uint64 billionths)
 	uint32		whole = (uint32) (billionths / 1000000000);
 	uint32		fraction = (uint32) (billionths - whole * UINT64CONST(1000000000));
 
-	p = put_uint32(p, whole);
+	p = put_uint64(p, whole);
 	if (fraction != 0)
 	{
 		*p++ = '.';
