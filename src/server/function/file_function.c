@@ -69,7 +69,7 @@ typedef struct FilesCall
  * The result of pg_pardump_last_files().  It is for one role only, because a
  * CRC can reveal what a file contains.
  */
-static KeptResult last_files;
+static KeptResult last_files = {.n_values = MAX_KEPT_VALUES,.typlen = -1};
 
 static int
 read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
@@ -231,11 +231,11 @@ static void
 keep_last_files(const FilesCall *call)
 {
 	const FileStreamResult *result = file_stream_result(call->stream);
-	Datum	   *numbers[KEPT_VALUES];
-	int			n[KEPT_VALUES] = {call->n_items, call->n_items, 4 * result->n_failures};
-	Datum		values[KEPT_VALUES];
+	Datum	   *numbers[MAX_KEPT_VALUES];
+	int			n[MAX_KEPT_VALUES] = {call->n_items, call->n_items, 4 * result->n_failures};
+	Datum		values[MAX_KEPT_VALUES];
 
-	for (int i = 0; i < KEPT_VALUES; i++)
+	for (int i = 0; i < MAX_KEPT_VALUES; i++)
 		numbers[i] = palloc((n[i] + 1) * sizeof(Datum));
 	for (int i = 0; i < call->n_items; i++)
 	{
@@ -252,7 +252,7 @@ keep_last_files(const FilesCall *call)
 		place[2] = Int64GetDatum(failure->computed);
 		place[3] = Int64GetDatum(failure->stored);
 	}
-	for (int i = 0; i < KEPT_VALUES; i++)
+	for (int i = 0; i < MAX_KEPT_VALUES; i++)
 		values[i] = PointerGetDatum(construct_array(numbers[i], n[i], INT8OID,
 													sizeof(int64),
 													FLOAT8PASSBYVAL,

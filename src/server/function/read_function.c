@@ -286,7 +286,7 @@ static bool has_session_key;
 static FingerprintKey session_key;
 
 /* Of the last read: fingerprint, first fingerprint, definition. */
-static KeptResult last_fingerprint;
+static KeptResult last_fingerprint = {.n_values = 3,.typlen = -1};
 
 /* One call of pg_pardump_read(), in the function's multi-call context. */
 typedef struct ReadCall
@@ -329,7 +329,7 @@ keep_fingerprint(ReadCall *call)
 	const char *reason;
 	bytea	   *definition = table_definition(&call->range, &reason);
 	const bytea *first;
-	Datum		values[KEPT_VALUES];
+	Datum		values[3];
 
 	if (definition == NULL ||
 		!datum_image_eq(PointerGetDatum(definition),
@@ -379,17 +379,10 @@ pg_pardump_last_fingerprint(PG_FUNCTION_ARGS)
 PG_FUNCTION_INFO_V1(pg_pardump_read);
 PG_FUNCTION_INFO_V1(pg_pardump_last_read);
 
-/*
- * The result of the session's last call of pg_pardump_read().  Only the role
- * of that call may see it: another role may not be allowed to read the table.
- */
-static struct
-{
-	bool		complete;
-	Oid			role;
-	uint64		rows;
-	uint64		bytes;
-}			last_read;
+/* Of the last read, once it was complete: rows and bytes. */
+static KeptResult last_read = {
+	.n_values = 2,.typlen = sizeof(int64),.typbyval = FLOAT8PASSBYVAL
+};
 
 /* Release what outlives the memory context: also when a query stops early. */
 static void
@@ -487,6 +480,9 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	FuncCallContext *funcctx;
 	ReadCall   *call;
 	bytea	   *value;
+	uint64		rows;
+	uint64		bytes;
+	Datum		counted[2];
 	MemoryContext old_context;
 
 	if (SRF_IS_FIRSTCALL())
@@ -494,7 +490,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
 		/* what is kept of an earlier read must not be taken for this one's */
-		last_read.complete = false;
+		kept_result_forget(&last_read);
 		kept_result_forget(&last_fingerprint);
 		kept_memory_begin();
 		call = begin_read_call(fcinfo);
@@ -519,11 +515,12 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	if (value)
 		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
 
-	chunk_reader_count(call->reader, &last_read.rows, &last_read.bytes);
 	if (call->fingerprint)
 		keep_fingerprint(call);
-	last_read.complete = true;
-	last_read.role = call->role;
+	chunk_reader_count(call->reader, &rows, &bytes);
+	counted[0] = Int64GetDatum((int64) rows);
+	counted[1] = Int64GetDatum((int64) bytes);
+	kept_result_set(&last_read, call->role, counted);
 
 	/*
 	 * The expression context may live on, for a query that calls the function
@@ -543,12 +540,5 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 Datum
 pg_pardump_last_read(PG_FUNCTION_ARGS)
 {
-	Datum		values[2];
-	bool		nulls[2];
-
-	values[0] = Int64GetDatum((int64) last_read.rows);
-	values[1] = Int64GetDatum((int64) last_read.bytes);
-	nulls[0] = nulls[1] = !last_read.complete ||
-		last_read.role != GetUserId();
-	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(kept_result_row(fcinfo, &last_read));
 }

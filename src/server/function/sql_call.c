@@ -65,14 +65,15 @@ read_compress_spec(const char *name)
 }
 
 Datum
-result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+result_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
 	TupleDesc	tupdesc;
 
 	/* OUT parameters: get_call_result_type() has blessed the row type */
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls));
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, (Datum *) values,
+											 (bool *) nulls));
 }
 
 void
@@ -81,7 +82,7 @@ kept_result_forget(KeptResult *kept)
 	if (!kept->is_set)
 		return;
 	kept->is_set = false;
-	for (int i = 0; i < KEPT_VALUES; i++)
+	for (int i = 0; i < kept->n_values && !kept->typbyval; i++)
 		pfree(DatumGetPointer(kept->values[i]));
 }
 
@@ -93,8 +94,8 @@ kept_result_set(KeptResult *kept, Oid role, const Datum *values)
 	/* another cursor may have ended since the one of these values began */
 	kept_result_forget(kept);
 	old_context = MemoryContextSwitchTo(TopMemoryContext);
-	for (int i = 0; i < KEPT_VALUES; i++)
-		kept->values[i] = datumCopy(values[i], false, -1);
+	for (int i = 0; i < kept->n_values; i++)
+		kept->values[i] = datumCopy(values[i], kept->typbyval, kept->typlen);
 	MemoryContextSwitchTo(old_context);
 	kept->role = role;
 	kept->is_set = true;
@@ -105,13 +106,7 @@ kept_result_row(FunctionCallInfo fcinfo, const KeptResult *kept)
 {
 	/* GetUserId(): a SECURITY DEFINER function asks as its owner */
 	bool		is_hidden = !kept->is_set || kept->role != GetUserId();
-	Datum		values[KEPT_VALUES];
-	bool		nulls[KEPT_VALUES];
+	bool		nulls[MAX_KEPT_VALUES] = {is_hidden, is_hidden, is_hidden};
 
-	for (int i = 0; i < KEPT_VALUES; i++)
-	{
-		values[i] = kept->values[i];
-		nulls[i] = is_hidden;
-	}
-	return result_row(fcinfo, values, nulls);
+	return result_row(fcinfo, kept->values, nulls);
 }

@@ -31,23 +31,27 @@ extern void kept_memory_begin(void);
 extern CompressSpec read_compress_spec(const char *name);
 
 /* The row that a function with OUT parameters returns. */
-extern Datum result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+extern Datum result_row(FunctionCallInfo fcinfo, const Datum *values,
+						const bool *nulls);
 
 /*
  * The result of the session's last call of a function, for another function
  * to return.  Only the role of that call may see these values: another role
  * may not be allowed to read what they were computed from.
  */
-#define KEPT_VALUES 3
+#define MAX_KEPT_VALUES 3
 
 typedef struct KeptResult
 {
+	int			n_values;
+	int16		typlen;			/* of each of them, as in pg_type */
+	bool		typbyval;		/* else they are in TopMemoryContext */
 	bool		is_set;			/* else the values are not there */
 	Oid			role;
-	Datum		values[KEPT_VALUES];	/* varlena, in TopMemoryContext */
+	Datum		values[MAX_KEPT_VALUES];
 } KeptResult;
 
-/* Keep copies of varlena values, instead of those that are kept. */
+/* Keep copies of the values, instead of those that are kept. */
 extern void kept_result_set(KeptResult *kept, Oid role, const Datum *values);
 
 /*
