@@ -382,40 +382,6 @@ point_to(Relation rel, struct varlena *value, int options)
 	return PointerGetDatum(pointer);
 }
 
-/*
- * A tuple of these values for table_multi_insert(), which puts the n_external
- * attributes (indexes) out of line: compressed ones stay compressed, others
- * are not tried, and the table's other values are left as they are if they
- * fit then.  An attribute whose storage is PLAIN, or all of a table without
- * TOAST table, is in line.  "options": those of the insertion.
- *
- * The tuple is for one insertion, and after that to read values from, for
- * indexes.  It, and the values that are out of line, must not be freed
- * before; it is allocated in CurrentMemoryContext, which must not be reset.
- */
-static HeapTuple
-toast_writer_form(Relation rel, Datum *values, const bool *isnull,
-				  const int *external, int n_external, int options)
-{
-	TupleDesc	tupdesc = RelationGetDescr(rel);
-	bool		has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
-	Datum	   *stored = palloc(tupdesc->natts * sizeof(Datum));
-
-	memcpy(stored, values, tupdesc->natts * sizeof(Datum));
-	for (int i = 0; i < n_external; i++)
-	{
-		int			att = external[i];
-		struct varlena *value = (struct varlena *) DatumGetPointer(values[att]);
-
-		/* the server itself neither compresses nor moves PLAIN values */
-		if (TupleDescAttr(tupdesc, att)->attstorage == TYPSTORAGE_PLAIN)
-			stored[att] = PointerGetDatum(detoast_attr(value));
-		else if (has_toast)
-			stored[att] = point_to(rel, value, options);
-	}
-	return heap_form_tuple(tupdesc, stored, (bool *) isnull);
-}
-
 /* ----------
  * Inserts blocks of raw tuples into a table.
  * ----------
@@ -434,29 +400,20 @@ typedef struct RawLoader
 	TupleBatch *batch;
 } RawLoader;
 
-static const char *
-why_not_these_columns(Relation rel)
-{
-	TupleDesc	tupdesc = RelationGetDescr(rel);
-
-	for (int i = 0; i < tupdesc->natts; i++)
-	{
-		if (TupleDescAttr(tupdesc, i)->attisdropped)
-			return "it has dropped columns";
-	}
-	return raw_columns_reason(tupdesc);
-}
-
 const char *
 raw_loader_reason(Relation rel)
 {
+	TupleDesc	tupdesc = RelationGetDescr(rel);
 	const char *reason = load_check_kind(rel);
 
 	if (reason == NULL)
 		reason = load_check_constraints(rel);
-	if (reason == NULL)
-		reason = why_not_these_columns(rel);
-	return reason;
+	for (int i = 0; i < tupdesc->natts && reason == NULL; i++)
+	{
+		if (TupleDescAttr(tupdesc, i)->attisdropped)
+			reason = "it has dropped columns";
+	}
+	return reason != NULL ? reason : raw_columns_reason(tupdesc);
 }
 
 /* Raise an error if the row does not fit the table's constraints. */
@@ -482,15 +439,41 @@ check_constraints(RawLoader *loader, const RawRow *row)
 		ExecPartitionCheck(loader->target, slot, loader->estate, true);
 }
 
-/* The tuple to insert: the row's own, or one whose values go out of line. */
+/*
+ * The tuple to insert: the row's own, or one for table_multi_insert() to put
+ * the row's external values out of line.  Of these, compressed ones stay
+ * compressed, others are not tried, and the table's other values are left as
+ * they are if they fit then.  An attribute whose storage is PLAIN, or all of
+ * a table without TOAST table, is in line.
+ *
+ * The tuple is for one insertion, and after that to read values from, for
+ * indexes.  It, and the values that are out of line, must not be freed
+ * before; it is allocated in CurrentMemoryContext, which must not be reset.
+ */
 static HeapTuple
 tuple_of_batch(RawLoader *loader, const RawRow *row)
 {
+	Relation	rel = loader->rel;
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	Datum	   *stored;
+
 	if (row->n_external == 0)
 		return row->tuple;
-	return toast_writer_form(loader->rel, row->values, row->isnull,
-							 row->external, row->n_external,
-							 tuple_batch_options(loader->batch));
+	stored = palloc(tupdesc->natts * sizeof(Datum));
+	memcpy(stored, row->values, tupdesc->natts * sizeof(Datum));
+	for (int i = 0; i < row->n_external; i++)
+	{
+		int			att = row->external[i];
+		struct varlena *value = (struct varlena *) DatumGetPointer(stored[att]);
+
+		/* the server itself neither compresses nor moves PLAIN values */
+		if (TupleDescAttr(tupdesc, att)->attstorage == TYPSTORAGE_PLAIN)
+			stored[att] = PointerGetDatum(detoast_attr(value));
+		else if (OidIsValid(rel->rd_rel->reltoastrelid))
+			stored[att] = point_to(rel, value,
+								   tuple_batch_options(loader->batch));
+	}
+	return heap_form_tuple(tupdesc, stored, row->isnull);
 }
 
 /* Read, check and insert all rows: how many. */
@@ -550,7 +533,7 @@ begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 /*
  * Rows are inserted with the command ID of the statement that calls the
  * function.  Pages that it adds and does not use are kept for the next block
- * (tuple_batch.c: bulk_space_keep()).
+ * (tuple_batch.c: tuple_batch_end()).
  */
 void
 raw_loader_insert(Relation rel, bytea *block, uint64 *n_rows, uint64 *n_bytes)
