@@ -47,7 +47,6 @@
 typedef struct Codec
 {
 	bool		(*set_up) (BlockCompressor *c);
-	bool		(*add_checksums) (BlockCompressor *c);
 	void		(*reset) (BlockCompressor *c);
 	void		(*free) (BlockCompressor *c);
 
@@ -67,6 +66,7 @@ struct BlockCompressor
 {
 	const Codec *codec;
 	CompressSpec spec;
+	bool		checksums;
 	const char *in;				/* borrowed: not yet taken */
 	size_t		in_len;
 	bool		last;			/* the stream ends with in */
@@ -272,14 +272,9 @@ lz4_set_up(BlockCompressor *c)
 	/* pg_restore reads larger blocks several times slower */
 	c->lz4_preferences.frameInfo.blockSizeID = LZ4F_max64KB;
 	c->lz4_preferences.compressionLevel = c->spec.level;
+	if (c->checksums)
+		c->lz4_preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
 	return !LZ4F_isError(LZ4F_createCompressionContext(&c->lz4, LZ4F_VERSION));
-}
-
-static bool
-lz4_add_checksums(BlockCompressor *c)
-{
-	c->lz4_preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
-	return true;
 }
 
 static void
@@ -391,16 +386,11 @@ zstd_set_up(BlockCompressor *c)
 	return c->zstd &&
 		set_zstd(c, ZSTD_c_compressionLevel, c->spec.level) &&
 		set_zstd(c, ZSTD_c_nbWorkers, c->spec.workers) &&
+		set_zstd(c, ZSTD_c_checksumFlag, c->checksums) &&
 		set_zstd(c, ZSTD_c_enableLongDistanceMatching,
 				 c->spec.long_distance) &&
 		(c->part_bytes == 0 ||
 		 set_zstd(c, ZSTD_c_windowLog, ZSTD_FRAME_LOG));
-}
-
-static bool
-zstd_add_checksums(BlockCompressor *c)
-{
-	return set_zstd(c, ZSTD_c_checksumFlag, 1);
 }
 
 static void
@@ -485,7 +475,6 @@ static const Codec codecs[N_COMPRESS_METHODS] = {
 	},
 	[COMPRESS_LZ4] = {
 		.set_up = lz4_set_up,
-		.add_checksums = lz4_add_checksums,
 		.free = lz4_free,
 		.out_bytes = lz4_out_bytes,
 		.bound = lz4_bound,
@@ -494,7 +483,6 @@ static const Codec codecs[N_COMPRESS_METHODS] = {
 	},
 	[COMPRESS_ZSTD] = {
 		.set_up = zstd_set_up,
-		.add_checksums = zstd_add_checksums,
 		.reset = zstd_reset,
 		.free = zstd_free,
 		.out_bytes = stream_out_bytes,
@@ -505,13 +493,14 @@ static const Codec codecs[N_COMPRESS_METHODS] = {
 };
 
 BlockCompressor *
-block_compressor_new(const CompressSpec *spec)
+block_compressor_new(const CompressSpec *spec, bool checksums)
 {
 	BlockCompressor *c = calloc(1, sizeof(BlockCompressor));
 
 	if (c == NULL)
 		return NULL;
 	c->spec = *spec;
+	c->checksums = checksums;
 	c->codec = &codecs[spec->method];
 	if (!c->codec->set_up(c))
 	{
@@ -519,12 +508,6 @@ block_compressor_new(const CompressSpec *spec)
 		return NULL;
 	}
 	return c;
-}
-
-bool
-block_compressor_add_checksums(BlockCompressor *c)
-{
-	return c->codec->add_checksums == NULL || c->codec->add_checksums(c);
 }
 
 void

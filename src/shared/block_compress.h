@@ -23,15 +23,15 @@
 
 typedef struct BlockCompressor BlockCompressor;
 
-/* A compressor for one stream (not COMPRESS_NONE), or NULL: out of memory. */
-extern BlockCompressor *block_compressor_new(const CompressSpec *spec);
-
 /*
- * From now on each frame has a checksum of what is in it, as a gzip member
- * has, and its readers compare it: for what is kept long, and may be read by
- * programs that know of no other.  False for an error.
+ * A compressor for one stream (not COMPRESS_NONE), or NULL: out of memory.
+ *
+ * With "checksums", each frame has a checksum of what is in it, as a gzip
+ * member always has, and its readers compare it: for what is kept long, and
+ * may be read by programs that know of no other.
  */
-extern bool block_compressor_add_checksums(BlockCompressor *c);
+extern BlockCompressor *block_compressor_new(const CompressSpec *spec,
+											 bool checksums);
 
 /*
  * Ready for another stream of the same kind, also after an error in this one.

@@ -76,7 +76,7 @@ make_archive(const char *path, CompressMethod method, size_t piece_bytes)
 	if (piece_bytes == 0)
 		piece_bytes = tar->len;
 	if (method != COMPRESS_NONE)
-		compressor = block_compressor_new(&compress);
+		compressor = block_compressor_new(&compress, false);
 	frame = pg_malloc(compressor ? block_compressor_bound(compressor, piece_bytes) : 1);
 	for (size_t pos = 0; pos < tar->len; pos += piece_bytes)
 	{

@@ -67,7 +67,7 @@ write_pieces(const Writing *writing, int writer)
 	BlockCompressor *compressor = NULL;
 
 	if (writing->compress.method != COMPRESS_NONE)
-		compressor = block_compressor_new(&writing->compress);
+		compressor = block_compressor_new(&writing->compress, false);
 	if (writer == 0)
 		while (__atomic_load_n(writing->n_begun, __ATOMIC_SEQ_CST) < N_WRITERS - 1)
 			pg_usleep(1000);

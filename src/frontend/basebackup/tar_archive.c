@@ -208,8 +208,8 @@ write_end(const TarArchive *archive, uint64 offset)
 		write_frame(archive, zeros, sizeof(zeros), offset);
 		return sizeof(zeros);
 	}
-	compressor = block_compressor_new(&archive->compress);
-	if (compressor == NULL || !block_compressor_add_checksums(compressor))
+	compressor = block_compressor_new(&archive->compress, true);
+	if (compressor == NULL)
 		pg_fatal("out of memory");
 	frame = pg_malloc(block_compressor_bound(compressor, sizeof(zeros)));
 	len = block_compressor_whole(compressor, zeros, sizeof(zeros), frame);

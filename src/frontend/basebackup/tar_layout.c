@@ -222,9 +222,8 @@ new_tar(const Backup *backup)
 	initPQExpBuffer(&tar->frame);
 	if (spec->method == COMPRESS_NONE)
 		return tar;
-	tar->compressor = block_compressor_new(spec);
-	if (tar->compressor == NULL ||
-		!block_compressor_add_checksums(tar->compressor))
+	tar->compressor = block_compressor_new(spec, true);
+	if (tar->compressor == NULL)
 		pg_fatal("out of memory");
 	return tar;
 }

@@ -183,7 +183,7 @@ sink_compress_new(Sink *next, const CompressSpec *spec)
 	sink = pg_malloc0(sizeof(CompressSink));
 	sink->base.ops = &sink_compress_ops;
 	sink->base.next = next;
-	sink->compressor = block_compressor_new(spec);
+	sink->compressor = block_compressor_new(spec, false);
 	if (sink->compressor == NULL)
 		pg_fatal("could not initialize compression with \"%s\"",
 				 compress_method_name(spec->method));

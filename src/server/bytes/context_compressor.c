@@ -19,30 +19,21 @@ free_compressor(void *arg)
 	block_compressor_free(arg);
 }
 
-static void
-check_initialized(bool done, int sqlerrcode, const CompressSpec *compress)
-{
-	if (!done)
-		ereport(ERROR,
-				(errcode(sqlerrcode),
-				 errmsg("could not initialize compression with \"%s\"",
-						compress_method_name(compress->method))));
-}
-
 BlockCompressor *
 context_compressor_new(const CompressSpec *compress, bool checksums)
 {
 	/* first, as nothing may fail once there is a compressor */
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
-	BlockCompressor *compressor = block_compressor_new(compress);
+	BlockCompressor *compressor = block_compressor_new(compress, checksums);
 
-	check_initialized(compressor != NULL, ERRCODE_OUT_OF_MEMORY, compress);
+	if (compressor == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("could not initialize compression with \"%s\"",
+						compress_method_name(compress->method))));
 	callback->func = free_compressor;
 	callback->arg = compressor;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	if (checksums)
-		check_initialized(block_compressor_add_checksums(compressor),
-						  ERRCODE_INTERNAL_ERROR, compress);
 	return compressor;
 }
 

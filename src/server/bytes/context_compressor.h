@@ -12,8 +12,7 @@
 
 /*
  * A compressor (not COMPRESS_NONE) that is freed when CurrentMemoryContext
- * goes: its memory is malloc()ed.  With "checksums", its frames have what
- * block_compressor_add_checksums() adds.
+ * goes: its memory is malloc()ed.  Otherwise as block_compressor_new().
  */
 extern BlockCompressor *context_compressor_new(const CompressSpec *compress,
 											   bool checksums);
