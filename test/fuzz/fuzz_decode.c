@@ -17,6 +17,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "types/choose.h"
 #include "types/family.h"
 #include "fuzz_memory.h"
 
@@ -154,11 +155,13 @@ construct_empty_array(Oid elmtype)
 
 /* ---------- */
 
-static void
-choose(ColumnDecoder *decoder)
+/* The decoder of the type of this input: the OID is not a type's. */
+void
+choose_decoder(ColumnDecoder *decoder, ValueSpace *space, Oid type_id,
+			   int32 typmod)
 {
 	memset(decoder, 0, sizeof(ColumnDecoder));
-	decoder->space = &no_space;
+	decoder->space = space;
 	decoder->typmod = type->typmod;
 	for (int i = 0; i < lengthof(families) && decoder->decode == NULL; i++)
 		for (const DecoderRow *row = families[i]; row->input_function; row++)
@@ -198,15 +201,12 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 	is_array = (data[0] & 0x80) != 0;
 	if (is_array)
 	{
-		ColumnDecoder *element;
-
 		memset(&decoder, 0, sizeof(decoder));
 		decoder.space = &no_space;
-		decoder.decode = array_decoder(F_ARRAY_IN, &decoder, &element);
-		choose(element);
+		decoder.decode = array_decoder(F_ARRAY_IN, &decoder);
 	}
 	else
-		choose(&decoder);
+		choose_decoder(&decoder, &no_space, InvalidOid, -1);
 
 	for (int i = 0; i < sizeof(paddings); i++)
 	{

@@ -18,6 +18,7 @@
 #include "bytes/digits.h"
 #include "bytes/escape.h"
 #include "bytes/varlena.h"
+#include "types/choose.h"
 #include "types/family.h"
 
 /* ----------
@@ -118,7 +119,6 @@ typedef struct ArrayEncoder
 {
 	ElementStorage storage;
 	char		delimiter;
-	bool		never_quoted;	/* no element's text needs quotes */
 	bool		expect_quotes;	/* the last element needed them */
 	ColumnEncoder element;		/* of the type in the array's head */
 } ArrayEncoder;
@@ -129,7 +129,7 @@ append_element(ArrayEncoder *array, Datum value, ByteBuffer *out, char *to)
 	Size		start = to - out->data;
 
 	/* numbers and such have nothing that array_out() would quote */
-	if (array->never_quoted)
+	if (array->element.never_quoted)
 		return column_encode(&array->element, value, out, to);
 
 	/* an element is mostly like the one before, and then none is moved */
@@ -305,35 +305,8 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return append_text_array(array, array_value, out, to);
 }
 
-/* Is the type's text always one that an array need not quote? */
-static bool
-text_needs_no_quotes(Oid type_function)
-{
-	switch (type_function)
-	{
-		case F_BOOLOUT:
-		case F_INT2OUT:
-		case F_INT4OUT:
-		case F_INT8OUT:
-		case F_OIDOUT:
-		case F_FLOAT4OUT:
-		case F_FLOAT8OUT:
-		case F_NUMERIC_OUT:
-		case F_TIME_OUT:
-		case F_UUID_OUT:
-		case F_INET_OUT:
-		case F_CIDR_OUT:
-		case F_MACADDR_OUT:
-		case F_MACADDR8_OUT:
-			return true;
-		default:
-			return false;
-	}
-}
-
 EncodeFunction
-array_encoder(Oid type_function, ColumnEncoder *encoder,
-			  ColumnEncoder **element)
+array_encoder(Oid type_function, ColumnEncoder *encoder)
 {
 	Oid			element_type;
 	Oid			typioparam;
@@ -352,23 +325,20 @@ array_encoder(Oid type_function, ColumnEncoder *encoder,
 					 &array->storage.typlen, &array->storage.typbyval,
 					 &array->storage.typalign, &array->delimiter,
 					 &typioparam, &element_function);
-	array->never_quoted = text_needs_no_quotes(element_function);
+	/* a type may have no send function, as long as all elements are NULL */
+	if (!OidIsValid(element_function))
+		return NULL;
+	/* an element's type may be an array again, as a domain over one */
+	choose_encoder(&array->element, element_type, encoder->settings);
 
 	/*
 	 * Quotes are decided on in the server's encoding.  In the client's, the
-	 * bytes they are found by may be parts of characters.  And a type may
-	 * have no send function, which does no harm as long as all are NULL.
+	 * bytes they are found by may be parts of characters.
 	 */
-	if (binary ? !OidIsValid(element_function) :
-		(encoder->settings->transcode && !array->never_quoted) ||
-		(array->delimiter != ',' && array->delimiter != ';'))
-	{
-		pfree(array);
+	if (!binary &&
+		((encoder->settings->transcode && !array->element.never_quoted) ||
+		 (array->delimiter != ',' && array->delimiter != ';')))
 		return NULL;
-	}
-
-	array->element.type_id = element_type;
-	*element = &array->element;
 	encoder->state = array;
 	return encode_array;
 }
@@ -650,8 +620,7 @@ decode_array(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 }
 
 DecodeFunction
-array_decoder(Oid input_function, ColumnDecoder *decoder,
-			  ColumnDecoder **element)
+array_decoder(Oid input_function, ColumnDecoder *decoder)
 {
 	ArrayDecoder *array;
 	Oid			typioparam;
@@ -663,12 +632,15 @@ array_decoder(Oid input_function, ColumnDecoder *decoder,
 		return NULL;
 	/* lives as long as the decoder of the column */
 	array = palloc0(sizeof(ArrayDecoder));
-	array->element.type_id = get_element_type(decoder->type_id);
+	/* array_in() passes the typmod of the column to the element's function */
+	choose_decoder(&array->element, decoder->space,
+				   get_element_type(decoder->type_id), decoder->typmod);
+	if (array->element.decode == NULL)
+		return NULL;
 	get_type_io_data(array->element.type_id, IOFunc_input,
 					 &array->storage.typlen, &array->storage.typbyval,
 					 &array->storage.typalign, &array->delimiter,
 					 &typioparam, &element_function);
-	*element = &array->element;
 	decoder->state = array;
 	return decode_array;
 }

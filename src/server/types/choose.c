@@ -62,6 +62,7 @@ encoder_of_families(Oid type_function, ColumnEncoder *encoder)
 			if (row->type_function == type_function)
 			{
 				encoder->variant = row->variant;
+				encoder->never_quoted = row->never_quoted;
 				return row->encode;
 			}
 	return NULL;
@@ -72,7 +73,6 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 			   const EncodeSettings *settings)
 {
 	Oid			type_function;
-	ColumnEncoder *element;
 
 	if (settings->format == ROW_BINARY)
 		getTypeBinaryOutputInfo(type_id, &type_function, &encoder->is_varlena);
@@ -81,6 +81,7 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 	fmgr_info(type_function, &encoder->type_function);
 	encoder->settings = settings;
 	encoder->type_id = type_id;
+	encoder->never_quoted = false;
 	encoder->state = NULL;
 
 	/*
@@ -90,13 +91,9 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 	 */
 	type_function = builtin_function(&encoder->type_function);
 	encoder->encode = encoder_of_families(type_function, encoder);
-	if (encoder->encode != NULL)
-		return;
-	encoder->encode = array_encoder(type_function, encoder, &element);
-	/* an element's type may be an array again, as a domain over one */
-	if (encoder->encode != NULL)
-		choose_encoder(element, element->type_id, settings);
-	else
+	if (encoder->encode == NULL)
+		encoder->encode = array_encoder(type_function, encoder);
+	if (encoder->encode == NULL)
 		encoder->encode = encode_by_type_function;
 }
 
@@ -127,7 +124,6 @@ choose_decoder(ColumnDecoder *decoder, ValueSpace *space, Oid type_id,
 			   int32 typmod)
 {
 	Oid			input_function;
-	ColumnDecoder *element;
 
 	getTypeInputInfo(type_id, &input_function, &decoder->ioparam);
 	fmgr_info(input_function, &decoder->input_function);
@@ -138,13 +134,6 @@ choose_decoder(ColumnDecoder *decoder, ValueSpace *space, Oid type_id,
 
 	input_function = builtin_function(&decoder->input_function);
 	decoder->decode = decoder_of_families(input_function, decoder);
-	if (decoder->decode != NULL)
-		return;
-	decoder->decode = array_decoder(input_function, decoder, &element);
 	if (decoder->decode == NULL)
-		return;
-	/* array_in() passes the typmod of the column to the element's function */
-	choose_decoder(element, space, element->type_id, typmod);
-	if (element->decode == NULL)
-		decoder->decode = NULL;
+		decoder->decode = array_decoder(input_function, decoder);
 }

@@ -106,6 +106,7 @@ typedef struct EncoderRow
 	Oid			type_function;
 	EncodeFunction encode;
 	int			variant;		/* tells the functions of an encoder apart */
+	bool		never_quoted;	/* array_out() never quotes the text */
 } EncoderRow;
 
 struct ColumnEncoder
@@ -116,6 +117,7 @@ struct ColumnEncoder
 	FmgrInfo	type_function;	/* output or send function, always set */
 	bool		is_varlena;
 	int			variant;		/* as in the row */
+	bool		never_quoted;
 	void	   *state;			/* the encoder's own, or NULL */
 };
 

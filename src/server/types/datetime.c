@@ -569,7 +569,7 @@ encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 
 const EncoderRow datetime_encoders[] = {
 	{F_DATE_OUT, encode_date},
-	{F_TIME_OUT, encode_time},
+	{F_TIME_OUT, encode_time,.never_quoted = true},
 	{F_TIMETZ_OUT, encode_timetz},
 	{F_TIMESTAMP_OUT, encode_timestamp},
 	{F_TIMESTAMPTZ_OUT, encode_timestamptz},

@@ -64,19 +64,14 @@ decoder_of_row(const DecoderRow *row, ColumnDecoder *decoder)
 /*
  * The encoder of arrays, if that is the type's function, and if their
  * elements are such that it is exact; else NULL.  Sets up encoder->state, in
- * CurrentMemoryContext, but for the encoder of the elements: *element is
- * there for the caller to choose it, of the type that is its type_id.
+ * CurrentMemoryContext, with the encoder that choose_encoder() gives the
+ * elements.
  */
-extern EncodeFunction array_encoder(Oid type_function, ColumnEncoder *encoder,
-									ColumnEncoder **element);
+extern EncodeFunction array_encoder(Oid type_function,
+									ColumnEncoder *encoder);
 
-/*
- * The same of decoders, but the element's decoder, to which *element points,
- * is left to be chosen: for (*element)->type_id, with the array's typmod.  If
- * there turns out to be none, the array has none.
- */
+/* The same of decoders.  If the elements have none, the array has none. */
 extern DecodeFunction array_decoder(Oid input_function,
-									ColumnDecoder *decoder,
-									ColumnDecoder **element);
+									ColumnDecoder *decoder);
 
 #endif							/* PARDUMP_FAMILY_H */

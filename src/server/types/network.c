@@ -217,8 +217,8 @@ send_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 const EncoderRow network_encoders[] = {
-	{F_INET_OUT, encode_address, INET},
-	{F_CIDR_OUT, encode_address, CIDR},
+	{F_INET_OUT, encode_address, INET,.never_quoted = true},
+	{F_CIDR_OUT, encode_address, CIDR,.never_quoted = true},
 	{F_INET_SEND, send_address, INET},
 	{F_CIDR_SEND, send_address, CIDR},
 	{InvalidOid}

@@ -651,16 +651,16 @@ send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
  */
 
 const EncoderRow number_encoders[] = {
-	{F_BOOLOUT, encode_bool},
-	{F_INT2OUT, encode_int4},
-	{F_INT4OUT, encode_int4},
-	{F_INT8OUT, encode_int8},
-	{F_OIDOUT, encode_uint4},
+	{F_BOOLOUT, encode_bool,.never_quoted = true},
+	{F_INT2OUT, encode_int4,.never_quoted = true},
+	{F_INT4OUT, encode_int4,.never_quoted = true},
+	{F_INT8OUT, encode_int8,.never_quoted = true},
+	{F_OIDOUT, encode_uint4,.never_quoted = true},
 	{F_XIDOUT, encode_uint4},
 	{F_CIDOUT, encode_uint4},
 	{F_XID8OUT, encode_xid8},
-	{F_FLOAT4OUT, encode_float4},
-	{F_FLOAT8OUT, encode_float8},
+	{F_FLOAT4OUT, encode_float4,.never_quoted = true},
+	{F_FLOAT8OUT, encode_float8,.never_quoted = true},
 	{F_BOOLSEND, send_bool},
 	{F_CHARSEND, send_char},
 	{F_INT2SEND, send_int2},

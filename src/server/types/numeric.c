@@ -245,7 +245,7 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 const EncoderRow numeric_encoders[] = {
-	{F_NUMERIC_OUT, encode_numeric},
+	{F_NUMERIC_OUT, encode_numeric,.never_quoted = true},
 	{F_NUMERIC_SEND, send_numeric},
 	{InvalidOid}
 };

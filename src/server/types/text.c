@@ -465,10 +465,10 @@ const EncoderRow text_encoders[] = {
 	{F_CHAROUT, encode_char},
 	{F_ENUM_OUT, encode_enum},
 	{F_ENUM_SEND, encode_enum},
-	{F_UUID_OUT, encode_uuid},
+	{F_UUID_OUT, encode_uuid,.never_quoted = true},
 	{F_BYTEAOUT, encode_bytea},
-	{F_MACADDR_OUT, encode_macaddr, sizeof(macaddr)},
-	{F_MACADDR8_OUT, encode_macaddr, sizeof(macaddr8)},
+	{F_MACADDR_OUT, encode_macaddr, sizeof(macaddr),.never_quoted = true},
+	{F_MACADDR8_OUT, encode_macaddr, sizeof(macaddr8),.never_quoted = true},
 	{InvalidOid}
 };
 
