@@ -47,8 +47,6 @@
 typedef struct Codec
 {
 	bool		(*set_up) (BlockCompressor *c);
-	void		(*reset) (BlockCompressor *c);
-	void		(*free) (BlockCompressor *c);
 
 	/* Room for a call of fetch(), and for len bytes at once. */
 	size_t		(*out_bytes) (const BlockCompressor *c);
@@ -209,15 +207,6 @@ gzip_set_up(BlockCompressor *c)
 	return c->libdeflate != NULL;
 }
 
-static void
-gzip_free(BlockCompressor *c)
-{
-	if (c->libdeflate)
-		libdeflate_free_compressor(c->libdeflate);
-	free(c->isal);
-	free(c->isal_level);
-}
-
 static size_t
 gzip_bound(const BlockCompressor *c, size_t len)
 {
@@ -275,12 +264,6 @@ lz4_set_up(BlockCompressor *c)
 	if (c->checksums)
 		c->lz4_preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
 	return !LZ4F_isError(LZ4F_createCompressionContext(&c->lz4, LZ4F_VERSION));
-}
-
-static void
-lz4_free(BlockCompressor *c)
-{
-	LZ4F_freeCompressionContext(c->lz4);
 }
 
 static size_t
@@ -393,18 +376,6 @@ zstd_set_up(BlockCompressor *c)
 		 set_zstd(c, ZSTD_c_windowLog, ZSTD_FRAME_LOG));
 }
 
-static void
-zstd_reset(BlockCompressor *c)
-{
-	ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
-}
-
-static void
-zstd_free(BlockCompressor *c)
-{
-	ZSTD_freeCCtx(c->zstd);
-}
-
 static size_t
 stream_out_bytes(const BlockCompressor *c)
 {
@@ -462,20 +433,17 @@ zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 
 /*
  * Indexed by CompressMethod.  gzip's streams are always of whole buffers, so
- * it has no fetch(), and a member has a CRC anyway.  LZ4F_compressBegin()
- * starts again by itself.
+ * it has no fetch(), and a member has a CRC anyway.
  */
 static const Codec codecs[N_COMPRESS_METHODS] = {
 	[COMPRESS_GZIP] = {
 		.set_up = gzip_set_up,
-		.free = gzip_free,
 		.out_bytes = stream_out_bytes,
 		.bound = gzip_bound,
 		.whole = gzip_whole
 	},
 	[COMPRESS_LZ4] = {
 		.set_up = lz4_set_up,
-		.free = lz4_free,
 		.out_bytes = lz4_out_bytes,
 		.bound = lz4_bound,
 		.fetch = lz4_fetch,
@@ -483,8 +451,6 @@ static const Codec codecs[N_COMPRESS_METHODS] = {
 	},
 	[COMPRESS_ZSTD] = {
 		.set_up = zstd_set_up,
-		.reset = zstd_reset,
-		.free = zstd_free,
 		.out_bytes = stream_out_bytes,
 		.bound = zstd_bound,
 		.fetch = zstd_fetch,
@@ -518,8 +484,9 @@ block_compressor_reset(BlockCompressor *c)
 	c->last = c->begun = c->ended = false;
 	c->error = NULL;
 	c->part_len = c->made_len = c->made_pos = 0;
-	if (c->codec->reset)
-		c->codec->reset(c);
+	/* the other libraries begin again by themselves */
+	if (c->zstd)
+		ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
 }
 
 size_t
@@ -573,7 +540,13 @@ block_compressor_error(const BlockCompressor *c)
 void
 block_compressor_free(BlockCompressor *c)
 {
-	c->codec->free(c);
+	/* only the method in use has allocated; older libdeflates take no NULL */
+	if (c->libdeflate)
+		libdeflate_free_compressor(c->libdeflate);
+	free(c->isal);
+	free(c->isal_level);
+	LZ4F_freeCompressionContext(c->lz4);
+	ZSTD_freeCCtx(c->zstd);
 	free(c->part);
 	free(c->made);
 	free(c);
