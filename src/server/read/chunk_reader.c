@@ -525,6 +525,7 @@ raw_encoder_append(RawEncoder *encoder, ByteBuffer *out, Size start)
 
 struct ChunkReader
 {
+	const HeapRange *range;		/* borrowed */
 	HeapReader *heap;
 	ToastReader *toast;
 	RowEncoder *rows;			/* NULL for raw tuples */
@@ -561,6 +562,7 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot,
 	 * pages stay pinned between two calls, which a rollback cannot wait for
 	 */
 	heap_check_lasts(range->rel);
+	reader->range = range;
 	reader->format = *format;
 	if (format->compress.method != COMPRESS_NONE)
 	{
@@ -835,18 +837,15 @@ static void
 add_place(void *arg)
 {
 	ChunkReader *reader = arg;
-	const RawEncoder *raw = reader->raw;
 	const RowEncoder *rows = reader->rows;
-	TupleDesc	tupdesc = raw ? raw->row_desc :
-		RelationGetDescr(rows->range->rel);
 	int			column = -1;
 
-	if (raw)
-		column = raw->column;
-	else if (rows->in_row && rows->next_column < rows->range->n_attnums)
-		column = rows->range->attnums[rows->next_column] - 1;
-	heap_reader_errcontext(reader->heap, column < 0 ? NULL :
-						   NameStr(TupleDescAttr(tupdesc, column)->attname));
+	if (reader->raw)
+		column = reader->raw->column;
+	else if (rows->in_row && rows->next_column < reader->range->n_attnums)
+		column = rows->next_column;
+	heap_reader_errcontext(reader->heap, column < 0 ? InvalidAttrNumber :
+						   reader->range->attnums[column]);
 }
 
 bytea *

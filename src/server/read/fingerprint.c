@@ -286,7 +286,8 @@ typedef struct RangePass
 	HeapReader *heap;
 	ToastReader *toast;
 	TupleDeformer *deformer;	/* up to the last column */
-	AttrNumber	column;			/* whose value is fetched, or 0 */
+	AttrNumber	column;			/* whose value is fetched, or
+								 * InvalidAttrNumber */
 } RangePass;
 
 static void
@@ -326,7 +327,7 @@ add_values(RangePass *pass, HeapTuple tuple)
 		range_fingerprint_add_value(pass->fingerprint,
 									toast_reader_get_stored(pass->toast,
 															value));
-		pass->column = 0;
+		pass->column = InvalidAttrNumber;
 	}
 }
 
@@ -335,11 +336,8 @@ static void
 add_place(void *arg)
 {
 	RangePass  *pass = arg;
-	TupleDesc	tupdesc = RelationGetDescr(pass->range->rel);
 
-	heap_reader_errcontext(pass->heap, pass->column == 0 ? NULL :
-						   NameStr(TupleDescAttr(tupdesc,
-												 pass->column - 1)->attname));
+	heap_reader_errcontext(pass->heap, pass->column);
 }
 
 /*

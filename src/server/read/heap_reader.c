@@ -247,21 +247,23 @@ heap_reader_next(HeapReader *reader)
 
 void
 heap_row_errcontext(Relation rel, const ItemPointerData *place,
-					const char *column)
+					AttrNumber column)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(place);
 	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
 
-	if (column)
+	if (column != InvalidAttrNumber)
 		errcontext("row at ctid (%u,%u) of table \"%s\", column \"%s\"",
-				   block, offset, RelationGetRelationName(rel), column);
+				   block, offset, RelationGetRelationName(rel),
+				   NameStr(TupleDescAttr(RelationGetDescr(rel),
+										 column - 1)->attname));
 	else
 		errcontext("row at ctid (%u,%u) of table \"%s\"",
 				   block, offset, RelationGetRelationName(rel));
 }
 
 void
-heap_reader_errcontext(const HeapReader *reader, const char *column)
+heap_reader_errcontext(const HeapReader *reader, AttrNumber column)
 {
 	if (ItemPointerIsValid(&reader->tuple.t_self))
 		heap_row_errcontext(reader->blocks.rel, &reader->tuple.t_self, column);

@@ -135,15 +135,15 @@ heap_item_is_sound(ItemId item)
 extern HeapTuple heap_reader_next(HeapReader *reader);
 
 /*
- * Tell with an error at which row of the reader it was met, and in which
- * column, if that is not NULL; or only in which table.
+ * Name with an error the row of the reader at which it was met, and the
+ * column unless it is InvalidAttrNumber; or only the table.
  */
 extern void heap_reader_errcontext(const HeapReader *reader,
-								   const char *column);
+								   AttrNumber column);
 
 /* The same for a row that another reader has found. */
 extern void heap_row_errcontext(Relation rel, const ItemPointerData *place,
-								const char *column);
+								AttrNumber column);
 
 /* Raise the error for a tuple that tuple_deform() finds damaged. */
 extern void heap_damaged_tuple(Relation rel);

@@ -207,7 +207,8 @@ add_place(void *arg)
 	BlockMeasurer *measurer = arg;
 
 	if (ItemPointerIsValid(&measurer->tuple.t_self))
-		heap_row_errcontext(measurer->rel, &measurer->tuple.t_self, NULL);
+		heap_row_errcontext(measurer->rel, &measurer->tuple.t_self,
+							InvalidAttrNumber);
 	else
 		errcontext("planning chunks of table \"%s\"",
 				   RelationGetRelationName(measurer->rel));
