@@ -102,23 +102,6 @@ copy_string(const JsonbWriter *writer, char *to, const char *string, Size len)
 	return to;
 }
 
-static pg_noinline char *
-append_long_string(JsonbWriter *writer, char *to, const char *string,
-				   Size len)
-{
-	while (len > 0)
-	{
-		Size		piece = Min(len, ESCAPE_PIECE);
-
-		CHECK_FOR_INTERRUPTS();
-		to = byte_buffer_reserve(writer->out, to, JSON_ESCAPED_SIZE(piece));
-		to = copy_string(writer, to, string, piece);
-		string += piece;
-		len -= piece;
-	}
-	return to;
-}
-
 /* A string that is too long for one reservation, or changes. */
 static pg_noinline char *
 append_special_string(JsonbWriter *writer, char *to, const char *string,
@@ -126,9 +109,17 @@ append_special_string(JsonbWriter *writer, char *to, const char *string,
 {
 	to = byte_buffer_append_char(writer->out, to, '"');
 	if (convert)
+	{
 		to = append_converted_string(writer, to, string, len);
-	else
-		to = append_long_string(writer, to, string, len);
+		len = 0;
+	}
+	for (Size piece; len > 0; string += piece, len -= piece)
+	{
+		piece = Min(len, ESCAPE_PIECE);
+		CHECK_FOR_INTERRUPTS();
+		to = byte_buffer_reserve(writer->out, to, JSON_ESCAPED_SIZE(piece));
+		to = copy_string(writer, to, string, piece);
+	}
 	return byte_buffer_append_char(writer->out, to, '"');
 }
 
