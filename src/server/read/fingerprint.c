@@ -291,20 +291,6 @@ typedef struct RangePass
 } RangePass;
 
 static void
-begin_pass(RangePass *pass, Snapshot snapshot)
-{
-	const HeapRange *range = pass->range;
-	AttrNumber	last = 0;
-
-	for (int i = 0; i < range->n_attnums; i++)
-		last = Max(last, range->attnums[i]);
-	pass->heap = heap_reader_new(range->rel, snapshot, range->start,
-								 range->end);
-	pass->toast = toast_reader_new(range->rel);
-	pass->deformer = tuple_deformer_new(RelationGetDescr(range->rel), last);
-}
-
-static void
 add_values(RangePass *pass, HeapTuple tuple)
 {
 	const HeapRange *range = pass->range;
@@ -352,9 +338,15 @@ range_check(const HeapRange *range, Snapshot snapshot,
 	ErrorContextCallback place = {error_context_stack, add_place, &pass};
 	RangeCheck	result = {0};
 	bool		differs = false;
+	AttrNumber	last = 0;
 	HeapTuple	tuple;
 
-	begin_pass(&pass, snapshot);
+	for (int i = 0; i < range->n_attnums; i++)
+		last = Max(last, range->attnums[i]);
+	pass.heap = heap_reader_new(range->rel, snapshot, range->start,
+								range->end);
+	pass.toast = toast_reader_new(range->rel);
+	pass.deformer = tuple_deformer_new(RelationGetDescr(range->rel), last);
 	error_context_stack = &place;
 	while (!differs && (tuple = heap_reader_next(pass.heap)) != NULL)
 	{
