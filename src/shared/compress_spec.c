@@ -52,6 +52,7 @@ parse_int(Parser *parser, const char *text, const char *option, int *value)
 	char	   *end;
 	long		number;
 
+	/* strtol() reports a number that is too long for it in errno only */
 	errno = 0;
 	number = strtol(text, &end, 10);
 	if (end == text || *end != '\0' || errno != 0 ||
@@ -192,6 +193,7 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 	if (method == N_COMPRESS_METHODS)
 		return fail(&parser, "unrecognized compression algorithm: \"%.64s\"", text);
 	spec->method = (CompressMethod) method;
+	/* set before the detail is read, which may name no level */
 	spec->level = methods[method].default_level;
 	return detail == NULL || parse_detail(&parser, detail);
 }

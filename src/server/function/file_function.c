@@ -311,6 +311,10 @@ pg_pardump_read_files(PG_FUNCTION_ARGS)
 	if (value)
 		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
 
+	/*
+	 * Results are kept only now: a call that fails, or whose rows are not all
+	 * fetched, must not look complete to pg_pardump_last_files().
+	 */
 	keep_last_files(call);
 	SRF_RETURN_DONE(funcctx);
 }

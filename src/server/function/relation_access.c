@@ -175,6 +175,7 @@ relation_open_for_planning(Oid relid)
 
 	/* It may have changed, or gone, while we waited for the lock. */
 	check_may_plan(relid);
+	/* that has raised an error unless the relation came back meanwhile */
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
 	check_row_security(relid);

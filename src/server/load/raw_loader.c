@@ -309,8 +309,6 @@ raw_rows_next(RawRows *rows)
  *
  * Fetched again, as the row's index entries do it, the object gives the
  * value.
- *
- * Rows of which some values go to the TOAST table as they are.
  * ----------
  */
 

@@ -325,6 +325,7 @@ row_reader_error_context(void *arg)
 	RowReader  *reader = arg;
 	CopyFromState cstate = reader->cstate;
 
+	/* the line is copied only now, as most rows cause no error */
 	if (reader->line != NULL && cstate->line_buf_valid)
 	{
 		resetStringInfo(&cstate->line_buf);

@@ -191,6 +191,11 @@ describe_attributes(Description *to, Oid relid)
 	}
 }
 
+/*
+ * range_out() writes both bounds with the subtype's output function.  The
+ * operator class, the collation and the canonical function of the range only
+ * decide which values can be stored.
+ */
 static void
 describe_range(Description *to, Oid type_id)
 {
@@ -221,11 +226,18 @@ describe_parts(Description *to, Form_pg_type type)
 			describe_range(to, type->oid);
 			break;
 		case TYPTYPE_MULTIRANGE:
+			/* multirange_out() writes each of its ranges with range_out() */
 			describe_type(to, get_multirange_range(type->oid));
 			break;
 		default:
 			break;
 	}
+
+	/*
+	 * Not only arrays have an element type: point and name have one for
+	 * subscripts, though their output functions do not use it.  To describe
+	 * it, too, does no harm, as built-in types do not change.
+	 */
 	if (OidIsValid(type->typelem))
 		describe_type(to, type->typelem);
 }

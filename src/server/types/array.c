@@ -179,6 +179,7 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 	int			dim = ndim - 1;
 
 	to = byte_buffer_reserve(out, to, 2 * MAXDIM + 1);
+	/* most arrays have one dimension, and then there is no brace to count */
 	if (likely(ndim == 1))
 	{
 		*to = ++indexes[0] == dims[0] ? '}' : delimiter;
@@ -521,6 +522,7 @@ elements_size(const ArrayDecoder *array, const Elements *elements)
 {
 	Size		size = 0;
 
+	/* elements of fixed length need not be looked at one by one */
 	if (array->storage.typlen > 0)
 		return (Size) (elements->n - elements->n_nulls) *
 			att_align_nominal(array->storage.typlen, array->storage.typalign);

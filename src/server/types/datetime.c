@@ -427,6 +427,7 @@ encode_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
 
+	/* only a damaged value has an offset of more than two digits */
 	if (unlikely(timetz->time < 0 || timetz->time > USECS_PER_DAY ||
 				 timetz->zone <= -100 * SECS_PER_HOUR ||
 				 timetz->zone >= 100 * SECS_PER_HOUR))
@@ -492,6 +493,7 @@ static inline char *
 put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
 				   bool *is_first, bool *after_negative)
 {
+	/* no zeros are written, unless all of the interval is zero */
 	if (count == 0)
 		return p;
 	if (!*is_first)
@@ -502,6 +504,7 @@ put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
 	*p++ = ' ';
 	memcpy(p, unit, unit_len);
 	p += unit_len;
+	/* -1 has a plural, too: AddPostgresIntPart() in datetime.c */
 	if (count != 1)
 		*p++ = 's';
 	*is_first = false;
