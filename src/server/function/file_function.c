@@ -21,7 +21,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/pg_lsn.h"
 
 #include "function/sql_call.h"

@@ -18,7 +18,6 @@
 #include "access/tableam.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"

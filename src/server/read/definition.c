@@ -21,7 +21,6 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/tupdesc_details.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"

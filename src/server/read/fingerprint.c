@@ -15,7 +15,6 @@
 #include <openssl/evp.h>
 
 #include "utils/datum.h"
-#include "utils/memutils.h"
 
 #include "read/fingerprint.h"
 #include "read/toast_reader.h"

@@ -9,7 +9,6 @@
 #ifndef PARDUMP_TOAST_READER_H
 #define PARDUMP_TOAST_READER_H
 
-#include "access/htup_details.h"
 #include "utils/relcache.h"
 
 typedef struct ToastReader ToastReader;

@@ -13,7 +13,6 @@
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "bytes/digits.h"
 #include "bytes/escape.h"

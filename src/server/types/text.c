@@ -8,14 +8,12 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/bytea.h"
 #include "utils/fmgroids.h"
 #include "utils/inet.h"
 #include "utils/inval.h"
-#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/uuid.h"
 
