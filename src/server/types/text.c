@@ -84,16 +84,12 @@ encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 
 typedef struct EnumText
 {
-	Oid			value;			/* InvalidOid if the slot is not in use */
+	Oid			value;
+	uint64		version;		/* enum_version when it was looked up */
 	uint32		len;
-	char	   *label;			/* owned; as COPY writes it */
+	char	   *label;			/* owned; as COPY writes it; NULL if the slot
+								 * is not in use */
 } EnumText;
-
-typedef struct EnumCache
-{
-	uint64		version;		/* enum_version when it was filled */
-	EnumText	slots[ENUM_CACHE_SLOTS];
-} EnumCache;
 
 /* Of the session: how often labels may have changed. */
 static uint64 enum_version = 0;
@@ -105,11 +101,10 @@ enum_changed(Datum arg, int cache, uint32 hash)
 	enum_version++;
 }
 
-static EnumCache *
+static EnumText *
 enum_cache_new(MemoryContext context)
 {
 	static bool is_registered = false;
-	EnumCache  *cache = MemoryContextAllocZero(context, sizeof(EnumCache));
 
 	/*
 	 * There are few places for such callbacks and they cannot be removed, so
@@ -119,24 +114,14 @@ enum_cache_new(MemoryContext context)
 	if (!is_registered)
 		CacheRegisterSyscacheCallback(ENUMOID, enum_changed, (Datum) 0);
 	is_registered = true;
-	cache->version = enum_version;
-	return cache;
-}
-
-static pg_noinline void
-enum_cache_clear(EnumCache *cache)
-{
-	for (int i = 0; i < ENUM_CACHE_SLOTS; i++)
-		if (cache->slots[i].label)
-			pfree(cache->slots[i].label);
-	memset(cache->slots, 0, sizeof(cache->slots));
-	cache->version = enum_version;
+	return MemoryContextAllocZero(context, ENUM_CACHE_SLOTS * sizeof(EnumText));
 }
 
 /* Look a value's text up and put it in the slot. */
 static pg_noinline void
 enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 {
+	uint64		version = enum_version; /* may change while it is looked up */
 	ByteBuffer	buf;
 	char	   *end;
 	char	   *kept;
@@ -155,9 +140,10 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 
 	if (slot->label != NULL)
 		pfree(slot->label);
-	slot->label = kept;
-	slot->len = buf.len;
 	slot->value = value;
+	slot->version = version;
+	slot->len = buf.len;
+	slot->label = kept;
 	pfree(buf.data);
 }
 
@@ -169,19 +155,16 @@ static char *
 encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	Oid			oid = DatumGetObjectId(value);
-	EnumCache  *cache;
 	EnumText   *slot;
 
 	/* the context of the encoder, not that of the row */
 	if (unlikely(encoder->state == NULL))
 		encoder->state = enum_cache_new(encoder->type_function.fn_mcxt);
-	cache = encoder->state;
-	if (unlikely(cache->version != enum_version))
-		enum_cache_clear(cache);
 
 	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
-	slot = &cache->slots[oid / 2 % ENUM_CACHE_SLOTS];
-	if (unlikely(slot->value != oid || slot->label == NULL))
+	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
+	if (unlikely(slot->value != oid || slot->version != enum_version ||
+				 slot->label == NULL))
 		enum_cache_fill(encoder, slot, oid);
 	return byte_buffer_append(out, to, slot->label, slot->len);
 }
