@@ -377,6 +377,7 @@ next_line(RowReader *reader)
 			reader->line = reader->stream.data + start;
 			cstate->line_buf_valid = true;
 			cstate->cur_lineno++;
+			/* the server's parser refuses another newline after this one */
 			cstate->eol_type = EOL_NL;
 			return true;
 		}

@@ -61,6 +61,7 @@ free_context(void *context)
 static void
 set_key(EVP_MD_CTX * context, const FingerprintKey *key)
 {
+	/* Poly1305 is a kind of key, while HMAC takes the digest, too */
 	bool		is_sha256 = key->algorithm == KEYED_HASH_SHA256;
 	EVP_PKEY   *secret = EVP_PKEY_new_raw_private_key(is_sha256 ? EVP_PKEY_HMAC
 													  : EVP_PKEY_POLY1305,
@@ -107,6 +108,7 @@ keyed_hash_add(EVP_MD_CTX * context, const void *data, Size bytes)
 static bytea *
 keyed_hash_value(const EVP_MD_CTX * context)
 {
+	/* EVP_DigestSignFinal() ends a context, and this one is still needed */
 	EVP_MD_CTX *copy = EVP_MD_CTX_new();
 	unsigned char value[EVP_MAX_MD_SIZE];
 	size_t		bytes = sizeof(value);
@@ -340,6 +342,7 @@ range_check(const HeapRange *range, Snapshot snapshot,
 	AttrNumber	last = 0;
 	HeapTuple	tuple;
 
+	/* attributes behind the last column need not be taken apart */
 	for (int i = 0; i < range->n_attnums; i++)
 		last = Max(last, range->attnums[i]);
 	pass.heap = heap_reader_new(range->rel, snapshot, range->start,

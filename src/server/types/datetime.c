@@ -724,6 +724,7 @@ read_timestamp(const char **p, const char *end, int32 typmod,
 	(*p)++;
 	if (!read_clock(p, end, typmod, &usecs))
 		return false;
+	/* a year of four digits is far from the ends of the type */
 	*timestamp = date * USECS_PER_DAY + usecs;
 	return true;
 }

@@ -80,6 +80,7 @@ scan_json_digits(const char **p, const char *end)
 		n = count_digits(*p);
 		*p += n;
 	} while (n == 8 && *p < end);
+	/* digits of the padding do not belong to the number */
 	*p = Min(*p, end);
 	return *p > start;
 }
@@ -300,6 +301,7 @@ parse_container(JsonParser *parser, const char *p, JsonNode *node)
 	bool		is_object = *p++ == '{';
 	char		close = is_object ? '}' : ']';
 
+	/* a text may have a gigabyte, mostly of containers */
 	CHECK_FOR_INTERRUPTS();
 	node->kind = is_object ? NODE_OBJECT : NODE_ARRAY;
 	node->len = 0;
