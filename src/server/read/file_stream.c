@@ -196,15 +196,14 @@ find_file(const char *path, struct stat *st)
 {
 	if (stat_without_links(path, st))
 		return true;
-	if (errno == ENOENT)
-		return false;
 	if (errno == ELOOP)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("symbolic link in path \"%s\" not allowed", path),
 				 errdetail("Only pg_wal and the links in pg_tblspc are followed.")));
-	could_not_open(path);
-	return false;				/* not reached */
+	if (errno != ENOENT)
+		could_not_open(path);
+	return false;
 }
 
 /*
