@@ -34,13 +34,11 @@
 static inline void
 page_prefetch_tuples(Page page)
 {
-#ifdef __GNUC__
 	const char *end = (const char *) page + BLCKSZ;
 	const char *line = (const char *) page + ((PageHeader) page)->pd_upper;
 
 	for (; line < end; line += CACHE_LINE_BYTES)
 		__builtin_prefetch(line);
-#endif
 }
 
 /* ----------
