@@ -126,22 +126,6 @@ group_at(const NumericParts *parts, int index)
 	return stored_group(parts, index);
 }
 
-static inline char *
-put_first_group(char *p, uint32 group)
-{
-	if (group >= 1000)
-		return put_4_digits(p, group);
-	if (group >= 100)
-	{
-		*p++ = '0' + group / 100;
-		return put_2_digits(p, group % 100);
-	}
-	if (group >= 10)
-		return put_2_digits(p, group);
-	*p++ = '0' + group;
-	return p;
-}
-
 /*
  * Write the digits of a numeric.  12345.678, for example, is stored as the
  * groups 1, 2345 and 6780 with weight 1 and display scale 3: the groups
@@ -162,7 +146,7 @@ put_numeric(char *p, const NumericParts *parts)
 		*p++ = '0';
 	else
 	{
-		p = put_first_group(p, group_at(parts, 0));
+		p = put_uint_8(p, group_at(parts, 0));
 		for (index = 1; index <= parts->weight; index++)
 			p = put_4_digits(p, group_at(parts, index));
 	}
@@ -199,10 +183,10 @@ append_numeric(ByteBuffer *out, char *to, Numeric num)
 		return append_special(out, to, header);
 	numeric_parts(&parts, header, data, VARSIZE_ANY_EXHDR(num));
 
-	/* sign, digits, point, and what the last group has too much */
+	/* sign, digits, point, and what is written beyond the last digit */
 	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
 	to = byte_buffer_reserve(out, to,
-							 whole_digits + parts.dscale + GROUP_DIGITS + 2);
+							 whole_digits + parts.dscale + DIGITS_SLACK + 2);
 	return put_numeric(to, &parts);
 }
 
