@@ -68,16 +68,13 @@ report_sessions(const PGresult *sessions)
 {
 	for (int i = 0; i < PQntuples(sessions); i++)
 	{
-		char	   *user = pg_strdup(printable(PQgetvalue(sessions, i, 1)));
-		char	   *application = pg_strdup(printable(PQgetvalue(sessions, i, 2)));
-
 		pg_log_warning_detail("Process %s of role \"%s\", application \"%s\", from %s: %s for %s s.",
-							  PQgetvalue(sessions, i, 0), user, application,
+							  PQgetvalue(sessions, i, 0),
+							  printable(PQgetvalue(sessions, i, 1)),
+							  printable(PQgetvalue(sessions, i, 2)),
 							  PQgetvalue(sessions, i, 3),
 							  PQgetvalue(sessions, i, 4),
 							  PQgetvalue(sessions, i, 5));
-		free(user);
-		free(application);
 	}
 }
 
@@ -91,8 +88,8 @@ restore_journal_report(const Target *target, int backend, const RestoreJournalWa
 					   int64 waited_ms)
 {
 	PGconn	   *conn = connection_try_peer(target->address, "pg_pardump");
-	char	   *sql = psprintf(blocking_query, backend);
-	PGresult   *sessions = session_exec_within(conn, sql, ANSWER_MS);
+	PGresult   *sessions = session_exec_within(conn, psprintf(blocking_query, backend),
+											   ANSWER_MS);
 	bool		known = PQresultStatus(sessions) == PGRES_TUPLES_OK;
 
 	/* with none in its way it has waited for something else, or no more */
@@ -107,16 +104,7 @@ restore_journal_report(const Target *target, int backend, const RestoreJournalWa
 		pg_log_warning_hint("%s", wait->hint);
 	}
 	PQclear(sessions);
-	free(sql);
 	PQfinish(conn);
-}
-
-static bool
-send(PGconn *conn, const char *sql, int n_params, const char *const *params)
-{
-	if (n_params == 0)
-		return PQsendQuery(conn, sql);
-	return PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL, 0);
 }
 
 /*
@@ -133,7 +121,7 @@ restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJourn
 	int64		report_after_ms = FIRST_TOLD_MS;
 	PGresult   *res = NULL;
 
-	if (!send(conn, sql, n_params, params))
+	if (!PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL, 0))
 		return NULL;
 	while ((res = session_wait_result(conn, LOOK_MS)) == NULL &&
 		   PQtransactionStatus(conn) == PQTRANS_ACTIVE)

@@ -96,13 +96,6 @@ restore_journal_lock_view(PGconn *conn, const char *view)
 	return result;
 }
 
-/* Lock the log at once, or not. */
-static RestoreJournalLock
-restore_journal_lock_try(PGconn *conn)
-{
-	return restore_journal_lock_view(conn, RESTORE_JOURNAL_LOCK_VIEW);
-}
-
 /*
  * A run that was killed holds its lock until the server has noticed the end
  * of its process.  False when there is no time left.
@@ -130,45 +123,6 @@ restore_journal_lock_view_wait(PGconn *conn, const char *view)
 	return result;
 }
 
-static RestoreJournalLock
-restore_journal_lock_wait(PGconn *conn)
-{
-	return restore_journal_lock_view_wait(conn, RESTORE_JOURNAL_LOCK_VIEW);
-}
-
-/* The same; exits with a message while another run is at work. */
-static RestoreJournalLock
-restore_journal_lock(PGconn *conn)
-{
-	RestoreJournalLock result = restore_journal_lock_wait(conn);
-
-	if (result == RESTORE_JOURNAL_HELD)
-		restore_journal_lock_refuse();
-	return result;
-}
-
-static bool
-try_database(PGconn *conn)
-{
-	PGresult   *res = target_query(conn, lock_database_query, 0, NULL);
-	bool		locked = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return locked;
-}
-
-static void
-refuse_database(PGconn *conn)
-{
-	char	   *holder = restore_journal_holder(conn, false);
-
-	pg_log_error("another pg_parrestore is restoring into this database, or another session holds its lock");
-	if (holder)
-		pg_log_error_detail("%s", holder);
-	pg_log_error_hint("A role that may create schemas in the database does not need this lock.");
-	exit(1);
-}
-
 /*
  * Once there is a log, which the other run looks for when it has that lock:
  * warn if a session holds it.  It may be a run without a log, and may be
@@ -183,9 +137,9 @@ restore_journal_lock_warn(PGconn *conn)
 		return;
 	pg_log_warning("another pg_parrestore, of a role that may not create a schema, may be restoring into this database");
 	pg_log_warning_detail("%s", holder);
-	free(holder);
 }
 
+/* Lock the database without a log, until the session ends. */
 static bool
 restore_journal_lock_wait_database(PGconn *conn)
 {
@@ -193,17 +147,13 @@ restore_journal_lock_wait_database(PGconn *conn)
 	bool		locked;
 
 	do
-		locked = try_database(conn);
-	while (!locked && wait_a_moment(&waited_ms));
-	return locked;
-}
+	{
+		PGresult   *res = target_query(conn, lock_database_query, 0, NULL);
 
-/* Both without a log; the session's end unlocks it.  False if it is held. */
-static void
-restore_journal_lock_database(PGconn *conn)
-{
-	if (!restore_journal_lock_wait_database(conn))
-		refuse_database(conn);
+		locked = result_is_true(res, 0, 0);
+		PQclear(res);
+	} while (!locked && wait_a_moment(&waited_ms));
+	return locked;
 }
 
 /* ----------
@@ -234,13 +184,12 @@ restore_journal_session_note(RestoreJournal *journal)
 static void
 end_lost_session(const RestoreJournal *journal, PGconn *conn)
 {
-	int64		age_ms = clock_monotonic_ms() - journal->connected_at;
-	char	   *sql = backend_query_terminate(journal->backend, (int) (age_ms / 1000));
+	int			age_s = (clock_monotonic_ms() - journal->connected_at) / 1000;
+	char	   *sql = backend_query_terminate(journal->backend, age_s);
 	bool		lost;
 
 	session_begin(conn, "BEGIN");
 	PQclear(session_look(conn, sql, ANSWER_MS, &lost));
-	free(sql);
 	if (lost)
 		session_lost("The server did not terminate the lost session in time.");
 	session_command(conn, "ROLLBACK");
@@ -258,7 +207,7 @@ lock_again(RestoreJournal *journal, PGconn *conn)
 
 	if (journal->is_kept)
 	{
-		state = restore_journal_lock_wait(conn);
+		state = restore_journal_lock_view_wait(conn, RESTORE_JOURNAL_LOCK_VIEW);
 		if (state == RESTORE_JOURNAL_GONE && journal->is_ending)
 		{
 			journal->is_gone = true;
@@ -341,17 +290,6 @@ restore_journal_session_insist(void (*work) (void *arg), void *arg,
  */
 
 #define READ_BYTES 8192
-
-/* ----------
- * A checksum that grows
- * ----------
- */
-static void
-begin_sum(pg_checksum_context *sum)
-{
-	if (pg_checksum_init(sum, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not compute a checksum");
-}
 
 static void
 add_to_sum(pg_checksum_context *sum, const void *data, size_t len)
@@ -446,9 +384,7 @@ add_stats(pg_checksum_context *sum, const Archive *archive)
 		if (fstatat(archive->fd, list[i]->d_name, &st, 0) == 0 &&
 			S_ISREG(st.st_mode))
 			add_stat(sum, list[i]->d_name, &st);
-		free(list[i]);
 	}
-	free(list);
 }
 
 /* Where the first data are, and so the table of contents has ended. */
@@ -473,7 +409,8 @@ restore_journal_archive(const Archive *archive)
 	pg_checksum_context sum;
 	struct stat st;
 
-	begin_sum(&sum);
+	if (pg_checksum_init(&sum, CHECKSUM_TYPE_SHA256) < 0)
+		pg_fatal("could not compute a checksum");
 	if (archive->kind == ARCHIVE_CUSTOM)
 	{
 		if (fstat(archive->fd, &st) < 0)
@@ -495,7 +432,8 @@ restore_journal_numbers(const int *numbers, int n)
 {
 	pg_checksum_context sum;
 
-	begin_sum(&sum);
+	if (pg_checksum_init(&sum, CHECKSUM_TYPE_SHA256) < 0)
+		pg_fatal("could not compute a checksum");
 	for (int i = 0; i < n; i++)
 	{
 		char		text[16];
@@ -570,29 +508,16 @@ static const RestoreJournalWait wait_removal = {
 	"Use --clean to start again, or DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE to discard the restore journal."
 
 /*
- * Is the error one of the server's state, not of a trigger that forbids the
- * statement?  ERRCODE_INSUFFICIENT_RESOURCES, _OPERATOR_INTERVENTION,
+ * Errors of the server's state, as opposed to those of a trigger that forbids
+ * the statement: ERRCODE_INSUFFICIENT_RESOURCES, _OPERATOR_INTERVENTION,
  * _SYSTEM_ERROR and _INTERNAL_ERROR, by their classes.
  */
-static bool
-is_of_server(const PGresult *res)
-{
-	return session_error_is(res, "53 57 58 XX");
-}
+#define STATE_OF_SERVER "53 57 58 XX"
 
 /* ----------
  * What is there
  * ----------
  */
-
-/* The run that had the lock has left no log: what it made is all there. */
-static void
-refuse_after_other(void)
-{
-	pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
-	pg_log_error_hint("Check the contents of the database, and start the restore again if it is still needed.");
-	exit(1);
-}
 
 bool
 restore_journal_exists(PGconn *conn)
@@ -641,7 +566,7 @@ make_schema(PGconn *conn)
 		restore_journal_lock_refuse();
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		if (session_is_lost(conn, res) || is_of_server(res))
+		if (session_is_lost(conn, res) || session_error_is(res, STATE_OF_SERVER))
 			session_failed(conn, res, "query failed", make_command);
 		error = pg_strdup(PQresultErrorMessage(res));
 	}
@@ -658,7 +583,16 @@ static void
 begin_without_log(RestoreJournal *journal, PGconn *conn)
 {
 	journal->is_kept = false;
-	restore_journal_lock_database(journal->lock);
+	if (!restore_journal_lock_wait_database(journal->lock))
+	{
+		char	   *holder = restore_journal_holder(journal->lock, false);
+
+		pg_log_error("another pg_parrestore is restoring into this database, or another session holds its lock");
+		if (holder)
+			pg_log_error_detail("%s", holder);
+		pg_log_error_hint("A role that may create schemas in the database does not need this lock.");
+		exit(1);
+	}
 	/* a run that keeps one sees that lock, and may have come before it */
 	if (is_there(conn))
 		restore_journal_lock_refuse();
@@ -703,14 +637,13 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 		target_command(conn, "ROLLBACK");
 		pg_log_warning("could not create the restore journal on the target, so the restore cannot be resumed if it is interrupted: %s",
 					   error);
-		free(error);
 		begin_without_log(journal, conn);
 		return;
 	}
 	restore_journal_begin(journal, conn, restore->archive, restore->selection);
 	target_command(conn, "COMMIT");
 	/* one that has come in between may have changed it since */
-	if (restore_journal_lock_try(journal->lock) != RESTORE_JOURNAL_LOCKED)
+	if (restore_journal_lock_view(journal->lock, RESTORE_JOURNAL_LOCK_VIEW) != RESTORE_JOURNAL_LOCKED)
 		restore_journal_lock_refuse();
 	restore_journal_check_attempt(journal, conn);
 }
@@ -726,22 +659,11 @@ refuse_other(const char *what, const char *then, const char *now)
 	exit(1);
 }
 
-static void
-free_lines(RestoreJournal *journal)
-{
-	for (int i = 0; i < journal->n_lines; i++)
-		free(journal->lines[i].name);
-	free(journal->lines);
-	journal->lines = NULL;
-	journal->n_lines = 0;
-}
-
 void
 restore_journal_read(RestoreJournal *journal, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
-	free_lines(journal);
 	journal->lines = pg_malloc((PQntuples(res) + 1) * sizeof(RestoreJournalLine));
 	journal->n_lines = PQntuples(res);
 	for (int i = 0; i < journal->n_lines; i++)
@@ -779,15 +701,6 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	restore_journal_read(journal, conn);
 }
 
-/* Lock the log that is there; it is ours to go on with, or to remove. */
-static void
-lock_log(const RestoreJournal *journal, PGconn *conn)
-{
-	/* what is there by now may be of another run */
-	if (restore_journal_lock(journal->lock) == RESTORE_JOURNAL_GONE || !is_there(conn))
-		refuse_after_other();
-}
-
 /* By an event trigger of the target, which is not the restore's fault. */
 static void
 warn_of_rest(const PGresult *res)
@@ -820,7 +733,7 @@ drop_log(RestoreJournal *journal, void (*then) (void *arg, PGconn *conn), void *
 	if (!dropped)
 	{
 		interrupt_check();
-		if (session_is_lost(journal->lock, res) || is_of_server(res))
+		if (session_is_lost(journal->lock, res) || session_error_is(res, STATE_OF_SERVER))
 			session_failed(journal->lock, res, "query failed", DROP_COMMAND);
 		warn_of_rest(res);
 		target_command(journal->lock, SESSION_ROLLBACK_TO);
@@ -892,7 +805,20 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	journal->lock = target_connect(target);
 	restore_journal_session_note(journal);
 	if (there)
-		lock_log(journal, conn);
+	{
+		RestoreJournalLock state = restore_journal_lock_view_wait(journal->lock,
+																  RESTORE_JOURNAL_LOCK_VIEW);
+
+		if (state == RESTORE_JOURNAL_HELD)
+			restore_journal_lock_refuse();
+		/* The run that had the lock left no log: it restored everything. */
+		if (state == RESTORE_JOURNAL_GONE || !is_there(conn))
+		{
+			pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
+			pg_log_error_hint("Check the contents of the database, and start the restore again if it is still needed.");
+			exit(1);
+		}
+	}
 	if (options->resume && !there)
 	{
 		pg_log_error("there is nothing to resume in the target database");
@@ -917,14 +843,11 @@ void
 restore_journal_forget(const RestoreJournal *journal, PGconn *conn, char *const *names,
 					   int n_names, char *const *failed, int n_failed)
 {
-	char	   *params[] = {text_array(conn, names, n_names),
+	const char *params[] = {text_array(conn, names, n_names),
 	text_array(conn, failed, n_failed)};
 
-	PQclear(target_query(conn, forget_query, 2,
-						 (const char *const *) params));
+	PQclear(target_query(conn, forget_query, 2, params));
 	restore_journal_mark(journal, conn);
-	free(params[0]);
-	free(params[1]);
 }
 
 /* ----------
@@ -960,8 +883,6 @@ restore_journal_end(RestoreJournal *journal, Target *target,
 		restore_journal_session_insist(remove_log, &end, target->options);
 	interrupt_set_connection(target->conn);
 	session_close(journal->lock);
-	free_lines(journal);
-	free(journal);
 }
 
 /* ----------
