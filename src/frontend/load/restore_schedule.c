@@ -139,8 +139,6 @@ restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 		if (schedule->tables[i] >= 0)
 			schedule->phases[i] = RESTORE_INDEXES;
 	}
-	free(table_by_id);
-	free(by_id);
 	return schedule;
 }
 
@@ -166,9 +164,6 @@ restore_schedule_leave_out(RestoreSchedule *schedule, const char *extension)
 			 strncmp(entry->tag, tables, strlen(tables)) == 0))
 			schedule->phases[i] = RESTORE_NEVER;
 	}
-	free(tables);
-	free(functions);
-	free(comment);
 }
 
 /* Comments, privileges and labels of a schema, whose tag is "SCHEMA x". */
@@ -210,7 +205,6 @@ restore_schedule_needs_schema(const RestoreSchedule *schedule, const char *schem
 		for (int j = 0; j < entry->n_deps; j++)
 			needed = needed || entry->deps[j] == id;
 	}
-	free(about);
 	return needed;
 }
 
@@ -227,7 +221,6 @@ restore_schedule_leave_out_schema(RestoreSchedule *schedule, const char *schema)
 			: is_about(entry, about))
 			schedule->phases[i] = RESTORE_NEVER;
 	}
-	free(about);
 }
 
 /* As pg_dump has it in a dump of all schemas (pg_dump.c: dumpNamespace). */
@@ -254,15 +247,4 @@ restore_schedule_entries(const RestoreSchedule *schedule, RestorePhase phase,
 		*n_own += schedule->phases[i] == phase;
 	}
 	return entries;
-}
-
-int
-restore_schedule_count(const RestoreSchedule *schedule, RestorePhase phase)
-{
-	int			result = 0;
-
-	for (int i = 0; i < schedule->toc->n_entries; i++)
-		if (schedule->phases[i] == phase)
-			result++;
-	return result;
 }

@@ -59,10 +59,6 @@ extern void restore_schedule_leave_out_schema(RestoreSchedule *schedule,
 extern bool restore_schedule_needs_schema(const RestoreSchedule *schedule,
 										  const char *schema);
 
-/* How many entries has this phase? */
-extern int	restore_schedule_count(const RestoreSchedule *schedule,
-								   RestorePhase phase);
-
 /*
  * The entries of a phase, and the settings, in the archive's order: an array
  * of copies that borrow all their strings, for the caller to free.

@@ -206,7 +206,6 @@ restore_stage_database(RestoreStages *restore, const char *name)
 							   entries, n_entries, create_args(restore));
 		ok = stock_pg_restore_wait(&restore->run);
 	}
-	free(entries);
 	if (!ok && (!restore->as_pg_restore || restore->setup.options->exit_on_error))
 	{
 		pg_log_error("pg_restore could not create the database on the target");

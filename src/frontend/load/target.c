@@ -135,7 +135,6 @@ target_state(PGconn *conn)
 
 	PQclear(self);
 	PQclear(res);
-	free(sql);
 	return state;
 }
 
@@ -188,14 +187,12 @@ static const char unlogged_query[] =
 static char *
 list_unlogged(PGconn *conn, const DumpTables *tables)
 {
-	char	   *names = dump_tables_name_array(conn, tables, true);
-	const char *params[] = {names};
+	const char *params[] = {dump_tables_name_array(conn, tables, true)};
 	PGresult   *res = session_query_params(conn, unlogged_query, 1, params, 0);
 	char	   *result = PQgetisnull(res, 0, 0) ? NULL
 		: pg_strdup(PQgetvalue(res, 0, 0));
 
 	PQclear(res);
-	free(names);
 	return result;
 }
 
@@ -380,7 +377,6 @@ changed_address(const PeerAddress *address, const char *keyword,
 	result->conninfo = psprintf("%s%s", address->conninfo, buf.data);
 	result->private_conninfo = psprintf("%s%s", address->private_conninfo,
 										buf.data);
-	termPQExpBuffer(&buf);
 	return result;
 }
 
@@ -480,8 +476,6 @@ append_build_settings(PQExpBuffer options, PGconn *conn)
 								  Max(now, build_settings[j].least));
 		}
 	PQclear(res);
-	free(sql);
-	termPQExpBuffer(&names);
 }
 
 /*
@@ -492,17 +486,12 @@ append_build_settings(PQExpBuffer options, PGconn *conn)
 PeerAddress *
 target_restore_address(const Target *target, const char *synchronous_commit)
 {
-	char	   *given = startup_options(target->conn);
-	PeerAddress *result;
 	PQExpBufferData options = buffer_new();
 
-	appendPQExpBuffer(&options, "%s -c synchronous_commit=%s", given,
-					  synchronous_commit);
+	appendPQExpBuffer(&options, "%s -c synchronous_commit=%s",
+					  startup_options(target->conn), synchronous_commit);
 	append_build_settings(&options, target->conn);
-	result = changed_address(target->address, "options", options.data);
-	termPQExpBuffer(&options);
-	free(given);
-	return result;
+	return changed_address(target->address, "options", options.data);
 }
 
 /*
@@ -574,7 +563,6 @@ target_begin(Target *target)
 	if (reason)
 		pg_log_info("loading rows with the target's own COPY: %s",
 					printable(reason));
-	free(reason);
 	state = target_state(target->conn);
 	if (*state.history == '\0')
 		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target, so a failover of the target will not be detected");

@@ -140,8 +140,6 @@ target_ask(PGconn *conn, const char *question, const char *names,
 							   missing_part, oids_part, filled_part,
 							   analyze_part, unlogged_part, keys_part,
 							   own_schema_part);
-	PGresult   *res = session_query_params(conn, sql, 3, params, 0);
 
-	free(sql);
-	return res;
+	return session_query_params(conn, sql, 3, params, 0);
 }

@@ -86,22 +86,15 @@ add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
 static PGresult *
 find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 {
-	char	  **texts;
-	char	   *array;
-	PGresult   *res;
+	char	  **texts = NULL;
 	int			n = 0;
 
 	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
-		n++;
-	texts = pg_malloc((n + 1) * sizeof(char *));
-	n = 0;
-	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
+	{
+		texts = array_room(texts, n, sizeof(char *));
 		texts[n++] = cell->val;
-	array = text_array(conn, texts, n);
-	res = target_ask(conn, kind, array, NULL);
-	free(array);
-	free(texts);
-	return res;
+	}
+	return target_ask(conn, kind, text_array(conn, texts, n), NULL);
 }
 
 bool
@@ -115,7 +108,6 @@ target_has(PGconn *conn, const char *kind, const char *name)
 	res = find_missing(conn, &names, kind);
 	result = PQntuples(res) == 0;
 	PQclear(res);
-	simple_string_list_destroy(&names);
 	return result;
 }
 
@@ -129,18 +121,16 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 {
 	PGresult   *res = find_missing(conn, names, kind);
 	int			n = PQntuples(res);
-	PQExpBufferData list;
+	PQExpBufferData list = buffer_new();
 
 	if (n > 0)
 	{
-		initPQExpBuffer(&list);
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, ASK_NAME)));
 		pg_log_error(error, n, units_plural(n));
 		pg_log_error_detail(units_names_format(n, NAMES_SHOWN), list.data);
 		pg_log_error_hint("%s", hint);
-		termPQExpBuffer(&list);
 	}
 	PQclear(res);
 }
@@ -195,7 +185,10 @@ check_new_database(PGconn *conn, const char *new_name)
 static int
 count_builds(const RestoreSchedule *schedule, const Options *options)
 {
-	int			n_indexes = restore_schedule_count(schedule, RESTORE_INDEXES);
+	int			n_indexes = 0;
+
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+		n_indexes += schedule->phases[i] == RESTORE_INDEXES;
 
 	/* what other runs build now leaves this one no more for sure */
 	return Min(worker_slots_are_used() ? 1 :
@@ -254,11 +247,8 @@ find_names(PGconn *conn, const char *names, int n)
 Oid *
 target_find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
 {
-	char	   *names = dump_tables_name_array(conn, tables, copy_names);
-	Oid		   *oids = find_names(conn, names, tables->n_tables);
-
-	free(names);
-	return oids;
+	return find_names(conn, dump_tables_name_array(conn, tables, copy_names),
+					  tables->n_tables);
 }
 
 static void
@@ -285,7 +275,6 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 		pg_log_error_detail(units_names_format(n_found, TABLES_SHOWN), found.data);
 		pg_log_error_hint("Rename the tables, exclude them with -T, or restore into a database with another encoding.");
 	}
-	termPQExpBuffer(&found);
 }
 
 /*
@@ -309,7 +298,6 @@ report_existing(const char *error, const char *const *names, const Oid *oids,
 		pg_log_error_detail(units_names_format(n_found, TABLES_SHOWN), found.data);
 		pg_log_error_hint("%s", hint);
 	}
-	termPQExpBuffer(&found);
 }
 
 void
@@ -331,8 +319,6 @@ target_check_tables(PGconn *conn, const DumpTables *tables, bool may_exist)
 	}
 	report_existing("the target already contains %d of the tables to be created", names, oids, tables->n_tables,
 					"Use --clean to drop them first, or --data-only to add rows to them.");
-	free(names);
-	free(oids);
 }
 
 static const char members_query[] =
@@ -347,14 +333,12 @@ bool *
 target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
 {
 	bool	   *result = pg_malloc((n + 1) * sizeof(bool));
-	char	   *oids = oid_array(tables, n);
-	const char *params[] = {oids};
+	const char *params[] = {oid_array(tables, n)};
 	PGresult   *res = session_query_params(conn, members_query, 1, params, 0);
 
 	for (int i = 0; i < n; i++)
 		result[i] = i < PQntuples(res) && result_is_true(res, i, 0);
 	PQclear(res);
-	free(oids);
 	return result;
 }
 
@@ -532,13 +516,11 @@ void
 target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 					  int n)
 {
-	char	   *oids;
-	const char *params[1];
+	const char *params[] = {oid_array(tables, n)};
 	PGresult   *res;
 
 	if (!options->disable_triggers)
 		return;
-	params[0] = oids = oid_array(tables, n);
 	res = session_query_params(conn, firing_query, 1, params, 0);
 	if (!PQgetisnull(res, 0, 0))
 	{
@@ -547,7 +529,6 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 		pg_fatal_hint("Disable these triggers, load the rows, and enable the triggers as before.");
 	}
 	PQclear(res);
-	free(oids);
 }
 
 /* TRIGGER_TYPE_ROW and TRIGGER_TYPE_BEFORE (pg_trigger.h) */
