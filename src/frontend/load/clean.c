@@ -338,24 +338,15 @@ tried(const TocEntry *entry)
 	static const char rule[] = " _RETURN";
 	int			length = strlen(entry->tag) - strlen(rule);
 	char	   *quote = hex_random(8);
-	char	   *otherwise = pg_strdup("NULL");
-	char	   *result;
+	const char *otherwise = "NULL";
 
 	if (toc_entry_is(entry, "RULE") && length > 0 &&
 		strcmp(entry->tag + length, rule) == 0)
-	{
-		char	   *view = pnstrdup(entry->tag, length);
-
-		free(otherwise);
 		otherwise = psprintf("BEGIN DROP VIEW IF EXISTS %s; EXCEPTION WHEN OTHERS THEN NULL; END",
-							 fmtQualifiedId(entry->namespace, view));
-		free(view);
-	}
-	result = psprintf("DO LANGUAGE plpgsql $q%s$BEGIN %s EXCEPTION WHEN OTHERS THEN %s; END$q%s$;",
-					  quote, entry->drop_stmt, otherwise, quote);
-	free(otherwise);
-	free(quote);
-	return result;
+							 fmtQualifiedId(entry->namespace,
+											pnstrdup(entry->tag, length)));
+	return psprintf("DO LANGUAGE plpgsql $q%s$BEGIN %s EXCEPTION WHEN OTHERS THEN %s; END$q%s$;",
+					quote, entry->drop_stmt, otherwise, quote);
 }
 
 /*
@@ -366,15 +357,12 @@ static char *
 unlink_statement(const TocEntry *entry)
 {
 	PQExpBufferData oids = buffer_new();
-	char	   *result;
 
 	append_large_objects(&oids, entry);
-	result = psprintf("SELECT pg_catalog.lo_unlink(m.oid)"
-					  " FROM pg_catalog.pg_largeobject_metadata m"
-					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.oid[]);\n",
-					  buffer_text(&oids));
-	termPQExpBuffer(&oids);
-	return result;
+	return psprintf("SELECT pg_catalog.lo_unlink(m.oid)"
+					" FROM pg_catalog.pg_largeobject_metadata m"
+					" WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.oid[]);\n",
+					buffer_text(&oids));
 }
 
 /*
@@ -488,7 +476,6 @@ clean_drop(RestoreStages *stages)
 			stages->as_pg_restore && options->exit_on_error)
 			exit(1);
 	}
-	free(entries);
 
 	/*
 	 * pg_restore's commits do not wait for the disk.  A logged message that
@@ -765,7 +752,7 @@ DROPPED(BY_COPY)
  */
 static PGresult *
 ask(PGconn *conn, const Options *options, const char *query, int n_params,
-	char *const *params)
+	const char *const *params)
 {
 	PGresult   *res;
 
@@ -776,8 +763,7 @@ ask(PGconn *conn, const Options *options, const char *query, int n_params,
 	PQclear(session_query(conn, options->quote_all_identifiers ?
 						  SESSION_SET_LOCAL("quote_all_identifiers", "on") :
 						  SESSION_SET_LOCAL("quote_all_identifiers", "off")));
-	res = session_query_params(conn, query, n_params,
-							   (const char *const *) params, 0);
+	res = session_query_params(conn, query, n_params, params, 0);
 	session_command(conn, "COMMIT");
 	return res;
 }
@@ -837,11 +823,10 @@ how_dropped(const RestoreStages *stages, const TocEntry *entry)
  * are not identified by their names alone.
  */
 static void
-make_params(const RestoreStages *stages, PGconn *conn, char **params)
+make_params(const RestoreStages *stages, PGconn *conn, const char **params)
 {
 	static char none[] = "";
 	const Toc  *toc = stages->schedule->toc;
-	const char *role = stages->setup.options->role;
 	char	  **columns[PLANNED_PARAMS - 1];
 	int			n = 0;
 
@@ -865,11 +850,7 @@ make_params(const RestoreStages *stages, PGconn *conn, char **params)
 	}
 	for (int i = 0; i < (int) lengthof(columns); i++)
 		params[i] = text_array(conn, columns[i], n);
-	params[PLANNED_PARAMS - 1] = role ? pg_strdup(role) : NULL;
-	for (int i = 0; i < n; i++)
-		free(columns[3][i]);
-	for (int i = 0; i < (int) lengthof(columns); i++)
-		free(columns[i]);
+	params[PLANNED_PARAMS - 1] = stages->setup.options->role;
 }
 
 /*
@@ -897,21 +878,11 @@ static char *
 large_objects_param(const RestoreSchedule *schedule)
 {
 	PQExpBufferData oids = buffer_new();
-	char	   *result;
 
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_LARGE_OBJECTS)
 			append_large_objects(&oids, &schedule->toc->entries[i]);
-	result = psprintf("{%s}", buffer_text(&oids));
-	termPQExpBuffer(&oids);
-	return result;
-}
-
-static void
-free_params(char **params, int n)
-{
-	for (int i = 0; i < n; i++)
-		free(params[i]);
+	return psprintf("{%s}", buffer_text(&oids));
 }
 
 /* ----------
@@ -925,7 +896,7 @@ free_params(char **params, int n)
  */
 static int
 list_objects(PGconn *conn, const Options *options, const char *query,
-			 char *const *params, PQExpBuffer list)
+			 const char *const *params, PQExpBuffer list)
 {
 	PGresult   *res = ask(conn, options, query, PLANNED_PARAMS, params);
 	int			n_shown = PQntuples(res);
@@ -947,7 +918,7 @@ static bool
 clean_objects_fit(const RestoreStages *stages, int *n)
 {
 	PGconn	   *conn = stages->target->conn;
-	char	   *params[PLANNED_PARAMS + 1];
+	const char *params[PLANNED_PARAMS + 1];
 	PGresult   *res;
 	bool		result;
 
@@ -957,7 +928,6 @@ clean_objects_fit(const RestoreStages *stages, int *n)
 	*n = session_number(res, 0, 0, 0, INT_MAX);
 	result = result_is_true(res, 0, 1);
 	PQclear(res);
-	free_params(params, lengthof(params));
 	return result;
 }
 
@@ -970,7 +940,7 @@ static void
 check_drops(const RestoreStages *stages, PGconn *conn)
 {
 	const Options *options = stages->setup.options;
-	char	   *params[PLANNED_PARAMS];
+	const char *params[PLANNED_PARAMS];
 	PQExpBufferData list = buffer_new();
 	int			n;
 
@@ -991,8 +961,6 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}
-	termPQExpBuffer(&list);
-	free_params(params, PLANNED_PARAMS);
 }
 
 void
@@ -1040,7 +1008,7 @@ list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
 }
 
 static void
-refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
+refuse_kept_tables(PGconn *conn, const Options *options, const char *const *params,
 				   const DumpTables *tables)
 {
 	PGresult   *res = ask(conn, options, kept_tables_query, RESTORE_PARAMS, params);
@@ -1067,8 +1035,6 @@ refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
 		pg_log_error_detail("The dependent objects are: %s.", keepers.data);
 		pg_log_error_hint("Drop the dependent objects first.  " ROWS_HINT);
 	}
-	termPQExpBuffer(&list);
-	termPQExpBuffer(&keepers);
 	PQclear(res);
 }
 
@@ -1080,7 +1046,7 @@ clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
 	int			n = tables->n_tables;
 	char	  **schemas = pg_malloc((n + 1) * sizeof(char *));
 	char	  **names = pg_malloc((n + 1) * sizeof(char *));
-	char	   *params[RESTORE_PARAMS];
+	const char *params[RESTORE_PARAMS];
 
 	for (int i = 0; i < n; i++)
 	{
@@ -1095,7 +1061,4 @@ clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
 	params[PLANNED_PARAMS] = text_array(conn, schemas, n);
 	params[PLANNED_PARAMS + 1] = text_array(conn, names, n);
 	refuse_kept_tables(conn, stages->setup.options, params, tables);
-	free_params(params, RESTORE_PARAMS);
-	free(schemas);
-	free(names);
 }
