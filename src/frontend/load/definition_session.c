@@ -131,11 +131,8 @@ object_groups_divide(Script *script, const Toc *toc)
 		else
 			entries[n++] = script->entries[i];
 	}
-	free(script->entries);
 	script->entries = entries;
 	script->n_entries = n;
-	free(groups);
-	free(by_id);
 }
 
 /* ----------

@@ -169,7 +169,6 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 		}
 		target_renew(stages->target);
 	}
-	free(entries);
 }
 
 void
@@ -245,7 +244,6 @@ definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal)
 			   stages->setup.options->jobs, "foreign keys and other objects");
 	cleanup_pop(drop_leaf_keys, partitions);
 	drop_leaf_keys(partitions);
-	free(partitions);
 }
 
 /* ----------
@@ -347,5 +345,4 @@ definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *journal)
 						&triggers);
 	if (stages->setup.n_errors)
 		(void) __sync_fetch_and_add(stages->setup.n_errors, triggers.n_errors);
-	free(entries);
 }

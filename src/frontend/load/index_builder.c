@@ -166,17 +166,6 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
  * ----------
  */
 
-/* Room for n builds, all zero, never freed. */
-static IndexBuilds
-index_log_new(int n)
-{
-	IndexBuilds builds = {.n = n};
-
-	builds.builds = shared_memory_new(n, sizeof(IndexBuild));
-	builds.totals = shared_memory_new(1, sizeof(IndexTotals));
-	return builds;
-}
-
 int
 index_log_built(const IndexBuilds *builds)
 {
@@ -202,16 +191,13 @@ static Event *
 index_event(const char *kind, const IndexBuild *build)
 {
 	Event	   *event = event_new(kind);
-	char	   *name;
 
 	if (event == NULL)
 		return NULL;
-	name = index_log_name(build);
 	event_add_number(event, "worker", build->index_job);
-	event_add_text(event, "name", name);
+	event_add_text(event, "name", index_log_name(build));
 	event_add_text(event, "table", build->table->name);
 	event_add_number(event, "together", build->together);
-	free(name);
 	return event;
 }
 
@@ -264,7 +250,6 @@ set_paths(SortedEntry *sorted, int n, const DumpTables *tables)
 			sorted[i].path = sorted[i].bytes;
 		else if (!toc_entry_is(sorted[i].entry.entry, "CONSTRAINT"))
 			sorted[i].path = sorted[i].bytes * (1 + constraints[sorted[i].table]);
-	free(constraints);
 }
 
 static void
@@ -330,8 +315,6 @@ index_queue_make(Script *script, const RestoreSchedule *schedule,
 	}
 	queue->loaded = pg_malloc0(tables->n_tables + 1);
 	queue->in_use = pg_malloc0((tables->n_tables + 1) * sizeof(int));
-	free(sorted);
-	free(by_id);
 	return queue;
 }
 
@@ -600,7 +583,9 @@ describe_builds(IndexBuilder *builder)
 	const IndexQueue *queue = builder->queue;
 	const DumpTables *tables = builder->plan.tables;
 
-	builder->builds = index_log_new(queue->jobs.script->n_entries);
+	builder->builds.n = queue->jobs.script->n_entries;
+	builder->builds.builds = shared_memory_new(builder->builds.n, sizeof(IndexBuild));
+	builder->builds.totals = shared_memory_new(1, sizeof(IndexTotals));
 	for (int i = 0; i < queue->jobs.n_jobs; i++)
 	{
 		const DefinitionJob *job = &queue->jobs.jobs[i];

@@ -144,7 +144,6 @@ has_rival(const Toc *toc, const TableKey *key, const PGresult *tree)
 				 (entry->defn && strstr(entry->defn, key->columns)));
 		}
 	}
-	free(name);
 	return found;
 }
 
@@ -174,8 +173,7 @@ add_leaves(LeafKeys *keys, const PGresult *rows, int bytes_column,
 
 		if (bytes < LEAST_BYTES)
 			continue;
-		keys->leaves = pg_realloc(keys->leaves,
-								  (keys->n_leaves + 1) * sizeof(LeafKey));
+		keys->leaves = array_room(keys->leaves, keys->n_leaves, sizeof(LeafKey));
 		leaf = &keys->leaves[keys->n_leaves++];
 		leaf->leaf = pg_strdup(PQgetvalue(rows, i, 0));
 		leaf->name = name_column < 0 ? keys->keys[keys->n_keys - 1].name :
@@ -238,7 +236,6 @@ run_with_line(PGconn *conn, const RestoreJournal *journal, const char *line, cha
 	res = session_exec(conn, ok ? "COMMIT" : "ROLLBACK");
 	ok = ok && PQresultStatus(res) == PGRES_COMMAND_OK;
 	PQclear(res);
-	free(sql);
 	return ok;
 }
 
@@ -255,30 +252,17 @@ is_begun(const RestoreJournal *journal, const TocEntry *entry)
 	return restore_journal_has(journal, line_of_begin(entry));
 }
 
-/* False if the table does not have it. */
-static bool
-begin_table(PGconn *conn, const TableKey *key, const TocEntry *entry,
-			const RestoreJournal *journal)
-{
-	char	   *line = line_of_begin(entry);
-	bool		ok = is_begun(journal, entry) ||
-		run_with_line(conn, journal, line, table_statement(key, true));
-
-	free(line);
-	return ok;
-}
-
 static void
 finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
 			 const RestoreJournal *journal)
 {
-	char	   *line = restore_journal_entry(&schedule->toc->entries[key->entry]);
+	const TocEntry *entry = &schedule->toc->entries[key->entry];
 
-	if (run_with_line(conn, journal, line, table_statement(key, false)))
+	if (run_with_line(conn, journal, restore_journal_entry(entry),
+					  table_statement(key, false)))
 		schedule->phases[key->entry] = RESTORE_NEVER;
 	else
 		key->failed = true;
-	free(line);
 }
 
 void
@@ -297,8 +281,7 @@ leaf_keys_finish(PGconn *conn, LeafKeys *keys, RestoreSchedule *schedule,
 static void
 keep_key(LeafKeys *keys, const TableKey *key)
 {
-	keys->keys = pg_realloc(keys->keys,
-							(keys->n_keys + 1) * sizeof(TableKey));
+	keys->keys = array_room(keys->keys, keys->n_keys, sizeof(TableKey));
 	keys->keys[keys->n_keys++] = *key;
 }
 
@@ -307,31 +290,25 @@ static PGresult *
 look_at_tree(PGconn *conn, const TableKey *key, const char *referenced,
 			 bool may_have)
 {
-	char	   *name = identifier_unquote(key->name);
-	const char *params[] = {key->table, referenced, name,
-	may_have ? "t" : "f"};
+	const char *params[] = {key->table, referenced,
+	identifier_unquote(key->name), may_have ? "t" : "f"};
 
 	/* an error is the table's own statement's to meet: no rows */
-	PGresult   *tree = PQexecParams(conn, tree_query, 4, NULL, params, NULL,
-									NULL, 0);
 
-	free(name);
-	return tree;
+	return PQexecParams(conn, tree_query, 4, NULL, params, NULL, NULL, 0);
 }
 
 /* The table has it by now: note its partitions'. */
 static void
 add_table_key(PGconn *conn, LeafKeys *keys, const TableKey *key)
 {
-	char	   *name = identifier_unquote(key->name);
-	const char *params[] = {key->table, name};
+	const char *params[] = {key->table, identifier_unquote(key->name)};
 	PGresult   *leaves = PQexecParams(conn, leaves_query, 2, NULL, params,
 									  NULL, NULL, 0);
 
 	keep_key(keys, key);
 	add_leaves(keys, leaves, 2, 1, false);
 	PQclear(leaves);
-	free(name);
 }
 
 static void
@@ -351,8 +328,9 @@ add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJourn
 	is_worth_it = count_large(tree) >= 2 && !has_rival(toc, &key, tree);
 	if (key.of_table)
 	{
-		if ((is_worth_it || is_begun(journal, entry)) &&
-			begin_table(conn, &key, entry, journal))
+		if (is_begun(journal, entry) ||
+			(is_worth_it && run_with_line(conn, journal, line_of_begin(entry),
+										  table_statement(&key, true))))
 			add_table_key(conn, keys, &key);
 	}
 
@@ -400,8 +378,7 @@ static const char own_query[] =
 static void
 drop_key(PGconn *conn, const char *table, const char *name, bool of_table)
 {
-	char	   *unquoted = identifier_unquote(name);
-	const char *params[] = {table, unquoted, of_table ? "t" : "f"};
+	const char *params[] = {table, identifier_unquote(name), of_table ? "t" : "f"};
 	char	   *sql = psprintf("ALTER TABLE %s DROP CONSTRAINT %s", table, name);
 	PGresult   *res = PQexecParams(conn, own_query, 3, NULL, params, NULL,
 								   NULL, 0);
@@ -421,8 +398,6 @@ drop_key(PGconn *conn, const char *table, const char *name, bool of_table)
 		pg_log_error_hint("Drop the constraint manually.");
 	}
 	PQclear(res);
-	free(sql);
-	free(unquoted);
 }
 
 void
@@ -557,7 +532,6 @@ begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
 		leaf_failed(all, session, PQerrorMessage(session->conn));
 		rest(all, session);
 	}
-	free(sql);
 }
 
 /* Give it the next partition, if there is one. */
@@ -662,5 +636,4 @@ leaf_key_sessions_run(const Target *target, LeafKeys *keys, int n_sessions)
 	interrupt_set_connection(target->conn);
 	for (int i = 0; i < all.n_sessions; i++)
 		session_close(all.sessions[i].conn);
-	free(all.sessions);
 }

@@ -96,10 +96,6 @@ load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 				come_back(&walk, table);
 		}
 	}
-	free(walk.way);
-	free(walk.begun);
-	free(walk.next_key);
-	free(walk.first_key);
 	return walk.wave;
 }
 
@@ -127,33 +123,27 @@ order_by_keys(const DumpPlan *plan, const int *shares, LoadKey *keys,
 {
 	int			n_tables = plan->tables->n_tables;
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
-	int		   *waves = load_order_waves(keys, n_keys, n_tables);
-	JobRules	rules = {.waves = waves,.at_once = at_once,
+	JobRules	rules = {.waves = load_order_waves(keys, n_keys, n_tables),
+		.at_once = at_once,
 	.shares = shares,.targets = plan->tables};
-	const JobQueue *queue;
 
 	for (int i = 0; i < n_keys; i++)
 		if (keys[i].from == keys[i].to)
 			at_once[keys[i].from] = true;
-	queue = job_queue_make(plan->chunks, plan->objects, &rules);
-	free(at_once);
-	free(waves);
-	return queue;
+	return job_queue_make(plan->chunks, plan->objects, &rules);
 }
 
 const JobQueue *
 load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
 				const Oid *targets)
 {
-	char	   *oids = oid_array(targets, plan->tables->n_tables);
-	PGresult   *answer = target_ask(conn, TARGET_KEYS, NULL, oids);
+	PGresult   *answer = target_ask(conn, TARGET_KEYS, NULL,
+									oid_array(targets, plan->tables->n_tables));
 	LoadKey    *keys = read_keys(answer, plan->tables->n_tables);
 	const JobQueue *queue = plan->queue;
 
 	if (PQntuples(answer) > 0)
 		queue = order_by_keys(plan, shares, keys, PQntuples(answer));
 	PQclear(answer);
-	free(keys);
-	free(oids);
 	return queue;
 }

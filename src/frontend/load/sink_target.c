@@ -354,7 +354,6 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 		pg_log_error("could not empty a table: %s", SINK_TARGET_OTHER_TABLE);
 		pg_fatal_detail("Statement was: %s", sql);
 	}
-	free(sql);
 }
 
 static bool
@@ -398,21 +397,13 @@ sink_target_rows_write(Sink *sink, const void *data, size_t len)
 static void
 end_copy(TargetRowsSink *rows, const char *reason)
 {
-	PGresult   *res;
+	bool		sent = PQputCopyEnd(rows->conn, reason) == 1;
+	PGresult   *res = PQgetResult(rows->conn);
 
-	if (PQputCopyEnd(rows->conn, reason) != 1)
-	{
-		res = PQgetResult(rows->conn);
+	if (!sent || PQresultStatus(res) != PGRES_COMMAND_OK)
 		copy_failed(rows, res);
-	}
 	else
-	{
-		res = PQgetResult(rows->conn);
-		if (PQresultStatus(res) != PGRES_COMMAND_OK)
-			copy_failed(rows, res);
-		else
-			rows->n_rows = strtoull(PQcmdTuples(res), NULL, 10);
-	}
+		rows->n_rows = strtoull(PQcmdTuples(res), NULL, 10);
 	PQclear(res);
 	session_end_results(rows->conn);
 }
