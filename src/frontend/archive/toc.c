@@ -99,6 +99,15 @@ toc_entry_makes_large_objects(const TocEntry *entry)
 	return toc_entry_is_one_of(entry, descs);
 }
 
+const TocEntry *
+toc_find(const Toc *toc, const char *desc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], desc))
+			return &toc->entries[i];
+	return NULL;
+}
+
 const TocEntry **
 toc_entries_by_id(const Toc *toc)
 {
@@ -453,22 +462,15 @@ toc_database_is_expected(void)
 	return expected_oid != InvalidOid;
 }
 
-/* pg_dump writes it for any selection from the database. */
-static Oid
-database_oid(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-		if (toc_entry_is(&toc->entries[i], "DATABASE"))
-			return toc->entries[i].oid;
-	return InvalidOid;
-}
-
 /* The head has the name as it was in the connection: byte for byte. */
 char *
 toc_database_problem(const Toc *toc)
 {
 	const char *name = toc->dbname ? toc->dbname : "";
-	Oid			oid = database_oid(toc);
+
+	/* pg_dump writes this entry for any selection from the database */
+	const TocEntry *database = toc_find(toc, "DATABASE");
+	Oid			oid = database ? database->oid : InvalidOid;
 
 	if (expected_oid == InvalidOid ||
 		(oid == expected_oid && strcmp(name, expected_name) == 0))

@@ -98,6 +98,9 @@ extern bool toc_has_mark(const Toc *toc);
  */
 extern char *toc_encoding(const Toc *toc);
 
+/* The first entry of this kind (desc), or NULL. */
+extern const TocEntry *toc_find(const Toc *toc, const char *desc);
+
 /*
  * The entries by dump ID: an array of max_dump_id + 1 pointers, NULL where
  * there is none; the caller frees it.

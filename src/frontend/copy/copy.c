@@ -265,11 +265,12 @@ new_copy(const Options *options)
 static const char *
 database_to_create(const Options *options, const Toc *toc)
 {
+	const TocEntry *database = toc_find(toc, "DATABASE");
+
 	if (!options->create)
 		return NULL;
-	for (int i = 0; i < toc->n_entries; i++)
-		if (toc_entry_is(&toc->entries[i], "DATABASE"))
-			return toc->entries[i].tag;
+	if (database)
+		return database->tag;
 	pg_fatal("the output of pg_dump contains no database to create");
 }
 
@@ -418,8 +419,6 @@ find_targets(Copy *copy)
 					   printable(table->name));
 		copy->targets[i] = InvalidOid;
 	}
-	free(of_extension);
-	free(own);
 }
 
 /*

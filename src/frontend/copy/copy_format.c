@@ -142,9 +142,7 @@ copy_facts_read(PGconn *conn, const char *oids, int n)
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, facts_query, 1, params, 0);
 
-	if (PQntuples(res) != n)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), n);
+	session_expect_tables(res, n);
 	for (int i = 0; i < n; i++)
 	{
 		facts[i].columns = text_value(res, i, 0);
@@ -251,18 +249,14 @@ static const char **
 ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
 {
 	const char **reasons = pg_malloc0((n + 1) * sizeof(char *));
-	char	   *oids = oid_array(tables, n);
-	const char *params[] = {oids, loading ? "true" : "false"};
+	const char *params[] = {oid_array(tables, n), loading ? "true" : "false"};
 	PGresult   *res = session_query_params(conn, reasons_query, 2, params, 0);
 
-	if (PQntuples(res) != n)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), n);
+	session_expect_tables(res, n);
 	for (int i = 0; i < n; i++)
 		if (!PQgetisnull(res, i, 0))
 			reasons[i] = pg_strdup(PQgetvalue(res, i, 0));
 	PQclear(res);
-	free(oids);
 	return reasons;
 }
 
@@ -275,14 +269,11 @@ raw_check_source_tables(PGconn *conn, const DumpPlan *plan)
 {
 	int			n = plan->tables->n_tables;
 	Oid		   *tables = pg_malloc0((n + 1) * sizeof(Oid));
-	const char **reasons;
 
 	for (int i = 0; i < n; i++)
 		if (plan->chunks->tables[i].sql_reason == NULL)
 			tables[i] = plan->tables->tables[i].oid;
-	reasons = ask_reasons(conn, tables, n, false);
-	free(tables);
-	return reasons;
+	return ask_reasons(conn, tables, n, false);
 }
 
 /* ----------
@@ -344,16 +335,11 @@ target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 	bool		binary = kind == COPY_FORMAT_BINARY;
 	const char *options = binary && freeze ? " (FORMAT binary, FREEZE)"
 		: binary ? " (FORMAT binary)" : freeze ? " (FREEZE)" : "";
-	char	   *columns = identifier_join(table->columns, table->n_columns);
-	char	   *result;
 
-	if (table->n_columns > 0)
-		result = psprintf("COPY %s (%s) FROM STDIN%s", table->copy_name, columns,
-						  options);
-	else
-		result = psprintf("COPY %s  FROM STDIN%s", table->copy_name, options);
-	free(columns);
-	return result;
+	if (table->n_columns == 0)
+		return psprintf("COPY %s FROM STDIN%s", table->copy_name, options);
+	return psprintf("COPY %s (%s) FROM STDIN%s", table->copy_name,
+					identifier_join(table->columns, table->n_columns), options);
 }
 
 /*

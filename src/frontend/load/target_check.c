@@ -235,9 +235,7 @@ find_names(PGconn *conn, const char *names, int n)
 	Oid		   *oids = pg_malloc0((n + 1) * sizeof(Oid));
 	PGresult   *res = target_ask(conn, TARGET_OIDS, names, NULL);
 
-	if (PQntuples(res) != n)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), n);
+	session_expect_tables(res, n);
 	for (int i = 0; i < n; i++)
 		oids[i] = result_oid(res, i, ASK_NUMBER);
 	PQclear(res);

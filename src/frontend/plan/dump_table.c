@@ -344,9 +344,7 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, describe_query, 1, params, 0);
 
-	if (PQntuples(res) != tables->n_tables)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), tables->n_tables);
+	session_expect_tables(res, tables->n_tables);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		DumpTable  *table = &tables->tables[i];
@@ -505,9 +503,7 @@ measure(PGconn *conn, DumpTables *tables)
 	char	   *sql = dump_tables_query(conn, tables);
 	PGresult   *res = session_query(conn, sql);
 
-	if (PQntuples(res) != tables->n_tables)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), tables->n_tables);
+	session_expect_tables(res, tables->n_tables);
 	note_server(tables, res);
 	for (int i = 0; i < tables->n_tables; i++)
 	{

@@ -56,16 +56,6 @@ restore_tables_is_data_only(const Toc *toc)
 	return true;
 }
 
-/* Are there statistics for the planner? */
-static bool
-restore_tables_has_statistics(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-		if (toc_entry_is(&toc->entries[i], "STATISTICS DATA"))
-			return true;
-	return false;
-}
-
 /* Have any of these entries, by dump ID, rows that no COPY reads? */
 static bool
 restore_tables_has_inserts(const Toc *toc, const int *ids, int n_ids)
@@ -80,18 +70,7 @@ restore_tables_has_inserts(const Toc *toc, const int *ids, int n_ids)
 		found = entry && toc_entry_is_table_data(entry) &&
 			(entry->copy_stmt == NULL || entry->copy_stmt[0] == '\0');
 	}
-	free(by_id);
 	return found;
-}
-
-/* The name of the database to be created; NULL if none is.  Borrowed. */
-static const char *
-restore_tables_new_database(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-		if (toc_entry_is(&toc->entries[i], "DATABASE"))
-			return toc->entries[i].tag;
-	return NULL;
 }
 
 /* Which tables the target has, by their number; owned. */
@@ -103,7 +82,6 @@ restore_tables_look(PGconn *conn, const DumpTables *tables)
 
 	for (int i = 0; i < tables->n_tables; i++)
 		there[i] = OidIsValid(oids[i]);
-	free(oids);
 	return there;
 }
 
@@ -142,7 +120,6 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		pg_log_error_detail(detail, shown.data);
 		pg_log_error_hint("Use --clean to drop existing objects first, --data-only or --allow-existing to add the rows of the archive, or --resume to continue an interrupted restore.");
 	}
-	termPQExpBuffer(&shown);
 }
 
 /*
@@ -185,7 +162,6 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 	Oid		   *oids = pg_malloc((tables->n_tables + 1) * sizeof(Oid));
 	int			n_names = 0;
 	int			n = 0;
-	char	   *array;
 	char	   *found = NULL;
 	PGresult   *res;
 
@@ -193,31 +169,20 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 		if (!tables->tables[i].has_definition)
 			names[n_names++] = tables->tables[i].name;
 	if (n_names == 0)
-	{
-		free(names);
-		free(oids);
 		return;
-	}
-	array = text_array(conn, names, n_names);
-	res = target_ask(conn, TARGET_OIDS, array, NULL);
-	free(array);
+	res = target_ask(conn, TARGET_OIDS, text_array(conn, names, n_names), NULL);
 	for (int i = 0; i < PQntuples(res); i++)
 		if (!PQgetisnull(res, i, ASK_NUMBER))
 			oids[n++] = (Oid) strtoul(PQgetvalue(res, i, ASK_NUMBER), NULL, 10);
 	PQclear(res);
-	array = oid_array(oids, n);
 	if (n > 0)
-		found = target_extension_rows(conn, array);
+		found = target_extension_rows(conn, oid_array(oids, n));
 	if (found)
 	{
 		pg_log_error("the target already contains rows in table %s of an extension, to which the archive would add rows",
 					 printable(found));
 		pg_log_error_hint("Use --allow-existing to add the rows of the archive, or --resume to continue an interrupted restore.");
 	}
-	free(found);
-	free(array);
-	free(oids);
-	free(names);
 }
 
 /*
@@ -269,7 +234,7 @@ static bool
 restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
 {
 	char	  **columns[3];
-	char	   *params[3];
+	const char *params[3];
 	int			n = 0;
 	PGresult   *res;
 	bool		found;
@@ -292,8 +257,7 @@ restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
 	}
 	for (int i = 0; i < 3; i++)
 		params[i] = text_array(conn, columns[i], n);
-	res = session_query_params(conn, exist_query, 3,
-							   (const char *const *) params, 0);
+	res = session_query_params(conn, exist_query, 3, params, 0);
 	found = PQntuples(res) > 0;
 	PQclear(res);
 	return found || target_count_objects(conn, plan) > 0;
@@ -385,7 +349,8 @@ settle_options(Restore *restore)
 	options->data_only = restore_tables_is_data_only(restore->plan->plan.toc);
 	if (!options->data_only)
 		options->disable_triggers = false;
-	if (restore_tables_has_statistics(restore->plan->plan.toc))
+	/* What ANALYZE computes would replace the archive's statistics. */
+	if (toc_find(restore->plan->plan.toc, "STATISTICS DATA"))
 		options->no_analyze = true;
 }
 
@@ -451,7 +416,8 @@ restore_plan_make(Restore *restore)
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
 	restore_journal_refuse(restore->stages.schedule);
-	restore->new_name = restore_tables_new_database(plan->toc);
+	if (toc_find(plan->toc, "DATABASE") != NULL)
+		restore->new_name = toc_find(plan->toc, "DATABASE")->tag;
 	prepare_work(restore);
 }
 
@@ -631,7 +597,6 @@ drop(Restore *restore)
 	restore_resume_note_left_out(work, conn);
 	restore_state_note_done(restore, RESTORE_JOURNAL_DROP);
 	target_command(conn, "COMMIT");
-	free(before);
 }
 
 /*
@@ -656,19 +621,6 @@ make_tables(Restore *restore)
 		restore_tables_leave_out(work, after, false);
 	work->fresh = restore_freeze_choose(&restore->target, plan, before,
 										after);
-	free(before);
-	free(after);
-}
-
-/* What rows need. */
-static void
-make_definitions(Restore *restore)
-{
-	/* a run before may have dropped some, and have made none yet */
-	if (restore->options.resume && restore->options.clean)
-		restore->options.if_exists = true;
-	drop(restore);
-	make_tables(restore);
 }
 
 /*
@@ -699,7 +651,13 @@ restore_prepare_target(Restore *restore)
 	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
 	are_made = restore_state_is_done(restore, RESTORE_JOURNAL_DEFINITIONS);
 	if (!are_made)
-		make_definitions(restore);
+	{
+		/* an earlier run may have dropped some objects, and created none */
+		if (restore->options.resume && restore->options.clean)
+			restore->options.if_exists = true;
+		drop(restore);
+		make_tables(restore);
+	}
 	restore->work.targets = target_find_tables(restore->target.conn,
 											   restore->plan->plan.tables, true);
 	target_check_triggers(restore->target.conn, &restore->options,

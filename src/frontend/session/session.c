@@ -98,6 +98,14 @@ session_number(const PGresult *res, int row, int column, int least, int most)
 	return (int) number;
 }
 
+void
+session_expect_tables(const PGresult *res, int n)
+{
+	if (PQntuples(res) != n)
+		pg_fatal("unexpected answer from the server: %d tables instead of %d",
+				 PQntuples(res), n);
+}
+
 PGresult *
 session_exec(PGconn *conn, const char *sql)
 {

@@ -42,6 +42,9 @@ extern uint64 result_number(const PGresult *res, int row, int column);
 extern int	session_number(const PGresult *res, int row, int column, int least,
 						   int most);
 
+/* Exits with a message unless the result has a row for each of n tables. */
+extern void session_expect_tables(const PGresult *res, int n);
+
 /*
  * The numbers of an array in the first row of a result, and how many; owned.
  * NULL if the value is not an array of numbers.
