@@ -90,21 +90,6 @@ restore_pool_reset_job(void *arg, int job)
 }
 
 /*
- * Note that a shared file is complete, so that a later run need not look for
- * pieces that are left.  Without the line it would find that all pieces have
- * been loaded, so an error does no harm.
- */
-static void
-note_file(const RestorePool *pool, const DataFile *file)
-{
-	const RestoreWork *work = pool->work;
-	char	   *name = restore_journal_file(file);
-
-	(void) restore_journal_try_done(work->journal, work->target->conn, name);
-	free(name);
-}
-
-/*
  * Several jobs load pieces of one file.  The file is complete when the last
  * of them is.
  */
@@ -118,8 +103,16 @@ shared_job_is_done(RestorePool *pool, const Job *job)
 	if (--pool->jobs_left[no] > 0)
 		return;
 	restore_pieces_end(pool->work->shared[no]);
+
+	/*
+	 * Note that the file is complete, so that a later run need not look for
+	 * pieces that are left.  Without the line it would find that all pieces
+	 * have been loaded, so an error does no harm.
+	 */
 	if (!pool->work->has_failed[no])
-		note_file(pool, file);
+		(void) restore_journal_try_done(pool->work->journal,
+										pool->work->target->conn,
+										restore_journal_file(file));
 	run_file_result(pool->run, file)->done = true;
 }
 
@@ -131,21 +124,6 @@ restore_pool_job_is_done(void *arg, int job_no)
 
 	if (job->shared)
 		shared_job_is_done(pool, job);
-}
-
-/*
- * The pool has no dependencies between jobs, so each wave is a run of the
- * pool of its own.  Jobs of a wave are neighbours in the queue.
- */
-static int
-jobs_of_wave(const JobQueue *queue, int first)
-{
-	int			n = 1;
-
-	while (first + n < queue->n_jobs &&
-		   queue->jobs[first + n].wave == queue->jobs[first].wave)
-		n++;
-	return n;
 }
 
 /*
@@ -245,7 +223,14 @@ restore_pool_run(RestoreWork *work, Run *run)
 	advice_give(run->options, run->plan);
 	for (int first = 0, n; first < queue->n_jobs; first += n)
 	{
-		n = jobs_of_wave(queue, first);
+		/*
+		 * The pool has no dependencies between jobs, so each wave is a run of
+		 * the pool of its own.  Jobs of a wave are neighbours in the queue.
+		 */
+		n = 1;
+		while (first + n < queue->n_jobs &&
+			   queue->jobs[first + n].wave == queue->jobs[first].wave)
+			n++;
 		run_jobs(pool, first, n);
 		run_long(pool, first, n);
 	}

@@ -136,20 +136,6 @@ restore_long_new(const Archive *archive, const ArchivePlan *plan,
 }
 
 /*
- * The file is long: is it left to all workers? Each such file needs a ring of
- * its own, so their number is limited; beyond it the worker loads the file
- * alone.
- */
-static bool
-leave(const LongFiles *files, int no)
-{
-	if (__sync_fetch_and_add(files->n_long, 1) >= ARCHIVE_SHARED_TABLES)
-		return false;
-	files->is_long[no] = true;
-	return true;
-}
-
-/*
  * Files of other programs, and of old versions, have no manifest, and
  * compression hides how long the rows are.  Read ahead as far as a piece has
  * bytes: if the text ends before, the worker loads what has been read, else
@@ -170,15 +156,19 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	if (rows->want || file->n_chunks > 1)
 		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
+	/* The worker that loads the file finds and reports the same problem. */
 	if (*text == NULL)
-	{
-		/* the worker that loads it finds and reports the same */
-		free(problem);
 		return false;
-	}
+
+	/*
+	 * A long file is left to all workers.  Each such file needs a ring of its
+	 * own, so their number is limited; beyond it the worker loads the file
+	 * alone.
+	 */
 	if (archive_member_read_ahead(*text, files->piece_bytes) ||
-		!leave(files, no))
+		__sync_fetch_and_add(files->n_long, 1) >= ARCHIVE_SHARED_TABLES)
 		return false;
+	files->is_long[no] = true;
 	archive_member_close(*text);
 	*text = NULL;
 	return true;
@@ -319,17 +309,6 @@ restore_pieces_report(void *arg, const char *problem)
  * ----------
  */
 
-/* Is it still to be loaded? */
-static bool
-claim_piece(const PieceRun *run, uint64 piece)
-{
-	char	   *name = restore_journal_piece(run->file, piece);
-	bool		result = restore_journal_claim(run->loader->journal, run->loader->conn, name);
-
-	free(name);
-	return result;
-}
-
 /* An is_done() of PieceWork. */
 static bool
 piece_is_done(void *arg, uint64 piece)
@@ -369,7 +348,8 @@ load_piece(void *arg, SharedPiece *piece)
 	__sync_synchronize();
 	note->piece = number;
 	target_begin_load(loader->target, loader->conn);
-	if (!claim_piece(run, piece->number))
+	if (!restore_journal_claim(loader->journal, loader->conn,
+							   restore_journal_piece(run->file, piece->number)))
 	{
 		target_command(loader->conn, "ROLLBACK");
 		return true;

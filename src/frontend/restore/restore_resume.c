@@ -70,11 +70,8 @@ restore_state_renew(Restore *restore)
 static PGresult *
 find_unlogged(const RestoreWork *work, PGconn *conn)
 {
-	char	   *oids = oid_array(work->targets, work->run->plan->tables->n_tables);
-	PGresult   *res = target_ask(conn, TARGET_UNLOGGED, NULL, oids);
-
-	free(oids);
-	return res;
+	return target_ask(conn, TARGET_UNLOGGED, NULL,
+					  oid_array(work->targets, work->run->plan->tables->n_tables));
 }
 
 static int
@@ -90,26 +87,18 @@ line_of(const RestoreWork *work, const PGresult *unlogged)
 {
 	int			n = PQntuples(unlogged);
 	int		   *numbers = pg_malloc((n + 1) * sizeof(int));
-	char	   *sum;
-	char	   *line;
 
 	for (int i = 0; i < n; i++)
 		numbers[i] = table_number(work, unlogged, i);
-	sum = restore_journal_numbers(numbers, n);
-	line = psprintf("unlogged tables %s", sum);
-	free(sum);
-	free(numbers);
-	return line;
+	return psprintf("unlogged tables %s", restore_journal_numbers(numbers, n));
 }
 
 void
 restore_unlogged_note(const RestoreWork *work, PGconn *conn)
 {
 	PGresult   *unlogged = find_unlogged(work, conn);
-	char	   *line = line_of(work, unlogged);
 
-	restore_journal_done(work->journal, conn, line, 0);
-	free(line);
+	restore_journal_done(work->journal, conn, line_of(work, unlogged), 0);
 	PQclear(unlogged);
 }
 
@@ -193,12 +182,6 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 		restore_journal_done(work->journal, conn, RESTORE_JOURNAL_LOST, 0);
 	restore_journal_forget(work->journal, conn, names, n_names, keys, n_keys);
 	target_command(conn, "COMMIT");
-	while (n_names > 0)
-		free(names[--n_names]);
-	while (n_keys > 0)
-		free(keys[--n_keys]);
-	free(names);
-	free(keys);
 }
 
 void
@@ -242,12 +225,11 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 {
 	const RestoreWork *work = arg;
 	const char *params[] = {NULL, at_end ? "t" : "f"};
-	char	   *oids;
 	PGresult   *res;
 
 	if (!restore_journal_has_crashed(work->journal, conn))
 		return;
-	params[0] = oids = oid_array(work->targets, work->run->plan->tables->n_tables);
+	params[0] = oid_array(work->targets, work->run->plan->tables->n_tables);
 	res = session_query_params(conn, lost_query, 2, params, 0);
 	if (!PQgetisnull(res, 0, 0))
 	{
@@ -256,7 +238,6 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 		pg_fatal_hint("Run pg_parrestore with --resume to restore them again.");
 	}
 	PQclear(res);
-	free(oids);
 	/* another crash may take positions of sequences, which come later */
 	restore_journal_mark(work->journal, conn);
 }
@@ -269,19 +250,16 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 char *
 restore_resume_selection(const Options *options, const int *ids, int n_ids)
 {
-	char	   *entries = restore_journal_numbers(ids, n_ids);
-	char	   *result = psprintf("entries %s, pieces of " UINT64_FORMAT " bytes%s%s%s%s%s%s%s",
-								  entries, archive_plan_piece_bytes(options),
-								  options->create ? ", --create" : "",
-								  options->disable_triggers ? ", --disable-triggers" : "",
-								  options->no_owner ? ", --no-owner" : "",
-								  options->no_tablespaces ? ", --no-tablespaces" : "",
-								  options->no_table_access_method ? ", --no-table-access-method" : "",
-								  options->use_session_authorization ? ", --use-set-session-authorization" : "",
-								  options->no_data_for_failed_tables ? ", --no-data-for-failed-tables" : "");
-
-	free(entries);
-	return result;
+	return psprintf("entries %s, pieces of " UINT64_FORMAT " bytes%s%s%s%s%s%s%s",
+					restore_journal_numbers(ids, n_ids),
+					archive_plan_piece_bytes(options),
+					options->create ? ", --create" : "",
+					options->disable_triggers ? ", --disable-triggers" : "",
+					options->no_owner ? ", --no-owner" : "",
+					options->no_tablespaces ? ", --no-tablespaces" : "",
+					options->no_table_access_method ? ", --no-table-access-method" : "",
+					options->use_session_authorization ? ", --use-set-session-authorization" : "",
+					options->no_data_for_failed_tables ? ", --no-data-for-failed-tables" : "");
 }
 
 static void
@@ -402,7 +380,6 @@ restore_resume_skip(const RestoreWork *work)
 	}
 	go_on_in_pieces(work, n_pieces);
 	note_pieces(work, n_pieces);
-	free(n_pieces);
 }
 
 /* ----------
@@ -417,10 +394,8 @@ restore_resume_skip(const RestoreWork *work)
 static bool
 is_built(const RestoreJournal *journal, const TocEntry *entry)
 {
-	char	   *name = restore_journal_entry(entry);
-	const RestoreJournalLine *line = restore_journal_find(journal, name);
+	const RestoreJournalLine *line = restore_journal_find(journal, restore_journal_entry(entry));
 
-	free(name);
 	return line && line->errors == 0;
 }
 
@@ -447,13 +422,7 @@ restore_resume_note_left_out(const RestoreWork *work, PGconn *conn)
 	const ChunkPlan *chunks = work->run->plan->chunks;
 
 	for (int i = 0; i < chunks->n_files; i++)
-	{
-		char	   *name;
-
-		if (!work->left_out[i])
-			continue;
-		name = restore_journal_left_out(&chunks->files[i]);
-		restore_journal_done(work->journal, conn, name, 0);
-		free(name);
-	}
+		if (work->left_out[i])
+			restore_journal_done(work->journal, conn,
+								 restore_journal_left_out(&chunks->files[i]), 0);
 }
