@@ -115,18 +115,6 @@ run_workers(Dump *dump)
  * ----------
  */
 
-/* Exit callbacks and workers use it until the process ends. */
-static Dump *
-new_dump(const Options *options)
-{
-	Dump	   *dump = pg_malloc0(sizeof(Dump));
-
-	dump->source.options = options;
-	dump->run.options = options;
-	dump->run.plan = &dump->plan;
-	return dump;
-}
-
 /* The method asked for, if the pg_restore that goes with pg_dump reads it. */
 static CompressSpec
 choose_compression(const Options *options, int pg_dump_major)
@@ -323,8 +311,13 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 void
 dump_database(const Options *options, const char *argv0)
 {
-	Dump	   *dump = new_dump(options);
+	/* exit callbacks and workers use it until the process ends */
+	Dump	   *dump = pg_malloc0(sizeof(Dump));
 	StockPgDump *pg_dump;
+
+	dump->source.options = options;
+	dump->run.options = options;
+	dump->run.plan = &dump->plan;
 
 	progress_begin(options->progress, options->no_progress);
 

@@ -209,15 +209,13 @@ static bool
 dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
 	DumpTask   *task = arg;
-	char	   *what = dump_task_describe_job(task, no, -1);
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
 
 	pg_log_warning("leaving %s to the leader, because its table could not be locked by this task",
-				   what);
+				   dump_task_describe_job(task, no, -1));
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
 	task->told[no] = true;
-	free(what);
 	return true;
 }
 

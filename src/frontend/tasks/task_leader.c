@@ -126,7 +126,6 @@ task_deal(const JobQueue *queue, int n_tasks)
 		loads[0].bytes += job->est_bytes + (uint64) job->n * FILE_BYTES;
 		sift_down(loads, n_tasks);
 	}
-	free(loads);
 }
 
 /* ----------
@@ -636,7 +635,6 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	/* for the progress: attempts that were killed have no last line */
 	for (int i = 0; i < (int) options->tasks; i++)
 		set_at_work(leader->collector, i, false);
-	free(command);
 	return status;
 }
 
@@ -743,7 +741,6 @@ run_tasks(const TaskLeader *leader)
 					   retry.n, (int) options->retries);
 		log_end(PG_LOG_WARNING, status);
 	}
-	free(missing);
 }
 
 /* ----------

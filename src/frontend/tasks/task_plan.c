@@ -190,13 +190,10 @@ task_plan_write_file(const char *path, const PlanFile *file)
 	appendPQExpBufferStr(&writer.buf, " }\n");
 	sink_write_buffer(sink, &writer.buf);
 	sink_finish(sink);
-	sink_free(sink);
 	if (fsync_fname(temp_path, false) != 0)
 		exit(1);
 	if (rename(temp_path, path) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
-	termPQExpBuffer(&writer.buf);
-	free(temp_path);
 }
 
 /* ----------
@@ -407,7 +404,6 @@ task_plan_read(const char *path)
 	 */
 	if (problem == NULL || (file.head.run.version && file.head.run.what))
 		check_version(path, &file.head.run);
-	free(text);
 	task->head = file.head;
 	task->standbys = file.standbys;
 	task->n_standbys = file.n_standbys;
@@ -440,11 +436,9 @@ task_place_make(const char *plan, const char *archive)
 	}
 	else
 	{
-		char	   *path = make_absolute_path(archive);
-
-		place->directory = psprintf("%s/%s", path, ARCHIVE_TASKS_NAME);
+		place->directory = psprintf("%s/%s", make_absolute_path(archive),
+									ARCHIVE_TASKS_NAME);
 		place->plan_path = psprintf("%s/plan.json", place->directory);
-		free(path);
 	}
 	if (mkdir(place->directory, 0700) < 0)
 	{

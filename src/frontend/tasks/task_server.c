@@ -287,7 +287,6 @@ task_server_hold(PGconn *conn, const char *run_id)
 			session_lost("Another session holds the lock that shows the tasks that the leader is running.");
 		pg_usleep(taken ? 0 : LOCK_MS * 1000L);
 	}
-	free(sql);
 }
 
 /*
