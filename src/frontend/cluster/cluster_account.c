@@ -11,7 +11,6 @@
 #include "base/fe_compat.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/string.h"
 

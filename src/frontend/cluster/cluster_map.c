@@ -10,9 +10,7 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/checksum_helper.h"
 

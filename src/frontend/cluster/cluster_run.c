@@ -13,7 +13,6 @@
 #include "base/fe_compat.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "getopt_long.h"
 

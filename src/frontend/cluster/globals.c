@@ -15,7 +15,6 @@
 #include "base/fe_compat.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "fe_utils/string_utils.h"
 

@@ -16,7 +16,6 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/sha2.h"
 
