@@ -215,8 +215,6 @@ publish(const ClusterDump *dump, const char *name)
 	if (renameat(dump->directory_fd, temp_path + strlen(dump->directory) + 1,
 				 dump->directory_fd, name) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
-	free(temp_path);
-	free(path);
 }
 
 /*
@@ -226,14 +224,11 @@ publish(const ClusterDump *dump, const char *name)
 static void
 finish_directory(ClusterDump *dump)
 {
-	char	   *text;
-
 	dump->map.globals_checksum = cluster_map_checksum(dump->globals,
 													  strlen(dump->globals));
-	text = cluster_map_text(&dump->map);
 	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
 			   dump->globals);
-	write_text(dump->map_sink, text);
+	write_text(dump->map_sink, cluster_map_text(&dump->map));
 	if (dump->options->sync_method != SYNC_NONE)
 		archive_sync_directory(dump->databases, true);
 	interrupt_check();
@@ -242,7 +237,6 @@ finish_directory(ClusterDump *dump)
 	if (dump->options->sync_method != SYNC_NONE)
 		archive_sync_directory(dump->directory, dump->made);
 	dump->whole = true;
-	free(text);
 }
 
 /*
@@ -329,8 +323,6 @@ clean_up(void *arg, int no)
 	complete = faccessat(dump->databases_fd, toc, F_OK, 0) == 0;
 	if (!complete)
 		archive_clean_directory_at(dump->databases_fd, name, path);
-	free(toc);
-	free(path);
 	return complete;
 }
 
@@ -454,10 +446,9 @@ read_source(ClusterCopy *copy, const char *argv0)
 {
 	PGconn	   *conn = open_source(copy->options, &copy->source, &copy->list,
 								   &copy->filter);
-	char	   *text = read_globals(conn, copy->source, copy->options, argv0);
-	GlobalsScript *script = globals_script_parse(text);
+	GlobalsScript *script = globals_script_parse(read_globals(conn, copy->source,
+															  copy->options, argv0));
 
-	free(text);
 	cluster_session_close(conn);
 	return script;
 }
@@ -532,13 +523,13 @@ cluster_verify_add_args(void *arg, int no, SimpleStringList *args)
 {
 	const ClusterVerify *verify = arg;
 	const ClusterDatabase *database = &verify->map->list.databases[no];
-	char	   *archive = cluster_map_archive(verify->options->verify, database);
 
 	toc_database_expect(database->oid, database->name);
-	simple_string_list_append(args, psprintf("--verify=%s", archive));
+	simple_string_list_append(args, psprintf("--verify=%s",
+											 cluster_map_archive(verify->options->verify,
+																 database)));
 	simple_string_list_append(args, psprintf("--jobs=%d", verify->options->jobs));
 	simple_string_list_append(args, "--no-progress");
-	free(archive);
 }
 
 int
@@ -632,15 +623,14 @@ check_archives(const ClusterRestore *restore)
 
 	for (int i = 0; i < list->n; i++)
 	{
-		char	   *archive = cluster_map_archive(restore->options->restore,
-												  &list->databases[i]);
-		char	   *toc = psprintf("%s/%s", archive, TOC_NAME);
+		char	   *toc = psprintf("%s/%s",
+								   cluster_map_archive(restore->options->restore,
+													   &list->databases[i]),
+								   TOC_NAME);
 
 		if (access(toc, R_OK) < 0)
 			pg_fatal("could not open file \"%s\" of database \"%s\": %m", toc,
 					 list->databases[i].name);
-		free(toc);
-		free(archive);
 	}
 }
 
@@ -654,16 +644,14 @@ open_restore(ClusterRestore *restore)
 	const Options *options = restore->options;
 	ClusterList *list;
 	PGconn	   *conn;
-	char	   *text;
 	GlobalsScript *script;
 
 	restore->map = cluster_map_read(options->restore);
 	list = &restore->map->list;
-	text = cluster_map_read_globals(options->restore, restore->map);
-	script = globals_script_parse(text);
+	script = globals_script_parse(cluster_map_read_globals(options->restore,
+														   restore->map));
 	if (options->no_tablespaces)
 		globals_script_drop_tablespaces(script);
-	free(text);
 	conn = cluster_session_open(&options->connection,
 								options->password_command, "pg_parrestore");
 	interrupt_install_leader();

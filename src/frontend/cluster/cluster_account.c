@@ -15,6 +15,7 @@
 #include "common/string.h"
 
 #include "archive/archive_dir.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/message.h"
@@ -180,14 +181,6 @@ cluster_account_add_args(const Options *options,
  * ----------
  */
 
-/* Is the size of the rows of this database known, by its run? */
-static bool
-is_planned(const ClusterAccount *account, int no)
-{
-	return account->figures[no].expected_bytes > 0 ||
-		account->states[no] > CLUSTER_RUNS;
-}
-
 /*
  * How many bytes of a database are done, and how many there are in all.  One
  * that is complete counts as in the summary; of a failed one nothing more is
@@ -225,7 +218,9 @@ look(const ClusterAccount *account)
 		double		size = account->list->databases[i].bytes;
 
 		now.done_bytes += done_bytes(account, i);
-		if (!is_planned(account, i))
+		/* the size of the rows is not known before the run has planned */
+		if (account->figures[i].expected_bytes == 0 &&
+			account->states[i] <= CLUSTER_RUNS)
 		{
 			other_size += size;
 			/* 0 if the role may not ask */
@@ -240,17 +235,6 @@ look(const ClusterAccount *account)
 	if (known && planned > 0)
 		now.expected_bytes = planned + other_size;
 	return now;
-}
-
-/* It does not reach 100 before the end. */
-static double
-percent_of(const ClusterProgress *now)
-{
-	double		percent = Min(100.0 * now->done_bytes /
-							  Max(now->expected_bytes, 1), 99.9);
-
-	state.percent = Max(state.percent, percent);
-	return state.percent;
 }
 
 /*
@@ -271,7 +255,9 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 		progress_add_time(line);
 	else if (now->expected_bytes > 0)
 	{
-		percent = percent_of(now);
+		/* it does not reach 100 before the end */
+		percent = Min(100.0 * now->done_bytes / Max(now->expected_bytes, 1), 99.9);
+		state.percent = percent = Max(state.percent, percent);
 		progress_line_add(line, 0, "", "", "%3d%%", (int) percent);
 		if (percent > 0)
 			progress_line_add(line, 0, "", "", "ETA %s",
@@ -443,9 +429,8 @@ static void
 print_database(const ClusterAccount *account, int no, FILE *out)
 {
 	const RunFigures *figures = &account->figures[no];
-	PQExpBufferData line;
+	PQExpBufferData line = buffer_new();
 
-	initPQExpBuffer(&line);
 	appendPQExpBuffer(&line, "[%d/%d] %s: ", account->n_ended, account->list->n,
 					  printable(account->list->databases[no].name));
 	if (account->states[no] == CLUSTER_FAILED && !has_figures(figures))
@@ -461,7 +446,6 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 	message_before_output();
 	fprintf(out, "%s\n", line.data);
 	fflush(out);
-	termPQExpBuffer(&line);
 }
 
 /* "; failed: crm, shop": the databases that failed in this way. */
@@ -490,9 +474,8 @@ print_summary(const ClusterAccount *account, FILE *out)
 	int			n_complete = count_states(account, CLUSTER_COMPLETE);
 	RunFigures	sum = sum_figures(account);
 	double		seconds = run_clock_seconds();
-	PQExpBufferData line;
+	PQExpBufferData line = buffer_new();
 
-	initPQExpBuffer(&line);
 	if (n_complete < n)
 		appendPQExpBuffer(&line, "%d of ", n_complete);
 	appendPQExpBuffer(&line, "%d database%s: ", n, units_plural(n));
@@ -505,7 +488,6 @@ print_summary(const ClusterAccount *account, FILE *out)
 	message_before_output();
 	fprintf(out, "%s\n", line.data);
 	fflush(out);
-	termPQExpBuffer(&line);
 }
 
 /* ----------
@@ -625,9 +607,8 @@ page_title(ClusterCommand command)
 static const char *
 page_notes(const ClusterAccount *account, int no)
 {
-	PQExpBufferData notes;
+	PQExpBufferData notes = buffer_new();
 
-	initPQExpBuffer(&notes);
 	if (account->states[no] == CLUSTER_FAILED)
 		appendPQExpBufferStr(&notes, ", failed");
 	append_notes(&notes, &account->figures[no]);

@@ -17,6 +17,7 @@
 #include "fe_utils/string_utils.h"
 #include "mb/pg_wchar.h"
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -93,14 +94,12 @@ match(const ClusterList *list, PGconn *conn, const char *pattern)
 {
 	char	  **names = pg_malloc((list->n + 1) * sizeof(char *));
 	const char *params[1];
-	PQExpBufferData sql;
-	PGresult   *res;
+	PQExpBufferData sql = buffer_new();
 	int			dots;
 
 	for (int i = 0; i < list->n; i++)
 		names[i] = name_for(conn, list->databases[i].name);
 	params[0] = text_array(conn, names, list->n);
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql,
 						 "SELECT d.place FROM pg_catalog.unnest($1::pg_catalog.text[])"
 						 " WITH ORDINALITY d (datname, place)\n");
@@ -109,13 +108,7 @@ match(const ClusterList *list, PGconn *conn, const char *pattern)
 	if (dots > 0)
 		pg_fatal("improper qualified name (too many dotted names): %s", pattern);
 	appendPQExpBufferStr(&sql, " ORDER BY 1");
-	res = session_query_params(conn, sql.data, 1, params, 0);
-	termPQExpBuffer(&sql);
-	free(unconstify(char *, params[0]));
-	for (int i = 0; i < list->n; i++)
-		free(names[i]);
-	free(names);
-	return res;
+	return session_query_params(conn, sql.data, 1, params, 0);
 }
 
 void
@@ -178,9 +171,8 @@ cluster_list_is_initial(const ClusterDatabase *database)
 char *
 cluster_list_conninfo(const PeerAddress *address, const char *database)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
-	initPQExpBuffer(&text);
 	/* the last of a keyword counts */
 	appendPQExpBuffer(&text, "%s dbname=", address->private_conninfo);
 	appendConnStrVal(&text, database);
@@ -189,9 +181,7 @@ cluster_list_conninfo(const PeerAddress *address, const char *database)
 		appendPQExpBufferStr(&text, " password=");
 		appendConnStrVal(&text, address->password);
 	}
-	if (PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	return text.data;
+	return buffer_text(&text);
 }
 
 /* ----------
@@ -224,28 +214,20 @@ struct ClusterFilter
 	bool		strict;			/* --strict-names */
 };
 
-/* ----------
- * What the options name
- * ----------
- */
-static void
-add_pattern(ClusterFilter *filter, PatternKind kind, const char *option,
-			const char *value)
-{
-	ClusterPattern pattern = {.kind = kind,.option = option,.value = value};
-
-	filter->patterns = pg_realloc(filter->patterns,
-								  (filter->n + 1) * sizeof(ClusterPattern));
-	filter->patterns[filter->n++] = pattern;
-	filter->given[kind] = true;
-}
-
 static void
 add_list(ClusterFilter *filter, PatternKind kind, const char *option,
 		 const SimpleStringList *values)
 {
 	for (const SimpleStringListCell *cell = values->head; cell; cell = cell->next)
-		add_pattern(filter, kind, option, cell->val);
+	{
+		filter->patterns = array_room(filter->patterns, filter->n,
+									  sizeof(ClusterPattern));
+		filter->patterns[filter->n++] = (ClusterPattern)
+		{
+			.kind = kind,.option = option,.value = cell->val
+		};
+		filter->given[kind] = true;
+	}
 }
 
 static ClusterFilter *
@@ -283,14 +265,12 @@ object_is_there(PGconn *conn, const char *pattern, bool is_schema)
 		"SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
 		" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		" WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'S', 'v', 'm', 'f', 'p', 'g'])";
-	PQExpBufferData sql;
-	PQExpBufferData dbname;
+	PQExpBufferData sql = buffer_new();
+	PQExpBufferData dbname = buffer_new();
 	PGresult   *res;
 	bool		result;
 	int			dots;
 
-	initPQExpBuffer(&sql);
-	initPQExpBuffer(&dbname);
 	appendPQExpBuffer(&sql, "%s\n", from);
 	processSQLNamePattern(conn, &sql, pattern, true, false,
 						  is_schema ? NULL : "n.nspname",
@@ -309,8 +289,6 @@ object_is_there(PGconn *conn, const char *pattern, bool is_schema)
 		(dots < 2 || strcmp(dbname.data, PQdb(conn)) == 0);
 	PQclear(res);
 	PQclear(session_query(conn, "SELECT pg_catalog.set_config('search_path', '', false)"));
-	termPQExpBuffer(&sql);
-	termPQExpBuffer(&dbname);
 	return result;
 }
 
@@ -356,7 +334,6 @@ ask_database(const ClusterFilter *filter, const PeerAddress *address,
 			pattern_is_there(conn, &filter->patterns[i]);
 	interrupt_set_connection(NULL);
 	session_close(conn);
-	free(there.private_conninfo);
 }
 
 static bool

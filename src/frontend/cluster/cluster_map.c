@@ -14,6 +14,7 @@
 
 #include "common/checksum_helper.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/json_fields.h"
 #include "cluster/cluster_map.h"
@@ -112,7 +113,7 @@ cluster_map_text(const ClusterMap *map)
 		.databases = pg_malloc0((map->list.n + 1) * sizeof(MapDatabase)),
 		.n_databases = map->list.n,
 	};
-	JsonWriter	writer = {0};
+	JsonWriter	writer = {.buf = buffer_new()};
 
 	for (int i = 0; i < map->list.n; i++)
 	{
@@ -122,15 +123,9 @@ cluster_map_text(const ClusterMap *map)
 		file.databases[i].directory = archive_directory(database);
 		file.databases[i].state = database->failed ? 1 : 0;
 	}
-	initPQExpBuffer(&writer.buf);
 	json_append_document(&writer, map_fields, &file);
 	appendPQExpBufferStr(&writer.buf, " }\n");
-	if (PQExpBufferDataBroken(writer.buf))
-		pg_fatal("out of memory");
-	for (int i = 0; i < map->list.n; i++)
-		free(file.databases[i].directory);
-	free(file.databases);
-	return writer.buf.data;
+	return buffer_text(&writer.buf);
 }
 
 /* ----------
@@ -176,7 +171,6 @@ check_repeats(JsonReader *reader, const MapFile *file)
 	if (repeats(sorted, file->n_databases, compare_oids) ||
 		repeats(sorted, file->n_databases, cluster_map_compare_names))
 		json_fail(reader, "a database is named twice");
-	free(sorted);
 }
 
 /* A server can have the name, and no name leads out of the directory. */
@@ -193,7 +187,6 @@ check_databases(JsonReader *reader, const MapFile *file)
 		if (found->database.name[0] == '\0' ||
 			strcmp(found->database.name, "template0") == 0)
 			json_fail(reader, "impossible name of a database");
-		free(want);
 	}
 	if (reader->error == NULL)
 		check_repeats(reader, file);
@@ -295,7 +288,6 @@ cluster_map_read(const char *directory)
 	if (map == NULL)
 		pg_fatal("\"%s/%s\" is not the map of a cluster's dump: %s",
 				 directory, CLUSTER_MAP_NAME, problem);
-	free(text);
 	return map;
 }
 
@@ -322,9 +314,9 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 {
 	size_t		len;
 	char	   *text = cluster_map_read_file(directory, CLUSTER_GLOBALS_NAME, &len);
-	char	   *checksum = cluster_map_checksum(text, len);
 
-	if (strcmp(checksum, map->globals_checksum) != 0 || strlen(text) != len)
+	if (strcmp(cluster_map_checksum(text, len), map->globals_checksum) != 0 ||
+		strlen(text) != len)
 	{
 		pg_log_error("file \"%s/%s\" was changed after the dump", directory,
 					 CLUSTER_GLOBALS_NAME);
@@ -332,7 +324,6 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 						  directory, CLUSTER_DATABASES_NAME);
 		exit(1);
 	}
-	free(checksum);
 	return text;
 }
 
@@ -341,30 +332,23 @@ cluster_map_identity(const char *directory)
 {
 	size_t		len;
 	char	   *text = cluster_map_read_file(directory, CLUSTER_MAP_NAME, &len);
-	char	   *result = cluster_map_checksum(text, len);
 
-	free(text);
-	return result;
+	return cluster_map_checksum(text, len);
 }
 
 /* Appends a file of an archive, which may have been dumped without it. */
 static void
 add_file(PQExpBuffer buf, const char *archive, const char *name)
 {
-	char	   *path = psprintf("%s/%s", archive, name);
 	size_t		len;
 	char	   *text;
-	char	   *checksum;
 
-	if (access(path, F_OK) == 0)
+	if (access(psprintf("%s/%s", archive, name), F_OK) == 0)
 	{
 		text = cluster_map_read_file(archive, name, &len);
-		checksum = cluster_map_checksum(text, len);
-		appendPQExpBuffer(buf, "%s %s\n", name, checksum);
-		free(checksum);
+		appendPQExpBuffer(buf, "%s %s\n", name, cluster_map_checksum(text, len));
 		free(text);
 	}
-	free(path);
 }
 
 /*
@@ -377,15 +361,10 @@ cluster_map_identify(const char *directory, ClusterList *list)
 	for (int i = 0; i < list->n; i++)
 	{
 		char	   *archive = cluster_map_archive(directory, &list->databases[i]);
-		PQExpBufferData buf;
+		PQExpBufferData buf = buffer_new();
 
-		initPQExpBuffer(&buf);
 		add_file(&buf, archive, TOC_NAME);
 		add_file(&buf, archive, MANIFEST_NAME);
-		if (PQExpBufferDataBroken(buf))
-			pg_fatal("out of memory");
-		list->databases[i].identity = cluster_map_checksum(buf.data, buf.len);
-		termPQExpBuffer(&buf);
-		free(archive);
+		list->databases[i].identity = cluster_map_checksum(buffer_text(&buf), buf.len);
 	}
 }

@@ -241,13 +241,8 @@ revoke_all(PGconn *conn)
 	PGresult   *res = session_query(conn, grantees_query);
 
 	for (int i = 0; i < PQntuples(res); i++)
-	{
-		char	   *sql = psprintf("REVOKE ALL ON SCHEMA " CLUSTER_NOTES_SCHEMA " FROM %s",
-								   PQgetvalue(res, i, 0));
-
-		session_command(conn, sql);
-		free(sql);
-	}
+		session_command(conn, psprintf("REVOKE ALL ON SCHEMA " CLUSTER_NOTES_SCHEMA " FROM %s",
+									   PQgetvalue(res, i, 0)));
 	PQclear(res);
 }
 
@@ -310,13 +305,10 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 static void
 add_note(PGconn *conn, const ClusterDatabase *database, Oid existing)
 {
-	char		source[16];
-	char		target[16];
-	const char *params[] = {source, target, database->identity,
+	const char *params[] = {psprintf("%u", database->oid),
+		psprintf("%u", existing), database->identity,
 	database->existed ? "t" : "f"};
 
-	snprintf(source, sizeof(source), "%u", database->oid);
-	snprintf(target, sizeof(target), "%u", existing);
 	PQclear(target_query(conn, add_query, 4, params));
 }
 
@@ -324,17 +316,11 @@ add_note(PGconn *conn, const ClusterDatabase *database, Oid existing)
 static void
 set_note(PGconn *conn, const char *identity, const Note *note)
 {
-	char		source[16];
-	char		target[16];
-	char		errors[16];
-	const char *params[] = {source, target, state_names[note->state], errors,
-	identity, note->archive};
-	PGresult   *res;
+	const char *params[] = {psprintf("%u", note->source),
+		psprintf("%u", note->target), state_names[note->state],
+	psprintf("%d", note->errors), identity, note->archive};
+	PGresult   *res = target_query(conn, set_query, 6, params);
 
-	snprintf(source, sizeof(source), "%u", note->source);
-	snprintf(target, sizeof(target), "%u", note->target);
-	snprintf(errors, sizeof(errors), "%d", note->errors);
-	res = target_query(conn, set_query, 6, params);
 	if (strcmp(PQcmdTuples(res), "1") != 0)
 		pg_fatal("table \"%s\" on the target no longer belongs to this restore",
 				 CLUSTER_NOTES_TABLE);
@@ -480,7 +466,6 @@ look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
 
 	there.private_conninfo = cluster_list_conninfo(notes->address, name);
 	conn = connection_try_peer(&there, "pg_parrestore");
-	free(there.private_conninfo);
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
 		interrupt_check();
@@ -645,14 +630,9 @@ drop_empty(PGconn *conn, const ClusterDatabase *database)
 {
 	char	   *name = PQescapeIdentifier(conn, database->name,
 										  strlen(database->name));
-	char	   *alter = psprintf("ALTER DATABASE %s IS_TEMPLATE false", name ? name : "");
-	char	   *drop = psprintf("DROP DATABASE %s", name ? name : "");
 
-	session_command(conn, alter);
-	session_command(conn, drop);
-	free(alter);
-	free(drop);
-	PQfreemem(name);
+	session_command(conn, psprintf("ALTER DATABASE %s IS_TEMPLATE false", name ? name : ""));
+	session_command(conn, psprintf("DROP DATABASE %s", name ? name : ""));
 }
 
 /* In the session's transaction: all that this run knows before it begins. */
@@ -813,6 +793,5 @@ cluster_notes_end(ClusterNotes *notes, PGconn *conn)
 							  CLUSTER_NOTES_TABLE, notes->database);
 		pg_log_warning_hint("Run the same command with --resume to continue.");
 	}
-	free(now.notes);
 	return notes->n_with_errors;
 }

@@ -211,17 +211,6 @@ end_runs(void *arg)
 	for (int i = 0; i < n; i++)
 		if (state->pids[i] != 0 && state->run->clean_up)
 			(void) state->run->clean_up(state->run->arg, i);
-	free(pids);
-}
-
-/*
- * Is the next one so large that it has work for several workers, as soon as
- * it has been planned?  Small ones are planned side by side.
- */
-static bool
-is_large(const RunState *state)
-{
-	return state->run->list->databases[state->n_begun].bytes > LARGE_BYTES;
 }
 
 int
@@ -249,8 +238,14 @@ cluster_run(const ClusterRun *run, const Options *options)
 		interrupt_check();
 		for (int i = 0; i < n; i++)
 			look_at(state, i);
+
+		/*
+		 * A large database has work for several workers as soon as it has
+		 * been planned; small ones are planned side by side.
+		 */
 		while (state->n_begun < n && state->n_running < at_most &&
-			   (slot = worker_slots_begin_run(state->n_begun, is_large(state))) >= 0)
+			   (slot = worker_slots_begin_run(state->n_begun,
+											  run->list->databases[state->n_begun].bytes > LARGE_BYTES)) >= 0)
 			cluster_run_begin(state, state->n_begun, slot);
 		progress_tick();
 		pg_usleep(LOOK_US);

@@ -18,9 +18,11 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/message.h"
+#include "cluster/cluster_list.h"
 #include "cluster/globals.h"
 #include "session/connection.h"
 #include "session/session.h"
@@ -70,12 +72,10 @@ without_timeouts(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, timeouts_query);
 	const char *given = PQoptions(conn);
-	PQExpBufferData options;
-	PQExpBufferData text;
+	PQExpBufferData options = buffer_new();
+	PQExpBufferData text = buffer_new();
 	bool		any = false;
 
-	initPQExpBuffer(&options);
-	initPQExpBuffer(&text);
 	appendPQExpBufferStr(&options, given ? given : "");
 	for (int i = 0; i < PQntuples(res); i++)
 	{
@@ -90,12 +90,9 @@ without_timeouts(PGconn *conn)
 	if (any)
 	{
 		appendPQExpBufferStr(&text, " options=");
-		appendConnStrVal(&text, options.data);
+		appendConnStrVal(&text, buffer_text(&options));
 	}
-	if (PQExpBufferDataBroken(options) || PQExpBufferDataBroken(text))
-		pg_fatal("out of memory");
-	termPQExpBuffer(&options);
-	return text.data;
+	return buffer_text(&text);
 }
 
 /*
@@ -124,8 +121,6 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 		pg_fatal("could not read the output of pg_dumpall: %m");
 	check_end(text);
 	close(fd);
-	free(more);
-	free(program);
 	return text;
 }
 
@@ -194,7 +189,6 @@ GlobalsScript *
 globals_script_parse(const char *text)
 {
 	GlobalsScript *script = pg_malloc0(sizeof(GlobalsScript));
-	int			room = 0;
 
 	for (const char *pos = skip_between(text); *pos; pos = skip_between(pos))
 	{
@@ -205,12 +199,7 @@ globals_script_parse(const char *text)
 					 printable(pnstrdup(pos, strcspn(pos, " \t\n"))));
 		if (end == NULL)
 			pg_fatal("the script of roles and tablespaces ends within a statement");
-		if (script->n == room)
-		{
-			room = room * 2 + 64;
-			script->statements = pg_realloc(script->statements,
-											room * sizeof(char *));
-		}
+		script->statements = array_room(script->statements, script->n, sizeof(char *));
 		script->statements[script->n++] = pnstrdup(pos, end - pos);
 		pos = end + 1;
 	}
@@ -232,12 +221,8 @@ globals_script_drop_tablespaces(GlobalsScript *script)
 	int			n = 0;
 
 	for (int i = 0; i < script->n; i++)
-	{
-		if (is_about_tablespace(script->statements[i]))
-			free(script->statements[i]);
-		else
+		if (!is_about_tablespace(script->statements[i]))
 			script->statements[n++] = script->statements[i];
-	}
 	script->n = n;
 }
 
@@ -255,7 +240,6 @@ char *
 globals_script_name(const char **pos)
 {
 	const char *end = *pos;
-	char	   *identifier;
 	char	   *name;
 
 	/* doubled quotes end one piece and begin the next */
@@ -266,9 +250,7 @@ globals_script_name(const char **pos)
 		end += strcspn(end, " \t\n,;");
 	if (end == NULL || end == *pos)
 		return NULL;
-	identifier = pnstrdup(*pos, end - *pos);
-	name = identifier_unquote(identifier);
-	free(identifier);
+	name = identifier_unquote(pnstrdup(*pos, end - *pos));
 	*pos = end;
 	return name;
 }
@@ -410,8 +392,6 @@ execute(GlobalsApply *apply, const char *statement)
 	least = session_error_is(res, NOT_ALLOWED) ? without_attributes(less, gifts) : NULL;
 	if (least && strcmp(least, less) != 0)
 		PQclear(PQexec(apply->conn, least));
-	free(least);
-	free(less);
 	return res;
 }
 
@@ -437,10 +417,8 @@ is_about(const char *statement, const char *role)
 {
 	const char *pos = globals_script_after(statement, "ALTER ROLE");
 	char	   *name = pos ? globals_script_name(&pos) : NULL;
-	bool		result = name && strcmp(name, role) == 0;
 
-	free(name);
-	return result;
+	return name && strcmp(name, role) == 0;
 }
 
 /*
@@ -584,7 +562,6 @@ keep_grantor(char *statement, const char *rest, const PGresult *needed,
 	name = globals_script_name(&pos);
 	if (!has(needed, name) && !has(there, name))
 		statement[grantor - statement] = '\0';
-	free(name);
 }
 
 /*
@@ -610,7 +587,6 @@ select_statements(GlobalsScript *script, const PGresult *needed,
 		}
 		else if (globals_script_after(statement, "SET"))
 			script->statements[n++] = statement;
-		free(name);
 	}
 	script->n = n;
 }
@@ -626,26 +602,20 @@ role_copy(const Options *options, const char *argv0)
 	PGresult   *needed;
 	PGresult   *there;
 	GlobalsScript *script;
-	char	   *text;
 
 	interrupt_install_leader();
 	needed = read_names(source, needed_query);
-	text = globals_read(source, peer_address_new(source, false,
-												 options->connection.dbname,
-												 options->password_command),
-						GLOBALS_ROLES, options, argv0);
-	script = globals_script_parse(text);
-	free(text);
-	interrupt_set_connection(NULL);
-	session_close(source);
+	script = globals_script_parse(globals_read(source,
+											   peer_address_new(source, false,
+																options->connection.dbname,
+																options->password_command),
+											   GLOBALS_ROLES, options, argv0));
+	cluster_session_close(source);
 
 	apply.conn = connection_open_params(&params, options->target_password_command,
 										"pg_pardump");
 	there = read_names(apply.conn, target_query);
 	select_statements(script, needed, there);
 	globals_apply(&apply, script);
-	interrupt_set_connection(NULL);
-	session_close(apply.conn);
-	PQclear(needed);
-	PQclear(there);
+	cluster_session_close(apply.conn);
 }
