@@ -10,8 +10,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
@@ -19,14 +17,12 @@
 #include "archive/archive_name.h"
 #include "archive/toc.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cluster/cluster_account.h"
 #include "cluster/cluster_list.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_notes.h"
-#include "cluster/cluster_run.h"
 #include "cluster/globals.h"
 #include "load/restore_stage.h"
 #include "process/progress.h"

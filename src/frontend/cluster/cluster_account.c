@@ -10,15 +10,12 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-
 #include "common/string.h"
 
 #include "archive/archive_dir.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/event_log.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "cluster/cluster_account.h"

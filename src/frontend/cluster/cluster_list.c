@@ -23,8 +23,6 @@
 #include "base/units.h"
 #include "cluster/cluster_list.h"
 #include "process/worker_process.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "session/session_settings.h"
 #include "source/row_filter.h"
 #include "source/row_mask.h"

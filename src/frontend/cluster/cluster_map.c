@@ -10,8 +10,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/stat.h>
-
 #include "common/checksum_helper.h"
 
 #include "base/buffer.h"

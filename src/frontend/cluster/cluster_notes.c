@@ -17,7 +17,6 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "cluster/cluster_notes.h"
 #include "load/restore_journal_open.h"

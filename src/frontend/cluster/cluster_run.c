@@ -17,7 +17,6 @@
 #include "getopt_long.h"
 
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "cluster/cluster_account.h"
 #include "cluster/cluster_run.h"
 #include "process/child_program.h"

@@ -28,7 +28,6 @@
 #include "source/leader_session.h"
 #include "source/read_rows.h"
 #include "source/worker_monitor.h"
-#include "source/worker_session.h"
 #include "status/run_progress.h"
 
 typedef struct Lookup

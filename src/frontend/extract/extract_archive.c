@@ -20,7 +20,6 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "basebackup/tar_archive.h"

@@ -15,9 +15,7 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "load/restore_journal.h"
-#include "load/target.h"
 #include "load/target_ask.h"
 #include "session/connection.h"
 #include "session/session.h"

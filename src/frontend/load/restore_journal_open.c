@@ -15,19 +15,14 @@
 #include "base/fe_compat.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
 
 #include "common/sha2.h"
 
 #include "archive/archive_name.h"
-#include "archive/archive_open.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "base/message.h"
-#include "load/restore_journal.h"
 #include "load/restore_journal_open.h"
-#include "load/target.h"
 #include "process/progress.h"
 #include "session/session.h"
 #include "session/session_lost.h"
