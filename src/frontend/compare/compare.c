@@ -175,7 +175,6 @@ report_kind(const Comparison *comparison, const char *text,
 	if (shown->n[kind] > 0 && loaded)
 		appendPQExpBufferChar(&fact, ')');
 	report_fact(comparison, buffer_text(&fact));
-	termPQExpBuffer(&fact);
 }
 
 static void
@@ -194,9 +193,7 @@ report_kinds(const Comparison *comparison, const CompareTable *table)
 		text = describe_kind(comparison, kind, counts[kind], is_exact(table));
 		report_kind(comparison, text, shown, kind,
 					counts[kind] <= (uint64) shown->n[kind]);
-		free(text);
 	}
-	free(shown);
 }
 
 static void
@@ -239,14 +236,12 @@ report_table(const Comparison *comparison, const CompareTable *table)
 	else
 		line = psprintf("table %s differs", printable(table->name));
 	report_line(comparison, line);
-	free(line);
 	if (table->problem || !table->differs)
 		return;
 	line = psprintf("rows: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
 					sums[0].rows, comparison->sides[0]->name,
 					sums[1].rows, comparison->sides[1]->name);
 	report_fact(comparison, line);
-	free(line);
 }
 
 /*
@@ -308,7 +303,6 @@ report_objects(Comparison *comparison)
 						objects[1].objects, comparison->sides[1]->name);
 	if (!same || comparison->shows_equal)
 		report_line(comparison, line);
-	free(line);
 	comparison->n_different += !same;
 }
 
@@ -349,12 +343,10 @@ report_sum(const Comparison *comparison)
 					objects[0].objects, units_plural(objects[0].objects),
 					rows[0], rows[1]);
 	report_line(comparison, line);
-	free(line);
 	/* all large objects are one of them */
 	line = n_different == 0 ? pg_strdup("no differences found") :
 		psprintf("objects that differ: %d", n_different);
 	report_line(comparison, line);
-	free(line);
 }
 
 /* ----------

@@ -175,7 +175,6 @@ append_matches(PGconn *conn, PQExpBuffer sql, const Options *options,
 		appendPQExpBufferChar(sql, ')');
 	}
 	appendPQExpBufferChar(sql, ')');
-	termPQExpBuffer(&dbname);
 }
 
 /* Are rows, or positions, of what has this name chosen? */
@@ -246,7 +245,6 @@ is_there(PGconn *conn, const Options *options, PatternKind kind)
 	res = query_by_path(conn, sql.data, NULL, 0);
 	result = PQntuples(res) > 0;
 	PQclear(res);
-	termPQExpBuffer(&sql);
 	return result;
 }
 

@@ -17,6 +17,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "archive/archive_member.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
@@ -37,7 +38,6 @@ typedef struct Lookup
 	char	  **names;			/* by table: what it is looked for as */
 	char	   *name_array;		/* these, as a literal */
 	Toc		   *toc;			/* what was found */
-	int			room;			/* for that number of entries */
 	int		   *roots;			/* of the tables that are looked for as
 								 * another one, the first of each name */
 	int			n_roots;
@@ -52,21 +52,11 @@ compare_lookup_load_name(const DumpTable *table)
 {
 	const char *name = table->copy_name;
 	const char *dot = identifier_skip(name, '.');
-	char	   *schema = pnstrdup(name, dot - name);
-	char	   *result;
 
 	if (*dot == '\0')
-		result = pg_strdup(name);
-	else
-	{
-		char	   *unquoted[] = {identifier_unquote(schema), identifier_unquote(dot + 1)};
-
-		result = pg_strdup(fmtQualifiedId(unquoted[0], unquoted[1]));
-		free(unquoted[0]);
-		free(unquoted[1]);
-	}
-	free(schema);
-	return result;
+		return pg_strdup(name);
+	return pg_strdup(fmtQualifiedId(identifier_unquote(pnstrdup(name, dot - name)),
+									identifier_unquote(dot + 1)));
 }
 
 static void
@@ -99,7 +89,6 @@ common_columns(const DumpTable *table, const char *list)
 	char	  **has = identifier_split(list, strlen(list), &n);
 	char	  **common = pg_malloc((table->n_columns + 1) * sizeof(char *));
 	int			n_common = 0;
-	char	   *result;
 
 	for (int i = 0; i < table->n_columns; i++)
 	{
@@ -117,12 +106,7 @@ common_columns(const DumpTable *table, const char *list)
 		}
 		free(wanted);
 	}
-	result = identifier_join(common, n_common);
-	for (int i = 0; i < n; i++)
-		free(has[i]);
-	free(has);
-	free(common);
-	return result;
+	return identifier_join(common, n_common);
 }
 
 /*
@@ -137,11 +121,7 @@ add_entry(Lookup *lookup, int no, const char *schema, const char *tag,
 	char	   *load_name = compare_lookup_load_name(&lookup->tables->tables[no]);
 	TocEntry   *entry;
 
-	if (toc->n_entries == lookup->room)
-	{
-		lookup->room = lookup->room * 2 + 64;
-		toc->entries = pg_realloc(toc->entries, lookup->room * sizeof(TocEntry));
-	}
+	toc->entries = array_room(toc->entries, toc->n_entries, sizeof(TocEntry));
 	entry = &toc->entries[toc->n_entries++];
 	*entry = *lookup->tables->tables[no].entry;
 	entry->namespace = pg_strdup(schema);
@@ -150,7 +130,6 @@ add_entry(Lookup *lookup, int no, const char *schema, const char *tag,
 	entry->copy_stmt = columns[0] == '\0' ?
 		psprintf("COPY %s  FROM stdin;\n", load_name) :
 		psprintf("COPY %s (%s) FROM stdin;\n", load_name, columns);
-	free(load_name);
 }
 
 /*
@@ -252,7 +231,6 @@ compare_lookup_tables(PGconn *conn, const DumpPlan *plan, bool loaded,
 		else if (relkind == RELKIND_RELATION)
 			add_entry(&lookup, i, PQgetvalue(res, i, 2), PQgetvalue(res, i, 3),
 					  PQgetvalue(res, i, 0), columns);
-		free(columns);
 	}
 	PQclear(res);
 	return lookup.toc;
@@ -276,15 +254,13 @@ compare_lookup_objects(PGconn *conn, const LargeObjects *objects)
 	list->oids = pg_malloc((objects->n_objects + 1) * sizeof(Oid));
 	for (int i = 0; i < objects->n_groups; i++)
 	{
-		char	   *oids = oid_array(objects->groups[i].oids,
-									 objects->groups[i].n_oids);
-		const char *params[] = {oids};
+		const char *params[] = {oid_array(objects->groups[i].oids,
+										  objects->groups[i].n_oids)};
 		PGresult   *res = session_query_params(conn, objects_query, 1, params, 0);
 
 		for (int j = 0; j < PQntuples(res) && list->n_oids < objects->n_objects; j++)
 			list->oids[list->n_oids++] = result_oid(res, j, 0);
 		PQclear(res);
-		free(oids);
 	}
 	result = large_objects_of_lists(list, 1);
 	result->est_bytes = objects->est_bytes;
@@ -415,7 +391,6 @@ plan_archive(const Archive *archive, const Options *options)
 	for (int i = 0; i < toc->n_entries; i++)
 		ids[i] = toc->entries[i].dump_id;
 	result = archive_plan_make(archive, ids, toc->n_entries, options);
-	free(ids);
 	archive_plan_expect_rows(result, archive);
 	/* no file is read by several, as those of a restore are */
 	result->plan.queue = job_queue_make(result->plan.chunks,

@@ -17,6 +17,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "compare/compare_tables.h"
 
@@ -111,14 +112,8 @@ static int
 find_column(char *const *columns, int n, const char *name)
 {
 	for (int i = 0; i < n; i++)
-	{
-		char	   *other = identifier_unquote(columns[i]);
-		bool		found = strcmp(other, name) == 0;
-
-		free(other);
-		if (found)
+		if (strcmp(identifier_unquote(columns[i]), name) == 0)
 			return i;
-	}
 	return -1;
 }
 
@@ -127,14 +122,9 @@ static const char *
 missing_column(const DumpTable *table, const DumpTable *other)
 {
 	for (int i = 0; i < table->n_columns; i++)
-	{
-		char	   *name = identifier_unquote(table->columns[i]);
-		int			found = find_column(other->columns, other->n_columns, name);
-
-		free(name);
-		if (found < 0)
+		if (find_column(other->columns, other->n_columns,
+						identifier_unquote(table->columns[i])) < 0)
 			return table->columns[i];
-	}
 	return NULL;
 }
 
@@ -168,7 +158,6 @@ ordered_columns(const DumpTable *table, const DumpTable *order)
 
 		columns[i] = table->columns[find_column(table->columns,
 												table->n_columns, name)];
-		free(name);
 	}
 	return columns;
 }
@@ -241,8 +230,8 @@ add_key_column(CompareTable *table, const DumpTable *first, const char *name)
 
 	if (n < 0)
 		return;
-	table->key = pg_realloc(table->key, (n + 1) * sizeof(char *));
-	table->key_columns = pg_realloc(table->key_columns, (n + 1) * sizeof(int));
+	table->key = array_room(table->key, n, sizeof(char *));
+	table->key_columns = array_room(table->key_columns, n, sizeof(int));
 	table->key[n] = pg_strdup(name);
 	table->key_columns[n] = find_column(first->columns, first->n_columns, name);
 	table->n_key = table->key_columns[n] < 0 ? -1 : n + 1;
@@ -253,8 +242,7 @@ find_keys(CompareTables *result, CompareSide *first)
 {
 	const DumpTables *tables = first->plan->tables;
 	PGconn	   *conn = first->source->conn;
-	char	   *oids = dump_tables_oids(tables);
-	const char *params[] = {oids};
+	const char *params[] = {dump_tables_oids(tables)};
 	PGresult   *res = session_query_params(conn, key_query, 1, params, 0);
 	int		   *n_parts = pg_malloc0((result->n_tables + 1) * sizeof(int));
 
@@ -271,8 +259,6 @@ find_keys(CompareTables *result, CompareSide *first)
 						   &tables->tables[no], PQgetvalue(res, i, 1));
 	}
 	PQclear(res);
-	free(oids);
-	free(n_parts);
 	for (int i = 0; i < result->n_tables; i++)
 		result->tables[i].n_key = Max(result->tables[i].n_key, 0);
 }
@@ -290,15 +276,13 @@ number_tables(CompareTables *result, const CompareSide *side, int which,
 	result->of[which] = pg_malloc((tables->n_tables + 1) * sizeof(int));
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		char	   *name = name_of(&tables->tables[i], loaded);
-		CompareTable key = {.name = name};
+		CompareTable key = {.name = name_of(&tables->tables[i], loaded)};
 		const CompareTable *found = NULL;
 
 		if (result->n_tables > 0)
 			found = bsearch(&key, result->tables, result->n_tables,
 							sizeof(CompareTable), compare_tables_compare_names);
 		result->of[which][i] = found ? (int) (found - result->tables) : -1;
-		free(name);
 	}
 }
 
@@ -414,37 +398,30 @@ compare_positions_of_database(PGconn *conn, const Toc *toc)
 	SequencePositions *result = compare_positions_of_toc(toc, NULL);
 	int			n = result->n;
 	char	  **names = pg_malloc((n + 1) * sizeof(char *));
-	char	   *array;
 	const char *params[1];
 	PGresult   *res;
 
 	for (int i = 0; i < n; i++)
 		names[i] = pg_strdup(fmtQualifiedId(result->sequences[i].schema,
 											result->sequences[i].name));
-	params[0] = array = text_array(conn, names, n);
+	params[0] = text_array(conn, names, n);
 	res = session_query_params(conn, sequences_query, 1, params, 0);
 	result->n = 0;
 	for (int i = 0; i < n; i++)
 	{
 		SequencePosition *sequence = &result->sequences[result->n];
-		char	   *sql = psprintf("SELECT last_value, is_called FROM %s", names[i]);
 		PGresult   *position;
 
-		if (result_is_true(res, i, 0))
-		{
-			position = session_query(conn, sql);
-			*sequence = result->sequences[i];
-			sequence->position = strtoll(PQgetvalue(position, 0, 0), NULL, 10);
-			sequence->is_called = result_is_true(position, 0, 1);
-			result->n++;
-			PQclear(position);
-		}
-		free(sql);
-		free(names[i]);
+		if (!result_is_true(res, i, 0))
+			continue;
+		position = session_query(conn, psprintf("SELECT last_value, is_called FROM %s", names[i]));
+		*sequence = result->sequences[i];
+		sequence->position = strtoll(PQgetvalue(position, 0, 0), NULL, 10);
+		sequence->is_called = result_is_true(position, 0, 1);
+		result->n++;
+		PQclear(position);
 	}
 	PQclear(res);
-	free(array);
-	free(names);
 	return result;
 }
 
@@ -501,8 +478,6 @@ compare_positions(SequencePositions *const of[2], const char *const names[2],
 			psprintf("sequence %s is only in %s", name, names[alone]);
 		fact = order == 0 ? describe_positions(pair, names) : NULL;
 		report(arg, text, fact);
-		free(text);
-		free(fact);
 	}
 	return n_different;
 }

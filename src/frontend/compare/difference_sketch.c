@@ -19,6 +19,7 @@
 
 #include "port/pg_bitutils.h"
 
+#include "base/buffer.h"
 #include "compare/difference_sketch.h"
 
 #define PARTS 3
@@ -202,10 +203,8 @@ read_level(DifferenceSketch *sketch, uint64 n_hashes, int level,
 			if (!read_cell(sketch, n_hashes, level, i, &hash))
 				continue;
 			add_times(sketch, n_hashes, level, hash, -times);
-			if ((result->n_hashes & (result->n_hashes - 1)) == 0)
-				result->hashes = pg_realloc(result->hashes,
-											Max(result->n_hashes * 2, 1) *
-											sizeof(DifferentHash));
+			result->hashes = array_room(result->hashes, result->n_hashes,
+										sizeof(DifferentHash));
 			result->hashes[result->n_hashes].hash = hash;
 			result->hashes[result->n_hashes++].surplus = times;
 			any = true;
