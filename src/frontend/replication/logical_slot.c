@@ -92,7 +92,6 @@ check_minor(PGconn *conn)
 	else
 		pg_log_warning_detail("There is a small risk of reading wrong rows if transactions commit while the slot is created; no release of PostgreSQL %d fixes this.",
 							  version / 10000);
-	free(release);
 	pg_log_warning_hint("Update the server first, or compare the copy with the source before it is used.");
 }
 
@@ -105,14 +104,12 @@ static char *
 next_word(const char **list)
 {
 	const char *c = *list + strspn(*list, ", \t\n\r\f\v");
-	char	   *word = pg_malloc(strlen(c) + 1);
+	char	   *word;
 	size_t		len = 0;
 
 	if (*c == '\0')
-	{
-		free(word);
 		return NULL;
-	}
+	word = pg_malloc(strlen(c) + 1);
 	if (*c != '"')
 		while (*c && strchr(", \t\n\r\f\v", *c) == NULL)
 			word[len++] = *c++;
@@ -139,10 +136,7 @@ check_plugin(PGconn *conn, const char *plugin)
 	char	   *word;
 
 	while (!allowed && (word = next_word(&list)) != NULL)
-	{
 		allowed = strcmp(word, plugin) == 0;
-		free(word);
-	}
 	if (!allowed)
 	{
 		pg_log_error("the server does not allow output plugin \"%s\"",
@@ -294,10 +288,8 @@ publication_array(PGconn *conn, const Options *options)
 {
 	int			n;
 	char	  **names = publication_names(options, &n);
-	char	   *result = text_array(conn, names, n);
 
-	free(names);
-	return result;
+	return text_array(conn, names, n);
 }
 
 void
@@ -323,7 +315,6 @@ publication_check(PGconn *conn, const Options *options)
 		}
 		PQclear(res);
 	}
-	free(names);
 }
 
 /* ----------
@@ -461,7 +452,6 @@ try_to_drop(SlotMaker *maker, char **problem)
 						   1, NULL, params, NULL, NULL, 0);
 	gone = PQresultStatus(res) == PGRES_TUPLES_OK &&
 		(maker->state == SLOT_MADE || PQntuples(res) == 0);
-	free(*problem);
 	*problem = PQresultStatus(res) == PGRES_TUPLES_OK ?
 		pg_strdup("the slot exists\n") : pg_strdup(connection_words(conn));
 	PQclear(res);
@@ -565,13 +555,12 @@ create_command(PGconn *conn, const LogicalSlot *slot)
 static PGresult *
 request_slot(SlotMaker *maker, PGconn *leader_conn)
 {
-	char	   *command = create_command(maker->conn, &maker->slot);
 	int			waited_ms = 0;
 
 	interrupt_set_connection(maker->conn);
 	interrupt_check();			/* who came before could not cancel this */
 	maker->state = SLOT_REQUESTED;
-	if (PQsendQuery(maker->conn, command) == 0)
+	if (PQsendQuery(maker->conn, create_command(maker->conn, &maker->slot)) == 0)
 		pg_fatal("could not create replication slot \"%s\": %s",
 				 maker->slot.name, PQerrorMessage(maker->conn));
 	while (!answer_arrived(maker->conn, LOOK_MS))
@@ -581,7 +570,6 @@ request_slot(SlotMaker *maker, PGconn *leader_conn)
 		if (waited_ms == EXPLAIN_WAIT_MS)
 			explain_wait(leader_conn, maker->slot.name);
 	}
-	free(command);
 	return PQgetResult(maker->conn);
 }
 
@@ -662,18 +650,14 @@ static PGresult *
 query_status(const LogicalSlot *slot, PGconn **conn)
 {
 	const SlotMaker *maker = (const SlotMaker *) slot;
-	PQExpBufferData sql;
-	PGresult   *res;
+	PQExpBufferData sql = buffer_new();
 
 	*conn = connection_try_peer(maker->address, "pg_pardump");
 	if (PQstatus(*conn) != CONNECTION_OK)
 		return NULL;
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, status_query);
 	appendStringLiteralConn(&sql, slot->name, *conn);
-	res = session_exec_within(*conn, sql.data, STATUS_MS);
-	termPQExpBuffer(&sql);
-	return res;
+	return session_exec_within(*conn, sql.data, STATUS_MS);
 }
 
 bool

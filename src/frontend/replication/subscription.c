@@ -109,10 +109,7 @@ names_of_kind(const PGresult *res, const char *kind)
 	}
 	if (n > SHOWN_NAMES)
 		appendPQExpBuffer(&buf, " and %d more", n - SHOWN_NAMES);
-	if (n > 0)
-		return buf.data;
-	termPQExpBuffer(&buf);
-	return NULL;
+	return n > 0 ? buf.data : NULL;
 }
 
 /*
@@ -129,7 +126,6 @@ warn_of_kind(const PGresult *res, const char *kind, const char *warning,
 		pg_log_warning("%s: %s", warning, names);
 		pg_log_warning_hint("%s", hint);
 	}
-	free(names);
 }
 
 /* What is copied as it is now, and then stays so. */
@@ -161,9 +157,8 @@ void
 subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 				   const DumpTables *tables)
 {
-	char	   *oids = dump_tables_oids(tables);
-	char	   *publications = publication_array(conn, options);
-	const char *params[] = {oids, publications};
+	const char *params[] = {dump_tables_oids(tables),
+	publication_array(conn, options)};
 	PGresult   *res = session_query_params(conn, compare_query, 2, params, 0);
 	char	   *missing = names_of_kind(res, "missing");
 	char	   *published = names_of_kind(res, "published");
@@ -192,9 +187,6 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 				 "publications do not publish all of insert, update, delete and truncate",
 				 "Changes of the other kinds will not reach the target.");
 	warn_of_objects(toc);
-	free(published);
-	free(publications);
-	free(oids);
 	PQclear(res);
 }
 
@@ -216,11 +208,10 @@ default_conninfo(PGconn *source_conn)
 		"channel_binding", "gssencmode", "krbsrvname", NULL
 	};
 	PQconninfoOption *options = PQconninfo(source_conn);
-	PQExpBufferData buf;
+	PQExpBufferData buf = buffer_new();
 
 	if (options == NULL)
 		pg_fatal("out of memory");
-	initPQExpBuffer(&buf);
 	for (PQconninfoOption *option = options; option->keyword; option++)
 	{
 		const char *value = option->val;
@@ -352,7 +343,6 @@ static PGresult *
 create_in_transaction(const Subscription *subscription)
 {
 	PQExpBufferData sql = buffer_new();
-	PGresult   *res;
 	int			n;
 	char	  **names = publication_names(subscription->options, &n);
 
@@ -365,10 +355,7 @@ create_in_transaction(const Subscription *subscription)
 	appendPQExpBuffer(&sql, " WITH (create_slot = false, slot_name = '%s', copy_data = false)",
 					  subscription->slot->name);
 	session_begin(subscription->conn, "BEGIN");
-	res = PQexec(subscription->conn, buffer_text(&sql));
-	termPQExpBuffer(&sql);
-	free(names);
-	return res;
+	return PQexec(subscription->conn, buffer_text(&sql));
 }
 
 /* What the server says of CREATE SUBSCRIPTION, without the statement. */
@@ -513,13 +500,10 @@ disable_and_drop(PGconn *conn, const Subscription *subscription)
 	PQclear(res);
 	for (int i = 0; ok && i < (int) lengthof(statements); i++)
 	{
-		char	   *sql = psprintf("%s %s %s", statements[i][0],
-								   fmtId(subscription->name), statements[i][1]);
-
-		res = PQexec(conn, sql);
+		res = PQexec(conn, psprintf("%s %s %s", statements[i][0],
+									fmtId(subscription->name), statements[i][1]));
 		ok = PQresultStatus(res) == PGRES_COMMAND_OK;
 		PQclear(res);
-		free(sql);
 	}
 	return ok;
 }
@@ -617,7 +601,6 @@ create_with_retries(Subscription *subscription)
 		pg_log_warning("could not create the subscription; retry %d of %d in %.1f s",
 					   retry.n, max_retries, delay_ms / 1000.0);
 		pg_log_warning_detail("%s", cause);
-		free(cause);
 		pg_usleep(delay_ms * 1000L);
 		interrupt_check();
 	}
