@@ -134,7 +134,6 @@ verify_finding(VerifyCounts *counts, const VerifyFile *file,
 				 finding) >= (int) (sizeof(counts->text) - len))
 		counts->text[len] = '\0';
 	counts->findings++;
-	free(finding);
 }
 
 /* ----------
@@ -724,17 +723,6 @@ verify_update(void *arg, RunFigures *figures)
 	figures->done_bytes = Min(bytes, run->expected_bytes);
 }
 
-/* What was verified, for that process, which prints the sum. */
-static void
-hand_over(const VerifyRun *run, RunFigures *figures)
-{
-	figures->files = run->n_jobs;
-	figures->rows = run->found.rows;
-	figures->raw_bytes = run->found.raw_bytes;
-	figures->stored_bytes = run->found.stored_bytes;
-	figures->findings = run->found.findings;
-}
-
 static void
 note_summary(const VerifyRun *run)
 {
@@ -754,11 +742,19 @@ static void
 verify_report_sum(const VerifyRun *run)
 {
 	const VerifyCounts *found = &run->found;
+	RunFigures *figures = run_figures_own();
 	int			n_files = run->list->n_files;
 
 	note_summary(run);
-	if (run_figures_own())
-		hand_over(run, run_figures_own());
+	/* one of several runs leaves the report to the parent process */
+	if (figures)
+	{
+		figures->files = run->n_jobs;
+		figures->rows = found->rows;
+		figures->raw_bytes = found->raw_bytes;
+		figures->stored_bytes = found->stored_bytes;
+		figures->findings = found->findings;
+	}
 	else if (found->findings > 0)
 	{
 		message_before_output();
