@@ -70,7 +70,7 @@ do
 		# what all of the frontend stand on is compiled once
 		if [ ! -e "$work/base/sink.o" ]; then
 			(cd "$work/base" && "${compile[@]}" "${frontend[@]}" -c \
-				"$f"/base/{message,clock,interrupt,units,event_log,json,json_fields,hex,buffer}.c \
+				"$f"/base/{message,clock,interrupt,units,event_log,json,json_fields,hex,buffer,checksum}.c \
 				"$f/stream/sink.c")
 		fi
 		"${compile[@]}" "${frontend[@]}" \

@@ -18,6 +18,7 @@
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -56,8 +57,7 @@ archive_file_begin_compressed(FileResults *results, FileResult *result,
 	result->done = false;
 	file->results = results;
 	file->progress = file_results_progress(results);
-	if (pg_checksum_init(&file->checksum, results->checksum_type) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&file->checksum, results->checksum_type);
 	file->sink = sink_tap_new(sink, &file->progress->stored_bytes,
 							  &file->checksum);
 	if (compress)
@@ -103,10 +103,7 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	FileResult *result = file->result;
 
 	sink_finish(file->sink);
-	result->checksum_len = pg_checksum_final(&file->checksum,
-											 result->checksum);
-	if (result->checksum_len < 0)
-		pg_fatal("could not compute a checksum");
+	result->checksum_len = checksum_end(&file->checksum, result->checksum);
 	file_result_set(file->results, result, file->start_us, rows,
 					file->raw_elsewhere + file->sink->bytes_in,
 					sink_stored_bytes(file->sink));

@@ -9,7 +9,7 @@
 
 #include "archive/archive_name.h"
 #include "archive/manifest.h"
-#include "base/hex.h"
+#include "base/checksum.h"
 #include "stream/regular_file.h"
 
 static const JsonField manifest_fields[];
@@ -157,14 +157,12 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	JsonWriter	writer = {.not_utf8 = manifest->encoding == NULL ||
 		pg_char_to_encoding(manifest->encoding) != PG_UTF8,
 	.flush = manifest_flush};
-	uint8		digest[PG_CHECKSUM_MAX_LENGTH];
 	pg_checksum_context checksum;
 	volatile uint64 bytes = 0;
 	char	   *digits;
 	Sink	   *tap;
 
-	if (pg_checksum_init(&checksum, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&checksum, CHECKSUM_TYPE_SHA256);
 	writer.arg = tap = sink_tap_new(sink, &bytes, &checksum);
 	initPQExpBuffer(&writer.buf);
 	json_append_document(&writer, manifest_fields, manifest);
@@ -175,7 +173,7 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	 * The last line is written past the tap, since the checksum in it is of
 	 * all bytes before it.
 	 */
-	digits = hex_encode(digest, pg_checksum_final(&checksum, digest));
+	digits = checksum_end_hex(&checksum);
 	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n", digits);
 	free(digits);
 	sink_write_buffer(sink, &writer.buf);
@@ -195,26 +193,19 @@ own_checksum_right(const char *text, size_t len)
 {
 	const size_t line_len = strlen(CHECKSUM_LINE) +
 		2 * PG_SHA256_DIGEST_LENGTH + strlen("\"}\n");
-	char		hex[2 * PG_SHA256_DIGEST_LENGTH + 1];
-	uint8		want[PG_SHA256_DIGEST_LENGTH];
-	uint8		got[PG_CHECKSUM_MAX_LENGTH];
-	pg_checksum_context checksum;
 	const char *line;
+	char	   *digits;
+	bool		right;
 
 	if (len < line_len)
 		return false;
 	line = text + len - line_len;
-	memcpy(hex, line + strlen(CHECKSUM_LINE), sizeof(hex) - 1);
-	hex[sizeof(hex) - 1] = '\0';
-	if (memcmp(line, CHECKSUM_LINE, strlen(CHECKSUM_LINE)) != 0 ||
-		memcmp(text + len - 3, "\"}\n", 3) != 0 ||
-		hex_decode(hex, want, sizeof(want)) != sizeof(want))
-		return false;
-	if (pg_checksum_init(&checksum, CHECKSUM_TYPE_SHA256) < 0 ||
-		pg_checksum_update(&checksum, (const uint8 *) text, len - line_len) < 0 ||
-		pg_checksum_final(&checksum, got) != sizeof(want))
-		pg_fatal("could not compute a checksum");
-	return memcmp(want, got, sizeof(want)) == 0;
+	digits = checksum_of(CHECKSUM_TYPE_SHA256, text, len - line_len);
+	right = memcmp(line, CHECKSUM_LINE, strlen(CHECKSUM_LINE)) == 0 &&
+		memcmp(line + strlen(CHECKSUM_LINE), digits, strlen(digits)) == 0 &&
+		memcmp(text + len - 3, "\"}\n", 3) == 0;
+	free(digits);
+	return right;
 }
 
 /* A plain file name: never leaves the directory, nor a terminal's line. */

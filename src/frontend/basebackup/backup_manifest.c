@@ -9,9 +9,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "common/checksum_helper.h"
-
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/hex.h"
 #include "basebackup/backup_manifest.h"
 #include "stream/sink.h"
@@ -86,42 +85,6 @@ typedef struct ManifestOutput
 } ManifestOutput;
 
 static void
-checksum_begin(pg_checksum_context *context, pg_checksum_type type)
-{
-	if (pg_checksum_init(context, type) < 0)
-		pg_fatal("could not initialize checksum of backup manifest");
-}
-
-static void
-checksum_add(pg_checksum_context *context, const char *data, size_t len)
-{
-	if (pg_checksum_update(context, (const uint8 *) data, len) < 0)
-		pg_fatal("could not update checksum of backup manifest");
-}
-
-/* In hexadecimal digits; owned. */
-static char *
-checksum_end(pg_checksum_context *context)
-{
-	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];
-	int			len = pg_checksum_final(context, checksum);
-
-	if (len < 0)
-		pg_fatal("could not finalize checksum of backup manifest");
-	return hex_encode(checksum, len);
-}
-
-static char *
-checksum_of(pg_checksum_type type, const char *data, size_t len)
-{
-	pg_checksum_context context;
-
-	checksum_begin(&context, type);
-	checksum_add(&context, data, len);
-	return checksum_end(&context);
-}
-
-static void
 output_open(ManifestOutput *output, const char *path)
 {
 	initPQExpBuffer(&output->writer.buf);
@@ -147,7 +110,7 @@ output_close(ManifestOutput *output)
 	char	   *digits;
 
 	output_flush(output, 0);
-	digits = checksum_end(&output->checksum);
+	digits = checksum_end_hex(&output->checksum);
 	appendPQExpBuffer(&output->writer.buf, CHECKSUM_KEY "%s\"}\n", digits);
 	free(digits);
 	sink_write_buffer(output->file, &output->writer.buf);
@@ -405,7 +368,7 @@ write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
 static void
 check_checksum(Rewriting *rewriting)
 {
-	char	   *was = checksum_end(&rewriting->read_checksum);
+	char	   *was = checksum_end_hex(&rewriting->read_checksum);
 	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n", was);
 
 	if (pg_strcasecmp(rewriting->line->data, line) != 0)

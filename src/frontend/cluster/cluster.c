@@ -16,6 +16,7 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "archive/toc.h"
+#include "base/checksum.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
@@ -220,8 +221,8 @@ publish(const ClusterDump *dump, const char *name)
 static void
 finish_directory(ClusterDump *dump)
 {
-	dump->map.globals_checksum = cluster_map_checksum(dump->globals,
-													  strlen(dump->globals));
+	dump->map.globals_checksum = checksum_of(CHECKSUM_TYPE_SHA256, dump->globals,
+											 strlen(dump->globals));
 	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
 			   dump->globals);
 	write_text(dump->map_sink, cluster_map_text(&dump->map));

@@ -10,10 +10,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "common/checksum_helper.h"
-
 #include "base/buffer.h"
-#include "base/hex.h"
+#include "base/checksum.h"
 #include "base/json_fields.h"
 #include "cluster/cluster_map.h"
 #include "stream/regular_file.h"
@@ -34,20 +32,6 @@ char *
 cluster_map_archive(const char *directory, const ClusterDatabase *database)
 {
 	return psprintf("%s/" CLUSTER_DATABASES_NAME "/%u", directory, database->oid);
-}
-
-char *
-cluster_map_checksum(const char *text, size_t len)
-{
-	pg_checksum_context checksum;
-	uint8		bytes[PG_CHECKSUM_MAX_LENGTH];
-	int			n = -1;
-
-	if (pg_checksum_init(&checksum, CHECKSUM_TYPE_SHA256) < 0 ||
-		pg_checksum_update(&checksum, (const uint8 *) text, len) < 0 ||
-		(n = pg_checksum_final(&checksum, bytes)) < 0)
-		pg_fatal("could not compute a checksum");
-	return hex_encode(bytes, n);
 }
 
 /* ----------
@@ -313,7 +297,7 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 	size_t		len;
 	char	   *text = cluster_map_read_file(directory, CLUSTER_GLOBALS_NAME, &len);
 
-	if (strcmp(cluster_map_checksum(text, len), map->globals_checksum) != 0 ||
+	if (strcmp(checksum_of(CHECKSUM_TYPE_SHA256, text, len), map->globals_checksum) != 0 ||
 		strlen(text) != len)
 	{
 		pg_log_error("file \"%s/%s\" was changed after the dump", directory,
@@ -331,7 +315,7 @@ cluster_map_identity(const char *directory)
 	size_t		len;
 	char	   *text = cluster_map_read_file(directory, CLUSTER_MAP_NAME, &len);
 
-	return cluster_map_checksum(text, len);
+	return checksum_of(CHECKSUM_TYPE_SHA256, text, len);
 }
 
 /* Appends a file of an archive, which may have been dumped without it. */
@@ -344,7 +328,8 @@ add_file(PQExpBuffer buf, const char *archive, const char *name)
 	if (access(psprintf("%s/%s", archive, name), F_OK) == 0)
 	{
 		text = cluster_map_read_file(archive, name, &len);
-		appendPQExpBuffer(buf, "%s %s\n", name, cluster_map_checksum(text, len));
+		appendPQExpBuffer(buf, "%s %s\n", name,
+						  checksum_of(CHECKSUM_TYPE_SHA256, text, len));
 		free(text);
 	}
 }
@@ -363,6 +348,7 @@ cluster_map_identify(const char *directory, ClusterList *list)
 
 		add_file(&buf, archive, TOC_NAME);
 		add_file(&buf, archive, MANIFEST_NAME);
-		list->databases[i].identity = cluster_map_checksum(buffer_text(&buf), buf.len);
+		list->databases[i].identity = checksum_of(CHECKSUM_TYPE_SHA256,
+												  buffer_text(&buf), buf.len);
 	}
 }

@@ -64,7 +64,4 @@ extern char *cluster_map_read_globals(const char *directory,
 extern char *cluster_map_identity(const char *directory);
 extern void cluster_map_identify(const char *directory, ClusterList *list);
 
-/* SHA256 of a text, in hexadecimal; owned. */
-extern char *cluster_map_checksum(const char *text, size_t len);
-
 #endif							/* CLUSTER_MAP_H */

@@ -18,6 +18,7 @@
 
 #include "archive/archive_member.h"
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
@@ -437,8 +438,7 @@ typedef struct DigestSink
 static void
 digest_write(Sink *sink, const void *data, size_t len)
 {
-	if (pg_checksum_update(&((DigestSink *) sink)->digest, data, len) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_add(&((DigestSink *) sink)->digest, data, len);
 }
 
 /* It ends with pg_checksum_final(), and is on the stack. */
@@ -449,8 +449,7 @@ begin_object(DigestSink *sink)
 {
 	memset(sink, 0, sizeof(DigestSink));
 	sink->base.ops = &digest_ops;
-	if (pg_checksum_init(&sink->digest, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&sink->digest, CHECKSUM_TYPE_SHA256);
 }
 
 static void
@@ -460,9 +459,7 @@ end_object(DigestSink *sink, Oid oid, uint64 seed, ObjectSum *sum)
 	int			len;
 
 	memcpy(text, &oid, sizeof(Oid));
-	len = pg_checksum_final(&sink->digest, text + sizeof(Oid));
-	if (len < 0)
-		pg_fatal("could not compute a checksum");
+	len = checksum_end(&sink->digest, text + sizeof(Oid));
 	sum->objects++;
 	sum->bytes += sink->base.bytes_in;
 	sum->sum += hash_bytes_extended(text, sizeof(Oid) + len, seed);

@@ -13,6 +13,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/identifier.h"
@@ -47,8 +48,7 @@ read_right(Taking *taking, int fd, Sink *sink)
 	uint64		bytes = 0;
 	ssize_t		len;
 
-	if (pg_checksum_init(&checksum, taking->previous->manifest->checksum_type) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&checksum, taking->previous->manifest->checksum_type);
 	while ((len = pread(fd, buffer, READ_BYTES, (off_t) bytes)) != 0)
 	{
 		interrupt_check();
@@ -57,8 +57,7 @@ read_right(Taking *taking, int fd, Sink *sink)
 		if (len < 0)
 			break;
 		bytes += len;
-		if (pg_checksum_update(&checksum, (const uint8 *) buffer, len) < 0)
-			pg_fatal("could not compute a checksum");
+		checksum_add(&checksum, buffer, len);
 		if (bytes > file->stored_bytes)
 			break;
 		if (sink)

@@ -16,11 +16,10 @@
 
 #include <dirent.h>
 
-#include "common/sha2.h"
-
 #include "archive/archive_name.h"
+#include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/clock.h"
-#include "base/hex.h"
 #include "base/interrupt.h"
 #include "load/restore_journal_open.h"
 #include "process/progress.h"
@@ -285,25 +284,6 @@ restore_journal_session_insist(void (*work) (void *arg), void *arg,
 
 #define READ_BYTES 8192
 
-static void
-add_to_sum(pg_checksum_context *sum, const void *data, size_t len)
-{
-	if (pg_checksum_update(sum, data, len) < 0)
-		pg_fatal("could not compute a checksum");
-}
-
-/* As digits; owned. */
-static char *
-end_sum(pg_checksum_context *sum)
-{
-	uint8		bytes[PG_CHECKSUM_MAX_LENGTH];
-	int			len = pg_checksum_final(sum, bytes);
-
-	if (len != PG_SHA256_DIGEST_LENGTH)
-		pg_fatal("could not compute a checksum");
-	return hex_encode(bytes, len);
-}
-
 /* ----------
  * An archive
  * ----------
@@ -330,7 +310,7 @@ restore_journal_open_add_file(pg_checksum_context *sum, const Archive *archive, 
 			pg_fatal("could not read archive \"%s\": %m", archive->path);
 		if (len == 0)
 			return;
-		add_to_sum(sum, buffer, len);
+		checksum_add(sum, buffer, len);
 		offset += len;
 	}
 }
@@ -358,8 +338,7 @@ add_stat(pg_checksum_context *sum, const char *name, const struct stat *st)
 								(int64) st->st_mtim.tv_sec,
 								(long) st->st_mtim.tv_nsec);
 
-	add_to_sum(sum, text, strlen(text));
-	free(text);
+	checksum_add(sum, text, strlen(text));
 }
 
 /* The files of a directory, in the order of their names. */
@@ -403,39 +382,31 @@ restore_journal_archive(const Archive *archive)
 	pg_checksum_context sum;
 	struct stat st;
 
-	if (pg_checksum_init(&sum, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&sum, CHECKSUM_TYPE_SHA256);
 	if (archive->kind == ARCHIVE_CUSTOM)
 	{
 		if (fstat(archive->fd, &st) < 0)
 			pg_fatal("could not read archive \"%s\": %m", archive->path);
 		add_stat(&sum, "", &st);
 		restore_journal_open_add_file(&sum, archive, archive->fd, toc_end(archive));
-		return end_sum(&sum);
+		return checksum_end_hex(&sum);
 	}
 	add_member(&sum, archive, TOC_NAME);
 	if (archive->manifest)
 		add_member(&sum, archive, MANIFEST_NAME);
 	else
 		add_stats(&sum, archive);
-	return end_sum(&sum);
+	return checksum_end_hex(&sum);
 }
 
 char *
 restore_journal_numbers(const int *numbers, int n)
 {
-	pg_checksum_context sum;
+	PQExpBufferData text = buffer_new();
 
-	if (pg_checksum_init(&sum, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not compute a checksum");
 	for (int i = 0; i < n; i++)
-	{
-		char		text[16];
-
-		snprintf(text, sizeof(text), "%d\n", numbers[i]);
-		add_to_sum(&sum, text, strlen(text));
-	}
-	return end_sum(&sum);
+		appendPQExpBuffer(&text, "%d\n", numbers[i]);
+	return checksum_of(CHECKSUM_TYPE_SHA256, buffer_text(&text), text.len);
 }
 
 /* ----------

@@ -19,10 +19,9 @@
 
 #include "catalog/pg_class_d.h"
 #include "catalog/pg_type_d.h"
-#include "common/checksum_helper.h"
 
 #include "base/buffer.h"
-#include "base/hex.h"
+#include "base/checksum.h"
 #include "base/identifier.h"
 #include "source/row_filter.h"
 #include "source/row_mask.h"
@@ -506,24 +505,16 @@ static char *
 hash_masks(const DumpTable *table)
 {
 	pg_checksum_context context;
-	uint8		digest[PG_CHECKSUM_MAX_LENGTH];
-	int			len;
 
-	if (pg_checksum_init(&context, CHECKSUM_TYPE_SHA256) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&context, CHECKSUM_TYPE_SHA256);
 	for (int i = 0; i < table->n_columns; i++)
 	{
 		const char *texts[] = {table->columns[i], table->masks[i].expression};
 
 		for (int j = 0; texts[1] && j < 2; j++)
-			if (pg_checksum_update(&context, (const uint8 *) texts[j],
-								   strlen(texts[j]) + 1) < 0)
-				pg_fatal("could not compute a checksum");
+			checksum_add(&context, texts[j], strlen(texts[j]) + 1);
 	}
-	len = pg_checksum_final(&context, digest);
-	if (len < 0)
-		pg_fatal("could not compute a checksum");
-	return hex_encode(digest, len);
+	return checksum_end_hex(&context);
 }
 
 void

@@ -12,6 +12,7 @@
 #include "archive/archive_name.h"
 #include "archive/toc_file.h"
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
@@ -249,8 +250,7 @@ take_stored(FileCheck *check, const char *data, size_t len)
 	ssize_t		made;
 
 	check->stored_bytes += len;
-	if (pg_checksum_update(&check->checksum, (const uint8 *) data, len) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_add(&check->checksum, data, len);
 	if (check->undecodable || too_long(check))
 		return;
 	if (check->decompressor == NULL)
@@ -396,8 +396,7 @@ verify_file(const char *directory, const VerifyFile *file,
 
 	if (fd < 0)
 		return;
-	if (pg_checksum_init(&check.checksum, checksum_type) < 0)
-		pg_fatal("could not compute a checksum");
+	checksum_begin(&check.checksum, checksum_type);
 	check.out = pg_malloc(READ_BYTES);
 	if (method != COMPRESS_NONE)
 		check.decompressor = decompressor_new(method, DECOMPRESS_FILE);
