@@ -82,6 +82,21 @@ identifier_unquote(const char *identifier)
 	return result;
 }
 
+int
+identifier_find(char *const *identifiers, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+	{
+		char	   *own = identifier_unquote(identifiers[i]);
+		bool		found = strcmp(own, name) == 0;
+
+		free(own);
+		if (found)
+			return i;
+	}
+	return -1;
+}
+
 /* fe-connect.c:recognized_connection_string() */
 bool
 identifier_is_conninfo(const char *text)

@@ -29,6 +29,9 @@ extern char *identifier_join(char *const *identifiers, int n);
 /* The name that an identifier stands for: without quotes; owned. */
 extern char *identifier_unquote(const char *identifier);
 
+/* The place of the identifier of this name among n; -1 if there is none. */
+extern int	identifier_find(char *const *identifiers, int n, const char *name);
+
 /*
  * Where the name of a database may be given: does libpq take this text for a
  * connection string?  Not if it is NULL.

@@ -93,19 +93,10 @@ common_columns(const DumpTable *table, const char *list)
 
 	for (int i = 0; i < table->n_columns; i++)
 	{
-		char	   *wanted = identifier_unquote(table->columns[i]);
-		bool		found = false;
+		int			place = identifier_find(has, n, identifier_unquote(table->columns[i]));
 
-		for (int j = 0; j < n && !found; j++)
-		{
-			char	   *name = identifier_unquote(has[j]);
-
-			found = strcmp(name, wanted) == 0;
-			if (found)
-				common[n_common++] = has[j];
-			free(name);
-		}
-		free(wanted);
+		if (place >= 0)
+			common[n_common++] = has[place];
 	}
 	return identifier_join(common, n_common);
 }

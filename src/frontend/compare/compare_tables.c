@@ -107,23 +107,13 @@ join_tables(CompareTables *result, const CompareSide *second,
  * ----------
  */
 
-/* Which of n columns has this name; -1 if none has. */
-static int
-find_column(char *const *columns, int n, const char *name)
-{
-	for (int i = 0; i < n; i++)
-		if (strcmp(identifier_unquote(columns[i]), name) == 0)
-			return i;
-	return -1;
-}
-
 /* The first column of one that is none of the other; or NULL. */
 static const char *
 missing_column(const DumpTable *table, const DumpTable *other)
 {
 	for (int i = 0; i < table->n_columns; i++)
-		if (find_column(other->columns, other->n_columns,
-						identifier_unquote(table->columns[i])) < 0)
+		if (identifier_find(other->columns, other->n_columns,
+							identifier_unquote(table->columns[i])) < 0)
 			return table->columns[i];
 	return NULL;
 }
@@ -156,8 +146,8 @@ ordered_columns(const DumpTable *table, const DumpTable *order)
 	{
 		char	   *name = identifier_unquote(order->columns[i]);
 
-		columns[i] = table->columns[find_column(table->columns,
-												table->n_columns, name)];
+		columns[i] = table->columns[identifier_find(table->columns,
+													table->n_columns, name)];
 	}
 	return columns;
 }
@@ -233,7 +223,7 @@ add_key_column(CompareTable *table, const DumpTable *first, const char *name)
 	table->key = array_room(table->key, n, sizeof(char *));
 	table->key_columns = array_room(table->key_columns, n, sizeof(int));
 	table->key[n] = pg_strdup(name);
-	table->key_columns[n] = find_column(first->columns, first->n_columns, name);
+	table->key_columns[n] = identifier_find(first->columns, first->n_columns, name);
 	table->n_key = table->key_columns[n] < 0 ? -1 : n + 1;
 }
 

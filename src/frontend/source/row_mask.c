@@ -135,7 +135,7 @@ typedef struct MaskedColumn
 
 /* The arrays that the query takes, and what their members are; owned. */
 static MaskedColumn *
-list_masks(const DumpTables *tables, char **oids, char **attnums)
+list_masks(const DumpTables *tables, const char **oids, const char **attnums)
 {
 	int			n_masks = dump_tables_count_masks(tables);
 	MaskedColumn *result = pg_malloc((n_masks + 1) * sizeof(MaskedColumn));
@@ -157,8 +157,6 @@ list_masks(const DumpTables *tables, char **oids, char **attnums)
 		}
 	*oids = oid_array(oid_list, n);
 	*attnums = oid_array(attnum_list, n);
-	free(oid_list);
-	free(attnum_list);
 	return result;
 }
 
@@ -193,11 +191,10 @@ collect(const PGresult *res, const MaskedColumn *masks, int n_masks,
 static void
 warn_of_columns(PGconn *conn, const DumpTables *tables)
 {
-	char	   *params[2];
+	const char *params[2];
 	MaskedColumn *masks = list_masks(tables, &params[0], &params[1]);
 	int			n_masks = dump_tables_count_masks(tables);
-	PGresult   *res = session_query_params(conn, findings_query, 2,
-										   (const char *const *) params, 0);
+	PGresult   *res = session_query_params(conn, findings_query, 2, params, 0);
 	PQExpBufferData text = buffer_new();
 
 	if (collect(res, masks, n_masks, false, &text) > 0)
@@ -212,11 +209,7 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 		pg_log_warning("definitions are dumped unmasked, and may contain values of masked columns");
 		pg_log_warning_detail("%s.", text.data);
 	}
-	termPQExpBuffer(&text);
 	PQclear(res);
-	free(masks);
-	free(params[0]);
-	free(params[1]);
 }
 
 void
@@ -311,24 +304,18 @@ static char *
 typed_expression(const char *expression, const ColumnType *type)
 {
 	const char *strict = type->typmod >= 0 ? strict_length_type(type->base) : NULL;
-	char	   *value;
-	char	   *result;
 
 	if (strict == NULL)
 		return psprintf("CAST((%s\n) AS %s)", expression, type->name);
-	value = psprintf("%s(CAST((%s\n) AS %s), %d, false)", strict, expression,
-					 strict, type->typmod);
 	/* of a domain, whose base type that is */
-	result = psprintf("CAST(%s AS %s)", value, type->name);
-	free(value);
-	return result;
+	return psprintf("CAST(%s(CAST((%s\n) AS %s), %d, false) AS %s)", strict,
+					expression, strict, type->typmod, type->name);
 }
 
 static ColumnType
 read_type(PGconn *conn, Oid table, int attnum)
 {
-	char	   *texts[] = {psprintf("%u", table), psprintf("%d", attnum)};
-	const char *params[] = {texts[0], texts[1]};
+	const char *params[] = {psprintf("%u", table), psprintf("%d", attnum)};
 	PGresult   *res = session_query_params(conn, type_query, 2, params, 0);
 	ColumnType	result;
 
@@ -341,8 +328,6 @@ read_type(PGconn *conn, Oid table, int attnum)
 	result.stranger = PQgetisnull(res, 0, 3) ? NULL
 		: pg_strdup(PQgetvalue(res, 0, 3));
 	PQclear(res);
-	free(texts[0]);
-	free(texts[1]);
 	return result;
 }
 
@@ -355,35 +340,11 @@ check_expression(PGconn *conn, const DumpTable *table, const char *column,
 								   printable(column), printable(table->name));
 	char	   *mismatch = psprintf("The type of the expression cannot be assigned to the column, whose type is %s.",
 									printable(type));
-	char	   *sql;
 
-	sql = psprintf("SELECT FROM %s%s WHERE ARRAY[%s\n] IS NULL", only,
-				   table->name, expression);
-	expression_check(conn, sql, problem, NULL);
-	free(sql);
-	sql = psprintf("SELECT FROM %s%s, XMLTABLE('' PASSING NULL COLUMNS c %s PATH '' DEFAULT (%s\n)) x",
-				   only, table->name, type, expression);
-	expression_check(conn, sql, problem, mismatch);
-	free(sql);
-	free(mismatch);
-	free(problem);
-}
-
-/* Its place in the list of columns that are dumped; -1 if it has none. */
-static int
-column_place(const DumpTable *table, const char *name)
-{
-	int			result = -1;
-
-	for (int i = 0; i < table->n_columns && result < 0; i++)
-	{
-		char	   *own = identifier_unquote(table->columns[i]);
-
-		if (strcmp(own, name) == 0)
-			result = i;
-		free(own);
-	}
-	return result;
+	expression_check(conn, psprintf("SELECT FROM %s%s WHERE ARRAY[%s\n] IS NULL",
+									only, table->name, expression), problem, NULL);
+	expression_check(conn, psprintf("SELECT FROM %s%s, XMLTABLE('' PASSING NULL COLUMNS c %s PATH '' DEFAULT (%s\n)) x",
+									only, table->name, type, expression), problem, mismatch);
 }
 
 static void
@@ -427,8 +388,6 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	mask->attnum = attnum;
 	mask->expression = pg_strdup(pattern->value);
 	mask->sql = typed_expression(pattern->value, &type);
-	free(type.name);
-	free(type.stranger);
 	pg_log_info("column %s of table %s is masked", printable(column),
 				printable(table->name));
 }
@@ -472,7 +431,8 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 
 		for (int row = rows.first; row < rows.first + rows.n; row++)
 		{
-			int			place = column_place(table, PQgetvalue(columns, row, 1));
+			int			place = identifier_find(table->columns, table->n_columns,
+												PQgetvalue(columns, row, 1));
 
 			/* one that is generated has none */
 			if (place < 0)
