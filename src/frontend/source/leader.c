@@ -328,13 +328,9 @@ check_tasks(const Source *source)
 	connection_limit_check_tasks(source->conn, "the server", n_tasks,
 								 n_sessions);
 	for (int i = 1; i < n; i++)
-	{
-		char	   *name = psprintf("standby %s", standbys->list[i].name);
-
-		connection_limit_check_tasks(standbys->list[i].conn, name, n_tasks,
-									 n_sessions);
-		free(name);
-	}
+		connection_limit_check_tasks(standbys->list[i].conn,
+									 psprintf("standby %s", standbys->list[i].name),
+									 n_tasks, n_sessions);
 }
 
 static void

@@ -185,7 +185,6 @@ note_last_words(LeaderSession *session, const PGresult *res)
 
 	if (severity == NULL || strcmp(severity, "FATAL") != 0)
 		return false;
-	free(session->last_words);
 	session->last_words = session_error_words(session->source->conn, res);
 	session->may_retry = session_is_lost(NULL, res);
 	return true;
@@ -275,11 +274,9 @@ was_lost_by(LeaderSession *session, const char *words)
 	PQfinish(session->source->conn);
 	session->source->conn = NULL;
 	/* What the old session was told says nothing about the next one. */
-	free(session->last_words);
 	session->last_words = NULL;
 	session->retry.n = 0;
 	try_later(session, cause);
-	free(cause);
 }
 
 static void
@@ -366,7 +363,6 @@ replace(LeaderSession *session)
 		interrupt_set_connection(NULL);
 		PQfinish(session->next);
 		try_later(session, cause);
-		free(cause);
 	}
 	session_close(session->other);
 	session->next = session->other = NULL;
@@ -460,7 +456,6 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 		session->losses++ == options->retries)
 		pg_fatal("the leader lost a connection: %s", cause);
 	was_lost_by(session, cause);
-	free(cause);
 	return false;
 }
 
@@ -533,14 +528,12 @@ leader_session_check_age(LeaderSession *session)
 void
 leader_session_finish(LeaderSession *session)
 {
-	char	   *sql;
 	PGresult   *res;
 
 	if (!check_exporter(session))
 		return;
-	sql = dump_tables_query(session->source->conn, session->plan->tables);
-	res = ask(session, sql, PGRES_TUPLES_OK);
-	free(sql);
+	res = ask(session, dump_tables_query(session->source->conn, session->plan->tables),
+			  PGRES_TUPLES_OK);
 	if (res == NULL)
 		return;
 

@@ -14,9 +14,6 @@
 #include "session/traffic.h"
 #include "source/read_rows.h"
 
-static void read_copy_begin(PGconn *conn, const char *statement);
-static uint64 read_copy_end(PGconn *conn, const char *statement, int last_len);
-
 /* ----------
  * Fetches rows by COPY.
  * ----------
@@ -65,14 +62,10 @@ statement_by_sql(const DumpTable *table, const DataFile *file)
 	PQExpBufferData sql = buffer_new();
 
 	if (file->n_chunks > 1)
-	{
-		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
-						  columns, table->name);
-		appendPQExpBufferStr(&sql, range_condition);
-		if (table->filter)
-			appendPQExpBuffer(&sql, " AND %s", table->filter);
-		appendPQExpBufferStr(&sql, ") TO STDOUT");
-	}
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s%s%s%s) TO STDOUT",
+						  columns, table->name, range_condition,
+						  table->filter ? " AND " : "",
+						  table->filter ? table->filter : "");
 	else if (table->filter && table->relkind == RELKIND_FOREIGN_TABLE)
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s WHERE %s) TO STDOUT",
 						  columns, table->name, table->filter);
@@ -93,6 +86,47 @@ statement_by_sql(const DumpTable *table, const DataFile *file)
 		appendPQExpBuffer(&sql, "COPY %s TO STDOUT", table->name);
 	free(columns);
 	return sql.data;
+}
+
+/*
+ * The beginning and the end of any COPY ... TO STDOUT: in between
+ * session_wait_copy_data() is called until it returns no length; that return
+ * value goes to read_copy_end(), which returns the command's row count.  Both
+ * exit with a message if the server fails.
+ */
+static void
+read_copy_begin(PGconn *conn, const char *statement)
+{
+	PGresult   *res = session_exec(conn, statement);
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		session_failed(conn, res, problem, statement);
+	PQclear(res);
+}
+
+static uint64
+read_copy_end(PGconn *conn, const char *statement, int last_len)
+{
+	PGresult   *res;
+	uint64		rows;
+
+	if (last_len == -2)
+		session_failed(conn, NULL, problem, statement);
+
+	/*
+	 * The server may take its time here, too, and this call of libpq has no
+	 * watch: so the wait is at least counted for the leader.
+	 */
+	session_wait_begins();
+	res = PQgetResult(conn);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, problem, statement);
+	rows = strtoull(PQcmdTuples(res), NULL, 10);
+	PQclear(res);
+	if (PQgetResult(conn) != NULL)
+		pg_fatal("unexpected extra results of \"%s\"", statement);
+	session_wait_ends();
+	return rows;
 }
 
 /* No query: COPY of all of it does not plan one. */
@@ -139,47 +173,6 @@ read_copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
 	PQclear(res);
 	termPQExpBuffer(&sql);
 	return result;
-}
-
-/*
- * The beginning and the end of any COPY ... TO STDOUT: in between
- * session_wait_copy_data() is called until it returns no length; that return
- * value goes to read_copy_end(), which returns the command's row count.  Both
- * exit with a message if the server fails.
- */
-static void
-read_copy_begin(PGconn *conn, const char *statement)
-{
-	PGresult   *res = session_exec(conn, statement);
-
-	if (PQresultStatus(res) != PGRES_COPY_OUT)
-		session_failed(conn, res, problem, statement);
-	PQclear(res);
-}
-
-static uint64
-read_copy_end(PGconn *conn, const char *statement, int last_len)
-{
-	PGresult   *res;
-	uint64		rows;
-
-	if (last_len == -2)
-		session_failed(conn, NULL, problem, statement);
-
-	/*
-	 * The server may take its time here, too, and this call of libpq has no
-	 * watch: so the wait is at least counted for the leader.
-	 */
-	session_wait_begins();
-	res = PQgetResult(conn);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, problem, statement);
-	rows = strtoull(PQcmdTuples(res), NULL, 10);
-	PQclear(res);
-	if (PQgetResult(conn) != NULL)
-		pg_fatal("unexpected extra results of \"%s\"", statement);
-	session_wait_ends();
-	return rows;
 }
 
 /* Returns the number of rows. */
@@ -242,10 +235,11 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 		  const char *format, Sink *sink, volatile uint64 *rows_so_far)
 {
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
-	char	   *text = statement_by_sql(table, file);
-	char	   *statement = strcmp(format, "text") == 0 ? pg_strdup(text) :
-		psprintf("%s (FORMAT %s)", text, format);
+	char	   *statement = statement_by_sql(table, file);
 	uint64		rows;
+
+	if (strcmp(format, "text") != 0)
+		statement = psprintf("%s (FORMAT %s)", statement, format);
 
 	if (file->n_chunks > 1)
 		read_copy_set_blocks(conn, file);
@@ -263,7 +257,6 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 	if (is_foreign)
 		allow_foreign_tables(conn, false);
 	free(statement);
-	free(text);
 	return rows;
 }
 

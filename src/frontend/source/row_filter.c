@@ -64,7 +64,6 @@ static bool
 append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 {
 	PQExpBufferData dbname = buffer_new();
-	bool		result;
 	int			dots;
 
 	processSQLNamePattern(conn, sql, pattern->table, true, false,
@@ -74,9 +73,7 @@ append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 	if (dots > 2)
 		pg_fatal("improper relation name for option %s: %s",
 				 pattern->option, pattern->table);
-	result = dots < 2 || strcmp(dbname.data, PQdb(conn)) == 0;
-	termPQExpBuffer(&dbname);
-	return result;
+	return dots < 2 || strcmp(dbname.data, PQdb(conn)) == 0;
 }
 
 PGresult *
@@ -117,7 +114,6 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 	session_command(conn, "RESET search_path");
 	res = session_query(conn, sql.data);
 	PQclear(session_query(conn, "SELECT pg_catalog.set_config('search_path', '', false)"));
-	termPQExpBuffer(&sql);
 	return res;
 }
 
@@ -125,10 +121,8 @@ bool
 table_pattern_is_elsewhere(PGconn *conn, const TablePattern *pattern)
 {
 	PQExpBufferData unused = buffer_new();
-	bool		result = !append_table(conn, &unused, pattern);
 
-	termPQExpBuffer(&unused);
-	return result;
+	return !append_table(conn, &unused, pattern);
 }
 
 /*
@@ -149,12 +143,10 @@ query_matching(PGconn *conn, const TablePattern *pattern, bool children,
 		" JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace%s"
 		" WHERE %s s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
 		" AND s.nspname OPERATOR(pg_catalog.<>) 'information_schema'";
-	char	   *query = psprintf(format, what, pattern->column ? columns : "",
-								 condition);
-	PGresult   *res = table_pattern_query(conn, pattern, children, query);
 
-	free(query);
-	return res;
+	return table_pattern_query(conn, pattern, children,
+							   psprintf(format, what, pattern->column ? columns : "",
+										condition));
 }
 
 bool
@@ -179,7 +171,7 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 		" OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname)";
 	TablePattern anywhere = *pattern;
 	PGresult   *res;
-	PQExpBufferData names;
+	PQExpBufferData names = buffer_new();
 	int			n;
 
 	if (identifier_last(pattern->table, '.') != NULL)
@@ -188,7 +180,6 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 	res = query_matching(conn, &anywhere, false, names_sql,
 						 "NOT pg_catalog.pg_table_is_visible(c.oid) AND");
 	n = PQntuples(res);
-	initPQExpBuffer(&names);
 	for (int i = 0; i < Min(n, HINTS_SHOWN); i++)
 		appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
 						  printable(PQgetvalue(res, i, 0)));
@@ -198,7 +189,6 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 	if (n > 0)
 		pg_log_error_hint("Tables of this name that are not in your search_path: %s.  Specify the table with its schema.",
 						  names.data);
-	termPQExpBuffer(&names);
 	return n > 0;
 }
 
@@ -297,11 +287,8 @@ expression_check(PGconn *conn, const char *sql, const char *problem,
 static void
 add_filter(DumpTable *table, const char *condition)
 {
-	char	   *before = table->filter;
-
-	table->filter = before ? psprintf("%s AND %s", before, condition)
+	table->filter = table->filter ? psprintf("%s AND %s", table->filter, condition)
 		: pg_strdup(condition);
-	free(before);
 }
 
 /* Add a condition, which must be one expression. */
@@ -311,21 +298,16 @@ add_condition(PGconn *conn, DumpTable *table, const char *condition)
 	char	   *in_parentheses = psprintf("(%s\n)", condition);
 	char	   *problem = psprintf("invalid condition for table %s: %s",
 								   printable(table->name), condition);
-	char	   *sql;
 
 	/*
 	 * First in brackets, then in parentheses: a text that closes one of them
 	 * to add something behind it is an error in the other.
 	 */
-	sql = psprintf("SELECT ARRAY[%s\n] FROM ONLY %s", condition, table->name);
-	expression_check(conn, sql, problem, NULL);
-	free(sql);
-	sql = psprintf("SELECT FROM ONLY %s WHERE %s", table->name, in_parentheses);
-	expression_check(conn, sql, problem, NULL);
-	free(sql);
-	free(problem);
+	expression_check(conn, psprintf("SELECT ARRAY[%s\n] FROM ONLY %s", condition, table->name),
+					 problem, NULL);
+	expression_check(conn, psprintf("SELECT FROM ONLY %s WHERE %s", table->name, in_parentheses),
+					 problem, NULL);
 	add_filter(table, in_parentheses);
-	free(in_parentheses);
 	table->where = table->where ? psprintf("(%s) AND (%s)", table->where, condition)
 		: pg_strdup(condition);
 }
@@ -356,16 +338,13 @@ add_sample(DumpTable *table, const char *text)
 
 	/* 100 percent is 2^32, which is more than any 32 bits of a hash */
 	uint64		limit = (uint64) rint(ldexp(percent / 100, SAMPLE_BITS));
-	char	   *condition;
 
 	if (table->sample)
 		pg_fatal("table %s matches more than one option %s",
 				 printable(table->name), "--sample");
-	condition = psprintf("(pg_catalog.hashtidextended(ctid, %u) OPERATOR(pg_catalog.&) %llu)"
-						 " OPERATOR(pg_catalog.<) " UINT64_FORMAT "::pg_catalog.int8",
-						 table->oid, (1ULL << SAMPLE_BITS) - 1, limit);
-	add_filter(table, condition);
-	free(condition);
+	add_filter(table, psprintf("(pg_catalog.hashtidextended(ctid, %u) OPERATOR(pg_catalog.&) %llu)"
+							   " OPERATOR(pg_catalog.<) " UINT64_FORMAT "::pg_catalog.int8",
+							   table->oid, (1ULL << SAMPLE_BITS) - 1, limit));
 	table->sample = pg_strdup(text);
 }
 

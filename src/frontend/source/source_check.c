@@ -86,17 +86,10 @@ static const char database_query[] =
 /* Of the database that is meant; none if any of the name is. */
 static Oid	expected_database = InvalidOid;
 
-/* How messages call the server; owned. */
-static char *
-server_words(const char *name)
-{
-	return name ? psprintf("standby %s", name) : pg_strdup("the server");
-}
-
 static void
 check_connections(const PGresult *res, const char *name, int n_workers)
 {
-	char	   *server = server_words(name);
+	const char *server = name ? psprintf("standby %s", name) : "the server";
 	ConnectionsLeft connections = connection_limit_read(res, CONNECTIONS_LEFT);
 	int			left = connections.at_most;
 
@@ -166,9 +159,8 @@ check_delays(const PGresult *res, const char *name)
 ServerRights
 server_check(PGconn *conn, const char *name, int n_workers)
 {
-	char	   *connections = connection_limit_expression(conn, true);
-	char	   *sql = psprintf(look_query, connections);
-	PGresult   *res = session_query(conn, sql);
+	PGresult   *res = session_query(conn, psprintf(look_query,
+												   connection_limit_expression(conn, true)));
 	ServerRights rights = {false};
 
 	/* none if the database has just got another name */
@@ -190,8 +182,6 @@ server_check(PGconn *conn, const char *name, int n_workers)
 		rights.age = result_is_true(res, 0, MAY_ASK_AGE);
 	}
 	PQclear(res);
-	free(sql);
-	free(connections);
 	return rights;
 }
 
@@ -307,16 +297,13 @@ column_counts(const DumpTables *tables, const PGresult *snapshot)
 static PGresult *
 definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 {
-	char	   *oids = dump_tables_oids(tables);
-	char	   *counts = column_counts(tables, snapshot);
-	const char *params[] = {oids, counts};
+	const char *params[] = {dump_tables_oids(tables),
+	column_counts(tables, snapshot)};
 	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
 
 	if (PQntuples(res) != tables->n_tables || PQnfields(res) != N_FIELDS)
 		pg_fatal("unexpected answer from the server: %d tables instead of %d",
 				 PQntuples(res), tables->n_tables);
-	free(counts);
-	free(oids);
 	return res;
 }
 
@@ -460,12 +447,11 @@ table_check_names(const PGresult *res, const DumpTables *tables)
 static void
 check_row_security(const Options *options, const DumpTables *tables)
 {
-	PQExpBufferData names;
+	PQExpBufferData names = buffer_new();
 	int			n_found = 0;
 
 	if (options->enable_row_security)
 		return;
-	initPQExpBuffer(&names);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		if (!tables->tables[i].row_security)
@@ -481,7 +467,6 @@ check_row_security(const Options *options, const DumpTables *tables)
 		pg_log_error_detail(units_names_format(n_found, NAMES_SHOWN), names.data);
 		pg_log_error_hint("Use ALTER ROLE ... BYPASSRLS to let the role read all rows, or --enable-row-security to dump only the rows that the role may see.");
 	}
-	termPQExpBuffer(&names);
 }
 
 /* ----------
@@ -544,7 +529,6 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust this role.",
 						  printable(role), querying_options(where, sample, mask));
 	}
-	termPQExpBuffer(&names);
 }
 
 /* ----------
@@ -591,21 +575,19 @@ hint_at_grant(PGconn *conn, const char *role)
 	/* at the end, so that it can be pasted */
 	pg_log_error_hint("Use --no-large-objects to dump none, or grant the privilege in this database, with psql and as a superuser: %s",
 					  sql.data);
-	termPQExpBuffer(&sql);
 }
 
 /* A dump has all of the database's large objects, or none. */
 static void
 check_large_objects(PGconn *conn, const LargeObjects *objects)
 {
-	char	   *sql;
 	PGresult   *res;
 
 	if (objects->n_objects == 0)
 		return;
-	sql = psprintf(unreadable_query, session_is_true(conn, function_query) ?
-				   by_function : by_acl);
-	res = session_query(conn, sql);
+	res = session_query(conn, psprintf(unreadable_query,
+									   session_is_true(conn, function_query) ?
+									   by_function : by_acl));
 	if (atoll(PQgetvalue(res, 0, 0)) > 0)
 	{
 		bool		one = atoll(PQgetvalue(res, 0, 0)) == 1;
@@ -618,7 +600,6 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));
 	}
 	PQclear(res);
-	free(sql);
 }
 
 /* ----------
@@ -647,11 +628,10 @@ source_check_privileges(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, unreadable_tables_query);
 	int			n = PQntuples(res);
-	PQExpBufferData names;
+	PQExpBufferData names = buffer_new();
 
 	if (n > 0)
 	{
-		initPQExpBuffer(&names);
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
 							  printable(fmtQualifiedId(PQgetvalue(res, i, 0),
@@ -661,7 +641,6 @@ source_check_privileges(PGconn *conn)
 							n > NAMES_SHOWN ? ", ..." : "");
 		pg_log_error_hint("GRANT pg_read_all_data TO %s allows the role to read all of them (PostgreSQL 14 or newer).  Use -T and -N to exclude tables and schemas.",
 						  fmtId(PQgetvalue(res, 0, 2)));
-		termPQExpBuffer(&names);
 	}
 	PQclear(res);
 }
@@ -698,8 +677,7 @@ check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 {
 	int			n_tables = tables->n_tables;
 	int			at_a_time = Min(options->jobs, n_tables);
-	char	   *oids = dump_tables_oids(tables);
-	const char *params[] = {oids};
+	const char *params[] = {dump_tables_oids(tables)};
 	PGresult   *res = session_query_params(conn, lock_query, 1, params, 0);
 	int64		room = atoll(PQgetvalue(res, 0, 0));
 	int64		used = atoll(PQgetvalue(res, 0, 1));
@@ -716,7 +694,6 @@ check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use fewer --jobs.");
 	}
 	PQclear(res);
-	free(oids);
 }
 
 void

@@ -115,7 +115,6 @@ standby_receive_notice(void *arg, const PGresult *res)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 		return;
 	}
-	free(standby->last_words);
 	standby->last_words = session_error_words(standby->conn, res);
 }
 
@@ -337,15 +336,12 @@ check_against(const Standbys *standbys, const Standby *standby,
 		"lc_monetary", "xmlbinary"
 	};
 	const Standby *first = &standbys->list[0];
-	char	   *settings = fingerprint_settings(standby->conn);
-	char	   *first_settings = fingerprint_settings(first->conn);
 
 	for (enum Column i = COL_SYSTEM_IDENTIFIER; i <= COL_XML_BINARY; i++)
 		check_same(standby, first, names[i], PQgetvalue(res, 0, i),
 				   PQgetvalue(firsts, 0, i));
-	check_same(standby, first, "a setting", settings, first_settings);
-	free(settings);
-	free(first_settings);
+	check_same(standby, first, "a setting", fingerprint_settings(standby->conn),
+			   fingerprint_settings(first->conn));
 }
 
 /* Named twice it would be read with no gain. */
@@ -378,9 +374,6 @@ standby_check(const Standbys *standbys)
 			check_against(standbys, standby, results[i], results[0]);
 		check_once(standbys, results, i);
 	}
-	for (int i = 0; i < standbys->n; i++)
-		PQclear(results[i]);
-	free(results);
 }
 
 /* ----------

@@ -166,8 +166,6 @@ judge_version(OverflowLook *look)
 					   server);
 		pg_log_warning_detail("The server may export a snapshot without the running transactions, and the role may not read the file of the snapshot.  %s",
 							  fixed);
-		free(server);
-		free(fixed);
 		return;
 	}
 	pg_log_error("cannot check whether snapshots of %s are complete", server);
@@ -237,15 +235,8 @@ refuse_given(const OverflowLook *look, const char *given)
  * that was promoted, and on a primary after a crash.  Not
  * pg_last_xact_replay_timestamp(): no transaction need have ended meanwhile.
  */
-static bool
-has_replayed(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_last_wal_replay_lsn()");
-	bool		result = !PQgetisnull(res, 0, 0);
-
-	PQclear(res);
-	return result;
-}
+static const char replayed_query[] =
+"SELECT pg_catalog.pg_last_wal_replay_lsn() IS NOT NULL";
 
 static char *
 begin_given(OverflowLook *look, const char *given)
@@ -270,7 +261,7 @@ begin_given(OverflowLook *look, const char *given)
 		refuse_given(look, given);
 	if (state == SNAPSHOT_UNREADABLE &&
 		(in_recovery ||
-		 (look->options->snapshot && has_replayed(look->conn))))
+		 (look->options->snapshot && session_is_true(look->conn, replayed_query))))
 		judge_version(look);
 	snapshot = snapshot_begin_leader(look->conn, look->options, given);
 	if (state_of(look, snapshot) == SNAPSHOT_INCOMPLETE)
@@ -318,7 +309,6 @@ begin_once(OverflowLook *look)
 		return snapshot;
 	/* the next try needs a new snapshot, and so a new transaction */
 	session_command(look->conn, "ROLLBACK");
-	free(snapshot);
 	return NULL;
 }
 

@@ -142,15 +142,14 @@ static void
 give_up_lock(const StandbyPause *pause, int wait_ms)
 {
 	PGconn	   *conn = pause->standby->conn;
-	char	   *sql = psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)",
-							   pause->lock_key);
 
 	if (PQtransactionStatus(conn) == PQTRANS_ACTIVE)
 		PQclear(session_wait_result(conn, wait_ms));
 	if (PQtransactionStatus(conn) == PQTRANS_INERROR)
 		PQclear(session_exec_within(conn, "ROLLBACK", wait_ms));
-	PQclear(session_exec_within(conn, sql, wait_ms));
-	free(sql);
+	PQclear(session_exec_within(conn,
+								psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)",
+										 pause->lock_key), wait_ms));
 }
 
 /*
@@ -207,23 +206,20 @@ standby_pause_new(const Standby *standby)
 static void
 standby_pause_begin(StandbyPause *pause)
 {
-	char	   *sql;
-
 	/*
 	 * The lock comes first: the block waits for it, and without it replay
 	 * would resume at once.  Others may know its number, and have it: they
 	 * are not waited for.  "begun" is set before the statement is sent, so
 	 * that an exit in between gives up the lock.
 	 */
-	sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
-				   pause->lock_key);
-	if (!session_is_true(pause->standby->conn, sql))
+	if (!session_is_true(pause->standby->conn,
+						 psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
+								  pause->lock_key)))
 	{
 		pg_log_error("another session on standby %s holds the advisory lock that controls pauses of replay",
 					 pause->standby->name);
 		pg_fatal_detail("The key of the lock is %s.", pause->lock_key);
 	}
-	free(sql);
 	pause->begun = true;
 	/* its result is waited for when it is to end */
 	if (!PQsendQuery(pause->conn, pause->block))
@@ -240,19 +236,18 @@ standby_pause_begin(StandbyPause *pause)
 static void
 standby_pause_end(StandbyPause *pause)
 {
-	char	   *sql;
 	PGresult   *res;
 
 	if (!pause->begun)
 		return;
-	sql = psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)", pause->lock_key);
-	PQclear(session_query(pause->standby->conn, sql));
+	PQclear(session_query(pause->standby->conn,
+						  psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)",
+								   pause->lock_key)));
 
 	/*
 	 * The block resumes replay when it gets the lock, and then ends.  So its
 	 * result shows that the standby replays again.
 	 */
-	free(sql);
 	res = session_wait_result(pause->conn, ANSWER_MS);
 	pause->begun = false;
 	if (res == NULL || is_failure(res))
@@ -586,7 +581,6 @@ check_snapshots(const Standbys *standbys)
 		standby->identity = snapshot_identity(standby->conn);
 		standby_watch(standby);
 	}
-	free(first);
 }
 
 static void
@@ -638,13 +632,6 @@ standby_snapshot_take(Standbys *standbys, ServerExtension *extension)
 	{
 		cleanup_pop(end_at_exit, moment.pauses[i]);
 		session_close(moment.pauses[i]->conn);
-		free(moment.pauses[i]->block);
-		free(moment.pauses[i]->lock_key);
-		free(moment.pauses[i]);
 	}
-	free(moment.pauses);
-	free(moment.states);
-	free(moment.was_paused);
-	free(moment.looks);
 	check_snapshots(standbys);
 }

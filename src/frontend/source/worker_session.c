@@ -74,13 +74,9 @@ lock_chunked_tables(WorkerSession *session)
 		tables[n++] = file->table;
 	}
 	if (!table_lock_try(session->conn, names, n))
-	{
 		for (int i = 0; i < n; i++)
 			session->locked[tables[i]] =
 				table_lock_try(session->conn, &names[i], 1);
-	}
-	free(names);
-	free(tables);
 }
 
 static void
@@ -238,8 +234,7 @@ static void
 report_refused(WorkerSession *session, int no)
 {
 	const DumpTable *table = &session->run->plan->tables->tables[no];
-	char	   *oid = psprintf("%u", table->oid);
-	const char *params[] = {oid};
+	const char *params[] = {psprintf("%u", table->oid)};
 	PGresult   *res = session_query_params(session->conn, waiting_query, 1,
 										   params, 0);
 
@@ -254,7 +249,6 @@ report_refused(WorkerSession *session, int no)
 		session->source->told[no] = true;
 	}
 	PQclear(res);
-	free(oid);
 }
 
 bool

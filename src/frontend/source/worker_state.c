@@ -53,7 +53,6 @@ worker_state_offer(WorkerState *state, PGconn *conn,
 	 * that the import fails and is tried again.
 	 */
 	strlcpy(state->name, name, sizeof(state->name));
-	free(name);
 }
 
 static bool
