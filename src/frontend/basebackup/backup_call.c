@@ -124,12 +124,11 @@ append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
 {
 	const BackupFile *file = file_of(backup, range);
 	RangeMark	mark = pg_hton32((uint32) i);
-	PQExpBufferData header;
+	PQExpBufferData header = buffer_new();
 	size_t		padding = 0;
 
 	for (int no = 0; i > 0 && no < N_ARRAYS; no++)
 		appendPQExpBufferChar(&arrays[no], ',');
-	initPQExpBuffer(&header);
 	if (layout->put_piece)
 		padding = layout->around(layout, range, &header);
 	else
@@ -171,7 +170,7 @@ backup_call_copy_statement(const Backup *backup, BackupLayout *layout,
 	/* no page is older than 0/0, and only older ones are checked */
 	XLogRecPtr	start = checks_pages ? backup->start : 0;
 	PQExpBufferData arrays[N_ARRAYS];
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	char		compression[COMPRESS_SPEC_ERROR_BYTES];
 
 	for (int no = 0; no < N_ARRAYS; no++)
@@ -179,7 +178,6 @@ backup_call_copy_statement(const Backup *backup, BackupLayout *layout,
 	for (int i = 0; i < piece->n; i++)
 		append_range(arrays, backup, layout,
 					 &backup->plan->ranges[piece->first + i], i, &around[i]);
-	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "COPY (SELECT " PARDUMP_READ_FILES "(");
 	for (int no = 0; no < N_ARRAYS; no++)
 	{
@@ -444,7 +442,6 @@ run_statement(PieceCall *call, PGconn *conn, const char *statement)
 	BackupLayout *layout = call->layout;
 	PGresult   *res;
 
-	initPQExpBuffer(&call->whole);
 	if (layout->put_piece)
 		call->error = file_query_try(conn, statement, 1, FILE_REPLACED,
 									 take_whole, call);
@@ -486,14 +483,14 @@ backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 		.layout = layout,
 		.piece = piece,
 		.checks_pages = checks_pages,
+		.whole = buffer_new(),
+		.around = pg_malloc(piece->n * sizeof(size_t)),
+		.seen = pg_malloc0(piece->n * sizeof(bool)),
+		.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c)),
 	};
-	char	   *statement;
+	char	   *statement = backup_call_copy_statement(backup, layout, piece, checks_pages,
+													   call.around);
 
-	call.around = pg_malloc(piece->n * sizeof(size_t));
-	statement = backup_call_copy_statement(backup, layout, piece, checks_pages,
-										   call.around);
-	call.seen = pg_malloc0(piece->n * sizeof(bool));
-	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
 	run_statement(&call, conn, statement);
 	free(call.around);
 	free(call.seen);

@@ -88,24 +88,14 @@ static char *
 tablespace_location(PGconn *conn, const char *oid)
 {
 	char	   *sql = psprintf("SELECT pg_catalog.pg_tablespace_location(%s)", oid);
-	char	   *stat = psprintf("SELECT (pg_catalog.pg_stat_file('pg_tblspc/%s', true)).isdir", oid);
 	PGresult   *res = session_exec(conn, sql);
-	char	   *result = NULL;
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
-		result = pg_strdup(PQgetvalue(res, 0, 0));
-	else
-	{
-		PGresult   *seen = session_query(conn, stat);
-
-		if (!PQgetisnull(seen, 0, 0))
-			session_failed(conn, res, "query failed", sql);
-		PQclear(seen);
-	}
-	PQclear(res);
-	free(sql);
-	free(stat);
-	return result;
+		return pg_strdup(PQgetvalue(res, 0, 0));
+	if (session_is_true(conn, psprintf("SELECT (pg_catalog.pg_stat_file('pg_tblspc/%s', true)).isdir IS NOT NULL",
+									   oid)))
+		session_failed(conn, res, "query failed", sql);
+	return NULL;
 }
 
 /* An entry of pg_tblspc; false if it is not a tablespace elsewhere. */
@@ -284,7 +274,6 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 			entry.file.size <= WHOLE_FILE_BYTES;
 		take_entry(lister, &directory, &entry);
 	}
-	free(unlogged);
 }
 
 /* ----------
@@ -363,7 +352,6 @@ query_level(const Lister *lister)
 		if (by_extension)
 			session_command(lister->conn, "COMMIT");
 	}
-	termPQExpBuffer(&sql);
 	return res;
 }
 
@@ -428,7 +416,6 @@ take_level(Lister *lister, const PGresult *res)
 		take_entries(lister, *directory, entries, row + 1 - begin);
 		begin = row + 1;
 	}
-	free(entries);
 }
 
 BackupList *
@@ -442,10 +429,10 @@ backup_list_new(PGconn *conn, const ServerExtension *extension, int wait_ms,
 		.wait_ms = wait_ms,
 		.list = list,
 		.major = major,
+		.version_directory = psprintf("PG_%d_%s", major, catalog_version),
 		.parent = NO_PARENT
 	};
 
-	lister.version_directory = psprintf("PG_%d_%s", major, catalog_version);
 	/* the data directory itself, which is taken off again afterwards */
 	add_directory(&lister, pg_strdup(""), 0, BACKUP_BASE);
 	while (lister.n_listed < list->n_directories)
@@ -463,7 +450,6 @@ backup_list_new(PGconn *conn, const ServerExtension *extension, int wait_ms,
 	list->n_directories--;
 	memmove(list->directories, list->directories + 1,
 			list->n_directories * sizeof(BackupFile));
-	free(lister.version_directory);
 	return list;
 }
 

@@ -107,16 +107,12 @@ output_flush(ManifestOutput *output, size_t least)
 static void
 output_close(ManifestOutput *output)
 {
-	char	   *digits;
-
 	output_flush(output, 0);
-	digits = checksum_end_hex(&output->checksum);
-	appendPQExpBuffer(&output->writer.buf, CHECKSUM_KEY "%s\"}\n", digits);
-	free(digits);
+	appendPQExpBuffer(&output->writer.buf, CHECKSUM_KEY "%s\"}\n",
+					  checksum_end_hex(&output->checksum));
 	sink_write_buffer(output->file, &output->writer.buf);
 	sink_finish(output->checksummed);
 	sink_free(output->checksummed);
-	termPQExpBuffer(&output->writer.buf);
 }
 
 /* ----------
@@ -220,7 +216,6 @@ backup_manifest_finish(BackupManifest *manifest)
 	Assert(manifest->n_ranges > 0);
 	appendPQExpBufferStr(&manifest->output.writer.buf, "\n],\n");
 	output_close(&manifest->output);
-	free(manifest);
 }
 
 /* ----------
@@ -324,7 +319,6 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 {
 	const ManifestChange *change = rewriting->change;
 	pg_checksum_type type = CHECKSUM_TYPE_NONE;
-	char	   *was;
 
 	if (entry->size != change->old_len)
 		pg_fatal("file \"%s\" in the backup has %zu bytes, but " UINT64_FORMAT " according to file \"%s\"",
@@ -335,12 +329,10 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 		!pg_checksum_parse_type(entry->algorithm, &type) ||
 		type == CHECKSUM_TYPE_NONE)
 		damaged(rewriting, "the checksum of a file is invalid");
-	was = checksum_of(type, change->old_data, change->old_len);
-	if (pg_strcasecmp(was, entry->checksum) != 0)
+	if (pg_strcasecmp(checksum_of(type, change->old_data, change->old_len),
+					  entry->checksum) != 0)
 		pg_fatal("checksum of file \"%s\" in the backup does not match the checksum in file \"%s\"",
 				 change->path, rewriting->from);
-	free(was);
-	free(entry->checksum);
 	entry->checksum = checksum_of(type, change->new_data, change->new_len);
 }
 
@@ -353,7 +345,6 @@ write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
 		damaged(rewriting, "it contains two entries for the same file");
 	correct_checksum(rewriting, entry);
 	entry->size = change->new_len;
-	free(entry->modified);
 	entry->modified = backup_manifest_time(change->path, change->mtime);
 	json_append_object(&rewriting->output.writer, backup_manifest_entry_fields, entry);
 	appendPQExpBufferStr(&rewriting->output.writer.buf, strrchr(rewriting->line->data, '}') + 1);
@@ -368,15 +359,13 @@ write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
 static void
 check_checksum(Rewriting *rewriting)
 {
-	char	   *was = checksum_end_hex(&rewriting->read_checksum);
-	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n", was);
+	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n",
+								checksum_end_hex(&rewriting->read_checksum));
 
 	if (pg_strcasecmp(rewriting->line->data, line) != 0)
 		damaged(rewriting, "manifest checksum mismatch");
 	if (read_line(rewriting))
 		damaged(rewriting, "its checksum is not on the last line");
-	free(was);
-	free(line);
 }
 
 /* Any other line. */
@@ -388,10 +377,7 @@ rewrite_line(Rewriting *rewriting)
 
 	checksum_add(&rewriting->read_checksum, line->data, line->len);
 	if (read_entry(rewriting, &entry))
-	{
 		write_entry(rewriting, &entry);
-		json_free_members(backup_manifest_entry_fields, &entry);
-	}
 	else
 		appendBinaryPQExpBuffer(&rewriting->output.writer.buf, line->data, line->len);
 	output_flush(&rewriting->output, WRITE_BYTES);
@@ -432,7 +418,6 @@ manifest_rewrite_check(int fd, const char *from)
 		checksum_add(&rewriting.read_checksum, rewriting.line->data,
 					 rewriting.line->len);
 	check_checksum(&rewriting);
-	destroyPQExpBuffer(rewriting.line);
 	fclose(rewriting.in);
 }
 
@@ -452,6 +437,5 @@ manifest_rewrite(int fd, const char *from, const char *to,
 		pg_fatal("file \"%s\" has no entry for file \"%s\"",
 				 from, change->path);
 	output_close(&rewriting.output);
-	destroyPQExpBuffer(rewriting.line);
 	fclose(rewriting.in);
 }

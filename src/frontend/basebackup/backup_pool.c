@@ -105,16 +105,6 @@ backup_pool_start_worker(void *arg, int no)
 	pool->layout = backup->form->new_layout(backup);
 }
 
-static uint64
-piece_bytes(const BackupPlan *plan, const BackupPiece *piece)
-{
-	uint64		bytes = 0;
-
-	for (int i = 0; i < piece->n; i++)
-		bytes += plan->ranges[piece->first + i].length;
-	return bytes;
-}
-
 /*
  * The server notices if a file that is not in the log is replaced while it is
  * read.  Then the piece is read again, in a new transaction as the error has
@@ -149,6 +139,7 @@ backup_pool_run_job(void *arg, int job, volatile int *step)
 	const Backup *backup = pool->backup;
 	const BackupPiece *piece = &backup->plan->pieces[job];
 	PieceTime  *time = &backup->results.times[job];
+	uint64		bytes = 0;
 
 	time->worker = pool->worker;
 	time->start_us = clock_wall_us();
@@ -159,8 +150,9 @@ backup_pool_run_job(void *arg, int job, volatile int *step)
 	else
 		call_piece(pool, piece);
 	time->end_us = clock_wall_us();
-	(void) __sync_fetch_and_add(backup->results.bytes_done,
-								piece_bytes(backup->plan, piece));
+	for (int i = 0; i < piece->n; i++)
+		bytes += backup->plan->ranges[piece->first + i].length;
+	(void) __sync_fetch_and_add(backup->results.bytes_done, bytes);
 	return true;
 }
 
@@ -196,12 +188,10 @@ backup_pool_reset_job(void *arg, int job)
 {
 	BackupPool *pool = arg;
 	Event	   *event = event_new("retry");
-	char	   *what = backup_pool_describe_job(arg, job, -1);
 
 	pool->backup->n_retries++;
-	event_add_text(event, "job", what);
+	event_add_text(event, "job", backup_pool_describe_job(arg, job, -1));
 	event_write(event);
-	free(what);
 }
 
 /* A PQnoticeProcessor. */
@@ -396,7 +386,6 @@ check_replaced(Backup *backup, int times_left)
 				pg_log_warning("file \"%s\" was replaced or removed while it was read, so the backup may contain parts of both versions",
 							   printable(backup->list->files[i].path));
 	}
-	free(replaced);
 }
 
 /*

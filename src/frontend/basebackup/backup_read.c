@@ -510,7 +510,6 @@ files_now(PGconn *conn, const BackupList *list)
 		append_file(&sql, conn, i, list->files[i].path);
 	appendPQExpBufferStr(&sql, FILES_END " WHERE s.size IS NOT NULL AND NOT s.isdir ORDER BY v.n");
 	res = session_query_params(conn, buffer_text(&sql), 0, NULL, 1);
-	termPQExpBuffer(&sql);
 	if (PQntuples(res) > 0 && PQnfields(res) != 3)
 		file_query_unexpected();
 	for (int row = 0; row < PQntuples(res); row++)
@@ -546,7 +545,6 @@ backup_read_sizes(PGconn *conn, BackupList *list)
 		list->total_bytes += file.size;
 	}
 	list->n_files = n;
-	free(now);
 }
 
 /*
@@ -591,7 +589,6 @@ backup_read_replaced(const Backup *backup, bool *replaced)
 			!begins_as_read(backup, no);
 		n += replaced[i];
 	}
-	free(now);
 	return n;
 }
 

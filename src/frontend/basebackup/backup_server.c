@@ -188,10 +188,7 @@ check_rights(const Backup *backup)
 	char	   *role;
 
 	if (!lacks_functions && !lacks_slot)
-	{
-		PQclear(res);
 		return;
-	}
 
 	role = pg_strdup(fmtId(PQgetvalue(res, 0, 0)));
 	pg_log_error("the role \"%s\" may not take a base backup",
@@ -317,13 +314,9 @@ backup_server_check(const Backup *backup)
 static bool
 slots_may_not_idle(PGconn *conn)
 {
-	PGresult   *res = query_row(conn,
-								"SELECT pg_catalog.current_setting('idle_replication_slot_timeout', true)"
-								" OPERATOR(pg_catalog.<>) '0'");
-	bool		result = result_is_true(res, 0, 0);
-
-	PQclear(res);
-	return result;
+	return session_is_true(conn,
+						   "SELECT pg_catalog.current_setting('idle_replication_slot_timeout', true)"
+						   " OPERATOR(pg_catalog.<>) '0'");
 }
 
 /* The log from here on stays as long as the slot's session. */
@@ -331,16 +324,14 @@ static void
 make_slot(Backup *backup)
 {
 	char	   *name = psprintf("pg_parbasebackup_%s", hex_random(8));
-	char	   *sql;
 
 	backup->slot_conn = slots_may_not_idle(backup->conn) ?
 		backup_server_connect_too(backup) : backup->conn;
 	/* what a signal cancels is the leader's statement */
 	interrupt_set_connection(backup->conn);
-	sql = psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
-				   name);
-	PQclear(session_query(backup->slot_conn, sql));
-	free(sql);
+	session_query(backup->slot_conn,
+				  psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
+						   name));
 	backup->slot = name;
 	backup->slot_used = run_clock_seconds();
 }

@@ -61,10 +61,9 @@ typedef struct WalFollower
 static void
 mark_archived(const Backup *backup, const char *name)
 {
-	char	   *path = psprintf("pg_wal/archive_status/%s.done", name);
-
-	backup->form->write_file(backup, path, "", 0);
-	free(path);
+	backup->form->write_file(backup,
+							 psprintf("pg_wal/archive_status/%s.done", name),
+							 "", 0);
 }
 
 static char *
@@ -218,10 +217,7 @@ fetch_histories(const Backup *backup)
 									 PQgetlength(res, 0, 0));
 			mark_archived(backup, name);
 		}
-		PQclear(res);
-		free(path);
 	}
-	PQclear(names);
 }
 
 /*
@@ -250,12 +246,7 @@ backup_wal_fetch(Backup *backup)
 		backup->n_retries = wal.n_retries;
 	}
 	for (XLogSegNo segment = first_segment(backup); segment < end; segment++)
-	{
-		char	   *path = segment_path(backup, segment);
-
-		mark_archived(backup, path + strlen("pg_wal/"));
-		free(path);
-	}
+		mark_archived(backup, segment_path(backup, segment) + strlen("pg_wal/"));
 	fetch_histories(backup);
 }
 
@@ -347,17 +338,14 @@ static void
 backup_report_metrics(const Backup *backup)
 {
 	const Options *options = backup->options;
-	char	   *host = metrics_connection(options, "host",
-										  options->connection.pghost);
-	char	   *port = metrics_connection(options, "port",
-										  options->connection.pgport);
 	const MetricsLabel labels[] = {
-		{"command", "basebackup"}, {"host", host}, {"port", port}, {NULL}
+		{"command", "basebackup"},
+		{"host", metrics_connection(options, "host", options->connection.pghost)},
+		{"port", metrics_connection(options, "port", options->connection.pgport)},
+		{NULL}
 	};
 
 	metrics_begin(options, labels, append_backup, backup);
-	free(host);
-	free(port);
 }
 
 /* ----------
@@ -661,7 +649,6 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 	backup_manifest_add_wal_range(manifest, backup->timeline, backup->start,
 								  backup->stop);
 	backup_manifest_finish(manifest);
-	free(path);
 }
 
 static void
@@ -678,18 +665,15 @@ add_special(SpecialFiles *special, const char *path, const char *data,
 static void
 add_recovery_conf(const Backup *backup, SpecialFiles *special)
 {
-	PQExpBuffer conf = generate_recovery_config(backup->conn);
 	PGresult   *res = backup_read_file(backup->conn, AUTO_CONF);
 	PQExpBufferData all = buffer_new();
 
 	if (res)
 		appendBinaryPQExpBuffer(&all, PQgetvalue(res, 0, 0),
 								PQgetlength(res, 0, 0));
-	appendPQExpBufferStr(&all, conf->data);
+	appendPQExpBufferStr(&all, generate_recovery_config(backup->conn)->data);
 	add_special(special, AUTO_CONF, buffer_text(&all), all.len);
 	add_special(special, "standby.signal", "", 0);
-	PQclear(res);
-	destroyPQExpBuffer(conf);
 }
 
 /*

@@ -241,7 +241,6 @@ plain_layout_write_file(const Backup *backup, const char *name, const char *data
 
 	write_bytes(fd, path, data, len, 0);
 	close_file(fd, path);
-	free(path);
 }
 
 /*
@@ -297,13 +296,8 @@ plain_layout_flush(const Backup *backup)
 			if (options->wal_directory)
 				archive_sync_file_system(options->wal_directory);
 			for (int i = 0; i < backup->list->n_tablespaces; i++)
-			{
-				char	   *path = path_of(backup,
-										   backup->list->tablespaces[i].path);
-
-				archive_sync_file_system(path);
-				free(path);
-			}
+				archive_sync_file_system(path_of(backup,
+												 backup->list->tablespaces[i].path));
 			break;
 	}
 }

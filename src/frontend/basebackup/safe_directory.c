@@ -93,15 +93,7 @@ check_parts(const char *given, const char *path, int n_links,
 						  (*end == '\0' || !(last->st_mode & S_ISVTX)))))
 			refuse(given, part, last);
 		if (is_found && S_ISLNK(last->st_mode))
-		{
-			char	   *followed = follow(part, end);
-
-			is_found = check_parts(given, followed, n_links + 1, last);
-			free(followed);
-			free(part);
-			return is_found;
-		}
-		free(part);
+			return check_parts(given, follow(part, end), n_links + 1, last);
 		if (!is_found)
 			return false;
 	}
@@ -119,13 +111,10 @@ static bool
 check(const char *path, struct stat *last)
 {
 	char	   *absolute = make_absolute_path(path);
-	bool		result;
 
 	if (absolute == NULL)
 		exit(1);
-	result = check_parts(path, absolute, 0, last);
-	free(absolute);
-	return result;
+	return check_parts(path, absolute, 0, last);
 }
 
 /*
@@ -210,10 +199,8 @@ remove_empty(const ClaimedDirectory *claimed)
 {
 	const char *slash = strrchr(claimed->path, '/');
 	char	   *name = psprintf("../%s", slash ? slash + 1 : claimed->path);
-	bool		done = unlinkat(claimed->fd, name, AT_REMOVEDIR) == 0;
 
-	free(name);
-	return done;
+	return unlinkat(claimed->fd, name, AT_REMOVEDIR) == 0;
 }
 
 /* An exit callback. */

@@ -67,7 +67,6 @@ tablespace_map_read(const char *path)
 		pg_fatal("file \"%s\" is damaged", path);
 	(void) buffer_text(line);
 	(void) buffer_text(map->text);
-	destroyPQExpBuffer(line);
 	fclose(file);
 	return map;
 }

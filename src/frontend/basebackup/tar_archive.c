@@ -217,8 +217,6 @@ write_end(const TarArchive *archive, uint64 offset)
 		pg_fatal("could not compress file \"%s\": %s", archive->path,
 				 block_compressor_error(compressor));
 	write_frame(archive, frame, len, offset);
-	free(frame);
-	block_compressor_free(compressor);
 	return len;
 }
 
@@ -240,8 +238,6 @@ tar_archive_finish(TarArchive *archive, int n_pieces)
 	/* network file systems report a failed write only here */
 	if (close(archive->fd) < 0)
 		pg_fatal("could not close file \"%s\": %m", archive->path);
-	free(archive->path);
-	free(archive);
 	return end;
 }
 

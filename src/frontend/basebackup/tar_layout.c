@@ -248,16 +248,6 @@ tar_layout_new_layout(const Backup *backup)
 	return &tar->layout;
 }
 
-static void
-free_tar(TarLayout *tar)
-{
-	if (tar->compressor)
-		block_compressor_free(tar->compressor);
-	termPQExpBuffer(&tar->raw);
-	termPQExpBuffer(&tar->frame);
-	free(tar);
-}
-
 /* ----------
  * In the leader
  * ----------
@@ -299,7 +289,6 @@ put_directories(const Backup *backup, int tablespace)
 					  list->tablespaces[i].location, 0,
 					  S_IFLNK | S_IRWXU | S_IRWXG | S_IRWXO, time(NULL));
 	put_frame(tar, file, file->n_pieces++);
-	free_tar(tar);
 }
 
 static void
@@ -347,7 +336,6 @@ finish(const Backup *backup)
 
 	append(&tar->raw, files->last.data, files->last.len);
 	put_frame(tar, base, base->n_pieces++);
-	free_tar(tar);
 	for (int i = 0; i < files->n_files; i++)
 		if (files->files[i].path)
 			(void) tar_archive_finish(files->files[i].archive,
