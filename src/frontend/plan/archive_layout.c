@@ -77,6 +77,21 @@ append_entry(Layout *layout, const TocEntry *model)
 	return entry;
 }
 
+/* An entry like that of a table's data, without data. */
+static TocEntry *
+append_empty(Layout *layout, const TocEntry *data_entry, int n_deps)
+{
+	TocEntry   *entry = append_entry(layout, data_entry);
+
+	entry->had_dumper = false;
+	entry->defn = NULL;
+	entry->copy_stmt = NULL;
+	entry->filename = NULL;
+	entry->n_deps = n_deps;
+	entry->deps = pg_malloc(n_deps * sizeof(int));
+	return entry;
+}
+
 /*
  * An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry):
  * without the suffix of a compression.
@@ -153,13 +168,7 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 		chunk->filename = file_name(layout->out, chunk);
 		append_referenced(layout, chunk, files[i].table);
 	}
-	barrier = append_entry(layout, data_entry);
-	barrier->had_dumper = false;
-	barrier->defn = NULL;
-	barrier->copy_stmt = NULL;
-	barrier->filename = NULL;
-	barrier->n_deps = n_files + 1;
-	barrier->deps = pg_malloc(barrier->n_deps * sizeof(int));
+	barrier = append_empty(layout, data_entry, n_files + 1);
 
 	/*
 	 * First, as pg_restore takes an entry's first dependency for its table.
@@ -179,19 +188,13 @@ static void
 append_completion(Layout *layout, const TocEntry *data_entry,
 				  const DataFile *files, int n_files)
 {
-	TocEntry   *completion = append_entry(layout, data_entry);
+	TocEntry   *completion = append_empty(layout, data_entry, n_files);
 	int			table_id = toc_table_dump_id(data_entry);
 	const DataFile *biggest = biggest_chunk(files, n_files);
 
 	completion->dump_id = completion_id(layout, table_id);
 	completion->desc = ARCHIVE_COMPLETION_DESC;
 	completion->section = TOC_SECTION_POST_DATA;
-	completion->had_dumper = false;
-	completion->defn = NULL;
-	completion->copy_stmt = NULL;
-	completion->filename = NULL;
-	completion->n_deps = n_files;
-	completion->deps = pg_malloc(n_files * sizeof(int));
 	for (int i = 0; i < n_files; i++)
 		completion->deps[i] = &files[i] == biggest ?
 			layout->reserved_id[table_id] : files[i].dump_id;
@@ -334,7 +337,5 @@ archive_layout_make(const Toc *toc, const DumpTables *tables,
 			append_entry(&layout, entry)->filename = file_name(toc, entry);
 	}
 	layout.out->max_dump_id = layout.next_id - 1;
-	free(layout.by_id);
-	free(layout.reserved_id);
 	return layout.out;
 }

@@ -225,11 +225,6 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 		if (is_setting(&toc->entries[i]))
 			append_entry(&search, &toc->entries[i]);
 	append_wanted(&search, ids, n_ids, toc->max_dump_id);
-	free(search.by_id);
-	free(search.barriers);
-	free(search.chunk_nos);
-	free(search.tables);
-	free(search.placed);
 	return result;
 }
 
@@ -369,8 +364,6 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 			tables->tables[table].heap_bytes += chunks->files[no].est_bytes;
 		chunks->total_bytes += chunks->files[no].est_bytes;
 	}
-	free(table_of);
-	free(index.files);
 	return chunks;
 }
 
@@ -400,8 +393,6 @@ rows_ratio(const Archive *archive, const TocEntry *entry)
 		stored = archive_member_stored_bytes(member);
 		archive_member_close(member);
 	}
-	free(problem);
-	free(buffer);
 	return raw > 0 && stored > 0 ? (double) raw / stored : 1;
 }
 
@@ -429,16 +420,13 @@ static uint64
 nth_size(const ChunkPlan *chunks, const ArchiveRows *rows, int number)
 {
 	uint64	   *sizes = pg_malloc0((chunks->n_files + number) * sizeof(uint64));
-	uint64		result;
 
 	for (int i = 0; i < chunks->n_files; i++)
 		if (rows[i].want == NULL && chunks->files[i].n_chunks == 1)
 			sizes[i] = chunks->files[i].est_bytes;
 	qsort(sizes, chunks->n_files, sizeof(uint64), archive_plan_compare_sizes);
 	/* behind the files there are that many zeros */
-	result = sizes[number - 1];
-	free(sizes);
-	return result;
+	return sizes[number - 1];
 }
 
 /*

@@ -147,15 +147,11 @@ ServerChunk *
 server_chunks_read(PGconn *conn, const DumpTable *table, uint64 chunk_bytes,
 				   int *n)
 {
-	char		relation[16];
-	char		bytes[32];
-	const char *params[] = {relation, bytes};
+	const char *params[] = {psprintf("%u", table->oid),
+	psprintf(UINT64_FORMAT, chunk_bytes)};
+	PGresult   *res = session_query_params(conn, chunks_query, 2, params, 0);
 	ServerChunk *chunks;
-	PGresult   *res;
 
-	snprintf(relation, sizeof(relation), "%u", table->oid);
-	snprintf(bytes, sizeof(bytes), UINT64_FORMAT, chunk_bytes);
-	res = session_query_params(conn, chunks_query, 2, params, 0);
 	*n = PQntuples(res);
 	chunks = pg_malloc((*n + 1) * sizeof(ServerChunk));
 	for (int i = 0; i < *n; i++)
@@ -292,7 +288,6 @@ cut_tail(Planner *planner, int first_file)
 
 		add_parts(planner, tail[i].table, &chunk, n - i > jobs ? 2 : 4);
 	}
-	free(tail);
 }
 
 /*
@@ -382,7 +377,6 @@ add_planned_chunks(Planner *planner, int table)
 				 printable(planner->tables->tables[table].name));
 	for (int i = 0; i < n; i++)
 		add_planned_chunk(planner, table, &chunks[i]);
-	free(chunks);
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 }
@@ -434,7 +428,6 @@ add_previous_chunks(Planner *planner, int table)
 	}
 	if (n == 0)
 		return false;
-	free(starts);
 
 	/*
 	 * The manifest of the previous archive is a file that may say anything.

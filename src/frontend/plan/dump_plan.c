@@ -52,8 +52,6 @@ dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 	origin->database_oid = result_oid(res, 0, 2);
 	origin->layout = value(res, 3);
 	origin->has_lz4 = result_is_true(res, 0, 4);
-	PQclear(res);
-	free(sql);
 	return origin;
 }
 

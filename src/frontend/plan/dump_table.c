@@ -76,7 +76,6 @@ dump_tables_of_toc(const Toc *toc)
 		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
 	}
-	free(by_id);
 	return result;
 }
 
@@ -128,8 +127,6 @@ dump_tables_count_builds(const DumpTables *tables, const Toc *toc)
 			break;
 		}
 	}
-	free(has_index);
-	free(numbers);
 	return counts;
 }
 
@@ -332,9 +329,6 @@ drop_cycles(DumpTables *tables)
 	}
 	for (int i = 0; i < tables->n_tables; i++)
 		tables->tables[i].n_referenced = n_kept[i];
-	free(seen);
-	free(queue);
-	free(n_kept);
 }
 
 static void
@@ -383,7 +377,6 @@ dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
 		if (tables->tables[i].relkind == RELKIND_RELATION)
 			names[n_names++] = tables->tables[i].name;
 	table_lock_take(conn, names, n_names, wait_ms);
-	free(names);
 }
 
 char *
@@ -486,25 +479,18 @@ block_bytes(const char *text)
 	return (int) result;
 }
 
-/* What is the same in all rows, if there are any. */
-static void
-note_server(DumpTables *tables, const PGresult *res)
-{
-	tables->block_bytes = BLCKSZ;
-	if (PQntuples(res) == 0)
-		return;
-	tables->block_bytes = block_bytes(PQgetvalue(res, 0, BLOCK_BYTES));
-	tables->locks_per_session = atoi(PQgetvalue(res, 0, LOCKS_PER_SESSION));
-}
-
 static void
 measure(PGconn *conn, DumpTables *tables)
 {
-	char	   *sql = dump_tables_query(conn, tables);
-	PGresult   *res = session_query(conn, sql);
+	PGresult   *res = session_query(conn, dump_tables_query(conn, tables));
 
 	session_expect_tables(res, tables->n_tables);
-	note_server(tables, res);
+	tables->block_bytes = BLCKSZ;
+	if (PQntuples(res) > 0)
+	{
+		tables->block_bytes = block_bytes(PQgetvalue(res, 0, BLOCK_BYTES));
+		tables->locks_per_session = atoi(PQgetvalue(res, 0, LOCKS_PER_SESSION));
+	}
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		DumpTable  *table = &tables->tables[i];
@@ -525,8 +511,6 @@ measure(PGconn *conn, DumpTables *tables)
 		table->heap_blocks = (BlockNumber) (table->heap_bytes /
 											tables->block_bytes);
 	}
-	PQclear(res);
-	free(sql);
 }
 
 DumpTables *
@@ -534,7 +518,6 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 				 int lock_wait_ms)
 {
 	DumpTables *tables = dump_tables_of_toc(toc);
-	char	   *oids = dump_tables_oids(tables);
 
 	/*
 	 * Described first, as foreign tables cannot be locked; then locked; and
@@ -542,9 +525,9 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 	 * was described before the lock is checked later (source_check.c).
 	 */
 	tables->server_version = PQserverVersion(conn);
-	dump_table_describe(conn, tables, oids, options->trust_owners);
+	dump_table_describe(conn, tables, dump_tables_oids(tables),
+						options->trust_owners);
 	dump_tables_lock(conn, tables, lock_wait_ms);
 	measure(conn, tables);
-	free(oids);
 	return tables;
 }

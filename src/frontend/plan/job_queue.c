@@ -80,13 +80,6 @@ add_job(JobQueue *queue, JobKind kind, int first)
 
 	job->kind = kind;
 	job->first = first;
-	job->n = 0;
-	job->task = 0;
-	job->wave = 0;
-	job->at_once = false;
-	job->shared = false;
-	job->est_bytes = 0;
-	job->path = 0;
 	return job;
 }
 
@@ -126,7 +119,6 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 		sorted[i].path = sorted[i].work +
 			(rules->builds ? rules->builds[file->table] * table_work[file->table] : 0);
 	}
-	free(table_work);
 	qsort(sorted, chunks->n_files, sizeof(SortedFile), job_queue_compare_files);
 	return sorted;
 }
@@ -206,7 +198,6 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 			job->path = next->path - next->work + job->est_bytes;
 		}
 	}
-	free(sorted);
 }
 
 static void
@@ -240,7 +231,7 @@ job_queue_make(const ChunkPlan *chunks, const LargeObjects *objects,
 	for (int i = 0; rules->shares && i < chunks->n_files; i++)
 		most += rules->shares[i];
 	queue->files = pg_malloc((chunks->n_files + 1) * sizeof(DataFile *));
-	queue->jobs = pg_malloc((most + 1) * sizeof(Job));
+	queue->jobs = pg_malloc0((most + 1) * sizeof(Job));
 	add_data_files(queue, chunks, rules);
 	add_large_objects(queue, objects);
 	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);
@@ -253,7 +244,7 @@ job_queue_share(const DataFile **files, int n_files, int n_shares)
 	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
 
 	queue->files = files;
-	queue->jobs = pg_malloc((n_files * n_shares + 1) * sizeof(Job));
+	queue->jobs = pg_malloc0((n_files * n_shares + 1) * sizeof(Job));
 	for (int i = 0; i < n_files; i++)
 		for (int j = 0; j < n_shares; j++)
 			(void) add_file_job(queue, i, n_shares);

@@ -59,15 +59,13 @@ read_all_oids(PGconn *conn, LargeObjectList *list)
 static void
 make_groups(LargeObjects *objects, const LargeObjectList *list)
 {
-	int			more = (list->n_oids + LARGE_OBJECT_GROUP - 1) / LARGE_OBJECT_GROUP;
-
-	objects->groups = pg_realloc(objects->groups,
-								 (objects->n_groups + more + 1) *
-								 sizeof(LargeObjectGroup));
 	for (int first = 0; first < list->n_oids; first += LARGE_OBJECT_GROUP)
 	{
-		LargeObjectGroup *group = &objects->groups[objects->n_groups++];
+		LargeObjectGroup *group;
 
+		objects->groups = array_room(objects->groups, objects->n_groups,
+									 sizeof(LargeObjectGroup));
+		group = &objects->groups[objects->n_groups++];
 		group->oids = list->oids + first;
 		group->first_object = objects->n_objects;
 		group->n_oids = Min(LARGE_OBJECT_GROUP, list->n_oids - first);
@@ -134,7 +132,6 @@ large_objects_read(PGconn *conn, const Toc *toc)
 		 */
 		make_groups(objects, list);
 	}
-	free(by_id);
 	if (objects->n_lists > 0)
 		objects->est_bytes =
 			strtoull(session_value(conn, "SELECT pg_catalog.pg_relation_size('pg_catalog.pg_largeobject')"),

@@ -38,15 +38,13 @@ char *
 fingerprint_settings(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, settings_query);
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
 	if (PQntuples(res) != 1)
 		pg_fatal("unexpected answer from the server: no settings");
-	initPQExpBuffer(&text);
 	for (int i = 0; i < PQnfields(res); i++)
 		appendPQExpBuffer(&text, "%s%s = %s", i > 0 ? "; " : "",
 						  PQfname(res, i), PQgetvalue(res, 0, i));
-	PQclear(res);
 	return buffer_text(&text);
 }
 

@@ -79,14 +79,10 @@ is_about_member(const TocEntry *entry, const PGresult *members)
 	for (int i = 0; i < PQntuples(members); i++)
 	{
 		const char *name = PQgetvalue(members, i, 2);
-		char	   *tag = psprintf("%s %s", PQgetvalue(members, i, 1), name);
-		char	   *column = psprintf("COLUMN %s.", name);
-		bool		found = strcmp(entry->tag, tag) == 0 ||
-			strncmp(entry->tag, column, strlen(column)) == 0;
 
-		free(column);
-		free(tag);
-		if (found)
+		if (strcmp(entry->tag,
+				   psprintf("%s %s", PQgetvalue(members, i, 1), name)) == 0 ||
+			text_after(entry->tag, psprintf("COLUMN %s.", name)))
 			return true;
 	}
 	return false;
@@ -150,7 +146,6 @@ leave_out_schema(const Toc *toc, const char *name, bool *leaves)
 	for (int i = 0; i < toc->n_entries && is_free; i++)
 		if (&toc->entries[i] == schema || is_about(&toc->entries[i], tag))
 			leaves[i] = true;
-	free(tag);
 }
 
 /*
@@ -223,8 +218,6 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 				toc->max_dump_id = Max(toc->max_dump_id, entry->deps[j]);
 		}
 	}
-	free(leaves);
-	PQclear(members);
 	return result;
 }
 
@@ -490,7 +483,6 @@ server_extension_find(PGconn *conn, const Options *options,
 		extension->missing = why_not_used(extension, res);
 	if (extension->missing == NULL)
 		note_parts(extension, res);
-	PQclear(res);
 	report_missing(extension);
 	return extension;
 }
@@ -506,10 +498,8 @@ is_held(PGconn *conn, const ServerExtension *extension)
 {
 	const char *params[] = {extension->functions, extension->lock_table};
 	PGresult   *res = session_query_params(conn, same_query, 2, params, 0);
-	bool		result = atoi(PQgetvalue(res, 0, 0)) == n_called[extension->use];
 
-	PQclear(res);
-	return result;
+	return atoi(PQgetvalue(res, 0, 0)) == n_called[extension->use];
 }
 
 void
@@ -535,7 +525,6 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 		extension->missing = "extension pg_pardump is being dropped, or changed";
 		session_command(conn, SESSION_ROLLBACK_TO);
 	}
-	PQclear(res);
 	session_command(conn, SESSION_RELEASE);
 	if (extension->missing == NULL && !is_held(conn, extension))
 		extension->missing = "extension pg_pardump was replaced while the run started";

@@ -8,6 +8,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
 #include "plan/lower_bound.h"
@@ -56,20 +57,18 @@ static const char place_query[] =
 static const char *
 why_not(PGconn *conn)
 {
-	const char *problem = NULL;
 	PGresult   *res;
 
 	if (PQserverVersion(conn) < MIN_SERVER_FOR_SUMMARIES)
 		return "the server is older than 17";
 	res = session_query(conn, may_query);
 	if (result_is_true(res, 0, 0))
-		problem = "the server is a standby";
-	else if (!result_is_true(res, 0, 1))
-		problem = "summarize_wal is off";
-	else if (!result_is_true(res, 0, 2))
-		problem = "no permission to read WAL positions";
-	PQclear(res);
-	return problem;
+		return "the server is a standby";
+	if (!result_is_true(res, 0, 1))
+		return "summarize_wal is off";
+	if (!result_is_true(res, 0, 2))
+		return "no permission to read WAL positions";
+	return NULL;
 }
 
 static void
@@ -130,7 +129,6 @@ wal_history_snapshot_taken(PGconn *conn, WalHistory *history)
 	history->database = pg_strdup(PQgetvalue(res, 0, 0));
 	history->timeline = pg_strdup(PQgetvalue(res, 0, 1));
 	history->server_start = pg_strdup(PQgetvalue(res, 0, 2));
-	PQclear(res);
 }
 
 const char *
@@ -139,15 +137,11 @@ wal_history_note(PGconn *conn, const WalHistory *history)
 	char	   *sql = psprintf("SELECT " PARDUMP_NOTE_DUMP "('%s'::pg_catalog.text)",
 							   history->token);
 	PGresult   *res = session_exec(conn, sql);
-	const char *problem = NULL;
+	const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		problem = pg_strdup(PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) ?
-							PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) :
-							"the connection was lost");
-	PQclear(res);
-	free(sql);
-	return problem;
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+		return NULL;
+	return message ? message : "the connection was lost";
 }
 
 /* ----------
@@ -303,11 +297,7 @@ ask_value(SummaryReader *reader, const char *sql)
 static bool
 ask_bool(SummaryReader *reader, const char *sql)
 {
-	char	   *value = ask_value(reader, sql);
-	bool		result = value[0] == 't';
-
-	free(value);
-	return result;
+	return ask_value(reader, sql)[0] == 't';
 }
 
 /* "16/B374D848" */
@@ -366,7 +356,6 @@ has_token(SummaryReader *reader)
 							   reader->before->history_token);
 	bool		result = ask_bool(reader, sql);
 
-	free(sql);
 	if (!result && reader->problem == NULL)
 		reader->problem = "the server has no record of the previous dump, so its history may differ";
 	return result;
@@ -380,7 +369,6 @@ static int
 begin_checkpoint(SummaryReader *reader)
 {
 	char	   *timeout;
-	int			seconds;
 
 	if (ask_bool(reader, "SELECT pg_catalog.pg_has_role('pg_checkpoint'::pg_catalog.name, 'USAGE'::pg_catalog.text)"))
 	{
@@ -389,9 +377,7 @@ begin_checkpoint(SummaryReader *reader)
 	}
 	timeout = ask_value(reader, "SELECT s.setting FROM pg_catalog.pg_settings s"
 						" WHERE s.name OPERATOR(pg_catalog.=) 'checkpoint_timeout'::pg_catalog.text");
-	seconds = atoi(timeout);
-	free(timeout);
-	return MAX_SUMMARIZE_POLLS + seconds * (1000000 / POLL_US);
+	return MAX_SUMMARIZE_POLLS + atoi(timeout) * (1000000 / POLL_US);
 }
 
 static bool
@@ -399,15 +385,11 @@ wait_for_summaries(SummaryReader *reader)
 {
 	int			polls = begin_checkpoint(reader);
 
-	while (reader->problem == NULL)
+	while (reader->problem == NULL &&
+		   lsn_number(ask_value(reader, "SELECT s.summarized_lsn"
+								" FROM pg_catalog.pg_get_wal_summarizer_state() s")) <
+		   reader->until)
 	{
-		char	   *lsn = ask_value(reader, "SELECT s.summarized_lsn"
-									" FROM pg_catalog.pg_get_wal_summarizer_state() s");
-		bool		done = lsn_number(lsn) >= reader->until;
-
-		free(lsn);
-		if (done)
-			break;
 		if (polls-- == 0)
 			reader->problem = "the server did not summarize its WAL in time";
 		pg_usleep(POLL_US);
@@ -475,33 +457,29 @@ read_changes(SummaryReader *reader)
 							   CHANGED_BLOCKS_PART, CHANGED_BLOCKS_PART, reader->summaries.data,
 							   strtoul(before->history_database, NULL, 10));
 	PGresult   *res = ask(reader, sql, PGRES_TUPLES_OK);
-	ChangedBlocks *changes = res ? changed_blocks_new(res) : NULL;
 
-	PQclear(res);
-	free(sql);
-	return changes;
+	return res ? changed_blocks_new(res) : NULL;
 }
 
 ChangedBlocks *
 wal_changes_read(PGconn *conn, const PreviousArchive *previous,
 				 const WalHistory *history, const char **problem)
 {
-	SummaryReader reader = {.conn = conn,.before = previous->manifest};
+	SummaryReader reader = {
+		.conn = conn,
+		.before = previous->manifest,
+		.summaries = buffer_new(),
+	};
 	ChangedBlocks *changes = NULL;
-	char	   *until;
 
-	initPQExpBuffer(&reader.summaries);
 	reader.problem = why_not_before(reader.before, history);
 	if (reader.problem == NULL && has_token(&reader))
 	{
-		until = ask_value(&reader, "SELECT pg_catalog.pg_current_wal_insert_lsn()");
-		reader.until = lsn_number(until);
-		free(until);
+		reader.until = lsn_number(ask_value(&reader, lsn_query));
 		if (reader.problem == NULL && wait_for_summaries(&reader) &&
 			is_covered(&reader))
 			changes = read_changes(&reader);
 	}
-	termPQExpBuffer(&reader.summaries);
 	*problem = reader.problem;
 	return changes;
 }
