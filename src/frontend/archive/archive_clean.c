@@ -52,12 +52,7 @@ for_all_files(const char *path, bool flush, volatile int *n_done)
 			continue;
 		interrupt_check();
 		if (flush)
-		{
-			char	   *file = psprintf("%s/%s", path, name);
-
-			sync_file_or_dir(file, false);
-			free(file);
-		}
+			sync_file_or_dir(psprintf("%s/%s", path, name), false);
 		++*n_done;
 		progress_tick();
 	}
@@ -301,12 +296,8 @@ static void
 remove_file(const Cleaning *cleaning, const char *name)
 {
 	if (is_tasks(name))
-	{
-		char	   *path = psprintf("%s/%s", cleaning->path, name);
-
-		archive_clean_directory_at(dirfd(cleaning->listing), name, path);
-		free(path);
-	}
+		archive_clean_directory_at(dirfd(cleaning->listing), name,
+								   psprintf("%s/%s", cleaning->path, name));
 	else if (unlinkat(dirfd(cleaning->listing), name, 0) < 0 && errno != ENOENT)
 		pg_fatal("could not remove file \"%s/%s\": %m", cleaning->path,
 				 printable(name));
@@ -376,9 +367,6 @@ archive_clean(const char *path, DIR *listing, bool check_only)
 
 	if (check(&cleaning) && !check_only)
 		remove_all(&cleaning);
-	free(cleaning.known);
-	if (cleaning.manifest)
-		manifest_free(cleaning.manifest);
 }
 
 /*

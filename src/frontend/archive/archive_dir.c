@@ -176,10 +176,7 @@ existing_path(const char *directory)
 
 	if (access(path, F_OK) != 0)
 		get_parent_directory(path);
-	if (*path != '\0')
-		return path;
-	free(path);
-	return pg_strdup(".");
+	return *path != '\0' ? path : pg_strdup(".");
 }
 
 /* False if the file system does not say it. */
@@ -200,11 +197,7 @@ bool
 archive_space_available(const char *directory, const ArchiveNeed *need,
 						uint64 *available)
 {
-	char	   *path = existing_path(directory);
-	bool		result = available_bytes(path, directory, need, available);
-
-	free(path);
-	return result;
+	return available_bytes(existing_path(directory), directory, need, available);
 }
 
 static void
@@ -238,7 +231,6 @@ archive_space_check(const char *directory, const ArchiveNeed *need)
 		pg_log_error("could not write to directory \"%s\": %m", path);
 	else
 		warn_if_full(path, directory, need);
-	free(path);
 }
 
 /* ----------
@@ -338,7 +330,6 @@ archive_dir_keep_out(const char *directory, const char *option, const char *path
 					 path, option);
 		pg_fatal_hint("Specify a file outside the archive's directory, which may contain only the archive's own files.");
 	}
-	free(parent);
 }
 
 /* ----------
@@ -661,5 +652,4 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 	if (sync_method != SYNC_NONE)
 		archive_sync_directory(dir->path, dir->made);
 	dir->whole = true;
-	free(final);
 }

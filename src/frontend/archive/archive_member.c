@@ -316,19 +316,13 @@ archive_member_fail(ArchiveObjects *objects, const char *format,...)
  * Up to format 1.15 the entry's name for the list may be wrong, and there is
  * one list only (pg_backup_directory.c:_LoadLOs).
  */
-static char *
-list_name(const Archive *archive, const TocEntry *entry)
-{
-	if (archive->toc->minor < 16)
-		return archive_name_object_list(archive->toc->minor, entry->dump_id);
-	return pg_strdup(entry->filename ? entry->filename : "");
-}
-
 static void
 open_list(ArchiveObjects *objects, const Archive *archive,
 		  const TocEntry *entry)
 {
-	char	   *name = list_name(archive, entry);
+	const char *name = archive->toc->minor < 16 ?
+		archive_name_object_list(archive->toc->minor, entry->dump_id) :
+		entry->filename ? entry->filename : "";
 	CompressMethod method;
 	const char *problem;
 	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
@@ -337,7 +331,6 @@ open_list(ArchiveObjects *objects, const Archive *archive,
 		archive_member_fail(objects, "file \"%s\" %s", name, problem);
 	else
 		objects->list = data_reader_new_file(fd, method);
-	free(name);
 }
 
 /* The next line of the list, its end included; NULL after the last. */

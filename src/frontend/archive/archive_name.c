@@ -96,11 +96,7 @@ archive_name_compressed(const char *name, CompressMethod method)
 char *
 archive_name_list_line(Oid oid)
 {
-	char	   *name = archive_name_large_object(oid, COMPRESS_NONE);
-	char	   *line = psprintf("%u %s\n", oid, name);
-
-	free(name);
-	return line;
+	return psprintf("%u " LARGE_OBJECT_PREFIX "%u" DATA_SUFFIX "\n", oid, oid);
 }
 
 /* ----------

@@ -80,12 +80,9 @@ archive_lookup_bytes(int dir, const char *name)
 void
 archive_lookup_hint(const char *directory)
 {
-	char	   *map = psprintf("%s/%s", directory, CLUSTER_MAP_NAME);
-
-	if (access(map, F_OK) == 0)
+	if (access(psprintf("%s/%s", directory, CLUSTER_MAP_NAME), F_OK) == 0)
 		pg_log_error_hint("The directory contains the archives of all databases of a cluster.  Use --all-databases for all of them, or specify the directory of one database below \"%s/databases\".",
 						  directory);
-	free(map);
 }
 
 /* ----------
@@ -333,7 +330,6 @@ find_data(Archive *archive, CustomBlocks *blocks)
 	}
 	if (custom_block_error(blocks))
 		damaged(archive, custom_block_error(blocks));
-	free(entries);
 }
 
 static int
@@ -374,7 +370,6 @@ measure_custom(Archive *archive)
 			end - entries[i]->data_offset;
 		end = entries[i]->data_offset;
 	}
-	free(entries);
 }
 
 /* Were there entries whose data have no known place? */

@@ -12,8 +12,6 @@
 #include "base/checksum.h"
 #include "stream/regular_file.h"
 
-static const JsonField manifest_fields[];
-
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
 
 /* Limits that no archive comes near, so that sums cannot overflow. */
@@ -159,7 +157,6 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	.flush = manifest_flush};
 	pg_checksum_context checksum;
 	volatile uint64 bytes = 0;
-	char	   *digits;
 	Sink	   *tap;
 
 	checksum_begin(&checksum, CHECKSUM_TYPE_SHA256);
@@ -173,9 +170,8 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	 * The last line is written past the tap, since the checksum in it is of
 	 * all bytes before it.
 	 */
-	digits = checksum_end_hex(&checksum);
-	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n", digits);
-	free(digits);
+	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n",
+					  checksum_end_hex(&checksum));
 	sink_write_buffer(sink, &writer.buf);
 	sink_finish(tap);
 	sink_free(tap);
@@ -276,14 +272,14 @@ manifest_read(const char *text, size_t len, const char **problem)
 Manifest *
 manifest_load(const char *directory, bool *exists, const char **problem)
 {
-	char	   *path = psprintf("%s/%s", directory, MANIFEST_NAME);
-	int			fd = regular_file_open(AT_FDCWD, path, problem);
+	int			fd = regular_file_open(AT_FDCWD,
+									   psprintf("%s/%s", directory, MANIFEST_NAME),
+									   problem);
 	Manifest   *manifest = NULL;
 	char	   *text;
 	size_t		len;
 
 	*exists = fd >= 0 || errno != ENOENT;
-	free(path);
 	if (fd < 0)
 		return NULL;
 	text = regular_file_read_text(fd, &len);

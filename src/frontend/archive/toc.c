@@ -183,15 +183,6 @@ toc_names_find(const TocNames *names, const char *name)
 	return found ? found->no : -1;
 }
 
-void
-toc_names_free(TocNames *names)
-{
-	for (int i = 0; i < names->n; i++)
-		free(names->entries[i].name);
-	free(names->entries);
-	free(names);
-}
-
 /* The word no n, from 0, of a statement; owned. */
 static char *
 word_of(const char *statement, int n)
@@ -224,13 +215,8 @@ static char *
 requoted(char *name)
 {
 	char	   *table = identifier_unquote(cut_last_part(name));
-	char	   *schema = identifier_unquote(name);
-	char	   *result = pg_strdup(fmtQualifiedId(schema, table));
 
-	free(schema);
-	free(table);
-	free(name);
-	return result;
+	return pg_strdup(fmtQualifiedId(identifier_unquote(name), table));
 }
 
 /*
@@ -602,10 +588,6 @@ index_attach_chain(Toc *toc)
 		last[tree] = entry->dump_id;
 	}
 	for (int i = 0; i < toc->n_entries; i++)
-	{
 		if (toc_entry_is(&toc->entries[i], "FK CONSTRAINT"))
 			come_after(&toc->entries[i], trees, last);
-	}
-	free(last);
-	free(trees);
 }

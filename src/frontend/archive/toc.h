@@ -157,8 +157,6 @@ extern TocNames *toc_names_make(const Toc *toc, const char *desc);
  */
 extern int	toc_names_find(const TocNames *names, const char *name);
 
-extern void toc_names_free(TocNames *names);
-
 /*
  * The table that owns the sequence that the entry is of, if the entry says
  * so: its name as toc_names_find() takes it; else NULL.  Owned.

@@ -378,9 +378,6 @@ put_number_string(PQExpBuffer buf, const char *format, uint32 value)
 static void
 put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 {
-	char	   *version = psprintf("%s" TOC_MARK PARDUMP_VERSION,
-								   toc->pg_dump_version);
-
 	appendPQExpBufferStr(buf, TOC_MAGIC);
 	put_byte(buf, 1);
 	put_byte(buf, toc->minor);
@@ -400,8 +397,7 @@ put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 		put_int(buf, toc->created[i]);
 	put_string(buf, toc->dbname);
 	put_string(buf, toc->server_version);
-	put_string(buf, version);
-	free(version);
+	put_string(buf, psprintf("%s" TOC_MARK PARDUMP_VERSION, toc->pg_dump_version));
 }
 
 static void
@@ -446,5 +442,4 @@ toc_write(const Toc *toc, const CompressSpec *compress, Sink *sink)
 			sink_write_buffer(sink, &buf);
 	}
 	sink_write_buffer(sink, &buf);
-	termPQExpBuffer(&buf);
 }

@@ -317,8 +317,6 @@ add_owned_sequences(const Toc *toc, bool *chosen)
 			chosen[sequence] = true;
 		free(owner);
 	}
-	toc_names_free(tables);
-	toc_names_free(sequences);
 }
 
 /*
@@ -350,8 +348,6 @@ leave_out_by_definition(const Toc *toc, const int n[N_PATTERN_KINDS],
 		if (n[PATTERN_EXTENSION] + n[PATTERN_NO_EXTENSION] > 0 && definition < 0)
 			chosen[i] = false;
 	}
-	toc_names_free(tables);
-	toc_names_free(sequences);
 }
 
 /*
