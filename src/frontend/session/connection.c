@@ -157,8 +157,6 @@ defaults_of_service(const char *service, const char *file)
 	environment_set("PGSERVICEFILE", old_file);
 	if (options == NULL)
 		pg_fatal("out of memory");
-	free(old_service);
-	free(old_file);
 	return options;
 }
 
@@ -178,23 +176,16 @@ find_service(const char *given, const char *password)
 	const char *file = options ? conninfo_value(options, "servicefile") : NULL;
 	PQconninfoOption *its = service ? defaults_of_service(service, file) : NULL;
 	const char *its_own = its ? conninfo_value(its, "password") : NULL;
-	char	   *result = NULL;
+	PQExpBufferData buf = buffer_new();
 
-	if (its_own && strcmp(its_own, password) == 0)
-	{
-		PQExpBufferData buf = buffer_new();
-
-		conninfo_append(&buf, "service", service);
-		if (file)
-			conninfo_append(&buf, "servicefile", file);
-		/* what is settled must not be what the service says */
-		conninfo_append(&buf, "target_session_attrs", "any");
-		result = psprintf(" %s", buffer_text(&buf));
-		termPQExpBuffer(&buf);
-	}
-	PQconninfoFree(its);
-	PQconninfoFree(options);
-	return result;
+	if (its_own == NULL || strcmp(its_own, password) != 0)
+		return NULL;
+	conninfo_append(&buf, "service", service);
+	if (file)
+		conninfo_append(&buf, "servicefile", file);
+	/* what is settled must not be what the service says */
+	conninfo_append(&buf, "target_session_attrs", "any");
+	return psprintf(" %s", buffer_text(&buf));
 }
 
 /*
@@ -266,10 +257,7 @@ secrets_service(const PQconninfoOption *options,
 		appendPQExpBuffer(&buf, "%s=%s\n", options->keyword, options->val);
 		any = true;
 	}
-	if (any)
-		return buf.data;
-	termPQExpBuffer(&buf);
-	return NULL;
+	return any ? buf.data : NULL;
 }
 
 /*
@@ -328,9 +316,9 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 
 	/* what programs find that are not told the user's service */
 	PQconninfoOption *bare = defaults_of_service(NULL, NULL);
-	PQExpBufferData buf;
-	PQExpBufferData own_buf;
-	PQExpBufferData private_buf;
+	PQExpBufferData buf = buffer_new();
+	PQExpBufferData own_buf = buffer_new();
+	PQExpBufferData private_buf = buffer_new();
 	const char *host = PQhost(conn);
 
 	if (options == NULL || defaults == NULL)
@@ -345,8 +333,6 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	address->secrets.service = secrets_service(options, defaults);
 	note_password(address, options, defaults, given);
 	note_password_file(address);
-	initPQExpBuffer(&buf);
-	initPQExpBuffer(&private_buf);
 	conninfo_append(&buf, "dbname", PQdb(conn));
 	conninfo_append(&buf, "user", PQuser(conn));
 
@@ -359,7 +345,6 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	if (!connection_is_unix_socket(conn))
 		conninfo_append(&buf, "hostaddr", PQhostaddr(conn));
 	conninfo_append(&buf, "port", PQport(conn));
-	initPQExpBuffer(&own_buf);
 	appendPQExpBufferStr(&own_buf, buf.data);
 	/* our service takes the place of one that the environment names */
 	append_options(address->secrets.password_file != 0, options,
@@ -367,16 +352,11 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 				   &buf, &private_buf);
 	address->tcp_settings = tcp_setting_conninfo(options, takes_rows);
 	note_own_service(address, options, bare, &own_buf);
-	termPQExpBuffer(&own_buf);
-	PQconninfoFree(options);
-	PQconninfoFree(defaults);
-	PQconninfoFree(bare);
 
 	address->conninfo = buf.data;
 	address->private_conninfo = psprintf("%s %s%s%s", buf.data, private_buf.data,
 										 address->tcp_settings,
 										 address->service ? address->service : "");
-	termPQExpBuffer(&private_buf);
 	return address;
 }
 
@@ -479,15 +459,10 @@ connection_limit_read(const PGresult *res, int column)
 ConnectionsLeft
 connection_limit_left(PGconn *conn, bool of_database)
 {
-	char	   *expression = connection_limit_expression(conn, of_database);
-	char	   *sql = psprintf("SELECT %s", expression);
-	PGresult   *res = session_query(conn, sql);
-	ConnectionsLeft left = connection_limit_read(res, 0);
+	char	   *sql = psprintf("SELECT %s",
+							   connection_limit_expression(conn, of_database));
 
-	PQclear(res);
-	free(sql);
-	free(expression);
-	return left;
+	return connection_limit_read(session_query(conn, sql), 0);
 }
 
 void
@@ -658,10 +633,8 @@ connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
 	const char *values[] = {params->dbname ? params->dbname : "dbname=''",
 		PQuser(conn), PQpass(conn), PQdb(conn), PQhost(conn),
 	connection_is_unix_socket(conn) ? NULL : PQhostaddr(conn), PQport(conn), name, NULL};
-	PGconn	   *result = connect_by(keywords, values);
 
-	free(name);
-	return result;
+	return connect_by(keywords, values);
 }
 
 /*

@@ -139,14 +139,13 @@ server_and_role(const PQconninfoOption *options)
 
 /*
  * A run may ask for passwords of several servers, so the prompt names the
- * server.  Owned.
+ * server.
  */
-static char *
+static const char *
 prompt_text(const PQconninfoOption *options, bool has_service)
 {
 	const char *host = get_option(options, "host");
-	char	   *text;
-	char	   *result;
+	const char *text;
 
 	if (host[0] == '\0')
 		host = get_option(options, "hostaddr");
@@ -161,9 +160,7 @@ prompt_text(const PQconninfoOption *options, bool has_service)
 		text = psprintf("Password for user %s (host %s, port %s): ",
 						get_option(options, "user"), host,
 						get_option(options, "port"));
-	result = pg_strdup(printable(text));
-	free(text);
-	return result;
+	return printable(text);
 }
 
 /* ----------
@@ -281,8 +278,6 @@ typed_password_find(const ConnParams *params)
 	for (TypedPassword *typed = passwords; typed; typed = typed->next)
 		if (strcmp(typed->server, server) == 0)
 			result = typed->password;
-	free(server);
-	PQconninfoFree(options);
 	return result;
 }
 
@@ -292,7 +287,6 @@ typed_password_ask(const ConnParams *params)
 	PQconninfoOption *options = all_options(params);
 	PQconninfoOption *defaults = PQconndefaults();
 	TypedPassword *typed = pg_malloc(sizeof(TypedPassword));
-	char	   *prompt;
 	bool		has_service;
 
 	if (defaults == NULL)
@@ -300,18 +294,11 @@ typed_password_ask(const ConnParams *params)
 	/* the values of a service in the environment are among the defaults */
 	has_service = strcmp(get_option(options, "service"),
 						 get_option(defaults, "service")) != 0;
-	prompt = prompt_text(options, has_service);
 	typed->server = server_and_role(options);
-	typed->password = ask(prompt, params->prompt_password == TRI_YES);
-	free(prompt);
-	PQconninfoFree(options);
-	PQconninfoFree(defaults);
+	typed->password = ask(prompt_text(options, has_service),
+						  params->prompt_password == TRI_YES);
 	if (typed->password == NULL)
-	{
-		free(typed->server);
-		free(typed);
 		return NULL;
-	}
 
 	/*
 	 * An empty answer is kept, too.  So the user is not asked again for each

@@ -268,11 +268,7 @@ session_backend(PGconn *conn)
 bool
 session_may_execute(PGconn *conn, const char *functions)
 {
-	char	   *sql = psprintf(SESSION_MAY_EXECUTE("%s"), functions);
-	bool		result = session_is_true(conn, sql);
-
-	free(sql);
-	return result;
+	return session_is_true(conn, psprintf(SESSION_MAY_EXECUTE("%s"), functions));
 }
 
 /* ----------
@@ -567,14 +563,10 @@ probe_once(const ProbedSession *first, const ProbedSession *second)
 
 	if (answered && strcmp(backends[0], backends[1]) == 0)
 		refuse_pooler(first->conn, "Two open connections use the same server process.");
-	free(backends[0]);
-	free(backends[1]);
 	if (!answered || !session_try_begin(first->conn, SESSION_BEGIN_SETTINGS,
 										first->wait_ms))
 		return false;
-	backends[1] = ask_backend(second);
-	answered = backends[1] != NULL;
-	free(backends[1]);
+	answered = ask_backend(second) != NULL;
 	PQclear(session_run(first->conn, "COMMIT", first->wait_ms));
 	return answered;
 }
@@ -588,9 +580,7 @@ session_probe(PGconn *conn, PGconn *other, int n_tries)
 
 	if (res)
 		session_failed(conn, res, "query failed", "SET " MARKER);
-	res = set_marker(other, ANSWER_MS);
-	answered = res == NULL;
-	PQclear(res);
+	answered = set_marker(other, ANSWER_MS) == NULL;
 	for (int i = 0; answered && i < n_tries; i++)
 		answered = probe_once(&sessions[i % 2], &sessions[(i + 1) % 2]);
 	return answered;

@@ -62,12 +62,11 @@ void
 session_set_encoding(PGconn *conn, const char *encoding)
 {
 	bool		begun = session_begin_settings(conn);
-	PQExpBufferData sql;
+	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
 
 	if (strcmp(encoding, "auto") == 0)
 		encoding = pg_encoding_to_char(pg_get_encoding_from_locale(NULL, true));
-	initPQExpBuffer(&sql);
 	session_append_set(&sql, conn, "client_encoding", encoding, false);
 	res = session_exec(conn, sql.data);
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
@@ -85,7 +84,6 @@ session_set_encoding(PGconn *conn, const char *encoding)
 	 * may be the second byte of a character in some encodings.
 	 */
 	setFmtEncoding(PQclientEncoding(conn));
-	termPQExpBuffer(&sql);
 }
 
 /* Servers have not had all of them always. */
@@ -123,7 +121,6 @@ make_settings(PGconn *conn, const Options *options)
 					   options->enable_row_security ? "on" : "off", false);
 	appendPQExpBuffer(&sql, "; %s", known_settings_query);
 	PQclear(session_query(conn, sql.data));
-	termPQExpBuffer(&sql);
 }
 
 void
@@ -143,13 +140,7 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 		setFmtEncoding(PQclientEncoding(conn));
 
 	if (options->role)
-	{
-		PQExpBufferData sql = buffer_new();
-
-		appendPQExpBuffer(&sql, "SET ROLE %s", fmtId(options->role));
-		session_command(conn, sql.data);
-		termPQExpBuffer(&sql);
-	}
+		session_command(conn, psprintf("SET ROLE %s", fmtId(options->role)));
 
 	make_settings(conn, options);
 	/* It may fail, but not because the session is lost. */

@@ -81,19 +81,14 @@ bool
 snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 {
 	session_begin(conn, SESSION_BEGIN_READ_ONLY);
-	if (import_snapshot(conn, snapshot, true))
-	{
-		/*
-		 * After a restart the server gives names again from the beginning,
-		 * and the name may be that of another program's snapshot.
-		 */
-		char	   *imported = snapshot_identity(conn);
-		bool		is_same = strcmp(imported, identity) == 0;
 
-		free(imported);
-		if (is_same)
-			return true;
-	}
+	/*
+	 * After a restart the server gives names again from the beginning, and
+	 * the name may be that of another program's snapshot.
+	 */
+	if (import_snapshot(conn, snapshot, true) &&
+		strcmp(snapshot_identity(conn), identity) == 0)
+		return true;
 	session_command(conn, "ROLLBACK");
 	return false;
 }

@@ -67,10 +67,7 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 bool
 table_lock_try(PGconn *conn, char *const *names, int n_names)
 {
-	char	   *message = n_names > 0 ? try_lock(conn, names, n_names) : NULL;
-
-	free(message);
-	return message == NULL;
+	return n_names == 0 || try_lock(conn, names, n_names) == NULL;
 }
 
 static void
