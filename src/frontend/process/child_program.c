@@ -344,23 +344,18 @@ child_program_beside(const char *path, const char *name)
 
 	get_parent_directory(directory);
 	result = psprintf("%s/%s", *directory ? directory : ".", name);
-	free(directory);
-	if (is_executable(result))
-		return result;
-	free(result);
-	return NULL;
+	return is_executable(result) ? result : NULL;
 }
 
 char *
 child_program_search(const char *name)
 {
 	const char *path = getenv("PATH");
-	char	   *dirs;
 	char	   *rest;
 
 	if (path == NULL)
 		return NULL;
-	rest = dirs = pg_strdup(path);
+	rest = pg_strdup(path);
 	while (rest)
 	{
 		char	   *dir = rest;
@@ -371,13 +366,8 @@ child_program_search(const char *name)
 			*rest++ = '\0';
 		candidate = psprintf("%s/%s", *dir ? dir : ".", name);
 		if (is_executable(candidate))
-		{
-			free(dirs);
 			return candidate;
-		}
-		free(candidate);
 	}
-	free(dirs);
 	return NULL;
 }
 

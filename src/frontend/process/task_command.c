@@ -93,12 +93,8 @@ task_command(const char *pattern, const char *plan_path, int n_tasks,
 				appendPQExpBufferChar(&command, '%');
 				break;
 			default:
-				termPQExpBuffer(&command);
 				return NULL;
 		}
 	}
-	if (has_plan)
-		return buffer_text(&command);
-	termPQExpBuffer(&command);
-	return NULL;
+	return has_plan ? buffer_text(&command) : NULL;
 }

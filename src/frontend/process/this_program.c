@@ -81,10 +81,7 @@ this_program_of_major(int major)
 		return NULL;
 	*found = '\0';
 	path = psprintf("%s%d/bin/%s", self, major, program_name);
-	if (access(path, X_OK) == 0)
-		return path;
-	free(path);
-	return NULL;
+	return access(path, X_OK) == 0 ? path : NULL;
 }
 
 char *

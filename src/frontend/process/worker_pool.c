@@ -173,11 +173,7 @@ worker_pool_describe(WorkerPool *pool, const Worker *worker)
 static char *
 describe_work(WorkerPool *pool, const Worker *worker)
 {
-	char	   *what = worker_pool_describe(pool, worker);
-	char	   *result = psprintf(pool->task->doing, what);
-
-	free(what);
-	return result;
+	return psprintf(pool->task->doing, worker_pool_describe(pool, worker));
 }
 
 /*
@@ -197,14 +193,11 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 					   delay_ms / 1000.0);
 	else
 	{
-		char	   *doing = describe_work(pool, worker);
-
 		pg_log_warning(killed ?
 					   "a worker was killed while %s; retry %d of %d in %.1f s" :
 					   "a worker lost its connection while %s; retry %d of %d in %.1f s",
-					   doing, worker->retry.n, pool->task->max_retries,
-					   delay_ms / 1000.0);
-		free(doing);
+					   describe_work(pool, worker), worker->retry.n,
+					   pool->task->max_retries, delay_ms / 1000.0);
 
 		/*
 		 * The file that the lost worker was making must be gone before
@@ -393,7 +386,6 @@ kill_workers(void *arg)
 	for (int i = 0; i < pool->n_workers; i++)
 		pids[i] = pool->processes[i].pid;
 	child_process_end_all(pids, pool->n_workers);
-	free(pids);
 }
 
 /* ----------
