@@ -65,24 +65,16 @@ read_mapping(const char *text)
 	};
 }
 
+/*
+ * As pg_basebackup has it: ".." is what is left of it in the path, wherever a
+ * link before it leads, and all parts of the program use the same path.
+ */
 static const char *
-find(const SimpleStringList *mappings, const char *location)
+canonical(const char *path)
 {
-	char	   *canonical = pg_strdup(location);
-	const char *result = location;
+	char	   *result = pg_strdup(path);
 
-	canonicalize_path(canonical);
-	for (const SimpleStringListCell *cell = mappings->head; cell; cell = cell->next)
-	{
-		Mapping		mapping = read_mapping(cell->val);
-
-		if (result == location && strcmp(mapping.old_directory, canonical) == 0)
-			result = mapping.new_directory;
-		else
-			free(mapping.new_directory);
-		free(mapping.old_directory);
-	}
-	free(canonical);
+	canonicalize_path(result);
 	return result;
 }
 
@@ -90,11 +82,16 @@ const char *
 tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 						 const char *location)
 {
-	const char *place = find(mappings, location);
-
 	/* a path that the user has named is the user's own choice */
-	if (place != location || geteuid() != 0)
-		return place;
+	for (const SimpleStringListCell *cell = mappings->head; cell; cell = cell->next)
+	{
+		Mapping		mapping = read_mapping(cell->val);
+
+		if (strcmp(mapping.old_directory, canonical(location)) == 0)
+			return mapping.new_directory;
+	}
+	if (geteuid() != 0)
+		return location;
 	pg_log_error("root must name the directory of tablespace %s with -T", oid);
 	pg_log_error_detail("Its location on the server is \"%s\".",
 						printable(location));
@@ -242,19 +239,6 @@ check_checksums(const char *method)
 	use_stock();
 }
 
-/*
- * As pg_basebackup has it: ".." is what is left of it in the path, wherever a
- * link before it leads, and all parts of the program use the same path.
- */
-static const char *
-canonical(const char *path)
-{
-	char	   *result = pg_strdup(path);
-
-	canonicalize_path(result);
-	return result;
-}
-
 static const OptionRule rules[] = {
 	{"--progress", EXCLUDES, "--no-progress"},
 	{"--report-history", NEEDS, "--report"},
@@ -302,12 +286,7 @@ check_options(Options *options, const char *progname)
 	 * it.
 	 */
 	for (const SimpleStringListCell *cell = options->tablespace_mappings.head; cell; cell = cell->next)
-	{
-		Mapping		mapping = read_mapping(cell->val);
-
-		free(mapping.old_directory);
-		free(mapping.new_directory);
-	}
+		(void) read_mapping(cell->val);
 	check_checksums(options->manifest_checksums);
 	if (options->no_sync)
 		options->sync_method = SYNC_NONE;
@@ -333,7 +312,6 @@ choose_database(ConnParams *params)
 		if (option->val && (strcmp(option->keyword, "dbname") == 0 ||
 							strcmp(option->keyword, "service") == 0))
 			named = true;
-	PQconninfoFree(options);
 	if (!named && getenv("PGDATABASE") == NULL && getenv("PGSERVICE") == NULL)
 		params->override_dbname = pg_strdup("postgres");
 }

@@ -577,7 +577,6 @@ distance(const char *text, int text_len, const char *name)
 {
 	int			name_len = strlen(name);
 	int		   *row = pg_malloc((name_len + 1) * sizeof(int));
-	int			result;
 
 	for (int j = 0; j <= name_len; j++)
 		row[j] = j;
@@ -594,9 +593,7 @@ distance(const char *text, int text_len, const char *name)
 			row[j] = Min(replaced, Min(row[j], row[j - 1]) + 1);
 		}
 	}
-	result = row[name_len];
-	free(row);
-	return result;
+	return row[name_len];
 }
 
 void

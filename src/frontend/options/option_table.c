@@ -266,8 +266,7 @@ option_rules_check(const Options *options, const OptionRule *rules, int n,
 	for (int i = 0; i < n; i++)
 	{
 		const OptionRow *option = row_named(table, rules[i].option);
-		char	   *others = pg_strdup(rules[i].others);
-		char	   *rest = others;
+		char	   *rest = pg_strdup(rules[i].others);
 		char	   *name;
 
 		while ((name = strsep(&rest, " ")) != NULL)
@@ -278,7 +277,6 @@ option_rules_check(const Options *options, const OptionRule *rules, int n,
 			check_rule(&rules[i], name, option_table_is_given(options, option),
 					   option_table_is_given(options, other));
 		}
-		free(others);
 	}
 }
 
@@ -384,15 +382,11 @@ option_value_check_slot(const char *name)
 void
 option_value_check_conninfo(const char *conninfo)
 {
-	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
-
-	if (parsed == NULL)
-	{
-		pg_log_error("invalid connection string for option %s",
-					 "--subscription-conninfo");
-		pg_fatal_hint("Connect with psql and the same string to see what is wrong.");
-	}
-	PQconninfoFree(parsed);
+	if (PQconninfoParse(conninfo, NULL))
+		return;
+	pg_log_error("invalid connection string for option %s",
+				 "--subscription-conninfo");
+	pg_fatal_hint("Connect with psql and the same string to see what is wrong.");
 }
 
 void
@@ -406,8 +400,6 @@ option_value_check_pipe(const char *pattern)
 		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
 		pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 	}
-	free(one);
-	free(other);
 }
 
 /* Those that metrics have anyway. */

@@ -31,22 +31,16 @@ static const char *const own_names[] = {
 	"tablespaces-only", "target", "username", "verify", "where"
 };
 
-static void
-add_arg(Options *options, const char *arg)
-{
-	options->run_args = array_room(options->run_args, options->n_run_args,
-								   sizeof(char *));
-	options->run_args[options->n_run_args++] = arg;
-}
-
 void
 cluster_options_note(Options *options, const char *name, const char *arg)
 {
 	for (int i = 0; i < (int) lengthof(own_names); i++)
 		if (strcmp(name, own_names[i]) == 0)
 			return;
-	add_arg(options, arg ? psprintf("--%s=%s", name, arg) :
-			psprintf("--%s", name));
+	options->run_args = array_room(options->run_args, options->n_run_args,
+								   sizeof(char *));
+	options->run_args[options->n_run_args++] = arg ?
+		psprintf("--%s=%s", name, arg) : psprintf("--%s", name);
 }
 
 /* ----------
@@ -64,13 +58,12 @@ static char *
 read_text(const char *path)
 {
 	FILE	   *file = fopen(path, "r");
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 	char		part[4096];
 	size_t		len;
 
 	if (file == NULL)
 		pg_fatal("could not open file \"%s\": %m", path);
-	initPQExpBuffer(&text);
 	while ((len = fread(part, 1, sizeof(part), file)) > 0)
 		appendBinaryPQExpBuffer(&text, part, len);
 	if (ferror(file))
@@ -127,15 +120,11 @@ mask_file_read_file(Options *options, const char *path)
 			len--;
 		if (!says_nothing(line, len))
 		{
-			char	   *mask = pnstrdup(line, len);
-
-			simple_string_list_append(&options->mask, mask);
-			free(mask);
+			simple_string_list_append(&options->mask, pnstrdup(line, len));
 			n++;
 		}
 		line = end + 1;
 	}
-	free(text);
 	if (n == 0)
 		pg_fatal("file \"%s\" contains no mask", path);
 }
