@@ -8,6 +8,8 @@
 #include "base/shared_memory.h"
 #include "process/file_result.h"
 
+#define ANY_SERVER (-1)
+
 FileResults *
 file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 				 pg_checksum_type checksum_type)
@@ -110,12 +112,14 @@ file_results_progress(FileResults *results)
 	return &results->workers[results->worker];
 }
 
+/* Of one server, or of all. */
 static void
-add_done(FileTotals *total, const FileResult *results, int n)
+add_done(FileTotals *total, const FileResult *results, int n, int server)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (!results[i].done)
+		if (!results[i].done ||
+			(server != ANY_SERVER && results[i].server != server))
 			continue;
 		total->rows += results[i].rows;
 		total->raw_bytes += results[i].raw_bytes;
@@ -125,12 +129,20 @@ add_done(FileTotals *total, const FileResult *results, int n)
 }
 
 FileTotals
-file_results_total(const FileResults *results)
+file_results_of_server(const FileResults *results, int server)
 {
 	FileTotals	total = {0};
 
-	add_done(&total, results->files, results->n_files);
-	add_done(&total, results->objects, results->n_objects);
+	add_done(&total, results->files, results->n_files, server);
+	add_done(&total, results->objects, results->n_objects, server);
+	return total;
+}
+
+FileTotals
+file_results_total(const FileResults *results)
+{
+	FileTotals	total = file_results_of_server(results, ANY_SERVER);
+
 	for (int i = 0; i < results->n_workers; i++)
 	{
 		total.rows += results->workers[i].rows;

@@ -122,4 +122,7 @@ extern WorkerProgress *file_results_progress(FileResults *results);
  */
 extern FileTotals file_results_total(const FileResults *results);
 
+/* Of what is done, that of one server of several. */
+extern FileTotals file_results_of_server(const FileResults *results, int server);
+
 #endif							/* FILE_RESULT_H */

@@ -115,10 +115,7 @@ advice_give(const Options *options, const DumpPlan *plan)
 		return;
 	n = advice_compose(options, plan, lines);
 	for (int i = 0; i < n; i++)
-	{
 		message_hint(lines[i]);
-		free(lines[i]);
-	}
 }
 
 /* ----------
@@ -133,41 +130,14 @@ advice_give(const Options *options, const DumpPlan *plan)
 char *
 server_share_plan(const Run *run)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
 	if (run->servers == NULL)
 		return NULL;
-	initPQExpBuffer(&text);
 	for (int i = 0; i < run->n_servers; i++)
 		appendPQExpBuffer(&text, "%s%s", i > 0 ? ", " : "", run->servers[i]);
 	return psprintf("Rows are read from %d servers: %s.", run->n_servers,
 					buffer_text(&text));
-}
-
-static void
-add_files(FileTotals *total, const FileResult *files, int n, int server)
-{
-	for (int i = 0; i < n; i++)
-	{
-		if (!files[i].done || files[i].server != server)
-			continue;
-		total->n_done++;
-		total->rows += files[i].rows;
-		total->raw_bytes += files[i].raw_bytes;
-		total->stored_bytes += files[i].stored_bytes;
-	}
-}
-
-/* Files of rows, and large objects. */
-static FileTotals
-total_of(const Run *run, int server)
-{
-	const FileResults *results = run->results;
-	FileTotals	total = {0};
-
-	add_files(&total, results->files, results->n_files, server);
-	add_files(&total, results->objects, results->n_objects, server);
-	return total;
 }
 
 /*
@@ -177,14 +147,13 @@ total_of(const Run *run, int server)
 static char *
 server_share_text(const Run *run)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 
 	if (run->servers == NULL)
 		return NULL;
-	initPQExpBuffer(&text);
 	for (int i = 0; i < run->n_servers; i++)
 	{
-		FileTotals	total = total_of(run, i);
+		FileTotals	total = file_results_of_server(run->results, i);
 
 		appendPQExpBuffer(&text, "%s%s %d file%s, %s", i > 0 ? "; " : "",
 						  run->servers[i], total.n_done,
@@ -249,10 +218,19 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
  * ----------
  */
 
-ReusedFiles
-summary_count_reused(const Run *run)
+RunFigures
+summary_figures(const Run *run)
 {
-	ReusedFiles reused = {0};
+	FileTotals	total = file_results_total(run->results);
+	RunFigures	figures = {
+		.tables = run->plan->tables->n_tables,
+		.objects = run->results->n_objects,
+		.rows = total.rows,
+		.raw_bytes = total.raw_bytes,
+		.stored_bytes = total.stored_bytes,
+		.retries = run->n_retries,
+		.masked_columns = dump_tables_count_masks(run->plan->tables),
+	};
 
 	for (int i = 0; i < run->results->n_files; i++)
 	{
@@ -260,30 +238,10 @@ summary_count_reused(const Run *run)
 
 		if (file->reused == NULL)
 			continue;
-		reused.files++;
-		reused.stored_bytes += file->stored_bytes;
+		figures.reused_files++;
+		figures.reused_bytes += file->stored_bytes;
 	}
-	return reused;
-}
-
-RunFigures
-summary_figures(const Run *run)
-{
-	FileTotals	total = file_results_total(run->results);
-	ReusedFiles reused = summary_count_reused(run);
-
-	return (RunFigures)
-	{
-		.tables = run->plan->tables->n_tables,
-			.objects = run->results->n_objects,
-			.rows = total.rows,
-			.raw_bytes = total.raw_bytes,
-			.stored_bytes = total.stored_bytes,
-			.retries = run->n_retries,
-			.reused_files = reused.files,
-			.reused_bytes = reused.stored_bytes,
-			.masked_columns = dump_tables_count_masks(run->plan->tables),
-	};
+	return figures;
 }
 
 /*
@@ -308,12 +266,12 @@ hand_over(const Run *run)
 static char *
 reused_text(const Run *run)
 {
-	ReusedFiles reused = summary_count_reused(run);
+	RunFigures	figures = summary_figures(run);
 	int			n_files = run->results->n_files;
 
 	return psprintf("reused %d of %d file%s of rows, %s stored, not dumped again",
-					reused.files, n_files, units_plural(n_files),
-					units_size(reused.stored_bytes));
+					figures.reused_files, n_files, units_plural(n_files),
+					units_size(figures.reused_bytes));
 }
 
 /*
@@ -431,19 +389,9 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)
-	{
-		char	   *text = reused_text(run);
-
-		fprintf(stderr, "%s\n", text);
-		free(text);
-	}
+		fprintf(stderr, "%s\n", reused_text(run));
 	if (run->servers)
-	{
-		char	   *text = server_share_text(run);
-
-		fprintf(stderr, "read from %s\n", text);
-		free(text);
-	}
+		fprintf(stderr, "read from %s\n", server_share_text(run));
 	if (run->plan->leaves_out_extension)
 		fprintf(stderr, "extension pg_pardump was not dumped; pg_parrestore creates it if possible\n");
 }
@@ -458,7 +406,7 @@ note_summary(const Run *run, const FileTotals *total, double seconds)
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;
 	int			slowest = find_most(run, table_seconds, &slowest_seconds);
-	ReusedFiles reused = summary_count_reused(run);
+	RunFigures	figures = summary_figures(run);
 
 	event_add_number(event, "tables", run->plan->tables->n_tables);
 	event_add_number(event, "chunks", run->results->n_files);
@@ -473,13 +421,12 @@ note_summary(const Run *run, const FileTotals *total, double seconds)
 		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
 	}
 	event_add_number(event, "retries", run->n_retries);
-	if (dump_tables_count_masks(run->plan->tables) > 0)
-		event_add_number(event, "masked_columns",
-						 dump_tables_count_masks(run->plan->tables));
+	if (figures.masked_columns > 0)
+		event_add_number(event, "masked_columns", figures.masked_columns);
 	if (run->plan->previous)
 	{
-		event_add_number(event, "reused_chunks", reused.files);
-		event_add_number(event, "reused_bytes", reused.stored_bytes);
+		event_add_number(event, "reused_chunks", figures.reused_files);
+		event_add_number(event, "reused_bytes", figures.reused_bytes);
 	}
 	event_write(event);
 }
@@ -493,7 +440,7 @@ summary_report(const Run *run, bool show)
 	/* what each server has read, for the event log */
 	for (int i = 0; i < run->n_servers; i++)
 	{
-		FileTotals	its = total_of(run, i);
+		FileTotals	its = file_results_of_server(run->results, i);
 		Event	   *event = event_new("server");
 
 		event_add_text(event, "server", run->servers[i]);

@@ -61,15 +61,6 @@ extern const char *snapshot_age_query(SnapshotAge *age);
  */
 extern void snapshot_age_warn(SnapshotAge *age, const PGresult *res);
 
-/* What is the previous archive's, of the files of rows. */
-typedef struct ReusedFiles
-{
-	int			files;
-	uint64		stored_bytes;
-} ReusedFiles;
-
-extern ReusedFiles summary_count_reused(const Run *run);
-
 /* What a run has done so far, in numbers. */
 extern RunFigures summary_figures(const Run *run);
 
