@@ -111,30 +111,23 @@ typedef struct Reasons
 } Reasons;
 
 /*
- * There are few reasons, which many tables have in common.  The number of the
- * text, which may be a new one.  Takes it over.
+ * The number of one more reason, whose text is taken over.  There are few
+ * reasons, which many tables have in common, so one that is there already
+ * gets no number of its own.
  */
-static int
-reason_number(Reasons *reasons, char *text)
-{
-	for (int i = 0; i < reasons->n; i++)
-		if (strcmp(reasons->texts[i], text) == 0)
-		{
-			free(text);
-			return i + 1;
-		}
-	reasons->texts = pg_realloc(reasons->texts,
-								(reasons->n + 1) * sizeof(char *));
-	reasons->texts[reasons->n++] = text;
-	return reasons->n;
-}
-
-/* The number of one more reason, whose text is taken over. */
 static void
 append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
 {
-	appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "",
-					  reason_number(reasons, text));
+	int			no = 0;
+
+	while (no < reasons->n && strcmp(reasons->texts[no], text) != 0)
+		no++;
+	if (no == reasons->n)
+	{
+		reasons->texts = array_room(reasons->texts, reasons->n, sizeof(char *));
+		reasons->texts[reasons->n++] = text;
+	}
+	appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "", no + 1);
 }
 
 /*
@@ -311,7 +304,6 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 		busy[next] += queue->jobs[i].est_bytes;
 		last = Max(last, busy[next]);
 	}
-	free(busy);
 	return last / ((double) rate / n_workers);
 }
 
@@ -361,7 +353,6 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 		/* the event log has all tables, in the same order */
 		run_event_plan(plan, lines[i].table, lines[i].est_bytes);
 	print_table(options, plan, lines, out);
-	free(lines);
 	/* As the user gave them: nothing else shows them. */
 	for (int i = 0; i < plan->tables->n_tables; i++)
 	{

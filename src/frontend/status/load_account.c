@@ -77,7 +77,6 @@ account_for_rows(const Run *run)
 		pg_log_error_detail("All rows of %d of %d table%s were committed on the target, but not of %s.",
 							n_tables - n_missing, n_tables,
 							units_plural(n_tables), missing.data);
-	termPQExpBuffer(&missing);
 	for (int i = 0; i < results->n_objects; i++)
 		n_objects += results->objects[i].done && !results->objects[i].incomplete;
 	if (results->n_objects > 0)
@@ -267,7 +266,6 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (n_missing > 0)
 		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
 				units_plural(n_missing), missing.data);
-	termPQExpBuffer(&missing);
 	if (run->options->target)
 		fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s, %s sent\n",
 				n_tables, units_plural(n_tables),

@@ -122,11 +122,9 @@ make_labels(const MetricsLabel *labels, const SimpleStringList *more)
 	for (const SimpleStringListCell *cell = more->head; cell; cell = cell->next)
 	{
 		const char *equals = strchr(cell->val, '=');
-		char	   *name = pnstrdup(cell->val, equals - cell->val);
 
 		appendPQExpBufferChar(&buf, ',');
-		append_label(&buf, name, equals + 1);
-		free(name);
+		append_label(&buf, pnstrdup(cell->val, equals - cell->val), equals + 1);
 	}
 	appendPQExpBufferChar(&buf, '}');
 	return buf.data;
@@ -162,7 +160,6 @@ read_text(int fd, const char *path)
 	if (len < 0)
 	{
 		pg_log_warning("could not read file \"%s\": %m", path);
-		free(text);
 		return NULL;
 	}
 	text[len] = '\0';
@@ -209,7 +206,6 @@ read_earlier(void)
 	{
 		pg_log_warning("file \"%s\" of option %s does not contain metrics",
 					   state.path, "--metrics");
-		free(text);
 		return false;
 	}
 
@@ -224,8 +220,6 @@ read_earlier(void)
 		found += strlen(line);
 		state.last_success = pnstrdup(found, strspn(found, "0123456789."));
 	}
-	free(line);
-	free(text);
 	return true;
 }
 
@@ -324,12 +318,11 @@ replace_file(const char *name, const PQExpBufferData *text)
 void
 metrics_end(bool success)
 {
-	PQExpBufferData text;
+	PQExpBufferData text = buffer_new();
 	char	   *name;
 
 	if (state.path == NULL)
 		return;
-	initPQExpBuffer(&text);
 	append_all(&text, success);
 	name = temporary_name();
 	if (PQExpBufferDataBroken(text) || !replace_file(name, &text))
@@ -337,8 +330,6 @@ metrics_end(bool success)
 		pg_log_warning("could not write file \"%s\": %m", state.path);
 		(void) unlink(name);
 	}
-	free(name);
-	termPQExpBuffer(&text);
 }
 
 /* An exit callback of a run that failed. */
@@ -362,7 +353,6 @@ try_directory(void)
 		close(fd);
 		(void) unlink(name);
 	}
-	free(name);
 	return fd >= 0;
 }
 
@@ -454,5 +444,4 @@ run_metrics_begin(const Options *options, const Run *run)
 	};
 
 	metrics_begin(options, labels, metrics_append_run, run);
-	free(database);
 }

@@ -269,20 +269,19 @@ static Event *
 chunk_event(const Run *run, const char *kind, const DataFile *file)
 {
 	Event	   *event = event_new(kind);
-	char	   *name;
 
 	if (event == NULL)
 		return NULL;
-	name = archive_name_rows(file->dump_id, run->plan->compress.method);
 	event_add_number(event, "worker", run->results->worker);
 	if (run->servers)
 		event_add_text(event, "server", run->servers[run->results->server]);
 	if (run->archive)
-		event_add_text(event, "file", name);
+		event_add_text(event, "file",
+					   archive_name_rows(file->dump_id,
+										 run->plan->compress.method));
 	event_add_text(event, "table", run->plan->tables->tables[file->table].name);
 	event_add_number(event, "chunk", Max(file->chunk_no, 1));
 	event_add_number(event, "chunks", file->n_chunks);
-	free(name);
 	return event;
 }
 
@@ -351,12 +350,10 @@ void
 run_event_retry(Run *run, int job)
 {
 	Event	   *event = event_new("retry");
-	char	   *what = dump_plan_describe_job(run->plan, job, -1);
 
 	run->n_retries++;
-	event_add_text(event, "job", what);
+	event_add_text(event, "job", dump_plan_describe_job(run->plan, job, -1));
 	event_write(event);
-	free(what);
 }
 
 void
