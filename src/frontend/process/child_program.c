@@ -205,17 +205,6 @@ child_process_set_asked(pid_t pid)
  * ----------
  */
 
-void
-program_words_open(ProgramWords *words, int fd, const char *prefix)
-{
-	words->fd = fd;
-	words->prefix = prefix;
-	words->counted = words->left_out = NULL;
-	words->n_counted = 0;
-	words->n_lines = words->n_blank = 0;
-	initPQExpBuffer(&words->line);
-}
-
 /* Empty lines are within a message if more of it follows. */
 static void
 show_text(ProgramWords *words, const char *line)
@@ -555,10 +544,19 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 }
 
 pid_t
-child_program_start(const char *path, const char **args,
-					const ChildSecrets *secrets, int out_fd, int err_fd)
+child_program_start(const char **args, const ChildSecrets *secrets, int out_fd,
+					ProgramWords *words, const char *prefix)
 {
-	return start(path, args, secrets, -1, out_fd, err_fd, NULL);
+	const ProgramWords none = {.prefix = prefix,.line = buffer_new()};
+	int			err[2];
+	pid_t		pid;
+
+	child_program_pipe(err);
+	pid = start(args[0], args, secrets, -1, out_fd, err[1], NULL);
+	close(err[1]);
+	*words = none;
+	words->fd = err[0];
+	return pid;
 }
 
 pid_t

@@ -76,12 +76,6 @@ typedef struct ProgramWords
 } ProgramWords;
 
 /*
- * fd is taken over; negative: none yet, or no more.  No lines are counted or
- * left out unless the caller says so.
- */
-extern void program_words_open(ProgramWords *words, int fd, const char *prefix);
-
-/*
  * Take what comes, until for wait_ms there is nothing, and pass the lines
  * that are whole on to standard error, control characters as \xNN, and to the
  * event log; or, without show, drop it all.  The descriptor is closed when
@@ -140,20 +134,23 @@ extern char *child_program_choose(const char *given, const char *argv0,
 extern void child_program_pipe(int fds[2]);
 
 /*
- * Start path with args (NULL terminated), with signals as they are by
- * default, and messages in its own language.  out_fd and err_fd become its
- * standard output and error; negative: ours.  The secrets, NULL for none, are
+ * Start a program with args (NULL terminated; the first is its path), with
+ * signals as they are by default, and messages in its own language.  out_fd
+ * becomes its standard output; negative: ours.  What it says on its standard
+ * error is for words, whose messages begin with prefix; no lines are counted
+ * or left out unless the caller says so.  The secrets, NULL for none, are
  * handed over out of sight.  The child ends with its parent.  Returns its
  * process ID; exits with a message if there can be none.
  */
-extern pid_t child_program_start(const char *path, const char **args,
-								 const ChildSecrets *secrets,
-								 int out_fd, int err_fd);
+extern pid_t child_program_start(const char **args, const ChildSecrets *secrets,
+								 int out_fd, ProgramWords *words,
+								 const char *prefix);
 
 /*
- * The same of a program that connects to nothing, reads from in_fd, and may
- * start others: it is the leader of a session and process group of its own,
- * and from the start what child_process_set_fed() is told.
+  * A program that connects to nothing, reads from in_fd, and may start others:
+ * it is the leader of a session and process group of its own, and from the
+ * start what child_process_set_fed() is told.  err_fd becomes its standard
+ * error; negative: ours.
  */
 extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);

@@ -90,16 +90,12 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 	};
 	ProgramWords words;
 	pid_t		pid;
-	int			err[2];
 	int			status;
 
 	stock_pg_dump_add_args(args, 7, options);
-	child_program_pipe(err);
-	pid = child_program_start(path, args, peer_address_secrets(address), fd,
-							  err[1]);
-	close(err[1]);
+	pid = child_program_start(args, peer_address_secrets(address), fd, &words,
+							  "pg_dumpall: ");
 	cleanup_push(end_program, &pid);
-	program_words_open(&words, err[0], "pg_dumpall: ");
 	status = program_words_wait(&words, &pid);
 	cleanup_pop(end_program, &pid);
 	if (WIFSIGNALED(status))
@@ -175,23 +171,19 @@ struct StockPgDump
  */
 
 /*
- * Start path with args (NULL terminated), its outputs in pipes.  secrets are
+  * Start it with args (NULL terminated), its outputs in pipes.  secrets are
  * those of where it will connect to, if it does.
  */
 static void
 spawn(StockPgDump *pg_dump, const char **args, const ChildSecrets *secrets)
 {
 	int			out[2];
-	int			err[2];
 
 	child_program_pipe(out);
-	child_program_pipe(err);
-	pg_dump->pid = child_program_start(pg_dump->path, args, secrets,
-									   out[1], err[1]);
+	pg_dump->pid = child_program_start(args, secrets, out[1], &pg_dump->words,
+									   "pg_dump: ");
 	close(out[1]);
-	close(err[1]);
 	pg_dump->out_fd = out[0];
-	program_words_open(&pg_dump->words, err[0], "pg_dump: ");
 	pg_dump->start = pg_dump->end = 0;
 }
 

@@ -102,15 +102,11 @@ stock_output_read(const char **args, const Toc *toc, PQExpBuffer text)
 {
 	ProgramWords words;
 	int			out[2];
-	int			err[2];
 	pid_t		pid;
 
 	child_program_pipe(out);
-	child_program_pipe(err);
-	pid = child_program_start(args[0], args, NULL, out[1], err[1]);
+	pid = child_program_start(args, NULL, out[1], &words, "pg_restore: ");
 	close(out[1]);
-	close(err[1]);
-	program_words_open(&words, err[0], "pg_restore: ");
 	read_output(out[0], &words, text);
 	close(out[0]);
 	wait_for_end(pid, &words, toc);
@@ -521,8 +517,6 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 					   int n_entries, const char *const *more)
 {
 	const char *args[MAX_ARGS];
-	int			err[2];
-	char	   *conninfo = peer_address_for_program(setup->address);
 	int			n = 0;
 
 	run->archive = psprintf("%s/%s", setup->directory, name);
@@ -536,24 +530,19 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	n = stock_pg_restore_add_args(args, n, setup->args);
 	n = stock_pg_restore_add_args(args, n, more);
 	args[n++] = "-d";
-	args[n++] = conninfo;
+	args[n++] = peer_address_for_program(setup->address);
 	args[n++] = run->archive;
 	args[n] = NULL;
-	child_program_pipe(err);
-	run->pid = child_program_start(setup->program, args,
-								   peer_address_secrets(setup->address), -1,
-								   err[1]);
+	run->pid = child_program_start(args, peer_address_secrets(setup->address),
+								   -1, &run->words, "pg_restore: ");
 	/* long runs connect again, when the password may have changed */
 	run->command = setup->address->command;
-	close(err[1]);
-	program_words_open(&run->words, err[0], "pg_restore: ");
 	run->n_errors = setup->n_errors;
 	if (run->n_errors)
 	{
 		run->words.counted = ERROR_WORDS;
 		run->words.left_out = IGNORED_WORDS;
 	}
-	free(conninfo);
 }
 
 /*
