@@ -48,7 +48,6 @@ find_archive(const Options *options, const char *name, CompressMethod *method)
 
 		if (access(path, F_OK) == 0)
 			return path;
-		free(path);
 	}
 	return NULL;
 }
@@ -124,8 +123,6 @@ claim_tablespace(const Options *options, MappedTablespace *tablespace)
 								 "This is the tablespace's location on the server.  Use -T to specify another one.",
 								 options->no_clean, true);
 	tablespace->location = pg_strdup(location);
-	free(name);
-	free(archive);
 	return elsewhere;
 }
 
@@ -157,7 +154,6 @@ claim_tablespaces(const Options *options,
 		tablespace_map_write(map, path);
 		attributes_adopt(attributes, path);
 	}
-	free(path);
 	return map;
 }
 
@@ -181,9 +177,6 @@ extract_tablespace(const Options *options, Attributes *attributes,
 				 link, tablespace->location);
 	/* a link that is in the archive gets its own one */
 	attributes_adopt(attributes, link);
-	free(name);
-	free(archive);
-	free(link);
 }
 
 /* ----------
@@ -251,14 +244,11 @@ extract_manifest(const Options *options, const Attributes *attributes,
 			pg_fatal("could not stat file \"%s\": %m", path);
 		change.mtime = st.st_mtime;
 		manifest_rewrite(fd, from, to, &change);
-		free(path);
 	}
 	else if (fd >= 0)
 		copy_file(fd, from, to);
 	if (fd >= 0)
 		attributes_adopt(attributes, to);
-	free(from);
-	free(to);
 }
 
 /* The program's major: only those before 10 had other directories. */
@@ -272,8 +262,8 @@ extract_flush_directory(const void *arg)
 static void
 complete(const Options *options)
 {
-	char	   *temp = psprintf("%s/" MANIFEST_TEMP, options->directory);
-	bool		has_manifest = access(temp, F_OK) == 0;
+	bool		has_manifest = access(psprintf("%s/" MANIFEST_TEMP,
+											   options->directory), F_OK) == 0;
 
 	if (options->sync_method != SYNC_NONE)
 	{
@@ -289,7 +279,6 @@ complete(const Options *options)
 	if (has_manifest)
 		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
 								 options->sync_method != SYNC_NONE);
-	free(temp);
 	if (progress_is_shown())
 		extract_archive_print_sum(stderr);
 }
@@ -324,22 +313,16 @@ extract_backup(const Options *options)
 		manifest_rewrite_check(fd, from);
 	else if (fd >= 0)
 		close(fd);
-	free(from);
 	extract_archive_begin_stage(stored_bytes(options));
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
-	free(archive);
 	/* pg_basebackup's own archive of what it has streamed */
 	archive = find_archive(options, "pg_wal", &method);
 	if (archive)
-	{
 		/* the name is needed until all attributes are set */
-		char	   *pg_wal = psprintf("%s/pg_wal", options->directory);
-
-		(void) extract_archive(archive, method, pg_wal, "", options->jobs,
-							   attributes);
-		free(archive);
-	}
+		(void) extract_archive(archive, method,
+							   psprintf("%s/pg_wal", options->directory), "",
+							   options->jobs, attributes);
 	/* tablespace_map is a member of base.tar, so only now it can be read */
 	map = claim_tablespaces(options, attributes, n_links, &was);
 	/* its errors come before the tablespaces, which take long */
@@ -352,8 +335,6 @@ extract_backup(const Options *options)
 	temp = psprintf("%s%s", path, EXTRACT_LAST_SUFFIX);
 	if (rename(temp, path) < 0 && errno != ENOENT)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
-	free(path);
-	free(temp);
 
 	/*
 	 * Whom a directory belongs to can put a link in the place of what is in

@@ -488,8 +488,6 @@ extract_archive(const char *path, CompressMethod method,
 	 */
 	if (!tar_reader_ended(&extraction.turn->reader))
 		pg_fatal("file \"%s\" is truncated", path);
-	free(extraction.frames->begins);
-	free(extraction.frames);
 	close(extraction.fd);
 	return extraction.turn->n_links;
 }

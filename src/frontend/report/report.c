@@ -99,7 +99,6 @@ read_template(char *pieces[N_PARTS + 1])
 		*place = '\0';
 		pieces[part + 1] = place + strlen(places[part]);
 	}
-	free(path);
 }
 
 /* Before a run begins that would fail at its end, after hours. */
@@ -109,9 +108,7 @@ report_check(const Options *options)
 	char	   *pieces[N_PARTS + 1];
 
 	read_template(pieces);
-	free(pieces[0]);
-	report_history_close(report_history_open(options->report_history,
-											 options->verify == NULL));
+	(void) report_history_open(options->report_history, options->verify == NULL);
 }
 
 /* ----------
@@ -743,9 +740,8 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 			 const ReportCopy *copy)
 {
 	PQExpBuffer page = &parts[PART_HEAD];
-	const char *database;
+	const char *database = manifest ? manifest->database : NULL;
 
-	database = manifest ? manifest->database : NULL;
 	report_table_text(&parts[PART_TITLE], database ? database : "");
 	appendPQExpBuffer(page, "<h1>%s <bdi>",
 					  copy && copy->is_backup ? "Base backup" :
@@ -799,24 +795,6 @@ check_place(const char *path, const char *directory)
 	archive_dir_keep_out(directory, "--report", path);
 }
 
-/*
- * The directory of records is looked at when it is there, and must not be an
- * archive's either.
- */
-static ReportHistory *
-open_history(const Options *options, const char *directory)
-{
-	const char *path = options->report_history;
-	ReportHistory *history;
-
-	if (path == NULL)
-		return NULL;
-	history = report_history_open(path, options->verify == NULL);
-	archive_dir_keep_out(directory, "--report-history",
-						 psprintf("%s/record", path));
-	return history;
-}
-
 Report *
 report_begin(const Options *options, const char *directory)
 {
@@ -829,7 +807,12 @@ report_begin(const Options *options, const char *directory)
 	check_place(path, directory);
 	report = pg_malloc0(sizeof(Report));
 	read_template(report->template);
-	report->history = open_history(options, directory);
+	/* a directory of records must not be an archive's either */
+	report->history = report_history_open(options->report_history,
+										  options->verify == NULL);
+	if (report->history)
+		archive_dir_keep_out(directory, "--report-history",
+							 psprintf("%s/record", options->report_history));
 	report->path = pg_strdup(path);
 	/* beside it, as rename() needs; and now, while an error costs no run */
 	report->temp_path = psprintf("%s.XXXXXX", path);
@@ -874,7 +857,6 @@ write_parts(const Report *report, PQExpBufferData *parts)
 		/* errors of all writes are seen by ferror() below */
 		fputs(report->template[part], stream);
 		fputs(buffer_text(&parts[part]), stream);
-		termPQExpBuffer(&parts[part]);
 	}
 	fputs(report->template[N_PARTS], stream);
 	if (fflush(stream) != 0 || ferror(stream) ||
@@ -903,7 +885,6 @@ report_end(Report *report, const Manifest *manifest,
 	for (ReportPart part = 0; part < N_PARTS; part++)
 		initPQExpBuffer(&parts[part]);
 	append_parts(parts, report->history, manifest, verify, copy);
-	report_history_close(report->history);
 	if (!write_parts(report, parts))
 		write_failed(report, copy, verify == NULL);
 	cleanup_forget_all();
@@ -928,9 +909,8 @@ append_cluster_figures(PQExpBuffer page, const ReportCluster *cluster,
 					   const ReportRow *sum)
 {
 	double		seconds = (cluster->end_us - cluster->start_us) / 1e6;
-	const char *rate;
+	const char *rate = units_size((uint64) (sum->raw_bytes / Max(seconds, 0.001)));
 
-	rate = units_size((uint64) (sum->raw_bytes / Max(seconds, 0.001)));
 	appendPQExpBufferStr(page, "<dl class=\"figures\">\n");
 	append_figure(page, "Time", report_table_seconds(seconds), "in all");
 	append_figure(page, "Databases", report_table_number(cluster->n),

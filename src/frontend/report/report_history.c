@@ -100,15 +100,6 @@ report_history_open(const char *path, bool creates)
 	return history;
 }
 
-void
-report_history_close(ReportHistory *history)
-{
-	if (history == NULL)
-		return;
-	closedir(history->dir);
-	free(history);
-}
-
 /*
  * The beginning of the names of these records: "dump-odd=20name-"; owned. It
  * is not the beginning of another database's names, as a time has a fixed
@@ -174,14 +165,6 @@ record_names(const ReportHistory *history, const char *prefix, char ***names)
 	if (n > 0)
 		qsort(*names, n, sizeof(char *), compare_newest_first);
 	return n;
-}
-
-static void
-free_names(char **names, int n)
-{
-	for (int i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
 }
 
 /* ----------
@@ -272,8 +255,6 @@ report_history_list(const ReportHistory *history, const char *command,
 					   "--report-history");
 		pg_log_warning_detail("%s", first_bad);
 	}
-	free_names(names, n_names);
-	free(prefix);
 	return n;
 }
 
@@ -330,7 +311,6 @@ remove_oldest(const ReportHistory *history, const char *prefix)
 					   names[i]);
 		warned = true;
 	}
-	free_names(names, n);
 }
 
 void
@@ -343,18 +323,12 @@ report_history_add(const ReportHistory *history, const char *command,
 		.database = database,
 		.run = *run,
 	};
-	JsonWriter	writer = {0};
+	JsonWriter	writer = {.buf = buffer_new()};
 	char	   *prefix = name_prefix(command, database);
-	char	   *name = record_name(prefix, run->start_us);
 
-	initPQExpBuffer(&writer.buf);
 	json_append_object(&writer, record_fields, &record);
 	appendPQExpBufferChar(&writer.buf, '\n');
-	if (PQExpBufferDataBroken(writer.buf))
-		pg_fatal("out of memory");
-	write_record(history, name, &writer.buf);
+	(void) buffer_text(&writer.buf);
+	write_record(history, record_name(prefix, run->start_us), &writer.buf);
 	remove_oldest(history, prefix);
-	termPQExpBuffer(&writer.buf);
-	free(name);
-	free(prefix);
 }

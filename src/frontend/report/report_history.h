@@ -34,8 +34,6 @@ typedef struct ReportHistory ReportHistory;
  */
 extern ReportHistory *report_history_open(const char *path, bool creates);
 
-extern void report_history_close(ReportHistory *history);
-
 /*
  * The newest recorded runs of this command and database, newest first, with
  * "own" in its place.  Returns their number.  A warning counts the files that
