@@ -85,6 +85,14 @@ toc_entry_is_privilege(const TocEntry *entry)
 }
 
 bool
+toc_entry_is_setting(const TocEntry *entry)
+{
+	static const char *const descs[] = {"ENCODING", "STDSTRINGS", "SEARCHPATH", NULL};
+
+	return toc_entry_is_one_of(entry, descs);
+}
+
+bool
 toc_entry_is_group_privilege(const TocEntry *entry)
 {
 	return toc_entry_is(entry, "ACL") &&

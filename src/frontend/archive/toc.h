@@ -127,6 +127,9 @@ extern bool toc_entry_is_one_of(const TocEntry *entry,
 /* Privileges, for which pg_restore has a pass of their own. */
 extern bool toc_entry_is_privilege(const TocEntry *entry);
 
+/* What sessions are to be set to first. */
+extern bool toc_entry_is_setting(const TocEntry *entry);
+
 /* Privileges on all of a group of large objects (BLOB METADATA; 17 on). */
 extern bool toc_entry_is_group_privilege(const TocEntry *entry);
 

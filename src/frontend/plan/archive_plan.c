@@ -63,14 +63,6 @@ typedef struct Search
 	ArchiveTables *result;
 } Search;
 
-static bool
-is_setting(const TocEntry *entry)
-{
-	return toc_entry_is(entry, "ENCODING") ||
-		toc_entry_is(entry, "STDSTRINGS") ||
-		toc_entry_is(entry, "SEARCHPATH");
-}
-
 static TocEntry *
 append_entry(Search *search, const TocEntry *entry)
 {
@@ -149,7 +141,8 @@ append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 		search->placed[ids[i]] = true;
 		if (toc_entry_is_table_data(entry))
 			append_part(search, entry);
-		else if (!is_setting(entry) && !toc_entry_is(entry, "TABLE DATA"))
+		else if (!toc_entry_is_setting(entry) &&
+				 !toc_entry_is(entry, "TABLE DATA"))
 			append_entry(search, entry);
 		if (entry->had_dumper && toc_entry_is(entry, "BLOBS"))
 			append_object_list(search->result, entry);
@@ -222,7 +215,7 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 		}
 	}
 	for (int i = 0; i < toc->n_entries; i++)
-		if (is_setting(&toc->entries[i]))
+		if (toc_entry_is_setting(&toc->entries[i]))
 			append_entry(&search, &toc->entries[i]);
 	append_wanted(&search, ids, n_ids, toc->max_dump_id);
 	return result;

@@ -195,7 +195,6 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 		if (p)
 			p += strspn(p, " \n");
 	}
-	free(cut.found);
 	if (p && (!cut.ended || cut.restricted))
 		(void) script_fail(&cut, "unexpected end of the script");
 	*problem = cut.problem;
@@ -206,25 +205,6 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
  * Having it written
  * ----------
  */
-
-/* It cannot have been put into an archive before; owned. */
-static char *
-new_mark(void)
-{
-	char	   *digits = hex_random(MARK_BYTES);
-	char	   *mark = psprintf("-- pg_pardump %s ", digits);
-
-	free(digits);
-	return mark;
-}
-
-/* Settings, of which pg_restore takes more than that they are there. */
-static bool
-is_setting(const TocEntry *entry)
-{
-	return toc_entry_is(entry, "ENCODING") ||
-		toc_entry_is(entry, "STDSTRINGS") || toc_entry_is(entry, "SEARCHPATH");
-}
 
 /* pg_backup_archiver.c:processStdStringsEntry */
 static bool
@@ -276,29 +256,26 @@ script_read(const PgRestoreSetup *setup, const char *name,
 			const TocEntry *entries, int n_entries)
 {
 	TocEntry   *marked = pg_malloc((n_entries + 1) * sizeof(TocEntry));
-	char	   *mark = new_mark();
-	PQExpBufferData text;
+
+	/* it cannot have been put into an archive before */
+	char	   *mark = psprintf("-- pg_pardump %s ", hex_random(MARK_BYTES));
+	PQExpBufferData text = buffer_new();
 	Script	   *script;
 	const char *problem;
 
 	for (int i = 0; i < n_entries; i++)
 	{
 		marked[i] = entries[i];
-		if (!is_setting(&entries[i]) && entries[i].defn && *entries[i].defn)
+		/* of settings pg_restore takes more than that they are there */
+		if (!toc_entry_is_setting(&entries[i]) && entries[i].defn && *entries[i].defn)
 			marked[i] = marked_copy(&entries[i], mark, i, setup->options);
 	}
-	initPQExpBuffer(&text);
 	stock_pg_restore_script(setup, name, marked, n_entries, &text);
 	script = script_cut(text.data, mark, entries, n_entries,
 						has_std_strings(entries, n_entries), &problem);
 	if (script == NULL)
 		pg_fatal("could not read the script written by pg_restore: %s",
 				 problem);
-	for (int i = 0; i < n_entries; i++)
-		if (marked[i].defn != entries[i].defn)
-			free(marked[i].defn);
 	termPQExpBuffer(&text);
-	free(marked);
-	free(mark);
 	return script;
 }

@@ -263,11 +263,7 @@ look_for_toc(StockPgDump *pg_dump)
 		pg_fatal("could not open file \"%s\": %m", path);
 	if (pg_dump->toc_fd >= 0 && unlink(path) == 0 &&
 		rmdir(pg_dump->directory) == 0)
-	{
-		free(pg_dump->directory);
 		pg_dump->directory = NULL;
-	}
-	free(path);
 }
 
 /*
@@ -500,7 +496,6 @@ make_gate(StockPgDump *pg_dump, const char *service)
 	child_program_pipe(fds);
 	if (write(fds[1], text, len) != len)
 		pg_fatal("could not write to pipe: %m");
-	free(text);
 	pg_dump->gate_fd = fds[1];
 	return fds[0];
 }
@@ -559,8 +554,6 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	spawn(pg_dump, args, secrets);
 	if (!pg_dump->by_pipe)
 		close(own.service_pipe);
-	free(conninfo);
-	free(args);
 }
 
 /*
@@ -669,6 +662,5 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 	if (pg_dump->directory && !rmtree(pg_dump->directory, true))
 		pg_log_warning("could not remove directory \"%s\"",
 					   pg_dump->directory);
-	free(pg_dump->directory);
 	pg_dump->directory = NULL;
 }

@@ -162,8 +162,7 @@ stock_list_read(const char *program, const Options *options, const Toc *toc,
 {
 	int			n = count_args(options->list_args);
 	const char **args = pg_malloc((n + 5) * sizeof(char *));
-	PQExpBufferData text;
-	int		   *ids;
+	PQExpBufferData text = buffer_new();
 
 	args[0] = program;
 	args[1] = "-l";
@@ -172,12 +171,8 @@ stock_list_read(const char *program, const Options *options, const Toc *toc,
 	args[n + 2] = "--";
 	args[n + 3] = options->restore;
 	args[n + 4] = NULL;
-	initPQExpBuffer(&text);
 	stock_output_read(args, toc, &text);
-	ids = parse_ids(text.data, n_ids);
-	termPQExpBuffer(&text);
-	free(args);
-	return ids;
+	return parse_ids(text.data, n_ids);
 }
 
 /*
@@ -285,7 +280,6 @@ stock_list_check_names(const Toc *toc, const Options *options)
 		hint_at_spelling(toc, names);
 		exit(1);
 	}
-	termPQExpBuffer(&given);
 	for (const SimpleStringListCell *cell = names->head;
 		 cell && !options->strict_names; cell = cell->next)
 	{
@@ -427,7 +421,6 @@ make_toc(const PgRestoreSetup *setup, const TocEntry *entries, int n_entries)
 	toc.n_entries += n_entries;
 	for (int i = 0; i < toc.n_entries; i++)
 		keep_dependencies(&toc.entries[i], present, model->max_dump_id);
-	free(present);
 	return toc;
 }
 
@@ -437,13 +430,12 @@ write_archive(const char *directory, const PgRestoreSetup *setup,
 {
 	Toc			toc = make_toc(setup, entries, n_entries);
 	CompressSpec compress = {.method = COMPRESS_NONE};
-	char	   *path = psprintf("%s/%s", directory, TOC_NAME);
 	Sink	   *sink;
 
 	if (mkdir(directory, S_IRWXU) < 0)
 		pg_fatal("could not create directory \"%s\": %m", directory);
 	/* nothing is flushed: the archive is read once, and then removed */
-	sink = sink_file_new(path);
+	sink = sink_file_new(psprintf("%s/%s", directory, TOC_NAME));
 	toc_write(&toc, &compress, sink);
 	sink_finish(sink);
 	sink_free(sink);
@@ -451,7 +443,6 @@ write_archive(const char *directory, const PgRestoreSetup *setup,
 	for (int i = 0; i < toc.n_entries; i++)
 		free(toc.entries[i].deps);
 	free(toc.entries);
-	free(path);
 }
 
 /* Returns how many there are then. */
@@ -508,7 +499,6 @@ stock_pg_restore_script(const PgRestoreSetup *setup, const char *name,
 	stock_output_read(args, NULL, text);
 	if (!rmtree(archive, true))
 		pg_log_warning("could not remove directory \"%s\"", archive);
-	free(archive);
 }
 
 void
@@ -576,7 +566,6 @@ has_ended(PgRestoreRun *run, bool *ok)
 									Max(run->words.n_counted, 1));
 	if (!rmtree(run->archive, true))
 		pg_log_warning("could not remove directory \"%s\"", run->archive);
-	free(run->archive);
 	run->archive = NULL;
 	return true;
 }
