@@ -26,13 +26,10 @@ char *
 hex_random(size_t n_bytes)
 {
 	uint8	   *bytes = pg_malloc(n_bytes);
-	char	   *text;
 
 	if (!pg_strong_random(bytes, n_bytes))
 		pg_fatal("could not generate random bytes");
-	text = hex_encode(bytes, n_bytes);
-	free(bytes);
-	return text;
+	return hex_encode(bytes, n_bytes);
 }
 
 /* Its two hexadecimal digits, or -1. */

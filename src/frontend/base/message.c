@@ -138,11 +138,8 @@ findings_take(int level, int part, const char *text)
 void
 findings_note(const char *text)
 {
-	FILE	   *out = event_log_text_output();
-
-	if (!listed)
-		return;
-	fprintf(out, "%s\n", text);
+	if (listed)
+		fprintf(event_log_text_output(), "%s\n", text);
 }
 
 static void

@@ -348,10 +348,7 @@ sink_pipe_command(const char *pattern, const char *name)
 		else if (*pos == '%')
 			appendPQExpBufferChar(&command, '%');
 		else
-		{
-			termPQExpBuffer(&command);
 			return NULL;
-		}
 	}
 	return buffer_text(&command);
 }
