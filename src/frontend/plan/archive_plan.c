@@ -116,17 +116,10 @@ append_part(Search *search, const TocEntry *entry)
 }
 
 static void
-append_object_list(ArchiveTables *tables, const TocEntry *entry)
-{
-	tables->object_lists = array_room(tables->object_lists,
-									  tables->n_object_lists,
-									  sizeof(TocEntry *));
-	tables->object_lists[tables->n_object_lists++] = entry;
-}
-
-static void
 append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 {
+	ArchiveTables *result = search->result;
+
 	for (int i = 0; i < n_ids; i++)
 	{
 		const TocEntry *entry = ids[i] > 0 && ids[i] <= max_dump_id ?
@@ -144,8 +137,12 @@ append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 		else if (!toc_entry_is_setting(entry) &&
 				 !toc_entry_is(entry, "TABLE DATA"))
 			append_entry(search, entry);
-		if (entry->had_dumper && toc_entry_is(entry, "BLOBS"))
-			append_object_list(search->result, entry);
+		if (!entry->had_dumper || !toc_entry_is(entry, "BLOBS"))
+			continue;
+		result->object_lists = array_room(result->object_lists,
+										  result->n_object_lists,
+										  sizeof(TocEntry *));
+		result->object_lists[result->n_object_lists++] = entry;
 	}
 }
 

@@ -351,22 +351,16 @@ check_cover(const Planner *planner, int table, int first_file)
 	}
 }
 
-/* A chunk as the extension planned it; a wide one, of few rows, in parts. */
-static void
-add_planned_chunk(Planner *planner, int table, const ServerChunk *chunk)
-{
-	uint64		max_blocks = Max(planner->rules.chunk_bytes /
-								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
-	uint64		blocks = chunk->end_block - chunk->start_block;
-
-	add_parts(planner, table, chunk, (blocks + max_blocks - 1) / max_blocks);
-}
-
-/* Chunks of equal bytes to dump, by the extension. */
+/*
+ * Chunks of equal bytes to dump, by the extension.  A wide one, of few rows,
+ * goes in parts, as reading its blocks takes time all the same.
+ */
 static void
 add_planned_chunks(Planner *planner, int table)
 {
 	int			first_file = planner->plan->n_files;
+	uint64		max_blocks = Max(planner->rules.chunk_bytes /
+								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
 	int			n;
 	ServerChunk *chunks = planner->ask(planner->conn,
 									   &planner->tables->tables[table],
@@ -376,7 +370,12 @@ add_planned_chunks(Planner *planner, int table)
 		pg_fatal("the server plans no chunks for table %s",
 				 printable(planner->tables->tables[table].name));
 	for (int i = 0; i < n; i++)
-		add_planned_chunk(planner, table, &chunks[i]);
+	{
+		uint64		blocks = chunks[i].end_block - chunks[i].start_block;
+
+		add_parts(planner, table, &chunks[i],
+				  (blocks + max_blocks - 1) / max_blocks);
+	}
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 }

@@ -315,18 +315,12 @@ previous_table_find(const PreviousArchive *previous, Oid table,
 	return found->n_files > 0;
 }
 
-static int64
-end_of(const ManifestFile *file)
-{
-	return file->end_block == MANIFEST_NO_END ? (int64) file->relation_blocks :
-		file->end_block;
-}
-
 const ManifestFile *
 previous_table_match(const PreviousTable *table, BlockNumber start,
 					 BlockNumber end, BlockNumber n_blocks)
 {
 	const ManifestFile *file;
+	int64		its_end;
 	int			i;
 
 	if (table->n_files == 0)
@@ -340,8 +334,10 @@ previous_table_match(const PreviousTable *table, BlockNumber start,
 	i = first_from(table->files, table->n_files, table->files[0]->table_oid,
 				   start);
 	file = table->files[Min(i, table->n_files - 1)];
-	return file->start_block == (int64) start &&
-		end_of(file) == (int64) end && is_reusable(file) ? file : NULL;
+	its_end = file->end_block == MANIFEST_NO_END ?
+		(int64) file->relation_blocks : file->end_block;
+	return file->start_block == (int64) start && its_end == (int64) end &&
+		is_reusable(file) ? file : NULL;
 }
 
 /* Is every block in one of the files, and in one only? */
