@@ -302,17 +302,6 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 
 /* In the session's transaction. */
 static void
-add_note(PGconn *conn, const ClusterDatabase *database, Oid existing)
-{
-	const char *params[] = {psprintf("%u", database->oid),
-		psprintf("%u", existing), database->identity,
-	database->existed ? "t" : "f"};
-
-	PQclear(target_query(conn, add_query, 4, params));
-}
-
-/* In the session's transaction. */
-static void
 set_note(PGconn *conn, const char *identity, const Note *note)
 {
 	const char *params[] = {psprintf("%u", note->source),
@@ -651,10 +640,13 @@ write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
+		const Oid	existing = database->todo == CLUSTER_TODO_CREATE_AGAIN ?
+			InvalidOid : database->target;
+		const char *params[] = {psprintf("%u", database->oid),
+			psprintf("%u", existing), database->identity,
+		database->existed ? "t" : "f"};
 
-		add_note(conn, database,
-				 database->todo == CLUSTER_TODO_CREATE_AGAIN ? InvalidOid :
-				 database->target);
+		PQclear(target_query(conn, add_query, 4, params));
 	}
 }
 

@@ -295,20 +295,6 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 }
 
 /*
- * A copy has two servers, and all connection options but --target describe
- * the source.
- */
-static void
-open_target(Copy *copy)
-{
-	const Options *options = copy->run.options;
-
-	copy->target.params.dbname = options->target;
-	copy->target.params.prompt_password = options->connection.prompt_password;
-	target_open(&copy->target);
-}
-
-/*
  * Look at the target before anything is created there.  All checks only note
  * errors, and findings_report() exits at the end if there are any, so that a
  * user sees everything that is wrong in one run.
@@ -610,9 +596,12 @@ copy_database(const Options *options, const char *argv0)
 	/*
 	 * Connect to the target before the snapshot is taken: a user may take
 	 * minutes to type a password, in which a snapshot or a slot would hold
-	 * back vacuum and WAL on the source.
+	 * back vacuum and WAL on the source.  All connection options but --target
+	 * describe the source.
 	 */
-	open_target(copy);
+	copy->target.params.dbname = options->target;
+	copy->target.params.prompt_password = options->connection.prompt_password;
+	target_open(&copy->target);
 	leader_open(&copy->source, pg_dump, &copy->plan);
 	load_account_begin(&copy->account, &copy->run);
 

@@ -393,16 +393,6 @@ index_builder_stop_worker(void *arg)
 	builder->worker = NULL;
 }
 
-/* A session is opened for the first job, which may come after hours. */
-static void
-open_session(IndexBuilder *builder)
-{
-	if (builder->worker && clock_monotonic_ms() > builder->worked_ms + IDLE_MS)
-		index_builder_stop_worker(builder);
-	if (builder->worker == NULL)
-		builder->worker = definition_worker_start(&builder->work);
-}
-
 /*
  * All entries of the job begin now, unless a worker that was lost has begun
  * them: then the first begin counts.
@@ -435,7 +425,11 @@ index_builder_run_job(void *arg, int no, volatile int *step)
 	int64		now;
 	int			n_failed;
 
-	open_session(builder);
+	/* a session is opened for the first job, which may come after hours */
+	if (builder->worker && clock_monotonic_ms() > builder->worked_ms + IDLE_MS)
+		index_builder_stop_worker(builder);
+	if (builder->worker == NULL)
+		builder->worker = definition_worker_start(&builder->work);
 	note_begin(builder, job);
 	definition_worker_run(builder->worker, no, step);
 	/* They have ended, with errors or not. */

@@ -246,12 +246,6 @@ line_of_begin(const TocEntry *entry)
 	return psprintf("entry %d begun", entry->dump_id);
 }
 
-static bool
-is_begun(const RestoreJournal *journal, const TocEntry *entry)
-{
-	return restore_journal_has(journal, line_of_begin(entry));
-}
-
 static void
 finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
 			 const RestoreJournal *journal)
@@ -328,7 +322,7 @@ add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJourn
 	is_worth_it = count_large(tree) >= 2 && !has_rival(toc, &key, tree);
 	if (key.of_table)
 	{
-		if (is_begun(journal, entry) ||
+		if (restore_journal_has(journal, line_of_begin(entry)) ||
 			(is_worth_it && run_with_line(conn, journal, line_of_begin(entry),
 										  table_statement(&key, true))))
 			add_table_key(conn, keys, &key);

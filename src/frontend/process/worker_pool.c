@@ -161,19 +161,13 @@ typedef struct WorkerPool
  * ----------
  */
 
-/* What the worker is or was doing, for a message; owned. */
-static char *
-worker_pool_describe(WorkerPool *pool, const Worker *worker)
-{
-	return pool->task->describe(pool->task->arg, worker->job,
-								pool->steps[worker - pool->workers]);
-}
-
-/* What it was doing: "dumping table a"; owned. */
+/* What the worker is or was doing: "dumping table a"; owned. */
 static char *
 describe_work(WorkerPool *pool, const Worker *worker)
 {
-	return psprintf(pool->task->doing, worker_pool_describe(pool, worker));
+	return psprintf(pool->task->doing,
+					pool->task->describe(pool->task->arg, worker->job,
+										 pool->steps[worker - pool->workers]));
 }
 
 /*

@@ -38,21 +38,6 @@ backend_has_nothing_to_do(WorkerMonitor *monitor, int server, int backend)
 }
 
 /*
- * Its backend may not learn for a long time that its client is gone: it would
- * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
- */
-static void
-end_backend(WorkerMonitor *monitor, int server, int backend)
-{
-	int			min_age_s = (int) monitor->options->stall_timeout;
-	char	   *sql = backend_query_terminate(backend, min_age_s);
-
-	/* there is a warning should it have ended just now */
-	PQclear(monitor->look(monitor->arg, server, sql, true));
-	free(sql);
-}
-
-/*
  * A worker that was silent for too long is continued, in case it was stopped.
  * If its server is silent, the signal ends it, as one that has lost its
  * connection.
@@ -73,8 +58,17 @@ wake(WorkerMonitor *monitor, WorkerState *state)
 	if (in_vain)
 		kill(state->pid, SIGUSR1);
 	kill(state->pid, SIGCONT);
-	if (in_vain && backend != 0)
-		end_backend(monitor, state->server, backend);
+	if (!in_vain || backend == 0)
+		return;
+
+	/*
+	 * Its backend may not learn for a long time that its client is gone: it
+	 * would keep a connection, the snapshot and locks meanwhile, beyond the
+	 * run's end.  There is a warning should it have ended just now.
+	 */
+	PQclear(monitor->look(monitor->arg, state->server,
+						  backend_query_terminate(backend, (int) monitor->options->stall_timeout),
+						  true));
 }
 
 /*

@@ -75,8 +75,7 @@ database_string(const char *database)
 {
 	PQExpBufferData text = buffer_new();
 
-	appendPQExpBufferStr(&text, "dbname=");
-	appendConnStrVal(&text, database);
+	conninfo_append(&text, "dbname", database);
 	return buffer_text(&text);
 }
 
