@@ -41,10 +41,7 @@ typedef struct Owner
 typedef struct Noted
 {
 	const char *directory;
-	char		path[TAR_PATH_BYTES];	/* below it */
-	TarKind		kind;
-	mode_t		mode;
-	time_t		mtime;
+	TarMember	member;			/* its path is below it */
 	Owner		owner;
 } Noted;
 
@@ -214,10 +211,7 @@ attributes_note(Attributes *attributes, const char *directory,
 				 MAX_NOTED);
 	noted = &attributes->noted[attributes->n_noted++];
 	noted->directory = directory;
-	strlcpy(noted->path, member->path, sizeof(noted->path));
-	noted->kind = member->kind;
-	noted->mode = final_mode(member);
-	noted->mtime = member->mtime;
+	noted->member = *member;
 	noted->owner = same_owner_of(member);
 }
 
@@ -230,9 +224,10 @@ attributes_is_of_other(const Attributes *attributes, const char *directory,
 	for (int i = 0; i < attributes->n_noted && !found; i++)
 	{
 		const Noted *noted = &attributes->noted[i];
-		char	   *its_path = psprintf("%s/%s", noted->directory, noted->path);
+		char	   *its_path = psprintf("%s/%s", noted->directory,
+										noted->member.path);
 
-		found = noted->kind == TAR_DIRECTORY &&
+		found = noted->member.kind == TAR_DIRECTORY &&
 
 		/*
 		 * the archive's own directories come but once, see make_directory()
@@ -246,15 +241,16 @@ attributes_is_of_other(const Attributes *attributes, const char *directory,
 static void
 set_noted(const Noted *noted)
 {
-	char	   *path = psprintf("%s/%s", noted->directory, noted->path);
+	const TarMember *member = &noted->member;
+	char	   *path = psprintf("%s/%s", noted->directory, member->path);
 	struct timespec times[2];
 
 	if (sets_owners() &&
 		lchown(path, noted->owner.uid, noted->owner.gid) < 0)
 		owner_failed(path);
-	if (noted->kind != TAR_LINK && chmod(path, noted->mode) < 0)
+	if (member->kind != TAR_LINK && chmod(path, final_mode(member)) < 0)
 		pg_fatal("could not change permissions of \"%s\": %m", path);
-	if (utimensat(AT_FDCWD, path, times_of(noted->mtime, times),
+	if (utimensat(AT_FDCWD, path, times_of(member->mtime, times),
 				  AT_SYMLINK_NOFOLLOW) < 0)
 		time_failed(path);
 	free(path);
