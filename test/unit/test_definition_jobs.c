@@ -71,5 +71,4 @@ test_definition_jobs(void)
 	is_number(next, lengthof(script_entries), "one pass");
 	is_number(jobs->n_jobs, lengthof(script_entries), "a job each");
 	is_number(run_all(jobs), lengthof(script_entries), "circles are gone through");
-	definition_jobs_free(jobs);
 }

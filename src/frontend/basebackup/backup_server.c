@@ -262,7 +262,6 @@ begin_session(const Backup *backup, PGconn *conn)
 		result_number(res, 0, 1) != server->system_identifier)
 		pg_fatal("connections lead to different servers, or the server was restarted");
 	check_standby(backup, result_is_true(res, 0, 2));
-	PQclear(res);
 }
 
 PGconn *
@@ -445,7 +444,6 @@ check_timeline(const Backup *backup)
 		timeline != backup->timeline)
 		pg_fatal("the standby switched from timeline %u to %u during the backup",
 				 backup->timeline, (TimeLineID) timeline);
-	PQclear(res);
 }
 
 char *

@@ -242,7 +242,6 @@ revoke_all(PGconn *conn)
 	for (int i = 0; i < PQntuples(res); i++)
 		session_command(conn, psprintf("REVOKE ALL ON SCHEMA " CLUSTER_NOTES_SCHEMA " FROM %s",
 									   PQgetvalue(res, i, 0)));
-	PQclear(res);
 }
 
 pg_noreturn static void
@@ -347,7 +346,6 @@ read_rows(ClusterNotes *notes, PGconn *conn)
 		note->archive = pg_strdup(PQgetvalue(res, i, 4));
 		note->errors = atoi(PQgetvalue(res, i, 5));
 	}
-	PQclear(res);
 }
 
 /* Of an earlier run: is it this restore's? */
@@ -734,7 +732,6 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 					   PQresultErrorMessage(res));
 		pg_log_warning_hint("All databases are restored; " DROP_COMMAND " removes it.");
 	}
-	PQclear(res);
 }
 
 /*

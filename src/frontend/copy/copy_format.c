@@ -256,7 +256,6 @@ ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
 	for (int i = 0; i < n; i++)
 		if (!PQgetisnull(res, i, 0))
 			reasons[i] = pg_strdup(PQgetvalue(res, i, 0));
-	PQclear(res);
 	return reasons;
 }
 

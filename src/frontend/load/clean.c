@@ -906,7 +906,6 @@ list_objects(PGconn *conn, const Options *options, const char *query,
 		appendPQExpBuffer(list, "%s%s (%s)", i > 0 ? ", " : "",
 						  printable(PQgetvalue(res, i, 0)),
 						  printable(PQgetvalue(res, i, 1)));
-	PQclear(res);
 	return n;
 }
 
@@ -920,15 +919,12 @@ clean_objects_fit(const RestoreStages *stages, int *n)
 	PGconn	   *conn = stages->target->conn;
 	const char *params[PLANNED_PARAMS + 1];
 	PGresult   *res;
-	bool		result;
 
 	make_params(stages, conn, params);
 	params[PLANNED_PARAMS] = large_objects_param(stages->schedule);
 	res = ask(conn, stages->setup.options, locks_query, lengthof(params), params);
 	*n = session_number(res, 0, 0, 0, INT_MAX);
-	result = result_is_true(res, 0, 1);
-	PQclear(res);
-	return result;
+	return result_is_true(res, 0, 1);
 }
 
 /*

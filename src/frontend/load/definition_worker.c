@@ -157,18 +157,6 @@ definition_jobs_make(const Script *script, int first, int *next,
 	return jobs;
 }
 
-void
-definition_jobs_free(DefinitionJobs *jobs)
-{
-	free(jobs->owners);
-	free(jobs->users);
-	free(jobs->is_table);
-	free(jobs->job_of);
-	free(jobs->done);
-	free(jobs->jobs);
-	free(jobs);
-}
-
 /* ----------
  * While they run
  * ----------

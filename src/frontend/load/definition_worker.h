@@ -57,7 +57,6 @@ typedef struct DefinitionJobs
 extern DefinitionJobs *definition_jobs_make(const Script *script, int first,
 											int *next, const Toc *toc,
 											int n_workers);
-extern void definition_jobs_free(DefinitionJobs *jobs);
 
 /*
  * May the job begin now?  What it depends on must be done, and no other job

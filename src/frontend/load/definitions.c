@@ -123,8 +123,6 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 	pool->work.notes = shared_memory_new(pool->jobs->n_jobs,
 										 sizeof(DefinitionNote));
 	worker_pool_run(&task, &watch, n_workers, pool->jobs->n_jobs);
-	definition_jobs_free(pool->jobs);
-	free(pool);
 	return next;
 }
 

@@ -144,6 +144,5 @@ load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
 
 	if (PQntuples(answer) > 0)
 		queue = order_by_keys(plan, shares, keys, PQntuples(answer));
-	PQclear(answer);
 	return queue;
 }

@@ -285,7 +285,6 @@ restore_journal_look(PGconn *conn, const char *objects)
 	look.is_own = PQgetvalue(res, 0, ASK_IS)[0] == 't';
 	look.is_complete = PQgetvalue(res, 0, ASK_ALSO)[0] == 't';
 	look.may_make = atoi(PQgetvalue(res, 0, ASK_NO)) == 1;
-	PQclear(res);
 	return look;
 }
 

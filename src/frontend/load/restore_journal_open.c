@@ -524,19 +524,15 @@ static char *
 make_schema(PGconn *conn)
 {
 	PGresult   *res = PQexec(conn, make_command);
-	char	   *error = NULL;
 
 	/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
 	if (session_error_is(res, "42P06 23505"))
 		restore_journal_lock_refuse();
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-	{
-		if (session_is_lost(conn, res) || session_error_is(res, STATE_OF_SERVER))
-			session_failed(conn, res, "query failed", make_command);
-		error = pg_strdup(PQresultErrorMessage(res));
-	}
-	PQclear(res);
-	return error;
+	if (PQresultStatus(res) == PGRES_COMMAND_OK)
+		return NULL;
+	if (session_is_lost(conn, res) || session_error_is(res, STATE_OF_SERVER))
+		session_failed(conn, res, "query failed", make_command);
+	return pg_strdup(PQresultErrorMessage(res));
 }
 
 /*
@@ -636,7 +632,6 @@ restore_journal_read(RestoreJournal *journal, PGconn *conn)
 		journal->lines[i].name = pg_strdup(PQgetvalue(res, i, 0));
 		journal->lines[i].errors = atoi(PQgetvalue(res, i, 1));
 	}
-	PQclear(res);
 }
 
 /*

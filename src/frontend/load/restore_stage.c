@@ -115,7 +115,6 @@ restore_stage_make_extension(RestoreStages *restore)
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		pg_log_warning("could not create extension " PARDUMP_EXTENSION " on the target: %s",
 					   PQresultErrorMessage(res));
-	PQclear(res);
 }
 
 void
@@ -184,7 +183,6 @@ refuse_filled_database(const RestoreStages *restore, const char *name)
 
 	if (PQntuples(res) > 0)
 		refuse_others_database(name);
-	PQclear(res);
 }
 
 void

@@ -35,17 +35,13 @@ load_library(PGconn *conn)
 {
 	PGresult   *res = session_exec(conn, load_command);
 	const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-	char	   *reason = NULL;
 
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-	{
-		/* what libpq says itself has no message field */
-		if (message == NULL || session_is_lost(conn, res))
-			session_failed(conn, res, "query failed", load_command);
-		reason = pg_strdup(message);
-	}
-	PQclear(res);
-	return reason;
+	if (PQresultStatus(res) == PGRES_COMMAND_OK)
+		return NULL;
+	/* what libpq says itself has no message field */
+	if (message == NULL || session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", load_command);
+	return pg_strdup(message);
 }
 
 /*
@@ -189,11 +185,8 @@ list_unlogged(PGconn *conn, const DumpTables *tables)
 {
 	const char *params[] = {dump_tables_name_array(conn, tables, true)};
 	PGresult   *res = session_query_params(conn, unlogged_query, 1, params, 0);
-	char	   *result = PQgetisnull(res, 0, 0) ? NULL
-		: pg_strdup(PQgetvalue(res, 0, 0));
 
-	PQclear(res);
-	return result;
+	return PQgetisnull(res, 0, 0) ? NULL : pg_strdup(PQgetvalue(res, 0, 0));
 }
 
 void
@@ -397,10 +390,8 @@ target_has_database(PGconn *conn, const char *name)
 										   "SELECT FROM pg_catalog.pg_database d"
 										   " WHERE d.datname::pg_catalog.text OPERATOR(pg_catalog.=) $1",
 										   1, params, 0);
-	bool		found = PQntuples(res) > 0;
 
-	PQclear(res);
-	return found;
+	return PQntuples(res) > 0;
 }
 
 PGconn *

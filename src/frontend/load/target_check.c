@@ -101,14 +101,9 @@ bool
 target_has(PGconn *conn, const char *kind, const char *name)
 {
 	SimpleStringList names = {NULL};
-	PGresult   *res;
-	bool		result;
 
 	simple_string_list_append(&names, name);
-	res = find_missing(conn, &names, kind);
-	result = PQntuples(res) == 0;
-	PQclear(res);
-	return result;
+	return PQntuples(find_missing(conn, &names, kind)) == 0;
 }
 
 /*
@@ -132,7 +127,6 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 		pg_log_error_detail(units_names_format(n, NAMES_SHOWN), list.data);
 		pg_log_error_hint("%s", hint);
 	}
-	PQclear(res);
 }
 
 /*
@@ -238,7 +232,6 @@ find_names(PGconn *conn, const char *names, int n)
 	session_expect_tables(res, n);
 	for (int i = 0; i < n; i++)
 		oids[i] = result_oid(res, i, ASK_NUMBER);
-	PQclear(res);
 	return oids;
 }
 
@@ -336,7 +329,6 @@ target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
 
 	for (int i = 0; i < n; i++)
 		result[i] = i < PQntuples(res) && result_is_true(res, i, 0);
-	PQclear(res);
 	return result;
 }
 
@@ -526,7 +518,6 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
 		pg_fatal_hint("Disable these triggers, load the rows, and enable the triggers as before.");
 	}
-	PQclear(res);
 }
 
 /* TRIGGER_TYPE_ROW and TRIGGER_TYPE_BEFORE (pg_trigger.h) */
@@ -545,16 +536,9 @@ static const char skip_query[] =
 static bool
 may_skip_rows(PGconn *conn, Oid table)
 {
-	char		oid[16];
-	const char *params[] = {oid};
-	PGresult   *res;
-	bool		result;
+	const char *params[] = {psprintf("%u", table)};
 
-	snprintf(oid, sizeof(oid), "%u", table);
-	res = session_query_params(conn, skip_query, 1, params, 0);
-	result = PQntuples(res) > 0;
-	PQclear(res);
-	return result;
+	return PQntuples(session_query_params(conn, skip_query, 1, params, 0)) > 0;
 }
 
 /*

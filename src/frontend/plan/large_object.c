@@ -53,7 +53,6 @@ read_all_oids(PGconn *conn, LargeObjectList *list)
 	list->oids = pg_malloc((list->n_oids + 1) * sizeof(Oid));
 	for (int i = 0; i < list->n_oids; i++)
 		list->oids[i] = result_oid(res, i, 0);
-	PQclear(res);
 }
 
 static void

@@ -67,7 +67,6 @@ check_feedback(PGconn *conn)
 		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
 		pg_log_error_hint("On the standby, run ALTER SYSTEM SET hot_standby_feedback = on, and reload its configuration.");
 	}
-	PQclear(res);
 }
 
 /*
@@ -212,10 +211,8 @@ has_replication_attribute(PGconn *conn)
 	PGresult   *res = session_query(conn,
 									"SELECT rolsuper OR rolreplication FROM pg_catalog.pg_roles"
 									" WHERE rolname OPERATOR(pg_catalog.=) SESSION_USER");
-	bool		result = PQntuples(res) == 1 && result_is_true(res, 0, 0);
 
-	PQclear(res);
-	return result;
+	return PQntuples(res) == 1 && result_is_true(res, 0, 0);
 }
 
 /*
@@ -524,7 +521,6 @@ explain_wait(PGconn *conn, const char *name)
 	else if (!PQgetisnull(res, 0, 1))
 		pg_log_warning_detail("The oldest transaction is that of %s.",
 							  PQgetvalue(res, 0, 1));
-	PQclear(res);
 }
 
 /* 15 gave the command a list of options; before there were keywords. */

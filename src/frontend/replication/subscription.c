@@ -420,7 +420,6 @@ check_settings(PGconn *conn)
 					 PQgetvalue(res, 0, 0));
 		exit(1);
 	}
-	PQclear(res);
 }
 
 Subscription *

@@ -99,7 +99,6 @@ restore_unlogged_note(const RestoreWork *work, PGconn *conn)
 	PGresult   *unlogged = find_unlogged(work, conn);
 
 	restore_journal_done(work->journal, conn, line_of(work, unlogged), 0);
-	PQclear(unlogged);
 }
 
 /* ----------

@@ -152,15 +152,8 @@ query_matching(PGconn *conn, const TablePattern *pattern, bool children,
 bool
 table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
 {
-	PGresult   *res;
-	bool		result;
-
-	if (table_pattern_is_elsewhere(conn, pattern))
-		return false;
-	res = query_matching(conn, pattern, true, "m.oid", "");
-	result = PQntuples(res) > 0;
-	PQclear(res);
-	return result;
+	return !table_pattern_is_elsewhere(conn, pattern) &&
+		PQntuples(query_matching(conn, pattern, true, "m.oid", "")) > 0;
 }
 
 bool

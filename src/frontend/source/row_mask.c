@@ -327,7 +327,6 @@ read_type(PGconn *conn, Oid table, int attnum)
 	result.typmod = atoi(PQgetvalue(res, 0, 2));
 	result.stranger = PQgetisnull(res, 0, 3) ? NULL
 		: pg_strdup(PQgetvalue(res, 0, 3));
-	PQclear(res);
 	return result;
 }
 

@@ -205,7 +205,6 @@ server_check_database(PGconn *conn)
 					 PQdb(conn));
 		pg_log_error_detail("Databases were renamed during the run, or this database was dropped and created again.");
 	}
-	PQclear(res);
 }
 
 /* ----------

@@ -418,7 +418,6 @@ standby_check_library(const Standby *standby)
 					 standby->name, PQerrorMessage(standby->conn));
 		pg_fatal_hint("Install the extension on the standby, too, or use --no-extension.");
 	}
-	PQclear(res);
 }
 
 void
