@@ -244,19 +244,7 @@ cluster_map_read_file(const char *directory, const char *name, size_t *len)
 	}
 	text[*len] = '\0';
 	close(fd);
-	free(path);
 	return text;
-}
-
-void
-cluster_map_free(ClusterMap *map)
-{
-	for (int i = 0; i < map->list.n; i++)
-		free(map->list.databases[i].name);
-	free(map->list.databases);
-	free(map->server_version);
-	free(map->globals_checksum);
-	free(map);
 }
 
 ClusterMap *

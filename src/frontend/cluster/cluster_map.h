@@ -42,8 +42,6 @@ extern ClusterMap *cluster_map_parse(const char *text, size_t len,
 /* The one in this directory; exits with a message if it is none. */
 extern ClusterMap *cluster_map_read(const char *directory);
 
-extern void cluster_map_free(ClusterMap *map);
-
 /*
  * Take those that could not be dumped off the list, with a warning each: the
  * dump has reported them already.  Returns how many they are.
