@@ -22,7 +22,6 @@
 #include "basebackup/backup_read.h"
 #include "basebackup/file_query.h"
 #include "basebackup/tar_archive.h"
-#include "session/session_lost.h"
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "stream/decompress.h"

@@ -16,7 +16,6 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"
-#include "base/interrupt.h"
 #include "basebackup/backup_layout.h"
 #include "basebackup/safe_directory.h"
 #include "options/backup_options.h"

@@ -8,7 +8,6 @@
 #include <signal.h>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "process/this_program.h"
 
 static const char *program_name;

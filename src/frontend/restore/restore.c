@@ -24,7 +24,6 @@
 #include "compare/compare.h"
 #include "load/analyze.h"
 #include "load/definitions.h"
-#include "load/target_check.h"
 #include "restore/restore.h"
 #include "restore/restore_prepare.h"
 #include "status/dry_run.h"

@@ -17,7 +17,6 @@
 #include "base/identifier.h"
 #include "base/interrupt.h"
 #include "options/own_options.h"
-#include "process/worker_process.h"
 #include "session/session_settings.h"
 #include "tasks/task_server.h"
 
