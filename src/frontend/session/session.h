@@ -73,6 +73,9 @@ extern void session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
 extern void session_set(PGconn *conn, const char *name, const char *value,
 						bool is_local);
 
+/* A text as a literal; owned. */
+extern char *session_literal(PGconn *conn, const char *text);
+
 /*
  * A query for settings that a server may not know.  The list is the inside of
  * an array literal.  Of "name=value" it sets the session's setting, of "name"

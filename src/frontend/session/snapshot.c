@@ -4,9 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "fe_utils/string_utils.h"
-
-#include "base/buffer.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
@@ -31,18 +28,14 @@ static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
 static bool
 import_snapshot(PGconn *conn, const char *snapshot, bool may_be_gone)
 {
-	PQExpBufferData sql = buffer_new();
-	PGresult   *res;
-	bool		done;
+	char	   *sql = psprintf("SET TRANSACTION SNAPSHOT %s",
+							   session_literal(conn, snapshot));
+	PGresult   *res = session_exec(conn, sql);
+	bool		done = PQresultStatus(res) == PGRES_COMMAND_OK;
 
-	appendPQExpBufferStr(&sql, "SET TRANSACTION SNAPSHOT ");
-	appendStringLiteralConn(&sql, snapshot, conn);
-	res = session_exec(conn, sql.data);
-	done = PQresultStatus(res) == PGRES_COMMAND_OK;
 	if (!done && !(may_be_gone && session_error_is(res, "22023 42704 55000")))
-		session_failed(conn, res, "query failed", sql.data);
+		session_failed(conn, res, "query failed", sql);
 	PQclear(res);
-	termPQExpBuffer(&sql);
 	return done;
 }
 
