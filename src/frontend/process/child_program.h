@@ -147,10 +147,10 @@ extern pid_t child_program_start(const char **args, const ChildSecrets *secrets,
 								 const char *prefix);
 
 /*
-  * A program that connects to nothing, reads from in_fd, and may start others:
- * it is the leader of a session and process group of its own, and from the
- * start what child_process_set_fed() is told.  err_fd becomes its standard
- * error; negative: ours.
+  * A program that connects to nothing, reads from in_fd, and may start
+ * others: it is the leader of a session and process group of its own, and
+ * from the start what child_process_set_fed() is told.  err_fd becomes its
+ * standard error; negative: ours.
  */
 extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);
