@@ -95,7 +95,7 @@ backup_pool_start_worker(void *arg, int no)
 		close(PQsocket(backup->slot_conn));
 	worker_state_start(&pool->states[no]);
 	pool->worker = no;
-	pool->conn = backup_server_connect(backup);
+	pool->conn = backup_server_connect(backup, false);
 	interrupt_set_connection(pool->conn);
 	worker_state_connected(&pool->states[no], pool->conn);
 	if (backup->extension->missing == NULL)

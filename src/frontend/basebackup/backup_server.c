@@ -249,39 +249,22 @@ check_standby(const Backup *backup, bool is_standby)
 		pg_fatal("the standby was promoted during the backup");
 }
 
-/* On the same server as the first one. */
-static void
-begin_session(const Backup *backup, PGconn *conn)
+PGconn *
+backup_server_connect(const Backup *backup, bool in_leader)
 {
 	const BackupServer *server = &backup->server;
+	PGconn	   *conn = connection_open_peer(backup->address,
+											this_program_name());
 	PGresult   *res;
 
+	if (in_leader)
+		leader_watchdog_watch(conn, backup->address, backup->options);
 	backup_server_set_up(conn, backup->options);
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		result_number(res, 0, 1) != server->system_identifier)
 		pg_fatal("connections lead to different servers, or the server was restarted");
 	check_standby(backup, result_is_true(res, 0, 2));
-}
-
-PGconn *
-backup_server_connect(const Backup *backup)
-{
-	PGconn	   *conn = connection_open_peer(backup->address,
-											this_program_name());
-
-	begin_session(backup, conn);
-	return conn;
-}
-
-PGconn *
-backup_server_connect_too(const Backup *backup)
-{
-	PGconn	   *conn = connection_open_peer(backup->address,
-											this_program_name());
-
-	leader_watchdog_watch(conn, backup->address, backup->options);
-	begin_session(backup, conn);
 	return conn;
 }
 
@@ -325,7 +308,7 @@ make_slot(Backup *backup)
 	char	   *name = psprintf("pg_parbasebackup_%s", hex_random(8));
 
 	backup->slot_conn = slots_may_not_idle(backup->conn) ?
-		backup_server_connect_too(backup) : backup->conn;
+		backup_server_connect(backup, true) : backup->conn;
 	/* what a signal cancels is the leader's statement */
 	interrupt_set_connection(backup->conn);
 	session_query(backup->slot_conn,

@@ -16,12 +16,10 @@ extern void backup_server_open(Backup *backup, const char *progname);
 
 /*
  * A session of its own on the same server, as each worker has.  Ends by
- * session_lost() if there is none now, and the program if it is another one.
+  * session_lost() if there is none now, and the program if it is another one.
+ * Waits of the leader are watched there, too.
  */
-extern PGconn *backup_server_connect(const Backup *backup);
-
-/* The same for the leader, whose waits are watched there, too. */
-extern PGconn *backup_server_connect_too(const Backup *backup);
+extern PGconn *backup_server_connect(const Backup *backup, bool in_leader);
 
 /*
  * Begin the backup, for which the server waits for a checkpoint; but first

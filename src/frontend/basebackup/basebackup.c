@@ -523,7 +523,7 @@ begin_wait(Backup *backup)
 static BackupList *
 list_files(const Backup *backup)
 {
-	PGconn	   *conn = backup_server_connect_too(backup);
+	PGconn	   *conn = backup_server_connect(backup, true);
 	BackupList *list;
 
 	interrupt_set_connection(conn);
