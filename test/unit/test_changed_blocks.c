@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "plan/lower_bound.h"
+#include "base/buffer.h"
 #include "plan/wal_changes.h"
 #include "unit_test.h"
 

@@ -40,3 +40,22 @@ array_room(void *array, int n, size_t size)
 		pg_fatal("out of memory");
 	return pg_realloc(array, Max(1, n * 2) * size);
 }
+
+int
+lower_bound(const void *key, const void *elements, int n, size_t bytes,
+			int (*compare) (const void *a, const void *b))
+{
+	int			low = 0;
+	int			high = n;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (compare((const char *) elements + middle * bytes, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

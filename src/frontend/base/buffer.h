@@ -28,4 +28,13 @@ extern const char *text_after(const char *text, const char *begin);
  */
 extern void *array_room(void *array, int n, size_t size);
 
+/*
+ * The first of n sorted elements, of the given size in bytes, that does not
+ * come before the key; n if all do.  compare() is as qsort() takes it: of two
+ * elements, or of one and the key.
+ */
+extern int	lower_bound(const void *key, const void *elements, int n,
+						size_t bytes,
+						int (*compare) (const void *a, const void *b));
+
 #endif							/* BUFFER_H */

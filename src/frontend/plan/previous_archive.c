@@ -8,7 +8,6 @@
 #include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "plan/lower_bound.h"
 #include "plan/previous_archive.h"
 #include "session/session.h"
 #include "stream/regular_file.h"

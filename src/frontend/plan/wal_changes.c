@@ -11,7 +11,6 @@
 #include "base/buffer.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "plan/lower_bound.h"
 #include "plan/wal_changes.h"
 #include "session/session.h"
 

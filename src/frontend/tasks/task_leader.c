@@ -23,7 +23,6 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "plan/lower_bound.h"
 #include "process/task_command.h"
 #include "source/leader.h"
 #include "tasks/task_leader.h"
