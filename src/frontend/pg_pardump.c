@@ -10,7 +10,6 @@
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
-#include "dump/dump_task.h"
 #include "options/options_parse.h"
 #include "process/this_program.h"
 #include "verify/verify.h"

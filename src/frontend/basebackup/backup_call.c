@@ -18,7 +18,6 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
-#include "basebackup/backup_call.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/file_query.h"
 #include "basebackup/tar_archive.h"

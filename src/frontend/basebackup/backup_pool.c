@@ -19,7 +19,6 @@
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
-#include "basebackup/backup_call.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"

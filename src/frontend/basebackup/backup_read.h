@@ -1,6 +1,6 @@
 /*
  * backup_read.h
- *		Reads pieces of the server's files by SQL.
+ *		Reads pieces of the server's files, by SQL or by the extension.
  *
  * pg_read_binary_file() is asked for 128 kB at a time, as it takes two to
  * three times the processor time for a call of 4 MB; a row of COPY in binary
@@ -87,5 +87,30 @@ extern int	backup_read_replaced(const Backup *backup, bool *replaced);
  * Owned.
  */
 extern PGresult *backup_read_file(PGconn *conn, const char *path);
+
+/* ----------
+ * Reads pieces of the server's files by the extension.
+ *
+ * pg_pardump_read_files() reads, checks and compresses a piece in one call,
+ * and pg_pardump_last_files() tells what came of it (doc/extension.md).
+ * ----------
+ */
+
+/*
+ * A worker's session is to call the extension: keep it from being dropped or
+ * replaced as long as that lasts.
+ */
+extern void backup_call_begin(const Backup *backup, PGconn *conn);
+
+/*
+ * Read a piece into the layout, and note its results.  The rules are those of
+ * backup_read_piece(); checks_pages: whether pages are verified.  If a file
+ * without pages was replaced while the server read it, its error is returned
+ * (owned), and the piece is to be read again, in another transaction;
+ * otherwise NULL.  The extension is there.  Ends by session_failed().
+ */
+extern PGresult *backup_call_piece(const Backup *backup, PGconn *conn,
+								   bool checks_pages, BackupLayout *layout,
+								   const BackupPiece *piece);
 
 #endif							/* BACKUP_READ_H */

@@ -15,7 +15,7 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "dump/dump_task.h"
+#include "dump/dump.h"
 #include "dump/dump_worker.h"
 #include "session/traffic.h"
 #include "source/worker_monitor.h"

@@ -18,7 +18,6 @@
 #include "source/row_filter.h"
 #include "source/row_mask.h"
 #include "source/standby_overflow.h"
-#include "source/standby_snapshot.h"
 #include "source/worker_monitor.h"
 #include "status/run_progress.h"
 #include "status/summary.h"

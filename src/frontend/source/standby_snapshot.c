@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
+#include "source/standby.h"
 #include "source/standby_overflow.h"
-#include "source/standby_snapshot.h"
 
 static const char standby_pause_by_other[];
 
