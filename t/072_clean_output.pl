@@ -31,7 +31,7 @@ sub cleaned_ok
 	ok($rc == 0 && $err eq '', "$what: dumped") or diag($err);
 	my ($verified, $out) = run_program('pg_pardump', '--verify', $dir);
 	is($verified, 0, "$what: whole, and nothing else is there");
-	like($out, qr/ 1000 rows, /, "$what: the new archive");
+	like($out, qr/ 1,000 rows, /, "$what: the new archive");
 	return;
 }
 

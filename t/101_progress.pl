@@ -79,7 +79,7 @@ is(scalar(@lines), 4, '-P: four lines of a short run') or diag($err);
 like($lines[0], qr/^$line$/, '-P: the last line of progress');
 like($lines[0], qr/^100%, time \d+:\d\d, (?!.*workers).*, objects 5\/5, /, '-P: all is done, and no workers are shown');
 like($lines[0], qr/chunks (\d+)\/\1,/, '-P: all chunks');
-like($lines[1], qr/^2 tables, 20000 rows, 5 large objects: $size stored as $size in \d+\.\d s, $size\/s$/,
+like($lines[1], qr/^dumped 2 tables, 20,000 rows, 5 large objects: $size stored as $size in \d+\.\d s, $size\/s$/,
 	'-P: summary');
 like($lines[2], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+ chunks?$/,
 	'-P: slowest table');
@@ -111,7 +111,7 @@ cmp_ok(($end - $start) % 86400, '>=', 2, 'that of the manifest, too');
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
 is("$rc$out", '0', 'nothing to read: exit code');
-like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\n0 tables, 0 rows: .*\n$/,
+like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\ndumped 0 tables, 0 rows: .*\n$/,
 	'nothing to read');
 refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 	'both ways', @db, '-P', '--no-progress');
@@ -149,7 +149,7 @@ is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages d
 is($percents[-1], 100, 'terminal: the last is 100');
 is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
 	'terminal: none before is');
-like($summary, qr/^2 tables, 560 rows: .*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
+like($summary, qr/^dumped 2 tables, 560 rows: .*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
 
 # a worker between two of many chunks is not idle
 ($rc, $out) = on_terminal(150, '-n', 'many', '-j2', '--max-table-segment-pages=140', '-r', '6M');

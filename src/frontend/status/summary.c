@@ -377,15 +377,15 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 
 	message_before_output();
 	if (n_objects > 0)
-		fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
+		fprintf(stderr, "dumped %d table%s, %s row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
 				n_tables, units_plural(n_tables),
-				total->rows, units_plural(total->rows),
+				units_count(total->rows), units_plural(total->rows),
 				n_objects, units_plural(n_objects), raw, stored, seconds, rate);
 	else
-		fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s: %s stored as %s in %.1f s, %s/s\n",
+		fprintf(stderr, "dumped %d table%s, %s row%s: %s stored as %s in %.1f s, %s/s\n",
 				n_tables, units_plural(n_tables),
-				total->rows, units_plural(total->rows), raw, stored, seconds,
-				rate);
+				units_count(total->rows), units_plural(total->rows), raw, stored,
+				seconds, rate);
 	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)

@@ -762,10 +762,10 @@ verify_report_sum(const VerifyRun *run)
 	}
 	else
 		fprintf(event_log_text_output(), run->manifest ?
-				"archive verified: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n" :
-				"archive verified without a manifest: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n",
+				"archive verified: %d file%s, %s row%s, %s stored as %s\n" :
+				"archive verified without a manifest: %d file%s, %s row%s, %s stored as %s\n",
 				run->n_jobs, units_plural(run->n_jobs),
-				found->rows, units_plural(found->rows),
+				units_count(found->rows), units_plural(found->rows),
 				units_size(found->raw_bytes),
 				units_size(found->stored_bytes));
 }
