@@ -570,25 +570,23 @@ describe(ClusterTodo todo)
 		case CLUSTER_TODO_REFUSED:
 			return NULL;
 		case CLUSTER_TODO_RESUME:
-			return "Database \"%s\" (%s on the source): resume the interrupted restore.";
+			return "The interrupted restore of database \"%s\" will be resumed (%s on the source).";
 		case CLUSTER_TODO_BEGIN:
-			return "Database \"%s\" (%s on the source): restore into existing database.";
+			return "Database \"%s\" exists and will be filled (%s on the source).";
 		case CLUSTER_TODO_CREATE_AGAIN:
-			return "Database \"%s\" (%s on the source): drop the empty database of the interrupted restore, then create and restore it.";
+			return "Database \"%s\", which an interrupted restore left empty, will be dropped, created and restored (%s on the source).";
 		case CLUSTER_TODO_CREATE:
 			break;
 	}
-	return "Database \"%s\" (%s on the source): create and restore.";
+	return "Database \"%s\" will be created and restored (%s on the source).";
 }
 
 void
 cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 {
-	findings_note(psprintf("Progress table: %s in database \"%s\".",
-						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 	if (notes->n_done > 0)
-		findings_note(psprintf("Already restored: %d database%s.", notes->n_done,
-							   units_plural(notes->n_done)));
+		findings_note(psprintf("Restored by earlier runs: %d database%s.",
+							   notes->n_done, units_plural(notes->n_done)));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
@@ -598,6 +596,12 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 			findings_note(psprintf(what, printable(database->name),
 								   units_size(database->bytes)));
 	}
+	findings_note(psprintf(notes->exists ?
+						   "Progress is recorded in the maintenance database, \"%s\": table\n"
+						   "%s exists there, and is removed at the end." :
+						   "Progress is recorded in the maintenance database, \"%s\": table\n"
+						   "%s is created there, and removed at the end.",
+						   printable(notes->database), CLUSTER_NOTES_TABLE));
 }
 
 /* ----------
@@ -661,7 +665,7 @@ cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	if (notes->n_done > 0 && progress_is_shown())
 	{
 		message_before_output();
-		fprintf(stderr, "already restored: %d database%s\n", notes->n_done,
+		fprintf(stderr, "restored by earlier runs: %d database%s\n", notes->n_done,
 				units_plural(notes->n_done));
 	}
 	notes->is_kept = notes->exists || make_table(notes, conn);
