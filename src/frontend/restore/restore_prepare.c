@@ -118,7 +118,7 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		pg_log_error("the target already contains rows in %d of the tables to be restored",
 					 n_found);
 		pg_log_error_detail(detail, shown.data);
-		pg_log_error_hint("Use --clean to drop existing objects first, --data-only or --allow-existing to add the rows of the archive, or --resume to continue an interrupted restore.");
+		pg_log_error_hint("Use --clean to drop existing objects first, or --data-only or --allow-existing to add the rows of the archive.");
 	}
 }
 
@@ -181,7 +181,7 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 	{
 		pg_log_error("the target already contains rows in table %s of an extension, to which the archive would add rows",
 					 printable(found));
-		pg_log_error_hint("Use --allow-existing to add the rows of the archive, or --resume to continue an interrupted restore.");
+		pg_log_error_hint("Use --allow-existing to add the rows of the archive.");
 	}
 }
 
