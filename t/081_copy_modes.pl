@@ -118,7 +118,7 @@ foreach my $text (
 }
 like($err, qr/chunk 2 of \d+ of table public\.plain: format binary\b/, 'plain is split');
 like($err, qr/table public\.plain: 20000 rows, \S+ [kM]B/, '-v: rows of each table');
-like($out, qr/^copied 11 tables, 23110 rows, /m, 'summary counts all rows');
+like($out, qr/^copied 11 tables, 23,110 rows, /m, 'summary counts all rows');
 is( value($target, 'formats',
 		'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$ AND attname = $$id$$'),
 	1, 'statistics are there');

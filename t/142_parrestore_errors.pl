@@ -335,7 +335,7 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my ($rc, $out, $err) = run_parrestore($node, $db, $small, '-j2', '--progress', "--report=$page", '-O');
 	is("$rc $out", '0 ', 'progress: nothing on standard output');
 	like($err, qr/^rows 100%/m, 'progress: rows');
-	like($err, qr/^restored 11 tables, \d+ rows, \S+ [kM]B in [\d.]+ s$/m, 'progress: summary')
+	like($err, qr/^restored 11 tables, [\d,]+ rows, \S+ [kM]B in [\d.]+ s$/m, 'progress: summary')
 	  or diag($err);
 	my $html = slurp_file($page);
 	like($html, qr/<h1>Restore of database .*The restore is complete.*toast_pkey/s, 'report: a restore');

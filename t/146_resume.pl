@@ -171,10 +171,10 @@ foreach my $kind (sort keys %archives)
 	my ($restored) = $err =~ /^restored .* rows, (\S+ \S+) in /m;
 	is("$done $expected", "$restored $restored", 'told: the line ends with the bytes that the summary has') or diag($err);
 	unlike($err, qr/^rows.* 0 rows\/s/m, 'told: rows per second');
-	like($err, qr/^already restored: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
+	like($err, qr/^restored by earlier runs: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
 	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?0, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
-	like(slurp_file($page), qr/<bdi>Done before<.bdi><.th><td><bdi>$files of \d+ chunks/, 'told: on the page');
-	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^already restored: \d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');
+	like(slurp_file($page), qr/<bdi>Restored by earlier runs<.bdi><.th><td><bdi>$files of \d+ chunks/, 'told: on the page');
+	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^restored by earlier runs: \d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');
 }
 
 # pieces of a file, too, with the bytes that they have in the archive
@@ -195,7 +195,7 @@ foreach my $kind (sort keys %archives)
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=340kB', '--progress', "--log-json=$log");
 	is($rc, 0, 'pieces: resumed');
 	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
-	like($err, qr/^already restored: $files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
+	like($err, qr/^restored by earlier runs: $files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
 	my ($bytes) = slurp_file($log) =~ /"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?$pieces, ?.*"expected_bytes": ?(\d+)/;
 	my ($expected) = slurp_file($log) =~ /"event": ?"run".*"expected_bytes": ?(\d+)/;
 	ok($bytes > 0 && $bytes < $expected, 'pieces: in the log') or diag(slurp_file($log));

@@ -61,10 +61,13 @@ count_tables(const Run *run, const CopyFormats *formats,
 	return n;
 }
 
-/* The first reasons, in the order of tables, with their numbers of tables. */
+/*
+ * The first reasons why n tables have this format, in the order of tables,
+ * with their numbers of tables.
+ */
 static void
 append_reasons(PQExpBuffer text, const Run *run,
-			   const CopyFormats *formats, CopyFormatKind kind)
+			   const CopyFormats *formats, CopyFormatKind kind, int n)
 {
 	const char *shown[REASONS_SHOWN];
 	int			n_shown = 0;
@@ -72,24 +75,29 @@ append_reasons(PQExpBuffer text, const Run *run,
 	for (int i = 0; i < run->plan->tables->n_tables; i++)
 	{
 		const CopyFormat *format = &formats->tables[i];
-		bool		is_new = format->kind == kind && format->reason != NULL;
+		const char *reason = format->reason;
+		bool		is_new = format->kind == kind && reason != NULL;
+		int			n_tables;
 
 		for (int j = 0; j < n_shown && is_new; j++)
-			is_new = strcmp(format->reason, shown[j]) != 0;
+			is_new = strcmp(reason, shown[j]) != 0;
 		if (!is_new)
 			continue;
+		appendPQExpBufferStr(text, n_shown > 0 ? "; " : ": ");
 		if (n_shown == REASONS_SHOWN)
 		{
-			appendPQExpBufferStr(text, ", ...");
+			appendPQExpBufferStr(text, "...");
 			break;
 		}
-		shown[n_shown] = format->reason;
-		appendPQExpBuffer(text, "%s%s: %d", n_shown++ > 0 ? ", " : " (",
-						  printable(format->reason),
-						  count_tables(run, formats, kind, format->reason));
+		shown[n_shown++] = reason;
+		n_tables = count_tables(run, formats, kind, reason);
+		if (strcmp(reason, SMALL_TABLE) == 0)
+			appendPQExpBuffer(text, "%d small", n_tables);
+		else if (n_tables < n)
+			appendPQExpBuffer(text, "%d: %s", n_tables, printable(reason));
+		else
+			appendPQExpBufferStr(text, printable(reason));
 	}
-	if (n_shown > 0)
-		appendPQExpBufferChar(text, ')');
 }
 
 /*
@@ -110,9 +118,10 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 
 		if (n == 0)
 			continue;
-		appendPQExpBuffer(&text, "%s%s for %d table%s", text.len > 0 ? "; " : "",
+		appendPQExpBuffer(&text, "%s%s (%d table%s", text.len > 0 ? ", " : "",
 						  copy_format_name(kinds[i]), n, units_plural(n));
-		append_reasons(&text, run, formats, kinds[i]);
+		append_reasons(&text, run, formats, kinds[i], n);
+		appendPQExpBufferChar(&text, ')');
 	}
 	if (text.len == 0)
 		return NULL;

@@ -119,7 +119,7 @@ chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 	if (format && strcmp(format, "raw") == 0)
 		return NULL;
 	if (n_files == 1 && chunk_reason_is_small(table))
-		return "it is a small table";
+		return SMALL_TABLE;
 	return NULL;
 }
 

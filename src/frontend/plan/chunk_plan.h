@@ -79,6 +79,9 @@ typedef struct DataFile
 								 * summaries of the log prove */
 } DataFile;
 
+/* Why it is read by SQL, mostly; a summary of a copy has a shorter text. */
+#define SMALL_TABLE "it is a small table"
+
 /* What was decided about one table.  Reasons are not freed. */
 typedef struct TablePlan
 {

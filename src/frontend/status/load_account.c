@@ -227,21 +227,66 @@ load_account_times(const LoadAccount *account)
 	return text.data;
 }
 
-/* What an earlier run has done, if this one continues it; owned. */
+/* "1 of 2 chunks and 3 pieces of others, 5 of 30 large objects" */
+static void
+append_work(PQExpBuffer text, const FileResults *results,
+			const ResumedWork *work)
+{
+	appendPQExpBuffer(text, "%d of %d chunk%s", work->files, results->n_files,
+					  units_plural(results->n_files));
+	if (work->parts > 0)
+		appendPQExpBuffer(text, " and %d piece%s of others", work->parts,
+						  units_plural(work->parts));
+	if (results->n_objects > 0)
+		appendPQExpBuffer(text, ", %d of %d large object%s", work->objects,
+						  results->n_objects,
+						  units_plural(results->n_objects));
+}
+
+/* What earlier runs have restored; owned, and NULL if there is nothing. */
 static char *
 load_account_before(const LoadAccount *account)
 {
 	ResumedWork before = run_before(account->run);
-	const char *size = units_size((uint64) before.bytes);
+	PQExpBufferData text = buffer_new();
 
-	if (before.parts == 0)
-		return psprintf("%d of %d chunks, %d of %d large objects, ~%s",
-						before.files, account->run->results->n_files,
-						before.objects, account->run->results->n_objects, size);
-	return psprintf("%d of %d chunks and %d piece%s of others, %d of %d large objects, ~%s",
-					before.files, account->run->results->n_files,
-					before.parts, units_plural(before.parts),
-					before.objects, account->run->results->n_objects, size);
+	if (!account->run->options->resume ||
+		before.files + before.parts + before.objects == 0)
+		return NULL;
+	append_work(&text, account->run->results, &before);
+	appendPQExpBuffer(&text, ", ~%s", units_size((uint64) before.bytes));
+	return text.data;
+}
+
+static int
+count_own(const FileResult *results, int n)
+{
+	int			n_own = 0;
+
+	for (int i = 0; i < n; i++)
+		n_own += results[i].done && !results[i].incomplete &&
+			!run_was_done_before(&results[i]);
+	return n_own;
+}
+
+/* The summary of a restore that continues what earlier runs have done. */
+static void
+print_resumed(const LoadAccount *account, const FileTotals *total,
+			  const char *before, FILE *out)
+{
+	const FileResults *results = account->run->results;
+	const ResumedWork own = {
+		.files = count_own(results->files, results->n_files),
+		.objects = count_own(results->objects, results->n_objects),
+	};
+	PQExpBufferData text = buffer_new();
+
+	append_work(&text, results, &own);
+	fprintf(out, "restored by this run: %s, %s row%s, %s in %.1f s\n",
+			text.data, units_count(total->rows), units_plural(total->rows),
+			units_size(total->raw_bytes), run_clock_seconds());
+	fprintf(out, "restored by earlier runs: %s\n", before);
+	termPQExpBuffer(&text);
 }
 
 void
@@ -250,6 +295,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	const Run  *run = account->run;
 	int			n_tables = run->plan->tables->n_tables;
 	FileTotals	total = file_results_total(run->results);
+	const char *before = load_account_before(account);
 	PQExpBufferData missing;
 	int			n_missing = find_missing(run, &missing);
 
@@ -267,18 +313,18 @@ load_account_print(const LoadAccount *account, FILE *out)
 		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
 				units_plural(n_missing), missing.data);
 	if (run->options->target)
-		fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s, %s sent\n",
+		fprintf(out, "copied %d table%s, %s row%s, %s in %.1f s, %s over the network\n",
 				n_tables, units_plural(n_tables),
-				total.rows, units_plural(total.rows),
+				units_count(total.rows), units_plural(total.rows),
 				units_size(total.raw_bytes), run_clock_seconds(),
 				units_size(total.stored_bytes));
+	else if (before)
+		print_resumed(account, &total, before, out);
 	else
-		fprintf(out, "restored %d table%s, " UINT64_FORMAT " row%s, %s in %.1f s\n",
+		fprintf(out, "restored %d table%s, %s row%s, %s in %.1f s\n",
 				n_tables, units_plural(n_tables),
-				total.rows, units_plural(total.rows),
+				units_count(total.rows), units_plural(total.rows),
 				units_size(total.raw_bytes), run_clock_seconds());
-	if (account->run->options->resume)
-		fprintf(out, "already restored: %s\n", load_account_before(account));
 	if (account->formats)
 		fprintf(out, "row formats: %s\n", account->formats);
 	summary_print_tables(run, out);
@@ -330,8 +376,7 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 	ReportCopy	copy = {
 		.target = target_address->conninfo,
 		.times = load_account_times(account),
-		.before = account->run->options->resume ?
-		load_account_before(account) : NULL,
+		.before = load_account_before(account),
 		.formats = account->formats,
 		.compared = account->run->options->compare,
 		.archive = account->run->options->restore,
