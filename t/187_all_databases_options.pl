@@ -220,7 +220,7 @@ sub verify
 }
 ($rc, $err, my $out) = verify($dir);
 is($rc, 0, '--verify: exit code');
-is(scalar(() = $out =~ /^\[\d\/2\] \w+: \d+ files?, /mg), 2, '--verify: each database');
+is(scalar(() = $out =~ /^\[\d\/2\] \w+: verified, \d+ files?, /mg), 2, '--verify: each database');
 # who takes it for an archive is told what it is
 foreach my $command ([ 'pg_pardump', '--verify', $dir ], [ 'pg_parrestore', '-d', $node->connstr('postgres'), $dir ])
 {
@@ -235,7 +235,7 @@ append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');
 is($rc, 1, '--verify, a damaged archive: exit code');
 like($err, qr/^pg_pardump: error: verification of database "postgres" failed\n.*^pg_pardump: error: 1 of 2 databases failed$/ms,
 	'--verify, a damaged archive: it is named');
-like($out, qr/^\[\d\/2\] template1: \d+ files?, /m, '--verify: the other one is verified, too');
+like($out, qr/^\[\d\/2\] template1: verified, \d+ files?, /m, '--verify: the other one is verified, too');
 append_to_file("$damaged/globals.sql", "\n");
 ($rc, $err) = verify($damaged);
 is($rc, 1, '--verify, another script: exit code');

@@ -421,7 +421,7 @@ has_figures(const RunFigures *figures)
 	return figures->tables > 0 || figures->files > 0 || figures->errors > 0;
 }
 
-/* "[2/5] shop: 321 tables, ... in 12.3 s" */
+/* "[2/5] shop: 321 tables, ... in 12.3 s", "[2/5] shop: verified, ..." */
 static void
 print_database(const ClusterAccount *account, int no, FILE *out)
 {
@@ -434,6 +434,8 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 		appendPQExpBuffer(&line, "failed after %.1f s", seconds_of(account, no));
 	else
 	{
+		if (account->command == CLUSTER_VERIFY && figures->findings == 0)
+			appendPQExpBufferStr(&line, "verified, ");
 		append_figures(&line, account, figures);
 		appendPQExpBuffer(&line, " in %.1f s", seconds_of(account, no));
 		append_notes(&line, figures);
@@ -463,7 +465,29 @@ append_failed(PQExpBuffer buf, const ClusterAccount *account,
 	}
 }
 
-/* "4 of 5 databases: 643 tables, ... in 45.2 s, 60.1 MB/s; failed: crm" */
+/* How a summary begins: with the number of databases, "5" or "4 of 5". */
+static const char *
+summary_format(ClusterCommand command, int n)
+{
+	switch (command)
+	{
+		case CLUSTER_COPY:
+			return n == 1 ? "copied %s database: " : "copied %s databases: ";
+		case CLUSTER_RESTORE:
+			return n == 1 ? "restored %s database: " : "restored %s databases: ";
+		case CLUSTER_VERIFY:
+			return n == 1 ? "%s archive verified: " : "%s archives verified: ";
+		case CLUSTER_DUMP:
+		case CLUSTER_CHECK:
+			break;
+	}
+	return n == 1 ? "dumped %s database: " : "dumped %s databases: ";
+}
+
+/*
+ * "dumped 4 of 5 databases: 643 tables, ... in 45.2 s, 60.1 MB/s; failed:
+ * crm"
+ */
 static void
 print_summary(const ClusterAccount *account, FILE *out)
 {
@@ -473,9 +497,9 @@ print_summary(const ClusterAccount *account, FILE *out)
 	double		seconds = run_clock_seconds();
 	PQExpBufferData line = buffer_new();
 
-	if (n_complete < n)
-		appendPQExpBuffer(&line, "%d of ", n_complete);
-	appendPQExpBuffer(&line, "%d database%s: ", n, units_plural(n));
+	appendPQExpBuffer(&line, summary_format(account->command, n),
+					  n_complete < n ? psprintf("%d of %d", n_complete, n) :
+					  psprintf("%d", n));
 	append_figures(&line, account, &sum);
 	appendPQExpBuffer(&line, " in %.1f s, %s/s", seconds,
 					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));
