@@ -777,11 +777,10 @@ basebackup_report_end(const Backup *backup, uint64 failures)
 	if (!progress_is_shown())
 		return;
 	message_before_output();
-	fprintf(stderr, "base backup of %d file%s, %s, in %s\n",
+	fprintf(stderr, "backed up %d file%s, %s in %.1f s\n",
 			backup_report_files(backup),
 			units_plural(backup_report_files(backup)),
-			units_size(backup_report_bytes(backup)),
-			units_duration(run_clock_seconds()));
+			units_size(backup_report_bytes(backup)), run_clock_seconds());
 }
 
 int

@@ -437,12 +437,10 @@ extract_archive_begin_stage(uint64 stored_bytes)
 void
 extract_archive_print_sum(FILE *out)
 {
-
 	message_before_output();
-	fprintf(out, "extracted %d file%s, %s, in %s\n",
+	fprintf(out, "extracted %d file%s, %s in %.1f s\n",
 			stage.n_files, units_plural(stage.n_files),
-			units_size(stage.bytes),
-			units_duration(run_clock_seconds()));
+			units_size(stage.bytes), run_clock_seconds());
 }
 
 int
