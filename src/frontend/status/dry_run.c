@@ -25,14 +25,14 @@ typedef enum PlanColumn
 	COLUMN_HEAP,
 	COLUMN_TOAST,
 	COLUMN_CHUNKS,
-	COLUMN_EXPECTED,
+	COLUMN_TO_READ,
 	COLUMN_READ_BY,
 	COLUMN_WHY,
 	N_COLUMNS
 } PlanColumn;
 
 static const char *const headers[N_COLUMNS] = {
-	"Table", "Heap", "TOAST", "Chunks", "Expected", "Read by", "Why"
+	"Table", "Heap", "TOAST", "Chunks", "To read", "Read by", "Why"
 };
 
 /* The table takes over the text of a cell. */
@@ -270,7 +270,7 @@ print_table(const Options *options, const DumpPlan *plan,
 				   n_shown + (n_shown < n_tables ? 1 : 0) + (has_objects ? 1 : 0));
 	for (int i = 0; i < N_COLUMNS; i++)
 		printTableAddHeader(&content, unconstify(char *, headers[i]), false,
-							i >= COLUMN_HEAP && i <= COLUMN_EXPECTED ? 'r' : 'l');
+							i >= COLUMN_HEAP && i <= COLUMN_TO_READ ? 'r' : 'l');
 	for (int i = 0; i < n_shown; i++)
 		add_table(&content, plan, &lines[i], &reasons);
 	if (n_shown < n_tables)
