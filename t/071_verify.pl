@@ -140,11 +140,11 @@ all_found_ok(
 	[ 'file too much', $ours, written('7777777.dat', 'x'), qr/file "7777777\.dat" is not in the manifest/ ],
 	[ 'odd name', $ours, written("a\n\x1b[31mb", 'x'), qr/file "a\\x0a\\x1b\[31mb" is not in the manifest/ ],
 	[ 'plain file cut', $plain, cut($plain_file, 1000),
-		qr/$in_plain_file has 1000 bytes, but the manifest says \d+/ ],
+		qr/$in_plain_file has 1000 bytes instead of \d+/ ],
 	[ 'file cut', $ours, cut($file, 1000),
-		qr/$in_file has 1000 bytes, but the manifest says \d+, and ends within compressed data$/ ],
+		qr/$in_file has 1000 bytes instead of \d+, and its compressed data is cut off$/ ],
 	[ 'file empty', $ours, cut($file, 0),
-		qr/$in_file has 0 bytes, but the manifest says \d+, and ends within compressed data$/ ],
+		qr/$in_file has 0 bytes instead of \d+, and its compressed data is cut off$/ ],
 	[ 'plain byte changed', $plain, flipped($plain_file, 500),
 		qr/$in_plain_file does not match its checksum in the manifest/ ],
 	[ 'byte changed', $ours, flipped($file, 0),
@@ -190,7 +190,7 @@ all_found_ok(
 	# the count: here by a manifest that lies.
 	[ 'wrong number of rows', $plain,
 		other_manifest(sub { s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/ }),
-		qr/$in_plain_file has \d+ rows?, but the manifest says 3/ ]);
+		qr/$in_plain_file has \d+ rows? instead of 3/ ]);
 
 # Without checksums there are those of the codec, if any, and what the rows are.
 {
@@ -205,9 +205,9 @@ all_found_ok(
 	all_found_ok(
 		[ 'no checksums: byte changed', $bare, flipped($name, 1500), qr/$in_it could not be decompressed: / ],
 		[ 'no checksums: other bytes', $bare, $gzip->('printf "1\n"'),
-			qr/$in_it has \d+ bytes, but .*, and does not decompress to \d+ bytes/ ],
+			qr/$in_it has \d+ bytes instead of \d+, and does not decompress to \d+ bytes/ ],
 		[ 'no checksums: more than there should be', $bare, $gzip->('head -c 30000000 /dev/zero'),
-			qr/$in_it has \d+ bytes, but .*, and decompresses to more than \d+ bytes/ ]);
+			qr/$in_it has \d+ bytes instead of \d+, and decompresses to more than \d+ bytes/ ]);
 	$bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
 		'--manifest-checksums=NONE', '-Z0', @chunks);
 	$name = large_file($bare);
@@ -215,7 +215,7 @@ all_found_ok(
 	all_found_ok(
 		[ 'no checksums: a line end changed', $bare,
 			flipped($name, index(slurp_file("$bare/$name"), "\n")),
-			qr/$in_it has \d+ rows?, but the manifest says \d+/ ],
+			qr/$in_it has \d+ rows? instead of \d+/ ],
 		[ 'no checksums: the end changed', $bare, flipped($name, -4), qr/$in_it lacks the line that ends the rows/ ]);
 }
 {
@@ -386,7 +386,7 @@ all_found_ok(
 			$other->{filename} = $one->{filename};
 		}),
 		qr/is named twice/, qr/is not listed in toc\.dat/ ],
-	[ 'stock: file cut', $stock, cut($stock_file, 1000), qr/$in_stock_file ends within compressed data/ ],
+	[ 'stock: file cut', $stock, cut($stock_file, 1000), qr/$in_stock_file is cut off within its compressed data/ ],
 	[ 'stock: byte changed', $stock, flipped($stock_file, 1500), qr/$in_stock_file could not be decompressed: / ]);
 
 # ---- damage everywhere: found, and never a crash

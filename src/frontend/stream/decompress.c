@@ -603,7 +603,7 @@ check_end(DataReader *reader)
 	reader->at_end = true;
 	if (reader->decompressor && !nothing &&
 		!decompressor_complete(reader->decompressor))
-		reader->error = "ends within compressed data";
+		reader->error = "its compressed data is cut off";
 }
 
 static ssize_t

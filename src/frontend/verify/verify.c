@@ -292,7 +292,7 @@ check_text(FileCheck *check)
 		}
 		rows = text->lines - END_MARK_LINES;
 		if (file->want && rows != file->want->rows)
-			add_problem(check, "has " UINT64_FORMAT " row%s, but the manifest says "
+			add_problem(check, "has " UINT64_FORMAT " row%s instead of "
 						UINT64_FORMAT, rows, units_plural(rows),
 						file->want->rows);
 	}
@@ -364,7 +364,7 @@ compare(FileCheck *check, CompressMethod method)
 		check->stored_bytes == file->want->stored_bytes;
 
 	if (!right_size)
-		add_problem(check, "has " UINT64_FORMAT " byte%s, but the manifest says "
+		add_problem(check, "has " UINT64_FORMAT " byte%s instead of "
 					UINT64_FORMAT, check->stored_bytes,
 					units_plural(check->stored_bytes),
 					file->want->stored_bytes);
@@ -375,7 +375,9 @@ compare(FileCheck *check, CompressMethod method)
 	else if (check->decompressor && !too_long(check) &&
 			 !nothing_written(check, method) &&
 			 !decompressor_complete(check->decompressor))
-		add_problem(check, "ends within compressed data");
+		add_problem(check, check->problems.len > 0 ?
+					"its compressed data is cut off" :
+					"is cut off within its compressed data");
 	else if (check->decompressor || right_size)
 		check_text(check);
 }
