@@ -73,8 +73,8 @@ sub same_ok
 	my ($what, $with, @options) = @_;
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
-	like($out, qr/^compared \d+ tables?, .* rows\nno differences found$/m, "$what: equal, in all");
-	unlike($out, qr/differs|only in|objects that differ/, "$what: no table differs");
+	like($out, qr/^compared database "\w+" with (?:database "\w+"|the archive):\n  \d+ tables?, .*; rows: ([\d,]+) and \1\nno differences found$/m, "$what: equal, in all");
+	unlike($out, qr/differs|only in|differences found: /, "$what: no table differs");
 	return $out;
 }
 
@@ -85,8 +85,8 @@ sub differs_ok
 	my ($what, $with, $options, $places, @lines) = @_;
 	my ($rc, $out, $err) = compare($with, @$options);
 	is("$rc$err", '1', "$what: exit code");
-	my @told = grep { !/ (is|are) equal \(|^compared / } split /\n/, $out;
-	is(pop @told, "objects that differ: $places", "$what: in all");
+	my @told = grep { !/ (is|are) equal \(|^compared |^  \d+ tables?, / } split /\n/, $out;
+	is(pop @told, "differences found: $places (tables, sequences, and all large objects as one)", "$what: in all");
 	is_deeply(\@told, \@lines, "$what: what differs");
 	return $out;
 }
@@ -96,16 +96,16 @@ sub differs_ok
 my $out = same_ok('a database', $other, @chunks);
 like($out, qr/\Acompared .*\nno differences found\n\z/, 'what is equal has no line without -v');
 (undef, $out) = compare($other, '-v', @chunks);
-like($out, qr/^table public\.big is equal \(20000 rows\)$/m, 'a line of each table');
+like($out, qr/^table public\.big is equal \(20,000 rows\)$/m, 'a line of each table');
 like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each partition');
 like($out, qr/^table public\."none" is equal \(5 rows\)$/m, 'a table without columns');
 like($out, qr/^large objects are equal \(2\)$/m, 'large objects');
-like($out, qr/^compared 6 tables, 1 sequence, 2 large objects; 24505 and 24505 rows\nno differences found$/m, 'the sum');
+like($out, qr/^compared database "shop" with database "other":\n  6 tables, 1 sequence, 2 large objects; rows: 24,505 and 24,505\nno differences found$/m, 'the sum');
 same_ok('a database, without the extension', $other, '--no-extension', @chunks);
 same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
-like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^compared 1 table, 0 sequences, 0 large objects; 500 /m,
+like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^  1 table, 0 sequences, 0 large objects; rows: 500 and /m,
 	'one table: nothing else is compared');
-like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^compared 5 tables, 1 sequence/m, 'not one table');
+like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^  5 tables, 1 sequence/m, 'not one table');
 same_ok('by a condition', $other, '--where=big:id <= 100');
 like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal \(100 rows\)$/m, 'by a condition');
 nothing_left_ok($node, $archives{ours}, 'the same');
@@ -153,15 +153,15 @@ UPDATE loose SET b = '' WHERE ctid = (SELECT min(ctid) FROM loose WHERE a = 0 AN
 SELECT nextval('seq'), lo_put(4711, 400000, 'X');
 SQL
 my @big = (
-	'table public.big differs', '  rows: 20000 in the database, 19999 in the other database',
+	'table public.big differs', '  rows: 20,000 in database "shop", 19,999 in database "other"',
 	'  different values: 3 rows', '    id=9', '    id=10', '    id=19999',
-	'  only in the database: 2 rows', '    id=5', '    id=77',
-	'  only in the other database: 1 row', '    id=100001');
+	'  only in database "shop": 2 rows', '    id=5', '    id=77',
+	'  only in database "other": 1 row', '    id=100001');
 my @loose = (
-	'table public.loose differs', '  rows: 500 in the database, 500 in the other database',
-	'  only in the database: 3 rows', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
-	'  only in the other database: 3 rows', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
-my @rest = ('sequence public.seq differs', '  last value: 1 in the database, 2 in the other database', 'large objects differ: 2 in the database, 2 in the other database');
+	'table public.loose differs', '  rows: 500 in database "shop", 500 in database "other"',
+	'  only in database "shop": 3 rows', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
+	'  only in database "other": 3 rows', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
+my @rest = ('sequence public.seq differs', '  last value: 1 in database "shop", 2 in database "other"', 'large objects differ: 2 in each, with different OIDs or contents');
 differs_ok('rows', $other, \@chunks, 4, @big, @loose, @rest);
 differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], 4, @big, @loose, @rest);
 
@@ -170,10 +170,10 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 	my $archive = dump_ok($node, 'other', 'of the other', 'pg_pardump', @chunks);
 	my $custom = new_path('custom');
 	run_program('pg_dump', '-Fc', '-f', $custom, '-d', $other);
-	my @archived = map { s/the other database/the archive/gr } @big;
+	my @archived = map { s/database "other"/the archive/gr } @big;
 
 	differs_ok('an archive, one table', $archive, [ @chunks, '-t', 'loose' ], 1,
-		map { s/the other database/the archive/gr } @loose);
+		map { s/database "other"/the archive/gr } @loose);
 
 	# its zone is not that of the database, which says so
 	my ($rc, $out) = compare($custom, '-t', 'big');
@@ -187,7 +187,8 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	my ($n) = $out =~ /^table public\.big differs\n  rows: .*\n  different values: about (\d+) rows/m;
+	my ($n) = $out =~ /^table public\.big differs\n  rows: .*\n  different values: about ([\d,]+) rows/m;
+	$n =~ tr/,//d if defined $n;
 	is($rc, 1, 'many rows: exit code');
 	cmp_ok(abs(($n // 0) - 19998), '<', 2000, 'many rows: how many, about') or diag($out);
 	like($out, qr/^  different values: .*\n(?:    id=\d+\n){5}    \.\.\.$/m, 'many rows: some of them');
@@ -195,7 +196,7 @@ sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 sql($node, 'other', 'TRUNCATE big');
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	like($out, qr/differs\n  rows: 20000 in the database, 0 in the other database\n  only in the database: about \d+ rows$/m, 'all rows are missing');
+	like($out, qr/differs\n  rows: 20,000 in database "shop", 0 in database "other"\n  only in database "shop": about [\d,]+ rows$/m, 'all rows are missing');
 }
 
 # ---- tables and columns that differ; events
@@ -205,25 +206,25 @@ sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE le
 {
 	my $log = new_path('events.json');
 	differs_ok('tables', $other, [ '-T', 'big', "--log-json=$log" ], 7,
-		'table public."none" is only in the database',
-		'table public.leaf1 is only in the database',
-		'table public.loose has column f only in the database',
-		'table public.more is only in the other database',
-		'table public.renamed is only in the other database', @rest);
+		'table public."none" is only in database "shop"',
+		'table public.leaf1 is only in database "shop"',
+		'table public.loose has column f only in database "shop"',
+		'table public.more is only in database "other"',
+		'table public.renamed is only in database "other"', @rest);
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is($events[0]{command}, 'compare', 'events: the command');
 	events_valid_ok('a comparison', slurp_file($log));
 	my %tables = map { $_->{table} => $_ } grep { $_->{event} eq 'compared' } @events;
 	is_deeply([ @{ $tables{'public.leaf2'} }{qw(result rows other_rows)} ], [ 'equal', map { value($node, 'shop', 'SELECT count(*) FROM leaf2') } 1 .. 2 ],
 		'events: a table that is equal');
-	is($tables{'public.loose'}{problem}, 'table public.loose has column f only in the database', 'events: a problem');
+	is($tables{'public.loose'}{problem}, 'table public.loose has column f only in database "shop"', 'events: a problem');
 	is($events[-1]{event}, 'summary', 'events: the last one');
 	is($events[-1]{differences}, 7, 'events: differences');
 }
 # an archive that has more than was asked for; and less
 differs_ok('an archive has less', dump_ok($node, 'shop', 'less', 'pg_pardump', '-T', 'leaf1', '-T', 'seq', '-B'), [], 3,
-	'table public.leaf1 is only in the database', 'sequence public.seq is only in the database',
-	'large objects differ: 2 in the database, 0 in the archive');
+	'table public.leaf1 is only in database "shop"', 'sequence public.seq is only in database "shop"',
+	'large objects differ: 2 in database "shop", 0 in the archive');
 
 # ---- what cannot be
 
@@ -305,7 +306,7 @@ run_program('pg_dump', '-Fc', '--quote-all-identifiers', '-f', $quoted, '-d', $f
 my %gone = (
 	gone2 => 'table public.gone2', odd => 'table public."od.d"', fleeting => 'table s.fleeting', gone => 'table s.gone', both => 'table s.both_have',
 	gone2_seq => 'sequence public.gone2_id_seq', odd_seq => 'sequence public."od.d_x y_seq"', counter => 'sequence s.counter', gone_seq => 'sequence s.gone_id_seq');
-my $objects = 'large objects differ: 0 in the database, 1 in SIDE';
+my $objects = 'large objects differ: 0 in database "thin", 1 in SIDE';
 foreach my $try (
 	[ 'a table', [ '-t', 's.gone' ], qw(gone gone_seq) ],
 	[ 'a table in the search path', [ '-t', 'gone2' ], qw(gone2 gone2_seq) ],
@@ -322,7 +323,7 @@ foreach my $try (
 {
 	my ($what, $options, @only) = @$try;
 
-	foreach my $side ([ 'the archive', $quoted ], [ 'the other database', $full ])
+	foreach my $side ([ 'the archive', $quoted ], [ 'database "full_one"', $full ])
 	{
 		my @lines = map { $_ eq 'objects' ? $objects =~ s/SIDE/$side->[0]/r : "$gone{$_} is only in $side->[0]" } @only;
 		# what a sequence whose rows are left out has is pg_dump's to say
@@ -333,20 +334,20 @@ foreach my $try (
 {
 	local $shop = $full;
 	differs_ok('only in the database', $node->connstr('thin'), [ '-t', 's.gone' ], 2,
-		map { "$gone{$_} is only in the database" } qw(gone gone_seq));
+		map { qq($gone{$_} is only in database "full_one") } qw(gone gone_seq));
 	differs_ok('only in the database, a schema', dump_ok($node, 'thin', 'the thin one', 'pg_pardump'), [ '-n', 's', '-T', 's.*_have' ], 4,
-		map { "$gone{$_} is only in the database" } qw(fleeting gone counter gone_seq));
+		map { qq($gone{$_} is only in database "full_one") } qw(fleeting gone counter gone_seq));
 }
 same_ok('a table that both have', $_, '-t', 'both_have') foreach $quoted, $full;
-foreach my $with ([ 'the archive', $quoted ], [ 'the other database', $full ])
+foreach my $with ([ 'the archive', $quoted ], [ 'database "full_one"', $full ])
 {
-	refused_ok(qr/error: no table of the database or $with->[0] matches the options/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
+	refused_ok(qr/error: no table of database "thin" or $with->[0] matches the options/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
 }
 foreach my $try ([ '-T', '*.*', '-B' ], [ '-N', '*', '-B' ])
 {
-	foreach my $with ([ 'the archive', $archives{ours} ], [ 'the other database', $other ])
+	foreach my $with ([ 'the archive', $archives{ours} ], [ 'database "other"', $other ])
 	{
-		refused_ok(qr/error: no table of the database or $with->[0] matches the options\n.*detail: No rows, sequences or large objects were compared\./,
+		refused_ok(qr/error: no table of database "thin" or $with->[0] matches the options\n.*detail: No rows, sequences or large objects were compared\./,
 			"all is left out, $with->[0], @$try", $with->[1], @$try);
 	}
 }

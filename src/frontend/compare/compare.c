@@ -148,13 +148,13 @@ describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
 
 	if (kind == ROW_CHANGED)
 		return psprintf(is_counted_exactly ?
-						"different values: " UINT64_FORMAT " row%s" :
-						"different values: about " UINT64_FORMAT " row%s",
-						n, units_plural(n));
+						"different values: %s row%s" :
+						"different values: about %s row%s",
+						units_count(n), units_plural(n));
 	return psprintf(is_counted_exactly ?
-					"only in %s: " UINT64_FORMAT " row%s" :
-					"only in %s: about " UINT64_FORMAT " row%s",
-					side->name, n, units_plural(n));
+					"only in %s: %s row%s" :
+					"only in %s: about %s row%s",
+					side->name, units_count(n), units_plural(n));
 }
 
 /* How many rows of a kind, and the first: in lines, or in parentheses. */
@@ -230,17 +230,17 @@ report_table(const Comparison *comparison, const CompareTable *table)
 	if (table->problem)
 		line = pg_strdup(table->problem);
 	else if (!table->differs)
-		line = psprintf("table %s is equal (" UINT64_FORMAT " row%s)",
-						printable(table->name),
-						sums[0].rows, units_plural(sums[0].rows));
+		line = psprintf("table %s is equal (%s row%s)",
+						printable(table->name), units_count(sums[0].rows),
+						units_plural(sums[0].rows));
 	else
 		line = psprintf("table %s differs", printable(table->name));
 	report_line(comparison, line);
 	if (table->problem || !table->differs)
 		return;
-	line = psprintf("rows: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
-					sums[0].rows, comparison->sides[0]->name,
-					sums[1].rows, comparison->sides[1]->name);
+	line = psprintf("rows: %s in %s, %s in %s",
+					units_count(sums[0].rows), comparison->sides[0]->name,
+					units_count(sums[1].rows), comparison->sides[1]->name);
 	report_fact(comparison, line);
 }
 
@@ -297,6 +297,9 @@ report_objects(Comparison *comparison)
 	if (same)
 		line = psprintf("large objects are equal (" UINT64_FORMAT ")",
 						objects[0].objects);
+	else if (objects[0].objects == objects[1].objects)
+		line = psprintf("large objects differ: " UINT64_FORMAT " in each, with different OIDs or contents",
+						objects[0].objects);
 	else
 		line = psprintf("large objects differ: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
 						objects[0].objects, comparison->sides[0]->name,
@@ -337,15 +340,19 @@ report_sum(const Comparison *comparison)
 	event_add_seconds(event, "seconds", run_clock_seconds());
 	event_add_number(event, "differences", n_different);
 	event_write(event);
-	line = psprintf("compared %d table%s, %d sequence%s, " UINT64_FORMAT " large object%s; " UINT64_FORMAT " and " UINT64_FORMAT " rows",
+	line = psprintf("compared %s with %s:", comparison->sides[0]->name,
+					comparison->sides[1]->name);
+	report_line(comparison, line);
+	free(line);
+	line = psprintf("%d table%s, %d sequence%s, " UINT64_FORMAT " large object%s; rows: %s and %s",
 					tables->n_tables, units_plural(tables->n_tables),
 					n_sequences, units_plural(n_sequences),
 					objects[0].objects, units_plural(objects[0].objects),
-					rows[0], rows[1]);
-	report_line(comparison, line);
-	/* all large objects are one of them */
+					units_count(rows[0]), units_count(rows[1]));
+	report_fact(comparison, line);
 	line = n_different == 0 ? pg_strdup("no differences found") :
-		psprintf("objects that differ: %d", n_different);
+		psprintf("differences found: %d (tables, sequences, and all large objects as one)",
+				 n_different);
 	report_line(comparison, line);
 }
 
@@ -416,6 +423,32 @@ is_archive(const char *compare_with)
 	return stat(compare_with, &st) == 0 || strchr(compare_with, '/') != NULL;
 }
 
+/* By its server, too, if both databases have the same name. */
+static const char *
+database_name(const CompareSide *side, bool with_server)
+{
+	const char *name = printable(side->plan->origin->database);
+	PGconn	   *conn = side->source->conn;
+
+	return with_server ?
+		psprintf("database \"%s\" on %s:%s", name, printable(PQhost(conn)),
+				 PQport(conn)) :
+		psprintf("database \"%s\"", name);
+}
+
+/* What results call the sides, once both are open. */
+static void
+name_sides(CompareSide *const sides[2])
+{
+	bool		are_alike = sides[1]->archive == NULL &&
+		strcmp(sides[0]->plan->origin->database,
+			   sides[1]->plan->origin->database) == 0;
+
+	for (int i = 0; i < 2; i++)
+		if (sides[i]->archive == NULL)
+			sides[i]->name = database_name(sides[i], are_alike);
+}
+
 /* How to connect is all that is different. */
 static Options *
 other_options(const Options *options)
@@ -484,6 +517,7 @@ compare_databases(const Options *options, const char *argv0)
 	run_event_begin(options);
 	run_event_stage("plan");
 	open_sides(options, argv0, sides);
+	name_sides(sides);
 	comparison->with_objects = true;
 	comparison->shows_equal = options->verbose;
 	if (sides[1]->archive)

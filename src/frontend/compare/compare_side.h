@@ -79,7 +79,7 @@ typedef struct CompareWork
 /* The others may change alike, and the columns of a table of the plan. */
 typedef struct CompareSide
 {
-	const char *name;			/* what it is called: "the database" */
+	const char *name;			/* what results call it */
 	const Options *options;
 	const DumpPlan *plan;
 	Run			run;
