@@ -17,6 +17,12 @@
 "  --password-command=COMMAND   run COMMAND to get the password of each new\n" \
 "                               connection\n"
 
+/* Of pg_pardump and pg_parbasebackup. */
+#define STALL_TIMEOUT_OPTION \
+"  --stall-timeout=SECONDS      reconnect a session that received no data for\n" \
+"                               SECONDS and is idle on the server (default: 60;\n" \
+"                               0 to wait forever)\n"
+
 /* Of all programs. */
 static const char monitoring_options[] =
 "\nOptions for monitoring:\n"
@@ -198,8 +204,7 @@ static const char backup_general_options[] =
 "  --no-progress                do not show progress\n"
 "  --no-extension               do not use extension pg_pardump of the server\n"
 "  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
-"  --stall-timeout=SECONDS      reconnect after SECONDS without data from an\n"
-"                               idle server (default: 60; 0 for never)\n"
+STALL_TIMEOUT_OPTION
 "  -v, --verbose                output verbose messages\n"
 "  -V, --version                output version information, then exit\n"
 "  -?, --help                   show this help, then exit\n";
@@ -328,8 +333,7 @@ static const char dump_row_options[] =
 static const char dump_failure_options[] =
 "\nOptions controlling failures:\n"
 "  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
-"  --stall-timeout=SECONDS      reconnect after SECONDS without data from an\n"
-"                               idle server (default: 60; 0 for never)\n"
+STALL_TIMEOUT_OPTION
 "  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n";
 
 static const char dump_incremental_options[] =
@@ -343,7 +347,8 @@ static const char dump_incremental_options[] =
 "                               how to reuse files (default: link)\n"
 "  --manifest-fingerprints      record fingerprints for later incremental dumps\n"
 "  --manifest-checksums=ALGORITHM\n"
-"                               use algorithm for the manifest's checksums\n";
+"                               checksum of each file: CRC32C (default), SHA224,\n"
+"                               SHA256, SHA384, SHA512 or NONE\n";
 
 static const char dump_verify_options[] =
 "\nOptions for verifying and comparing, without a dump:\n"
@@ -503,13 +508,17 @@ void
 help_print(const char *progname)
 {
 	printf("%s dumps a PostgreSQL database in parallel, even within a single table,\n"
-		   "as a directory archive for pg_restore.\n\n", progname);
+		   "as a directory archive for pg_restore.\n"
+		   "\n"
+		   "Extension pg_pardump, if it is installed in the database, splits tables evenly\n"
+		   "and reads rows two to three times as fast as COPY.\n\n", progname);
 	printf("Usage:\n");
-	printf("  %s [OPTION]... [DBNAME]\n", progname);
+	printf("  %s -f DIRECTORY [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --target=CONNINFO [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --compare-with=CONNINFO|DIRECTORY [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --verify=DIRECTORY [OPTION]...\n", progname);
-	printf("  %s --all-databases [OPTION]...\n", progname);
+	printf("  %s --all-databases -f DIRECTORY|--target=CONNINFO [OPTION]...\n",
+		   progname);
 	fputs(dump_general_options, stdout);
 	fputs(dump_chunk_options, stdout);
 	fputs(dump_row_options, stdout);
