@@ -321,8 +321,12 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 	pg_checksum_type type = CHECKSUM_TYPE_NONE;
 
 	if (entry->size != change->old_len)
-		pg_fatal("file \"%s\" in the backup has %zu bytes, but " UINT64_FORMAT " according to file \"%s\"",
-				 change->path, change->old_len, entry->size, rewriting->from);
+	{
+		pg_log_error("size of file \"%s\" in the backup does not match the size in file \"%s\"",
+					 change->path, rewriting->from);
+		pg_fatal_detail("The file has %zu bytes instead of " UINT64_FORMAT ".",
+						change->old_len, entry->size);
+	}
 	if (entry->algorithm == NULL && entry->checksum == NULL)
 		return;
 	if (entry->algorithm == NULL || entry->checksum == NULL ||

@@ -21,7 +21,8 @@ add_tablespace(TablespaceMap *map, const char *path, const char *line)
 	tablespace = &map->tablespaces[map->n_tablespaces++];
 	tablespace->oid = strtoul(line, &end, 10);
 	if (end == line || *end != ' ' || end[1] != '/')
-		pg_fatal("file \"%s\" is damaged", path);
+		pg_fatal("file \"%s\" is damaged: %s", path,
+				 "a line does not consist of an OID and a path");
 	tablespace->location = pg_strdup(end + 1);
 }
 
@@ -56,7 +57,8 @@ tablespace_map_read(const char *path)
 		{
 			c = getc(file);
 			if (c == EOF)
-				pg_fatal("file \"%s\" is damaged", path);
+				pg_fatal("file \"%s\" is damaged: %s", path,
+						 "it ends within a line");
 			appendPQExpBufferChar(map->text, (char) c);
 		}
 		appendPQExpBufferChar(line, (char) c);
@@ -64,7 +66,8 @@ tablespace_map_read(const char *path)
 	if (ferror(file))
 		pg_fatal("could not read file \"%s\": %m", path);
 	if (line->len > 0)
-		pg_fatal("file \"%s\" is damaged", path);
+		pg_fatal("file \"%s\" is damaged: %s", path,
+				 "it ends within a line");
 	(void) buffer_text(line);
 	(void) buffer_text(map->text);
 	fclose(file);

@@ -234,8 +234,9 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	{
 		pg_log_error("source and target are the same database, \"%s\"",
 					 printable(source->database));
-		pg_fatal_detail("Both clusters have the system identifier %s.",
-						source->system_identifier);
+		pg_log_error_detail("Both are in the cluster with system identifier %s, or in a clone of it.",
+							source->system_identifier);
+		pg_fatal_hint("Specify another database as the target, or a server with a cluster of its own.");
 	}
 }
 
@@ -309,7 +310,10 @@ target_open(Target *target)
 	 * fail only at its first change.
 	 */
 	if (target_state(target->conn).is_standby)
-		pg_fatal("the target is a standby, which is read-only");
+	{
+		pg_log_error("the target is a standby, which is read-only");
+		pg_fatal_hint("Specify the primary server as the target.");
+	}
 	target->address = peer_address_new(target->conn, true, target->params.dbname,
 									   password_command(target));
 }

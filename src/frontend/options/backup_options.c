@@ -234,8 +234,8 @@ check_checksums(const char *method)
 	if (pg_strncasecmp(method, "sha", 3) != 0)
 		pg_fatal("invalid value \"%s\" for option %s", method,
 				 "--manifest-checksums");
-	pg_log_error("manifest checksum algorithm %s is not supported: workers read parts of a file in parallel",
-				 method);
+	pg_log_error("manifest checksum algorithm %s is not supported", method);
+	pg_log_error_detail("Workers read parts of a file in parallel, and only CRC-32C checksums of parts can be combined.");
 	use_stock();
 }
 
@@ -256,7 +256,8 @@ check_options(Options *options, const char *progname)
 	}
 	if (strcmp(options->directory, "-") == 0)
 	{
-		pg_log_error("option --pgdata is not supported with standard output: workers write parts of the tar file in parallel");
+		pg_log_error("writing the backup to standard output is not supported");
+		pg_log_error_detail("Workers write parts of the tar file in parallel.");
 		use_stock();
 	}
 	option_rules_check(options, rules, lengthof(rules), &table);

@@ -138,21 +138,21 @@ option_value_rate(const char *arg, const char *option)
 {
 	char	   *end;
 	double		value;
+	bool		is_number;
 
 	errno = 0;
 	value = strtod(arg, &end);
-	if (end == arg || errno != 0)
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	is_number = end > arg && errno == 0;
 	while (*end == ' ')
 		end++;
 	if (*end == 'M')
 		value *= 1024;
 	if (*end == 'k' || *end == 'M')
 		end++;
-	if (*end != '\0')
+	if (!is_number || *end != '\0')
 	{
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);
-		pg_fatal_hint("Specify kilobytes per second, or use suffix \"k\" or \"M\".");
+		pg_fatal_hint("Specify a number of kilobytes per second, or use suffix \"k\" or \"M\".");
 	}
 	/* in this form it is true of NaN, too, which strtod() accepts */
 	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))

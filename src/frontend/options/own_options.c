@@ -365,8 +365,8 @@ own_options_check(const Options *options, const OptionTable *table)
 	/* fingerprints are of an archive, and compared with those of another */
 	if (options->incremental_by && !options->manifest_fingerprints &&
 		options->incremental == NULL)
-		pg_fatal("option %s requires option %s", "--incremental-by",
-				 "--incremental");
+		pg_fatal("option %s requires option %s or %s", "--incremental-by",
+				 "--incremental", "--manifest-fingerprints");
 	format = options->copy_format;
 	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)

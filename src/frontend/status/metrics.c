@@ -159,7 +159,8 @@ read_text(int fd, const char *path)
 	len = read(fd, text, st.st_size);
 	if (len < 0)
 	{
-		pg_log_warning("could not read file \"%s\": %m", path);
+		pg_log_warning("could not read file \"%s\" of option %s: %m", path,
+					   "--metrics");
 		return NULL;
 	}
 	text[len] = '\0';
@@ -179,9 +180,16 @@ metrics_read_file(const char *path)
 
 	if (fd < 0 && errno == ENOENT)
 		return pg_strdup("");
+	if (fd < 0 && errno == ELOOP)
+	{
+		pg_log_warning("\"%s\" of option %s is a symbolic link", path,
+					   "--metrics");
+		return NULL;
+	}
 	if (fd < 0)
 	{
-		pg_log_warning("could not open file \"%s\": %m", path);
+		pg_log_warning("could not open file \"%s\" of option %s: %m", path,
+					   "--metrics");
 		return NULL;
 	}
 	text = read_text(fd, path);

@@ -295,7 +295,11 @@ check_version(const char *path, const TaskRun *run)
 		pg_fatal_hint("Use the same version of pg_pardump on all hosts of a run.");
 	}
 	if (run->what == NULL || strcmp(run->what, TASKS_DUMP) != 0)
-		pg_fatal("plan \"%s\" is not the plan of a dump", path);
+	{
+		pg_log_error("plan \"%s\" is not the plan of a dump", path);
+		pg_log_error_detail("Only a dump can be split into tasks.");
+		pg_fatal_hint("Specify the plan that pg_pardump --tasks has written.");
+	}
 }
 
 /*
