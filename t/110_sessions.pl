@@ -33,11 +33,21 @@ CREATE TABLE customers (id int PRIMARY KEY, name text);
 INSERT INTO customers SELECT g, 'customer ' || g FROM generate_series(1, 100) g;
 SQL
 sql($node, 'shop', 'CREATE EXTENSION pg_pardump');
-# a view that has no rows as long as a setting says so
+# a view that cannot be filled as long as a setting says so, and a constraint whose
+# first check ends the session as long as another one says so
 sql($node, 'shop', <<'SQL');
 CREATE FUNCTION checked(int) RETURNS int LANGUAGE plpgsql AS
 	'BEGIN IF current_setting(''shop.fails'', true) = ''on'' THEN RAISE ''not valid''; END IF; RETURN $1; END';
 CREATE MATERIALIZED VIEW checked_customers AS SELECT public.checked(id) FROM customers;
+CREATE SEQUENCE losses;
+CREATE FUNCTION steady(int) RETURNS bool LANGUAGE plpgsql AS
+	'BEGIN
+		IF current_setting(''shop.loses'', true) = ''on'' THEN
+			IF nextval(''public.losses'') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+		END IF;
+		RETURN true;
+	END';
+ALTER TABLE customers ADD CHECK (public.steady(id));
 SQL
 
 # ---- a session
@@ -86,7 +96,7 @@ sub is_message { return $_[0] =~ /^(?:\t|(?:\w+(?::[^:]+)?: )?(?:error|warning|d
 # These lines may be longer, until their texts are shorter.
 sub is_long_summary
 {
-	return $_[0] =~ /^\d+ tables, .* stored as |^time: definitions .*, rows /;
+	return $_[0] =~ /^dumped .* stored as |^\d archives verified: |^time: definitions .*, rows /;
 }
 
 sub in_session
@@ -152,7 +162,11 @@ foreach my $width (80, 120)
 	in_session('pg_pardump', @chunks, '--compare-with', 'dbname=copy', 'shop');
 	sql($node, 'copy', q{UPDATE orders SET note = 'changed' WHERE id = 7});
 	in_session('pg_pardump', @chunks, '--compare-with', 'dbname=copy', 'shop');
+	in_session('pg_pardump', @chunks, '--compare-with', 'shop.dump', 'shop');
 	sql($node, 'postgres', 'DROP DATABASE copy');
+	make_database($node, 'compared', options => 'TEMPLATE template0');
+	in_session('pg_pardump', @chunks, '--target', 'dbname=compared', '--compare', 'shop');
+	sql($node, 'postgres', 'DROP DATABASE compared');
 	in_session('pg_pardump', '--all-databases', '-f', 'all.dump');
 	in_session('pg_pardump', '--all-databases', '--verify=all.dump');
 	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
@@ -163,19 +177,30 @@ foreach my $width (80, 120)
 	end_program();
 
 	$program = 'pg_parrestore';
-	make_database($node, $_, options => 'TEMPLATE template0') foreach 'restored', 'failing';
-	sql($node, 'postgres', q{ALTER DATABASE failing SET shop.fails = 'on'});
+	my @databases = ('restored', 'failing', 'ignoring', 'losing');
+	make_database($node, $_, options => 'TEMPLATE template0') foreach @databases;
+	sql($node, 'postgres', "ALTER DATABASE $_ SET shop.fails = 'on'") foreach 'failing', 'ignoring';
+	sql($node, 'postgres', q{ALTER DATABASE losing SET shop.loses = 'on'});
 	system_or_bail('pg_pardump', '-f', 'sound.dump', '--no-progress', 'shop');
 	in_session('pg_parrestore', '-j2', '-d', 'restored', 'sound.dump');
 	in_session('pg_parrestore', '-j2', '-d', 'restored', 'sound.dump');
 	in_session('pg_parrestore', '-e', '-d', 'failing', 'sound.dump');
 	sql($node, 'postgres', 'ALTER DATABASE failing RESET shop.fails');
 	in_session('pg_parrestore', '--resume', '-d', 'failing', 'sound.dump');
+	in_session('pg_parrestore', '-d', 'ignoring', 'sound.dump');
+	in_session('pg_parrestore', '-d', 'losing', 'sound.dump');
 	in_session('pg_parrestore', '-d', 'restored', 'no_such.dump');
-	in_session('pg_parrestore', '--all-databases', '--check', '-d', 'service=new', 'all.dump');
-	in_session('pg_parrestore', '--all-databases', '-d', 'service=new', 'all.dump');
+	my @all = ('pg_parrestore', '--all-databases', '-d', 'service=new');
+	in_session(@all, '--check', 'all.dump');
+	in_session(@all, 'all.dump');
 	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
-	sql($node, 'postgres', "DROP DATABASE $_") foreach 'restored', 'failing';
+	sql($new, 'postgres', q{ALTER ROLE CURRENT_USER SET shop.fails = 'on'});
+	in_session(@all, '-e', 'all.dump');
+	sql($new, 'postgres', 'ALTER ROLE CURRENT_USER RESET shop.fails');
+	in_session(@all, '--resume', '--check', 'all.dump');
+	in_session(@all, '--resume', 'all.dump');
+	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
+	sql($node, 'postgres', "DROP DATABASE $_") foreach @databases;
 	end_program();
 
 	$program = 'pg_parbasebackup';
