@@ -130,8 +130,11 @@ give_account(void *arg)
 		pg_log_error_detail("All rows were copied before source and target were compared.");
 	else
 		account_for_all(account);
-	/* not offered where the run has left no journal */
-	if (account->can_resume)
+	/*
+	 * Not offered where the run has left no journal; of all databases, the
+	 * process that runs them offers it once.
+	 */
+	if (account->can_resume && message_database() == NULL)
 		pg_log_error_hint("Run the same command with --resume to continue.");
 }
 
