@@ -277,7 +277,7 @@ backup_help_print(const char *progname)
 
 static const char dump_general_options[] =
 "\nGeneral options:\n"
-"  -f, --file=DIRECTORY         output directory name; must be missing or empty\n"
+"  -f, --file=DIRECTORY         output directory name; must not exist, or be empty\n"
 "  -F, --format=d               output file format (directory, the only one)\n"
 "  -j, --jobs=NUM               use NUM parallel jobs (default: 1)\n"
 "  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
@@ -415,7 +415,8 @@ static const char dump_task_options[] =
 "                               (separated by commas or spaces)\n"
 "  --plan=FILE                  plan file in a directory that all hosts can\n"
 "                               access (default: in the archive's directory)\n"
-"  --task=I/NUM                 on another host: run task I of the plan, from 0\n";
+"  --task=I/NUM                 on another host: run task I of the plan, counted\n"
+"                               from 0\n";
 
 static const char dump_connection_options[] =
 "\nConnection options:\n"
