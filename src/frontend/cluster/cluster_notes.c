@@ -360,14 +360,14 @@ check_run(ClusterNotes *notes, PGconn *conn)
 		pg_log_error("an unfinished restore of all databases was found on the target");
 		pg_log_error_detail("Table \"%s\" of database \"%s\" shows which databases it has restored.",
 							CLUSTER_NOTES_TABLE, notes->database);
-		pg_log_error_hint("Use --resume to continue it, or " DROP_COMMAND " in database \"%s\" to forget it.",
+		pg_log_error_hint("Use --resume to continue it, or " DROP_COMMAND " in database \"%s\" to start a new restore.",
 						  notes->database);
 	}
 	else if (PQntuples(res) != 1 ||
 			 strcmp(PQgetvalue(res, 0, 0), notes->identity) != 0)
 	{
 		pg_log_error("the restore of all databases cannot be resumed: it was started with another dump");
-		pg_log_error_hint("Use " DROP_COMMAND " in database \"%s\" to forget it.",
+		pg_log_error_hint("Use " DROP_COMMAND " in database \"%s\" to start a new restore.",
 						  notes->database);
 	}
 	else
