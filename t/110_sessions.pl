@@ -167,6 +167,7 @@ foreach my $width (80, 120)
 	make_database($node, 'compared', options => 'TEMPLATE template0');
 	in_session('pg_pardump', @chunks, '--target', 'dbname=compared', '--compare', 'shop');
 	sql($node, 'postgres', 'DROP DATABASE compared');
+	in_session('pg_pardump', '--all-databases', '--check', '-f', 'all.dump');
 	in_session('pg_pardump', '--all-databases', '-f', 'all.dump');
 	in_session('pg_pardump', '--all-databases', '--verify=all.dump');
 	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
@@ -182,6 +183,7 @@ foreach my $width (80, 120)
 	sql($node, 'postgres', "ALTER DATABASE $_ SET shop.fails = 'on'") foreach 'failing', 'ignoring';
 	sql($node, 'postgres', q{ALTER DATABASE losing SET shop.loses = 'on'});
 	system_or_bail('pg_pardump', '-f', 'sound.dump', '--no-progress', 'shop');
+	in_session('pg_parrestore', '--check', '-j2', '-d', 'restored', 'sound.dump');
 	in_session('pg_parrestore', '-j2', '-d', 'restored', 'sound.dump');
 	in_session('pg_parrestore', '-j2', '-d', 'restored', 'sound.dump');
 	in_session('pg_parrestore', '-e', '-d', 'failing', 'sound.dump');
