@@ -263,7 +263,10 @@ backup_server_connect(const Backup *backup, bool in_leader)
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		result_number(res, 0, 1) != server->system_identifier)
-		pg_fatal("connections lead to different servers, or the server was restarted");
+	{
+		pg_log_error("connections lead to different servers, or the server was restarted");
+		pg_fatal_hint("Connect to the server itself, not to a load balancer, and start the backup again.");
+	}
 	check_standby(backup, result_is_true(res, 0, 2));
 	return conn;
 }

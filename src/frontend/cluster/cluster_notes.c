@@ -271,8 +271,9 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 
 	if (!restore_journal_look(conn, objects).may_make)
 	{
-		pg_log_warning("the role may not create a schema in database \"%s\": the restore of all databases cannot be resumed if it is interrupted",
-					   notes->database);
+		pg_log_warning("the restore of all databases cannot be resumed if it is interrupted");
+		pg_log_warning_detail("The role may not create the schema of the progress table in database \"%s\".",
+							  notes->database);
 		return false;
 	}
 	begin_writing(conn);
@@ -291,8 +292,9 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 		/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
 		if (session_error_is(res, "42P06 23505"))
 			refuse_other_run();
-		pg_log_warning("could not create table \"%s\", so that the restore of all databases cannot be resumed if it fails: %s",
+		pg_log_warning("could not create table \"%s\": %s",
 					   CLUSTER_NOTES_TABLE, PQresultErrorMessage(res));
+		pg_log_warning_detail("The restore of all databases cannot be resumed if it is interrupted.");
 		session_command(conn, "ROLLBACK");
 	}
 	PQclear(res);

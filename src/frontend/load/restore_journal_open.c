@@ -587,7 +587,8 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	journal->is_kept = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS).may_make;
 	if (!journal->is_kept)
 	{
-		pg_log_warning("the role may not create a schema in the target database, so the restore cannot be resumed if it is interrupted");
+		pg_log_warning("the restore cannot be resumed if it is interrupted");
+		pg_log_warning_detail("The role may not create the schema of the restore journal in the target database.");
 		begin_without_log(journal, conn);
 		return;
 	}
@@ -596,8 +597,9 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	if (error)
 	{
 		target_command(conn, "ROLLBACK");
-		pg_log_warning("could not create the restore journal on the target, so the restore cannot be resumed if it is interrupted: %s",
+		pg_log_warning("could not create the restore journal on the target: %s",
 					   error);
+		pg_log_warning_detail("The restore cannot be resumed if it is interrupted.");
 		begin_without_log(journal, conn);
 		return;
 	}

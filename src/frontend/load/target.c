@@ -153,7 +153,8 @@ expect(const TargetState *state, const char *expected)
 	}
 	if (strcmp(state->history, expected) != 0)
 	{
-		pg_log_error("the target is now another server, after a failover or a restore, and may lack rows that had been committed");
+		pg_log_error("the target is now another server, after a failover or a restore");
+		pg_log_error_detail("Rows that had been committed may be missing.");
 		pg_fatal_hint("Copy again, into an empty database or with --clean.");
 	}
 }
@@ -200,8 +201,9 @@ target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 	unlogged = list_unlogged(conn, tables);
 	if (unlogged)
 	{
-		pg_log_error("the target was restarted, or its statistics were reset, so its unlogged tables may have lost rows that had been committed");
-		pg_log_error_detail("These are: %s.", printable(unlogged));
+		pg_log_error("unlogged tables of the target may have lost rows");
+		pg_log_error_detail("The target was restarted, or its statistics were reset, during the run.  The tables are: %s.",
+							printable(unlogged));
 		pg_fatal_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
 	}
 }
@@ -560,7 +562,10 @@ target_begin(Target *target)
 					printable(reason));
 	state = target_state(target->conn);
 	if (*state.history == '\0')
-		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target, so a failover of the target will not be detected");
+	{
+		pg_log_warning("a failover of the target will not be detected");
+		pg_log_warning_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
+	}
 	target->incarnation = state.incarnation;
 	target->history = state.history;
 	target->wal_level = state.wal_level;

@@ -760,8 +760,11 @@ check_place(const Options *options, const TaskPlace *place)
 	if (options->plan && options->directory &&
 		stat(place->directory, &st) == 0 &&
 		stat(options->directory, &archive) == 0 && st.st_dev != archive.st_dev)
-		pg_fatal("the plan's directory \"%s\" is not on the same file system as the archive",
-				 place->directory);
+	{
+		pg_log_error("the plan's directory \"%s\" is not on the same file system as the archive",
+					 place->directory);
+		pg_fatal_hint("Use --plan=FILE to specify a file in a new directory on that file system.");
+	}
 }
 
 /* Tables that no task could lock: the leader has all locks. */

@@ -244,8 +244,11 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 
 	/* first: another role may not be allowed to ask for the others */
 	if (strcmp(server.user, expected->user) != 0)
-		pg_fatal("role \"%s\" may see different rows than the leader's role \"%s\"; connect as the leader's role",
-				 printable(server.user), printable(expected->user));
+	{
+		pg_log_error("role \"%s\" may see different rows than the leader's role \"%s\"",
+					 printable(server.user), printable(expected->user));
+		pg_fatal_hint("Connect as the leader's role.");
+	}
 	if (may_ask != (expected->system_identifier[0] != '\0'))
 		refuse_other_rights(conn, may_ask);
 	check("system identifier", server.system_identifier,
