@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP qw(decode_json encode_json);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Nights qw(backup_config run_backup time_name);
-use Pardump::Terminal qw(run_on_terminal);
+use Pardump::Terminal qw(run_on_terminal seen_lines);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -114,23 +114,37 @@ foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", c
 
 # ---- --verify
 
+# $out is what follows the lines for each archive.
 sub verify_ok
 {
 	my ($what, $rc, $out, $err, @arguments) = @_;
 	my ($got_rc, $got_out, $got_err) = run_backup($now + 4 * DAY, '--verify', @arguments, $file);
-	is("$got_rc $got_out", "$rc $out", "--verify, $what");
+	is("$got_rc " . $got_out =~ s/^\[.*\n//mgr, "$rc $out", "--verify, $what");
 	like($got_err, $err, "--verify, $what: messages");
 	return;
 }
 
 my $silent = qr/\A\z/;
-verify_ok('all', 0, "16 backups verified, 0 failed\n", $silent);
-verify_ok('a run', 0, "4 backups verified, 0 failed\n", $silent, $names[0]);
-verify_ok('the latest', 0, "4 backups verified, 0 failed\n", $silent, 'latest');
+verify_ok('all', 0, "4 backups (16 archives) verified\n", $silent);
+verify_ok('a run', 0, "1 backup (4 archives) verified\n", $silent, $names[0]);
+verify_ok('the latest', 0, "1 backup (4 archives) verified\n", $silent, 'latest');
 foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]", "a, b/$names[1]", "$dir/shop/$names[1]",
 	"$dir/shop/$names[1]/", "$dir/odd=20name/$names[2]/dump")
 {
-	verify_ok($typed, 0, "1 backup verified, 0 failed\n", $silent, $typed);
+	verify_ok($typed, 0, "1 backup (1 archive) verified\n", $silent, $typed);
+}
+{
+	my (undef, $out) = run_backup($now + 4 * DAY, '--verify', $names[2], $file);
+	my @lines = map { my $database = $_; qr/$database\/$names[2]: verified, [\d.]+ kB in \d+\.\d s\n/ } 'a, b', "caf\xc3\xa9", 'odd name', 'shop';
+	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]1 backup/, '--verify: a line for each archive');
+
+	# the first archive's progress is shown as soon as pg_pardump has shown its own
+	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
+	my ($rc, $shown) = run_on_terminal(80, 'pg_pardump_backup', '--verify', $names[2], $file);
+	is($rc, 0, '--verify on a terminal: exit code');
+	like($shown, qr/\r\d+%, time 0:\d\d, archives 0\/4, ETA 0:\d\d, a, b\/$names[2]/, '--verify on a terminal: progress');
+	is_deeply([ map { s/0:\d\d/TIME/r } seen_lines($shown) ], [ '100%, time TIME, archives 4/4', '1 backup (4 archives) verified' ],
+		'--verify on a terminal: what stays');
 }
 foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
 {
@@ -143,7 +157,20 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	seek $fh, 5, 0;
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
-	verify_ok('a damaged one', 1, "15 backups verified, 1 failed\n", qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m);
+	my $damaged = qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m;
+	my $sum = '3 of 4 backups (15 of 16 archives) verified, 1 archive damaged';
+	verify_ok('a damaged one', 1, "$sum\n", $damaged);
+	like((run_backup($now + 4 * DAY, '--verify', $file))[1], qr/^\[8\/16\] shop\/$names[1]: DAMAGED, /m, 'a damaged one: its line');
+	{
+		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
+		my ($rc, $shown) = run_on_terminal(160, 'pg_pardump_backup', '--verify', $file);
+		my @lines = seen_lines($shown);
+		is($rc, 1, 'a damaged one, on a terminal: exit code');
+		is_deeply([ map { s/0:\d\d/TIME/r } @lines[ -2, -1 ] ], [ '100%, time TIME, archives 16/16', $sum ], 'a damaged one, on a terminal: the end');
+		is(scalar(grep { /$damaged/ } @lines), 1, 'a damaged one, on a terminal: the error');
+		is(scalar(grep { /^pg_pardump: .*\Q$names[1]\E/ } @lines), 1, 'a damaged one, on a terminal: the error of pg_pardump');
+		is_deeply([ grep { /archives/ } @lines[ 0 .. $#lines - 2 ] ], [], 'a damaged one, on a terminal: messages replace progress');
+	}
 	like(shown(4, $file), qr/^$names[1] .* verified .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* DAMAGED .* shop$/m, 'a damaged one: the table');
 	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name}" } @{ backups_of(4, $file) } ], ["shop $names[1]"], 'a damaged one: JSON');
 }
@@ -167,7 +194,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	write_json($info, { %$object, address => 'elsewhere:5432' });
 	like(shown(3.125, $file), qr/^shop\/$names[0]  .*kB  verified +never +shop$(?:.*\n)*\n"never": no run removes a backup of another server; see --adopt\.\n\z/m,
 		'an old one of another server: the table');
-	verify_ok('an old one', 0, "1 backup verified, 0 failed\n", $silent, "shop/$names[0]");
+	verify_ok('an old one', 0, "1 backup (1 archive) verified\n", $silent, "shop/$names[0]");
 
 	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
@@ -196,7 +223,16 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory, then run pg_pardump --verify\.\n\z/,
 		'pipe: --verify of one: message');
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
-	is("$rc$out$err", "10 backups verified, 0 failed\nnot verified, because the command of \"pipe\" wrote them: 1\n", 'pipe: --verify of all');
+	is("$rc$out$err", "1pg_pardump_backup: error: there are no backups to verify in \"$dir\"\npg_pardump_backup: detail: The files of all backups were written by the command of \"pipe\".\n",
+		'pipe: --verify of all');
+	my $config = slurp_file($file);
+	unlink $file;
+	append_to_file($file, $config =~ s/^pipe = .*\n//mr);
+	chmod 0600, $file;
+	night_ok($file, 1);
+	($rc, $out, $err) = run_backup($now, '--verify', $file);
+	is($rc . $out =~ s/^\[1\/1\].*\n//r . $err, "01 backup (1 archive) verified\n1 archive not verified, because the command of \"pipe\" wrote the files\n",
+		'pipe: --verify of all, and another backup');
 }
 {
 	my ($file, $dir) = backup_config($node, 'database = shop');

@@ -50,10 +50,10 @@ refused_ok('a database that exists', qr/\Apg_pardump_backup: error: database "sh
 	'latest', 'shop', $file);
 same_data_ok($data, fingerprint($node, 'shop'), 'a database that exists is as it was');
 sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO lost');
-restore_ok('create a database', qq(restored backup "shop/$names[0]" as database "shop"), $names[0], 'shop');
+restore_ok('create a database', qq(restored backup "shop/$names[0]" into database "shop"), $names[0], 'shop');
 same_data_ok($data, fingerprint($node, 'shop'), 'the created database');
 sql($node, 'postgres', 'DROP DATABASE "odd name"');
-restore_ok('a name with a blank', qq(restored backup "odd name/$names[0]" as database "odd name"), "odd name/$names[0]");
+restore_ok('a name with a blank', qq(restored backup "odd name/$names[0]" into database "odd name"), "odd name/$names[0]");
 is(value($node, 'odd name', 'SELECT one FROM odd'), '1', 'the one with a blank');
 
 # ---- with --to
@@ -71,7 +71,7 @@ foreach my $to ('into 1', "host=$host port=$port dbname=into2", "postgresql:///i
 			'--to', $to, 'latest', 'shop', $file);
 		sql($node, $database, 'DROP TABLE t');
 	}
-	restore_ok("--to=$to", qq(restored backup "shop/$names[0]"), '--to', $to, 'latest', 'shop');
+	restore_ok("--to=$to", qq(restored backup "shop/$names[0]" into database "$database"), '--to', $to, 'latest', 'shop');
 	same_data_ok($data, fingerprint($node, $database), "--to=$to");
 }
 {
@@ -86,7 +86,7 @@ foreach my $to ('into 1', "host=$host port=$port dbname=into2", "postgresql:///i
 	append_to_file($second, $text);
 	chmod 0600, $second;
 	my ($rc, $out, $err) = run_backup($now, '--restore', 'latest', 'shop', '--to=into4', $second);
-	is("$rc$out", qq(0restored backup "shop/$names[0]"\n), 'a service: the name of a database') or diag($err);
+	is("$rc$out", qq(0restored backup "shop/$names[0]" into database "into4"\n), 'a service: the name of a database') or diag($err);
 	same_data_ok($data, fingerprint($node, 'into4'), 'a service: the name of a database');
 	local $ENV{PGHOST} = '/nowhere';
 	local $ENV{PGPORT} = $port;

@@ -10,16 +10,19 @@ use lib '@LIBDIR@';
 
 use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
+use List::Util qw(sum0);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
-use PardumpBackup::Listing qw(print_table print_json printable);
+use PardumpBackup::Listing qw(print_table print_json size_text duration_text);
+use PardumpBackup::Message qw(inform report printable quoted counted show_progress clear_progress end_progress);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
-  same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_pg_parrestore run_command);
+  same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore run_command);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup remove_backup
   expired write_file);
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use constant {
 	SUCCESS => 0,
@@ -87,14 +90,7 @@ END
 
 my $config;
 
-sub inform { print STDERR "pg_pardump_backup: $_[0]\n"; return; }
-
-# A text of several lines has a hint in the last one.
-sub complain
-{
-	inform($_) foreach split /\n(?=hint: )/, "error: " . $_[0] =~ s/\n\z//r;
-	return;
-}
+sub complain { return report('error', $_[0]); }
 
 # ---- a backup of one database
 
@@ -467,10 +463,10 @@ sub list
 
 # ---- what is done with backups
 
-# How messages name a backup.  --verify and --restore take it.
-sub title { return quoted("$_[0]{database}/$_[0]{name}"); }
+# How --list and messages name the backup of a database.  --verify and --restore take it.
+sub name_of { return printable("$_[0]{database}/$_[0]{name}"); }
 
-sub quoted { return '"' . printable($_[0]) . '"'; }
+sub title { return '"' . name_of($_[0]) . '"'; }
 
 # Dies if a backup's files are not here as pg_pardump has written them.
 sub require_files
@@ -482,12 +478,31 @@ sub require_files
 		: "Decrypt the files of \"$backup->{archive}\" into another directory, then run $program.\n");
 }
 
-# Returns whether the backup is as it was written.
+# Returns whether the backup is as it was written.  With a function, which shows progress,
+# it is called about every second with the share of the archive that is done.
 sub verify_one
 {
-	my ($backup) = @_;
+	my ($backup, $show) = @_;
+	my $done = 0;
+	my $lines = sub {
+		my ($line) = @_;
+		if (defined $line && $line =~ /^ *(\d+)%, /)
+		{
+			$done = $1 / 100;
+		}
+		elsif (defined $line)
+		{
+			clear_progress();
+			print STDERR "$line\n";
+		}
+		$show->($done);
+	};
 
-	return 1 if eval { run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$backup->{archive}"); 1 };
+	return 1 if eval {
+		run_pg_pardump($config, 'pg_pardump --verify', $show ? { lines => $lines } : {}, $show ? '--progress' : (),
+			"--verify=$backup->{archive}");
+		1;
+	};
 	my $error = $@;
 	die $error if interrupted();
 	die "backup " . title($backup) . " was removed during the verification\n" if !-d $backup->{path};
@@ -496,40 +511,101 @@ sub verify_one
 	return 0;
 }
 
+# Returns a function that shows the progress of --verify, when it has done a number of these
+# archives, and a share of the next one.
+sub progress_of
+{
+	my (@archives) = @_;
+	my $known = !grep { !$_->{bytes} } @archives;
+	my @weights = map { $known ? $_->{bytes} : 1 } @archives;
+	my $all = sum0(@weights);
+	my $began = clock_gettime(CLOCK_MONOTONIC);
+
+	return sub {
+		my ($n, $share) = @_;
+		my $seconds = clock_gettime(CLOCK_MONOTONIC) - $began;
+		my $done = sum0(@weights[ 0 .. $n - 1 ], map { $_ * $share } $weights[$n] // ());
+
+		show_progress(
+			sprintf('%d%%', $done / $all * 100), 'time ' . duration_text($seconds), "archives $n/" . @archives,
+			$done > 0 && $done < $all ? 'ETA ' . duration_text($seconds * ($all / $done - 1)) : (),
+			$n < @archives ? name_of($archives[$n]) : ());
+	};
+}
+
+# Verifies archives, and reports each one.  Returns what has become of them, in their
+# order: "verified", "damaged" or "failed".  The list ends early if it is interrupted.
+sub verify_archives
+{
+	my (@archives) = @_;
+	my $show = !$config->{verbose} && -t STDERR ? progress_of(@archives) : undef;
+	my @results;
+
+	foreach my $n (1 .. @archives)
+	{
+		my $backup = $archives[ $n - 1 ];
+		my $began = clock_gettime(CLOCK_MONOTONIC);
+		my $is_good = eval { verify_one($backup, $show ? sub { $show->($n - 1, $_[0]) } : undef) };
+
+		if (defined $is_good)
+		{
+			eval { record_verification($backup, $is_good); 1 }
+			  or report('warning', "could not record the result of the verification: $@");
+		}
+		else
+		{
+			complain($@);
+			last if interrupted();
+		}
+		push @results, $is_good ? 'verified' : defined $is_good ? 'damaged' : 'failed';
+		next if $show && -t STDOUT;
+		printf "[%d/%d] %s: %s%s in %.1f s\n", $n, scalar @archives, name_of($backup), $is_good ? 'verified' : uc $results[-1],
+		  defined $backup->{bytes} ? ', ' . size_text($backup->{bytes}) : '', clock_gettime(CLOCK_MONOTONIC) - $began;
+		STDOUT->flush;
+	}
+	$show->(scalar @archives, 0) if $show && @results == @archives;
+	end_progress();
+	return @results;
+}
+
 # All backups, or those that are meant by what was typed.
 sub verify
 {
 	my ($typed) = @_;
 	my @backups = defined $typed ? find_backups($config, $typed) : grep { $_->{complete} } @{ (catalog($config))[0] };
-	my ($good, $left_out, $failed) = (0, 0, 0);
+	my @archives = grep { !$_->{pipe} } @backups;
 
 	if (defined $typed)
 	{
 		require_files($_, 'pg_pardump --verify') foreach @backups;
 	}
-	foreach my $backup (@backups)
+	die "there are no backups to verify in \"$config->{directory}\"\n"
+	  . (@backups ? "detail: The files of all backups were written by the command of \"pipe\".\n" : '')
+	  if !@archives;
+	my @results = verify_archives(@archives);
+	return BACKUP_FAILED if @results < @archives;
+
+	my (%count, %runs, %bad_runs);
+	foreach my $i (0 .. $#archives)
 	{
-		if ($backup->{pipe})
-		{
-			$left_out++;
-			next;
-		}
-		my $result = eval { verify_one($backup) };
-		if (defined $result)
-		{
-			$result ? $good++ : $failed++;
-			print title($backup), ": verified\n" if $result && $config->{verbose};
-			eval { record_verification($backup, $result); 1 } or inform("warning: could not record the result: $@" =~ s/\n\z//r);
-			next;
-		}
-		complain($@);
-		return BACKUP_FAILED if interrupted();
-		$failed++;
+		$count{ $results[$i] }++;
+		$runs{ $archives[$i]{run} } = 1;
+		$bad_runs{ $archives[$i]{run} } = 1 if $results[$i] ne 'verified';
 	}
-	die "there are no backups to verify in \"$config->{directory}\"\n" if !@backups;
-	print $good == 1 ? '1 backup' : "$good backups", " verified, $failed failed\n";
-	print "not verified, because the command of \"pipe\" wrote them: $left_out\n" if $left_out;
-	return $failed || !$good ? BACKUP_FAILED : SUCCESS;
+	my ($n, $all) = ($count{verified} // 0, counted(scalar keys %runs, 'backup'));
+	if (%bad_runs)
+	{
+		printf "%d of %s (%d of %s) verified%s%s\n", keys(%runs) - keys %bad_runs, $all, $n, counted(scalar @archives, 'archive'),
+		  $count{damaged} ? ', ' . counted($count{damaged}, 'archive') . ' damaged' : '',
+		  $count{failed} ? ', ' . counted($count{failed}, 'archive') . ' could not be verified' : '';
+	}
+	else
+	{
+		printf "%s (%s) verified\n", $all, counted($n, 'archive');
+	}
+	my $left_out = @backups - @archives;
+	print counted($left_out, 'archive'), " not verified, because the command of \"pipe\" wrote the files\n" if $left_out;
+	return %bad_runs ? BACKUP_FAILED : SUCCESS;
 }
 
 # The backup of one database.
@@ -561,6 +637,7 @@ sub restore
 		  if grep { $_ eq $backup->{database} } @$open, map { $_->[0] } @$closed;
 	}
 	my $lock = hold_backup($backup);
+	my $target = defined $to ? target_database($config, $to) : $backup->{database};
 	if (!eval { run_pg_parrestore($config, $backup, $to); 1 })
 	{
 		my $error = $@;
@@ -568,7 +645,7 @@ sub restore
 		die $error if interrupted() || !-e $globals;
 		die $error =~ s/\n\z//r . "\nhint: If roles or tablespaces are missing, create them first: psql -f \"$globals\" postgres\n";
 	}
-	print 'restored backup ', title($backup), defined $to ? '' : ' as database ' . quoted($backup->{database}), "\n";
+	print 'restored backup ', title($backup), ' into database ', quoted($target), "\n";
 	return SUCCESS;
 }
 

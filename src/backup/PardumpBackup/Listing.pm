@@ -9,12 +9,10 @@ use Exporter 'import';
 use JSON::PP;
 use POSIX qw(strftime);
 
+use PardumpBackup::Message qw(printable terminal_width);
 use PardumpBackup::Store qw(now);
 
-our @EXPORT_OK = qw(print_table print_json printable size_text duration_text);
-
-# ioctl_list(2)
-use constant TIOCGWINSZ => 0x5413;
+our @EXPORT_OK = qw(print_table print_json size_text duration_text);
 
 # Columns that are never narrower: for a size with three digits, and for databases.
 use constant { MIN_SIZE => 7, MIN_NAMES => 20 };
@@ -51,9 +49,6 @@ sub duration_text
 	return $h ? sprintf('%d:%02d:%02d', $h, $min, $s) : sprintf('%d:%02d', $min, $s);
 }
 
-# Control characters could change the terminal.
-sub printable { return $_[0] =~ tr/\x00-\x1f\x7f/?/r; }
-
 # A name as it is, with quotes if its ends would not be visible.
 sub name_text
 {
@@ -88,13 +83,6 @@ sub width
 	my ($text) = @_;
 	utf8::decode(my $copy = $text);
 	return length $copy;
-}
-
-sub terminal_width
-{
-	my $size = pack 'S4', 0;
-	return if !-t STDOUT || !ioctl STDOUT, TIOCGWINSZ, $size;
-	return (unpack 'S4', $size)[1] || undef;
 }
 
 # What columns of these widths leave of a terminal, if it is one.
@@ -170,7 +158,7 @@ sub print_table
 		}
 	}
 	my @shown = (0 .. $#heads - 1);
-	my $columns = terminal_width();
+	my $columns = terminal_width(\*STDOUT);
 	my $room = room($columns, @widths[@shown]);
 	if (defined $room && $room < MIN_NAMES)
 	{

@@ -17,7 +17,8 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 use PardumpBackup::Config qw(fill_in seconds_of);
 
 our @EXPORT_OK = qw(catch_signals interrupted run query connection_words find_programs list_databases read_server
-  dump_globals same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_pg_parrestore run_command);
+  dump_globals same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore
+  run_command);
 
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
@@ -50,13 +51,12 @@ sub interrupted { return $caught; }
 # In the child: never returns.
 sub execute
 {
-	my ($command, $stdin, $stdout, $quiet, $merge) = @_;
+	my ($command, $stdin, $stdout, $stderr) = @_;
 
 	$SIG{$_} = 'DEFAULT' foreach grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP);
 	$SIG{PIPE} = 'DEFAULT';
-	open(STDERR, '>', '/dev/null') if $quiet;
 	no warnings 'exec';
-	if (open(STDIN, '<&', $stdin) && open(STDOUT, '>&', $stdout) && (!$merge || open(STDERR, '>&', $stdout)))
+	if (open(STDIN, '<&', $stdin) && open(STDOUT, '>&', $stdout) && (!$stderr || open(STDERR, '>&', $stderr)))
 	{
 		exec { $command->[0] } @$command;
 	}
@@ -80,6 +80,29 @@ sub was_taken
 	my ($rest) = @_;
 	my $left = pack 'i', 0;
 	return $rest && ioctl($rest, FIONREAD, $left) && unpack('i', $left) == 0;
+}
+
+# Gives each line that comes from a pipe to a function, and calls the function about every
+# second without a line.
+sub pass_lines
+{
+	my ($fh, $function) = @_;
+	my ($text, $bits) = ('', '');
+
+	vec($bits, fileno $fh, 1) = 1;
+	while (1)
+	{
+		if (select(my $found = $bits, undef, undef, 1) > 0)
+		{
+			my $bytes = sysread $fh, $text, 65536, length $text;
+			next if !defined $bytes && $!{EINTR};
+			last if !$bytes;
+		}
+		$function->($1) while $text =~ s/^(.*)\n//;
+		$function->();
+	}
+	$function->($text) if $text ne '';
+	return;
 }
 
 # Waits for the end of a program, which "watch" may end: it is called about every
@@ -108,9 +131,10 @@ sub wait_for
 
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", or else goes to
-# standard error, which is dropped with "quiet".  For "watch" see above; with
-# "limit" it is ended after that many seconds.  With "merge", messages go to standard
-# output.  Dies if the program does not succeed, but not with "any_exit".
+# standard error.  Its messages are dropped with "quiet", go to standard output with
+# "merge", and to a function with "lines".  For "watch" and "lines" see above; with
+# "limit" it is ended after that many seconds.  Dies if the program does not succeed, but
+# not with "any_exit".
 sub run
 {
 	my ($what, $command, %how) = @_;
@@ -120,9 +144,10 @@ sub run
 	die "interrupted by SIG$caught\n" if $caught;
 	open(my $null, '+<', '/dev/null') or die "could not open \"/dev/null\": $!\n";
 	pipe($in, $feed) || die "could not create pipe: $!\n" if defined $how{input};
-	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture};
+	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture} || $how{lines};
 	my $pid = fork // die "could not create process: $!\n";
-	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR), @how{qw(quiet merge)}) if $pid == 0;
+	execute($command, $in // $null, $how{capture} ? $out : $how{drop} ? $null : \*STDERR,
+		$how{quiet} ? $null : $how{merge} || $how{lines} ? $out : undef) if $pid == 0;
 	my $late;
 	local $SIG{ALRM} = sub { $late = 1; kill TERM => $pid };
 	alarm $how{limit} if $how{limit};
@@ -130,7 +155,8 @@ sub run
 	kill $caught => $child if $caught;
 	close $_ foreach grep { defined } $in, $out;
 	my $rest = $feed ? feed($feed, $how{input}) : undef;
-	$output = do { local $/; <$read> } // '' if $read;
+	pass_lines($read, $how{lines}) if $how{lines};
+	$output = do { local $/; <$read> } // '' if $how{capture};
 	my $reason = wait_for($pid, $how{watch});
 	my $status = $?;
 	alarm 0 if $how{limit};
@@ -188,7 +214,8 @@ sub psql
 	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
 	return run("the query for $what",
 		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
-			connection_words($config, $how{database} // $config->{maintenance_database}), map { ('-c', $_) } @$commands ],
+			$how{connection} ? @{ $how{connection} } : connection_words($config, $how{database} // $config->{maintenance_database}),
+			map { ('-c', $_) } @$commands ],
 		capture => 1, limit => limit_of($config, MIN_QUERY_LIMIT), %how);
 }
 
@@ -413,20 +440,40 @@ sub run_pg_pardump
 # Is it a connection string, as libpq sees it, and not the name of a database?
 sub is_conninfo { return $_[0] =~ m{=|^postgres(ql)?://}; }
 
-# Restores a backup into the database $to, or creates the backup's database.  @options are
-# further ones of pg_parrestore.
-sub run_pg_parrestore
+# Calls a function with how to connect to the database $to, or to the maintenance
+# database.
+sub with_target
 {
-	my ($config, $backup, $to, @options) = @_;
+	my ($config, $to, $function) = @_;
 	my $elsewhere = defined $to && is_conninfo($to);
 
 	# the service would add its server to that of the connection string
 	local %ENV = %ENV;
 	delete $ENV{PGSERVICE} if $elsewhere && defined $config->{service};
-	run('pg_parrestore',
-		[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options,
-			$elsewhere ? ('--no-password', "--dbname=$to") : connection_words($config, $to // $config->{maintenance_database}),
-			dump_of($backup) ]);
+	return $function->($elsewhere ? ('--no-password', "--dbname=$to") : connection_words($config, $to // $config->{maintenance_database}));
+}
+
+# The name of the database $to.
+sub target_database
+{
+	my ($config, $to) = @_;
+	return $to if !is_conninfo($to);
+	my ($name) = with_target($config, $to, sub {
+		return query($config, 'the name of the target database', 'SELECT pg_catalog.current_database()', connection => [@_]);
+	});
+	return $name;
+}
+
+# Restores a backup into the database $to, or creates the backup's database.  @options are
+# further ones of pg_parrestore.
+sub run_pg_parrestore
+{
+	my ($config, $backup, $to, @options) = @_;
+
+	with_target($config, $to, sub {
+		run('pg_parrestore',
+			[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options, @_, dump_of($backup) ]);
+	});
 	return;
 }
 

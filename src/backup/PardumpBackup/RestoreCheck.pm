@@ -10,7 +10,8 @@ use Exporter 'import';
 use JSON::PP;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-use PardumpBackup::Listing qw(size_text duration_text printable);
+use PardumpBackup::Listing qw(size_text duration_text);
+use PardumpBackup::Message qw(printable counted);
 use PardumpBackup::Programs qw(interrupted run query run_pg_pardump run_pg_parrestore connection_words);
 use PardumpBackup::Store qw(hold_backup write_file);
 

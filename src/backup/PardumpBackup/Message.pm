@@ -1,0 +1,94 @@
+# What people see on standard error: messages, and on a terminal the line that shows
+# progress.
+
+package PardumpBackup::Message;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+our @EXPORT_OK = qw(inform report with_detail printable quoted counted terminal_width show_progress clear_progress end_progress);
+
+# ioctl_list(2)
+use constant TIOCGWINSZ => 0x5413;
+
+# Bytes of the line that is shown, which are columns at least.
+my $shown = 0;
+
+sub clear_progress
+{
+	print STDERR "\r", ' ' x $shown, "\r" if $shown;
+	$shown = 0;
+	return;
+}
+
+sub inform
+{
+	clear_progress();
+	print STDERR "pg_pardump_backup: $_[0]\n";
+	return;
+}
+
+# An error or a warning.  Lines of the text that begin with "detail: " or "hint: " are
+# messages of their own.
+sub report
+{
+	my ($kind, $text) = @_;
+	inform($_) foreach split /\n(?=(?:detail|hint): )/, "$kind: " . $text =~ s/\n\z//r;
+	return;
+}
+
+# A text of a message with one more detail, which is the first one.
+sub with_detail
+{
+	my ($text, $detail) = @_;
+	return $text =~ s/^(.*)\n?/$1\ndetail: $detail\n/r;
+}
+
+# Control characters could change the terminal.
+sub printable { return $_[0] =~ tr/\x00-\x1f\x7f/?/r; }
+
+sub quoted { return '"' . printable($_[0]) . '"'; }
+
+sub counted
+{
+	my ($number, $noun) = @_;
+	return "$number $noun" . ($number == 1 ? '' : 's');
+}
+
+# Nothing if the file is not a terminal, or if its width is unknown.
+sub terminal_width
+{
+	my ($fh) = @_;
+	my $size = pack 'S4', 0;
+	return if !-t $fh || !ioctl $fh, TIOCGWINSZ, $size;
+	return (unpack 'S4', $size)[1] || undef;
+}
+
+# Shows a line in place of the last one: as many of the fields as there is room for, as
+# a line that wraps could not be replaced.
+sub show_progress
+{
+	my ($line, @fields) = @_;
+	my $room = (terminal_width(\*STDERR) // 80) - 1;
+
+	foreach my $field (@fields)
+	{
+		$line .= ", $field" if length "$line, $field" <= $room;
+	}
+	$line = substr $line, 0, $room;
+	print STDERR "\r", ' ' x $shown, "\r$line";
+	$shown = length $line;
+	return;
+}
+
+# The line stays as it is.
+sub end_progress
+{
+	print STDERR "\n" if $shown;
+	$shown = 0;
+	return;
+}
+
+1;
