@@ -35,8 +35,8 @@ sub wrong_ok
 
 # ---- the command line
 
-wrong_ok('no file', qr/error: exactly one configuration file must be named\n.*hint: Try "pg_pardump_backup --help"\.\n\z/);
-wrong_ok('two files', qr/error: exactly one configuration file/, 'a', 'b');
+wrong_ok('no file', qr/error: no configuration file specified\n.*hint: Try "pg_pardump_backup --help" for more information\.\n\z/);
+wrong_ok('two files', qr/error: too many command-line arguments \(first is "b"\)\n/, 'a', 'b');
 wrong_ok('an unknown option', qr/error: unrecognized option "--nosuch"\n/, '--nosuch', 'a');
 wrong_ok('an option of which there is a part', qr/error: unrecognized option "--che"\n/, '--che', 'a');
 wrong_ok('--json without --list', qr/error: option --json requires option --list\n/, '--json', 'a');
@@ -49,9 +49,9 @@ is("$rc$err$out", "0pg_pardump_backup $version\n", 'version');
 
 # Each a wrong line, and what is said of it after file and number.
 my @wrong = (
-	[ 'directory', qr/is not "key = value"/ ],
-	[ '= value', qr/is not "key = value"/ ],
-	[ 'key with blanks = 1', qr/is not "key = value"/ ],
+	[ 'directory', qr/line does not have the form "key = value"/ ],
+	[ '= value', qr/line does not have the form "key = value"/ ],
+	[ 'key with blanks = 1', qr/line does not have the form "key = value"/ ],
 	[ 'nosuch = 1', qr/unknown key "nosuch"/ ],
 	[ 'Jobs = 1', qr/unknown key "Jobs"/ ],
 	[ 'jobs =', qr/jobs has no value/ ],
@@ -61,7 +61,7 @@ my @wrong = (
 	[ 'keep_last = 0', qr/keep_last must be a number from 1 to 100000/ ],
 	[ 'keep_days = -1', qr/keep_days must be a number from 1 to 36500/ ],
 	[ 'incremental = perhaps', qr/incremental must be "yes" or "no"/ ],
-	[ 'globals = some', qr/globals must be "yes" or "no" or "no-passwords"/ ],
+	[ 'globals = some', qr/globals must be "yes", "no" or "no-passwords"/ ],
 	[ 'lock_wait_timeout = 15', qr/lock_wait_timeout must be a time with a unit, from "1ms" to "24d", such as "15min"/ ],
 	[ 'lock_wait_timeout = 0s', qr/lock_wait_timeout must be a time/ ],
 	[ 'lock_wait_timeout = 25d', qr/lock_wait_timeout must be a time/ ],
@@ -84,13 +84,13 @@ my @wrong = (
 	[ 'pipe = cat >%D/%f%', qr/pipe contains unknown placeholder %/ ],
 	[ 'pipe = cat >%D/x', qr/pipe must contain %f/ ],
 	[ 'pipe = cat >/x/%d/%f', qr/pipe must contain %D, or %d and %t; otherwise a backup would overwrite another/ ],
-	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline of sh, .* use bash -o pipefail/ ],
-	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline of sh/ ],
-	[ 'pipe = case %f in a|b) cat;; *) gpg -e | cat;; esac >%D/%f', qr/pipe is a pipeline of sh/ ],
-	[ 'pipe = case %f in *.sql) (gpg -e | cat) ;; esac >%D/%f', qr/pipe is a pipeline of sh/ ],
-	[ 'pipe = sh -c "gpg -e | cat >%D/%f"', qr/pipe is a pipeline of sh/ ],
-	[ q{pipe = /bin/bash -e -uc 'gpg -e "\$x" | cat >%D/%f'}, qr/pipe is a pipeline of sh/ ],
-	[ q{pipe = sh -c 'sh -c "gpg -e | cat >%D/%f"'}, qr/pipe is a pipeline of sh/ ],
+	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline in sh, .*\n.*hint: Use bash -o pipefail -c / ],
+	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline in sh/ ],
+	[ 'pipe = case %f in a|b) cat;; *) gpg -e | cat;; esac >%D/%f', qr/pipe is a pipeline in sh/ ],
+	[ 'pipe = case %f in *.sql) (gpg -e | cat) ;; esac >%D/%f', qr/pipe is a pipeline in sh/ ],
+	[ 'pipe = sh -c "gpg -e | cat >%D/%f"', qr/pipe is a pipeline in sh/ ],
+	[ q{pipe = /bin/bash -e -uc 'gpg -e "\$x" | cat >%D/%f'}, qr/pipe is a pipeline in sh/ ],
+	[ q{pipe = sh -c 'sh -c "gpg -e | cat >%D/%f"'}, qr/pipe is a pipeline in sh/ ],
 	[ 'options = -n "a', qr/options contains an unterminated quote/ ],
 	map({ [ "options = -n a $_", qr/options must not contain \Q$_\E, which pg_pardump_backup sets itself/ ] }
 		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
@@ -98,7 +98,7 @@ foreach my $try (@wrong)
 {
 	my ($line, $message) = @$try;
 	my ($file) = backup_config($node, $line);
-	wrong_ok($line, qr/^pg_pardump_backup: error: \Q$file\E:4: $message.*\n\z/, $file);
+	wrong_ok($line, qr/^pg_pardump_backup: error: \Q$file\E:4: $message.*\n(?:pg_pardump_backup: hint: .*\n)?\z/, $file);
 }
 {
 	my ($file) = backup_config($node, '# a comment', '', "\t # another", map { $_->[0] } grep { $_->[0] !~ /^port/ } @wrong);
@@ -131,7 +131,7 @@ foreach my $try (
 {
 	my $file = text_file('none.conf', "jobs = 2\n");
 	chmod 0600, $file;
-	wrong_ok('no directory', qr/error: \Q$file\E: directory is not set\n\z/, $file);
+	wrong_ok('no directory', qr/error: \Q$file\E: the required key "directory" is missing\n\z/, $file);
 }
 
 # ---- files and directories
@@ -141,16 +141,17 @@ foreach my $try (
 	my $bin = new_path('empty');
 	mkdir $bin or die "could not make directory \"$bin\": $!";
 	my ($file) = backup_config($node, "bindir = $bin");
-	wrong_ok('a bindir without the programs', qr/error: could not find program "pg_pardump" in "\Q$bin\E"\n\z/, $file);
+	wrong_ok('a bindir without the programs', qr/error: could not find program "pg_pardump" in directory "\Q$bin\E" of bindir\n\z/, $file);
 }
 
-wrong_ok('a missing file', qr/error: could not open file "\/nowhere": No such file or directory\n\z/, '/nowhere');
-wrong_ok('a directory', qr/error: "\Q$tree\E" is not a regular file\n\z/, $tree);
+wrong_ok('a missing file', qr/error: could not open configuration file "\/nowhere": No such file or directory\n.*hint: The configuration file is the last argument\.\n\z/, '/nowhere');
+wrong_ok('a directory', qr/error: configuration file "\Q$tree\E" is not a regular file\n.*hint: .*\n\z/, $tree);
 foreach my $mode (0620, 0602, 0666)
 {
 	my ($file) = backup_config($node);
 	chmod $mode, $file;
-	wrong_ok(sprintf('mode %o', $mode), qr/error: file "\Q$file\E" must not be writable by its group or others\n\z/, $file);
+	wrong_ok(sprintf('mode %o', $mode),
+		qr/error: configuration file "\Q$file\E" must not be writable by its group or others\n.*detail: .*\n.*hint: Run "chmod go-w \Q$file\E"\.\n\z/, $file);
 }
 SKIP:
 {
@@ -159,16 +160,24 @@ SKIP:
 	skip 'no namespaces for ordinary users', 2 if $rc != 0;
 	($rc, undef, $err) = run_program('unshare', '-Ur', 'pg_pardump_backup', '/etc/passwd');
 	is($rc, 2, "another user's file: exit code");
-	like($err, qr/error: file "\/etc\/passwd" must be owned by root or the current user, but is owned by user \d+\n/, "another user's file: message");
+	like($err, qr/error: configuration file "\/etc\/passwd" must be owned by root or the current user, but is owned by user "\w+"\n/, "another user's file: message");
 }
 {
 	my ($file, $dir) = backup_config($node);
 	chmod 0770, $dir;
-	wrong_ok('a directory of others', qr/error: directory "\Q$dir\E" must not be writable by its group or others\n\z/, $file);
+	wrong_ok('a directory of others', qr/error: directory "\Q$dir\E" must not be writable by its group or others\n.*hint: Run "chmod go-w \Q$dir\E"\.\n\z/, $file);
 	rmdir $dir;
-	wrong_ok('a missing directory', qr/error: could not find directory "\Q$dir\E": No such file or directory\n\z/, $file);
+	wrong_ok('a missing directory', qr/error: could not access directory "\Q$dir\E": No such file or directory\n\z/, $file);
 	append_to_file($dir, '');
 	wrong_ok('a file for a directory', qr/error: "\Q$dir\E" is not a directory\n\z/, $file);
+}
+SKIP:
+{
+	skip 'for an ordinary user', 2 if $> == 0;
+	my $file = text_file('root.conf', "directory = /usr\n");
+	chmod 0600, $file;
+	wrong_ok('a directory of root',
+		qr/error: directory "\/usr" must be owned by the current user\n.*detail: The owner is user "root", but .*\n.*hint: Run pg_pardump_backup as user "root", or .*\n\z/, $file);
 }
 
 # ---- the example and the manual have the keys that there are
@@ -236,13 +245,13 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		'--check: what pg_pardump says of each database');
 	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: nothing is made');
 	foreach my $try (
-		[ 'database = missing', qr/error: database "missing": pg_pardump --check failed with exit code 1\n/ ],
-		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
-		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
-		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
-		[ 'compress = zstd:77', qr/error: database "shop": pg_pardump --check failed/ ],
-		[ 'username = nobody_of_this_name', qr/error: globals: the query for timeouts failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is not a writable directory/ ])
+		[ 'database = missing', qr/error: database "missing" cannot be backed up: pg_pardump --check failed with exit code 1\n/ ],
+		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
+		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
+		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
+		[ 'compress = zstd:77', qr/error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
+		[ 'username = nobody_of_this_name', qr/error: the query for the timeouts of the role failed with exit code 2/ ],
+		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of "metrics" does not exist or is not writable/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);
@@ -293,7 +302,7 @@ SH
 	{
 		($rc, undef, $err) = run_backup($now + 3600, @$options, $second);
 		is($rc, @$options ? 1 : 2, "another one's directory, @$options: exit code");
-		like($err, qr/contains the backups of configuration "[^"]+", but each configuration requires its own directory/, "another one's directory, @$options");
+		like($err, qr/error: directory "\Q$dir\E" contains the backups of configuration "[^"]+"\n.*detail: Each configuration requires a directory of its own\.\n.*hint: /, "another one's directory, @$options");
 	}
 	is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now) ], 'and its backup is there');
 
@@ -372,7 +381,7 @@ SH
 	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);
 	chmod 0700, $metrics;
 	is($rc, 0, 'metrics that cannot be written: exit code');
-	like($err, qr/\Apg_pardump_backup: warning: "\Q$metrics\E" is not a writable directory, so metrics will not be written\n\z/,
+	like($err, qr/\Apg_pardump_backup: warning: directory "\Q$metrics\E" of "metrics" does not exist or is not writable\n.*detail: No metrics will be written\.\n\z/,
 		'metrics that cannot be written: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'other', 'shop' ], [ (time_name($now + 86400 * 4)) x 2 ],
 		'metrics that cannot be written: there are backups');

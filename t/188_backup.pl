@@ -158,7 +158,7 @@ night_ok('all_killed shop', rc => 128 + 9, good => [], half_done => 1, message =
 		next_fault($bin, 'none');
 		my ($rc, undef, $err) = run_backup($time, $file);
 		is($rc, 4, 'what a killed run has left is at work: exit code');
-		like($err, qr/error: another run is active in "\Q$dir\E": process $run->{pid}, since \d{8}T\d{6}Z\n/,
+		like($err, qr/error: another run is active in directory "\Q$dir\E"\n.*detail: The run is process $run->{pid}, which was started at \d{8}T\d{6}Z\.\n/,
 			'what a killed run has left is at work: message');
 		is(scalar(my @halves = partial_backups($dir)), 1, 'and is left alone');
 		unlink "$bin/waits";
@@ -185,7 +185,7 @@ night_ok('waits shop', run => sub {
 	next_fault($bin, 'none');
 	my ($rc, undef, $err) = run_backup($time, $file);
 	is($rc, 4, 'a second run: exit code');
-	like($err, qr/^pg_pardump_backup: error: another run is active in "\Q$dir\E": process $run->{pid}, since @{[ time_name($time) ]}\n\z/,
+	like($err, qr/^pg_pardump_backup: error: another run is active in directory "\Q$dir\E"\n.*detail: The run is process $run->{pid}, which was started at @{[ time_name($time) ]}\.\n\z/,
 		'a second run: who has the lock');
 	unlink "$bin/waits";
 	return (end_backup($run), $run->{out}, $run->{err});
@@ -199,7 +199,7 @@ night_ok('waits shop', run => sub {
 	my @before = @{ $kept{shop} };
 	$time += 10 * DAY;
 	night_ok('none, but the oldest cannot be removed', rc => 3, half_done => 1,
-		message => qr/error: could not remove shop\/$oldest: could not rename ".*$oldest"/,
+		message => qr/error: could not remove backup "shop\/$oldest": could not rename ".*$oldest"/,
 		run => sub {
 			unshift @{ $kept{shop} }, $before[0];
 			return run_backup($time, $file);
@@ -212,7 +212,7 @@ night_ok('waits shop', run => sub {
 # ---- the clock is set back, to the second of a backup that is there, and goes right again
 
 $time -= 9 * DAY;
-my $future = qr/\A(pg_pardump_backup: warning: backup [^ ]+ has a time in the future; .*\n)+\z/;
+my $future = qr/\A(pg_pardump_backup: warning: backup ".*\/\d+T\d+Z" has a time in the future\n.*detail: The clock was set back.*\n)+\z/;
 night_ok('the clock was set back', message => $future) foreach 1 .. 2;
 $time = $kept{shop}[-1]{time} - DAY;
 night_ok('the clock stands', message => $future);
@@ -235,7 +235,8 @@ night_begins();
 expect_backup($_) foreach sort keys %kept;
 my ($rc, undef, $err) = run_backup($time, $file);
 is($rc, 0, 'strangers: exit code');
-like($err, qr/\A.*warning: "\Q$dir\E\/shop\/20200101T000000Z" is not a backup of this program, and will not be removed\n\z/, 'strangers: a warning');
+like($err, qr/\A.*warning: directory "\Q$dir\E\/shop\/20200101T000000Z" has the name of a backup, but is not a backup\n.*detail: .* so no run removes the directory\.\n\z/,
+	'strangers: a warning');
 ok(-d "$dir/shop/20200101T000000Z" && -d "$dir/shop/notes.partial" && -l "$dir/shop/20200102T000000Z.partial"
 	  && -f "$dir/other/20200103T000000Z.partial", 'strangers: they stay');
 ok(!-e "$dir/shop/20200104T000000Z.partial", 'what looks like ours and is half done is gone');

@@ -148,7 +148,7 @@ foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]
 }
 foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
 {
-	verify_ok($typed, 1, '', qr/\Apg_pardump_backup: error: could not find backup "\Q$typed\E" in "\Q$dir\E"\npg_pardump_backup: hint: List the backups/, $typed);
+	verify_ok($typed, 1, '', qr/\Apg_pardump_backup: error: could not find backup "\Q$typed\E" in directory "\Q$dir\E"\npg_pardump_backup: detail: .*\npg_pardump_backup: hint: To list the backups, run "pg_pardump_backup --list \Q$file\E"\.\n\z/, $typed);
 }
 is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(4, $file) }), 16, '--verify: the time is recorded');
 {
@@ -183,7 +183,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	like(shown(5, $file), qr/^shop\/$names[4]  .*  +-  incomplete +- +shop$/m, 'not complete: the table');
 	my ($found) = grep { !$_->{complete} } @{ backups_of(5, $file) };
 	is_deeply([ @$found{qw(database path verified kept_until bytes)} ], [ 'shop', $partial, undef, undef, undef ], 'not complete: JSON');
-	verify_ok('not complete', 1, '', qr/error: backup "shop\/$names[4]" is not complete\n/, "shop/$names[4]");
+	verify_ok('not complete', 1, '', qr/error: backup "shop\/$names[4]" is not complete\n.*detail: A run is making this backup, /, "shop/$names[4]");
 	rmdir $partial;
 
 	my $info = "$dir/shop/$names[0]/backup.json";
@@ -198,7 +198,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 
 	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
-	like($err, qr/\Apg_pardump_backup: warning: "\Q$dir\E\/shop\/20260101T000000Z" is not a backup of this program\n\z/, 'what only looks like a backup');
+	like($err, qr/\Apg_pardump_backup: warning: directory "\Q$dir\E\/shop\/20260101T000000Z" has the name of a backup, but is not a backup\n.*detail: .*\n\z/, 'what only looks like a backup');
 }
 
 # ---- two runs at the same time by the clock have names of their own
@@ -220,7 +220,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	is_deeply([ @$found{qw(bytes verified pipe)} ], [ undef, undef, JSON::PP::true ], 'pipe: JSON');
 	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);
 	is("$rc$out", '1', 'pipe: --verify of one: exit code');
-	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory, then run pg_pardump --verify\.\n\z/,
+	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory\. Then run "pg_pardump --verify" on that directory\.\n\z/,
 		'pipe: --verify of one: message');
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
 	is("$rc$out$err", "1pg_pardump_backup: error: there are no backups to verify in \"$dir\"\npg_pardump_backup: detail: The files of all backups were written by the command of \"pipe\".\n",

@@ -68,11 +68,13 @@ sub adopted_ok
 	my ($what, $file) = @_;
 	my ($rc, $out, $err) = run_backup(1_800_000_000, '--adopt', $file);
 	is("$rc$out", '0', "$what: --adopt");
-	like($err, qr/\Apg_pardump_backup: adopted backups in ".*" for the server with system identifier \d+ at address ".*": \d+\n\z/, "$what: --adopt says so");
+	like($err, qr/\Apg_pardump_backup: assigned \d+ archives? in directory ".*" to the server with system identifier \d+ at address ".*"\n\z/, "$what: --adopt says so");
 	return;
 }
 
-my $another = qr/\Apg_pardump_backup: warning: no old backup was removed: directory ".*" contains backups of another server \(.*\); this server has .*\n.*hint: .*--adopt.*\n\z/;
+my $another = qr/\Apg_pardump_backup: warning: no old backup was removed: directory ".*" contains backups of another server
+.*detail: It contains backups of the server with .*\. The configuration leads to the server with .*
+.*hint: .*"pg_pardump_backup --adopt \/.*"\. .*\n\z/;
 my $silent = qr/\A\z/;
 
 # ---- two servers, whose configurations have one name and one directory
@@ -146,7 +148,7 @@ my $silent = qr/\A\z/;
 	sql($one, 'postgres', 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE ROLE poor LOGIN; GRANT pg_read_all_data TO poor');
 	append_to_file($file, "username = poor\n");
 	night_ok('a server that cannot be identified', $file, $dir, 5,
-		qr/warning: no old backup was removed: the role may not execute pg_control_system\(\).*\n.*hint: Grant EXECUTE/, 3, 4);
+		qr/warning: no old backup was removed: the server cannot be identified\n.*detail: The role may not execute .*\n.*hint: .*"GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO poor" in database "postgres"\.\n/, 3, 4);
 	is((run_backup(1_800_000_000, '--adopt', $file))[0], 1, 'a server that cannot be identified: --adopt');
 	sql($one, 'postgres', 'GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
 }
@@ -180,16 +182,20 @@ my $bin = failing_programs();
 my ($file, $dir) = backup_config($one, 'database = attic', 'database = shop', 'lock_wait_timeout = 1s', "bindir = $bin");
 make_database($one, 'attic');
 sql($one, 'attic', 'CREATE TABLE t (id serial); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT * FROM v');
-my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\), now for process \d+ of the server/;
-foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
+my $again = qr/.*detail: Another attempt will be made after the other databases\.\n/;
+my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\)
+(?:$again)?.*detail: It was waiting for (?:a prepared transaction|server process \d+)\.
+.*hint: End that session or transaction, or set a longer lock_wait_timeout\.\n/;
+foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\n(?:$again)?/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
 	[ 'DROP VIEW w', $waited ], [ 'ALTER DATABASE attic RENAME TO loft', $waited, 'postgres' ])
 {
 	my ($command, $reason, $from) = @$try;
 	sql($one, $from // 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$command: exit code");
-	like($err, qr/warning: could not back up database "attic"; will try again after the other databases: pg_pardump (?:$reason)\n/, "$command: another try");
-	like($err, qr/error: could not back up database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
+	like($err, qr/warning: could not back up database "attic": pg_pardump (?:$reason)/, "$command: warning");
+	like($err, qr/warning: could not back up database "attic": .*\n$again/, "$command: another try");
+	like($err, qr/error: could not back up database "attic": pg_pardump (?:$reason)\z/, "$command: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
 	sql($one, $from // 'attic', "ROLLBACK PREPARED 'owner'");
@@ -221,7 +227,7 @@ sub start_serializable
 	my $psql = start_serializable();
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$what: exit code");
-	like($err, qr/error: could not back up database "attic": pg_pardump $waited\n\z/, "$what: message");
+	like($err, qr/error: could not back up database "attic": pg_pardump $waited\z/, "$what: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$what: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$what: a backup of the other one");
 	$psql->();
@@ -233,8 +239,8 @@ foreach my $locks_both (0, 1)
 {
 	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
 	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
-	my $reason = 'pg_pardump waited for locks longer than lock_wait_timeout (1s), '
-	  . ($locks_both ? 'and the blocking process is not known' : 'now for process 0 of the server');
+	my $reason = "pg_pardump waited for locks longer than lock_wait_timeout (1s)\npg_pardump_backup: detail: "
+	  . ($locks_both ? 'The session that holds the locks is not known.' : 'It was waiting for a prepared transaction.');
 	is(end_backup($run), 1, "$what: exit code");
 	like($run->{err}, qr/error: could not back up database "$database": \Q$reason\E\n/, "$what: message");
 	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
@@ -267,7 +273,7 @@ my ($reader, $vacuum, @late);
 	append_to_file($file, "globals = no\n");
 	sql($one, 'postgres', 'ALTER DATABASE hall SET role = owner');
 	sql($one, 'shop', "CREATE SEQUENCE q; BEGIN; ALTER SEQUENCE q OWNER TO CURRENT_USER; PREPARE TRANSACTION 'owner'");
-	$night_ok->('another role in the maintenance database', 1, qr/error: could not back up database "shop": pg_pardump $waited\n\z/);
+	$night_ok->('another role in the maintenance database', 1, qr/error: could not back up database "shop": pg_pardump $waited\z/);
 	sql($one, 'shop', "ROLLBACK PREPARED 'owner'");
 	sql($one, 'postgres', 'ALTER DATABASE hall RESET role');
 
@@ -294,7 +300,7 @@ my ($reader, $vacuum, @late);
 	next_fault($bin, 'none');
 	unlink "$bin/waits";
 	is(end_backup($run), 0, 'a lock that ends: exit code');
-	like($run->{err}, qr/\A(.*\n)*.*will try again after the other databases.*\n\z/, 'a lock that ends: a warning');
+	like($run->{err}, qr/\A(?:.*\n)*.*warning: could not back up database "attic": .*\n$again(?:.*(?:detail|hint): .*\n)*\z/, 'a lock that ends: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'attic', 'shop' ], [ (time_name(1_800_000_000 + DAY * $night)) x 2 ], 'a lock that ends: both are backed up');
 }
 
@@ -367,7 +373,7 @@ foreach my $what ('a maintenance database that is locked', 'a maintenance databa
 {
 	my $run = shift @late;
 	is(end_backup($run), 1, "$what: exit code");
-	is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not finish within 15 s; a session may have locked the database or its catalogs\n",
+	like($run->{err}, qr/\Apg_pardump_backup: error: the query for the system identifier did not finish within 15 s\n.*detail: A session may have locked .*\n.*hint: To find it, .*\n\z/,
 		"$what: message");
 }
 sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");
@@ -380,7 +386,7 @@ sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
 {
 	$night = 0;
 	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
-	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: skipping database "closed": it does not allow connections\n\z/, 1);
+	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: skipping database "closed": it does not allow connections\n.*hint: .* exclude_database\.\n\z/, 1);
 	append_to_file($file, "exclude_database = closed\n");
 	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }

@@ -46,7 +46,7 @@ sub refused_ok
 
 # ---- without --to the database is created
 
-refused_ok('a database that exists', qr/\Apg_pardump_backup: error: database "shop" already exists\npg_pardump_backup: hint: Rename it first \(ALTER DATABASE \.\.\. RENAME TO \.\.\.\), or use --to to restore into another database\.\n\z/,
+refused_ok('a database that exists', qr/\Apg_pardump_backup: error: database "shop" already exists\npg_pardump_backup: hint: Rename it \(ALTER DATABASE \.\.\. RENAME TO \.\.\.\), or use --to to restore into another database\.\n\z/,
 	'latest', 'shop', $file);
 same_data_ok($data, fingerprint($node, 'shop'), 'a database that exists is as it was');
 sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO lost');
@@ -95,13 +95,13 @@ foreach my $to ('into 1', "host=$host port=$port dbname=into2", "postgresql:///i
 
 # ---- what is refused
 
-refused_ok('several databases', qr/\Apg_pardump_backup: error: backup "latest" contains several databases: "odd name", "shop"\npg_pardump_backup: hint: Specify one of them/, 'latest', $file);
-refused_ok('another database', qr/\Apg_pardump_backup: error: backup "$names[0]" does not contain database "nosuch"\npg_pardump_backup: hint: It contains: "odd name", "shop"\.\n\z/,
+refused_ok('several databases', qr/\Apg_pardump_backup: error: backup "latest" contains several databases\npg_pardump_backup: detail: It contains "odd name", "shop"\.\npg_pardump_backup: hint: Specify one of them after the backup, for example: --restore latest "odd name"\n\z/, 'latest', $file);
+refused_ok('another database', qr/\Apg_pardump_backup: error: backup "$names[0]" does not contain database "nosuch"\npg_pardump_backup: detail: It contains "odd name", "shop"\.\n\z/,
 	$names[0], 'nosuch', $file);
 refused_ok('no such backup', qr/error: could not find backup "nosuch"/, 'nosuch', $file);
 foreach my $try (
-	[ [ 'latest' ], qr/option --restore requires a backup, and a configuration file as the last argument\n/ ],
-	[ [ 'a', 'b', 'c', 'd' ], qr/too many arguments for option --restore\n/ ],
+	[ [ 'latest' ], qr/option --restore requires a backup and a configuration file\n/ ],
+	[ [ 'a', 'b', 'c', 'd' ], qr/too many command-line arguments \(first is "d"\)\n/ ],
 	[ [ '--verify', 'a', 'b' ], qr/options --restore and --verify cannot be used together\n/ ])
 {
 	my ($arguments, $message) = @$try;
@@ -123,14 +123,14 @@ foreach my $try (
 	my ($second) = backup_config($node, "bindir = $bin");
 	($rc, undef, $err) = run_backup($now, '--restore', 'latest', $second);
 	is($rc, 2, 'no pg_parrestore: exit code');
-	like($err, qr/error: could not find program "pg_parrestore" in "\Q$bin\E"\n/, 'no pg_parrestore');
+	like($err, qr/error: could not find program "pg_parrestore" in directory "\Q$bin\E" of bindir\n/, 'no pg_parrestore');
 	is((run_backup($now, '--list', $second))[0], 0, 'no pg_parrestore: --list needs none');
 }
 {
 	my $away = new_path('away');
 	my ($piped, $dir) = backup_config($node, 'database = shop', "pipe = mkdir -p $away/%d/%t && cat >$away/%d/%t/%f", "remove = rm -rf $away/%d/%t");
 	is((run_backup($now, $piped))[0], 0, 'a backup that is sent elsewhere');
-	refused_ok('sent elsewhere', qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Fetch the files, decrypt them into a directory, then run pg_parrestore\.\n\z/,
+	refused_ok('sent elsewhere', qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Fetch the files, and decrypt them into a directory\. Then run "pg_parrestore" on that directory\.\n\z/,
 		'latest', $piped);
 }
 
@@ -149,7 +149,7 @@ foreach my $try (
 	wait_until('it is at work', sub { (run_program('flock', '-xn', "$dir/shop/$names[0]/.lock", 'true'))[0] != 0 });
 	my ($rc, undef, $err) = run_backup($now + DAY, $second);
 	is($rc, 3, 'while it is restored: exit code of a run');
-	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[0]: the backup is being restored\n\z/, 'while it is restored: message');
+	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[0]": the backup is being restored\npg_pardump_backup: detail: The next run will try again to remove it\.\n\z/, 'while it is restored: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 0, 1 ] ], 'while it is restored: it stays');
 	$session->query_safe('ROLLBACK');
 	$session->quit;

@@ -167,7 +167,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	append_to_file($wall, '');
 	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
 	is($rc, 1, 'nothing can be sent: exit code');
-	like($err, qr/error: could not remove shop\/$names[4]: the command of remove failed with exit code 1\n(.*\n)*.*could not back up database "shop": the command of pipe for "globals.sql" failed with exit code 1\n\z/,
+	like($err, qr/error: could not remove backup "shop\/$names[4]": the command of remove failed with exit code 1\n(.*\n)*.*could not back up database "shop": the command of pipe for "globals.sql" failed with exit code 1\n\z/,
 		'nothing can be sent: messages');
 	is(scalar(my @partial = partial_backups($dir)), 2, 'nothing can be sent: both tries are to be removed');
 	unlink $wall;
@@ -180,7 +180,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my $second = changed($file, $config =~ s/^remove = \K.*/false %d %t/mr);
 	($rc, undef, $err) = run_backup($now + 6 * DAY, $second);
 	is($rc, 3, 'nothing can be removed: exit code');
-	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[2]: the command of remove failed with exit code 1\n\z/, 'nothing can be removed: message');
+	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[2]": the command of remove failed with exit code 1\n\z/, 'nothing can be removed: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 5, 6 ] ], 'nothing can be removed: what is to be has no final name');
 	is((run_backup($now + 7 * DAY, $file))[0], 0, 'and is removed by the next run');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'there too');
@@ -190,7 +190,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	is((run_backup($now + 8 * DAY, $third))[0], 3, 'a configuration without commands: exit code');
 	($rc, undef, $err) = run_backup($now + 9 * DAY, $third);
 	is($rc, 3, 'a configuration without commands: exit code');
-	like($err, qr/error: could not remove shop\/$names[6]: its files are elsewhere, but remove is not set in the configuration\n/, 'a configuration without commands: message');
+	like($err, qr/error: could not remove backup "shop\/$names[6]": "remove" is not set in the configuration\n.*detail: .*\n.*hint: Keep "remove" in the configuration /, 'a configuration without commands: message');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'a configuration without commands: nothing is removed there');
 	append_to_file($third, $config =~ /^(remove = .*\n)/m ? $1 : die 'no command');
 	is((run_backup($now + 10 * DAY, $third))[0], 0, 'a configuration with remove only: exit code');

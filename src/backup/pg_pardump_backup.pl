@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 #
-# pg_pardump_backup: back up databases by pg_pardump, as a configuration file
-# says, and remove old backups.  Main path: back_up() below.
+# pg_pardump_backup: back up databases with pg_pardump, as a configuration file
+# specifies, and remove old backups.  Main path: back_up() below.
 
 use strict;
 use warnings;
@@ -15,11 +15,11 @@ use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verifi
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Listing qw(print_table print_json size_text duration_text);
-use PardumpBackup::Message qw(inform report printable quoted counted show_progress clear_progress end_progress);
+use PardumpBackup::Message qw(inform report with_detail printable quoted counted show_progress clear_progress end_progress);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore run_command);
-use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of folders backups
+use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup remove_backup
   expired write_file);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
@@ -57,18 +57,19 @@ Options:
                            database is created
   --restore-test           as root: restore the newest backups into a temporary
                            server
-  --to=CONNINFO            with --restore: the database to restore into
+  --to=CONNINFO            with --restore: restore into this existing database
   -v, --verbose            report each step
   --verify                 verify a backup, or all backups
   -V, --version            print the version, then exit
   -?, --help               show this help, then exit
 
-BACKUP is a name that --list prints, DATABASE/TIME, the path of a backup, or
-"latest".
+CONFIGURATION is a file with lines of the form "key = value", which the manual
+page pg_pardump_backup(1) describes.  BACKUP is a name that --list prints,
+DATABASE/TIME, the path of a backup, or "latest".
 
 Exit codes:
   0  success
-  1  a backup, a verification or a restore failed
+  1  a backup, a verification, a restore or a restore test failed
   2  the configuration is wrong
   3  all backups succeeded, but old backups could not be removed
   4  another run is active
@@ -85,12 +86,23 @@ END
 
 my $NOT_ROOT = <<'END';
 option --restore-test requires root
-hint: It runs a server as the user of drill_user, and pg_parrestore as the owner of the backups. Use sudo, or the unit pg_pardump_restore_test@NAME.
+detail: It runs a server as the user of drill_user, and pg_parrestore as the owner of the backups.
+hint: Run the command with sudo, or start the unit pg_pardump_restore_test@NAME of systemd.
+END
+
+my $NO_DATABASE = <<'END';
+there is no database to back up
+detail: Each database is named by exclude_database, or does not allow connections.
 END
 
 my $config;
 
 sub complain { return report('error', $_[0]); }
+
+# How --list and messages name the backup of a database.  --verify and --restore take it.
+sub name_of { return printable(database_of($_[0]{folder}) . "/$_[0]{name}"); }
+
+sub title { return '"' . name_of($_[0]) . '"'; }
 
 # ---- a backup of one database
 
@@ -98,17 +110,20 @@ sub complain { return report('error', $_[0]); }
 sub remove_any
 {
 	my ($backup) = @_;
-	my $what = "$backup->{folder}/$backup->{name}";
+	my $shown = name_of($backup);
 
-	inform("removing $what") if $config->{verbose};
+	inform("removing backup \"$shown\"") if $config->{verbose};
 	return 1 if eval {
 		remove_backup($backup, sub {
-			die "its files are elsewhere, but remove is not set in the configuration\n" if !$config->{remove};
+			die "\"remove\" is not set in the configuration\n"
+			  . "detail: The command of \"pipe\" stored the files of this backup elsewhere.\n"
+			  . "hint: Keep \"remove\" in the configuration as long as there are such backups.\n"
+			  if !$config->{remove};
 			run_command($config, 'remove', $backup);
 		});
 		1;
 	};
-	complain("could not remove $what: $@");
+	complain("could not remove backup \"$shown\": $@");
 	return 0;
 }
 
@@ -162,6 +177,13 @@ sub fill_backup
 	return;
 }
 
+sub warn_of_strange
+{
+	report('warning', "directory \"$_\" has the name of a backup, but is not a backup\n"
+		  . "detail: Its backup.json or dump/toc.dat is missing or not valid, so no run removes the directory.\n") foreach @_;
+	return;
+}
+
 # Returns the backup.  Dies if it fails, and leaves nothing of it.
 sub back_up_database
 {
@@ -169,11 +191,11 @@ sub back_up_database
 	my $folder = folder_of($database);
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
-	inform("backing up database \"$folder\"") if $config->{verbose};
-	inform("warning: \"$_\" is not a backup of this program, and will not be removed") foreach @$strange;
-	my ($future) = reverse sort grep { $_ gt time_name(now()) } map { $_->{name} } @$good;
-	inform("warning: backup $folder/$future has a time in the future; the clock was set back, or had been wrong")
-	  if defined $future;
+	inform('backing up database ' . quoted($database)) if $config->{verbose};
+	warn_of_strange(@$strange);
+	my ($future) = sort { $b->{name} cmp $a->{name} } grep { $_->{name} gt time_name(now()) } @$good;
+	report('warning', 'backup ' . title($future) . " has a time in the future\n"
+		  . "detail: The clock was set back, or was wrong when the backup was made.\n") if $future;
 
 	my $backup = begin_backup($config->{directory}, $folder, $server, $run,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
@@ -197,7 +219,7 @@ sub databases
 	return grep { !$left_out{$_}++ } @{ $config->{database} } if $config->{database};
 	my ($open, $closed) = list_databases($config);
 
-	inform(sprintf 'warning: skipping database "%s": %s', folder_of($_->[0]), $_->[1])
+	report('warning', 'skipping database ' . quoted($_->[0]) . ": $_->[1]\nhint: To avoid this warning, name the database in exclude_database.\n")
 	  foreach grep { !$left_out{ $_->[0] } } @$closed;
 	return grep { !$left_out{$_} } @$open;
 }
@@ -232,21 +254,27 @@ sub described
 	  map { ($_ // '') eq '' ? 'unknown' : tr/ -~//cdr } @$server{qw(system_identifier address)};
 }
 
-# Why nothing may be removed, and a hint; nothing if there is no such reason.
+sub unidentified
+{
+	my $role = $config->{username} // 'ROLE';
+	return "the server cannot be identified\ndetail: The role may not execute the function pg_control_system().\n"
+	  . "hint: As a superuser, run \"GRANT EXECUTE ON FUNCTION pg_control_system() TO $role\" in database \"$config->{maintenance_database}\".\n";
+}
+
+# Why nothing may be removed; nothing if there is no such reason.
 sub other_server
 {
 	my ($claim, $server, $others) = @_;
 
-	return ('the role may not execute pg_control_system(), so the server cannot be identified',
-		"Grant EXECUTE on this function to the role, in database \"$config->{maintenance_database}\".")
-	  if $server->{system_identifier} eq '';
+	return unidentified() if $server->{system_identifier} eq '';
 	my %seen = map { described($_->{adopted} // $_) => 1 } @$others;
 	$seen{ described($claim) } = 1 if defined $claim->{system_identifier} && !same_server($claim, $server);
 	return if !%seen;
-	return (sprintf('directory "%s" contains backups of another server (%s); this server has %s',
-			$config->{directory}, join('; ', sort keys %seen), described($server)),
-		'After pg_upgrade or a change of address, run pg_pardump_backup with --adopt.'
-		  . ' Otherwise give each server a directory of its own.');
+	return "directory \"$config->{directory}\" contains backups of another server\n"
+	  . 'detail: It contains backups of the server with ' . join(', and of the server with ', sort keys %seen)
+	  . '. The configuration leads to the server with ' . described($server) . ".\n"
+	  . "hint: After pg_upgrade or a change of address, run \"pg_pardump_backup --adopt $config->{file}\"."
+	  . " Otherwise give each server a directory of its own.\n";
 }
 
 # Each database, and those that failed once more after the others: a session that
@@ -268,11 +296,12 @@ sub back_up_all
 
 			$made{$folder} = eval { back_up_database($database, $server, $run, $globals) };
 			next if $made{$folder};
-			my $error = $@ =~ s/\n\z//r;
-			complain("could not back up database \"$folder\": $error") if $is_last || interrupted();
+			my $shown = printable($database);
+			my $error = "could not back up database \"$shown\": $@";
+			complain($error) if $is_last || interrupted();
 			return \%made if interrupted();
 			next if $is_last;
-			inform("warning: could not back up database \"$folder\"; will try again after the other databases: $error");
+			report('warning', with_detail($error, 'Another attempt will be made after the other databases.'));
 			push @failed, $database;
 		}
 	}
@@ -328,7 +357,7 @@ sub back_up
 		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @{ $config->{database} // [] } }, $server // $claim);
 	}
 	my ($unfinished, $others, $removed) = survey($server);
-	my ($other, $hint) = other_server($claim, $server, $others);
+	my $other = other_server($claim, $server, $others);
 	if (!defined $other)
 	{
 		note_server($config->{directory}, $config->{name}, $server) if !same_server($claim, $server);
@@ -339,10 +368,12 @@ sub back_up
 	return (BACKUP_FAILED, \%outcome, $server) if interrupted();
 
 	my $failed = !%outcome || grep { !$_ } values %outcome;
-	complain('there is no database to back up') if !%outcome;
+	complain($NO_DATABASE) if !%outcome;
 	if (!eval {
 			store_later_globals($globals, grep { defined } values %$made);
-			die "the server has changed during the run\n" if !defined $other && !same_server(read_server($config), $server);
+			die "the server changed during the run\n"
+			  . "detail: A failover happened, or the address leads to several servers. No old backup was removed.\n"
+			  if !defined $other && !same_server(read_server($config), $server);
 			1;
 		})
 	{
@@ -350,11 +381,7 @@ sub back_up
 		return (BACKUP_FAILED, \%outcome, $server);
 	}
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
-	if (defined $other)
-	{
-		inform("warning: no old backup was removed: $other");
-		inform("hint: $hint");
-	}
+	report('warning', "no old backup was removed: $other") if defined $other;
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
 
@@ -363,12 +390,12 @@ sub back_up
 sub with_store
 {
 	my ($function) = @_;
-	my $who = sprintf 'process %d, since %s', $$, time_name(now());
+	my $who = sprintf 'process %d, which was started at %s', $$, time_name(now());
 	my ($lock, $holder) = lock_store($config->{directory}, $who);
 
 	if (!$lock)
 	{
-		complain("another run is active in \"$config->{directory}\": $holder");
+		complain("another run is active in directory \"$config->{directory}\"\n" . ($holder ne '' ? "detail: The run is $holder.\n" : ''));
 		return LOCKED;
 	}
 	my $claim = eval { claim_store($config->{directory}, $config->{name}, 1) };
@@ -377,20 +404,29 @@ sub with_store
 	return CONFIGURATION_WRONG;
 }
 
+# What is wrong with the directory of metrics; nothing if they can be written.
+sub metrics_problem
+{
+	my $directory = $config->{metrics};
+	return if !defined $directory || -d $directory && -w _;
+	return "directory \"$directory\" of \"metrics\" does not exist or is not writable\n";
+}
+
 sub run
 {
 	my ($claim) = @_;
+	my $problem = metrics_problem();
 
 	# what only reports must not keep backups from being made
-	if (defined $config->{metrics} && !(-d $config->{metrics} && -w _))
+	if (defined $problem)
 	{
-		inform("warning: \"$config->{metrics}\" is not a writable directory, so metrics will not be written");
+		report('warning', with_detail($problem, 'No metrics will be written.'));
 		delete $config->{metrics};
 	}
 	my ($status, $outcome, $server) = back_up($claim);
 	if (defined $config->{metrics} && !eval { write_metrics($config, $status, $outcome, $server); 1 })
 	{
-		inform('warning: ' . $@ =~ s/\n\z//r);
+		report('warning', $@);
 	}
 	return $status;
 }
@@ -400,11 +436,11 @@ sub adopt
 {
 	my $server = read_server($config);
 
-	die "the role may not execute pg_control_system(), so the server cannot be identified\n" if $server->{system_identifier} eq '';
+	die unidentified() if $server->{system_identifier} eq '';
 	my (undef, $others, $complete) = survey($server);
 	adopt_backup($_, $server) foreach @$others;
 	note_server($config->{directory}, $config->{name}, $server);
-	inform(sprintf 'adopted backups in "%s" for the server with %s: %d', $config->{directory}, described($server), scalar @$others);
+	inform(sprintf 'assigned %s in directory "%s" to the server with %s', counted(scalar @$others, 'archive'), $config->{directory}, described($server));
 	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 
@@ -417,23 +453,22 @@ sub check
 	# of a name that no database's folder has
 	my $backup = { folder => 'check', name => time_name(now()), dump => "$config->{directory}/=check" };
 	my $try = sub {
-		my ($what, $function) = @_;
+		my ($function, $what) = @_;
 		return if eval { $function->(); 1 };
-		complain("$what: $@");
+		complain(defined $what ? "$what: $@" : $@);
 		$failed = 1;
 	};
 	my (@databases, $claim, $server);
-	$try->('directory', sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
-	$try->('directory', sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
-	$try->('directory', sub { die "\"$config->{directory}\" is not writable: $!\n" if !-w $config->{directory} });
-	$try->('metrics', sub { die "\"$config->{metrics}\" is not a writable directory\n"
-			if defined $config->{metrics} && !(-d $config->{metrics} && -w _) });
-	$try->('databases', sub { @databases = databases(); die "there is no database to back up\n" if !@databases });
-	$try->('globals', sub { dump_globals($config) });
-	$try->('server', sub { $server = read_server($config) });
-	$try->('directory', sub {
-		my ($other, $hint) = other_server($claim, $server, (survey($server))[1]);
-		die "no old backup would be removed: $other\nhint: $hint\n" if defined $other;
+	$try->(sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
+	$try->(sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
+	$try->(sub { die "directory \"$config->{directory}\" is not writable: $!\n" if !-w $config->{directory} });
+	$try->(sub { my $problem = metrics_problem(); die $problem if defined $problem });
+	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
+	$try->(sub { dump_globals($config) });
+	$try->(sub { $server = read_server($config) });
+	$try->(sub {
+		my $other = other_server($claim, $server, (survey($server))[1]);
+		die "no old backup would be removed: $other" if defined $other;
 	}) if $claim && $server;
 	foreach my $database (@databases)
 	{
@@ -442,11 +477,11 @@ sub check
 		my ($previous) = grep { !$_->{pipe} && $server && belongs_to($_, $server) } @$good;
 
 		# as pg_pardump does not name it
-		inform("checking database \"$folder\"");
-		$try->("database \"$folder\"", sub {
+		inform('checking database ' . quoted($database));
+		$try->(sub {
 			dump_with_pg_pardump($config, 'pg_pardump --check', $database, '--check',
 				dump_options($config, $backup, $previous));
-		});
+		}, 'database ' . quoted($database) . ' cannot be backed up');
 	}
 	return $failed ? BACKUP_FAILED : SUCCESS;
 }
@@ -456,26 +491,22 @@ sub list
 	my ($verbose, $json) = @_;
 	my ($backups, $strange) = catalog($config);
 
-	inform("warning: \"$_\" is not a backup of this program") foreach @$strange;
+	warn_of_strange(@$strange);
 	$json ? print_json($config, $backups) : print_table($config, $backups, $verbose);
 	return SUCCESS;
 }
 
 # ---- what is done with backups
 
-# How --list and messages name the backup of a database.  --verify and --restore take it.
-sub name_of { return printable("$_[0]{database}/$_[0]{name}"); }
-
-sub title { return '"' . name_of($_[0]) . '"'; }
-
 # Dies if a backup's files are not here as pg_pardump has written them.
 sub require_files
 {
-	my ($backup, $program) = @_;
+	my ($backup, $command) = @_;
 	return if !$backup->{pipe};
 	die 'the files of backup ' . title($backup) . " were written by the command of \"pipe\"\nhint: "
-	  . ($backup->{elsewhere} ? "Fetch the files, decrypt them into a directory, then run $program.\n"
-		: "Decrypt the files of \"$backup->{archive}\" into another directory, then run $program.\n");
+	  . ($backup->{elsewhere} ? 'Fetch the files, and decrypt them into a directory.'
+		: "Decrypt the files of \"$backup->{archive}\" into another directory.")
+	  . " Then run \"$command\" on that directory.\n";
 }
 
 # Returns whether the backup is as it was written.  With a function, which shows progress,
@@ -505,8 +536,8 @@ sub verify_one
 	};
 	my $error = $@;
 	die $error if interrupted();
-	die "backup " . title($backup) . " was removed during the verification\n" if !-d $backup->{path};
-	die $error if $error !~ /failed with exit code 1\n/;
+	die 'could not verify backup ' . title($backup) . ": a run removed the backup\n" if !-d $backup->{path};
+	die 'could not verify backup ' . title($backup) . ": $error" if $error !~ /failed with exit code 1\n/;
 	complain('backup ' . title($backup) . " is damaged: $error");
 	return 0;
 }
@@ -616,8 +647,10 @@ sub find_backup
 	my $names = join ', ', map { quoted($_->{database}) } @backups;
 
 	@backups = grep { $_->{database} eq $database } @backups if defined $database;
-	die "backup \"$typed\" does not contain database \"$database\"\nhint: It contains: $names.\n" if !@backups;
-	die "backup \"$typed\" contains several databases: $names\nhint: Specify one of them after the backup.\n" if @backups > 1;
+	die 'backup ' . quoted($typed) . ' does not contain database ' . quoted($database) . "\ndetail: It contains $names.\n" if !@backups;
+	die 'backup ' . quoted($typed) . " contains several databases\ndetail: It contains $names.\n"
+	  . "hint: Specify one of them after the backup, for example: --restore $typed " . quoted($backups[0]{database}) . "\n"
+	  if @backups > 1;
 	return $backups[0];
 }
 
@@ -633,7 +666,7 @@ sub restore
 	{
 		my ($open, $closed) = list_databases($config);
 		die 'database ' . quoted($backup->{database}) . " already exists\n"
-		  . "hint: Rename it first (ALTER DATABASE ... RENAME TO ...), or use --to to restore into another database.\n"
+		  . "hint: Rename it (ALTER DATABASE ... RENAME TO ...), or use --to to restore into another database.\n"
 		  if grep { $_ eq $backup->{database} } @$open, map { $_->[0] } @$closed;
 	}
 	my $lock = hold_backup($backup);
@@ -643,7 +676,7 @@ sub restore
 		my $error = $@;
 		my $globals = "$backup->{path}/globals.sql";
 		die $error if interrupted() || !-e $globals;
-		die $error =~ s/\n\z//r . "\nhint: If roles or tablespaces are missing, create them first: psql -f \"$globals\" postgres\n";
+		die $error . "hint: If roles or tablespaces are missing, create them first: psql -f \"$globals\" postgres\n";
 	}
 	print 'restored backup ', title($backup), ' into database ', quoted($target), "\n";
 	return SUCCESS;
@@ -652,12 +685,11 @@ sub restore
 # What is wrong with the number of arguments; the last one is the configuration.
 sub wrong_arguments
 {
-	my ($task, $number) = @_;
-	return 'option --restore requires a backup, and a configuration file as the last argument' if $task eq '--restore' && $number < 2;
-	return 'a configuration file must be named as the last argument' if $task eq '--verify' && $number < 1;
-	my $most = $task eq '--restore' ? 3 : $task eq '--verify' ? 2 : 0;
-	return "too many arguments for option $task" if $most && $number > $most;
-	return 'exactly one configuration file must be named' if !$most && $number != 1;
+	my ($task, @arguments) = @_;
+	my $most = $task eq '--restore' ? 3 : $task eq '--verify' ? 2 : 1;
+	return 'option --restore requires a backup and a configuration file' if $task eq '--restore' && @arguments < 2;
+	return 'no configuration file specified' if !@arguments;
+	return "too many command-line arguments (first is \"$arguments[$most]\")" if @arguments > $most;
 	return;
 }
 
@@ -671,7 +703,7 @@ sub main
 		'verify', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
 	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list restore restore-test verify);
-	push @wrong, wrong_arguments($tasks[0] // '', scalar @_) if !@wrong && !grep { $option{$_} } qw(help version);
+	push @wrong, wrong_arguments($tasks[0] // '', @_) if !@wrong && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
 	push @wrong, 'option --to requires option --restore' if defined $option{to} && !$option{restore};
@@ -680,7 +712,7 @@ sub main
 		# Getopt::Long's words
 		complain(s/^Unknown option: (.)$/unrecognized option "-$1"/r =~ s/^Unknown option: (.*)/unrecognized option "--$1"/r
 			=~ s/^Option (\S+) (?=requires|does)/option --$1 /r) foreach @wrong;
-		inform('hint: Try "pg_pardump_backup --help".');
+		inform('hint: Try "pg_pardump_backup --help" for more information.');
 		return CONFIGURATION_WRONG;
 	}
 	return print($HELP) ? SUCCESS : BACKUP_FAILED if $option{help};

@@ -141,9 +141,11 @@ sub find_backups
 	}
 	@found = grep { same_directory($_->{path}, $typed) || same_directory($_->{archive}, $typed) } @complete if !@found;
 	return @found if @found;
-	die "backup \"$typed\" is not complete\n" if grep { !$_->{complete} && $_->{run} eq $typed } @$all;
-	die "could not find backup \"$typed\" in \"$config->{directory}\"\n"
-	  . "hint: List the backups with --list; a backup is \"latest\", a name of the list, DATABASE/TIME, or a path.\n";
+	die "backup \"$typed\" is not complete\ndetail: A run is making this backup, or was stopped before the backup was complete.\n"
+	  if grep { !$_->{complete} && $_->{run} eq $typed } @$all;
+	die "could not find backup \"$typed\" in directory \"$config->{directory}\"\n"
+	  . "detail: A backup is specified by a name that --list prints, by DATABASE/TIME, by a path, or as \"latest\".\n"
+	  . "hint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n";
 }
 
 sub same_directory

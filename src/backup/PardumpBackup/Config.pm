@@ -1,5 +1,5 @@
-# The configuration file of pg_pardump_backup: lines of "key = value", of which
-# every one that is not right is told of, by its number.
+# The configuration file of pg_pardump_backup: lines of "key = value".  Each wrong line is
+# reported by its number.
 
 package PardumpBackup::Config;
 
@@ -12,8 +12,8 @@ use Text::ParseWords qw(shellwords);
 
 our @EXPORT_OK = qw(read_config fill_in seconds_of bytes_of);
 
-# Of each key a function that returns its value, or dies with what is wrong.
-# Those of LISTS may be given again.
+# For each key a function that returns its value, or dies with what is wrong.
+# The keys of LISTS can be repeated.
 my %KEYS = (
 	bindir => \&path,
 	compress => \&text,
@@ -64,7 +64,8 @@ sub one_of
 {
 	my ($value, @allowed) = @_;
 	return $value if grep { $_ eq $value } @allowed;
-	die 'must be ' . join(' or ', map { "\"$_\"" } @allowed) . "\n";
+	my ($last, @others) = map { "\"$_\"" } reverse @allowed;
+	die 'must be ' . join(', ', reverse @others) . " or $last\n";
 }
 
 sub number
@@ -168,8 +169,8 @@ sub pipe_command
 	die "must contain %D, or %d and %t; otherwise a backup would overwrite another\n" if !names_backup($value);
 	# a shell takes a pipeline for successful if its last command is, which stores
 	# nothing, and says so, when the first has failed
-	die "is a pipeline of sh, which ignores failures of all commands but the last:"
-	  . " use bash -o pipefail -c '...'\n"
+	die "is a pipeline in sh, which ignores failures of all commands except the last\n"
+	  . "hint: Use bash -o pipefail -c '...'.\n"
 	  if is_pipeline($value) && $value !~ /pipefail/;
 	return $value;
 }
@@ -229,12 +230,17 @@ sub fill_in
 sub open_config
 {
 	my ($file) = @_;
-	sysopen(my $fh, $file, O_RDONLY | O_NONBLOCK) or die "could not open file \"$file\": $!\n";
+	my $is_last = "hint: The configuration file is the last argument.\n";
+	my $reason = "detail: It names commands that this program runs.\n";
+	sysopen(my $fh, $file, O_RDONLY | O_NONBLOCK)
+	  or die "could not open configuration file \"$file\": $!\n" . ($!{ENOENT} ? $is_last : '');
 	my ($mode, $owner) = (stat $fh)[ 2, 4 ];
-	die "\"$file\" is not a regular file\n" if !S_ISREG($mode);
-	die "file \"$file\" must be owned by root or the current user, but is owned by user $owner\n"
+	die "configuration file \"$file\" is not a regular file\n$is_last" if !S_ISREG($mode);
+	my $name = getpwuid($owner) // $owner;
+	die "configuration file \"$file\" must be owned by root or the current user, but is owned by user \"$name\"\n$reason"
 	  if $owner != 0 && $owner != $>;
-	die "file \"$file\" must not be writable by its group or others\n" if $mode & 022;
+	die "configuration file \"$file\" must not be writable by its group or others\n${reason}hint: Run \"chmod go-w $file\".\n"
+	  if $mode & 022;
 	return $fh;
 }
 
@@ -245,7 +251,7 @@ sub conflicts
 	my ($config) = @_;
 	my @wrong;
 
-	push @wrong, [ '', 'directory is not set' ] if !defined $config->{directory};
+	push @wrong, [ '', 'the required key "directory" is missing' ] if !defined $config->{directory};
 	push @wrong, [ 'incremental', 'cannot be used with pipe, because it reuses files of the previous backup' ]
 	  if $config->{incremental} && defined $config->{pipe};
 	push @wrong, [ 'exclude_database', 'cannot be used with database' ]
@@ -262,21 +268,21 @@ sub conflicts
 	return @wrong;
 }
 
-# Returns the values by key, "name" for the file's name without directory and
-# suffix, and a list of what is wrong.
+# Returns the values by key, "file" for the file, "name" for its name without directory
+# and suffix, and a list of what is wrong.
 sub read_config
 {
 	my ($file) = @_;
 	my (%config, %line, @wrong);
 	my $fh = eval { open_config($file) };
 
-	return ({}, $@ =~ s/\n\z//r) if !$fh;
+	return ({}, $@) if !$fh;
 	while (my $text = <$fh>)
 	{
 		next if $text =~ /^\s*(#|$)/;
 		my ($key, $value) = $text =~ /^\s*(\w+)\s*=\s*(.*?)\s*\z/s;
 		my $what =
-		    !defined $key ? 'is not "key = value"'
+		    !defined $key ? 'line does not have the form "key = value"'
 		  : !$KEYS{$key} ? "unknown key \"$key\""
 		  : $value eq '' ? "$key has no value"
 		  : $value =~ /\0/ ? "$key contains a zero byte"
@@ -287,7 +293,7 @@ sub read_config
 		{
 			$line{$key} = $.;
 			my $result = eval { $KEYS{$key}->($value) };
-			$what = "$key " . $@ =~ s/\n\z//r if !defined $result;
+			$what = "$key $@" if !defined $result;
 			$LISTS{$key} ? push(@{ $config{$key} }, $result) : ($config{$key} = $result);
 		}
 		push @wrong, "$file:$.: $what" if defined $what;
@@ -299,7 +305,7 @@ sub read_config
 		  conflicts(\%config);
 	}
 	($config{name}) = $file =~ m{([^/]+?)(?:\.conf)?\z};
-	return ({ %DEFAULTS, %config }, @wrong);
+	return ({ %DEFAULTS, %config, file => $file }, @wrong);
 }
 
 1;

@@ -32,6 +32,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 use PardumpBackup::Account qw(account_of_name account_of_id become_user as_user processes_of kill_processes_of start_as);
 use PardumpBackup::Catalog qw(find_backups);
 use PardumpBackup::Config qw(seconds_of bytes_of);
+use PardumpBackup::Message qw(report);
 use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::RestoreCheck qw(describe_backup test_backups);
 use PardumpBackup::Store qw(check_store);
@@ -54,21 +55,29 @@ use constant FREE_SHARE => 0.9;
 sub accounts
 {
 	my ($config) = @_;
-	my $name = $config->{drill_user} // die "drill_user is not set\n";
-	my $drill = account_of_name($name) // die "user \"$name\" of drill_user does not exist\n";
-	my $uid = (stat $config->{directory})[4] // die "could not find directory \"$config->{directory}\": $!\n";
-	my $owner = account_of_id($uid) // die "the owner of \"$config->{directory}\" does not exist\n";
+	my $name = $config->{drill_user} // die "drill_user is not set in the configuration\n"
+	  . "hint: Create a user for it, for example with \"useradd --system --no-create-home pgdrill\", and set \"drill_user = pgdrill\".\n";
+	my $drill = account_of_name($name) // die "user \"$name\" of drill_user does not exist\n"
+	  . "hint: Create the user, for example with \"useradd --system --no-create-home $name\".\n";
+	my $directory = $config->{directory};
+	my $uid = (stat $directory)[4] // die "could not access directory \"$directory\": $!\n";
+	my $owner = account_of_id($uid) // die "directory \"$directory\" is owned by user ID $uid, which does not exist\n";
+	my $reason = "detail: Code in the restored databases runs as this user, who must own nothing else.\n"
+	  . "hint: Create a user for drill_user.\n";
 
-	die "user \"$name\" of drill_user is root\n" if $drill->{uid} == 0;
-	die "directory \"$config->{directory}\" is owned by root, but the restore test requires backups of another user\n" if $uid == 0;
-	die "user \"$name\" of drill_user owns the backups in \"$config->{directory}\"\n" if $drill->{uid} == $uid;
-	foreach my $directory (@SERVER_DIRECTORIES)
+	die "user \"$name\" of drill_user is root\n$reason" if $drill->{uid} == 0;
+	die "directory \"$directory\" is owned by root, but the restore test requires backups of another user\n"
+	  . "detail: pg_parrestore runs as the owner of the backups, who must not be root.\n"
+	  if $uid == 0;
+	die "user \"$name\" of drill_user owns the backups in directory \"$directory\"\n$reason" if $drill->{uid} == $uid;
+	foreach my $server (@SERVER_DIRECTORIES)
 	{
-		die "user \"$name\" of drill_user owns \"$directory\", the directory of a server\n" if ((stat $directory)[4] // 0) == $drill->{uid};
+		die "user \"$name\" of drill_user owns \"$server\", the directory of a server\n$reason" if ((stat $server)[4] // 0) == $drill->{uid};
 	}
 	my ($pid) = processes_of($drill);
-	# at the end of the test all processes of this user are ended
-	die "user \"$name\" of drill_user must not run other processes, but runs process $pid\n" if defined $pid;
+	die "user \"$name\" of drill_user must not run other processes, but runs process $pid\n"
+	  . "detail: At the end of the restore test, all processes of this user are killed.\n"
+	  if defined $pid;
 	return ($drill, $owner);
 }
 
@@ -88,7 +97,7 @@ sub server_programs
 		return $dir if $version =~ /^initdb \(PostgreSQL\) $major\D/;
 	}
 	die "could not find initdb of PostgreSQL $major in " . join(', ', map { "\"$_\"" } @dirs) . "\n"
-	  . "hint: Install the server of PostgreSQL $major on this machine.\n";
+	  . "hint: Install the server of PostgreSQL $major on this machine, or set bindir to the directory of its programs.\n";
 }
 
 sub free_bytes
@@ -97,7 +106,7 @@ sub free_bytes
 	open my $fh, '-|', 'df', '-Pk', $directory or die "could not run df: $!\n";
 	my (undef, $line) = <$fh>;
 	close $fh;
-	my ($free) = ($line // '') =~ /^.*?\s+\d+\s+\d+\s+(\d+)\s+\d+%/ or die "could not find the free space of \"$directory\"\n";
+	my ($free) = ($line // '') =~ /^.*?\s+\d+\s+\d+\s+(\d+)\s+\d+%/ or die "could not determine the free space of \"$directory\"\n";
 	return $free * 1024;
 }
 
@@ -107,10 +116,10 @@ sub make_directory
 {
 	my ($config, $drill, $owner) = @_;
 	my $parent = $config->{drill_directory};
-	my ($mode, $uid) = (stat $parent)[ 2, 4 ] or die "could not find directory \"$parent\": $!\n";
+	my ($mode, $uid) = (stat $parent)[ 2, 4 ] or die "could not access directory \"$parent\": $!\n";
 
-	die "\"$parent\" of drill_directory is not a directory owned by root\n" if !S_ISDIR($mode) || $uid != 0;
-	die "directory \"$parent\" of drill_directory is writable by others and has no sticky bit\n" if $mode & 022 && !($mode & S_ISVTX);
+	die "\"$parent\" of drill_directory must be a directory owned by root\n" if !S_ISDIR($mode) || $uid != 0;
+	die "directory \"$parent\" of drill_directory must have the sticky bit, or must not be writable by others\n" if $mode & 022 && !($mode & S_ISVTX);
 	my $directory = tempdir('pg_pardump_drill.XXXXXXXX', DIR => $parent);
 	my @made = ([ server => $drill->{uid}, $drill->{gid}, 0700 ], [ socket => $drill->{uid}, $owner->{gid}, 0710 ],
 		[ client => $owner->{uid}, $owner->{gid}, 0700 ]);
@@ -150,6 +159,7 @@ sub remove_directory
 
 # ---- the server
 
+# A detail with the last messages of the server, or of initdb.
 sub log_tail
 {
 	my ($directory, $drill) = @_;
@@ -158,7 +168,7 @@ sub log_tail
 		my @lines = <$fh>;
 		print splice @lines, @lines > 10 ? -10 : 0;
 	});
-	return $output =~ s/[^ -~\n]/?/gr;
+	return "detail: The last messages were:\n" . $output =~ s/[^ -~\n]/?/gr =~ s/^/\t/mgr;
 }
 
 # Waits for a process; returns its status, or nothing if it takes longer.
@@ -192,7 +202,7 @@ sub start_server
 		kill KILL => $initdb;
 		waitpid $initdb, 0;
 	}
-	die "initdb failed:\n" . log_tail($directory, $drill) if $status // 1;
+	die "initdb failed\n" . log_tail($directory, $drill) if $status // 1;
 	my ($good, $output) = as_user($drill, sub {
 		my %files = (
 			'pg_hba.conf' => 'local all ' . quoted($superuser) . " peer map=drill\n",
@@ -229,7 +239,7 @@ sub stop_server
 		kill $signal => $server;
 		return if defined wait_limited($server, STOP_LIMIT);
 	}
-	die "could not stop the server, process $server\n";
+	die "could not stop the temporary server, process $server\n";
 }
 
 # ---- the run
@@ -257,9 +267,10 @@ sub lack_of_space
 		print $bytes;
 	});
 
-	return sprintf 'the restore test needs more disk space than it may use (%d MB)', $limits->{used} / 2**20
+	return sprintf "the restore test needs more disk space than it may use (%d MB)\n"
+	  . 'hint: Set a larger drill_disk_limit, or a drill_directory with more free space.', $limits->{used} / 2**20
 	  if $good && $used > $limits->{used};
-	return "the file system of \"$config->{drill_directory}\" is almost full" if free_bytes($config->{drill_directory}) < $limits->{free};
+	return "the file system of \"$config->{drill_directory}\" is almost full\nhint: Set a drill_directory with more free space." if free_bytes($config->{drill_directory}) < $limits->{free};
 	return;
 }
 
@@ -278,12 +289,12 @@ sub watch
 
 		return $? if waitpid($client, WNOHANG) == $client;
 		$reason = 'interrupted by SIG' . interrupted() if interrupted();
-		$reason = "the restore test took longer than drill_time_limit ($config->{drill_time_limit})"
+		$reason = "the restore test took longer than drill_time_limit ($config->{drill_time_limit})\nhint: Set a longer drill_time_limit."
 		  if $now - $began > seconds_of($config->{drill_time_limit});
 		if (waitpid($$server, WNOHANG) == $$server)
 		{
 			$$server = undef;
-			$reason = "the server ended during the restore test:\n" . log_tail($directory, $drill);
+			$reason = "the server ended during the restore test\n" . log_tail($directory, $drill);
 		}
 		if (!defined $reason && $now >= $next)
 		{
@@ -310,8 +321,11 @@ sub restore_test
 	my ($drill, $owner) = accounts($config);
 	my @backups = newest_backups($config, $owner);
 	my ($newest) = sort { $b->{started} <=> $a->{started} } grep { defined $_->{major} } @backups;
-	die "there are no backups to test in \"$config->{directory}\"; backups written by \"pipe\" cannot be tested\n" if !$newest;
-	my ($major) = $newest->{major} =~ /^(\d{2})\z/ or die "the version of the server is unknown\n";
+	die "there are no backups to test in directory \"$config->{directory}\"\n"
+	  . "detail: Backups without a manifest, and backups whose files were written by the command of \"pipe\", cannot be tested.\n"
+	  if !$newest;
+	my ($major) = $newest->{major} =~ /^(\d{2})\z/
+	  or die "the newest backup is from PostgreSQL $newest->{major}, but the restore test requires PostgreSQL 10 or later\n";
 	my $bin = server_programs($config, $major);
 	my $free = free_bytes($config->{drill_directory});
 	my %limits = (used => $free * FREE_SHARE, free => $free * (1 - FREE_SHARE));
@@ -329,7 +343,7 @@ sub restore_test
 		if ($client == 0)
 		{
 			my $good = eval { become_user($owner); test_backups($config, \%access, @backups) };
-			print STDERR 'pg_pardump_backup: error: ', $@ if $@;
+			report('error', $@) if $@;
 			STDOUT->flush;
 			POSIX::_exit($good ? 0 : 1);
 		}
@@ -338,9 +352,9 @@ sub restore_test
 	};
 	my $error = $@;
 	my $removed = eval { stop_server($server) if defined $server; kill_processes_of($drill); remove_directory($directory, $drill, $owner); 1 };
-	die $error . ($removed ? '' : $@) if !$good;
-	die $@ if !$removed;
-	return $status == 0;
+	report('error', $@) if !$removed;
+	die $error if !$good;
+	return $removed && $status == 0;
 }
 
 1;

@@ -15,10 +15,10 @@ our @EXPORT_OK = qw(write_metrics);
 
 my %HELP = (
 	exit_status => 'The exit code of the last run.',
-	last_run_timestamp_seconds => 'When the last run has ended.',
-	success => 'Whether the last run has made a backup of the database.',
-	last_success_timestamp_seconds => 'When the newest backup of the database was complete.',
-	backups => 'How many backups of the database there are.');
+	last_run_timestamp_seconds => 'When the last run ended.',
+	success => 'Whether the last run made a backup of the database.',
+	last_success_timestamp_seconds => 'When the newest backup of the database was completed.',
+	backups => 'Number of backups of the database.');
 
 sub sample
 {
@@ -31,9 +31,9 @@ sub sample
 	return "{$labels} $value\n";
 }
 
-# $outcome has the folder of each database of this run, and whether it has a
-# backup of it.  Databases of earlier runs are told of, too.  Backups of other
-# servers than $server do not count.
+# $outcome says for the folder of each database of this run whether the run made a
+# backup.  Databases of earlier runs have metrics, too.  Backups of other servers than
+# $server do not count.
 sub write_metrics
 {
 	my ($config, $exit_status, $outcome, $server) = @_;

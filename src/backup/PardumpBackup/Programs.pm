@@ -162,7 +162,9 @@ sub run
 	alarm 0 if $how{limit};
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
-	die "$what did not finish within $how{limit} s; a session may have locked the database or its catalogs\n" if $late;
+	die "$what did not finish within $how{limit} s\ndetail: A session may have locked the database or its catalogs.\n"
+	  . "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;\n"
+	  if $late;
 	die "$what $reason\n" if defined $reason;
 	return $output if $how{any_exit};
 	die "$what was terminated by signal " . ($status & 127) . "\n" if $status & 127;
@@ -182,8 +184,10 @@ sub find_programs
 	foreach my $program (qw(pg_pardump pg_dumpall psql), @more)
 	{
 		($config->{program}{$program}) = grep { -f && -x _ } map { "$_/$program" } @dirs;
-		die "could not find program \"$program\"" . (defined $config->{bindir} ? " in \"$config->{bindir}\"\n" : "\n")
-		  if !$config->{program}{$program};
+		next if $config->{program}{$program};
+		die "could not find program \"$program\" in directory \"$config->{bindir}\" of bindir\n" if defined $config->{bindir};
+		die "could not find program \"$program\"\ndetail: It is neither in directory \"$FindBin::RealBin\" nor in PATH.\n"
+		  . "hint: Set bindir in the configuration to the directory of the programs.\n";
 	}
 	return;
 }
@@ -237,14 +241,14 @@ sub list_databases
 {
 	my ($config) = @_;
 	my @rows = query($config, 'the names of databases', q{SELECT CASE WHEN datconnlimit OPERATOR(pg_catalog.=) -2}
-		  . q{ THEN 'it is invalid' WHEN datallowconn THEN '' ELSE 'it does not allow connections' END, datname}
+		  . q{ THEN 'an interrupted DROP DATABASE left it invalid' WHEN datallowconn THEN '' ELSE 'it does not allow connections' END, datname}
 		  . q{ FROM pg_catalog.pg_database WHERE datallowconn OR datname OPERATOR(pg_catalog.<>) 'template0'}
 		  . q{ ORDER BY datname});
 	my (@open, @closed);
 
 	foreach my $row (@rows)
 	{
-		my ($reason, $name) = $row =~ /^([a-z ]*)\|(.*)\z/s;
+		my ($reason, $name) = $row =~ /^([A-Za-z ]*)\|(.*)\z/s;
 		$reason eq '' ? push(@open, $name) : push(@closed, [ $name, $reason ]);
 	}
 	return (\@open, \@closed);
@@ -278,7 +282,7 @@ sub read_server
 sub without_timeouts
 {
 	my ($config) = @_;
-	my @rows = query($config, 'timeouts', 'SELECT name, reset_val FROM pg_catalog.pg_settings'
+	my @rows = query($config, 'the timeouts of the role', 'SELECT name, reset_val FROM pg_catalog.pg_settings'
 		  . q{ WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['statement_timeout', 'lock_timeout', 'transaction_timeout',}
 		  . q{ 'default_transaction_deferrable']::pg_catalog.text[])});
 	return map { /^(\w+)\|(?:on|(\d+))\z/ && (!defined $2 || ($2 > 0 && $2 < 60_000)) ? "-c $1=0" : () } @rows;
@@ -415,8 +419,10 @@ sub lock_watch
 		$waited += $now - $last if defined $by;
 		$last = $now;
 		return if $waited < $limit;
-		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout}), "
-		  . ($by eq '' ? 'and the blocking process is not known' : "now for process $by of the server");
+		my %holders = map { $_ ? "server process $_" : 'a prepared transaction' => 1 } split /, /, $by;
+		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout})\ndetail: "
+		  . (%holders ? 'It was waiting for ' . join(' and ', sort keys %holders) . ".\n" : "The session that holds the locks is not known.\n")
+		  . "hint: End that session or transaction, or set a longer lock_wait_timeout.";
 	};
 }
 
@@ -450,7 +456,8 @@ sub with_target
 	# the service would add its server to that of the connection string
 	local %ENV = %ENV;
 	delete $ENV{PGSERVICE} if $elsewhere && defined $config->{service};
-	return $function->($elsewhere ? ('--no-password', "--dbname=$to") : connection_words($config, $to // $config->{maintenance_database}));
+	return $function->($elsewhere ? ('--no-password', "--dbname=$to")
+		: connection_words($config, $to // $config->{maintenance_database}));
 }
 
 # The name of the database $to.

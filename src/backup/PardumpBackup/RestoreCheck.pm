@@ -8,6 +8,7 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
+use List::Util qw(sum0);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Listing qw(size_text duration_text);
@@ -102,7 +103,7 @@ sub restore_globals
 		my ($error) = grep { /(?:ERROR|FATAL): / && !/role ".*" already exists$/ } split /\n/, psql_output($test, OWN_DATABASE, '-f', $file);
 		$seen->{$text} = $error // '';
 	}
-	die 'globals.sql: ' . printable($seen->{$text} =~ s/^.*?(?=ERROR|FATAL)//r) . "\n" if $seen->{$text} ne '';
+	die 'could not restore globals.sql: ' . printable($seen->{$text} =~ s/^.*?(?=ERROR|FATAL)//r) . "\n" if $seen->{$text} ne '';
 	return;
 }
 
@@ -169,7 +170,7 @@ sub compare_counts
 		$rows += $table->{rows};
 	}
 	my ($wrong) = grep { $want{$_} != $have{$_} } sort keys %want;
-	die 'table ' . printable($wrong) . " has $have{$wrong} rows, but $want{$wrong} in the backup\n" if defined $wrong;
+	die 'table ' . printable($wrong) . " has $have{$wrong} rows, but $want{$wrong} rows in the backup\n" if defined $wrong;
 	return (scalar(@names), $rows // 0);
 }
 
@@ -177,7 +178,7 @@ sub compare_counts
 sub check_indexes
 {
 	my ($test, $database) = @_;
-	my ($index) = query($test, 'indexes', q{SELECT i.indexrelid::pg_catalog.regclass FROM pg_catalog.pg_index i}
+	my ($index) = query($test, 'indexes that are not valid', q{SELECT i.indexrelid::pg_catalog.regclass FROM pg_catalog.pg_index i}
 		  . q{ JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid}
 		  . q{ WHERE c.relkind OPERATOR(pg_catalog.=) 'i' AND NOT (i.indisvalid AND i.indisready AND i.indislive) LIMIT 1},
 		database => $database, limit => 0);
@@ -189,14 +190,15 @@ sub check_indexes
 sub check_constraints
 {
 	my ($test, $backup) = @_;
-	my @constraints = query($test, 'constraints', q{SELECT conname FROM pg_catalog.pg_constraint}
+	my @constraints = query($test, 'constraints that are not valid', q{SELECT conname FROM pg_catalog.pg_constraint}
 		  . q{ WHERE NOT convalidated AND conparentid OPERATOR(pg_catalog.=) 0 ORDER BY conname},
 		database => $backup->{database}, limit => 0);
 
 	return if !@constraints;
 	my $script = run('pg_restore', [ $test->{program}{pg_restore}, '--schema-only', '--file=-', $backup->{archive} ], capture => 1);
 	my $allowed = () = $script =~ /\bNOT (?:VALID|ENFORCED)\b/g;
-	die scalar(@constraints) . " constraints are not valid, but only $allowed in the backup; the first is " . printable($constraints[0]) . "\n"
+	die 'the database has ' . counted(scalar @constraints, 'constraint') . " with NOT VALID, but the backup has $allowed;"
+	  . ' the first one is "' . printable($constraints[0]) . "\"\n"
 	  if @constraints > $allowed;
 	return;
 }
@@ -219,9 +221,10 @@ sub reason_against
 {
 	my ($test, $backup) = @_;
 
-	return '"pipe" wrote the backup' if $backup->{pipe};
-	return 'the backup is from PostgreSQL ' . ($backup->{major} // 'of an unknown version') if ($backup->{major} // '') ne $test->{major};
-	return 'the backup contains no globals.sql' if !-e "$backup->{path}/globals.sql";
+	return 'its files were written by the command of "pipe"' if $backup->{pipe};
+	return "the version of its server is unknown" if !defined $backup->{major};
+	return "it is from PostgreSQL $backup->{major}, but the newest backup is from PostgreSQL $test->{major}" if $backup->{major} ne $test->{major};
+	return 'it contains no globals.sql (globals = no)' if !-e "$backup->{path}/globals.sql";
 	my $extension = extension_without_library($test, $backup);
 	return 'extension ' . quoted(printable($extension)) . ' needs a library that drill_preload does not list' if defined $extension;
 	return;
@@ -239,8 +242,9 @@ sub test_backup
 	my ($tables, $rows) = compare_counts($test, $backup);
 	check_indexes($test, $backup->{database});
 	check_constraints($test, $backup);
-	my ($bytes) = query($test, 'the size', 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())', database => $backup->{database});
-	return sprintf '%d table%s, %s row%s, %s, %s', $tables, $tables == 1 ? '' : 's', $rows, $rows == 1 ? '' : 's', size_text($bytes), duration_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+	my ($bytes) = query($test, 'the size of the database', 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())', database => $backup->{database});
+	return sprintf '%s, %s, %s in %s', counted($tables, 'table'), counted($rows, 'row'), size_text($bytes),
+	  duration_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 }
 
 # Returns whether at least one backup was tested, and no test failed.  $server has what
@@ -254,13 +258,13 @@ sub test_backups
 	my %seen;
 
 	delete $test->{service};
-	$test->{program} = { %{ $config->{program} }, map { -x "$server->{bin}/$_" ? ($_ => "$server->{bin}/$_") : () } qw(psql pg_pardump pg_parrestore pg_restore) };
+	$test->{program} = { %{ $config->{program} },
+		map { -x "$server->{bin}/$_" ? ($_ => "$server->{bin}/$_") : () } qw(psql pg_pardump pg_parrestore pg_restore) };
 	$ENV{TMPDIR} = $ENV{HOME} = $test->{client};
 	wait_for_server($test);
 	make_room($test);
 	foreach my $backup (@backups)
 	{
-		my $title = quoted(printable("$backup->{database}/$backup->{name}"));
 		my ($result, $text) = ('not tested');
 
 		if (!eval {
@@ -271,10 +275,10 @@ sub test_backups
 			})
 		{
 			die $@ if interrupted();
-			($result, $text) = ('FAILED', $@ =~ s/\n\z//r);
+			($result, $text) = ('FAILED', $@ =~ s/\n\z//r =~ s/\n(detail|hint): /"\n  " . uc($1) . ': '/ger);
 		}
 		$count{$result}++;
-		print "$title: $result: $text\n";
+		printf "[%d/%d] %s: %s: %s\n", sum0(values %count), scalar @backups, printable("$backup->{database}/$backup->{name}"), $result, $text;
 		STDOUT->flush;
 		drop_database($test, $backup->{database}) if !$backup->{pipe};
 	}

@@ -60,10 +60,16 @@ sub database_of { return $_[0] =~ s/=([0-9A-F]{2})/chr hex $1/ger; }
 sub check_store
 {
 	my ($directory) = @_;
-	my ($mode, $owner) = (stat $directory)[ 2, 4 ] or die "could not find directory \"$directory\": $!\n";
+	my ($mode, $owner) = (stat $directory)[ 2, 4 ] or die "could not access directory \"$directory\": $!\n";
 	die "\"$directory\" is not a directory\n" if !-d _;
-	die "directory \"$directory\" must be owned by the current user\n" if $owner != $>;
-	die "directory \"$directory\" must not be writable by its group or others\n" if $mode & 022;
+	if ($owner != $>)
+	{
+		my ($other, $own) = map { '"' . (getpwuid($_) // $_) . '"' } $owner, $>;
+		die "directory \"$directory\" must be owned by the current user\n"
+		  . "detail: The owner is user $other, but the current user is $own.\n"
+		  . "hint: Run pg_pardump_backup as user $other, or change the owner of the directory with chown.\n";
+	}
+	die "directory \"$directory\" must not be writable by its group or others\nhint: Run \"chmod go-w $directory\".\n" if $mode & 022;
 	return;
 }
 
@@ -106,8 +112,9 @@ sub claim_store
 		$claim = { name => $name };
 		write_claim($directory, $claim) if $changes;
 	}
-	die "\"$directory\" contains the backups of configuration \"" . $claim->{name} =~ tr/ -~//cdr
-	  . "\", but each configuration requires its own directory; if the configuration was renamed, remove \"$file\"\n"
+	die "directory \"$directory\" contains the backups of configuration \"" . $claim->{name} =~ tr/ -~//cdr . "\"\n"
+	  . "detail: Each configuration requires a directory of its own.\n"
+	  . "hint: Set another \"directory\". If the configuration was renamed, remove the file \"$file\".\n"
 	  if $claim->{name} ne $name;
 	return $claim;
 }
@@ -363,7 +370,10 @@ sub hold_backup
 	my ($backup) = @_;
 	my $file = "$backup->{path}/.lock";
 	sysopen(my $lock, $file, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) or die "could not open file \"$file\": $!\n";
-	flock $lock, LOCK_SH | LOCK_NB or die "could not lock file \"$file\": $!\n";
+	if (!flock $lock, LOCK_SH | LOCK_NB)
+	{
+		die $!{EWOULDBLOCK} ? "a run is removing \"$backup->{path}\"\n" : "could not lock file \"$file\": $!\n";
+	}
 	fcntl($lock, F_SETFD, 0) or die "could not set up file \"$file\": $!\n";
 	return $lock;
 }
@@ -379,7 +389,8 @@ sub remove_backup
 	# held until this function returns
 	if (sysopen $lock, "$path/.lock", O_RDWR | O_NOFOLLOW)
 	{
-		flock $lock, LOCK_EX | LOCK_NB or die "the backup is being restored\n";
+		flock $lock, LOCK_EX | LOCK_NB
+		  or die "the backup is being restored\ndetail: The next run will try again to remove it.\n";
 	}
 	if ($path !~ /\.partial\z/)
 	{
