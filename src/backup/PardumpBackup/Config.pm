@@ -45,16 +45,16 @@ my %LISTS = map { $_ => 1 } qw(database exclude_database);
 my %DEFAULTS = (drill_directory => '/var/tmp', drill_time_limit => '12h', globals => 'yes', jobs => 1, keep_last => 7, lock_wait_timeout => '15min',
 	maintenance_database => 'postgres');
 
-# What is not for "options" to say, as this program says it, or as there would
-# be no archive, or none where it is looked for.  They may be shortened, but not to
-# what is an option of its own.
+# Options that "options" must not contain, because this program sets them, or because
+# pg_pardump would write no archive, or write it to another place.  They can be
+# shortened, but not to another option.
 my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
   all-databases manifest-fingerprints metrics no-sync pipe report report-history verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
 my %NOT_SHORTENED = map { $_ => 1 } qw(clean create);
 
-# Letters of pg_pardump's options; those of LETTERS_OWN are not for "options"
-# to say, either.
+# Letters of pg_pardump's options.  Those of LETTERS_OWN must not be in "options",
+# either.
 my $LETTERS_WITH_VALUE = 'dEefhjFnNprSTtUZ';
 my $LETTERS_OWN = 'dfFghjpUVwWZ?';
 
@@ -123,7 +123,7 @@ sub path
 	return $value =~ s{(?<=.)/+\z}{}r;
 }
 
-# A text in which only these may follow a percent sign, besides another one.
+# A text in which only these letters, or a percent sign, may follow a percent sign.
 sub placeholders
 {
 	my ($value, $letters) = @_;
@@ -141,7 +141,7 @@ sub command
 	return [ map { placeholders($_, 'dtD') } @words ];
 }
 
-# A command that names less would remove other backups, or all of them.
+# Without these placeholders, a command would also remove other backups.
 sub remove_command
 {
 	my ($value) = @_;
@@ -151,7 +151,7 @@ sub remove_command
 	return $words;
 }
 
-# Which placeholders a text has: those of "%%d" are none.
+# The placeholders of a text.  "%%d" contains none.
 sub placeholders_of { return map { $_ => 1 } $_[0] =~ /%(.)/g; }
 
 sub names_backup
@@ -167,8 +167,8 @@ sub pipe_command
 	my %has = placeholders_of($value);
 	die "must contain %f, the name of the file\n" if !$has{f};
 	die "must contain %D, or %d and %t; otherwise a backup would overwrite another\n" if !names_backup($value);
-	# a shell takes a pipeline for successful if its last command is, which stores
-	# nothing, and says so, when the first has failed
+	# if the first command of a pipeline fails, the last one stores nothing, and the
+	# shell reports success
 	die "is a pipeline in sh, which ignores failures of all commands except the last\n"
 	  . "hint: Use bash -o pipefail -c '...'.\n"
 	  if is_pipeline($value) && $value !~ /pipefail/;
@@ -183,8 +183,8 @@ sub commands_of_shells
 	return map { /^'(.*)'\z/s ? $1 : s/^"|"\z//gr =~ s/\\(["\\`\$])/$1/gr } @words;
 }
 
-# Is there a bar that a shell would see?  Those within $(...) make words, and
-# those of case are no pipelines.
+# Does a shell see a pipeline?  Bars within $(...) only make words, and the bars of
+# case separate patterns.
 sub is_pipeline
 {
 	my ($text) = @_;
@@ -218,15 +218,14 @@ sub dump_options
 	return \@words;
 }
 
-# Puts into a text what its placeholders stand for; those that are not in
-# %$values stay.
+# Replaces placeholders of a text by values.  Placeholders without a value stay.
 sub fill_in
 {
 	my ($text, $values) = @_;
 	return $text =~ s/%(.)/$values->{$1} \/\/ "%$1"/gser;
 }
 
-# It names commands, so no other user may write it.
+# The file names commands, so other users must not be able to write it.
 sub open_config
 {
 	my ($file) = @_;
@@ -237,15 +236,14 @@ sub open_config
 	my ($mode, $owner) = (stat $fh)[ 2, 4 ];
 	die "configuration file \"$file\" is not a regular file\n$is_last" if !S_ISREG($mode);
 	my $name = getpwuid($owner) // $owner;
-	die "configuration file \"$file\" must be owned by root or the current user, but is owned by user \"$name\"\n$reason"
+	die "configuration file \"$file\" must be owned by root or the current user, but is owned by user \"$name\"\n${reason}hint: Run \"chown root $file\".\n"
 	  if $owner != 0 && $owner != $>;
 	die "configuration file \"$file\" must not be writable by its group or others\n${reason}hint: Run \"chmod go-w $file\".\n"
 	  if $mode & 022;
 	return $fh;
 }
 
-# What single lines cannot know.  Returns what is wrong, each with the key that
-# it is about.
+# Errors that more than one line cause, each with a key.
 sub conflicts
 {
 	my ($config) = @_;

@@ -4,7 +4,7 @@
  *		the page of --report shows the last runs.
  *
  * A record is a file COMMAND-DATABASE-TIME.json that contains one JSON
- * object.  doc/pg_pardump.md describes its members.
+ * object.  doc/monitoring.md describes its members.
  */
 #ifndef REPORT_HISTORY_H
 #define REPORT_HISTORY_H
