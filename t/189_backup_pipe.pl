@@ -161,13 +161,13 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my ($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
 	unlink "$away/unwanted";
 	is($rc, 1, 'verify_command fails: exit code');
-	like($err, qr/error: could not back up database "shop": the command of verify_command failed with exit code 1\n\z/, 'verify_command fails: message');
+	like($err, qr/error: could not back up database "shop": the command of "verify_command" failed with exit code 1\n\z/, 'verify_command fails: message');
 	is_deeply([ away() ], [ @names[ 1, 2 ] ], 'verify_command fails: what was sent is removed');
 
 	append_to_file($wall, '');
 	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
 	is($rc, 1, 'nothing can be sent: exit code');
-	like($err, qr/error: could not remove backup "shop\/$names[4]": the command of remove failed with exit code 1\n(.*\n)*.*could not back up database "shop": the command of pipe for "globals.sql" failed with exit code 1\n\z/,
+	like($err, qr/error: could not remove backup "shop\/$names[4]": the command of "remove" failed with exit code 1\n(.*\n)*.*could not back up database "shop": the command of "pipe" for file "globals.sql" failed with exit code 1\n\z/,
 		'nothing can be sent: messages');
 	is(scalar(my @partial = partial_backups($dir)), 2, 'nothing can be sent: both tries are to be removed');
 	unlink $wall;
@@ -180,7 +180,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my $second = changed($file, $config =~ s/^remove = \K.*/false %d %t/mr);
 	($rc, undef, $err) = run_backup($now + 6 * DAY, $second);
 	is($rc, 3, 'nothing can be removed: exit code');
-	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[2]": the command of remove failed with exit code 1\n\z/, 'nothing can be removed: message');
+	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[2]": the command of "remove" failed with exit code 1\n\z/, 'nothing can be removed: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 5, 6 ] ], 'nothing can be removed: what is to be has no final name');
 	is((run_backup($now + 7 * DAY, $file))[0], 0, 'and is removed by the next run');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'there too');
@@ -231,7 +231,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = case %f in globals.sql) head -c 10 >%D/%f;; *) cat >%D/%f;; esac');
 	my ($rc, undef, $err) = run_backup($now, $file);
 	is($rc, 1, 'globals that are not taken whole: exit code');
-	like($err, qr/could not back up database "shop": the command of pipe for "globals\.sql" exited before it had read all of its input/, 'globals that are not taken whole');
+	like($err, qr/could not back up database "shop": the command of "pipe" for file "globals\.sql" exited before it had read all of its input/, 'globals that are not taken whole');
 	is_deeply([ glob "$dir/shop/*" ], [], 'globals that are not taken whole: no backup');
 }
 

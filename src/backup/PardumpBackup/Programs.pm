@@ -343,7 +343,7 @@ sub pipe_file
 {
 	my ($config, $backup, $name, $bytes) = @_;
 	my $command = fill_in(pipe_pattern($config, $backup), { f => $name, '%' => '%' });
-	run("the command of pipe for \"$name\"", [ '/bin/sh', '-c', $command ], input => $bytes);
+	run("the command of \"pipe\" for file \"$name\"", [ '/bin/sh', '-c', $command ], input => $bytes);
 	return;
 }
 
@@ -488,7 +488,7 @@ sub run_pg_parrestore
 sub run_command
 {
 	my ($config, $key, $backup) = @_;
-	run("the command of $key", [ map { fill_in($_, values_of($backup)) } @{ $config->{$key} } ],
+	run("the command of \"$key\"", [ map { fill_in($_, values_of($backup)) } @{ $config->{$key} } ],
 		drop => !$config->{verbose});
 	return;
 }
