@@ -106,7 +106,7 @@ sub title { return '"' . name_of($_[0]) . '"'; }
 
 # ---- a backup of one database
 
-# What is elsewhere goes by the command of "remove".
+# The command of "remove" removes files that were sent elsewhere.
 sub remove_any
 {
 	my ($backup) = @_;
@@ -136,8 +136,8 @@ sub stored_bytes
 	return $bytes;
 }
 
-# If it cannot write the file pg_pardump warns, and makes the dump.  No folder's
-# name has a colon.
+# If pg_pardump cannot write the file, it warns, and makes the dump.  Names of folders
+# do not contain colons.
 sub metrics_options
 {
 	my ($backup) = @_;
@@ -147,14 +147,14 @@ sub metrics_options
 }
 
 # The page of the backup, with the last dumps of its database.  Their records are next
-# to the backups: they are kept when a backup is removed.
+# to the backups, so they remain when a backup is removed.
 sub report_options
 {
 	my ($backup) = @_;
 	return ("--report=$backup->{path}/report.html", "--report-history=$config->{directory}/$backup->{folder}/.history");
 }
 
-# What is in the directory that will become the backup, verified.
+# Makes and verifies the files of a backup, in the directory that will become it.
 sub fill_backup
 {
 	my ($backup, $database, $previous, $globals) = @_;
@@ -224,8 +224,8 @@ sub databases
 	return grep { !$left_out{$_} } @$open;
 }
 
-# What unfinished runs have left, and all backups of other servers, those among it;
-# and whether every folder could be looked at.
+# Backups that unfinished runs left; all backups of other servers, unfinished ones
+# included; and whether every folder could be read.
 sub survey
 {
 	my ($server) = @_;
@@ -277,9 +277,9 @@ sub other_server
 	  . " Otherwise give each server a directory of its own.\n";
 }
 
-# Each database, and those that failed once more after the others: a session that
-# kept one waiting for a lock may have ended by then.  Returns the backups by folder,
-# undef where there is none.
+# Backs up each database.  Databases that failed are backed up again after the others,
+# when a session that held a lock may have ended.  Returns the backups by folder, undef
+# for a database without a new backup.
 sub back_up_all
 {
 	my ($databases, $server, $globals) = @_;
@@ -308,8 +308,8 @@ sub back_up_all
 	return \%made;
 }
 
-# Roles that were made meanwhile may own what is in a dump.  Elsewhere a file may not
-# be written again, so there the later globals have a name of their own.
+# Roles that were created meanwhile may own objects in a dump.  Files that are sent
+# elsewhere must not be written twice, so there the later globals have another name.
 sub store_later_globals
 {
 	my ($globals, @backups) = @_;
@@ -324,7 +324,7 @@ sub store_later_globals
 	return;
 }
 
-# What is old goes only where there is something new.
+# Old backups are removed only of databases that have a new backup.
 sub remove_expired
 {
 	my ($server, @folders) = @_;
@@ -344,8 +344,8 @@ sub remove_expired
 	return $removed;
 }
 
-# All but the lock, which the caller has.  Returns the exit status, of each
-# database whether there is a backup of it now, and the server.
+# A run, without the lock, which the caller holds.  Returns the exit status; for each
+# database whether it has a new backup; and the server.
 sub back_up
 {
 	my ($claim) = @_;
@@ -385,8 +385,8 @@ sub back_up
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
 
-# Calls a function with what is noted of the directory's server, as long as no other
-# run has the directory.  Returns the exit status.
+# Calls a function with the recorded server of the directory, while no other run works in
+# the directory.  Returns the exit status.
 sub with_store
 {
 	my ($function) = @_;
@@ -417,7 +417,7 @@ sub run
 	my ($claim) = @_;
 	my $problem = metrics_problem();
 
-	# what only reports must not keep backups from being made
+	# without metrics, backups can still be made
 	if (defined $problem)
 	{
 		report('warning', with_detail($problem, 'No metrics will be written.'));
@@ -431,7 +431,7 @@ sub run
 	return $status;
 }
 
-# All that is in the directory belongs to the present server from now on.
+# From now on, all backups in the directory belong to the present server.
 sub adopt
 {
 	my $server = read_server($config);
@@ -444,13 +444,13 @@ sub adopt
 	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 
-# ---- what changes nothing
+# ---- --check and --list
 
 sub check
 {
 	my $failed = 0;
 
-	# of a name that no database's folder has
+	# a name that no folder of a database has
 	my $backup = { folder => 'check', name => time_name(now()), dump => "$config->{directory}/=check" };
 	my $try = sub {
 		my ($function, $what) = @_;
@@ -476,7 +476,7 @@ sub check
 		my ($good) = backups($config->{directory}, $folder);
 		my ($previous) = grep { !$_->{pipe} && $server && belongs_to($_, $server) } @$good;
 
-		# as pg_pardump does not name it
+		# pg_pardump does not name it
 		inform('checking database ' . quoted($database));
 		$try->(sub {
 			dump_with_pg_pardump($config, 'pg_pardump --check', $database, '--check',
@@ -496,7 +496,7 @@ sub list
 	return SUCCESS;
 }
 
-# ---- what is done with backups
+# ---- --verify and --restore
 
 # Dies if a backup's files are not here as pg_pardump has written them.
 sub require_files
@@ -509,8 +509,8 @@ sub require_files
 	  . " Then run \"$command\" on that directory.\n";
 }
 
-# Returns whether the backup is as it was written.  With a function, which shows progress,
-# it is called about every second with the share of the archive that is done.
+# Returns whether the backup is as it was written.  The function, if there is one, is
+# called about every second with the share of the archive that is done.
 sub verify_one
 {
 	my ($backup, $show) = @_;
@@ -564,8 +564,8 @@ sub progress_of
 	};
 }
 
-# Verifies archives, and reports each one.  Returns what has become of them, in their
-# order: "verified", "damaged" or "failed".  The list ends early if it is interrupted.
+# Verifies archives, and reports each one.  Returns a result for each archive: "verified",
+# "damaged" or "failed".  If it is interrupted, the list is shorter.
 sub verify_archives
 {
 	my (@archives) = @_;
@@ -599,7 +599,7 @@ sub verify_archives
 	return @results;
 }
 
-# All backups, or those that are meant by what was typed.
+# Verifies all backups, or the backups that the user specified.
 sub verify
 {
 	my ($typed) = @_;

@@ -1,5 +1,5 @@
-# Users of the operating system, for a process of root that works as others: what a
-# user may do is done by a child that has become this user, for good.
+# Users of the operating system, for a process of root that works as other users: a
+# child process gives up root for good, becomes a user, and does the work.
 
 package PardumpBackup::Account;
 
@@ -21,8 +21,8 @@ sub account_of_name { return account(getpwnam $_[0]); }
 
 sub account_of_id { return account(getpwuid $_[0]); }
 
-# Gives up root for good, with all groups but the user's own one, and the environment.
-# Dies if anything of it does not work.
+# Gives up root for good, with all groups except the user's own group, and with the
+# environment.  Dies if a step fails.
 sub become_user
 {
 	my ($account) = @_;
@@ -52,7 +52,7 @@ sub as_user
 	my $pid = fork // die "could not create process: $!\n";
 	if ($pid == 0)
 	{
-		# what ends the parent must not end its cleaning up
+		# a signal that ends the parent must not end the parent's cleanup
 		local @SIG{qw(INT TERM HUP)} = ('IGNORE') x 3;
 		my $good = eval {
 			close $read;
@@ -100,7 +100,7 @@ sub kill_processes_of
 	foreach (1 .. 20)
 	{
 		return if !processes_of($account);
-		# as this user, who can end no others
+		# as this user, who cannot end processes of other users
 		as_user($account, sub { kill KILL => grep { $_ != $$ } processes_of($account) });
 		select undef, undef, undef, 0.1;
 	}
@@ -123,7 +123,7 @@ sub start_as
 		open(STDIN, '<', '/dev/null') or die "$!\n";
 		open(STDOUT, '>>', $log) or die "$!\n";
 		open(STDERR, '>&', \*STDOUT) or die "$!\n";
-		# what the caller of this program has left open
+		# files that the caller of this program left open
 		POSIX::close($_) foreach grep { $_ > 2 } map { /(\d+)\z/ } glob '/proc/self/fd/*';
 		no warnings 'exec';
 		exec { $command[0] } @command;

@@ -1,9 +1,9 @@
-# All backups of a directory, with what people and programs ask about each one:
-# the run that made it, when it was verified, how long it is kept; and a backup by
-# the name that was typed.
+# All backups of a directory, with the run that made each backup, the time of its last
+# verification, and how long it is kept; and the search for a backup by a name that a
+# user typed.
 #
 # A run makes one backup of each database.  The run's name is the UTC time of its
-# beginning, in "run" of "backup.json".  A backup without it is from a version before
+# start, in "run" of "backup.json".  A backup without "run" is from a version before
 # 1.0.0, and counts as a run of its own.
 #
 # The last verification after the run is in "verified.json".  It is not part of
@@ -56,9 +56,9 @@ sub described
 # All backups of the directory, complete or not, in the order of their runs; and the
 # paths of directories that look like a backup and are not.
 #
-# "keeps" says what has to happen before a run removes a backup: "newer" more
-# backups of the database, and the time "until".  It is undefined if no run removes
-# the backup, as it is of another server.
+# "keeps" contains the conditions under which a run removes a backup: "newer" more
+# backups of the database, and the time "until".  "keeps" is undefined if no run removes
+# the backup, because the backup is from another server.
 sub catalog
 {
 	my ($config) = @_;
@@ -92,9 +92,9 @@ sub catalog
 		\@strange);
 }
 
-# A name that no other run has, whose backups are still there: the time, or if the
-# clock has been set back, the next one that is free.  A folder that cannot be read
-# does not keep a run from starting; the run reports it elsewhere.
+# A name that no run with remaining backups has: the time, or the next free one if the
+# clock was set back.  A folder that cannot be read does not prevent a run; the run
+# reports it elsewhere.
 sub choose_run_name
 {
 	my ($directory) = @_;
@@ -109,9 +109,9 @@ sub choose_run_name
 	return time_name($time);
 }
 
-# The complete backups that the argument of an option means: the name of a run;
-# "latest", the newest of each database; DATABASE/TIME; or the path of a backup or of its
-# archive.  Dies if there is none.
+# The complete backups that a user specified: by the name of a run, as "latest" (the newest
+# of each database), by DATABASE/TIME, or by the path of a backup or of its archive.  Dies
+# if no backup matches.
 sub find_backups
 {
 	my ($config, $typed) = @_;
@@ -131,7 +131,7 @@ sub find_backups
 	}
 	elsif (my ($database, $name) = $typed =~ m{^([^/].*)/([^/]+)\z}s)
 	{
-		# the name of the database, or else that of its folder
+		# the name of the database, or else the name of its folder
 		@found = grep { $_->{name} eq $name && $_->{database} eq $database } @complete;
 		@found = grep { $_->{name} eq $name && $_->{folder} eq $database } @complete if !@found;
 	}

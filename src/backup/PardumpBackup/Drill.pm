@@ -45,13 +45,13 @@ use constant { INITDB_LIMIT => 600, STOP_LIMIT => 60 };
 # It is only part of the socket's name.
 use constant PORT => 5432;
 
-# Directories that belong to the owner of servers on Debian and on Red Hat.
+# Directories that the owner of servers owns on Debian and on Red Hat.
 my @SERVER_DIRECTORIES = qw(/var/lib/postgresql /var/lib/pgsql);
 
 # The share of the free space that may be used.
 use constant FREE_SHARE => 0.9;
 
-# The two users, or dies if they are not two that have nothing to do with each other.
+# The two users.  Dies if they share files or processes.
 sub accounts
 {
 	my ($config) = @_;
@@ -126,7 +126,7 @@ sub make_directory
 	foreach my $made (@made)
 	{
 		my ($name, $uid, $gid, $mode) = @$made;
-		# the mode before the owner, who may change what is in it
+		# the mode first: the new owner may change the contents
 		mkdir("$directory/$name", 0700) && chmod($mode, "$directory/$name") && chown($uid, $gid, "$directory/$name")
 		  or die "could not create directory \"$directory/$name\": $!\n";
 	}
@@ -224,7 +224,7 @@ sub start_server
 		local_preload_libraries => '',
 		max_connections => $config->{jobs} * 2 + 30,
 		max_locks_per_transaction => 1024,
-		# nothing of it has to survive, and nothing may stay outside of the directory
+		# the server need not survive a crash, and must not leave files elsewhere
 		fsync => 'off', full_page_writes => 'off', synchronous_commit => 'off', wal_level => 'minimal', max_wal_senders => 0,
 		dynamic_shared_memory_type => 'mmap', logging_collector => 'off', log_destination => 'stderr', lc_messages => 'C');
 	return start_as($drill, $log, "$bin/postgres", '-D', $data, map { ('-c', "$_=$settings{$_}") } sort keys %settings);
@@ -256,8 +256,8 @@ sub newest_backups
 	return @{ JSON::PP->new->latin1->decode($output) };
 }
 
-# Why the test may not continue.  Code in a database may keep the first measurement from
-# being made, but not the second.
+# Why the test must not continue.  Code in a database can prevent the first measurement,
+# but not the second one.
 sub lack_of_space
 {
 	my ($config, $directory, $drill, $limits) = @_;
@@ -274,9 +274,9 @@ sub lack_of_space
 	return;
 }
 
-# Waits for the client's end, and ends it if the server ends or a limit is exceeded.
-# Returns the client's status; dies with the reason.  $$server becomes undefined if the
-# server has ended.
+# Waits for the client, and ends the client if the server ends or a limit is exceeded.
+# Returns the client's status, or dies with the reason.  If the server ends, $$server
+# becomes undefined.
 sub watch
 {
 	my ($config, $directory, $drill, $client, $server, $limits) = @_;

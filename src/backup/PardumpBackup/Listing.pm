@@ -1,4 +1,4 @@
-# What --list prints: a table for people, or JSON for programs.
+# Prints the table of --list, or its JSON.
 
 package PardumpBackup::Listing;
 
@@ -85,7 +85,7 @@ sub width
 	return length $copy;
 }
 
-# What columns of these widths leave of a terminal, if it is one.
+# The columns of a terminal that columns of these widths leave; undefined for a file.
 sub room
 {
 	my ($columns, @widths) = @_;
@@ -93,7 +93,7 @@ sub room
 	return $columns;
 }
 
-# As many names as there is room for; all if there is no limit.
+# As many names as fit; all names if there is no limit.
 sub names_text
 {
 	my ($room, @names) = @_;

@@ -1,5 +1,4 @@
-# What people see on standard error: messages, and on a terminal the line that shows
-# progress.
+# Messages on standard error, and the line that shows progress on a terminal.
 
 package PardumpBackup::Message;
 
@@ -66,8 +65,8 @@ sub terminal_width
 	return (unpack 'S4', $size)[1] || undef;
 }
 
-# Shows a line in place of the last one: as many of the fields as there is room for, as
-# a line that wraps could not be replaced.
+# Shows a line in place of the last one, with as many of the fields as fit: a line that
+# wraps could not be replaced.
 sub show_progress
 {
 	my ($line, @fields) = @_;
@@ -83,7 +82,7 @@ sub show_progress
 	return;
 }
 
-# The line stays as it is.
+# Leaves the last line as it is.
 sub end_progress
 {
 	print STDERR "\n" if $shown;

@@ -1,6 +1,5 @@
-# The programs that pg_pardump_backup runs.  None of them is found or given its
-# arguments by a shell; but the command of "pipe" is one of a shell, as that of
-# pg_pardump's option is.
+# The programs that pg_pardump_backup runs, without a shell.  Only the command of
+# "pipe" is run by a shell, like the command of pg_pardump's option.
 
 package PardumpBackup::Programs;
 
@@ -23,8 +22,8 @@ our @EXPORT_OK = qw(catch_signals interrupted run query connection_words find_pr
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
 
-# How many seconds a query, pg_dumpall and a look at the locks may take if
-# lock_wait_timeout is shorter; and a look at most.
+# Seconds that a query, pg_dumpall and a query of lock waits may take even if
+# lock_wait_timeout is shorter; and the most that a query of lock waits may take.
 use constant {
 	MIN_QUERY_LIMIT => 15,
 	MIN_DUMPALL_LIMIT => 60,
@@ -34,8 +33,8 @@ use constant {
 
 my ($child, $caught);
 
-# A signal is passed on to the program that runs, which cleans up, and then we
-# do.
+# Passes a signal on to the program that runs.  The program cleans up, and then this
+# process does.
 sub catch_signals
 {
 	foreach my $signal (grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP))
@@ -64,8 +63,8 @@ sub execute
 	POSIX::_exit(127);
 }
 
-# Gives a text to the pipe, and ends it.  What may be left of it in the pipe, which
-# has room for some, is to be had from what is returned; nothing if not all got in.
+# Writes a text to a pipe, and closes the pipe.  Returns a file from which the part of the
+# text can be read that is still in the pipe; nothing if the text could not be written.
 sub feed
 {
 	my ($feed, $text) = @_;
@@ -124,7 +123,7 @@ sub wait_for
 		kill $caught => $pid if $caught;
 		kill TERM => $pid if defined $reason;
 	}
-	# with a watch it may have been waited for above
+	# with a watch, the loop above may have waited for the program
 	waitpid $pid, 0 if !$watch || defined $reason;
 	return $reason;
 }
@@ -173,9 +172,9 @@ sub run
 	return $output;
 }
 
-# Where each program is: in bindir and nowhere else if that is set, as those of
-# another major may be in PATH; otherwise next to this one, or in PATH.  @more are those that
-# not every task needs.
+# The path of each program: only in bindir if bindir is set, because PATH may lead to
+# another major version; otherwise next to this program, or in PATH.  Only some tasks need
+# the programs @more.
 sub find_programs
 {
 	my ($config, @more) = @_;
@@ -192,8 +191,7 @@ sub find_programs
 	return;
 }
 
-# Words, as they are for all three programs.  A name is never taken for a
-# connection string.
+# Options for all programs.  A name is never taken for a connection string.
 sub connection_words
 {
 	my ($config, $database) = @_;
@@ -201,9 +199,9 @@ sub connection_words
 		'--no-password', '--dbname', "dbname='" . $database =~ s/([\\'])/\\$1/gr . "'");
 }
 
-# How many seconds a program may take whose work takes a moment.  A database's owner
-# can keep all sessions waiting there, before they have connected, too, where no
-# setting of the session can limit it.
+# Seconds that a program may take whose work is short.  A database's owner can keep all
+# sessions waiting, even before they are connected, when no setting of the session can
+# limit the wait.
 sub limit_of
 {
 	my ($config, $min) = @_;
@@ -223,9 +221,9 @@ sub psql
 		capture => 1, limit => limit_of($config, MIN_QUERY_LIMIT), %how);
 }
 
-# Rows of such a database, read without the timeouts that the role may have there.
-# Names come as the bytes that they are in the catalog.  A serializable transaction of
-# another role would keep a deferrable one waiting.
+# Rows of such a database, read without the timeouts of the role.  Names are the bytes in
+# the catalog.  A serializable transaction of another role would keep a deferrable
+# transaction waiting.
 sub query
 {
 	my ($config, $what, $sql, %how) = @_;
@@ -235,7 +233,7 @@ sub query
 	return split /\0/, $rows =~ s/\n\z//r;
 }
 
-# The databases that pg_dumpall would dump; and those that it would leave out
+# The databases that pg_dumpall would dump; and the databases that it would leave out
 # without a message, each with the reason.  The owner of a database can close it.
 sub list_databases
 {
@@ -257,9 +255,9 @@ sub list_databases
 # An address that leads to another server from another machine.
 sub is_local { return $_[0] =~ m{^([/@]|localhost\z|127\.|::1\z)}; }
 
-# The server, as Store.pm knows it.  The identifier is empty if the role may not
-# ask for it.  The address is what the configuration says, or else what libpq
-# takes from the service, the environment or its defaults.
+# The identity of the server, for Store.pm.  The identifier is empty if the role may not
+# read it.  The address is the one in the configuration, or else the one that libpq takes
+# from the service, the environment or its defaults.
 sub read_server
 {
 	my ($config) = @_;
@@ -275,9 +273,9 @@ sub read_server
 	return { system_identifier => $identifier, address => $address =~ s/([^ -~]|=)/sprintf('=%02X', ord $1)/ger };
 }
 
-# pg_dumpall does not end the timeouts of its role, as pg_dump does, and its
-# transactions are deferrable if that is the default.  Options that change that, for
-# timeouts that might be too short for one of its statements: poolers refuse such
+# pg_dumpall, unlike pg_dump, does not reset the timeouts of its role, and its transactions
+# are deferrable if that is the default.  Returns options that reset these settings.  Only
+# timeouts that may be too short for a statement are reset, because poolers refuse such
 # options.
 sub without_timeouts
 {
@@ -306,14 +304,14 @@ sub dump_globals
 	return $text;
 }
 
-# Newer minor releases give each script a random key.
+# Newer minor releases write a random key into each script.
 sub same_globals
 {
 	my ($one, $other) = map { s/^\\(?:un)?restrict .*$//mgr } @_;
 	return $one eq $other;
 }
 
-# What placeholders of commands stand for, for a backup.
+# The values of the placeholders of commands, for a backup.
 sub values_of
 {
 	my ($backup) = @_;
@@ -323,7 +321,7 @@ sub values_of
 # The archive's directory.
 sub dump_of { return $_[0]{dump} // "$_[0]{path}/dump"; }
 
-# The command of "pipe" with all filled in but %f and %%, as pg_pardump takes it.
+# The command of "pipe" in which only %f and %% are left, for pg_pardump.
 sub pipe_pattern
 {
 	my ($config, $backup) = @_;
@@ -338,7 +336,7 @@ sub pipe_pattern
 	return fill_in($config->{pipe}, $values);
 }
 
-# Gives a file of ours to the command of "pipe".
+# Gives a file of this program to the command of "pipe".
 sub pipe_file
 {
 	my ($config, $backup, $name, $bytes) = @_;
@@ -347,7 +345,7 @@ sub pipe_file
 	return;
 }
 
-# How the database of a backup is dumped; "previous" is the newest that is there.
+# Options of pg_pardump for a backup; "previous" is the newest backup of the database.
 sub dump_options
 {
 	my ($config, $backup, $previous) = @_;
@@ -359,16 +357,17 @@ sub dump_options
 		@{ $config->{options} // [] });
 }
 
-# Sessions of a dump of the database that wait, and for which processes.
+# The processes for which sessions of a dump of the database wait; undefined if no session
+# waits.
 #
-# The name that psql has as well comes from a service or the environment.  A setting
+# If psql has the same application name, it comes from a service or the environment.  A setting
 # of the database makes transactions serializable and deferrable; pg_dump then waits
 # for the end of other serializable transactions.
 #
-# A session that connects may wait before pg_stat_activity shows whose it is: for the
+# A session that connects may wait before pg_stat_activity shows its role: for the
 # database, which its owner can rename in a transaction that stays open, or for a
-# catalog, which its owner can keep locked by VACUUM FULL.  So all sessions count that
-# connect to the database and wait.
+# catalog, which its owner can keep locked with VACUUM FULL.  Therefore all sessions count
+# that connect to the database and wait.
 sub lock_waits
 {
 	my ($config, $database, $where, $limit) = @_;
@@ -391,13 +390,14 @@ sub lock_waits
 	return $by;
 }
 
-# For --lock-wait-timeout pg_dump limits each LOCK TABLE.  But it also waits without
-# a limit where it reads a sequence or the definition of a view, and an owner may
-# lock one object after the other.  So this limits how long it waits in all, as far
-# as regular looks at the server show.
+# With --lock-wait-timeout, pg_dump limits each LOCK TABLE.  But it also waits, without
+# a limit, when it reads a sequence or the definition of a view, and an owner may lock one
+# object after the other.  This function limits the total time of these waits, which
+# regular queries find.
 #
-# The maintenance database has an owner, too.  If it cannot be used, the database of
-# the dump shows the same; and if no session can connect to either, the dump waits.
+# The maintenance database has an owner, too.  If it cannot be used, the database of the
+# dump shows the same waits; and if no session can connect to either database, the dump
+# waits.
 sub lock_watch
 {
 	my ($config, $database) = @_;
@@ -413,7 +413,7 @@ sub lock_watch
 		foreach my $where ($config->{maintenance_database}, $database)
 		{
 			last if eval { $by = lock_waits($config, $database, $where, $look); 1 };
-			# a look that fails, as there are too many connections, is not the dump's fault
+			# a query may also fail because there are too many connections
 			$by = $@ =~ /did not finish/ ? '' : undef;
 		}
 		$waited += $now - $last if defined $by;
@@ -426,7 +426,7 @@ sub lock_watch
 	};
 }
 
-# How a database is dumped, or checked with --check.
+# Dumps a database, or checks it with --check.
 sub dump_with_pg_pardump
 {
 	my ($config, $what, $database, @options) = @_;
@@ -437,7 +437,7 @@ sub dump_with_pg_pardump
 sub run_pg_pardump
 {
 	my ($config, $what, $how, @options) = @_;
-	# who looks on from a terminal is told no more than cron, unless it is wanted
+	# without -v, a terminal shows no more than the mail of cron
 	my $silent = !$config->{verbose} && !grep { /^(--pro|-\w*P)/ } @options;
 	return run($what, [ $config->{program}{pg_pardump}, "--jobs=$config->{jobs}", $silent ? '--no-progress' : (), @options ],
 		drop => !$config->{verbose} && $what !~ /--check/, %$how);
@@ -446,8 +446,8 @@ sub run_pg_pardump
 # Is it a connection string, as libpq sees it, and not the name of a database?
 sub is_conninfo { return $_[0] =~ m{=|^postgres(ql)?://}; }
 
-# Calls a function with how to connect to the database $to, or to the maintenance
-# database.
+# Calls a function with the options to connect to the database $to, or to the
+# maintenance database.
 sub with_target
 {
 	my ($config, $to, $function) = @_;

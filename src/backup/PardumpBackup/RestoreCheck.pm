@@ -1,5 +1,5 @@
-# What --restore-test does with the new server, as the owner of the backups: it restores
-# each backup, compares the result with the manifest, and drops the database again.
+# The part of --restore-test that runs as the owner of the backups: it restores each backup
+# into the new server, compares the result with the manifest, and drops the database.
 
 package PardumpBackup::RestoreCheck;
 
@@ -36,8 +36,9 @@ sub read_file
 	return $text // '';
 }
 
-# Plain data about a backup: "major" is that of its server.  From 16 on a grant names the
-# role that initdb made, and can be restored only if that role has the same name.
+# Plain data about a backup: "major" is the major version of its server.  From 16 on, a
+# grant names the role that initdb made, and can be restored only if that role has the same
+# name.
 sub describe_backup
 {
 	my ($backup) = @_;
@@ -208,7 +209,7 @@ sub drop_database
 	my ($test, $database) = @_;
 	my $name = quoted($database);
 
-	# what is left of a database whose creation failed needs nothing
+	# its creation may have failed
 	my ($exists) = query($test, 'databases', 'SELECT 1 FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) '
 		  . "'" . $database =~ s/'/''/gr . "'");
 	return if !$exists;
@@ -230,7 +231,7 @@ sub reason_against
 	return;
 }
 
-# Restores and checks a backup.  Returns what to report.
+# Restores and checks a backup.  Returns figures for the report.
 sub test_backup
 {
 	my ($test, $backup, $seen) = @_;
@@ -247,9 +248,9 @@ sub test_backup
 	  duration_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 }
 
-# Returns whether at least one backup was tested, and no test failed.  $server has what
-# is needed to use it: host, port, username, its major, the directory "bin" of its programs,
-# and a directory "client" for files.
+# Returns whether at least one backup was tested, and no test failed.  $server contains
+# host, port, username and major of the server, the directory "bin" of its programs, and a
+# directory "client" for files.
 sub test_backups
 {
 	my ($config, $server, @backups) = @_;

@@ -1,13 +1,13 @@
-# Where backups are kept: a folder for each database, in it a directory for each
-# backup, whose name is the UTC time of its beginning.  Until a backup is
-# complete and verified its name ends in ".partial", and so does it again before
-# it is removed: what has a final name is whole.
+# The directory of backups: it contains a folder for each database, and the folder a
+# directory for each backup, whose name is the UTC time of its start.  Until a backup is
+# complete and verified, its name ends in ".partial".  Before a backup is removed, its
+# name ends in ".partial" again.  So a backup with its final name is complete.
 #
-# A backup has a number in "backup.json", which is one more than that of the
-# backup before: names do not tell their order if the clock has been set back.
+# A backup has a number in "backup.json", one more than the previous backup, because
+# names do not show the order if the clock was set back.
 #
-# "backup.json" also has the server: its system identifier and the address with
-# which it was reached.  Neither is enough alone.  A server that was copied has
+# "backup.json" also identifies the server, by its system identifier and the address
+# with which it was reached.  Neither is enough alone.  A server that was copied has
 # the identifier of the original, and another server can get an address.  A backup
 # belongs to the server in "adopted" if there is one, otherwise to the server that
 # it was made from, and to no server if either of the two values is missing.
@@ -98,9 +98,9 @@ sub write_claim
 	return;
 }
 
-# Of two configurations with one directory, each would take the backups of the other's
-# databases of the same names for its own, and remove them.  With $changes it is
-# noted whose the directory is.  Returns the server that is noted.
+# Two configurations with one directory would remove each other's backups of databases
+# with the same names.  With $changes, records the configuration that the directory belongs
+# to.  Returns the recorded server.
 sub claim_store
 {
 	my ($directory, $name, $changes) = @_;
@@ -132,7 +132,7 @@ sub noted_server
 	return read_claim("$directory/.configuration") // {};
 }
 
-# A server of which something is not known is never the same as another.
+# A server whose identifier or address is unknown is never the same as another.
 sub same_server
 {
 	my ($one, $other) = @_;
@@ -145,9 +145,9 @@ sub belongs_to
 	return same_server($backup->{adopted} // $backup, $server);
 }
 
-# Returns nothing if another run has the lock, and who that is.  Programs that we
-# run inherit it, so that it is held as long as one of them works: if this
-# process is killed its pg_dump may go on for hours.
+# Returns the lock; or nothing, and the holder, if another run has the lock.  Programs
+# that this process runs inherit the lock, because they may work for hours after this
+# process was killed.
 sub lock_store
 {
 	my ($directory, $who) = @_;
@@ -202,8 +202,8 @@ sub read_info
 	return $info;
 }
 
-# The complete ones of a folder, the newest first; and the names of what looks
-# like one and is not, which is never removed.
+# The complete backups of a folder, the newest first; and the paths of directories that
+# have the name of a backup but are not backups, which are never removed.
 sub backups
 {
 	my ($directory, $folder) = @_;
@@ -224,8 +224,8 @@ sub backups
 	return ([ sort { $b->{number} <=> $a->{number} } @good ], \@strange);
 }
 
-# What runs that were killed have left, or removals that failed.  One without
-# "started" has no "backup.json": the run was killed before it wrote anything.
+# Incomplete backups, which killed runs or failed removals left.  A backup without
+# "started" has no "backup.json", because the run was killed before it wrote anything.
 sub unfinished
 {
 	my ($directory, $folder) = @_;
@@ -241,7 +241,7 @@ sub unfinished
 	return @found;
 }
 
-# Entries of a directory are on disk only when it is flushed itself.
+# Entries of a directory are on disk only after the directory was flushed.
 sub flush
 {
 	my ($path) = @_;
@@ -250,10 +250,10 @@ sub flush
 	return;
 }
 
-# With $public the file is made new, and everybody may read it: in a directory of
-# other users the existing file may be theirs, or a FIFO, which would keep this
-# program waiting.  The mode is set on the open file, as another user may replace
-# the name with a link meanwhile.
+# With $public, the file is a new one that every user may read: in a directory of other
+# users, an existing file may be theirs, or a FIFO, which would keep this program waiting.
+# The mode is set on the open file, because another user may meanwhile replace the name with
+# a link.
 sub write_file
 {
 	my ($path, $bytes, $public) = @_;
@@ -265,8 +265,8 @@ sub write_file
 	return;
 }
 
-# In a directory of this program's: a reader, or a run after a crash, finds the old
-# file or the new one.
+# In a directory of this program: a reader, or a run after a crash, finds the old file or
+# the new one.
 sub replace_file
 {
 	my ($path, $bytes) = @_;
@@ -284,8 +284,8 @@ sub write_info
 	return;
 }
 
-# From now on a backup belongs to this server.  It still says which one it was made
-# from.
+# From now on, the backup belongs to this server.  It still records the server that it was
+# made from.
 sub adopt_backup
 {
 	my ($backup, $server) = @_;
@@ -303,10 +303,9 @@ sub replace_globals
 	return write_info($backup);
 }
 
-# Makes the directory of a new backup, of this server, in the run of this name: is the
-# backup written by commands, and elsewhere?
-# Its name is the time, or, if the clock has been set back to one that is there,
-# the next that is not.
+# Makes the directory of a new backup of this server, in the run of this name.  %kind says
+# whether commands write the backup, and whether to another place.  Its name is the time, or
+# the next free one if the clock was set back.
 sub begin_backup
 {
 	my ($directory, $folder, $server, $run, %kind) = @_;
@@ -339,7 +338,7 @@ sub begin_backup
 	die $error;
 }
 
-# pg_pardump has flushed its files; what commands have written here is for us to.
+# pg_pardump flushes its own files, but not those that commands write.
 sub flush_files
 {
 	my ($dir) = @_;
@@ -378,8 +377,8 @@ sub hold_backup
 	return $lock;
 }
 
-# Removes a backup, complete or not.  What is not here but elsewhere is removed
-# before by the function, if it was ever sent there.
+# Removes a backup, complete or not.  The function first removes files that were sent
+# elsewhere.
 sub remove_backup
 {
 	my ($backup, $remove_elsewhere) = @_;
@@ -407,9 +406,9 @@ sub remove_backup
 	return;
 }
 
-# Those of one folder, the newest first, that need not be kept: neither are they
-# among the newest nor young.  One from the future is young: it may be the clock
-# that is wrong.
+# The backups of one folder, the newest first, that need not be kept, because they are
+# neither among the newest nor young.  A backup from the future is young: the clock may be
+# wrong.
 sub expired
 {
 	my ($backups, $keep_last, $keep_days) = @_;
