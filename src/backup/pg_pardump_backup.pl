@@ -10,7 +10,7 @@ use lib '@LIBDIR@';
 
 use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
-use List::Util qw(sum0);
+use List::Util qw(min sum0);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
@@ -538,7 +538,7 @@ sub verify_one
 	die $error if interrupted();
 	die 'could not verify backup ' . title($backup) . ": a run removed the backup\n" if !-d $backup->{path};
 	die 'could not verify backup ' . title($backup) . ": $error" if $error !~ /failed with exit code 1\n/;
-	complain('backup ' . title($backup) . " is damaged: $error");
+	complain('backup ' . title($backup) . " is damaged: ${error}hint: Keep the other backups of this database, and check the disk.\n");
 	return 0;
 }
 
@@ -556,9 +556,10 @@ sub progress_of
 		my ($n, $share) = @_;
 		my $seconds = clock_gettime(CLOCK_MONOTONIC) - $began;
 		my $done = sum0(@weights[ 0 .. $n - 1 ], map { $_ * $share } $weights[$n] // ());
+		my $percent = $n < @archives ? min(99, int($done / $all * 100)) : 100;
 
 		show_progress(
-			sprintf('%d%%', $done / $all * 100), 'time ' . duration_text($seconds), "archives $n/" . @archives,
+			"$percent%", 'time ' . duration_text($seconds), "archives $n/" . @archives,
 			$done > 0 && $done < $all ? 'ETA ' . duration_text($seconds * ($all / $done - 1)) : (),
 			$n < @archives ? name_of($archives[$n]) : ());
 	};
