@@ -214,4 +214,12 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_pardump_exported_snapshot(pg_catalog.text) IS
 'what an exported snapshot has, to be asked before it is imported';
 
+CREATE FUNCTION pg_pardump_adopt_snapshot(identifier pg_catalog.text)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'pg_pardump_adopt_snapshot'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_pardump_adopt_snapshot(pg_catalog.text) IS
+'export a snapshot of another database in this one, in a transaction that is older';
+
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;

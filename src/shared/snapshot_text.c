@@ -73,14 +73,20 @@ read_flag(SnapshotRest *rest, const char *name)
 	return read_line(rest, name, 1) == 1;
 }
 
-/* A line with a number of lines, and these. */
-static void
-read_list(SnapshotRest *rest, const char *count_name, const char *name)
+/*
+ * A line with a number of lines, and these, of which *lines is the first.
+ * Returns the number.
+ */
+static uint32_t
+read_list(SnapshotRest *rest, const char *count_name, const char *name,
+		  const char **lines)
 {
 	uint32_t	n = read_line(rest, count_name, INT32_MAX);
 
+	*lines = rest->at;
 	for (uint32_t i = 0; i < n && rest->problem == NULL; i++)
 		read_line(rest, name, UINT32_MAX);
+	return n;
 }
 
 bool
@@ -102,6 +108,7 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 {
 	SnapshotRest rest = {text, text + length, NULL};
 
+	memset(snapshot, 0, sizeof(*snapshot));
 	read_name(&rest, "vxid:");
 	if (rest.problem == NULL)
 		read_number(&rest, "vxid:", '/', INT32_MAX);
@@ -111,20 +118,38 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 	read_line(&rest, "dbid:", UINT32_MAX);
 	read_line(&rest, "iso:", 3);
 	read_flag(&rest, "ro:");
-	read_line(&rest, "xmin:", UINT32_MAX);
-	read_line(&rest, "xmax:", UINT32_MAX);
-	read_list(&rest, "xcnt:", "xip:");
+	snapshot->xmin = read_line(&rest, "xmin:", UINT32_MAX);
+	snapshot->xmax = read_line(&rest, "xmax:", UINT32_MAX);
+	snapshot->n_xids = read_list(&rest, "xcnt:", "xip:", &snapshot->xids);
 	snapshot->overflowed = read_flag(&rest, "sof:");
 	/* only older servers, and only an overflowed snapshot, leave this out */
 	snapshot->has_subxids = begins_with(&rest, "sxcnt:");
 	if (snapshot->has_subxids)
-		read_list(&rest, "sxcnt:", "sxp:");
+		snapshot->n_subxids = read_list(&rest, "sxcnt:", "sxp:",
+										&snapshot->subxids);
 	snapshot->in_recovery = read_flag(&rest, "rec:");
 	if (rest.problem == NULL && !snapshot->overflowed && !snapshot->has_subxids)
 		rest.problem = "sxcnt:";
 	if (rest.problem == NULL && rest.at != rest.end)
 		rest.problem = "end";
 	return rest.problem;
+}
+
+/* The lines have been read once, so they are as they should be. */
+void
+snapshot_text_list(const char *lines, uint32_t n, uint32_t *list)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	value = 0;
+
+		while (*lines++ != ':')
+			;
+		while (*lines != '\n')
+			value = value * 10 + (uint32_t) (*lines++ - '0');
+		lines++;
+		list[i] = value;
+	}
 }
 
 bool

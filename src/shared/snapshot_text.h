@@ -36,11 +36,17 @@
 #define SNAPSHOT_TEXT_ID_CHARS "0123456789ABCDEF-"
 #define SNAPSHOT_TEXT_ID_BYTES 64
 
-/* The lines that callers ask for. */
+/* The lines that callers ask for; the pointers are into the text. */
 typedef struct SnapshotText
 {
+	uint32_t	xmin;
+	uint32_t	xmax;
+	uint32_t	n_xids;			/* transaction IDs in lines "xip:" */
+	const char *xids;			/* the first of these lines */
 	bool		overflowed;
 	bool		has_subxids;	/* the text has a line "sxcnt:" */
+	uint32_t	n_subxids;		/* transaction IDs in lines "sxp:" */
+	const char *subxids;		/* the first of these lines */
 	bool		in_recovery;
 } SnapshotText;
 
@@ -56,6 +62,12 @@ extern bool snapshot_text_is_id(const char *id);
  */
 extern const char *snapshot_text_read(SnapshotText *snapshot,
 									  const char *text, size_t length);
+
+/*
+ * The transaction IDs in n lines of a text that has been read, which begin
+ * where its "xids" or "subxids" is.
+ */
+extern void snapshot_text_list(const char *lines, uint32_t n, uint32_t *list);
 
 /* Are the transactions missing that were running when it was taken? */
 extern bool snapshot_text_is_incomplete(const SnapshotText *snapshot);

@@ -57,13 +57,25 @@ static void
 test_values(void)
 {
 	SnapshotText snapshot;
+	uint32_t	list[2];
 
 	is_text(snapshot_text_read(&snapshot, fixed, strlen(fixed)), NULL, "a whole one");
 	ok(snapshot.overflowed && snapshot.has_subxids && snapshot.in_recovery,
 	   "overflowed, with the list of subtransactions, in recovery");
+	is_number(snapshot.xmin, 750, "xmin");
+	is_number(snapshot.xmax, INT64CONST(4294967295), "xmax");
+	is_number(snapshot.n_xids, 0, "no top-level transaction");
+	is_number(snapshot.n_subxids, 2, "two in the other list");
+	snapshot_text_list(snapshot.subxids, snapshot.n_subxids, list);
+	is_number(list[0], 750, "the first of these");
+	is_number(list[1], 752, "the second one");
 	is_text(snapshot_text_read(&snapshot, primary, strlen(primary)), NULL, "a primary's");
 	ok(snapshot.overflowed && !snapshot.has_subxids && !snapshot.in_recovery,
 	   "overflowed, without that list, not in recovery");
+	is_number(snapshot.n_xids, 2, "two top-level transactions");
+	snapshot_text_list(snapshot.xids, snapshot.n_xids, list);
+	is_number(list[0], 750, "the first of them");
+	is_number(list[1], INT64CONST(4294967290), "the second one");
 }
 
 static void

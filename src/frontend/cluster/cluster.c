@@ -24,6 +24,7 @@
 #include "cluster/cluster_list.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_notes.h"
+#include "cluster/cluster_snapshot.h"
 #include "cluster/globals.h"
 #include "load/restore_stage.h"
 #include "process/progress.h"
@@ -38,10 +39,14 @@
  * ----------
  */
 
+/* How often roles and tablespaces may change while a snapshot is taken. */
+#define GLOBALS_TRIES 5
+
 /*
  * Connect to the source of a dump or a copy, and find its databases, which
- * are none if only what they share is asked for.  Exits with a message if
- * something would make the runs fail.
+ * are none if only what they share is asked for; with --cluster-snapshot they
+ * are found later.  Exits with a message if something would make the runs
+ * fail.
  */
 static PGconn *
 open_source(const Options *options, PeerAddress **address, ClusterList *list,
@@ -58,11 +63,12 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 	if (options->pg_dump_path == NULL)
 		stock_pg_dump_refuse_newer(PQserverVersion(conn) / 10000,
 								   PG_MAJORVERSION_NUM);
-	if (options->globals_only || options->roles_only || options->tablespaces_only)
+	if (options->globals_only || options->roles_only ||
+		options->tablespaces_only || options->cluster_snapshot)
 		return conn;
 	*list = cluster_list_read(conn, options);
 	*filter = cluster_filter_read(conn, *address, list, options);
-	cluster_check_source(conn, options->jobs, list->n);
+	cluster_check_source(conn, options->jobs, list->n, 0);
 	findings_report();
 	return conn;
 }
@@ -76,6 +82,48 @@ read_globals(PGconn *conn, const PeerAddress *address, const Options *options,
 		options->tablespaces_only ? GLOBALS_TABLESPACES : GLOBALS_ALL;
 
 	return globals_read(conn, address, part, options, argv0);
+}
+
+/* pg_dumpall writes a key into its script that is another one each time. */
+static bool
+globals_are_equal(const char *one, const char *other)
+{
+	GlobalsScript *a = globals_script_parse(one);
+	GlobalsScript *b = globals_script_parse(other);
+	bool		result = a->n == b->n;
+
+	for (int i = 0; result && i < a->n; i++)
+		result = strcmp(a->statements[i], b->statements[i]) == 0;
+	return result;
+}
+
+/*
+ * The list of databases, one snapshot of all of them, and what they share as
+ * it was then: pg_dumpall has no snapshot, so it reads before and after.
+ */
+static ClusterSnapshot *
+take_snapshot(PGconn *conn, const PeerAddress *address, ClusterList *list,
+			  ClusterFilter **filter, char **globals, const Options *options,
+			  const char *argv0)
+{
+	for (int n = 1;; n++)
+	{
+		char	   *before = read_globals(conn, address, options, argv0);
+		ClusterSnapshot *snapshot = cluster_snapshot_take(conn, address, list,
+														  filter, options);
+		bool		is_same;
+
+		*globals = read_globals(conn, address, options, argv0);
+		is_same = globals_are_equal(before, *globals);
+		free(before);
+		if (is_same)
+			return snapshot;
+		if (n == GLOBALS_TRIES)
+			pg_fatal("roles or tablespaces were changed each of the %d times that they were read",
+					 GLOBALS_TRIES);
+		free(*globals);
+		cluster_snapshot_end(snapshot);
+	}
 }
 
 /*
@@ -110,6 +158,7 @@ typedef struct ClusterDump
 	ClusterMap	map;
 	ClusterFilter *filter;
 	ClusterMap *previous;		/* --incremental; or NULL */
+	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
 	char	   *globals;
 	char	   *directory;		/* NULL: nothing is written */
 	int			directory_fd;	/* open on it, as others may take its path */
@@ -290,6 +339,8 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 	cluster_session_add_args(args, dump->options,
 							 cluster_list_conninfo(dump->address, database->name));
 	cluster_filter_add_args(dump->filter, database, args);
+	if (dump->snapshot)
+		cluster_snapshot_add_args(dump->snapshot, no, args);
 	if (dump->previous)
 		add_previous(dump, database, args);
 	if (dump->directory == NULL)
@@ -346,8 +397,15 @@ read_cluster(ClusterDump *dump, const char *argv0)
 	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	if (!options->dry_run && !options->check)
 		create_directory(dump);
+	if (options->cluster_snapshot)
+	{
+		dump->snapshot = take_snapshot(conn, dump->address, &dump->map.list,
+									   &dump->filter, &dump->globals, options,
+									   argv0);
+		dump->map.snapshot = cluster_snapshot_record(dump->snapshot);
+	}
 	/* --check is to find out whether the role may read passwords, too */
-	if (!options->dry_run)
+	else if (!options->dry_run)
 		dump->globals = read_globals(conn, dump->address, options, argv0);
 	cluster_session_close(conn);
 }
@@ -380,7 +438,15 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	if (options->incremental)
 		dump->previous = cluster_map_read(options->incremental);
 	read_cluster(dump, argv0);
+	if (dump->snapshot && only_looks)
+	{
+		/* now it is known that it can be taken */
+		cluster_snapshot_end(dump->snapshot);
+		dump->snapshot = NULL;
+	}
+	run.snapshot = dump->snapshot;
 	n_failed = cluster_run(&run, options);
+	cluster_snapshot_end(dump->snapshot);
 	if (n_failed > 0 && !any_is_complete(dump))
 		pg_fatal("all databases failed");
 	if (dump->directory)
@@ -410,6 +476,7 @@ typedef struct ClusterCopy
 								 * a session in */
 	ClusterList list;
 	ClusterFilter *filter;
+	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
 	GlobalsApply globals;
 } ClusterCopy;
 
@@ -426,6 +493,8 @@ cluster_copy_add_args(void *arg, int no, SimpleStringList *args)
 	bool		is_there = cluster_list_is_initial(database);
 
 	cluster_filter_add_args(copy->filter, database, args);
+	if (copy->snapshot)
+		cluster_snapshot_add_args(copy->snapshot, no, args);
 	if (!is_there)
 		simple_string_list_append(args, "--create");
 	server_expect_database(database->oid);
@@ -443,9 +512,15 @@ read_source(ClusterCopy *copy, const char *argv0)
 {
 	PGconn	   *conn = open_source(copy->options, &copy->source, &copy->list,
 								   &copy->filter);
-	GlobalsScript *script = globals_script_parse(read_globals(conn, copy->source,
-															  copy->options, argv0));
+	GlobalsScript *script;
+	char	   *text;
 
+	if (copy->options->cluster_snapshot)
+		copy->snapshot = take_snapshot(conn, copy->source, &copy->list,
+									   &copy->filter, &text, copy->options, argv0);
+	else
+		text = read_globals(conn, copy->source, copy->options, argv0);
+	script = globals_script_parse(text);
 	cluster_session_close(conn);
 	return script;
 }
@@ -488,9 +563,11 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	cluster_check_target(copy->globals.conn, options, copy->list.n);
 	findings_report();
 	/* up to here nothing has been made */
+	run.snapshot = copy->snapshot;
 	n_failed = load_databases(&copy->globals, script, copy->target,
 							  "pg_pardump", &run, options);
 	cluster_session_close(copy->globals.conn);
+	cluster_snapshot_end(copy->snapshot);
 	cleanup_forget_all();
 	metrics_end(copy->globals.n_errors + n_failed == 0);
 	if (copy->globals.n_errors > 0)

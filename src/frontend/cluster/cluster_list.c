@@ -34,7 +34,8 @@ static const char list_query[] =
 " (SELECT FROM pg_catalog.pg_roles r"
 " WHERE r.rolname OPERATOR(pg_catalog.=) 'pg_read_all_stats'"
 " AND pg_catalog.pg_has_role(r.oid, 'USAGE'))"
-" THEN COALESCE(pg_catalog.pg_database_size(d.oid), 0) ELSE 0 END"
+" THEN COALESCE(pg_catalog.pg_database_size(d.oid), 0) ELSE 0 END,"
+" d.datistemplate OR d.datname OPERATOR(pg_catalog.=) 'template1'"
 " FROM pg_catalog.pg_database d"
 " WHERE d.datallowconn AND d.datconnlimit OPERATOR(pg_catalog.<>) -2"
 " AND d.datname OPERATOR(pg_catalog.<>) 'template0'"
@@ -59,10 +60,21 @@ cluster_list_read(PGconn *conn, const Options *options)
 		database->oid = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
 		database->name = pg_strdup(PQgetvalue(res, i, 1));
 		database->bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
+		database->is_template = result_is_true(res, i, 3);
 	}
 	PQclear(res);
 	cluster_list_exclude(&list, conn, options);
 	return list;
+}
+
+ClusterList
+cluster_list_copy(const ClusterList *list)
+{
+	ClusterList copy = {.n = list->n};
+
+	copy.databases = pg_malloc((list->n + 1) * sizeof(ClusterDatabase));
+	memcpy(copy.databases, list->databases, list->n * sizeof(ClusterDatabase));
+	return copy;
 }
 
 /*
@@ -544,6 +556,7 @@ typedef struct ClusterSide
 	const char *name;			/* in messages */
 	int			own;			/* sessions of a run besides its workers' */
 	int			own_of_one;		/* the same with one job */
+	int			more;			/* sessions besides all runs */
 } ClusterSide;
 
 /*
@@ -551,10 +564,10 @@ typedef struct ClusterSide
  * (leader.c): pg_dump is there only before the first worker, and the
  * last one is not, beside it, with one job.
  */
-static const ClusterSide source_side = {"the server", 2, 1};
+static const ClusterSide source_side = {"the server", 2, 1, 0};
 
 /* The leader's, and that of the log, or pg_restore's. */
-static const ClusterSide target_side = {"the target", 2, 2};
+static const ClusterSide target_side = {"the target", 2, 2, 0};
 
 /*
  * The number of sessions that all runs together can have at a time: workers
@@ -563,7 +576,7 @@ static const ClusterSide target_side = {"the target", 2, 2};
 static int
 needed_by(const ClusterSide *side, int jobs, int n_databases)
 {
-	return jobs + Min(jobs, n_databases) *
+	return jobs + side->more + Min(jobs, n_databases) *
 		(jobs > 1 ? side->own : side->own_of_one);
 }
 
@@ -616,10 +629,13 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 }
 
 void
-cluster_check_source(PGconn *conn, int jobs, int n_databases)
+cluster_check_source(PGconn *conn, int jobs, int n_databases, int n_more)
 {
+	ClusterSide side = source_side;
+
+	side.more = n_more;
 	(void) worker_processes_have_files(jobs);
-	(void) check_connections(conn, &source_side, jobs, n_databases);
+	(void) check_connections(conn, &side, jobs, n_databases);
 }
 
 /*

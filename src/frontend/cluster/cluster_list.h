@@ -28,6 +28,7 @@ typedef struct ClusterDatabase
 	Oid			oid;			/* on the source */
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
+	bool		is_template;	/* others may be made from it */
 	bool		failed;			/* its run has */
 	bool		with_errors;	/* of a restore: only by errors ignored */
 	const char *identity;		/* of a restore: that of its archive */
@@ -49,6 +50,9 @@ typedef struct ClusterList
  * pattern of --exclude-database matches.
  */
 extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
+
+/* A list of its own, of the same databases. */
+extern ClusterList cluster_list_copy(const ClusterList *list);
 
 /* Leave out those of a list from elsewhere that such a pattern matches. */
 extern void cluster_list_exclude(ClusterList *list, PGconn *conn,
@@ -139,11 +143,12 @@ extern void cluster_session_add_args(SimpleStringList *args,
 /*
  * Report an error if the server, or the role, allows fewer connections than
  * there may be at a time, of workers and of the leaders of runs, of which
- * there are as many as jobs, or databases; warn if that cannot be seen.  So
+ * there are as many as jobs, or databases, and n_more others; warn if that cannot be seen.  So
  * too if this process may not have as many files open as one leader needs.
  * The session itself is to end before the runs begin.
  */
-extern void cluster_check_source(PGconn *conn, int jobs, int n_databases);
+extern void cluster_check_source(PGconn *conn, int jobs, int n_databases,
+								 int n_more);
 
 /*
  * The same of a target, be it a restore's or a copy's; and a warning if there

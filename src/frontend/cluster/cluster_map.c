@@ -52,6 +52,7 @@ typedef struct MapFile
 {
 	char	   *program;
 	char	   *server_version;
+	SnapshotRecord *snapshot;
 	int			globals;		/* in scripts */
 	char	   *globals_checksum;
 	MapDatabase *databases;
@@ -70,10 +71,20 @@ static const JsonField database_fields[] = {
 	{NULL}
 };
 
+static const JsonField snapshot_fields[] = {
+	{"Snapshot", JSON_NAME, offsetof(SnapshotRecord, snapshot), JSON_REQUIRED},
+	{"Time", JSON_NAME, offsetof(SnapshotRecord, time), JSON_REQUIRED},
+	{"Timeline", JSON_NAME, offsetof(SnapshotRecord, timeline), JSON_SKIP_NULL},
+	{"LSN-Upper-Bound", JSON_NAME, offsetof(SnapshotRecord, lsn), JSON_SKIP_NULL},
+	{NULL}
+};
+
 static const JsonField map_fields[] = {
 	{"PgPardump-Cluster-Map", JSON_VERSION, 0, JSON_REQUIRED,.max = MAP_VERSION},
 	{"Program", JSON_NAME, offsetof(MapFile, program)},
 	{"Server-Version", JSON_NAME, offsetof(MapFile, server_version)},
+	{"Cluster-Snapshot", JSON_OBJECT, offsetof(MapFile, snapshot), JSON_SKIP_NULL,.fields = snapshot_fields,
+	.size = sizeof(SnapshotRecord)},
 	{"Globals", JSON_WORD, offsetof(MapFile, globals),.words = scripts},
 	{"Globals-SHA256", JSON_NAME, offsetof(MapFile, globals_checksum), JSON_REQUIRED},
 	{"Databases", JSON_ARRAY, offsetof(MapFile, databases), JSON_REQUIRED,.fields = database_fields,
@@ -91,6 +102,7 @@ cluster_map_text(const ClusterMap *map)
 	MapFile		file = {
 		.program = "pg_pardump " PARDUMP_VERSION,
 		.server_version = map->server_version,
+		.snapshot = map->snapshot,
 		.globals_checksum = map->globals_checksum,
 		.databases = pg_malloc0((map->list.n + 1) * sizeof(MapDatabase)),
 		.n_databases = map->list.n,
@@ -182,7 +194,9 @@ make_map(MapFile *file)
 
 	map->server_version = file->server_version;
 	map->globals_checksum = file->globals_checksum;
+	map->snapshot = file->snapshot;
 	file->server_version = file->globals_checksum = NULL;
+	file->snapshot = NULL;
 	map->list.n = file->n_databases;
 	map->list.databases = pg_malloc((file->n_databases + 1) * sizeof(ClusterDatabase));
 	for (int i = 0; i < file->n_databases; i++)

@@ -11,7 +11,7 @@
 #define CLUSTER_MAP_H
 
 #include "archive/archive_name.h"
-#include "cluster/cluster_list.h"
+#include "cluster/cluster_snapshot.h"
 
 #define CLUSTER_GLOBALS_NAME "globals.sql"
 #define CLUSTER_DATABASES_NAME "databases"
@@ -21,6 +21,8 @@ typedef struct ClusterMap
 	ClusterList list;
 	char	   *server_version;
 	char	   *globals_checksum;	/* SHA256, in hexadecimal */
+	SnapshotRecord *snapshot;	/* of all databases; NULL without
+								 * --cluster-snapshot */
 } ClusterMap;
 
 /* The directory of a database's archive, in that of the cluster; owned. */

@@ -117,6 +117,8 @@ cluster_run_begin(RunState *state, int no, int slot)
 	pid_t		parent = getpid();
 
 	cluster_account_note_begin(state->account, no);
+	if (state->run->snapshot)
+		cluster_snapshot_begin_run(state->run->snapshot, no);
 	fflush(NULL);
 	interrupt_hold_signals();
 	state->pids[no] = fork();
@@ -186,6 +188,8 @@ look_at(RunState *state, int no)
 	state->pids[no] = 0;
 	state->n_running--;
 	worker_slots_end_run(no);
+	if (state->run->snapshot)
+		cluster_snapshot_end_run(state->run->snapshot, no);
 	/* what ended that process may have been meant for this one, too */
 	interrupt_check();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -237,6 +241,8 @@ cluster_run(const ClusterRun *run, const Options *options)
 		interrupt_check();
 		for (int i = 0; i < n; i++)
 			look_at(state, i);
+		if (run->snapshot)
+			cluster_snapshot_attend(run->snapshot);
 
 		/*
 		 * A large database has work for several workers as soon as it has

@@ -11,7 +11,7 @@
 #ifndef CLUSTER_RUN_H
 #define CLUSTER_RUN_H
 
-#include "cluster/cluster_list.h"
+#include "cluster/cluster_snapshot.h"
 
 /* What main() does with a command line. */
 typedef int (*ClusterProgram) (int argc, char **argv);
@@ -23,6 +23,7 @@ typedef struct ClusterRun
 	const char *failure;		/* a message, with %s for the database */
 	bool		one_by_one;		/* so that what they print does not mix */
 	const ClusterList *list;
+	ClusterSnapshot *snapshot;	/* of all of them; or NULL */
 	void	   *arg;			/* given to the callbacks */
 
 	/* What the run for this database is to be given, besides all options. */

@@ -400,9 +400,13 @@ static const char dump_cluster_options[] =
 "\nOptions for all databases of a cluster:\n"
 "  --all-databases              dump all databases and global objects, or copy\n"
 "                               them to the cluster of --target\n"
+"  --cluster-snapshot           dump all databases in one snapshot; needs the\n"
+"                               extension in each of them\n"
 "  --exclude-database=PATTERN   exclude databases whose name matches PATTERN\n"
 "  -g, --globals-only           only roles, memberships, settings and\n"
 "                               tablespaces\n"
+"  --lock-later                 with --cluster-snapshot: lock tables when the\n"
+"                               turn of their database comes\n"
 "  --no-role-passwords          do not dump passwords for roles\n"
 "  --roles-only                 only roles, no databases or tablespaces\n"
 "  --tablespaces-only           only tablespaces, no databases or roles\n";

@@ -72,6 +72,9 @@ typedef struct Options
 	/* All databases of a cluster */
 	bool		all_databases;
 	SimpleStringList exclude_databases; /* patterns */
+	bool		cluster_snapshot;	/* one for all of them */
+	bool		lock_later;		/* tables, when the turn of their database
+								 * comes */
 	bool		globals_only;
 	bool		roles_only;
 	bool		tablespaces_only;

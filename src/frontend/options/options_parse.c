@@ -23,9 +23,9 @@
 
 /* Of the cluster, or set for each database separately. */
 static const char *const own_names[] = {
-	"all-databases", "create", "dbname", "exclude-database", "file",
-	"globals-only", "host", "incremental", "incremental-copy-method", "jobs", "mask",
-	"mask-file", "metrics", "no-password", "no-progress",
+	"all-databases", "cluster-snapshot", "create", "dbname", "exclude-database",
+	"file", "globals-only", "host", "incremental", "incremental-copy-method",
+	"jobs", "lock-later", "mask", "mask-file", "metrics", "no-password", "no-progress",
 	"no-role-passwords", "password", "port", "progress", "report",
 	"resume", "roles-only", "sample",
 	"tablespaces-only", "target", "username", "verify", "where"

@@ -15,6 +15,7 @@ static const OptionRow own_options[] = {
 	{"check", OPTION_FLAG, MEMBER(check)},
 	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
 	{"clean-output", OPTION_FLAG, MEMBER(clean_output)},
+	{"cluster-snapshot", OPTION_FLAG, MEMBER(cluster_snapshot)},
 	{"compare", OPTION_FLAG, MEMBER(compare)},
 	{"compare-with", OPTION_FILLED, MEMBER(compare_with)},
 	{"copy-format", OPTION_TEXT, MEMBER(copy_format)},
@@ -27,6 +28,7 @@ static const OptionRow own_options[] = {
 	{"incremental-by", OPTION_TEXT, MEMBER(incremental_by)},
 	{"incremental-copy-method", OPTION_TEXT, MEMBER(incremental_copy_method)},
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
+	{"lock-later", OPTION_FLAG, MEMBER(lock_later)},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
 	{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)},
 	{"manifest-fingerprints", OPTION_FLAG, MEMBER(manifest_fingerprints)},
@@ -94,6 +96,8 @@ static const OptionRule rules[] = {
 	{"--roles", NEEDS, "--target"},
 	{"--roles", EXCLUDES, "--check", "--check creates no roles, but the copy requires them."},
 	{"--exclude-database", NEEDS, "--all-databases"},
+	{"--cluster-snapshot", NEEDS, "--all-databases"},
+	{"--lock-later", NEEDS, "--cluster-snapshot"},
 	{"-g/--globals-only", NEEDS, "--all-databases"},
 	{"--roles-only", NEEDS, "--all-databases"},
 	{"--tablespaces-only", NEEDS, "--all-databases"},
@@ -104,6 +108,10 @@ static const OptionRule rules[] = {
 	{"--all-databases", EXCLUDES, "--snapshot --create-slot"
 	" --create-subscription", OF_ONE},
 	{"--all-databases", EXCLUDES, "--also-from --tasks --task"},
+	{"--cluster-snapshot", EXCLUDES, "--no-extension", "The extension makes one snapshot available in all databases."},
+	{"--cluster-snapshot", EXCLUDES, "--serializable-deferrable", "A snapshot that waits for other transactions in one database cannot be adopted in the others."},
+	{"--cluster-snapshot", EXCLUDES, "--verify --globals-only --roles-only"
+	" --tablespaces-only"},
 	{"-g/--globals-only", EXCLUDES, "--roles-only --tablespaces-only"
 	" --exclude-database --dry-run --check --verify"},
 	{"--roles-only", EXCLUDES, "--tablespaces-only --exclude-database"

@@ -256,15 +256,17 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 " (11, '" PARDUMP_LAST_FILES "()', 'pg_pardump_last_files', 4)," \
 " (12, '" PARDUMP_FILE_TYPE "(pg_catalog.text)', 'pg_pardump_file_type', 4)," \
 " (13, '" PARDUMP_EXPORTED_SNAPSHOT "(pg_catalog.text)'," \
-" 'pg_pardump_exported_snapshot', 1))" \
+" 'pg_pardump_exported_snapshot', 1)," \
+" (14, '" PARDUMP_ADOPT_SNAPSHOT "(pg_catalog.text)'," \
+" 'pg_pardump_adopt_snapshot', 8))" \
 " f (no, signature, name, uses)"
-#define N_FUNCTIONS 13
+#define N_FUNCTIONS 14
 
 /* Of these how many are called, by ServerExtensionUse. */
-static const int n_called[] = {9, 2, 3};
+static const int n_called[] = {9, 2, 3, 1};
 
 /* Its bit, as a parameter. */
-static const char *const use_bits[] = {"1", "2", "4"};
+static const char *const use_bits[] = {"1", "2", "4", "8"};
 
 /*
  * The extension: its version and schema, which roles that are not trusted own
@@ -316,7 +318,7 @@ IF_IN_SCHEMA("f.signature") ")"
 " AND l.oid OPERATOR(pg_catalog.=) p.prolang"
 " AND (f.uses OPERATOR(pg_catalog.&) $1::pg_catalog.int4) OPERATOR(pg_catalog.<>) 0"
 " UNION ALL"
-" SELECT 14, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
+" SELECT 15, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
 " c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
 " pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
 " FROM extension x, pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"

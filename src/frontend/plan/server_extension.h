@@ -32,12 +32,16 @@
 extern bool own_extension_leave_out(PGconn *conn, const Options *options,
 									Toc *toc);
 
-/* What it is for: on a source, on the target of a copy, for a base backup. */
+/*
+ * What it is for: on a source, on the target of a copy, for a base backup, in
+ * a session that adopts a snapshot of another database.
+ */
 typedef enum ServerExtensionUse
 {
 	EXTENSION_READS,
 	EXTENSION_LOADS,
-	EXTENSION_READS_FILES
+	EXTENSION_READS_FILES,
+	EXTENSION_ADOPTS
 } ServerExtensionUse;
 
 typedef struct ServerExtension

@@ -288,6 +288,7 @@ extern bool text_is_convertible(PGconn *conn, const char *text);
 #define PARDUMP_LAST_FILES PARDUMP_SCHEMA ".pg_pardump_last_files"
 #define PARDUMP_FILE_TYPE PARDUMP_SCHEMA ".pg_pardump_file_type"
 #define PARDUMP_EXPORTED_SNAPSHOT PARDUMP_SCHEMA ".pg_pardump_exported_snapshot"
+#define PARDUMP_ADOPT_SNAPSHOT PARDUMP_SCHEMA ".pg_pardump_adopt_snapshot"
 #define PARDUMP_NOTE_DUMP PARDUMP_SCHEMA ".pg_pardump_note_dump"
 
 /* A table of it. */

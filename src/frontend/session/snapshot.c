@@ -39,6 +39,12 @@ import_snapshot(PGconn *conn, const char *snapshot, bool may_be_gone)
 	return done;
 }
 
+void
+snapshot_import(PGconn *conn, const char *snapshot)
+{
+	(void) import_snapshot(conn, snapshot, false);
+}
+
 char *
 snapshot_export(PGconn *conn)
 {
@@ -54,7 +60,7 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 	else
 		session_begin(conn, SESSION_BEGIN_READ_ONLY);
 	if (import)
-		(void) import_snapshot(conn, import, false);
+		snapshot_import(conn, import);
 	/* also an imported one: its first holder may leave before we are done */
 	return snapshot_export(conn);
 }

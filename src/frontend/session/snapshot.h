@@ -33,6 +33,12 @@ extern char *snapshot_identity(PGconn *conn);
 extern bool snapshot_try_import(PGconn *conn, const char *snapshot,
 								const char *identity);
 
+/*
+ * The transaction that has just begun is to have this snapshot.  Ends by
+ * session_failed() if the exporter is gone.
+ */
+extern void snapshot_import(PGconn *conn, const char *snapshot);
+
 /* The name of the transaction's snapshot for others, to its end; owned. */
 extern char *snapshot_export(PGconn *conn);
 

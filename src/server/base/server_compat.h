@@ -58,6 +58,7 @@
 /* Until 16 pages could be pruned of what an old snapshot sees. */
 #if PG_VERSION_NUM >= 170000
 #define TestForOldSnapshot(snapshot, relation, page) ((void) 0)
+#define old_snapshot_threshold (-1)
 #endif
 
 /*

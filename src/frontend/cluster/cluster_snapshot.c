@@ -1,0 +1,560 @@
+/*
+ * cluster_snapshot.c
+ *		--cluster-snapshot: one snapshot for all databases of a cluster.
+ *
+ * The order decides whether rows are lost, so it is all in take():
+ *
+ * 1. A guard in each database of the list begins its transaction and takes
+ *	  its snapshot, and has answered.
+ * 2. The caller's session takes the snapshot that all are to have, and
+ *	  exports it.  A database that this one sees, but that was not on the list,
+ *	  has no guard: all is begun again.
+ * 3. Each guard adopts the snapshot, and exports it in its database.  The
+ *	  server checks that the guard's own one is the older one.
+ * 4. A session in each database imports it, and reads which tables there are;
+ *	  the guard locks these, so that they stay as the snapshot sees them.  What
+ *	  changed between 2 and 4 is found by the run of the database, which
+ *	  compares its tables with the snapshot.
+ *
+ * Roles and tablespaces are read by pg_dumpall, which cannot import a
+ * snapshot: the caller reads them before 1 and after 3, and compares.
+ */
+#include "base/fe_compat.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "cluster/cluster_snapshot.h"
+#include "plan/server_extension.h"
+#include "session/connection.h"
+#include "session/session_lost.h"
+#include "session/session_settings.h"
+#include "session/snapshot.h"
+#include "session/table_lock.h"
+#include "source/standby_overflow.h"
+
+/* How many times all is begun, if databases come and go, or guards are lost. */
+#define TRIES 5
+
+/* How often to look at the guards. */
+#define LOOK_MS 1000
+
+typedef struct Guard
+{
+	const ClusterDatabase *database;
+	PGconn	   *conn;			/* NULL before, and after the end of its run */
+	char	   *snapshot;		/* what it has exported */
+	char	  **tables;			/* to be locked, quoted */
+	int			n_tables;
+	bool		is_lost;		/* before its database had its turn */
+	bool		has_run;		/* its database has, or had, its turn */
+} Guard;
+
+struct ClusterSnapshot
+{
+	const Options *options;
+	const PeerAddress *address;
+	PGconn	   *conn;			/* the caller's */
+	ClusterList *list;
+	ClusterFilter **filter;
+	ServerExtension *extension; /* in the database of conn */
+	Guard	   *guards;			/* by database */
+	int			n_guards;
+	PGconn	   *reader;			/* of the tables of one database; or NULL */
+	int			lock_wait_ms;
+	bool		must_repeat;	/* the list is not that of the snapshot */
+	SnapshotRecord record;
+	int64		looked_at;
+};
+
+/* ----------
+ * Sessions
+ * ----------
+ */
+
+/* Another session in a database of the list. */
+static PGconn *
+open_session(ClusterSnapshot *snapshot, const ClusterDatabase *database)
+{
+	PeerAddress there = *snapshot->address;
+	PGconn	   *conn;
+
+	there.private_conninfo = cluster_list_conninfo(snapshot->address, database->name);
+	conn = connection_open_peer(&there, "pg_pardump");
+	interrupt_set_connection(conn);
+	interrupt_check();
+	/* names of tables are bytes, of whichever encoding */
+	session_set_up(conn, snapshot->options, "SQL_ASCII");
+	free(there.private_conninfo);
+	return conn;
+}
+
+static void
+close_guards(ClusterSnapshot *snapshot)
+{
+	session_close(snapshot->reader);
+	snapshot->reader = NULL;
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		session_close(snapshot->guards[i].conn);
+		snapshot->guards[i].conn = NULL;
+	}
+	free(snapshot->guards);
+	snapshot->guards = NULL;
+	snapshot->n_guards = 0;
+}
+
+/*
+ * An exit callback: say goodbye, so that the server does not log lost
+ * connections.
+ */
+static void
+cluster_snapshot_close(void *arg)
+{
+	ClusterSnapshot *snapshot = arg;
+
+	for (int i = 0; i < snapshot->n_guards; i++)
+		PQfinish(snapshot->guards[i].conn);
+	PQfinish(snapshot->reader);
+	snapshot->n_guards = 0;
+	snapshot->reader = NULL;
+}
+
+/* ----------
+ * 1. Guards
+ * ----------
+ */
+
+/* Its database, as the name may have been given to another meanwhile. */
+static const char guard_query[] =
+"SELECT d.oid FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/*
+ * The extension is judged before there is a snapshot, and then kept from
+ * being dropped, as in every session that calls it (server_extension.c).
+ */
+static void
+open_guard(ClusterSnapshot *snapshot, Guard *guard, int *n_missing)
+{
+	ServerExtension *extension;
+	PGresult   *res;
+
+	guard->conn = open_session(snapshot, guard->database);
+	extension = server_extension_find(guard->conn, snapshot->options,
+									  EXTENSION_ADOPTS);
+	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
+	res = session_query(guard->conn, guard_query);
+	if (PQntuples(res) != 1 || result_oid(res, 0, 0) != guard->database->oid)
+		session_lost("databases were renamed, or dropped and created again");
+	PQclear(res);
+	server_extension_hold(guard->conn, extension);
+	if (extension->missing == NULL)
+		return;
+	if ((*n_missing)++ == 0)
+		pg_log_error("option %s requires extension pg_pardump in every database",
+					 "--cluster-snapshot");
+	pg_log_error_detail("Database \"%s\": %s.", printable(guard->database->name),
+						extension->missing);
+}
+
+static void
+open_guards(ClusterSnapshot *snapshot)
+{
+	int			n_missing = 0;
+
+	snapshot->guards = pg_malloc0((snapshot->list->n + 1) * sizeof(Guard));
+	snapshot->n_guards = snapshot->list->n;
+	for (int i = 0; i < snapshot->n_guards; i++)
+		snapshot->guards[i].database = &snapshot->list->databases[i];
+	for (int i = 0; i < snapshot->n_guards; i++)
+		open_guard(snapshot, &snapshot->guards[i], &n_missing);
+	if (n_missing > 0)
+		pg_fatal_hint("Run CREATE EXTENSION pg_pardump in each of these databases, or exclude them with --exclude-database.");
+}
+
+/* ----------
+ * 2. The snapshot
+ * ----------
+ */
+static const char record_query[] =
+"SELECT pg_catalog.pg_current_snapshot(), pg_catalog.to_char("
+"pg_catalog.clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
+
+/* The name of a WAL file begins with the timeline, in hexadecimal. */
+static const char position_query[] =
+"SELECT l.lsn, pg_catalog.left(pg_catalog.pg_walfile_name(l.lsn), 8)"
+" FROM pg_catalog.pg_current_wal_insert_lsn() l (lsn)";
+
+#define POSITION_FUNCTIONS \
+"pg_catalog.pg_current_wal_insert_lsn();pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)"
+
+#define TIMELINE_FUNCTION "pg_catalog.pg_control_checkpoint()"
+
+static void
+record_snapshot(ClusterSnapshot *snapshot)
+{
+	SnapshotRecord *record = &snapshot->record;
+	PGresult   *res = session_query(snapshot->conn, record_query);
+
+	memset(record, 0, sizeof(*record));
+	record->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+	record->time = pg_strdup(PQgetvalue(res, 0, 1));
+	PQclear(res);
+	if (session_is_true(snapshot->conn, session_recovery_query))
+	{
+		if (session_may_execute(snapshot->conn, TIMELINE_FUNCTION))
+			record->timeline = session_value(snapshot->conn,
+											 "SELECT timeline_id FROM " TIMELINE_FUNCTION);
+		return;
+	}
+	if (!session_may_execute(snapshot->conn, POSITION_FUNCTIONS))
+		return;
+	res = session_query(snapshot->conn, position_query);
+	record->lsn = pg_strdup(PQgetvalue(res, 0, 0));
+	record->timeline = psprintf("%lu", strtoul(PQgetvalue(res, 0, 1), NULL, 16));
+	PQclear(res);
+}
+
+static bool
+is_listed(const ClusterList *list, const ClusterDatabase *database)
+{
+	for (int i = 0; i < list->n; i++)
+		if (list->databases[i].oid == database->oid &&
+			strcmp(list->databases[i].name, database->name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Every database that the snapshot sees must have been known when the guards
+ * were made.  One that has been dropped had no guard's session in it, or it
+ * could not have been dropped.
+ */
+static bool
+list_has_changed(ClusterSnapshot *snapshot, const ClusterList *known)
+{
+	ClusterList seen = cluster_list_read(snapshot->conn, snapshot->options);
+
+	for (int i = 0; i < seen.n; i++)
+		if (!is_listed(known, &seen.databases[i]))
+			return true;
+	for (int i = 0; i < snapshot->list->n; i++)
+		if (!is_listed(&seen, &snapshot->list->databases[i]))
+			return true;
+	return false;
+}
+
+/* ----------
+ * 3. Adoption
+ * ----------
+ */
+static void
+adopt(Guard *guard, const char *id)
+{
+	PGresult   *res;
+
+	interrupt_set_connection(guard->conn);
+	res = session_query_params(guard->conn,
+							   "SELECT " PARDUMP_ADOPT_SNAPSHOT "($1::pg_catalog.text)",
+							   1, &id, 0);
+	guard->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+	PQclear(res);
+}
+
+/* ----------
+ * 4. Locks
+ * ----------
+ */
+
+/*
+ * The tables that pg_dump may lock, and that are still there under these
+ * names: of others the run of the database says what has become of them.
+ * to_regclass() looks at the catalogs as they are now.
+ */
+static const char tables_query[] =
+"SELECT t.name FROM (SELECT c.oid, n.oid AS schema,"
+" pg_catalog.format('%I.%I', n.nspname, c.relname) AS name"
+" FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
+" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relkind IN ('r', 'p') AND c.relpersistence OPERATOR(pg_catalog.<>) 't'"
+" AND c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid) t"
+" WHERE CASE WHEN pg_catalog.has_schema_privilege(t.schema, 'USAGE')"
+" AND pg_catalog.has_table_privilege(t.oid, 'SELECT')"
+" THEN pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid END"
+" ORDER BY t.oid";
+
+static void
+read_tables(ClusterSnapshot *snapshot, Guard *guard)
+{
+	PGconn	   *conn = open_session(snapshot, guard->database);
+	PGresult   *res;
+
+	snapshot->reader = conn;
+	session_begin(conn, SESSION_BEGIN_READ_ONLY);
+	snapshot_import(conn, guard->snapshot);
+	res = session_query(conn, tables_query);
+	guard->n_tables = PQntuples(res);
+	guard->tables = pg_malloc0((guard->n_tables + 1) * sizeof(char *));
+	for (int i = 0; i < guard->n_tables; i++)
+		guard->tables[i] = pg_strdup(PQgetvalue(res, i, 0));
+	PQclear(res);
+	session_close(conn);
+	snapshot->reader = NULL;
+}
+
+/* How many objects the server's lock table has room for. */
+static const char room_query[] =
+"SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)";
+
+/*
+ * Half of the lock table is left to others, to the runs themselves for one: a
+ * server without room for another lock refuses statements of all sessions.
+ */
+static bool
+has_room(ClusterSnapshot *snapshot)
+{
+	char	   *text = session_value(snapshot->conn, room_query);
+	int64		room = atoll(text) / 2;
+	int64		n = 0;
+
+	free(text);
+	for (int i = 0; i < snapshot->n_guards; i++)
+		n += snapshot->guards[i].n_tables;
+	if (n <= room)
+		return true;
+	pg_log_warning("tables are not locked before the turn of their database");
+	pg_log_warning_detail("All databases have " INT64_FORMAT " tables, and half of the server's lock table has room for " INT64_FORMAT ".  A database fails if one of its tables is changed before its turn.",
+						  n, room);
+	pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use --lock-later to accept this.");
+	return false;
+}
+
+/* With options that select tables, others must not be waited for. */
+static bool
+selects_tables(const Options *options)
+{
+	static const char *const names[] = {"-t", "-T", "-n", "-N"};
+
+	if (options->run_tables.head || options->run_schemas.head ||
+		options->run_tables_and_children.head)
+		return true;
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+	{
+		const char *arg = options->pg_dump_args[i];
+
+		for (int j = 0; j < (int) lengthof(names); j++)
+			if (strcmp(arg, names[j]) == 0)
+				return true;
+		if (strncmp(arg, "--exclude-table-and-children=", 29) == 0 ||
+			strncmp(arg, "--filter=", 9) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+lock_tables(ClusterSnapshot *snapshot)
+{
+	if (snapshot->options->lock_later || selects_tables(snapshot->options))
+		return;
+	for (int i = 0; i < snapshot->n_guards; i++)
+		read_tables(snapshot, &snapshot->guards[i]);
+	interrupt_set_connection(snapshot->conn);
+	if (!has_room(snapshot))
+		return;
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		Guard	   *guard = &snapshot->guards[i];
+
+		interrupt_set_connection(guard->conn);
+		message_set_database(guard->database->name);
+		table_lock_take(guard->conn, guard->tables, guard->n_tables,
+						snapshot->lock_wait_ms);
+		message_set_database(NULL);
+	}
+}
+
+/* ----------
+ * All of it
+ * ----------
+ */
+
+/*
+ * CREATE DATABASE fails while a session is in its template, so templates have
+ * their turn first; else the order stays.
+ */
+static void
+put_templates_first(ClusterList *list)
+{
+	ClusterDatabase *sorted = pg_malloc((list->n + 1) * sizeof(ClusterDatabase));
+	int			n = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < list->n; i++)
+			if (list->databases[i].is_template == (pass == 0))
+				sorted[n++] = list->databases[i];
+	memcpy(list->databases, sorted, n * sizeof(ClusterDatabase));
+	free(sorted);
+}
+
+/* May end by session_lost(); then, and if must_repeat, all is to be closed. */
+static void
+take(void *arg)
+{
+	ClusterSnapshot *snapshot = arg;
+	const Options *options = snapshot->options;
+	ClusterList known = cluster_list_read(snapshot->conn, options);
+	OverflowLook look = standby_overflow_look(snapshot->conn, NULL, options,
+											  snapshot->extension);
+	char	   *id;
+
+	*snapshot->list = cluster_list_copy(&known);
+	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
+											snapshot->list, options);
+	cluster_check_source(snapshot->conn, options->jobs, snapshot->list->n,
+						 snapshot->list->n);
+	findings_report();
+	put_templates_first(snapshot->list);
+	open_guards(snapshot);
+	interrupt_set_connection(snapshot->conn);
+	id = standby_overflow_begin(&look, NULL);
+	record_snapshot(snapshot);
+	snapshot->must_repeat = list_has_changed(snapshot, &known);
+	if (!snapshot->must_repeat)
+		for (int i = 0; i < snapshot->n_guards; i++)
+			adopt(&snapshot->guards[i], id);
+	interrupt_set_connection(snapshot->conn);
+	session_command(snapshot->conn, "COMMIT");
+	free(id);
+	if (!snapshot->must_repeat)
+		lock_tables(snapshot);
+	interrupt_set_connection(snapshot->conn);
+}
+
+ClusterSnapshot *
+cluster_snapshot_take(PGconn *conn, const PeerAddress *address,
+					  ClusterList *list, ClusterFilter **filter,
+					  const Options *options)
+{
+	/* an exit callback uses it until the process ends */
+	ClusterSnapshot *snapshot = pg_malloc0(sizeof(ClusterSnapshot));
+
+	snapshot->options = options;
+	snapshot->address = address;
+	snapshot->conn = conn;
+	snapshot->list = list;
+	snapshot->filter = filter;
+	snapshot->lock_wait_ms = table_lock_wait_ms(conn, options);
+	snapshot->extension = server_extension_find(conn, options, EXTENSION_READS);
+	cleanup_push(cluster_snapshot_close, snapshot);
+	for (int n = 1;; n++)
+	{
+		char	   *cause = session_try(take, snapshot);
+
+		interrupt_set_connection(conn);
+		interrupt_check();
+		if (cause == NULL && !snapshot->must_repeat)
+			break;
+		if (cause == NULL)
+			cause = pg_strdup("databases were created, dropped or renamed");
+		if (n == TRIES || PQstatus(conn) != CONNECTION_OK)
+			pg_fatal("could not take a snapshot of all databases: %s", cause);
+		pg_log_info("taking the snapshot of all databases again: %s", cause);
+		free(cause);
+		close_guards(snapshot);
+		if (PQtransactionStatus(conn) != PQTRANS_IDLE)
+			session_command(conn, "ROLLBACK");
+	}
+	snapshot->looked_at = clock_monotonic_ms();
+	return snapshot;
+}
+
+SnapshotRecord *
+cluster_snapshot_record(ClusterSnapshot *snapshot)
+{
+	return &snapshot->record;
+}
+
+/* ----------
+ * While databases have their turn
+ * ----------
+ */
+
+/*
+ * In a child: the guards' connections are the parent's, so they are left
+ * alone, but for their descriptors, of which there may be many.
+ */
+void
+cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
+						  SimpleStringList *args)
+{
+	const Guard *guard = &snapshot->guards[no];
+
+	if (guard->is_lost)
+	{
+		pg_log_error("the session that kept the snapshot in this database was lost");
+		pg_fatal_detail("No other session can replace it, because rows that the snapshot sees may have been removed.");
+	}
+	for (int i = 0; i < snapshot->n_guards; i++)
+		if (snapshot->guards[i].conn)
+			close(PQsocket(snapshot->guards[i].conn));
+	simple_string_list_append(args, psprintf("--snapshot=%s", guard->snapshot));
+}
+
+/*
+ * Has the server ended the session?  PQnotifies() has libpq read why, and the
+ * end of the connection.
+ */
+static void
+look_at(Guard *guard)
+{
+	bool		is_there = PQconsumeInput(guard->conn) != 0;
+
+	PQfreemem(PQnotifies(guard->conn));
+	if (is_there && PQstatus(guard->conn) == CONNECTION_OK)
+		return;
+	guard->is_lost = true;
+	pg_log_warning("the session that keeps the snapshot in database \"%s\" was lost",
+				   printable(guard->database->name));
+	pg_log_warning_detail("%s", PQerrorMessage(guard->conn));
+}
+
+void
+cluster_snapshot_attend(ClusterSnapshot *snapshot)
+{
+	if (clock_monotonic_ms() < snapshot->looked_at + LOOK_MS)
+		return;
+	for (int i = 0; i < snapshot->n_guards; i++)
+		if (!snapshot->guards[i].has_run && !snapshot->guards[i].is_lost)
+			look_at(&snapshot->guards[i]);
+	snapshot->looked_at = clock_monotonic_ms();
+}
+
+void
+cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no)
+{
+	snapshot->guards[no].has_run = true;
+}
+
+void
+cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no)
+{
+	PQfinish(snapshot->guards[no].conn);
+	snapshot->guards[no].conn = NULL;
+}
+
+void
+cluster_snapshot_end(ClusterSnapshot *snapshot)
+{
+	if (snapshot == NULL)
+		return;
+	for (int i = 0; i < snapshot->n_guards; i++)
+		cluster_snapshot_end_run(snapshot, i);
+	cleanup_pop(cluster_snapshot_close, snapshot);
+}

@@ -1,0 +1,68 @@
+/*
+ * cluster_snapshot.h
+ *		--cluster-snapshot: one snapshot for all databases of a cluster.
+ *
+ * A guard, a session in each database, takes a snapshot first.  Then one
+ * snapshot is taken and exported, and each guard adopts it for its database
+ * (pg_pardump_adopt_snapshot(); why no row is lost is in
+ * src/server/function/snapshot_function.c).  The run of a database imports
+ * what its guard has exported, as it does with --snapshot.
+ *
+ * A guard that is lost cannot be replaced, as rows may have been removed by
+ * then: its database fails.  While no archive has been begun, all is begun
+ * again instead.
+ */
+#ifndef CLUSTER_SNAPSHOT_H
+#define CLUSTER_SNAPSHOT_H
+
+#include "cluster/cluster_list.h"
+
+typedef struct ClusterSnapshot ClusterSnapshot;
+
+/* What the map says of the snapshot; all of it owned. */
+typedef struct SnapshotRecord
+{
+	char	   *snapshot;		/* the text of pg_current_snapshot() */
+	char	   *time;			/* when it was taken, ISO 8601 in UTC */
+	char	   *timeline;		/* in decimal; NULL if it is not known */
+	char	   *lsn;			/* of a primary, read after the snapshot was
+								 * taken, so all that it sees was written
+								 * before; else NULL */
+} SnapshotRecord;
+
+/*
+ * Read the list of databases, and what the options name in each, and take the
+ * snapshot.  conn is a session of any database, without a transaction, at the
+ * address; the list and the filter are as of the snapshot.  Ends with a
+ * message, before anything was made, if a database has no extension, if a
+ * table cannot be locked, or if guards are lost, or databases are created,
+ * again and again.
+ */
+extern ClusterSnapshot *cluster_snapshot_take(PGconn *conn,
+											  const PeerAddress *address,
+											  ClusterList *list,
+											  ClusterFilter **filter,
+											  const Options *options);
+
+/* Borrowed. */
+extern SnapshotRecord *cluster_snapshot_record(ClusterSnapshot *snapshot);
+
+/*
+ * In the process of the run of a database of the list: its arguments.  Exits
+ * with a message if the guard is lost.
+ */
+extern void cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
+									  SimpleStringList *args);
+
+/*
+ * In the process that starts the runs: while they run, often; and when the run
+ * of a database begins.  A guard that is lost before is a warning.
+ */
+extern void cluster_snapshot_attend(ClusterSnapshot *snapshot);
+extern void cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no);
+
+/* The run of this database has ended; and all have (NULL: nothing to do). */
+extern void cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no);
+extern void cluster_snapshot_end(ClusterSnapshot *snapshot);
+
+#endif							/* CLUSTER_SNAPSHOT_H */
