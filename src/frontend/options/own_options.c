@@ -110,6 +110,7 @@ static const OptionRule rules[] = {
 	{"--all-databases", EXCLUDES, "--also-from --tasks --task"},
 	{"--cluster-snapshot", EXCLUDES, "--no-extension", "The extension makes one snapshot available in all databases."},
 	{"--cluster-snapshot", EXCLUDES, "--serializable-deferrable", "A snapshot that waits for other transactions in one database cannot be adopted in the others."},
+	{"--cluster-snapshot", EXCLUDES, "--incremental-by", "WAL summaries need a position that was read before the snapshot was taken.  Use --incremental without them."},
 	{"--cluster-snapshot", EXCLUDES, "--verify --globals-only --roles-only"
 	" --tablespaces-only"},
 	{"-g/--globals-only", EXCLUDES, "--roles-only --tablespaces-only"
