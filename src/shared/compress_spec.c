@@ -3,7 +3,7 @@
  *		Reads the description of a compression.
  *
  * PostgreSQL's own parser (common/compression.c) came with 15 and learnt
- * "long" with 16, so it cannot serve code that is built for 14 on and writes
+ * "long" with 16, so it cannot serve code that is built for 15 and writes
  * archives for any of them.  The grammar and the limits are its.
  */
 #include <errno.h>

@@ -134,8 +134,9 @@ choose_compression(const Options *options, int pg_dump_major)
 /*
  * All data has been written: write the files that describe it, and publish
  * the archive.  The manifest lists the checksum of every other file, so it
- * comes after toc.dat's bytes and before everything is flushed to disk;
- * renaming toc.dat is the last step.  Returns the manifest.
+ * comes after toc.dat's bytes and before everything is flushed to disk.  The
+ * last step gives toc.dat its name, or writes it (--pipe).  Returns the
+ * manifest.
  */
 static Manifest *
 finish_archive(const Run *run, ArchiveDir *dir)

@@ -1,7 +1,7 @@
 /*
  * restore_pieces.h
- *		Loads one table by several workers, in pieces of what one of them
- *		reads.
+ *		Loads rows of an archive: a file by one COPY, or a table by several
+ *		workers, in pieces of what one of them reads.
  */
 #ifndef RESTORE_PIECES_H
 #define RESTORE_PIECES_H
