@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use File::Basename;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
