@@ -455,9 +455,13 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		cleanup_forget_all();
 		metrics_end(true);
+		if (options->check)
+			fprintf(event_log_text_output(), "no problems found in %d database%s\n",
+					dump->map.list.n, units_plural(dump->map.list.n));
 		return 0;
 	}
-	pg_log_error("%d of %d database%s failed; the others are complete",
+	pg_log_error(only_looks ? "problems were found in %d of %d database%s" :
+				 "%d of %d database%s failed; the others are complete",
 				 n_failed, dump->map.list.n, units_plural(dump->map.list.n));
 	return 1;
 }

@@ -438,6 +438,8 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 			appendPQExpBufferStr(&line, "verified, ");
 		append_figures(&line, account, figures);
 		appendPQExpBuffer(&line, " in %.1f s", seconds_of(account, no));
+		if (account->list->databases[no].todo == CLUSTER_TODO_RESUME)
+			appendPQExpBufferStr(&line, ", resumed");
 		append_notes(&line, figures);
 		if (account->options->compare && account->states[no] == CLUSTER_COMPLETE)
 			appendPQExpBufferStr(&line, ", equal to the source");

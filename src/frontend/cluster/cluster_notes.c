@@ -572,7 +572,7 @@ describe(ClusterTodo todo)
 		case CLUSTER_TODO_REFUSED:
 			return NULL;
 		case CLUSTER_TODO_RESUME:
-			return "The interrupted restore of database \"%s\" will be resumed (%s on the source).";
+			return "The restore of database \"%s\" will be resumed (%s on the source).";
 		case CLUSTER_TODO_BEGIN:
 			return "Database \"%s\" exists and will be filled (%s on the source).";
 		case CLUSTER_TODO_CREATE_AGAIN:

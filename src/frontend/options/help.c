@@ -277,7 +277,7 @@ backup_help_print(const char *progname)
 
 static const char dump_general_options[] =
 "\nGeneral options:\n"
-"  -f, --file=DIRECTORY         output directory name; must not exist, or be empty\n"
+"  -f, --file=DIRECTORY         output directory; must not exist, or be empty\n"
 "  -F, --format=d               output file format (directory, the only one)\n"
 "  -j, --jobs=NUM               use NUM parallel jobs (default: 1)\n"
 "  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
