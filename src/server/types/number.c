@@ -104,7 +104,7 @@ put_billionths(char *p, uint64 billionths)
  * float4 may be rounded to a double first: that has more than twice as many
  * bits, so that the second rounding gives what one would.
  */
-static inline char *
+static pg_attribute_always_inline char *
 put_scaled(char *p, double num, double power, bool is_float4)
 {
 	double		magnitude = fabs(num);
