@@ -130,6 +130,7 @@ give_account(void *arg)
 		pg_log_error_detail("All rows were copied before source and target were compared.");
 	else
 		account_for_all(account);
+
 	/*
 	 * Not offered where the run has left no journal; of all databases, the
 	 * process that runs them offers it once.
