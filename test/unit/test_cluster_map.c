@@ -23,6 +23,17 @@ static const ClusterMap map = {
 };
 
 static void
+free_map(ClusterMap *map)
+{
+	for (int i = 0; i < map->list.n; i++)
+		free(map->list.databases[i].name);
+	free(map->list.databases);
+	free(map->server_version);
+	free(map->globals_checksum);
+	free(map);
+}
+
+static void
 test_round_trip(const char *text)
 {
 	const char *problem;
@@ -43,6 +54,7 @@ test_round_trip(const char *text)
 	}
 	is_text(found->server_version, map.server_version, "the server's version");
 	is_text(found->globals_checksum, map.globals_checksum, "the checksum");
+	free_map(found);
 }
 
 /* Cut anywhere but in the white space at its end, it is none. */
@@ -61,7 +73,11 @@ test_truncated(char *text)
 		text[i] = '\0';
 		found = cluster_map_parse(text, i, &problem);
 		text[i] = kept;
-		n_read += found != NULL;
+		if (found)
+		{
+			free_map(found);
+			n_read++;
+		}
 	}
 	is_number(n_read, 0, "no part of it is taken for the whole");
 }
@@ -92,6 +108,8 @@ test_damaged(char *text)
 					strlen(database->name) >= NAMEDATALEN || database->oid == 0)
 					outside = true;
 			}
+			if (found)
+				free_map(found);
 		}
 		text[i] = kept;
 	}
@@ -123,7 +141,9 @@ test_many(void)
 		text = cluster_map_text(&all);
 		found = cluster_map_parse(text, strlen(text), &problem);
 		ok((found != NULL) == (twice == 0), "of very many, none is named twice");
-		if (found == NULL)
+		if (found)
+			free_map(found);
+		else
 			is_text(problem, "a database is named twice", "which is told");
 		free(text);
 		for (int i = 0; i < MANY; i++)
