@@ -94,7 +94,7 @@ sub differs_ok
 # ---- the same
 
 my $out = same_ok('a database', $other, @chunks);
-like($out, qr/\Acompared .*\nno differences found\n\z/, 'what is equal has no line without -v');
+like($out, qr/\Acompared .*:\n  .*\nno differences found\n\z/, 'what is equal has no line without -v');
 (undef, $out) = compare($other, '-v', @chunks);
 like($out, qr/^table public\.big is equal \(20,000 rows\)$/m, 'a line of each table');
 like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each partition');
