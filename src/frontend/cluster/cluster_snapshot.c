@@ -4,20 +4,23 @@
  *
  * The order decides whether rows are lost, so it is all in take():
  *
- * 1. A guard in each database of the list begins its transaction and takes
- *	  its snapshot, and has answered.
- * 2. The caller's session takes the snapshot that all are to have, and
- *	  exports it.  A database that this one sees, but that was not on the list,
- *	  has no guard: all is begun again.
- * 3. Each guard adopts the snapshot, and exports it in its database.  The
- *	  server checks that the guard's own one is the older one.
- * 4. A session in each database imports it, and reads which tables there are;
- *	  the guard locks these, so that they stay as the snapshot sees them.  What
- *	  changed between 2 and 4 is found by the run of the database, which
- *	  compares its tables with the snapshot.
+ * First, a guard in each database of the list begins its transaction and
+ * takes its snapshot, and has answered.
+ *
+ * Second, the caller's session takes the snapshot that all are to have, and
+ * exports it.  A database that this one sees, but that was not on the list,
+ * has no guard: all is begun again.
+ *
+ * Third, each guard adopts the snapshot, and exports it in its database.  The
+ * server checks that the guard's own one is the older one.
+ *
+ * Fourth, a session in each database imports it, and reads which tables there
+ * are; the guard locks these, so that they stay as the snapshot sees them.
+ * What changed before is found by the run of the database, which compares its
+ * tables with the snapshot.
  *
  * Roles and tablespaces are read by pg_dumpall, which cannot import a
- * snapshot: the caller reads them before 1 and after 3, and compares.
+ * snapshot: the caller reads them before and after, and compares.
  */
 #include "base/fe_compat.h"
 
@@ -124,7 +127,7 @@ cluster_snapshot_close(void *arg)
 }
 
 /* ----------
- * 1. Guards
+ * Guards
  * ----------
  */
 
@@ -177,7 +180,7 @@ open_guards(ClusterSnapshot *snapshot)
 }
 
 /* ----------
- * 2. The snapshot
+ * The snapshot
  * ----------
  */
 static const char record_query[] =
@@ -249,7 +252,7 @@ list_has_changed(ClusterSnapshot *snapshot, const ClusterList *known)
 }
 
 /* ----------
- * 3. Adoption
+ * Adoption
  * ----------
  */
 static void
@@ -266,7 +269,7 @@ adopt(Guard *guard, const char *id)
 }
 
 /* ----------
- * 4. Locks
+ * Locks
  * ----------
  */
 
