@@ -39,7 +39,7 @@
 #include "session/table_lock.h"
 #include "source/standby_overflow.h"
 
-/* How many times all is begun, if databases come and go, or guards are lost. */
+/* How often all is begun, if databases come and go, or guards are lost. */
 #define TRIES 5
 
 /* How often to look at the guards. */
@@ -48,7 +48,7 @@
 typedef struct Guard
 {
 	const ClusterDatabase *database;
-	PGconn	   *conn;			/* NULL before, and after the end of its run */
+	PGconn	   *conn;			/* NULL after the end of its run */
 	char	   *snapshot;		/* what it has exported */
 	char	  **tables;			/* to be locked, quoted */
 	int			n_tables;
@@ -406,7 +406,7 @@ put_templates_first(ClusterList *list)
 	free(sorted);
 }
 
-/* May end by session_lost(); then, and if must_repeat, all is to be closed. */
+/* After session_lost(), and if must_repeat, all is to be closed. */
 static void
 take(void *arg)
 {

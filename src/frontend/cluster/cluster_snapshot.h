@@ -55,8 +55,8 @@ extern void cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 									  SimpleStringList *args);
 
 /*
- * In the process that starts the runs: while they run, often; and when the run
- * of a database begins.  A guard that is lost before is a warning.
+ * In the process that starts the runs: often, while they run; and when the
+ * run of a database begins.  A guard that is lost before is a warning.
  */
 extern void cluster_snapshot_attend(ClusterSnapshot *snapshot);
 extern void cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no);

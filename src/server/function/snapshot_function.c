@@ -7,37 +7,38 @@
  *	  of another database available in this one.
  *
  * A snapshot is a set of transactions, those that had ended when it was
- * taken, and transaction IDs are those of the whole server: the snapshot means
- * the same in all databases.  SET TRANSACTION SNAPSHOT refuses a snapshot of
- * another database for one reason (snapmgr.c:ImportSnapshot()): vacuum keeps
- * the rows that the sessions of its own database can see, so the exporter, in
- * its database, protects nothing here.  A session of this database does, the
- * guard, if its own snapshot was taken first.  The guard exports the contents
- * of the other snapshot as its own, and all sessions of this database import
- * it in the usual way.
+ * taken, and transaction IDs are those of the whole server: the snapshot
+ * means the same in all databases.  SET TRANSACTION SNAPSHOT refuses a
+ * snapshot of another database for one reason (snapmgr.c:ImportSnapshot()):
+ * vacuum keeps the rows that the sessions of its own database can see, so
+ * the exporter, in its database, protects nothing here.  A session of this
+ * database does, the guard, if its own snapshot was taken first.  The guard
+ * exports the contents of the other snapshot as its own, and all sessions
+ * of this database import it in the usual way.
  *
- * Let ended(S) be the transactions that have ended for the snapshot S, G the
- * guard's own snapshot, and L the one that it adopts.  The rule is that
+ * Let ended(S) be the transactions that have ended for the snapshot S, G
+ * the guard's own snapshot, and L the one that it adopts.  The rule is that
  * ended(G) is a subset of ended(L).  Then no row that L sees has been
  * removed, nor will be while the guard's transaction runs.  What is removed
- * from this database was deleted, or made invisible, by transactions that had
- * ended for some horizon, which was computed at some time:
+ * from this database was deleted, or made invisible, by transactions that
+ * had ended for some horizon, which was computed at some time:
  *
  * - before G was taken: these transactions had ended at that time, so they
  *   are in ended(G), and so in ended(L).  The row is dead for L as well.
+ *
  * - after G was taken: the horizon is not above G's xmin, which the guard's
- *   entry in the array of processes shows since G was taken (it is taken and
- *   shown under one lock), and which stays there to the end of its
+ *   entry in the array of processes shows since G was taken (it is taken
+ *   and shown under one lock), and which stays there to the end of its
  *   transaction, as the first snapshot of a REPEATABLE READ transaction is
- *   registered.  All transactions before G's xmin are in ended(G), and so in
- *   ended(L): the row is dead for L as well.
+ *   registered.  All transactions before G's xmin are in ended(G), and so
+ *   in ended(L): the row is dead for L as well.
  *
  * The same holds for freezing, for the bits of the visibility map, for
- * pruning and for deletions from indexes, which go by the same horizons; and
- * for pg_subtrans, which is cut off at a horizon of all databases.  Whether
- * the session that took L still runs does not matter.  Transactions that were
- * rolled back may differ between the two snapshots in their subtransactions:
- * their rows are visible to none.
+ * pruning and for deletions from indexes, which go by the same horizons;
+ * and for pg_subtrans, which is cut off at a horizon of all databases.
+ * Whether the session that took L still runs does not matter.  Transactions
+ * that were rolled back may differ between the two snapshots in their
+ * subtransactions: their rows are visible to none.
  *
  * Snapshots of one server are totally ordered, as they are taken, and
  * transactions end, under ProcArrayLock.  So the rule says that G was taken
@@ -45,12 +46,13 @@
  *
  * That L's xmin is not below G's xmin, which core checks when a session of
  * the same database imports a snapshot, follows from the rule, but the rule
- * does not follow from it: an old transaction of a third database holds down
- * the xmin of both, while VACUUM of this database, which disregards that
- * transaction, removes rows that were deleted between L and G.  L sees them.
- * So a guard that is lost can never be replaced by a session with a snapshot
- * of its own, but, on a primary, by one that has imported the snapshot from
- * the guard while that was there: it shows the guard's xmin from then on.
+ * does not follow from it: an old transaction of a third database holds
+ * down the xmin of both, while VACUUM of this database, which disregards
+ * that transaction, removes rows that were deleted between L and G.  L sees
+ * them.  So a guard that is lost can never be replaced by a session with a
+ * snapshot of its own, but, on a primary, by one that has imported the
+ * snapshot from the guard while that was there: it shows the guard's xmin
+ * from then on.
  *
  * In recovery the same argument holds for the transactions that replay has
  * ended.  All running ones are in the list of subtransactions then.  But
@@ -60,9 +62,10 @@
  * guard itself, which is listed, has to run until all is read.
  *
  * The contents come from the server's own file, never from the caller: with
- * invented contents a running transaction could be taken for an aborted one,
- * and readers would write that into hint bits.  So the function can be called
- * by every role, as every role can import every snapshot of its database.
+ * invented contents a running transaction could be taken for an aborted
+ * one, and readers would write that into hint bits.  So the function can be
+ * called by every role, as every role can import every snapshot of its
+ * database.
  *
  *-------------------------------------------------------------------------
  */
@@ -176,7 +179,7 @@ refuse_file(const char *id, const char *line)
 			 errdetail("The line \"%s\" is missing or invalid.", line)));
 }
 
-/* The function's argument, an identifier as pg_export_snapshot() returns it. */
+/* The function's argument, an identifier of pg_export_snapshot(). */
 static char *
 read_identifier(FunctionCallInfo fcinfo)
 {
@@ -310,8 +313,8 @@ make_snapshot(const char *id, const SnapshotText *text)
 }
 
 /*
- * The transactions that run for a snapshot, those with subtransactions once at
- * least: in recovery, all of them are in the other list.
+ * The transactions that run for a snapshot; in recovery, with some of their
+ * subtransactions, as all are in one list then.
  */
 static TransactionId *
 running_transactions(const SnapshotData *snapshot, uint32 *n)
