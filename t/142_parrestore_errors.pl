@@ -90,7 +90,7 @@ one_error_ok(damaged($stocks, gone('blob_7007.dat')),
 	'no large object', qr/could not restore 30 large objects, 7001 to 7030: .*"blob_7007\.dat" is missing/,
 	['large object']);
 one_error_ok(damaged($dir, cut('blob_7007.dat.gz', 12)),
-	'large object', qr/could not restore 30 large objects, 7001 to 7030: .*ends within/,
+	'large object', qr/could not restore 30 large objects, 7001 to 7030: .*its compressed data is cut off/,
 	['large object']);
 
 one_error_ok(
