@@ -3,10 +3,9 @@
  * load_function.c
  *	  The SQL functions that insert: pg_pardump_fast_copy(), which switches
  *	  COPY FROM on and off, pg_pardump_load_tuples(), which inserts what
- *	  pg_pardump_read() has read in raw format, pg_pardump_raw_reason(),
- *	  which returns for which tables that cannot be done, and
- *	  pg_pardump_compare_builds() for their indexes.  And the module's entry
- *	  point.
+ *	  pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
+ *	  which returns for which tables that cannot be done.  And the module's
+ *	  entry point.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +21,6 @@
 #include "utils/rel.h"
 
 #include "function/sql_call.h"
-#include "index/index_build.h"
 #include "index/index_compare.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"
@@ -173,37 +171,6 @@ pg_pardump_raw_reason(PG_FUNCTION_ARGS)
 	rel = open_relation(PG_GETARG_OID(0), AccessShareLock);
 	reason = PG_GETARG_BOOL(1) ? raw_loader_reason(rel) : why_not_read(rel);
 	relation_close(rel, AccessShareLock);
-	if (reason == NULL)
-		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(reason));
-}
-
-/* ----------
- * The SQL function pg_pardump_compare_builds(), which finds out whether
- * indexes of the session can be built faster.
- * ----------
- */
-
-PG_FUNCTION_INFO_V1(pg_pardump_compare_builds);
-
-/*
- * pg_pardump_compare_builds()
- *
- * Why the indexes of this session are left to the server: half a sentence;
- * NULL if builds are the same as the server's.
- */
-Datum
-pg_pardump_compare_builds(PG_FUNCTION_ARGS)
-{
-	const char *reason = index_build_unsupported();
-
-	if (reason == NULL)
-	{
-		PreventCommandIfReadOnly("pg_pardump_compare_builds()");
-		PreventCommandIfParallelMode("pg_pardump_compare_builds()");
-		index_compare_run();
-		reason = index_compare_reason();
-	}
 	if (reason == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(cstring_to_text(reason));
