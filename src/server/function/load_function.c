@@ -21,7 +21,7 @@
 #include "utils/rel.h"
 
 #include "function/sql_call.h"
-#include "index/index_compare.h"
+#include "index/index_command.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"
 

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_compare.c
- *	  Builds indexes faster, where a session asks for it, and has compared
- *	  such builds with the server's.
+ *	  Compares index builds of ours with the server's, once in a session.
  *
  * The pages of a btree could change with a release of the server.  So no
  * index is built here before some were built in both ways on this very
@@ -12,12 +11,6 @@
  * Table and indexes are made by the functions behind CREATE TABLE and CREATE
  * INDEX, so that no event trigger fires, in a subtransaction that is rolled
  * back.
- *
- * The comparison cannot run within a build, which must not create temporary
- * tables.  So it runs before a command that creates an index, if the command
- * is a transaction of its own: what is done and rolled back before it cannot
- * be seen by anything else.  Elsewhere a session has to call
- * pg_pardump_compare_builds() first.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,11 +27,8 @@
 #include "commands/tablecmds.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "nodes/parsenodes.h"
 #include "storage/bufmgr.h"
-#include "tcop/utility.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
@@ -61,13 +51,7 @@ static enum
 	DIFFERENT
 }			state = NOT_COMPARED;
 
-/* Is a comparison running, and who builds its next index? */
-static bool comparing = false;
-static IndexBuildMode compared_mode;
-
-/* The setting: off unless a session, role or database has asked for it. */
-static bool fast_index = false;
-static ProcessUtility_hook_type previous_hook = NULL;
+static IndexCompareBuilder builder = INDEX_COMPARE_NOT_RUNNING;
 
 const char *
 index_compare_reason(void)
@@ -84,6 +68,18 @@ index_compare_reason(void)
 			break;
 	}
 	return NULL;
+}
+
+bool
+index_compare_wanted(void)
+{
+	return state == NOT_COMPARED && builder == INDEX_COMPARE_NOT_RUNNING;
+}
+
+IndexCompareBuilder
+index_compare_builder(void)
+{
+	return builder;
 }
 
 /* ----------
@@ -241,9 +237,9 @@ compare_builds(void)
 		Oid			servers;
 		Oid			ours;
 
-		compared_mode = INDEX_BUILD_SERVER;
+		builder = INDEX_COMPARE_SERVER;
 		servers = create_index(relid, &definitions[i]);
-		compared_mode = INDEX_BUILD_FAST;
+		builder = INDEX_COMPARE_FAST;
 		ours = create_index(relid, &definitions[i]);
 
 		/* both by the server would be the same, too */
@@ -276,7 +272,6 @@ compare_and_undo(bool *same)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		comparing = true;
 		PushActiveSnapshot(GetTransactionSnapshot());
 		*same = compare_builds();
 	}
@@ -287,7 +282,7 @@ compare_and_undo(bool *same)
 		FlushErrorState();
 	}
 	PG_END_TRY();
-	comparing = false;
+	builder = INDEX_COMPARE_NOT_RUNNING;
 	RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(old_context);
 	CurrentResourceOwner = old_owner;
@@ -307,7 +302,8 @@ index_compare_run(void)
 {
 	bool		same = false;
 
-	if (state == SAME || state == DIFFERENT || comparing)
+	if (state == SAME || state == DIFFERENT ||
+		builder != INDEX_COMPARE_NOT_RUNNING)
 		return;
 	if (index_build_unsupported() != NULL || XactReadOnly ||
 		RecoveryInProgress() || IsInParallelMode() ||
@@ -321,83 +317,4 @@ index_compare_run(void)
 		ereport(WARNING,
 				(errmsg("index builds by pg_pardump differ from those of this server"),
 				 errdetail("All indexes of this session are built by the server.")));
-}
-
-/* ----------
- * The setting, and the hook that has builds compared before the first.
- * ----------
- */
-
-/* An IndexBuildModeFunction. */
-static IndexBuildMode
-build_mode(const char **reason)
-{
-	if (comparing)
-		return compared_mode;
-	if (!fast_index)
-		return INDEX_BUILD_SERVER;
-	*reason = index_compare_reason();
-	return *reason == NULL ? INDEX_BUILD_FAST : INDEX_BUILD_LEFT;
-}
-
-/* Does ALTER TABLE add a constraint that needs a new index? */
-static bool
-adds_index(const AlterTableStmt *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->cmds)
-	{
-		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
-		const Constraint *constraint = (const Constraint *) command->def;
-
-		if (command->subtype == AT_AddConstraint && constraint != NULL &&
-			IsA(constraint, Constraint) && constraint->indexname == NULL &&
-			(constraint->contype == CONSTR_PRIMARY ||
-			 constraint->contype == CONSTR_UNIQUE))
-			return true;
-	}
-	return false;
-}
-
-static bool
-creates_index(const Node *statement)
-{
-	if (IsA(statement, IndexStmt))
-		return !((const IndexStmt *) statement)->concurrent;
-	return IsA(statement, AlterTableStmt) &&
-		adds_index((const AlterTableStmt *) statement);
-}
-
-static void
-process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *env, DestReceiver *dest,
-				QueryCompletion *completion)
-{
-	if (fast_index && state == NOT_COMPARED && !comparing &&
-		context == PROCESS_UTILITY_TOPLEVEL &&
-		creates_index(statement->utilityStmt) &&
-		!IsInTransactionBlock(true) && !IsolationUsesXactSnapshot())
-		index_compare_run();
-	(previous_hook ? previous_hook : standard_ProcessUtility)
-		(statement, query, read_only_tree, context, params, env, dest,
-		 completion);
-}
-
-void
-index_hook_install(void)
-{
-	DefineCustomBoolVariable("pg_pardump.fast_index",
-							 "Lets pg_pardump build btree indexes, faster.",
-							 "Only those that are the same as the server's; the rest is left to the server.",
-							 &fast_index,
-							 false,
-							 PGC_USERSET,
-							 0,
-							 NULL, NULL, NULL);
-	/* a hook cannot be removed: the library stays loaded */
-	index_build_install(build_mode);
-	previous_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
 }

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_compare.h
- *	  Builds indexes faster, where a session asks for it, and has compared
- *	  such builds with the server's.
+ *	  Compares index builds of ours with the server's, once in a session.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,17 +9,13 @@
 #define PARDUMP_INDEX_COMPARE_H
 
 /*
- * Define the setting and install the hooks: to be called once, when the
- * library is loaded, after load_hook_install(), whose hook does nothing if
- * another one was there before.
- */
-extern void index_hook_install(void);
-
-/*
  * Why the session's indexes are to be built by the server: half a sentence,
  * not to be freed.  NULL once a comparison has found no difference.
  */
 extern const char *index_compare_reason(void);
+
+/* Is it still unknown whether there is a difference, and worth a try? */
+extern bool index_compare_wanted(void);
 
 /*
  * Compare, unless that was done before in the session: a temporary table is
@@ -29,5 +24,17 @@ extern const char *index_compare_reason(void);
  * index_compare_reason() returns it.  The caller is in a transaction.
  */
 extern void index_compare_run(void);
+
+/*
+ * Who builds the next index, while builds are compared.
+ */
+typedef enum IndexCompareBuilder
+{
+	INDEX_COMPARE_NOT_RUNNING,
+	INDEX_COMPARE_SERVER,
+	INDEX_COMPARE_FAST
+} IndexCompareBuilder;
+
+extern IndexCompareBuilder index_compare_builder(void);
 
 #endif							/* PARDUMP_INDEX_COMPARE_H */
