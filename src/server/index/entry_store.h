@@ -30,6 +30,9 @@ extern void entry_store_sort(EntryStore *store);
 /* The next entry in order, valid up to the next call; NULL at the end. */
 extern const uint64 *entry_store_next(EntryStore *store);
 
+/* How many runs were written to files; 0 if all entries are in memory. */
+extern int	entry_store_runs(const EntryStore *store);
+
 extern void entry_store_free(EntryStore *store);
 
 #endif							/* PARDUMP_ENTRY_STORE_H */

@@ -1,0 +1,206 @@
+/*-------------------------------------------------------------------------
+ *
+ * entry_sort.c
+ *	  Sorts the entries of an index in memory.
+ *
+ * A radix sort from the most significant bits down: entries are distributed
+ * to buckets by some of the first bits in which they differ, then each bucket
+ * is sorted in the same way.  Entries are only moved, never compared, until a
+ * bucket is small.  Bits that all entries of a bucket share are skipped, so
+ * that keys of few values and common prefixes cost one look at each.
+ *
+ * No two entries are equal, as each ends with its place.  A bucket whose
+ * entries are in order already is left as it is: as rows are read by their
+ * places, buckets of equal keys are.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "index/entry_sort.h"
+#include "index/index_key.h"
+
+/* Buckets of no more entries are sorted by insertion. */
+#define SMALL_BUCKET 24
+
+/* Bits by which entries are distributed at once. */
+#define MAX_DIGIT_BITS 11
+
+/* A level takes at least 4 bits, or one entry out of the rest. */
+#define MAX_LEVELS (INDEX_ENTRY_WORDS * 64 / 4 + 1)
+
+typedef struct RadixSort
+{
+	/* how many entries each bucket of a level has, then where they end */
+	size_t	   *counts[MAX_LEVELS];
+} RadixSort;
+
+typedef void (*SortFunction) (RadixSort *state, int level, uint64 *from,
+							  uint64 *other, size_t n, int word,
+							  bool to_other);
+
+static pg_attribute_always_inline void
+sort_small(uint64 *entries, size_t n, const int n_words)
+{
+	for (size_t i = 1; i < n; i++)
+	{
+		uint64		entry[INDEX_ENTRY_WORDS];
+		size_t		to = i;
+
+		memcpy(entry, entries + i * n_words, n_words * sizeof(uint64));
+		while (to > 0 &&
+			   index_entry_less(entry, entries + (to - 1) * n_words, n_words))
+		{
+			memcpy(entries + to * n_words, entries + (to - 1) * n_words,
+				   n_words * sizeof(uint64));
+			to--;
+		}
+		memcpy(entries + to * n_words, entry, n_words * sizeof(uint64));
+	}
+}
+
+/*
+ * Find the first bit, from the top, in which the entries differ: the word is
+ * moved forward to that, and the number of bits from there down is returned;
+ * 0 if the entries are in order.
+ */
+static pg_attribute_always_inline int
+first_difference(const uint64 *entries, size_t n, int *word,
+				 const int n_words)
+{
+	uint64		differing = 0;
+	bool		in_order = true;
+
+	for (size_t i = 1; i < n && in_order; i++)
+		in_order = index_entry_less(entries + (i - 1) * n_words,
+									entries + i * n_words, n_words);
+	if (in_order)
+		return 0;
+	for (; *word < n_words; (*word)++)
+	{
+		uint64		first = entries[*word];
+
+		for (size_t i = 1; i < n; i++)
+			differing |= entries[i * n_words + *word] ^ first;
+		if (differing != 0)
+			return pg_leftmost_one_pos64(differing) + 1;
+	}
+	return 0;
+}
+
+static int
+digit_bits(size_t n)
+{
+	if (n >= ((size_t) 1 << 20))
+		return MAX_DIGIT_BITS;
+	if (n >= ((size_t) 1 << 12))
+		return 8;
+	return n >= ((size_t) 1 << 9) ? 6 : 4;
+}
+
+static size_t *
+counts_of_level(RadixSort *state, int level)
+{
+	if (level >= MAX_LEVELS)
+		elog(ERROR, "too many levels of a sort");
+	if (state->counts[level] == NULL)
+		state->counts[level] = palloc(sizeof(size_t) << MAX_DIGIT_BITS);
+	return state->counts[level];
+}
+
+/*
+ * Sort the entries at "from", which agree in all words before "word".  The
+ * result is at "other" if that is asked for, else at "from"; the other of the
+ * two is overwritten.
+ */
+static pg_attribute_always_inline void
+sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
+			size_t n, int word, bool to_other, SortFunction sort,
+			const int n_words)
+{
+	int			top = 0;
+	int			shift;
+	size_t		n_buckets;
+	size_t		sum = 0;
+	size_t	   *counts;
+
+	if (n <= SMALL_BUCKET)
+		sort_small(from, n, n_words);
+	else
+		top = first_difference(from, n, &word, n_words);
+	if (top == 0)
+	{
+		if (to_other)
+			memcpy(other, from, n * n_words * sizeof(uint64));
+		return;
+	}
+	if (n >= ((size_t) 1 << 12))
+		CHECK_FOR_INTERRUPTS();
+
+	shift = Max(top - digit_bits(n), 0);
+	n_buckets = (size_t) 1 << (top - shift);
+	counts = counts_of_level(state, level);
+	memset(counts, 0, n_buckets * sizeof(size_t));
+	for (size_t i = 0; i < n; i++)
+		counts[(from[i * n_words + word] >> shift) & (n_buckets - 1)]++;
+	for (size_t i = 0; i < n_buckets; i++)
+	{
+		size_t		count = counts[i];
+
+		counts[i] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint64 *entry = from + i * n_words;
+		size_t		to = counts[(entry[word] >> shift) & (n_buckets - 1)]++;
+
+		memcpy(other + to * n_words, entry, n_words * sizeof(uint64));
+	}
+
+	/* each count is now where its bucket ends */
+	for (size_t i = 0, begin = 0; i < n_buckets; i++)
+	{
+		size_t		end = counts[i];
+
+		if (end > begin)
+			sort(state, level + 1, other + begin * n_words,
+				 from + begin * n_words, end - begin, word, !to_other);
+		begin = end;
+	}
+}
+
+#define DEFINE_SORT(N) \
+static void \
+sort_##N(RadixSort *state, int level, uint64 *from, uint64 *other, size_t n, \
+		 int word, bool to_other) \
+{ \
+	sort_bucket(state, level, from, other, n, word, to_other, sort_##N, N); \
+}
+
+DEFINE_SORT(1)
+DEFINE_SORT(2)
+DEFINE_SORT(3)
+DEFINE_SORT(4)
+DEFINE_SORT(5)
+
+void
+entry_sort(uint64 *entries, uint64 *space, size_t n, int n_words)
+{
+	static const SortFunction sorts[] = {sort_1, sort_2, sort_3, sort_4, sort_5};
+	RadixSort	state;
+
+	StaticAssertStmt(lengthof(sorts) == INDEX_ENTRY_WORDS,
+					 "a sort for each number of words");
+	Assert(n_words >= 1 && n_words <= INDEX_ENTRY_WORDS);
+	memset(&state, 0, sizeof(state));
+	sorts[n_words - 1] (&state, 0, entries, space, n, 0, false);
+	for (int i = 0; i < MAX_LEVELS; i++)
+	{
+		if (state.counts[i] != NULL)
+			pfree(state.counts[i]);
+	}
+}
