@@ -163,6 +163,11 @@ foreach my $what (sort keys %build)
 		is(check_index($node, 'left_over', 'ours'), '', "$what, $end: amcheck");
 	}
 }
+# a new key of a table that the same command rewrites is built when that is done
+builds_ok('DROP TABLE trap; CREATE TABLE trap (a int4, b int4); INSERT INTO trap SELECT i * 7 % 5003, i FROM generate_series(1, 5000) i;
+	ALTER TABLE trap ADD c float8 DEFAULT random(), ADD CONSTRAINT rewritten PRIMARY KEY (a)',
+	[ [ 'rewritten', 'it was not created by this command' ] ], 'a primary key of a table that is rewritten');
+is(check_index($node, 'left_over', 'rewritten'), '', 'a primary key of a table that is rewritten: amcheck');
 builds_ok('BEGIN; CREATE TEMP TABLE emptied (a int4) ON COMMIT DELETE ROWS; INSERT INTO emptied SELECT generate_series(1, 1000);
 	CREATE INDEX of_emptied ON emptied (a); INSERT INTO emptied VALUES (5); COMMIT;
 	INSERT INTO emptied SELECT generate_series(1, 1000);

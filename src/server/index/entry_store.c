@@ -76,10 +76,14 @@ entry_store_new(int n_words, int limit_kb)
 
 	store->n_words = n_words;
 	store->limit_bytes = (size_t) limit_kb * 1024;
-	store->limit = Max(store->limit_bytes / (2 * entry_bytes), 1024);
-	store->in_order = true;
 	store->max_runs = Min(Max(store->limit_bytes / MIN_READ_BYTES / 2,
 							  MIN_RUNS), MAX_RUNS);
+
+	/* each run's file has a buffer of a block */
+	store->limit_bytes -= Min(store->max_runs * BLCKSZ,
+							  store->limit_bytes / 2);
+	store->limit = Max(store->limit_bytes / (2 * entry_bytes), 1024);
+	store->in_order = true;
 	store->read_entries = Min(Max(store->limit_bytes / store->max_runs,
 								  MIN_READ_BYTES), MAX_READ_BYTES) / entry_bytes;
 	store->max = Min(FIRST_ENTRIES, store->limit);

@@ -266,7 +266,6 @@ finish_page(TreeWriter *writer, Level *level)
 		IndexTuple	truncated;
 
 		check_order(writer, left, high_key);
-		sum_leaf(writer, page, P_FIRSTKEY);
 		truncated = _bt_truncate(writer->index, left, high_key,
 								 writer->scan_key);
 		if (!PageIndexTupleOverwrite(page, P_HIKEY, (Item) truncated,
@@ -275,6 +274,9 @@ finish_page(TreeWriter *writer, Level *level)
 		pfree(truncated);
 		high_key = (IndexTuple) PageGetItem(page,
 											PageGetItemId(page, P_HIKEY));
+
+		/* the shorter high key has moved the tuples */
+		sum_leaf(writer, page, P_FIRSTKEY);
 	}
 
 	if (level->up == NULL)
