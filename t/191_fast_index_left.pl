@@ -125,6 +125,10 @@ builds_ok('CREATE INDEX CONCURRENTLY beside ON s.t (a); REINDEX INDEX CONCURRENT
 is(value($node, 'left_over', "SELECT count(*) FROM pg_class WHERE relname LIKE 'pg\\_pardump\\_index%'"), 0,
 	'no table of a comparison is left');
 
+sql($node, 'left_over', q{SET allow_in_place_tablespaces = on; CREATE TABLESPACE place LOCATION ''});
+builds_ok('CREATE INDEX in_place ON s.t (a) TABLESPACE place', [ [ 'in_place', 'us' ] ], 'in a tablespace');
+is(check_index($node, 'left_over', 's.in_place'), '', 'in a tablespace: amcheck');
+
 # a role that may not create temporary tables
 sql($node, 'left_over', 'CREATE TABLE of_plain AS SELECT * FROM t; ALTER TABLE of_plain OWNER TO plain');
 builds_ok('SET SESSION AUTHORIZATION plain; SELECT pardump.pg_pardump_compare_builds(); CREATE INDEX plain_left ON of_plain (a)',

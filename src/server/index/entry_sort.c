@@ -42,6 +42,14 @@ typedef void (*SortFunction) (RadixSort *state, int level, uint64 *from,
 							  uint64 *other, size_t n, int word,
 							  bool to_other);
 
+/* A loop over many entries can be canceled each time it has done some. */
+static inline void
+check_cancel(size_t i)
+{
+	if (unlikely(i % ((size_t) 1 << 20) == 0))
+		CHECK_FOR_INTERRUPTS();
+}
+
 static pg_attribute_always_inline void
 sort_small(uint64 *entries, size_t n, const int n_words)
 {
@@ -75,8 +83,11 @@ first_difference(const uint64 *entries, size_t n, int *word,
 	bool		in_order = true;
 
 	for (size_t i = 1; i < n && in_order; i++)
+	{
+		check_cancel(i);
 		in_order = index_entry_less(entries + (i - 1) * n_words,
 									entries + i * n_words, n_words);
+	}
 	if (in_order)
 		return 0;
 	for (; *word < n_words; (*word)++)
@@ -84,7 +95,10 @@ first_difference(const uint64 *entries, size_t n, int *word,
 		uint64		first = entries[*word];
 
 		for (size_t i = 1; i < n; i++)
+		{
+			check_cancel(i);
 			differing |= entries[i * n_words + *word] ^ first;
+		}
 		if (differing != 0)
 			return pg_leftmost_one_pos64(differing) + 1;
 	}
@@ -137,15 +151,16 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 			memcpy(other, from, n * n_words * sizeof(uint64));
 		return;
 	}
-	if (n >= ((size_t) 1 << 12))
-		CHECK_FOR_INTERRUPTS();
 
 	shift = Max(top - digit_bits(n), 0);
 	n_buckets = (size_t) 1 << (top - shift);
 	counts = counts_of_level(state, level);
 	memset(counts, 0, n_buckets * sizeof(size_t));
 	for (size_t i = 0; i < n; i++)
+	{
+		check_cancel(i);
 		counts[(from[i * n_words + word] >> shift) & (n_buckets - 1)]++;
+	}
 	for (size_t i = 0; i < n_buckets; i++)
 	{
 		size_t		count = counts[i];
@@ -158,6 +173,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 		const uint64 *entry = from + i * n_words;
 		size_t		to = counts[(entry[word] >> shift) & (n_buckets - 1)]++;
 
+		check_cancel(i);
 		memcpy(other + to * n_words, entry, n_words * sizeof(uint64));
 	}
 

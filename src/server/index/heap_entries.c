@@ -209,6 +209,8 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 		store_entries(&scan);
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, ++n_blocks);
 	}
+	if (reason == NULL && n_blocks != blocks.end)
+		reason = "its blocks were not all read";
 	heap_blocks_end(&blocks);
 	return reason;
 }
