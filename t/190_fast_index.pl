@@ -33,6 +33,19 @@ ALTER TYPE mood ADD VALUE 'last';
 CREATE DOMAIN positive AS int4 CHECK (VALUE > 0);
 SQL
 
+# A text: empty, with a header of one byte or four, with a beginning that many
+# share, or with characters of several bytes.
+sub text_of
+{
+	my ($n) = @_;
+	return "CASE (random() * 8)::int WHEN 0 THEN '' WHEN 1 THEN repeat('ab', (random() * 65)::int)
+		WHEN 2 THEN 'a beginning that many share/' || (random() * $n)::int
+		WHEN 3 THEN repeat('x', 122 + (random() * 8)::int) || (random() * 9)::int
+		WHEN 4 THEN (random() * $n)::int || repeat('y', (random() * 490)::int)
+		WHEN 5 THEN U&'gr\\00fc\\00df\\e000' || chr(1 + (random() * $n)::int % 55000)
+		WHEN 6 THEN (random() * $n)::int::text ELSE md5((random() * $n)::int::text) END";
+}
+
 # A value of each type, of about $n different ones, by the random() of SQL.
 my %value = (
 	'bool' => sub { 'random() < 0.3' },
@@ -54,7 +67,11 @@ my %value = (
 		ELSE ((random() * $_[0])::int - $_[0] / 2) * 1.1e77::float8 END" },
 	'uuid' => sub { "md5((random() * $_[0])::int::text)::uuid" },
 	'mood' => sub { "(enum_range(NULL::mood))[1 + (random() * 4)::int]" },
-	'positive' => sub { "1 + (random() * $_[0])::int4" });
+	'positive' => sub { "1 + (random() * $_[0])::int4" },
+	'text COLLATE "C"' => \&text_of,
+	'varchar(600) COLLATE "POSIX"' => \&text_of,
+	'char(14) COLLATE "C"' => sub { "(random() * $_[0])::int::text" },
+	'bpchar COLLATE "C"' => sub { "(random() * $_[0])::int % 5000 || repeat(' ', (random() * 2)::int)" });
 my @types = sort keys %value;
 
 # A table of random rows, with a column "u" of unique numbers that come in some order.
@@ -87,14 +104,16 @@ sub make_table
 	return $table;
 }
 
-# One definition for a table.  Two of type uuid and more can be too wide.
+# One definition for a table.  Two of type uuid and more can be too wide, and one
+# with three others.
 sub definition
 {
 	my ($table) = @_;
 	my $unique = rand() < 0.3;
 	my @columns;
 	push @columns, one_of(@{ $tables{$table} }) foreach 1 .. one_of(1, 1, 2, 3, 4);
-	return definition($table) if 1 < grep { $uuids{$table}{$_} } @columns;
+	my $uuids = grep { $uuids{$table}{$_} } @columns;
+	return definition($table) if $uuids > 1 || ($uuids == 1 && @columns > 3);
 	# unique: by the column of unique numbers, or by one whose NULLs are distinct
 	my $key = $unique && rand() < 0.3 ? 's' : 'u';
 	@columns = ($key) if $key eq 's' && $unique;
@@ -150,6 +169,13 @@ compare_definition('large', 'UNIQUE ', '(a)', '1MB', 'in order');
 compare_definition('large', 'UNIQUE ', '(b)', '1MB', 'many runs');
 compare_definition('large', '', '(few)', '1MB', 'posting lists of runs');
 compare_definition('large', '', '(b DESC)', '64MB', 'in memory');
+
+# the same with texts, of which many share their beginning
+sql($node, 'indexes', q{CREATE TABLE large_texts (t text COLLATE "C" NOT NULL, few varchar COLLATE "C", n int4);
+	INSERT INTO large_texts SELECT 'a beginning/' || md5(i::text), 'few' || i % 7, i FROM generate_series(1, 300000) i});
+compare_definition('large_texts', 'UNIQUE ', '(t)', $_, 'texts') foreach '1MB', '64MB';
+compare_definition('large_texts', '', '(few DESC)', $_, 'posting lists of texts') foreach '1MB', '64MB';
+compare_definition('large_texts', '', '(few, n DESC)', $_, 'texts and numbers') foreach '1MB', '64MB';
 
 is_deeply([ keys %by ], ['us'], 'all of them were built by the extension');
 note(has_module($node, 'amcheck') ? 'with amcheck' : 'without amcheck');

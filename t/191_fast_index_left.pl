@@ -26,6 +26,7 @@ CREATE FUNCTION even_first(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE
 	AS 'SELECT btint4cmp($1 % 2, $2 % 2) * 2 + btint4cmp($1, $2)';
 CREATE OPERATOR CLASS own_int4_ops FOR TYPE int4 USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 even_first(int4, int4);
+CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE ROLE plain LOGIN;
 GRANT CREATE ON SCHEMA public TO plain;
 GRANT USAGE ON SCHEMA pardump TO plain;
@@ -56,13 +57,27 @@ sub builds_ok
 # --- what is left
 
 my $class = 'it has an operator class that is not known';
+my $collation = 'it has a collation that is not known';
 my $hot = 'it has HOT chains';
 my $compare = 'a value has to be compared by the server';
 my @cases = (
 	[ 'us', 'an ordinary index', '', 'CREATE INDEX i ON t (a)' ],
 	[ 'us', 'a named operator class', '', 'CREATE INDEX i ON t (a int4_ops)' ],
 	[ $class, 'another operator class', '', 'CREATE INDEX i ON t (a own_int4_ops)' ],
-	[ $class, 'text', '', 'CREATE INDEX i ON t (t)' ],
+	[ $class, 'another operator class of text', '', 'CREATE INDEX i ON t (t text_pattern_ops)' ],
+	[ 'us', 'text in C collation', '', 'CREATE INDEX i ON t (t COLLATE "C")' ],
+	[ 'us', 'text and numbers', '', 'CREATE UNIQUE INDEX i ON t (c, t COLLATE "POSIX" DESC, a)' ],
+	[ $collation, 'text in a collation of ICU', '', 'CREATE INDEX i ON t (a, t COLLATE "und-x-icu")' ],
+	[ $collation, 'text in a nondeterministic collation', '', 'CREATE INDEX i ON t (t COLLATE no_case)' ],
+	[ 'it has a column with plain storage', 'text with plain storage', 'ALTER TABLE t ALTER t SET STORAGE PLAIN',
+		'CREATE INDEX i ON t (t COLLATE "C")' ],
+	[ $compare, 'a text of 508 bytes', q{INSERT INTO t (b, t) VALUES (0, repeat('x', 508))}, 'CREATE INDEX i ON t (t COLLATE "C")' ],
+	[ 'us', 'a text of 500 bytes', q{INSERT INTO t (b, t) VALUES (0, repeat('x', 500))}, 'CREATE INDEX i ON t (t COLLATE "C")' ],
+	[ $compare, 'a compressed text', q{INSERT INTO t (b, t) VALUES (0, repeat('x', 3000))}, 'CREATE INDEX i ON t (t COLLATE "C")' ],
+	[ $compare, 'a text out of line', q{ALTER TABLE t ALTER t SET STORAGE EXTERNAL; INSERT INTO t (b, t) VALUES (0, repeat('x', 2600))},
+		'CREATE INDEX i ON t (t COLLATE "C")' ],
+	[ 'us', 'a column of texts added later', q{ALTER TABLE t ADD d text COLLATE "C" DEFAULT 'seven'}, 'CREATE INDEX i ON t (d, a)' ],
+	[ 'us', 'no texts', 'TRUNCATE t', 'CREATE INDEX i ON t (t COLLATE "C")' ],
 	[ $class, 'numeric behind a column that is known', '', 'CREATE INDEX i ON t (a, n)' ],
 	[ undef, 'another access method', '', 'CREATE INDEX i ON t USING hash (a)' ],
 	[ undef, 'an exclusion constraint by GiST', '', 'ALTER TABLE t ADD CONSTRAINT i EXCLUDE USING gist (a WITH =)' ],
@@ -102,6 +117,20 @@ foreach my $case (@cases)
 
 # a system table has no new indexes; a TOAST table's is made by the server itself
 builds_ok('CREATE TABLE wide (t text); DROP TABLE wide', [], 'the index of a TOAST table');
+
+# texts in the collation of the database
+my %databases = ('C' => q{LOCALE_PROVIDER libc LC_COLLATE 'C'}, 'ICU' => q{LOCALE_PROVIDER icu ICU_LOCALE 'en'});
+$databases{'builtin C.UTF-8'} = q{LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'} if pg_major($node) >= 17;
+foreach my $what (sort keys %databases)
+{
+	my $db = $what =~ s/\W/_/gr;
+	sql($node, 'postgres', qq{CREATE DATABASE "$db" TEMPLATE template0 ENCODING 'UTF8' $databases{$what}});
+	sql($node, $db, q{CREATE EXTENSION pg_pardump; CREATE TABLE t AS SELECT 'x' || i AS t FROM generate_series(1, 1000) i});
+	my (undef, undef, $messages) = $node->psql($db, index_session() . 'CREATE INDEX i ON t (t); CREATE INDEX c ON t (t COLLATE "C")');
+	is_deeply([ builders($messages) ], [ [ 'i', $what eq 'ICU' ? $collation : 'us' ], [ 'c', 'us' ] ], "texts in a database of $what")
+		or diag($messages);
+	is(check_index($node, $db, 'i'), '', "texts in a database of $what: amcheck");
+}
 
 # --- when
 

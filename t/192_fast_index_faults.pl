@@ -28,9 +28,9 @@ sql($node, 'faults', <<'SQL');
 CREATE EXTENSION pg_pardump;
 CREATE TABLE big (a int4 NOT NULL, b int8, u uuid);
 INSERT INTO big SELECT i, (i * 7919::int8) % 1000003, md5(i::text)::uuid FROM generate_series(1, 400000) i;
-CREATE TABLE dup (a int4, b int2, c float8, d date);
-INSERT INTO dup SELECT i, i % 100, i, '2000-01-01'::date + i FROM generate_series(1, 20000) i;
-INSERT INTO dup VALUES (777, 77, 777), (NULL, 1, 1), (NULL, 1, 1);
+CREATE TABLE dup (a int4, b int2, c float8, d date, e text COLLATE "C", f bpchar COLLATE "C");
+INSERT INTO dup SELECT i, i % 100, i, '2000-01-01'::date + i, i::text, i || ' ' FROM generate_series(1, 20000) i;
+INSERT INTO dup VALUES (777, 77, 777, NULL, '777', '777'), (NULL, 1, 1, NULL, NULL, NULL), (NULL, 1, 1, NULL, NULL, NULL);
 SQL
 
 # --- errors are the server's
@@ -39,7 +39,7 @@ my %error;
 foreach my $fast ('off', 'on')
 {
 	my @errors;
-	foreach my $definition ('(a)', '(b DESC, a)', '(c, a, b)', '(a) NULLS NOT DISTINCT', '(b)', '(d)', '(d) NULLS NOT DISTINCT')
+	foreach my $definition ('(a)', '(b DESC, a)', '(c, a, b)', '(a) NULLS NOT DISTINCT', '(b)', '(d)', '(d) NULLS NOT DISTINCT', '(e DESC)', '(f)', '(a, e, f DESC)')
 	{
 		my ($rc, $out, $err) = $node->psql('faults', index_session() . "SET pg_pardump.fast_index = $fast;
 			SET client_min_messages = warning; \\set VERBOSITY verbose
@@ -48,6 +48,8 @@ foreach my $fast ('off', 'on')
 		$err =~ s/^LOCATION: .*\n?//mg;
 		$err =~ s/Key \(b\)=\(\d+\)/Key (b)=(some)/;
 		$err =~ s/Key \(a\)=\(777\)|Key \(a\)=\(null\)/Key (a)=(some)/ if $definition =~ /NOT DISTINCT/;
+		# rows that differ in blanks at the end are duplicates, and either can be shown
+		$err =~ s/777 \)/777)/;
 		push @errors, $err;
 	}
 	$error{$fast} = \@errors;
@@ -55,6 +57,9 @@ foreach my $fast ('off', 'on')
 is_deeply($error{on}, $error{off}, 'errors of duplicate keys') or diag(explain(\%error));
 is($error{on}[5], '', 'NULLs are distinct');
 like($error{on}[6], qr/Key \(d\)=\(null\) is duplicated/, 'NULLs are not distinct');
+like($error{on}[7], qr/Key \(e\)=\(777\) is duplicated/, 'texts');
+like($error{on}[8], qr/Key \(f\)=\(777\) is duplicated/, 'blanks at the end do not count');
+like($error{on}[9], qr/Key \(a, e, f\)=\(777, 777, 777\) is duplicated/, 'several columns with texts');
 like($error{on}[0], qr/23505: could not create unique index "dup_index"\nDETAIL:  Key \(a\)=\(777\) is duplicated\.\n.*TABLE NAME:  dup\nCONSTRAINT NAME:  dup_index/s,
 	'with all fields');
 

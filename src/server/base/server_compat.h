@@ -15,6 +15,7 @@
 #include "access/toast_internals.h"
 #include "access/xact.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_namespace.h"
 #include "commands/copyfrom_internal.h"
 #include "commands/defrem.h"
@@ -317,6 +318,11 @@ has_generated_columns(const TupleConstr *constr)
 #endif
 	return constr->has_generated_stored;
 }
+
+/* The builtin provider of collations came with 17. */
+#ifndef COLLPROVIDER_BUILTIN
+#define COLLPROVIDER_BUILTIN 'b'
+#endif
 
 /* Virtual generated columns came with 18. */
 #ifndef ATTRIBUTE_GENERATED_VIRTUAL

@@ -13,6 +13,10 @@
  * entries are in order already is left as it is: as rows are read by their
  * places, buckets of equal keys are.
  *
+ * Entries with texts are sorted by pairs of words: eight bytes of the key,
+ * and where the entry is.  Entries that agree in these bytes are sorted by
+ * the next eight.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -60,7 +64,7 @@ sort_small(uint64 *entries, size_t n, const int n_words)
 
 		memcpy(entry, entries + i * n_words, n_words * sizeof(uint64));
 		while (to > 0 &&
-			   index_entry_less(entry, entries + (to - 1) * n_words, n_words))
+			   index_words_less(entry, entries + (to - 1) * n_words, n_words))
 		{
 			memcpy(entries + to * n_words, entries + (to - 1) * n_words,
 				   n_words * sizeof(uint64));
@@ -85,7 +89,7 @@ first_difference(const uint64 *entries, size_t n, int *word,
 	for (size_t i = 1; i < n && in_order; i++)
 	{
 		check_cancel(i);
-		in_order = index_entry_less(entries + (i - 1) * n_words,
+		in_order = index_words_less(entries + (i - 1) * n_words,
 									entries + i * n_words, n_words);
 	}
 	if (in_order)
@@ -219,4 +223,71 @@ entry_sort(uint64 *entries, uint64 *space, size_t n, int n_words)
 		if (state.counts[i] != NULL)
 			pfree(state.counts[i]);
 	}
+}
+
+/* Sort a few pairs of entries that agree in all words before "word". */
+static void
+sort_few_texts(const uint64 *entries, uint64 *pairs, size_t n, int word)
+{
+	for (size_t i = 1; i < n; i++)
+	{
+		uint64		place = pairs[2 * i + 1];
+		size_t		to = i;
+
+		for (; to > 0; to--)
+		{
+			uint64		before = pairs[2 * to - 1];
+			int			order = text_key_compare(entries + before,
+												 entries + place, word);
+
+			if (order < 0 || (order == 0 && before < place))
+				break;
+			pairs[2 * to + 1] = before;
+		}
+		pairs[2 * to + 1] = place;
+	}
+}
+
+/* Sort pairs of entries that agree in all words before "word". */
+static void
+sort_texts(const uint64 *entries, uint64 *pairs, uint64 *space, size_t n,
+		   int word)
+{
+	size_t		end;
+
+	check_stack_depth();
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint64 *entry = entries + pairs[2 * i + 1];
+
+		check_cancel(i);
+		pairs[2 * i] = word < text_key_words(entry)
+			? pg_ntoh64(entry[1 + word]) : 0;
+	}
+	entry_sort(pairs, space, n, 2);
+	for (size_t begin = 0; begin < n; begin = end)
+	{
+		const uint64 *first = entries + pairs[2 * begin + 1];
+
+		CHECK_FOR_INTERRUPTS();
+		end = begin + 1;
+		while (end < n && pairs[2 * end] == pairs[2 * begin])
+			end++;
+
+		/* keys that end here are equal, and in the order of their places */
+		if (end - begin == 1 || word + 1 >= text_key_words(first))
+			continue;
+		if (end - begin <= SMALL_BUCKET)
+			sort_few_texts(entries, pairs + 2 * begin, end - begin, word + 1);
+		else
+			sort_texts(entries, pairs + 2 * begin, space, end - begin,
+					   word + 1);
+	}
+}
+
+void
+entry_sort_texts(const uint64 *entries, uint64 *pairs, uint64 *space, size_t n)
+{
+	if (n > 0)
+		sort_texts(entries, pairs, space, n, 0);
 }

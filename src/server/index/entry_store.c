@@ -8,6 +8,9 @@
  * are merged at the end.  Entries that come in order are not sorted, and one
  * run takes all of them, so that nothing is merged either.
  *
+ * Entries with texts are sorted by pairs of words, see entry_sort.h, and stay
+ * where they are.
+ *
  * A run can only be continued by entries behind its last one.  If there are
  * more runs than can be merged within the memory's limit, all of them are
  * merged to one, which begins the next ones.
@@ -25,7 +28,11 @@
 #include "index/entry_store.h"
 #include "index/index_key.h"
 
-#define FIRST_ENTRIES 8192
+/* What there is memory for at first, in words. */
+#define FIRST_WORDS (16 * 1024)
+
+/* A lower limit of memory than this is not kept to, in bytes. */
+#define MIN_LIMIT (256 * 1024)
 
 /* Bytes that are read of a run at once, and how many runs are merged. */
 #define MIN_READ_BYTES (16 * 1024)
@@ -33,74 +40,75 @@
 #define MIN_RUNS 4
 #define MAX_RUNS 250
 
-/* A temporary file with entries in order. */
+/* How far ahead entries are prefetched that were sorted by pairs. */
+#define PREFETCH_PAIRS 8
+
+/* A temporary file with entries in order.  All numbers are those of words. */
 typedef struct SortedRun
 {
 	BufFile    *file;
-	uint64		n;				/* entries */
-	uint64		last[INDEX_ENTRY_WORDS];
+	uint64		n;
 	/* while it is read */
 	uint64		n_left;			/* in the file */
 	uint64	   *buffer;
 	size_t		n_buffered;
-	size_t		next;
+	size_t		next;			/* entry */
 } SortedRun;
 
+/* Sizes and places are those of words, if nothing else is said. */
 struct EntryStore
 {
-	int			n_words;
-	size_t		limit_bytes;
+	const IndexKey *key;
+	size_t		limit;			/* of all that is in memory */
+	size_t		sort_words;		/* what an entry takes more while sorted */
 	/* in memory */
 	uint64	   *entries;
-	size_t		n;
+	size_t		n;				/* entries */
+	size_t		used;
 	size_t		max;
-	size_t		limit;			/* entries, so that there is space to sort */
+	size_t		last;			/* where the last entry begins */
 	bool		in_order;
-	size_t		next;
+	uint64	   *pairs;			/* of entries that were sorted by them */
+	size_t		n_returned;		/* entries */
+	size_t		next;			/* where the next entry begins */
 	/* in files */
-	SortedRun	runs[MAX_RUNS];
+	SortedRun	runs[MAX_RUNS + 1];
 	int			n_runs;
 	int			max_runs;
-	size_t		read_entries;	/* of a run at once */
+	size_t		read_words;		/* of a run at once */
+	uint64	   *last_written;	/* the last entry of the last run */
 	/* of a merge: the runs that have entries, as a heap by their first */
-	SortedRun  *heap[MAX_RUNS];
+	SortedRun  *heap[MAX_RUNS + 1];
 	int			n_heap;
 	bool		begun;			/* the first of the heap was returned */
 };
 
 EntryStore *
-entry_store_new(int n_words, int limit_kb)
+entry_store_new(const IndexKey *key, int limit_kb)
 {
 	EntryStore *store = palloc0(sizeof(EntryStore));
-	size_t		entry_bytes = n_words * sizeof(uint64);
+	size_t		bytes = Max((size_t) limit_kb * 1024, MIN_LIMIT);
 
-	store->n_words = n_words;
-	store->limit_bytes = (size_t) limit_kb * 1024;
-	store->max_runs = Min(Max(store->limit_bytes / MIN_READ_BYTES / 2,
-							  MIN_RUNS), MAX_RUNS);
+	store->key = key;
+	store->sort_words = key->has_text ? 4 : key->n_words;
+	store->in_order = true;
+	store->max_runs = Min(Max(bytes / MIN_READ_BYTES / 2, MIN_RUNS), MAX_RUNS);
 
 	/* each run's file has a buffer of a block */
-	store->limit_bytes -= Min(store->max_runs * BLCKSZ,
-							  store->limit_bytes / 2);
-	store->limit = Max(store->limit_bytes / (2 * entry_bytes), 1024);
-	store->in_order = true;
-	store->read_entries = Min(Max(store->limit_bytes / store->max_runs,
-								  MIN_READ_BYTES), MAX_READ_BYTES) / entry_bytes;
-	store->max = Min(FIRST_ENTRIES, store->limit);
-	store->entries = palloc_extended(store->max * entry_bytes, MCXT_ALLOC_HUGE);
+	bytes -= Min(store->max_runs * BLCKSZ, bytes / 2);
+	store->limit = bytes / sizeof(uint64);
+	store->read_words = Min(Max(bytes / store->max_runs, MIN_READ_BYTES),
+							MAX_READ_BYTES) / sizeof(uint64);
+	store->max = FIRST_WORDS;
+	store->entries = palloc(store->max * sizeof(uint64));
+	store->last_written = palloc(key->max_words * sizeof(uint64));
 	return store;
 }
 
 static inline size_t
-bytes_of(const EntryStore *store, size_t n)
+words_of(const EntryStore *store, const uint64 *entry)
 {
-	return n * store->n_words * sizeof(uint64);
-}
-
-static inline const uint64 *
-entry_of(const EntryStore *store, const uint64 *entries, size_t i)
-{
-	return entries + i * store->n_words;
+	return index_entry_words(store->key, entry);
 }
 
 /* ----------
@@ -108,14 +116,30 @@ entry_of(const EntryStore *store, const uint64 *entries, size_t i)
  * ----------
  */
 
-static void
-append_to_run(EntryStore *store, SortedRun *run, const uint64 *entries, size_t n)
+static SortedRun *
+new_run(EntryStore *store)
 {
-	BufFileWrite(run->file, unconstify(uint64 *, entries),
-				 bytes_of(store, n));
+	SortedRun  *run = &store->runs[store->n_runs++];
+
+	memset(run, 0, sizeof(SortedRun));
+	run->file = BufFileCreateTemp(false);
+	return run;
+}
+
+static inline void
+append_to_run(SortedRun *run, const uint64 *words, size_t n)
+{
 	run->n += n;
-	memcpy(run->last, entry_of(store, entries, n - 1),
-		   bytes_of(store, 1));
+	while (n > 0)
+	{
+		size_t		part = Min(n, MAX_READ_BYTES / sizeof(uint64));
+
+		CHECK_FOR_INTERRUPTS();
+		BufFileWrite(run->file, unconstify(uint64 *, words),
+					 part * sizeof(uint64));
+		words += part;
+		n -= part;
+	}
 }
 
 static void
@@ -132,25 +156,40 @@ close_runs(EntryStore *store)
 	store->n_runs = 0;
 }
 
-/* Read the next entries of a run.  Returns whether it had any. */
+/* Is the next entry in the run's buffer, up to its end? */
+static inline bool
+has_entry(const EntryStore *store, const SortedRun *run)
+{
+	size_t		n = run->n_buffered - run->next;
+
+	return n > 0 && n >= words_of(store, run->buffer + run->next);
+}
+
+/* Read on in a run.  Returns whether it has another entry. */
 static bool
 fill_run(EntryStore *store, SortedRun *run)
 {
-	size_t		n = Min(store->read_entries, run->n_left);
+	size_t		rest = run->n_buffered - run->next;
+	size_t		n = Min(store->read_words - rest, run->n_left);
 
 	CHECK_FOR_INTERRUPTS();
+	memmove(run->buffer, run->buffer + run->next, rest * sizeof(uint64));
 	if (n > 0)
-		read_buf_file(run->file, run->buffer, bytes_of(store, n));
+		read_buf_file(run->file, run->buffer + rest, n * sizeof(uint64));
 	run->n_left -= n;
-	run->n_buffered = n;
+	run->n_buffered = rest + n;
 	run->next = 0;
-	return n > 0;
+	if (run->n_buffered == 0)
+		return false;
+	if (!has_entry(store, run))
+		elog(ERROR, "an index entry in a temporary file has no end");
+	return true;
 }
 
 static inline const uint64 *
-first_of_run(const EntryStore *store, const SortedRun *run)
+first_of_run(const SortedRun *run)
 {
-	return entry_of(store, run->buffer, run->next);
+	return run->buffer + run->next;
 }
 
 /* Let the run at this place of the heap sink to where it belongs. */
@@ -166,12 +205,12 @@ sift_down(EntryStore *store, int place)
 		if (child >= store->n_heap)
 			break;
 		if (child + 1 < store->n_heap &&
-			index_entry_less(first_of_run(store, store->heap[child + 1]),
-							 first_of_run(store, store->heap[child]),
-							 store->n_words))
+			index_entry_less(store->key,
+							 first_of_run(store->heap[child + 1]),
+							 first_of_run(store->heap[child])))
 			child++;
-		if (!index_entry_less(first_of_run(store, store->heap[child]),
-							  first_of_run(store, run), store->n_words))
+		if (!index_entry_less(store->key, first_of_run(store->heap[child]),
+							  first_of_run(run)))
 			break;
 		store->heap[place] = store->heap[child];
 		place = child;
@@ -193,7 +232,7 @@ begin_merge(EntryStore *store)
 					(errcode_for_file_access(),
 					 errmsg("could not rewind a temporary file")));
 		run->n_left = run->n;
-		run->buffer = palloc(bytes_of(store, store->read_entries));
+		run->buffer = palloc(store->read_words * sizeof(uint64));
 		if (fill_run(store, run))
 			store->heap[store->n_heap++] = run;
 	}
@@ -204,17 +243,18 @@ begin_merge(EntryStore *store)
 static const uint64 *
 next_of_merge(EntryStore *store)
 {
-	if (store->begun)
+	if (store->begun && store->n_heap > 0)
 	{
 		SortedRun  *run = store->heap[0];
 
-		if (++run->next == run->n_buffered && !fill_run(store, run))
+		run->next += words_of(store, first_of_run(run));
+		if (!has_entry(store, run) && !fill_run(store, run))
 			store->heap[0] = store->heap[--store->n_heap];
 		if (store->n_heap > 1)
 			sift_down(store, 0);
 	}
 	store->begun = true;
-	return store->n_heap > 0 ? first_of_run(store, store->heap[0]) : NULL;
+	return store->n_heap > 0 ? first_of_run(store->heap[0]) : NULL;
 }
 
 /* Merge all runs to one. */
@@ -222,24 +262,17 @@ static void
 merge_runs(EntryStore *store)
 {
 	SortedRun	merged = {0};
-	size_t		n = 0;
-	uint64	   *buffer = palloc(bytes_of(store, store->read_entries));
 	const uint64 *entry;
 
 	merged.file = BufFileCreateTemp(false);
 	begin_merge(store);
 	while ((entry = next_of_merge(store)) != NULL)
 	{
-		memcpy(buffer + n * store->n_words, entry, bytes_of(store, 1));
-		if (++n == store->read_entries)
-		{
-			append_to_run(store, &merged, buffer, n);
-			n = 0;
-		}
+		size_t		n = words_of(store, entry);
+
+		append_to_run(&merged, entry, n);
+		memcpy(store->last_written, entry, n * sizeof(uint64));
 	}
-	if (n > 0)
-		append_to_run(store, &merged, buffer, n);
-	pfree(buffer);
 	close_runs(store);
 	store->runs[0] = merged;
 	store->n_runs = 1;
@@ -258,9 +291,52 @@ sort_memory(EntryStore *store)
 
 	if (store->in_order)
 		return;
-	space = palloc_extended(bytes_of(store, store->n), MCXT_ALLOC_HUGE);
-	entry_sort(store->entries, space, store->n, store->n_words);
+	space = palloc_extended((store->key->has_text ? 2 * store->n
+							 : store->used) * sizeof(uint64),
+							MCXT_ALLOC_HUGE);
+	if (store->key->has_text)
+	{
+		const uint64 *entry = store->entries;
+
+		store->pairs = palloc_extended(2 * store->n * sizeof(uint64),
+									   MCXT_ALLOC_HUGE);
+		for (size_t i = 0; i < store->n; i++)
+		{
+			if (i % FIRST_WORDS == 0)
+				CHECK_FOR_INTERRUPTS();
+			store->pairs[2 * i + 1] = entry - store->entries;
+			entry += words_of(store, entry);
+		}
+		entry_sort_texts(store->entries, store->pairs, space, store->n);
+	}
+	else
+	{
+		entry_sort(store->entries, space, store->n, store->key->n_words);
+		store->in_order = true;
+	}
 	pfree(space);
+}
+
+/* An entry that was sorted by pairs. */
+static inline const uint64 *
+paired_entry(const EntryStore *store, size_t i)
+{
+#ifdef __GNUC__
+	if (i + PREFETCH_PAIRS < store->n)
+		__builtin_prefetch(store->entries +
+						   store->pairs[2 * (i + PREFETCH_PAIRS) + 1]);
+#endif
+	return store->entries + store->pairs[2 * i + 1];
+}
+
+static void
+empty_memory(EntryStore *store)
+{
+	if (store->pairs != NULL)
+		pfree(store->pairs);
+	store->pairs = NULL;
+	store->n = 0;
+	store->used = 0;
 	store->in_order = true;
 }
 
@@ -268,65 +344,81 @@ sort_memory(EntryStore *store)
 static void
 write_memory(EntryStore *store)
 {
-	SortedRun  *last;
+	SortedRun  *run = NULL;
+	const uint64 *first = store->entries;
+	const uint64 *last = store->entries + store->last;
 
 	CHECK_FOR_INTERRUPTS();
 	sort_memory(store);
-	last = store->n_runs > 0 ? &store->runs[store->n_runs - 1] : NULL;
-	if (last == NULL ||
-		!index_entry_less(last->last, store->entries, store->n_words))
+	if (store->pairs != NULL)
 	{
-		if (store->n_runs == store->max_runs)
-		{
-			/* the memory is needed to merge */
-			SortedRun	run = {0};
-
-			run.file = BufFileCreateTemp(false);
-			append_to_run(store, &run, store->entries, store->n);
-			pfree(store->entries);
-			merge_runs(store);
-			store->runs[store->n_runs++] = run;
-			store->entries = palloc_extended(bytes_of(store, store->max),
-											 MCXT_ALLOC_HUGE);
-			store->n = 0;
-			return;
-		}
-		last = &store->runs[store->n_runs];
-		memset(last, 0, sizeof(SortedRun));
-		last->file = BufFileCreateTemp(false);
-		store->n_runs++;
+		first = paired_entry(store, 0);
+		last = paired_entry(store, store->n - 1);
 	}
-	append_to_run(store, last, store->entries, store->n);
-	store->n = 0;
+	if (store->n_runs > 0 &&
+		index_entry_less(store->key, store->last_written, first))
+		run = &store->runs[store->n_runs - 1];
+	else
+		run = new_run(store);
+
+	if (store->pairs == NULL)
+		append_to_run(run, store->entries, store->used);
+	for (size_t i = 0; store->pairs != NULL && i < store->n; i++)
+	{
+		const uint64 *entry = paired_entry(store, i);
+
+		append_to_run(run, entry, words_of(store, entry));
+	}
+	memcpy(store->last_written, last, words_of(store, last) * sizeof(uint64));
+	empty_memory(store);
+
+	/* the memory is needed to merge */
+	if (store->n_runs > store->max_runs)
+	{
+		pfree(store->entries);
+		store->entries = NULL;
+		merge_runs(store);
+		store->entries = palloc_extended(store->max * sizeof(uint64),
+										 MCXT_ALLOC_HUGE);
+	}
 }
 
-/* Make room for one more entry. */
+/*
+ * Get more memory: no more than can be used within the limit by entries that
+ * are on average as long as those up to now, or else a little more.
+ */
 static void
-make_room(EntryStore *store)
+grow(EntryStore *store, size_t words)
 {
-	if (store->max < store->limit)
-	{
-		store->max = Min(2 * store->max, store->limit);
-		store->entries = repalloc_huge(store->entries,
-									   bytes_of(store, store->max));
-	}
-	else
-		write_memory(store);
+	double		share = (double) store->used /
+		(store->used + store->sort_words * store->n);
+	size_t		max = Min(2 * store->max,
+						  (size_t) (share * store->limit) + words);
+
+	store->max = Max(max, store->used + store->used / 16 + words);
+	store->entries = repalloc_huge(store->entries,
+								   store->max * sizeof(uint64));
 }
 
 void
 entry_store_add(EntryStore *store, const uint64 *entry)
 {
+	size_t		words = words_of(store, entry);
 	uint64	   *to;
 
-	if (unlikely(store->n == store->max))
-		make_room(store);
-	to = store->entries + store->n * store->n_words;
-	for (int i = 0; i < store->n_words; i++)
+	if (unlikely(store->used + words + store->sort_words * (store->n + 1) >
+				 store->limit))
+		write_memory(store);
+	if (unlikely(store->used + words > store->max))
+		grow(store, words);
+	to = store->entries + store->used;
+	for (size_t i = 0; i < words; i++)
 		to[i] = entry[i];
 	if (store->n > 0 && store->in_order &&
-		!index_entry_less(to - store->n_words, to, store->n_words))
+		!index_entry_less(store->key, store->entries + store->last, to))
 		store->in_order = false;
+	store->last = store->used;
+	store->used += words;
 	store->n++;
 }
 
@@ -348,24 +440,28 @@ entry_store_sort(EntryStore *store)
 const uint64 *
 entry_store_next(EntryStore *store)
 {
+	const uint64 *entry;
+
 	if (store->n_runs > 0)
 		return next_of_merge(store);
-	if (store->next == store->n)
+	if (store->n_returned == store->n)
 		return NULL;
-	return entry_of(store, store->entries, store->next++);
-}
-
-int
-entry_store_runs(const EntryStore *store)
-{
-	return store->n_runs;
+	if (store->pairs != NULL)
+		return paired_entry(store, store->n_returned++);
+	entry = store->entries + store->next;
+	store->next += words_of(store, entry);
+	store->n_returned++;
+	return entry;
 }
 
 void
 entry_store_free(EntryStore *store)
 {
 	close_runs(store);
+	if (store->pairs != NULL)
+		pfree(store->pairs);
 	if (store->entries != NULL)
 		pfree(store->entries);
+	pfree(store->last_written);
 	pfree(store);
 }

@@ -8,17 +8,20 @@
 #ifndef PARDUMP_ENTRY_STORE_H
 #define PARDUMP_ENTRY_STORE_H
 
+#include "index/index_key.h"
+
 /* Grows with the entries up to its limit, then writes to temporary files. */
 typedef struct EntryStore EntryStore;
 
 /*
- * A store in CurrentMemoryContext, for entries of n_words words, that takes
- * no more memory than the limit (in kB), but for some 100 kB.  Temporary
- * files go with the current resource owner, or with entry_store_free().
+ * A store in CurrentMemoryContext, for the entries of a key, that takes no
+ * more memory than the limit (in kB), but for some 100 kB.  The key is
+ * borrowed.  Temporary files go with the current resource owner, or with
+ * entry_store_free().
  */
-extern EntryStore *entry_store_new(int n_words, int limit_kb);
+extern EntryStore *entry_store_new(const IndexKey *key, int limit_kb);
 
-/* Add an entry: it is copied. */
+/* Add an entry, behind those with lower places: it is copied. */
 extern void entry_store_add(EntryStore *store, const uint64 *entry);
 
 /*
@@ -29,9 +32,6 @@ extern void entry_store_sort(EntryStore *store);
 
 /* The next entry in order, valid up to the next call; NULL at the end. */
 extern const uint64 *entry_store_next(EntryStore *store);
-
-/* How many runs were written to files; 0 if all entries are in memory. */
-extern int	entry_store_runs(const EntryStore *store);
 
 extern void entry_store_free(EntryStore *store);
 

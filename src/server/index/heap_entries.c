@@ -43,7 +43,8 @@ typedef struct EntryScan
 	TransactionId own;
 	/* of the current page, as long as that is locked */
 	int			n_entries;
-	uint64		entries[MaxHeapTuplesPerPage * INDEX_ENTRY_WORDS];
+	uint64	   *entries;
+	uint64	   *end;			/* of the entries */
 } EntryScan;
 
 /*
@@ -118,10 +119,9 @@ make_entry(EntryScan *scan, HeapTuple tuple)
 	if (tuple_deform(scan->deformer, tuple) == 0)
 		return "a row is damaged";
 	if (!index_key_encode(key, scan->deformer->values, scan->deformer->isnull,
-						  place,
-						  scan->entries + scan->n_entries * key->n_words,
-						  &sum))
+						  place, scan->end, &sum))
 		return "a value has to be compared by the server";
+	scan->end += index_entry_words(key, scan->end);
 	scan->n_entries++;
 	scan->read->sum += index_sum_place(sum, &tuple->t_self);
 	return NULL;
@@ -137,6 +137,7 @@ read_page(EntryScan *scan, Buffer buffer)
 	HeapTupleData tuple;
 
 	scan->n_entries = 0;
+	scan->end = scan->entries;
 	page_prefetch_tuples(page);
 	if (max_offset > MaxHeapTuplesPerPage)
 		return "a page is damaged";
@@ -167,11 +168,14 @@ read_page(EntryScan *scan, Buffer buffer)
 static void
 store_entries(EntryScan *scan)
 {
-	for (int i = 0; i < scan->n_entries; i++)
-		entry_store_add(scan->store, scan->entries + i * scan->key->n_words);
+	for (const uint64 *entry = scan->entries; entry < scan->end;
+		 entry += index_entry_words(scan->key, entry))
+		entry_store_add(scan->store, entry);
 	scan->read->n += scan->n_entries;
 }
 
+	scan->entries = palloc(MaxHeapTuplesPerPage * scan->key->max_words *
+						   sizeof(uint64));
 const char *
 heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 				  HeapEntries *read)

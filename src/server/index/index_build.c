@@ -122,7 +122,7 @@ read_table(FastBuild *build)
 		return reason;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	build->store = entry_store_new(build->key.n_words, maintenance_work_mem);
+	build->store = entry_store_new(&build->key, maintenance_work_mem);
 	return heap_entries_read(build->heap, &build->key, build->store,
 							 &build->read);
 }

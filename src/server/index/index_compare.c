@@ -22,6 +22,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
@@ -40,7 +41,7 @@
 
 #define TABLE_NAME "pg_pardump_index_comparison"
 #define N_ROWS 10000
-#define N_COLUMNS 6
+#define N_COLUMNS 8
 
 /* What is known in this session. */
 static enum
@@ -101,7 +102,7 @@ static Oid
 create_table(void)
 {
 	static const Oid types[N_COLUMNS] = {INT4OID, INT8OID, INT2OID,
-	TIMESTAMPTZOID, UUIDOID, FLOAT8OID};
+	TIMESTAMPTZOID, UUIDOID, FLOAT8OID, TEXTOID, BPCHAROID};
 	CreateStmt *statement = makeNode(CreateStmt);
 	Oid			relid;
 
@@ -109,7 +110,9 @@ create_table(void)
 	for (int i = 0; i < N_COLUMNS; i++)
 		statement->tableElts = lappend(statement->tableElts,
 									   makeColumnDef(psprintf("c%d", i + 1),
-													 types[i], -1, InvalidOid));
+													 types[i], -1,
+													 i < 6 ? InvalidOid
+													 : C_COLLATION_OID));
 	statement->oncommit = ONCOMMIT_NOOP;
 	statement->accessMethod = pstrdup("heap");
 	relid = DefineRelation(statement, RELKIND_RELATION, GetUserId(), NULL,
@@ -128,6 +131,7 @@ fill_table(Oid relid)
 	{
 		uint64		mixed = (i + 1) * UINT64CONST(0x9E3779B97F4A7C15);
 		pg_uuid_t	uuid;
+		char		text[200];
 		Datum		values[N_COLUMNS];
 		bool		isnull[N_COLUMNS] = {false};
 		HeapTuple	tuple;
@@ -142,9 +146,20 @@ fill_table(Oid relid)
 		values[3] = Int64GetDatum((int64) mixed);
 		values[4] = UUIDPGetDatum(&uuid);
 		values[5] = Float8GetDatum((double) (int64) mixed / 3);
+
+		/* texts with headers of both lengths, and with blanks at the end */
+		snprintf(text, sizeof(text), "%0*u", i % 11 == 0 ? 150 : 4,
+				 (unsigned) (mixed >> 40) % 3000);
+		values[6] = CStringGetTextDatum(text);
+		isnull[6] = i % 17 == 0;
+		snprintf(text, sizeof(text), "%-*u", (int) (i % 500 % 20),
+				 (unsigned) (i % 500));
+		values[7] = CStringGetTextDatum(text);
 		tuple = heap_form_tuple(RelationGetDescr(rel), values, isnull);
 		simple_heap_insert(rel, tuple);
 		heap_freetuple(tuple);
+		pfree(DatumGetPointer(values[6]));
+		pfree(DatumGetPointer(values[7]));
 	}
 	table_close(rel, NoLock);
 	CommandCounterIncrement();
@@ -167,7 +182,10 @@ static const Definition definitions[] =
 	{true, 1, {1}},				/* two levels */
 	{false, 1, {2}},			/* posting lists, of NULLs as well */
 	{false, 2, {-3, 4}},
-	{true, 2, {5, -6}}
+	{true, 2, {5, -6}},
+	{false, 1, {7}},
+	{false, 2, {-8, 7}},
+	{true, 2, {7, 1}}
 };
 
 static Oid

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * index_key.c
- *	  The key of a btree index of fixed-width columns, as bits that sort.
+ *	  The key of a btree index, as bits that sort.
  *
  * Only types whose comparison function is known are taken: each bit of a
  * value counts, and the order is that of the bits after a change that can be
  * undone.  The comparison functions are those of src/backend/access/nbtree/
- * nbtcompare.c, and of date.c, timestamp.c, uuid.c, float.c and enum.c in
- * src/backend/utils/adt.
+ * nbtcompare.c, and of date.c, timestamp.c, uuid.c, float.c, enum.c,
+ * varlena.c and varchar.c in src/backend/utils/adt.
  *
  * The form of index tuples is that of index_form_tuple() (src/backend/access/
  * common/indextuple.c).  Before an index is built, tuples of all sets of
@@ -30,7 +30,6 @@
 #include "common/pg_prng.h"
 #include "port.h"
 #include "storage/bufmgr.h"
-#include "utils/float.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
@@ -85,17 +84,11 @@ static const KnownClass known_classes[] =
 	{FLOAT_BTREE_FAM_OID, FLOAT8OID, F_BTFLOAT8CMP, KEY_FLOAT8, 8,
 	TYPALIGN_DOUBLE},
 	{UUID_BTREE_FAM_OID, UUIDOID, F_UUID_CMP, KEY_UUID, 16, TYPALIGN_CHAR},
-	{ENUM_BTREE_FAM_OID, ANYENUMOID, F_ENUM_CMP, KEY_ENUM, 4, TYPALIGN_INT}
+	{ENUM_BTREE_FAM_OID, ANYENUMOID, F_ENUM_CMP, KEY_ENUM, 4, TYPALIGN_INT},
+	{TEXT_BTREE_FAM_OID, TEXTOID, F_BTTEXTCMP, KEY_TEXT, -1, TYPALIGN_INT},
+	{BPCHAR_BTREE_FAM_OID, BPCHAROID, F_BPCHARCMP, KEY_BPCHAR, -1,
+	TYPALIGN_INT}
 };
-
-static int
-compare_ranks(const void *a, const void *b)
-{
-	Oid			x = ((const EnumRank *) a)->value;
-	Oid			y = ((const EnumRank *) b)->value;
-
-	return x < y ? -1 : x > y;
-}
 
 /* Read the values of an enum type in their order. */
 static const char *
@@ -143,22 +136,8 @@ init_enum(KeyColumn *column, Oid type)
 			return "it has an enum type whose values are not in order";
 		last_even = i - 1;
 	}
-	qsort(column->ranks, column->n_ranks, sizeof(EnumRank), compare_ranks);
+	qsort(column->ranks, column->n_ranks, sizeof(EnumRank), key_compare_ranks);
 	return NULL;
-}
-
-/* The only NaN that is taken has the bits of 'NaN'::float8, or of float4. */
-static uint64
-bits_of_nan(KeyKind kind)
-{
-	float4		nan4 = get_float4_nan();
-	float8		nan8 = get_float8_nan();
-	uint32		bits4;
-	uint64		bits8;
-
-	memcpy(&bits4, &nan4, sizeof(bits4));
-	memcpy(&bits8, &nan8, sizeof(bits8));
-	return kind == KEY_FLOAT4 ? bits4 : bits8;
 }
 
 static const char *
@@ -167,6 +146,7 @@ init_column(KeyColumn *column, Relation heap, Relation index, int i)
 	Form_pg_attribute stored;
 	Form_pg_attribute indexed = TupleDescAttr(RelationGetDescr(index), i);
 	Oid			compare = index_getprocid(index, i + 1, BTORDER_PROC);
+	bool		by_value;
 	int			n = 0;
 
 	column->attnum = index->rd_index->indkey.values[i];
@@ -183,23 +163,32 @@ init_column(KeyColumn *column, Relation heap, Relation index, int i)
 		return "it has an operator class that is not known";
 	column->kind = known_classes[n].kind;
 	column->bytes = known_classes[n].bytes;
+	column->align = known_classes[n].align;
+	by_value = column->bytes > 0 && column->bytes <= 8;
 	if (stored->attisdropped ||
 		stored->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL ||
 		stored->attlen != column->bytes || indexed->attlen != column->bytes ||
-		stored->attalign != known_classes[n].align ||
-		indexed->attalign != known_classes[n].align ||
-		stored->attbyval != (column->bytes <= 8) ||
-		indexed->attbyval != (column->bytes <= 8))
+		stored->attalign != column->align ||
+		indexed->attalign != column->align ||
+		stored->attbyval != by_value || indexed->attbyval != by_value)
 		return "it has a column that is not stored as its type is";
+	if (text_key_has(column->kind))
+	{
+		/* values of such columns have long headers */
+		if (indexed->attstorage == TYPSTORAGE_PLAIN)
+			return "it has a column with plain storage";
+		if (!text_key_collation(index->rd_indcollation[i]))
+			return "it has a collation that is not known";
+	}
 	column->nullable = !stored->attnotnull;
 	column->descending = (index->rd_indoption[i] & INDOPTION_DESC) != 0;
 	column->nulls_first = (index->rd_indoption[i] & INDOPTION_NULLS_FIRST) != 0;
 
 	/* all bits of a NaN must be above those of infinity */
 	if ((column->kind == KEY_FLOAT4 &&
-		 bits_of_nan(KEY_FLOAT4) > UINT64CONST(0x7FFFFFFF)) ||
+		 key_nan_bits(KEY_FLOAT4) > UINT64CONST(0x7FFFFFFF)) ||
 		(column->kind == KEY_FLOAT8 &&
-		 bits_of_nan(KEY_FLOAT8) >> 63 != 0))
+		 key_nan_bits(KEY_FLOAT8) >> 63 != 0))
 		return "NaN is a negative number on this platform";
 	if (column->kind == KEY_ENUM)
 		return init_enum(column, getBaseType(stored->atttypid));
@@ -243,118 +232,6 @@ check_kind(Relation heap, Relation index, const IndexInfo *info)
  * ----------
  */
 
-/* The bytes of a value as a number; of a uuid only the first half. */
-static inline uint64
-bytes_of_datum(const KeyColumn *column, Datum value)
-{
-	uint64		bytes = (uint64) value;
-
-	if (column->bytes < 8)
-		bytes &= (UINT64CONST(1) << 8 * column->bytes) - 1;
-	return bytes;
-}
-
-/*
- * The bits of a value up to 8 bytes long that sort as it does, or false.
- * decode_value() is the inverse.
- */
-static inline bool
-encode_value(const KeyColumn *column, uint64 bytes, uint64 *bits)
-{
-	const uint64 sign4 = UINT64CONST(0x80000000);
-	const uint64 sign8 = UINT64CONST(1) << 63;
-
-	switch (column->kind)
-	{
-		case KEY_BOOL:
-			*bits = bytes;
-			return bytes <= 1;
-		case KEY_CHAR:
-		case KEY_OID:
-			*bits = bytes;
-			return true;
-		case KEY_INT2:
-			*bits = bytes ^ 0x8000;
-			return true;
-		case KEY_INT4:
-			*bits = bytes ^ sign4;
-			return true;
-		case KEY_INT8:
-			*bits = bytes ^ sign8;
-			return true;
-		case KEY_FLOAT4:
-			/* -0.0 equals 0.0, and a NaN all others */
-			if (bytes == sign4 ||
-				((bytes & ~sign4) > UINT64CONST(0x7F800000) &&
-				 bytes != bits_of_nan(KEY_FLOAT4)))
-				return false;
-			*bits = (bytes & sign4) ? ~bytes & UINT64CONST(0xFFFFFFFF)
-				: bytes | sign4;
-			return true;
-		case KEY_FLOAT8:
-			if (bytes == sign8 ||
-				((bytes & ~sign8) > UINT64CONST(0x7FF0000000000000) &&
-				 bytes != bits_of_nan(KEY_FLOAT8)))
-				return false;
-			*bits = (bytes & sign8) ? ~bytes : bytes | sign8;
-			return true;
-		case KEY_ENUM:
-			{
-				EnumRank	wanted = {(Oid) bytes, 0};
-				EnumRank   *found = bsearch(&wanted, column->ranks,
-											column->n_ranks, sizeof(EnumRank),
-											compare_ranks);
-
-				if (found == NULL)
-					return false;
-				*bits = found->rank;
-				return true;
-			}
-		case KEY_UUID:
-			break;
-	}
-	return false;
-}
-
-static inline uint64
-decode_value(const KeyColumn *column, uint64 bits)
-{
-	const uint64 sign4 = UINT64CONST(0x80000000);
-	const uint64 sign8 = UINT64CONST(1) << 63;
-
-	switch (column->kind)
-	{
-		case KEY_INT2:
-			return bits ^ 0x8000;
-		case KEY_INT4:
-			return bits ^ sign4;
-		case KEY_INT8:
-			return bits ^ sign8;
-		case KEY_FLOAT4:
-			return (bits & sign4) ? bits ^ sign4
-				: ~bits & UINT64CONST(0xFFFFFFFF);
-		case KEY_FLOAT8:
-			return (bits & sign8) ? bits ^ sign8 : ~bits;
-		case KEY_ENUM:
-			return column->by_rank[bits];
-		case KEY_BOOL:
-		case KEY_CHAR:
-		case KEY_OID:
-		case KEY_UUID:
-			break;
-	}
-	return bits;
-}
-
-/* Of a descending column all bits are inverted. */
-static inline uint64
-turn_bits(const KeyColumn *column, uint64 bits)
-{
-	int			n = Min(column->bytes, 8) * 8;
-
-	return column->descending ? ~bits & (~UINT64CONST(0) >> (64 - n)) : bits;
-}
-
 bool
 index_key_encode(const IndexKey *key, const Datum *values,
 				 const bool *isnull, uint64 place, uint64 *entry, uint64 *sum)
@@ -362,6 +239,8 @@ index_key_encode(const IndexKey *key, const Datum *values,
 	uint64		key_sum = key->sum_seed;
 	int			position = 0;
 
+	if (key->has_text)
+		return text_key_encode(&key->text, values, isnull, place, entry, sum);
 	for (int i = 0; i < key->n_words; i++)
 		entry[i] = 0;
 	for (int i = 0; i < key->n_columns; i++)
@@ -376,7 +255,7 @@ index_key_encode(const IndexKey *key, const Datum *values,
 		{
 			if (!column->nullable)
 				return false;
-			key_sum = index_sum_mix(key_sum, ~UINT64CONST(0) - i);
+			key_sum = key_sum_null(key_sum, i);
 			position += column->bytes * 8;
 		}
 		else if (column->kind == KEY_UUID)
@@ -386,20 +265,20 @@ index_key_encode(const IndexKey *key, const Datum *values,
 			memcpy(halves, DatumGetPointer(value), sizeof(halves));
 			for (int j = 0; j < 2; j++)
 			{
-				key_sum = index_sum_mix(key_sum, halves[j]);
+				key_sum = key_sum_mix(key_sum, halves[j]);
 				index_put_bits(entry, &position,
-							   turn_bits(column, pg_ntoh64(halves[j])), 64);
+							   key_turn_bits(column, pg_ntoh64(halves[j])), 64);
 			}
 		}
 		else
 		{
-			uint64		bytes = bytes_of_datum(column, value);
+			uint64		bytes = key_datum_bytes(column, value);
 			uint64		bits;
 
-			if (!encode_value(column, bytes, &bits))
+			if (!key_encode_value(column, bytes, &bits))
 				return false;
-			key_sum = index_sum_mix(key_sum, bytes);
-			index_put_bits(entry, &position, turn_bits(column, bits),
+			key_sum = key_sum_mix(key_sum, bytes);
+			index_put_bits(entry, &position, key_turn_bits(column, bits),
 						   column->bytes * 8);
 		}
 	}
@@ -414,6 +293,8 @@ index_key_nulls(const IndexKey *key, const uint64 *entry)
 	int			nulls = 0;
 	int			position = 0;
 
+	if (key->has_text)
+		return text_key_nulls(entry);
 	for (int i = 0; i < key->n_columns; i++)
 	{
 		const KeyColumn *column = &key->columns[i];
@@ -426,55 +307,6 @@ index_key_nulls(const IndexKey *key, const uint64 *entry)
 	return nulls;
 }
 
-/* Write the low bytes of a number as a value that long. */
-static inline void
-write_bytes(char *to, uint64 bytes, int n)
-{
-	uint8		byte = (uint8) bytes;
-	uint16		two = (uint16) bytes;
-	uint32		four = (uint32) bytes;
-
-	switch (n)
-	{
-		case 1:
-			memcpy(to, &byte, 1);
-			break;
-		case 2:
-			memcpy(to, &two, 2);
-			break;
-		case 4:
-			memcpy(to, &four, 4);
-			break;
-		default:
-			memcpy(to, &bytes, 8);
-	}
-}
-
-static inline uint64
-read_bytes(const char *from, int n)
-{
-	uint8		byte;
-	uint16		two;
-	uint32		four;
-	uint64		eight;
-
-	switch (n)
-	{
-		case 1:
-			memcpy(&byte, from, 1);
-			return byte;
-		case 2:
-			memcpy(&two, from, 2);
-			return two;
-		case 4:
-			memcpy(&four, from, 4);
-			return four;
-		default:
-			memcpy(&eight, from, 8);
-			return eight;
-	}
-}
-
 Size
 index_key_form(const IndexKey *key, const uint64 *entry, IndexTuple tuple)
 {
@@ -482,6 +314,8 @@ index_key_form(const IndexKey *key, const uint64 *entry, IndexTuple tuple)
 	const TupleForm *form = &key->forms[nulls];
 	int			position = 0;
 
+	if (key->has_text)
+		return text_key_form(&key->text, entry, tuple);
 	memset(tuple, 0, form->size);
 	index_key_place(key, entry, &tuple->t_tid);
 	tuple->t_info = form->size;
@@ -506,8 +340,8 @@ index_key_form(const IndexKey *key, const uint64 *entry, IndexTuple tuple)
 			{
 				uint64		bits = index_get_bits(entry, &position, 64);
 
-				write_bytes(to + 8 * j,
-							pg_hton64(turn_bits(column, bits)), 8);
+				key_write_bytes(to + 8 * j,
+								pg_hton64(key_turn_bits(column, bits)), 8);
 			}
 		}
 		else
@@ -515,8 +349,8 @@ index_key_form(const IndexKey *key, const uint64 *entry, IndexTuple tuple)
 			uint64		bits = index_get_bits(entry, &position,
 											  column->bytes * 8);
 
-			write_bytes(to, decode_value(column, turn_bits(column, bits)),
-						column->bytes);
+			key_write_bytes(to, key_decode_value(column, key_turn_bits(column, bits)),
+							column->bytes);
 		}
 	}
 	return form->size;
@@ -529,6 +363,8 @@ index_key_sum(const IndexKey *key, const IndexTupleData *tuple)
 	int			nulls = 0;
 	const TupleForm *form;
 
+	if (key->has_text)
+		return text_key_sum(&key->text, tuple);
 	if (IndexTupleHasNulls(tuple))
 		nulls = ~((const IndexAttributeBitMapData *) (tuple + 1))->bits[0] &
 			((1 << key->n_columns) - 1);
@@ -539,12 +375,12 @@ index_key_sum(const IndexKey *key, const IndexTupleData *tuple)
 		const char *from = (const char *) tuple + form->offset[i];
 
 		if (nulls & (1 << i))
-			sum = index_sum_mix(sum, ~UINT64CONST(0) - i);
+			sum = key_sum_null(sum, i);
 		else
 		{
-			sum = index_sum_mix(sum, read_bytes(from, column->bytes));
+			sum = key_sum_mix(sum, key_read_bytes(from, column->bytes));
 			if (column->kind == KEY_UUID)
-				sum = index_sum_mix(sum, read_bytes(from + 8, 8));
+				sum = key_sum_mix(sum, key_read_bytes(from + 8, 8));
 		}
 	}
 	return sum;
@@ -576,7 +412,24 @@ init_form(IndexKey *key, int nulls)
 		end += key->columns[i].bytes;
 	}
 	form->size = MAXALIGN(header + end);
-	Assert(form->size <= INDEX_KEY_TUPLE_BYTES);
+	Assert(form->size <= KEY_TUPLE_BYTES);
+}
+
+/*
+ * Some text, whose header has one byte or four, with some blanks at the end.
+ */
+static Datum
+sample_text(uint64 random)
+{
+	int			n = random % 160;
+	int			n_blanks = random / 160 % 8;
+	struct varlena *text = palloc(VARHDRSZ + n + n_blanks);
+
+	SET_VARSIZE(text, VARHDRSZ + n + n_blanks);
+	for (int i = 0; i < n; i++)
+		VARDATA(text)[i] = (char) (random >> i % 48) | 1;
+	memset(VARDATA(text) + n, ' ', n_blanks);
+	return PointerGetDatum(text);
 }
 
 /* Some value that the column can have. */
@@ -609,6 +462,9 @@ sample_value(const KeyColumn *column, pg_uuid_t *uuid)
 			return UUIDPGetDatum(uuid);
 		case KEY_ENUM:
 			return ObjectIdGetDatum(column->by_rank[random % column->n_ranks]);
+		case KEY_TEXT:
+		case KEY_BPCHAR:
+			return sample_text(random);
 	}
 	return (Datum) 0;
 }
@@ -620,7 +476,7 @@ form_is_the_servers(const IndexKey *key, int nulls)
 	union
 	{
 		IndexTupleData tuple;
-		char		space[INDEX_KEY_TUPLE_BYTES];
+		char		space[KEY_TUPLE_BYTES];
 		uint64		align;
 	}			ours;
 	pg_uuid_t	uuids[INDEX_KEY_COLUMNS];
@@ -628,7 +484,7 @@ form_is_the_servers(const IndexKey *key, int nulls)
 	bool		isnull[INDEX_KEY_COLUMNS];
 	Datum	   *stored = palloc0(key->last_attnum * sizeof(Datum));
 	bool	   *stored_null = palloc0(key->last_attnum * sizeof(bool));
-	uint64		entry[INDEX_ENTRY_WORDS];
+	uint64	   *entry = palloc(key->max_words * sizeof(uint64));
 	uint64		sum;
 	Size		size;
 	IndexTuple	server;
@@ -663,6 +519,7 @@ form_is_the_servers(const IndexKey *key, int nulls)
 		memcmp(server, &ours.tuple, size) == 0 &&
 		index_key_sum(key, server) == sum;
 	pfree(server);
+	pfree(entry);
 	pfree(stored);
 	pfree(stored_null);
 	return same;
@@ -678,12 +535,74 @@ bits_for(uint64 count)
 	return n;
 }
 
+/* Find out about the entries of a key of fixed width, or return false. */
+static bool
+init_fixed(IndexKey *key, Relation heap)
+{
+	int			key_bits = 0;
+
+	for (int i = 0; i < key->n_columns; i++)
+		key_bits += key->columns[i].bytes * 8 +
+			(key->columns[i].nullable ? 1 : 0);
+	key->place_bits = INDEX_OFFSET_BITS +
+		bits_for(RelationGetNumberOfBlocks(heap));
+	key->n_words = (key_bits + key->place_bits + 63) / 64;
+	if (key->n_words > INDEX_ENTRY_WORDS)
+		return false;
+	key->max_words = key->n_words;
+	key->place_word = key->n_words - 1;
+	key->n_key_words = (key_bits + 63) / 64;
+	key->last_mask = ~UINT64CONST(0) << (64 * key->n_key_words - key_bits);
+	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)
+		init_form(key, nulls);
+	return true;
+}
+
+/* The same for a key with texts. */
+static bool
+init_text(IndexKey *key)
+{
+	key->text.n_columns = key->n_columns;
+	key->text.columns = key->columns;
+	key->text.sum_seed = key->sum_seed;
+	key->place_word = 0;
+	key->place_bits = TEXT_KEY_PLACE_BITS;
+	if (!text_key_init(&key->text))
+		return false;
+	key->max_words = key->text.max_words;
+	return true;
+}
+
+/* Is the form of tuples the server's, with each set of NULLs? */
+static bool
+forms_are_the_servers(const IndexKey *key)
+{
+	/* texts have forms by their lengths */
+	int			n_tries = key->has_text ? 8 : 1;
+
+	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)
+	{
+		bool		possible = true;
+
+		for (int i = 0; i < key->n_columns; i++)
+		{
+			if ((nulls & (1 << i)) && !key->columns[i].nullable)
+				possible = false;
+		}
+		for (int i = 0; possible && i < n_tries; i++)
+		{
+			if (!form_is_the_servers(key, nulls))
+				return false;
+		}
+	}
+	return true;
+}
+
 const char *
 index_key_init(IndexKey *key, Relation heap, Relation index,
 			   const IndexInfo *info)
 {
 	const char *reason = check_kind(heap, index, info);
-	int			key_bits = 0;
 
 	if (reason != NULL)
 		return reason;
@@ -700,29 +619,12 @@ index_key_init(IndexKey *key, Relation heap, Relation index,
 		if (reason != NULL)
 			return reason;
 		key->last_attnum = Max(key->last_attnum, column->attnum);
-		key_bits += column->bytes * 8 + (column->nullable ? 1 : 0);
+		if (text_key_has(column->kind))
+			key->has_text = true;
 	}
-	key->place_bits = INDEX_OFFSET_BITS +
-		bits_for(RelationGetNumberOfBlocks(heap));
-	key->n_words = (key_bits + key->place_bits + 63) / 64;
-	if (key->n_words > INDEX_ENTRY_WORDS)
+	if (!(key->has_text ? init_text(key) : init_fixed(key, heap)))
 		return "its columns are too wide";
-	key->n_key_words = (key_bits + 63) / 64;
-	key->last_mask = ~UINT64CONST(0) << (64 * key->n_key_words - key_bits);
-
-	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)
-		init_form(key, nulls);
-	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)
-	{
-		bool		possible = true;
-
-		for (int i = 0; i < key->n_columns; i++)
-		{
-			if ((nulls & (1 << i)) && !key->columns[i].nullable)
-				possible = false;
-		}
-		if (possible && !form_is_the_servers(key, nulls))
-			return "its tuples have a form that is not known";
-	}
+	if (!forms_are_the_servers(key))
+		return "its tuples have a form that is not known";
 	return NULL;
 }

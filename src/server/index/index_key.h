@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_key.h
- *	  The key of a btree index of fixed-width columns, as bits that sort.
+ *	  The key of a btree index, as bits that sort.
  *
  * An entry is one row's key and place in the table, as a string of bits in
  * 64-bit words, the first word being the most significant.  Entries compare
@@ -11,60 +11,22 @@
  * for which that does not hold, or which the server calls equal to others,
  * are refused.
  *
+ * That is the form of keys of fixed width.  text_key.h describes the entries
+ * of keys with texts, which have different numbers of words.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PARDUMP_INDEX_KEY_H
 #define PARDUMP_INDEX_KEY_H
 
-#include "access/htup_details.h"
 #include "access/itup.h"
 #include "nodes/execnodes.h"
-#include "port/pg_bswap.h"
-#include "storage/itemptr.h"
 #include "utils/rel.h"
 
-#define INDEX_KEY_COLUMNS 4
+#include "index/key_value.h"
+#include "index/text_key.h"
+
 #define INDEX_ENTRY_WORDS 5
-
-/* Bytes of an index tuple without a posting list, and more than enough. */
-#define INDEX_KEY_TUPLE_BYTES 128
-
-/* A place is block << INDEX_OFFSET_BITS | offset. */
-#define INDEX_OFFSET_BITS (BLCKSZ <= 8192 ? 9 : 11)
-
-typedef enum KeyKind
-{
-	KEY_BOOL,
-	KEY_CHAR,					/* "char" */
-	KEY_INT2,
-	KEY_INT4,					/* and date */
-	KEY_INT8,					/* and time, timestamp, timestamptz */
-	KEY_OID,
-	KEY_FLOAT4,
-	KEY_FLOAT8,
-	KEY_UUID,
-	KEY_ENUM
-} KeyKind;
-
-/* A value of an enum type, and its position among them. */
-typedef struct EnumRank
-{
-	Oid			value;
-	uint32		rank;
-} EnumRank;
-
-typedef struct KeyColumn
-{
-	AttrNumber	attnum;			/* of the table */
-	KeyKind		kind;
-	int			bytes;			/* of a value */
-	bool		nullable;		/* has a bit that tells NULL from values */
-	bool		nulls_first;
-	bool		descending;
-	int			n_ranks;		/* of an enum */
-	EnumRank   *ranks;			/* by value */
-	Oid		   *by_rank;
-} KeyColumn;
 
 /* The form of index tuples in which the same columns are NULL. */
 typedef struct TupleForm
@@ -79,8 +41,12 @@ typedef struct IndexKey
 	int			n_columns;
 	KeyColumn	columns[INDEX_KEY_COLUMNS];
 	AttrNumber	last_attnum;	/* the highest of the columns' */
+	bool		has_text;		/* entries are those of text_key.h */
+	int			max_words;		/* of an entry */
+	TextKey		text;
+	int			place_word;		/* the word whose lowest bits are the place */
 	int			place_bits;
-	int			n_words;		/* of an entry */
+	int			n_words;		/* of an entry without texts */
 	int			n_key_words;	/* of these, those with bits of the key */
 	uint64		last_mask;		/* the key's bits in the last of these */
 	uint64		sum_seed;		/* random */
@@ -132,12 +98,21 @@ index_get_bits(const uint64 *entry, int *position, int n)
 	return value >> (64 - n);
 }
 
-/* The key's bits of two entries are the same. */
+static inline int
+index_entry_words(const IndexKey *key, const uint64 *entry)
+{
+	return key->has_text ? text_key_entry_words(&key->text, entry)
+		: key->n_words;
+}
+
+/* Two entries have keys that the server calls equal. */
 static inline bool
 index_key_same(const IndexKey *key, const uint64 *a, const uint64 *b)
 {
 	int			last = key->n_key_words - 1;
 
+	if (key->has_text)
+		return text_key_compare(a, b, 0) == 0;
 	for (int i = 0; i < last; i++)
 	{
 		if (a[i] != b[i])
@@ -146,9 +121,20 @@ index_key_same(const IndexKey *key, const uint64 *a, const uint64 *b)
 	return ((a[last] ^ b[last]) & key->last_mask) == 0;
 }
 
-/* The first of two entries comes before the second. */
+/*
+ * Two entries whose keys the server calls equal are also stored as the same
+ * bytes.
+ */
 static inline bool
-index_entry_less(const uint64 *a, const uint64 *b, int n_words)
+index_key_same_bytes(const IndexKey *key, const uint64 *a, const uint64 *b)
+{
+	return !key->has_text ||
+		text_key_tail(&key->text, a) == text_key_tail(&key->text, b);
+}
+
+/* The first of two strings of words is the lower one. */
+static inline bool
+index_words_less(const uint64 *a, const uint64 *b, int n_words)
 {
 	for (int i = 0; i < n_words; i++)
 	{
@@ -158,14 +144,30 @@ index_entry_less(const uint64 *a, const uint64 *b, int n_words)
 	return false;
 }
 
+static inline uint64
+index_entry_place(const IndexKey *key, const uint64 *entry)
+{
+	return entry[key->place_word] &
+		((UINT64CONST(1) << key->place_bits) - 1);
+}
+
+/* The first of two entries comes before the second. */
+static inline bool
+index_entry_less(const IndexKey *key, const uint64 *a, const uint64 *b)
+{
+	int			order;
+
+	if (!key->has_text)
+		return index_words_less(a, b, key->n_words);
+	order = text_key_compare(a, b, 0);
+	return order < 0 ||
+		(order == 0 && index_entry_place(key, a) < index_entry_place(key, b));
+}
+
 static inline void
 index_key_place(const IndexKey *key, const uint64 *entry, ItemPointer place)
 {
-	uint64		bits = entry[key->n_words - 1] &
-		((UINT64CONST(1) << key->place_bits) - 1);
-
-	ItemPointerSet(place, (BlockNumber) (bits >> INDEX_OFFSET_BITS),
-				   (OffsetNumber) (bits & ((1 << INDEX_OFFSET_BITS) - 1)));
+	key_place(index_entry_place(key, entry), place);
 }
 
 /* ----------
@@ -176,18 +178,11 @@ index_key_place(const IndexKey *key, const uint64 *entry, ItemPointer place)
  */
 
 static inline uint64
-index_sum_mix(uint64 sum, uint64 value)
-{
-	sum = (sum ^ value) * UINT64CONST(0x9E3779B97F4A7C15);
-	return sum ^ (sum >> 32);
-}
-
-static inline uint64
 index_sum_place(uint64 sum, const ItemPointerData *place)
 {
-	sum = index_sum_mix(sum,
-						(uint64) ItemPointerGetBlockNumberNoCheck(place) << 16 |
-						ItemPointerGetOffsetNumberNoCheck(place));
+	sum = key_sum_mix(sum,
+					  (uint64) ItemPointerGetBlockNumberNoCheck(place) << 16 |
+					  ItemPointerGetOffsetNumberNoCheck(place));
 	return sum * UINT64CONST(0xD6E8FEB86659FD93);
 }
 
@@ -201,7 +196,8 @@ extern uint64 index_key_sum(const IndexKey *key, const IndexTupleData *tuple);
 
 /*
  * Make the entry of a row and the sum of its key: values by column of the
- * table.  Returns false if a value is one for the server.
+ * table.  Returns false if a value is one for the server.  There is room for
+ * max_words.
  */
 extern bool index_key_encode(const IndexKey *key, const Datum *values,
 							 const bool *isnull, uint64 place, uint64 *entry,
@@ -213,11 +209,12 @@ extern int	index_key_nulls(const IndexKey *key, const uint64 *entry);
 /*
  * Make an entry's index tuple, with its place, and all bytes that do not
  * belong to a value 0.  Returns its size; there is room for
- * INDEX_KEY_TUPLE_BYTES, or for the size that index_key_size() has returned.
+ * KEY_TUPLE_BYTES, or for the size that index_key_size() has returned.
  */
 extern Size index_key_form(const IndexKey *key, const uint64 *entry,
 						   IndexTuple tuple);
 
+/* The size of a tuple without texts. */
 static inline Size
 index_key_size(const IndexKey *key, const uint64 *entry)
 {

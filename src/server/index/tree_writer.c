@@ -57,7 +57,7 @@ typedef struct Level
 typedef union TupleSpace
 {
 	IndexTupleData tuple;
-	char		space[INDEX_KEY_TUPLE_BYTES];
+	char		space[KEY_TUPLE_BYTES];
 	uint64		align;
 } TupleSpace;
 
@@ -75,10 +75,12 @@ struct TreeWriter
 	Level	   *leaf;
 	Size		max_posting;	/* bytes of a tuple with a posting list */
 	/* the last entries of the same key, which are not on a page yet */
-	uint64		pending[INDEX_ENTRY_WORDS];
+	uint64	   *pending;
+	Size		pending_size;	/* of the tuple of one of them */
 	ItemPointerData *places;
 	int			n_places;
-	uint64		last[INDEX_ENTRY_WORDS];	/* entry */
+	uint64	   *last;			/* entry */
+	TupleSpace	tuple;			/* of pending entries with texts */
 	uint64		n_added;
 	uint64		n_keys;			/* different ones */
 	/* of the leaf pages that were finished */
@@ -336,27 +338,50 @@ static void
 add_one(TreeWriter *writer, const uint64 *entry)
 {
 	Level	   *level = writer->leaf;
-	Size		size = index_key_size(writer->key, entry);
+	Size		size;
 
+	if (writer->key->has_text)
+	{
+		index_key_form(writer->key, entry, &writer->tuple.tuple);
+		add_tuple(writer, level, &writer->tuple.tuple, 0);
+		return;
+	}
+	size = index_key_size(writer->key, entry);
 	make_room(writer, level, size, 0);
 	level->last++;
 	index_key_form(writer->key, entry,
 				   new_item(writer, level->page, level->last, size));
 }
 
+/* Begin to collect entries of one key. */
+static void
+begin_pending(TreeWriter *writer, const uint64 *entry)
+{
+	memcpy(writer->pending, entry,
+		   index_entry_words(writer->key, entry) * sizeof(uint64));
+	if (writer->key->has_text)
+		writer->pending_size = index_key_form(writer->key, entry,
+											  &writer->tuple.tuple);
+	else
+		writer->pending_size = index_key_size(writer->key, entry);
+}
+
 /* Put the entries of one key on a page. */
 static void
 add_pending(TreeWriter *writer)
 {
-	if (writer->n_places == 1)
+	if (writer->n_places == 1 && writer->key->has_text)
+		add_tuple(writer, writer->leaf, &writer->tuple.tuple, 0);
+	else if (writer->n_places == 1)
 		add_one(writer, writer->pending);
 	else if (writer->n_places > 1)
 	{
-		TupleSpace	base;
 		IndexTuple	tuple;
 
-		index_key_form(writer->key, writer->pending, &base.tuple);
-		tuple = _bt_form_posting(&base.tuple, writer->places,
+		if (!writer->key->has_text)
+			index_key_form(writer->key, writer->pending,
+						   &writer->tuple.tuple);
+		tuple = _bt_form_posting(&writer->tuple.tuple, writer->places,
 								 writer->n_places);
 		add_tuple(writer, writer->leaf, tuple,
 				  IndexTupleSize(tuple) - BTreeTupleGetPostingOffset(tuple));
@@ -371,8 +396,7 @@ pending_has_room(const TreeWriter *writer)
 {
 	Size		places = (writer->n_places + 1) * sizeof(ItemPointerData);
 
-	return MAXALIGN(index_key_size(writer->key, writer->pending) + places) <=
-		writer->max_posting;
+	return MAXALIGN(writer->pending_size + places) <= writer->max_posting;
 }
 
 /* The error of comparetup_index_btree(), in tuplesort's variants. */
@@ -418,12 +442,11 @@ void
 tree_writer_add(TreeWriter *writer, const uint64 *entry)
 {
 	const IndexKey *key = writer->key;
-	Size		bytes = key->n_words * sizeof(uint64);
 	bool		same_key = false;
 
 	if (writer->n_added > 0)
 	{
-		if (unlikely(!index_entry_less(writer->last, entry, key->n_words)))
+		if (unlikely(!index_entry_less(key, writer->last, entry)))
 			wrong_index(writer, "its keys are not in order");
 		same_key = index_key_same(key, writer->last, entry);
 		if (!same_key)
@@ -434,7 +457,7 @@ tree_writer_add(TreeWriter *writer, const uint64 *entry)
 	if (same_key && writer->unique &&
 		(writer->nulls_equal || index_key_nulls(key, entry) == 0))
 		duplicate_key(writer, entry);
-	memcpy(writer->last, entry, bytes);
+	memcpy(writer->last, entry, index_entry_words(key, entry) * sizeof(uint64));
 	writer->n_added++;
 
 	if (!writer->merges)
@@ -442,10 +465,11 @@ tree_writer_add(TreeWriter *writer, const uint64 *entry)
 		add_one(writer, entry);
 		return;
 	}
-	if (!same_key || !pending_has_room(writer))
+	if (!same_key || !index_key_same_bytes(key, writer->pending, entry) ||
+		!pending_has_room(writer))
 	{
 		add_pending(writer);
-		memcpy(writer->pending, entry, bytes);
+		begin_pending(writer, entry);
 	}
 	index_key_place(key, entry, &writer->places[writer->n_places++]);
 }
@@ -467,6 +491,8 @@ tree_writer_new(Relation heap, Relation index, const IndexInfo *info,
 		BTGetDeduplicateItems(index);
 	writer->max_posting = MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
 		sizeof(ItemIdData);
+	writer->pending = palloc(key->max_words * sizeof(uint64));
+	writer->last = palloc(key->max_words * sizeof(uint64));
 	writer->places = palloc(writer->max_posting + sizeof(ItemPointerData));
 	writer->n_blocks = BTREE_METAPAGE + 1;
 	writer->pages = page_writer_new(index);

@@ -1,0 +1,286 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_value.h
+ *	  The columns of a key, and their values as bits that sort.
+ *
+ * Each function has an inverse, as an index tuple is made of the bits alone.
+ * Values that the server calls equal to others have no bits.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_KEY_VALUE_H
+#define PARDUMP_KEY_VALUE_H
+
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "port/pg_bswap.h"
+#include "storage/itemptr.h"
+#include "utils/float.h"
+
+#define INDEX_KEY_COLUMNS 4
+
+/* Bytes of an index tuple without a posting list, and more than enough. */
+#define KEY_TUPLE_BYTES \
+	(32 + INDEX_KEY_COLUMNS * MAXALIGN(TOAST_INDEX_TARGET + 8))
+
+/* A place is block << INDEX_OFFSET_BITS | offset. */
+#define INDEX_OFFSET_BITS (BLCKSZ <= 8192 ? 9 : 11)
+
+typedef enum KeyKind
+{
+	KEY_BOOL,
+	KEY_CHAR,					/* "char" */
+	KEY_INT2,
+	KEY_INT4,					/* and date */
+	KEY_INT8,					/* and time, timestamp, timestamptz */
+	KEY_OID,
+	KEY_FLOAT4,
+	KEY_FLOAT8,
+	KEY_UUID,
+	KEY_ENUM,
+	KEY_TEXT,					/* and varchar */
+	KEY_BPCHAR
+} KeyKind;
+
+/* A value of an enum type, and its position among them. */
+typedef struct EnumRank
+{
+	Oid			value;
+	uint32		rank;
+} EnumRank;
+
+typedef struct KeyColumn
+{
+	AttrNumber	attnum;			/* of the table */
+	KeyKind		kind;
+	int			bytes;			/* of a value; -1 for texts */
+	char		align;			/* as attalign */
+	bool		nullable;		/* has a bit that tells NULL from values */
+	bool		nulls_first;
+	bool		descending;
+	int			n_ranks;		/* of an enum */
+	EnumRank   *ranks;			/* by value */
+	Oid		   *by_rank;
+} KeyColumn;
+
+/* ----------
+ * Places, and the sum by which an index is compared with its table.
+ * ----------
+ */
+
+static inline void
+key_place(uint64 bits, ItemPointer place)
+{
+	ItemPointerSet(place, (BlockNumber) (bits >> INDEX_OFFSET_BITS),
+				   (OffsetNumber) (bits & ((1 << INDEX_OFFSET_BITS) - 1)));
+}
+
+static inline uint64
+key_sum_mix(uint64 sum, uint64 value)
+{
+	sum = (sum ^ value) * UINT64CONST(0x9E3779B97F4A7C15);
+	return sum ^ (sum >> 32);
+}
+
+/* The sum of a NULL: no value mixes in two words like these. */
+static inline uint64
+key_sum_null(uint64 sum, int column)
+{
+	return key_sum_mix(key_sum_mix(sum, ~UINT64CONST(0) - column),
+					   UINT64CONST(0xA0761D6478BD642F));
+}
+
+/* ----------
+ * Values.
+ * ----------
+ */
+
+static inline int
+key_compare_ranks(const void *a, const void *b)
+{
+	Oid			x = ((const EnumRank *) a)->value;
+	Oid			y = ((const EnumRank *) b)->value;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The only NaN that is taken has the bits of 'NaN'::float8, or of float4. */
+static inline uint64
+key_nan_bits(KeyKind kind)
+{
+	float4		nan4 = get_float4_nan();
+	float8		nan8 = get_float8_nan();
+	uint32		bits4;
+	uint64		bits8;
+
+	memcpy(&bits4, &nan4, sizeof(bits4));
+	memcpy(&bits8, &nan8, sizeof(bits8));
+	return kind == KEY_FLOAT4 ? bits4 : bits8;
+}
+
+/* The bytes of a value as a number; of a uuid only the first half. */
+static inline uint64
+key_datum_bytes(const KeyColumn *column, Datum value)
+{
+	uint64		bytes = (uint64) value;
+
+	if (column->bytes < 8)
+		bytes &= (UINT64CONST(1) << 8 * column->bytes) - 1;
+	return bytes;
+}
+
+/*
+ * The bits of a value up to 8 bytes long that sort as it does, or false.
+ * key_decode_value() is the inverse.
+ */
+static inline bool
+key_encode_value(const KeyColumn *column, uint64 bytes, uint64 *bits)
+{
+	const uint64 sign4 = UINT64CONST(0x80000000);
+	const uint64 sign8 = UINT64CONST(1) << 63;
+
+	switch (column->kind)
+	{
+		case KEY_BOOL:
+			*bits = bytes;
+			return bytes <= 1;
+		case KEY_CHAR:
+		case KEY_OID:
+			*bits = bytes;
+			return true;
+		case KEY_INT2:
+			*bits = bytes ^ 0x8000;
+			return true;
+		case KEY_INT4:
+			*bits = bytes ^ sign4;
+			return true;
+		case KEY_INT8:
+			*bits = bytes ^ sign8;
+			return true;
+		case KEY_FLOAT4:
+			/* -0.0 equals 0.0, and a NaN all others */
+			if (bytes == sign4 ||
+				((bytes & ~sign4) > UINT64CONST(0x7F800000) &&
+				 bytes != key_nan_bits(KEY_FLOAT4)))
+				return false;
+			*bits = (bytes & sign4) ? ~bytes & UINT64CONST(0xFFFFFFFF)
+				: bytes | sign4;
+			return true;
+		case KEY_FLOAT8:
+			if (bytes == sign8 ||
+				((bytes & ~sign8) > UINT64CONST(0x7FF0000000000000) &&
+				 bytes != key_nan_bits(KEY_FLOAT8)))
+				return false;
+			*bits = (bytes & sign8) ? ~bytes : bytes | sign8;
+			return true;
+		case KEY_ENUM:
+			{
+				EnumRank	wanted = {(Oid) bytes, 0};
+				EnumRank   *found = bsearch(&wanted, column->ranks,
+											column->n_ranks, sizeof(EnumRank),
+											key_compare_ranks);
+
+				if (found == NULL)
+					return false;
+				*bits = found->rank;
+				return true;
+			}
+		case KEY_UUID:
+		case KEY_TEXT:
+		case KEY_BPCHAR:
+			break;
+	}
+	return false;
+}
+
+static inline uint64
+key_decode_value(const KeyColumn *column, uint64 bits)
+{
+	const uint64 sign4 = UINT64CONST(0x80000000);
+	const uint64 sign8 = UINT64CONST(1) << 63;
+
+	switch (column->kind)
+	{
+		case KEY_INT2:
+			return bits ^ 0x8000;
+		case KEY_INT4:
+			return bits ^ sign4;
+		case KEY_INT8:
+			return bits ^ sign8;
+		case KEY_FLOAT4:
+			return (bits & sign4) ? bits ^ sign4
+				: ~bits & UINT64CONST(0xFFFFFFFF);
+		case KEY_FLOAT8:
+			return (bits & sign8) ? bits ^ sign8 : ~bits;
+		case KEY_ENUM:
+			return column->by_rank[bits];
+		case KEY_BOOL:
+		case KEY_CHAR:
+		case KEY_OID:
+		case KEY_UUID:
+		case KEY_TEXT:
+		case KEY_BPCHAR:
+			break;
+	}
+	return bits;
+}
+
+/* Of a descending column all bits are inverted. */
+static inline uint64
+key_turn_bits(const KeyColumn *column, uint64 bits)
+{
+	int			n = Min(column->bytes, 8) * 8;
+
+	return column->descending ? ~bits & (~UINT64CONST(0) >> (64 - n)) : bits;
+}
+
+/* Write the low bytes of a number as a value that long. */
+static inline void
+key_write_bytes(char *to, uint64 bytes, int n)
+{
+	uint8		byte = (uint8) bytes;
+	uint16		two = (uint16) bytes;
+	uint32		four = (uint32) bytes;
+
+	switch (n)
+	{
+		case 1:
+			memcpy(to, &byte, 1);
+			break;
+		case 2:
+			memcpy(to, &two, 2);
+			break;
+		case 4:
+			memcpy(to, &four, 4);
+			break;
+		default:
+			memcpy(to, &bytes, 8);
+	}
+}
+
+static inline uint64
+key_read_bytes(const char *from, int n)
+{
+	uint8		byte;
+	uint16		two;
+	uint32		four;
+	uint64		eight;
+
+	switch (n)
+	{
+		case 1:
+			memcpy(&byte, from, 1);
+			return byte;
+		case 2:
+			memcpy(&two, from, 2);
+			return two;
+		case 4:
+			memcpy(&four, from, 4);
+			return four;
+		default:
+			memcpy(&eight, from, 8);
+			return eight;
+	}
+}
+
+#endif							/* PARDUMP_KEY_VALUE_H */
