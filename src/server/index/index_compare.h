@@ -19,9 +19,10 @@ extern bool index_compare_wanted(void);
 
 /*
  * Compare, unless that was done before in the session: a temporary table is
- * filled, indexed by both, and rolled back.  A difference is reported as a
- * warning.  A failure raises no error, unless the statement is canceled:
- * index_compare_reason() returns it.  The caller is in a transaction.
+ * filled, indexed by both, and rolled back.  A difference, which may also be
+ * an error of our own checks, is reported as a warning.  Another failure
+ * raises no error, unless the statement is canceled: index_compare_reason()
+ * returns it.  The caller is in a transaction.
  */
 extern void index_compare_run(void);
 
