@@ -174,8 +174,6 @@ store_entries(EntryScan *scan)
 	scan->read->n += scan->n_entries;
 }
 
-	scan->entries = palloc(MaxHeapTuplesPerPage * scan->key->max_words *
-						   sizeof(uint64));
 const char *
 heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 				  HeapEntries *read)
@@ -192,6 +190,8 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 	scan.read = read;
 	scan.deformer = tuple_deformer_new(RelationGetDescr(heap),
 									   key->last_attnum);
+	scan.entries = palloc(MaxHeapTuplesPerPage * key->max_words *
+						  sizeof(uint64));
 	scan.oldest = GetOldestNonRemovableTransactionId(heap);
 	read->n = 0;
 	read->sum = 0;
