@@ -353,7 +353,7 @@ check_cover(const Planner *planner, int table, int first_file)
 
 /*
  * Chunks of equal bytes to dump, by the extension.  A wide one, of few rows,
- * goes in parts, as reading its blocks takes time all the same.
+ * goes in parts, as reading blocks takes time even if they hold nothing.
  */
 static void
 add_planned_chunks(Planner *planner, int table)
