@@ -394,7 +394,7 @@ foreach my $kind (sort keys %archives)
 	my $hostile = start_psql($node, $db);
 	$hostile->('SET SESSION AUTHORIZATION hostile; SELECT pg_advisory_lock(1885434468, i) FROM generate_series(0, 99) i');
 	my $pid = $hostile->('SELECT pg_backend_pid()');
-	refused_ok($db, $ours, 'a held lock', qr/another session holds its lock.*Process $pid of role "\w+" holds/s,
+	refused_ok($db, $ours, 'a held lock', qr/could not lock the target database for the restore\n.*Process $pid of role "\w+" holds/s,
 		'-a', '-t', 'other', '--role=loader');
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a held lock: no row twice');
 

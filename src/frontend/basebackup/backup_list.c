@@ -596,8 +596,12 @@ backup_plan_new(BackupList *list)
 	for (int i = 0; i < list->n_files && n_ranges <= PG_INT32_MAX; i++)
 		n_ranges += ranges_of(&list->files[i]);
 	if (n_ranges > PG_INT32_MAX)
-		pg_fatal("the cluster is too large: " UINT64_FORMAT " pieces or more",
-				 n_ranges);
+	{
+		pg_log_error("the cluster has too many files for a parallel base backup");
+		pg_log_error_detail("It would be read in " UINT64_FORMAT " parts or more; the maximum is %d.",
+							n_ranges, PG_INT32_MAX);
+		pg_fatal_hint("Use pg_basebackup.");
+	}
 	plan->list = list;
 	plan->ranges = pg_malloc((n_ranges + 1) * sizeof(BackupRange));
 	plan->pieces = pg_malloc0((n_ranges + 1) * sizeof(BackupPiece));

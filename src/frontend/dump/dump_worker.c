@@ -111,8 +111,9 @@ dump_worker_start(const Source *source, const Run *run, Reuse *reuse, int no)
 		fingerprint_reads(worker_session_conn(worker->session), fingerprints);
 	if (fingerprints && !worker->takes_fingerprints)
 	{
-		pg_log_warning("worker %d cannot compute fingerprints", no);
-		pg_log_warning_detail("The settings of its session differ from those of the leader's session, so the worker dumps all rows of its chunks.");
+		pg_log_warning("session %d cannot detect unchanged rows, and dumps all rows that it reads",
+					   no);
+		pg_log_warning_detail("Its settings differ from those of the session that began the dump.");
 		pg_log_warning_hint("Do not change settings of the role or the database during a dump.");
 	}
 	else

@@ -548,10 +548,11 @@ begin_without_log(RestoreJournal *journal, PGconn *conn)
 	{
 		char	   *holder = restore_journal_holder(journal->lock, false);
 
-		pg_log_error("another pg_parrestore is restoring into this database, or another session holds its lock");
+		pg_log_error("could not lock the target database for the restore");
+		pg_log_error_detail("Another pg_parrestore is restoring into it, or another session holds the same advisory lock.");
 		if (holder)
 			pg_log_error_detail("%s", holder);
-		pg_log_error_hint("A role that may create schemas in the database does not need this lock.");
+		pg_log_error_hint("Wait until that session ends, or grant the role CREATE on the database; then the restore does not need this lock.");
 		exit(1);
 	}
 	/* a run that keeps one sees that lock, and may have come before it */
