@@ -236,7 +236,7 @@ void
 message_set_database(const char *database)
 {
 	run_database = database;
-	pg_logging_set_locus_callback(database ? report_database : NULL);
+	pg_logging_set_locus_callback(report_database);
 }
 
 const char *

@@ -116,10 +116,10 @@ take_snapshot(PGconn *conn, const PeerAddress *address, ClusterList *list,
 		*globals = read_globals(conn, address, options, argv0);
 		is_same = globals_are_equal(before, *globals);
 		free(before);
-		if (is_same)
+		if (is_same && cluster_snapshot_is_kept(snapshot))
 			return snapshot;
 		if (n == GLOBALS_TRIES)
-			pg_fatal("roles or tablespaces were changed each of the %d times that they were read",
+			pg_fatal("roles or tablespaces were changed, or sessions were lost, each of the %d times that the snapshot was taken",
 					 GLOBALS_TRIES);
 		free(*globals);
 		cluster_snapshot_end(snapshot);

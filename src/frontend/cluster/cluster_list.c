@@ -27,6 +27,12 @@
 #include "source/row_filter.h"
 #include "source/row_mask.h"
 
+/* Which databases are listed. */
+#define LISTED_SQL \
+"pg_catalog.pg_database d" \
+" WHERE d.datallowconn AND d.datconnlimit OPERATOR(pg_catalog.<>) -2" \
+" AND d.datname OPERATOR(pg_catalog.<>) 'template0'"
+
 /* A role that may not connect, nor read all statistics, may not ask. */
 static const char list_query[] =
 "SELECT d.oid, d.datname, CASE WHEN"
@@ -36,10 +42,11 @@ static const char list_query[] =
 " AND pg_catalog.pg_has_role(r.oid, 'USAGE'))"
 " THEN COALESCE(pg_catalog.pg_database_size(d.oid), 0) ELSE 0 END,"
 " d.datistemplate OR d.datname OPERATOR(pg_catalog.=) 'template1'"
-" FROM pg_catalog.pg_database d"
-" WHERE d.datallowconn AND d.datconnlimit OPERATOR(pg_catalog.<>) -2"
-" AND d.datname OPERATOR(pg_catalog.<>) 'template0'"
+" FROM " LISTED_SQL
 " ORDER BY 3 DESC, 2";
+
+static const char names_query[] =
+"SELECT d.oid, d.datname FROM " LISTED_SQL;
 
 /*
  * Names are read as bytes (client_encoding is SQL_ASCII): they are in the
@@ -68,13 +75,19 @@ cluster_list_read(PGconn *conn, const Options *options)
 }
 
 ClusterList
-cluster_list_copy(const ClusterList *list)
+cluster_list_read_names(PGconn *conn)
 {
-	ClusterList copy = {.n = list->n};
+	PGresult   *res = session_query(conn, names_query);
+	ClusterList list = {.n = PQntuples(res)};
 
-	copy.databases = pg_malloc((list->n + 1) * sizeof(ClusterDatabase));
-	memcpy(copy.databases, list->databases, list->n * sizeof(ClusterDatabase));
-	return copy;
+	list.databases = pg_malloc0((list.n + 1) * sizeof(ClusterDatabase));
+	for (int i = 0; i < list.n; i++)
+	{
+		list.databases[i].oid = result_oid(res, i, 0);
+		list.databases[i].name = pg_strdup(PQgetvalue(res, i, 1));
+	}
+	PQclear(res);
+	return list;
 }
 
 /*

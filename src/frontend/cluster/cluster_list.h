@@ -51,8 +51,10 @@ typedef struct ClusterList
  */
 extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
 
-/* A list of its own, of the same databases. */
-extern ClusterList cluster_list_copy(const ClusterList *list);
+/*
+ * The same with OIDs and names alone, and with those that are excluded.
+ */
+extern ClusterList cluster_list_read_names(PGconn *conn);
 
 /* Leave out those of a list from elsewhere that such a pattern matches. */
 extern void cluster_list_exclude(ClusterList *list, PGconn *conn,

@@ -28,7 +28,6 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/message.h"
 #include "base/units.h"
 #include "cluster/cluster_snapshot.h"
 #include "plan/server_extension.h"
@@ -41,6 +40,7 @@
 
 /* How often all is begun, if databases come and go, or guards are lost. */
 #define TRIES 5
+#define TRY_US 200000
 
 /* How often to look at the guards. */
 #define LOOK_MS 1000
@@ -50,8 +50,6 @@ typedef struct Guard
 	const ClusterDatabase *database;
 	PGconn	   *conn;			/* NULL after the end of its run */
 	char	   *snapshot;		/* what it has exported */
-	char	  **tables;			/* to be locked, quoted */
-	int			n_tables;
 	bool		is_lost;		/* before its database had its turn */
 	bool		has_run;		/* its database has, or had, its turn */
 } Guard;
@@ -68,6 +66,7 @@ struct ClusterSnapshot
 	int			n_guards;
 	PGconn	   *reader;			/* of the tables of one database; or NULL */
 	int			lock_wait_ms;
+	char	   *identity;		/* of the snapshot: see snapshot.h */
 	bool		must_repeat;	/* the list is not that of the snapshot */
 	SnapshotRecord record;
 	int64		looked_at;
@@ -79,34 +78,32 @@ struct ClusterSnapshot
  */
 
 /* Another session in a database of the list. */
-static PGconn *
-open_session(ClusterSnapshot *snapshot, const ClusterDatabase *database)
+static void
+open_session(ClusterSnapshot *snapshot, const ClusterDatabase *database,
+			 PGconn **conn)
 {
 	PeerAddress there = *snapshot->address;
-	PGconn	   *conn;
 
 	there.private_conninfo = cluster_list_conninfo(snapshot->address, database->name);
-	conn = connection_open_peer(&there, "pg_pardump");
-	interrupt_set_connection(conn);
+	*conn = connection_open_peer(&there, "pg_pardump");
+	interrupt_set_connection(*conn);
 	interrupt_check();
 	/* names of tables are bytes, of whichever encoding */
-	session_set_up(conn, snapshot->options, "SQL_ASCII");
+	session_set_up(*conn, snapshot->options, "SQL_ASCII");
 	free(there.private_conninfo);
-	return conn;
 }
 
+/* The next try needs their places. */
 static void
 close_guards(ClusterSnapshot *snapshot)
 {
-	session_close(snapshot->reader);
+	interrupt_set_connection(NULL);
+	if (snapshot->reader)
+		session_close_and_wait(snapshot->reader);
 	snapshot->reader = NULL;
 	for (int i = 0; i < snapshot->n_guards; i++)
-	{
-		session_close(snapshot->guards[i].conn);
-		snapshot->guards[i].conn = NULL;
-	}
-	free(snapshot->guards);
-	snapshot->guards = NULL;
+		if (snapshot->guards[i].conn)
+			session_close_and_wait(snapshot->guards[i].conn);
 	snapshot->n_guards = 0;
 }
 
@@ -146,7 +143,7 @@ open_guard(ClusterSnapshot *snapshot, Guard *guard, int *n_missing)
 	ServerExtension *extension;
 	PGresult   *res;
 
-	guard->conn = open_session(snapshot, guard->database);
+	open_session(snapshot, guard->database, &guard->conn);
 	extension = server_extension_find(guard->conn, snapshot->options,
 									  EXTENSION_ADOPTS);
 	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
@@ -240,7 +237,7 @@ is_listed(const ClusterList *list, const ClusterDatabase *database)
 static bool
 list_has_changed(ClusterSnapshot *snapshot, const ClusterList *known)
 {
-	ClusterList seen = cluster_list_read(snapshot->conn, snapshot->options);
+	ClusterList seen = cluster_list_read_names(snapshot->conn);
 
 	for (int i = 0; i < seen.n; i++)
 		if (!is_listed(known, &seen.databases[i]))
@@ -259,11 +256,17 @@ static void
 adopt(Guard *guard, const char *id)
 {
 	PGresult   *res;
+	char	   *sql;
 
 	interrupt_set_connection(guard->conn);
-	res = session_query_params(guard->conn,
-							   "SELECT " PARDUMP_ADOPT_SNAPSHOT "($1::pg_catalog.text)",
-							   1, &id, 0);
+	/* the identifier consists of hexadecimal digits and hyphens */
+	sql = psprintf("SELECT " PARDUMP_ADOPT_SNAPSHOT "('%s'::pg_catalog.text)", id);
+	res = session_exec(guard->conn, sql);
+	/* the exporter is gone, or a standby was promoted: begin again */
+	if (session_error_is(res, "42704 55000"))
+		session_lost(PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(guard->conn, res, "query failed", sql);
 	guard->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
 	PQclear(res);
 }
@@ -290,23 +293,26 @@ static const char tables_query[] =
 " THEN pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid END"
 " ORDER BY t.oid";
 
-static void
-read_tables(ClusterSnapshot *snapshot, Guard *guard)
+/* In a session that has imported the snapshot; *n is how many. */
+static char **
+read_tables(ClusterSnapshot *snapshot, const Guard *guard, int *n)
 {
-	PGconn	   *conn = open_session(snapshot, guard->database);
 	PGresult   *res;
+	char	  **tables;
 
-	snapshot->reader = conn;
-	session_begin(conn, SESSION_BEGIN_READ_ONLY);
-	snapshot_import(conn, guard->snapshot);
-	res = session_query(conn, tables_query);
-	guard->n_tables = PQntuples(res);
-	guard->tables = pg_malloc0((guard->n_tables + 1) * sizeof(char *));
-	for (int i = 0; i < guard->n_tables; i++)
-		guard->tables[i] = pg_strdup(PQgetvalue(res, i, 0));
+	open_session(snapshot, guard->database, &snapshot->reader);
+	session_begin(snapshot->reader, SESSION_BEGIN_READ_ONLY);
+	snapshot_import(snapshot->reader, guard->snapshot);
+	res = session_query(snapshot->reader, tables_query);
+	*n = PQntuples(res);
+	tables = pg_malloc0((*n + 1) * sizeof(char *));
+	for (int i = 0; i < *n; i++)
+		tables[i] = pg_strdup(PQgetvalue(res, i, 0));
 	PQclear(res);
-	session_close(conn);
+	interrupt_set_connection(NULL);
+	session_close(snapshot->reader);
 	snapshot->reader = NULL;
+	return tables;
 }
 
 /* How many objects the server's lock table has room for. */
@@ -316,26 +322,33 @@ static const char room_query[] =
 " OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)";
 
 /*
- * Half of the lock table is left to others, to the runs themselves for one: a
- * server without room for another lock refuses statements of all sessions.
+ * The locks keep tables as they are until their database has its turn.  What
+ * cannot be locked now is left to the run of the database, which waits for
+ * it, or reports it.
  */
-static bool
-has_room(ClusterSnapshot *snapshot)
+static void
+lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 {
-	char	   *text = session_value(snapshot->conn, room_query);
-	int64		room = atoll(text) / 2;
-	int64		n = 0;
+	int			n;
+	char	  **tables = read_tables(snapshot, guard, &n);
+	char	   *problem;
 
-	free(text);
-	for (int i = 0; i < snapshot->n_guards; i++)
-		n += snapshot->guards[i].n_tables;
-	if (n <= room)
-		return true;
-	pg_log_warning("tables are not locked before the turn of their database");
-	pg_log_warning_detail("All databases have " INT64_FORMAT " tables, and half of the server's lock table has room for " INT64_FORMAT ".  A database fails if one of its tables is changed before its turn.",
-						  n, room);
-	pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use --lock-later to accept this.");
-	return false;
+	interrupt_set_connection(guard->conn);
+	if (n > *room)
+		problem = psprintf("The database has %d tables, and half of the server's lock table has room for " INT64_FORMAT " more.",
+						   n, *room);
+	else
+		problem = table_lock_attempt(guard->conn, tables, n,
+									 snapshot->lock_wait_ms);
+	if (problem == NULL)
+	{
+		*room -= n;
+		return;
+	}
+	pg_log_warning("tables of database \"%s\" are not locked before its turn",
+				   printable(guard->database->name));
+	pg_log_warning_detail("%s", problem);
+	pg_log_warning_hint("If one of its tables is changed before, this database fails.");
 }
 
 /* With options that select tables, others must not be waited for. */
@@ -364,23 +377,21 @@ selects_tables(const Options *options)
 static void
 lock_tables(ClusterSnapshot *snapshot)
 {
+	char	   *text;
+	int64		room;
+
 	if (snapshot->options->lock_later || selects_tables(snapshot->options))
 		return;
-	for (int i = 0; i < snapshot->n_guards; i++)
-		read_tables(snapshot, &snapshot->guards[i]);
-	interrupt_set_connection(snapshot->conn);
-	if (!has_room(snapshot))
-		return;
-	for (int i = 0; i < snapshot->n_guards; i++)
-	{
-		Guard	   *guard = &snapshot->guards[i];
 
-		interrupt_set_connection(guard->conn);
-		message_set_database(guard->database->name);
-		table_lock_take(guard->conn, guard->tables, guard->n_tables,
-						snapshot->lock_wait_ms);
-		message_set_database(NULL);
-	}
+	/*
+	 * Half of the lock table is left to others, to the runs themselves for
+	 * one: a server without room for another lock refuses statements of all
+	 * sessions.
+	 */
+	text = session_value(snapshot->conn, room_query);
+	room = atoll(text) / 2;
+	for (int i = 0; i < snapshot->n_guards; i++)
+		lock_database(snapshot, &snapshot->guards[i], &room);
 }
 
 /* ----------
@@ -412,12 +423,13 @@ take(void *arg)
 {
 	ClusterSnapshot *snapshot = arg;
 	const Options *options = snapshot->options;
-	ClusterList known = cluster_list_read(snapshot->conn, options);
+	ClusterList known = cluster_list_read_names(snapshot->conn);
 	OverflowLook look = standby_overflow_look(snapshot->conn, NULL, options,
 											  snapshot->extension);
 	char	   *id;
 
-	*snapshot->list = cluster_list_copy(&known);
+	/* after that: one that is created in between leads to another try */
+	*snapshot->list = cluster_list_read(snapshot->conn, options);
 	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
 											snapshot->list, options);
 	cluster_check_source(snapshot->conn, options->jobs, snapshot->list->n,
@@ -427,12 +439,12 @@ take(void *arg)
 	open_guards(snapshot);
 	interrupt_set_connection(snapshot->conn);
 	id = standby_overflow_begin(&look, NULL);
-	record_snapshot(snapshot);
-	snapshot->must_repeat = list_has_changed(snapshot, &known);
-	if (!snapshot->must_repeat)
-		for (int i = 0; i < snapshot->n_guards; i++)
-			adopt(&snapshot->guards[i], id);
+	for (int i = 0; i < snapshot->n_guards; i++)
+		adopt(&snapshot->guards[i], id);
 	interrupt_set_connection(snapshot->conn);
+	record_snapshot(snapshot);
+	snapshot->identity = snapshot_identity(snapshot->conn);
+	snapshot->must_repeat = list_has_changed(snapshot, &known);
 	session_command(snapshot->conn, "COMMIT");
 	free(id);
 	if (!snapshot->must_repeat)
@@ -471,6 +483,8 @@ cluster_snapshot_take(PGconn *conn, const PeerAddress *address,
 		pg_log_info("taking the snapshot of all databases again: %s", cause);
 		free(cause);
 		close_guards(snapshot);
+		interrupt_set_connection(conn);
+		pg_usleep(TRY_US);
 		if (PQtransactionStatus(conn) != PQTRANS_IDLE)
 			session_command(conn, "ROLLBACK");
 	}
@@ -507,6 +521,7 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 	for (int i = 0; i < snapshot->n_guards; i++)
 		if (snapshot->guards[i].conn)
 			close(PQsocket(snapshot->guards[i].conn));
+	snapshot_expect(snapshot->identity);
 	simple_string_list_append(args, psprintf("--snapshot=%s", guard->snapshot));
 }
 
@@ -539,10 +554,26 @@ cluster_snapshot_attend(ClusterSnapshot *snapshot)
 	snapshot->looked_at = clock_monotonic_ms();
 }
 
+bool
+cluster_snapshot_is_kept(ClusterSnapshot *snapshot)
+{
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		look_at(&snapshot->guards[i]);
+		if (snapshot->guards[i].is_lost)
+			return false;
+	}
+	return true;
+}
+
 void
 cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no)
 {
-	snapshot->guards[no].has_run = true;
+	Guard	   *guard = &snapshot->guards[no];
+
+	if (!guard->is_lost)
+		look_at(guard);
+	guard->has_run = true;
 }
 
 void

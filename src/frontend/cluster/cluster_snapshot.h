@@ -34,9 +34,8 @@ typedef struct SnapshotRecord
  * Read the list of databases, and what the options name in each, and take the
  * snapshot.  conn is a session of any database, without a transaction, at the
  * address; the list and the filter are as of the snapshot.  Ends with a
- * message, before anything was made, if a database has no extension, if a
- * table cannot be locked, or if guards are lost, or databases are created,
- * again and again.
+ * message, before anything was made, if a database has no extension, or if
+ * guards are lost, or databases are created, again and again.
  */
 extern ClusterSnapshot *cluster_snapshot_take(PGconn *conn,
 											  const PeerAddress *address,
@@ -53,6 +52,9 @@ extern SnapshotRecord *cluster_snapshot_record(ClusterSnapshot *snapshot);
  */
 extern void cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 									  SimpleStringList *args);
+
+/* Before anything was made: are all guards still there? */
+extern bool cluster_snapshot_is_kept(ClusterSnapshot *snapshot);
 
 /*
  * In the process that starts the runs: often, while they run; and when the

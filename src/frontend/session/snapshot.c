@@ -51,6 +51,15 @@ snapshot_export(PGconn *conn)
 	return session_value(conn, "SELECT pg_catalog.pg_export_snapshot()");
 }
 
+/* See snapshot_expect(). */
+static const char *expected_identity = NULL;
+
+void
+snapshot_expect(const char *identity)
+{
+	expected_identity = identity;
+}
+
 char *
 snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 {
@@ -61,6 +70,13 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 		session_begin(conn, SESSION_BEGIN_READ_ONLY);
 	if (import)
 		snapshot_import(conn, import);
+	if (import && expected_identity &&
+		strcmp(snapshot_identity(conn), expected_identity) != 0)
+	{
+		pg_log_error("snapshot \"%s\" is not the one that was taken for all databases",
+					 import);
+		pg_fatal_detail("The server was restarted during the run, and another session has exported a snapshot of the same name.");
+	}
 	/* also an imported one: its first holder may leave before we are done */
 	return snapshot_export(conn);
 }

@@ -26,6 +26,12 @@ extern char *snapshot_begin_leader(PGconn *conn, const Options *options,
 extern char *snapshot_identity(PGconn *conn);
 
 /*
+ * From now on, in this process: a snapshot that the leader imports must be
+ * this one (snapshot_identity()), not another one of the same name.
+ */
+extern void snapshot_expect(const char *identity);
+
+/*
  * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.
  * False, without a transaction, if the exporter of that is gone, or another
  * snapshot has its name by now.

@@ -38,7 +38,7 @@ table_lock_wait_ms(PGconn *conn, const Options *options)
 
 /* In one round trip, if it can be had; NULL then, else the message; owned. */
 static char *
-try_lock(PGconn *conn, char *const *names, int n_names)
+try_lock(PGconn *conn, char *const *names, int n_names, bool *is_busy)
 {
 	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
@@ -52,9 +52,13 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 	res = session_exec(conn, sql.data);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		/* 55P03 lock_not_available; all else is final */
-		if (!session_error_is(res, "55P03"))
+		/* lock_not_available; all else is final, unless it is asked for */
+		bool		busy = session_error_is(res, "55P03");
+
+		if (!busy && (is_busy == NULL || session_is_lost(conn, res)))
 			session_failed(conn, res, "query failed", sql.data);
+		if (is_busy)
+			*is_busy = busy;
 		message = pg_strdup(PQresultErrorMessage(res));
 		/* both: a savepoint rolled back to stays, and they would nest */
 		session_command(conn, SESSION_ROLLBACK_TO "; " SESSION_RELEASE);
@@ -67,11 +71,16 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 bool
 table_lock_try(PGconn *conn, char *const *names, int n_names)
 {
-	return n_names == 0 || try_lock(conn, names, n_names) == NULL;
+	return n_names == 0 || try_lock(conn, names, n_names, NULL) == NULL;
 }
 
-static void
-lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
+/*
+ * Returns the message if a table stays busy, or after any other error if
+ * is_busy is given; NULL if all are locked.
+ */
+static char *
+lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms,
+		   bool *is_busy)
 {
 	int64		start = clock_monotonic_ms();
 	char	   *message;
@@ -80,25 +89,44 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 	 * To wait in the server's queue would block all who come after us, and
 	 * among these may be the other sessions of this run.
 	 */
-	while ((message = try_lock(conn, names, n_names)) != NULL)
+	while ((message = try_lock(conn, names, n_names, is_busy)) != NULL)
 	{
 		interrupt_check();
-		if (clock_monotonic_ms() >= start + wait_ms)
-		{
-			pg_log_error("could not lock table: %s", message);
-			pg_fatal_detail(session_is_standby(conn) ?
-							"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
-							"Another session holds or is waiting for an exclusive lock on the table.");
-		}
+		if ((is_busy && !*is_busy) || clock_monotonic_ms() >= start + wait_ms)
+			return message;
 		free(message);
 		pg_usleep(LOCK_RETRY_MS * 1000L);
 	}
+	return NULL;
 }
 
 void
 table_lock_take(PGconn *conn, char *const *names, int n_names, int wait_ms)
 {
 	for (int first = 0; first < n_names; first += LOCK_BATCH)
-		lock_batch(conn, names + first, Min(LOCK_BATCH, n_names - first),
-				   wait_ms);
+	{
+		char	   *message = lock_batch(conn, names + first,
+										 Min(LOCK_BATCH, n_names - first),
+										 wait_ms, NULL);
+
+		if (message == NULL)
+			continue;
+		pg_log_error("could not lock table: %s", message);
+		pg_fatal_detail(session_is_standby(conn) ?
+						"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
+						"Another session holds or is waiting for an exclusive lock on the table.");
+	}
+}
+
+char *
+table_lock_attempt(PGconn *conn, char *const *names, int n_names, int wait_ms)
+{
+	char	   *message = NULL;
+	bool		is_busy;
+
+	for (int first = 0; first < n_names && message == NULL; first += LOCK_BATCH)
+		message = lock_batch(conn, names + first,
+							 Min(LOCK_BATCH, n_names - first), wait_ms,
+							 &is_busy);
+	return message;
 }
