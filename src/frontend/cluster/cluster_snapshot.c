@@ -515,7 +515,8 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 
 	if (guard->is_lost)
 	{
-		pg_log_error("the session that kept the snapshot in this database was lost");
+		pg_log_error("the session that kept the snapshot in database \"%s\" was lost",
+					 printable(guard->database->name));
 		pg_fatal_detail("No other session can replace it, because rows that the snapshot sees may have been removed.");
 	}
 	for (int i = 0; i < snapshot->n_guards; i++)
