@@ -51,7 +51,7 @@ sub refused_ok
 
 my $db = new_copy();
 is((run_parrestore($node, $db, $dir))[0], 0, 'restored');
-my $hint = qr/pg_parrestore: hint: Use --clean to drop .*--allow-existing .*--resume .*\n/;
+my $hint = qr/pg_parrestore: hint: Use --clean to drop .*--allow-existing .*\n/;
 my $five = qr/\Apg_parrestore: error: the target already contains rows in 5 of the tables to be restored\npg_parrestore: detail: Among them: public\.a, public\."b ü", public\.part\.\n$hint\z/;
 refused_ok('a second restore', $db, $five);
 refused_ok('a second restore, -j4', $db, $five, '-j4');

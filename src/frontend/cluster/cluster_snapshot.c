@@ -50,6 +50,7 @@ typedef struct Guard
 	const ClusterDatabase *database;
 	PGconn	   *conn;			/* NULL after the end of its run */
 	char	   *snapshot;		/* what it has exported */
+	char	   *last_words;		/* by which the server has ended it; or NULL */
 	bool		is_lost;		/* before its database had its turn */
 	bool		has_run;		/* its database has, or had, its turn */
 } Guard;
@@ -133,6 +134,19 @@ static const char guard_query[] =
 "SELECT d.oid FROM pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
+/* A PQnoticeReceiver: the server's last word comes unasked. */
+static void
+guard_receive_notice(void *arg, const PGresult *res)
+{
+	Guard	   *guard = arg;
+	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+	if (severity && strcmp(severity, "FATAL") == 0)
+		guard->last_words = pg_strdup(PQresultErrorMessage(res));
+	else
+		connection_show_notice(NULL, PQresultErrorMessage(res));
+}
+
 /*
  * The extension is judged before there is a snapshot, and then kept from
  * being dropped, as in every session that calls it (server_extension.c).
@@ -144,6 +158,7 @@ open_guard(ClusterSnapshot *snapshot, Guard *guard, int *n_missing)
 	PGresult   *res;
 
 	open_session(snapshot, guard->database, &guard->conn);
+	PQsetNoticeReceiver(guard->conn, guard_receive_notice, guard);
 	extension = server_extension_find(guard->conn, snapshot->options,
 									  EXTENSION_ADOPTS);
 	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
@@ -536,12 +551,13 @@ look_at(Guard *guard)
 	bool		is_there = PQconsumeInput(guard->conn) != 0;
 
 	PQfreemem(PQnotifies(guard->conn));
-	if (is_there && PQstatus(guard->conn) == CONNECTION_OK)
+	if (is_there && !guard->last_words && PQstatus(guard->conn) == CONNECTION_OK)
 		return;
 	guard->is_lost = true;
 	pg_log_warning("the session that keeps the snapshot in database \"%s\" was lost",
 				   printable(guard->database->name));
-	pg_log_warning_detail("%s", PQerrorMessage(guard->conn));
+	pg_log_warning_detail("%s", guard->last_words ? guard->last_words :
+						  PQerrorMessage(guard->conn));
 }
 
 void
