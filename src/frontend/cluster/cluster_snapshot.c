@@ -50,7 +50,7 @@ typedef struct Guard
 	const ClusterDatabase *database;
 	PGconn	   *conn;			/* NULL after the end of its run */
 	char	   *snapshot;		/* what it has exported */
-	char	   *last_words;		/* by which the server has ended it; or NULL */
+	char	   *last_words;		/* the server's, at its end; or NULL */
 	bool		is_lost;		/* before its database had its turn */
 	bool		has_run;		/* its database has, or had, its turn */
 } Guard;
