@@ -27,8 +27,8 @@ extern void table_lock_take(PGconn *conn, char *const *names, int n_names,
 							int wait_ms);
 
 /*
- * The same, but returns the server's message if a table cannot be locked, for
- * whatever reason; those before it may be locked.  NULL if all are; owned.
+ * The same, but returns the server's message if a table cannot be locked for
+ * any reason; those before it may be locked.  NULL if all are; owned.
  */
 extern char *table_lock_attempt(PGconn *conn, char *const *names, int n_names,
 								int wait_ms);
