@@ -683,10 +683,32 @@ write_page(const ClusterAccount *account)
 	(void) report_end_cluster(state.page, &cluster);
 }
 
+/* After --check of a dump: what its archives need, and what there is. */
+static void
+check_space(const ClusterAccount *account)
+{
+	const char *directory = account->options->directory;
+	RunFigures	sum = sum_figures(account);
+	ArchiveNeed need = {.raw_bytes = sum.raw_bytes,.compressed = sum.stored_bytes < sum.raw_bytes};
+	uint64		available;
+
+	fprintf(output_of(account), "archives of all databases: about %s\n",
+			units_size(sum.stored_bytes));
+	if (directory == NULL)
+		return;
+	if (archive_space_available(directory, &need, &available))
+		fprintf(output_of(account), "free disk space: %s\n", units_size(available));
+	archive_space_check(directory, &need);
+}
+
 void
 cluster_account_end(ClusterAccount *account)
 {
 	progress_end();
+	if (account->command == CLUSTER_CHECK && account->options->check &&
+		account->options->restore == NULL && account->list->n > 0 &&
+		output_of(account))
+		check_space(account);
 	/* there are none if only roles and tablespaces were asked for */
 	if (account->list->n > 0 && account->command != CLUSTER_CHECK &&
 		output_of(account))

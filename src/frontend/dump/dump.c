@@ -238,6 +238,12 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	need = archive_need(dump);
 	dry_run_print_sums(dump->run.options, &dump->plan, &need,
 					   Max(dump->run.n_servers, 1));
+	/* all databases together need room on one disk */
+	if (run_figures_own())
+	{
+		run_figures_own()->raw_bytes = need.raw_bytes;
+		run_figures_own()->stored_bytes = archive_space_expect(&need);
+	}
 	check_plan(dump);
 	leader_close(&dump->source);
 	/* last, as it ends the program: the list has all else by then */
