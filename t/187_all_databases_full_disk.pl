@@ -43,6 +43,23 @@ is($rc, 0, 'one does not fit: another one is complete');
 is($rc, 1, 'one does not fit: --verify tells');
 nothing_left_ok($source, $dir, 'one does not fit');
 
+# ---- what --check finds before: all archives share one disk
+
+{
+	my $parent = new_path('full');
+	mkdir $parent or die "could not make directory \"$parent\": $!";
+	my @check = ('pg_pardump', '--all-databases', '--check', '-d', $connstr, '-f', "$parent/new");
+	my ($rc, $out, $err) = run_program(@check);
+	is("$rc $err", '0 ', '--check, where there is room');
+	like($out, qr/^archives of all databases: about \S+ .?B\nfree disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
+		'--check, where there is room: what is needed, and what there is');
+	local $ENV{LD_PRELOAD} = system_faults();
+	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
+	($rc, $out, $err) = run_program(@check);
+	like($err, qr/^pg_pardump: warning: the file system of directory ".*_full" has \S+ \S+ free, but about \S+ .?B of data will be read$/m,
+		'--check, where there is none: a warning');
+}
+
 # ---- a dump of what databases share does not fit, before or after all archives
 
 sub no_cluster_ok
