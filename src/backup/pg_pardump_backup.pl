@@ -483,6 +483,7 @@ sub check
 				dump_options($config, $backup, $previous));
 		}, 'database ' . quoted($database) . ' cannot be backed up');
 	}
+	inform('no problems found in ' . counted(scalar @databases, 'database')) if !$failed;
 	return $failed ? BACKUP_FAILED : SUCCESS;
 }
 
