@@ -238,7 +238,7 @@ foreach my $try (
 	[ 'one before the first', 0, pack('N', 0xffffffff), qr/unexpected data from the server while reading files/ ],
 	[ 'a negative size', 2, pack('N2', 0xffffffff, 0xffffffff), qr/invalid size of file "PG_VERSION" from the server: \d+/ ],
 	# of a relation: others are measured again when they are read
-	[ 'more pieces than there are numbers', 2, pack('N2', 1 << 29, 0), qr/the cluster has too many files for a parallel base backup\n.*It would be read in \d+ parts or more/, '1255' ])
+	[ 'more pieces than there are numbers', 2, pack('N2', 1 << 29, 0), qr/the cluster has too many files for a parallel base backup/, '1255' ])
 {
 	my ($what, $column, $value, $message, $name) = @$try;
 	$name //= 'PG_VERSION';
