@@ -541,17 +541,10 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 	simple_string_list_append(args, psprintf("--snapshot=%s", guard->snapshot));
 }
 
-/*
- * Has the server ended the session?  PQnotifies() has libpq read why, and the
- * end of the connection.
- */
 static void
 look_at(Guard *guard)
 {
-	bool		is_there = PQconsumeInput(guard->conn) != 0;
-
-	PQfreemem(PQnotifies(guard->conn));
-	if (is_there && !guard->last_words && PQstatus(guard->conn) == CONNECTION_OK)
+	if (!session_has_ended(guard->conn) && !guard->last_words)
 		return;
 	guard->is_lost = true;
 	pg_log_warning("the session that keeps the snapshot in database \"%s\" was lost",

@@ -157,6 +157,16 @@ session_answers(PGconn *conn)
 	return result;
 }
 
+bool
+session_has_ended(PGconn *conn)
+{
+	bool		is_there = PQconsumeInput(conn) != 0;
+
+	/* makes libpq read why the server is ending the session */
+	PQfreemem(PQnotifies(conn));
+	return !is_there || PQstatus(conn) != CONNECTION_OK;
+}
+
 PGresult *
 session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 {

@@ -236,6 +236,12 @@ extern void session_end_results(PGconn *conn);
 extern bool session_answers(PGconn *conn);
 
 /*
+ * Has the server ended an idle session, as far as that has arrived?  Reads
+ * what has: the server's last word goes to the notice receiver.
+ */
+extern bool session_has_ended(PGconn *conn);
+
+/*
  * What a short query returns, which may be an error, and does no harm to the
  * transaction.  The query begins with SESSION_FRESH_ACTIVITY if it reads what
  * other sessions do, of which a transaction keeps what it has read once.  It

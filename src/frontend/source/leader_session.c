@@ -290,12 +290,7 @@ was_lost(LeaderSession *session)
 static bool
 is_lost(LeaderSession *session)
 {
-	bool		alive = PQconsumeInput(session->source->conn) != 0;
-
-	/* makes libpq read why the server is ending the session */
-	PQfreemem(PQnotifies(session->source->conn));
-	return !alive || session->last_words ||
-		PQstatus(session->source->conn) != CONNECTION_OK;
+	return session_has_ended(session->source->conn) || session->last_words;
 }
 
 /* ----------

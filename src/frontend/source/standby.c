@@ -164,15 +164,9 @@ standby_keep(Standbys *standbys)
 	for (int i = 1; i < standbys->n; i++)
 	{
 		Standby    *standby = &standbys->list[i];
-		bool		alive;
 
-		if (standby->conn == NULL)
-			continue;
-		alive = PQconsumeInput(standby->conn) != 0;
-		/* makes libpq read why the server is ending the session */
-		PQfreemem(PQnotifies(standby->conn));
-		if (!alive || standby->last_words ||
-			PQstatus(standby->conn) != CONNECTION_OK)
+		if (standby->conn &&
+			(session_has_ended(standby->conn) || standby->last_words))
 			was_lost(standby);
 	}
 }
