@@ -330,12 +330,6 @@ read_tables(ClusterSnapshot *snapshot, const Guard *guard, int *n)
 	return tables;
 }
 
-/* How many objects the server's lock table has room for. */
-static const char room_query[] =
-"SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
-" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
-" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)";
-
 /*
  * The locks keep tables as they are until their database has its turn.  What
  * cannot be locked now is left to the run of the database, which waits for
@@ -403,7 +397,7 @@ lock_tables(ClusterSnapshot *snapshot)
 	 * one: a server without room for another lock refuses statements of all
 	 * sessions.
 	 */
-	text = session_value(snapshot->conn, room_query);
+	text = session_value(snapshot->conn, "SELECT " TABLE_LOCK_ROOM_SQL);
 	room = atoll(text) / 2;
 	for (int i = 0; i < snapshot->n_guards; i++)
 		lock_database(snapshot, &snapshot->guards[i], &room);

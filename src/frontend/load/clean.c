@@ -27,6 +27,7 @@
 #include "base/hex.h"
 #include "base/units.h"
 #include "load/clean.h"
+#include "session/table_lock.h"
 
 static bool clean_objects_has(const RestoreStages *stages, int number);
 static bool clean_objects_may_fail(const TocEntry *entry);
@@ -737,9 +738,7 @@ DROPPED(BY_COPY)
 " WHERE m.oid OPERATOR(pg_catalog.=) ANY ($7::pg_catalog.oid[])) FROM dropped"
 ") SELECT needed, (needed OPERATOR(pg_catalog.+) " CppAsString2(LOCKS_KEPT) "::pg_catalog.int8"
 " OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks))"
-" OPERATOR(pg_catalog.<=) (pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
-" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
-" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8))"
+" OPERATOR(pg_catalog.<=) (" TABLE_LOCK_ROOM_SQL ")"
 " FROM locks";
 
 /*

@@ -10,6 +10,15 @@
 #include "options/options.h"
 
 /*
+ * An expression: how many objects the server's lock table is said to have
+ * room for.  There is some more (lock.c:NLOCKENTS).
+ */
+#define TABLE_LOCK_ROOM_SQL \
+"pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8" \
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8" \
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)"
+
+/*
  * --lock-wait-timeout in milliseconds, with the units that the server knows.
  * Five seconds if it was not given or is 0: long enough for sessions that
  * hold a lock for a moment.

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/units.h"
+#include "session/table_lock.h"
 #include "source/source_check.h"
 
 /* ----------
@@ -650,14 +651,11 @@ source_check_privileges(PGconn *conn)
  */
 
 /*
- * How many objects the lock table is said to have room for (there is some
- * more: lock.c:NLOCKENTS), how many are locked, and how many indexes and
- * TOAST tables with theirs the tables in $1 have.
+ * How many objects the lock table has room for, how many are locked, and how
+ * many indexes and TOAST tables with theirs the tables in $1 have.
  */
 static const char lock_query[] =
-"SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
-" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
-" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),"
+"SELECT " TABLE_LOCK_ROOM_SQL ","
 " (SELECT pg_catalog.count(*) FROM (SELECT DISTINCT l.locktype, l.database, l.relation,"
 " l.page, l.tuple, l.virtualxid, l.transactionid, l.classid, l.objid, l.objsubid"
 " FROM pg_catalog.pg_locks l WHERE NOT l.fastpath) o),"
