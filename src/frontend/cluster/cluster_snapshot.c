@@ -36,6 +36,7 @@
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
+#include "source/source_check.h"
 #include "source/standby_overflow.h"
 
 /* How often all is begun, if databases come and go, or guards are lost. */
@@ -129,11 +130,6 @@ cluster_snapshot_close(void *arg)
  * ----------
  */
 
-/* Its database, as the name may have been given to another meanwhile. */
-static const char guard_query[] =
-"SELECT d.oid FROM pg_catalog.pg_database d"
-" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
-
 /* A PQnoticeReceiver: the server's last word comes unasked. */
 static void
 guard_receive_notice(void *arg, const PGresult *res)
@@ -155,17 +151,15 @@ static void
 open_guard(ClusterSnapshot *snapshot, Guard *guard, int *n_missing)
 {
 	ServerExtension *extension;
-	PGresult   *res;
 
 	open_session(snapshot, guard->database, &guard->conn);
 	PQsetNoticeReceiver(guard->conn, guard_receive_notice, guard);
 	extension = server_extension_find(guard->conn, snapshot->options,
 									  EXTENSION_ADOPTS);
 	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
-	res = session_query(guard->conn, guard_query);
-	if (PQntuples(res) != 1 || result_oid(res, 0, 0) != guard->database->oid)
+	/* the first query takes the snapshot */
+	if (server_database(guard->conn) != guard->database->oid)
 		session_lost("databases were renamed, or dropped and created again");
-	PQclear(res);
 	server_extension_hold(guard->conn, extension);
 	if (extension->missing == NULL)
 		return;

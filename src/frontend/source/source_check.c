@@ -192,15 +192,20 @@ server_expect_database(Oid oid)
 	expected_database = oid;
 }
 
+Oid
+server_database(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, database_query);
+
+	return PQntuples(res) == 1 ? result_oid(res, 0, 0) : InvalidOid;
+}
+
 void
 server_check_database(PGconn *conn)
 {
-	PGresult   *res;
-
 	if (expected_database == InvalidOid)
 		return;
-	res = session_query(conn, database_query);
-	if (PQntuples(res) != 1 || result_oid(res, 0, 0) != expected_database)
+	if (server_database(conn) != expected_database)
 	{
 		pg_log_error("database \"%s\" is not the one that had this name when the run started",
 					 PQdb(conn));

@@ -42,6 +42,12 @@ extern ServerRights server_check(PGconn *conn, const char *name,
 								 int n_workers);
 
 /*
+ * The OID of the session's database by its name; InvalidOid if that is no
+ * longer its name.
+ */
+extern Oid	server_database(PGconn *conn);
+
+/*
  * One of several runs: the database of this OID is meant by its name.  While
  * others had their turn it may have got another's name, which then would be
  * read twice, and the other one not at all: that is an error.
