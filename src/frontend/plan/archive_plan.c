@@ -352,6 +352,8 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 		if (rows[no].want &&
 			rows[no].want->raw_bytes <= rows[no].want->rows * LONG_ROW_BYTES)
 			tables->tables[table].heap_bytes += chunks->files[no].est_bytes;
+		if (rows[no].want)
+			tables->tables[table].est_rows += rows[no].want->rows;
 		chunks->total_bytes += chunks->files[no].est_bytes;
 	}
 	return chunks;

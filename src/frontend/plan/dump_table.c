@@ -407,6 +407,7 @@ static const char measure_query[] =
 " ELSE (SELECT d.dattablespace FROM pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) END,"
 " c.relpersistence OPERATOR(pg_catalog.=) 'p',"
+" GREATEST(c.reltuples, 0)::pg_catalog.int8,"
 " pg_catalog.current_setting('block_size'),"
 " pg_catalog.current_setting('max_locks_per_transaction')"
 " FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.oid[]),"
@@ -423,6 +424,7 @@ enum
 	FILENODE,
 	TABLESPACE,
 	IS_LOGGED,
+	EST_ROWS,
 	BLOCK_BYTES,
 	LOCKS_PER_SESSION
 };
@@ -494,6 +496,7 @@ measure(PGconn *conn, DumpTables *tables)
 		table->filenode = result_oid(res, i, FILENODE);
 		table->tablespace = result_oid(res, i, TABLESPACE);
 		table->is_logged = result_is_true(res, i, IS_LOGGED);
+		table->est_rows = result_number(res, i, EST_ROWS);
 		table->heap_bytes = result_number(res, i, HEAP_BYTES);
 		/* without TOAST, or with one replaced since the snapshot: "" */
 		table->total_bytes = table->heap_bytes +

@@ -74,6 +74,8 @@ typedef struct DumpTable
 	uint64		heap_bytes;		/* main fork */
 	uint64		total_bytes;	/* with TOAST */
 	BlockNumber heap_blocks;
+	double		est_rows;		/* as the server or the manifest has them; 0 =
+								 * unknown */
 } DumpTable;
 
 typedef struct DumpTables

@@ -40,6 +40,9 @@
  */
 #define LIKELY_TOAST_FACTOR 3.5
 
+/* Where nothing is known of a table, a row is taken for this number of bytes. */
+#define LIKELY_ROW_BYTES 250
+
 /*
  * To build a key, or another index, takes, per row, about as long as to read
  * and load this number of bytes of rows.
@@ -280,6 +283,28 @@ best_look(const Run *run, int table)
 	return &progress->classes[class_of(&run->plan->tables->tables[table])];
 }
 
+/*
+ * How many rows a file has that is not done, and has this number of bytes.  As
+ * long as nothing of its table is done, the estimate of the server or of the
+ * manifest is better than what other tables have.
+ */
+static double
+expected_rows(const Run *run, int no, double bytes)
+{
+	const FileResult *file = &run->results->files[no];
+	const DataFile *planned = &run->plan->chunks->files[no];
+	const DumpTable *table = &run->plan->tables->tables[planned->table];
+	const TableLook *look = best_look(run, planned->table);
+
+	if (run->results->shares[no] && file->raw_bytes > 0)
+		return bytes * file->rows / file->raw_bytes;
+	if (look != &progress->tables[planned->table] && table->est_rows > 0 &&
+		table->total_bytes > 0)
+		return table->est_rows * planned->est_bytes / table->total_bytes;
+	return look->bytes > 0 ? bytes * look->rows / look->bytes :
+		bytes / LIKELY_ROW_BYTES;
+}
+
 /* How many bytes of rows, and rows, a file has that is not done. */
 static double
 expected_bytes(const Run *run, int no, double *rows)
@@ -295,7 +320,7 @@ expected_bytes(const Run *run, int no, double *rows)
 	else if (look->planned > 0 && look->bytes > 0)
 		bytes *= look->bytes / look->planned;
 	bytes = Max(bytes, progress->in_work[no]);
-	*rows = look->bytes > 0 ? bytes * look->rows / look->bytes : 0;
+	*rows = expected_rows(run, no, bytes);
 	return bytes;
 }
 
@@ -646,6 +671,18 @@ run_progress_add_rest(void *arg, ProgressLine *line, bool at_end)
  * ----------
  */
 
+/*
+ * Does the target store the rows as if they were new?  Raw tuples, which a copy
+ * chooses where it can, stay compressed.
+ */
+static bool
+compresses_again(const Options *options)
+{
+	return options->restore ||
+		(options->copy_format && (strcmp(options->copy_format, "text") == 0 ||
+								  strcmp(options->copy_format, "binary") == 0));
+}
+
 static void
 set_kinds(Estimate *estimate, const Run *run, int first)
 {
@@ -653,7 +690,7 @@ set_kinds(Estimate *estimate, const Run *run, int first)
 
 	estimate->kinds[first + WORK_PLAIN].parent = WORK_ROWS;
 	estimate->kinds[first + WORK_TOAST].parent = WORK_ROWS;
-	if (run->options->restore)
+	if (compresses_again(run->options))
 		estimate->kinds[first + WORK_TOAST].factor = LIKELY_TOAST_FACTOR;
 	for (int i = 0; i < tables->n_tables; i++)
 		estimate->kinds[first + WORK_TABLES + i].parent =
