@@ -7,7 +7,6 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/archive_name.h"
 #include "archive/manifest.h"
 #include "stream/sink.h"
 #include "unit_test.h"

@@ -1,58 +1,12 @@
 /*
  * archive_name.c
- *		Makes and recognises the names of an archive's files.
+ *		Makes, recognises and looks up the names of an archive's files.
  */
 #include "base/fe_compat.h"
 
-#include <ctype.h>
-
 #include "archive/archive_name.h"
 #include "base/buffer.h"
-
-/* ----------
- * A table's name, as a manifest or a table of contents tells it.
- * ----------
- */
-
-/*
- * Quoted where SQL needs it but for key words: fmtId() would have to know the
- * encoding, and takes no bytes that are wrong in it.
- */
-static void
-append_identifier(PQExpBuffer buf, const char *name)
-{
-	size_t		plain = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-
-	if (plain > 0 && name[plain] == '\0' && !isdigit((unsigned char) name[0]))
-	{
-		appendPQExpBufferStr(buf, name);
-		return;
-	}
-	appendPQExpBufferChar(buf, '"');
-	for (; *name; name++)
-	{
-		if (*name == '"')
-			appendPQExpBufferChar(buf, '"');
-		appendPQExpBufferChar(buf, *name);
-	}
-	appendPQExpBufferChar(buf, '"');
-}
-
-char *
-manifest_name_table(const char *schema, const char *table)
-{
-	PQExpBufferData buf = buffer_new();
-
-	append_identifier(&buf, schema ? schema : "");
-	appendPQExpBufferChar(&buf, '.');
-	append_identifier(&buf, table ? table : "");
-	return buffer_text(&buf);
-}
-
-/* ----------
- * Makes and recognises the names of an archive's files.
- * ----------
- */
+#include "stream/regular_file.h"
 
 #define DATA_SUFFIX ".dat"
 #define LARGE_OBJECT_PREFIX "blob_"
@@ -167,4 +121,78 @@ archive_name_method(const char *name)
 			return (CompressMethod) i;
 	}
 	return COMPRESS_NONE;
+}
+
+/* ----------
+ * Looked up in a directory, as pg_restore does
+ * ----------
+ */
+
+/* A plain name: not of a directory, not of a hidden file, not elsewhere. */
+static bool
+is_plain_name(const char *name)
+{
+	return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
+}
+
+/*
+ * A form of a name, from 0 on, with the method that it stands for; owned.
+ * NULL after the last.  A name that has a suffix has no other form.
+ */
+static char *
+form_of_name(const char *name, int form, CompressMethod *method)
+{
+	CompressMethod has = archive_name_method(name);
+
+	if (form >= (has == COMPRESS_NONE ? N_COMPRESS_METHODS : 1))
+		return NULL;
+	*method = has == COMPRESS_NONE ? (CompressMethod) form : has;
+	return archive_name_compressed(name, (CompressMethod) form);
+}
+
+int
+archive_lookup_open(int dir, const char *name, CompressMethod *method,
+					const char **problem)
+{
+	char	   *full;
+
+	*problem = "has a name that is not valid in an archive";
+	if (!is_plain_name(name))
+		return -1;
+	for (int i = 0; (full = form_of_name(name, i, method)) != NULL; i++)
+	{
+		int			fd = regular_file_open(dir, full, problem);
+
+		free(full);
+		if (fd >= 0 || errno != ENOENT)
+			return fd;
+	}
+	return -1;
+}
+
+uint64
+archive_lookup_bytes(int dir, const char *name)
+{
+	CompressMethod method;
+	char	   *full;
+	struct stat st;
+
+	for (int i = 0; is_plain_name(name) &&
+		 (full = form_of_name(name, i, &method)) != NULL; i++)
+	{
+		int			rc = fstatat(dir, full, &st, AT_SYMLINK_NOFOLLOW);
+
+		free(full);
+		if (rc == 0)
+			return st.st_size;
+	}
+	return 0;
+}
+
+void
+archive_lookup_hint(const char *directory)
+{
+	if (access(psprintf("%s/%s", directory, CLUSTER_MAP_NAME), F_OK) == 0)
+		pg_log_error_hint("The directory contains the archives of all databases of a cluster.  Use --all-databases for all of them, or specify the directory of one database below \"%s/databases\".",
+						  directory);
 }

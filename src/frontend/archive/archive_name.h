@@ -1,6 +1,7 @@
 /*
  * archive_name.h
- *		The names of an archive's files: how they are made, and recognised.
+ *		The names of an archive's files: how they are made, recognised, and
+ *		looked up in a directory.
  *
  * They are those of pg_dump's directory format (pg_backup_directory.c), and
  * the manifest's.  toc.dat is TOC_NAME, see toc.h.
@@ -9,17 +10,6 @@
 #define ARCHIVE_NAME_H
 
 #include "archive/toc.h"
-
-/* ----------
- * A table's name, as a manifest or a table of contents tells it.
- * ----------
- */
-
-/*
- * The name of a table as SQL has it, for people; NULL stands for nothing.
- * Bytes may be wrong in any encoding.  Owned.
- */
-extern char *manifest_name_table(const char *schema, const char *table);
 
 /* toc.dat until it is whole */
 #define TOC_TEMP_NAME TOC_NAME ".tmp"
@@ -62,5 +52,26 @@ extern bool archive_name_is_part(const char *name);
 
 /* The method that a file name's suffix stands for. */
 extern CompressMethod archive_name_method(const char *name);
+
+/*
+ * Open the file that a table of contents or a list of large objects calls
+ * name, in the directory that dir is open on: the file of that name, or with
+ * the suffix .gz, .lz4 or .zst, in this order (compress_io.c:
+ * InitDiscoverCompressFileHandle).  The suffix that it has is its method.
+ *
+ * -1, and *problem, if there is none, or it is not a regular file, or the
+ * name could lead out of the directory.
+ */
+extern int	archive_lookup_open(int dir, const char *name,
+								CompressMethod *method, const char **problem);
+
+/* The size of that file; 0 if there is none. */
+extern uint64 archive_lookup_bytes(int dir, const char *name);
+
+/*
+ * The directory has no table of contents, which has been told: if that is
+ * because it has the archives of all databases of a cluster, hint at it.
+ */
+extern void archive_lookup_hint(const char *directory);
 
 #endif							/* ARCHIVE_NAME_H */

@@ -1,6 +1,6 @@
 /*
  * archive_open.c
- *		Opens an archive, and finds its data.
+ *		Opens an archive: reads its table of contents, and measures its data.
  */
 #include "base/fe_compat.h"
 
@@ -8,87 +8,6 @@
 #include "archive/archive_open.h"
 #include "archive/toc_file.h"
 #include "stream/decompress.h"
-#include "stream/regular_file.h"
-
-/* ----------
- * Finds a file of a directory archive, as pg_restore does.
- * ----------
- */
-
-/* A plain name: not of a directory, not of a hidden file, not elsewhere. */
-static bool
-is_plain_name(const char *name)
-{
-	return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
-}
-
-/*
- * A form of a name, from 0 on, with the method that it stands for; owned.
- * NULL after the last.  A name that has a suffix has no other form.
- */
-static char *
-form_of_name(const char *name, int form, CompressMethod *method)
-{
-	CompressMethod has = archive_name_method(name);
-
-	if (form >= (has == COMPRESS_NONE ? N_COMPRESS_METHODS : 1))
-		return NULL;
-	*method = has == COMPRESS_NONE ? (CompressMethod) form : has;
-	return archive_name_compressed(name, (CompressMethod) form);
-}
-
-int
-archive_lookup_open(int dir, const char *name, CompressMethod *method,
-					const char **problem)
-{
-	char	   *full;
-
-	*problem = "has a name that is not valid in an archive";
-	if (!is_plain_name(name))
-		return -1;
-	for (int i = 0; (full = form_of_name(name, i, method)) != NULL; i++)
-	{
-		int			fd = regular_file_open(dir, full, problem);
-
-		free(full);
-		if (fd >= 0 || errno != ENOENT)
-			return fd;
-	}
-	return -1;
-}
-
-/* The size of that file; 0 if there is none. */
-static uint64
-archive_lookup_bytes(int dir, const char *name)
-{
-	CompressMethod method;
-	char	   *full;
-	struct stat st;
-
-	for (int i = 0; is_plain_name(name) &&
-		 (full = form_of_name(name, i, &method)) != NULL; i++)
-	{
-		int			rc = fstatat(dir, full, &st, AT_SYMLINK_NOFOLLOW);
-
-		free(full);
-		if (rc == 0)
-			return st.st_size;
-	}
-	return 0;
-}
-
-void
-archive_lookup_hint(const char *directory)
-{
-	if (access(psprintf("%s/%s", directory, CLUSTER_MAP_NAME), F_OK) == 0)
-		pg_log_error_hint("The directory contains the archives of all databases of a cluster.  Use --all-databases for all of them, or specify the directory of one database below \"%s/databases\".",
-						  directory);
-}
-
-/* ----------
- * Opens an archive, and finds its data.
- * ----------
- */
 
 /* Where tar has its mark (pgtar.h: TAR_OFFSET_MAGIC), and what it is. */
 #define TAR_MAGIC_OFFSET 257

@@ -5,10 +5,13 @@
  */
 #include "base/fe_compat.h"
 
+#include <ctype.h>
+
 #include "mb/pg_wchar.h"
 
 #include "archive/archive_name.h"
 #include "archive/manifest.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "stream/regular_file.h"
 
@@ -289,4 +292,44 @@ manifest_load(const char *directory, bool *exists, const char **problem)
 	free(text);
 	close(fd);
 	return manifest;
+}
+
+/* ----------
+ * The name of a table, for people
+ * ----------
+ */
+
+/*
+ * Quoted where SQL needs it but for key words: fmtId() would have to know the
+ * encoding, and takes no bytes that are wrong in it.
+ */
+static void
+append_identifier(PQExpBuffer buf, const char *name)
+{
+	size_t		plain = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	if (plain > 0 && name[plain] == '\0' && !isdigit((unsigned char) name[0]))
+	{
+		appendPQExpBufferStr(buf, name);
+		return;
+	}
+	appendPQExpBufferChar(buf, '"');
+	for (; *name; name++)
+	{
+		if (*name == '"')
+			appendPQExpBufferChar(buf, '"');
+		appendPQExpBufferChar(buf, *name);
+	}
+	appendPQExpBufferChar(buf, '"');
+}
+
+char *
+manifest_name_table(const char *schema, const char *table)
+{
+	PQExpBufferData buf = buffer_new();
+
+	append_identifier(&buf, schema ? schema : "");
+	appendPQExpBufferChar(&buf, '.');
+	append_identifier(&buf, table ? table : "");
+	return buffer_text(&buf);
 }

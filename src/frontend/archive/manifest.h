@@ -143,4 +143,11 @@ extern void manifest_free(Manifest *manifest);
 extern Manifest *manifest_load(const char *directory, bool *exists,
 							   const char **problem);
 
+/*
+ * The name of a table in SQL, for people, as a manifest or a table of
+ * contents has its parts; NULL stands for nothing.  Its bytes may be wrong in
+ * any encoding.  Owned.
+ */
+extern char *manifest_name_table(const char *schema, const char *table);
+
 #endif							/* MANIFEST_H */

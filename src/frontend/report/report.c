@@ -22,7 +22,6 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_dir.h"
-#include "archive/archive_name.h"
 #include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/units.h"
