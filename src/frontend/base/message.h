@@ -1,6 +1,6 @@
 /*
  * message.h
- *		What is told on standard error goes through here.
+ *		Messages on standard error for people, and the event log for programs.
  *
  * fe_compat.h lets pg_log_error() and its like, pg_fatal() included, call
  * message_log() instead of common/logging.c directly, and the linker does the
@@ -123,5 +123,56 @@ extern void message_set_database(const char *database);
 
 /* That database, for what is told in another way; NULL for none. */
 extern const char *message_database(void);
+
+/* ----------
+ * --log-json: what happens, as one JSON object a line, for programs.
+ *
+ * Every event has "time" (UTC, ISO 8601), "pid", "run_id", which is the run's
+ * and no other's, and "event", its kind; the manual lists the kinds.  Leader
+ * and workers write to one open file, each event in one write() of at most
+ * PIPE_BUF bytes, so that lines of several processes do not mix; long texts
+ * are cut for that.
+ *
+ * Without a log event_new() returns NULL, which the other functions pass
+ * over.
+ * ----------
+ */
+
+typedef struct Event Event;
+
+/*
+ * What programs that read the log may rely on.  It grows when a member or a
+ * kind of event is taken away or means something else, not when one is added.
+ */
+#define EVENT_SCHEMA_VERSION 1
+
+/*
+ * Append events to this file, "-" for standard output, from now on, in this
+ * process and those it forks.  The first is "start"; command is what the
+ * program is to do, and database is the one whose run this is of several, or
+ * NULL.
+ */
+extern void event_log_open(const char *path, const char *command,
+						   const char *database);
+
+/*
+ * Where text for people goes: standard output, or standard error if the
+ * former has the log.
+ */
+extern FILE *event_log_text_output(void);
+
+/* An event of this kind, e.g. "stage", to be filled and written. */
+extern Event *event_new(const char *kind);
+
+/* Add a member; a NULL text is left out. */
+extern void event_add_text(Event *event, const char *key, const char *text);
+extern void event_add_number(Event *event, const char *key, uint64 number);
+extern void event_add_seconds(Event *event, const char *key, double seconds);
+
+/*
+ * Write the event and free it.  Should the log not take it, a warning is the
+ * last that is heard of the log: a dump does not fail for it.
+ */
+extern void event_write(Event *event);
 
 #endif							/* MESSAGE_H */

@@ -15,7 +15,6 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"

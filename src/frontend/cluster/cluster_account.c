@@ -15,7 +15,6 @@
 #include "archive/archive_dir.h"
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "cluster/cluster_account.h"

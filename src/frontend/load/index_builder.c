@@ -19,7 +19,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "load/definition_session.h"

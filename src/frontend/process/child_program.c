@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 
 #include "base/buffer.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "process/this_program.h"

@@ -26,7 +26,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/buffer.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "replication/logical_slot.h"
 #include "session/session_lost.h"

@@ -28,7 +28,6 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "replication/subscription.h"

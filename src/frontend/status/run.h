@@ -9,7 +9,6 @@
 #define RUN_H
 
 #include "archive/archive_dir.h"
-#include "base/event_log.h"
 #include "load/index_builder.h"
 
 typedef struct Run
