@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shared/block_compress.h"
+#include "shared/compress.h"
 
 #define BLOCK_SIZE	((size_t) 1024 * 1024)
 

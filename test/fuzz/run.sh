@@ -42,11 +42,11 @@ declare -A sources=(
 	[toc]="$f/archive/toc_file.c $f/archive/toc.c"
 	[custom]="$f/archive/toc_file.c $f/archive/toc.c $f/archive/archive_member.c
 		$f/archive/archive_open.c $f/archive/archive_name.c $f/stream/decompress.c
-		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
+		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress.c"
 	[manifest]="$f/archive/manifest.c $f/stream/regular_file.c"
 	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c"
-	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
-	[frame]="$f/basebackup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
+	[decompress]="$f/stream/decompress.c $top/src/shared/compress.c"
+	[frame]="$f/basebackup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress.c"
 	[tar]="$f/extract/tar_reader.c"
 	[lines]="$s/load/row_reader.c"
 	[raw]="$s/load/raw_loader.c $s/read/heap_reader.c"
@@ -70,7 +70,7 @@ do
 		# what all of the frontend stand on is compiled once
 		if [ ! -e "$work/base/sink.o" ]; then
 			(cd "$work/base" && "${compile[@]}" "${frontend[@]}" -c \
-				"$f"/base/{message,clock,interrupt,units,event_log,json,json_fields,hex,buffer,checksum}.c \
+				"$f"/base/{message,clock,interrupt,units,json,json_fields,hex,buffer,checksum}.c \
 				"$f/stream/sink.c")
 		fi
 		"${compile[@]}" "${frontend[@]}" \

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 #include "unit_test.h"
 
 /* Parsed, and printed again; or the message. */

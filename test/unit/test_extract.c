@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shared/block_compress.h"
+#include "shared/compress.h"
 
 #include "common/file_perm.h"
 

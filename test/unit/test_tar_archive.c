@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shared/block_compress.h"
+#include "shared/compress.h"
 
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"

@@ -11,7 +11,7 @@
 
 #include "fe_utils/simple_list.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /* What it begins with, and then says of the archive's format. */
 #define TOC_MAGIC "PGDMP"

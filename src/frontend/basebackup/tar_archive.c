@@ -18,7 +18,6 @@
 
 #include "base/shared_memory.h"
 #include "basebackup/tar_archive.h"
-#include "shared/block_compress.h"
 #include "stream/sink.h"
 
 /* ----------

@@ -20,7 +20,7 @@
 
 #include "pgtar.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /* ----------
  * How long a frame of compressed bytes is, by what it says of itself.

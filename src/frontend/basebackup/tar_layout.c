@@ -19,7 +19,7 @@
 #include "base/buffer.h"
 #include "basebackup/backup_layout.h"
 #include "basebackup/tar_archive.h"
-#include "shared/block_compress.h"
+#include "shared/compress.h"
 
 /* One of the files. */
 typedef struct TarFile

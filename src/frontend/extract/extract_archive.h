@@ -11,7 +11,7 @@
 #define EXTRACT_ARCHIVE_H
 
 #include "extract/attributes.h"
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /*
  * What no server starts without.  It has a suffix at first: as long as there

@@ -8,7 +8,7 @@
 #include "fe_utils/connect_utils.h"
 #include "fe_utils/simple_list.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 typedef enum SyncMethod
 {

@@ -19,7 +19,7 @@
 
 #include <sys/types.h>
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /* ----------
  * The data of an archive file in the custom format, block by block.

@@ -16,7 +16,6 @@
 #include "base/checksum.h"
 #include "base/interrupt.h"
 #include "process/child_program.h"
-#include "shared/block_compress.h"
 #include "stream/sink.h"
 
 uint64

@@ -13,7 +13,7 @@
 #include "common/checksum_helper.h"
 #include "pqexpbuffer.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 typedef struct Sink Sink;
 

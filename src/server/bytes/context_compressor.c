@@ -38,7 +38,7 @@ context_compressor_new(const CompressSpec *compress, bool checksums)
 }
 
 /*
- * Raise an error if a function of block_compress.h has failed; else return
+ * Raise an error if a function of compress.h has failed; else return
  * its result.  After the error the callback still frees the compressor.
  */
 static Size

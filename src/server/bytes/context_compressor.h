@@ -8,7 +8,7 @@
 #ifndef PARDUMP_CONTEXT_COMPRESSOR_H
 #define PARDUMP_CONTEXT_COMPRESSOR_H
 
-#include "shared/block_compress.h"
+#include "shared/compress.h"
 
 /*
  * A compressor (not COMPRESS_NONE) that is freed when CurrentMemoryContext
@@ -17,7 +17,7 @@
 extern BlockCompressor *context_compressor_new(const CompressSpec *compress,
 											   bool checksums);
 
-/* As those of block_compress.h, but what goes wrong is an ERROR. */
+/* As those of compress.h, but what goes wrong is an ERROR. */
 extern Size context_compressor_fetch(BlockCompressor *compressor, void *out);
 extern Size context_compressor_whole(BlockCompressor *compressor,
 									 const void *data, Size len, void *out);

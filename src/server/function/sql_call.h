@@ -10,7 +10,7 @@
 
 #include "fmgr.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /*
  * Raise an error if argument "no", from 0, is NULL.  The functions are not

@@ -12,7 +12,7 @@
 #include "utils/snapshot.h"
 
 #include "read/fingerprint.h"
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 #include "types/column.h"
 
 typedef struct ChunkReader ChunkReader;

@@ -6,7 +6,7 @@
  *
  * A piece that is not compressed goes to the client row by row.  One that is
  * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
- * for a stream (shared/block_compress.c).
+ * for a stream (shared/compress.c).
  *
  * Resources between two calls of the set-returning function, and who owns
  * them:

@@ -11,7 +11,7 @@
 
 #include "access/xlogdefs.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /* ----------
  * Reads a range of a file of the cluster, as a base backup does.

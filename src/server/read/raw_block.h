@@ -27,7 +27,7 @@
 #include "access/tupdesc.h"
 #include "common/sha2.h"
 
-#include "shared/compress_spec.h"
+#include "shared/compress.h"
 
 /* ----------
  * Blocks of raw tuples: rows as a heap stores them, on their way from one
