@@ -240,8 +240,7 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 
 		if (*end != '\0' || id < 0 || id > MAX_DUMP_ID)
 			bad(reader, "invalid dependency");
-		entry->deps = array_room(entry->deps, entry->n_deps, sizeof(int));
-		entry->deps[entry->n_deps++] = (int) id;
+		*array_add(entry->deps, entry->n_deps) = (int) id;
 		free(text);
 	}
 	free(text);
@@ -289,8 +288,7 @@ read_toc(TocReader *reader, const char **problem)
 	{
 		TocEntry   *entry;
 
-		toc->entries = array_room(toc->entries, toc->n_entries, sizeof(TocEntry));
-		entry = &toc->entries[toc->n_entries++];
+		entry = array_add(toc->entries, toc->n_entries);
 		memset(entry, 0, sizeof(TocEntry));
 		read_entry(reader, toc, entry);
 		toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);

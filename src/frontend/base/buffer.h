@@ -29,6 +29,13 @@ extern const char *text_after(const char *text, const char *begin);
 extern void *array_room(void *array, int n, size_t size);
 
 /*
+ * A pointer to one more element, which is not initialized, at the end of such
+ * an array of n elements; n is counted up.
+ */
+#define array_add(array, n) \
+	((array) = array_room(array, n, sizeof(*(array))), &(array)[(n)++])
+
+/*
  * The first of n sorted elements, of the given size in bytes, that does not
  * come before the key; n if all do.  compare() is as qsort() takes it: of two
  * elements, or of one and the key.

@@ -66,11 +66,11 @@ add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
 		.tablespace = tablespace,
 		.parent = lister->parent,
 	};
+	BackupFile *result;
 
-	list->directories = array_room(list->directories, list->n_directories,
-								   sizeof(BackupFile));
-	list->directories[list->n_directories] = directory;
-	return &list->directories[list->n_directories++];
+	result = array_add(list->directories, list->n_directories);
+	*result = directory;
+	return result;
 }
 
 /* ----------
@@ -117,9 +117,7 @@ take_tablespace(Lister *lister, const Entry *entry)
 	add_directory(lister, psprintf("%s/%s", entry->file.path,
 								   lister->version_directory),
 				  entry->file.mtime, list->n_tablespaces);
-	list->tablespaces = array_room(list->tablespaces, list->n_tablespaces,
-								   sizeof(BackupTablespace));
-	tablespace = &list->tablespaces[list->n_tablespaces++];
+	tablespace = array_add(list->tablespaces, list->n_tablespaces);
 	tablespace->oid = pg_strdup(entry->name);
 	tablespace->location = location;
 	tablespace->path = pg_strdup(entry->file.path);
@@ -219,8 +217,7 @@ take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 		take_directory(lister, directory, entry, filter);
 	else
 	{
-		list->files = array_room(list->files, list->n_files, sizeof(BackupFile));
-		list->files[list->n_files++] = entry->file;
+		*array_add(list->files, list->n_files) = entry->file;
 		list->total_bytes += entry->file.size;
 	}
 }

@@ -88,9 +88,10 @@ wrong_checksum(PageCheck *check, const char *data, BlockNumber block,
 static void
 note(PageCheck *check, int file, uint64 offset)
 {
-	check->wrong = array_room(check->wrong, check->n_wrong, sizeof(WrongPage));
-	check->wrong[check->n_wrong].file = file;
-	check->wrong[check->n_wrong++].offset = offset;
+	WrongPage  *wrong = array_add(check->wrong, check->n_wrong);
+
+	wrong->file = file;
+	wrong->offset = offset;
 }
 
 /*

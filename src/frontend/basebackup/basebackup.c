@@ -439,9 +439,7 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 	for (const Backup *part = backup; part; part = part->others)
 		for (int i = 0; part->plan && i < part->plan->n_pieces; i++)
 		{
-			manifest.files = array_room(manifest.files, manifest.n_files,
-										sizeof(ManifestFile));
-			describe_piece(part, i, &manifest.files[manifest.n_files++]);
+			describe_piece(part, i, array_add(manifest.files, manifest.n_files));
 		}
 	report_end(page, &manifest, NULL, &copy);
 }

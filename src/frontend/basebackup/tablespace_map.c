@@ -16,9 +16,7 @@ add_tablespace(TablespaceMap *map, const char *path, const char *line)
 	MappedTablespace *tablespace;
 	char	   *end;
 
-	map->tablespaces = array_room(map->tablespaces, map->n_tablespaces,
-								  sizeof(MappedTablespace));
-	tablespace = &map->tablespaces[map->n_tablespaces++];
+	tablespace = array_add(map->tablespaces, map->n_tablespaces);
 	tablespace->oid = strtoul(line, &end, 10);
 	if (end == line || *end != ' ' || end[1] != '/')
 		pg_fatal("file \"%s\" is damaged: %s", path,

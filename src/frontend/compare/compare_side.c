@@ -113,8 +113,7 @@ add_entry(Lookup *lookup, int no, const char *schema, const char *tag,
 	char	   *load_name = compare_lookup_load_name(&lookup->tables->tables[no]);
 	TocEntry   *entry;
 
-	toc->entries = array_room(toc->entries, toc->n_entries, sizeof(TocEntry));
-	entry = &toc->entries[toc->n_entries++];
+	entry = array_add(toc->entries, toc->n_entries);
 	*entry = *lookup->tables->tables[no].entry;
 	entry->namespace = pg_strdup(schema);
 	entry->tag = pg_strdup(tag);

@@ -199,14 +199,14 @@ read_level(DifferenceSketch *sketch, uint64 n_hashes, int level,
 		{
 			int64		times = sketch[i].count;
 			uint64		hash;
+			DifferentHash *found;
 
 			if (!read_cell(sketch, n_hashes, level, i, &hash))
 				continue;
 			add_times(sketch, n_hashes, level, hash, -times);
-			result->hashes = array_room(result->hashes, result->n_hashes,
-										sizeof(DifferentHash));
-			result->hashes[result->n_hashes].hash = hash;
-			result->hashes[result->n_hashes++].surplus = times;
+			found = array_add(result->hashes, result->n_hashes);
+			found->hash = hash;
+			found->surplus = times;
 			any = true;
 		}
 	}

@@ -286,10 +286,7 @@ scan(Extraction *extraction, size_t len)
 			case TAR_FILE:
 				extraction->turn->n_files += part.offset == 0;
 				extraction->turn->bytes += part.len;
-				extraction->parts = array_room(extraction->parts,
-											   extraction->n_parts,
-											   sizeof(TarPart));
-				extraction->parts[extraction->n_parts++] = part;
+				*array_add(extraction->parts, extraction->n_parts) = part;
 				break;
 			case TAR_DIRECTORY:
 				make_directory(extraction, &part.member);

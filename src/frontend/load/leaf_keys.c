@@ -173,8 +173,7 @@ add_leaves(LeafKeys *keys, const PGresult *rows, int bytes_column,
 
 		if (bytes < LEAST_BYTES)
 			continue;
-		keys->leaves = array_room(keys->leaves, keys->n_leaves, sizeof(LeafKey));
-		leaf = &keys->leaves[keys->n_leaves++];
+		leaf = array_add(keys->leaves, keys->n_leaves);
 		leaf->leaf = pg_strdup(PQgetvalue(rows, i, 0));
 		leaf->name = name_column < 0 ? keys->keys[keys->n_keys - 1].name :
 			pg_strdup(PQgetvalue(rows, i, name_column));
@@ -275,8 +274,7 @@ leaf_keys_finish(PGconn *conn, LeafKeys *keys, RestoreSchedule *schedule,
 static void
 keep_key(LeafKeys *keys, const TableKey *key)
 {
-	keys->keys = array_room(keys->keys, keys->n_keys, sizeof(TableKey));
-	keys->keys[keys->n_keys++] = *key;
+	*array_add(keys->keys, keys->n_keys) = *key;
 }
 
 /* The tree's, as above; owned. */

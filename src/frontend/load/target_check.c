@@ -90,10 +90,7 @@ find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 	int			n = 0;
 
 	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
-	{
-		texts = array_room(texts, n, sizeof(char *));
-		texts[n++] = cell->val;
-	}
+		*array_add(texts, n) = cell->val;
 	return target_ask(conn, kind, text_array(conn, texts, n), NULL);
 }
 

@@ -37,9 +37,7 @@ cluster_options_note(Options *options, const char *name, const char *arg)
 	for (int i = 0; i < (int) lengthof(own_names); i++)
 		if (strcmp(name, own_names[i]) == 0)
 			return;
-	options->run_args = array_room(options->run_args, options->n_run_args,
-								   sizeof(char *));
-	options->run_args[options->n_run_args++] = arg ?
+	*array_add(options->run_args, options->n_run_args) = arg ?
 		psprintf("--%s=%s", name, arg) : psprintf("--%s", name);
 }
 
@@ -264,10 +262,7 @@ parse_sync(const char *arg)
 static void
 pass_on(Options *options, const char *arg)
 {
-	options->pg_dump_args = array_room(options->pg_dump_args,
-									   options->n_pg_dump_args,
-									   sizeof(char *));
-	options->pg_dump_args[options->n_pg_dump_args++] = arg;
+	*array_add(options->pg_dump_args, options->n_pg_dump_args) = arg;
 }
 
 /* The options that mean more than that a member of Options is set. */

@@ -137,12 +137,8 @@ append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 		else if (!toc_entry_is_setting(entry) &&
 				 !toc_entry_is(entry, "TABLE DATA"))
 			append_entry(search, entry);
-		if (!entry->had_dumper || !toc_entry_is(entry, "BLOBS"))
-			continue;
-		result->object_lists = array_room(result->object_lists,
-										  result->n_object_lists,
-										  sizeof(TocEntry *));
-		result->object_lists[result->n_object_lists++] = entry;
+		if (entry->had_dumper && toc_entry_is(entry, "BLOBS"))
+			*array_add(result->object_lists, result->n_object_lists) = entry;
 	}
 }
 
@@ -462,14 +458,11 @@ list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 	{
 		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
 		{
-			result->groups = array_room(result->groups, *n_groups,
-										sizeof(ArchiveGroup));
-			result->groups[*n_groups].entry = entry;
-			result->groups[(*n_groups)++].position =
-				archive_objects_position(objects);
+			ArchiveGroup *group = array_add(result->groups, *n_groups);
+			group->entry = entry;
+			group->position = archive_objects_position(objects);
 		}
-		list.oids = array_room(list.oids, list.n_oids, sizeof(Oid));
-		list.oids[list.n_oids++] = oid;
+		*array_add(list.oids, list.n_oids) = oid;
 	}
 	problem = archive_objects_error(objects);
 	if (problem)

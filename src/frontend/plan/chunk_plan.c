@@ -219,8 +219,7 @@ chunk_plan_add_file(Planner *planner, int table)
 	ChunkPlan  *plan = planner->plan;
 	DataFile   *file;
 
-	plan->files = array_room(plan->files, plan->n_files, sizeof(DataFile));
-	file = &plan->files[plan->n_files++];
+	file = array_add(plan->files, plan->n_files);
 	memset(file, 0, sizeof(DataFile));
 	file->table = table;
 	return file;

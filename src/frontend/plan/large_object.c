@@ -36,8 +36,7 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 		if (end == pos || *end != '\n')
 			pg_fatal("could not read the list of large objects \"%s\"",
 					 printable(blobs->tag));
-		list->oids = array_room(list->oids, list->n_oids, sizeof(Oid));
-		list->oids[list->n_oids++] = (Oid) oid;
+		*array_add(list->oids, list->n_oids) = (Oid) oid;
 		pos = end + 1;
 	}
 }
@@ -62,9 +61,7 @@ make_groups(LargeObjects *objects, const LargeObjectList *list)
 	{
 		LargeObjectGroup *group;
 
-		objects->groups = array_room(objects->groups, objects->n_groups,
-									 sizeof(LargeObjectGroup));
-		group = &objects->groups[objects->n_groups++];
+		group = array_add(objects->groups, objects->n_groups);
 		group->oids = list->oids + first;
 		group->first_object = objects->n_objects;
 		group->n_oids = Min(LARGE_OBJECT_GROUP, list->n_oids - first);
@@ -115,9 +112,7 @@ large_objects_read(PGconn *conn, const Toc *toc)
 
 		if (!entry->had_dumper || !toc_entry_is(entry, "BLOBS"))
 			continue;
-		objects->lists = array_room(objects->lists, objects->n_lists,
-									sizeof(LargeObjectList));
-		list = &objects->lists[objects->n_lists++];
+		list = array_add(objects->lists, objects->n_lists);
 		memset(list, 0, sizeof(LargeObjectList));
 		list->filename = entry->filename;
 		if (toc->minor >= 16)

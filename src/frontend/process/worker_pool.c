@@ -75,8 +75,7 @@ refused_jobs_add(RefusedJobs *refused, int job, int worker)
 	 * so that it would be refused again and again.
 	 */
 	refused->by[job][worker / 8] |= 1 << worker % 8;
-	refused->line = array_room(refused->line, refused->n_line, sizeof(int));
-	refused->line[refused->n_line++] = job;
+	*array_add(refused->line, refused->n_line) = job;
 }
 
 int

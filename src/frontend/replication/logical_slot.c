@@ -268,8 +268,7 @@ publication_names(const Options *options, int *n_names)
 			if (len == 0)
 				pg_fatal("invalid value \"%s\" for option %s", cell->val,
 						 "--publication");
-			names = array_room(names, n, sizeof(char *));
-			names[n++] = pnstrdup(begin, len);
+			*array_add(names, n) = pnstrdup(begin, len);
 			if (begin[len] == '\0')
 				break;
 			begin += len + 1;

@@ -159,8 +159,7 @@ record_names(const ReportHistory *history, const char *prefix, char ***names)
 	{
 		if (!is_record_name(entry->d_name, prefix))
 			continue;
-		*names = array_room(*names, n, sizeof(char *));
-		(*names)[n++] = pg_strdup(entry->d_name);
+		*array_add(*names, n) = pg_strdup(entry->d_name);
 	}
 	if (n > 0)
 		qsort(*names, n, sizeof(char *), compare_newest_first);

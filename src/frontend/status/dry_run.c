@@ -123,10 +123,7 @@ append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
 	while (no < reasons->n && strcmp(reasons->texts[no], text) != 0)
 		no++;
 	if (no == reasons->n)
-	{
-		reasons->texts = array_room(reasons->texts, reasons->n, sizeof(char *));
-		reasons->texts[reasons->n++] = text;
-	}
+		*array_add(reasons->texts, reasons->n) = text;
 	appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "", no + 1);
 }
 

@@ -63,9 +63,7 @@ estimate_add_left(Estimate *estimate, int kind, double units, int after)
 {
 	EstimateJob job = {kind, units, after};
 
-	estimate->jobs = array_room(estimate->jobs, estimate->n_jobs,
-								sizeof(EstimateJob));
-	estimate->jobs[estimate->n_jobs++] = job;
+	*array_add(estimate->jobs, estimate->n_jobs) = job;
 	for (; kind != ESTIMATE_NO_KIND; kind = estimate->kinds[kind].parent)
 	{
 		estimate->kinds[kind].left += units;

@@ -54,8 +54,7 @@ script_fail(Cut *cut, const char *problem)
 static const char **
 add_statement(const char **statements, int *n, const char *statement)
 {
-	statements = array_room(statements, *n, sizeof(char *));
-	statements[(*n)++] = statement;
+	*array_add(statements, *n) = statement;
 	return statements;
 }
 

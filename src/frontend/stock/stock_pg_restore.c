@@ -134,10 +134,7 @@ parse_ids(const char *text, int *n_ids)
 		long		id = strtol(line, &end, 10);
 
 		if (end != line && *end == ';' && id > 0 && id <= PG_INT32_MAX)
-		{
-			ids = array_room(ids, *n_ids, sizeof(int));
-			ids[(*n_ids)++] = (int) id;
-		}
+			*array_add(ids, *n_ids) = (int) id;
 		else if (*line != ';')
 			pg_fatal("could not read the list written by pg_restore");
 		if (line[strcspn(line, "\n")] == '\0')

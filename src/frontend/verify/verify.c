@@ -456,10 +456,9 @@ verify_list_new(const char *directory)
 		if (strcmp(name, MANIFEST_NAME) == 0)
 			continue;
 		(void) fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW);
-		list->files = array_room(list->files, list->n_files, sizeof(ListedFile));
 		listed.file.name = pg_strdup(name);
 		listed.file.size = st.st_size;
-		list->files[list->n_files++] = listed;
+		*array_add(list->files, list->n_files) = listed;
 	}
 	if (errno != 0)
 		pg_fatal("could not read directory \"%s\": %m", directory);
