@@ -5,8 +5,7 @@
 #ifndef ROW_MASK_H
 #define ROW_MASK_H
 
-#include "plan/dump_table.h"
-#include "plan/large_object.h"
+#include "plan/job_queue.h"
 
 /* ----------
  * Warns of what masks do not reach, and of what does not suit them.
