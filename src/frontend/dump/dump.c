@@ -28,86 +28,36 @@
 #include "status/summary.h"
 #include "tasks/task_leader.h"
 
-/* One dump; an argument of the pool's callbacks, in leader and workers. */
 typedef struct Dump
 {
 	DumpPlan	plan;
-	Source		source;
-	Run			run;
-	Reuse	   *reuse;			/* of the previous archive's files; NULL =
-								 * none */
-	DumpWorker *worker;			/* in a worker: itself */
+	DumpPool	pool;
 } Dump;
 
-/* ----------
- * Callbacks of the worker pool
- * ----------
- */
-static void
-dump_start_worker(void *arg, int no)
-{
-	Dump	   *dump = arg;
-
-	dump->worker = dump_worker_start(&dump->source, &dump->run, dump->reuse,
-									 no);
-}
-
-static bool
-dump_run_job(void *arg, int job, volatile int *step)
-{
-	return dump_worker_run(((Dump *) arg)->worker, job, step);
-}
-
-static void
-dump_stop_worker(void *arg)
-{
-	dump_worker_stop(((Dump *) arg)->worker);
-}
-
-static char *
-dump_describe_job(void *arg, int job, int step)
-{
-	return dump_plan_describe_job(&((Dump *) arg)->plan, job, step);
-}
-
+/* A callback of the pool. */
 static void
 dump_reset_job(void *arg, int job)
 {
-	Dump	   *dump = arg;
+	DumpPool   *pool = arg;
 
-	run_event_retry(&dump->run, job);
-	dump_worker_reset(&dump->run, job);
+	run_event_retry(&pool->run, job);
+	dump_worker_reset(&pool->run, job);
 }
 
-/*
- * The pool replaces workers that were killed, unless the rows go to the
- * command of --pipe: a killed worker leaves its command running, which may
- * still store a part of a file while the replacement stores the whole file
- * under the same name.
- */
 static void
 run_workers(Dump *dump)
 {
-	const Options *options = dump->run.options;
-	WorkerTask	task = {
-		.arg = dump,
-		.doing = "dumping %s",
-		.max_retries = (int) options->retries,
-		.has_slots = true,
-		.outlives_kill = options->pipe_command == NULL,
-		.start = dump_start_worker,
-		.run = dump_run_job,
-		.stop = dump_stop_worker,
-		.describe = dump_describe_job,
-		.reset = dump_reset_job,
-	};
+	DumpPool   *pool = &dump->pool;
+	WorkerTask	task = dump_worker_task(pool);
 
-	run_event_run(options, &dump->plan, NULL);
+	task.has_slots = true;
+	task.reset = dump_reset_job;
+	run_event_run(pool->run.options, &dump->plan, NULL);
 	run_event_stage("rows");
-	if (options->tasks)
-		task_leader_run(&dump->source, &dump->run, &task);
+	if (pool->run.options->tasks)
+		task_leader_run(&pool->source, &pool->run, &task);
 	else
-		leader_run_workers(&dump->source, &dump->run, &task);
+		leader_run_workers(&pool->source, &pool->run, &task);
 }
 
 /* ----------
@@ -190,7 +140,7 @@ check_directory(const Options *options)
 static ArchiveNeed
 archive_need(const Dump *dump)
 {
-	const Options *options = dump->run.options;
+	const Options *options = dump->pool.run.options;
 	const DumpPlan *plan = &dump->plan;
 	ArchiveNeed need = {
 		.raw_bytes = dump_plan_new_bytes(plan),
@@ -211,10 +161,10 @@ archive_need(const Dump *dump)
 static void
 check_plan(const Dump *dump)
 {
-	const Options *options = dump->run.options;
+	const Options *options = dump->pool.run.options;
 	ArchiveNeed need = archive_need(dump);
 
-	source_check(dump->source.conn, options, &dump->plan);
+	source_check(dump->pool.source.conn, options, &dump->plan);
 	if (options->directory)
 		archive_space_check(options->directory, &need);
 }
@@ -230,14 +180,14 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 {
 	ArchiveNeed need;
 
-	leader_open(&dump->source, pg_dump, &dump->plan);
-	leader_plan(&dump->source, pg_dump, &dump->plan);
+	leader_open(&dump->pool.source, pg_dump, &dump->plan);
+	leader_plan(&dump->pool.source, pg_dump, &dump->plan);
 	progress_end();
-	if (dump->run.servers)
-		findings_note(server_share_plan(&dump->run));
+	if (dump->pool.run.servers)
+		findings_note(server_share_plan(&dump->pool.run));
 	need = archive_need(dump);
-	dry_run_print_sums(dump->run.options, &dump->plan, &need,
-					   Max(dump->run.n_servers, 1));
+	dry_run_print_sums(dump->pool.run.options, &dump->plan, &need,
+					   Max(dump->pool.run.n_servers, 1));
 	/* all databases together need room on one disk */
 	if (run_figures_own())
 	{
@@ -245,23 +195,23 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 		run_figures_own()->stored_bytes = archive_space_expect(&need);
 	}
 	check_plan(dump);
-	leader_close(&dump->source);
+	leader_close(&dump->pool.source);
 	/* last, as it ends the program: the list has all else by then */
-	check_directory(dump->run.options);
+	check_directory(dump->pool.run.options);
 	findings_end();
 }
 
 static void
 make_archive(Dump *dump, StockPgDump *pg_dump)
 {
-	const Options *options = dump->run.options;
+	const Options *options = dump->pool.run.options;
 	Report	   *page;
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options, options->directory);
-	leader_open(&dump->source, pg_dump, &dump->plan);
+	leader_open(&dump->pool.source, pg_dump, &dump->plan);
 	run_event_stage("plan");
 
 	/*
@@ -273,9 +223,9 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 		? archive_dir_create_piped(options->pipe_command)
 		: archive_dir_create(options->directory, options->clean_output,
 							 options->sync_method != SYNC_NONE);
-	dump->run.archive = dir;
+	dump->pool.run.archive = dir;
 
-	leader_plan(&dump->source, pg_dump, &dump->plan);
+	leader_plan(&dump->pool.source, pg_dump, &dump->plan);
 	check_plan(dump);
 	findings_report();
 
@@ -285,27 +235,27 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	 */
 	archive_dir_clean(dir);
 
-	run_make_results(&dump->run, dump->plan.checksum_type);
-	dump->reuse = reuse_new(&dump->plan);
+	run_make_results(&dump->pool.run, dump->plan.checksum_type);
+	dump->pool.reuse = reuse_new(&dump->plan);
 	run_workers(dump);
-	leader_note_history(&dump->source, &dump->plan);
+	leader_note_history(&dump->pool.source, &dump->plan);
 
 	/*
 	 * The archive does not depend on the slot, so a lost slot is a warning.
 	 */
-	if (dump->source.slot)
-		(void) logical_slot_recheck(dump->source.slot);
+	if (dump->pool.source.slot)
+		(void) logical_slot_recheck(dump->pool.source.slot);
 
 	/*
 	 * Release snapshot and locks before the files are flushed to disk.
 	 * Flushing can take minutes, in which the snapshot would hold back vacuum
 	 * and the locks would block ALTER TABLE for no benefit.
 	 */
-	leader_close(&dump->source);
+	leader_close(&dump->pool.source);
 
-	manifest = finish_archive(&dump->run, dir);
-	if (dump->source.slot)
-		logical_slot_print(dump->source.slot);
+	manifest = finish_archive(&dump->pool.run, dir);
+	if (dump->pool.source.slot)
+		logical_slot_print(dump->pool.source.slot);
 	metrics_end(true);
 
 	/*
@@ -322,9 +272,9 @@ dump_database(const Options *options, const char *argv0)
 	Dump	   *dump = pg_malloc0(sizeof(Dump));
 	StockPgDump *pg_dump;
 
-	dump->source.options = options;
-	dump->run.options = options;
-	dump->run.plan = &dump->plan;
+	dump->pool.source.options = options;
+	dump->pool.run.options = options;
+	dump->pool.run.plan = &dump->plan;
 
 	progress_begin(options->progress, options->no_progress);
 
@@ -333,7 +283,7 @@ dump_database(const Options *options, const char *argv0)
 	 * these run when everything else has been undone, and report the final
 	 * state.
 	 */
-	run_metrics_begin(options, &dump->run);
+	run_metrics_begin(options, &dump->pool.run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	/* Check both directories before the plan, which may take minutes. */
@@ -346,24 +296,24 @@ dump_database(const Options *options, const char *argv0)
 	 * Connect before the directory is created: a wrong password must not
 	 * leave an empty directory behind.
 	 */
-	leader_connect(&dump->source);
-	if (dump->source.standbys)
+	leader_connect(&dump->pool.source);
+	if (dump->pool.source.standbys)
 	{
-		dump->run.servers = standby_names(dump->source.standbys);
-		dump->run.n_servers = dump->source.standbys->n;
+		dump->pool.run.servers = standby_names(dump->pool.source.standbys);
+		dump->pool.run.n_servers = dump->pool.source.standbys->n;
 	}
-	stock_pg_dump_check(pg_dump, options, PQserverVersion(dump->source.conn));
+	stock_pg_dump_check(pg_dump, options, PQserverVersion(dump->pool.source.conn));
 	dump->plan.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));
 	if (options->dry_run)
 	{
-		leader_open(&dump->source, pg_dump, &dump->plan);
-		leader_plan(&dump->source, pg_dump, &dump->plan);
+		leader_open(&dump->pool.source, pg_dump, &dump->plan);
+		leader_plan(&dump->pool.source, pg_dump, &dump->plan);
 		progress_end();
-		leader_close(&dump->source);
-		dry_run_print(dump->run.options, &dump->plan);
-		if (dump->run.servers)
-			fprintf(event_log_text_output(), "%s\n", server_share_plan(&dump->run));
+		leader_close(&dump->pool.source);
+		dry_run_print(dump->pool.run.options, &dump->plan);
+		if (dump->pool.run.servers)
+			fprintf(event_log_text_output(), "%s\n", server_share_plan(&dump->pool.run));
 		cleanup_forget_all();
 	}
 	else if (options->check)

@@ -24,22 +24,18 @@
 
 typedef struct DumpTask
 {
+	DumpPool	pool;			/* first: the arg of its callbacks */
 	Options		options;		/* as the plan and this host have them */
 	const DumpTaskPlan *task_plan;
-	Source		source;
-	Run			run;
 	int			task;
 	int			n_tasks;
-	int		   *jobs;			/* of the queue, by the pool's number */
 	int			n_jobs;
 	bool	   *begun;			/* by the pool's number: by a worker */
 	bool	   *told;			/* the same: the leader was */
 	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
 	WorkerMonitor *monitor;
-	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
-	DumpWorker *worker;			/* in a worker: itself */
 } DumpTask;
 
 /* ----------
@@ -59,7 +55,7 @@ is_there(const DumpTask *task, const Job *job)
 	char	   *name;
 
 	for (int i = 0; there &&
-		 (name = dump_worker_file_name(&task->run, job, i)) != NULL; i++)
+		 (name = dump_worker_file_name(&task->pool.run, job, i)) != NULL; i++)
 	{
 		char	   *path = psprintf("%s/%s", archive, name);
 
@@ -74,15 +70,6 @@ is_there(const DumpTask *task, const Job *job)
  * Callbacks of the worker pool
  * ----------
  */
-static void
-dump_task_start_worker(void *arg, int no)
-{
-	DumpTask   *task = arg;
-
-	task->worker = dump_worker_start(&task->source, &task->run,
-									 task->reuse, no);
-}
-
 static bool
 dump_task_begin_job(void *arg, int no)
 {
@@ -96,15 +83,14 @@ static bool
 dump_task_run_job(void *arg, int no, volatile int *step)
 {
 	DumpTask   *task = arg;
-	int			job_no = task->jobs[no];
-	const Job  *job = &task->run.plan->queue->jobs[job_no];
+	const Job  *job = &task->pool.run.plan->queue->jobs[task->pool.jobs[no]];
 	char	   *name;
 
 	if (is_there(task, job))
 		return true;
-	if (!dump_worker_run(task->worker, job_no, step))
+	if (!dump_worker_run_job(&task->pool, no, step))
 		return false;
-	for (int i = 0; (name = dump_worker_file_name(&task->run, job, i)) != NULL; i++)
+	for (int i = 0; (name = dump_worker_file_name(&task->pool.run, job, i)) != NULL; i++)
 	{
 		archive_dir_flush_file(task->archive, name);
 		free(name);
@@ -120,7 +106,7 @@ static void
 dump_task_job_is_done(void *arg, int no)
 {
 	DumpTask   *task = arg;
-	const Run  *run = &task->run;
+	const Run  *run = &task->pool.run;
 	const Job  *job;
 	const FileResult *result;
 	bool		any = false;
@@ -128,7 +114,7 @@ dump_task_job_is_done(void *arg, int no)
 	if (task->told[no])
 		return;					/* that it was refused */
 	task->told[no] = true;
-	job = &run->plan->queue->jobs[task->jobs[no]];
+	job = &run->plan->queue->jobs[task->pool.jobs[no]];
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
 		if (result->done && result->start_us != 0)
 		{
@@ -140,44 +126,30 @@ dump_task_job_is_done(void *arg, int no)
 }
 
 static void
-dump_task_stop_worker(void *arg)
-{
-	dump_worker_stop(((DumpTask *) arg)->worker);
-}
-
-static void
 dump_task_reset_job(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
-	dump_worker_reset(&task->run, task->jobs[no]);
+	dump_worker_reset(&task->pool.run, task->pool.jobs[no]);
 }
 
 /* ----------
  * While workers work
  * ----------
  */
-static char *
-dump_task_describe_job(void *arg, int no, int step)
-{
-	DumpTask   *task = arg;
-
-	return dump_plan_describe_job(task->run.plan, task->jobs[no], step);
-}
-
 static void
 dump_task_worker_begins(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
-	worker_state_begin(&task->source.states[worker],
+	worker_state_begin(&task->pool.source.states[worker],
 					   task_servers_choose(task->servers));
 }
 
 static void
 dump_task_worker_is_gone(void *arg, int worker)
 {
-	((DumpTask *) arg)->source.states[worker].running = false;
+	((DumpTask *) arg)->pool.source.states[worker].running = false;
 }
 
 /*
@@ -193,7 +165,7 @@ dump_task_attend(void *arg, bool all_done)
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
 	{
-		worker_states_wake(task->source.states, task->options.jobs);
+		worker_states_wake(task->pool.source.states, task->options.jobs);
 		return true;
 	}
 	worker_monitor_look(task->monitor);
@@ -209,10 +181,10 @@ static bool
 dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
 	DumpTask   *task = arg;
-	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
+	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->pool.jobs[no]};
 
 	pg_log_warning("leaving %s to the leader, because its table could not be locked by this task",
-				   dump_task_describe_job(task, no, -1));
+				   pool_task->describe(task, no, -1));
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
 	task->told[no] = true;
@@ -240,16 +212,16 @@ settle_options(DumpTask *task, const Options *options)
 static void
 choose_jobs(DumpTask *task)
 {
-	const JobQueue *queue = task->run.plan->queue;
+	const JobQueue *queue = task->pool.run.plan->queue;
 	int			n = 0;
 
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (queue->jobs[i].task == task->task)
 			task->n_jobs++;
-	task->jobs = pg_malloc((task->n_jobs + 1) * sizeof(int));
+	task->pool.jobs = pg_malloc((task->n_jobs + 1) * sizeof(int));
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (queue->jobs[i].task == task->task)
-			task->jobs[n++] = i;
+			task->pool.jobs[n++] = i;
 	task->begun = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
@@ -266,7 +238,7 @@ begin_attempt(DumpTask *task)
 	task->archive = pipe ? archive_dir_create_piped(pipe) :
 		archive_dir_of_attempt(task->results.directory, task->results.attempt,
 							   !head->no_sync);
-	task->run.archive = task->archive;
+	task->pool.run.archive = task->archive;
 }
 
 /* An exit callback: what workers were at. */
@@ -285,20 +257,7 @@ static void
 run_pool(DumpTask *task)
 {
 	const DumpTaskHead *head = &task->task_plan->head;
-	WorkerTask	pool_task = {
-		.arg = task,
-		.doing = "dumping %s",
-		.max_retries = (int) task->options.retries,
-		.lost_status = WORKER_EXIT_RETRY,
-		.outlives_kill = head->pipe_command == NULL,
-		.start = dump_task_start_worker,
-		.begin = dump_task_begin_job,
-		.run = dump_task_run_job,
-		.stop = dump_task_stop_worker,
-		.reset = dump_task_reset_job,
-		.describe = dump_task_describe_job,
-		.done = dump_task_job_is_done,
-	};
+	WorkerTask	pool_task = dump_worker_task(&task->pool);
 	PoolWatch	watch = {
 		.arg = task,
 		.begins = dump_task_worker_begins,
@@ -307,11 +266,16 @@ run_pool(DumpTask *task)
 		.run_refused = dump_task_run_refused,
 	};
 
+	pool_task.lost_status = WORKER_EXIT_RETRY;
+	pool_task.begin = dump_task_begin_job;
+	pool_task.run = dump_task_run_job;
+	pool_task.reset = dump_task_reset_job;
+	pool_task.done = dump_task_job_is_done;
 	traffic_set_max_rate(task->options.max_rate);
-	task->source.snapshot = task->run.plan->snapshot;
-	task->source.states = worker_states_new(task->options.jobs);
-	task->monitor = worker_monitor_new(&task->options, task->source.states,
-									   task->run.plan->lock_wait_ms, task_servers_look,
+	task->pool.source.snapshot = task->pool.run.plan->snapshot;
+	task->pool.source.states = worker_states_new(task->options.jobs);
+	task->monitor = worker_monitor_new(&task->options, task->pool.source.states,
+									   task->pool.run.plan->lock_wait_ms, task_servers_look,
 									   task->servers);
 	task->monitor->n_servers = task->task_plan->n_standbys + 1;
 	task->monitor->leader = task_server_leader_process(head->run.run_id);
@@ -326,8 +290,8 @@ dump_task(const Options *options)
 	char	   *cause;
 
 	task->task_plan = task_plan_read(options->plan);
-	task->run.plan = &task->task_plan->plan;
-	task->run.options = &task->options;
+	task->pool.run.plan = &task->task_plan->plan;
+	task->pool.run.options = &task->options;
 	settle_options(task, options);
 	choose_jobs(task);
 
@@ -338,9 +302,9 @@ dump_task(const Options *options)
 	 */
 	interrupt_install_leader();
 	interrupt_set_exit_code(WORKER_EXIT_RETRY);
-	task->source.options = &task->options;
+	task->pool.source.options = &task->options;
 	task->servers = task_servers_new(&task->options, task->task_plan,
-									 task->task, &task->source);
+									 task->task, &task->pool.source);
 	cause = task_servers_connect(task->servers,
 								 Min(task->options.jobs, task->n_jobs));
 	if (cause)
@@ -348,8 +312,8 @@ dump_task(const Options *options)
 		pg_log_error("%s", cause);
 		exit(WORKER_EXIT_RETRY);
 	}
-	run_make_results(&task->run, task->run.plan->checksum_type);
-	task->reuse = reuse_new(task->run.plan);
+	run_make_results(&task->pool.run, task->pool.run.plan->checksum_type);
+	task->pool.reuse = reuse_new(task->pool.run.plan);
 	begin_attempt(task);
 	cleanup_push(dump_task_remove_files, task);
 	run_pool(task);

@@ -99,14 +99,18 @@ struct DumpWorker
 	bool		takes_fingerprints;
 };
 
-DumpWorker *
-dump_worker_start(const Source *source, const Run *run, Reuse *reuse, int no)
+/* The number is the worker's, or WORKER_IS_LEADER. */
+static void
+dump_worker_start(void *arg, int no)
 {
+	DumpPool   *pool = arg;
+	const Run  *run = &pool->run;
 	const FingerprintSpec *fingerprints = run->plan->fingerprints;
 	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
 
+	pool->worker = worker;
 	worker->run = run;
-	worker->session = worker_session_open(source, run, no);
+	worker->session = worker_session_open(&pool->source, run, no);
 	worker->takes_fingerprints = fingerprints &&
 		fingerprint_reads(worker_session_conn(worker->session), fingerprints);
 	if (fingerprints && !worker->takes_fingerprints)
@@ -117,8 +121,7 @@ dump_worker_start(const Source *source, const Run *run, Reuse *reuse, int no)
 		pg_log_warning_hint("Do not change settings of the role or the database during a dump.");
 	}
 	else
-		worker->reuse = reuse;
-	return worker;
+		worker->reuse = pool->reuse;
 }
 
 /* Owned. */
@@ -248,10 +251,20 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 	}
 }
 
-bool
-dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
+/* The number in the queue of a job of the pool. */
+static int
+job_of(const DumpPool *pool, int no)
 {
+	return pool->jobs ? pool->jobs[no] : no;
+}
+
+bool
+dump_worker_run_job(void *arg, int no, volatile int *step)
+{
+	DumpPool   *pool = arg;
+	DumpWorker *worker = pool->worker;
 	const Run  *run = worker->run;
+	int			job_no = job_of(pool, no);
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	bool		begun = worker_session_begin_job(worker->session, job);
 
@@ -298,9 +311,41 @@ dump_worker_reset(const Run *run, int job_no)
 	}
 }
 
-void
-dump_worker_stop(DumpWorker *worker)
+static void
+dump_worker_stop(void *arg)
 {
-	worker_session_close(worker->session);
-	free(worker);
+	DumpPool   *pool = arg;
+
+	worker_session_close(pool->worker->session);
+	free(pool->worker);
+}
+
+static char *
+dump_worker_describe_job(void *arg, int no, int step)
+{
+	DumpPool   *pool = arg;
+
+	return dump_plan_describe_job(pool->run.plan, job_of(pool, no), step);
+}
+
+/*
+ * The pool replaces workers that were killed, unless the rows go to the
+ * command of --pipe: a killed worker leaves its command running, which may
+ * still store a part of a file while the replacement stores the whole file
+ * under the same name.
+ */
+WorkerTask
+dump_worker_task(DumpPool *pool)
+{
+	return (WorkerTask)
+	{
+		.arg = pool,
+		.doing = "dumping %s",
+		.max_retries = (int) pool->run.options->retries,
+		.outlives_kill = pool->run.options->pipe_command == NULL,
+		.start = dump_worker_start,
+		.run = dump_worker_run_job,
+		.stop = dump_worker_stop,
+		.describe = dump_worker_describe_job,
+	};
 }

@@ -23,22 +23,31 @@ extern void large_object_lists_write(const LargeObjects *objects,
 
 typedef struct DumpWorker DumpWorker;
 
-/*
- * Connect, and import the snapshot, as worker number no, which may be
- * WORKER_IS_LEADER.  reuse is NULL if all is dumped.  Exits with a message on
- * failure.
- */
-extern DumpWorker *dump_worker_start(const Source *source, const Run *run,
-									 Reuse *reuse, int no);
+/* What leader and workers of a pool know: the arg of its callbacks. */
+typedef struct DumpPool
+{
+	Source		source;
+	Run			run;
+	Reuse	   *reuse;			/* of the previous archive's files; NULL = all
+								 * is dumped */
+	int		   *jobs;			/* of the queue, by the pool's number; NULL =
+								 * all, in the queue's order */
+	DumpWorker *worker;			/* in a worker: itself */
+} DumpPool;
 
 /*
- * Do a job: all its files are complete (not flushed) afterwards, and their
- * results are set, or exit.  *step is the data file of the job that is being
- * dumped, from 0.  False if nothing was done, as its tables could not be
- * locked.
+ * The pool's task: its workers connect, import the snapshot, and do jobs.
+ * The caller adds what else it needs, above all reset().
  */
-extern bool dump_worker_run(DumpWorker *worker, int job_no,
-							volatile int *step);
+extern WorkerTask dump_worker_task(DumpPool *pool);
+
+/*
+ * Its run().  All files of the job are complete (not flushed) afterwards, and
+ * their results are set, or exit.  *step is the data file of the job that is
+ * being dumped, from 0.  False if nothing was done, as its tables could not
+ * be locked.
+ */
+extern bool dump_worker_run_job(void *pool, int no, volatile int *step);
 
 /*
  * Of a job's files the name in the archive of the one with this number, from
@@ -51,8 +60,5 @@ extern char *dump_worker_file_name(const Run *run, const Job *job, int i);
  * it made, so that another one can do it.
  */
 extern void dump_worker_reset(const Run *run, int job);
-
-/* Disconnect. */
-extern void dump_worker_stop(DumpWorker *worker);
 
 #endif							/* DUMP_WORKER_H */
