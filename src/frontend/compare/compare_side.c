@@ -459,23 +459,16 @@ end_object(DigestSink *sink, Oid oid, uint64 seed, ObjectSum *sum)
 static ObjectSum
 sum_server_objects(PGconn *conn, const LargeObjectGroup *group, uint64 seed)
 {
+	LargeObjectReader reader = {.conn = conn,.group = group};
 	ObjectSum	result = {0};
 
-	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
+	for (int i = 0; i < group->n_oids; i++)
 	{
-		const Oid  *oids = group->oids + first;
-		int			n = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
-		PGresult   *batch = read_large_objects(conn, oids, n);
+		DigestSink	sink;
 
-		for (int i = 0; i < n; i++)
-		{
-			DigestSink	sink;
-
-			begin_object(&sink);
-			read_large_object(conn, batch, i, oids[i], &sink.base);
-			end_object(&sink, oids[i], seed, &result);
-		}
-		PQclear(batch);
+		begin_object(&sink);
+		read_large_object(&reader, i, &sink.base);
+		end_object(&sink, group->oids[i], seed, &result);
 	}
 	return result;
 }

@@ -180,48 +180,38 @@ copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
 }
 
 static void
-copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
-				  FileResult *result)
+copy_large_object(CopyWorker *worker, LargeObjectReader *reader, int no)
 {
+	FileResults *results = worker->run->results;
 	int64		start_us = clock_wall_us();
-	Sink	   *object = sink_target_object_new(worker->target_conn, oid,
-												NULL);
+	Sink	   *object = sink_target_object_new(worker->target_conn,
+												reader->group->oids[no], NULL);
 	Sink	   *sink = count_bytes(worker, object, false);
 
-	read_large_object(worker_session_conn(worker->session), batch, row,
-					  oid, sink);
+	read_large_object(reader, no, sink);
 	sink_finish(sink);
-	file_result_set(worker->run->results, result, start_us, 0, sink->bytes_in,
-					sink->bytes_in);
+	file_result_set(results, &results->objects[reader->group->first_object + no],
+					start_us, 0, sink->bytes_in, sink->bytes_in);
 	sink_free(sink);
 }
 
 /*
  * Contents only: the definitions phase has created the objects, empty and
- * with their owners.  They are read in batches, which saves a round trip for
- * each small object.
+ * with their owners.
  */
 static void
 copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 {
-	const Run  *run = worker->run;
-	FileResult *result = &run->results->objects[group->first_object];
+	LargeObjectReader reader = {
+		.conn = worker_session_conn(worker->session),
+		.group = group
+	};
 
 	pg_log_info("copying %d large objects", group->n_oids);
-	run_event_objects(run, "objects_start", group);
-	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
-	{
-		const Oid  *oids = group->oids + first;
-		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
-		PGresult   *batch =
-			read_large_objects(worker_session_conn(worker->session), oids,
-							   n_oids);
-
-		for (int i = 0; i < n_oids; i++)
-			copy_large_object(worker, batch, i, oids[i], result++);
-		PQclear(batch);
-	}
-	run_event_objects(run, "objects_end", group);
+	run_event_objects(worker->run, "objects_start", group);
+	for (int i = 0; i < group->n_oids; i++)
+		copy_large_object(worker, &reader, i);
+	run_event_objects(worker->run, "objects_end", group);
 }
 
 /* ----------

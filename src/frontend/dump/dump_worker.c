@@ -33,27 +33,20 @@ large_object_files_write(PGconn *conn, const LargeObjectGroup *group,
 						 const ArchiveDir *archive, const CompressSpec *compress,
 						 FileResults *results)
 {
+	LargeObjectReader reader = {.conn = conn,.group = group};
 	FileResult *result = &results->objects[group->first_object];
 
-	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
+	for (int i = 0; i < group->n_oids; i++)
 	{
-		const Oid  *oids = group->oids + first;
-		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
-		PGresult   *batch = read_large_objects(conn, oids, n_oids);
+		char	   *name = archive_name_large_object(group->oids[i],
+													 compress->method);
+		ArchiveFile *out =
+			archive_file_begin(results, result++,
+							   archive_dir_new_file(archive, name), compress);
 
-		for (int i = 0; i < n_oids; i++)
-		{
-			char	   *name = archive_name_large_object(oids[i],
-														 compress->method);
-			ArchiveFile *out =
-				archive_file_begin(results, result++,
-								   archive_dir_new_file(archive, name), compress);
-
-			read_large_object(conn, batch, i, oids[i], archive_file_sink(out));
-			archive_file_complete(out, 0);
-			free(name);
-		}
-		PQclear(batch);
+		read_large_object(&reader, i, archive_file_sink(out));
+		archive_file_complete(out, 0);
+		free(name);
 	}
 }
 

@@ -525,8 +525,11 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 /* The bytes of an object that are read at a time. */
 #define PIECE_BYTES (1024 * 1024)
 
-PGresult *
-read_large_objects(PGconn *conn, const Oid *oids, int n_oids)
+/* How many first pieces are read at a time. */
+#define BATCH 16
+
+static PGresult *
+read_batch(PGconn *conn, const Oid *oids, int n_oids)
 {
 	PQExpBufferData sql = buffer_new();
 	PGresult   *res;
@@ -566,13 +569,20 @@ read_rest(PGconn *conn, Oid oid, Sink *sink)
 }
 
 void
-read_large_object(PGconn *conn, const PGresult *batch, int row, Oid oid,
-				  Sink *sink)
+read_large_object(LargeObjectReader *reader, int no, Sink *sink)
 {
-	int			len = PQgetlength(batch, row, 0);
+	const Oid  *oids = &reader->group->oids[no];
+	int			left = reader->group->n_oids - no;
+	int			row = no % BATCH;
+	int			len;
 
+	if (row == 0)
+		reader->batch = read_batch(reader->conn, oids, Min(BATCH, left));
+	len = PQgetlength(reader->batch, row, 0);
 	traffic_take(len);
-	sink_write(sink, PQgetvalue(batch, row, 0), len);
+	sink_write(sink, PQgetvalue(reader->batch, row, 0), len);
+	if (row == BATCH - 1 || left == 1)
+		PQclear(reader->batch);
 	if (len == PIECE_BYTES)
-		read_rest(conn, oid, sink);
+		read_rest(reader->conn, *oids, sink);
 }

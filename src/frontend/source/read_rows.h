@@ -5,7 +5,7 @@
 #ifndef READ_ROWS_H
 #define READ_ROWS_H
 
-#include "plan/chunk_plan.h"
+#include "plan/job_queue.h"
 
 /* ----------
  * Fetches the rows of a data file from the server.
@@ -70,20 +70,19 @@ extern void read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes);
  * ----------
  */
 
-/* How many objects are read at a time. */
-#define LARGE_OBJECT_BATCH 16
+/* The objects of a group are read in their order; batch is NULL at first. */
+typedef struct LargeObjectReader
+{
+	PGconn	   *conn;
+	const LargeObjectGroup *group;
+	PGresult   *batch;			/* the first pieces of the next objects */
+} LargeObjectReader;
 
 /*
- * The first pieces of a batch of objects: one row each.  Exits with a message
- * if the server fails or its connection breaks.  Memory: 16 MiB.
+ * Write the contents of the object with this number in the group to the sink.
+ * Exits with a message if the server fails or its connection breaks.  Memory:
+ * 16 MiB, until the last object is read.
  */
-extern PGresult *read_large_objects(PGconn *conn, const Oid *oids, int n_oids);
-
-/*
- * Write the contents of an object to the sink: its first piece, which is that
- * row of a batch, and what more there is of it.
- */
-extern void read_large_object(PGconn *conn, const PGresult *batch, int row,
-							  Oid oid, Sink *sink);
+extern void read_large_object(LargeObjectReader *reader, int no, Sink *sink);
 
 #endif							/* READ_ROWS_H */
