@@ -24,31 +24,25 @@
 "                               0 to wait forever)\n"
 
 /* Of all programs. */
-static const char monitoring_options[] =
-"\nOptions for monitoring:\n"
-"  --log-json=FILE              append events as JSON lines to FILE (- for\n"
-"                               standard output)\n"
-"  --metrics=FILE               write Prometheus metrics to FILE\n"
-"  --metrics-label=NAME=VALUE   add a label to all metrics\n"
-"  --report=FILE                write an HTML report to FILE\n"
-"  --report-history=DIRECTORY   record the run in DIRECTORY, and show the last 30\n"
-"                               runs in the report\n";
+#define MONITORING_OPTIONS \
+"\nOptions for monitoring:\n" \
+"  --log-json=FILE              append events as JSON lines to FILE (- for\n" \
+"                               standard output)\n" \
+"  --metrics=FILE               write Prometheus metrics to FILE\n" \
+"  --metrics-label=NAME=VALUE   add a label to all metrics\n" \
+"  --report=FILE                write an HTML report to FILE\n" \
+"  --report-history=DIRECTORY   record the run in DIRECTORY, and show the last 30\n" \
+"                               runs in the report\n"
 
-static void
-help_end(const char *const *examples)
-{
-	printf("\nExamples:\n");
-	for (; *examples; examples++)
-		printf("  %s\n", *examples);
-	printf("\nSee section \"Getting help\" of README.md for documentation and bug reports.\n");
-}
+#define END_OF_HELP \
+"\nSee section \"Getting help\" of README.md for documentation and bug reports.\n"
 
 /* ----------
  * The text of pg_parrestore --help: own options first, then pg_restore's.
  * ----------
  */
 
-static const char restore_general_options[] =
+static const char restore_text[] =
 "\nGeneral options:\n"
 "  -d, --dbname=NAME            connect to database name\n"
 "  -j, --jobs=NUM               use NUM parallel jobs to restore (default: 1)\n"
@@ -72,16 +66,14 @@ static const char restore_general_options[] =
 "  --pg-restore=PATH            use this pg_restore to read the schema (default:\n"
 "                               the one in the same directory, then in PATH)\n"
 "  -V, --version                output version information, then exit\n"
-"  -?, --help                   show this help, then exit\n";
+"  -?, --help                   show this help, then exit\n"
 
-static const char restore_cluster_options[] =
 "\nOptions for all databases of a cluster:\n"
 "  --all-databases              restore a dump of pg_pardump --all-databases\n"
 "  --exclude-database=PATTERN   exclude databases whose name matches PATTERN\n"
 "  --globals-only               only roles, memberships, settings and\n"
-"                               tablespaces\n";
+"                               tablespaces\n"
 
-static const char restore_compare_options[] =
 "\nOptions for comparing with the source after the restore:\n"
 "  --compare-with=CONNINFO      compare with the database from which the archive\n"
 "                               was dumped\n"
@@ -91,14 +83,14 @@ static const char restore_compare_options[] =
 "                               and cannot be checked\n"
 "  --standby-snapshot-timeout=SECONDS\n"
 "                               retry for SECONDS if a standby exports an\n"
-"                               incomplete snapshot (default: 30)\n";
+"                               incomplete snapshot (default: 30)\n"
 
-static const char restore_connection_options[] =
+MONITORING_OPTIONS
+
 "\nConnection options:\n"
 CONNECTION_OPTIONS
-"  --role=ROLENAME              do SET ROLE before restore\n";
+"  --role=ROLENAME              do SET ROLE before restore\n"
 
-static const char restore_options[] =
 "\nOptions of pg_restore (in parentheses: the version that introduced the option):\n"
 "  -a, --data-only              restore only the data, no schema\n"
 "  -c, --clean                  clean (drop) database objects before recreating\n"
@@ -151,23 +143,21 @@ static const char restore_options[] =
 "  --transaction-size=N         commit after every N objects (pg_restore 17)\n"
 "  --use-set-session-authorization\n"
 "                               use SET SESSION AUTHORIZATION commands instead\n"
-"                               of ALTER OWNER commands to set ownership\n";
+"                               of ALTER OWNER commands to set ownership\n"
 
-static const char restore_notes[] =
 "\nThe options -I, -n, -N, -P, -t, -T, and --section can be combined and\n"
 "specified multiple times to select multiple objects.\n"
 "\n"
 "If no input file name is supplied, then standard input is used.\n"
 "\n"
 "pg_restore runs the restore, without parallel jobs, for -l, -f, -1, -Ft,\n"
-"standard input, and archives that contain rows as INSERT commands.\n";
+"standard input, and archives that contain rows as INSERT commands.\n"
 
-static const char *const restore_examples[] = {
-	"pg_parrestore -j 8 -d shop /backup/shop",
-	"pg_parrestore -j 8 -d shop --resume /backup/shop",
-	"pg_parrestore -j 8 -d shop -n sales -t orders /backup/shop",
-	NULL
-};
+"\nExamples:\n"
+"  pg_parrestore -j 8 -d shop /backup/shop\n"
+"  pg_parrestore -j 8 -d shop --resume /backup/shop\n"
+"  pg_parrestore -j 8 -d shop -n sales -t orders /backup/shop\n"
+END_OF_HELP;
 
 void
 restore_help_print(const char *progname)
@@ -177,14 +167,7 @@ restore_help_print(const char *progname)
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [FILE]\n", progname);
 	printf("  %s --all-databases -d CONNINFO [OPTION]... DIRECTORY\n", progname);
-	fputs(restore_general_options, stdout);
-	fputs(restore_cluster_options, stdout);
-	fputs(restore_compare_options, stdout);
-	fputs(monitoring_options, stdout);
-	fputs(restore_connection_options, stdout);
-	fputs(restore_options, stdout);
-	fputs(restore_notes, stdout);
-	help_end(restore_examples);
+	fputs(restore_text, stdout);
 }
 
 /* ----------
@@ -193,7 +176,7 @@ restore_help_print(const char *progname)
  * ----------
  */
 
-static const char backup_general_options[] =
+static const char backup_text[] =
 "\nGeneral options:\n"
 "  -D, --pgdata=DIRECTORY       receive base backup into directory\n"
 "  -j, --jobs=NUM               use NUM parallel connections (default: 1)\n"
@@ -207,15 +190,15 @@ static const char backup_general_options[] =
 STALL_TIMEOUT_OPTION
 "  -v, --verbose                output verbose messages\n"
 "  -V, --version                output version information, then exit\n"
-"  -?, --help                   show this help, then exit\n";
+"  -?, --help                   show this help, then exit\n"
 
-static const char backup_connection_options[] =
+MONITORING_OPTIONS
+
 "\nConnection options:\n"
 "  -d, --dbname=CONNSTR         connection string; the default database is\n"
 "                               postgres\n"
-CONNECTION_OPTIONS;
+CONNECTION_OPTIONS
 
-static const char basebackup_options[] =
 "\nOptions of pg_basebackup:\n"
 "  -c, --checkpoint=fast|spread set fast or spread (default) checkpointing\n"
 "  -F, --format=p|t             output format (plain (default), tar)\n"
@@ -245,14 +228,14 @@ static const char basebackup_options[] =
 "  --no-verify-checksums        do not verify checksums\n"
 "  --sync-method=METHOD         set method for syncing files to disk: fsync or\n"
 "                               syncfs\n"
-"  --waldir=WALDIR              location for the write-ahead log directory\n";
+"  --waldir=WALDIR              location for the write-ahead log directory\n"
+"\nUse pg_basebackup for -C, -S, -i, -t, -z, gzip, and -D -.\n"
 
-static const char *const backup_examples[] = {
-	"pg_parbasebackup -j 8 -h db1 -D /backup/base",
-	"pg_parbasebackup -j 8 -h db1 -Ft -Z zstd -D /backup/tar",
-	"pg_parbasebackup -j 8 --extract=/backup/tar -D /var/lib/postgresql/restored",
-	NULL
-};
+"\nExamples:\n"
+"  pg_parbasebackup -j 8 -h db1 -D /backup/base\n"
+"  pg_parbasebackup -j 8 -h db1 -Ft -Z zstd -D /backup/tar\n"
+"  pg_parbasebackup -j 8 --extract=/backup/tar -D /var/lib/postgresql/restored\n"
+END_OF_HELP;
 
 void
 backup_help_print(const char *progname)
@@ -262,12 +245,7 @@ backup_help_print(const char *progname)
 	printf("Usage:\n");
 	printf("  %s [OPTION]... -D DIRECTORY\n", progname);
 	printf("  %s --extract=BACKUP [OPTION]... -D DIRECTORY\n", progname);
-	fputs(backup_general_options, stdout);
-	fputs(monitoring_options, stdout);
-	fputs(backup_connection_options, stdout);
-	fputs(basebackup_options, stdout);
-	printf("\nUse pg_basebackup for -C, -S, -i, -t, -z, gzip, and -D -.\n");
-	help_end(backup_examples);
+	fputs(backup_text, stdout);
 }
 
 /* ----------
@@ -275,7 +253,7 @@ backup_help_print(const char *progname)
  * ----------
  */
 
-static const char dump_general_options[] =
+static const char dump_text[] =
 "\nGeneral options:\n"
 "  -f, --file=DIRECTORY         output directory; must not exist, or be empty\n"
 "  -F, --format=d               output file format (directory, the only one)\n"
@@ -306,9 +284,8 @@ static const char dump_general_options[] =
 "                               the one in the same directory, then in PATH)\n"
 "  --with-pardump-extension     keep extension pg_pardump in the archive\n"
 "  -V, --version                output version information, then exit\n"
-"  -?, --help                   show this help, then exit\n";
+"  -?, --help                   show this help, then exit\n"
 
-static const char dump_chunk_options[] =
 "\nOptions controlling how tables are read:\n"
 "  --chunk-size=SIZE            split tables into chunks of about SIZE bytes\n"
 "                               (default: total / (16 x jobs), 32MB to 1GB, with\n"
@@ -320,23 +297,20 @@ static const char dump_chunk_options[] =
 "  --trust-owners               split tables of other roles, too; this may run\n"
 "                               code of these roles\n"
 "  --allow-rewritten            dump tables that were rewritten after the\n"
-"                               snapshot was taken; rows may be missing\n";
+"                               snapshot was taken; rows may be missing\n"
 
-static const char dump_row_options[] =
 "\nOptions controlling which rows and values are dumped:\n"
 "  --where=PATTERN:CONDITION    dump only rows that meet CONDITION\n"
 "  --sample=PATTERN:PERCENT     dump PERCENT of the rows\n"
 "  --mask=PATTERN.COLUMN:EXPRESSION\n"
 "                               dump EXPRESSION instead of the values of columns\n"
-"  --mask-file=FILENAME         read masks from FILENAME, one per line\n";
+"  --mask-file=FILENAME         read masks from FILENAME, one per line\n"
 
-static const char dump_failure_options[] =
 "\nOptions controlling failures:\n"
 "  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
 STALL_TIMEOUT_OPTION
-"  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n";
+"  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n"
 
-static const char dump_incremental_options[] =
 "\nOptions for incremental dumps:\n"
 "  --incremental=DIRECTORY      reuse unchanged files of the archive in\n"
 "                               DIRECTORY; the new archive is complete\n"
@@ -348,15 +322,13 @@ static const char dump_incremental_options[] =
 "  --manifest-fingerprints      record fingerprints for later incremental dumps\n"
 "  --manifest-checksums=ALGORITHM\n"
 "                               checksum of each file: CRC32C (default), SHA224,\n"
-"                               SHA256, SHA384, SHA512 or NONE\n";
+"                               SHA256, SHA384, SHA512 or NONE\n"
 
-static const char dump_verify_options[] =
 "\nOptions for verifying and comparing, without a dump:\n"
 "  --verify=DIRECTORY           verify the archive in DIRECTORY\n"
 "  --compare-with=CONNINFO|DIRECTORY\n"
-"                               compare with another database or an archive\n";
+"                               compare with another database or an archive\n"
 
-static const char dump_copy_options[] =
 "\nOptions for copying to another server, without an archive:\n"
 "  --target=CONNINFO            copy into this database\n"
 "  --compare                    compare source and target after the copy\n"
@@ -370,9 +342,8 @@ static const char dump_copy_options[] =
 "  --no-analyze                 do not run ANALYZE after loading\n"
 "  --roles                      create missing roles that the database needs\n"
 "  --toast-compression=METHOD   TOAST compression of columns without a method of\n"
-"                               their own: lz4, pglz, or default\n";
+"                               their own: lz4, pglz, or default\n"
 
-static const char dump_slot_options[] =
 "\nOptions for logical replication:\n"
 "  --create-slot                create a logical replication slot, and dump its\n"
 "                               snapshot\n"
@@ -382,9 +353,8 @@ static const char dump_slot_options[] =
 "                               continues after the copy\n"
 "  --publication=NAME[,...]     publications of the subscription\n"
 "  --subscription-conninfo=CONNINFO\n"
-"                               how the target server connects to the source\n";
+"                               how the target server connects to the source\n"
 
-static const char dump_standby_options[] =
 "\nOptions for hot standbys:\n"
 "  --also-from=CONNINFO         also read from this standby, in the same\n"
 "                               snapshot; can be specified multiple times\n"
@@ -394,9 +364,8 @@ static const char dump_standby_options[] =
 "                               commits wait for\n"
 "  --standby-snapshot-timeout=SECONDS\n"
 "                               retry for SECONDS if a standby exports an\n"
-"                               incomplete snapshot (default: 30)\n";
+"                               incomplete snapshot (default: 30)\n"
 
-static const char dump_cluster_options[] =
 "\nOptions for all databases of a cluster:\n"
 "  --all-databases              dump all databases and global objects, or copy\n"
 "                               them to the cluster of --target\n"
@@ -409,9 +378,8 @@ static const char dump_cluster_options[] =
 "                               turn of their database comes\n"
 "  --no-role-passwords          do not dump passwords for roles\n"
 "  --roles-only                 only roles, no databases or tablespaces\n"
-"  --tablespaces-only           only tablespaces, no databases or roles\n";
+"  --tablespaces-only           only tablespaces, no databases or roles\n"
 
-static const char dump_task_options[] =
 "\nOptions for dumps distributed over hosts:\n"
 "  --tasks=NUM                  split the dump into NUM tasks for other hosts\n"
 "  --run-tasks=COMMAND          run tasks with COMMAND; %p is the plan, %n the\n"
@@ -420,17 +388,17 @@ static const char dump_task_options[] =
 "  --plan=FILE                  plan file in a directory that all hosts can\n"
 "                               access (default: in the archive's directory)\n"
 "  --task=I/NUM                 on another host: run task I of the plan, counted\n"
-"                               from 0\n";
+"                               from 0\n"
 
-static const char dump_connection_options[] =
+MONITORING_OPTIONS
+
 "\nConnection options:\n"
 "  -d, --dbname=DBNAME          database to dump\n"
 CONNECTION_OPTIONS
 "  --target-password-command=COMMAND\n"
 "                               the same for --target or --compare-with\n"
-"  --role=ROLENAME              do SET ROLE before dump\n";
+"  --role=ROLENAME              do SET ROLE before dump\n"
 
-static const char dump_options[] =
 "\nOptions of pg_dump (in parentheses: the version that introduced the option):\n"
 "  -a, --data-only              dump only the data, not the schema or statistics\n"
 "  -b, --large-objects          include large objects in dump\n"
@@ -500,14 +468,15 @@ static const char dump_options[] =
 "                               child and partition tables (pg_dump 16)\n"
 "  --use-set-session-authorization\n"
 "                               use SET SESSION AUTHORIZATION commands instead\n"
-"                               of ALTER OWNER commands to set ownership\n";
+"                               of ALTER OWNER commands to set ownership\n"
+"\nIf no database name is supplied, then the PGDATABASE environment\n"
+"variable value is used.\n"
 
-static const char *const dump_examples[] = {
-	"pg_pardump -j 8 -f /backup/shop shop",
-	"pg_pardump -j 8 --target='host=new dbname=shop' shop",
-	"pg_pardump --verify=/backup/shop -j 8",
-	NULL
-};
+"\nExamples:\n"
+"  pg_pardump -j 8 -f /backup/shop shop\n"
+"  pg_pardump -j 8 --target='host=new dbname=shop' shop\n"
+"  pg_pardump --verify=/backup/shop -j 8\n"
+END_OF_HELP;
 
 void
 help_print(const char *progname)
@@ -524,23 +493,7 @@ help_print(const char *progname)
 	printf("  %s --verify=DIRECTORY [OPTION]...\n", progname);
 	printf("  %s --all-databases -f DIRECTORY|--target=CONNINFO [OPTION]...\n",
 		   progname);
-	fputs(dump_general_options, stdout);
-	fputs(dump_chunk_options, stdout);
-	fputs(dump_row_options, stdout);
-	fputs(dump_failure_options, stdout);
-	fputs(dump_incremental_options, stdout);
-	fputs(dump_verify_options, stdout);
-	fputs(dump_copy_options, stdout);
-	fputs(dump_slot_options, stdout);
-	fputs(dump_standby_options, stdout);
-	fputs(dump_cluster_options, stdout);
-	fputs(dump_task_options, stdout);
-	fputs(monitoring_options, stdout);
-	fputs(dump_connection_options, stdout);
-	fputs(dump_options, stdout);
-	printf("\nIf no database name is supplied, then the PGDATABASE environment\n"
-		   "variable value is used.\n");
-	help_end(dump_examples);
+	fputs(dump_text, stdout);
 }
 
 /* An option this far from an existing one is a misspelling. */
