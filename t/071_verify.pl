@@ -151,7 +151,7 @@ all_found_ok(
 		qr/$in_file does not match its checksum in the manifest, and could not be decompressed: / ],
 	[ 'link', $ours,
 		sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" },
-		qr/$in_file could not be opened: / ],
+		qr/$in_file is a symbolic link/ ],
 	[ 'large object gone', $ours, gone("blob_4711.dat$suffix"),
 		qr/file "blob_4711\.dat\Q$suffix\E" is missing/ ],
 	(map {
@@ -272,7 +272,7 @@ all_found_ok(
 			qr/file "\Q$name\E" (is damaged: )?is not a regular file/ ],
 		[ "$name is a link", $ours,
 			sub { rename "$_[0]/$name", "$_[0]/../other"; symlink '../other', "$_[0]/$name" },
-			qr/file "\Q$name\E" (is damaged: )?could not be opened/ ]
+			qr/file "\Q$name\E" (is damaged: )?is a symbolic link/ ]
 	} ('toc.dat', $manifest_name));
 
 # ---- a disk that cannot be read

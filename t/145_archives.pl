@@ -157,7 +157,7 @@ my ($id) = $file =~ /(\d+)/;
 foreach (
 	[ 'a file is missing', gone($file), qr/file "\Q$file\E" is missing/ ],
 	[ 'a file is a link', sub { rename "$_[0]/$file", "$_[0]/x"; symlink 'x', "$_[0]/$file" },
-		qr/file "\Q$file\E" could not be opened/ ],
+		qr/file "\Q$file\E" is a symbolic link/ ],
 	[ 'a file is a FIFO', sub { unlink "$_[0]/$file"; mkfifo("$_[0]/$file", 0600) },
 		qr/file "\Q$file\E" is not a regular file/ ],
 	[ 'a file is a directory', sub { unlink "$_[0]/$file"; mkdir "$_[0]/$file" },

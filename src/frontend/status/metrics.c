@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "status/metrics.h"
 #include "status/summary.h"
+#include "stream/regular_file.h"
 
 /*
  * Others read it: node_exporter runs as a user of its own.  There is nothing
@@ -135,64 +136,33 @@ make_labels(const MetricsLabel *labels, const SimpleStringList *more)
  * ----------
  */
 
-/* Its text, owned; NULL if it cannot be read, after a warning. */
-static char *
-read_text(int fd, const char *path)
-{
-	struct stat st;
-	char	   *text;
-	ssize_t		len;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-	{
-		pg_log_warning("\"%s\" of option %s is not a regular file", path,
-					   "--metrics");
-		return NULL;
-	}
-	if (st.st_size > MAX_BYTES)
-	{
-		pg_log_warning("file \"%s\" of option %s does not contain metrics", path,
-					   "--metrics");
-		return NULL;
-	}
-	text = pg_malloc(st.st_size + 1);
-	len = read(fd, text, st.st_size);
-	if (len < 0)
-	{
-		pg_log_warning("could not read file \"%s\" of option %s: %m", path,
-					   "--metrics");
-		return NULL;
-	}
-	text[len] = '\0';
-	return text;
-}
-
 /*
- * The text of the earlier file, owned and empty if there is no file; NULL if
- * the file cannot be read.  Other users may write to the directory: neither a
- * FIFO nor a symbolic link to a device may keep the run waiting.
+ * Its text, owned, and empty if there is no file; NULL if it cannot be read,
+ * after a warning.  Other users may write to the directory: neither a FIFO
+ * nor a symbolic link to a device may keep the run waiting.
  */
 static char *
 metrics_read_file(const char *path)
 {
-	int			fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | PG_BINARY, 0);
-	char	   *text;
+	const char *problem;
+	int			fd = regular_file_open(AT_FDCWD, path, &problem);
+	char	   *text = NULL;
+	struct stat st;
+	size_t		len;
 
 	if (fd < 0 && errno == ENOENT)
 		return pg_strdup("");
-	if (fd < 0 && errno == ELOOP)
-	{
-		pg_log_warning("\"%s\" of option %s is a symbolic link", path,
-					   "--metrics");
-		return NULL;
-	}
 	if (fd < 0)
 	{
-		pg_log_warning("could not open file \"%s\" of option %s: %m", path,
-					   "--metrics");
+		pg_log_warning("file \"%s\" of option %s %s", path, "--metrics", problem);
 		return NULL;
 	}
-	text = read_text(fd, path);
+	if (fstat(fd, &st) == 0 && st.st_size > MAX_BYTES)
+		pg_log_warning("file \"%s\" of option %s does not contain metrics", path,
+					   "--metrics");
+	else if ((text = regular_file_read_text(fd, &len)) == NULL)
+		pg_log_warning("could not read file \"%s\" of option %s: %m", path,
+					   "--metrics");
 	close(fd);
 	return text;
 }

@@ -19,6 +19,7 @@ regular_file_open(int dir, const char *name, const char **problem)
 		int			reason = errno;
 
 		*problem = reason == ENOENT ? "is missing" :
+			reason == ELOOP ? "is a symbolic link" :
 			psprintf("could not be opened: %s", strerror(reason));
 		errno = reason;
 		return -1;
