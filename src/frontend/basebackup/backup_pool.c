@@ -268,15 +268,9 @@ backup_pool_compose(void *arg, ProgressLine *line, bool at_end)
 {
 	const BackupPool *pool = arg;
 	uint64		done = *pool->backup->results.bytes_done;
-	double		seconds = Max(run_clock_seconds() - pool->begun, 0.001);
-	double		percent = pool->bytes > 0 ? 100.0 * done / pool->bytes : 100;
+	double		seconds = progress_add_share(line, pool->what, done, pool->bytes,
+											 pool->begun, at_end);
 
-	progress_line_add(line, 0, "", "", "%s %3d%%", pool->what, (int) percent);
-	if (at_end)
-		progress_add_time(line);
-	else if (percent > 0)
-		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds * (100 - percent) / percent));
 	progress_line_add(line, 1, "", "", "%s of %s", units_size(done),
 					  units_size(pool->bytes));
 	progress_line_add(line, 2, "", "", "%.1f MB/s",
@@ -406,7 +400,7 @@ read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)
 	others->list = list;
 	others->plan = backup_plan_new(list);
 	backup_pool_make_results(others);
-	backup_pool_run(others, "large files", meanwhile);
+	backup_pool_run(others, "large files ", meanwhile);
 	check_replaced(others, times_left);
 	if (others->others)
 		read_others(others, meanwhile, times_left - 1);
@@ -420,7 +414,7 @@ backup_pool_read(Backup *backup, BackupMeanwhile meanwhile)
 	BackupList *list;
 
 	backup_pool_make_results(backup);
-	backup_pool_run(backup, "files", meanwhile);
+	backup_pool_run(backup, "files ", meanwhile);
 
 	/*
 	 * Small files may have grown since they were listed.  Sizes and times

@@ -14,8 +14,8 @@ extern void backup_pool_make_results(Backup *backup);
 typedef void (*BackupMeanwhile) (Backup *backup);
 
 /*
- * Read all pieces of the plan.  what they are is for messages and the
- * progress: "files".  The leader's session is looked at meanwhile, and
+ * Read all pieces of the plan.  The progress calls them "what", which ends in
+ * a blank: "files ".  The leader's session is looked at meanwhile, and
  * meanwhile() is called, if it is not NULL, which should not take long.
  */
 extern void backup_pool_run(Backup *backup, const char *what,

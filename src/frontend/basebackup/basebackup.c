@@ -242,7 +242,7 @@ backup_wal_fetch(Backup *backup)
 	{
 		Backup		wal = plan_segments(backup, next, (int) (end - next));
 
-		backup_pool_run(&wal, "WAL", NULL);
+		backup_pool_run(&wal, "WAL ", NULL);
 		backup->n_retries = wal.n_retries;
 	}
 	for (XLogSegNo segment = first_segment(backup); segment < end; segment++)

@@ -408,15 +408,9 @@ extract_archive_compose(void *arg, ProgressLine *line, bool at_end)
 	/* frames are done nearly in their order */
 	uint64		done = stage.before +
 		(stage.frames ? stage.frames->begins[stage.n_done] : 0);
-	double		seconds = Max(run_clock_seconds() - stage.begun, 0.001);
-	double		share = at_end ? 1 : Min((double) done / Max(stage.total, 1), 0.999);
+	double		seconds = progress_add_share(line, "extracting ", done, stage.total,
+											 stage.begun, at_end);
 
-	progress_line_add(line, 0, "", "", "extracting %3d%%", (int) (share * 100));
-	if (at_end)
-		progress_add_time(line);
-	else if (done > 0)
-		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds / share - seconds));
 	progress_line_add(line, 1, "", " stored", "%s of %s", units_size(done),
 					  units_size(stage.total));
 	progress_line_add(line, 2, "", "", "%.1f MB/s",

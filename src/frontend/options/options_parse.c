@@ -177,7 +177,7 @@ static const StockOption pg_dump_options[] = {
 	{{"help", OPTION_BARE}, 0, ANSWERED},
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h'},
 	{{"if-exists", OPTION_BARE}, 0, PASSED},
-	{{"include-foreign-data", OPTION_WITH_VALUE}, 0, PASSED},
+	{{"include-foreign-data", OPTION_WITH_VALUE, MEMBER(foreign_data)}, 0, PASSED},
 	{{"inserts", OPTION_BARE}, 0, INSERTS},
 	{{"jobs", OPTION_WITH_VALUE, MEMBER(jobs_given)}, 'j'},
 	{{"large-objects", OPTION_BARE}, 'b', PASSED},

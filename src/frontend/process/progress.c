@@ -289,6 +289,22 @@ progress_add_time(ProgressLine *line)
 					  units_duration(run_clock_seconds()));
 }
 
+double
+progress_add_share(ProgressLine *line, const char *what, uint64 done,
+				   uint64 total, double begun, bool at_end)
+{
+	double		seconds = Max(run_clock_seconds() - begun, 0.001);
+	double		share = at_end ? 1 : Min((double) done / Max(total, 1), 0.999);
+
+	progress_line_add(line, 0, "", "", "%s%3d%%", what, (int) (share * 100));
+	if (at_end)
+		progress_add_time(line);
+	else if (share > 0)
+		progress_line_add(line, 0, "", "", "ETA %s",
+						  units_duration(seconds / share - seconds));
+	return seconds;
+}
+
 /* ----------
  * Stages that count
  * ----------

@@ -121,6 +121,15 @@ extern void progress_end(void);
 /* In a line: the time of the run so far. */
 extern void progress_add_time(ProgressLine *line);
 
+/*
+ * The share of a stage that is done, after these words, and the time that is
+ * left, or at the end the time of the run.  The stage began at that time of
+ * run_clock_seconds().  Returns for how long it has been running, and never 0.
+ */
+extern double progress_add_share(ProgressLine *line, const char *what,
+								 uint64 done, uint64 total, double begun,
+								 bool at_end);
+
 /* For a pool whose leader does nothing else. */
 extern PoolWatch progress_watch(void);
 

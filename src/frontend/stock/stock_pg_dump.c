@@ -499,17 +499,6 @@ make_gate(StockPgDump *pg_dump, const char *service)
 	return fds[0];
 }
 
-static bool
-has_foreign_data(const Options *options)
-{
-	const char *option = "--include-foreign-data";
-
-	for (int i = 0; i < options->n_pg_dump_args; i++)
-		if (strncmp(options->pg_dump_args[i], option, strlen(option)) == 0)
-			return true;
-	return false;
-}
-
 void
 stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 					const PeerAddress *address, const char *snapshot)
@@ -522,7 +511,7 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	char	   *conninfo;
 
 	args[n++] = pg_dump->path;
-	pg_dump->by_pipe = has_foreign_data(options);
+	pg_dump->by_pipe = options->foreign_data;
 	if (pg_dump->by_pipe)
 	{
 		secrets = peer_address_secrets(address);

@@ -685,8 +685,7 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 	uint64		bytes = 0;
 	int			files = 0;
 	int			findings = run->found.findings;
-	double		seconds = Max(run_clock_seconds() - run->start, 0.001);
-	double		share;
+	double		seconds;
 
 	for (int i = 0; i < run->n_workers; i++)
 	{
@@ -694,13 +693,8 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 		files += run->counts[i].files;
 		findings += run->counts[i].findings;
 	}
-	share = at_end ? 1 : Min((double) bytes / Max(run->expected_bytes, 1), 0.999);
-	progress_line_add(line, 0, "", "", "%3d%%", (int) (share * 100));
-	if (at_end)
-		progress_add_time(line);
-	else if (share > 0)
-		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds / share - seconds));
+	seconds = progress_add_share(line, "", bytes, run->expected_bytes, run->start,
+								 at_end);
 	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
 	progress_line_add(line, 2, "", " stored", "%s", units_size(bytes));
 	progress_line_add(line, 3, "stored ", "", "%.1f MB/s",
