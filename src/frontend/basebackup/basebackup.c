@@ -34,7 +34,6 @@
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
 #include "session/table_lock.h"
-#include "session/traffic.h"
 #include "shared/crc32c.h"
 #include "source/leader_session.h"
 #include "status/metrics.h"
@@ -797,7 +796,7 @@ basebackup_take(const Options *options, const char *argv0)
 	run_event_begin(options);
 	page = report_begin(options, options->directory);
 	interrupt_install_leader();
-	traffic_set_max_rate(options->max_rate);
+	session_set_max_rate(options->max_rate);
 	basebackup_begin(backup, argv0);
 
 	backup->form->make_directories(backup);

@@ -22,7 +22,7 @@
 #include "process/child_program.h"
 #include "process/progress.h"
 #include "process/worker_slots.h"
-#include "session/traffic.h"
+#include "session/session_lost.h"
 
 /* How often to look for runs that have ended, and for slots. */
 #define LOOK_US 20000
@@ -232,7 +232,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 					  options->index_jobs ? (int) options->index_jobs : options->jobs,
 					  n);
 	/* one limit for all of them */
-	traffic_set_max_rate(options->max_rate);
+	session_set_max_rate(options->max_rate);
 	cleanup_push(end_runs, state);
 	while (state->n_begun < n || state->n_running > 0)
 	{

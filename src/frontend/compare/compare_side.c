@@ -25,7 +25,6 @@
 #include "compare/compare_selection.h"
 #include "compare/compare_side.h"
 #include "session/session_settings.h"
-#include "session/traffic.h"
 #include "source/leader.h"
 #include "source/leader_session.h"
 #include "source/read_rows.h"
@@ -781,7 +780,7 @@ compare_side_run(CompareSide *side)
 
 	if (side->n_jobs == 0)
 		return;
-	traffic_set_max_rate(side->options->max_rate);
+	session_set_max_rate(side->options->max_rate);
 	watch = side->archive ? progress_watch() : watch_source(side);
 	worker_pool_run(&task, &watch, side->options->jobs, side->n_jobs);
 }

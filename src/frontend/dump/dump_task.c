@@ -17,7 +17,6 @@
 #include "base/interrupt.h"
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
-#include "session/traffic.h"
 #include "source/worker_monitor.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
@@ -271,7 +270,7 @@ run_pool(DumpTask *task)
 	pool_task.run = dump_task_run_job;
 	pool_task.reset = dump_task_reset_job;
 	pool_task.done = dump_task_job_is_done;
-	traffic_set_max_rate(task->options.max_rate);
+	session_set_max_rate(task->options.max_rate);
 	task->pool.source.snapshot = task->pool.run.plan->snapshot;
 	task->pool.source.states = worker_states_new(task->options.jobs);
 	task->monitor = worker_monitor_new(&task->options, task->pool.source.states,

@@ -1,18 +1,20 @@
 /*
  * session_lost.c
- *		Notices that a session is lost, and goes where that is mended.
+ *		Waits for the server, not faster than --max-rate, notices that a
+ *		session is lost, and goes where that is mended.
  */
 #include "base/fe_compat.h"
 
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/shared_memory.h"
 #include "process/worker_process.h"
 #include "session/session_lost.h"
-#include "session/traffic.h"
 
 /* ----------
  * Waits for the server, and lets others see that.
@@ -71,6 +73,67 @@ void
 session_wait_set_rows_watch(SessionRowsWatch watch)
 {
 	state.rows_watch = watch;
+}
+
+/* ----------
+ * The budget of --max-rate
+ * ----------
+ */
+
+/* Bytes that a worker takes from the budget at once, to keep that cheap. */
+#define SHARE_BYTES 16384
+
+/* The process's, too. */
+typedef struct RateState
+{
+	uint64		max_rate;		/* 0 = no limit */
+	volatile uint64 *free_at;	/* ns, when the budget is no longer overdrawn;
+								 * in shared memory */
+	size_t		untaken;		/* bytes that came and were not accounted */
+} RateState;
+
+static RateState rate;
+
+void
+session_set_max_rate(uint64 max_rate)
+{
+	rate.max_rate = max_rate;
+	/* concurrent runs have one budget, which their parent has made */
+	if (max_rate != 0 && rate.free_at == NULL)
+		rate.free_at = shared_memory_new(1, sizeof(uint64));
+}
+
+/*
+ * Each worker books the time that its bytes take at the given rate after all
+ * that is booked already, and sleeps until then: a queue without a lock.
+ */
+void
+session_take_bytes(size_t bytes)
+{
+	uint64		cost;
+	uint64		before;
+	uint64		begin;
+	uint64		now;
+
+	rate.untaken += bytes;
+	if (rate.max_rate == 0 || rate.untaken < SHARE_BYTES)
+		return;
+	/* in floating point, as the product has more than 64 bits */
+	cost = (uint64) ((double) rate.untaken * 1e9 / rate.max_rate);
+	rate.untaken = 0;
+	do
+	{
+		before = *rate.free_at;
+		begin = Max(before, (uint64) clock_monotonic_ns());
+	} while (!__sync_bool_compare_and_swap(rate.free_at, before, begin + cost));
+	while ((now = clock_monotonic_ns()) < begin + cost)
+	{
+		uint64		left = begin + cost - now;
+		struct timespec nap = {left / 1000000000, left % 1000000000};
+
+		/* a signal may end it early: the loop looks how much is left */
+		(void) nanosleep(&nap, NULL);
+	}
 }
 
 /* ----------
@@ -180,7 +243,7 @@ session_wait_copy_data(PGconn *conn, char **message)
 	}
 	session_wait_ends();
 	if (len > 0)
-		traffic_take(len);
+		session_take_bytes(len);
 	return len;
 }
 

@@ -1,6 +1,7 @@
 /*
  * session_lost.h
- *		Notices that a session is lost, and goes where that is mended.
+ *		Waits for the server, notices that a session is lost, and goes where
+ *		that is mended.
  *
  * A connection may break, and a server end a session, at any statement, deep
  * in any call.  The function that notices calls session_lost(), which does
@@ -88,8 +89,24 @@ extern bool session_wait_input(PGconn *conn);
  */
 extern PGresult *session_wait_result(PGconn *conn, int wait_ms);
 
-/* PQgetCopyData(), watched, and limited by traffic.h. */
+/* PQgetCopyData(), watched, and limited by --max-rate. */
 extern int	session_wait_copy_data(PGconn *conn, char **message);
+
+/* ----------
+ * --max-rate: all workers together take from one budget in memory they share.
+ * ----------
+ */
+
+/* In the leader, before workers are forked: bytes a second, 0 = no limit. */
+extern void session_set_max_rate(uint64 max_rate);
+
+/* Count bytes that have come, and wait as long as --max-rate demands. */
+extern void session_take_bytes(size_t bytes);
+
+/* ----------
+ * What has failed, and why.
+ * ----------
+ */
 
 /* Is the server a hot standby?  There only replay takes exclusive locks. */
 extern bool session_is_standby(const PGconn *conn);

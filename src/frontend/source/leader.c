@@ -12,7 +12,6 @@
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
-#include "session/traffic.h"
 #include "source/leader.h"
 #include "source/leader_session.h"
 #include "source/row_filter.h"
@@ -491,7 +490,7 @@ leader_begin_rows(Source *source, const Run *run)
 	/*
 	 * Before workers are forked, who take from one budget in shared memory.
 	 */
-	traffic_set_max_rate(source->options->max_rate);
+	session_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);
 }
 

@@ -11,7 +11,6 @@
 #include "base/buffer.h"
 #include "base/identifier.h"
 #include "session/session_lost.h"
-#include "session/traffic.h"
 #include "source/read_rows.h"
 
 /* ----------
@@ -561,7 +560,7 @@ read_rest(PGconn *conn, Oid oid, Sink *sink)
 		PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
 
 		len = PQgetlength(res, 0, 0);
-		traffic_take(len);
+		session_take_bytes(len);
 		sink_write(sink, PQgetvalue(res, 0, 0), len);
 		PQclear(res);
 		free(sql);
@@ -579,7 +578,7 @@ read_large_object(LargeObjectReader *reader, int no, Sink *sink)
 	if (row == 0)
 		reader->batch = read_batch(reader->conn, oids, Min(BATCH, left));
 	len = PQgetlength(reader->batch, row, 0);
-	traffic_take(len);
+	session_take_bytes(len);
 	sink_write(sink, PQgetvalue(reader->batch, row, 0), len);
 	if (row == BATCH - 1 || left == 1)
 		PQclear(reader->batch);
