@@ -412,11 +412,9 @@ static char *
 startup_options(PGconn *conn)
 {
 	PQconninfoOption *all = PQconninfo(conn);
-	char	   *result = pg_strdup("");
+	const char *value = all ? conninfo_value(all, "options") : NULL;
+	char	   *result = pg_strdup(value ? value : "");
 
-	for (PQconninfoOption *option = all; option && option->keyword; option++)
-		if (strcmp(option->keyword, "options") == 0 && option->val)
-			result = pg_strdup(option->val);
 	PQconninfoFree(all);
 	return result;
 }

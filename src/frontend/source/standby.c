@@ -16,16 +16,6 @@
  */
 #define ANSWER_MS 120000
 
-/* Has a connection string this option? */
-static bool
-has_option(const PQconninfoOption *options, const char *keyword)
-{
-	for (; options->keyword; options++)
-		if (strcmp(options->keyword, keyword) == 0)
-			return options->val != NULL;
-	return false;
-}
-
 /*
  * What libpq has to say of a wrong string would quote it, and it may have a
  * password.
@@ -44,7 +34,7 @@ connect_to(const Options *options, const char *conninfo, PGconn *first)
 	params.dbname = unconstify(char *, conninfo);
 	/* what the string has comes after this, and counts */
 	params.pguser = PQuser(first);
-	if (!has_option(parsed, "dbname") && !has_option(parsed, "service"))
+	if (!conninfo_value(parsed, "dbname") && !conninfo_value(parsed, "service"))
 		params.override_dbname = PQdb(first);
 	PQconninfoFree(parsed);
 	return connection_open_params(&params, options->password_command, "pg_pardump");

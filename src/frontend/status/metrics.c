@@ -60,11 +60,9 @@ static Metrics state;
 static char *
 take_value(PQconninfoOption *all, const char *keyword)
 {
-	char	   *result = NULL;
+	const char *value = all ? conninfo_value(all, keyword) : NULL;
+	char	   *result = value ? pg_strdup(value) : NULL;
 
-	for (int i = 0; all && all[i].keyword; i++)
-		if (strcmp(all[i].keyword, keyword) == 0 && all[i].val)
-			result = pg_strdup(all[i].val);
 	PQconninfoFree(all);
 	return result;
 }
