@@ -78,13 +78,9 @@ analyze_run_job(void *arg, int job, volatile int *step)
 	PGresult   *res = session_exec(run->conn, sql);
 
 	/* e.g. of a partition on another server: no reason to lose the rows */
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-	{
-		if (session_is_lost(run->conn, res))
-			session_failed(run->conn, res, "query failed", sql);
+	if (session_refused(run->conn, res, sql))
 		pg_log_warning("could not collect the statistics of table %s: %s",
 					   printable(name), PQerrorMessage(run->conn));
-	}
 	PQclear(res);
 	free(sql);
 	return true;

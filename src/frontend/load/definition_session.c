@@ -328,19 +328,11 @@ definition_session_run(DefinitionSession *session, const char *sql)
 {
 	PGresult   *res = PQexec(session->conn, sql);
 
-	switch (PQresultStatus(res))
-	{
-		case PGRES_COMMAND_OK:
-		case PGRES_TUPLES_OK:
-		case PGRES_EMPTY_QUERY:
-			PQclear(res);
-			return NULL;
-		default:
-			break;
-	}
-	if (session_is_lost(session->conn, res))
-		session_failed(session->conn, res, "query failed", sql);
-	return res;
+	if (PQresultStatus(res) != PGRES_EMPTY_QUERY &&
+		session_refused(session->conn, res, sql))
+		return res;
+	PQclear(res);
+	return NULL;
 }
 
 void

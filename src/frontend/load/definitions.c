@@ -271,12 +271,9 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 
 	session_command(conn, SESSION_SAVEPOINT);
 	res = session_exec(conn, statement);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (session_refused(conn, res, statement))
 	{
 		interrupt_check();
-		if (session_is_lost(conn, res))
-			session_failed(conn, res, "query failed", statement);
 		/* what comes now would be another role's, as in a worker's session */
 		if (entry && strncmp(statement, "SET SESSION AUTHORIZATION ", 26) == 0)
 			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));

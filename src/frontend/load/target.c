@@ -347,8 +347,7 @@ target_query(PGconn *conn, const char *sql, int n_params,
 	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, params, NULL,
 								   NULL, 0);
 
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (session_refused(conn, res, sql))
 		session_failed(conn, res, "query failed", sql);
 	return res;
 }

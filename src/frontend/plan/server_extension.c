@@ -520,9 +520,7 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 	 */
 	session_command(conn, SESSION_SAVEPOINT);
 	res = session_exec(conn, lock);
-	if (session_is_lost(conn, res))
-		session_failed(conn, res, "query failed", lock);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	if (session_refused(conn, res, lock))
 	{
 		extension->missing = "extension pg_pardump is being dropped, or changed";
 		session_command(conn, SESSION_ROLLBACK_TO);

@@ -105,12 +105,8 @@ restore_rows_settle(PGconn *conn, const Options *options)
 	if (!options->data_only)
 		return NULL;
 	res = PQexec(conn, "SET CONSTRAINTS ALL IMMEDIATE");
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-	{
-		if (session_is_lost(conn, res))
-			session_failed(conn, res, "query failed", "SET CONSTRAINTS");
+	if (session_refused(conn, res, "SET CONSTRAINTS"))
 		error = pg_strdup(PQresultErrorMessage(res));
-	}
 	PQclear(res);
 	return error;
 }

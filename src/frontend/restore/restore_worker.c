@@ -73,13 +73,8 @@ take_step(PGconn *conn, const char *sql, int n_params, const char *param,
 	char	   *error = NULL;
 
 	*has_row = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) > 0;
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		PQresultStatus(res) != PGRES_TUPLES_OK)
-	{
-		if (session_is_lost(conn, res))
-			session_failed(conn, res, "query failed", sql);
+	if (session_refused(conn, res, sql))
 		error = session_error_words(conn, res);
-	}
 	PQclear(res);
 	return error;
 }

@@ -484,8 +484,7 @@ session_command_settings(PGconn *conn, const char *sql)
 	char	   *text = psprintf("%s%s", sql, begun ? "; COMMIT" : "");
 	PGresult   *res = session_exec(conn, text);
 
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (session_refused(conn, res, sql))
 		session_failed(conn, res, "query failed", sql);
 	PQclear(res);
 	free(text);

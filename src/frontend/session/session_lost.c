@@ -435,6 +435,18 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 	exit(1);
 }
 
+bool
+session_refused(PGconn *conn, const PGresult *res, const char *sql)
+{
+	ExecStatusType status = PQresultStatus(res);
+
+	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
+		return false;
+	if (session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", sql);
+	return true;
+}
+
 /* ----------
  * What comes of it
  * ----------

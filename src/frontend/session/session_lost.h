@@ -140,6 +140,13 @@ pg_noreturn extern void session_failed(PGconn *conn, const PGresult *res,
 									   const char *problem, const char *sql);
 
 /*
+ * Has the server refused this statement, of which res is the result?  Ends by
+ * session_failed() if the session is lost.
+ */
+extern bool session_refused(PGconn *conn, const PGresult *res,
+							const char *sql);
+
+/*
  * While the rows of this table are read: what the server says may show values
  * that are masked.  Its words are left out of messages then, and its notices
  * are not shown.  NULL ends that.

@@ -145,9 +145,7 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	make_settings(conn, options);
 	/* It may fail, but not because the session is lost. */
 	res = session_exec(conn, connection_check_query);
-	if (session_is_lost(conn, res))
-		session_failed(conn, res, "query failed", connection_check_query);
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (session_refused(conn, res, connection_check_query))
 		session_command(conn, SESSION_ROLLBACK_TO);
 	PQclear(res);
 	session_end_settings(conn, begun);

@@ -394,10 +394,8 @@ standby_check_library(const Standby *standby)
 {
 	PGresult   *res = session_exec(standby->conn, library_query);
 
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (session_refused(standby->conn, res, library_query))
 	{
-		if (session_is_lost(standby->conn, res))
-			session_failed(standby->conn, res, "query failed", library_query);
 		pg_log_error("could not use the extension on standby %s: %s",
 					 standby->name, PQerrorMessage(standby->conn));
 		pg_fatal_hint("Install the extension on the standby, too, or use --no-extension.");
