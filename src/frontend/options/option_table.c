@@ -124,7 +124,8 @@ option_value_size(const char *arg, const char *option)
 }
 
 /*
- * A worker takes 16 kB at once (session_lost.c); and nothing is faster than that.
+ * A worker takes 16 kB at once (session_lost.c); and nothing is faster than
+ * that.
  */
 #define MIN_RATE_KB 32
 #define MAX_RATE_KB 1073741824

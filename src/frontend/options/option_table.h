@@ -36,6 +36,28 @@ typedef struct OptionRow
 
 #define MEMBER(name) offsetof(Options, name)
 
+/* Rows for options of ours that pg_pardump and pg_parrestore have alike. */
+#define SHARED_OPTIONS \
+	{"all-databases", OPTION_FLAG, MEMBER(all_databases)}, \
+	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)}, \
+	{"check", OPTION_FLAG, MEMBER(check)}, \
+	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)}, \
+	{"exclude-database", OPTION_LIST, MEMBER(exclude_databases)}, \
+	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096}, \
+	{"log-json", OPTION_TEXT, MEMBER(log_json)}, \
+	{"metrics", OPTION_FILLED, MEMBER(metrics)}, \
+	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)}, \
+	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)}, \
+	{"no-progress", OPTION_FLAG, MEMBER(no_progress)}, \
+	{"password-command", OPTION_FILLED, MEMBER(password_command)}, \
+	{"report", OPTION_FILLED, MEMBER(report)}, \
+	{"report-history", OPTION_FILLED, MEMBER(report_history)}, \
+	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}, \
+	{"standby-snapshot-timeout", OPTION_NUMBER, \
+	MEMBER(standby_snapshot_timeout), 0, 86400}, \
+	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)}, \
+	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)}
+
 /* An option of a stock program's, which may have a letter, too. */
 typedef struct StockOption
 {

@@ -85,31 +85,13 @@ static const StockOption restore_options[] = {
 };
 
 static const OptionRow own_options[] = {
-	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)},
+	SHARED_OPTIONS,
 	{"allow-existing", OPTION_FLAG, MEMBER(allow_existing)},
-	{"all-databases", OPTION_FLAG, MEMBER(all_databases)},
-	{"check", OPTION_FLAG, MEMBER(check)},
-	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
 	{"compare-with", OPTION_TEXT, MEMBER(compare_with)},
-	{"exclude-database", OPTION_LIST, MEMBER(exclude_databases)},
 	{"globals-only", OPTION_FLAG, MEMBER(globals_only)},
-	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
-	{"log-json", OPTION_TEXT, MEMBER(log_json)},
-	{"metrics", OPTION_FILLED, MEMBER(metrics)},
-	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)},
-	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
-	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
-	{"password-command", OPTION_FILLED, MEMBER(password_command)},
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
 	{"progress", OPTION_FLAG, MEMBER(progress)},
-	{"report", OPTION_FILLED, MEMBER(report)},
-	{"report-history", OPTION_FILLED, MEMBER(report_history)},
 	{"resume", OPTION_FLAG, MEMBER(resume)},
-	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
-	{"standby-snapshot-timeout", OPTION_NUMBER,
-	MEMBER(standby_snapshot_timeout), 0, 86400},
-	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
-	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
 	{"verify", OPTION_FLAG, MEMBER(verify_first)},
 };
 
