@@ -15,6 +15,7 @@
 #include "archive/archive_clean.h"
 #include "archive/archive_name.h"
 #include "archive/manifest.h"
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "process/progress.h"
@@ -126,12 +127,6 @@ archive_sync_directory(const char *path, bool made)
 		pg_fatal("could not flush the parent directory of \"%s\" to disk", path);
 }
 
-static void
-end_child(void *arg)
-{
-	child_process_end_all((pid_t *) arg, 1);
-}
-
 void
 archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 {
@@ -158,7 +153,7 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 	 * The child has the handlers of a worker, so that SIGTERM ends it even in
 	 * the middle of a system call that can be interrupted.
 	 */
-	cleanup_push(end_child, &pid);
+	cleanup_push(child_process_end, &pid);
 	while ((gone = waitpid(pid, &status, WNOHANG)) == 0 ||
 		   (gone < 0 && errno == EINTR))
 	{
@@ -169,7 +164,7 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 	if (gone < 0)
 		pg_fatal("could not wait for child process: %m");
 	pid = 0;
-	cleanup_pop(end_child, &pid);
+	cleanup_pop(child_process_end, &pid);
 	/* the signal that ends this process has ended the child, too */
 	interrupt_check();
 	if (WIFSIGNALED(status))
@@ -195,12 +190,6 @@ typedef struct Cleaning
 	const char **known;			/* its paths, sorted */
 } Cleaning;
 
-static int
-archive_clean_compare_paths(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *) a, *(const char *const *) b);
-}
-
 static bool
 exists(const Cleaning *cleaning, const char *name)
 {
@@ -225,8 +214,7 @@ find_proof(Cleaning *cleaning)
 		cleaning->known = pg_malloc((manifest->n_files + 1) * sizeof(char *));
 		for (int i = 0; i < manifest->n_files; i++)
 			cleaning->known[i] = manifest->files[i].path;
-		qsort(cleaning->known, manifest->n_files, sizeof(char *),
-			  archive_clean_compare_paths);
+		qsort(cleaning->known, manifest->n_files, sizeof(char *), compare_strings);
 	}
 	else if (exists(cleaning, TOC_NAME) || !exists(cleaning, TOC_TEMP_NAME))
 	{
@@ -278,7 +266,7 @@ is_ours(const Cleaning *cleaning, const char *name)
 		return cleaning->manifest != NULL;
 	return cleaning->manifest == NULL || is_proof(name) ||
 		bsearch(&name, cleaning->known, cleaning->manifest->n_files,
-				sizeof(char *), archive_clean_compare_paths) != NULL;
+				sizeof(char *), compare_strings) != NULL;
 }
 
 /* The next name; NULL at the end. */

@@ -11,6 +11,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "archive/toc.h"
+#include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/shared_memory.h"
 
@@ -143,7 +144,8 @@ toc_table_dump_id(const TocEntry *data_entry)
 
 typedef struct NamedEntry
 {
-	char	   *name;			/* qualified and quoted; owned */
+	char	   *name;			/* first, for compare_strings(): qualified and
+								 * quoted; owned */
 	int			no;
 } NamedEntry;
 
@@ -152,13 +154,6 @@ struct TocNames
 	NamedEntry *entries;		/* in the order of their names */
 	int			n;
 };
-
-static int
-compare_named(const void *a, const void *b)
-{
-	return strcmp(((const NamedEntry *) a)->name,
-				  ((const NamedEntry *) b)->name);
-}
 
 TocNames *
 toc_names_make(const Toc *toc, const char *desc)
@@ -176,17 +171,16 @@ toc_names_make(const Toc *toc, const char *desc)
 			pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 		result->entries[result->n++].no = i;
 	}
-	qsort(result->entries, result->n, sizeof(NamedEntry), compare_named);
+	qsort(result->entries, result->n, sizeof(NamedEntry), compare_strings);
 	return result;
 }
 
 int
 toc_names_find(const TocNames *names, const char *name)
 {
-	NamedEntry	key = {(char *) name};
 	const NamedEntry *found =
-		bsearch(&key, names->entries, names->n, sizeof(NamedEntry),
-				compare_named);
+		bsearch(&name, names->entries, names->n, sizeof(NamedEntry),
+				compare_strings);
 
 	return found ? found->no : -1;
 }

@@ -42,6 +42,12 @@ array_room(void *array, int n, size_t size)
 }
 
 int
+compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+int
 lower_bound(const void *key, const void *elements, int n, size_t bytes,
 			int (*compare) (const void *a, const void *b))
 {

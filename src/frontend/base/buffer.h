@@ -36,6 +36,12 @@ extern void *array_room(void *array, int n, size_t size);
 	((array) = array_room(array, n, sizeof(*(array))), &(array)[(n)++])
 
 /*
+ * The order of strings, or of structs that begin with one, as qsort() takes
+ * it.
+ */
+extern int	compare_strings(const void *a, const void *b);
+
+/*
  * The first of n sorted elements, of the given size in bytes, that does not
  * come before the key; n if all do.  compare() is as qsort() takes it: of two
  * elements, or of one and the key.

@@ -25,12 +25,6 @@
  * Tables
  * ----------
  */
-static int
-compare_tables_compare_names(const void *a, const void *b)
-{
-	return strcmp(((const CompareTable *) a)->name,
-				  ((const CompareTable *) b)->name);
-}
 
 /* Owned, as it is kept as long as the comparison. */
 static char *
@@ -266,12 +260,12 @@ number_tables(CompareTables *result, const CompareSide *side, int which,
 	result->of[which] = pg_malloc((tables->n_tables + 1) * sizeof(int));
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		CompareTable key = {.name = name_of(&tables->tables[i], loaded)};
+		const char *name = name_of(&tables->tables[i], loaded);
 		const CompareTable *found = NULL;
 
 		if (result->n_tables > 0)
-			found = bsearch(&key, result->tables, result->n_tables,
-							sizeof(CompareTable), compare_tables_compare_names);
+			found = bsearch(&name, result->tables, result->n_tables,
+							sizeof(CompareTable), compare_strings);
 		result->of[which][i] = found ? (int) (found - result->tables) : -1;
 	}
 }
@@ -289,7 +283,7 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
 		add_tables(result, sides[which], which, loaded);
 	if (result->n_tables > 0)
 		qsort(result->tables, result->n_tables, sizeof(CompareTable),
-			  compare_tables_compare_names);
+			  compare_strings);
 	join_tables(result, sides[1], chosen);
 	for (int which = 0; which < 2; which++)
 		number_tables(result, sides[which], which, loaded);

@@ -18,7 +18,8 @@ typedef struct RowSum
 
 typedef struct CompareTable
 {
-	const char *name;			/* qualified and quoted */
+	const char *name;			/* first, for compare_strings(): qualified and
+								 * quoted */
 	int			no[2];			/* in the plan of each side, the first of its
 								 * tables; -1 = has none */
 	char	   *problem;		/* why rows are not compared, or NULL */

@@ -562,13 +562,6 @@ builder_main(IndexBuilder *builder)
  * ----------
  */
 
-/* An exit callback. */
-static void
-end_builder(void *arg)
-{
-	child_process_end_all(&((IndexBuilder *) arg)->pid, 1);
-}
-
 /* What is built, by which entries of the script. */
 static void
 describe_builds(IndexBuilder *builder)
@@ -645,7 +638,7 @@ index_builder_start(const IndexPlan *plan)
 		builder->builds.totals->came_to_end = true;
 		return builder;
 	}
-	cleanup_push(end_builder, builder);
+	cleanup_push(child_process_end, &builder->pid);
 	/* what is buffered would be written by both */
 	fflush(NULL);
 	/* no signal may find the child with the leader's handlers */
@@ -663,7 +656,7 @@ index_builder_start(const IndexPlan *plan)
 	interrupt_release_signals();
 	if (builder->pid < 0)
 	{
-		builder->pid = 0;		/* end_builder() has nothing to end */
+		builder->pid = 0;		/* there is nothing to end */
 		pg_fatal("could not create child process: %m");
 	}
 	return builder;

@@ -19,13 +19,7 @@
 #include "load/restore_stage.h"
 #include "load/target_check.h"
 
-/* Exit callbacks. */
-static void
-restore_stage_end_restore(void *arg)
-{
-	child_process_end_all(&((RestoreStages *) arg)->run.pid, 1);
-}
-
+/* An exit callback. */
 static void
 restore_stage_remove_directory(void *arg)
 {
@@ -57,7 +51,7 @@ restore_stage_begin(RestoreStages *restore)
 	if (fd >= 0)
 		(void) flock(fd, LOCK_SH | LOCK_NB);
 	cleanup_push(restore_stage_remove_directory, restore);
-	cleanup_push(restore_stage_end_restore, restore);
+	cleanup_push(child_process_end, &restore->run.pid);
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 

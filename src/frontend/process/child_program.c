@@ -117,6 +117,12 @@ child_process_end_all(pid_t *pids, int n_pids)
 	}
 }
 
+void
+child_process_end(void *pid)
+{
+	child_process_end_all(pid, 1);
+}
+
 /* ----------
  * The command of --pipe
  * ----------

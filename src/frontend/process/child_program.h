@@ -30,6 +30,9 @@ extern bool child_process_wait(pid_t pid, int *status, int wait_ms);
  */
 extern void child_process_end_all(pid_t *pids, int n_pids);
 
+/* An exit callback: the same of one, whose pid_t pid points to. */
+extern void child_process_end(void *pid);
+
 /*
  * The process group of a child that must end before this process does, as it
  * would take the end of its input for that of a file; 0 for none.  It is

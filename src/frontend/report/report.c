@@ -346,12 +346,6 @@ compare_numbers(double a, double b)
 	return a < b ? -1 : a > b;
 }
 
-static int
-report_compare_names(const void *a, const void *b)
-{
-	return strcmp(((const ReportRow *) a)->name, ((const ReportRow *) b)->name);
-}
-
 /* By worker, then in the order of time. */
 static int
 compare_work(const void *a, const void *b)
@@ -373,7 +367,7 @@ report_compare_sizes(const void *a, const void *b)
 	int			result = compare_numbers(((const ReportRow *) b)->raw_bytes,
 										 ((const ReportRow *) a)->raw_bytes);
 
-	return result != 0 ? result : report_compare_names(a, b);
+	return result != 0 ? result : compare_strings(a, b);
 }
 
 static int
@@ -382,7 +376,7 @@ compare_seconds(const void *a, const void *b)
 	int			result = compare_numbers(((const ReportRow *) b)->seconds,
 										 ((const ReportRow *) a)->seconds);
 
-	return result != 0 ? result : report_compare_names(a, b);
+	return result != 0 ? result : compare_strings(a, b);
 }
 
 /*
@@ -500,12 +494,12 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	int			n = 0;
 
 	sums[0].name = "All";
-	qsort(work->files, work->n_files, sizeof(ReportRow), report_compare_names);
+	qsort(work->files, work->n_files, sizeof(ReportRow), compare_strings);
 	for (int i = 0; i < work->n_files; i++)
 	{
 		const ReportRow *file = &work->files[i];
 
-		if (n == 0 || report_compare_names(&sums[n], file) != 0)
+		if (n == 0 || compare_strings(&sums[n], file) != 0)
 		{
 			n++;
 			sums[n].name = file->name;

@@ -39,13 +39,6 @@ stock_pg_dumpall_find(const Options *options, const char *argv0)
 	return path;
 }
 
-/* An exit callback. */
-static void
-end_program(void *arg)
-{
-	child_process_end_all(arg, 1);
-}
-
 /* Its options that are also ours; NULL terminated. */
 static void
 stock_pg_dump_add_args(const char **args, int n, const Options *options)
@@ -94,9 +87,9 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 	stock_pg_dump_add_args(args, 7, options);
 	pid = child_program_start(args, peer_address_secrets(address), fd, &words,
 							  "pg_dumpall: ");
-	cleanup_push(end_program, &pid);
+	cleanup_push(child_process_end, &pid);
 	status = program_words_wait(&words, &pid);
-	cleanup_pop(end_program, &pid);
+	cleanup_pop(child_process_end, &pid);
 	if (WIFSIGNALED(status))
 		pg_fatal("%s was terminated by signal %d: %s", "pg_dumpall",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -645,7 +638,7 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 		wait_ms -= EXIT_CHECK_MS;
 	}
 	close_file(&pg_dump->out_fd);
-	child_process_end_all(&pg_dump->pid, 1);
+	child_process_end(&pg_dump->pid);
 	program_words_close(&pg_dump->words);
 	if (pg_dump->directory && !rmtree(pg_dump->directory, true))
 		pg_log_warning("could not remove directory \"%s\"",

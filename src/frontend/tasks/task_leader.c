@@ -32,7 +32,7 @@
 /* An attempt, and how far its results are read. */
 typedef struct TaskAttempt
 {
-	char	   *name;
+	char	   *name;			/* first, for compare_strings() */
 	int			task;
 	off_t		read;
 	bool		is_ours;		/* its first line says so */
@@ -329,13 +329,6 @@ read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 	free(path);
 }
 
-static int
-compare_attempts(const void *a, const void *b)
-{
-	return strcmp(((const TaskAttempt *) a)->name,
-				  ((const TaskAttempt *) b)->name);
-}
-
 /* The attempt of a file with this name: TASK.HOST.... and the suffix. */
 static void
 note_attempt(TaskCollector *collector, const char *file_name)
@@ -353,7 +346,7 @@ note_attempt(TaskCollector *collector, const char *file_name)
 	attempt.name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
 	attempt.task = (int) task;
 	place = lower_bound(&attempt, collector->attempts, collector->n_attempts,
-						sizeof(TaskAttempt), compare_attempts);
+						sizeof(TaskAttempt), compare_strings);
 	if (place < collector->n_attempts &&
 		strcmp(collector->attempts[place].name, attempt.name) == 0)
 	{

@@ -31,7 +31,8 @@
 /* What a file is known to be. */
 typedef struct VerifyFile
 {
-	const char *name;			/* in the directory; borrowed */
+	const char *name;			/* first, for compare_strings(): in the
+								 * directory; borrowed */
 	ManifestFileKind kind;
 	const char *table;			/* whose rows it has, as SQL names it; NULL if
 								 * that is not known */
@@ -427,13 +428,6 @@ verify_file(const char *directory, const VerifyFile *file,
 /* Longer than any line of a list of large objects. */
 #define LIST_LINE_BYTES 512
 
-static int
-verify_file_compare_names(const void *a, const void *b)
-{
-	return strcmp(((const ListedFile *) a)->file.name,
-				  ((const ListedFile *) b)->file.name);
-}
-
 /*
  * List the directory once.  Names from the archive's own files are only
  * looked up in this list, so a forged name cannot lead out of the directory.
@@ -464,19 +458,17 @@ verify_list_new(const char *directory)
 		pg_fatal("could not read directory \"%s\": %m", directory);
 	closedir(dir);
 	if (list->n_files > 0)
-		qsort(list->files, list->n_files, sizeof(ListedFile), verify_file_compare_names);
+		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
 	return list;
 }
 
 static ListedFile *
 find(const FileList *list, const char *name)
 {
-	ListedFile	key = {.file.name = name};
-
 	if (list->n_files == 0)
 		return NULL;
-	return bsearch(&key, list->files, list->n_files, sizeof(ListedFile),
-				   verify_file_compare_names);
+	return bsearch(&name, list->files, list->n_files, sizeof(ListedFile),
+				   compare_strings);
 }
 
 /* Never freed, as the list is not. */
@@ -528,7 +520,7 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 		}
 	}
 	if (list->n_files > 0)
-		qsort(list->files, list->n_files, sizeof(ListedFile), verify_file_compare_names);
+		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
 }
 
 /*
