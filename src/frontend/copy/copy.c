@@ -136,13 +136,12 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 /* One copy; exit callbacks, and the pool's in leader and workers, use it. */
 typedef struct Copy
 {
+	CopyWork	work;			/* first: the arg of the pool's callbacks */
 	Options		options;		/* the user's, and pg_restore's of a copy */
 	DumpPlan	plan;
 	Source		source;
 	Target		target;
 	Run			run;
-	CopyWork	work;
-	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
 	int		   *n_errors;		/* of definitions; shared */
@@ -157,32 +156,6 @@ typedef struct Copy
  * Callbacks of the worker pool
  * ----------
  */
-static void
-copy_start_worker(void *arg, int no)
-{
-	Copy	   *copy = arg;
-
-	copy->worker = copy_worker_start(&copy->work, no);
-}
-
-static bool
-copy_run_job(void *arg, int job, volatile int *step)
-{
-	return copy_worker_run(((Copy *) arg)->worker, job, step);
-}
-
-static void
-copy_stop_worker(void *arg)
-{
-	copy_worker_stop(((Copy *) arg)->worker);
-}
-
-static char *
-copy_describe_job(void *arg, int job, int step)
-{
-	return dump_plan_describe_job(&((Copy *) arg)->plan, job, step);
-}
-
 /*
  * Jobs are sorted by their waves.  Foreign keys that exist on the target
  * already are checked at the end of each COPY, so all tables that a wave's
@@ -219,21 +192,11 @@ copy_reset_job(void *arg, int job)
 static void
 run_workers(Copy *copy)
 {
-	WorkerTask	task = {
-		.arg = copy,
-		.doing = "copying %s",
-		.max_retries = (int) copy->run.options->retries,
-		.outlives_kill = true,
-		.has_slots = true,
-		.start = copy_start_worker,
-		.run = copy_run_job,
-		.stop = copy_stop_worker,
-		.describe = copy_describe_job,
-		.reset = copy_reset_job,
-		.begin = copy_begin_job,
-		.done = copy_job_is_done,
-	};
+	WorkerTask	task = copy_worker_task(&copy->work);
 
+	task.reset = copy_reset_job;
+	task.begin = copy_begin_job;
+	task.done = copy_job_is_done;
 	copy->source.keep_snapshot = copy->run.options->compare;
 	leader_run_workers(&copy->source, &copy->run, &task);
 }

@@ -31,11 +31,14 @@ struct CopyWorker
 	PGconn	   *target_conn;
 };
 
-CopyWorker *
-copy_worker_start(const CopyWork *work, int no)
+/* The number is the worker's, or WORKER_IS_LEADER. */
+static void
+copy_worker_start(void *arg, int no)
 {
+	CopyWork   *work = arg;
 	CopyWorker *worker = pg_malloc0(sizeof(CopyWorker));
 
+	work->worker = worker;
 	worker->work = work;
 	worker->run = work->run;
 	/* the leader's connection is the leader's alone, and ends with it */
@@ -44,7 +47,6 @@ copy_worker_start(const CopyWork *work, int no)
 	worker->target_conn = target_connect_loader(work->target);
 	(void) target_history_expect(worker->target_conn, work->target->history);
 	worker->session = worker_session_open(work->source, work->run, no);
-	return worker;
 }
 
 /* ----------
@@ -273,11 +275,12 @@ copy_job(CopyWorker *worker, int job_no, volatile int *step)
  * False if the source refused the job, because a lock could not be acquired
  * in time: another worker, or the leader, does it then.
  */
-bool
-copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
+static bool
+copy_worker_run_job(void *arg, int job_no, volatile int *step)
 {
-	const Run  *run = worker->run;
-	const CopyWork *work = worker->work;
+	const CopyWork *work = arg;
+	CopyWorker *worker = work->worker;
+	const Run  *run = work->run;
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
 	bool		done = target_commit_is_done(worker->target_conn, work->target,
@@ -298,10 +301,35 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 	return done;
 }
 
-void
-copy_worker_stop(CopyWorker *worker)
+static void
+copy_worker_stop(void *arg)
 {
+	CopyWorker *worker = ((CopyWork *) arg)->worker;
+
 	worker_session_close(worker->session);
 	session_close(worker->target_conn);
 	free(worker);
+}
+
+static char *
+copy_worker_describe_job(void *arg, int job, int step)
+{
+	return dump_plan_describe_job(((CopyWork *) arg)->run->plan, job, step);
+}
+
+WorkerTask
+copy_worker_task(CopyWork *work)
+{
+	return (WorkerTask)
+	{
+		.arg = work,
+		.doing = "copying %s",
+		.max_retries = (int) work->run->options->retries,
+		.outlives_kill = true,
+		.has_slots = true,
+		.start = copy_worker_start,
+		.run = copy_worker_run_job,
+		.stop = copy_worker_stop,
+		.describe = copy_worker_describe_job,
+	};
 }

@@ -9,9 +9,11 @@
 #include "source/source.h"
 #include "status/run.h"
 
+typedef struct CopyWorker CopyWorker;
+
 /*
- * What workers are given: settled before they start, the same for all.
- * Results of files are done when they are committed; raw and stored bytes are
+ * What workers are given: settled before they start, the same for all; the
+ * arg of the pool's callbacks, or at the begin of it.  Results of files are done when they are committed; raw and stored bytes are
  * what crossed, in the format of each table.
  */
 typedef struct CopyWork
@@ -21,25 +23,16 @@ typedef struct CopyWork
 	const Run  *run;
 	const CopyFormats *formats;
 	TargetCommit *commits;		/* by job */
+	CopyWorker *worker;			/* in a worker: itself */
 } CopyWork;
 
-typedef struct CopyWorker CopyWorker;
-
 /*
- * Connect to both servers, as worker number no, which may be
- * WORKER_IS_LEADER.
+ * The pool's task.  Workers connect to both servers.  Each job is one
+ * transaction of the target, unless a worker that was lost has done it; the
+ * process exits with a message if anything fails, and then the target has
+ * nothing of the job.  A job is refused if its tables could not be locked on
+ * the source.  The caller adds what else the pool needs.
  */
-extern CopyWorker *copy_worker_start(const CopyWork *work, int no);
-
-/*
- * Do a job in one transaction of the target, unless a worker that was lost
- * has done it.  Exits with a message if anything fails; then the target has
- * nothing of it.  *step: see worker_process.h.  False if nothing was done, as
- * its tables could not be locked on the source.
- */
-extern bool copy_worker_run(CopyWorker *worker, int job, volatile int *step);
-
-/* Close both connections, and free it. */
-extern void copy_worker_stop(CopyWorker *worker);
+extern WorkerTask copy_worker_task(CopyWork *work);
 
 #endif							/* COPY_WORKER_H */
