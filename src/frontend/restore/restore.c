@@ -11,7 +11,7 @@
  * Errors are handled as pg_restore handles them: they are reported and
  * counted, and the restore continues, unless --exit-on-error is given.
  *
- * The file also has the pool of workers.  Jobs come in waves: where the
+ * The file also runs the pool of workers.  Jobs come in waves: where the
  * target has foreign keys already, referenced tables are loaded before the
  * tables that reference them.  Several workers can load pieces of one large
  * file; such jobs share the file's result.
@@ -32,50 +32,10 @@
 #include "status/summary.h"
 #include "verify/verify.h"
 
-typedef struct RestorePool
-{
-	RestoreWork *work;
-	Run		   *run;
-	RestoreWorker *worker;		/* in a worker: itself */
-	int			first_job;		/* of those that the pool has at the time */
-	int		   *jobs_left;		/* by data file that jobs share */
-} RestorePool;
-
 /* ----------
  * Callbacks of the worker pool
  * ----------
  */
-static void
-restore_pool_start_worker(void *arg, int no)
-{
-	RestorePool *pool = arg;
-
-	pool->worker = restore_worker_start(pool->work, no);
-}
-
-static bool
-restore_pool_run_job(void *arg, int job, volatile int *step)
-{
-	RestorePool *pool = arg;
-
-	restore_worker_run(pool->worker, pool->first_job + job, step);
-	return true;
-}
-
-static void
-restore_pool_stop_worker(void *arg)
-{
-	restore_worker_stop(((RestorePool *) arg)->worker);
-}
-
-static char *
-restore_pool_describe_job(void *arg, int job, int step)
-{
-	RestorePool *pool = arg;
-
-	return dump_plan_describe_job(pool->run->plan, pool->first_job + job, step);
-}
-
 /*
  * A worker was lost.  Nothing has to be undone: the end of its session has
  * rolled back the transaction of the job.
@@ -83,9 +43,9 @@ restore_pool_describe_job(void *arg, int job, int step)
 static void
 restore_pool_reset_job(void *arg, int job)
 {
-	RestorePool *pool = arg;
+	RestoreWork *work = arg;
 
-	run_event_retry(pool->run, pool->first_job + job);
+	run_event_retry(work->run, work->first_job + job);
 }
 
 /*
@@ -93,36 +53,36 @@ restore_pool_reset_job(void *arg, int job)
  * of them is.
  */
 static void
-shared_job_is_done(RestorePool *pool, const Job *job)
+shared_job_is_done(RestoreWork *work, const Job *job)
 {
-	const DumpPlan *plan = pool->run->plan;
+	const DumpPlan *plan = work->run->plan;
 	const DataFile *file = plan->queue->files[job->first];
 	int			no = file - plan->chunks->files;
 
-	if (--pool->jobs_left[no] > 0)
+	if (--work->jobs_left[no] > 0)
 		return;
-	restore_pieces_end(pool->work->shared[no]);
+	restore_pieces_end(work->shared[no]);
 
 	/*
 	 * Note that the file is complete, so that a later run need not look for
 	 * pieces that are left.  Without the line it would find that all pieces
 	 * have been loaded, so an error does no harm.
 	 */
-	if (!pool->work->has_failed[no])
-		(void) restore_journal_try_done(pool->work->journal,
-										pool->work->target->conn,
+	if (!work->has_failed[no])
+		(void) restore_journal_try_done(work->journal,
+										work->target->conn,
 										restore_journal_file(file));
-	run_file_result(pool->run, file)->done = true;
+	run_file_result(work->run, file)->done = true;
 }
 
 static void
 restore_pool_job_is_done(void *arg, int job_no)
 {
-	RestorePool *pool = arg;
-	const Job  *job = &pool->run->plan->queue->jobs[pool->first_job + job_no];
+	RestoreWork *work = arg;
+	const Job  *job = &work->run->plan->queue->jobs[work->first_job + job_no];
 
 	if (job->shared)
-		shared_job_is_done(pool, job);
+		shared_job_is_done(work, job);
 }
 
 /*
@@ -130,11 +90,10 @@ restore_pool_job_is_done(void *arg, int job_no)
  * exist before the workers are forked, as it is in shared memory.
  */
 static void
-prepare_shares(RestorePool *pool)
+prepare_shares(RestoreWork *work)
 {
-	const Options *options = pool->run->options;
-	const DumpPlan *plan = pool->run->plan;
-	RestoreWork *work = pool->work;
+	const Options *options = work->run->options;
+	const DumpPlan *plan = work->run->plan;
 
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 	{
@@ -144,11 +103,11 @@ prepare_shares(RestorePool *pool)
 		if (!job->shared)
 			continue;
 		no = plan->queue->files[job->first] - plan->chunks->files;
-		if (pool->jobs_left[no]++ > 0)
+		if (work->jobs_left[no]++ > 0)
 			continue;
 		/* before workers are forked: several of them make this file */
-		pool->run->results->shares[no] =
-			shared_memory_new(pool->run->results->n_workers, sizeof(FileResult));
+		work->run->results->shares[no] =
+			shared_memory_new(work->run->results->n_workers, sizeof(FileResult));
 		work->shared[no] = restore_pieces_new(options->jobs,
 											  archive_plan_piece_bytes(options));
 	}
@@ -156,25 +115,15 @@ prepare_shares(RestorePool *pool)
 
 /* Jobs of the queue from this one on, which are neighbours. */
 static void
-run_jobs(RestorePool *pool, int first, int n)
+run_jobs(RestoreWork *work, int first, int n)
 {
 	PoolWatch	watch = progress_watch();
-	WorkerTask	task = {
-		.arg = pool,
-		.doing = "restoring %s",
-		.max_retries = (int) pool->run->options->retries,
-		.outlives_kill = true,
-		.has_slots = true,
-		.start = restore_pool_start_worker,
-		.run = restore_pool_run_job,
-		.stop = restore_pool_stop_worker,
-		.describe = restore_pool_describe_job,
-		.reset = restore_pool_reset_job,
-		.done = restore_pool_job_is_done,
-	};
+	WorkerTask	task = restore_worker_task(work);
 
-	pool->first_job = first;
-	worker_pool_run(&task, &watch, pool->run->options->jobs, n);
+	task.reset = restore_pool_reset_job;
+	task.done = restore_pool_job_is_done;
+	work->first_job = first;
+	worker_pool_run(&task, &watch, work->run->options->jobs, n);
 }
 
 /*
@@ -184,40 +133,36 @@ run_jobs(RestorePool *pool, int first, int n)
  * those of its queue.
  */
 static void
-run_long(RestorePool *pool, int first, int n)
+run_long(RestoreWork *work, int first, int n)
 {
-	Run		   *run = pool->run;
+	Run		   *run = work->run;
 	const DumpPlan *plan = run->plan;
 	DumpPlan	rest = *plan;
 
-	rest.queue = restore_long_queue(pool->work->long_files, first, n,
+	rest.queue = restore_long_queue(work->long_files, first, n,
 									run->options->jobs);
 	run->plan = &rest;
-	prepare_shares(pool);
+	prepare_shares(work);
 	if (rest.queue->n_jobs > 0)
-		run_jobs(pool, 0, rest.queue->n_jobs);
+		run_jobs(work, 0, rest.queue->n_jobs);
 	run->plan = plan;
 }
 
 /*
- * Do all jobs of the run's plan, wave by wave, while progress is shown; run
- * is the work's, whose retries are counted.  What workers share for each job
- * is made here.
+ * Do all jobs of the run's plan, wave by wave, while progress is shown.  What
+ * workers share for each job is made here.
  */
 static void
-restore_pool_run(RestoreWork *work, Run *run)
+restore_pool_run(RestoreWork *work)
 {
-	/* callbacks use it until the process ends */
-	RestorePool *pool = pg_malloc0(sizeof(RestorePool));
+	const Run  *run = work->run;
 	const JobQueue *queue = run->plan->queue;
 	int			n_files = run->plan->chunks->n_files;
 
-	pool->work = work;
-	pool->run = run;
-	pool->jobs_left = pg_malloc0((n_files + 1) * sizeof(int));
+	work->jobs_left = pg_malloc0((n_files + 1) * sizeof(int));
 	work->commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));
-	prepare_shares(pool);
+	prepare_shares(work);
 	run_progress_begin(run);
 	advice_give(run->options, run->plan);
 	for (int first = 0, n; first < queue->n_jobs; first += n)
@@ -230,8 +175,8 @@ restore_pool_run(RestoreWork *work, Run *run)
 		while (first + n < queue->n_jobs &&
 			   queue->jobs[first + n].wave == queue->jobs[first].wave)
 			n++;
-		run_jobs(pool, first, n);
-		run_long(pool, first, n);
+		run_jobs(work, first, n);
+		run_long(work, first, n);
 	}
 	progress_end();
 }
@@ -282,7 +227,7 @@ restore_rows_and_indexes(Restore *restore)
 	load_account_stage(account, LOAD_STAGE_ROWS);
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
-	restore_pool_run(&restore->work, &restore->run);
+	restore_pool_run(&restore->work);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 
 	/*

@@ -194,11 +194,13 @@ struct RestoreWorker
  * it would break the protocol, and the server would notice the leader's end
  * only when all copies are closed.
  */
-RestoreWorker *
-restore_worker_start(const RestoreWork *work, int no)
+static void
+restore_worker_start(void *arg, int no)
 {
+	RestoreWork *work = arg;
 	RestoreWorker *worker = pg_malloc0(sizeof(RestoreWorker));
 
+	work->worker = worker;
 	worker->work = work;
 	/* the leader's connection is the leader's alone, and ends with it */
 	close(PQsocket(work->target->conn));
@@ -208,7 +210,6 @@ restore_worker_start(const RestoreWork *work, int no)
 	/* a crash has ended all sessions: no row is loaded after it */
 	work->journal->check_crash(work->journal->check_arg, worker->conn, false);
 	file_results_begin_worker(work->run->results, no);
-	return worker;
 }
 
 /*
@@ -629,11 +630,13 @@ restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
  * finds out whether a worker before this one has committed it without getting
  * the answer: loading it again would double its rows.
  */
-void
-restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
+static bool
+restore_worker_run_job(void *arg, int no, volatile int *step)
 {
-	const RestoreWork *work = worker->work;
+	const RestoreWork *work = arg;
+	RestoreWorker *worker = work->worker;
 	const Run  *run = work->run;
+	int			job_no = work->first_job + no;
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
 
@@ -643,7 +646,7 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		*step = 0;
 		restore_shared_file(worker, run->plan->queue->files[job->first]);
 		file_results_begin_job(run->results, -1);
-		return;
+		return true;
 	}
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
@@ -659,12 +662,40 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 	}
 	run_job_is_done(run, job, work->long_files->is_long);
+	return true;
 }
 
-void
-restore_worker_stop(RestoreWorker *worker)
+static void
+restore_worker_stop(void *arg)
 {
+	RestoreWorker *worker = ((RestoreWork *) arg)->worker;
+
 	interrupt_set_connection(NULL);
 	session_close(worker->conn);
 	free(worker);
+}
+
+static char *
+restore_worker_describe_job(void *arg, int no, int step)
+{
+	RestoreWork *work = arg;
+
+	return dump_plan_describe_job(work->run->plan, work->first_job + no, step);
+}
+
+WorkerTask
+restore_worker_task(RestoreWork *work)
+{
+	return (WorkerTask)
+	{
+		.arg = work,
+		.doing = "restoring %s",
+		.max_retries = (int) work->run->options->retries,
+		.outlives_kill = true,
+		.has_slots = true,
+		.start = restore_worker_start,
+		.run = restore_worker_run_job,
+		.stop = restore_worker_stop,
+		.describe = restore_worker_describe_job,
+	};
 }

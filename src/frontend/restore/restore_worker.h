@@ -29,16 +29,19 @@
 extern bool *restore_freeze_choose(const Target *target, const DumpPlan *plan,
 								   const bool *before, const bool *after);
 
+typedef struct RestoreWorker RestoreWorker;
+
 /*
  * What workers are given: settled before they start, the same for all; what
- * they write to is in memory that they share.
+ * they write to is in memory that they share.  The arg of the pool's
+ * callbacks.
  */
 typedef struct RestoreWork
 {
 	const Archive *archive;
 	const ArchivePlan *plan;	/* the run's, too */
 	const Target *target;
-	const Run  *run;
+	Run		   *run;			/* only the leader changes it */
 	const RestoreJournal *journal;	/* NULL until it is open */
 	TargetCommit *commits;		/* by job */
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
@@ -52,23 +55,18 @@ typedef struct RestoreWork
 	volatile bool *has_failed;	/* by data file: a piece of it has */
 	volatile bool *objects_left_out;	/* by group of large objects */
 	volatile int *n_errors;		/* that are told, and no reason to end */
+	int		   *jobs_left;		/* in the leader: by data file that jobs share */
+	int			first_job;		/* of those that the pool has at the time */
+	RestoreWorker *worker;		/* in a worker: itself */
 } RestoreWork;
 
-typedef struct RestoreWorker RestoreWorker;
-
-/* Connect to the target, as worker number no. */
-extern RestoreWorker *restore_worker_start(const RestoreWork *work, int no);
-
 /*
- * Do a job in one transaction of the target, unless a worker that was lost
- * has done it.  A file that cannot be loaded whole is an error, which ends
- * the process with --exit-on-error, else it is counted, and the rest of the
- * job done without it.  *step: see worker_process.h.
+ * The pool's task.  Workers connect to the target.  Each job is one
+ * transaction there, unless a worker that was lost has done it.  A file that
+ * cannot be loaded whole is an error, which ends the process with
+ * --exit-on-error, else it is counted, and the rest of the job is done
+ * without it.  The caller adds what else the pool needs.
  */
-extern void restore_worker_run(RestoreWorker *worker, int job,
-							   volatile int *step);
-
-/* Close the connection, and free it. */
-extern void restore_worker_stop(RestoreWorker *worker);
+extern WorkerTask restore_worker_task(RestoreWork *work);
 
 #endif							/* RESTORE_WORKER_H */
