@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/hex.h"
 #include "options/own_options.h"
+#include "stream/sink.h"
 #include "tasks/task_result.h"
 
 /* Of a host's name, in those of files. */
@@ -75,37 +76,15 @@ task_result_begin(TaskResults *results, const char *plan, int task,
 								(int) getpid(), hex_random(4));
 	results->path = psprintf("%s/%s" TASK_RESULT_SUFFIX, results->directory,
 							 results->attempt);
-	results->fd = open(results->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+	results->fd = open(results->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 					   0600);
 	if (results->fd < 0)
 		pg_fatal("could not create file \"%s\": %m", results->path);
 	task_result_write(results, &line);
 }
 
-/*
- * A write of 0 bytes sets no errno; a full disk is the likely reason, as
- * PostgreSQL assumes, too.
- */
-static void
-write_all(int fd, const char *path, const char *data, size_t len)
-{
-	while (len > 0)
-	{
-		ssize_t		written = write(fd, data, len);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written == 0)
-			errno = ENOSPC;
-		if (written <= 0)
-			pg_fatal("could not write file \"%s\": %m", path);
-		data += written;
-		len -= written;
-	}
-}
-
 void
-task_result_write(const TaskResults *results, const TaskLine *line)
+task_result_write(TaskResults *results, const TaskLine *line)
 {
 	TaskLine	written = *line;
 	JsonWriter	writer = {0};
@@ -114,13 +93,15 @@ task_result_write(const TaskResults *results, const TaskLine *line)
 	initPQExpBuffer(&writer.buf);
 	json_append_object(&writer, line_fields, &written);
 	appendPQExpBufferChar(&writer.buf, '\n');
-	write_all(results->fd, results->path, buffer_text(&writer.buf),
-			  writer.buf.len);
+	if (!write_at(results->fd, buffer_text(&writer.buf), writer.buf.len,
+				  results->written))
+		pg_fatal("could not write file \"%s\": %m", results->path);
+	results->written += writer.buf.len;
 	termPQExpBuffer(&writer.buf);
 }
 
 void
-task_result_report(const TaskResults *to, const FileResults *results,
+task_result_report(TaskResults *to, const FileResults *results,
 				   const Job *job, const FileResult *result)
 {
 	bool		is_file = job->kind == JOB_DATA_FILES;
@@ -145,7 +126,7 @@ task_result_flush(const TaskResults *results)
  * keeps writes in the client.
  */
 void
-task_result_end(const TaskResults *results)
+task_result_end(TaskResults *results)
 {
 	TaskLine	line = {.kind = TASK_LINE_END};
 

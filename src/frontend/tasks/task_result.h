@@ -53,6 +53,7 @@ typedef struct TaskResults
 	char	   *attempt;		/* its name, TASK.HOST.PROCESS.RANDOM */
 	char	   *path;			/* of its file */
 	int			fd;
+	uint64		written;		/* bytes of the file */
 } TaskResults;
 
 /* Begin the file of an attempt, beside the plan at this path. */
@@ -60,18 +61,17 @@ extern void task_result_begin(TaskResults *results, const char *plan,
 							  int task, const char *run_id);
 
 /* Append a line to it.  Exits with a message on failure, as what follows. */
-extern void task_result_write(const TaskResults *results,
-							  const TaskLine *line);
+extern void task_result_write(TaskResults *results, const TaskLine *line);
 
 /* The same of a result of this job's. */
-extern void task_result_report(const TaskResults *to, const FileResults *results,
+extern void task_result_report(TaskResults *to, const FileResults *results,
 							   const Job *job, const FileResult *result);
 
 /* See that all lines are on disk. */
 extern void task_result_flush(const TaskResults *results);
 
 /* It has done what it could: the last line, on disk. */
-extern void task_result_end(const TaskResults *results);
+extern void task_result_end(TaskResults *results);
 
 /* Read a line, without its end; false if it is none. */
 extern bool task_result_read(const char *text, size_t len, TaskLine *line);
