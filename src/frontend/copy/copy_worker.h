@@ -13,8 +13,9 @@ typedef struct CopyWorker CopyWorker;
 
 /*
  * What workers are given: settled before they start, the same for all; the
- * arg of the pool's callbacks, or at the begin of it.  Results of files are done when they are committed; raw and stored bytes are
- * what crossed, in the format of each table.
+ * arg of the pool's callbacks, or at the begin of it.  Results of files are
+ * done when they are committed; raw and stored bytes are what crossed, in the
+ * format of each table.
  */
 typedef struct CopyWork
 {

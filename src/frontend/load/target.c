@@ -577,6 +577,26 @@ target_connect(const Target *target)
 	return conn;
 }
 
+/* Is a method of TOAST compression asked for? */
+static bool
+is_wanted(const char *method)
+{
+	return method != NULL && strcmp(method, "default") != 0;
+}
+
+/* From now on rows of this session are compressed by it. */
+static void
+toast_compression_set(PGconn *conn, const char *method)
+{
+	bool		begun;
+
+	if (!is_wanted(method))
+		return;
+	begun = session_begin_settings(conn);
+	session_set(conn, "default_toast_compression", method, false);
+	session_end_settings(conn, begun);
+}
+
 /*
  * A session that loads rows.  If the library cannot be loaded now, although
  * the leader's session could, the server's own COPY does the same, only
@@ -693,12 +713,6 @@ static const char known_query[] =
 " FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'";
 
-static bool
-is_wanted(const char *method)
-{
-	return method != NULL && strcmp(method, "default") != 0;
-}
-
 void
 toast_compression_check(PGconn *conn, const char *method)
 {
@@ -720,16 +734,4 @@ toast_compression_check(PGconn *conn, const char *method)
 		pg_log_error_detail("The server was built without this method.");
 	}
 	PQclear(res);
-}
-
-void
-toast_compression_set(PGconn *conn, const char *method)
-{
-	bool		begun;
-
-	if (!is_wanted(method))
-		return;
-	begun = session_begin_settings(conn);
-	session_set(conn, "default_toast_compression", method, false);
-	session_end_settings(conn, begun);
 }

@@ -219,7 +219,4 @@ extern bool target_commit_is_done(PGconn *conn, const Target *target,
  */
 extern void toast_compression_check(PGconn *conn, const char *method);
 
-/* From now on rows of this session are compressed by it. */
-extern void toast_compression_set(PGconn *conn, const char *method);
-
 #endif							/* TARGET_H */

@@ -530,20 +530,18 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 static PGresult *
 read_batch(PGconn *conn, const Oid *oids, int n_oids)
 {
-	PQExpBufferData sql = buffer_new();
-	PGresult   *res;
+	char	   *array = oid_array(oids, n_oids);
+	char	   *sql = psprintf("SELECT pg_catalog.lo_get(t.oid, 0, %d)"
+							   " FROM pg_catalog.unnest('%s'::pg_catalog.oid[])"
+							   " WITH ORDINALITY t (oid, no) ORDER BY t.no",
+							   PIECE_BYTES, array);
+	PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
 
-	appendPQExpBuffer(&sql, "SELECT pg_catalog.lo_get(t.oid, 0, %d)"
-					  " FROM pg_catalog.unnest('{", PIECE_BYTES);
-	for (int i = 0; i < n_oids; i++)
-		appendPQExpBuffer(&sql, "%s%u", i > 0 ? "," : "", oids[i]);
-	appendPQExpBufferStr(&sql, "}'::pg_catalog.oid[])"
-						 " WITH ORDINALITY t (oid, no) ORDER BY t.no");
-	res = session_query_params(conn, sql.data, 0, NULL, 1);
 	if (PQntuples(res) != n_oids)
 		pg_fatal("unexpected answer from the server: %d large objects instead of %d",
 				 PQntuples(res), n_oids);
-	termPQExpBuffer(&sql);
+	free(sql);
+	free(array);
 	return res;
 }
 
