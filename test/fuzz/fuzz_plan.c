@@ -6,7 +6,6 @@
 #include "base/fe_compat.h"
 
 #include "tasks/task_plan.h"
-#include "tasks/task_result.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

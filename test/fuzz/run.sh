@@ -44,7 +44,7 @@ declare -A sources=(
 		$f/archive/archive_open.c $f/archive/archive_name.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress.c"
 	[manifest]="$f/archive/manifest.c $f/stream/regular_file.c"
-	[plan]="$f/tasks/task_plan.c $f/tasks/task_result.c"
+	[plan]="$f/tasks/task_plan.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress.c"
 	[frame]="$f/basebackup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress.c"
 	[tar]="$f/extract/tar_reader.c"

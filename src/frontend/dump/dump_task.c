@@ -7,7 +7,7 @@
  * have names of this attempt's own, in the plan's directory: several attempts
  * at one task can run at the same time, when a scheduler has given up on a
  * host that is still working.  The leader reads the results of the attempt
- * line by line (tasks/task_result.h), and renames the files into the archive.
+ * line by line (tasks/task_plan.h), and renames the files into the archive.
  *
  * A result is written only after the file is on disk, because the leader may
  * be on another host, and may rename the file at once.
@@ -18,7 +18,6 @@
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
 #include "source/worker_monitor.h"
-#include "tasks/task_result.h"
 #include "tasks/task_server.h"
 
 typedef struct DumpTask

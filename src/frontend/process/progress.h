@@ -124,7 +124,8 @@ extern void progress_add_time(ProgressLine *line);
 /*
  * The share of a stage that is done, after these words, and the time that is
  * left, or at the end the time of the run.  The stage began at that time of
- * run_clock_seconds().  Returns for how long it has been running, and never 0.
+ * run_clock_seconds().  Returns for how long it has been running, which is
+ * never 0.
  */
 extern double progress_add_share(ProgressLine *line, const char *what,
 								 uint64 done, uint64 total, double begun,

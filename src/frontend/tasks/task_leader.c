@@ -26,7 +26,6 @@
 #include "process/task_command.h"
 #include "source/leader.h"
 #include "tasks/task_leader.h"
-#include "tasks/task_result.h"
 #include "tasks/task_server.h"
 
 /* An attempt, and how far its results are read. */
