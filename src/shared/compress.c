@@ -1,7 +1,7 @@
 /*
  * compress.c
- *		Reads the description of a compression, and compresses a stream that is
- *		fed block by block: gzip, lz4, zstd.
+ *		Reads the description of a compression, and compresses a stream that
+ *		is fed block by block: gzip, lz4, zstd.
  */
 #include <errno.h>
 #include <limits.h>

@@ -17,7 +17,8 @@
  */
 typedef struct ReportRow
 {
-	const char *name;			/* first, for compare_strings(): as SQL has it */
+	const char *name;			/* first, for compare_strings(): as SQL has
+								 * it */
 	const char *table;			/* that the index or partition belongs to */
 	const char *piece;			/* the file's path, or which part it is */
 	const char *blocks;
