@@ -530,25 +530,13 @@ static const char skip_query[] =
 " WHERE a.relid OPERATOR(pg_catalog.=) $1::pg_catalog.oid))"
 " LIMIT 1";
 
-static bool
-may_skip_rows(PGconn *conn, Oid table)
+bool
+target_may_skip_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
+					 uint64 taken)
 {
 	const char *params[] = {psprintf("%u", table)};
 
-	return PQntuples(session_query_params(conn, skip_query, 1, params, 0)) > 0;
-}
-
-/*
- * Fewer rows than were sent are right only if a BEFORE INSERT trigger can
- * have left some out.
- */
-bool
-target_took_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
-				 uint64 taken)
-{
-	if (taken == sent)
-		return true;
-	if (!may_skip_rows(conn, table))
+	if (PQntuples(session_query_params(conn, skip_query, 1, params, 0)) == 0)
 		return false;
 	pg_log_warning("loaded " UINT64_FORMAT " row%s of %s, but the target stored " UINT64_FORMAT,
 				   sent, units_plural(sent), what, taken);

@@ -77,12 +77,12 @@ extern void target_check_triggers(PGconn *conn, const Options *options,
 								  const Oid *tables, int n);
 
 /*
- * Has the target taken the rows of a table that COPY sent?  Where a BEFORE
- * INSERT trigger for each row, of the table or of a partition, fires in this
- * session, it can leave rows out or insert them elsewhere: another number is
- * a warning then, and the result is true.
+ * The target has taken another number of rows of a table than COPY sent.
+ * Where a BEFORE INSERT trigger for each row, of the table or of a partition,
+ * fires in this session, it can leave rows out or insert them elsewhere: the
+ * number is a warning then, and the result is true.
  */
-extern bool target_took_rows(PGconn *conn, Oid table, const char *what,
-							 uint64 sent, uint64 taken);
+extern bool target_may_skip_rows(PGconn *conn, Oid table, const char *what,
+								 uint64 sent, uint64 taken);
 
 #endif							/* TARGET_CHECK_H */
