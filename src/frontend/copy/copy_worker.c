@@ -321,8 +321,7 @@ copy_worker_describe_job(void *arg, int job, int step)
 WorkerTask
 copy_worker_task(CopyWork *work)
 {
-	return (WorkerTask)
-	{
+	WorkerTask	task = {
 		.arg = work,
 		.doing = "copying %s",
 		.max_retries = (int) work->run->options->retries,
@@ -333,4 +332,6 @@ copy_worker_task(CopyWork *work)
 		.stop = copy_worker_stop,
 		.describe = copy_worker_describe_job,
 	};
+
+	return task;
 }

@@ -330,8 +330,7 @@ dump_worker_describe_job(void *arg, int no, int step)
 WorkerTask
 dump_worker_task(DumpPool *pool)
 {
-	return (WorkerTask)
-	{
+	WorkerTask	task = {
 		.arg = pool,
 		.doing = "dumping %s",
 		.max_retries = (int) pool->run.options->retries,
@@ -341,4 +340,6 @@ dump_worker_task(DumpPool *pool)
 		.stop = dump_worker_stop,
 		.describe = dump_worker_describe_job,
 	};
+
+	return task;
 }

@@ -459,6 +459,7 @@ list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
 		{
 			ArchiveGroup *group = array_add(result->groups, *n_groups);
+
 			group->entry = entry;
 			group->position = archive_objects_position(objects);
 		}

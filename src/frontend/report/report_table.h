@@ -17,8 +17,7 @@
  */
 typedef struct ReportRow
 {
-	const char *name;			/* first, for compare_strings(): as SQL has
-								 * it */
+	const char *name;			/* as in SQL; first, for compare_strings() */
 	const char *table;			/* that the index or partition belongs to */
 	const char *piece;			/* the file's path, or which part it is */
 	const char *blocks;

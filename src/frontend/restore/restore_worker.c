@@ -687,8 +687,7 @@ restore_worker_describe_job(void *arg, int no, int step)
 WorkerTask
 restore_worker_task(RestoreWork *work)
 {
-	return (WorkerTask)
-	{
+	WorkerTask	task = {
 		.arg = work,
 		.doing = "restoring %s",
 		.max_retries = (int) work->run->options->retries,
@@ -699,4 +698,6 @@ restore_worker_task(RestoreWork *work)
 		.stop = restore_worker_stop,
 		.describe = restore_worker_describe_job,
 	};
+
+	return task;
 }

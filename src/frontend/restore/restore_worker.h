@@ -55,8 +55,7 @@ typedef struct RestoreWork
 	volatile bool *has_failed;	/* by data file: a piece of it has */
 	volatile bool *objects_left_out;	/* by group of large objects */
 	volatile int *n_errors;		/* that are told, and no reason to end */
-	int		   *jobs_left;		/* in the leader: by data file that jobs
-								 * share */
+	int		   *jobs_left;		/* in the leader: by shared data file */
 	int			first_job;		/* of those that the pool has at the time */
 	RestoreWorker *worker;		/* in a worker: itself */
 } RestoreWork;
