@@ -188,7 +188,7 @@ like($out, qr/^ public\.big .*COPY.*\b(\d)\n.*^\(\1\) read with COPY: its rows a
 # ---- what is refused
 
 foreach my $try (
-	[ 'big:nothing = 1', qr/invalid condition for table public\.big: nothing = 1.*detail: .*column "nothing" does not exist.*hint: search_path is empty/s ],
+	[ 'big:nothing = 1', qr/invalid condition for table public\.big: nothing = 1.*detail: .*column "nothing" does not exist\n\z/s ],
 	[ 'big:id', qr/argument of WHERE must be type boolean/ ],
 	[ 'big:true; DROP TABLE other', qr/syntax error/ ],
 	[ 'big:true) TO STDOUT; DROP TABLE other; --', qr/syntax error/ ],
@@ -199,12 +199,12 @@ foreach my $try (
 	[ 'big:\'no end', qr/unterminated/ ],
 	[ 'big:id = $1', qr/Parameters are not supported/ ],
 	[ 'big:count(*) > 1', qr/aggregate functions are not allowed in WHERE/ ],
-	[ 'big:id = helper(1)', qr/function helper\(integer\) does not exist/ ],
+	[ 'big:id = helper(1)', qr/function helper\(integer\) does not exist\n.*hint: Expressions are evaluated with an empty search_path\./ ],
 	[ 'family:family.id > 1', qr/invalid condition for table public\.family_1: .*missing FROM-clause entry/s ],
-	[ 'a_view:true', qr/no table whose rows are dumped matches pattern "a_view" of option --where/ ],
-	[ 'nowhere:true', qr/no table whose rows are dumped matches pattern "nowhere"/ ],
-	[ 'x.y.z.big:true', qr/improper relation name for option --where: x\.y\.z\.big/ ],
-	[ 'postgres.public.big:true', qr/improper relation name/ ],
+	[ 'a_view:true', qr/pattern "a_view" of option --where matches no table whose rows are dumped/ ],
+	[ 'nowhere:true', qr/pattern "nowhere" of option --where matches no table whose rows are dumped/ ],
+	[ 'x.y.z.big:true', qr/improper relation name \(too many dotted names\) for option --where: x\.y\.z\.big/ ],
+	[ 'postgres.public.big:true', qr/cross-database references are not implemented: postgres\.public\.big/ ],
 	[ 'settings:true', qr/cannot be used for table public\.settings, which is a configuration table of an extension/ ],
 	[ 'big', qr/invalid value "big" for option --where\n.*hint: Use TABLE:CONDITION, for example / ],
 	[ 'big:', qr/invalid value "big:" for option --where/ ],
@@ -215,7 +215,7 @@ foreach my $try (
 }
 {
 	my $hint = sub { my ($err) = @_; return $err =~ /^pg_pardump: hint: (.*)/m ? $1 : 'none' };
-	my $refused = sub { $hint->(refused_ok(qr/no table whose rows are dumped matches pattern/, "@_", @db, @_)) };
+	my $refused = sub { $hint->(refused_ok(qr/ matches no table whose rows are dumped/, "@_", @db, @_)) };
 	is($refused->('--where="c:""d":true'), 'Tables of this name that are not in your search_path: "a:b"."c:""d".  Specify the table with its schema.',
 		'a table of another schema: hint');
 	is($refused->('--where=a_view:true'), 'none', 'a view: no hint');
@@ -227,7 +227,7 @@ foreach my $try (
 		'tables of several schemas: hint');
 	sql($node, 'filter', join ' ', map { "DROP TABLE s$_.sold; DROP SCHEMA s$_;" } 1 .. 4);
 }
-refused_ok(qr/no table whose rows are dumped/, '--where of what is not dumped', @db,
+refused_ok(qr/matches no table whose rows are dumped/, '--where of what is not dumped', @db,
 	'-t', 'other', '--where=big:true');
 foreach my $percent ('', 'x', '-1', '100.1', '1e1', 'nan', 'inf', '0x10', '5%')
 {

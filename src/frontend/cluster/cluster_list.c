@@ -400,11 +400,11 @@ report_missing(const ClusterPattern *pattern)
 						 pattern->value);
 			break;
 		case OF_ROWS:
-			pg_log_error("no table of any database matches pattern \"%.*s\" of option %s",
+			pg_log_error("pattern \"%.*s\" of option %s matches no table of any database",
 						 len, pattern->value, pattern->option);
 			break;
 		case OF_COLUMNS:
-			pg_log_error("no column of any database matches pattern \"%.*s\" of option %s",
+			pg_log_error("pattern \"%.*s\" of option %s matches no column of any database",
 						 len, pattern->value, pattern->option);
 			break;
 		case N_KINDS:

@@ -71,7 +71,7 @@ append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 						  "pg_catalog.pg_table_is_visible(c.oid)",
 						  &dbname, &dots);
 	if (dots > 2)
-		pg_fatal("improper relation name for option %s: %s",
+		pg_fatal("improper relation name (too many dotted names) for option %s: %s",
 				 pattern->option, pattern->table);
 	return dots < 2 || strcmp(dbname.data, PQdb(conn)) == 0;
 }
@@ -91,8 +91,8 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 						 " ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 						 " WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'f', 'p'])\n");
 	if (!append_table(conn, &sql, pattern))
-		pg_fatal("improper relation name for option %s: %s",
-				 pattern->option, pattern->table);
+		pg_fatal("cross-database references are not implemented: %s",
+				 pattern->table);
 	appendPQExpBuffer(&sql, ") UNION SELECT c.oid, c.relkind FROM matching m"
 					  " JOIN pg_catalog.pg_inherits i"
 					  " ON i.inhparent OPERATOR(pg_catalog.=) m.oid"
@@ -229,6 +229,9 @@ table_pattern_was_missing(const char *arg)
  */
 
 #define SQLSTATE_DATATYPE_MISMATCH "42804"
+#define SQLSTATE_UNDEFINED_TABLE "42P01"
+#define SQLSTATE_UNDEFINED_FUNCTION "42883"
+#define SQLSTATE_UNDEFINED_OBJECT "42704"
 
 void
 expression_check(PGconn *conn, const char *sql, const char *problem,
@@ -262,7 +265,11 @@ expression_check(PGconn *conn, const char *sql, const char *problem,
 		pg_log_error_detail("%s", mismatch);
 	else
 		pg_log_error_detail("%s", words ? words : PQerrorMessage(conn));
-	pg_fatal_hint("search_path is empty.  Qualify names that are not in pg_catalog with their schema.");
+	if (sqlstate && (strcmp(sqlstate, SQLSTATE_UNDEFINED_TABLE) == 0 ||
+					 strcmp(sqlstate, SQLSTATE_UNDEFINED_FUNCTION) == 0 ||
+					 strcmp(sqlstate, SQLSTATE_UNDEFINED_OBJECT) == 0))
+		pg_log_error_hint("Expressions are evaluated with an empty search_path.  Qualify names that are not in pg_catalog with their schema.");
+	exit(1);
 }
 
 /* ----------
@@ -387,7 +394,7 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 		!(options->one_of_all && (table_pattern_was_missing(arg) ||
 								  table_pattern_is_there(conn, &pattern))))
 	{
-		pg_log_error("no table whose rows are dumped matches pattern \"%s\" of option %s",
+		pg_log_error("pattern \"%s\" of option %s matches no table whose rows are dumped",
 					 pattern.table, option);
 		(void) table_pattern_hint(conn, &pattern);
 		exit(1);

@@ -446,7 +446,7 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 						   !(table_pattern_was_missing(arg) ||
 							 table_pattern_is_there(conn, &pattern))))
 	{
-		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
+		pg_log_error("pattern \"%s.%s\" of option %s matches no column that is dumped",
 					 pattern.table, pattern.column, pattern.option);
 		if (is_dumped)
 			pg_log_error_hint("The column is generated.  Mask the columns from which it is computed instead.");
