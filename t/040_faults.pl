@@ -64,7 +64,7 @@ foreach my $fault (
 		qr/could not read rows: ERROR:  canceling statement due to user request.*$chunk/s ],
 	[ 'the leader\'s backend terminated',
 		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . leader_backend() . ')') },
-		qr/the leader's connection to the server was lost/ ],
+		qr/lost the connection that held the locks on all tables/ ],
 	(map { my $signal = $_;
 			[ "SIG$signal for the leader", sub { kill $signal => $_[0]{pid} }, $user ] }
 		  qw(INT TERM HUP QUIT)),

@@ -189,7 +189,7 @@ SQL
 	});
 	open_gate();
 	goes_on_ok($dump, $request, 'a worker that was replaced',
-		qr/^pg_pardump: warning: a worker lost its connection [^\n]*\n[^\n]*(\n\s[^\n]*)*\n$/);
+		qr/^pg_pardump: warning: lost the connection that was [^\n]*\n[^\n]*(\n\s[^\n]*)*\n$/);
 }
 
 # of a batch of tables, by workers and in the midst of others
@@ -253,7 +253,7 @@ SQL
 	is(end_request($request), '', 'the leader is lost while it reads: who asked gets the lock');
 	open_gate();
 	goes_on_ok($dump, undef, 'the leader is lost while it reads',
-		qr/warning: the leader lost its connection; retry 1 of 5 in 0\.5 s\n/);
+		qr/warning: lost the connection that held the locks on all tables; retry 1 of 5 in 0\.5 s\n/);
 }
 sql($node, 'locks', 'DROP TABLE late');
 

@@ -28,7 +28,7 @@ sub warned
 	my ($job, @numbers) = @_;
 	my $text = join '', map {
 		my $delay = sprintf '%.1f', 0.5 * 2**($_ - 1);
-		"(?s:.*)warning: a worker lost its connection while dumping $job; retry $_ of \\d+ in $delay s"
+		"(?s:.*)warning: lost the connection that was dumping $job; retry $_ of \\d+ in $delay s"
 		  . "\\npg_pardump: detail: $terminated"
 	} @numbers;
 	return qr/^$text/;
@@ -78,7 +78,7 @@ sub warned
 	terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting"));
 	$locker->('ROLLBACK');
 	survived_ok($dump, 'in large objects',
-		qr/lost its connection while dumping 40 large objects, 1001 to 1040; retry 1 of 5 .*query failed: FATAL:  terminating/s);
+		qr/lost the connection that was dumping 40 large objects, 1001 to 1040; retry 1 of 5 .*query failed: FATAL:  terminating/s);
 	$locker->();
 }
 
@@ -98,7 +98,7 @@ foreach my $gate (42, 43)
 	open_gate();
 	my $job = $gate == 42 ? $chunk : qr/table public\.in_batch/;
 	survived_ok($dump, "workers killed in $what",
-		qr/(warning: a worker was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: The process was terminated by SIGKILL.*){${\scalar @old}}/s);
+		qr/(warning: a worker process was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: The process was terminated by SIGKILL.*){${\scalar @old}}/s);
 }
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');
@@ -139,7 +139,7 @@ foreach my $gate (42, 43)
 
 # ---- the leader's session, and the snapshot
 
-my $leader_lost = qr/warning: the leader lost its connection; retry 1 of 5 in 0\.5 s
+my $leader_lost = qr/warning: lost the connection that held the locks on all tables; retry 1 of 5 in 0\.5 s
 pg_pardump: detail: FATAL:  terminating connection due to administrator command/;
 my $no_holder = qr/error: the snapshot of the dump was lost\n.*detail: The sessions of the leader and of all workers were lost/;
 
@@ -213,7 +213,7 @@ foreach my $given (0, 1)
 	terminate($node, leader_backend());
 	open_gate();
 	survived_ok($dump, 'every session, one after the other',
-		qr/$leader_lost.*(a worker lost its connection.*){2}$leader_lost/s);
+		qr/$leader_lost.*(lost the connection that was .*){2}$leader_lost/s);
 	change_back();
 }
 # A worker without a job does not notice that its session is gone: the leader
@@ -238,7 +238,7 @@ SQL
 	my $dump = stuck_dump(42, 2, '--retries=0');
 	terminate($node, leader_backend());
 	dump_failed_ok($node, $dump, 'the leader without retries',
-		qr/^pg_pardump: error: the leader's connection to the server was lost: FATAL:  terminating/);
+		qr/^pg_pardump: error: lost the connection that held the locks on all tables: FATAL:  terminating/);
 	open_gate();
 }
 {
@@ -246,7 +246,7 @@ SQL
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	terminate($node, leader_backend());
 	dump_failed_ok($node, $dump, 'no way back for the leader',
-		qr/error: the leader's connection to the server was lost: .*not permitted to log in/);
+		qr/error: lost the connection that held the locks on all tables: .*not permitted to log in/);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
 }
@@ -277,7 +277,7 @@ foreach my $change (
 	sql($node, 'gated', 'ANALYZE; CREATE INDEX i ON after_it (g); VACUUM');
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
-	survived_ok($dump, 'what does no harm without the leader\'s locks', qr/leader lost its connection/);
+	survived_ok($dump, 'what does no harm without the leader\'s locks', qr/lost the connection that held the locks/);
 }
 
 # ---- the whole server

@@ -60,14 +60,14 @@ sub both_busy_ok
 	return;
 }
 
-my $lost = qr/warning: a worker lost its connection while dumping .*; retry 1 of 5/;
+my $lost = qr/warning: lost the connection that was dumping .*; retry 1 of 5/;
 my $closed = qr/server closed the connection unexpectedly|could not (receive data from|send data to) server|Connection reset/;
 
 network_ok('a proxy that does nothing', [], qr/^$/);
 both_busy_ok('a worker is cut off', [ [ 1, 100_000, 'cut' ] ], qr/$lost.*$closed/s);
 both_busy_ok('a worker is reset', [ [ 2, 100_000, 'reset' ] ], qr/$lost.*$closed/s);
 network_ok('a worker is cut off when it connects', [ [ 1, 1, 'cut' ] ],
-	qr/warning: a worker has no connection; retry 1 of 5/);
+	qr/warning: a connection was lost or could not be opened; retry 1 of 5/);
 both_busy_ok('both are cut off', [ [ 1, 100_000, 'cut' ], [ 2, 120_000, 'cut' ] ],
 	qr/($lost.*$closed.*){2}/s);
 both_busy_ok('the same again and again', [ map { [ $_, 100_000, 'reset' ] } 2 .. 4 ],
@@ -77,7 +77,7 @@ both_busy_ok('a worker stalls', [ [ 1, 100_000, 'stall' ] ], qr/$lost.*$silence/
 	sub { wait_until('its backend is gone, though its connection is open', sub { !sessions($node) }) },
 	'--stall-timeout=1');
 network_ok('a worker stalls when it connects', [ [ 2, 1, 'stall' ] ],
-	qr/warning: a worker has no connection; retry 1 of 5.*$silence/s, '--stall-timeout=1');
+	qr/warning: a connection was lost or could not be opened; retry 1 of 5.*$silence/s, '--stall-timeout=1');
 
 # ---- a slow network is not silent, however long a row or a statement's result is
 
@@ -102,7 +102,7 @@ sub leader_failed_ok
 {
 	my ($dump, $proxy, $what) = @_;
 	is(end_dump($dump), 1, "$what: exit code");
-	like($dump->{err}, qr/^pg_pardump: error: the leader received no data from the server for longer than --stall-timeout, .*\n$/,
+	like($dump->{err}, qr/^pg_pardump: error: received no data from the server for longer than --stall-timeout, .*\n$/,
 		"$what: message");
 	ok(!-e $dump->{dir}, "$what: the directory is removed");
 	stop_proxy($proxy);
@@ -138,9 +138,9 @@ foreach my $action ('stall', 'cut')
 	terminate($node, leader_backend());
 	wait_in_run($dump, 'the leader tries again', sub { $dump->{err} =~ /retry 2 of 5/ });
 	open_gate();
-	my $cause = $action eq 'stall' ? qr/the leader received no data from the server/ : $closed;
+	my $cause = $action eq 'stall' ? qr/received no data from the server/ : $closed;
 	survived_ok($dump, "$action while the leader's session is replaced",
-		qr/the leader lost.*retry 1 of 5.*the leader lost.*retry 2 of 5.*\n.*$cause/s,
+		qr/lost the connection that held.*retry 1 of 5.*lost the connection that held.*retry 2 of 5.*\n.*$cause/s,
 		sub { stop_proxy($proxy) });
 }
 

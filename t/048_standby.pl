@@ -112,7 +112,7 @@ foreach my $conflict (
 	# VACUUM is not for a transaction, which several statements at once are
 	sql($primary, 'replayed', $_) foreach $what eq 'rows' ? split(/; /, $sql) : $sql;
 	dump_failed_ok($standby, $dump, "a conflict about $what",
-		qr/error: the leader's session was terminated by the server: FATAL:  terminating connection due to conflict with recovery\n$words/);
+		qr/error: the server terminated the session that held the locks on all tables: FATAL:  terminating connection due to conflict with recovery\n$words/);
 	is(scalar(() = $dump->{err} =~ s/.*error: //sr =~ /hint/gi), 1, "a conflict about $what: one hint");
 	open_gate();
 	replay();
@@ -181,13 +181,13 @@ sub make_empty_end
 	terminate($standby, at_gate($standby));
 	open_gate();
 	dump_restored_ok($dump, $want, 'workers terminated');
-	like($dump->{err}, qr/(a worker lost its connection.*){2}/s, 'workers terminated: warnings');
+	like($dump->{err}, qr/(lost the connection that was .*){2}/s, 'workers terminated: warnings');
 }
 {
 	my $dump = dump_standby();
 	terminate($standby, backends($standby, "wait_event IS DISTINCT FROM 'advisory'"));
 	dump_failed_ok($standby, $dump, 'the leader terminated',
-		qr/error: the leader's connection to the server was lost: .*detail: On a standby, no other session can replace it/s);
+		qr/error: lost the connection that held the locks on all tables: .*detail: On a standby, no other session can replace it/s);
 	open_gate();
 }
 

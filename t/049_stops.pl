@@ -44,7 +44,7 @@ sub stop_process
 	stop_process($worker);
 	open_gate();
 	survived_ok($dump, 'a stopped worker that waits for the server',
-		qr/^(|pg_pardump: warning: a worker lost its connection .*; retry 1 of 5 .*\n.*--stall-timeout.*\n)$/);
+		qr/^(|pg_pardump: warning: lost the connection that was .*; retry 1 of 5 .*\n.*--stall-timeout.*\n)$/);
 }
 {
 	my $dump = start_dump($connstr, '-j2', '-Z0', '--stall-timeout=1', '-r', '256k',
@@ -108,7 +108,7 @@ sub stop_process
 	stop_process($backend);
 	open_gate();
 	survived_ok($dump, 'a stopped backend of the leader',
-		qr/^pg_pardump: warning: the leader lost its connection; retry 1 of 5/,
+		qr/^pg_pardump: warning: lost the connection that held the locks on all tables; retry 1 of 5/,
 		sub { kill CONT => $backend });
 }
 

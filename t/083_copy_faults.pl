@@ -96,7 +96,7 @@ sub failed_ok
 	return;
 }
 
-my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
+my $lost = qr/warning: lost the connection that was .*retry 1 of 5/;
 
 # ---- lost connections
 
@@ -111,7 +111,7 @@ my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
 }
 
 # workers that are killed, not by us
-my $killed = qr/warning: a worker was killed while copying .*public\.gated; retry 1 of 5/;
+my $killed = qr/warning: a worker process was killed while copying .*public\.gated; retry 1 of 5/;
 
 sub kill_workers
 {
@@ -170,7 +170,7 @@ sub request_lock_of_source
 	is($request->{err}, '', 'a lock that others ask for: they get it when the leader is lost');
 	open_gate();
 	copy_survived_ok($copy, 'a lock that others ask for',
-		qr/warning: no worker can lock table public\.small2; reading it in the leader's session\n.*warning: the leader lost its connection; retry 1 of 5/s);
+		qr/warning: no worker can lock table public\.small2; reading it in the leader's session\n.*warning: lost the connection that held the locks on all tables; retry 1 of 5/s);
 }
 
 # the same for --compare, which reads as the copy does

@@ -171,7 +171,7 @@ sub same_as_without_loss_ok
 	my ($db, $rc, $err, $what, $stock, $losses) = @_;
 	is($rc, $stock->{rc}, "$what: exit code");
 	is(errors_ignored($err), $stock->{errors}, "$what: errors are counted once");
-	my @lost = $err =~ /^pg_parrestore: warning: a worker lost its connection while processing /mg;
+	my @lost = $err =~ /^pg_parrestore: warning: lost the connection that was processing /mg;
 	cmp_ok(scalar(@lost), '>=', $losses, "$what: losses");
 	drop_trap($db);
 	same_database_ok($node, $db, $stock->{data}, $stock->{schema}, $what);

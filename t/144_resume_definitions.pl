@@ -111,7 +111,7 @@ foreach (
 	else
 	{
 		my $rc = end_dump($run);
-		like($run->{err}, qr/a worker lost its connection/, "$name: it says so");
+		like($run->{err}, qr/lost the connection that was /, "$name: it says so");
 		restored_as_stock_ok($node, $db, $stock, $rc, $run->{err}, $name);
 	}
 	stop_stopper($stopper);

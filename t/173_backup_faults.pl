@@ -60,7 +60,7 @@ foreach my $try (
 	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2', @options);
 	moment_go_on($moments);
 	is(end_dump($run), 0, "lost while $what: exit code");
-	like($run->{err}, qr/^pg_parbasebackup: warning: a worker lost its connection while reading file .*; retry 1 of 5/m,
+	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection that was reading file .*; retry 1 of 5/m,
 		'and a message');
 	is_deeply([ differences($whole, $run->{dir}, $made) ], [], 'the backup is the same');
 	verify_backup_ok($run->{dir}, "lost while $what");
@@ -94,7 +94,7 @@ foreach my $options ([], [ '-Ft', '-Z', 'server-zstd:1' ], [ '-Ft', '-Z', 'zstd:
 	kill KILL => @workers;
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code") or diag($run->{err});
-	like($run->{err}, qr/^pg_parbasebackup: warning: a worker was killed while reading file .*; retry 1 of 5/m, "$what: a message");
+	like($run->{err}, qr/^pg_parbasebackup: warning: a worker process was killed while reading file .*; retry 1 of 5/m, "$what: a message");
 	my $dir = $run->{dir};
 	if (@$options)
 	{

@@ -101,7 +101,7 @@ foreach my $fault (
 	terminate($node, leader_backend());
 	open_gate();
 	is(end_dump($dump), 1, 'the leader without a session: exit code');
-	like($dump->{err}, qr/error: the leader's connection to the server was lost: .*\n.*With --tasks, no other session can replace it/,
+	like($dump->{err}, qr/error: lost the connection that held the locks on all tables: .*\n.*With --tasks, no other session can replace it/,
 		'the leader without a session: message');
 	nothing_remains_ok($node, $dump->{dir}, 'the leader without a session');
 }
@@ -114,7 +114,7 @@ foreach my $fault (
 		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'}));
 	open_gate();
 	archive_ok($dump, 'sessions of tasks ended',
-		qr/warning: a worker lost its connection while dumping /);
+		qr/warning: lost the connection that was dumping /);
 }
 
 # ---- a disk is full, for the only task, once
@@ -176,7 +176,7 @@ task() {
 SH
 	open_gate();
 	archive_ok($dump, 'a worker stalls',
-		qr/warning: a worker lost its connection while dumping .*received no data from the server for longer than --stall-timeout/s);
+		qr/warning: lost the connection that was dumping .*received no data from the server for longer than --stall-timeout/s);
 	stop_proxy($proxy);
 }
 {

@@ -119,7 +119,7 @@ nothing_left_ok($node, $archives{ours}, 'the same');
 	kill KILL => children($run->{pid});
 	cut($stopper);
 	is(end_dump($run), 0, 'a worker is killed: exit code');
-	like($run->{err}, qr/warning: a worker was killed while comparing .*; retry 1 of 5/, 'a worker is killed: retry');
+	like($run->{err}, qr/warning: a worker process was killed while comparing .*; retry 1 of 5/, 'a worker is killed: retry');
 	stop_stopper($stopper);
 }
 

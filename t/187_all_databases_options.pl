@@ -399,7 +399,7 @@ wait_in_run($dump, 'another one has its place', sub {
 });
 open_gates();
 is(end_dump($dump), 0, 'a worker is killed: exit code');
-like($dump->{err}, qr/^pg_pardump:gate2: warning: a worker was killed while dumping/m, 'it is told');
+like($dump->{err}, qr/^pg_pardump:gate2: warning: a worker process was killed while dumping/m, 'it is told');
 unlike($dump->{err}, qr/error/, 'no error');
 
 foreach my $signal (qw(INT TERM))

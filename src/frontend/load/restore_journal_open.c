@@ -254,9 +254,9 @@ try_work(void (*work) (void *arg), void *arg, Retry *retry,
 	}
 	interrupt_check();
 	if (retry->n == max_retries)
-		pg_fatal("the leader lost its connection to the target: %s", cause);
+		pg_fatal("lost the main connection to the target: %s", cause);
 	(void) retry_later(retry);
-	pg_log_warning("the leader lost its connection to the target: %s; retry %d of %d",
+	pg_log_warning("lost the main connection to the target: %s; retry %d of %d",
 				   cause, retry->n, max_retries);
 	free(cause);
 	return false;

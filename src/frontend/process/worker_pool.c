@@ -180,15 +180,15 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	worker_process_show_words(worker->process);
 	if (worker->job == NO_JOB)
 		pg_log_warning(killed ?
-					   "a worker was killed; retry %d of %d in %.1f s" :
-					   "a worker has no connection; retry %d of %d in %.1f s",
+					   "a worker process was killed; retry %d of %d in %.1f s" :
+					   "a connection was lost or could not be opened; retry %d of %d in %.1f s",
 					   worker->retry.n, pool->task->max_retries,
 					   delay_ms / 1000.0);
 	else
 	{
 		pg_log_warning(killed ?
-					   "a worker was killed while %s; retry %d of %d in %.1f s" :
-					   "a worker lost its connection while %s; retry %d of %d in %.1f s",
+					   "a worker process was killed while %s; retry %d of %d in %.1f s" :
+					   "lost the connection that was %s; retry %d of %d in %.1f s",
 					   describe_work(pool, worker), worker->retry.n,
 					   pool->task->max_retries, delay_ms / 1000.0);
 

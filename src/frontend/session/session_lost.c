@@ -44,7 +44,7 @@ static WaitState state = {.count = &nobody_looks};
 static void
 handle_stall(int signo)
 {
-	worker_process_lost_in_handler("received no data from the server for longer than --stall-timeout, although its session is idle");
+	worker_process_lost_in_handler("received no data from the server for longer than --stall-timeout, although the session is idle");
 }
 
 void

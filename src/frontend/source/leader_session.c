@@ -95,7 +95,7 @@ check_silence(PGconn *conn, bool came, int64 *since)
 			return;
 		/* what was sent before the question is here when it is answered */
 		if (is_in_vain(conn) && !session_wait_input(conn))
-			session_lost("the leader received no data from the server for longer than --stall-timeout, although its session is idle or its state could not be checked");
+			session_lost("received no data from the server for longer than --stall-timeout, although the session is idle or its state could not be checked");
 	}
 	*since = clock_monotonic_ms();
 }
@@ -238,15 +238,13 @@ try_later(LeaderSession *session, const char *cause)
 
 	if (session->retry.n == max_retries)
 	{
-		pg_log_error("the leader's connection to the server was lost: %s", cause);
-		pg_log_error_detail("Its session held the locks on all tables.");
+		pg_log_error("lost the connection that held the locks on all tables: %s", cause);
 		if (max_retries > 0)
-			pg_log_error_detail("The leader tried to reconnect %d times.",
-								max_retries);
+			pg_log_error_detail("Attempts to reconnect: %d.", max_retries);
 		exit(1);
 	}
 	delay_ms = retry_later(&session->retry);
-	pg_log_warning("the leader lost its connection; retry %d of %d in %.1f s",
+	pg_log_warning("lost the connection that held the locks on all tables; retry %d of %d in %.1f s",
 				   session->retry.n, max_retries, delay_ms / 1000.0);
 	pg_log_warning_detail("%s", cause);
 }
@@ -259,13 +257,13 @@ was_lost_by(LeaderSession *session, const char *words)
 	interrupt_check();
 	if (session->last_words && !session->may_retry)
 	{
-		pg_log_error("the leader's session was terminated by the server: %s",
+		pg_log_error("the server terminated the session that held the locks on all tables: %s",
 					 cause);
 		exit(1);
 	}
 	if (session->on_standby || session->source->options->tasks)
 	{
-		pg_log_error("the leader's connection to the server was lost: %s", cause);
+		pg_log_error("lost the connection that held the locks on all tables: %s", cause);
 		pg_fatal_detail(session->on_standby ?
 						"On a standby, no other session can replace it, because replay may remove rows that the snapshot needs." :
 						"With --tasks, no other session can replace it, because only tasks have its snapshot.");
@@ -449,7 +447,7 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 	interrupt_check();
 	if (options->pipe_command || options->tasks ||
 		session->losses++ == options->retries)
-		pg_fatal("the leader lost a connection: %s", cause);
+		pg_fatal("lost the connection that held the locks on all tables: %s", cause);
 	was_lost_by(session, cause);
 	return false;
 }
