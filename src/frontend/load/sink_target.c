@@ -202,6 +202,8 @@ typedef struct TargetRowsSink
 	uint64		n_rows;			/* once it is finished */
 } TargetRowsSink;
 
+#define SINK_TARGET_HINT "Do not rename or replace tables of the target during the run."
+
 /* The server has refused a command, or the connection broke. */
 static void
 command_failed(PGconn *conn, const PGresult *res, const char *problem,
@@ -270,7 +272,8 @@ void
 sink_target_refuse(const char *statement)
 {
 	pg_log_error("could not write rows: %s", SINK_TARGET_OTHER_TABLE);
-	pg_fatal_detail("Statement was: %s", statement);
+	pg_log_error_detail("Statement was: %s", statement);
+	pg_fatal_hint(SINK_TARGET_HINT);
 }
 
 /* The COPY is done. */
@@ -351,8 +354,9 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 	target_command(conn, sql);
 	if (!is_locked(conn, table, "AccessExclusiveLock"))
 	{
-		pg_log_error("could not empty a table: %s", SINK_TARGET_OTHER_TABLE);
-		pg_fatal_detail("Statement was: %s", sql);
+		pg_log_error("could not truncate table %s: %s", printable(name),
+					 SINK_TARGET_OTHER_TABLE);
+		pg_fatal_hint(SINK_TARGET_HINT);
 	}
 }
 

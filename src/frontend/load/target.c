@@ -142,14 +142,18 @@ target_history_was_restarted(PGconn *conn, const char *incarnation)
 
 /* Another session may have other rights than the one that has read it. */
 static void
-expect(const TargetState *state, const char *expected)
+expect(PGconn *conn, const TargetState *state, const char *expected)
 {
 	if (*expected == '\0')
 		return;
 	if (*state->history == '\0')
 	{
+		const char *role = fmtId(session_value(conn, "SELECT CURRENT_USER"));
+
 		pg_log_error("could not verify that the target is still the same server");
-		pg_fatal_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
+		pg_log_error_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
+		pg_fatal_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
+					  printable(PQdb(conn)), printable(role));
 	}
 	if (strcmp(state->history, expected) != 0)
 	{
@@ -164,7 +168,7 @@ target_history_expect(PGconn *conn, const char *expected)
 {
 	TargetState state = target_state(conn);
 
-	expect(&state, expected);
+	expect(conn, &state, expected);
 	return state;
 }
 
@@ -238,7 +242,7 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 					 printable(source->database));
 		pg_log_error_detail("Both are in the cluster with system identifier %s, or in a clone of it.",
 							source->system_identifier);
-		pg_fatal_hint("Specify another database as the target, or a server with a cluster of its own.");
+		pg_fatal_hint("Specify a database of another name, or a server whose cluster was not cloned from that of the source.");
 	}
 }
 
@@ -661,6 +665,17 @@ target_commit(PGconn *conn, TargetCommit *commit)
 	commit->state = TARGET_COMMIT_DONE;
 }
 
+/* A restore says at its end whether it can be resumed. */
+pg_noreturn static void
+unknown_outcome(const Target *target, const char *why)
+{
+	pg_log_error("could not determine whether the last transaction was committed");
+	pg_log_error_detail("%s", why);
+	if (target->options->restore == NULL)
+		pg_log_error_hint("Copy again, into an empty database or with --clean.");
+	exit(1);
+}
+
 /*
  * The transaction's own server knows, unless it was restarted: a transaction
  * of which nothing had reached the disk is forgotten then, and its ID may be
@@ -685,15 +700,15 @@ was_committed(PGconn *conn, const Target *target, uint64 xid)
 		strlcpy(status, PQgetvalue(res, 0, 0), sizeof(status));
 		PQclear(res);
 		if (!same_server)
-			pg_fatal("the target was restarted during a COMMIT, so its outcome is unknown");
+			unknown_outcome(target, "The target was restarted during COMMIT.");
 		if (strcmp(status, "in progress") != 0)
 			break;
 		/* its session has not seen yet that we are gone */
 		pg_usleep(IN_PROGRESS_LOOK_MS * 1000L);
 	}
 	if (strcmp(status, "committed") != 0 && strcmp(status, "aborted") != 0)
-		pg_fatal("unknown outcome of transaction " UINT64_FORMAT " on the target: \"%s\"",
-				 xid, status);
+		unknown_outcome(target, psprintf("The server reports the status of transaction " UINT64_FORMAT " as \"%s\".",
+										 xid, printable(status)));
 	return status[0] == 'c';
 }
 
