@@ -242,7 +242,7 @@ foreach my $there (0, 1)
 dump_failed_ok($node,
 	start_dump($connstr, with => [ 'sh', '-c', 'ulimit -n 20; exec "$@"', 'sh' ],
 		'-j30', '--max-table-segment-pages=2'),
-	'too few file descriptors', qr/error: 30 jobs need 124 open files, and the limit is 20\n.*hint: Use fewer --jobs/);
+	'too few file descriptors', qr/error: 30 jobs need 124 open files, and the limit is 20\n.*hint: Use a smaller number for --jobs/);
 
 $node->stop;
 done_testing();

@@ -162,7 +162,7 @@ check_ok('connections', ['error: the server has 2 connections left, too few for 
 	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: the server has 0 connections left, .*\n  HINT: Close .*\nerror: pg_dump failed /,
 		'a message of pg_dump: on a line of its own');
 }
-check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs\n  DETAIL: '],
+check_ok('connections, just enough', ['warning: the server has no spare connection for 2 jobs\n  DETAIL: .*\n  HINT: Use --jobs=1,'],
 	@db, '-U', 'few', '-j2');
 
 check_ok('connections of tasks', ['warning: the server has 2 connections left, too few for 3 concurrent tasks with at least 6 connections\n  HINT: Run fewer tasks at a time'],
@@ -170,7 +170,7 @@ check_ok('connections of tasks', ['warning: the server has 2 connections left, t
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
 	my ($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j19');
-	like($out, qr/^error: 19 jobs need 102 open files, and the limit is 100\n  HINT: Use fewer --jobs/m, 'open files');
+	like($out, qr/^error: 19 jobs need 102 open files, and the limit is 100\n  HINT: Use a smaller number for --jobs/m, 'open files');
 	($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j18');
 	unlike("$out$err", qr/open files/, 'open files: the soft limit is raised');
 }

@@ -667,7 +667,7 @@ check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 	pg_log_warning("the target has only %d connection%s left for %d job%s and %d index build%s at a time, which may need %d",
 				   left, units_plural(left), jobs, units_plural(jobs), builds,
 				   units_plural(builds), needed);
-	pg_log_warning_hint("Use fewer --jobs or --index-jobs if the run fails for this reason.");
+	pg_log_warning_hint("If connections fail, use smaller numbers for --jobs or --index-jobs.");
 }
 
 void

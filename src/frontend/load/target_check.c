@@ -142,23 +142,23 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 		return;
 	if (left < n_workers)
 	{
-		pg_log_error("the target has %d connection%s left, too few for %d worker%s",
+		pg_log_error("the target has %d connection%s left, too few for %d job%s",
 					 left, units_plural(left), n_workers,
 					 units_plural(n_workers));
-		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the connection limit of the role or database on the target.");
+		pg_log_error_hint("Use a smaller number for --jobs, or raise max_connections or the connection limit of the role or database on the target.");
 		return;
 	}
 	left = is_hidden ? connections.at_least : left;
 	pg_log_warning(is_hidden ?
-				   "the target may have only %d connection%s left for %d worker%s and %d concurrent index build%s" :
-				   "the target has only %d connection%s left for %d worker%s and %d concurrent index build%s",
+				   "the target may have only %d connection%s left for %d job%s and %d concurrent index build%s" :
+				   "the target has only %d connection%s left for %d job%s and %d concurrent index build%s",
 				   left, units_plural(left),
 				   n_workers, units_plural(n_workers),
 				   n_builds, units_plural(n_builds));
 	if (is_hidden)
 		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 	else
-		pg_log_warning_hint("If connections fail, use fewer --jobs or --index-jobs.");
+		pg_log_warning_hint("If connections fail, use smaller numbers for --jobs or --index-jobs.");
 }
 
 /* pg_restore would say so, with the same result. */

@@ -145,7 +145,7 @@ worker_processes_have_files(int n)
 	}
 	pg_log_error("%d jobs need " UINT64_FORMAT " open files, and the limit is " UINT64_FORMAT,
 				 n, (uint64) need, (uint64) limit.rlim_max);
-	pg_log_error_hint("Use fewer --jobs, or raise the limit by \"ulimit -n\".");
+	pg_log_error_hint("Use a smaller number for --jobs, or raise the limit by \"ulimit -n\".");
 	return false;
 }
 

@@ -486,9 +486,9 @@ connection_limit_check_workers(PGconn *conn, int n_workers)
 
 	if (left >= n_workers)
 		return;
-	pg_log_warning("the server has %d connection%s left, but this task has %d worker%s",
+	pg_log_warning("the server has %d connection%s left, too few for %d job%s",
 				   left, units_plural(left), n_workers, units_plural(n_workers));
-	pg_log_warning_hint("Use fewer --jobs, run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.");
+	pg_log_warning_hint("Use a smaller number for --jobs, run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.");
 }
 
 /* ----------

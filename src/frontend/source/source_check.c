@@ -87,6 +87,8 @@ static const char database_query[] =
 /* Of the database that is meant; none if any of the name is. */
 static Oid	expected_database = InvalidOid;
 
+#define FEWER_JOBS_HINT "Use --jobs=%d, or raise max_connections or the connection limit of the role or database."
+
 static void
 check_connections(const PGresult *res, const char *name, int n_workers)
 {
@@ -106,16 +108,19 @@ check_connections(const PGresult *res, const char *name, int n_workers)
 		return;
 	if (left == n_workers)
 	{
-		pg_log_warning("%s has only %d connection%s left for %d job%s",
-					   server, left, units_plural(left), n_workers, units_plural(n_workers));
-		pg_log_warning_detail("If the leader loses its session, it needs another connection to replace it.");
+		pg_log_warning("%s has no spare connection for %d job%s", server,
+					   n_workers, units_plural(n_workers));
+		pg_log_warning_detail("If the connection that holds the locks on all tables is lost, replacing it requires one more connection.");
+		if (n_workers > 1)
+			pg_log_warning_hint(FEWER_JOBS_HINT, n_workers - 1);
+		else
+			pg_log_warning_hint("Raise max_connections or the connection limit of the role or database.");
 		return;
 	}
 	pg_log_error("%s has %d connection%s left, too few for %d job%s",
 				 server, left, units_plural(left), n_workers, units_plural(n_workers));
 	if (left > 0)
-		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the connection limit of the role or database.",
-						  Max(left - 1, 1));
+		pg_log_error_hint(FEWER_JOBS_HINT, Max(left - 1, 1));
 	else
 		pg_log_error_hint("Close other sessions, or raise max_connections or the connection limit of the role or database.");
 }
@@ -136,9 +141,9 @@ check_threshold(const PGresult *res)
 {
 	if (PQgetisnull(res, 0, WRONG_THRESHOLD))
 		return;
-	pg_log_error("the server may remove rows that the dump's snapshot sees, because old_snapshot_threshold is %s",
+	pg_log_error("old_snapshot_threshold must be -1 on the server, but is %s",
 				 PQgetvalue(res, 0, WRONG_THRESHOLD));
-	pg_log_error_detail("The server does not detect this in sessions that import the snapshot later.");
+	pg_log_error_detail("The server may remove rows that the snapshot of the dump sees, and does not detect this in sessions that import the snapshot later.");
 	pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
 }
 
@@ -693,7 +698,7 @@ check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 							  "jobs lock about " INT64_FORMAT " more at a "
 							  "time.",
 							  room, used, more);
-		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use fewer --jobs.");
+		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use a smaller number for --jobs.");
 	}
 	PQclear(res);
 }
