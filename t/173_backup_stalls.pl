@@ -126,7 +126,7 @@ foreach my $try (
 	wait_in_run($run, 'a worker has read', sub {
 		value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY (SELECT pardump%' AND wait_event_type = 'Client'}) });
 	freeze_proxy($proxy);
-	failed_ok($run, 'all is silent', qr/error: a worker received no data from the server for longer than --stall-timeout, .*could not be checked/);
+	failed_ok($run, 'all is silent', qr/error: could not check a session that received no data for longer than --stall-timeout\n.*detail: Attempts to query the server over a new connection: \d+\.\n/);
 	stop_proxy($proxy);
 	no_sessions_ok('all is silent');
 }

@@ -220,7 +220,12 @@ backup_pool_look(void *arg, int server, const char *query, bool silently)
 	if (res)
 		pool->n_unanswered = 0;
 	else if (pool->n_unanswered++ >= (int) pool->backup->options->retries)
-		pg_fatal("a worker received no data from the server for longer than --stall-timeout, and the state of its session could not be checked");
+	{
+		pg_log_error("could not check a session that received no data for longer than --stall-timeout");
+		pg_log_error_detail("Attempts to query the server over a new connection: %d.",
+							pool->n_unanswered);
+		pg_fatal_hint("Check the server and the network, or increase --stall-timeout.");
+	}
 	return res;
 }
 
@@ -375,8 +380,12 @@ check_replaced(Backup *backup, int times_left)
 	{
 		for (int i = 0; i < backup->list->n_files; i++)
 			if (replaced[i])
-				pg_log_warning("file \"%s\" was replaced or removed while it was read, so the backup may contain parts of both versions",
+			{
+				pg_log_warning("file \"%s\" was replaced or removed while it was read",
 							   printable(backup->list->files[i].path));
+				pg_log_warning_detail("The backup may contain parts of both versions.");
+				pg_log_warning_hint("Take another backup if the file is needed.");
+			}
 	}
 }
 

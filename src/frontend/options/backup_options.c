@@ -257,7 +257,7 @@ check_options(Options *options, const char *progname)
 	if (strcmp(options->directory, "-") == 0)
 	{
 		pg_log_error("writing the backup to standard output is not supported");
-		pg_log_error_detail("Workers write parts of the tar file in parallel.");
+		pg_log_error_detail("Parallel connections write different parts of the file at the same time, which a pipe does not allow.");
 		use_stock();
 	}
 	option_rules_check(options, rules, lengthof(rules), &table);
