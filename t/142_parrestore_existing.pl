@@ -207,7 +207,8 @@ foreach my $try (
 	[ '-t s.c', 'Specify the schema with a separate option: -n s -t c.' ])
 {
 	my ($options, $hint) = @$try;
-	my $expected = "pg_parrestore: error: no entry of the archive matches $options\n" . ($hint ? "pg_parrestore: hint: $hint\n" : '');
+	my $expected = "pg_parrestore: error: no entry of the archive matches $options\n"
+	  . 'pg_parrestore: hint: ' . ($hint // 'Use --list to show the entries of the archive.') . "\n";
 	my ($rc, undef, $err) = run_parrestore($node, $db, $dir, split / /, $options);
 	is("$rc $err", "1 $expected", "$options: an error");
 }

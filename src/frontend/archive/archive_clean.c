@@ -199,6 +199,8 @@ exists(const Cleaning *cleaning, const char *name)
 				   AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+#define REMOVE_YOURSELF_HINT "Remove the directory yourself, or specify another one."
+
 /* Who wrote what is there? */
 static void
 find_proof(Cleaning *cleaning)
@@ -218,14 +220,15 @@ find_proof(Cleaning *cleaning)
 	}
 	else if (exists(cleaning, TOC_NAME) || !exists(cleaning, TOC_TEMP_NAME))
 	{
-		pg_log_error("directory \"%s\" was not written by pg_pardump",
+		pg_log_error(any ? "could not recognize directory \"%s\" as an archive of pg_pardump" :
+					 "directory \"%s\" was not written by pg_pardump",
 					 cleaning->path);
 		if (any)
 			pg_log_error_detail("File \"%s\" is damaged: %s.", MANIFEST_NAME,
 								problem);
 		else
 			pg_log_error_detail("File \"%s\" is missing.", MANIFEST_NAME);
-		exit(1);
+		pg_fatal_hint(REMOVE_YOURSELF_HINT);
 	}
 }
 
@@ -321,7 +324,8 @@ check(Cleaning *cleaning)
 			continue;
 		pg_log_error("\"%s/%s\" was not written by pg_pardump", cleaning->path,
 					 printable(name));
-		pg_fatal_detail("Nothing was removed.");
+		pg_log_error_detail("Nothing was removed.");
+		pg_fatal_hint(REMOVE_YOURSELF_HINT);
 	}
 	return true;
 }

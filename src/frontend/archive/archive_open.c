@@ -103,9 +103,11 @@ damaged(const Archive *archive, const char *problem)
 		pg_fatal_hint("Archives of pg_dump 12 to 19 are supported.  Use pg_restore for other archives.");
 	}
 	if (archive->kind == ARCHIVE_DIRECTORY)
-		pg_fatal("archive \"%s\" is damaged: file \"%s\": %s", archive->path,
-				 TOC_NAME, problem);
-	pg_fatal("archive \"%s\" is damaged: %s", archive->path, problem);
+		pg_log_error("file \"%s\" of archive \"%s\" is damaged: %s", TOC_NAME,
+					 archive->path, problem);
+	else
+		pg_log_error("archive \"%s\" is damaged: %s", archive->path, problem);
+	pg_fatal_hint("Use another copy of the archive.");
 }
 
 /* ----------

@@ -62,7 +62,10 @@ bad(TocReader *reader, const char *what)
 	if (reader->at_end)
 		return;
 	if (reader->of_pg_dump)
-		pg_fatal("could not read the output of pg_dump: %s", what);
+	{
+		pg_log_error("could not read the output of pg_dump: %s", what);
+		pg_fatal_hint("Check that the pg_dump in use (--pg-dump) is of version 15 to 19.");
+	}
 	reader->error = what;
 	reader->at_end = true;
 }

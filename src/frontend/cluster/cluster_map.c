@@ -304,8 +304,9 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 	{
 		pg_log_error("file \"%s/%s\" was changed after the dump", directory,
 					 CLUSTER_GLOBALS_NAME);
-		pg_log_error_hint("If you have changed it, run it with psql, and restore the archives in \"%s/%s\" one by one.",
-						  directory, CLUSTER_DATABASES_NAME);
+		pg_log_error_hint("If the change is intended, run file \"%s/%s\" with psql, and restore the archives in \"%s/%s\" one by one.  Otherwise, use another copy of the dump.",
+						  directory, CLUSTER_GLOBALS_NAME, directory,
+						  CLUSTER_DATABASES_NAME);
 		exit(1);
 	}
 	return text;

@@ -324,8 +324,8 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
 	if (fd < 0)
-		pg_fatal("could not open file \"%s\" of archive \"%s\": it %s", name,
-				 archive->path, problem);
+		pg_fatal("file \"%s\" of archive \"%s\" %s", name, archive->path,
+				 problem);
 	restore_journal_open_add_file(sum, archive, fd, PG_UINT64_MAX);
 	close(fd);
 }

@@ -233,19 +233,25 @@ is_selected(const TocEntry *entry, const SimpleStringList *names)
 
 /*
  * "-t shop.orders" is the table "shop.orders" of any schema to pg_restore,
- * and a trigger has the name of its table before its own.
+ * and a trigger has the name of its table before its own.  False if neither
+ * was given.
  */
-static void
+static bool
 hint_at_spelling(const Toc *toc, const SimpleStringList *names)
 {
+	bool		found = false;
+
 	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 	{
 		const char *name = cell->val + 1;
 		const char *dot = strchr(name, '.');
 
 		if (cell->val[0] == 't' && dot)
+		{
 			pg_log_error_hint("Specify the schema with a separate option: -n %.*s -t %s.",
 							  (int) (dot - name), name, dot + 1);
+			found = true;
+		}
 		for (int i = 0; i < toc->n_entries && cell->val[0] == 'T'; i++)
 		{
 			const TocEntry *entry = &toc->entries[i];
@@ -254,10 +260,14 @@ hint_at_spelling(const Toc *toc, const SimpleStringList *names)
 			if (toc_entry_is(entry, "TRIGGER") && length > strlen(name) &&
 				entry->tag[length - strlen(name) - 1] == ' ' &&
 				strcmp(entry->tag + length - strlen(name), name) == 0)
+			{
 				pg_log_error_hint("Specify the table before the name of the trigger: -T \"%s\".",
 								  printable(entry->tag));
+				found = true;
+			}
 		}
 	}
+	return found;
 }
 
 void
@@ -274,7 +284,8 @@ stock_list_check_names(const Toc *toc, const Options *options)
 	if (!selected)
 	{
 		pg_log_error("no entry of the archive matches%s", given.data);
-		hint_at_spelling(toc, names);
+		if (!hint_at_spelling(toc, names))
+			pg_log_error_hint("Use --list to show the entries of the archive.");
 		exit(1);
 	}
 	for (const SimpleStringListCell *cell = names->head;
