@@ -272,8 +272,9 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 	if (!restore_journal_look(conn, objects).may_make)
 	{
 		pg_log_warning("the restore of all databases cannot be resumed if it is interrupted");
-		pg_log_warning_detail("The role may not create the schema of the progress table in database \"%s\".",
-							  notes->database);
+		pg_log_warning_detail("The role may not create a schema in database \"%s\", where progress is recorded.",
+							  printable(notes->database));
+		restore_journal_grant_hint(conn);
 		return false;
 	}
 	begin_writing(conn);

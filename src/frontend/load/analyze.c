@@ -101,7 +101,7 @@ analyze_describe_job(void *arg, int job, int step)
 {
 	AnalyzeRun *run = arg;
 
-	return psprintf("the statistics of table %s",
+	return psprintf("table %s",
 					printable(PQgetvalue(run->relations, job, ASK_NAME)));
 }
 
@@ -113,7 +113,7 @@ analyze_target(const Target *target, const DumpTables *tables, const Toc *toc)
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
-		.doing = "collecting %s",
+		.doing = "analyzing %s",
 		.max_retries = (int) target->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -163,7 +163,7 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 			/* in a copy they may have come since they were looked for */
 			if (!stages->as_pg_restore)
 				exit(1);
-			pg_log_error_detail("Their contents will be overwritten, as pg_restore does.");
+			pg_log_error_detail("Their contents will be overwritten, as with pg_restore.");
 		}
 		target_renew(stages->target);
 	}

@@ -14,6 +14,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
 #include "base/clock.h"
 #include "load/restore_journal.h"
 #include "load/target_ask.h"
@@ -286,6 +288,18 @@ restore_journal_look(PGconn *conn, const char *objects)
 	look.is_complete = PQgetvalue(res, 0, ASK_ALSO)[0] == 't';
 	look.may_make = atoi(PQgetvalue(res, 0, ASK_NO)) == 1;
 	return look;
+}
+
+void
+restore_journal_grant_hint(PGconn *conn)
+{
+	char	   *database = pg_strdup(fmtId(PQdb(conn)));
+	char	   *role = session_value(conn, "SELECT CURRENT_USER");
+
+	pg_log_warning_hint("As a superuser, run: GRANT CREATE ON DATABASE %s TO %s;",
+						printable(database), printable(fmtId(role)));
+	free(database);
+	free(role);
 }
 
 /*

@@ -46,6 +46,9 @@ typedef struct RestoreJournalLook
 #define RESTORE_JOURNAL_OBJECTS "{" RESTORE_JOURNAL_SCHEMA ",running,run,done,no_crash}"
 extern RestoreJournalLook restore_journal_look(PGconn *conn, const char *objects);
 
+/* How to let the session's role make one, as the hint of a warning. */
+extern void restore_journal_grant_hint(PGconn *conn);
+
 /*
  * The advisory lock of a run without a log (restore_journal_open.c): "pard",
  * and which lock of ours it is; it is the database's.

@@ -589,7 +589,8 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	if (!journal->is_kept)
 	{
 		pg_log_warning("the restore cannot be resumed if it is interrupted");
-		pg_log_warning_detail("The role may not create the schema of the restore journal in the target database.");
+		pg_log_warning_detail("The role may not create a schema in the target database, where progress is recorded.");
+		restore_journal_grant_hint(conn);
 		begin_without_log(journal, conn);
 		return;
 	}

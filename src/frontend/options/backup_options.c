@@ -213,8 +213,11 @@ read_special(Options *options, char letter, const char *arg)
 			break;
 		case 'X':
 			if ((word = option_value_word(arg, wal_methods)) < 0)
-				pg_fatal("invalid value \"%s\" for option %s", arg,
-						 "-X/--wal-method");
+			{
+				pg_log_error("invalid value \"%s\" for option %s", arg,
+							 "-X/--wal-method");
+				pg_fatal_hint("Use \"none\", \"fetch\" or \"stream\".");
+			}
 			options->wal_method = (BackupWal) (word / 2);
 			break;
 		case 1:

@@ -176,7 +176,10 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 			break;
 		case OPTION_FILLED:
 			if (arg[0] == '\0')
-				pg_fatal("invalid value \"%s\" for option %s", "", name);
+			{
+				pg_log_error("invalid value \"%s\" for option %s", "", name);
+				pg_fatal_detail("The value must not be empty.");
+			}
 			*(const char **) member = arg;
 			break;
 		case OPTION_TEXT:

@@ -193,8 +193,11 @@ check_wire_compression(const char *value, const char *format)
 	if (!compress_spec_parse(value, &spec, error))
 		pg_fatal("invalid compression specification: %s", error);
 	if (spec.method == COMPRESS_GZIP)
-		pg_fatal("invalid value \"%s\" for option %s", value,
-				 "--wire-compression");
+	{
+		pg_log_error("invalid value \"%s\" for option %s", value,
+					 "--wire-compression");
+		pg_fatal_hint("Use \"auto\", \"none\", \"lz4\" or \"zstd\".");
+	}
 }
 
 /* Options of pg_dump's without which there are rows to compare. */
@@ -242,7 +245,10 @@ own_options_by_wal(const Options *options)
 	if (by && strcmp(by, "wal-summaries") == 0)
 		return true;
 	if (by && strcmp(by, "fingerprints") != 0)
-		pg_fatal("invalid value \"%s\" for option %s", by, "--incremental-by");
+	{
+		pg_log_error("invalid value \"%s\" for option %s", by, "--incremental-by");
+		pg_fatal_hint("Use \"fingerprints\" or \"wal-summaries\".");
+	}
 	return false;
 }
 

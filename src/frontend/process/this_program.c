@@ -90,8 +90,7 @@ this_program_share_file(const char *name)
 	char		share[MAXPGPATH];
 
 	if (find_my_exec(program_argv0, self) < 0)
-		pg_fatal("could not find the path of this program, \"%s\"",
-				 program_argv0);
+		pg_fatal("could not find own program executable \"%s\"", program_argv0);
 	get_share_path(self, share);
 	return psprintf("%s/%s", share, name);
 }

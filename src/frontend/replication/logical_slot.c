@@ -266,8 +266,11 @@ publication_names(const Options *options, int *n_names)
 			size_t		len = strcspn(begin, ",");
 
 			if (len == 0)
-				pg_fatal("invalid value \"%s\" for option %s", cell->val,
-						 "--publication");
+			{
+				pg_log_error("invalid value \"%s\" for option %s", cell->val,
+							 "--publication");
+				pg_fatal_detail("Names of publications must not be empty.");
+			}
 			*array_add(names, n) = pnstrdup(begin, len);
 			if (begin[len] == '\0')
 				break;

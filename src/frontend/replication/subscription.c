@@ -142,7 +142,8 @@ warn_of_objects(const Toc *toc)
 	if (objects)
 	{
 		pg_log_warning("changes of large objects are not replicated");
-		pg_log_warning_hint("Later changes to large objects will not reach the target.");
+		pg_log_warning_detail("Later changes of large objects will not reach the target.");
+		pg_log_warning_hint("Do not change large objects until clients use the target.");
 	}
 	if (n_sequences > 0)
 	{
@@ -391,7 +392,7 @@ check_server(const Subscription *subscription)
 	if (PQntuples(res) == 0)
 	{
 		pg_log_error("the server that the subscription connects to does not publish any tables");
-		pg_log_error_detail("The subscription connects to another server than the source, or to another database.");
+		pg_log_error_detail("The connection string of the subscription does not lead to the source server and database.");
 		pg_fatal_hint("Use --subscription-conninfo to specify how the target server connects to the source.");
 	}
 	PQclear(res);

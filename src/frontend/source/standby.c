@@ -4,6 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
 #include "base/interrupt.h"
 #include "plan/previous_archive.h"
 #include "session/session_lost.h"
@@ -280,13 +282,15 @@ check_one(const Standbys *standbys, const Standby *standby,
 	{
 		pg_log_error("the role may not pause replay on standby %s",
 					 standby->name);
-		pg_log_error_hint("On the primary, in this database, GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() to the role.");
+		pg_log_error_hint("On the primary, run in this database: GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() TO %s;",
+						  printable(fmtId(PQuser(standby->conn))));
 	}
 	if (!result_is_true(res, 0, COL_SEES_TIMELINE))
 	{
 		pg_log_error("the role may not see which timeline standby %s follows",
 					 standby->name);
-		pg_log_error_hint("On the primary, GRANT pg_read_all_stats to the role.");
+		pg_log_error_hint("On the primary, run GRANT pg_read_all_stats TO %s;",
+						  printable(fmtId(PQuser(standby->conn))));
 	}
 	if (result_is_true(res, 0, COL_IS_WAITED_FOR) &&
 		!standbys->options->pause_synchronous)

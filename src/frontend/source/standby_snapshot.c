@@ -322,8 +322,12 @@ read_state(const Standby *standby)
 
 	if (PQntuples(res) != 1 ||
 		sscanf(PQgetvalue(res, 0, 1), "%X/%X", &high, &low) != 2)
-		pg_fatal("could not get the replay position of standby %s",
-				 standby->name);
+	{
+		pg_log_error("could not get the replay position of standby %s",
+					 standby->name);
+		pg_fatal_detail("Function pg_last_wal_replay_lsn() returned \"%s\".",
+						PQntuples(res) == 1 ? printable(PQgetvalue(res, 0, 1)) : "");
+	}
 	state.paused = strcmp(PQgetvalue(res, 0, 0), "paused") == 0;
 	state.by_somebody = strcmp(PQgetvalue(res, 0, 0), "not paused") != 0;
 	state.by_other_run = result_is_true(res, 0, 3);
