@@ -124,7 +124,7 @@ sql($node, $_, q{SELECT lo_from_bytea(4711, 'application'), lo_from_bytea(4712, 
 ($stock_rc, undef, $stock_err) = run_program('pg_restore', '-d', $node->connstr($stock), $dir);
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--allow-existing');
 is("$rc " . errors_ignored($err), "$stock_rc " . errors_ignored($stock_err), 'large objects, --allow-existing: exit code and errors of pg_restore');
-like($err, qr/\Apg_parrestore: error: the target already contains 2 of the large objects to be restored\npg_parrestore: detail: .*\npg_parrestore: warning: errors ignored on restore: 2\n\z/,
+like($err, qr/\Apg_parrestore: error: the target already contains 2 of the large objects to be restored\npg_parrestore: detail: .*\npg_parrestore: warning: errors ignored on restore: 2\n.*hint: .*\n\z/,
 	'large objects, --allow-existing: one error with the number');
 my $contents = q{SELECT string_agg(convert_from(lo_get(oid), 'UTF8'), ' ' ORDER BY oid) FROM pg_largeobject_metadata};
 is(value($node, $db, $contents), value($node, $stock, $contents), 'large objects, --allow-existing: contents of pg_restore');
@@ -141,7 +141,8 @@ $db = new_copy();
 sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE another (a int)');
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--resume');
 is("$rc $err", "1 pg_parrestore: error: could not execute query: ERROR:  schema \"s\" already exists\n\tCommand was: CREATE SCHEMA s;\n"
-	. "pg_parrestore: warning: errors ignored on restore: 1\n", '--resume where nothing of the archive exists: it restores');
+	. "pg_parrestore: warning: errors ignored on restore: 1\n"
+	. "pg_parrestore: hint: If objects are missing, remove the causes of the errors, and run the failed commands with psql.\n", '--resume where nothing of the archive exists: it restores');
 is(rows($db), 100, '--resume where nothing of the archive exists: rows');
 refused_ok('--resume of a completed restore', $db, $nothing, '--resume');
 foreach my $exists (

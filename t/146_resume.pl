@@ -168,13 +168,13 @@ foreach my $kind (sort keys %archives)
 	is($rc, 0, 'told: resumed');
 	events_valid_ok('told', slurp_file($log));
 	my ($done, $expected) = $err =~ /^rows 100%, time \S+, (\S+ \S+) of ~(\S+ \S+), /m;
-	my ($restored) = $err =~ /^restored .* rows, (\S+ \S+) in /m;
+	my ($restored) = $err =~ /^  by this run: .* rows, (\S+ \S+) in /m;
 	is("$done $expected", "$restored $restored", 'told: the line ends with the bytes that the summary has') or diag($err);
 	unlike($err, qr/^rows.* 0 rows\/s/m, 'told: rows per second');
-	like($err, qr/^restored by earlier runs: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
+	like($err, qr/^restored \d+ tables: restore is complete\n  by this run: .*\n  by earlier runs: ~\d\S* \S+ \($files of \d+ chunks, $objects of 30 large objects\)$/m, 'told: on the screen');
 	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?0, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
-	like(slurp_file($page), qr/<bdi>Restored by earlier runs<.bdi><.th><td><bdi>$files of \d+ chunks/, 'told: on the page');
-	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^restored by earlier runs: \d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');
+	like(slurp_file($page), qr/<bdi>Restored by earlier runs<.bdi><.th><td><bdi>~\d\S* \S+ \($files of \d+ chunks/, 'told: on the page');
+	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^  by earlier runs: [^(]*\(\d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');
 }
 
 # pieces of a file, too, with the bytes that they have in the archive
@@ -195,7 +195,7 @@ foreach my $kind (sort keys %archives)
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=340kB', '--progress', "--log-json=$log");
 	is($rc, 0, 'pieces: resumed');
 	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
-	like($err, qr/^restored by earlier runs: $files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
+	like($err, qr/^  by earlier runs: [^(]*\($files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
 	my ($bytes) = slurp_file($log) =~ /"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?$pieces, ?.*"expected_bytes": ?(\d+)/;
 	my ($expected) = slurp_file($log) =~ /"event": ?"run".*"expected_bytes": ?(\d+)/;
 	ok($bytes > 0 && $bytes < $expected, 'pieces: in the log') or diag(slurp_file($log));
@@ -320,7 +320,7 @@ foreach my $kind (sort keys %archives)
 	hold('ROLLBACK');
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
 	my $big = value($node, $db, q{SELECT 'big'::regclass::oid});
-	refused_ok($db, $ours, 'definitions', qr/\A[^\n]*errors ignored on restore: 1\n\z/, '--resume', '--clean');
+	refused_ok($db, $ours, 'definitions', qr/\A[^\n]*errors ignored on restore: 1\n.*hint: .*\n\z/, '--resume', '--clean');
 	complete_ok($db, 'definitions');
 	is(value($node, $db, q{SELECT 'big'::regclass::oid}), $big, 'definitions: none is made again');
 }
@@ -371,7 +371,7 @@ foreach my $kind (sort keys %archives)
 	my $run = start_until_gate($db, $ours, '-j2');
 	kill_leader($run);
 	open_gate();
-	refused_ok($db, $ours, 'errors', qr/errors ignored on restore: 1\n\z/, '--resume', '-j2');
+	refused_ok($db, $ours, 'errors', qr/errors ignored on restore: 1\n.*hint: .*\n\z/, '--resume', '-j2');
 	is(value($node, $db, 'SELECT (SELECT count(*) FROM big), (SELECT count(*) FROM small)'), "$rows|100",
 		'errors: rows');
 }

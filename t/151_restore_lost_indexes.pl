@@ -129,7 +129,7 @@ foreach my $is_copy (0, 1)
 	is(end_dump($run), 1, 'the builder is killed: exit code');
 	like($run->{err}, qr/error: the process that builds indexes was terminated by signal 9.*\n.*: \d of 4 indexes and constraints were not built/,
 		'the builder is killed: message');
-	like($run->{err}, qr/with --resume to continue/, 'the builder is killed: hint');
+	like($run->{err}, qr/hint: .* the same command with --resume\.\n/, 'the builder is killed: hint');
 	unlike($run->{err}, qr/errors ignored/, 'the builder is killed: nothing is passed over');
 	open_gate();
 	complete_ok($db, start_parrestore($node, $db, $archive, '--resume'), 'the builder is killed, resumed');

@@ -148,7 +148,7 @@ sub claim_refused_ok
 	my $db = new_copy();
 	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j2', @pieces);
 	is($rc, 1, "$what: exit code");
-	like($err, qr/COPY failed for (a piece of )?table public\.long: .*$message.*errors ignored on restore: 1\n\z/s,
+	like($err, qr/COPY failed for (a piece of )?table public\.long: .*$message.*errors ignored on restore: 1\n.*hint: .*\n\z/s,
 		"$what: message");
 	is(value($node, $db, 'SELECT count(*) FROM short'), 1000, "$what: other tables are there");
 	return;

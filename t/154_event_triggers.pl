@@ -127,7 +127,7 @@ SQL
 	sql($node, 'postgres', "CREATE DATABASE $db ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
 	my ($rc, undef, $err) = run_parrestore($node, $db, $ascii);
 	is($rc, 1, "$what: exit code");
-	like($err, qr/ERROR:  invalid byte sequence.*ALTER EVENT TRIGGER first OWNER.*errors ignored on restore: 1$/s, "$what: message");
+	like($err, qr/ERROR:  invalid byte sequence.*ALTER EVENT TRIGGER first OWNER.*errors ignored on restore: 1\n/s, "$what: message");
 	is(value($node, $db, $triggers), 'first O, second O', "$what: event triggers");
 }
 

@@ -295,6 +295,12 @@ interrupt_set_connection(PGconn *conn)
 		state.cancel = PQgetCancel(conn);
 }
 
+bool
+interrupt_came(void)
+{
+	return state.signal_number != 0;
+}
+
 void
 interrupt_check(void)
 {

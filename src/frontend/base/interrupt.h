@@ -79,7 +79,8 @@ extern bool interrupt_wait_input(int fd);
 /* Name the connection whose statement a signal cancels; NULL for none. */
 extern void interrupt_set_connection(PGconn *conn);
 
-/* Exit with a message if a signal came. */
+/* Did a signal come?  Exit with a message if so. */
+extern bool interrupt_came(void);
 extern void interrupt_check(void);
 
 /* ----------

@@ -280,8 +280,17 @@ complete_target(Restore *restore)
 static void
 report_errors(const Restore *restore)
 {
-	if (*restore->n_errors > 0)
-		pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
+	const Run  *run = &restore->run;
+	bool		all_rows = true;
+
+	if (*restore->n_errors == 0)
+		return;
+	for (int i = 0; i < run->plan->tables->n_tables; i++)
+		all_rows = all_rows && run_table_is_complete(run, i);
+	pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
+	pg_log_warning_hint(all_rows ?
+						"If objects are missing, remove the causes of the errors, and run the failed commands with psql." :
+						"Remove the causes of the errors, and run failed commands with psql.  Truncate incomplete tables, and restore their rows with --data-only and --table.");
 }
 
 /* --compare-with */
@@ -362,6 +371,7 @@ restore_database(const Options *options, const char *argv0)
 	load_account_stage(&restore->account, LOAD_STAGE_END);
 
 	/* everything that could be loaded is on the target */
+	restore->account.incomplete = *restore->n_errors > 0;
 	if (progress_is_shown())
 		load_account_print(&restore->account, stderr);
 	summary_report(&restore->run, false);

@@ -97,7 +97,7 @@ account_for_all(const LoadAccount *account)
 	if (account->stage < LOAD_STAGE_REST)
 		pg_log_error_detail("Objects that are created after the rows are missing: foreign keys, triggers, privileges, sequence values and others.");
 	else if (account->stage == LOAD_STAGE_REST)
-		pg_log_error_detail("Objects that are created after the rows are incomplete; see the errors.");
+		pg_log_error_detail("Some foreign keys, triggers, privileges or other objects that are created after the rows are missing; see the errors.");
 	else if (account->incomplete)
 		pg_log_error_detail("Some objects could not be created; see the errors.");
 	if (account->run->options->restore == NULL &&
@@ -136,7 +136,9 @@ give_account(void *arg)
 	 * process that runs them offers it once.
 	 */
 	if (account->can_resume && message_database() == NULL)
-		pg_log_error_hint("Run the same command with --resume to continue.");
+		pg_log_error_hint(interrupt_came() ?
+						  "Run the same command with --resume to continue." :
+						  "Remove the cause of the error, then run the same command with --resume.");
 }
 
 void
@@ -231,12 +233,12 @@ load_account_times(const LoadAccount *account)
 	return text.data;
 }
 
-/* "1 of 2 chunks and 3 pieces of others, 5 of 30 large objects" */
+/* "(1 of 2 chunks and 3 pieces of others, 5 of 30 large objects)" */
 static void
 append_work(PQExpBuffer text, const FileResults *results,
 			const ResumedWork *work)
 {
-	appendPQExpBuffer(text, "%d of %d chunk%s", work->files, results->n_files,
+	appendPQExpBuffer(text, "(%d of %d chunk%s", work->files, results->n_files,
 					  units_plural(results->n_files));
 	if (work->parts > 0)
 		appendPQExpBuffer(text, " and %d piece%s of others", work->parts,
@@ -245,6 +247,7 @@ append_work(PQExpBuffer text, const FileResults *results,
 		appendPQExpBuffer(text, ", %d of %d large object%s", work->objects,
 						  results->n_objects,
 						  units_plural(results->n_objects));
+	appendPQExpBufferChar(text, ')');
 }
 
 /* What earlier runs have restored; owned, and NULL if there is nothing. */
@@ -257,8 +260,8 @@ load_account_before(const LoadAccount *account)
 	if (!account->run->options->resume ||
 		before.files + before.parts + before.objects == 0)
 		return NULL;
+	appendPQExpBuffer(&text, "~%s ", units_size((uint64) before.bytes));
 	append_work(&text, account->run->results, &before);
-	appendPQExpBuffer(&text, ", ~%s", units_size((uint64) before.bytes));
 	return text.data;
 }
 
@@ -276,9 +279,10 @@ count_own(const FileResult *results, int n)
 /* The summary of a restore that continues what earlier runs have done. */
 static void
 print_resumed(const LoadAccount *account, const FileTotals *total,
-			  const char *before, FILE *out)
+			  int n_missing, const char *before, FILE *out)
 {
 	const FileResults *results = account->run->results;
+	int			n_tables = account->run->plan->tables->n_tables - n_missing;
 	const ResumedWork own = {
 		.files = count_own(results->files, results->n_files),
 		.objects = count_own(results->objects, results->n_objects),
@@ -286,10 +290,12 @@ print_resumed(const LoadAccount *account, const FileTotals *total,
 	PQExpBufferData text = buffer_new();
 
 	append_work(&text, results, &own);
-	fprintf(out, "restored by this run: %s, %s row%s, %s in %.1f s\n",
-			text.data, units_count(total->rows), units_plural(total->rows),
-			units_size(total->raw_bytes), run_clock_seconds());
-	fprintf(out, "restored by earlier runs: %s\n", before);
+	fprintf(out, "restored %d table%s%s\n", n_tables, units_plural(n_tables),
+			n_missing > 0 || account->incomplete ? "" : ": restore is complete");
+	fprintf(out, "  by this run: %s row%s, %s in %.1f s %s\n",
+			units_count(total->rows), units_plural(total->rows),
+			units_size(total->raw_bytes), run_clock_seconds(), text.data);
+	fprintf(out, "  by earlier runs: %s\n", before);
 	termPQExpBuffer(&text);
 }
 
@@ -323,7 +329,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 				units_size(total.raw_bytes), run_clock_seconds(),
 				units_size(total.stored_bytes));
 	else if (before)
-		print_resumed(account, &total, before, out);
+		print_resumed(account, &total, n_missing, before, out);
 	else
 		fprintf(out, "restored %d table%s, %s row%s, %s in %.1f s\n",
 				n_tables, units_plural(n_tables),

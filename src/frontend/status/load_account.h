@@ -27,8 +27,9 @@ typedef struct LoadAccount
 	const char *formats;		/* in which a copy's tables crossed, and why;
 								 * NULL if there is nothing to say */
 	const IndexBuilds *indexes; /* NULL before LOAD_STAGE_ROWS */
-	bool		incomplete;		/* there were errors after the rows, and the
-								 * run fails by them */
+	bool		incomplete;		/* there were errors, after the rows or at any
+								 * time of a restore, and the run fails by
+								 * them */
 	bool		can_resume;		/* a restore's --resume continues from here */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds

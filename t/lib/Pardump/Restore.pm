@@ -45,11 +45,11 @@ sub parrestore_ok
 	return;
 }
 
-# The number in the last line, by either program.
+# The number in the last warning, by either program.
 sub errors_ignored
 {
 	my ($err) = @_;
-	return $err =~ /^pg_\w*restore: warning: errors ignored on restore: (\d+)\n\z/m ? $1 : 0;
+	return $err =~ /^pg_\w*restore: warning: errors ignored on restore: (\d+)\n(?:\S+ hint: .*\n)?\z/m ? $1 : 0;
 }
 
 # A restore that has ended so is what stock pg_restore's was, which is a hash of
