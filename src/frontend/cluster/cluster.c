@@ -16,6 +16,7 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "archive/toc.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -41,6 +42,9 @@
 
 /* How often roles and tablespaces may change while a snapshot is taken. */
 #define GLOBALS_TRIES 5
+
+/* The end of a run, with the names of these databases. */
+#define FAILED_FORMAT "%d of %d database%s failed: %s"
 
 /*
  * Connect to the source of a dump or a copy, and find its databases, which
@@ -427,6 +431,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		.add_args = cluster_dump_add_args,
 		.clean_up = clean_up,
 	};
+	PQExpBufferData names = buffer_new();
 	int			n_failed;
 
 	dump->options = options;
@@ -449,6 +454,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	cluster_snapshot_end(dump->snapshot);
 	if (n_failed > 0 && !any_is_complete(dump))
 		pg_fatal("all databases failed");
+	cluster_list_add_failed(&names, &dump->map.list);
 	if (dump->directory)
 		finish_directory(dump);
 	if (n_failed == 0)
@@ -460,9 +466,12 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 					dump->map.list.n, units_plural(dump->map.list.n));
 		return 0;
 	}
-	pg_log_error(only_looks ? "problems were found in %d of %d database%s" :
-				 "%d of %d database%s failed; the others are complete",
-				 n_failed, dump->map.list.n, units_plural(dump->map.list.n));
+	pg_log_error(only_looks ? "problems were found in %d of %d database%s: %s" :
+				 FAILED_FORMAT,
+				 n_failed, dump->map.list.n, units_plural(dump->map.list.n),
+				 names.data);
+	if (!only_looks)
+		pg_log_error_detail("The archives of the other databases are complete.");
 	return 1;
 }
 
@@ -580,8 +589,14 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	if (n_failed > 0 && n_failed == copy->list.n)
 		pg_log_error("all databases failed");
 	else if (n_failed > 0)
-		pg_log_error("%d of %d database%s failed; the others are complete",
-					 n_failed, copy->list.n, units_plural(copy->list.n));
+	{
+		PQExpBufferData names = buffer_new();
+
+		cluster_list_add_failed(&names, &copy->list);
+		pg_log_error(FAILED_FORMAT, n_failed, copy->list.n,
+					 units_plural(copy->list.n), names.data);
+		pg_log_error_detail("The copies of the other databases are complete.");
+	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
 }
 
@@ -623,6 +638,7 @@ cluster_verify(const Options *options, const char *argv0,
 		.arg = verify,
 		.add_args = cluster_verify_add_args,
 	};
+	PQExpBufferData names = buffer_new();
 	int			n_missing;
 	int			n_failed;
 
@@ -632,15 +648,15 @@ cluster_verify(const Options *options, const char *argv0,
 	verify->options = options;
 	verify->map = cluster_map_read(options->verify);
 	free(cluster_map_read_globals(options->verify, verify->map));
-	n_missing = cluster_map_leave_out_failed(verify->map);
+	n_missing = cluster_map_leave_out_failed(verify->map, &names);
 	run.list = &verify->map->list;
 	n_failed = cluster_run(&run, options) + n_missing;
 	cleanup_forget_all();
 	if (n_failed == 0)
 		return 0;
-	pg_log_error("%d of %d database%s failed", n_failed,
-				 verify->map->list.n + n_missing,
-				 units_plural(verify->map->list.n + n_missing));
+	cluster_list_add_failed(&names, &verify->map->list);
+	pg_log_error(FAILED_FORMAT, n_failed, verify->map->list.n + n_missing,
+				 units_plural(verify->map->list.n + n_missing), names.data);
 	return 1;
 }
 
@@ -659,6 +675,7 @@ typedef struct ClusterRestore
 	ClusterNotes *notes;		/* which databases are restored; NULL with
 								 * --globals-only */
 	int			n_missing;		/* databases that were not dumped */
+	PQExpBufferData failed;		/* the names of those that failed */
 } ClusterRestore;
 
 static void
@@ -739,7 +756,9 @@ open_restore(ClusterRestore *restore)
 										options->password_command);
 	restore->database = pg_strdup(PQdb(conn));
 	cluster_list_exclude(list, conn, options);
-	restore->n_missing = cluster_map_leave_out_failed(restore->map);
+	restore->failed = buffer_new();
+	restore->n_missing = cluster_map_leave_out_failed(restore->map,
+													  &restore->failed);
 	if (restore->n_missing > 0)
 		pg_log_warning_hint("Dump the cluster again, or exclude databases without an archive with --exclude-database.");
 	check_archives(restore);
@@ -759,9 +778,9 @@ open_restore(ClusterRestore *restore)
 	return script;
 }
 
-/* What is said at the end. */
+/* What is said at the end; n_left are incomplete, by the notes. */
 static void
-report_restore(const ClusterRestore *restore, int n_failed, int n_before)
+report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 {
 	int			n = restore->map->list.n + restore->n_missing + n_before;
 	int			n_with_errors = 0;
@@ -777,8 +796,23 @@ report_restore(const ClusterRestore *restore, int n_failed, int n_before)
 	if (n_with_errors > 0)
 		pg_log_error("%d of %d database%s restored with errors",
 					 n_with_errors, n, units_plural(n));
+	cluster_list_add_failed(&restore->failed, &restore->map->list);
 	if (n_bad > 0)
-		pg_log_error("%d of %d database%s failed", n_bad, n, units_plural(n));
+		pg_log_error(FAILED_FORMAT, n_bad, n, units_plural(n),
+					 restore->failed.data);
+	if (n_bad > 0 && n_left > 0)
+	{
+		pg_log_error_detail("%s", cluster_notes_table_detail(restore->notes));
+		pg_log_error_hint("Remove the cause, then run the same command with --resume.");
+	}
+	else if (n_left > 0)
+	{
+		/* such as those that this run has excluded */
+		pg_log_warning("%d database%s of the dump %s not restored completely",
+					   n_left, units_plural(n_left), n_left == 1 ? "is" : "are");
+		pg_log_warning_detail("%s", cluster_notes_table_detail(restore->notes));
+		pg_log_warning_hint("To restore all of them, run the command again with --resume and without --exclude-database.");
+	}
 	if (n_failed > 0)
 		restore_stage_give_hint(restore->options, restore->globals.conn);
 }
@@ -798,6 +832,7 @@ cluster_restore(const Options *options, const char *argv0,
 	GlobalsScript *script;
 	int			n_failed;
 	int			n_before = 0;
+	int			n_left = 0;
 	int			n_errors;
 
 	restore->options = options;
@@ -819,11 +854,12 @@ cluster_restore(const Options *options, const char *argv0,
 	n_failed = load_databases(&restore->globals, script, restore->address,
 							  "pg_parrestore", &run, options);
 	if (restore->notes)
-		n_before = cluster_notes_end(restore->notes, restore->globals.conn);
+		n_before = cluster_notes_end(restore->notes, restore->globals.conn,
+									 &n_left);
 	n_errors = restore->globals.n_errors + n_failed + restore->n_missing + n_before;
 	cleanup_forget_all();
 	metrics_end(n_errors == 0);
-	report_restore(restore, n_failed, n_before);
+	report_restore(restore, n_failed, n_before, n_left);
 	cluster_session_close(restore->globals.conn);
 	return n_errors > 0 ? 1 : 0;
 }

@@ -29,7 +29,8 @@ typedef struct ClusterDatabase
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
 	bool		is_template;	/* others may be made from it */
-	bool		failed;			/* its run has */
+	bool		failed;			/* it is not complete */
+	bool		run_failed;		/* it may be complete anyway */
 	bool		with_errors;	/* of a restore: only by errors ignored */
 	const char *identity;		/* of a restore: that of its archive */
 	Oid			target;			/* of a restore: on the target; or 0 */
@@ -50,6 +51,13 @@ typedef struct ClusterList
  * pattern of --exclude-database matches.
  */
 extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
+
+/*
+ * Add a name, or those of the databases whose run failed, to a list of names
+ * for a message.  A restore only with ignored errors is left out.
+ */
+extern void cluster_list_add_name(PQExpBuffer names, const ClusterDatabase *database);
+extern void cluster_list_add_failed(PQExpBuffer names, const ClusterList *list);
 
 /*
  * The same with OIDs and names alone, and with those that are excluded.

@@ -276,7 +276,7 @@ cluster_map_read(const char *directory)
 }
 
 int
-cluster_map_leave_out_failed(ClusterMap *map)
+cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names)
 {
 	ClusterList *list = &map->list;
 	int			n_all = list->n;
@@ -285,8 +285,11 @@ cluster_map_leave_out_failed(ClusterMap *map)
 	for (int i = 0; i < n_all; i++)
 	{
 		if (list->databases[i].failed)
+		{
 			pg_log_warning("database \"%s\" could not be dumped, so there is no archive of it",
 						   list->databases[i].name);
+			cluster_list_add_name(names, &list->databases[i]);
+		}
 		else
 			list->databases[list->n++] = list->databases[i];
 	}

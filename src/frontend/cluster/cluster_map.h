@@ -46,9 +46,10 @@ extern ClusterMap *cluster_map_read(const char *directory);
 
 /*
  * Take those that could not be dumped off the list, with a warning each: the
- * dump has reported them already.  Returns how many they are.
+ * dump has reported them already.  Returns how many they are; their names are
+ * added to the list.
  */
-extern int	cluster_map_leave_out_failed(ClusterMap *map);
+extern int	cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names);
 
 /*
  * The globals of this directory; owned.  Exits with a message if they are not

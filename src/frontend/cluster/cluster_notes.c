@@ -758,12 +758,18 @@ begin_end(const ClusterNotes *notes, PGconn *conn)
 	return writer;
 }
 
+const char *
+cluster_notes_table_detail(const ClusterNotes *notes)
+{
+	return psprintf("Table \"%s\" in database \"%s\" records the state of each database.",
+					CLUSTER_NOTES_TABLE, printable(notes->database));
+}
+
 int
-cluster_notes_end(ClusterNotes *notes, PGconn *conn)
+cluster_notes_end(ClusterNotes *notes, PGconn *conn, int *n_left)
 {
 	ClusterNotes now = *notes;
 	PGconn	   *writer;
-	int			n_left = 0;
 
 	if (notes->n_with_errors > 0)
 		pg_log_warning("an earlier run restored %d database%s with errors",
@@ -774,19 +780,11 @@ cluster_notes_end(ClusterNotes *notes, PGconn *conn)
 	lock_notes(writer);
 	read_rows(&now, writer);
 	for (int i = 0; i < now.n_notes; i++)
-		n_left += now.notes[i].state != NOTE_DONE;
-	if (n_left == 0)
+		*n_left += now.notes[i].state != NOTE_DONE;
+	if (*n_left == 0)
 		drop_table(notes, writer);
 	session_command(writer, "COMMIT");
 	close_lock(notes);
 	interrupt_set_connection(conn);
-	if (n_left > 0)
-	{
-		pg_log_warning("could not restore %d database%s completely",
-					   n_left, units_plural(n_left));
-		pg_log_warning_detail("Table \"%s\" in database \"%s\" shows which.",
-							  CLUSTER_NOTES_TABLE, notes->database);
-		pg_log_warning_hint("Run the same command with --resume to continue.");
-	}
 	return notes->n_with_errors;
 }

@@ -60,10 +60,13 @@ extern void cluster_notes_enter(const ClusterNotes *notes,
 								const ClusterDatabase *database);
 
 /*
- * All runs have ended.  Remove the table if all databases are done, else say
- * how the restore continues.  Returns how many databases earlier runs have
- * restored with errors.
+ * All runs have ended.  Remove the table if all databases are done; *n_left is
+ * how many are not, by the table.  Returns how many databases earlier runs
+ * have restored with errors.
  */
-extern int	cluster_notes_end(ClusterNotes *notes, PGconn *conn);
+extern int	cluster_notes_end(ClusterNotes *notes, PGconn *conn, int *n_left);
+
+/* How the restore continues: for a message at the end of a run. */
+extern const char *cluster_notes_table_detail(const ClusterNotes *notes);
 
 #endif							/* CLUSTER_NOTES_H */

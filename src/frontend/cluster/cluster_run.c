@@ -150,6 +150,7 @@ cluster_run_note_failure(RunState *state, int no, int status)
 		state->run->clean_up(state->run->arg, no);
 
 	database->failed = !complete;
+	database->run_failed = true;
 	database->with_errors = state->account->figures[no].errors > 0;
 	state->n_failed++;
 	cluster_account_note_end(state->account, no,
