@@ -473,21 +473,24 @@ summary_format(ClusterCommand command, int n)
 	switch (command)
 	{
 		case CLUSTER_COPY:
-			return n == 1 ? "copied %s database: " : "copied %s databases: ";
+			return n == 1 ? "copied roles, tablespaces and %s database" :
+				"copied roles, tablespaces and %s databases";
 		case CLUSTER_RESTORE:
-			return n == 1 ? "restored %s database: " : "restored %s databases: ";
+			return n == 1 ? "restored %s database" : "restored %s databases";
 		case CLUSTER_VERIFY:
-			return n == 1 ? "%s archive verified: " : "%s archives verified: ";
+			return n == 1 ? "verified roles, tablespaces and %s archive" :
+				"verified roles, tablespaces and %s archives";
 		case CLUSTER_DUMP:
 		case CLUSTER_CHECK:
 			break;
 	}
-	return n == 1 ? "dumped %s database: " : "dumped %s databases: ";
+	return n == 1 ? "dumped roles, tablespaces and %s database" :
+		"dumped roles, tablespaces and %s databases";
 }
 
 /*
- * "dumped 4 of 5 databases: 643 tables, ... in 45.2 s, 60.1 MB/s; failed:
- * crm"
+ * "dumped roles, tablespaces and 4 of 5 databases: 643 tables, ... in 45.2 s,
+ * 60.1 MB/s; failed: crm"
  */
 static void
 print_summary(const ClusterAccount *account, FILE *out)
@@ -501,6 +504,9 @@ print_summary(const ClusterAccount *account, FILE *out)
 	appendPQExpBuffer(&line, summary_format(account->command, n),
 					  n_complete < n ? psprintf("%d of %d", n_complete, n) :
 					  psprintf("%d", n));
+	if (account->list->n_before > 0)
+		appendPQExpBuffer(&line, " (%d by earlier runs)", account->list->n_before);
+	appendPQExpBufferStr(&line, ": ");
 	append_figures(&line, account, &sum);
 	appendPQExpBuffer(&line, " in %.1f s, %s/s", seconds,
 					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));

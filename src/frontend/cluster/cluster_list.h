@@ -43,6 +43,8 @@ typedef struct ClusterList
 {
 	ClusterDatabase *databases; /* the largest first */
 	int			n;
+	int			n_before;		/* of a restore: more, which earlier runs have
+								 * restored */
 } ClusterList;
 
 /*

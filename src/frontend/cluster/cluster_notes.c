@@ -556,6 +556,7 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 		notes->n_with_errors += note->errors > 0;
 	}
 	list->n = n;
+	list->n_before = notes->n_done;
 	interrupt_set_connection(conn);
 	PQclear(databases);
 }
