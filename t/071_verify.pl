@@ -61,7 +61,7 @@ sub found_ok
 	is($rc, 1, "$what: exit code");
 	is($out, '', "$what: no summary");
 	my $n = @patterns;
-	like(pop @lines, $n == 1 ? qr/^1 problem found, \d+ files? checked$/ : qr/^$n problems found, \d+ files? checked$/, "$what: sum");
+	like(pop @lines, qr/^verification of archive ".*" failed: $n problem@{[ $n == 1 ? '' : 's' ]} found, \d+ files? checked$/, "$what: sum");
 	my @missing = grep { my $pattern = $_; !grep { /$pattern/ } @lines } @patterns;
 	ok(@missing == 0 && @lines == @patterns, "$what: findings")
 	  or diag("missing: @missing\nfound:\n$err");
@@ -124,7 +124,7 @@ my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 	like($out, qr/^archive verified: $n files, 20,010 rows, /, '-P: sum');
 	($rc, $out, $err) = verify(damaged($ours, flipped($file, 0)), '-P');
 	is($rc, 1, '-P, a finding: exit code');
-	like($err, qr{^100%, time \d+:\d\d, files $n/$n, .*, 1 problem\n1 problem found, $n files checked\n\z}m, '-P, a finding: progress and sum');
+	like($err, qr{^100%, time \d+:\d\d, files $n/$n, .*, 1 problem\nverification of archive ".*" failed: 1 problem found, $n files checked\n\z}m, '-P, a finding: progress and sum');
 	my $hostile = damaged($ours, sub {
 		flipped($file, 0)->($_[0]);
 		change_manifest($_[0], sub { s/("\Q$file\E".*?"Table": )"large"/$1"\\u001b[2J\\nx"/ });
@@ -444,7 +444,7 @@ foreach my $name ('toc.dat', $manifest_name, $file)
 	unlink "$copy/$file" or die "could not remove \"$file\": $!";
 	write_bytes("$copy/foreign", 'x');
 	my ($rc, $out, $err) = verify($copy, '--log-json=-');
-	my ($files) = $err =~ /^2 problems found, (\d+) files checked$/m;
+	my ($files) = $err =~ /^verification of archive ".*" failed: 2 problems found, (\d+) files checked$/m;
 	like($out, qr/"event":"summary","files":$files,/, 'as many files in the log') or diag($err);
 	($files) = $out =~ /"event":"run",.*"files":(\d+)\}/;
 	my @read = glob("$copy/[b0-9t]*");

@@ -74,7 +74,7 @@ sub same_ok
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
 	like($out, qr/^compared database "\w+" with (?:database "\w+"|the archive):\n  \d+ tables?, .*; rows: ([\d,]+) and \1\nno differences found$/m, "$what: equal, in all");
-	unlike($out, qr/differs|only in|differences found: /, "$what: no table differs");
+	unlike($out, qr/differs|only in|differences found in /, "$what: no table differs");
 	return $out;
 }
 
@@ -86,7 +86,11 @@ sub differs_ok
 	my ($rc, $out, $err) = compare($with, @$options);
 	is("$rc$err", '1', "$what: exit code");
 	my @told = grep { !/ (is|are) equal \(|^compared |^  \d+ tables?, / } split /\n/, $out;
-	is(pop @told, "differences found: $places (tables, sequences, and all large objects as one)", "$what: in all");
+	my ($n_tables, $n_sequences) = map { my $kind = $_; scalar grep { /^$kind / } @lines } qw(table sequence);
+	is(pop @told, 'differences found in ' . join(', ',
+			$n_tables ? $n_tables . ' table' . ($n_tables == 1 ? '' : 's') : (),
+			$n_sequences ? $n_sequences . ' sequence' . ($n_sequences == 1 ? '' : 's') : (),
+			$n_tables + $n_sequences < $places ? 'large objects' : ()), "$what: in all");
 	is_deeply(\@told, \@lines, "$what: what differs");
 	return $out;
 }
@@ -154,13 +158,13 @@ SELECT nextval('seq'), lo_put(4711, 400000, 'X');
 SQL
 my @big = (
 	'table public.big differs', '  rows: 20,000 in database "shop", 19,999 in database "other"',
-	'  different values: 3 rows', '    id=9', '    id=10', '    id=19999',
-	'  only in database "shop": 2 rows', '    id=5', '    id=77',
-	'  only in database "other": 1 row', '    id=100001');
+	'  different values: 3 rows, with keys:', '    id=9', '    id=10', '    id=19999',
+	'  only in database "shop": 2 rows, with keys:', '    id=5', '    id=77',
+	'  only in database "other": 1 row, with keys:', '    id=100001');
 my @loose = (
 	'table public.loose differs', '  rows: 500 in database "shop", 500 in database "other"',
-	'  only in database "shop": 3 rows', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
-	'  only in database "other": 3 rows', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
+	'  only in database "shop": 3 rows, with values:', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
+	'  only in database "other": 3 rows, with values:', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
 my @rest = ('sequence public.seq differs', '  last value: 1 in database "shop", 2 in database "other"', 'large objects differ: 2 in each, with different OIDs or contents');
 differs_ok('rows', $other, \@chunks, 4, @big, @loose, @rest);
 differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], 4, @big, @loose, @rest);
@@ -191,7 +195,7 @@ sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 	$n =~ tr/,//d if defined $n;
 	is($rc, 1, 'many rows: exit code');
 	cmp_ok(abs(($n // 0) - 19998), '<', 2000, 'many rows: how many, about') or diag($out);
-	like($out, qr/^  different values: .*\n(?:    id=\d+\n){5}    \.\.\.$/m, 'many rows: some of them');
+	like($out, qr/^  different values: .*, with keys such as:\n(?:    id=\d+\n){5}    \.\.\.$/m, 'many rows: some of them');
 }
 sql($node, 'other', 'TRUNCATE big');
 {

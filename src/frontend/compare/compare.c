@@ -159,13 +159,18 @@ describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
 
 /* How many rows of a kind, and the first: in lines, or in parentheses. */
 static void
-report_kind(const Comparison *comparison, const char *text,
-			const ShownRows *shown, RowKind kind, bool all_shown)
+report_kind(const Comparison *comparison, const CompareTable *table,
+			const char *text, const ShownRows *shown, RowKind kind,
+			bool all_shown)
 {
 	bool		loaded = comparison->loaded;
 	PQExpBufferData fact = buffer_new();
 
 	appendPQExpBufferStr(&fact, text);
+	if (shown->n[kind] > 0 && !loaded)
+		appendPQExpBufferStr(&fact, table->n_key > 0 ?
+							 (all_shown ? ", with keys:" : ", with keys such as:") :
+							 (all_shown ? ", with values:" : ", with values such as:"));
 	for (int i = 0; i < shown->n[kind]; i++)
 		appendPQExpBuffer(&fact, "%s%s",
 						  !loaded ? "\n    " : i > 0 ? "; " : " (",
@@ -191,7 +196,7 @@ report_kinds(const Comparison *comparison, const CompareTable *table)
 		if (counts[kind] == 0)
 			continue;
 		text = describe_kind(comparison, kind, counts[kind], is_exact(table));
-		report_kind(comparison, text, shown, kind,
+		report_kind(comparison, table, text, shown, kind,
 					counts[kind] <= (uint64) shown->n[kind]);
 	}
 }
@@ -317,6 +322,38 @@ compare_report_sequence(const void *arg, const char *what, const char *fact)
 		report_fact(arg, fact);
 }
 
+/* "differences found in 2 tables, 1 sequence, large objects"; owned. */
+static char *
+describe_differences(const Comparison *comparison)
+{
+	const CompareTables *tables = comparison->tables;
+	const ObjectSum *objects = comparison->objects;
+	bool		of_objects = memcmp(&objects[0], &objects[1], sizeof(ObjectSum)) != 0;
+	int			n_tables = 0;
+	int			n_sequences;
+	const char *separator = "";
+	PQExpBufferData text = buffer_new();
+
+	for (int i = 0; i < tables->n_tables; i++)
+		n_tables += tables->tables[i].differs;
+	n_sequences = comparison->n_different - n_tables - of_objects;
+	appendPQExpBufferStr(&text, "differences found in ");
+	if (n_tables > 0)
+	{
+		appendPQExpBuffer(&text, "%d table%s", n_tables, units_plural(n_tables));
+		separator = ", ";
+	}
+	if (n_sequences > 0)
+	{
+		appendPQExpBuffer(&text, "%s%d sequence%s", separator, n_sequences,
+						  units_plural(n_sequences));
+		separator = ", ";
+	}
+	if (of_objects)
+		appendPQExpBuffer(&text, "%slarge objects", separator);
+	return buffer_text(&text);
+}
+
 /* The last lines of the command. */
 static void
 report_sum(const Comparison *comparison)
@@ -351,8 +388,7 @@ report_sum(const Comparison *comparison)
 					units_count(rows[0]), units_count(rows[1]));
 	report_fact(comparison, line);
 	line = n_different == 0 ? pg_strdup("no differences found") :
-		psprintf("differences found: %d (tables, sequences, and all large objects as one)",
-				 n_different);
+		describe_differences(comparison);
 	report_line(comparison, line);
 }
 

@@ -744,7 +744,8 @@ verify_report_sum(const VerifyRun *run)
 	else if (found->findings > 0)
 	{
 		message_before_output();
-		fprintf(stderr, "%d problem%s found, %d file%s checked\n", found->findings,
+		fprintf(stderr, "verification of archive \"%s\" failed: %d problem%s found, %d file%s checked\n",
+				printable(run->directory), found->findings,
 				units_plural(found->findings), n_files, units_plural(n_files));
 	}
 	else
