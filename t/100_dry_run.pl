@@ -113,7 +113,7 @@ is($plan->{'public.large'}[0], '8.00 kB', 'sizes: heap');
 like($plan->{'public.large'}[1], qr/^1\.\d\d MB$/, 'sizes: TOAST');
 is_deeply($plan->{'public.large'}[5], 'not split: it has one block', 'reasons: one block');
 is($plan->{'public.big'}[5], '', 'reasons: none for what is split and read by the extension');
-is($plan->{'public.empty'}[5], 'not split: it is smaller than 1.5 chunks; read with COPY: it is a small table',
+is($plan->{'public.empty'}[5], 'not split: it is smaller than 1.5 times the chunk size; read with COPY: it is a small table',
 	'reasons: two');
 is($plan->{'public.by_other'}[5], 'not split, and read with COPY: its access method is not heap',
 	'reasons: one for both');
@@ -174,7 +174,7 @@ foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 chunks$/, qr/\nchu
 		'JSON: all tables, largest first');
 	is_deeply([ @{ $events[29] }{qw(heap_bytes toast_bytes chunks read_by why_whole why_sql)} ],
 		[ value($node, 'many', "SELECT pg_relation_size('t1')"), 0, 1, 'SQL',
-			'it is smaller than 1.5 chunks', 'it is a small table' ], 'JSON: a table');
+			'it is smaller than 1.5 times the chunk size', 'it is a small table' ], 'JSON: a table');
 	is_deeply([ grep { exists $_->{why_sql} != ($_->{read_by} eq 'SQL') } @events[ 0 .. 29 ] ], [],
 		'JSON: why SQL reads it');
 	is_deeply([ @{ $events[30] }{qw(jobs tables chunks large_objects)} ], [ 2, 30, 30, 1 ], 'JSON: sums');

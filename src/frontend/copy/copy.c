@@ -83,6 +83,12 @@ append_reasons(PQExpBuffer text, const Run *run,
 			is_new = strcmp(reason, shown[j]) != 0;
 		if (!is_new)
 			continue;
+		n_tables = count_tables(run, formats, kind, reason);
+		if (n_tables == n && strcmp(reason, SMALL_TABLE) == 0)
+		{
+			appendPQExpBufferStr(text, n == 1 ? ", which is small" : ", which are small");
+			break;
+		}
 		appendPQExpBufferStr(text, n_shown > 0 ? "; " : ": ");
 		if (n_shown == REASONS_SHOWN)
 		{
@@ -90,7 +96,6 @@ append_reasons(PQExpBuffer text, const Run *run,
 			break;
 		}
 		shown[n_shown++] = reason;
-		n_tables = count_tables(run, formats, kind, reason);
 		if (strcmp(reason, SMALL_TABLE) == 0)
 			appendPQExpBuffer(text, "%d small", n_tables);
 		else if (n_tables < n)
@@ -110,6 +115,7 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 	static const CopyFormatKind kinds[] = {
 		COPY_FORMAT_RAW, COPY_FORMAT_BINARY, COPY_FORMAT_TEXT
 	};
+	static const char *const names[] = {"raw tuples", "binary COPY", "text COPY"};
 	PQExpBufferData text = buffer_new();
 
 	for (int i = 0; i < (int) lengthof(kinds); i++)
@@ -119,7 +125,7 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 		if (n == 0)
 			continue;
 		appendPQExpBuffer(&text, "%s%s (%d table%s", text.len > 0 ? ", " : "",
-						  copy_format_name(kinds[i]), n, units_plural(n));
+						  names[i], n, units_plural(n));
 		append_reasons(&text, run, formats, kinds[i], n);
 		appendPQExpBufferChar(&text, ')');
 	}

@@ -88,7 +88,7 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 		return "it is not larger than --max-table-segment-pages";
 	if (segment_pages == 0 &&
 		table->total_bytes / 3 <= rules->chunk_bytes / 2)
-		return "it is smaller than 1.5 chunks";
+		return "it is smaller than 1.5 times the chunk size";
 	/* a table of one block cannot be cut, even with much TOAST data */
 	if (table->heap_blocks < 2)
 		return "it has one block";

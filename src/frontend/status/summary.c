@@ -393,7 +393,8 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 	if (run->servers)
 		fprintf(stderr, "read from %s\n", server_share_text(run));
 	if (run->plan->leaves_out_extension)
-		fprintf(stderr, "extension pg_pardump was not dumped; pg_parrestore creates it if possible\n");
+		fprintf(stderr, "extension pg_pardump is not in the archive (see --with-pardump-extension);\n"
+				"  pg_parrestore creates it if a superuser restores and the server has its files\n");
 }
 
 /*
