@@ -591,11 +591,14 @@ copy_database(const Options *options, const char *argv0)
 	/* up to here only a slot has been made, and none if we only look */
 	if (options->check)
 	{
+		ConnectionsLeft left = connection_limit_left(copy->target.conn, true);
+
 		progress_end();
 		leader_close(&copy->source);
 		session_close(copy->target.conn);
 		dry_run_print_sums(options, &copy->plan, NULL,
-						   Max(copy->run.n_servers, 1));
+						   Max(copy->run.n_servers, 1),
+						   &copy->source.rights.connections, &left);
 		findings_end();
 		return;
 	}

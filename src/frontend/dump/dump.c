@@ -187,7 +187,8 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 		findings_note(server_share_plan(&dump->pool.run));
 	need = archive_need(dump);
 	dry_run_print_sums(dump->pool.run.options, &dump->plan, &need,
-					   Max(dump->pool.run.n_servers, 1));
+					   Max(dump->pool.run.n_servers, 1),
+					   &dump->pool.source.rights.connections, NULL);
 	/* all databases together need room on one disk */
 	if (run_figures_own())
 	{

@@ -357,8 +357,10 @@ restore_database(const Options *options, const char *argv0)
 	/* up to here nothing has been made */
 	if (options->check)
 	{
+		ConnectionsLeft left = connection_limit_left(restore->target.conn, true);
+
 		session_close(restore->target.conn);
-		dry_run_print_sums(options, restore->run.plan, NULL, 0);
+		dry_run_print_sums(options, restore->run.plan, NULL, 0, NULL, &left);
 		findings_end();
 		return 0;
 	}

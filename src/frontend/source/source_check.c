@@ -186,6 +186,7 @@ server_check(PGconn *conn, const char *name, int n_workers)
 		rights.lsn = result_is_true(res, 0, MAY_ASK_LSN);
 		rights.system_identifier = result_is_true(res, 0, MAY_ASK_IDENTIFIER);
 		rights.age = result_is_true(res, 0, MAY_ASK_AGE);
+		rights.connections = connection_limit_read(res, CONNECTIONS_LEFT);
 	}
 	PQclear(res);
 	return rights;

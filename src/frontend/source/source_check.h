@@ -21,6 +21,7 @@ typedef struct ServerRights
 	bool		lsn;			/* positions in the write-ahead log */
 	bool		system_identifier;
 	bool		age;			/* of snapshots, by the user who connected */
+	ConnectionsLeft connections;	/* besides the session that asked */
 } ServerRights;
 
 /*

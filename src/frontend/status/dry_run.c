@@ -413,12 +413,26 @@ print_methods(const DumpPlan *plan, FILE *out)
 				units_size(by_extension), units_size(by_sql));
 }
 
+/* One of those that are left is taken by the leader, which the run needs, too. */
+static void
+print_connections(const char *needed, const ConnectionsLeft *left, FILE *out)
+{
+	if (left == NULL || left->at_most == PG_INT32_MAX)
+		fprintf(out, "%s\n", needed);
+	else if (left->at_least == left->at_most)
+		fprintf(out, "%s, %d free\n", needed, left->at_most + 1);
+	else
+		fprintf(out, "%s, %d to %d free\n", needed, left->at_least + 1,
+				left->at_most + 1);
+}
+
 /*
  * The leader has a connection to each server, and a worker to the one that it
  * reads; on a target, index builds need more.
  */
 static void
 print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
+		   const ConnectionsLeft *source, const ConnectionsLeft *target,
 		   FILE *out)
 {
 	int			n_workers = Min(options->jobs, plan->queue->n_jobs);
@@ -434,11 +448,12 @@ print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
 	}
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	if (n_servers > 0)
-		fprintf(out, "  connections to the source: %d\n",
-				n_workers + n_servers);
-	if (options->target || options->restore)
-		fprintf(out, "  connections to the target: at most %d\n",
-				n_workers + n_builds + 1);
+		print_connections(psprintf("  connections to the source: %d needed",
+								   n_workers + n_servers),
+						  n_servers == 1 ? source : NULL, out);
+	if (target)
+		print_connections(psprintf("  connections to the target: at most %d needed",
+								   n_workers + n_builds + 1), target, out);
 }
 
 static void
@@ -464,7 +479,9 @@ print_archive(const Options *options, const DumpPlan *plan,
 
 void
 dry_run_print_sums(const Options *options, const DumpPlan *plan,
-				   const ArchiveNeed *need, int n_servers)
+				   const ArchiveNeed *need, int n_servers,
+				   const ConnectionsLeft *source,
+				   const ConnectionsLeft *target)
 {
 	int			n_tables = plan->tables->n_tables;
 	int			n_objects = plan->objects->n_objects;
@@ -480,7 +497,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 			n_objects, units_plural(n_objects), units_size(bytes));
 	if (plan->extension)
 		print_methods(plan, out);
-	print_jobs(options, plan, n_servers, out);
+	print_jobs(options, plan, n_servers, source, target, out);
 	if (need)
 		print_archive(options, plan, need, out);
 	if (options->max_rate != 0)

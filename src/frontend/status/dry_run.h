@@ -7,14 +7,18 @@
 
 #include "archive/archive_dir.h"
 #include "plan/dump_plan.h"
+#include "session/connection.h"
 
 /*
  * --check: print to event_log_text_output() what a run with this plan would
  * do, in a few lines.  need is NULL if no archive is made; n_servers are
- * read.
+ * read.  source are the connections that the only server has left besides the
+ * leader's, and target those of a target; NULL if there is none.
  */
 extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
-							   const ArchiveNeed *need, int n_servers);
+							   const ArchiveNeed *need, int n_servers,
+							   const ConnectionsLeft *source,
+							   const ConnectionsLeft *target);
 
 /*
  * Print to event_log_text_output() how each table would be dumped, and why
