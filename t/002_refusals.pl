@@ -127,7 +127,7 @@ my $full = new_path('full');
 mkdir $full or die "could not create \"$full\": $!";
 append_to_file("$full/precious", "x");
 command_fails_like([ 'pg_pardump', @db, '-f', $full ],
-	qr/directory "\Q$full\E" exists but is not empty/, 'a directory with a file');
+	qr/directory "\Q$full\E" exists but is not empty\n.*hint: .* --clean-output /, 'a directory with a file');
 is(join(' ', data_files($full)), 'precious', 'which is left alone');
 command_fails_like([ 'pg_pardump', @db, '-f', "$full/precious" ],
 	qr/\Q$full\E\/precious/, 'a file as directory');

@@ -135,7 +135,7 @@ mkdir $full or die;
 append_to_file("$full/x", 'x');
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $full, '-d', $node->connstr('postgres'));
 is($rc, 1, 'a directory that is not empty: exit code');
-like($err, qr/exists but is not empty/, 'a directory that is not empty');
+like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty');
 is(listing($full), 'x', 'is left as it is');
 
 # ---- a look before the run

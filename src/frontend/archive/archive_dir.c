@@ -298,7 +298,7 @@ archive_dir_remove_files(void *arg)
 }
 
 bool
-archive_dir_check(const char *path)
+archive_dir_check(const char *path, bool of_all)
 {
 	switch (pg_check_dir(path))
 	{
@@ -310,7 +310,10 @@ archive_dir_check(const char *path)
 			pg_fatal("could not read directory \"%s\": %m", path);
 		default:
 			pg_log_error("directory \"%s\" exists but is not empty", path);
-			pg_fatal_hint("Remove or empty the directory, or specify another one.");
+			/* --all-databases excludes that option, also for its runs */
+			pg_fatal_hint(of_all || message_database() ?
+						  "Remove or empty the directory, or specify another one." :
+						  "Specify another directory, or use --clean-output to remove an earlier archive from this one.");
 	}
 }
 
@@ -376,9 +379,9 @@ archive_dir_open_empty(const char *path, bool made)
 }
 
 DIR *
-archive_dir_open_new(const char *path, bool *made)
+archive_dir_open_new(const char *path, bool of_all, bool *made)
 {
-	*made = !archive_dir_check(path);
+	*made = !archive_dir_check(path, of_all);
 	/* as pg_dump: the parent must be there */
 	if (*made && mkdir(path, 0700) < 0)
 		pg_fatal("could not create directory \"%s\": %m", path);
@@ -463,7 +466,7 @@ archive_dir_create(const char *path, bool clean, bool flushes)
 		archive_clean(dir->path, dir->listing, true);
 		return dir;
 	}
-	dir->listing = archive_dir_open_new(dir->path, &dir->made);
+	dir->listing = archive_dir_open_new(dir->path, false, &dir->made);
 	lock_directory(dir, false);
 	claim_directory(dir);
 	return dir;

@@ -97,10 +97,10 @@ extern bool archive_space_available(const char *directory,
 typedef struct ArchiveDir ArchiveDir;
 
 /*
- * Is the directory there?  Exits with a message if an archive could not be
- * written into it, as it is not empty.
+ * Is the directory there?  Exits with a message if an archive, or those of
+ * all databases, could not be written into it, as it is not empty.
  */
-extern bool archive_dir_check(const char *path);
+extern bool archive_dir_check(const char *path, bool of_all);
 
 /*
  * Open a directory that the program has made a moment ago, or that it has
@@ -112,7 +112,7 @@ extern bool archive_dir_check(const char *path);
 extern DIR *archive_dir_open_empty(const char *path, bool made);
 
 /* Make the directory, or take an empty one, and open it as above. */
-extern DIR *archive_dir_open_new(const char *path, bool *made);
+extern DIR *archive_dir_open_new(const char *path, bool of_all, bool *made);
 
 /*
  * Exits with a message if the file at path, which an option names, would be

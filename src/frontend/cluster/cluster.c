@@ -229,7 +229,7 @@ create_directory(ClusterDump *dump)
 	canonicalize_path(path);
 	dump->directory = path;
 	dump->databases = file_path(dump, CLUSTER_DATABASES_NAME);
-	dump->directory_fd = dirfd(archive_dir_open_new(path, &dump->made));
+	dump->directory_fd = dirfd(archive_dir_open_new(path, true, &dump->made));
 	dump->map_sink = sink_file_new(file_path(dump, CLUSTER_MAP_NAME ".tmp"));
 	cleanup_push(cluster_dump_remove_files, dump);
 	if (mkdirat(dump->directory_fd, CLUSTER_DATABASES_NAME, 0700) < 0)
@@ -438,7 +438,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	progress_begin(options->progress, options->no_progress);
 	cluster_account_open(options, only_looks ? CLUSTER_CHECK : CLUSTER_DUMP);
 	if (options->directory)
-		(void) archive_dir_check(options->directory);
+		(void) archive_dir_check(options->directory, true);
 	/* an unusable previous dump is reported before anything is created */
 	if (options->incremental)
 		dump->previous = cluster_map_read(options->incremental);

@@ -134,7 +134,7 @@ check_directory(const Options *options)
 		/* removes nothing yet */
 		(void) archive_dir_create(path, true, false);
 	else if (path)
-		(void) archive_dir_check(path);
+		(void) archive_dir_check(path, false);
 }
 
 static ArchiveNeed
