@@ -70,11 +70,11 @@ $names[1]  2027-01-16 08:00  2 d      N kB  verified  2027-01-19  "a, b", caf\xc
 $names[2]  2027-01-17 08:00  27 h     N kB  verified  2027-01-20  "a, b", caf\xc3\xa9, odd name, shop
 $names[3]  2027-01-18 08:00  3 h      N kB  verified  2027-01-21  "a, b", caf\xc3\xa9, odd name, shop
 END
-is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(verified +(?:next run|in \d backups?)).*$/$1/mgr, <<"END", 'when dates have passed');
+is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(verified +(?:next run|after \d backups?)).*$/$1/mgr, <<"END", 'when dates have passed');
 verified  next run
 verified  next run
-verified  in 1 backup
-verified  in 2 backups
+verified  after 1 backup
+verified  after 2 backups
 END
 
 my $listed = backups_of(3.125, $file);
@@ -119,31 +119,31 @@ sub verify_ok
 {
 	my ($what, $rc, $out, $err, @arguments) = @_;
 	my ($got_rc, $got_out, $got_err) = run_backup($now + 4 * DAY, '--verify', @arguments, $file);
-	is("$got_rc " . $got_out =~ s/^\[.*\n//mgr, "$rc $out", "--verify, $what");
+	is("$got_rc " . $got_out =~ s/^\[.*\n//mgr =~ s/, [\d.]+ [kM]B$//mr, "$rc $out", "--verify, $what");
 	like($got_err, $err, "--verify, $what: messages");
 	return;
 }
 
 my $silent = qr/\A\z/;
-verify_ok('all', 0, "4 backups (16 archives) verified\n", $silent);
-verify_ok('a run', 0, "1 backup (4 archives) verified\n", $silent, $names[0]);
-verify_ok('the latest', 0, "1 backup (4 archives) verified\n", $silent, 'latest');
+verify_ok('all', 0, "verified 4 backups: 16 archives\n", $silent);
+verify_ok('a run', 0, "verified 1 backup: 4 archives\n", $silent, $names[0]);
+verify_ok('the latest', 0, "verified 1 backup: 4 archives\n", $silent, 'latest');
 foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]", "a, b/$names[1]", "$dir/shop/$names[1]",
 	"$dir/shop/$names[1]/", "$dir/odd=20name/$names[2]/dump")
 {
-	verify_ok($typed, 0, "1 backup (1 archive) verified\n", $silent, $typed);
+	verify_ok($typed, 0, "verified 1 backup: 1 archive\n", $silent, $typed);
 }
 {
 	my (undef, $out) = run_backup($now + 4 * DAY, '--verify', $names[2], $file);
 	my @lines = map { my $database = $_; qr/$database\/$names[2]: verified, [\d.]+ kB in \d+\.\d s\n/ } 'a, b', "caf\xc3\xa9", 'odd name', 'shop';
-	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]1 backup/, '--verify: a line for each archive');
+	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 1 backup: 4 archives, [\d.]+ [kM]B\n\z/, '--verify: a line for each archive');
 
 	# the first archive's progress is shown as soon as pg_pardump has shown its own
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
 	my ($rc, $shown) = run_on_terminal(80, 'pg_pardump_backup', '--verify', $names[2], $file);
 	is($rc, 0, '--verify on a terminal: exit code');
 	like($shown, qr/\r\d+%, time 0:\d\d, archives 0\/4, ETA 0:\d\d, a, b\/$names[2]/, '--verify on a terminal: progress');
-	is_deeply([ map { s/0:\d\d/TIME/r } seen_lines($shown) ], [ '100%, time TIME, archives 4/4', '1 backup (4 archives) verified' ],
+	is_deeply([ map { s/0:\d\d/TIME/r =~ s/, [\d.]+ [kM]B$//r } seen_lines($shown) ], [ '100%, time TIME, archives 4/4', 'verified 1 backup: 4 archives' ],
 		'--verify on a terminal: what stays');
 }
 foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
@@ -158,7 +158,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
 	my $damaged = qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m;
-	my $sum = '3 of 4 backups (15 of 16 archives) verified, 1 archive damaged';
+	my $sum = 'verified 3 of 4 backups: 15 of 16 archives, 1 archive damaged';
 	verify_ok('a damaged one', 1, "$sum\n", qr/$damaged\n.*hint: Keep the other backups of this database, /);
 	like((run_backup($now + 4 * DAY, '--verify', $file))[1], qr/^\[8\/16\] shop\/$names[1]: DAMAGED, /m, 'a damaged one: its line');
 	{
@@ -194,7 +194,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	write_json($info, { %$object, address => 'elsewhere:5432' });
 	like(shown(3.125, $file), qr/^shop\/$names[0]  .*kB  verified +never +shop$(?:.*\n)*\n"never": no run removes a backup of another server; see --adopt\.\n\z/m,
 		'an old one of another server: the table');
-	verify_ok('an old one', 0, "1 backup (1 archive) verified\n", $silent, "shop/$names[0]");
+	verify_ok('an old one', 0, "verified 1 backup: 1 archive\n", $silent, "shop/$names[0]");
 
 	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
@@ -215,7 +215,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 {
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = cat >%D/%f');
 	night_ok($file, 0);
-	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  not verified  in 7 backups  shop$/m, 'pipe: the table');
+	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  not verified  after 7 backups  shop$/m, 'pipe: the table');
 	my ($found) = @{ backups_of(1, $file) };
 	is_deeply([ @$found{qw(bytes verified pipe)} ], [ undef, undef, JSON::PP::true ], 'pipe: JSON');
 	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);
@@ -231,7 +231,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	chmod 0600, $file;
 	night_ok($file, 1);
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
-	is($rc . $out =~ s/^\[1\/1\].*\n//r . $err, "01 backup (1 archive) verified\n1 archive not verified, because the command of \"pipe\" wrote the files\n",
+	is($rc . $out =~ s/^\[1\/1\].*\n//r =~ s/, [\d.]+ [kM]B$//mr . $err, "0verified 1 backup: 1 archive\n1 archive not verified, because the command of \"pipe\" wrote the files\n",
 		'pipe: --verify of all, and another backup');
 }
 {

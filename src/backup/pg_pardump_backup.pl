@@ -47,8 +47,8 @@ Usage:
   pg_pardump_backup --adopt CONFIGURATION
 
 Options:
-  --adopt                  assign all backups in the directory to the current
-                           server, then exit
+  --adopt                  after the server was replaced: assign all backups in
+                           the directory to the current server, then exit
   -c, --check              check prerequisites, then exit
   -l, --list               list the backups, then exit; with -v, a line for each
                            database, with the path of its archive
@@ -97,6 +97,9 @@ END
 
 my $config;
 
+# How many backups of databases this run has removed.
+my $n_removed = 0;
+
 sub complain { return report('error', $_[0]); }
 
 # How --list and messages name the backup of a database.  --verify and --restore take it.
@@ -121,7 +124,7 @@ sub remove_any
 			  if !$config->{remove};
 			run_command($config, 'remove', $backup);
 		});
-		1;
+		++$n_removed;
 	};
 	complain("could not remove backup \"$shown\": $@");
 	return 0;
@@ -169,7 +172,7 @@ sub fill_backup
 		defined $config->{pipe} ? pipe_file($config, $backup, 'globals.sql', $globals)
 		  : write_file("$backup->{path}/globals.sql", $globals);
 	}
-	dump_with_pg_pardump($config, 'pg_pardump', $database,
+	dump_with_pg_pardump($config, 'pg_pardump', $database, {},
 		dump_options($config, $backup, $previous), metrics_options($backup), report_options($backup));
 	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump", report_options($backup)) if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
@@ -382,6 +385,12 @@ sub back_up
 	}
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
 	report('warning', "no old backup was removed: $other") if defined $other;
+	my @made = map { $made->{$_} // () } sort keys %$made;
+	if (@made && $config->{verbose})
+	{
+		inform("made backup \"$made[0]{run}\" of " . join(', ', map { printable(database_of($_->{folder})) } @made));
+		inform('removed ' . counted($n_removed, 'old archive'));
+	}
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
 
@@ -446,9 +455,56 @@ sub adopt
 
 # ---- --check and --list
 
+# The number in a size that pg_pardump has printed.
+sub bytes_of
+{
+	my ($number, $unit) = $_[0] =~ /^([\d.]+) (\w+)/;
+	my %power = (kB => 1, MB => 2, GB => 3, TB => 4, PB => 5, EB => 6);
+	return $number * 1024**($power{$unit} // 0);
+}
+
+# Checks a database, and adds what pg_pardump has printed to the sums.
+sub check_database
+{
+	my ($database, $backup, $previous, $sums) = @_;
+	open(my $printed, '+>', undef) or die "could not create a temporary file: $!\n";
+
+	my $passed = eval {
+		dump_with_pg_pardump($config, 'pg_pardump --check', $database, { output => $printed }, '--check',
+			dump_options($config, $backup, $previous));
+		1;
+	};
+	my $error = $@;
+	seek $printed, 0, 0;
+	my $text = do { local $/; <$printed> } // '';
+	print STDERR $text;
+	$sums->{archives} += bytes_of($1) if $text =~ /^  archive: about (.*)/m;
+	$sums->{reused} += bytes_of($1) if $text =~ /^  reused from the previous archive: up to (.*)/m;
+	$sums->{free} = bytes_of($1) if $text =~ /^  free disk space: (.*)/m;
+	$sums->{warnings} += $1 if $text =~ /^\d+ errors?, (\d+) warnings?$/m;
+	die $error if !$passed;
+	return;
+}
+
+# All archives together need room on one disk.
+sub check_space
+{
+	my ($sums) = @_;
+
+	inform('archives of all databases: about ' . size_text($sums->{archives})
+		  . ($sums->{reused} ? ', of which up to ' . size_text($sums->{reused}) . ' are reused' : ''));
+	inform('free disk space: ' . size_text($sums->{free}));
+	return if $sums->{archives} - $sums->{reused} <= $sums->{free};
+	report('warning', "the file system of directory \"$config->{directory}\" may be too small for the archives of all databases\n"
+		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");
+	$sums->{warnings}++;
+	return;
+}
+
 sub check
 {
 	my $failed = 0;
+	my %sums = (archives => 0, reused => 0, warnings => 0);
 
 	# a name that no folder of a database has
 	my $backup = { folder => 'check', name => time_name(now()), dump => "$config->{directory}/=check" };
@@ -478,12 +534,11 @@ sub check
 
 		# pg_pardump does not name it
 		inform('checking database ' . quoted($database));
-		$try->(sub {
-			dump_with_pg_pardump($config, 'pg_pardump --check', $database, '--check',
-				dump_options($config, $backup, $previous));
-		}, 'database ' . quoted($database) . ' cannot be backed up');
+		$try->(sub { check_database($database, $backup, $previous, \%sums) }, 'database ' . quoted($database) . ' cannot be backed up');
 	}
-	inform('no problems found in ' . counted(scalar @databases, 'database')) if !$failed;
+	check_space(\%sums) if defined $sums{free};
+	inform(($sums{warnings} ? 'no errors, but ' . counted($sums{warnings}, 'warning') : 'no problems found') . ' in ' . counted(scalar @databases, 'database'))
+	  if !$failed;
 	return $failed ? BACKUP_FAILED : SUCCESS;
 }
 
@@ -628,13 +683,15 @@ sub verify
 	my ($n, $all) = ($count{verified} // 0, counted(scalar keys %runs, 'backup'));
 	if (%bad_runs)
 	{
-		printf "%d of %s (%d of %s) verified%s%s\n", keys(%runs) - keys %bad_runs, $all, $n, counted(scalar @archives, 'archive'),
+		printf "verified %d of %s: %d of %s%s%s\n", keys(%runs) - keys %bad_runs, $all, $n, counted(scalar @archives, 'archive'),
 		  $count{damaged} ? ', ' . counted($count{damaged}, 'archive') . ' damaged' : '',
 		  $count{failed} ? ', ' . counted($count{failed}, 'archive') . ' could not be verified' : '';
 	}
 	else
 	{
-		printf "%s (%s) verified\n", $all, counted($n, 'archive');
+		# backups from old versions have no record of their size
+		my $known = !grep { !defined $_->{bytes} } @archives;
+		printf "verified %s: %s%s\n", $all, counted($n, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @archives)) : '';
 	}
 	my $left_out = @backups - @archives;
 	print counted($left_out, 'archive'), " not verified, because the command of \"pipe\" wrote the files\n" if $left_out;

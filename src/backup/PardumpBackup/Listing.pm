@@ -74,7 +74,7 @@ sub expiry_text
 	return 'never' if !$keeps;
 	return 'DATE' if defined $keeps->{until} && $keeps->{until} > now();
 	return 'next run' if !$keeps->{newer};
-	return $keeps->{newer} == 1 ? 'in 1 backup' : "in $keeps->{newer} backups";
+	return $keeps->{newer} == 1 ? 'after 1 backup' : "after $keeps->{newer} backups";
 }
 
 # Characters on a terminal, as far as there is one for each code point.

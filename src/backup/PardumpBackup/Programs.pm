@@ -129,8 +129,8 @@ sub wait_for
 }
 
 # Runs a program, with "input" on its standard input, to its end.  Its standard
-# output is returned with "capture", dropped with "drop", or else goes to
-# standard error.  Its messages are dropped with "quiet", go to standard output with
+# output is returned with "capture", dropped with "drop", written to the file "output", or
+# else goes to standard error.  Its messages are dropped with "quiet", go to standard output with
 # "merge", and to a function with "lines".  For "watch" and "lines" see above; with
 # "limit" it is ended after that many seconds.  Dies if the program does not succeed, but
 # not with "any_exit".
@@ -145,7 +145,7 @@ sub run
 	pipe($in, $feed) || die "could not create pipe: $!\n" if defined $how{input};
 	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture} || $how{lines};
 	my $pid = fork // die "could not create process: $!\n";
-	execute($command, $in // $null, $how{capture} ? $out : $how{drop} ? $null : \*STDERR,
+	execute($command, $in // $null, $how{capture} ? $out : $how{drop} ? $null : $how{output} // \*STDERR,
 		$how{quiet} ? $null : $how{merge} || $how{lines} ? $out : undef) if $pid == 0;
 	my $late;
 	local $SIG{ALRM} = sub { $late = 1; kill TERM => $pid };
@@ -429,8 +429,8 @@ sub lock_watch
 # Dumps a database, or checks it with --check.
 sub dump_with_pg_pardump
 {
-	my ($config, $what, $database, @options) = @_;
-	return run_pg_pardump($config, $what, { watch => lock_watch($config, $database) }, @options,
+	my ($config, $what, $database, $how, @options) = @_;
+	return run_pg_pardump($config, $what, { watch => lock_watch($config, $database), %$how }, @options,
 		connection_words($config, $database));
 }
 
