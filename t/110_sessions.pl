@@ -54,7 +54,7 @@ SQL
 
 my (@session, $columns, $program);
 
-# What differs from run to run or between majors: numbers, sizes, times, paths, methods of
+# What differs from run to run or between majors: numbers, sizes, times, LSNs, paths, methods of
 # compression, how wide columns are, and which table was the slowest.
 sub masked
 {
@@ -62,6 +62,7 @@ sub masked
 
 	$line =~ s/\Q$host\E/HOST/g;
 	$line =~ s{(?<![\w.])(?:/[\w.-]+){2,}}{PATH}g;
+	$line =~ s{\b[\dA-F]+/[\dA-F]{6,8}\b}{LSN}g;
 	$line =~ s/\b\d{8}T\d{6}Z/TIMESTAMP/g;
 	$line =~ s/\b\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?/DATE/g;
 	$line =~ s/\b\d+:\d\d(?::\d\d)?\b/TIME/g;

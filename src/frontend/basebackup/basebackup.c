@@ -778,6 +778,9 @@ basebackup_report_end(const Backup *backup, uint64 failures)
 			backup_report_files(backup),
 			units_plural(backup_report_files(backup)),
 			units_size(backup_report_bytes(backup)), run_clock_seconds());
+	fprintf(stderr, "WAL from %X/%X to %X/%X on timeline %u\n",
+			LSN_FORMAT_ARGS(backup->start), LSN_FORMAT_ARGS(backup->stop),
+			backup->timeline);
 }
 
 int

@@ -51,7 +51,8 @@ static const char restore_text[] =
 "                               terminal)\n"
 "  --no-progress                do not show progress\n"
 "  --check                      check prerequisites, then exit\n"
-"  --verify                     verify the archive, a directory, first\n"
+"  --verify                     verify the archive before the restore (directory\n"
+"                               format only)\n"
 "  --resume                     resume an interrupted restore\n"
 "  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
 "  --allow-existing             also restore into existing tables that contain\n"
@@ -79,8 +80,8 @@ static const char restore_text[] =
 "                               was dumped\n"
 "  --trust-owners               split tables of other roles, too; this may run\n"
 "                               code of these roles\n"
-"  --allow-affected-standby     read a standby whose snapshots may be incomplete\n"
-"                               and cannot be checked\n"
+"  --allow-affected-standby     read a standby even if its version has a bug that\n"
+"                               can make its snapshots incomplete\n"
 "  --standby-snapshot-timeout=SECONDS\n"
 "                               retry for SECONDS if a standby exports an\n"
 "                               incomplete snapshot (default: 30)\n"
@@ -166,6 +167,8 @@ restore_help_print(const char *progname)
 		   "table, from an archive of pg_pardump or pg_dump.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [FILE]\n", progname);
+	printf("  %s --check [OPTION]... [FILE]\n", progname);
+	printf("  %s --resume [OPTION]... [FILE]\n", progname);
 	printf("  %s --all-databases -d CONNINFO [OPTION]... DIRECTORY\n", progname);
 	fputs(restore_text, stdout);
 }
@@ -358,8 +361,8 @@ STALL_TIMEOUT_OPTION
 "\nOptions for hot standbys:\n"
 "  --also-from=CONNINFO         also read from this standby, in the same\n"
 "                               snapshot; can be specified multiple times\n"
-"  --allow-affected-standby     read a standby whose snapshots may be incomplete\n"
-"                               and cannot be checked\n"
+"  --allow-affected-standby     read a standby even if its version has a bug that\n"
+"                               can make its snapshots incomplete\n"
 "  --pause-synchronous          also pause replay on synchronous standbys that\n"
 "                               commits wait for\n"
 "  --standby-snapshot-timeout=SECONDS\n"
