@@ -71,7 +71,7 @@ sub undo
 	my $what = 'replay waits for the leader';
 	my $dump = start_behind('-t', 'gated', '-t', 'other');
 	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, qr/^pg_pardump: warning: no worker can lock table public\.other; reading it in the leader's session
+	like($dump->{err}, qr/^pg_pardump: warning: could not lock table public\.other again; reading it in the session that already holds the lock
 pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive lock on the table\.\n$/,
 		"$what: what is said");
 	undo();
@@ -82,7 +82,7 @@ pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive l
 {
 	my $dump = start_behind();
 	dump_failed_ok($standby, $dump, 'a policy waits behind replay',
-		qr/error: a worker is waiting for a lock on (public\.)?other behind process \d+, which is waiting for this run\n.*hint: /);
+		qr/error: this run is waiting for a lock on (public\.)?other behind process \d+, which is waiting for this run\n.*hint: /);
 	undo();
 }
 

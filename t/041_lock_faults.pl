@@ -154,7 +154,7 @@ sub goes_on_ok
 sub read_by_leader
 {
 	my ($table) = @_;
-	return qr/^pg_pardump: warning: no worker can lock table $table; reading it in the leader's session
+	return qr/^pg_pardump: warning: could not lock table $table again; reading it in the session that already holds the lock
 pg_pardump: detail: Process \d+ is waiting for an exclusive lock on the table\.\n$/;
 }
 
@@ -339,7 +339,7 @@ SQL
 	my $request = request_lock();
 	open_gate();
 	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
-		qr/error: a worker is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /);
+		qr/error: this run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /);
 	is(end_request($request), '', 'a policy waits for the leader\'s lock: who asked gets it');
 	sql($node, 'locks', 'DROP TABLE guarded');
 }

@@ -163,14 +163,14 @@ sub request_lock_of_source
 	hold('SELECT pg_advisory_unlock(42)');
 	wait_until('the leader copies', sub {
 		$copy->{h}->pump_nb;
-		return $copy->{err} =~ /no worker can lock/ && at_gate($target);
+		return $copy->{err} =~ /could not lock table/ && at_gate($target);
 	});
 	terminate($target, (at_gate($target))[0]);
 	$request->{h}->finish;
 	is($request->{err}, '', 'a lock that others ask for: they get it when the leader is lost');
 	open_gate();
 	copy_survived_ok($copy, 'a lock that others ask for',
-		qr/warning: no worker can lock table public\.small2; reading it in the leader's session\n.*warning: lost the connection that held the locks on all tables; retry 1 of 5/s);
+		qr/warning: could not lock table public\.small2 again; reading it in the session that already holds the lock\n.*warning: lost the connection that held the locks on all tables; retry 1 of 5/s);
 }
 
 # the same for --compare, which reads as the copy does
@@ -179,7 +179,7 @@ sub request_lock_of_source
 	my $request = request_lock_of_source();
 	open_gate();
 	is(end_dump($copy), 0, '--compare behind a request for a lock: exit code');
-	like($copy->{err}, qr/\A.*warning: no worker can lock table public\.small2; reading it in the leader's session\n.*\n\z/,
+	like($copy->{err}, qr/\A.*warning: could not lock table public\.small2 again; reading it in the session that already holds the lock\n.*\n\z/,
 		'--compare behind a request for a lock: the leader reads the table');
 	$request->{h}->finish;
 	is($request->{err}, '', '--compare behind a request for a lock: then they get it');

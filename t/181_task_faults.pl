@@ -159,7 +159,7 @@ SH
 	append_to_file($go, '');
 	open_gate();
 	archive_ok($dump, 'a lock that is waited for',
-		qr/leaving .* to the leader, because .*no worker can lock table public\.after_it; reading it in the leader's session/s);
+		qr/leaving .* to the leader, because .*could not lock table public\.after_it again; reading it in the session that already holds the lock/s);
 }
 
 # ---- a worker of a task that waits for ever: for the network, or behind a
@@ -193,7 +193,7 @@ until [ "\$($psql "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype 
 SH
 	open_gate();
 	is(end_dump($dump), 1, 'behind the leader\'s lock: exit code');
-	like($dump->{err}, qr/error: a worker is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /,
+	like($dump->{err}, qr/error: this run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /,
 		'behind the leader\'s lock: the task says so');
 	nothing_remains_ok($node, $dump->{dir}, 'behind the leader\'s lock');
 	sql($node, 'gated', 'DROP TABLE victim, guarded');

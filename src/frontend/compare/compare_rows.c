@@ -521,7 +521,10 @@ reset(void *arg, const DataFile *file)
 
 	if (rows->pass == PASS_COUNT &&
 		rows->merged[rows->side][file_number(rows, file)] == MERGE_BEGUN)
-		pg_fatal("a worker was lost while it reported differing rows");
+	{
+		pg_log_error("lost the connection that was reading differing rows");
+		pg_fatal_hint("Run the comparison again.");
+	}
 }
 
 static void

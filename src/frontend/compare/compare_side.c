@@ -803,6 +803,6 @@ compare_side_close(CompareSide *side)
 		leader_session_finish(source->session);
 	}
 	if (side->begun && !leader_session_is_finished(source->session))
-		pg_fatal("the leader's session on %s was lost", side->name);
+		pg_fatal("lost the connection that held the locks on all tables of %s", side->name);
 	leader_close(source);
 }

@@ -59,8 +59,11 @@ find_group(const TocEntry *entry, const TocEntry *const *by_id,
 		group = by_id[entry->deps[0]];
 	if (group == NULL || !toc_entry_is(group, "BLOB METADATA") ||
 		group->defn == NULL)
-		pg_fatal("the archive's table of contents is damaged: there are no large objects for the privileges of \"%s\"",
-				 printable(entry->tag));
+	{
+		pg_log_error("the archive's table of contents is damaged: there are no large objects for the privileges of \"%s\"",
+					 printable(entry->tag));
+		pg_fatal_hint("Use another copy of the archive.");
+	}
 	return group;
 }
 
@@ -88,8 +91,11 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 			/* Behind the line, which has an OID. */
 			len = strspn(line, DIGITS);
 			if (len == 0 || len > 10 || line[len] != '\n')
-				pg_fatal("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
-						 printable(group->tag));
+			{
+				pg_log_error("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
+							 printable(group->tag));
+				pg_fatal_hint("Use another copy of the archive.");
+			}
 			line = line + len + 1;
 			added->n_oids++;
 		}

@@ -230,7 +230,7 @@ try_alone(Worker *worker)
 	if (worker->served || worker->alone || !worker->crowded)
 		return false;
 	worker_process_show_words(worker->process);
-	pg_log_info("a worker could not start at the same time as others: %s",
+	pg_log_info("could not open a connection at the same time as others: %s",
 				worker_process_lost_cause(worker->process));
 	resetPQExpBuffer(&worker->process->words);
 	(void) retry_later(&once);
@@ -257,10 +257,10 @@ do_without(WorkerPool *pool, Worker *worker)
 		return false;
 	worker_process_show_words(worker->process);
 	if (can_leave)
-		pg_log_warning("a worker could not start; the run continues with %d",
+		pg_log_warning("could not open one of the connections; the run continues with %d",
 					   --pool->n_staying);
 	else
-		pg_log_warning("a worker could not start; the other workers do its jobs");
+		pg_log_warning("could not open one of the connections; the run continues with the others");
 	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 	if (!can_leave)
 	{

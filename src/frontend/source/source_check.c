@@ -417,7 +417,7 @@ table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 		if (result_oid(now, i, FILENODE_NOW) == tables->tables[i].filenode &&
 			changed_part(before, now, i) == NULL)
 			continue;
-		pg_log_error("table %s was changed while the leader had no lock on it",
+		pg_log_error("table %s was changed while this run had no lock on it",
 					 printable(tables->tables[i].name));
 		pg_fatal_hint("Run the dump again.");
 	}

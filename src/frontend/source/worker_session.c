@@ -240,7 +240,7 @@ report_refused(WorkerSession *session, int no)
 
 	if (PQntuples(res) == 1)
 	{
-		pg_log_warning("no worker can lock table %s; reading it in the leader's session",
+		pg_log_warning("could not lock table %s again; reading it in the session that already holds the lock",
 					   printable(table->name));
 		pg_log_warning_detail(result_is_true(res, 0, 1) ?
 							  "Replay (startup process %s) is waiting for an exclusive lock on the table." :

@@ -70,7 +70,7 @@ worker_states_check(const WorkerState *states, int n)
 	if (any_has_it(states, n))
 		return;
 	pg_log_error("the snapshot of the dump was lost");
-	pg_fatal_detail("The sessions of the leader and of all workers were lost, so the remaining rows cannot be read.");
+	pg_fatal_detail("All sessions that had the snapshot were lost, so the remaining rows cannot be read.");
 }
 
 void
