@@ -60,8 +60,8 @@ extern void cluster_notes_enter(const ClusterNotes *notes,
 								const ClusterDatabase *database);
 
 /*
- * All runs have ended.  Remove the table if all databases are done; *n_left is
- * how many are not, by the table.  Returns how many databases earlier runs
+ * All runs have ended.  Remove the table if all databases are done; *n_left
+ * is how many are not, by the table.  Returns how many databases earlier runs
  * have restored with errors.
  */
 extern int	cluster_notes_end(ClusterNotes *notes, PGconn *conn, int *n_left);
