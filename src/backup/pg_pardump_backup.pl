@@ -97,7 +97,7 @@ END
 
 my $config;
 
-# How many backups of databases this run has removed.
+# How many old backups of databases this run has removed.
 my $n_removed = 0;
 
 sub complain { return report('error', $_[0]); }
@@ -124,7 +124,7 @@ sub remove_any
 			  if !$config->{remove};
 			run_command($config, 'remove', $backup);
 		});
-		++$n_removed;
+		1;
 	};
 	complain("could not remove backup \"$shown\": $@");
 	return 0;
@@ -338,7 +338,7 @@ sub remove_expired
 		next if eval {
 			my ($good) = backups($config->{directory}, $folder);
 			my @own = grep { belongs_to($_, $server) } @$good;
-			$removed &= remove_any($_) foreach expired(\@own, $config->{keep_last}, $config->{keep_days});
+			remove_any($_) ? ++$n_removed : ($removed = 0) foreach expired(\@own, $config->{keep_last}, $config->{keep_days});
 			1;
 		};
 		complain($@);
