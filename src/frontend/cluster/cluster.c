@@ -30,6 +30,7 @@
 #include "load/restore_stage.h"
 #include "process/progress.h"
 #include "session/connection.h"
+#include "source/leader_session.h"
 #include "source/source_check.h"
 #include "status/metrics.h"
 #include "stock/stock_pg_dump.h"
@@ -63,6 +64,7 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 	interrupt_install_leader();
 	*address = peer_address_new(conn, false, options->connection.dbname,
 								options->password_command);
+	leader_watchdog_watch(conn, *address, options);
 	/* one that is named is asked for its major by each database's run */
 	if (options->pg_dump_path == NULL)
 		stock_pg_dump_refuse_newer(PQserverVersion(conn) / 10000,

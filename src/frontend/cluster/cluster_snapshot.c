@@ -36,6 +36,7 @@
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
+#include "source/leader_session.h"
 #include "source/source_check.h"
 #include "source/standby_overflow.h"
 
@@ -90,6 +91,7 @@ open_session(ClusterSnapshot *snapshot, const ClusterDatabase *database,
 	*conn = connection_open_peer(&there, "pg_pardump");
 	interrupt_set_connection(*conn);
 	interrupt_check();
+	leader_watchdog_watch(*conn, snapshot->address, snapshot->options);
 	/* names of tables are bytes, of whichever encoding */
 	session_set_up(*conn, snapshot->options, "SQL_ASCII");
 	free(there.private_conninfo);
