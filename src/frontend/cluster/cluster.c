@@ -108,18 +108,18 @@ globals_are_equal(const char *one, const char *other)
  * it was then: pg_dumpall has no snapshot, so it reads before and after.
  */
 static ClusterSnapshot *
-take_snapshot(PGconn *conn, const PeerAddress *address, ClusterList *list,
+take_snapshot(PGconn **conn, const PeerAddress *address, ClusterList *list,
 			  ClusterFilter **filter, char **globals, const Options *options,
 			  const char *argv0)
 {
 	for (int n = 1;; n++)
 	{
-		char	   *before = read_globals(conn, address, options, argv0);
+		char	   *before = read_globals(*conn, address, options, argv0);
 		ClusterSnapshot *snapshot = cluster_snapshot_take(conn, address, list,
 														  filter, options);
 		bool		is_same;
 
-		*globals = read_globals(conn, address, options, argv0);
+		*globals = read_globals(*conn, address, options, argv0);
 		is_same = globals_are_equal(before, *globals);
 		free(before);
 		if (is_same && cluster_snapshot_is_kept(snapshot))
@@ -405,7 +405,7 @@ read_cluster(ClusterDump *dump, const char *argv0)
 		create_directory(dump);
 	if (options->cluster_snapshot)
 	{
-		dump->snapshot = take_snapshot(conn, dump->address, &dump->map.list,
+		dump->snapshot = take_snapshot(&conn, dump->address, &dump->map.list,
 									   &dump->filter, &dump->globals, options,
 									   argv0);
 		dump->map.snapshot = cluster_snapshot_record(dump->snapshot);
@@ -531,7 +531,7 @@ read_source(ClusterCopy *copy, const char *argv0)
 	char	   *text;
 
 	if (copy->options->cluster_snapshot)
-		copy->snapshot = take_snapshot(conn, copy->source, &copy->list,
+		copy->snapshot = take_snapshot(&conn, copy->source, &copy->list,
 									   &copy->filter, &text, copy->options, argv0);
 	else
 		text = read_globals(conn, copy->source, copy->options, argv0);

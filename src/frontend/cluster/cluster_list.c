@@ -536,6 +536,13 @@ names_database(const char *text)
 	return result;
 }
 
+static void
+set_up(PGconn *conn)
+{
+	session_set_encoding(conn, "SQL_ASCII");
+	session_end_timeouts(conn);
+}
+
 PGconn *
 cluster_session_open(const ConnParams *connection,
 					 const char *password_command, const char *progname)
@@ -549,8 +556,17 @@ cluster_session_open(const ConnParams *connection,
 		conn = connection_open_params(&params, password_command, progname);
 	else
 		conn = connection_open_maintenance(&params, password_command, progname);
-	session_set_encoding(conn, "SQL_ASCII");
-	session_end_timeouts(conn);
+	set_up(conn);
+	return conn;
+}
+
+PGconn *
+cluster_session_open_again(const PeerAddress *address, const char *progname)
+{
+	PGconn	   *conn = connection_open_peer(address, progname);
+
+	session_command_settings(conn, SESSION_SET("search_path", ""));
+	set_up(conn);
 	return conn;
 }
 

@@ -135,6 +135,10 @@ extern PGconn *cluster_session_open(const ConnParams *connection,
 									const char *password_command,
 									const char *progname);
 
+/* The same at an address; ends by session_lost() if that fails. */
+extern PGconn *cluster_session_open_again(const PeerAddress *address,
+										  const char *progname);
+
 /* None is open while databases have their turn, which may be for hours. */
 extern void cluster_session_close(PGconn *conn);
 

@@ -44,6 +44,9 @@
 #define TRIES 5
 #define TRY_US 200000
 
+/* How long a session that may be lost has to answer. */
+#define ANSWER_MS 15000
+
 /* How often to look at the guards. */
 #define LOOK_MS 1000
 
@@ -61,7 +64,7 @@ struct ClusterSnapshot
 {
 	const Options *options;
 	const PeerAddress *address;
-	PGconn	   *conn;			/* the caller's */
+	PGconn	   *conn;			/* the leader's, which is the caller's */
 	ClusterList *list;
 	ClusterFilter **filter;
 	ServerExtension *extension; /* in the database of conn */
@@ -457,8 +460,57 @@ take(void *arg)
 	interrupt_set_connection(snapshot->conn);
 }
 
+static void
+reopen_leader(void *arg)
+{
+	ClusterSnapshot *snapshot = arg;
+
+	snapshot->conn = cluster_session_open_again(snapshot->address, "pg_pardump");
+	leader_watchdog_watch(snapshot->conn, snapshot->address, snapshot->options);
+}
+
+/* End its transaction.  Does it answer? */
+static bool
+leader_is_there(const ClusterSnapshot *snapshot)
+{
+	PGconn	   *conn = snapshot->conn;
+
+	if (PQtransactionStatus(conn) != PQTRANS_IDLE)
+		PQclear(session_exec_within(conn, "ROLLBACK", ANSWER_MS));
+	return PQtransactionStatus(conn) == PQTRANS_IDLE && session_answers(conn);
+}
+
+/*
+ * For the next try: the caller's session may be the one that was lost, with
+ * the whole server after a crash.
+ */
+static void
+restore_leader(ClusterSnapshot *snapshot)
+{
+	Retry		retry = {0};
+	char	   *cause;
+
+	interrupt_set_connection(snapshot->conn);
+	if (leader_is_there(snapshot))
+		return;
+	for (;;)
+	{
+		interrupt_set_connection(NULL);
+		PQfinish(snapshot->conn);
+		snapshot->conn = NULL;
+		cause = session_try(reopen_leader, snapshot);
+		interrupt_check();
+		if (cause == NULL)
+			return;
+		if (retry.n == (int) snapshot->options->retries)
+			pg_fatal("could not connect to the server again: %s", cause);
+		free(cause);
+		pg_usleep(retry_later(&retry) * 1000L);
+	}
+}
+
 ClusterSnapshot *
-cluster_snapshot_take(PGconn *conn, const PeerAddress *address,
+cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 					  ClusterList *list, ClusterFilter **filter,
 					  const Options *options)
 {
@@ -467,32 +519,30 @@ cluster_snapshot_take(PGconn *conn, const PeerAddress *address,
 
 	snapshot->options = options;
 	snapshot->address = address;
-	snapshot->conn = conn;
+	snapshot->conn = *conn;
 	snapshot->list = list;
 	snapshot->filter = filter;
-	snapshot->lock_wait_ms = table_lock_wait_ms(conn, options);
-	snapshot->extension = server_extension_find(conn, options, EXTENSION_READS);
+	snapshot->lock_wait_ms = table_lock_wait_ms(*conn, options);
+	snapshot->extension = server_extension_find(*conn, options, EXTENSION_READS);
 	cleanup_push(cluster_snapshot_close, snapshot);
 	for (int n = 1;; n++)
 	{
 		char	   *cause = session_try(take, snapshot);
 
-		interrupt_set_connection(conn);
 		interrupt_check();
 		if (cause == NULL && !snapshot->must_repeat)
 			break;
 		if (cause == NULL)
 			cause = pg_strdup("databases were created, dropped or renamed");
-		if (n == TRIES || PQstatus(conn) != CONNECTION_OK)
+		if (n == TRIES)
 			pg_fatal("could not take a snapshot of all databases: %s", cause);
 		pg_log_info("taking the snapshot of all databases again: %s", cause);
 		free(cause);
 		close_guards(snapshot);
-		interrupt_set_connection(conn);
 		pg_usleep(TRY_US);
-		if (PQtransactionStatus(conn) != PQTRANS_IDLE)
-			session_command(conn, "ROLLBACK");
+		restore_leader(snapshot);
 	}
+	*conn = snapshot->conn;
 	snapshot->looked_at = clock_monotonic_ms();
 	return snapshot;
 }

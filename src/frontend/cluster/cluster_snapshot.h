@@ -32,12 +32,13 @@ typedef struct SnapshotRecord
 
 /*
  * Read the list of databases, and what the options name in each, and take the
- * snapshot.  conn is a session of any database, without a transaction, at the
- * address; the list and the filter are as of the snapshot.  Ends with a
- * message, before anything was made, if a database has no extension, or if
- * guards are lost, or databases are created, again and again.
+ * snapshot.  *conn is a session of any database, without a transaction, at
+ * the address; if it is lost meanwhile, it is another one afterwards.  The
+ * list and the filter are as of the snapshot.  Ends with a message, before
+ * anything was made, if a database has no extension, or if sessions are lost,
+ * or databases are created, again and again.
  */
-extern ClusterSnapshot *cluster_snapshot_take(PGconn *conn,
+extern ClusterSnapshot *cluster_snapshot_take(PGconn **conn,
 											  const PeerAddress *address,
 											  ClusterList *list,
 											  ClusterFilter **filter,
