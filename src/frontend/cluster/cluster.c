@@ -74,7 +74,7 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 		return conn;
 	*list = cluster_list_read(conn, options);
 	*filter = cluster_filter_read(conn, *address, list, options);
-	cluster_check_source(conn, options->jobs, list->n, 0);
+	cluster_check_source(conn, options->jobs, list, false);
 	findings_report();
 	return conn;
 }

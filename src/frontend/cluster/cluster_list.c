@@ -672,14 +672,56 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 	return false;
 }
 
+/*
+ * What databases leave: of sessions that the role can see, and with the place
+ * of this session, which ends before the runs.  A superuser has no limit.
+ */
+static const char database_limits_query[] =
+"SELECT d.oid, GREATEST(0, d.datconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*)"
+" FROM pg_catalog.pg_stat_activity a WHERE a.datid OPERATOR(pg_catalog.=) d.oid"
+" AND a.backend_type OPERATOR(pg_catalog.=) 'client backend'"
+" AND a.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()))"
+" FROM pg_catalog.pg_database d, pg_catalog.pg_roles r"
+" WHERE r.rolname OPERATOR(pg_catalog.=) session_user AND NOT r.rolsuper"
+" AND d.datconnlimit OPERATOR(pg_catalog.>=) 0";
+
+static void
+check_databases(PGconn *conn, const ClusterSide *side, const ClusterList *list)
+{
+	ClusterSide of_one = *side;
+	int			needed;
+	PGresult   *res = session_query(conn, database_limits_query);
+
+	of_one.more = 1;
+	needed = needed_by(&of_one, 1, 1);
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		int			left = session_number(res, i, 1, 0, PG_INT32_MAX);
+
+		for (int j = 0; j < list->n && left < needed; j++)
+		{
+			if (list->databases[j].oid != result_oid(res, i, 0))
+				continue;
+			pg_log_error("database \"%s\" has %d connection%s left, but at least %d are needed",
+						 printable(list->databases[j].name), left,
+						 units_plural(left), needed);
+			pg_log_error_hint("Raise the limit with ALTER DATABASE ... CONNECTION LIMIT, or exclude the database with --exclude-database.");
+		}
+	}
+	PQclear(res);
+}
+
 void
-cluster_check_source(PGconn *conn, int jobs, int n_databases, int n_more)
+cluster_check_source(PGconn *conn, int jobs, const ClusterList *list,
+					 bool has_guards)
 {
 	ClusterSide side = source_side;
 
-	side.more = n_more;
-	(void) worker_processes_have_files(jobs);
-	(void) check_connections(conn, &side, jobs, n_databases);
+	side.more = has_guards ? list->n : 0;
+	(void) worker_processes_have_files(jobs, side.more);
+	(void) check_connections(conn, &side, jobs, list->n);
+	if (has_guards)
+		check_databases(conn, &side, list);
 }
 
 /*
@@ -707,7 +749,7 @@ cluster_check_target(PGconn *conn, const Options *options, int n_databases)
 	int			jobs = options->jobs;
 	int			builds = options->index_jobs ? (int) options->index_jobs : jobs;
 
-	(void) worker_processes_have_files(jobs);
+	(void) worker_processes_have_files(jobs, 0);
 	if (check_connections(conn, &target_side, jobs, n_databases))
 		check_builds(conn, jobs, builds, n_databases);
 }

@@ -440,8 +440,7 @@ take(void *arg)
 	*snapshot->list = cluster_list_read(snapshot->conn, options);
 	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
 											snapshot->list, options);
-	cluster_check_source(snapshot->conn, options->jobs, snapshot->list->n,
-						 snapshot->list->n);
+	cluster_check_source(snapshot->conn, options->jobs, snapshot->list, true);
 	findings_report();
 	put_templates_first(snapshot->list);
 	open_guards(snapshot);

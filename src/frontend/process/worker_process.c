@@ -130,9 +130,9 @@ worker_process_lost_in_handler(const char *cause)
  */
 /* A socket and a pipe each. */
 bool
-worker_processes_have_files(int n)
+worker_processes_have_files(int n, int n_more)
 {
-	rlim_t		need = 2 * (rlim_t) n + OTHER_FILES;
+	rlim_t		need = 2 * (rlim_t) n + (rlim_t) n_more + OTHER_FILES;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
@@ -145,6 +145,9 @@ worker_processes_have_files(int n)
 	}
 	pg_log_error("%d jobs need " UINT64_FORMAT " open files, and the limit is " UINT64_FORMAT,
 				 n, (uint64) need, (uint64) limit.rlim_max);
+	if (n_more > 0)
+		pg_log_error_detail("This number includes a connection to each of %d databases.",
+							n_more);
 	pg_log_error_hint("Use a smaller number for --jobs, or raise the limit by \"ulimit -n\".");
 	return false;
 }
@@ -155,7 +158,7 @@ worker_processes_new(int n)
 	WorkerProcess *processes = pg_malloc0((n + 1) * sizeof(WorkerProcess));
 	int			listener;
 
-	if (!worker_processes_have_files(n))
+	if (!worker_processes_have_files(n, 0))
 		exit(1);
 	listener = epoll_create1(EPOLL_CLOEXEC);
 	if (listener < 0)

@@ -98,10 +98,11 @@ typedef struct WorkerProcess
 } WorkerProcess;
 
 /*
- * May this process have as many files open as n workers take, raising its
- * soft limit if need be?  If not, that is told as an error.
+ * May this process have as many files open as n workers take, and n_more
+ * connections besides, raising its soft limit if need be?  If not, that is an
+ * error.
  */
-extern bool worker_processes_have_files(int n);
+extern bool worker_processes_have_files(int n, int n_more);
 
 /*
  * n processes that are not there yet; owned.  Exits with a message if the

@@ -529,7 +529,7 @@ restore_prepare_open(Restore *restore)
 	begin_where_nothing_exists(restore);
 	if (options->compare_with)
 		compare_restore_check(&restore->run, &restore->target, restore->new_name);
-	(void) worker_processes_have_files(options->jobs);
+	(void) worker_processes_have_files(options->jobs, 0);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
 	restore->stages.makes_extension = leaves_out_extension(options);
 	refuse_existing(restore);

@@ -373,7 +373,7 @@ leader_connect(Source *source)
 	source->rights = server_check(conn, NULL,
 								  options->tasks || worker_slots_are_used() ? 1 :
 								  source_share(source));
-	(void) worker_processes_have_files((int) options->jobs);
+	(void) worker_processes_have_files((int) options->jobs, 0);
 	connect_standbys(source);
 	if (options->tasks)
 		check_tasks(source);
