@@ -522,24 +522,6 @@ cluster_copy_add_args(void *arg, int no, SimpleStringList *args)
 															 copy->database)));
 }
 
-static GlobalsScript *
-read_source(ClusterCopy *copy, const char *argv0)
-{
-	PGconn	   *conn = open_source(copy->options, &copy->source, &copy->list,
-								   &copy->filter);
-	GlobalsScript *script;
-	char	   *text;
-
-	if (copy->options->cluster_snapshot)
-		copy->snapshot = take_snapshot(&conn, copy->source, &copy->list,
-									   &copy->filter, &text, copy->options, argv0);
-	else
-		text = read_globals(conn, copy->source, copy->options, argv0);
-	script = globals_script_parse(text);
-	cluster_session_close(conn);
-	return script;
-}
-
 static void
 open_target(ClusterCopy *copy)
 {
@@ -552,6 +534,28 @@ open_target(ClusterCopy *copy)
 	copy->target = peer_address_new(conn, true, params.dbname, command);
 	copy->database = pg_strdup(PQdb(conn));
 	copy->globals.conn = conn;
+}
+
+static GlobalsScript *
+read_source(ClusterCopy *copy, const char *argv0)
+{
+	PGconn	   *conn = open_source(copy->options, &copy->source, &copy->list,
+								   &copy->filter);
+	GlobalsScript *script;
+	char	   *text;
+
+	/* a target that cannot be reached is reported before the work begins */
+	open_target(copy);
+	interrupt_set_connection(conn);
+	if (copy->options->cluster_snapshot)
+		copy->snapshot = take_snapshot(&conn, copy->source, &copy->list,
+									   &copy->filter, &text, copy->options, argv0);
+	else
+		text = read_globals(conn, copy->source, copy->options, argv0);
+	script = globals_script_parse(text);
+	cluster_session_close(conn);
+	interrupt_set_connection(copy->globals.conn);
+	return script;
 }
 
 int
@@ -573,7 +577,6 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	progress_begin(options->progress, options->no_progress);
 	cluster_account_open(options, CLUSTER_COPY);
 	script = read_source(copy, argv0);
-	open_target(copy);
 	cluster_list_refuse_existing(&copy->list, copy->globals.conn);
 	cluster_check_target(copy->globals.conn, options, copy->list.n);
 	findings_report();
