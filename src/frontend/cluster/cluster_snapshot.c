@@ -53,6 +53,7 @@
 typedef struct Guard
 {
 	const ClusterDatabase *database;
+	ServerExtension *extension;
 	PGconn	   *conn;			/* NULL after the end of its run */
 	char	   *snapshot;		/* what it has exported */
 	char	   *last_words;		/* the server's, at its end; or NULL */
@@ -153,41 +154,61 @@ guard_receive_notice(void *arg, const PGresult *res)
  * being dropped, as in every session that calls it (server_extension.c).
  */
 static void
-open_guard(ClusterSnapshot *snapshot, Guard *guard, int *n_missing)
+open_guard(ClusterSnapshot *snapshot, Guard *guard)
 {
-	ServerExtension *extension;
-
 	open_session(snapshot, guard->database, &guard->conn);
 	PQsetNoticeReceiver(guard->conn, guard_receive_notice, guard);
-	extension = server_extension_find(guard->conn, snapshot->options,
-									  EXTENSION_ADOPTS);
+	guard->extension = server_extension_find(guard->conn, snapshot->options,
+											 EXTENSION_ADOPTS);
 	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
 	/* the first query takes the snapshot */
 	if (server_database(guard->conn) != guard->database->oid)
 		session_lost("databases were renamed, or dropped and created again");
-	server_extension_hold(guard->conn, extension);
-	if (extension->missing == NULL)
+	server_extension_hold(guard->conn, guard->extension);
+}
+
+/* Exit with a message if a database does not have the extension. */
+static void
+require_extension(const ClusterSnapshot *snapshot)
+{
+	int			n_missing = 0;
+	bool		is_absent = false;
+	bool		is_older = false;
+
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		const Guard *guard = &snapshot->guards[i];
+		const ServerExtension *extension = guard->extension;
+
+		if (extension->missing == NULL)
+			continue;
+		if (n_missing++ == 0)
+			pg_log_error("option %s requires extension pg_pardump in every database",
+						 "--cluster-snapshot");
+		pg_log_error_detail("Database \"%s\": %s.",
+							printable(guard->database->name), extension->missing);
+		is_absent |= !extension->is_there;
+		is_older |= extension->is_older;
+	}
+	if (n_missing == 0)
 		return;
-	if ((*n_missing)++ == 0)
-		pg_log_error("option %s requires extension pg_pardump in every database",
-					 "--cluster-snapshot");
-	pg_log_error_detail("Database \"%s\": %s.", printable(guard->database->name),
-						extension->missing);
+	if (is_absent)
+		pg_log_error_hint("Run CREATE EXTENSION pg_pardump in each database without it.");
+	if (is_older)
+		pg_log_error_hint("Run ALTER EXTENSION pg_pardump UPDATE in each database with an older version.");
+	pg_fatal_hint("Databases can be excluded with --exclude-database.");
 }
 
 static void
 open_guards(ClusterSnapshot *snapshot)
 {
-	int			n_missing = 0;
-
 	snapshot->guards = pg_malloc0((snapshot->list->n + 1) * sizeof(Guard));
 	snapshot->n_guards = snapshot->list->n;
 	for (int i = 0; i < snapshot->n_guards; i++)
 		snapshot->guards[i].database = &snapshot->list->databases[i];
 	for (int i = 0; i < snapshot->n_guards; i++)
-		open_guard(snapshot, &snapshot->guards[i], &n_missing);
-	if (n_missing > 0)
-		pg_fatal_hint("Run CREATE EXTENSION pg_pardump in each of these databases, or exclude them with --exclude-database.");
+		open_guard(snapshot, &snapshot->guards[i]);
+	require_extension(snapshot);
 }
 
 /* ----------

@@ -408,6 +408,20 @@ why_missing(const PGresult *res)
 	return NULL;
 }
 
+static bool
+is_older(const char *version)
+{
+	int			major;
+	int			minor;
+	int			own_major;
+	int			own_minor;
+
+	if (sscanf(version, "%d.%d", &major, &minor) != 2 ||
+		sscanf(PARDUMP_EXTENSION_VERSION, "%d.%d", &own_major, &own_minor) != 2)
+		return false;
+	return major < own_major || (major == own_major && minor < own_minor);
+}
+
 /* The same by its parts, of which there may be none. */
 static const char *
 why_not_used(const ServerExtension *extension, const PGresult *res)
@@ -480,6 +494,8 @@ server_extension_find(PGconn *conn, const Options *options,
 	}
 	res = session_query_params(conn, find_query, 1, &use_bits[use], 0);
 	extension->is_there = PQntuples(res) > 0;
+	extension->is_older = extension->is_there &&
+		is_older(PQgetvalue(res, 0, EXTENSION_VERSION));
 	extension->missing = why_missing(res);
 	if (extension->missing == NULL)
 		extension->missing = why_not_used(extension, res);

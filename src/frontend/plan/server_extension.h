@@ -48,6 +48,7 @@ typedef struct ServerExtension
 {
 	const char *missing;		/* why it cannot be used; NULL if it can */
 	bool		is_there;		/* though it may not be used */
+	bool		is_older;		/* than what this program calls */
 	ServerExtensionUse use;
 	char	   *functions;		/* the OIDs that its functions had, an array
 								 * literal; owned */
