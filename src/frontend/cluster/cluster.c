@@ -112,6 +112,14 @@ take_snapshot(PGconn **conn, const PeerAddress *address, ClusterList *list,
 			  ClusterFilter **filter, char **globals, const Options *options,
 			  const char *argv0)
 {
+	/* who only looks learns whether all of that can be had */
+	if (options->dry_run || options->check)
+	{
+		/* whether the role may read passwords, too */
+		if (options->check)
+			*globals = read_globals(*conn, address, options, argv0);
+		return cluster_snapshot_take(conn, address, list, filter, options);
+	}
 	for (int n = 1;; n++)
 	{
 		char	   *before = read_globals(*conn, address, options, argv0);
