@@ -83,6 +83,45 @@ static const JsonField file_fields[] = {
 };
 
 /* ----------
+ * A snapshot's
+ * ----------
+ */
+const JsonField manifest_snapshot_fields[] = {
+	{"Snapshot", JSON_NAME, offsetof(SnapshotRecord, snapshot), JSON_REQUIRED},
+	{"Time", JSON_NAME, offsetof(SnapshotRecord, time), JSON_REQUIRED},
+	{"Timeline", JSON_NAME, offsetof(SnapshotRecord, timeline), JSON_SKIP_NULL},
+	{"LSN-Upper-Bound", JSON_NAME, offsetof(SnapshotRecord, lsn), JSON_SKIP_NULL},
+	{NULL}
+};
+
+static SnapshotRecord *expected_snapshot;
+
+void
+manifest_expect_snapshot(SnapshotRecord *snapshot)
+{
+	expected_snapshot = snapshot;
+}
+
+SnapshotRecord *
+manifest_expected_snapshot(void)
+{
+	return expected_snapshot;
+}
+
+const char *
+manifest_snapshot_problem(const Manifest *manifest)
+{
+	const SnapshotRecord *found = manifest->cluster_snapshot;
+	const SnapshotRecord *want = expected_snapshot;
+
+	if (want == NULL ||
+		(found && strcmp(found->snapshot, want->snapshot) == 0 &&
+		 strcmp(found->time, want->time) == 0))
+		return NULL;
+	return "does not name the snapshot of all databases";
+}
+
+/* ----------
  * The manifest's
  * ----------
  */
@@ -100,6 +139,8 @@ static const JsonField manifest_fields[] = {
 	{MEMBER("Left-Out", JSON_NAME, left_out)},
 	{MEMBER("Snapshot", JSON_NAME, snapshot)},
 	{MEMBER("LSN", JSON_NAME, lsn)},
+	{MEMBER("Cluster-Snapshot", JSON_OBJECT, cluster_snapshot), JSON_SKIP_NULL,.fields = manifest_snapshot_fields,
+	.size = sizeof(SnapshotRecord)},
 	{MEMBER("Slot", JSON_NAME, slot)},
 	{MEMBER("Slot-LSN", JSON_NAME, slot_lsn)},
 	{MEMBER("Compression", JSON_NAME, compression)},

@@ -70,6 +70,20 @@ typedef struct ManifestFile
 	int			worker;
 } ManifestFile;
 
+/*
+ * The snapshot that the databases of a cluster were dumped in, as map.json
+ * and the manifest of each archive have it; all of it owned.
+ */
+typedef struct SnapshotRecord
+{
+	char	   *snapshot;		/* the text of pg_current_snapshot() */
+	char	   *time;			/* when it was taken, ISO 8601 in UTC */
+	char	   *timeline;		/* in decimal; NULL if it is not known */
+	char	   *lsn;			/* of a primary, read after the snapshot was
+								 * taken, so all that it sees was written
+								 * before; else NULL */
+} SnapshotRecord;
+
 /* Strings may be NULL: not known. */
 typedef struct Manifest
 {
@@ -84,6 +98,8 @@ typedef struct Manifest
 	char	   *snapshot;
 	char	   *lsn;			/* write-ahead log up to here holds all that
 								 * the snapshot sees */
+	SnapshotRecord *cluster_snapshot;	/* NULL unless the archive was dumped
+										 * with --cluster-snapshot */
 	char	   *slot;			/* logical replication slot made with the
 								 * snapshot, and its consistent point */
 	char	   *slot_lsn;
@@ -109,6 +125,17 @@ typedef struct Manifest
 	char	   *servers;		/* of several, what each gave, in words; of a
 								 * run only, not of a file; or NULL */
 } Manifest;
+
+extern const JsonField manifest_snapshot_fields[];
+
+/*
+ * From now on, in this process: the archive is of this snapshot of all
+ * databases.  A run writes it in the manifest, and a verification returns
+ * what is wrong if the manifest has another one, else NULL.
+ */
+extern void manifest_expect_snapshot(SnapshotRecord *snapshot);
+extern SnapshotRecord *manifest_expected_snapshot(void);
+extern const char *manifest_snapshot_problem(const Manifest *manifest);
 
 /* The kind of checksum that --manifest-checksums asks for. */
 extern pg_checksum_type manifest_checksum_type(const Options *options);

@@ -15,6 +15,7 @@
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
+#include "archive/manifest.h"
 #include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
@@ -460,6 +461,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		dump->snapshot = NULL;
 	}
 	run.snapshot = dump->snapshot;
+	if (dump->snapshot)
+		cluster_account_note_snapshot(dump->map.snapshot);
 	n_failed = cluster_run(&run, options);
 	cluster_snapshot_end(dump->snapshot);
 	if (n_failed > 0 && !any_is_complete(dump))
@@ -590,6 +593,8 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	findings_report();
 	/* up to here nothing has been made */
 	run.snapshot = copy->snapshot;
+	if (copy->snapshot)
+		cluster_account_note_snapshot(cluster_snapshot_record(copy->snapshot));
 	n_failed = load_databases(&copy->globals, script, copy->target,
 							  "pg_pardump", &run, options);
 	cluster_session_close(copy->globals.conn);
@@ -631,6 +636,7 @@ cluster_verify_add_args(void *arg, int no, SimpleStringList *args)
 	const ClusterDatabase *database = &verify->map->list.databases[no];
 
 	toc_database_expect(database->oid, database->name);
+	manifest_expect_snapshot(verify->map->snapshot);
 	simple_string_list_append(args, psprintf("--verify=%s",
 											 cluster_map_archive(verify->options->verify,
 																 database)));
@@ -662,9 +668,15 @@ cluster_verify(const Options *options, const char *argv0,
 	verify->map = cluster_map_read(options->verify);
 	free(cluster_map_read_globals(options->verify, verify->map));
 	n_missing = cluster_map_leave_out_failed(verify->map, &names);
+	cluster_account_note_snapshot(verify->map->snapshot);
 	run.list = &verify->map->list;
 	n_failed = cluster_run(&run, options) + n_missing;
 	cleanup_forget_all();
+	if (n_failed == 0 && verify->map->snapshot)
+		fprintf(event_log_text_output(),
+				"all databases are in one snapshot, which was taken at %s: %s\n",
+				printable(verify->map->snapshot->time),
+				printable(verify->map->snapshot->snapshot));
 	if (n_failed == 0)
 		return 0;
 	cluster_list_add_failed(&names, &verify->map->list);

@@ -145,6 +145,22 @@ cluster_account_open(const Options *options, ClusterCommand command)
 	state.page = open_page(options);
 }
 
+void
+cluster_account_note_snapshot(const SnapshotRecord *snapshot)
+{
+	Event	   *event;
+
+	if (snapshot == NULL)
+		return;
+	state.account.snapshot = snapshot;
+	event = event_new("cluster_snapshot");
+	event_add_text(event, "snapshot", snapshot->snapshot);
+	event_add_text(event, "snapshot_time", snapshot->time);
+	event_add_text(event, "timeline", snapshot->timeline);
+	event_add_text(event, "lsn_upper_bound", snapshot->lsn);
+	event_write(event);
+}
+
 /*
  * The metrics of each database are written next to those of the whole run,
  * with the OID in the name, because a name of a database may contain any
@@ -659,6 +675,7 @@ write_page(const ClusterAccount *account)
 		.archive = account->command == CLUSTER_COPY ? NULL :
 		options->verify ? options->verify :
 		options->restore ? options->restore : options->directory,
+		.snapshot = account->snapshot,
 		.databases = databases,
 		.n = n,
 		.n_failed = count_states(account, CLUSTER_FAILED),

@@ -8,6 +8,7 @@
 #ifndef CLUSTER_ACCOUNT_H
 #define CLUSTER_ACCOUNT_H
 
+#include "archive/manifest.h"
 #include "cluster/cluster_list.h"
 #include "process/run_figures.h"
 
@@ -35,6 +36,7 @@ typedef struct ClusterAccount
 	ClusterCommand command;
 	const Options *options;
 	const ClusterList *list;
+	const SnapshotRecord *snapshot; /* of all databases; or NULL */
 	RunFigures *figures;		/* by database, shared with the runs */
 	ClusterState *states;		/* by database */
 	int64	   *start_us;		/* by database, microseconds since 1970 */
@@ -48,6 +50,12 @@ typedef struct ClusterAccount
  * all.  Exits with a message if the log or the page cannot be written.
  */
 extern void cluster_account_open(const Options *options, ClusterCommand command);
+
+/*
+ * All databases are of this snapshot, which is borrowed: its event.  NULL is
+ * passed over.
+ */
+extern void cluster_account_note_snapshot(const SnapshotRecord *snapshot);
 
 /*
  * The list of databases is known, and their runs are about to begin: the

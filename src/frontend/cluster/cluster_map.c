@@ -71,19 +71,11 @@ static const JsonField database_fields[] = {
 	{NULL}
 };
 
-static const JsonField snapshot_fields[] = {
-	{"Snapshot", JSON_NAME, offsetof(SnapshotRecord, snapshot), JSON_REQUIRED},
-	{"Time", JSON_NAME, offsetof(SnapshotRecord, time), JSON_REQUIRED},
-	{"Timeline", JSON_NAME, offsetof(SnapshotRecord, timeline), JSON_SKIP_NULL},
-	{"LSN-Upper-Bound", JSON_NAME, offsetof(SnapshotRecord, lsn), JSON_SKIP_NULL},
-	{NULL}
-};
-
 static const JsonField map_fields[] = {
 	{"PgPardump-Cluster-Map", JSON_VERSION, 0, JSON_REQUIRED,.max = MAP_VERSION},
 	{"Program", JSON_NAME, offsetof(MapFile, program)},
 	{"Server-Version", JSON_NAME, offsetof(MapFile, server_version)},
-	{"Cluster-Snapshot", JSON_OBJECT, offsetof(MapFile, snapshot), JSON_SKIP_NULL,.fields = snapshot_fields,
+	{"Cluster-Snapshot", JSON_OBJECT, offsetof(MapFile, snapshot), JSON_SKIP_NULL,.fields = manifest_snapshot_fields,
 	.size = sizeof(SnapshotRecord)},
 	{"Globals", JSON_WORD, offsetof(MapFile, globals),.words = scripts},
 	{"Globals-SHA256", JSON_NAME, offsetof(MapFile, globals_checksum), JSON_REQUIRED},

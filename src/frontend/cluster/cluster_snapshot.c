@@ -75,7 +75,7 @@ struct ClusterSnapshot
 	int			lock_wait_ms;
 	char	   *identity;		/* of the snapshot: see snapshot.h */
 	bool		must_repeat;	/* the list is not that of the snapshot */
-	SnapshotRecord record;
+	SnapshotRecord *record;
 	int64		looked_at;
 };
 
@@ -232,10 +232,10 @@ static const char position_query[] =
 static void
 record_snapshot(ClusterSnapshot *snapshot)
 {
-	SnapshotRecord *record = &snapshot->record;
+	SnapshotRecord *record = pg_malloc0(sizeof(SnapshotRecord));
 	PGresult   *res = session_query(snapshot->conn, record_query);
 
-	memset(record, 0, sizeof(*record));
+	snapshot->record = record;
 	record->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
 	record->time = pg_strdup(PQgetvalue(res, 0, 1));
 	PQclear(res);
@@ -568,9 +568,9 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 }
 
 SnapshotRecord *
-cluster_snapshot_record(ClusterSnapshot *snapshot)
+cluster_snapshot_record(const ClusterSnapshot *snapshot)
 {
-	return &snapshot->record;
+	return snapshot->record;
 }
 
 /* ----------
@@ -598,6 +598,7 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 		if (snapshot->guards[i].conn)
 			close(PQsocket(snapshot->guards[i].conn));
 	snapshot_expect(snapshot->identity);
+	manifest_expect_snapshot(cluster_snapshot_record(snapshot));
 	simple_string_list_append(args, psprintf("--snapshot=%s", guard->snapshot));
 }
 

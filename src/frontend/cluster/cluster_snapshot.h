@@ -15,20 +15,10 @@
 #ifndef CLUSTER_SNAPSHOT_H
 #define CLUSTER_SNAPSHOT_H
 
+#include "archive/manifest.h"
 #include "cluster/cluster_list.h"
 
 typedef struct ClusterSnapshot ClusterSnapshot;
-
-/* What the map says of the snapshot; all of it owned. */
-typedef struct SnapshotRecord
-{
-	char	   *snapshot;		/* the text of pg_current_snapshot() */
-	char	   *time;			/* when it was taken, ISO 8601 in UTC */
-	char	   *timeline;		/* in decimal; NULL if it is not known */
-	char	   *lsn;			/* of a primary, read after the snapshot was
-								 * taken, so all that it sees was written
-								 * before; else NULL */
-} SnapshotRecord;
 
 /*
  * Read the list of databases, and what the options name in each, and take the
@@ -44,8 +34,8 @@ extern ClusterSnapshot *cluster_snapshot_take(PGconn **conn,
 											  ClusterFilter **filter,
 											  const Options *options);
 
-/* Borrowed. */
-extern SnapshotRecord *cluster_snapshot_record(ClusterSnapshot *snapshot);
+/* For the map and the archives; borrowed. */
+extern SnapshotRecord *cluster_snapshot_record(const ClusterSnapshot *snapshot);
 
 /*
  * In the process of the run of a database of the list: its arguments.  Exits

@@ -225,6 +225,13 @@ append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
 	report_table_append(page, NULL, "details", "Details", facts, n, n);
 }
 
+/* Of a run for all databases with --cluster-snapshot; or NULL. */
+#define SNAPSHOT_FACTS(record) \
+{"Snapshot of all databases",.notes = (record) ? (record)->snapshot : NULL}, \
+{"Time of this snapshot",.notes = (record) ? (record)->time : NULL}, \
+{"Its timeline",.notes = (record) ? (record)->timeline : NULL}, \
+{"Its WAL position, upper bound",.notes = (record) ? (record)->lsn : NULL}
+
 /*
  * What is not known is left out, such as what manifests of earlier versions
  * lack.
@@ -249,6 +256,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 		{"Encoding",.notes = manifest->encoding},
 		{"Snapshot",.notes = manifest->snapshot},
 		{"WAL position",.notes = manifest->lsn},
+		SNAPSHOT_FACTS(manifest->cluster_snapshot),
 		{"Replication slot",.notes = manifest->slot},
 		{"Its position",.notes = manifest->slot_lsn},
 	};
@@ -948,6 +956,7 @@ append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
 	ReportRow	facts[] = {
 		{"Archive",.notes = cluster->archive},
 		{"pg_pardump",.notes = PARDUMP_VERSION},
+		SNAPSHOT_FACTS(cluster->snapshot),
 	};
 
 	rows[0].name = "All";

@@ -85,6 +85,7 @@ typedef struct ReportCluster
 {
 	const char *title;			/* "Dump of all databases" */
 	const char *archive;		/* the directory; NULL of a copy */
+	const SnapshotRecord *snapshot; /* of all databases; or NULL */
 	bool		has_stored;		/* of archives that were written or read */
 	const ReportDatabase *databases;
 	int			n;

@@ -630,6 +630,7 @@ run_manifest_new(const Run *run)
 		.left_out = plan->leaves_out_extension ? MANIFEST_OWN_EXTENSION : NULL,
 		.snapshot = unconstify(char *, plan->snapshot),
 		.lsn = origin->lsn,
+		.cluster_snapshot = manifest_expected_snapshot(),
 		.servers = server_share_text(run),
 		.compression = run->archive ? compression : NULL,
 		.chunk_bytes = plan->chunks->chunk_bytes,

@@ -969,7 +969,7 @@ verify_archive(const Options *options)
 	Event	   *event;
 	bool		has_manifest;
 	Toc		   *toc;
-	char	   *problem;
+	const char *problem;
 
 	run->directory = options->verify;
 	run->n_workers = options->jobs;
@@ -992,6 +992,9 @@ verify_archive(const Options *options)
 	if (run->manifest)
 		verify_list_mark_manifest(run->list, run->manifest, &run->found);
 	toc = read_toc(run);
+	problem = run->manifest ? manifest_snapshot_problem(run->manifest) : NULL;
+	if (problem)
+		verify_finding(&run->found, &manifest_file, "%s", problem);
 	/* of several databases each has its own */
 	problem = toc ? toc_database_problem(toc) : NULL;
 	if (problem)
