@@ -91,6 +91,7 @@ const JsonField manifest_snapshot_fields[] = {
 	{"Time", JSON_NAME, offsetof(SnapshotRecord, time), JSON_REQUIRED},
 	{"Timeline", JSON_NAME, offsetof(SnapshotRecord, timeline), JSON_SKIP_NULL},
 	{"LSN-Upper-Bound", JSON_NAME, offsetof(SnapshotRecord, lsn), JSON_SKIP_NULL},
+	{"Replay-LSN", JSON_NAME, offsetof(SnapshotRecord, replay_lsn), JSON_SKIP_NULL},
 	{NULL}
 };
 

@@ -82,6 +82,8 @@ typedef struct SnapshotRecord
 	char	   *lsn;			/* of a primary, read after the snapshot was
 								 * taken, so all that it sees was written
 								 * before; else NULL */
+	char	   *replay_lsn;		/* of a standby that was paused meanwhile;
+								 * else NULL */
 } SnapshotRecord;
 
 /* Strings may be NULL: not known. */

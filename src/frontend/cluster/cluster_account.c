@@ -158,6 +158,7 @@ cluster_account_note_snapshot(const SnapshotRecord *snapshot)
 	event_add_text(event, "snapshot_time", snapshot->time);
 	event_add_text(event, "timeline", snapshot->timeline);
 	event_add_text(event, "lsn_upper_bound", snapshot->lsn);
+	event_add_text(event, "replay_lsn", snapshot->replay_lsn);
 	event_write(event);
 }
 

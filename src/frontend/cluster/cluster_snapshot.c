@@ -2,7 +2,8 @@
  * cluster_snapshot.c
  *		--cluster-snapshot: one snapshot for all databases of a cluster.
  *
- * The order decides whether rows are lost, so it is all in take():
+ * The order decides whether rows are lost, so it is all in prepare() and
+ * take():
  *
  * First, a guard in each database of the list begins its transaction and
  * takes its snapshot, and has answered.
@@ -18,6 +19,9 @@
  * are; the guard locks these, so that they stay as the snapshot sees them.
  * What changed before is found by the run of the database, which compares its
  * tables with the snapshot.
+ *
+ * In a pause of a standby's replay, the second and the third step are one:
+ * all snapshots are equal, whoever takes them.
  *
  * Roles and tablespaces are read by pg_dumpall, which cannot import a
  * snapshot: the caller reads them before and after, and compares.
@@ -69,6 +73,9 @@ struct ClusterSnapshot
 	ClusterList *list;
 	ClusterFilter **filter;
 	ServerExtension *extension; /* in the database of conn */
+	ClusterList known;			/* all databases, before there was a guard */
+	bool		by_pause;		/* of a standby's replay */
+	const Standbys *standbys;	/* the one that was paused */
 	Guard	   *guards;			/* by database */
 	int			n_guards;
 	PGconn	   *reader;			/* of the tables of one database; or NULL */
@@ -149,22 +156,48 @@ guard_receive_notice(void *arg, const PGresult *res)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
-/*
- * The extension is judged before there is a snapshot, and then kept from
- * being dropped, as in every session that calls it (server_extension.c).
- */
 static void
 open_guard(ClusterSnapshot *snapshot, Guard *guard)
 {
 	open_session(snapshot, guard->database, &guard->conn);
 	PQsetNoticeReceiver(guard->conn, guard_receive_notice, guard);
+	/* judged before there is a snapshot (server_extension.c) */
 	guard->extension = server_extension_find(guard->conn, snapshot->options,
 											 EXTENSION_ADOPTS);
-	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
-	/* the first query takes the snapshot */
+}
+
+static void
+check_database(const Guard *guard)
+{
 	if (server_database(guard->conn) != guard->database->oid)
 		session_lost("databases were renamed, or dropped and created again");
+}
+
+/*
+ * With a pause of replay, the snapshot is taken later.  Else the first query
+ * takes it; and the extension is kept from being dropped, as in every session
+ * that calls it.
+ */
+static void
+begin_guard(const ClusterSnapshot *snapshot, Guard *guard)
+{
+	interrupt_set_connection(guard->conn);
+	if (snapshot->by_pause)
+		check_database(guard);
+	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
+	if (snapshot->by_pause)
+		return;
+	check_database(guard);
 	server_extension_hold(guard->conn, guard->extension);
+}
+
+static bool
+extension_is_missing(const ClusterSnapshot *snapshot)
+{
+	for (int i = 0; i < snapshot->n_guards; i++)
+		if (snapshot->guards[i].extension->missing)
+			return true;
+	return false;
 }
 
 /* Exit with a message if a database does not have the extension. */
@@ -208,7 +241,12 @@ open_guards(ClusterSnapshot *snapshot)
 		snapshot->guards[i].database = &snapshot->list->databases[i];
 	for (int i = 0; i < snapshot->n_guards; i++)
 		open_guard(snapshot, &snapshot->guards[i]);
-	require_extension(snapshot);
+	snapshot->by_pause = extension_is_missing(snapshot) &&
+		session_is_true(snapshot->conn, session_recovery_query);
+	for (int i = 0; i < snapshot->n_guards; i++)
+		begin_guard(snapshot, &snapshot->guards[i]);
+	if (!snapshot->by_pause)
+		require_extension(snapshot);
 }
 
 /* ----------
@@ -239,6 +277,12 @@ record_snapshot(ClusterSnapshot *snapshot)
 	record->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
 	record->time = pg_strdup(PQgetvalue(res, 0, 1));
 	PQclear(res);
+	if (snapshot->standbys)
+	{
+		record->replay_lsn = snapshot->standbys->lsn;
+		record->timeline = psprintf("%d", snapshot->standbys->timeline);
+		return;
+	}
 	if (session_is_true(snapshot->conn, session_recovery_query))
 	{
 		if (session_may_execute(snapshot->conn, TIMELINE_FUNCTION))
@@ -270,12 +314,12 @@ is_listed(const ClusterList *list, const ClusterDatabase *database)
  * could not have been dropped.
  */
 static bool
-list_has_changed(ClusterSnapshot *snapshot, const ClusterList *known)
+list_has_changed(const ClusterSnapshot *snapshot)
 {
 	ClusterList seen = cluster_list_read_names(snapshot->conn);
 
 	for (int i = 0; i < seen.n; i++)
-		if (!is_listed(known, &seen.databases[i]))
+		if (!is_listed(&snapshot->known, &seen.databases[i]))
 			return true;
 	for (int i = 0; i < snapshot->list->n; i++)
 		if (!is_listed(&seen, &snapshot->list->databases[i]))
@@ -304,6 +348,116 @@ adopt(Guard *guard, const char *id)
 		session_failed(guard->conn, res, "query failed", sql);
 	guard->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
 	PQclear(res);
+}
+
+/* The guards have their snapshots: take the leader's, which they adopt. */
+static void
+take_and_adopt(ClusterSnapshot *snapshot)
+{
+	OverflowLook look = standby_overflow_look(snapshot->conn, NULL,
+											  snapshot->options,
+											  snapshot->extension);
+	char	   *id;
+
+	interrupt_set_connection(snapshot->conn);
+	id = standby_overflow_begin(&look, NULL);
+	for (int i = 0; i < snapshot->n_guards; i++)
+		adopt(&snapshot->guards[i], id);
+	free(id);
+}
+
+/* ----------
+ * A standby that is paused
+ *
+ * Without the extension, snapshots of a standby are equal if nothing was
+ * replayed from the first to the last, as only replay begins and ends
+ * transactions there.  All sessions take theirs in a pause of replay, which
+ * is an error if replay was at another position at its end
+ * (source/standby.h).  A session that is lost meanwhile is an error, too: the
+ * pause ends with the run.
+ * ----------
+ */
+static const char export_query[] = "SELECT pg_catalog.pg_export_snapshot()";
+
+/* All at once, so that the pause is short. */
+static void
+take_by_guards(void *arg)
+{
+	ClusterSnapshot *snapshot = arg;
+
+	for (int i = 0; i < snapshot->n_guards; i++)
+		if (!PQsendQuery(snapshot->guards[i].conn, export_query))
+			session_failed(snapshot->guards[i].conn, NULL, "query failed",
+						   export_query);
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		Guard	   *guard = &snapshot->guards[i];
+		PGresult   *res = session_wait_result(guard->conn, ANSWER_MS);
+
+		if (PQresultStatus(res) != PGRES_TUPLES_OK)
+			session_failed(guard->conn, res, "query failed", export_query);
+		guard->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+		PQclear(res);
+	}
+}
+
+static void
+undo_by_guards(void *arg)
+{
+	const ClusterSnapshot *snapshot = arg;
+
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		session_command(snapshot->guards[i].conn, "ROLLBACK");
+		session_begin(snapshot->guards[i].conn, SESSION_BEGIN_READ_ONLY);
+	}
+}
+
+/* What the pause has to ensure: are all snapshots the leader's? */
+static bool
+guards_agree(const ClusterSnapshot *snapshot, const char *leaders)
+{
+	char	  **ids = pg_malloc0((snapshot->n_guards + 1) * sizeof(char *));
+	char	   *identity = snapshot_identity(snapshot->conn);
+	bool		result = true;
+
+	for (int i = 0; i < snapshot->n_guards; i++)
+	{
+		ids[i] = snapshot->guards[i].snapshot;
+		result = result &&
+			strcmp(snapshot_identity(snapshot->guards[i].conn), identity) == 0;
+	}
+	ids[snapshot->n_guards] = unconstify(char *, leaders);
+	return result &&
+		standby_overflow_are_equal(snapshot->conn, ids, snapshot->n_guards + 1);
+}
+
+/*
+ * A run that only looks does not pause replay, but finds out whether it may
+ * do that.
+ */
+static void
+take_in_pause(ClusterSnapshot *snapshot)
+{
+	const Options *options = snapshot->options;
+	Standbys   *standbys = standby_open(options, snapshot->conn,
+										snapshot->address, "--cluster-snapshot");
+	OverflowLook look = standby_overflow_look(snapshot->conn, NULL, options,
+											  snapshot->extension);
+	StandbyOthers others = {take_by_guards, undo_by_guards, snapshot};
+
+	standby_check(standbys);
+	findings_report();
+	if (options->dry_run || options->check)
+	{
+		(void) standby_overflow_wait(&look, 1);
+		return;
+	}
+	standby_snapshot_take(standbys, snapshot->extension, &others);
+	snapshot->standbys = standbys;
+	if (!guards_agree(snapshot, standbys->list[0].snapshot))
+		pg_fatal("sessions have different snapshots, although replay of standby %s was paused",
+				 standbys->list[0].name);
 }
 
 /* ----------
@@ -446,17 +600,19 @@ put_templates_first(ClusterList *list)
 	free(sorted);
 }
 
-/* After session_lost(), and if must_repeat, all is to be closed. */
+/*
+ * The sessions of guards, which have their snapshots unless replay is to be
+ * paused.  After session_lost(), all is to be closed, as after the next
+ * function.
+ */
 static void
-take(void *arg)
+prepare(void *arg)
 {
 	ClusterSnapshot *snapshot = arg;
 	const Options *options = snapshot->options;
-	ClusterList known = cluster_list_read_names(snapshot->conn);
-	OverflowLook look = standby_overflow_look(snapshot->conn, NULL, options,
-											  snapshot->extension);
-	char	   *id;
 
+	snapshot->standbys = NULL;
+	snapshot->known = cluster_list_read_names(snapshot->conn);
 	/* after that: one that is created in between leads to another try */
 	*snapshot->list = cluster_list_read(snapshot->conn, options);
 	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
@@ -466,15 +622,21 @@ take(void *arg)
 	put_templates_first(snapshot->list);
 	open_guards(snapshot);
 	interrupt_set_connection(snapshot->conn);
-	id = standby_overflow_begin(&look, NULL);
-	for (int i = 0; i < snapshot->n_guards; i++)
-		adopt(&snapshot->guards[i], id);
+}
+
+/* If must_repeat, databases have come or gone. */
+static void
+take(void *arg)
+{
+	ClusterSnapshot *snapshot = arg;
+
+	if (!snapshot->by_pause)
+		take_and_adopt(snapshot);
 	interrupt_set_connection(snapshot->conn);
 	record_snapshot(snapshot);
 	snapshot->identity = snapshot_identity(snapshot->conn);
-	snapshot->must_repeat = list_has_changed(snapshot, &known);
+	snapshot->must_repeat = list_has_changed(snapshot);
 	session_command(snapshot->conn, "COMMIT");
-	free(id);
 	if (!snapshot->must_repeat)
 		lock_tables(snapshot);
 	interrupt_set_connection(snapshot->conn);
@@ -547,8 +709,14 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 	cleanup_push(cluster_snapshot_close, snapshot);
 	for (int n = 1;; n++)
 	{
-		char	   *cause = session_try(take, snapshot);
+		char	   *cause = session_try(prepare, snapshot);
 
+		if (cause == NULL && snapshot->by_pause)
+			take_in_pause(snapshot);
+		if (cause == NULL && snapshot->by_pause && snapshot->standbys == NULL)
+			break;
+		if (cause == NULL)
+			cause = session_try(take, snapshot);
 		interrupt_check();
 		if (cause == NULL && !snapshot->must_repeat)
 			break;

@@ -6,7 +6,9 @@
  * snapshot is taken and exported, and each guard adopts it for its database
  * (pg_pardump_adopt_snapshot(); why no row is lost is in
  * src/server/function/snapshot_function.c).  The run of a database imports
- * what its guard has exported, as it does with --snapshot.
+ * what its guard has exported, as it does with --snapshot.  On a standby
+ * where a database has no extension, all guards take their snapshots while
+ * replay is paused.
  *
  * A guard that is lost cannot be replaced, as rows may have been removed by
  * then: its database fails.  While no archive has been begun, all is begun

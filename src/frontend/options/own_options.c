@@ -142,7 +142,6 @@ static const OptionRule rules[] = {
 	{"--create-subscription", EXCLUDES, "--slot-plugin"},
 	/* changes of rows that were left out would be lost */
 	{"--create-subscription", EXCLUDES, "--where --sample"},
-	{"--pause-synchronous", NEEDS, "--also-from"},
 	/* the standbys take their snapshots themselves, at one moment */
 	{"--also-from", EXCLUDES, "--target --verify --snapshot --create-slot"
 	" --serializable-deferrable"},
@@ -348,6 +347,10 @@ own_options_check(const Options *options, const OptionTable *table)
 		!options->roles)
 		pg_fatal("option %s requires option %s", "--no-role-passwords",
 				 "--all-databases");
+	if (options->pause_synchronous && options->also_from.head == NULL &&
+		!options->cluster_snapshot)
+		pg_fatal("option %s requires option %s", "--pause-synchronous",
+				 "--also-from or --cluster-snapshot");
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
 	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)

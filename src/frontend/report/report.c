@@ -230,7 +230,8 @@ append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
 {"Snapshot of all databases",.notes = (record) ? (record)->snapshot : NULL}, \
 {"Time of this snapshot",.notes = (record) ? (record)->time : NULL}, \
 {"Its timeline",.notes = (record) ? (record)->timeline : NULL}, \
-{"Its WAL position, upper bound",.notes = (record) ? (record)->lsn : NULL}
+{"Its WAL position, upper bound",.notes = (record) ? (record)->lsn : NULL}, \
+{"Its replay position",.notes = (record) ? (record)->replay_lsn : NULL}
 
 /*
  * What is not known is left out, such as what manifests of earlier versions

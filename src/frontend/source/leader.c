@@ -303,7 +303,7 @@ connect_standbys(Source *source)
 	if (options->also_from.head == NULL)
 		return;
 	source->standbys = standbys = standby_open(options, source->conn,
-											   source->address);
+											   source->address, "--also-from");
 	standby_check(standbys);
 	for (int i = 1; i < standbys->n; i++)
 	{
@@ -400,7 +400,7 @@ begin_snapshot(Source *source, ServerExtension *extension, bool *is_sound)
 		source->exporter_query = snapshot_exporter_query(source->conn, import);
 	if (standbys && !options->check && !options->dry_run)
 	{
-		standby_snapshot_take(source->standbys, extension);
+		standby_snapshot_take(source->standbys, extension, NULL);
 		return standbys->list[0].snapshot;
 	}
 	for (int i = 1; standbys && i < standbys->n; i++)

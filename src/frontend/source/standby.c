@@ -53,11 +53,12 @@ set_up_standby(Standby *standby, PGconn *conn, const PeerAddress *address)
 
 Standbys *
 standby_open(const Options *options, PGconn *first,
-			 const PeerAddress *address)
+			 const PeerAddress *address, const char *option)
 {
 	Standbys   *standbys = pg_malloc0(sizeof(Standbys));
 
 	standbys->options = options;
+	standbys->option = option;
 	standbys->n = 1;
 	for (const SimpleStringListCell *cell = options->also_from.head; cell;
 		 cell = cell->next)
@@ -251,14 +252,14 @@ static const char check_query[] =
 " FROM pg_catalog.pg_control_system() s";
 
 static PGresult *
-ask(const Standby *standby)
+ask(const Standbys *standbys, const Standby *standby)
 {
 	PGresult   *res;
 
 	if (PQserverVersion(standby->conn) < MIN_VERSION)
 		pg_fatal("server %s has version %s, but %s requires PostgreSQL 15 or newer",
 				 standby->name,
-				 PQparameterStatus(standby->conn, "server_version"), "--also-from");
+				 PQparameterStatus(standby->conn, "server_version"), standbys->option);
 	res = session_query(standby->conn, check_query);
 	if (PQntuples(res) != 1)
 		pg_fatal("could not get the identity of server %s", standby->name);
@@ -273,7 +274,7 @@ check_one(const Standbys *standbys, const Standby *standby,
 	if (!result_is_true(res, 0, COL_IN_RECOVERY))
 	{
 		pg_log_error("server %s is not a standby, but %s requires all servers to be standbys",
-					 standby->name, "--also-from");
+					 standby->name, standbys->option);
 		pg_log_error_detail("A snapshot of a primary does not correspond to a WAL position at which replay on a standby could be paused.");
 		pg_log_error_hint("Use standbys only, and specify one of them instead of the primary.");
 		return;
@@ -356,7 +357,7 @@ standby_check(const Standbys *standbys)
 	{
 		const Standby *standby = &standbys->list[i];
 
-		results[i] = ask(standby);
+		results[i] = ask(standbys, standby);
 		check_one(standbys, standby, results[i]);
 		if (i > 0)
 			check_against(standbys, standby, results[i], results[0]);

@@ -31,18 +31,22 @@ typedef struct Standby
 typedef struct Standbys
 {
 	const Options *options;
+	const char *option;			/* that needs them, for messages */
 	Standby    *list;			/* the first is the source's server */
 	int			n;
+	char	   *lsn;			/* where replay was paused; or NULL */
+	int			timeline;		/* of that */
 } Standbys;
 
 /*
- * Connect to all that --also-from names, and set the sessions up.  The first
- * connection is the leader's, which it keeps.  Connection strings without a
+ * Connect to all that --also-from names, and set the sessions up, for this
+ * option.  The first connection is the leader's, which it keeps; without
+ * --also-from there is no other.  Connection strings without a
  * database or user are completed by those of the first.  Exits with a message
  * if one cannot be reached.
  */
 extern Standbys *standby_open(const Options *options, PGconn *first,
-							  const PeerAddress *address);
+							  const PeerAddress *address, const char *option);
 
 /*
  * One more session there, for a moment, set up alike; exits with a message if
@@ -142,11 +146,25 @@ extern void standby_check_library(const Standby *standby);
  */
 
 /*
+ * While replay is paused, other sessions take their snapshots, too: "take" is
+ * called when the first sessions have theirs, and "undo" if these snapshots
+ * are of no use.
+ */
+typedef struct StandbyOthers
+{
+	void		(*take) (void *arg);
+	void		(*undo) (void *arg);
+	void	   *arg;
+} StandbyOthers;
+
+/*
  * Begin transactions in the first sessions of all, with one snapshot, and
- * export it.  Exits with a message if the timelines differ, if a standby that
- * someone has paused is elsewhere, or if there is no such moment.
+ * export it; others may be NULL.  Exits with a message if the timelines
+ * differ, if a standby that someone has paused is elsewhere, or if there is
+ * no such moment.
  */
 extern void standby_snapshot_take(Standbys *standbys,
-								  ServerExtension *extension);
+								  ServerExtension *extension,
+								  const StandbyOthers *others);
 
 #endif							/* STANDBY_H */

@@ -40,6 +40,32 @@ static const char file_query[] =
 "SELECT f.text FROM pg_catalog.pg_read_file('pg_snapshots/' OPERATOR(pg_catalog.||)"
 " $1::pg_catalog.text, 0, " MOST_BYTES ", true) f (text) WHERE f.text IS NOT NULL";
 
+/*
+ * How many different contents there are.  The lines before "xmin:" are about
+ * the exporter (snapmgr.c:ExportSnapshot()).
+ */
+static const char contents_query[] =
+"SELECT pg_catalog.count(DISTINCT pg_catalog.substr(f.text, pg_catalog.strpos(f.text, 'xmin:')))"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) s (id),"
+" LATERAL (SELECT pg_catalog.pg_read_file('pg_snapshots/' OPERATOR(pg_catalog.||) s.id,"
+" 0, " MOST_BYTES ", false)) f (text)";
+
+bool
+standby_overflow_are_equal(PGconn *conn, char *const *snapshots, int n)
+{
+	const char *params[1];
+	PGresult   *res;
+	bool		result;
+
+	if (!session_may_execute(conn, READ_FUNCTION))
+		return true;
+	params[0] = text_array(conn, snapshots, n);
+	res = session_query_params(conn, contents_query, 1, params, 0);
+	result = strcmp(PQgetvalue(res, 0, 0), "1") == 0;
+	PQclear(res);
+	return result;
+}
+
 static SnapshotState
 check_by_extension(PGconn *conn, const char *snapshot)
 {

@@ -68,6 +68,13 @@ extern bool standby_overflow_is_complete(OverflowLook *look,
 										 const char *snapshot);
 
 /*
+ * Are the contents of these exported snapshots equal, as far as the role can
+ * read their files?
+ */
+extern bool standby_overflow_are_equal(PGconn *conn, char *const *snapshots,
+									   int n);
+
+/*
  * This many pauses of replay gave no complete snapshot: exit with a message
  * about this server.
  */

@@ -298,6 +298,7 @@ typedef struct Moment
 	ReplayState *states;		/* by standby, as seen last */
 	bool	   *was_paused;		/* by standby, not by this run */
 	OverflowLook *looks;		/* by standby */
+	const StandbyOthers *others;	/* or NULL */
 	int			n_incomplete;	/* pauses that gave such snapshots */
 } Moment;
 
@@ -483,6 +484,8 @@ begin_snapshots(const Moment *moment)
 												  moment->standbys->options,
 												  NULL);
 	}
+	if (moment->others)
+		moment->others->take(moment->others->arg);
 }
 
 static void
@@ -493,6 +496,8 @@ end_snapshots(const Moment *moment)
 		session_command(moment->standbys->list[i].conn, "ROLLBACK");
 		moment->standbys->list[i].snapshot = NULL;
 	}
+	if (moment->others)
+		moment->others->undo(moment->others->arg);
 }
 
 /* The pause is over: may all of the snapshots be imported? */
@@ -605,13 +610,20 @@ take(Moment *moment)
 		pg_usleep(10000L * Min(n_tries, 10));
 		n_tries++;
 	}
-	pg_log_info("%d standbys have the same snapshot, at %s, after %d attempt%s",
-				moment->standbys->n, moment->states[0].lsn_text, n_tries,
-				units_plural(n_tries));
+	if (moment->others)
+		pg_log_info("all sessions have the same snapshot, at %s, after %d attempt%s",
+					moment->states[0].lsn_text, n_tries, units_plural(n_tries));
+	else
+		pg_log_info("%d standbys have the same snapshot, at %s, after %d attempt%s",
+					moment->standbys->n, moment->states[0].lsn_text, n_tries,
+					units_plural(n_tries));
+	moment->standbys->lsn = pg_strdup(moment->states[0].lsn_text);
+	moment->standbys->timeline = moment->states[0].timeline;
 }
 
 void
-standby_snapshot_take(Standbys *standbys, ServerExtension *extension)
+standby_snapshot_take(Standbys *standbys, ServerExtension *extension,
+					  const StandbyOthers *others)
 {
 	int			n = standbys->n;
 	Moment		moment = {
@@ -620,6 +632,7 @@ standby_snapshot_take(Standbys *standbys, ServerExtension *extension)
 		.states = pg_malloc0(n * sizeof(ReplayState)),
 		.was_paused = pg_malloc0(n * sizeof(bool)),
 		.looks = pg_malloc(n * sizeof(OverflowLook)),
+		.others = others,
 	};
 
 	for (int i = 0; i < n; i++)
