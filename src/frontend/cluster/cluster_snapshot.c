@@ -600,6 +600,28 @@ put_templates_first(ClusterList *list)
 	free(sorted);
 }
 
+/* Not set, or not known from 17 on: no row. */
+static const char threshold_query[] =
+"SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
+" AND s.setting OPERATOR(pg_catalog.<>) '-1'";
+
+/* The extension refuses that as well, but only when there are guards. */
+static void
+check_threshold(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, threshold_query);
+
+	if (PQntuples(res) > 0)
+	{
+		pg_log_error("option %s cannot be used while old_snapshot_threshold is %s",
+					 "--cluster-snapshot", PQgetvalue(res, 0, 0));
+		pg_log_error_detail("The server may remove rows that the snapshot sees.");
+		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server.");
+	}
+	PQclear(res);
+}
+
 /*
  * The sessions of guards, which have their snapshots unless replay is to be
  * paused.  After session_lost(), all is to be closed, as after the next
@@ -617,6 +639,7 @@ prepare(void *arg)
 	*snapshot->list = cluster_list_read(snapshot->conn, options);
 	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
 											snapshot->list, options);
+	check_threshold(snapshot->conn);
 	cluster_check_source(snapshot->conn, options->jobs, snapshot->list, true);
 	findings_report();
 	put_templates_first(snapshot->list);
