@@ -371,9 +371,9 @@ take_and_adopt(ClusterSnapshot *snapshot)
  *
  * Without the extension, snapshots of a standby are equal if nothing was
  * replayed from the first to the last, as only replay begins and ends
- * transactions there.  All sessions take theirs in a pause of replay, which
- * is an error if replay was at another position at its end
- * (source/standby.h).  A session that is lost meanwhile is an error, too: the
+ * transactions there.  All sessions take theirs in a pause of replay; if
+ * replay was at another position afterwards, there is another pause
+ * (source/standby.h).  A session that is lost meanwhile is an error, and the
  * pause ends with the run.
  * ----------
  */
