@@ -4,7 +4,7 @@
  *
  * A role that can replace one of its functions has it run by the role that
  * dumps, or copies.  So it is used only if none can but superusers and that
- * role (doc/security.md), and the sessions that use it keep it from being
+ * role (doc/protection.md), and the sessions that use it keep it from being
  * dropped.
  */
 #ifndef SERVER_EXTENSION_H
