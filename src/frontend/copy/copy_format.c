@@ -51,7 +51,7 @@ typedef struct CopyFacts
 	const char *layout;			/* all columns in their order, with types and
 								 * modifiers; NULL = none */
 	bool		is_plain;		/* nothing keeps the library from doing COPY
-								 * FROM (doc/extension.md) */
+								 * FROM (doc/library.md) */
 } CopyFacts;
 
 /*

@@ -9,7 +9,7 @@
 #include "status/run.h"
 
 /* ----------
- * Asks the extension for fingerprints of rows (doc/extension.md), in a
+ * Asks the extension for fingerprints of rows (doc/more_functions.md), in a
  * session that has the snapshot.
  *
  * All exit with a message if the server fails or its connection breaks.

@@ -66,7 +66,7 @@ switch_on(PGconn *conn)
 
 /*
  * From now on COPY FROM STDIN in this session, which has no transaction, is
- * done by the library where it can do it (doc/extension.md).  Returns NULL,
+ * done by the library where it can do it (doc/library.md).  Returns NULL,
  * or why the server does it as ever, owned.  Ends by session_failed() if the
  * session is lost.
  */

@@ -3,7 +3,7 @@
  *		The archive that an incremental dump is made against.
  *
  * Its manifest says what its files hold, by fingerprints of the rows as they
- * were stored (doc/extension.md).  A file can be used again for the same
+ * were stored (doc/more_functions.md).  A file can be used again for the same
  * blocks of the same table if fingerprint and definition are what they were,
  * and all else that the text of rows depends on: that is in the manifest's
  * head, and must be equal.
