@@ -79,9 +79,11 @@ analyze_run_job(void *arg, int job, volatile int *step)
 
 	/* e.g. of a partition on another server: no reason to lose the rows */
 	if (session_refused(run->conn, res, sql))
+	{
 		pg_log_warning("could not analyze table %s: %s",
 					   printable(name), PQerrorMessage(run->conn));
 		pg_log_warning_hint("Run ANALYZE on this table later.");
+	}
 	PQclear(res);
 	free(sql);
 	return true;
