@@ -167,7 +167,7 @@ check_reasons(void)
 	check_whole(others, "querying it could run functions of role \"a\\x0ab\", which owns it, its parent or its schema (see --trust-owners)");
 	toast.heap_blocks = 1;
 	check_whole(toast, "it has one block");
-	check_whole(heap_table(MB), "it is smaller than 1.5 chunks");
+	check_whole(heap_table(MB), "it is smaller than 1.5 times the chunk size");
 }
 
 static void

@@ -21,7 +21,7 @@
  * tables with the snapshot.
  *
  * In a pause of a standby's replay, the second and the third step are one:
- * all snapshots are equal, whoever takes them.
+ * the snapshots of all sessions are equal.
  *
  * Roles and tablespaces are read by pg_dumpall, which cannot import a
  * snapshot: the caller reads them before and after, and compares.

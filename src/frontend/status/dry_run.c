@@ -413,7 +413,7 @@ print_methods(const DumpPlan *plan, FILE *out)
 				units_size(by_extension), units_size(by_sql));
 }
 
-/* One of those that are left is taken by the leader, which the run needs, too. */
+/* The leader, which the run needs, too, has one of those that are left. */
 static void
 print_connections(const char *needed, const ConnectionsLeft *left, FILE *out)
 {
