@@ -143,6 +143,14 @@ is_deeply([ builders($err) ], [], 'off: no index of ours');
 builds_ok('CREATE INDEX by_hook ON s.t (a)', [ [ 'by_hook', 'us' ] ], 'a session that compares before CREATE INDEX', compared => 0);
 builds_ok('ALTER TABLE s.t ADD CONSTRAINT by_alter UNIQUE (a)', [ [ 'by_alter', 'us' ] ],
 	'a session that compares before ALTER TABLE', compared => 0);
+builds_ok('SET pg_pardump.fast_index = on; BEGIN; CREATE INDEX by_set ON s.t (a); COMMIT', [ [ 'by_set', 'us' ] ],
+	'a session that compares after SET', compared => 0);
+builds_ok('BEGIN; SET pg_pardump.fast_index = on; COMMIT; SET LOCAL pg_pardump.fast_index = on;
+	BEGIN; CREATE INDEX in_block_set ON s.t (a); COMMIT', [ [ 'in_block_set', $left ] ],
+	'nothing is compared after SET in a transaction block, or SET LOCAL', compared => 0);
+(undef, $out) = $node->psql('left_over', "LOAD 'pg_pardump'; SHOW pg_pardump.fast_index_reason;
+	SET pg_pardump.fast_index = on; SHOW pg_pardump.fast_index_reason");
+is($out, "$left\n", 'the reason is shown');
 builds_ok('BEGIN; CREATE INDEX in_block ON s.t (a); COMMIT; CREATE INDEX behind ON s.t (a)',
 	[ [ 'in_block', $left ], [ 'behind', 'us' ] ], 'nothing is compared in a transaction block', compared => 0);
 builds_ok(q{DO $$ BEGIN CREATE INDEX in_function ON s.t (a); END $$}, [ [ 'in_function', $left ] ],

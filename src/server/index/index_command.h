@@ -12,6 +12,12 @@
 #define FAST_INDEX_SETTING "pg_pardump.fast_index"
 
 /*
+ * A setting that only shows why builds are left to the server, or nothing if
+ * a comparison has found no difference.
+ */
+#define FAST_INDEX_REASON_SETTING "pg_pardump.fast_index_reason"
+
+/*
  * Define the setting and install the hooks: to be called once, when the
  * library is loaded, after load_hook_install(), whose hook does nothing if
  * another one was there before.

@@ -10,7 +10,7 @@ use Pardump::Cluster qw(sql value);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(index_session builders index_pages different_pages has_module
+our @EXPORT_OK = qw(index_session builders built_in_log index_pages different_pages has_module
   check_index LEFT_BEFORE);
 
 use constant LEFT_BEFORE => 'builds were not compared with the server\'s in this session';
@@ -20,7 +20,8 @@ sub index_session
 {
 	my (%params) = @_;
 	my $compared = $params{compared} // 1;
-	return join "\n", q{LOAD 'pg_pardump';}, q{SET pg_pardump.fast_index = on;},
+	# SET would have builds compared
+	return join "\n", q{LOAD 'pg_pardump';}, q{SELECT set_config('pg_pardump.fast_index', 'on', false);},
 	  $compared ? q{DO $$ DECLARE reason text := pardump.pg_pardump_compare_builds();
 		BEGIN IF reason IS NOT NULL THEN RAISE 'not compared: %', reason; END IF; END $$;} : (),
 	  q{SET client_min_messages = debug1;}, '';
@@ -38,6 +39,16 @@ sub builders
 		push @builders, [ $1, defined $2 ? 'us' : $3 ] if $1 !~ /^pg_pardump_index_comparison/;
 	}
 	return @builders;
+}
+
+# The names of the indexes that the extension has built, by a server's log at DEBUG1.
+sub built_in_log
+{
+	my ($log) = @_;
+	my %built;
+
+	$built{ $_->[0] }++ foreach grep { $_->[1] eq 'us' } builders($log);
+	return \%built;
 }
 
 # The pages of an index's file, without the LSN and the checksum, by which they
