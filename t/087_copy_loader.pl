@@ -1,6 +1,6 @@
-# Who loads the rows of direct copies on the target: the extension's library
-# where it is there, and what it cannot do, or where it is not wanted, the
-# server.
+# Who loads the rows of direct copies on the target, and builds their indexes: the
+# extension's library where it is there, and what it cannot do, or where it is not
+# wanted, the server.
 
 use strict;
 use warnings;
@@ -9,8 +9,9 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database own_installation installed_at run_program
-  sql);
+  sql pg_major);
 use Pardump::Copy qw(run_copy copy_ok);
+use Pardump::Index qw(built_in_log);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -31,8 +32,8 @@ CREATE TABLE generated (a int, b int GENERATED ALWAYS AS (a + 1) STORED);
 INSERT INTO generated (a) SELECT generate_series(1, 100);
 SQL
 
-# How many COPY the library did, and how many it left to the server; and how
-# often it was loaded; by the target's log from an offset.
+# How many COPY the library did, and how many it left to the server; how often it
+# was loaded; and how many indexes it built; by the target's log from an offset.
 sub counts
 {
 	my ($offset) = @_;
@@ -40,8 +41,15 @@ sub counts
 	my $ours = () = $log =~ /COPY to table ".*" is done by pg_pardump/g;
 	my $left = () = $log =~ /COPY to table ".*" is left to the server: it has generated columns/g;
 	my $loads = () = $log =~ /statement: LOAD /g;
-	return ($ours, $left, $loads);
+	my $built = built_in_log($log);
+	return ($ours, $left, $loads, scalar keys %$built);
 }
+
+# Since 19 indexes are the server's, which a session that builds some finds out.
+my $builds = pg_major($target) < 19 ? 1 : 0;
+my $rows_are_left = 'loading rows with the target\'s own COPY: ';
+my $indexes_are_left = 'building indexes with the target\'s own CREATE INDEX: ';
+my @without = $builds ? () : ("${indexes_are_left}this release's access methods cannot be replaced");
 
 # loaded_ok('what', [expected counts], how messages are, options...): copies into
 # a new database, which is made as the code $prepare says.
@@ -58,19 +66,24 @@ sub loaded_ok
 	is($rc, 0, "$what: exit code") or diag($err);
 	like($out, qr/^source and target have the same contents$/m, "$what: the same rows");
 	is_deeply([ counts($offset) ], $expected, "$what: who loaded");
-	my @told = $err =~ /: loading rows with the target's own COPY: (.*)/g;
+	my @told = $err =~ /: (\w+ \w+ with the target's own .*)/g;
 	is_deeply(\@told, $said, "$what: what is said");
 	return;
 }
 
-# the library is loaded by the leader, and by the worker that has the only job
-loaded_ok('the library', [ 2, 1, 2 ], [], undef, '--copy-format=text');
-loaded_ok('binary is the server\'s', [ 0, 0, 2 ], [], undef, '--copy-format=binary');
-loaded_ok('--no-extension', [ 0, 0, 0 ], ['option --no-extension was specified'],
+# the library is loaded by the leader, by the worker that has the only job, and by
+# the session that builds the only index
+loaded_ok('the library', [ 2, 1, 3, $builds ], \@without, undef, '--copy-format=text');
+loaded_ok('binary is the server\'s', [ 0, 0, 3, $builds ], \@without, undef, '--copy-format=binary');
+loaded_ok('--no-extension', [ 0, 0, 0, 0 ], [ map { "${_}option --no-extension was specified" } $rows_are_left, $indexes_are_left ],
 	undef, '--copy-format=text', '--no-extension');
-loaded_ok('the database\'s setting', [ 0, 0, 1 ], ['pg_pardump.fast_copy is off on the target'],
+loaded_ok('--no-fast-index', [ 2, 1, 2, 0 ], ["${indexes_are_left}option --no-fast-index was specified"],
+	undef, '--copy-format=text', '--no-fast-index');
+loaded_ok('the database\'s setting of COPY', [ 0, 0, 2, $builds ], [ "${rows_are_left}pg_pardump.fast_copy is off on the target", @without ],
 	'ALTER DATABASE DB SET pg_pardump.fast_copy = off', '--copy-format=text');
-loaded_ok('preloaded anyway', [ 2, 1, 2 ], [],
+loaded_ok('the database\'s setting of indexes', [ 2, 1, 2, 0 ], ["${indexes_are_left}pg_pardump.fast_index is off on the target"],
+	'ALTER DATABASE DB SET pg_pardump.fast_index = off', '--copy-format=text');
+loaded_ok('preloaded anyway', [ 2, 1, 3, $builds ], \@without,
 	'ALTER DATABASE DB SET local_preload_libraries = pg_pardump', '--copy-format=text');
 
 # any role may
@@ -80,7 +93,7 @@ my $offset = -s $target->logfile;
 my ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('loader'), '-O', '-x',
 	'--copy-format=text', '--target', $target->connstr('plains') . ' user=plain');
 is("$rc$err", '0', 'a role without privileges: copied, without a word');
-is_deeply([ counts($offset) ], [ 2, 1, 2 ], 'a role without privileges: who loaded');
+is_deeply([ counts($offset) ], [ 2, 1, 3, $builds ], 'a role without privileges: who loaded');
 
 # a server that has no such library
 SKIP:
@@ -88,8 +101,8 @@ SKIP:
 	skip 'the installation is not the tests\' own' if !defined $installation;
 	my $library = installed_at($installation, '--pkglibdir') . '/plugins/pg_pardump.so';
 	rename $library, "$library.away" or die "could not rename \"$library\": $!";
-	loaded_ok('no library', [ 0, 0, 1 ],
-		['could not access file "$libdir/plugins/pg_pardump": No such file or directory'],
+	my $missing = 'could not access file "$libdir/plugins/pg_pardump": No such file or directory';
+	loaded_ok('no library', [ 0, 0, 1, 0 ], [ map { "$_$missing" } $rows_are_left, $indexes_are_left ],
 		undef, '--copy-format=text');
 	make_database($target, 'silent');
 	copy_ok($source, 'loader', $target, 'silent', 'no library, without -v', '-j2', '--copy-format=text');

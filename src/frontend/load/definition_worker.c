@@ -359,6 +359,7 @@ struct DefinitionWorker
 	DefinitionNote *note;		/* of the job */
 	const TocEntry *entry;		/* that has its own transaction */
 	bool		outside;		/* it cannot be in one */
+	bool		builds;			/* the session has begun to build indexes */
 };
 
 /* ----------
@@ -734,6 +735,29 @@ open_session(DefinitionWorker *worker)
 
 	worker->session = definition_session_open(work->stages, work->address,
 											  work->script, work->head_told);
+	worker->builds = false;
+}
+
+/*
+ * Before a session's first index.  It acts as the run's role then, which has
+ * the privileges that are needed for it.
+ */
+static void
+begin_builds(DefinitionWorker *worker, const DefinitionJob *job)
+{
+	static const char *const built[] = {"INDEX", "CONSTRAINT", NULL};
+	const DefinitionWork *work = worker->work;
+
+	if (worker->builds)
+		return;
+	for (int i = job->first; i < job->first + job->n && !worker->builds; i++)
+		worker->builds = toc_entry_is_one_of(work->script->entries[i].entry,
+											 built);
+	if (worker->builds)
+	{
+		definition_session_reset_user(worker->session);
+		target_begin_builds(work->stages->target, worker->session->conn);
+	}
 }
 
 /*
@@ -761,6 +785,7 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 		else
 			pg_log_info("creating %s \"%s\"", entry->desc, entry->tag);
 	}
+	begin_builds(worker, job);
 	if (!note->one_by_one && note->next < job->n &&
 		!(job->of_objects && run_at_once(worker, job, step)) &&
 		!run_together(worker, job, step))
@@ -774,6 +799,7 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 		 */
 		definition_session_close(worker->session);
 		open_session(worker);
+		begin_builds(worker, job);
 	}
 	while (note->next < job->n)
 	{

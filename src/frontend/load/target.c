@@ -18,13 +18,17 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/buffer.h"
+#include "base/shared_memory.h"
 #include "load/target.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 
 static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 
-#define SETTING "pg_pardump.fast_copy"
+#define COPY_SETTING "pg_pardump.fast_copy"
+#define INDEX_SETTING "pg_pardump.fast_index"
+
+#define OWN_BUILDS "building indexes with the target's own CREATE INDEX"
 
 /*
  * LOAD of a library in plugins is allowed to every role, so no superuser is
@@ -44,34 +48,42 @@ load_library(PGconn *conn)
 	return pg_strdup(message);
 }
 
+static char *
+not_supported(const char *setting)
+{
+	return psprintf("the library on the target does not support %s", setting);
+}
+
 /*
  * What the role, the database or the connection string says of the setting
  * is heeded: so it can be switched off.
  */
 static char *
-switch_on(PGconn *conn)
+switch_on(PGconn *conn, const char *setting)
 {
-	PGresult   *res = session_query(conn, SESSION_KNOWN_SETTINGS(SETTING));
+	char	   *sql = psprintf(SESSION_KNOWN_SETTINGS("%s"), setting);
+	PGresult   *res = session_query(conn, sql);
 	char	   *reason = NULL;
 
 	if (PQntuples(res) == 0)
-		reason = pg_strdup("the library on the target does not support fast_copy");
+		reason = not_supported(setting);
 	else if (strcmp(PQgetvalue(res, 0, SETTING_SOURCE), "default") == 0)
-		session_set(conn, SETTING, "on", false);
+		session_set(conn, setting, "on", false);
 	else if (strcmp(PQgetvalue(res, 0, SETTING_VALUE), "on") != 0)
-		reason = pg_strdup(SETTING " is off on the target");
+		reason = psprintf("%s is off on the target", setting);
 	PQclear(res);
+	free(sql);
 	return reason;
 }
 
 /*
- * From now on COPY FROM STDIN in this session, which has no transaction, is
- * done by the library where it can do it (doc/library.md).  Returns NULL,
- * or why the server does it as ever, owned.  Ends by session_failed() if the
- * session is lost.
+ * From now on the library does what the setting is about in this session,
+ * which has no transaction, where it can do it (doc/library.md).  Returns
+ * NULL, or why the server does it as ever, owned.  Ends by session_failed()
+ * if the session is lost.
  */
 static char *
-fast_copy_begin(PGconn *conn)
+library_begin(PGconn *conn, const char *setting)
 {
 	char	   *reason = load_library(conn);
 	bool		begun;
@@ -79,9 +91,27 @@ fast_copy_begin(PGconn *conn)
 	if (reason)
 		return reason;
 	begun = session_begin_settings(conn);
-	reason = switch_on(conn);
+	reason = switch_on(conn, setting);
 	session_end_settings(conn, begun);
 	return reason;
+}
+
+/*
+ * Can the library be used in the sessions of a run?  In the leader's session,
+ * as the others are going to do it.  If it cannot, say who does the work, and
+ * why: reason is NULL unless that is known already.
+ */
+static bool
+library_try(PGconn *conn, const char *setting, const char *reason,
+			const char *work)
+{
+	char	   *found = reason ? pg_strdup(reason) : switch_on(conn, setting);
+	bool		can = found == NULL;
+
+	if (!can)
+		pg_log_info("%s: %s", work, printable(found));
+	free(found);
+	return can;
 }
 
 /* ----------
@@ -546,21 +576,34 @@ target_begin_load(const Target *target, PGconn *conn)
 							"BEGIN; " SET_TRIGGERS_OFF : "BEGIN");
 }
 
+/* What the extension's library does in the sessions of the run. */
+static void
+choose_library(Target *target)
+{
+	const Options *options = target->options;
+	char	   *missing = options->no_extension ?
+		pg_strdup("option --no-extension was specified") :
+		load_library(target->conn);
+	bool		begun = session_begin_settings(target->conn);
+
+	target->fast_copy = library_try(target->conn, COPY_SETTING, missing,
+									"loading rows with the target's own COPY");
+	target->fast_index = library_try(target->conn, INDEX_SETTING,
+									 options->no_fast_index ?
+									 "option --no-fast-index was specified" :
+									 missing, OWN_BUILDS);
+	target->builds_told = shared_memory_new(1, sizeof(int));
+	session_end_settings(target->conn, begun);
+	free(missing);
+}
+
 void
 target_begin(Target *target)
 {
 	TargetState state;
-	char	   *reason;
 
 	target_set_up(target, target->conn);
-	/* In the leader's session, as those that load are going to do it. */
-	reason = target->options->no_extension ?
-		pg_strdup("option --no-extension was specified") :
-		fast_copy_begin(target->conn);
-	target->fast_copy = reason == NULL;
-	if (reason)
-		pg_log_info("loading rows with the target's own COPY: %s",
-					printable(reason));
+	choose_library(target);
 	state = target_state(target->conn);
 	if (*state.history == '\0')
 	{
@@ -612,9 +655,42 @@ target_connect_loader(const Target *target)
 	PGconn	   *conn = target_connect(target);
 
 	if (target->fast_copy)
-		free(fast_copy_begin(conn));
+		free(library_begin(conn, COPY_SETTING));
 	toast_compression_set(conn, target->options->toast_compression);
 	return conn;
+}
+
+/*
+ * Unlike set_config(), SET makes the library compare its builds with the
+ * server's, if it is not within a transaction block.
+ */
+static char *
+begin_builds(PGconn *conn)
+{
+	char	   *reason = library_begin(conn, INDEX_SETTING);
+	PGresult   *res;
+
+	if (reason)
+		return reason;
+	target_command(conn, "SET " INDEX_SETTING " TO on");
+	res = target_query(conn, SESSION_KNOWN_SETTINGS(INDEX_SETTING "_reason"),
+					   0, NULL);
+	if (PQntuples(res) == 0)
+		reason = not_supported(INDEX_SETTING);
+	else if (*PQgetvalue(res, 0, SETTING_VALUE))
+		reason = pg_strdup(PQgetvalue(res, 0, SETTING_VALUE));
+	PQclear(res);
+	return reason;
+}
+
+void
+target_begin_builds(const Target *target, PGconn *conn)
+{
+	char	   *reason = target->fast_index ? begin_builds(conn) : NULL;
+
+	if (reason && __sync_bool_compare_and_swap(target->builds_told, 0, 1))
+		pg_log_info(OWN_BUILDS ": %s", printable(reason));
+	free(reason);
 }
 
 void

@@ -78,6 +78,9 @@ typedef struct Target
 	const char *wal_level;
 	bool		fast_copy;		/* rows are loaded by the extension's library,
 								 * where it can */
+	bool		fast_index;		/* and indexes are built by it */
+	volatile int *builds_told;	/* 1 = a session has said why the server
+								 * builds its indexes; shared */
 } Target;
 
 /*
@@ -140,6 +143,14 @@ extern PGconn *target_connect(const Target *target);
 
 /* The same, and ready to load rows. */
 extern PGconn *target_connect_loader(const Target *target);
+
+/*
+ * In a session without a transaction, which is about to build indexes: from
+ * now on the extension's library builds those that it can, if the run uses
+ * the library for that.  Says why the server builds all of them although the
+ * library was to be used, but only once in a run.
+ */
+extern void target_begin_builds(const Target *target, PGconn *conn);
 
 /*
  * Begin a transaction that loads rows: no trigger fires in it if the options

@@ -48,6 +48,7 @@ typedef struct OptionRow
 	{"metrics", OPTION_FILLED, MEMBER(metrics)}, \
 	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)}, \
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)}, \
+	{"no-fast-index", OPTION_FLAG, MEMBER(no_fast_index)}, \
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)}, \
 	{"password-command", OPTION_FILLED, MEMBER(password_command)}, \
 	{"report", OPTION_FILLED, MEMBER(report)}, \

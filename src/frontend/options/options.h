@@ -133,6 +133,7 @@ typedef struct Options
 	const char *toast_compression;	/* default, lz4 or pglz; NULL = default */
 	uint64		index_jobs;		/* 0 = as many as jobs */
 	bool		no_analyze;
+	bool		no_fast_index;	/* the target builds all indexes itself */
 	bool		roles;			/* those that the database needs, too */
 	bool		compare;		/* source and target, after the copy */
 	const char *compare_with;	/* of a restore, the source, how to connect to

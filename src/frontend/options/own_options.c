@@ -126,6 +126,7 @@ static const OptionRule rules[] = {
 	{"--index-jobs", NEEDS, "--target"},
 	{"--compare", NEEDS, "--target"},
 	{"--no-analyze", NEEDS, "--target"},
+	{"--no-fast-index", NEEDS, "--target"},
 	{"--target", EXCLUDES, "-f/--file -Z/--compress --dry-run"},
 	{"--no-chunks", EXCLUDES, "--chunk-size --max-table-segment-pages"},
 	{"--chunk-size", EXCLUDES, "--max-table-segment-pages"},
