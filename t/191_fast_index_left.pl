@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster sql value pg_major start_psql);
-use Pardump::Index qw(index_session builders different_pages check_index has_module LEFT_BEFORE);
+use Pardump::Index qw(index_session builders check_index LEFT_BEFORE);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -180,6 +180,14 @@ $old->('BEGIN ISOLATION LEVEL REPEATABLE READ');
 $old->('SELECT count(*) FROM of_plain');
 sql($node, 'left_over', 'DELETE FROM of_plain WHERE a % 10 = 1');
 builds_ok('CREATE INDEX old ON of_plain (a)', [ [ 'old', 'an older snapshot may see a deleted row' ] ], 'an old snapshot');
+
+# and one that sees nothing of the rows that came later finds the right ones by an index of ours
+sql($node, 'left_over', 'CREATE TABLE seen AS SELECT i AS a FROM generate_series(1, 2000) i');
+$old->('COMMIT; BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off; SELECT count(*) FROM of_plain');
+sql($node, 'left_over', 'INSERT INTO seen SELECT i FROM generate_series(1, 3000) i');
+builds_ok('CREATE INDEX young ON seen (a)', [ [ 'young', 'us' ] ], 'an old snapshot that sees no deleted row');
+is($old->('SELECT count(*) FROM seen WHERE a BETWEEN 1000 AND 2500'), 1001, 'rows that an old snapshot finds by the index');
+like($old->('EXPLAIN SELECT count(*) FROM seen WHERE a BETWEEN 1000 AND 2500'), qr/young/, 'the old snapshot uses the index');
 $old->('COMMIT');
 $old->();
 
