@@ -8,8 +8,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use List::Util qw(min);
 use Pardump::Cluster qw(start_cluster sql value pg_major);
-use Pardump::Index qw(index_session builders different_pages check_index has_module);
+use Pardump::Index qw(index_session builders different_files check_index has_module);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -125,60 +126,87 @@ sub definition
 	return ($unique ? 'UNIQUE ' : '', '(' . join(', ', @keys) . ")$nulls" . ($with ne '' ? " WITH ($with)" : ''));
 }
 
-my %by;
-sub compare_definition
+# Builds the indexes of some cases in one session, each by the extension and by the
+# server, and compares them: [ table, "UNIQUE " or nothing, the rest of the definition,
+# maintenance_work_mem, what it is ].
+my $amcheck = has_module($node, 'amcheck');
+note($amcheck ? 'with amcheck' : 'without amcheck');
+sql($node, 'indexes', 'CREATE EXTENSION amcheck') if $amcheck;
+sub compare_definitions
 {
-	my ($table, $unique, $definition, $memory, $what) = @_;
-	my $script = index_session() . "SET maintenance_work_mem = '$memory';
-		CREATE ${unique}INDEX ours ON $table $definition;
-		SET pg_pardump.fast_index = off;
-		CREATE ${unique}INDEX servers ON $table $definition";
-	my ($rc, $out, $err) = $node->psql('indexes', "DROP INDEX IF EXISTS ours, servers;\n$script");
-	my @builders = builders($err);
-	my $different = $rc == 0 ? different_pages($node, 'indexes', 'ours', 'servers') : $err;
+	my (@cases) = @_;
+	my @no = (0 .. $#cases);
+	my @indexes = map { ("ours_$_", "servers_$_") } @no;
+	my $script = index_session();
+	foreach my $no (@no)
+	{
+		my ($table, $unique, $definition, $memory) = @{ $cases[$no] };
+		$script .= "SET maintenance_work_mem = '$memory'; SET pg_pardump.fast_index = on;
+			CREATE ${unique}INDEX ours_$no ON $table $definition;
+			SET pg_pardump.fast_index = off;
+			CREATE ${unique}INDEX servers_$no ON $table $definition;\n";
+	}
+	$script .= join '', map { "SELECT bt_index_parent_check('ours_$_', true, true);\n" } $amcheck ? @no : ();
+	my (undef, undef, $err) = $node->psql('indexes', $script, on_error_stop => 0);
+	my %builder = map { @$_ } builders($err);
+	my %file = map { split /\|/ } split /\n/, value($node, 'indexes', "SELECT relname, pg_relation_filepath(oid) FROM pg_class
+		WHERE relname IN ('" . join("', '", @indexes) . "')");
 
-	$by{ @builders ? $builders[-1][1] : 'no message' }++;
-	is($different . check_index($node, 'indexes', 'ours'), '', "$what: $table, $unique$definition, $memory");
-	is_deeply([ grep { $_->[0] eq 'ours' } @builders ], [ [ 'ours', 'us' ] ], "$what: $table, $unique$definition, built by us") or diag($err);
+	# what amcheck finds is an error, too
+	is(join("\n", grep { !/DEBUG: / } split /\n/, $err), '', "$cases[0][4] and following ones: no error");
+	foreach my $no (@no)
+	{
+		my ($table, $unique, $definition, $memory, $what) = @{ $cases[$no] };
+		my @files = map { defined $_ ? $node->data_dir . "/$_" : '/dev/null' } @file{ "ours_$no", "servers_$no" };
+
+		is(different_files(@files), '', "$what: $table, $unique$definition, $memory");
+		is($builder{"ours_$no"}, 'us', "$what: $table, $unique$definition, built by us");
+	}
+	sql($node, 'indexes', 'DROP INDEX IF EXISTS ' . join(', ', @indexes));
 	return;
 }
 
-make_table(one_of(0, 1), '');
-make_table(300, '');
-make_table(2000, 'UNLOGGED');
-make_table(20000, '');
-make_table(6000, '');
-foreach my $case (1 .. $cases)
+# Random cases, with new tables for each 200 of them.
+my $largest;
+for (my $done = 0; $done < $cases; $done += 200)
 {
-	my $table = one_of(sort keys %tables);
-	compare_definition($table, definition($table), one_of('1MB', '64MB'), "case $case");
+	sql($node, 'indexes', "DROP TABLE $_") foreach sort keys %tables;
+	%tables = ();
+	make_table(one_of(0, 1), '');
+	make_table(300, '');
+	make_table(2000, 'UNLOGGED');
+	make_table(6000, '');
+	$largest = make_table(20000, '');
+	my @random;
+	foreach my $case ($done + 1 .. min($done + 200, $cases))
+	{
+		my $table = one_of(sort keys %tables);
+		push @random, [ $table, definition($table), one_of('1MB', '64MB'), "case $case" ];
+	}
+	compare_definitions(splice @random, 0, 50) while @random;
 }
 
 # each type alone, of the table with most rows
-foreach my $column (@{ $tables{t4} })
-{
-	compare_definition('t4', '', "($column)", '64MB', 'each type');
-	compare_definition('t4', '', "($column DESC NULLS LAST)", '1MB', 'each type');
-}
+compare_definitions(map { ([ $largest, '', "($_)", '64MB', 'each type' ], [ $largest, '', "($_ DESC NULLS LAST)", '1MB', 'each type' ]) }
+	@{ $tables{$largest} });
 
 # more than memory holds: one run, and more than can be merged at once
 my $rows = 1300000;
 sql($node, 'indexes', "CREATE TABLE large (a int4 NOT NULL, b int8 NOT NULL, few int2);
 	INSERT INTO large SELECT i, (i * 7919::int8 % 1300021 - 700000) * 4294967296, i % 5 FROM generate_series(1, $rows) i");
-compare_definition('large', 'UNIQUE ', '(a)', '1MB', 'in order');
-compare_definition('large', 'UNIQUE ', '(b)', '1MB', 'many runs');
-compare_definition('large', '', '(few)', '1MB', 'posting lists of runs');
-compare_definition('large', '', '(b DESC)', '64MB', 'in memory');
+compare_definitions(
+	[ 'large', 'UNIQUE ', '(a)', '1MB', 'in order' ],
+	[ 'large', 'UNIQUE ', '(b)', '1MB', 'many runs' ],
+	[ 'large', '', '(few)', '1MB', 'posting lists of runs' ],
+	[ 'large', '', '(b DESC)', '64MB', 'in memory' ]);
 
 # the same with texts, of which many share their beginning
 sql($node, 'indexes', q{CREATE TABLE large_texts (t text COLLATE "C" NOT NULL, few varchar COLLATE "C", n int4);
 	INSERT INTO large_texts SELECT 'a beginning/' || md5(i::text), 'few' || i % 7, i FROM generate_series(1, 300000) i});
-compare_definition('large_texts', 'UNIQUE ', '(t)', $_, 'texts') foreach '1MB', '64MB';
-compare_definition('large_texts', '', '(few DESC)', $_, 'posting lists of texts') foreach '1MB', '64MB';
-compare_definition('large_texts', '', '(few, n DESC)', $_, 'texts and numbers') foreach '1MB', '64MB';
-
-is_deeply([ keys %by ], ['us'], 'all of them were built by the extension');
-note(has_module($node, 'amcheck') ? 'with amcheck' : 'without amcheck');
+compare_definitions(map { (
+		[ 'large_texts', 'UNIQUE ', '(t)', $_, 'texts' ],
+		[ 'large_texts', '', '(few DESC)', $_, 'posting lists of texts' ],
+		[ 'large_texts', '', '(few, n DESC)', $_, 'texts and numbers' ]) } '1MB', '64MB');
 
 # a primary key, and the index of a partitioned table
 my (undef, undef, $err) = $node->psql('indexes', index_session() . 'ALTER TABLE large ADD CONSTRAINT large_pkey PRIMARY KEY (a);

@@ -10,7 +10,7 @@ use Pardump::Cluster qw(sql value);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(index_session builders built_in_log index_pages different_pages has_module
+our @EXPORT_OK = qw(index_session builders built_in_log index_pages different_files has_module
   check_index LEFT_BEFORE);
 
 use constant LEFT_BEFORE => 'builds were not compared with the server\'s in this session';
@@ -51,13 +51,10 @@ sub built_in_log
 	return \%built;
 }
 
-# The pages of an index's file, without the LSN and the checksum, by which they
-# begin.  Indexes are not written through shared buffers, so that no checkpoint
-# is needed.
-sub index_pages
+# The pages of a file, without the LSN and the checksum, by which they begin.
+sub file_pages
 {
-	my ($node, $db, $index) = @_;
-	my $path = $node->data_dir . '/' . value($node, $db, "SELECT pg_relation_filepath('$index')");
+	my ($path) = @_;
 	open(my $in, '<:raw', $path) or die "could not open \"$path\": $!";
 	my @pages;
 	while (read($in, my $page, 8192))
@@ -67,12 +64,19 @@ sub index_pages
 	return @pages;
 }
 
-# What differs between the pages of two indexes; an empty string for nothing.
-sub different_pages
+# Those of an index, which are not written through shared buffers, so that no
+# checkpoint is needed.
+sub index_pages
 {
-	my ($node, $db, $one, $other) = @_;
-	my @one = index_pages($node, $db, $one);
-	my @other = index_pages($node, $db, $other);
+	my ($node, $db, $index) = @_;
+	return file_pages($node->data_dir . '/' . value($node, $db, "SELECT pg_relation_filepath('$index')"));
+}
+
+# What differs between the pages of two files; an empty string for nothing.
+sub different_files
+{
+	my @one = file_pages($_[0]);
+	my @other = file_pages($_[1]);
 	my @different = grep { $one[$_] ne $other[$_] } 0 .. ($#one < $#other ? $#one : $#other);
 
 	return 'no pages' if !@one;
