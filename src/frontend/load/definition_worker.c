@@ -359,7 +359,7 @@ struct DefinitionWorker
 	DefinitionNote *note;		/* of the job */
 	const TocEntry *entry;		/* that has its own transaction */
 	bool		outside;		/* it cannot be in one */
-	bool		builds;			/* the session has begun to build indexes */
+	bool		builds;			/* target_begin_builds() was called */
 };
 
 /* ----------
@@ -739,25 +739,18 @@ open_session(DefinitionWorker *worker)
 }
 
 /*
- * Before a session's first index.  It acts as the run's role then, which has
- * the privileges that are needed for it.
+ * Before a session's first index of a large table: those of small ones do not
+ * take long enough to be worth it.  The session acts as the run's role then,
+ * which has the privileges that are needed for it.
  */
 static void
 begin_builds(DefinitionWorker *worker, const DefinitionJob *job)
 {
-	static const char *const built[] = {"INDEX", "CONSTRAINT", NULL};
-	const DefinitionWork *work = worker->work;
-
-	if (worker->builds)
+	if (worker->builds || !job->large)
 		return;
-	for (int i = job->first; i < job->first + job->n && !worker->builds; i++)
-		worker->builds = toc_entry_is_one_of(work->script->entries[i].entry,
-											 built);
-	if (worker->builds)
-	{
-		definition_session_reset_user(worker->session);
-		target_begin_builds(work->stages->target, worker->session->conn);
-	}
+	worker->builds = true;
+	definition_session_reset_user(worker->session);
+	target_begin_builds(worker->work->stages->target, worker->session->conn);
 }
 
 /*

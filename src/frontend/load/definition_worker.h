@@ -31,6 +31,7 @@ typedef struct DefinitionJob
 	int			n;
 	bool		long_lasting;	/* reads rows; others are made one by one */
 	bool		of_objects;		/* concerns large objects alone */
+	bool		large;			/* builds indexes of a large table */
 	int			n_locks;		/* that its transaction may have */
 } DefinitionJob;
 

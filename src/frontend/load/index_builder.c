@@ -205,7 +205,7 @@ index_event(const char *kind, const IndexBuild *build)
  * ----------
  */
 
-/* Below this a table's indexes are one unit. */
+/* Below this a table's indexes are one unit, and the server builds them. */
 #define SMALL_TABLE_BYTES ((uint64) 8 * 1024 * 1024)
 
 typedef struct SortedEntry
@@ -266,6 +266,7 @@ add_unit(IndexQueue *queue, const SortedEntry *entry, int no)
 		unit->exclusive = small || toc_entry_is(entry->entry.entry, "CONSTRAINT");
 		jobs->jobs[last].first = no;
 		jobs->jobs[last].long_lasting = true;
+		jobs->jobs[last].large = !small;
 		jobs->n_jobs++;
 	}
 	jobs->jobs[last].n++;

@@ -10,6 +10,9 @@
  * rolled back there cannot be seen by anything else.  Elsewhere a session has
  * to call pg_pardump_compare_builds() first.
  *
+ * For a small table the comparison takes longer than the server's own build,
+ * so only a command about a larger one starts it.
+ *
  * A client whose database does not have the extension's functions can only
  * have the comparison run by SET, and read its outcome from a second setting.
  *
@@ -17,15 +20,23 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "storage/bufmgr.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
+#include "utils/rel.h"
 
 #include "index/index_build.h"
 #include "index/index_command.h"
 #include "index/index_compare.h"
+
+/* Builds are compared for a table of at least this size: 8 MB. */
+#define LARGE_TABLE_BLOCKS (8 * 1024 * 1024 / BLCKSZ)
 
 static bool fast_index = false;
 static char *fast_index_reason = NULL;	/* never set: see show_reason() */
@@ -69,13 +80,48 @@ adds_index(const AlterTableStmt *statement)
 	return false;
 }
 
-static bool
-creates_index(const Node *statement)
+/* The table on which a command creates an index, or NULL. */
+static const RangeVar *
+indexed_table(const Node *statement)
 {
 	if (IsA(statement, IndexStmt))
-		return !((const IndexStmt *) statement)->concurrent;
-	return IsA(statement, AlterTableStmt) &&
-		adds_index((const AlterTableStmt *) statement);
+	{
+		const IndexStmt *create = (const IndexStmt *) statement;
+
+		return create->concurrent ? NULL : create->relation;
+	}
+	if (IsA(statement, AlterTableStmt))
+	{
+		const AlterTableStmt *alter = (const AlterTableStmt *) statement;
+
+		return adds_index(alter) ? alter->relation : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Is a table so large that a comparison is worth its time?  The partitions of
+ * a table are taken for large.
+ */
+static bool
+is_large(const RangeVar *name)
+{
+	Oid			relid = RangeVarGetRelid(name, NoLock, true);
+	Relation	rel = OidIsValid(relid) ?
+		try_relation_open(relid, AccessShareLock) : NULL;
+	bool		large = false;
+
+	if (rel == NULL)
+		return false;
+	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		large = name->inh;
+	else if (RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind) &&
+			 !RELATION_IS_OTHER_TEMP(rel))
+		large = RelationGetNumberOfBlocks(rel) >= LARGE_TABLE_BLOCKS;
+
+	/* the command itself takes another lock, after it has checked privileges */
+	relation_close(rel, AccessShareLock);
+	return large;
 }
 
 /* Does it switch the setting on, for the session? */
@@ -104,8 +150,9 @@ process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 				QueryCompletion *completion)
 {
 	bool		switched_on = switches_on(statement->utilityStmt);
+	const RangeVar *table = indexed_table(statement->utilityStmt);
 
-	if (creates_index(statement->utilityStmt) && may_compare(context))
+	if (table != NULL && may_compare(context) && is_large(table))
 		index_compare_run();
 	(previous_hook ? previous_hook : standard_ProcessUtility)
 		(statement, query, read_only_tree, context, params, env, dest,
