@@ -122,7 +122,7 @@ is($plan->{'public.bloated'}[5], 'not split: its rows fit into one chunk', 'reas
 
 # ---- the true reasons, and what a chunk is
 
-foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 chunks$/, qr/\nchunk size: 32\.0 MB\n/ ],
+foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 times the chunk size$/, qr/\nchunk size: 32\.0 MB\n/ ],
 	[ ['--no-chunks'], qr/^not split: option --no-chunks was specified$/, qr/to read\ncompression: / ],
 	[ ['--max-table-segment-pages=100000'], qr/^not split: it is not larger than --max-table-segment-pages$/,
 		qr/\nchunk size: 100000 pages\n/ ],
@@ -155,7 +155,7 @@ foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 chunks$/, qr/\nchu
 	my ($pages) = value($node, 'many', "SELECT sum(pg_relation_size('t' || g)) FROM generate_series(1, 10) g");
 	like($small // '', qr{\| +@{[ $pages / 1024 ]} kB \| 0 bytes \| +10 \| +\d+ kB \| COPY }, 'many tables: the others in one line');
 	is_deeply([ grep { length > 80 } grep { / \| / } @lines ], [], 'many tables: the table has 80 columns');
-	is(scalar(grep { /smaller than 1\.5 chunks/ } @lines), 1, 'many tables: a reason once');
+	is(scalar(grep { /smaller than 1\.5 times the chunk size/ } @lines), 1, 'many tables: a reason once');
 
 	my @all = dry_run('many tables, in chunks', @many, '--max-table-segment-pages=1');
 	is(scalar(grep { /^ public\./ } @all), 30, 'many tables: none is summed up that is in chunks');

@@ -242,7 +242,7 @@ no problems found\n\z/, 'a plan: by the extension');
 
 	# the list of problems is last, each with its lines
 	$out = (run_program('pg_pardump', '--check', @planned, '-U', 'few', '-j2'))[1];
-	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  DETAIL: .*\n(?:error: .*\n(?:  (?:DETAIL|HINT): .*\n)+)?\d errors?, 1 warning\n\z/,
+	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  DETAIL: .*\n  HINT: .*\n(?:error: .*\n(?:  (?:DETAIL|HINT): .*\n)+)?\d errors?, 1 warning\n\z/,
 		'a plan with problems: these follow it');
 }
 
