@@ -557,13 +557,19 @@ selects_tables(const Options *options)
 	return false;
 }
 
+static bool
+locks_early(const Options *options)
+{
+	return !options->lock_later && !selects_tables(options);
+}
+
 static void
 lock_tables(ClusterSnapshot *snapshot)
 {
 	char	   *text;
 	int64		room;
 
-	if (snapshot->options->lock_later || selects_tables(snapshot->options))
+	if (!locks_early(snapshot->options))
 		return;
 
 	/*
@@ -791,6 +797,15 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 	snapshot_expect(snapshot->identity);
 	manifest_expect_snapshot(cluster_snapshot_record(snapshot));
 	simple_string_list_append(args, psprintf("--snapshot=%s", guard->snapshot));
+
+	/*
+	 * By default pg_dump waits for its locks without a limit.  Behind a
+	 * statement that waits for the guard's locks, and so for the end of this
+	 * run, the wait would never end.
+	 */
+	if (locks_early(snapshot->options))
+		simple_string_list_append(args, psprintf("--lock-wait-timeout=%d",
+												 snapshot->lock_wait_ms));
 }
 
 static void
