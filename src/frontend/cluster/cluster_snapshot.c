@@ -759,6 +759,8 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		pg_usleep(TRY_US);
 		restore_leader(snapshot);
 	}
+	/* the caller needs a session, and this one may be lost */
+	restore_leader(snapshot);
 	*conn = snapshot->conn;
 	snapshot->looked_at = clock_monotonic_ms();
 	return snapshot;
