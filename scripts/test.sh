@@ -22,8 +22,8 @@
 #   --all   run the whole suite with all its settings on PostgreSQL 15, 17 and 18,
 #           each on the Debian release that packages it, in roots that
 #           scripts/chroot.sh keeps (root or sudo)
-#   --long  with --all, also run fuzzers and random faults for long, and run on
-#           the next major, 19, from Debian's suite experimental
+#   --long  with --all, run fuzzers, random faults and tests under load for long, and
+#           run on the next major, 19, too, from Debian's suite experimental
 #   --coverage
 #           report which lines each part of the suite runs (gcov; unoptimized), and
 #           every message that no test has seen.  It is an error if --quick runs
@@ -69,11 +69,12 @@ QUICK_TESTS="$TREE_TESTS
 	t/175_backup_tar.pl t/180_tasks.pl t/185_compare_command.pl
 	t/187_all_databases.pl t/188_backup.pl t/190_fast_index.pl"
 
-# What --long gives the fuzzers and the random faults to do.
+# What --long gives the fuzzers, the random faults and the tests under load to do.
 LONG="PG_PARDUMP_FUZZ_TABLES=10000 PG_PARDUMP_FUZZ_SECONDS=300
 	PG_PARDUMP_DECODER_ROUNDS=300000 PG_PARDUMP_FAULT_ROUNDS=100
 	PG_PARDUMP_FINGERPRINT_ROUNDS=100 PG_PARDUMP_RAW_ROUNDS=20000
-	PG_PARDUMP_ALSO_ROUNDS=30 PG_PARDUMP_FUZZER_SECONDS=30 PG_PARDUMP_INDEX_CASES=2000"
+	PG_PARDUMP_ALSO_ROUNDS=30 PG_PARDUMP_FUZZER_SECONDS=30 PG_PARDUMP_INDEX_CASES=2000
+	PG_PARDUMP_CLUSTER_ROUNDS=200"
 
 # The lines that tell how far the tests are: pg_regress's result for each
 # test, prove's file names, its verdicts, and whatever failed or was skipped.

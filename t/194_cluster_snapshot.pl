@@ -1,6 +1,5 @@
 # pg_pardump --all-databases --cluster-snapshot: all databases as of the same set of
-# transactions, while others write; and what happens to guards, databases and tables
-# meanwhile.
+# transactions, and what happens to guards, databases and tables meanwhile.
 
 use strict;
 use warnings;
@@ -10,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_in_run wait_until backends sessions);
 use Pardump::Cluster qw(start_cluster start_standby run_program new_path nothing_left_ok start_psql sql value
-  pg_major tier);
+  pg_major);
 use Pardump::Moment qw(start_moments moment_held moment_go_on moments_seen stop_moments);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
@@ -215,54 +214,6 @@ sql($node, 'postgres', 'CREATE ROLE few LOGIN SUPERUSER CONNECTION LIMIT 8');
 }
 ($rc, $err) = dump_all($node, '--cluster-snapshot', '--dry-run');
 is("$rc $err", '0 ', '--dry-run');
-
-# ---- while clients count in one database after the other
-
-sql($node, $_, "UPDATE counter_of_$_ SET n = 0") foreach @counted;
-my $rounds = tier() == 3 ? 20 : 5;
-my @clients;
-foreach my $client (0 .. 3)
-{
-	my $pid = fork // die "could not create process: $!";
-	if ($pid)
-	{
-		push @clients, $pid;
-		next;
-	}
-	my @sessions = map { start_psql($node, $_) } @counted;
-	local $SIG{TERM} = sub { POSIX::_exit(0) };
-	for (;;)
-	{
-		eval { $sessions[$_]->("UPDATE counter_of_$counted[$_] SET n = n + 1 WHERE client = $client") foreach 0 .. 2; 1 } or POSIX::_exit(0);
-	}
-}
-my $vacuum = fork // die "could not create process: $!";
-if ($vacuum == 0)
-{
-	my @sessions = map { start_psql($node, $_) } @counted;
-	local $SIG{TERM} = sub { POSIX::_exit(0) };
-	for (;;)
-	{
-		eval { $sessions[$_]->("VACUUM (FREEZE) counter_of_$counted[$_]") foreach 0 .. 2; 1 } or POSIX::_exit(0);
-	}
-}
-
-my @wrong;
-foreach my $round (1 .. $rounds)
-{
-	($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', '-j2');
-	push @wrong, "round $round: $rc $err" if $rc != 0 || $err ne '';
-	my @n = map { [ counters($dir, $_) ] } @counted;
-	foreach my $client (0 .. 3)
-	{
-		my ($first, $second, $third) = map { $_->[$client] } @n;
-		push @wrong, "round $round, client $client: $first, $second, $third"
-		  if !($first >= $second && $second >= $third && $third >= $first - 1);
-	}
-}
-is_deeply(\@wrong, [], "$rounds rounds under load: each client has counted in the order of the databases");
-kill TERM => @clients, $vacuum;
-waitpid $_, 0 foreach @clients, $vacuum;
 
 # ---- a hot standby
 
