@@ -20,9 +20,8 @@ typedef enum OptionKind
 	OPTION_RATE,				/* uint64, bytes a second */
 	OPTION_LIST,				/* SimpleStringList, may be given again */
 	OPTION_BARE,				/* sets nothing, no argument */
-	OPTION_WITH_VALUE			/* sets nothing; the member is a bool that
-								 * says that the option was given, or is
-								 * missing */
+	OPTION_WITH_VALUE			/* the member, if there is one, is a bool:
+								 * was the option given? */
 } OptionKind;
 
 typedef struct OptionRow
