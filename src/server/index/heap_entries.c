@@ -203,8 +203,9 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 		((uint64) (blocks.end - 1) << INDEX_OFFSET_BITS |
 		 MaxHeapTuplesPerPage) >> key->place_bits != 0)
 		reason = "its table has grown";
+	/* BufferIsValid() is a macro that may evaluate its argument repeatedly */
 	while (reason == NULL &&
-		   BufferIsValid(buffer = heap_blocks_next(&blocks)))
+		   (buffer = heap_blocks_next(&blocks)) != InvalidBuffer)
 	{
 		CHECK_FOR_INTERRUPTS();
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
