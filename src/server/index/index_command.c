@@ -119,7 +119,7 @@ is_large(const RangeVar *name)
 			 !RELATION_IS_OTHER_TEMP(rel))
 		large = RelationGetNumberOfBlocks(rel) >= LARGE_TABLE_BLOCKS;
 
-	/* the command itself takes another lock, after it has checked privileges */
+	/* the command takes another lock, after it has checked privileges */
 	relation_close(rel, AccessShareLock);
 	return large;
 }
