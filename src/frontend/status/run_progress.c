@@ -40,7 +40,7 @@
  */
 #define LIKELY_TOAST_FACTOR 3.5
 
-/* Where nothing is known of a table, a row is taken for this number of bytes. */
+/* Of a row, in a table of which nothing is known. */
 #define LIKELY_ROW_BYTES 250
 
 /*
@@ -284,8 +284,8 @@ best_look(const Run *run, int table)
 }
 
 /*
- * How many rows a file has that is not done, and has this number of bytes.  As
- * long as nothing of its table is done, the estimate of the server or of the
+ * How many rows a file of this number of bytes has that is not done.  As long
+ * as nothing of its table is done, the estimate of the server or of the
  * manifest is better than what other tables have.
  */
 static double
@@ -672,8 +672,8 @@ run_progress_add_rest(void *arg, ProgressLine *line, bool at_end)
  */
 
 /*
- * Does the target store the rows as if they were new?  Raw tuples, which a copy
- * chooses where it can, stay compressed.
+ * Does the target store the rows as if they were new?  Raw tuples, which a
+ * copy chooses where it can, stay compressed.
  */
 static bool
 compresses_again(const Options *options)
