@@ -198,7 +198,7 @@ foreach my $which (sort keys %stock)
 	sql($node, $db, 'CREATE SEQUENCE trap.keys');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3', '--retries=9');
 	same_as_without_loss_ok($db, $rc, $err, 'keys', $stock{errors}, 3);
-	like($err, qr/lost its connection while processing FK CONSTRAINT public\./, 'keys: it is said which');
+	like($err, qr/lost the connection that was processing FK CONSTRAINT public\./, 'keys: it is said which');
 }
 
 # ---- the server crashes; with one session, as another might wait for the answer to a
