@@ -45,7 +45,7 @@ my $standby = start_standby($primary);
 # what it is affected by was fixed in the same releases
 my $is_affected = has_slot_bug($standby);
 note('snapshots of the standby may be incomplete') if $is_affected;
-my $load = start_counting($primary, @dbs);
+my @loads = start_counting($primary, 1, @dbs);
 
 # ---- what clients have done
 
@@ -205,7 +205,14 @@ sub rounds_ok
 	return;
 }
 
-rounds_ok($_) foreach $primary, $standby;
+rounds_ok($primary);
+if ($is_affected)
+{
+	# else the standby would rarely have a complete snapshot
+	is(stop_counting($loads[0]), 0, 'no client has failed');
+	push @loads, start_counting($primary, 0, @dbs);
+}
+rounds_ok($standby);
 
 # A standby without the extension, whose replay is paused for the snapshots.
 {
@@ -238,11 +245,11 @@ sub separate_snapshots_ok
 
 separate_snapshots_ok($_) foreach $primary, $standby;
 
-is(stop_counting($load), 0, 'no client has failed');
+is(stop_counting($loads[-1]), 0, 'no client has failed');
 $_->close foreach map { @$_ } values %watchers;
-my $latencies = commit_latencies($load, @periods);
+my $latencies = commit_latencies(\@loads, @periods);
 note($latencies);
-append_to_file($ENV{PG_PARDUMP_CLUSTER_REPORT}, $latencies) if defined $ENV{PG_PARDUMP_CLUSTER_REPORT};
+append_to_file($ENV{PG_PARDUMP_CLUSTER_REPORT}, $latencies) if $ENV{PG_PARDUMP_CLUSTER_REPORT};
 
 $standby->stop;
 $primary->stop;

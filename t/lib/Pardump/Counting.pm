@@ -86,14 +86,14 @@ sub overflow_sql
 # are no deadlocks.
 sub transaction
 {
-	my ($writer, $n) = @_;
+	my ($writer, $n, $overflows) = @_;
 	my $mine = "WHERE writer = $writer";
 	my $first = int(rand($accounts - 1));
 	my $second = $first + 1 + int(rand($accounts - 1 - $first));
 	my $row = $writer * $rows + int(rand($rows));
 	my @statements = ('BEGIN');
 	push @statements, overflow_sql("UPDATE counter SET subtransactions = subtransactions + 1 $mine")
-	  if $writer % 4 == 1 && $n % 10 == 0;
+	  if $overflows && $writer % 4 == 1 && $n % 10 == 0;
 	push @statements, "SAVEPOINT undone; UPDATE counter SET n = n + 1000 $mine; ROLLBACK TO undone" if $writer % 4 == 2;
 	return (@statements,
 		"UPDATE counter SET n = n + 1 $mine",
@@ -106,7 +106,7 @@ sub transaction
 # Counts once in each database.
 sub count_once
 {
-	my ($writer, $n, $log, $sessions) = @_;
+	my ($writer, $n, $overflows, $log, $sessions) = @_;
 	my $is_prepared = $writer >= $writers * 3 / 4;
 	my $commit = sub {
 		my ($session, $statement) = @_;
@@ -117,7 +117,7 @@ sub count_once
 	};
 	foreach my $i (0 .. $#$sessions)
 	{
-		run_sql($sessions->[$i], $_) foreach transaction($writer, $n);
+		run_sql($sessions->[$i], $_) foreach transaction($writer, $n, $overflows);
 		if ($is_prepared) { run_sql($sessions->[$i], "PREPARE TRANSACTION 'counting $writer $i'"); }
 		else { $commit->($sessions->[$i], 'COMMIT'); }
 	}
@@ -128,14 +128,14 @@ sub count_once
 
 sub writer
 {
-	my ($node, $dbs, $file, $writer) = @_;
+	my ($node, $overflows, $dbs, $file, $writer) = @_;
 	return sub {
 		my @sessions = map { Pardump::Wire->new($node, $_) } @$dbs;
 		open my $log, '>', $file or die "could not open \"$file\": $!";
 		srand($writer);
 		return sub {
 			my ($n) = @_;
-			count_once($writer, $n, $log, \@sessions);
+			count_once($writer, $n, $overflows, $log, \@sessions);
 			# the run under test needs the processors, too
 			sleep rand(0.15);
 		};
@@ -156,14 +156,15 @@ sub vacuumer
 	};
 }
 
-# start_counting($node, database...): each writer counts in the databases in this order,
-# and in the first one again only when it has counted in the last one.
+# start_counting($node, $overflows, database...): each writer counts in the databases in
+# this order, and in the first one again only when it has counted in the last one.  If
+# $overflows, some have too many subtransactions now and then.
 sub start_counting
 {
-	my ($node, @dbs) = @_;
+	my ($node, $overflows, @dbs) = @_;
 	my $load = { dir => new_path('commits') };
 	mkdir $load->{dir} or die "could not make \"$load->{dir}\": $!";
-	$load->{pids} = [ (map { start_client(writer($node, \@dbs, "$load->{dir}/$_", $_)) } 0 .. $writers - 1),
+	$load->{pids} = [ (map { start_client(writer($node, $overflows, \@dbs, "$load->{dir}/$_", $_)) } 0 .. $writers - 1),
 		start_client(vacuumer($node, \@dbs)) ];
 	return $load;
 }
@@ -260,9 +261,9 @@ sub latency_line
 # others.
 sub commit_latencies
 {
-	my ($load, @periods) = @_;
+	my ($loads, @periods) = @_;
 	my @commits = map { my @values = unpack 'd*', slurp_file($_); map { [ @values[ 2 * $_, 2 * $_ + 1 ] ] } 0 .. $#values / 2 }
-	  glob "$load->{dir}/*";
+	  map { glob "$_->{dir}/*" } @$loads;
 	my %ms = (during => [], other => []);
 	foreach my $commit (@commits)
 	{
