@@ -434,9 +434,13 @@ guards_agree(const ClusterSnapshot *snapshot, const char *leaders)
 
 /*
  * A run that only looks does not pause replay, but finds out whether it may
- * do that.
+ * do that.  Returns why all is to begin again, or NULL.  A session may reuse
+ * its last snapshot if no transaction has ended since (procarray.c:
+ * GetSnapshotDataReuse()).  If replay has meanwhile assigned subtransactions
+ * to one, other sessions list these in another way, and snapshots are not
+ * equal as texts.
  */
-static void
+static char *
 take_in_pause(ClusterSnapshot *snapshot)
 {
 	const Options *options = snapshot->options;
@@ -451,13 +455,14 @@ take_in_pause(ClusterSnapshot *snapshot)
 	if (options->dry_run || options->check)
 	{
 		(void) standby_overflow_wait(&look, 1);
-		return;
+		return NULL;
 	}
 	standby_snapshot_take(standbys, snapshot->extension, &others);
 	snapshot->standbys = standbys;
-	if (!guards_agree(snapshot, standbys->list[0].snapshot))
-		pg_fatal("sessions have different snapshots, although replay of standby %s was paused",
-				 standbys->list[0].name);
+	if (guards_agree(snapshot, standbys->list[0].snapshot))
+		return NULL;
+	return psprintf("sessions have different snapshots, although replay of standby %s was paused",
+					standbys->list[0].name);
 }
 
 /* ----------
@@ -741,7 +746,7 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		char	   *cause = session_try(prepare, snapshot);
 
 		if (cause == NULL && snapshot->by_pause)
-			take_in_pause(snapshot);
+			cause = take_in_pause(snapshot);
 		if (cause == NULL && snapshot->by_pause && snapshot->standbys == NULL)
 			break;
 		if (cause == NULL)
