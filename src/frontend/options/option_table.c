@@ -294,7 +294,6 @@ option_read_common(Options *options, int letter, const char *arg)
 	{
 		case 'j':
 			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
-			options->jobs_given = true;
 			return true;
 		case 'v':
 			options->verbose = true;
@@ -353,7 +352,6 @@ option_value_compress(Options *options, const char *arg, CompressPlace place)
 		arg += 7;
 	if (!compress_spec_parse(arg, &options->compress, error))
 		pg_fatal("invalid compression specification: %s", error);
-	options->compress_given = true;
 }
 
 void

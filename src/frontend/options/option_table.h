@@ -19,9 +19,9 @@ typedef enum OptionKind
 	OPTION_SIZE,				/* uint64, bytes; units as in settings */
 	OPTION_RATE,				/* uint64, bytes a second */
 	OPTION_LIST,				/* SimpleStringList, may be given again */
-	OPTION_BARE,				/* sets nothing, no argument */
-	OPTION_WITH_VALUE			/* the member, if there is one, is a bool:
-								 * was the option given? */
+	/* the member of these two is a bool, "was it given?", or is missing */
+	OPTION_BARE,				/* no argument */
+	OPTION_WITH_VALUE
 } OptionKind;
 
 typedef struct OptionRow

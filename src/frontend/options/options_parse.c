@@ -167,7 +167,7 @@ static const StockOption pg_dump_options[] = {
 	{{"exclude-table-and-children", OPTION_WITH_VALUE}, 0, 16},
 	{{"exclude-table-data", OPTION_WITH_VALUE}, 0, PASSED},
 	{{"exclude-table-data-and-children", OPTION_WITH_VALUE}, 0, 16},
-	{{"extension", OPTION_WITH_VALUE}, 'e', PASSED},
+	{{"extension", OPTION_WITH_VALUE, MEMBER(chooses_extensions)}, 'e', PASSED},
 	{{"extra-float-digits", OPTION_TEXT, MEMBER(extra_float_digits)}, 0, PASSED},
 	{{"file", OPTION_TEXT, MEMBER(directory)}, 'f'},
 	{{"filter", OPTION_WITH_VALUE}, 0, 17},
@@ -271,9 +271,6 @@ read_special(Options *options, char letter, const char *arg)
 {
 	switch (letter)
 	{
-		case 'e':
-			options->chooses_extensions = true;
-			break;
 		case 'F':
 			check_format(arg);
 			break;

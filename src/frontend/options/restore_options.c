@@ -45,7 +45,7 @@ static const StockOption restore_options[] = {
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h', USE_HERE},
 	{{"if-exists", OPTION_FLAG, MEMBER(if_exists)}, 0, USE_LIST},
 	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST | USE_SELECT | USE_NAME},
-	{{"jobs", OPTION_WITH_VALUE}, 'j', USE_HERE},
+	{{"jobs", OPTION_WITH_VALUE, MEMBER(jobs_given)}, 'j', USE_HERE},
 	{{"list", OPTION_BARE}, 'l', USE_HERE},
 	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 0, USE_LIST},
 	{{"no-comments", OPTION_BARE}, 0, USE_LIST},
