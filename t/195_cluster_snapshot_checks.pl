@@ -109,15 +109,15 @@ sub nothing_made_ok
 
 sql($node, 'postgres', $_) foreach 'CREATE ROLE limited LOGIN', 'GRANT pg_read_all_data TO limited';
 my @limited = ('-U', 'limited', '--no-role-passwords', '-j2');
-sql($node, 'postgres', 'ALTER DATABASE second CONNECTION LIMIT 2');
+sql($node, 'postgres', 'ALTER DATABASE second CONNECTION LIMIT 3');
 nothing_made_ok('a database with too low a limit',
-	qr/^pg_pardump: error: database "second" has 2 connections left, but at least 3 are needed\npg_pardump: hint: Raise the limit with ALTER DATABASE/m,
+	qr/^pg_pardump: error: database "second" has 3 connections left, but at least 4 are needed\npg_pardump: hint: Raise the limit with ALTER DATABASE/m,
 	dump_all($node, '--cluster-snapshot', @limited));
 ($rc, $err) = dump_all($node, '--cluster-snapshot', '-j2');
 is("$rc $err", '0 ', 'the limit of a database does not hold for a superuser');
-sql($node, 'postgres', 'ALTER DATABASE second CONNECTION LIMIT 3');
+sql($node, 'postgres', 'ALTER DATABASE second CONNECTION LIMIT 4');
 ($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', @limited);
-is("$rc " . states_of($dir), "0 $complete", 'three connections are enough for a database');
+is("$rc " . states_of($dir), "0 $complete", 'four connections are enough for a database');
 sql($node, 'postgres', 'ALTER DATABASE second CONNECTION LIMIT -1');
 
 my @files = ('sh', '-c', 'ulimit -n 69; exec "$@"', 'sh', 'pg_pardump', '--all-databases', '--no-sync', '-d', $node->connstr('postgres'));

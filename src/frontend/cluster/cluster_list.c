@@ -685,15 +685,20 @@ static const char database_limits_query[] =
 " WHERE r.rolname OPERATOR(pg_catalog.=) session_user AND NOT r.rolsuper"
 " AND d.datconnlimit OPERATOR(pg_catalog.>=) 0";
 
+/*
+ * Fewer workers than jobs do the work.  But with several jobs, the leader's
+ * second session may take a place before pg_dump has connected.
+ */
 static void
-check_databases(PGconn *conn, const ClusterSide *side, const ClusterList *list)
+check_databases(PGconn *conn, const ClusterSide *side, int jobs,
+				const ClusterList *list)
 {
 	ClusterSide of_one = *side;
 	int			needed;
 	PGresult   *res = session_query(conn, database_limits_query);
 
 	of_one.more = 1;
-	needed = needed_by(&of_one, 1, 1);
+	needed = needed_by(&of_one, 1, 1) + (jobs > 1 ? 1 : 0);
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		int			left = session_number(res, i, 1, 0, PG_INT32_MAX);
@@ -721,7 +726,7 @@ cluster_check_source(PGconn *conn, int jobs, const ClusterList *list,
 	(void) worker_processes_have_files(jobs, side.more);
 	(void) check_connections(conn, &side, jobs, list->n);
 	if (has_guards)
-		check_databases(conn, &side, list);
+		check_databases(conn, &side, jobs, list);
 }
 
 /*
