@@ -166,7 +166,7 @@ foreach my $compare ([], ['--compare'])
 	my ($large) = grep { $_->{Name} eq 'public.large' } table_of($html, 'tables');
 	is(join('|', @$large{qw(Notes Rows Pieces)}), 'only where id <= 29000|29,000|13', "$what: rows and pieces of a table");
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
-	like(shown($html), qr/^Row formats(?:raw|binary|text) \(\d+ tables?/m, "$what: formats");
+	like(shown($html), qr/^Row formats(?:raw tuples|(?:binary|text) COPY) \(\d+ tables?/m, "$what: formats");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
 	ok(!exists $large->{Stored}, "$what: nothing is stored");
 
