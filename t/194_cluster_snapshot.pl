@@ -118,7 +118,7 @@ my $holder = start_psql($node, 'second');
 $holder->('BEGIN; LOCK TABLE filler_of_second');
 ($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', '--lock-wait-timeout=300');
 is($rc, 1, 'a table that cannot be locked: exit code');
-like($err, qr/^pg_pardump: warning: tables of database "second" are not locked before its turn\npg_pardump: detail: .*filler_of_second/m,
+like($err, qr/^pg_pardump: warning: could not lock the tables of database "second" in advance\npg_pardump: detail: .*filler_of_second/m,
 	'a table that cannot be locked: a warning names it');
 is(states($dir), 'first complete postgres complete second failed template1 complete third complete',
 	'a table that cannot be locked: its database fails, and no other');

@@ -533,10 +533,11 @@ lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 		*room -= n;
 		return;
 	}
-	pg_log_warning("tables of database \"%s\" are not locked before its turn",
+	pg_log_warning("could not lock the tables of database \"%s\" in advance",
 				   printable(guard->database->name));
-	pg_log_warning_detail("%s", problem);
-	pg_log_warning_hint("If one of its tables is changed before, this database fails.");
+	pg_log_warning_detail("%s  The tables will be locked when the database is dumped; if one of them is changed before, the dump of this database fails.",
+						  problem);
+	pg_log_warning_hint("Until this database has been dumped, do not run commands in it that change or rewrite tables, for example ALTER TABLE or TRUNCATE.");
 }
 
 /* With options that select tables, others must not be waited for. */

@@ -41,7 +41,12 @@ fingerprint_settings(PGconn *conn)
 	PQExpBufferData text = buffer_new();
 
 	if (PQntuples(res) != 1)
-		pg_fatal("unexpected answer from the server: no settings");
+	{
+		pg_log_error("could not read the settings that determine the text of rows");
+		pg_log_error_detail("The server returned %d rows for a query that returns one.",
+							PQntuples(res));
+		pg_fatal_hint("If you connect through a pooler or a proxy, connect to the server itself.");
+	}
 	for (int i = 0; i < PQnfields(res); i++)
 		appendPQExpBuffer(&text, "%s%s = %s", i > 0 ? "; " : "",
 						  PQfname(res, i), PQgetvalue(res, 0, i));

@@ -97,7 +97,7 @@ account_for_all(const LoadAccount *account)
 	if (account->stage < LOAD_STAGE_REST)
 		pg_log_error_detail("Objects that are created after the rows are missing: foreign keys, triggers, privileges, sequence values and others.");
 	else if (account->stage == LOAD_STAGE_REST)
-		pg_log_error_detail("Some foreign keys, triggers, privileges or other objects that are created after the rows are missing; see the errors.");
+		pg_log_error_detail("Some foreign keys, triggers, privileges or other objects that are created after the rows are missing.");
 	else if (account->incomplete)
 		pg_log_error_detail("Some objects could not be created; see the errors.");
 	if (account->run->options->restore == NULL &&
