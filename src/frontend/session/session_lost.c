@@ -51,10 +51,11 @@ void
 session_wait_begin_worker(WaitCount *count)
 {
 	/*
-	 * The leader watches its own reading of rows.  A worker is watched by the
-	 * leader, through the count, and must not ask the server itself.
+	 * The leader watches its own waits.  A worker is watched by the leader,
+	 * through the count, and must not ask the server itself.
 	 */
 	state.count = count;
+	state.watch = NULL;
 	state.rows_watch = NULL;
 	*count = 0;
 	signal(SIGUSR1, handle_stall);

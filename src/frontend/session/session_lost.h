@@ -59,13 +59,13 @@ extern void session_wait_begin_worker(WaitCount *count);
  */
 typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
 
-/* From now on it is called so; NULL: no more.  Returns what was before. */
+/*
+ * From now on it is called so; NULL: no more.  Returns what was before.
+ * Workers begin without a watch.
+ */
 extern SessionWaitWatch session_wait_set_watch(SessionWaitWatch watch);
 
-/*
- * The same for rows of COPY, but that workers begin without it, and it keeps
- * the time itself.
- */
+/* The same for rows of COPY, but that it keeps the time itself. */
 typedef void (*SessionRowsWatch) (PGconn *conn, bool came);
 
 /* From now on, in this process and what it forks, until a worker begins. */
