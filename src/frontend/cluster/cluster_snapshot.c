@@ -542,31 +542,9 @@ lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 
 /* With options that select tables, others must not be waited for. */
 static bool
-selects_tables(const Options *options)
-{
-	static const char *const names[] = {"-t", "-T", "-n", "-N"};
-
-	if (options->run_tables.head || options->run_schemas.head ||
-		options->run_tables_and_children.head)
-		return true;
-	for (int i = 0; i < options->n_pg_dump_args; i++)
-	{
-		const char *arg = options->pg_dump_args[i];
-
-		for (int j = 0; j < (int) lengthof(names); j++)
-			if (strcmp(arg, names[j]) == 0)
-				return true;
-		if (strncmp(arg, "--exclude-table-and-children=", 29) == 0 ||
-			strncmp(arg, "--filter=", 9) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool
 locks_early(const Options *options)
 {
-	return !options->lock_later && !selects_tables(options);
+	return !options->lock_later && !options->selects_tables;
 }
 
 static void

@@ -116,6 +116,7 @@ typedef struct Options
 	bool		with_pardump_extension; /* keep its entry in the archive */
 	bool		chooses_extensions; /* by -e */
 	bool		foreign_data;	/* rows of foreign tables, too */
+	bool		selects_tables; /* a dump: not all of them */
 	bool		selects_entries;	/* a restore: not of all definitions */
 	SimpleStringList name_filters;	/* of a restore: each pg_restore's letter
 									 * and the name */
