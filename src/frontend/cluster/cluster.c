@@ -48,6 +48,14 @@
 /* The end of a run, with the names of these databases. */
 #define FAILED_FORMAT "%d of %d database%s failed: %s"
 
+/* The names are of those that failed before, to which this list is added. */
+static void
+report_failed(PQExpBuffer names, const ClusterList *list, int n_failed, int n)
+{
+	cluster_list_add_failed(names, list);
+	pg_log_error(FAILED_FORMAT, n_failed, n, units_plural(n), names->data);
+}
+
 /*
  * Connect to the source of a dump or a copy, and find its databases, which
  * are none if only what they share is asked for; with --cluster-snapshot they
@@ -610,9 +618,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		PQExpBufferData names = buffer_new();
 
-		cluster_list_add_failed(&names, &copy->list);
-		pg_log_error(FAILED_FORMAT, n_failed, copy->list.n,
-					 units_plural(copy->list.n), names.data);
+		report_failed(&names, &copy->list, n_failed, copy->list.n);
 		pg_log_error_detail("The copies of the other databases are complete.");
 	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
@@ -679,9 +685,8 @@ cluster_verify(const Options *options, const char *argv0,
 				printable(verify->map->snapshot->snapshot));
 	if (n_failed == 0)
 		return 0;
-	cluster_list_add_failed(&names, &verify->map->list);
-	pg_log_error(FAILED_FORMAT, n_failed, verify->map->list.n + n_missing,
-				 units_plural(verify->map->list.n + n_missing), names.data);
+	report_failed(&names, &verify->map->list, n_failed,
+				  verify->map->list.n + n_missing);
 	return 1;
 }
 
@@ -821,10 +826,8 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 	if (n_with_errors > 0)
 		pg_log_error("%d of %d database%s restored with errors",
 					 n_with_errors, n, units_plural(n));
-	cluster_list_add_failed(&restore->failed, &restore->map->list);
 	if (n_bad > 0)
-		pg_log_error(FAILED_FORMAT, n_bad, n, units_plural(n),
-					 restore->failed.data);
+		report_failed(&restore->failed, &restore->map->list, n_bad, n);
 	if (n_bad > 0 && n_left > 0)
 	{
 		pg_log_error_detail("%s", cluster_notes_table_detail(restore->notes));
