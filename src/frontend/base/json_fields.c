@@ -380,6 +380,8 @@ read_word(JsonReader *reader, const JsonField *field)
 	return i;
 }
 
+static void read_object(JsonReader *reader, const JsonField *fields,
+						void *object);
 static void read_value(JsonReader *reader, const JsonField *field,
 					   char *object, bool encoded);
 static void check_required(JsonReader *reader, const JsonField *field,
@@ -405,7 +407,7 @@ read_array(JsonReader *reader, const JsonField *field, char *object)
 			check_required(reader, field->fields, element, true);
 		}
 		else
-			json_read_object(reader, field->fields, element);
+			read_object(reader, field->fields, element);
 	}
 }
 
@@ -463,7 +465,7 @@ read_value(JsonReader *reader, const JsonField *field, char *object,
 			break;
 		case JSON_OBJECT:
 			*(void **) member = pg_malloc0(field->size);
-			json_read_object(reader, field->fields, *(void **) member);
+			read_object(reader, field->fields, *(void **) member);
 			break;
 		case JSON_ARRAY:
 			read_array(reader, field, object);
@@ -494,8 +496,8 @@ find_field(const JsonField *fields, const char *key, bool *encoded)
 	return NULL;
 }
 
-void
-json_read_object(JsonReader *reader, const JsonField *fields, void *object)
+static void
+read_object(JsonReader *reader, const JsonField *fields, void *object)
 {
 	bool		seen[MAX_FIELDS] = {false};
 	bool		first = true;
@@ -532,7 +534,7 @@ json_read_document(JsonReader *reader, const char *text, size_t len,
 	json_begin(reader, text, len);
 	if (!is_utf8(text, len))
 		json_fail(reader, "it is not UTF-8");
-	json_read_object(reader, fields, object);
+	read_object(reader, fields, object);
 	json_finish(reader);
 }
 

@@ -86,19 +86,16 @@ extern void json_append_document(JsonWriter *writer, const JsonField *fields,
 								 const void *object);
 
 /*
- * Read an object into a struct that is zero.  Damage sets reader->error to a
- * text that names the member; it is valid until another reader finds damage.
- * What was read until then is freed by json_free_members(), too.
+ * Read a whole text, UTF-8 or not, that is one object, into a struct that is
+ * zero.  Damage sets reader->error to a text that names the member; it is
+ * valid until another reader finds damage.  What was read until then is freed
+ * by json_free_members(), too.
  */
-extern void json_read_object(JsonReader *reader, const JsonField *fields,
-							 void *object);
-
-/* Read a whole text, UTF-8 or not, that is one object. */
 extern void json_read_document(JsonReader *reader, const char *text,
 							   size_t len, const JsonField *fields,
 							   void *object);
 
-/* Free what json_read_object() has allocated in the struct. */
+/* Free what json_read_document() has allocated in the struct. */
 extern void json_free_members(const JsonField *fields, void *object);
 
 #endif							/* JSON_FIELDS_H */
