@@ -1,7 +1,7 @@
 # What changes a table's text without a row being written: each change alone, after
 # which the fingerprint of the rows is the same, must change the definition, or there
 # is none from the beginning.  Settings are what a caller has to compare by itself, and
-# more_functions.md names them.  And what leaves the text as it is.
+# incremental_functions.md names them.  And what leaves the text as it is.
 
 use strict;
 use warnings;
@@ -119,7 +119,7 @@ is(changed($own_type, q{CREATE OR REPLACE FUNCTION own_out(own) RETURNS cstring 
 	'refused text', 'another text, and no definition: an output function that is not of the initial catalogs');
 
 # Readers that compare fingerprints compare definitions, too.
-my $manual = slurp_file("$FindBin::RealBin/../doc/more_functions.md");
+my $manual = slurp_file("$FindBin::RealBin/../doc/incremental_functions.md");
 foreach my $case (
 	[ 'client_encoding', table_of(q{U&'\00e4'}), q{SET LOCAL client_encoding = 'LATIN1'} ],
 	[ 'DateStyle', table_of(q{date '2020-01-02'}), q{SET LOCAL DateStyle = 'German'} ],

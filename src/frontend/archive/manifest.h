@@ -46,7 +46,7 @@ typedef struct ManifestFile
 	char	   *sample;			/* percentage; NULL = all */
 	char	   *masks;			/* a hash of the expressions that columns were
 								 * masked by; NULL = none was */
-	/* Hexadecimal; NULL if none was taken.  See doc/more_functions.md. */
+	/* Hexadecimal; NULL if none was taken (doc/incremental_functions.md) */
 	char	   *fingerprint;	/* of the rows as they are stored */
 	char	   *first_fingerprint;	/* of those in the first blocks */
 	char	   *definition;		/* of what else the text depends on */

@@ -36,7 +36,7 @@
 
 /*
  * The SQLSTATE of pg_pardump_read_files() for a file without pages that was
- * replaced while it was read (doc/more_functions.md).
+ * replaced while it was read (doc/file_functions.md).
  */
 #define FILE_REPLACED "55006"
 

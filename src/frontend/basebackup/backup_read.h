@@ -92,7 +92,7 @@ extern PGresult *backup_read_file(PGconn *conn, const char *path);
  * Reads pieces of the server's files by the extension.
  *
  * pg_pardump_read_files() reads, checks and compresses a piece in one call,
- * and pg_pardump_last_files() tells what came of it (doc/more_functions.md).
+ * and pg_pardump_last_files() tells what came of it (doc/file_functions.md).
  * ----------
  */
 

@@ -9,8 +9,8 @@
 #include "status/run.h"
 
 /* ----------
- * Asks the extension for fingerprints of rows (doc/more_functions.md), in a
- * session that has the snapshot.
+ * Asks the extension for fingerprints of rows (doc/incremental_functions.md),
+ * in a session that has the snapshot.
  *
  * All exit with a message if the server fails or its connection breaks.
  * ----------

@@ -21,8 +21,8 @@
 
 /*
  * All that output functions of the types which have a definition ask for
- * (doc/more_functions.md, "Fingerprints"), and the encoding of what they
- * return.
+ * (doc/incremental_functions.md, "Fingerprints"), and the encoding of what
+ * they return.
  */
 #define SETTING(name) "pg_catalog.current_setting('" name "')"
 static const char settings_query[] =

@@ -3,10 +3,10 @@
  *		The archive that an incremental dump is made against.
  *
  * Its manifest says what its files hold, by fingerprints of the rows as they
- * were stored (doc/more_functions.md).  A file can be used again for the same
- * blocks of the same table if fingerprint and definition are what they were,
- * and all else that the text of rows depends on: that is in the manifest's
- * head, and must be equal.
+ * were stored (doc/incremental_functions.md).  A file can be used again for
+ * the same blocks of the same table if fingerprint and definition are what
+ * they were, and all else that the text of rows depends on: that is in the
+ * manifest's head, and must be equal.
  */
 #ifndef PREVIOUS_ARCHIVE_H
 #define PREVIOUS_ARCHIVE_H
