@@ -51,6 +51,20 @@ sub sound_ok
 	return;
 }
 
+# The last two lines: a hint, and before it the number of problems, of which the number of
+# files is returned.
+sub summed_up
+{
+	my ($what, $n, $lines) = @_;
+
+	like(pop @$lines, qr/^pg_pardump: hint: Use another copy of the archive(?:, or restore the tables whose files are not damaged with pg_parrestore -L)?\.$/, "$what: hint");
+	my $sum = pop @$lines;
+	my $problems = $n == 1 ? '1 problem' : "$n problems";
+	my ($files) = $sum =~ /^pg_pardump: error: verification of archive ".*" failed: $problems found, (\d+) files? checked$/;
+	ok($files, "$what: sum") or diag($sum);
+	return $files;
+}
+
 # One line a finding, exactly as many lines as patterns, in any order; then their
 # number.
 sub found_ok
@@ -60,8 +74,7 @@ sub found_ok
 	my @lines = split /\n/, $err;
 	is($rc, 1, "$what: exit code");
 	is($out, '', "$what: no summary");
-	my $n = @patterns;
-	like(pop @lines, qr/^verification of archive ".*" failed: $n problem@{[ $n == 1 ? '' : 's' ]} found, \d+ files? checked$/, "$what: sum");
+	summed_up($what, scalar @patterns, \@lines);
 	my @missing = grep { my $pattern = $_; !grep { /$pattern/ } @lines } @patterns;
 	ok(@missing == 0 && @lines == @patterns, "$what: findings")
 	  or diag("missing: @missing\nfound:\n$err");
@@ -124,7 +137,9 @@ my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 	like($out, qr/^archive verified: $n files, 20,010 rows, /, '-P: sum');
 	($rc, $out, $err) = verify(damaged($ours, flipped($file, 0)), '-P');
 	is($rc, 1, '-P, a finding: exit code');
-	like($err, qr{^100%, time \d+:\d\d, files $n/$n, .*, 1 problem\nverification of archive ".*" failed: 1 problem found, $n files checked\n\z}m, '-P, a finding: progress and sum');
+	my @lines = split /\n/, $err;
+	is(summed_up('-P, a finding', 1, \@lines), $n, '-P, a finding: files');
+	like($lines[-1], qr{^100%, time \d+:\d\d, files $n/$n, .*, 1 problem$}, '-P, a finding: progress');
 	my $hostile = damaged($ours, sub {
 		flipped($file, 0)->($_[0]);
 		change_manifest($_[0], sub { s/("\Q$file\E".*?"Table": )"large"/$1"\\u001b[2J\\nx"/ });
@@ -444,7 +459,7 @@ foreach my $name ('toc.dat', $manifest_name, $file)
 	unlink "$copy/$file" or die "could not remove \"$file\": $!";
 	write_bytes("$copy/foreign", 'x');
 	my ($rc, $out, $err) = verify($copy, '--log-json=-');
-	my ($files) = $err =~ /^verification of archive ".*" failed: 2 problems found, (\d+) files checked$/m;
+	my $files = summed_up('a log', 2, [ split /\n/, $err ]);
 	like($out, qr/"event":"summary","files":$files,/, 'as many files in the log') or diag($err);
 	($files) = $out =~ /"event":"run",.*"files":(\d+)\}/;
 	my @read = glob("$copy/[b0-9t]*");

@@ -723,14 +723,34 @@ note_summary(const VerifyRun *run)
 	event_write(event);
 }
 
+/*
+ * What follows from the findings.  A restore needs toc.dat, and the manifest
+ * of an archive that has one; all other files it reads by their entries.
+ */
+static void
+report_failure(const VerifyRun *run, bool is_readable)
+{
+	int			n_files = run->list->n_files;
+
+	pg_log_error("verification of archive \"%s\" failed: %d problem%s found, %d file%s checked",
+				 printable(run->directory), run->found.findings,
+				 units_plural(run->found.findings), n_files,
+				 units_plural(n_files));
+	pg_log_error_hint(is_readable ?
+					  "Use another copy of the archive, or restore the tables whose files are not damaged with pg_parrestore -L." :
+					  "Use another copy of the archive.");
+}
+
 /* The event of its end, and the line that sums up. */
 static void
-verify_report_sum(const VerifyRun *run)
+verify_report_sum(const VerifyRun *run, bool is_readable)
 {
 	const VerifyCounts *found = &run->found;
 	RunFigures *figures = run_figures_own();
-	int			n_files = run->list->n_files;
 
+	/* the program that runs all databases reports the failure itself */
+	if (found->findings > 0 && figures == NULL)
+		report_failure(run, is_readable);
 	note_summary(run);
 	/* one of several runs leaves the report to the parent process */
 	if (figures)
@@ -741,14 +761,7 @@ verify_report_sum(const VerifyRun *run)
 		figures->stored_bytes = found->stored_bytes;
 		figures->findings = found->findings;
 	}
-	else if (found->findings > 0)
-	{
-		message_before_output();
-		fprintf(stderr, "verification of archive \"%s\" failed: %d problem%s found, %d file%s checked\n",
-				printable(run->directory), found->findings,
-				units_plural(found->findings), n_files, units_plural(n_files));
-	}
-	else
+	else if (found->findings == 0)
 		fprintf(event_log_text_output(), run->manifest ?
 				"archive verified: %d file%s, %s row%s, %s stored as %s\n" :
 				"archive verified without a manifest: %d file%s, %s row%s, %s stored as %s\n",
@@ -1015,7 +1028,7 @@ verify_archive(const Options *options)
 	/* findings are a result: all has been done, and nothing to be undone */
 	cleanup_forget_all();
 
-	verify_report_sum(run);
+	verify_report_sum(run, toc && (run->manifest || !has_manifest));
 	verify_write_page(run, page);
 	return run->found.findings > 0 ? 1 : 0;
 }
