@@ -213,7 +213,7 @@ SQL
 	};
 	my $sizes = qr/about \d\d\.\d MB/;
 	my $begin = qr/\AA run would dump 2 tables and 1 large object, $sizes:\n/;
-	like($plan->('-Z', 'gzip', '-r', '1M'), qr/$begin  method: COPY, \d\d\.\d MB \(the database has no extension pg_pardump\)
+	like($plan->('-Z', 'gzip', '-r', '1M'), qr/$begin  read by: COPY, \d\d\.\d MB \(the database has no extension pg_pardump\)
   jobs: 3
   connections to the source: 4 needed, \d+ free
   archive: about [6-9]\.\d+ MB with gzip
@@ -221,23 +221,23 @@ SQL
   expected time: at least 0:[23]\d at 1\.\d+ MB\/s
 no problems found\n\z/, 'a plan: by COPY');
 	sql($node, 'planned', 'CREATE EXTENSION pg_pardump');
-	like($plan->('-Z0', '--chunk-size=8MB'), qr/$begin  method: extension, \d\d\.\d MB; COPY, \d.*
+	like($plan->('-Z0', '--chunk-size=8MB'), qr/$begin  read by: extension, \d\d\.\d MB; COPY, \d.*
   jobs: 3
   connections to the source: 4 needed, \d+ free
   archive: $sizes
   free disk space: \d.*
 no problems found\n\z/, 'a plan: by the extension');
-	like($plan->('-s'), qr/\AA run would dump 0 tables and 0 large objects, about 0 bytes:\n/, 'a plan: no rows');
+	like($plan->('-s'), qr/\AA run would dump 0 tables, about 0 bytes:\n/, 'a plan: no rows');
 
 	my $archive = dump_ok($node, 'planned', 'an archive to plan with', 'pg_pardump');
 	make_database($node, 'planned_copy');
 	my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-j2', '--target', $node->connstr('planned_copy'));
 	is($rc, 0, 'a plan of a copy: exit code');
-	like($out, qr/\AA run would copy 2 tables and 1 large object, $sizes:\n  method: .*\n  jobs: 2\n  connections to the source: 3 needed, \d+ free\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
+	like($out, qr/\AA run would copy 2 tables and 1 large object, $sizes, into database "planned_copy":\n  read by: .*\n  jobs: 2\n  connections to the source: 3 needed, \d+ free\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
 		'a plan of a copy');
 	($rc, $out) = run_program('pg_parrestore', '--check', '-d', $node->connstr('planned_copy'), '-j2', $archive);
 	is($rc, 0, 'a plan of a restore: exit code');
-	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB:\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
+	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB, into database "planned_copy":\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
 		'a plan of a restore');
 
 	# the list of problems is last, each with its lines

@@ -242,6 +242,7 @@ static int	n_errors;
 static int	n_warnings;
 static bool listed;				/* by --check */
 static PQExpBufferData findings;	/* the list, if there is one */
+static const char *title;		/* of the list, until it was shown */
 
 static void
 put(int level, int part, const char *text)
@@ -290,10 +291,13 @@ put_sum(void *arg)
 	FILE	   *out = event_log_text_output();
 	Event	   *event = event_new("check");
 
+	if (title)
+		fprintf(out, "%s:\n", findings_take_title());
 	fputs(buffer_text(&findings), out);
-	if (n_errors + n_warnings == 0)
+	/* of several databases, this is said of all together */
+	if (n_errors + n_warnings == 0 && message_database() == NULL)
 		fputs("no problems found\n", out);
-	else
+	else if (n_errors + n_warnings > 0)
 		fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
 				n_warnings, units_plural(n_warnings));
 	event_add_number(event, "errors", n_errors);
@@ -314,6 +318,21 @@ findings_begin_process(void)
 {
 	n_errors = n_warnings = 0;
 	listed = false;
+}
+
+void
+findings_set_title(const char *text)
+{
+	title = text;
+}
+
+const char *
+findings_take_title(void)
+{
+	const char *result = title;
+
+	title = NULL;
+	return result;
 }
 
 void

@@ -56,6 +56,14 @@ extern void findings_begin_list(void);
 /* In a child that is a run of its own: nothing has been found yet. */
 extern void findings_begin_process(void);
 
+/*
+ * --check of one of several databases: the title of its list, owned by the
+ * caller.  findings_take_title() returns it once, and NULL from then on; if
+ * nobody has taken it, it is the first line of the list.
+ */
+extern void findings_set_title(const char *text);
+extern const char *findings_take_title(void);
+
 /* With --check: a line that is not a finding, which is written at once. */
 extern void findings_note(const char *text);
 

@@ -392,6 +392,30 @@ report_sum(const Comparison *comparison)
 	report_line(comparison, line);
 }
 
+/* After a copy or a restore: what was compared, for its summary; owned. */
+static char *
+describe_compared(const Comparison *comparison)
+{
+	const CompareTables *tables = comparison->tables;
+	int			n_sequences = comparison->n_sequences;
+	uint64		n_objects = comparison->objects[0].objects;
+	uint64		rows = 0;
+	PQExpBufferData text = buffer_new();
+
+	for (int i = 0; i < tables->n_tables; i++)
+		rows += tables->tables[i].sums[0].rows;
+	appendPQExpBuffer(&text, "%d table%s", tables->n_tables,
+					  units_plural(tables->n_tables));
+	if (n_sequences > 0)
+		appendPQExpBuffer(&text, ", %d sequence%s", n_sequences,
+						  units_plural(n_sequences));
+	if (n_objects > 0)
+		appendPQExpBuffer(&text, ", %s large object%s",
+						  units_count(n_objects), units_plural(n_objects));
+	appendPQExpBuffer(&text, ", %s row%s", units_count(rows), units_plural(rows));
+	return buffer_text(&text);
+}
+
 /* ----------
  * The main path, once both sides are open
  * ----------
@@ -611,7 +635,8 @@ connect_target(const Target *target)
 
 /* Returns the number of places that differ. */
 static int
-compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan)
+compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan,
+			   char **compared)
 {
 	Comparison *comparison = pg_malloc0(sizeof(Comparison));
 	CompareSide **sides = comparison->sides;
@@ -631,14 +656,16 @@ compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan)
 	compare_rows(comparison);
 	close_sides(comparison);
 	compare_report(comparison);
+	*compared = describe_compared(comparison);
 	return comparison->n_different;
 }
 
 int
-compare_copy(Source *source, const Target *target, const DumpPlan *plan)
+compare_copy(Source *source, const Target *target, const DumpPlan *plan,
+			 char **compared)
 {
 	return compare_loaded(compare_side_of_copy(source, "the source", plan),
-						  target, plan);
+						  target, plan, compared);
 }
 
 /*
@@ -695,7 +722,7 @@ compare_restore_check(const Run *run, const Target *target,
 }
 
 int
-compare_restore(const Run *run, const Target *target)
+compare_restore(const Run *run, const Target *target, char **compared)
 {
 	Source	   *source = pg_malloc0(sizeof(Source));
 
@@ -703,5 +730,5 @@ compare_restore(const Run *run, const Target *target)
 	leader_connect(source);
 	return compare_loaded(compare_side_open_tables(source, "the source",
 												   run->plan, false),
-						  target, run->plan);
+						  target, run->plan, compared);
 }

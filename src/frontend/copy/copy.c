@@ -493,7 +493,8 @@ compare(Copy *copy)
 
 	load_account_stage(&copy->account, LOAD_STAGE_COMPARE);
 	target_renew(&copy->target);
-	n_different = compare_copy(&copy->source, &copy->target, &copy->plan);
+	n_different = compare_copy(&copy->source, &copy->target, &copy->plan,
+							   &copy->account.compared);
 	if (n_different > 0)
 		pg_fatal("source and target differ in %d object%s", n_different,
 				 units_plural(n_different));
@@ -535,6 +536,7 @@ static void
 end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
+	copy->account.database = pg_strdup(PQdb(copy->target.conn));
 	load_account_print(&copy->account, event_log_text_output());
 	summary_report(&copy->run, false);
 	interrupt_set_connection(NULL);
@@ -593,12 +595,16 @@ copy_database(const Options *options, const char *argv0)
 	{
 		ConnectionsLeft left = connection_limit_left(copy->target.conn, true);
 
+		/* the run would create the one that its session is not in yet */
+		const char *database = options->create ? copy->plan.origin->database :
+			pg_strdup(PQdb(copy->target.conn));
+
 		progress_end();
 		leader_close(&copy->source);
 		session_close(copy->target.conn);
 		dry_run_print_sums(options, &copy->plan, NULL,
 						   Max(copy->run.n_servers, 1),
-						   &copy->source.rights.connections, &left);
+						   &copy->source.rights.connections, &left, database);
 		findings_end();
 		return;
 	}

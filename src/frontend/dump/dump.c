@@ -188,7 +188,7 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	need = archive_need(dump);
 	dry_run_print_sums(dump->pool.run.options, &dump->plan, &need,
 					   Max(dump->pool.run.n_servers, 1),
-					   &dump->pool.source.rights.connections, NULL);
+					   &dump->pool.source.rights.connections, NULL, NULL);
 	/* all databases together need room on one disk */
 	if (run_figures_own())
 	{

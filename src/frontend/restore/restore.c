@@ -300,7 +300,8 @@ compare(Restore *restore)
 	int			n_different;
 
 	load_account_stage(&restore->account, LOAD_STAGE_COMPARE);
-	n_different = compare_restore(&restore->run, &restore->target);
+	n_different = compare_restore(&restore->run, &restore->target,
+								  &restore->account.compared);
 	if (n_different == 0)
 		return;
 	report_errors(restore);
@@ -359,8 +360,12 @@ restore_database(const Options *options, const char *argv0)
 	{
 		ConnectionsLeft left = connection_limit_left(restore->target.conn, true);
 
+		char	   *database = pg_strdup(restore->new_name ? restore->new_name :
+										 PQdb(restore->target.conn));
+
 		session_close(restore->target.conn);
-		dry_run_print_sums(options, restore->run.plan, NULL, 0, NULL, &left);
+		dry_run_print_sums(options, restore->run.plan, NULL, 0, NULL, &left,
+						   database);
 		findings_end();
 		return 0;
 	}

@@ -27,12 +27,12 @@ typedef enum PlanColumn
 	COLUMN_CHUNKS,
 	COLUMN_TO_READ,
 	COLUMN_READ_BY,
-	COLUMN_WHY,
+	COLUMN_NOTES,
 	N_COLUMNS
 } PlanColumn;
 
 static const char *const headers[N_COLUMNS] = {
-	"Table", "Heap", "TOAST", "Chunks", "To read", "Read by", "Why"
+	"Table", "Heap", "TOAST", "Chunks", "To read", "Read by", "Notes"
 };
 
 /* The table takes over the text of a cell. */
@@ -124,7 +124,7 @@ append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
 		no++;
 	if (no == reasons->n)
 		*array_add(reasons->texts, reasons->n) = text;
-	appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "", no + 1);
+	appendPQExpBuffer(numbers, "%s(%d)", numbers->len > 0 ? ", " : "", no + 1);
 }
 
 /*
@@ -384,33 +384,68 @@ dry_run_print(const Options *options, const DumpPlan *plan)
  * ----------
  */
 
-/* Which part is read by the extension, and which with COPY. */
-static void
-print_methods(const DumpPlan *plan, FILE *out)
+/* Which part is read by the extension; the rest is read with COPY. */
+static uint64
+bytes_by_extension(const DumpPlan *plan)
 {
 	const ChunkPlan *chunks = plan->chunks;
-	const char *missing = plan->extension->missing;
-	uint64		by_sql = plan->objects->est_bytes;
-	uint64		by_extension = 0;
+	uint64		bytes = 0;
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
 		const DataFile *file = &chunks->files[i];
 
-		if (chunks->tables[file->table].sql_reason)
-			by_sql += file->est_bytes;
-		else
-			by_extension += file->est_bytes;
+		if (chunks->tables[file->table].sql_reason == NULL)
+			bytes += file->est_bytes;
 	}
+	return bytes;
+}
+
+static void
+print_readers(const DumpPlan *plan, FILE *out)
+{
+	const char *missing = plan->extension->missing;
+	uint64		by_extension = bytes_by_extension(plan);
+	uint64		by_sql = dump_plan_bytes(plan) - by_extension;
+
 	if (missing)
-		fprintf(out, "  method: COPY, %s (%s)\n", units_size(by_sql), missing);
+		fprintf(out, "  read by: COPY, %s (%s)\n", units_size(by_sql), missing);
 	else if (by_extension == 0)
-		fprintf(out, "  method: COPY, %s\n", units_size(by_sql));
+		fprintf(out, "  read by: COPY, %s\n", units_size(by_sql));
 	else if (by_sql == 0)
-		fprintf(out, "  method: extension, %s\n", units_size(by_extension));
+		fprintf(out, "  read by: extension, %s\n", units_size(by_extension));
 	else
-		fprintf(out, "  method: extension, %s; COPY, %s\n",
+		fprintf(out, "  read by: extension, %s; COPY, %s\n",
 				units_size(by_extension), units_size(by_sql));
+}
+
+/*
+ * One line for one of several databases: what they have in common is printed
+ * after the last of them.
+ */
+static void
+print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
+			   FILE *out)
+{
+	int			n_tables = plan->tables->n_tables;
+	int			n_objects = plan->objects->n_objects;
+	uint64		bytes = dump_plan_bytes(plan);
+	uint64		by_extension = plan->extension ? bytes_by_extension(plan) : 0;
+
+	fprintf(out, "%s: %d table%s", title, n_tables, units_plural(n_tables));
+	if (n_objects > 0)
+		fprintf(out, ", %d large object%s", n_objects, units_plural(n_objects));
+	fprintf(out, ", %s", units_size(bytes));
+	if (by_extension > 0 && by_extension < bytes)
+		fprintf(out, " (extension %s, COPY %s)", units_size(by_extension),
+				units_size(bytes - by_extension));
+	else if (bytes > 0)
+		fprintf(out, by_extension > 0 ? " (extension)" : " (COPY)");
+	if (need)
+		fprintf(out, ", archive about %s", units_size(archive_space_expect(need)));
+	if (need && plan->previous)
+		fprintf(out, ", reused up to %s", units_size(need->previous_bytes));
+	fprintf(out, "\n");
 }
 
 /* The leader, which the run needs, too, has one of those that are left. */
@@ -481,22 +516,30 @@ void
 dry_run_print_sums(const Options *options, const DumpPlan *plan,
 				   const ArchiveNeed *need, int n_servers,
 				   const ConnectionsLeft *source,
-				   const ConnectionsLeft *target)
+				   const ConnectionsLeft *target, const char *database)
 {
 	int			n_tables = plan->tables->n_tables;
 	int			n_objects = plan->objects->n_objects;
 	uint64		bytes = dump_plan_bytes(plan);
+	const char *title = findings_take_title();
 	FILE	   *out = event_log_text_output();
 
-	fprintf(out, options->restore ?
-			"A run would restore %d table%s and %d large object%s, about %s:\n" :
-			options->target ?
-			"A run would copy %d table%s and %d large object%s, about %s:\n" :
-			"A run would dump %d table%s and %d large object%s, about %s:\n",
-			n_tables, units_plural(n_tables),
-			n_objects, units_plural(n_objects), units_size(bytes));
+	if (title)
+	{
+		print_database(title, plan, need, out);
+		return;
+	}
+	fprintf(out, options->restore ? "A run would restore %d table%s" :
+			options->target ? "A run would copy %d table%s" :
+			"A run would dump %d table%s", n_tables, units_plural(n_tables));
+	if (n_objects > 0)
+		fprintf(out, " and %d large object%s", n_objects, units_plural(n_objects));
+	fprintf(out, ", about %s", units_size(bytes));
+	if (database)
+		fprintf(out, ", into database \"%s\"", printable(database));
+	fprintf(out, ":\n");
 	if (plan->extension)
-		print_methods(plan, out);
+		print_readers(plan, out);
 	print_jobs(options, plan, n_servers, source, target, out);
 	if (need)
 		print_archive(options, plan, need, out);

@@ -13,12 +13,14 @@
  * --check: print to event_log_text_output() what a run with this plan would
  * do, in a few lines.  need is NULL if no archive is made; n_servers are
  * read.  source are the connections that the only server has left besides the
- * leader's, and target those of a target; NULL if there is none.
+ * leader's, and target those of a target, whose database is named; NULL if
+ * there is none.  Of one of several databases, one line.
  */
 extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const ArchiveNeed *need, int n_servers,
 							   const ConnectionsLeft *source,
-							   const ConnectionsLeft *target);
+							   const ConnectionsLeft *target,
+							   const char *database);
 
 /*
  * Print to event_log_text_output() how each table would be dumped, and why

@@ -97,7 +97,7 @@ account_for_all(const LoadAccount *account)
 	if (account->stage < LOAD_STAGE_REST)
 		pg_log_error_detail("Objects that are created after the rows are missing: foreign keys, triggers, privileges, sequence values and others.");
 	else if (account->stage == LOAD_STAGE_REST)
-		pg_log_error_detail("Some foreign keys, triggers, privileges or other objects that are created after the rows are missing.");
+		pg_log_error_detail("Not all objects that are created after the rows, such as foreign keys, triggers and privileges, were created.");
 	else if (account->incomplete)
 		pg_log_error_detail("Some objects could not be created; see the errors.");
 	if (account->run->options->restore == NULL &&
@@ -213,9 +213,12 @@ load_account_stages(const LoadAccount *account, ReportStage *stages)
 	return n;
 }
 
-/* How long each stage took, as a text; owned. */
+/*
+ * How long each stage took, as a text; owned.  The summary shows the time of
+ * the comparison with its result.
+ */
 static char *
-load_account_times(const LoadAccount *account)
+load_account_times(const LoadAccount *account, bool with_comparison)
 {
 	bool		compared = account->run->options->compare;
 	PQExpBufferData text = buffer_new();
@@ -227,7 +230,7 @@ load_account_times(const LoadAccount *account)
 					  seconds_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
 					  seconds_between(account, LOAD_STAGE_ANALYZE,
 									  compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END));
-	if (compared)
+	if (compared && with_comparison)
 		appendPQExpBuffer(&text, ", comparison %.1f s",
 						  seconds_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 	return text.data;
@@ -290,8 +293,9 @@ print_resumed(const LoadAccount *account, const FileTotals *total,
 	PQExpBufferData text = buffer_new();
 
 	append_work(&text, results, &own);
-	fprintf(out, "restored %d table%s%s\n", n_tables, units_plural(n_tables),
-			n_missing > 0 || account->incomplete ? "" : ": restore is complete");
+	fprintf(out, n_missing > 0 || account->incomplete ? "restored %d table%s\n" :
+			"the restore of %d table%s is complete\n",
+			n_tables, units_plural(n_tables));
 	fprintf(out, "  by this run: %s row%s, %s in %.1f s %s\n",
 			units_count(total->rows), units_plural(total->rows),
 			units_size(total->raw_bytes), run_clock_seconds(), text.data);
@@ -317,14 +321,16 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (run_figures_own() && !run->options->verbose)
 		return;
 	message_before_output();
-	if (message_database())
+	if (message_database() && !run->options->target)
 		fprintf(out, "database \"%s\":\n", printable(message_database()));
 	if (n_missing > 0)
 		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
 				units_plural(n_missing), missing.data);
 	if (run->options->target)
-		fprintf(out, "copied %d table%s, %s row%s, %s in %.1f s, %s over the network\n",
-				n_tables, units_plural(n_tables),
+		fprintf(out, "copied database \"%s\" to database \"%s\":\n"
+				"  %d table%s, %s row%s, %s in %.1f s, %s over the network\n",
+				printable(run->plan->origin->database),
+				printable(account->database), n_tables, units_plural(n_tables),
 				units_count(total.rows), units_plural(total.rows),
 				units_size(total.raw_bytes), run_clock_seconds(),
 				units_size(total.stored_bytes));
@@ -339,9 +345,11 @@ load_account_print(const LoadAccount *account, FILE *out)
 		fprintf(out, "row formats: %s\n", account->formats);
 	summary_print_tables(run, out);
 	summary_print_masks(run, out);
-	if (run->options->compare)
-		fprintf(out, "source and target have the same contents\n");
-	fprintf(out, "time: %s\n", load_account_times(account));
+	fprintf(out, "time: %s\n", load_account_times(account, false));
+	if (account->compared)
+		fprintf(out, "compared %s in %.1f s: no differences found\n",
+				account->compared,
+				seconds_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 	fflush(out);
 }
 
@@ -385,7 +393,7 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 	Manifest   *manifest;
 	ReportCopy	copy = {
 		.target = target_address->conninfo,
-		.times = load_account_times(account),
+		.times = load_account_times(account, true),
 		.before = load_account_before(account),
 		.formats = account->formats,
 		.compared = account->run->options->compare,

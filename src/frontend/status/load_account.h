@@ -24,8 +24,11 @@ typedef enum LoadStage
 typedef struct LoadAccount
 {
 	const Run  *run;
+	const char *database;		/* of a copy's target; owned */
 	const char *formats;		/* in which a copy's tables crossed, and why;
 								 * NULL if there is nothing to say */
+	char	   *compared;		/* what was compared, and is equal; NULL if
+								 * nothing was */
 	const IndexBuilds *indexes; /* NULL before LOAD_STAGE_ROWS */
 	bool		incomplete;		/* there were errors, after the rows or at any
 								 * time of a restore, and the run fails by

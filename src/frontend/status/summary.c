@@ -393,8 +393,8 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 	if (run->servers)
 		fprintf(stderr, "read from %s\n", server_share_text(run));
 	if (run->plan->leaves_out_extension)
-		fprintf(stderr, "extension pg_pardump is not in the archive (see --with-pardump-extension);\n"
-				"  pg_parrestore creates it if a superuser restores and the server has its files\n");
+		fprintf(stderr, "left out extension pg_pardump, which pg_parrestore creates if it can\n"
+				"  (--with-pardump-extension keeps it in the archive)\n");
 }
 
 /*
