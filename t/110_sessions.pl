@@ -97,7 +97,7 @@ sub is_message { return $_[0] =~ /^(?:\t|(?:\w+(?::[^:]+)?: )?(?:error|warning|d
 # These lines may be longer, until their texts are shorter.
 sub is_long_summary
 {
-	return $_[0] =~ /^dumped .* stored as |^(?:copied|verified) roles, |^restored \d (?:of|database) |^time: definitions .*, rows /;
+	return $_[0] =~ /^dumped .* stored as |^time: definitions .*, rows /;
 }
 
 sub in_session

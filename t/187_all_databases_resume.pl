@@ -200,9 +200,9 @@ my $run;
 # what --check says of that
 ($rc, my $out) = run_program(@command, '--resume', '--check', $dir);
 is($rc, 0, '--check: exit code');
-like($out, qr/^Restored by earlier runs: 1 database\.$/m, '--check: what is done');
-like($out, qr/^Database "crm" will be created and restored \(\d.* on the source\)\.$/m, '--check: what is not');
-like($out, qr/^Progress is .* "postgres": table\n$notes\.databases exists there, and is removed at the end\.\nno problems found$/m, '--check: the table, and the sum');
+like($out, qr/^  restored by earlier runs: 1 database$/m, '--check: what is done');
+like($out, qr/^A run would restore \d databases:\n(?:  .*\n)*  crm: created \(\d.* on the source\)$/m, '--check: what is not');
+like($out, qr/^  jobs: \d+\n  progress: table $notes\.databases in database "postgres"\nno problems found$/m, '--check: the table, and the sum');
 is(note_of($target, 'shop'), 'ending', '--check: changes nothing');
 
 {

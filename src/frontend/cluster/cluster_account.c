@@ -278,7 +278,7 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 	}
 	if (now->expected_bytes > 0 && !at_end)
 		progress_line_add(line, 1, "", "", "%s of ~%s", done, total);
-	else
+	else if (now->done_bytes > 0)
 		progress_line_add(line, 1, "", "", "%s", done);
 }
 
@@ -328,9 +328,11 @@ cluster_account_compose(void *arg, ProgressLine *line, bool at_end)
 	progress_line_add(line, 0, "databases ", "", "%d/%d", account->n_ended,
 					  account->list->n);
 	add_share(line, &now, at_end);
-	progress_line_add(line, 2, "", "", "%.1f MB/s",
-					  Max(now.done_bytes - before->done_bytes, 0) /
-					  seconds / (1024 * 1024));
+	/* nothing is known of the bytes before the first plan was made */
+	if (now.done_bytes > 0 || now.expected_bytes > 0)
+		progress_line_add(line, 2, "", "", "%.1f MB/s",
+						  Max(now.done_bytes - before->done_bytes, 0) /
+						  seconds / (1024 * 1024));
 	if (!at_end)
 		add_running(line, account);
 	state.lines[state.n_lines % RATE_LINES] = now;
@@ -465,17 +467,19 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 	fflush(out);
 }
 
-/* "; failed: crm, shop": the databases that failed in this way. */
+/*
+ * "; restored with errors: crm, shop": an error names the databases that
+ * failed.
+ */
 static void
-append_failed(PQExpBuffer buf, const ClusterAccount *account,
-			  const char *label, bool with_errors)
+append_with_errors(PQExpBuffer buf, const ClusterAccount *account)
 {
-	const char *separator = label;
+	const char *separator = "; restored with errors: ";
 
 	for (int i = 0; i < account->list->n; i++)
 	{
 		if (account->states[i] != CLUSTER_FAILED ||
-			(account->figures[i].errors > 0) != with_errors)
+			account->figures[i].errors == 0)
 			continue;
 		appendPQExpBuffer(buf, "%s%s", separator,
 						  printable(account->list->databases[i].name));
@@ -485,7 +489,7 @@ append_failed(PQExpBuffer buf, const ClusterAccount *account,
 
 /* How a summary begins: with the number of databases, "5" or "4 of 5". */
 static const char *
-summary_format(ClusterCommand command, int n)
+summary_format(ClusterCommand command, int n, bool no_tablespaces)
 {
 	switch (command)
 	{
@@ -493,7 +497,11 @@ summary_format(ClusterCommand command, int n)
 			return n == 1 ? "copied roles, tablespaces and %s database" :
 				"copied roles, tablespaces and %s databases";
 		case CLUSTER_RESTORE:
-			return n == 1 ? "restored %s database" : "restored %s databases";
+			if (no_tablespaces)
+				return n == 1 ? "restored roles and %s database" :
+					"restored roles and %s databases";
+			return n == 1 ? "restored roles, tablespaces and %s database" :
+				"restored roles, tablespaces and %s databases";
 		case CLUSTER_VERIFY:
 			return n == 1 ? "verified roles, tablespaces and %s archive" :
 				"verified roles, tablespaces and %s archives";
@@ -506,8 +514,9 @@ summary_format(ClusterCommand command, int n)
 }
 
 /*
- * "dumped roles, tablespaces and 4 of 5 databases: 643 tables, ... in 45.2 s,
- * 60.1 MB/s; failed: crm"
+ * "dumped roles, tablespaces and 4 of 5 databases:", and in the next line
+ * "643 tables, ... in 45.2 s, 60.1 MB/s". is complete if no run,
+ * and no earlier one, has left a database that is not.
  */
 static void
 print_summary(const ClusterAccount *account, FILE *out)
@@ -518,18 +527,18 @@ print_summary(const ClusterAccount *account, FILE *out)
 	double		seconds = run_clock_seconds();
 	PQExpBufferData line = buffer_new();
 
-	appendPQExpBuffer(&line, summary_format(account->command, n),
+	appendPQExpBuffer(&line, summary_format(account->command, n,
+											account->options->no_tablespaces),
 					  n_complete < n ? psprintf("%d of %d", n_complete, n) :
 					  psprintf("%d", n));
 	if (account->list->n_before > 0)
-		appendPQExpBuffer(&line, " (%d by earlier runs)", account->list->n_before);
-	appendPQExpBufferStr(&line, ": ");
+		appendPQExpBuffer(&line, ", and %d by earlier runs", account->list->n_before);
+	appendPQExpBufferStr(&line, ":\n  ");
 	append_figures(&line, account, &sum);
 	appendPQExpBuffer(&line, " in %.1f s, %s/s", seconds,
 					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));
 	append_notes(&line, &sum);
-	append_failed(&line, account, "; failed: ", false);
-	append_failed(&line, account, "; restored with errors: ", true);
+	append_with_errors(&line, account);
 	message_before_output();
 	fprintf(out, "%s\n", line.data);
 	fflush(out);
@@ -583,8 +592,8 @@ cluster_account_note_begin(ClusterAccount *account, int no)
 	account->start_us[no] = clock_wall_us();
 	event_add_number(event, "bytes", database->bytes);
 	event_write(event);
-	/* its run prints what it finds below that */
-	if (account->command == CLUSTER_CHECK)
+	/* its run prints the plan below that; --check prints its own line */
+	if (account->command == CLUSTER_CHECK && !account->options->check)
 	{
 		fprintf(output_of(account), "[%d/%d] %s, %s:\n", account->n_ended + 1,
 				account->list->n, printable(database->name),
@@ -715,8 +724,13 @@ check_space(const ClusterAccount *account)
 	ArchiveNeed need = {.raw_bytes = sum.raw_bytes,.compressed = sum.stored_bytes < sum.raw_bytes};
 	uint64		available;
 
+	fprintf(output_of(account), "jobs: %d\n", account->options->jobs);
 	fprintf(output_of(account), "archives of all databases: about %s\n",
 			units_size(sum.stored_bytes));
+	if (account->options->max_rate != 0)
+		fprintf(output_of(account), "expected time: at least %s at %s/s\n",
+				units_duration((double) sum.raw_bytes / account->options->max_rate),
+				units_size(account->options->max_rate));
 	if (directory == NULL)
 		return;
 	if (archive_space_available(directory, &need, &available))

@@ -312,7 +312,7 @@ set_note(PGconn *conn, const char *identity, const Note *note)
 	PGresult   *res = target_query(conn, set_query, 6, params);
 
 	if (strcmp(PQcmdTuples(res), "1") != 0)
-		pg_fatal("table \"%s\" on the target no longer belongs to this restore",
+		pg_fatal("table %s on the target no longer belongs to this restore",
 				 CLUSTER_NOTES_TABLE);
 	PQclear(res);
 }
@@ -327,7 +327,7 @@ state_of(const char *name)
 	for (int i = NOTE_BEGUN; i <= NOTE_DONE; i++)
 		if (strcmp(name, state_names[i]) == 0)
 			return (NoteState) i;
-	pg_fatal("table \"%s\" has the unknown state \"%s\"", CLUSTER_NOTES_TABLE,
+	pg_fatal("table %s has the unknown state \"%s\"", CLUSTER_NOTES_TABLE,
 			 printable(name));
 }
 
@@ -361,7 +361,7 @@ check_run(ClusterNotes *notes, PGconn *conn)
 	if (!notes->options->resume)
 	{
 		pg_log_error("an unfinished restore of all databases was found on the target");
-		pg_log_error_detail("Table \"%s\" of database \"%s\" shows which databases it has restored.",
+		pg_log_error_detail("Table %s of database \"%s\" shows which databases it has restored.",
 							CLUSTER_NOTES_TABLE, notes->database);
 		pg_log_error_hint("Use --resume to continue it, or " DROP_COMMAND " in database \"%s\" to start a new restore.",
 						  notes->database);
@@ -574,23 +574,22 @@ describe(ClusterTodo todo)
 		case CLUSTER_TODO_REFUSED:
 			return NULL;
 		case CLUSTER_TODO_RESUME:
-			return "The restore of database \"%s\" will be resumed (%s on the source).";
+			return "  %s: resumed (%s on the source)";
 		case CLUSTER_TODO_BEGIN:
-			return "Database \"%s\" exists and will be filled (%s on the source).";
+			return "  %s: exists (%s on the source)";
 		case CLUSTER_TODO_CREATE_AGAIN:
-			return "Database \"%s\", which an interrupted restore left empty, will be dropped, created and restored (%s on the source).";
+			return "  %s: left empty by an interrupted restore, created again (%s on the source)";
 		case CLUSTER_TODO_CREATE:
 			break;
 	}
-	return "Database \"%s\" will be created and restored (%s on the source).";
+	return "  %s: created (%s on the source)";
 }
 
 void
 cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 {
-	if (notes->n_done > 0)
-		findings_note(psprintf("Restored by earlier runs: %d database%s.",
-							   notes->n_done, units_plural(notes->n_done)));
+	findings_note(psprintf("A run would restore %d database%s:", list->n,
+						   units_plural(list->n)));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
@@ -600,12 +599,12 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 			findings_note(psprintf(what, printable(database->name),
 								   units_size(database->bytes)));
 	}
-	findings_note(psprintf(notes->exists ?
-						   "Progress is recorded in the maintenance database, \"%s\": table\n"
-						   "%s exists there, and is removed at the end." :
-						   "Progress is recorded in the maintenance database, \"%s\": table\n"
-						   "%s is created there, and removed at the end.",
-						   printable(notes->database), CLUSTER_NOTES_TABLE));
+	if (notes->n_done > 0)
+		findings_note(psprintf("  restored by earlier runs: %d database%s",
+							   notes->n_done, units_plural(notes->n_done)));
+	findings_note(psprintf("  jobs: %d", notes->options->jobs));
+	findings_note(psprintf("  progress: table %s in database \"%s\"",
+						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 }
 
 /* ----------
@@ -735,7 +734,7 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		pg_log_warning("could not remove table \"%s\" from database \"%s\": %s",
+		pg_log_warning("could not remove table %s from database \"%s\": %s",
 					   CLUSTER_NOTES_TABLE, notes->database,
 					   PQresultErrorMessage(res));
 		pg_log_warning_hint("All databases are restored; " DROP_COMMAND " removes it.");
@@ -762,7 +761,7 @@ begin_end(const ClusterNotes *notes, PGconn *conn)
 const char *
 cluster_notes_table_detail(const ClusterNotes *notes)
 {
-	return psprintf("Table \"%s\" in database \"%s\" records the state of each database.",
+	return psprintf("Table %s in database \"%s\" records the state of each database.",
 					CLUSTER_NOTES_TABLE, printable(notes->database));
 }
 

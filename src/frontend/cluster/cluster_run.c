@@ -99,6 +99,10 @@ run_main(const RunState *state, int no, int slot)
 	argv = make_args(state, no, &argc);
 	reset_getopt();
 	message_set_database(state->run->list->databases[no].name);
+	if (state->options->check)
+		findings_set_title(psprintf("[%d/%d] %s", state->account->n_ended + 1,
+									state->run->list->n,
+									printable(message_database())));
 	exit(state->run->program(argc, argv));
 }
 
@@ -155,16 +159,23 @@ cluster_run_note_failure(RunState *state, int no, int status)
 	state->n_failed++;
 	cluster_account_note_end(state->account, no,
 							 complete ? CLUSTER_COMPLETE : CLUSTER_FAILED);
-	if (database->with_errors)
+
+	/*
+	 * The run has reported what failed, with the name of the database, and
+	 * the last message names all that failed.
+	 */
+	if (WIFSIGNALED(status))
+	{
+		pg_log_error(complete ? "the run for database \"%s\" failed" :
+					 state->run->failure, database->name);
+		pg_log_error_detail("Its process was terminated by signal %d: %s.",
+							WTERMSIG(status), strsignal(WTERMSIG(status)));
+	}
+	else if (database->with_errors)
 		pg_log_error("database \"%s\" was restored with errors", database->name);
 	else if (complete)
 		pg_log_error("the run for database \"%s\" failed", database->name);
-	else
-		pg_log_error(state->run->failure, database->name);
-	if (WIFSIGNALED(status))
-		pg_log_error_detail("Its process was terminated by signal %d: %s.",
-							WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (complete)
+	if (complete)
 		pg_log_error_detail("Its archive is complete.");
 }
 

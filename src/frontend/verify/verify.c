@@ -743,7 +743,7 @@ report_failure(const VerifyRun *run, bool is_readable)
 
 /* The event of its end, and the line that sums up. */
 static void
-verify_report_sum(const VerifyRun *run, bool is_readable)
+verify_report_sum(VerifyRun *run, bool is_readable)
 {
 	const VerifyCounts *found = &run->found;
 	RunFigures *figures = run_figures_own();
@@ -760,6 +760,8 @@ verify_report_sum(const VerifyRun *run, bool is_readable)
 		figures->raw_bytes = found->raw_bytes;
 		figures->stored_bytes = found->stored_bytes;
 		figures->findings = found->findings;
+		/* a short run has not been looked at while it read */
+		verify_update(run, figures);
 	}
 	else if (found->findings == 0)
 		fprintf(event_log_text_output(), run->manifest ?
