@@ -32,7 +32,6 @@ cmp_ok(scalar(keys %takes), '>', 80, 'there are options');
 
 # ---- --help of all programs
 
-like(slurp_file("$tree/README.md"), qr/^## Getting help$/m, 'README.md has the section that --help names');
 foreach my $program (qw(pg_pardump pg_parrestore pg_parbasebackup pg_pardump_backup))
 {
 	my (undef, $text) = run_program($program, '--help');
@@ -40,7 +39,7 @@ foreach my $program (qw(pg_pardump pg_parrestore pg_parbasebackup pg_pardump_bac
 
 	is_deeply([ grep { length > 80 } split /\n/, $text ], [], "$program: --help fits 80 columns");
 	is(scalar(() = ($examples // '') =~ /^  $program /mg), 3, "$program: --help has three examples");
-	like($text, qr/\n\nSee section "Getting help" of README\.md .*\n\z/, "$program: --help ends with where to get help");
+	like($text, qr/\n\nSee $program\(1\) for all options .*\n\z/, "$program: --help ends with the name of its manual page");
 	unlike($text, qr/\S@\S|https?:/, "$program: --help names no address");
 	# options of the stock program come last, under one heading
 	my @headings = $text =~ /^(\S.*):\n(?=  -)/mg;

@@ -46,20 +46,22 @@ Usage:
   pg_pardump_backup --check CONFIGURATION
   pg_pardump_backup --adopt CONFIGURATION
 
-Options:
+Tasks (at most one; without any, make backups):
   --adopt                  after the server was replaced: assign all backups in
-                           the directory to the current server, then exit
-  -c, --check              check prerequisites, then exit
-  -l, --list               list the backups, then exit; with -v, a line for each
-                           database, with the path of its archive
-  --json                   with --list: print JSON
+                           the directory to the current server
+  -c, --check              check prerequisites
+  -l, --list               list the backups; with -v, a line for each database,
+                           with the path of its archive
   --restore                restore a database from a backup; without --to, the
                            database is created
   --restore-test           as root: restore the newest backups into a temporary
                            server
+  --verify                 verify a backup, or all backups
+
+Options:
+  --json                   with --list: print JSON
   --to=CONNINFO            with --restore: restore into this existing database
   -v, --verbose            report each step
-  --verify                 verify a backup, or all backups
   -V, --version            print the version, then exit
   -?, --help               show this help, then exit
 
@@ -81,7 +83,7 @@ Examples:
   pg_pardump_backup --list /etc/pg_pardump/nightly.conf
   pg_pardump_backup --restore latest shop /etc/pg_pardump/nightly.conf
 
-See section "Getting help" of README.md for documentation and bug reports.
+See pg_pardump_backup(1) for all options and keys in detail.
 END
 
 my $NOT_ROOT = <<'END';
@@ -389,7 +391,7 @@ sub back_up
 	if (@made && $config->{verbose})
 	{
 		inform("made backup \"$made[0]{run}\" of " . join(', ', map { printable(database_of($_->{folder})) } @made));
-		inform('removed ' . counted($n_removed, 'old archive'));
+		inform($n_removed == 0 ? 'removed no old backups' : 'removed ' . counted($n_removed, 'old backup') . ' of databases');
 	}
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
@@ -477,7 +479,8 @@ sub check_database
 	my $error = $@;
 	seek $printed, 0, 0;
 	my $text = do { local $/; <$printed> } // '';
-	print STDERR $text;
+	# the disk, and whether there is a problem, are reported of all databases together
+	print STDERR $text =~ s/^(?:  free disk space: .*|no problems found)\n//mgr;
 	$sums->{archives} += bytes_of($1) if $text =~ /^  archive: about (.*)/m;
 	$sums->{reused} += bytes_of($1) if $text =~ /^  reused from the previous archive: up to (.*)/m;
 	$sums->{free} = bytes_of($1) if $text =~ /^  free disk space: (.*)/m;

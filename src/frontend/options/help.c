@@ -34,8 +34,8 @@
 "  --report-history=DIRECTORY   record the run in DIRECTORY, and show the last 30\n" \
 "                               runs in the report\n"
 
-#define END_OF_HELP \
-"\nSee section \"Getting help\" of README.md for documentation and bug reports.\n"
+#define END_OF_HELP(program) \
+"\nSee " program "(1) for all options in detail.\n"
 
 /* ----------
  * The text of pg_parrestore --help: own options first, then pg_restore's.
@@ -73,7 +73,7 @@ static const char restore_text[] =
 "\nOptions for all databases of a cluster:\n"
 "  --all-databases              restore a dump of pg_pardump --all-databases\n"
 "  --exclude-database=PATTERN   exclude databases whose name matches PATTERN\n"
-"  --globals-only               only roles, memberships, settings and\n"
+"  --globals-only               restore only roles, memberships, settings and\n"
 "                               tablespaces\n"
 
 "\nOptions for comparing with the source after the restore:\n"
@@ -159,7 +159,7 @@ CONNECTION_OPTIONS
 "  pg_parrestore -j 8 -d shop /backup/shop\n"
 "  pg_parrestore -j 8 -d shop --resume /backup/shop\n"
 "  pg_parrestore -j 8 -d shop -n sales -t orders /backup/shop\n"
-END_OF_HELP;
+END_OF_HELP("pg_parrestore");
 
 void
 restore_help_print(const char *progname)
@@ -239,7 +239,7 @@ CONNECTION_OPTIONS
 "  pg_parbasebackup -j 8 -h db1 -D /backup/base\n"
 "  pg_parbasebackup -j 8 -h db1 -Ft -Z zstd -D /backup/tar\n"
 "  pg_parbasebackup -j 8 --extract=/backup/tar -D /var/lib/postgresql/restored\n"
-END_OF_HELP;
+END_OF_HELP("pg_parbasebackup");
 
 void
 backup_help_print(const char *progname)
@@ -345,7 +345,8 @@ STALL_TIMEOUT_OPTION
 "                               --jobs)\n"
 "  --no-analyze                 do not run ANALYZE after loading\n"
 "  --no-fast-index              do not build indexes with the extension\n"
-"  --roles                      create missing roles that the database needs\n"
+"  --roles                      create roles on the target that the database\n"
+"                               needs and that are missing there\n"
 "  --toast-compression=METHOD   TOAST compression of columns without a method of\n"
 "                               their own: lz4, pglz, or default\n"
 
@@ -377,7 +378,7 @@ STALL_TIMEOUT_OPTION
 "  --cluster-snapshot           dump all databases in one snapshot; needs the\n"
 "                               extension in each of them\n"
 "  --exclude-database=PATTERN   exclude databases whose name matches PATTERN\n"
-"  -g, --globals-only           only roles, memberships, settings and\n"
+"  -g, --globals-only           dump only roles, memberships, settings and\n"
 "                               tablespaces\n"
 "  --lock-later                 with --cluster-snapshot: lock tables when the\n"
 "                               turn of their database comes\n"
@@ -481,7 +482,7 @@ CONNECTION_OPTIONS
 "  pg_pardump -j 8 -f /backup/shop shop\n"
 "  pg_pardump -j 8 --target='host=new dbname=shop' shop\n"
 "  pg_pardump --verify=/backup/shop -j 8\n"
-END_OF_HELP;
+END_OF_HELP("pg_pardump");
 
 void
 help_print(const char *progname)
