@@ -238,7 +238,7 @@ SQL
 	my $dump = stuck_dump(42, 2, '--retries=0');
 	terminate($node, leader_backend());
 	dump_failed_ok($node, $dump, 'the leader without retries',
-		qr/^pg_pardump: error: lost the connection that held the locks on all tables: FATAL:  terminating/);
+		qr/^pg_pardump: error: lost the connection that held the locks on all tables\npg_pardump: detail: FATAL:  terminating/);
 	open_gate();
 }
 {
@@ -246,7 +246,7 @@ SQL
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	terminate($node, leader_backend());
 	dump_failed_ok($node, $dump, 'no way back for the leader',
-		qr/error: lost the connection that held the locks on all tables: .*not permitted to log in/);
+		qr/error: lost the connection that held the locks on all tables\n.*detail: .*not permitted to log in/);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
 }

@@ -187,7 +187,7 @@ sub make_empty_end
 	my $dump = dump_standby();
 	terminate($standby, backends($standby, "wait_event IS DISTINCT FROM 'advisory'"));
 	dump_failed_ok($standby, $dump, 'the leader terminated',
-		qr/error: lost the connection that held the locks on all tables: .*detail: On a standby, no other session can replace it/s);
+		qr/error: lost the connection that held the locks on all tables\n.*detail: On a standby, no other session can replace it/s);
 	open_gate();
 }
 

@@ -79,7 +79,7 @@ sub copy_survived_ok
 	my ($copy, $what, $warning) = @_;
 	is(end_dump($copy), 0, "$what: exit code") or diag($copy->{err});
 	like($copy->{err}, $warning, "$what: warning");
-	like($copy->{out}, qr/^copied 3 tables, 10,200 rows, /, "$what: summary");
+	like($copy->{out}, qr/^copied database .*\n  3 tables, 10,200 rows, /, "$what: summary");
 	all_rows_ok($what);
 	return;
 }

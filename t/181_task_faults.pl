@@ -101,7 +101,7 @@ foreach my $fault (
 	terminate($node, leader_backend());
 	open_gate();
 	is(end_dump($dump), 1, 'the leader without a session: exit code');
-	like($dump->{err}, qr/error: lost the connection that held the locks on all tables: .*\n.*With --tasks, no other session can replace it/,
+	like($dump->{err}, qr/error: lost the connection that held the locks on all tables\n.*\n.*With --tasks, no other session can replace it/,
 		'the leader without a session: message');
 	nothing_remains_ok($node, $dump->{dir}, 'the leader without a session');
 }

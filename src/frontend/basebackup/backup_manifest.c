@@ -249,7 +249,8 @@ typedef struct Rewriting
 pg_noreturn static void
 damaged(const Rewriting *rewriting, const char *problem)
 {
-	pg_fatal("file \"%s\" is damaged: %s", rewriting->from, problem);
+	pg_log_error("file \"%s\" is damaged: %s", rewriting->from, problem);
+	pg_fatal_hint("Use another copy of the backup.");
 }
 
 /* ----------

@@ -468,8 +468,11 @@ backup_server_stop(Backup *backup)
 		((uint64) high << 32 | low) != backup->start)
 		pg_fatal("the server returned the backup label of another backup");
 	if (timeline != backup->timeline)
-		pg_fatal("the server switched from timeline %u to %u while the backup started",
-				 timeline, backup->timeline);
+	{
+		pg_log_error("the server switched from timeline %u to %u while the backup started",
+					 timeline, backup->timeline);
+		pg_fatal_hint("Start the backup again.");
+	}
 	check_timeline(backup);
 	return label;
 }

@@ -247,7 +247,8 @@ revoke_all(PGconn *conn)
 pg_noreturn static void
 refuse_other_run(void)
 {
-	pg_fatal("another pg_parrestore is restoring all databases of the target");
+	pg_log_error("another pg_parrestore is restoring all databases of the target");
+	pg_fatal_hint("Wait until it has ended, or end its sessions with pg_terminate_backend().");
 }
 
 /* That of the notes' own session. */

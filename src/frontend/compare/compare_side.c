@@ -397,8 +397,11 @@ compare_side_open_archive(const Options *options)
 
 	interrupt_install_leader();
 	if (archive_open_kind(options->compare_with) == ARCHIVE_TAR)
-		pg_fatal("archive \"%s\" is in tar format, which cannot be compared",
-				 options->compare_with);
+	{
+		pg_log_error("archive \"%s\" is in tar format, which cannot be compared",
+					 options->compare_with);
+		pg_fatal_hint("Extract it into a directory with tar, and specify that directory.");
+	}
 	archive = archive_open(options->compare_with);
 	plan = plan_archive(archive, options);
 	side = new_side("the archive", options, &plan->plan, NULL);
@@ -501,8 +504,14 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 	}
 	problem = archive_objects_error(objects);
 	if (problem || result.objects != (uint64) group->n_oids)
-		pg_fatal("could not read large objects: %s",
-				 problem ? problem : "some are missing");
+	{
+		pg_log_error("could not read large objects: %s",
+					 problem ? problem : "some are missing");
+		if (problem == NULL)
+			pg_log_error_detail("The archive lists %d of them, but contains " UINT64_FORMAT ".",
+								group->n_oids, result.objects);
+		pg_fatal_hint("Use another copy of the archive.");
+	}
 	archive_objects_close(objects);
 	free(buf);
 	return result;

@@ -298,8 +298,11 @@ extract_backup(const Options *options)
 	char	   *temp;
 
 	if (archive == NULL)
-		pg_fatal("directory \"%s\" does not contain base.tar",
-				 options->extract);
+	{
+		pg_log_error("directory \"%s\" does not contain base.tar",
+					 options->extract);
+		pg_fatal_hint("Specify the directory of a backup in tar format, which pg_parbasebackup -Ft or pg_basebackup -Ft has made.");
+	}
 	/* permissions of the group are the archive's, under any umask */
 	umask(PG_MODE_MASK_GROUP);
 	(void) claimed_directory_new(options->directory, NULL, options->no_clean, true);

@@ -29,6 +29,8 @@
 #include "stream/regular_file.h"
 #include "stream/sink.h"
 
+#define EXTRACT_COPY_HINT "Use another copy of the backup."
+
 /* ----------
  * Where the frames of a compressed file begin: what can be decompressed
  * side by side.
@@ -81,8 +83,11 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 		bytes = method == COMPRESS_NONE ? Min(bytes, PIECE_BYTES) :
 			compressed_frame_bytes(file + begin, bytes, method);
 		if (bytes == 0)
-			pg_fatal("file \"%s\" is damaged or truncated: no complete %s frame at offset " UINT64_FORMAT,
-					 path, compress_method_name(method), begin);
+		{
+			pg_log_error("file \"%s\" is damaged or truncated: no complete %s frame at offset " UINT64_FORMAT,
+						 path, compress_method_name(method), begin);
+			pg_fatal_hint(EXTRACT_COPY_HINT);
+		}
 		list->begins = array_room(list->begins, ++list->n_frames, sizeof(uint64));
 		list->begins[list->n_frames] = begin + bytes;
 	}
@@ -180,10 +185,16 @@ decompress_frame(Extraction *extraction, char *to, size_t room)
 		decompressor_feed(decompressor, extraction->in, len);
 	}
 	if (made < 0)
-		pg_fatal("could not decompress file \"%s\": %s", extraction->path,
-				 decompressor_error(decompressor));
+	{
+		pg_log_error("could not decompress file \"%s\": %s", extraction->path,
+					 decompressor_error(decompressor));
+		pg_fatal_hint(EXTRACT_COPY_HINT);
+	}
 	if (made == 0 && !decompressor_complete(decompressor))
-		pg_fatal("file \"%s\" is truncated", extraction->path);
+	{
+		pg_log_error("file \"%s\" is truncated", extraction->path);
+		pg_fatal_hint(EXTRACT_COPY_HINT);
+	}
 	return made;
 }
 
@@ -221,6 +232,13 @@ target_path(const Extraction *extraction, const TarMember *member)
 	return psprintf("%s/%s%s", extraction->directory, member->path, suffix);
 }
 
+pg_noreturn static void
+damaged(const Extraction *extraction, const char *problem)
+{
+	pg_log_error("file \"%s\" is damaged: %s", extraction->path, problem);
+	pg_fatal_hint(EXTRACT_COPY_HINT);
+}
+
 /*
  * Whom a directory is given to can put a link in the place of what is in it.
  * At the end the first is given away last, so each comes but once, before
@@ -234,8 +252,7 @@ make_directory(const Extraction *extraction, const TarMember *member)
 	bool		is_top = strcmp(member->path, ".") == 0;
 
 	if (is_top && extraction->turn->n_members > 1)
-		pg_fatal("file \"%s\" is damaged: its top directory follows the contents of the directory",
-				 extraction->path);
+		damaged(extraction, "its top directory follows the contents of the directory");
 	if (mkdir(path, attributes_first_mode(member)) < 0 &&
 		!(errno == EEXIST &&
 		  (is_top || attributes_is_of_other(extraction->attributes,
@@ -253,8 +270,7 @@ check_path(const Extraction *extraction, const char *path)
 {
 	if (strcmp(path, ".") != 0 &&
 		strncmp(path, extraction->prefix, strlen(extraction->prefix)) != 0)
-		pg_fatal("file \"%s\" is damaged: a path does not belong to a tablespace",
-				 extraction->path);
+		damaged(extraction, "a path does not belong to a tablespace");
 }
 
 /*
@@ -297,7 +313,7 @@ scan(Extraction *extraction, size_t len)
 		}
 	}
 	if (result == TAR_DAMAGED)
-		pg_fatal("file \"%s\" is damaged: %s", extraction->path, problem);
+		damaged(extraction, problem);
 }
 
 /* ----------
@@ -476,7 +492,10 @@ extract_archive(const char *path, CompressMethod method,
 	 * it.
 	 */
 	if (!tar_reader_ended(&extraction.turn->reader))
-		pg_fatal("file \"%s\" is truncated", path);
+	{
+		pg_log_error("file \"%s\" is truncated", path);
+		pg_fatal_hint(EXTRACT_COPY_HINT);
+	}
 	close(extraction.fd);
 	return extraction.turn->n_links;
 }

@@ -505,7 +505,7 @@ clean_drop(RestoreStages *stages)
 #define LOCKS_KEPT 100
 
 #define OWNERS_HINT \
-"An object can be dropped by its owner, by the owner of its schema, and by superusers; an object of an extension can be dropped only with the extension; relations of another kind must be dropped first"
+"Drop them as their owner or as a superuser; drop objects of an extension with the extension."
 #define ROWS_HINT \
 "Use --allow-existing to add the rows of the archive, as pg_restore does, or --no-data-for-failed-tables to skip them."
 
@@ -945,7 +945,7 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	{
 		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
 		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
-		pg_log_error_hint(OWNERS_HINT ".");
+		pg_log_error_hint(OWNERS_HINT);
 	}
 	resetPQExpBuffer(&list);
 	n = list_objects(conn, options, copy_keepers_query, params, &list);
@@ -1016,7 +1016,7 @@ refuse_kept_tables(PGconn *conn, const Options *options, const char *const *para
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
 					 n);
 		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
-		pg_log_error_hint(OWNERS_HINT ".  " ROWS_HINT);
+		pg_log_error_hint(OWNERS_HINT "  " ROWS_HINT);
 	}
 	resetPQExpBuffer(&list);
 	n = list_tables(res, tables, false, &list);

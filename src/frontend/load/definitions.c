@@ -162,7 +162,7 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 						 *work.n_existing);
 			/* in a copy they may have come since they were looked for */
 			if (!stages->as_pg_restore)
-				exit(1);
+				pg_fatal_hint("Use --clean to replace them, or an empty database.");
 			pg_log_error_detail("Their contents will be overwritten, as with pg_restore.");
 		}
 		target_renew(stages->target);

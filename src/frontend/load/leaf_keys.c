@@ -387,7 +387,7 @@ drop_key(PGconn *conn, const char *table, const char *name, bool of_table)
 		pg_log_error("could not drop incomplete constraint %s of table %s: %s",
 					 printable(name), printable(table),
 					 PQresultErrorMessage(res));
-		pg_log_error_hint("Drop the constraint manually.");
+		pg_log_error_hint("Run the command yourself: %s;", printable(sql));
 	}
 	PQclear(res);
 }

@@ -60,7 +60,7 @@ static const RestoreJournalWait restore_journal_wait_claim = {
 
 static const RestoreJournalWait restore_journal_wait_look_at = {
 	.message = "still waiting after %d s for another session to unlock schema \"%s\"",
-	.hint = "The session that locks the schema ends by itself, or can be terminated."
+	.hint = "Wait for the session that locks the schema, or end it with pg_terminate_backend()."
 };
 
 static void

@@ -128,8 +128,10 @@ restore_journal_lock_warn(PGconn *conn)
 
 	if (holder == NULL)
 		return;
-	pg_log_warning("another pg_parrestore, of a role that may not create a schema, may be restoring into this database");
+	pg_log_warning("another pg_parrestore might be restoring into this database");
 	pg_log_warning_detail("%s", holder);
+	pg_log_warning_detail("It has no restore journal, because its role may not create a schema.");
+	pg_log_warning_hint("If that session is a restore, end one of the two, and empty the database before a new restore.");
 }
 
 /* Lock the database without a log, until the session ends. */
@@ -464,7 +466,7 @@ static const char forget_query[] =
 
 static const RestoreJournalWait wait_removal = {
 	.message = "still waiting after %d s to drop schema \"%s\", which another session is reading",
-	.hint = "Everything else is done.  The dump or query that reads the schema ends by itself, or can be terminated."
+	.hint = "Everything else is done.  Wait for the dump or query that reads the schema, or end it with pg_terminate_backend()."
 };
 
 #define DROP_COMMAND "DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE"

@@ -107,8 +107,12 @@ restore_stage_make_extension(RestoreStages *restore)
 	/* a commit of this session waits for the disk */
 	res = PQexec(conn, "CREATE EXTENSION " PARDUMP_EXTENSION);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
 		pg_log_warning("could not create extension " PARDUMP_EXTENSION " on the target: %s",
 					   PQresultErrorMessage(res));
+		pg_log_warning_detail("The database will not have the extension.  Everything else is restored.");
+		pg_log_warning_hint("Remove the cause, and run CREATE EXTENSION " PARDUMP_EXTENSION " in the database after the restore.");
+	}
 }
 
 void

@@ -257,12 +257,17 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 							const char *new_name)
 {
 	TargetState state = target_state(target->conn);
+	bool		of_source = source->system_identifier == NULL;
 
-	if (source->system_identifier == NULL || *state.system_identifier == '\0')
+	if (of_source || *state.system_identifier == '\0')
 	{
 		pg_log_error("could not determine whether source and target are the same database");
-		pg_log_error_detail("The role has no privilege to execute pg_control_system() on one of the servers.");
-		pg_fatal_hint("Use GRANT EXECUTE ON FUNCTION pg_control_system() on both servers.");
+		pg_log_error_detail("The role may not execute pg_control_system() on the %s.",
+							of_source ? "source" : "target");
+		pg_fatal_hint("As a superuser, run in database \"%s\" of the %s: GRANT EXECUTE ON FUNCTION pg_control_system() TO ROLE;",
+					  of_source ? printable(source->database) :
+					  printable(PQdb(target->conn)),
+					  of_source ? "source" : "target");
 	}
 	if (strcmp(source->system_identifier, state.system_identifier) == 0 &&
 		(new_name ? strcmp(source->database, new_name) == 0
@@ -607,8 +612,14 @@ target_begin(Target *target)
 	state = target_state(target->conn);
 	if (*state.history == '\0')
 	{
+		char	   *role = session_value(target->conn, "SELECT CURRENT_USER");
+
 		pg_log_warning("a failover of the target will not be detected");
-		pg_log_warning_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
+		pg_log_warning_detail("Role \"%s\" needs the privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
+							  printable(role));
+		pg_log_warning_hint("As a superuser, run in database \"%s\": GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
+							printable(PQdb(target->conn)), printable(fmtId(role)));
+		free(role);
 	}
 	target->incarnation = state.incarnation;
 	target->history = state.history;

@@ -541,5 +541,6 @@ target_may_skip_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
 	pg_log_warning("loaded " UINT64_FORMAT " row%s of %s, but the target stored " UINT64_FORMAT,
 				   sent, units_plural(sent), what, taken);
 	pg_log_warning_detail("A BEFORE INSERT trigger of the table can skip rows, or insert them into another table.");
+	pg_log_warning_hint("If the rows are needed, disable the trigger, truncate the table, and load its rows again with --data-only and --table.");
 	return true;
 }

@@ -118,7 +118,7 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		pg_log_error("the target already contains rows in %d of the tables to be restored",
 					 n_found);
 		pg_log_error_detail(detail, shown.data);
-		pg_log_error_hint("Use --clean to drop existing objects first, or --data-only or --allow-existing to add the rows of the archive.");
+		pg_log_error_hint("Use --clean to drop existing objects first, --allow-existing to keep them and add the rows of the archive, or --data-only to add rows without creating anything.");
 	}
 }
 

@@ -657,7 +657,7 @@ probe(PGconn *conn, const ConnParams *params, const char *progname)
 	if (!session_probe(conn, other, n_probes))
 	{
 		pg_log_warning("a second connection to the server was not answered in time");
-		pg_log_warning_hint("If you connect through a connection pooler, its pool may be too small.");
+		pg_log_warning_hint("If you connect through a connection pooler, its pool might be too small: enlarge it, use fewer jobs, or connect to the server itself.");
 	}
 	/* the run's other sessions may need its place */
 	session_close_and_wait(other);

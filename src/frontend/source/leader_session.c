@@ -238,7 +238,8 @@ try_later(LeaderSession *session, const char *cause)
 
 	if (session->retry.n == max_retries)
 	{
-		pg_log_error("lost the connection that held the locks on all tables: %s", cause);
+		pg_log_error("lost the connection that held the locks on all tables");
+		pg_log_error_detail("%s", cause);
 		if (max_retries > 0)
 			pg_log_error_detail("Attempts to reconnect: %d.", max_retries);
 		exit(1);
@@ -257,13 +258,13 @@ was_lost_by(LeaderSession *session, const char *words)
 	interrupt_check();
 	if (session->last_words && !session->may_retry)
 	{
-		pg_log_error("the server terminated the session that held the locks on all tables: %s",
-					 cause);
-		exit(1);
+		pg_log_error("the server terminated the session that held the locks on all tables");
+		pg_fatal_detail("%s", cause);
 	}
 	if (session->on_standby || session->source->options->tasks)
 	{
-		pg_log_error("lost the connection that held the locks on all tables: %s", cause);
+		pg_log_error("lost the connection that held the locks on all tables");
+		pg_log_error_detail("%s", cause);
 		pg_fatal_detail(session->on_standby ?
 						"On a standby, no other session can replace it, because replay may remove rows that the snapshot needs." :
 						"With --tasks, no other session can replace it, because only tasks have its snapshot.");
@@ -447,7 +448,15 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 	interrupt_check();
 	if (options->pipe_command || options->tasks ||
 		session->losses++ == options->retries)
-		pg_fatal("lost the connection that held the locks on all tables: %s", cause);
+	{
+		pg_log_error("lost the connection that held the locks on all tables");
+		pg_log_error_detail("%s", cause);
+		if (options->pipe_command)
+			pg_fatal_detail("With --pipe, the job cannot be retried.");
+		if (options->tasks)
+			pg_fatal_detail("With --tasks, the job cannot be retried.");
+		pg_fatal_detail("Retries: " UINT64_FORMAT ".", options->retries);
+	}
 	was_lost_by(session, cause);
 	return false;
 }

@@ -353,8 +353,9 @@ refuse_stranger(const DumpTable *table, const char *column,
 	pg_log_error("masking column %s of table %s could run code of role \"%s\" with the privileges of \"%s\"",
 				 printable(column), printable(table->name),
 				 printable(type->stranger), printable(role));
-	pg_fatal_hint("Role \"%s\" owns a type of the column and can attach functions to its casts and constraints; use --trust-owners if you trust this role.",
-				  printable(type->stranger));
+	pg_log_error_detail("Role \"%s\" owns a type of the column, and can attach functions to its casts and constraints.",
+						printable(type->stranger));
+	pg_fatal_hint("If you trust this role, use --trust-owners.");
 }
 
 static void

@@ -437,8 +437,7 @@ print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
 		fprintf(out, ", %d large object%s", n_objects, units_plural(n_objects));
 	fprintf(out, ", %s", units_size(bytes));
 	if (by_extension > 0 && by_extension < bytes)
-		fprintf(out, " (extension %s, COPY %s)", units_size(by_extension),
-				units_size(bytes - by_extension));
+		fprintf(out, " (%s with COPY)", units_size(bytes - by_extension));
 	else if (bytes > 0)
 		fprintf(out, by_extension > 0 ? " (extension)" : " (COPY)");
 	if (need)
