@@ -49,7 +49,8 @@ extern char *printable_message(const char *text);
  * --check: from now on errors and warnings, and each detail and hint, are a
  * line of a list.  It is written to event_log_text_output() when the process
  * ends, also after an error, so that it follows what the check says of the
- * plan; the last line is their number, or "no problems found".
+ * plan; the last line is their number, or "no problems found".  The latter is
+ * left out for one of several databases.
  */
 extern void findings_begin_list(void);
 
