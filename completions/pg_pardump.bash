@@ -63,7 +63,7 @@ _pg_pardump()
 			_filedir -d
 			return
 			;;
-		--filter | --mask-file | --pg-dump | --log-json | --report | --plan | --compare-with | --metrics)
+		--filter | --mask-file | --pg-dump | --log-json | --report | --plan | --compare-with | --metrics | --shared-snapshot)
 			_filedir
 			return
 			;;

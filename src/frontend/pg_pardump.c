@@ -7,6 +7,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/globals.h"
+#include "cluster/shared_snapshot.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
@@ -28,8 +29,11 @@ pg_pardump_run(int argc, char **argv)
 		connection_set_probes(CONNECTION_CHECK_PROBES);
 	if (options->check && !options->all_databases)
 		findings_begin_list();
+	if (options->shared_snapshot && !options->all_databases)
+		shared_snapshot_expect(options);
 	if (options->all_databases)
 		status = options->verify ? cluster_verify(options, argv[0], pg_pardump_run) :
+			options->shared_snapshot ? cluster_share_snapshot(options) :
 			options->target ? cluster_copy(options, argv[0], pg_pardump_run) :
 			cluster_dump(options, argv[0], pg_pardump_run);
 	else if (options->verify)

@@ -28,6 +28,7 @@
 #include "cluster/cluster_notes.h"
 #include "cluster/cluster_snapshot.h"
 #include "cluster/globals.h"
+#include "cluster/shared_snapshot.h"
 #include "load/restore_stage.h"
 #include "process/progress.h"
 #include "session/connection.h"
@@ -83,7 +84,7 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 		return conn;
 	*list = cluster_list_read(conn, options);
 	*filter = cluster_filter_read(conn, *address, list, options);
-	cluster_check_source(conn, options->jobs, list, false);
+	cluster_check_source(conn, options, list);
 	findings_report();
 	return conn;
 }
@@ -494,6 +495,30 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	if (!only_looks)
 		pg_log_error_detail("The archives of the other databases are complete.");
 	return 1;
+}
+
+/* ----------
+ * A snapshot for dumps that other programs start
+ * ----------
+ */
+
+/* These programs also read roles and tablespaces. */
+int
+cluster_share_snapshot(const Options *options)
+{
+	ClusterList list = {0};
+	ClusterFilter *filter;
+	PeerAddress *address;
+	PGconn	   *conn = open_source(options, &address, &list, &filter);
+	ClusterSnapshot *snapshot = cluster_snapshot_take(&conn, address, &list,
+													  &filter, options);
+
+	cluster_session_close(conn);
+	if (!options->check)
+		shared_snapshot_keep(snapshot, &list, options->shared_snapshot);
+	cluster_snapshot_end(snapshot);
+	cleanup_forget_all();
+	return 0;
 }
 
 /* ----------

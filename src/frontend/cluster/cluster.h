@@ -20,6 +20,12 @@ extern int	cluster_dump(const Options *options, const char *argv0,
 						 ClusterProgram program);
 
 /*
+ * --shared-snapshot: take one snapshot of all databases, and keep it for
+ * dumps that other programs start.  Returns the exit status.
+ */
+extern int	cluster_share_snapshot(const Options *options);
+
+/*
  * --target: copy into another cluster.  Returns the exit status: 1 if there
  * were errors, which have been reported.
  */

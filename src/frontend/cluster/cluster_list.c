@@ -717,15 +717,17 @@ check_databases(PGconn *conn, const ClusterSide *side, int jobs,
 }
 
 void
-cluster_check_source(PGconn *conn, int jobs, const ClusterList *list,
-					 bool has_guards)
+cluster_check_source(PGconn *conn, const Options *options,
+					 const ClusterList *list)
 {
 	ClusterSide side = source_side;
+	int			jobs = options->jobs;
+	int			at_a_time = options->shared_snapshot ? Min(list->n, 1) : list->n;
 
-	side.more = has_guards ? list->n : 0;
+	side.more = options->cluster_snapshot ? list->n : 0;
 	(void) worker_processes_have_files(jobs, side.more);
-	(void) check_connections(conn, &side, jobs, list->n);
-	if (has_guards)
+	(void) check_connections(conn, &side, jobs, at_a_time);
+	if (options->cluster_snapshot)
 		check_databases(conn, &side, jobs, list);
 }
 

@@ -161,12 +161,14 @@ extern void cluster_session_add_args(SimpleStringList *args,
  * there may be at a time, of workers and of the leaders of runs, of which
  * there are as many as jobs, or databases; warn if that cannot be seen.  So
  * too if this process may not have as many files open as one leader needs.
- * The session itself is to end before the runs begin.  With guards there is
- * one more session, and an open file, for each database, whose own limits
- * count, too: fewer workers do the work, but one has to connect.
+ * The session itself is to end before the runs begin.  With
+ * --cluster-snapshot there is one more session, a guard, and an open file,
+ * for each database, whose own limits count, too: fewer workers do the work,
+ * but one has to connect.  With --shared-snapshot, another program dumps one
+ * database after the other.
  */
-extern void cluster_check_source(PGconn *conn, int jobs,
-								 const ClusterList *list, bool has_guards);
+extern void cluster_check_source(PGconn *conn, const Options *options,
+								 const ClusterList *list);
 
 /*
  * The same of a target, be it a restore's or a copy's; and a warning if there

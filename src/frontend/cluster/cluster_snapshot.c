@@ -630,7 +630,7 @@ prepare(void *arg)
 	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
 											snapshot->list, options);
 	check_threshold(snapshot->conn);
-	cluster_check_source(snapshot->conn, options->jobs, snapshot->list, true);
+	cluster_check_source(snapshot->conn, options, snapshot->list);
 	findings_report();
 	put_templates_first(snapshot->list);
 	open_guards(snapshot);
@@ -756,6 +756,18 @@ cluster_snapshot_record(const ClusterSnapshot *snapshot)
 	return snapshot->record;
 }
 
+char *
+cluster_snapshot_name(const ClusterSnapshot *snapshot, int no)
+{
+	return snapshot->guards[no].snapshot;
+}
+
+char *
+cluster_snapshot_identity(const ClusterSnapshot *snapshot)
+{
+	return snapshot->identity;
+}
+
 /* ----------
  * While databases have their turn
  * ----------
@@ -842,8 +854,11 @@ cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no)
 void
 cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no)
 {
-	PQfinish(snapshot->guards[no].conn);
-	snapshot->guards[no].conn = NULL;
+	Guard	   *guard = &snapshot->guards[no];
+
+	guard->has_run = true;
+	PQfinish(guard->conn);
+	guard->conn = NULL;
 }
 
 void

@@ -40,6 +40,14 @@ extern ClusterSnapshot *cluster_snapshot_take(PGconn **conn,
 extern SnapshotRecord *cluster_snapshot_record(const ClusterSnapshot *snapshot);
 
 /*
+ * For another program's dump of a database of the list: the name under which
+ * its guard has exported the snapshot, and what distinguishes the snapshot
+ * from later ones of the same name (session/snapshot.h); borrowed.
+ */
+extern char *cluster_snapshot_name(const ClusterSnapshot *snapshot, int no);
+extern char *cluster_snapshot_identity(const ClusterSnapshot *snapshot);
+
+/*
  * In the process of the run of a database of the list: its arguments.  Exits
  * with a message if the guard is lost.
  */
@@ -56,7 +64,10 @@ extern bool cluster_snapshot_is_kept(ClusterSnapshot *snapshot);
 extern void cluster_snapshot_attend(ClusterSnapshot *snapshot);
 extern void cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no);
 
-/* The run of this database has ended; and all have (NULL: nothing to do). */
+/*
+ * The run of this database has ended: so does its guard.  And all have ended
+ * (NULL: nothing to do).
+ */
 extern void cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no);
 extern void cluster_snapshot_end(ClusterSnapshot *snapshot);
 

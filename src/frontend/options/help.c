@@ -384,6 +384,9 @@ STALL_TIMEOUT_OPTION
 "                               turn of their database comes\n"
 "  --no-role-passwords          do not dump passwords for roles\n"
 "  --roles-only                 only roles, no databases or tablespaces\n"
+"  --shared-snapshot=FILE       with --cluster-snapshot: keep the snapshot for\n"
+"                               dumps by other programs; with --snapshot: dump in\n"
+"                               the snapshot that FILE describes\n"
 "  --tablespaces-only           only tablespaces, no databases or roles\n"
 
 "\nOptions for dumps distributed over hosts:\n"

@@ -73,6 +73,8 @@ typedef struct Options
 	bool		all_databases;
 	SimpleStringList exclude_databases; /* patterns */
 	bool		cluster_snapshot;	/* one for all of them */
+	const char *shared_snapshot;	/* the file that describes it for runs of
+									 * other programs; NULL = not shared */
 	bool		lock_later;		/* tables, when the turn of their database
 								 * comes */
 	bool		globals_only;

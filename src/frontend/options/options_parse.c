@@ -332,7 +332,8 @@ check_options(const Options *options, const OptionTable *table)
 	if ((options->directory == NULL && !options->dry_run && !options->check &&
 		 options->pipe_command == NULL && options->target == NULL &&
 		 options->verify == NULL && options->compare_with == NULL &&
-		 options->task == NULL) ||
+		 options->task == NULL &&
+		 (options->shared_snapshot == NULL || !options->all_databases)) ||
 		(options->directory && options->directory[0] == '\0'))
 	{
 		pg_log_error("no output directory specified");

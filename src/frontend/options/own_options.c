@@ -41,6 +41,7 @@ static const OptionRow own_options[] = {
 	{"roles", OPTION_FLAG, MEMBER(roles)},
 	{"roles-only", OPTION_FLAG, MEMBER(roles_only)},
 	{"run-tasks", OPTION_TEXT, MEMBER(run_tasks)},
+	{"shared-snapshot", OPTION_FILLED, MEMBER(shared_snapshot)},
 	{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400},
 	{"sample", OPTION_LIST, MEMBER(sample)},
 	{"verify", OPTION_TEXT, MEMBER(verify)},
@@ -253,6 +254,31 @@ own_options_by_wal(const Options *options)
 }
 
 static void
+check_shared_snapshot(const Options *options)
+{
+	const struct
+	{
+		bool		given;
+		const char *name;
+	}			others[] = {
+		{options->directory, "-f/--file"},
+		{options->target, "--target"},
+		{options->dry_run, "--dry-run"},
+		{options->report, "--report"},
+		{options->metrics, "--metrics"}
+	};
+
+	if (options->shared_snapshot && options->snapshot == NULL &&
+		!options->cluster_snapshot)
+		pg_fatal("option %s requires option %s", "--shared-snapshot",
+				 "--snapshot or --cluster-snapshot");
+	for (int i = 0; i < (int) lengthof(others); i++)
+		exclude(options->shared_snapshot && options->cluster_snapshot &&
+				others[i].given, "--shared-snapshot", others[i].name,
+				"With --cluster-snapshot, this option keeps the snapshot for other runs, and nothing is dumped.");
+}
+
+static void
 check_passwords(const Options *options)
 {
 	option_value_check_password_command(options, options->password_command,
@@ -352,6 +378,7 @@ own_options_check(const Options *options, const OptionTable *table)
 		!options->cluster_snapshot)
 		pg_fatal("option %s requires option %s", "--pause-synchronous",
 				 "--also-from or --cluster-snapshot");
+	check_shared_snapshot(options);
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
 	for (int i = 0; options->compare_with && i < options->n_pg_dump_args; i++)
