@@ -61,6 +61,7 @@ my @wrong = (
 	[ 'keep_last = 0', qr/keep_last must be a number from 1 to 100000/ ],
 	[ 'keep_days = -1', qr/keep_days must be a number from 1 to 36500/ ],
 	[ 'incremental = perhaps', qr/incremental must be "yes" or "no"/ ],
+	[ 'cluster_snapshot = maybe', qr/cluster_snapshot must be "yes" or "no"/ ],
 	[ 'globals = some', qr/globals must be "yes", "no" or "no-passwords"/ ],
 	[ 'lock_wait_timeout = 15', qr/lock_wait_timeout must be a time with a unit, from "1ms" to "24d", such as "15min"/ ],
 	[ 'lock_wait_timeout = 0s', qr/lock_wait_timeout must be a time/ ],
@@ -93,7 +94,7 @@ my @wrong = (
 	[ q{pipe = sh -c 'sh -c "gpg -e | cat >%D/%f"'}, qr/pipe is a pipeline in sh/ ],
 	[ 'options = -n "a', qr/options contains an unterminated quote/ ],
 	map({ [ "options = -n a $_", qr/options must not contain \Q$_\E, which pg_pardump_backup sets itself/ ] }
-		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
+		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x --cluster-snapshot --shared-snapshot=x)));
 foreach my $try (@wrong)
 {
 	my ($line, $message) = @$try;

@@ -87,6 +87,7 @@ is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
 		path => "$dir/odd=20name/$names[2]", archive => "$dir/odd=20name/$names[2]/dump",
 		complete => JSON::PP::true, pipe => JSON::PP::false,
 		started => '2027-01-17T08:00:00Z', finished => '2027-01-17T08:00:00Z', age_seconds => 1.125 * DAY,
+		cluster_snapshot => undef,
 		verified => { time => '2027-01-17T08:00:00Z', good => JSON::PP::true },
 		kept_until => { time => '2027-01-20T08:00:00Z', newer_backups => 1 } }, 'JSON: what it says');
 	is_deeply([ map { $_->{database} } @$listed[ 0 .. 3 ] ], [ 'a, b', "caf\x{e9}", 'odd name', 'shop' ], 'JSON: names');

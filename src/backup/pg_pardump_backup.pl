@@ -19,6 +19,7 @@ use PardumpBackup::Message qw(inform report with_detail printable quoted counted
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore run_command);
+use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup remove_backup
   expired write_file);
@@ -99,6 +100,9 @@ END
 
 my $config;
 
+# The snapshot that this run keeps for all databases; undefined without cluster_snapshot.
+my $snapshot;
+
 # How many old backups of databases this run has removed.
 my $n_removed = 0;
 
@@ -174,7 +178,8 @@ sub fill_backup
 		defined $config->{pipe} ? pipe_file($config, $backup, 'globals.sql', $globals)
 		  : write_file("$backup->{path}/globals.sql", $globals);
 	}
-	dump_with_pg_pardump($config, 'pg_pardump', $database, {},
+	$backup->{cluster_snapshot} = $snapshot->{record} if $snapshot;
+	dump_with_pg_pardump($config, 'pg_pardump', $database, {}, $snapshot ? snapshot_options($snapshot, $database) : (),
 		dump_options($config, $backup, $previous), metrics_options($backup), report_options($backup));
 	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump", report_options($backup)) if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
@@ -300,9 +305,10 @@ sub back_up_all
 			my $folder = folder_of($database);
 
 			$made{$folder} = eval { back_up_database($database, $server, $run, $globals) };
-			next if $made{$folder};
 			my $shown = printable($database);
 			my $error = "could not back up database \"$shown\": $@";
+			release_database($snapshot, $database) if $snapshot && ($made{$folder} || $is_last);
+			next if $made{$folder};
 			complain($error) if $is_last || interrupted();
 			return \%made if interrupted();
 			next if $is_last;
@@ -311,6 +317,21 @@ sub back_up_all
 		}
 	}
 	return \%made;
+}
+
+# Takes the snapshot of these databases.  Returns them, in the order in which they should
+# be backed up, with databases that were created meanwhile unless the configuration
+# contains "database".
+sub take_snapshot_of
+{
+	my (@databases) = @_;
+	my %wanted = map { $_ => 1 } @databases;
+
+	inform('taking the snapshot of all databases') if $config->{verbose};
+	$snapshot = take_snapshot($config, @databases);
+	my @seen = grep { $wanted{$_} || !$config->{database} } databases_of($snapshot);
+	my %seen = map { $_ => 1 } @seen;
+	return (@seen, grep { !$seen{$_} } @databases);
 }
 
 # Roles that were created meanwhile may own objects in a dump.  Files that are sent
@@ -368,7 +389,13 @@ sub back_up
 		note_server($config->{directory}, $config->{name}, $server) if !same_server($claim, $server);
 		$removed &= remove_any($_) foreach @$unfinished;
 	}
+	if ($config->{cluster_snapshot} && @databases && !eval { @databases = take_snapshot_of(@databases); 1 })
+	{
+		complain("could not take the snapshot of all databases: $@");
+		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @databases }, $server);
+	}
 	my $made = back_up_all(\@databases, $server, $globals);
+	report('warning', $@) if $snapshot && !eval { end_snapshot($snapshot); 1 } && !interrupted();
 	my %outcome = map { $_ => $made->{$_} ? 1 : 0 } keys %$made;
 	return (BACKUP_FAILED, \%outcome, $server) if interrupted();
 
@@ -524,6 +551,7 @@ sub check
 	$try->(sub { my $problem = metrics_problem(); die $problem if defined $problem });
 	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
 	$try->(sub { dump_globals($config) });
+	$try->(sub { check_snapshot($config, @databases) }, 'the snapshot of all databases cannot be taken') if $config->{cluster_snapshot} && @databases;
 	$try->(sub { $server = read_server($config) });
 	$try->(sub {
 		my $other = other_server($claim, $server, (survey($server))[1]);

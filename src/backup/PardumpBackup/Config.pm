@@ -16,6 +16,7 @@ our @EXPORT_OK = qw(read_config fill_in seconds_of bytes_of);
 # The keys of LISTS can be repeated.
 my %KEYS = (
 	bindir => \&path,
+	cluster_snapshot => sub { one_of($_[0], qw(yes no)) eq 'yes' },
 	compress => \&text,
 	database => \&text,
 	directory => \&path,
@@ -49,7 +50,7 @@ my %DEFAULTS = (drill_directory => '/var/tmp', drill_time_limit => '12h', global
 # pg_pardump would write no archive, or write it to another place.  They can be
 # shortened, but not to another option.
 my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
-  all-databases manifest-fingerprints metrics no-sync pipe report report-history verify tasks task run-tasks plan target create-slot
+  all-databases cluster-snapshot shared-snapshot manifest-fingerprints metrics no-sync pipe report report-history verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
 my %NOT_SHORTENED = map { $_ => 1 } qw(clean create);
 

@@ -210,6 +210,7 @@ sub json_backup
 		finished => json_time($backup->{finished}),
 		age_seconds => now() - $backup->{started},
 		bytes => $backup->{pipe} || !defined $backup->{bytes} ? undef : $backup->{bytes} + 0,
+		cluster_snapshot => $backup->{cluster_snapshot},
 		verified => $verified ? { time => json_time($verified->{time}), good => json_bool($verified->{good}) } : undef,
 		kept_until => $keeps ? { time => json_time($keeps->{until}), newer_backups => $keeps->{newer} } : undef };
 }

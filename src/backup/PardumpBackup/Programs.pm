@@ -15,7 +15,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Config qw(fill_in seconds_of);
 
-our @EXPORT_OK = qw(catch_signals interrupted run query connection_words find_programs list_databases read_server
+our @EXPORT_OK = qw(catch_signals interrupted run start_and_wait finish limit_of query connection_words find_programs list_databases read_server
   dump_globals same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore
   run_command);
 
@@ -128,6 +128,22 @@ sub wait_for
 	return $reason;
 }
 
+sub late_error
+{
+	my ($what, $limit) = @_;
+	return "$what did not finish within $limit s\ndetail: A session may have locked the database or its catalogs.\n"
+	  . "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;\n";
+}
+
+# Dies if a program did not succeed.
+sub check_status
+{
+	my ($what, $status) = @_;
+	die "$what was terminated by signal " . ($status & 127) . "\n" if $status & 127;
+	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
+	return;
+}
+
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", written to the file "output", or
 # else goes to standard error.  Its messages are dropped with "quiet", go to standard output with
@@ -161,15 +177,51 @@ sub run
 	alarm 0 if $how{limit};
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
-	die "$what did not finish within $how{limit} s\ndetail: A session may have locked the database or its catalogs.\n"
-	  . "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;\n"
-	  if $late;
+	die late_error($what, $how{limit}) if $late;
 	die "$what $reason\n" if defined $reason;
 	return $output if $how{any_exit};
-	die "$what was terminated by signal " . ($status & 127) . "\n" if $status & 127;
-	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
+	check_status($what, $status);
 	die "$what exited before it had read all of its input\n" if $feed && !was_taken($rest);
 	return $output;
+}
+
+# Starts a program, and waits until it has printed a line, but not longer than the limit
+# in seconds.  The program runs until its standard input, which is "feed" of the result,
+# is closed.  No other program inherits that file, so if this process is killed, the
+# program ends, too.
+sub start_and_wait
+{
+	my ($what, $command, $limit) = @_;
+
+	die "interrupted by SIG$caught\n" if $caught;
+	pipe(my $in, my $feed) && pipe(my $read, my $out) or die "could not create pipe: $!\n";
+	my $pid = fork // die "could not create process: $!\n";
+	execute($command, $in, $out) if $pid == 0;
+	my $late;
+	local $SIG{ALRM} = sub { $late = 1; kill TERM => $pid };
+	alarm $limit;
+	$child = $pid;
+	kill $caught => $child if $caught;
+	close $_ foreach $in, $out;
+	my $line = <$read>;
+	alarm 0;
+	$child = undef;
+	my $program = { what => $what, pid => $pid, feed => $feed };
+	return $program if defined $line && !$late && !$caught;
+	my $ended = eval { finish($program); 1 };
+	die "interrupted by SIG$caught\n" if $caught;
+	die late_error($what, $limit) if $late;
+	die $ended ? "$what has printed nothing\n" : $@;
+}
+
+# Ends such a program.  Dies if it did not succeed.
+sub finish
+{
+	my ($program) = @_;
+	close $program->{feed};
+	waitpid $program->{pid}, 0;
+	check_status($program->{what}, $?);
+	return;
 }
 
 # The path of each program: only in bindir if bindir is set, because PATH may lead to
@@ -354,7 +406,8 @@ sub dump_options
 		!$config->{incremental} ? () : $previous ? '--incremental=' . dump_of($previous) : '--manifest-fingerprints',
 		defined $config->{compress} ? "--compress=$config->{compress}" : (),
 		"--lock-wait-timeout=$config->{lock_wait_timeout}",
-		@{ $config->{options} // [] });
+		# these two are for the run that takes the snapshot of all databases
+		grep { !$config->{cluster_snapshot} || !/^--(?:lock-l|pau)/ } @{ $config->{options} // [] });
 }
 
 # The processes for which sessions of a dump of the database wait; undefined if no session

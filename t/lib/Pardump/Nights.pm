@@ -70,18 +70,21 @@ sub failing_programs
 {
 	my $bin = new_path('bin');
 	mkdir $bin or die "could not make directory \"$bin\": $!";
-	my ($real, $real_dumpall, $psql) = map {
+	my ($real, $real_dumpall, @linked) = map {
 		my $program = $_;
 		(grep { -x } map { "$_/$program" } split /:/, $ENV{PATH})[0];
-	} qw(pg_pardump pg_dumpall psql);
-	symlink $psql, "$bin/psql" or die "could not link \"$psql\": $!";
+	} qw(pg_pardump pg_dumpall psql pg_parrestore);
+	foreach my $program (@linked)
+	{
+		symlink $program, "$bin/" . $program =~ s/.*\///r or die "could not link \"$program\": $!";
+	}
 	append_to_file("$bin/pg_pardump", <<"SH");
 #!/bin/sh
 real=$real
 bin=$bin
 SH
 	append_to_file("$bin/pg_pardump", <<'SH');
-fault=$(cat "$bin/fault" 2>/dev/null)
+fault=
 dump=
 for word; do
 	case $word in
@@ -94,8 +97,12 @@ wait_here()
 	: >"$bin/waits"
 	while [ -e "$bin/waits" ]; do sleep 0.02; done
 }
-# but for databases whose directory has another name
-case $fault in *" "*) case $dump in */"${fault#* }"/*) ;; *) fault= ;; esac ;; esac
+# the first fault that is not for a database whose directory has another name
+while read -r line; do
+	case $line in *" "*) case $dump in */"${line#* }"/*) ;; *) continue ;; esac ;; esac
+	fault=$line
+	break
+done <"$bin/fault"
 case ${fault%% *} in
 	full) ulimit -f 100 ;;
 	waits) wait_here ;;
@@ -134,12 +141,12 @@ SH
 	return $bin;
 }
 
-# One of those above; after a blank, the folder of the database that it is for.
+# Some of those above; after a blank, the folder of the database that it is for.
 sub next_fault
 {
-	my ($bin, $fault) = @_;
+	my ($bin, @faults) = @_;
 	open my $fh, '>', "$bin/fault" or die "could not write \"$bin/fault\": $!";
-	print $fh $fault;
+	print $fh map { "$_\n" } @faults;
 	close $fh or die "could not write \"$bin/fault\": $!";
 	return;
 }

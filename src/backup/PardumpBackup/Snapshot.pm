@@ -1,0 +1,120 @@
+# One snapshot for the dumps of all databases.  A pg_pardump takes it, and keeps it while
+# this program runs a dump of each database.  The dump of a database imports the snapshot
+# from a session that this pg_pardump has in the database.  If that session is lost, the
+# dump fails: it is never made in another snapshot.
+
+package PardumpBackup::Snapshot;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use JSON::PP;
+
+use PardumpBackup::Message qw(printable);
+use PardumpBackup::Programs qw(run start_and_wait finish limit_of connection_words list_databases);
+use PardumpBackup::Store qw(read_json);
+
+our @EXPORT_OK = qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot);
+
+# Seconds that the snapshot may take even if lock_wait_timeout is shorter.
+use constant MIN_SNAPSHOT_LIMIT => 120;
+
+my $WHAT = 'the pg_pardump that keeps the snapshot of all databases';
+
+# A pattern that matches this name.  In a name that is not valid in the encoding of the
+# maintenance database, a "?" must stand for each byte that is not ASCII.
+sub pattern_of
+{
+	my ($name) = @_;
+	my $quoted = '"' . $name =~ s/"/""/gr . '"';
+
+	return utf8::decode(my $copy = $name) ? $quoted : $quoted =~ s/[\x80-\xff]/"?"/gr;
+}
+
+# The command that takes a snapshot of these databases, but not of others.
+sub command
+{
+	my ($config, $file, $databases, @more) = @_;
+	my %wanted = map { $_ => 1 } @$databases;
+	my ($open) = list_databases($config);
+
+	return [ $config->{program}{pg_pardump}, qw(--all-databases --cluster-snapshot), "--shared-snapshot=$file", "--jobs=$config->{jobs}",
+		# options of the dumps may require it; it has no other effect
+		$config->{incremental} ? '--incremental=.' : (), @more, @{ $config->{options} // [] },
+		(map { '--exclude-database=' . pattern_of($_) } grep { !$wanted{$_} } @$open),
+		connection_words($config, $config->{maintenance_database}) ];
+}
+
+sub file_of { return "$_[0]{directory}/.cluster_snapshot"; }
+
+# Dies if the snapshot cannot be taken.
+sub check_snapshot
+{
+	my ($config, @databases) = @_;
+	run('pg_pardump --cluster-snapshot --check', command($config, file_of($config), \@databases, '--check'),
+		limit => limit_of($config, MIN_SNAPSHOT_LIMIT));
+	return;
+}
+
+# A name as its bytes.
+sub name_of
+{
+	my ($database) = @_;
+	return pack 'H*', $database->{'Encoded-Name'} if defined $database->{'Encoded-Name'};
+	utf8::encode(my $name = $database->{Name});
+	return $name;
+}
+
+# Takes a snapshot of these databases, and keeps it until end_snapshot().  "record" of the
+# result identifies the snapshot.
+sub take_snapshot
+{
+	my ($config, @databases) = @_;
+	my $file = file_of($config);
+
+	# a killed run may have left it
+	unlink $file;
+	my $program = start_and_wait($WHAT, command($config, $file, \@databases), limit_of($config, MIN_SNAPSHOT_LIMIT));
+	my $described = read_json($file) // die "file \"$file\" is missing or damaged\n";
+	return { %$program, file => $file, record => $described->{'Cluster-Snapshot'},
+		databases => [ map { { name => name_of($_), oid => $_->{Oid}, id => $_->{Snapshot} } } @{ $described->{Databases} } ] };
+}
+
+# The databases, in the order in which they should be dumped: sessions of the snapshot
+# prevent CREATE DATABASE in databases that serve as templates.
+sub databases_of { return map { $_->{name} } @{ $_[0]{databases} }; }
+
+sub database_of
+{
+	my ($snapshot, $name) = @_;
+	my ($found) = grep { $_->{name} eq $name } @{ $snapshot->{databases} };
+	return $found;
+}
+
+# Options with which pg_pardump dumps a database in the snapshot.
+sub snapshot_options
+{
+	my ($snapshot, $name) = @_;
+	my $shown = printable($name);
+	my $database = database_of($snapshot, $name)
+	  // die "the snapshot of all databases does not contain database \"$shown\"\n"
+	  . "detail: The database does not exist, does not allow connections, or contains nothing that \"options\" select.\n";
+	return ("--snapshot=$database->{id}", "--shared-snapshot=$snapshot->{file}");
+}
+
+# No more dumps of this database will be made in the snapshot.
+sub release_database
+{
+	my ($snapshot, $name) = @_;
+	my $database = database_of($snapshot, $name);
+
+	# if the program has ended, all dumps fail that need it
+	syswrite $snapshot->{feed}, "$database->{oid}\n" if $database;
+	return;
+}
+
+# Dies if pg_pardump did not succeed.
+sub end_snapshot { return finish($_[0]); }
+
+1;

@@ -1,0 +1,293 @@
+# pg_pardump_backup with cluster_snapshot = yes: all backups of a run are of one snapshot,
+# and what happens if it is lost, or cannot be taken.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use JSON::PP qw(decode_json);
+use Pardump::Background qw(wait_until sessions terminate children);
+use Pardump::Cluster qw(start_cluster start_standby run_program sql value);
+use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs next_fault
+  complete_backups partial_backups time_name);
+use Pardump::WholeCluster qw(create_database);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant DAY => 86400;
+
+# PostgreSQL::Test::Utils names all sessions alike; ours have names of their own.
+delete $ENV{PGAPPNAME};
+
+my $node = start_cluster('backup_snapshot', allows_streaming => 1);
+
+# The largest is backed up first, but template1 before it.
+my %rows = (first => 30000, second => 3000, third => 30);
+my @dbs = qw(first second third);
+my @all = (@dbs, 'postgres', 'template1');
+create_database($node, $_) foreach @dbs;
+sql($node, $_, 'CREATE EXTENSION pg_pardump') foreach @all;
+sql($node, $_, "CREATE TABLE counter AS SELECT 0 AS n; CREATE TABLE filler AS SELECT g, md5(g::text) AS t FROM generate_series(1, $rows{$_}) g")
+  foreach @dbs;
+
+my $bin = failing_programs();
+my $night = 0;
+my $count = 0;
+
+sub now { return 1_800_000_000 + $night * DAY; }
+
+sub count_in_all
+{
+	sql($node, $_, 'UPDATE counter SET n = n + 1') foreach @dbs;
+	$count++;
+	return;
+}
+
+# Runs a night with faults.  The run is held before it dumps each of these databases, until
+# the code has been executed and each counter has been increased; then there are no other
+# faults any more.
+sub night
+{
+	my ($file, $held, @faults) = @_;
+	my @held = @$held;
+	$night++;
+	next_fault($bin, @faults, @held ? "waits $held[0]" : ());
+	my $run = start_backup(now(), $file);
+	while (my ($db, $code) = splice @held, 0, 2)
+	{
+		wait_until("the dump of $db", sub { -e "$bin/waits" });
+		$code->($run);
+		count_in_all();
+		next_fault($bin, @held ? "waits $held[0]" : 'none');
+		unlink "$bin/waits";
+	}
+	$run->{rc} = end_backup($run);
+	return $run;
+}
+
+# The backup of a database in this night; undef if there is none.
+sub path_of
+{
+	my ($dir, $db) = @_;
+	my $path = "$dir/$db/" . time_name(now());
+	return -d $path ? $path : undef;
+}
+
+sub counted_in
+{
+	my ($path) = @_;
+	return 'none' if !defined $path;
+	my ($rc, $out, $err) = run_program('pg_restore', '-a', '-t', 'counter', '-f', '-', "$path/dump");
+	die "pg_restore failed: $err" if $rc != 0;
+	return join ' ', grep { /^\d+$/ } split /\n/, $out;
+}
+
+sub counters { my ($dir) = @_; return join ' ', map { counted_in(path_of($dir, $_)) } @dbs; }
+
+sub record_of { my ($dir, $db) = @_; return decode_json(slurp_file(path_of($dir, $db) . '/backup.json'))->{cluster_snapshot}; }
+
+sub manifest_of { my ($dir, $db) = @_; return decode_json(slurp_file(path_of($dir, $db) . '/dump/pg_pardump_manifest.json')); }
+
+# Nothing of the snapshot is left.
+sub ended_ok
+{
+	my ($server, $dir, $what) = @_;
+	is(sessions($server), 0, "$what: no session left");
+	ok(!-e "$dir/.cluster_snapshot", "$what: the file of the snapshot is removed");
+	is(scalar(my @partial = partial_backups($dir)), 0, "$what: no backup is incomplete");
+	return;
+}
+
+sub nothing { return; }
+
+# ---- writes while the first databases are dumped
+
+{
+	my ($file, $dir) = backup_config($node, "bindir = $bin");
+	my $run = night($file, [ second => \&nothing ]);
+	is("$run->{rc} $run->{err}", '0 ', 'without cluster_snapshot: the run');
+	is(counters($dir), '0 1 1', 'without cluster_snapshot: later backups are newer');
+	ok(!defined record_of($dir, 'first'), 'without cluster_snapshot: no snapshot is recorded');
+}
+{
+	my $before = $count;
+	my ($file, $dir) = backup_config($node, "bindir = $bin", 'jobs = 2', 'cluster_snapshot = yes', 'keep_last = 2');
+	my $sessions;
+	my $run = night($file, [
+			second => sub { $sessions = join ' ', map { sessions($node, "datname = '$_'") } qw(template1 first second) },
+			third => sub { sql($node, 'postgres', 'CREATE DATABASE meanwhile') } ]);
+	is("$run->{rc} $run->{err}", '0 ', 'the run');
+	is(counters($dir), "$before $before $before", 'all backups are of one snapshot');
+	is($sessions, '0 0 1', 'no session stays in databases that have been backed up');
+	sql($node, 'postgres', 'DROP DATABASE meanwhile');
+	ended_ok($node, $dir, 'the run');
+
+	my $record = record_of($dir, 'first');
+	is_deeply([ sort keys %$record ], [qw(LSN-Upper-Bound Snapshot Time Timeline)], 'what backup.json records');
+	foreach my $db (@all)
+	{
+		is_deeply(record_of($dir, $db), $record, "backup.json of $db names the snapshot");
+		is_deeply(manifest_of($dir, $db)->{'Cluster-Snapshot'}, $record, "the manifest of $db names the snapshot");
+	}
+	my ($rc, $out, $err) = run_backup(now(), '--list', '--json', $file);
+	is_deeply([ map { $_->{cluster_snapshot} } @{ decode_json($out)->{backups} } ], [ ($record) x @all ], '--list --json shows the snapshot');
+	($rc, $out) = run_backup(now(), '--verify', $file);
+	like("$rc $out", qr/^0 .*^verified 1 backup: 5 archives/ms, '--verify');
+	create_database($node, 'restored');
+	($rc) = run_backup(now(), '--restore', 'latest', 'second', '--to=restored', $file);
+	is("$rc " . value($node, 'restored', 'SELECT n FROM counter'), "0 $before", '--restore');
+	sql($node, 'postgres', 'DROP DATABASE restored');
+
+	night($file, []) foreach 1 .. 2;
+	is(scalar(my @kept = complete_backups($dir, $_)), 2, "$_ has as many backups as are kept") foreach @all;
+	isnt(record_of($dir, 'first')->{Snapshot}, $record->{Snapshot}, 'each run has a snapshot of its own');
+	($rc, $out) = run_backup(now(), '--check', $file);
+	is("$rc$out", '0', '--check');
+	ended_ok($node, $dir, '--check');
+}
+
+# ---- other keys
+
+{
+	my $before = $count;
+	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'incremental = yes', 'database = first', 'database = second');
+	is(night($file, [])->{rc}, 0, 'incremental: the first run');
+	append_to_file($file, "options = --incremental-copy-method=copy --lock-later\n");
+	my $run = night($file, [ second => \&nothing ]);
+	is("$run->{rc} $run->{err}", '0 ', 'incremental: the second run');
+	is(counters($dir), "$before $before none", 'incremental: the backups are of one snapshot');
+	is(scalar(grep { ($_->{Table} // '') eq 'filler' && ($_->{Reused} // '') eq 'copy' } @{ manifest_of($dir, 'second')->{Files} }), 1,
+		'incremental: unchanged files are reused');
+}
+{
+	my $before = $count;
+	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'pipe = cat >%D/%f', 'database = second', 'database = nosuch',
+		'database = first');
+	my $run = night($file, []);
+	is($run->{rc}, 1, 'a database that does not exist: exit code');
+	like($run->{err}, qr/^pg_pardump_backup: error: could not back up database "nosuch": the snapshot of all databases does not contain database "nosuch"\n.*detail: /m,
+		'a database that does not exist: message');
+	is(counters($dir), "$before $before none", 'pipe: the backups of the other databases');
+	is_deeply(record_of($dir, 'first'), record_of($dir, 'second'), 'pipe: backup.json names the snapshot');
+}
+
+# ---- databases that fail
+
+{
+	my $before = $count;
+	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes');
+	my $run = night($file, [ third => \&nothing ], 'damage second');
+	is($run->{rc}, 0, 'the first attempt of a database fails: exit code');
+	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "second": .*\n.*detail: Another attempt/m,
+		'the first attempt of a database fails: message');
+	is(counters($dir), "$before $before $before", 'the first attempt of a database fails: the second one is of the same snapshot');
+
+	my %older = map { $_ => path_of($dir, $_) } @all;
+	$before = $count;
+	$run = night($file, [
+			second => sub {
+				terminate($node, split /\n/, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE datname = 'second'"));
+			} ]);
+	is($run->{rc}, 1, 'the snapshot of a database is lost: exit code');
+	like($run->{err}, qr/^pg_pardump: warning: the session that keeps the snapshot in database "second" was lost$/m,
+		'the snapshot of a database is lost: warning');
+	like($run->{err}, qr/^pg_pardump_backup: error: could not back up database "second": pg_pardump failed with exit code 1$/m,
+		'the snapshot of a database is lost: error');
+	is(counters($dir), "$before none $before", 'the snapshot of a database is lost: no backup is of another snapshot');
+	ok(-d $older{second}, 'the snapshot of a database is lost: its older backup is kept');
+	ended_ok($node, $dir, 'the snapshot of a database is lost');
+
+	$before = $count;
+	$run = night($file, [
+			second => sub {
+				my ($keeper) = grep { slurp_file("/proc/$_/cmdline") =~ /--shared-snapshot/ } children($_[0]{pid});
+				kill KILL => $keeper;
+				wait_until('the end of its sessions', sub { sessions($node) == 0 });
+			} ]);
+	is($run->{rc}, 1, 'the process that keeps the snapshot is killed: exit code');
+	is(counters($dir), "$before none none", 'the process that keeps the snapshot is killed: later databases have no backups');
+	like($run->{err}, qr/^pg_pardump_backup: warning: the pg_pardump that keeps the snapshot of all databases was terminated by signal 9$/m,
+		'the process that keeps the snapshot is killed: warning');
+	$run = night($file, []);
+	is("$run->{rc} $run->{err}", '0 ', 'the process that keeps the snapshot is killed: the next run');
+
+	foreach my $try ([ TERM => 1 ], [ KILL => 128 + 9 ])
+	{
+		my ($signal, $rc) = @$try;
+		$run = night($file, [
+				second => sub {
+					kill $signal => $_[0]{pid};
+					wait_until('the end of the snapshot', sub { sessions($node) == 0 });
+				} ]);
+		is($run->{rc}, $rc, "SIG$signal: exit code");
+		ok(!defined path_of($dir, 'second'), "SIG$signal: the database that was being dumped has no backup");
+		ok(!-e "$dir/.cluster_snapshot", "SIG$signal: the file of the snapshot is removed");
+		wait_until('the lock is free', sub { (run_program('flock', '-n', "$dir/.lock", 'true'))[0] == 0 });
+	}
+	is(night($file, [])->{rc}, 0, 'the next run');
+	ended_ok($node, $dir, 'the next run');
+}
+
+# ---- what is not possible
+
+{
+	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes');
+	my $missing = qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "third": the database has no extension pg_pardump\.$/m;
+	is(night($file, [])->{rc}, 0, 'a run with the extension');
+	my @older = map { path_of($dir, $_) } @all;
+	sql($node, 'third', 'DROP EXTENSION pg_pardump');
+	my $run = night($file, []);
+	is($run->{rc}, 1, 'a database without the extension: exit code');
+	like($run->{err}, $missing, 'a database without the extension: it is named');
+	like($run->{err}, qr/^pg_pardump_backup: error: could not take the snapshot of all databases: .* failed with exit code 1$/m,
+		'a database without the extension: message');
+	is(scalar(grep { defined path_of($dir, $_) } @all), 0, 'a database without the extension: no backup is made');
+	is(scalar(grep { -d } @older), scalar @all, 'a database without the extension: older backups are kept');
+	ended_ok($node, $dir, 'a database without the extension');
+	my ($rc, $out, $err) = run_backup(now(), '--check', $file);
+	is($rc, 1, '--check finds a database without the extension: exit code');
+	like($err, $missing, '--check finds a database without the extension: message');
+	like($err, qr/^pg_pardump_backup: error: the snapshot of all databases cannot be taken: /m, '--check finds a database without the extension: what it prevents');
+
+	($file) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'options = --no-extension');
+	$run = night($file, []);
+	is($run->{rc}, 1, '--no-extension: exit code');
+	like($run->{err}, qr/^pg_pardump: error: options --cluster-snapshot and --no-extension cannot be used together$/m, '--no-extension: message');
+
+	# names of excluded databases are patterns of pg_pardump
+	my $odd = 'a"b.c*d';
+	create_database($node, $odd);
+	create_database($node, 'latin', q{TEMPLATE template0 ENCODING 'LATIN1'});
+	sql($node, 'latin', q{SET client_encoding = 'LATIN1'; CREATE DATABASE "caf} . "\xe9" . q{" TEMPLATE template0 ENCODING 'LATIN1'});
+	($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes',
+		map { "exclude_database = $_" } 'third', $odd, 'latin', "caf\xe9");
+	$run = night($file, []);
+	is("$run->{rc} $run->{err}", '0 ', 'databases without the extension can be excluded');
+	is_deeply([ map { s/.*\///r } glob "$dir/*" ], [qw(first postgres second template1)], 'the other databases have backups');
+	sql($node, 'latin', q{SET client_encoding = 'LATIN1'; DROP DATABASE "caf} . "\xe9" . q{"});
+	sql($node, 'postgres', "DROP DATABASE $_") foreach '"a""b.c*d"', 'latin';
+}
+
+# ---- a standby without the extension in each database
+
+{
+	my $standby = start_standby($node);
+	my $before = $count;
+	my ($file, $dir) = backup_config($standby, "bindir = $bin", 'cluster_snapshot = yes');
+	my $run = night($file, [
+			second => sub {
+				count_in_all();
+				$node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
+			} ]);
+	is("$run->{rc} $run->{err}", '0 ', 'a standby: the run');
+	is(counters($dir), "$before $before $before", 'a standby: all backups are of one snapshot');
+	like(record_of($dir, 'third')->{'Replay-LSN'}, qr{^[0-9A-F]+/[0-9A-F]+$}, 'a standby: the position of replay is recorded');
+	is(value($standby, 'postgres', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', 'a standby: replay is not paused afterwards');
+	ended_ok($standby, $dir, 'a standby');
+	$standby->stop;
+}
+
+$node->stop;
+done_testing();
