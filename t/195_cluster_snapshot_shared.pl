@@ -110,7 +110,8 @@ is(sessions_in('second'), 1, 'the guard of the other database is there');
 is($rc, 1, 'without its guard, a database cannot be dumped');
 ($rc, $err, $dir) = dump_in($run, 'second');
 is("$rc $err " . counted($dir), '0  0', 'the second database is in the same snapshot');
-$run->{input} .= "7\nx\n";
+# once more the first database, which has no guard any more
+$run->{input} .= database_in($run, 'first')->{Oid} . "\n7\nx\n";
 wait_in_run($run, 'two warnings', sub { $run->{err} =~ /"x"/ });
 like($run->{err}, qr/\A(?:pg_pardump: warning: ignoring line "\w" of standard input, which is not the OID of a database in the snapshot\n){2}\z/,
 	'other input is ignored with a warning');

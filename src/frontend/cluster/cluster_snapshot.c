@@ -846,7 +846,7 @@ cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no)
 {
 	Guard	   *guard = &snapshot->guards[no];
 
-	if (!guard->is_lost)
+	if (guard->conn && !guard->is_lost)
 		look_at(guard);
 	guard->has_run = true;
 }

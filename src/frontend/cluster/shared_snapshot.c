@@ -100,13 +100,17 @@ shared_snapshot_remove_file(void *arg)
 		pg_log_warning("could not remove file \"%s\": %m", path);
 }
 
-/* The dump of a database has ended. */
+/*
+ * The dump of a database has ended.  If its guard was lost since the last
+ * look, the user is to learn why the dump has failed.
+ */
 static void
 release(ClusterSnapshot *snapshot, const ClusterList *list, const char *line)
 {
 	for (int i = 0; i < list->n; i++)
 		if (strcmp(psprintf("%u", list->databases[i].oid), line) == 0)
 		{
+			cluster_snapshot_begin_run(snapshot, i);
 			cluster_snapshot_end_run(snapshot, i);
 			return;
 		}
