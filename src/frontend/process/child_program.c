@@ -59,6 +59,16 @@ child_process_is_gone(pid_t *pid)
 	return reap(pid, WNOHANG);
 }
 
+static bool
+has_ended(pid_t pid, int *status)
+{
+	pid_t		gone = waitpid(pid, status, WNOHANG);
+
+	if (gone < 0 && errno != EINTR)
+		pg_fatal("%s() failed: %m", "waitpid");
+	return gone == pid;
+}
+
 /* While SIGCHLD is blocked none is lost between the look and the wait. */
 bool
 child_process_wait(pid_t pid, int *status, int wait_ms)
@@ -76,9 +86,9 @@ child_process_wait(pid_t pid, int *status, int wait_ms)
 	 * If it ends from here on, the blocked signal is pending, and
 	 * sigtimedwait() returns at once.
 	 */
-	ended = waitpid(pid, status, WNOHANG) == pid;
+	ended = has_ended(pid, status);
 	if (!ended && sigtimedwait(&child, NULL, &wait) == SIGCHLD)
-		ended = waitpid(pid, status, WNOHANG) == pid;
+		ended = has_ended(pid, status);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ended;
 }
@@ -297,17 +307,12 @@ int
 program_words_wait(ProgramWords *words, pid_t *pid)
 {
 	int			status;
-	pid_t		gone;
 
-	while ((gone = waitpid(*pid, &status, WNOHANG)) <= 0)
+	/* It usually ends just after it has closed its standard error. */
+	while (!child_process_wait(*pid, &status, words->fd >= 0 ? 0 : END_LOOK_MS))
 	{
-		if (gone < 0 && errno != EINTR)
-			pg_fatal("%s() failed: %m", "waitpid");
 		interrupt_check();
-		if (words->fd >= 0)
-			program_words_hear(words, END_LOOK_MS, true);
-		else
-			pg_usleep(END_LOOK_MS * 1000L);
+		program_words_hear(words, END_LOOK_MS, true);
 	}
 	*pid = 0;
 	program_words_hear(words, 0, true);

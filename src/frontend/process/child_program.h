@@ -18,7 +18,7 @@ extern bool child_process_is_gone(pid_t *pid);
 /*
  * Wait for the end of a child, for so long at most: how it has ended is in
  * *status then, as waitpid() has it, and it is reaped.  Else, or if a signal
- * came, false.
+ * came, false.  Exits with a message if it is not a child of this process.
  */
 extern bool child_process_wait(pid_t pid, int *status, int wait_ms);
 
