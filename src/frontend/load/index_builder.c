@@ -23,6 +23,7 @@
 #include "base/shared_memory.h"
 #include "load/definition_session.h"
 #include "load/index_builder.h"
+#include "process/child_program.h"
 #include "process/worker_slots.h"
 
 /* ----------
@@ -351,6 +352,12 @@ index_queue_release(IndexQueue *queue, int no)
 #define LOOK_AGAIN_US 5000
 #define LOOK_AGAIN_TABLE_US 0.5
 
+/*
+ * A signal just before the wait for the process does not end the wait: look
+ * again after this time.
+ */
+#define BUILDER_WAIT_MS 200
+
 /* A session that has had nothing to do for so long may be lost. */
 #define IDLE_MS 60000
 
@@ -668,21 +675,14 @@ static int
 wait_for_builder(IndexBuilder *builder)
 {
 	int			status = 0;
-	pid_t		gone;
 
 	while (builder->pid > 0)
 	{
 		interrupt_check();
-		gone = waitpid(builder->pid, &status, WNOHANG);
-		if (gone < 0 && errno != EINTR)
-			pg_fatal("%s() failed: %m", "waitpid");
-		if (gone > 0)
+		if (child_process_wait(builder->pid, &status, BUILDER_WAIT_MS))
 			builder->pid = 0;
 		else
-		{
 			progress_tick();
-			pg_usleep(LOOK_AGAIN_US);
-		}
 	}
 	return status;
 }
