@@ -131,7 +131,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 #define EXIT_CHECK_MS 20
 
 /* How often to look whether there is more of toc.dat. */
-#define TOC_CHECK_MS 10
+#define TOC_CHECK_MS 2
 
 /*
  * How long to wait for its end, and take its last words, which else could
