@@ -166,6 +166,17 @@ restore_schedule_leave_out(RestoreSchedule *schedule, const char *extension)
 	}
 }
 
+bool
+restore_schedule_has_tag(const RestoreSchedule *schedule, const char *part)
+{
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		if (strstr(schedule->toc->entries[i].tag, part))
+			return true;
+	}
+	return false;
+}
+
 /* Comments, privileges and labels of a schema, whose tag is "SCHEMA x". */
 static bool
 is_about(const TocEntry *entry, const char *about)

@@ -39,6 +39,10 @@ extern RestoreSchedule *restore_schedule_make(const Toc *toc,
 											  const DumpTables *tables,
 											  bool create);
 
+/* Does the tag of any entry contain this text? */
+extern bool restore_schedule_has_tag(const RestoreSchedule *schedule,
+									 const char *part);
+
 /*
  * The target cannot have this extension: leave it out, with its comment and
  * the privileges on its functions and tables, whose names begin with its own.

@@ -83,6 +83,9 @@ restore_stage_leave_out_extension(RestoreStages *restore,
 {
 	RestoreSchedule *schedule = restore->schedule;
 
+	/* a part of the names of both: usually there is nothing to leave out */
+	if (!restore_schedule_has_tag(schedule, PARDUMP_SCHEMA))
+		return;
 	if (new_name == NULL &&
 		target_has(restore->target->conn, TARGET_EXTENSION, PARDUMP_EXTENSION))
 		restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
