@@ -791,7 +791,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 		pg_log_error_hint("A completed restore leaves nothing to resume.  To restore again, use --clean or an empty database.");
 		exit(1);
 	}
-	if (!options->resume && !options->clean)
+	if (there && !options->resume && !options->clean)
 		restore_journal_refuse_unfinished(conn, options);
 	if (there && !options->resume && !drop_log(journal, NULL, NULL))
 		pg_fatal("the journal of another restore must be removed first");
