@@ -165,8 +165,8 @@ sql($node, 'postgres', q{CREATE DATABASE labels TEMPLATE template0});
 sql($node, 'labels', q{
 	CREATE TABLE labelled AS SELECT i, i AS j FROM generate_series(1, 5000) i;
 	INSERT INTO pg_seclabel VALUES
-		('labelled'::regclass, 'pg_class'::regclass, 0, 'nobody', E'a\\b''c'),
-		('labelled'::regclass, 'pg_class'::regclass, 2, 'nobody', 'of j')});
+		('labelled'::regclass, 'pg_class'::regclass, 0, 'unprivileged', E'a\\b''c'),
+		('labelled'::regclass, 'pg_class'::regclass, 2, 'unprivileged', 'of j')});
 my $stock_labels = dump_ok($node, 'labels', 'labels', 'pg_dump');
 $dir = dump_ok($node, 'labels', 'labels', 'pg_pardump', '-j2',
 	'--max-table-segment-pages=2');

@@ -136,17 +136,17 @@ check_ok('no such table', ['error: pg_dump failed with exit code 1$'], @db, '-t'
 
 {
 	sql($node, 'shop', <<'SQL');
-CREATE ROLE nobody LOGIN;
+CREATE ROLE unprivileged LOGIN;
 CREATE SCHEMA closed;
 CREATE TABLE closed.t (a serial);
-GRANT SELECT ON closed.t, closed.t_a_seq, orders TO nobody;
+GRANT SELECT ON closed.t, closed.t_a_seq, orders TO unprivileged;
 SQL
 	my $list = 'may not read 4 of the tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
-	check_ok('tables', ["error: pg_dump failed with exit code 1\n  DETAIL: Role \"nobody\" $list\n  HINT: GRANT pg_read_all_data TO nobody "],
-		@db, '-U', 'nobody');
+	check_ok('tables', ["error: pg_dump failed with exit code 1\n  DETAIL: Role \"unprivileged\" $list\n  HINT: GRANT pg_read_all_data TO unprivileged "],
+		@db, '-U', 'unprivileged');
 	stopped_ok('tables', qr/pg_dump: error: .*permission denied.*pg_pardump: error: pg_dump failed with exit code 1\npg_pardump: detail: .*$list/s,
-		@db, '-U', 'nobody');
-	check_ok('tables, but not of what is dumped', [], @db, '-U', 'nobody', '-t', 'orders');
+		@db, '-U', 'unprivileged');
+	check_ok('tables, but not of what is dumped', [], @db, '-U', 'unprivileged', '-t', 'orders');
 	sql($node, 'shop', 'DROP SCHEMA closed CASCADE');
 }
 
@@ -272,13 +272,13 @@ foreach my $other ('--dry-run', '--verify=x', '--report=x')
 
 my @oids = split /\n/, value($node, 'shop', 'SELECT lo_from_bytea(0, \'contents\') FROM generate_series(1, 7)');
 @oids = sort { $a <=> $b } @oids;
-my $nobody = sub {
+my $unprivileged = sub {
 	my ($role, $n, $list) = @_;
 	# pg_dump may have met the first one by then, and said so before
 	return qr/^(?:pg_dump: error: .*\n)?pg_pardump: error: role "\Q$role\E" may not read $n of the 7 large objects\npg_pardump: detail: $list\.\npg_pardump: hint: .*\n$/;
 };
 {
-	my $err = stopped_ok('large objects', $nobody->('backup', 7, "The first are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
+	my $err = stopped_ok('large objects', $unprivileged->('backup', 7, "The first are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
 	my ($hint) = $err =~ /with psql and as a superuser: (.*\\gexec)$/m;
 	accepted_ok('large objects, but none is dumped', @backup, '-B');
 	accepted_ok('large objects, but only a table is dumped', @backup, '-t', 'orders');
@@ -289,9 +289,9 @@ my $nobody = sub {
 	# an owner may take the privilege from himself
 	sql($node, 'shop', "ALTER LARGE OBJECT $oids[5] OWNER TO backup;
 		REVOKE SELECT ON LARGE OBJECT $oids[5] FROM backup");
-	refused_ok($nobody->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
+	refused_ok($unprivileged->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
 		'large objects of many kinds', @backup);
-	refused_ok($nobody->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
+	refused_ok($unprivileged->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
 		'large objects, by --role', @db, '--role', 'backup');
 	sql($node, 'shop', 'ALTER DATABASE shop SET lo_compat_privileges = on');
 	accepted_ok('large objects without privileges', @backup);
@@ -300,7 +300,7 @@ my $nobody = sub {
 	sql($node, 'shop', $hint);
 	accepted_ok('large objects, granted as the hint says', @backup);
 	sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[6] FROM backup");
-	refused_ok($nobody->('backup', 1, "It is $oids[6]"), 'one large object', @backup);
+	refused_ok($unprivileged->('backup', 1, "It is $oids[6]"), 'one large object', @backup);
 
 	# quoted by whom it is for
 	$err = refused_ok(qr/role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");

@@ -30,7 +30,7 @@ my $superuser = value($node, 'postgres', 'SELECT CURRENT_USER');
 SKIP:
 {
 	skip 'for an ordinary user', 2 if $> == 0;
-	my ($file) = backup_config($node, 'drill_user = nobody');
+	my ($file) = backup_config($node, 'drill_user = unprivileged');
 	my ($rc, $out, $err) = run_backup($now, '--restore-test', $file);
 	is("$rc$out", '2', 'an ordinary user: exit code');
 	like($err, qr/\Apg_pardump_backup: error: option --restore-test requires root\npg_pardump_backup: detail: It runs a server as the user of drill_user, .*\npg_pardump_backup: hint: Run the command with sudo, or .*\n\z/, 'an ordinary user: message');
