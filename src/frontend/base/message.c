@@ -286,7 +286,7 @@ findings_note(const char *text)
 }
 
 static void
-put_sum(void *arg)
+message_put_sum(void *arg)
 {
 	FILE	   *out = event_log_text_output();
 	Event	   *event = event_new("check");
@@ -310,7 +310,7 @@ findings_begin_list(void)
 {
 	listed = true;
 	initPQExpBuffer(&findings);
-	cleanup_push(put_sum, NULL);
+	cleanup_push(message_put_sum, NULL);
 }
 
 void
@@ -349,7 +349,7 @@ findings_end(void)
 	if (n_errors > 0)
 		exit(1);
 	cleanup_forget_all();
-	put_sum(NULL);
+	message_put_sum(NULL);
 }
 
 /* ----------

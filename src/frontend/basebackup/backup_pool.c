@@ -242,7 +242,7 @@ backup_pool_worker_is_gone(void *arg, int worker)
 }
 
 static int
-watch_leader(void *arg)
+backup_pool_watch_leader(void *arg)
 {
 	return PQsocket(((const BackupPool *) arg)->backup->conn);
 }
@@ -298,7 +298,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.arg = &pool,
 		.begins = backup_pool_worker_begins,
 		.is_gone = backup_pool_worker_is_gone,
-		.watch_fd = watch_leader,
+		.watch_fd = backup_pool_watch_leader,
 		.attend = backup_pool_attend,
 	};
 	const WorkerTask task = {

@@ -498,7 +498,7 @@ static SessionWaitWatch other_watch;
 
 /* The server takes its time for a statement, and says nothing meanwhile. */
 static void
-watch_wait(PGconn *conn, bool came, int64 *since)
+basebackup_watch_wait(PGconn *conn, bool came, int64 *since)
 {
 	progress_tick();
 	backup_server_use_slot(waiting);
@@ -510,7 +510,7 @@ static void
 begin_wait(Backup *backup)
 {
 	waiting = backup;
-	other_watch = session_wait_set_watch(watch_wait);
+	other_watch = session_wait_set_watch(basebackup_watch_wait);
 }
 
 /*

@@ -379,7 +379,7 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
  * the report.  True if the archive stays.
  */
 static bool
-clean_up(void *arg, int no)
+cluster_dump_clean_up(void *arg, int no)
 {
 	const ClusterDump *dump = arg;
 	const char *name;
@@ -449,7 +449,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		.list = &dump->map.list,
 		.arg = dump,
 		.add_args = cluster_dump_add_args,
-		.clean_up = clean_up,
+		.clean_up = cluster_dump_clean_up,
 	};
 	PQExpBufferData names = buffer_new();
 	int			n_failed;

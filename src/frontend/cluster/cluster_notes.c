@@ -658,7 +658,7 @@ write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 
 /* An exit callback of a restore that was interrupted, or must end. */
 static void
-suggest_resume(void *arg)
+cluster_notes_suggest_resume(void *arg)
 {
 	message_hint("Run the same command with --resume to continue.");
 }
@@ -688,7 +688,7 @@ cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	lock_notes(conn);
 	write_notes(notes, conn, list);
 	session_command(conn, "COMMIT");
-	cleanup_push(suggest_resume, notes);
+	cleanup_push(cluster_notes_suggest_resume, notes);
 }
 
 /* A RestoreJournalNote: in the process of a run, within session_try(). */

@@ -215,7 +215,7 @@ look_at(RunState *state, int no)
  * incomplete.
  */
 static void
-end_runs(void *arg)
+cluster_run_end_runs(void *arg)
 {
 	RunState   *state = arg;
 	int			n = state->run->list->n;
@@ -245,7 +245,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 					  n);
 	/* one limit for all of them */
 	session_set_max_rate(options->max_rate);
-	cleanup_push(end_runs, state);
+	cleanup_push(cluster_run_end_runs, state);
 	while (state->n_begun < n || state->n_running > 0)
 	{
 		int			slot;
@@ -267,7 +267,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 		progress_tick();
 		pg_usleep(LOOK_US);
 	}
-	cleanup_pop(end_runs, state);
+	cleanup_pop(cluster_run_end_runs, state);
 	worker_slots_end();
 	cluster_account_end(state->account);
 	return state->n_failed;

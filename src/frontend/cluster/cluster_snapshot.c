@@ -2,8 +2,8 @@
  * cluster_snapshot.c
  *		--cluster-snapshot: one snapshot for all databases of a cluster.
  *
- * The order decides whether rows are lost, so it is all in prepare() and
- * take():
+ * The order decides whether rows are lost, so it is all in cluster_snapshot_prepare() and
+ * cluster_snapshot_take_and_lock():
  *
  * First, a guard in each database of the list begins its transaction and
  * takes its snapshot, and has answered.
@@ -618,7 +618,7 @@ check_threshold(PGconn *conn)
  * function.
  */
 static void
-prepare(void *arg)
+cluster_snapshot_prepare(void *arg)
 {
 	ClusterSnapshot *snapshot = arg;
 	const Options *options = snapshot->options;
@@ -639,7 +639,7 @@ prepare(void *arg)
 
 /* If must_repeat, databases have come or gone. */
 static void
-take(void *arg)
+cluster_snapshot_take_and_lock(void *arg)
 {
 	ClusterSnapshot *snapshot = arg;
 
@@ -656,7 +656,7 @@ take(void *arg)
 }
 
 static void
-reopen_leader(void *arg)
+cluster_snapshot_reopen_leader(void *arg)
 {
 	ClusterSnapshot *snapshot = arg;
 
@@ -693,7 +693,7 @@ restore_leader(ClusterSnapshot *snapshot)
 		interrupt_set_connection(NULL);
 		PQfinish(snapshot->conn);
 		snapshot->conn = NULL;
-		cause = session_try(reopen_leader, snapshot);
+		cause = session_try(cluster_snapshot_reopen_leader, snapshot);
 		interrupt_check();
 		if (cause == NULL)
 			return;
@@ -722,14 +722,14 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 	cleanup_push(cluster_snapshot_close, snapshot);
 	for (int n = 1;; n++)
 	{
-		char	   *cause = session_try(prepare, snapshot);
+		char	   *cause = session_try(cluster_snapshot_prepare, snapshot);
 
 		if (cause == NULL && snapshot->by_pause)
 			cause = take_in_pause(snapshot);
 		if (cause == NULL && snapshot->by_pause && snapshot->standbys == NULL)
 			break;
 		if (cause == NULL)
-			cause = session_try(take, snapshot);
+			cause = session_try(cluster_snapshot_take_and_lock, snapshot);
 		interrupt_check();
 		if (cause == NULL && !snapshot->must_repeat)
 			break;

@@ -428,7 +428,7 @@ sketches_of(const CompareRows *rows, const CompareTable *table)
 }
 
 static bool
-wants(void *arg, int table_no)
+compare_rows_wants(void *arg, int table_no)
 {
 	const CompareRows *rows = arg;
 	const CompareTable *table = find_table(rows, table_no);
@@ -491,7 +491,7 @@ merge(CompareRows *rows, volatile char *merged)
 }
 
 static void
-end(void *arg, const DataFile *file)
+compare_rows_end(void *arg, const DataFile *file)
 {
 	CompareRows *rows = arg;
 	int			no = file_number(rows, file);
@@ -515,7 +515,7 @@ end(void *arg, const DataFile *file)
  * is wrong, and cannot be repaired.
  */
 static void
-reset(void *arg, const DataFile *file)
+compare_rows_reset(void *arg, const DataFile *file)
 {
 	const CompareRows *rows = arg;
 
@@ -547,10 +547,10 @@ run_pass(CompareRows *rows, RowPass pass, bool with_objects)
 	};
 	CompareWork work = {
 		.arg = rows,
-		.wants = wants,
+		.wants = compare_rows_wants,
 		.begin = compare_rows_begin,
-		.end = end,
-		.reset = reset,
+		.end = compare_rows_end,
+		.reset = compare_rows_reset,
 		.group = with_objects ? take_group : NULL,
 		.seed = rows->seed,
 	};

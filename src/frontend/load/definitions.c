@@ -191,7 +191,7 @@ typedef struct PartitionKeys
 
 /* Drop what is left of them; an exit callback, too. */
 static void
-drop_leaf_keys(void *arg)
+definitions_drop_leaf_keys(void *arg)
 {
 	PartitionKeys *partitions = arg;
 
@@ -200,7 +200,7 @@ drop_leaf_keys(void *arg)
 
 /*
  * Those of large partitions, which their tables' keys then take over.  Some
- * may be no part of these until drop_leaf_keys().
+ * may be no part of these until definitions_drop_leaf_keys().
  */
 static LeafKeys *
 make_leaf_keys(RestoreStages *stages, const RestoreJournal *journal)
@@ -237,11 +237,11 @@ definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal)
 
 	partitions->target = stages->target;
 	partitions->keys = make_leaf_keys(stages, journal);
-	cleanup_push(drop_leaf_keys, partitions);
+	cleanup_push(definitions_drop_leaf_keys, partitions);
 	make_phase(stages, journal, RESTORE_POST_DATA, "post-data",
 			   stages->setup.options->jobs, "foreign keys and other objects");
-	cleanup_pop(drop_leaf_keys, partitions);
-	drop_leaf_keys(partitions);
+	cleanup_pop(definitions_drop_leaf_keys, partitions);
+	definitions_drop_leaf_keys(partitions);
 }
 
 /* ----------

@@ -483,7 +483,7 @@ index_builder_job_is_done(void *arg, int job)
 }
 
 static int
-watched_timer(void *arg)
+index_builder_watch_fd(void *arg)
 {
 	return ((IndexBuilder *) arg)->timer;
 }
@@ -556,7 +556,7 @@ builder_main(IndexBuilder *builder)
 	};
 
 	watch.arg = builder;
-	watch.watch_fd = watched_timer;
+	watch.watch_fd = index_builder_watch_fd;
 	watch.attend = look_for_loaded_tables;
 	start_timer(builder);
 	worker_pool_run(&task, &watch, builder->n_workers,

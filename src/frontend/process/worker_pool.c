@@ -371,7 +371,7 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 
 /* An exit callback: no worker outlives the leader. */
 static void
-kill_workers(void *arg)
+worker_pool_kill_workers(void *arg)
 {
 	WorkerPool *pool = arg;
 	pid_t	   *pids = pg_malloc0((pool->n_workers + 1) * sizeof(pid_t));
@@ -735,7 +735,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	 * Before the first fork: if the leader exits, for any reason, no worker
 	 * may stay behind with a session and locks.
 	 */
-	cleanup_push(kill_workers, pool);
+	cleanup_push(worker_pool_kill_workers, pool);
 	for (int i = 0; i < pool->n_workers; i++)
 	{
 		if (pool->has_slots)
@@ -761,7 +761,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	}
 	/* other runs may have the slots that this one has waited for */
 	want_slots(pool, false);
-	cleanup_pop(kill_workers, pool);
+	cleanup_pop(worker_pool_kill_workers, pool);
 	close(pool->processes[0].listener);
 }
 

@@ -459,7 +459,7 @@ try_to_drop(SlotMaker *maker, char **problem)
 
 /* An exit callback of a run that failed: no slot is left behind. */
 static void
-drop_slot(void *arg)
+logical_slot_drop_at_exit(void *arg)
 {
 	SlotMaker  *maker = arg;
 	char	   *problem = NULL;
@@ -586,7 +586,7 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 		exit(1);
 	PQclear(session_query(maker->conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	PQclear(session_query(maker->conn, timeouts_query));
-	cleanup_push(drop_slot, maker);
+	cleanup_push(logical_slot_drop_at_exit, maker);
 
 	res = request_slot(maker, conn);
 	take_answer(maker, res);

@@ -509,7 +509,7 @@ disable_and_drop(PGconn *conn, const Subscription *subscription)
 
 /* An exit callback of a run that failed.  The slot is dropped after this. */
 static void
-drop_subscription(void *arg)
+subscription_drop_at_exit(void *arg)
 {
 	const Subscription *subscription = arg;
 	PGconn	   *conn;
@@ -621,7 +621,7 @@ create_subscription(Subscription *subscription)
 				 subscription->name);
 	create_with_retries(subscription);
 	/* Before the COMMIT, whose answer may not come. */
-	cleanup_push(drop_subscription, subscription);
+	cleanup_push(subscription_drop_at_exit, subscription);
 	/* no signal ends this: who drops it must see whether it is there */
 	res = PQexec(subscription->conn, "COMMIT");
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)

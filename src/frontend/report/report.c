@@ -781,7 +781,7 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 
 /* An exit callback. */
 static void
-remove_temp_file(void *arg)
+report_remove_temp_file(void *arg)
 {
 	unlink(((Report *) arg)->temp_path);
 }
@@ -821,7 +821,7 @@ report_begin(const Options *options, const char *directory)
 	fd = mkstemp(report->temp_path);
 	if (fd < 0)
 		pg_fatal("could not create file \"%s\": %m", path);
-	cleanup_push(remove_temp_file, report);
+	cleanup_push(report_remove_temp_file, report);
 	(void) fcntl(fd, F_SETFD, FD_CLOEXEC);
 	report->stream = fdopen(fd, "w");
 	if (report->stream == NULL)
@@ -883,7 +883,7 @@ report_end(Report *report, const Manifest *manifest,
 	if (report == NULL)
 		return;
 	/* again, as all else is complete and nothing of it to be undone */
-	cleanup_push(remove_temp_file, report);
+	cleanup_push(report_remove_temp_file, report);
 	for (ReportPart part = 0; part < N_PARTS; part++)
 		initPQExpBuffer(&parts[part]);
 	append_parts(parts, report->history, manifest, verify, copy);

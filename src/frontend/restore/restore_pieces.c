@@ -260,7 +260,7 @@ restore_pieces_fail(const PieceRun *run, char *reason)
  * ----------
  */
 static void *
-open_text(void *arg)
+restore_pieces_open(void *arg)
 {
 	const PieceRun *run = arg;
 	char	   *problem;
@@ -273,19 +273,19 @@ open_text(void *arg)
 }
 
 static void
-close_text(void *text)
+restore_pieces_close(void *text)
 {
 	archive_member_close(text);
 }
 
 /*
- * For read_text(), whose caller passes only the text, to report an error.  A
+ * For restore_pieces_read(), whose caller passes only the text, to report an error.  A
  * process runs one ring at a time.
  */
 static const PieceRun *reading;
 
 static ssize_t
-read_text(void *text, void *buf, size_t size)
+restore_pieces_read(void *text, void *buf, size_t size)
 {
 	ssize_t		len = archive_member_read(text, buf, size);
 
@@ -307,7 +307,7 @@ restore_pieces_report(void *arg, const char *problem)
 
 /* An is_done() of PieceWork. */
 static bool
-piece_is_done(void *arg, uint64 piece)
+restore_pieces_is_done(void *arg, uint64 piece)
 {
 	const PieceRun *run = arg;
 
@@ -322,7 +322,7 @@ piece_is_done(void *arg, uint64 piece)
  * loaded again; else the journal's line decides.
  */
 static bool
-load_piece(void *arg, SharedPiece *piece)
+restore_pieces_load(void *arg, SharedPiece *piece)
 {
 	const PieceRun *run = arg;
 	const PieceLoader *loader = run->loader;
@@ -395,11 +395,11 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 	PieceWork	work = {
 		.arg = &run,
 		.range_bytes = shared->piece_bytes,
-		.open = open_text,
-		.read = read_text,
-		.close = close_text,
-		.is_done = piece_is_done,
-		.use = load_piece,
+		.open = restore_pieces_open,
+		.read = restore_pieces_read,
+		.close = restore_pieces_close,
+		.is_done = restore_pieces_is_done,
+		.use = restore_pieces_load,
 		.tell = restore_pieces_report,
 	};
 

@@ -410,7 +410,7 @@ restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
 }
 
 static void
-piece_failed(void *arg, const DataFile *file, char *reason)
+restore_worker_piece_failed(void *arg, const DataFile *file, char *reason)
 {
 	const RestoreWorker *worker = arg;
 	const Run  *run = worker->work->run;
@@ -437,7 +437,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		.run = run,
 		.table = work->targets[file->table],
 		.journal = work->journal,
-		.failed = piece_failed,
+		.failed = restore_worker_piece_failed,
 		.arg = worker,
 	};
 

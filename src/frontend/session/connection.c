@@ -603,7 +603,7 @@ connection_set_stall_timeout(uint64 seconds)
  * time: the leader's watchdog does not know the session yet.
  */
 static void
-watch_new_session(PGconn *conn, bool came, int64 *since)
+connection_watch_new_session(PGconn *conn, bool came, int64 *since)
 {
 	int64		now = clock_monotonic_ms();
 
@@ -699,7 +699,7 @@ connection_ask(const ConnParams *params, const char *password_command,
 		interrupt_check();
 	else if (PQserverVersion(conn) >= MIN_SERVER_VERSION)
 	{
-		SessionWaitWatch before = session_wait_set_watch(watch_new_session);
+		SessionWaitWatch before = session_wait_set_watch(connection_watch_new_session);
 
 		probe(conn, params, progname);
 		session_command_settings(conn, SESSION_SET("search_path", ""));

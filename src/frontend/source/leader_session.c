@@ -87,7 +87,7 @@ is_in_vain(const PGconn *conn)
 
 /* A wait has brought something, or not; *since is when one did. */
 static void
-check_silence(PGconn *conn, bool came, int64 *since)
+leader_session_check_silence(PGconn *conn, bool came, int64 *since)
 {
 	if (!came && PQinstanceData(conn, ignore_event) != NULL)
 	{
@@ -120,7 +120,7 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 	PQclear(res);
 	/* a second watch calls the one that was set first */
 	if (state.timeout_ms == 0)
-		(void) session_wait_set_watch(check_silence);
+		(void) session_wait_set_watch(leader_session_check_silence);
 	state.timeout_ms = (int64) options->stall_timeout * 1000;
 	state.max_unanswered = (int) options->retries;
 	/* nor may sending wait without end; PQexec() does not care */
@@ -131,9 +131,9 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 }
 
 static void
-watch_rows(PGconn *conn, bool came)
+leader_session_watch_rows(PGconn *conn, bool came)
 {
-	check_silence(conn, came, &state.since);
+	leader_session_check_silence(conn, came, &state.since);
 	progress_tick();
 }
 
@@ -141,7 +141,7 @@ void
 leader_watchdog_watch_rows(void)
 {
 	state.since = clock_monotonic_ms();
-	session_wait_set_rows_watch(watch_rows);
+	session_wait_set_rows_watch(leader_session_watch_rows);
 }
 
 /* ----------

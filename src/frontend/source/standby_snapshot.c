@@ -158,7 +158,7 @@ give_up_lock(const StandbyPause *pause, int wait_ms)
  * example all sessions of this program.
  */
 static void
-end_at_exit(void *arg)
+standby_snapshot_end_at_exit(void *arg)
 {
 	StandbyPause *pause = arg;
 	PGresult   *res;
@@ -195,7 +195,7 @@ standby_pause_new(const Standby *standby)
 	begun = session_begin_settings(pause->conn);
 	PQclear(session_query(pause->conn, settings_query));
 	session_end_settings(pause->conn, begun);
-	cleanup_push(end_at_exit, pause);
+	cleanup_push(standby_snapshot_end_at_exit, pause);
 	return pause;
 }
 
@@ -647,7 +647,7 @@ standby_snapshot_take(Standbys *standbys, ServerExtension *extension,
 	/* the exit stack has them in this order */
 	for (int i = n - 1; i >= 0; i--)
 	{
-		cleanup_pop(end_at_exit, moment.pauses[i]);
+		cleanup_pop(standby_snapshot_end_at_exit, moment.pauses[i]);
 		session_close(moment.pauses[i]->conn);
 	}
 	check_snapshots(standbys);

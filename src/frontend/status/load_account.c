@@ -108,7 +108,7 @@ account_for_all(const LoadAccount *account)
 
 /* An exit callback. */
 static void
-give_account(void *arg)
+load_account_report_at_exit(void *arg)
 {
 	const LoadAccount *account = arg;
 	const Options *options = account->run->options;
@@ -146,7 +146,7 @@ load_account_begin(LoadAccount *account, const Run *run)
 {
 	account->run = run;
 	load_account_stage(account, LOAD_STAGE_PLAN);
-	cleanup_push(give_account, account);
+	cleanup_push(load_account_report_at_exit, account);
 }
 
 void

@@ -362,7 +362,7 @@ take_major(StockPgDump *pg_dump)
 
 /* Nothing of it may outlive this process. */
 static void
-stop_at_exit(void *arg)
+stock_pg_dump_stop_at_exit(void *arg)
 {
 	stock_pg_dump_stop(arg);
 }
@@ -392,7 +392,7 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 	/*
 	 * Before it is started, so that there is no moment without the callback.
 	 */
-	cleanup_push(stop_at_exit, pg_dump);
+	cleanup_push(stock_pg_dump_stop_at_exit, pg_dump);
 	args[0] = pg_dump->path;
 
 	/*

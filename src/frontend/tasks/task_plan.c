@@ -423,7 +423,7 @@ task_plan_read(const char *path)
 
 /* An exit callback: an attempt that is at work yet finds nothing any more. */
 static void
-remove_place(void *arg)
+task_plan_remove_place(void *arg)
 {
 	const TaskPlace *place = arg;
 
@@ -458,15 +458,15 @@ task_place_make(const char *plan, const char *archive)
 	 * elsewhere by then.
 	 */
 	place->fd = dirfd(archive_dir_open_empty(place->directory, true));
-	cleanup_push(remove_place, place);
+	cleanup_push(task_plan_remove_place, place);
 	return place;
 }
 
 void
 task_place_remove(TaskPlace *place)
 {
-	cleanup_pop(remove_place, place);
-	remove_place(place);
+	cleanup_pop(task_plan_remove_place, place);
+	task_plan_remove_place(place);
 }
 
 /* ----------
