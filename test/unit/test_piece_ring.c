@@ -53,7 +53,7 @@ typedef struct Shared
 	uint64		sum;
 	uint64		lines;
 	uint64		n_lines;		/* of the text, when its end has been read */
-	int			told;
+	int			reported;
 	int			used_by[8];
 	int			n_dead;
 	Deaths		deaths;			/* still to come */
@@ -245,11 +245,11 @@ use_piece(void *arg, SharedPiece *piece)
 }
 
 static void
-tell(void *arg, const char *problem)
+report(void *arg, const char *problem)
 {
 	Sharing    *sharing = arg;
 
-	__atomic_add_fetch(&sharing->shared->told, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&sharing->shared->reported, 1, __ATOMIC_SEQ_CST);
 }
 
 static pid_t
@@ -257,7 +257,7 @@ start_lane(Sharing *sharing, int lane)
 {
 	PieceWork	work = {
 		.arg = sharing,.range_bytes = RANGE_BYTES,.open = numbers_open,
-		.read = numbers_read,.close = numbers_close,.use = sharing->use,.tell = tell
+		.read = numbers_read,.close = numbers_close,.use = sharing->use,.report = report
 	};
 	pid_t		pid;
 
@@ -342,7 +342,7 @@ all_used_once(Sharing *sharing, int n_lanes, const char *what)
 	is_number(shared->lines, n, psprintf("%s: all lines", what));
 	is_number(shared->sum, n * (n - 1) / 2, psprintf("%s: what they say", what));
 	is_number(count_twice(shared), 0, psprintf("%s: none twice", what));
-	is_number(shared->told, 0, psprintf("%s: nothing told", what));
+	is_number(shared->reported, 0, psprintf("%s: nothing reported", what));
 	is_number(shared->n_wrong_notes, 0, psprintf("%s: notes are found", what));
 }
 

@@ -762,8 +762,8 @@ watch_source(CompareSide *side)
 	interrupt_set_connection(source->conn);
 	if (!side->begun)
 	{
-		source->told = pg_malloc0((side->plan->tables->n_tables + 1) *
-								  sizeof(bool));
+		source->reported = pg_malloc0((side->plan->tables->n_tables + 1) *
+									  sizeof(bool));
 		leader_session_begin(source, side->plan);
 		side->begun = true;
 	}

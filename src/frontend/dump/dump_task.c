@@ -29,7 +29,7 @@ typedef struct DumpTask
 	int			n_tasks;
 	int			n_jobs;
 	bool	   *begun;			/* by the pool's number: by a worker */
-	bool	   *told;			/* the same: the leader was */
+	bool	   *reported;		/* the same: the leader was */
 	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
 	WorkerMonitor *monitor;
@@ -109,9 +109,9 @@ dump_task_job_is_done(void *arg, int no)
 	const FileResult *result;
 	bool		any = false;
 
-	if (task->told[no])
+	if (task->reported[no])
 		return;					/* that it was refused */
-	task->told[no] = true;
+	task->reported[no] = true;
 	job = &run->plan->queue->jobs[task->pool.jobs[no]];
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
 		if (result->done && result->start_us != 0)
@@ -185,7 +185,7 @@ dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 				   pool_task->describe(task, no, -1));
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
-	task->told[no] = true;
+	task->reported[no] = true;
 	return true;
 }
 
@@ -221,7 +221,7 @@ choose_jobs(DumpTask *task)
 		if (queue->jobs[i].task == task->task)
 			task->pool.jobs[n++] = i;
 	task->begun = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
-	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
+	task->reported = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 
 /* This attempt has its name, and tells its results, from now on. */
@@ -246,7 +246,7 @@ dump_task_remove_files(void *arg)
 	DumpTask   *task = arg;
 
 	for (int i = 0; i < task->n_jobs; i++)
-		if (task->begun[i] && !task->told[i])
+		if (task->begun[i] && !task->reported[i])
 			dump_task_reset_job(task, i);
 }
 

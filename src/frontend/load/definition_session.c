@@ -471,9 +471,9 @@ definition_session_reset_user(DefinitionSession *session)
  */
 static void
 definition_session_set_up(DefinitionSession *session, const Script *script,
-						  volatile bool *head_told, volatile int *n_errors)
+						  volatile bool *head_reported, volatile int *n_errors)
 {
-	bool		told = *head_told;
+	bool		reported = *head_reported;
 
 	session_begin_unwatched(session->conn, SESSION_BEGIN_SETTINGS);
 	target_command(session->conn, ALWAYS_SECURE_SEARCH_PATH_SQL);
@@ -488,29 +488,29 @@ definition_session_set_up(DefinitionSession *session, const Script *script,
 		free(sql);
 		if (res == NULL)
 			continue;
-		if (!told)
+		if (!reported)
 		{
 			definition_session_report_error(res, script->head[i], NULL);
 			if (n_errors)
 				(void) __sync_fetch_and_add(n_errors, 1);
 		}
 		PQclear(res);
-		if (!told && session->options->exit_on_error)
+		if (!reported && session->options->exit_on_error)
 			exit(1);
 		target_command(session->conn, SESSION_ROLLBACK_TO);
 	}
 	target_command(session->conn, "COMMIT");
-	*head_told = true;
+	*head_reported = true;
 }
 
 volatile bool *
-definition_session_head_told(void)
+definition_session_head_reported(void)
 {
-	static bool *told = NULL;
+	static bool *reported = NULL;
 
-	if (told == NULL)
-		told = shared_memory_new(1, sizeof(bool));
-	return told;
+	if (reported == NULL)
+		reported = shared_memory_new(1, sizeof(bool));
+	return reported;
 }
 
 /* A PQnoticeProcessor, as pg_restore's. */
@@ -523,7 +523,7 @@ report_notice(void *arg, const char *message)
 DefinitionSession *
 definition_session_open(const RestoreStages *stages,
 						const PeerAddress *address, const Script *script,
-						volatile bool *head_told)
+						volatile bool *head_reported)
 {
 	const Target *target = stages->target;
 	DefinitionSession *session = pg_malloc0(sizeof(DefinitionSession));
@@ -545,7 +545,7 @@ definition_session_open(const RestoreStages *stages,
 	PQsetNoticeProcessor(session->conn, report_notice, NULL);
 	session->incarnation = target_history_expect(session->conn,
 												 target->history).incarnation;
-	definition_session_set_up(session, script, head_told, stages->setup.n_errors);
+	definition_session_set_up(session, script, head_reported, stages->setup.n_errors);
 	return session;
 }
 

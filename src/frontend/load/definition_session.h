@@ -66,18 +66,18 @@ typedef struct DefinitionSession
  * Connect to the target of the stages at this address, in place of the
  * leader's session, which is closed in this process; and send the script's
  * head.  Errors of that are told and counted unless they have been
- * (*head_told, shared).
+ * (*head_reported, shared).
  */
 extern DefinitionSession *definition_session_open(const RestoreStages *stages,
 												  const PeerAddress *address,
 												  const Script *script,
-												  volatile bool *head_told);
+												  volatile bool *head_reported);
 
 /*
- * In the leader, before the workers are forked: memory for *head_told, the
+ * In the leader, before the workers are forked: memory for *head_reported, the
  * same in all phases of a run.
  */
-extern volatile bool *definition_session_head_told(void);
+extern volatile bool *definition_session_head_reported(void);
 
 /* Close the connection, and free it. */
 extern void definition_session_close(DefinitionSession *session);

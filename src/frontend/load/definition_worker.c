@@ -734,7 +734,7 @@ open_session(DefinitionWorker *worker)
 	const DefinitionWork *work = worker->work;
 
 	worker->session = definition_session_open(work->stages, work->address,
-											  work->script, work->head_told);
+											  work->script, work->head_reported);
 	worker->builds = false;
 }
 

@@ -151,7 +151,7 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 		work.script = script;
 		work.n_made = shared_memory_new(1, sizeof(int));
 		work.n_existing = shared_memory_new(1, sizeof(int));
-		work.head_told = definition_session_head_told();
+		work.head_reported = definition_session_head_reported();
 		progress_stage_count(stage, "", work.n_made, work.script->n_entries);
 		for (int i = 0; i < work.script->n_entries;)
 			i = make_pass(&work, i, n_workers, phase == RESTORE_POST_DATA);

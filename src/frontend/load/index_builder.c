@@ -629,7 +629,7 @@ new_builder(const IndexPlan *plan)
 											sizeof(DefinitionNote));
 	builder->work.n_made = &builder->builds.totals->made;
 	builder->work.n_existing = shared_memory_new(1, sizeof(int));
-	builder->work.head_told = definition_session_head_told();
+	builder->work.head_reported = definition_session_head_reported();
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	builder->work.address = target_restore_address(stages->target, "local");
 	return builder;

@@ -597,7 +597,7 @@ choose_library(Target *target)
 									 options->no_fast_index ?
 									 "option --no-fast-index was specified" :
 									 missing, OWN_BUILDS);
-	target->builds_told = shared_memory_new(1, sizeof(int));
+	target->builds_reported = shared_memory_new(1, sizeof(int));
 	session_end_settings(target->conn, begun);
 	free(missing);
 }
@@ -699,7 +699,7 @@ target_begin_builds(const Target *target, PGconn *conn)
 {
 	char	   *reason = target->fast_index ? begin_builds(conn) : NULL;
 
-	if (reason && __sync_bool_compare_and_swap(target->builds_told, 0, 1))
+	if (reason && __sync_bool_compare_and_swap(target->builds_reported, 0, 1))
 		pg_log_info(OWN_BUILDS ": %s", printable(reason));
 	free(reason);
 }

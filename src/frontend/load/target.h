@@ -79,8 +79,8 @@ typedef struct Target
 	bool		fast_copy;		/* rows are loaded by the extension's library,
 								 * where it can */
 	bool		fast_index;		/* and indexes are built by it */
-	volatile int *builds_told;	/* 1 = a session has said why the server
-								 * builds its indexes; shared */
+	volatile int *builds_reported;	/* 1 = a session has said why the server
+									 * builds its indexes; shared */
 } Target;
 
 /*

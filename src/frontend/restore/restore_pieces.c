@@ -400,7 +400,7 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 		.close = restore_pieces_close,
 		.is_done = restore_pieces_is_done,
 		.use = restore_pieces_load,
-		.tell = restore_pieces_report,
+		.report = restore_pieces_report,
 	};
 
 	reading = &run;

@@ -483,7 +483,7 @@ leader_begin_rows(Source *source, const Run *run)
 {
 	const DumpPlan *plan = run->plan;
 
-	source->told = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
+	source->reported = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
 	run_progress_begin(run);
 	advice_give(source->options, plan);
 

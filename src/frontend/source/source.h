@@ -46,7 +46,7 @@ typedef struct Source
 	WorkerState *states;		/* who has it, by worker: --jobs of them, in
 								 * shared memory */
 	bool		keep_snapshot;	/* when all jobs are done, too */
-	bool	   *told;			/* by table, that no worker can lock it */
+	bool	   *reported;		/* by table, that no worker can lock it */
 } Source;
 
 /* Of the jobs that go on at a time, how many are a server's. */

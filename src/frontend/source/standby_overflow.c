@@ -181,9 +181,9 @@ judge_version(OverflowLook *look)
 	char	   *server;
 	char	   *fixed;
 
-	if (look->told || snapshot_is_fixed(PQserverVersion(look->conn)))
+	if (look->reported || snapshot_is_fixed(PQserverVersion(look->conn)))
 		return;
-	look->told = true;
+	look->reported = true;
 	server = server_words(look);
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
@@ -360,16 +360,16 @@ char *
 standby_overflow_begin(OverflowLook *look, const char *given)
 {
 	char	   *snapshot;
-	bool		told = false;
+	bool		reported = false;
 
 	if (given)
 		return begin_given(look, given);
 	while ((snapshot = begin_once(look)) == NULL)
 	{
-		if (!told)
+		if (!reported)
 			pg_log_info("the snapshot of %s lacks running transactions; retrying for up to " INT64_FORMAT " s",
 						server_words(look), look->left_ms / 1000);
-		told = true;
+		reported = true;
 		wait_a_moment(look);
 	}
 	return snapshot;

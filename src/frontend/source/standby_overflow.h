@@ -35,7 +35,7 @@ typedef struct OverflowLook
 	const Standby *standby;		/* one of several, or NULL */
 	const Options *options;
 	ServerExtension *extension; /* is held where it is called */
-	bool		told;			/* that the snapshots cannot be checked */
+	bool		reported;		/* that the snapshots cannot be checked */
 	int64		left_ms;		/* for how long we may wait yet */
 	bool		needs_no_check; /* the snapshot was taken, and by a server
 								 * that was not in recovery */

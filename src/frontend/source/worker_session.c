@@ -246,7 +246,7 @@ report_refused(WorkerSession *session, int no)
 							  "Replay (startup process %s) is waiting for an exclusive lock on the table." :
 							  "Process %s is waiting for an exclusive lock on the table.",
 							  PQgetvalue(res, 0, 0));
-		session->source->told[no] = true;
+		session->source->reported[no] = true;
 	}
 	PQclear(res);
 }
@@ -272,7 +272,7 @@ worker_session_begin_job(WorkerSession *session, const Job *job)
 	{
 		int			no = plan->queue->files[job->first + i]->table;
 
-		if (!session->source->told[no])
+		if (!session->source->reported[no])
 			report_refused(session, no);
 	}
 	return true;				/* the leader has all locks */

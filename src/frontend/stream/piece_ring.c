@@ -605,7 +605,7 @@ text_close(OpenText *text, const Lane *lane)
 	if (text->len < 0)
 	{
 		if (text->pieces && text_pieces_error(text->pieces))
-			lane->work->tell(lane->work->arg, text_pieces_error(text->pieces));
+			lane->work->report(lane->work->arg, text_pieces_error(text->pieces));
 		set(lane->ring->failed, 1);
 	}
 	if (text->pieces)
@@ -669,7 +669,7 @@ use_alone(const Lane *lane, SharedPiece *piece)
 		used = use_from_text(lane, piece);
 	else if (text.len >= 0)
 	{
-		lane->work->tell(lane->work->arg, "its data changed while it was read");
+		lane->work->report(lane->work->arg, "its data changed while it was read");
 		set(lane->ring->failed, 1);
 	}
 	text_close(&text, lane);

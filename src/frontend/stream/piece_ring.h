@@ -68,7 +68,7 @@ typedef struct PieceWork
 	bool		(*use) (void *arg, SharedPiece *piece);
 
 	/* Report what is wrong with the text. */
-	void		(*tell) (void *arg, const char *problem);
+	void		(*report) (void *arg, const char *problem);
 } PieceWork;
 
 /*

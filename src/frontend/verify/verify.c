@@ -580,25 +580,25 @@ find_data_file(const FileList *list, const char *name)
  * has the rows of a table is borrowed.
  */
 static bool
-mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
+mark(ListedFile *listed, const VerifyFile *named, VerifyCounts *counts)
 {
-	if (strchr(told->name, '/'))
-		verify_finding(counts, told, "has a name that leads outside the archive");
+	if (strchr(named->name, '/'))
+		verify_finding(counts, named, "has a name that leads outside the archive");
 	else if (listed == NULL)
-		verify_finding(counts, told, "is missing");
+		verify_finding(counts, named, "is missing");
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
-		verify_finding(counts, told, "is named twice");
-	else if (listed->in_manifest && listed->file.kind != told->kind)
-		verify_finding(counts, told, "is listed as another kind of file in the manifest");
+		verify_finding(counts, named, "is named twice");
+	else if (listed->in_manifest && listed->file.kind != named->kind)
+		verify_finding(counts, named, "is listed as another kind of file in the manifest");
 	else
 	{
 		listed->in_toc = true;
-		listed->file.kind = told->kind;
+		listed->file.kind = named->kind;
 		if (listed->file.table == NULL)
-			listed->file.table = told->table;
-		listed->file.has_copy_rows = told->has_copy_rows;
+			listed->file.table = named->table;
+		listed->file.has_copy_rows = named->has_copy_rows;
 		return true;
 	}
 	return false;
@@ -644,18 +644,18 @@ verify_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 	{
 		const TocEntry *entry = &toc->entries[i];
 		const char *name = entry->filename;
-		VerifyFile	told = {.name = name,.kind = MANIFEST_OBJECT_LIST};
+		VerifyFile	named = {.name = name,.kind = MANIFEST_OBJECT_LIST};
 
 		if (!entry->had_dumper || name == NULL || name[0] == '\0')
 			continue;
 		if (!toc_entry_is(entry, "BLOBS"))
 		{
-			told.kind = MANIFEST_ROWS;
-			told.table = manifest_name_table(entry->namespace, entry->tag);
-			told.has_copy_rows = entry->copy_stmt && entry->copy_stmt[0] != '\0';
-			mark(find_data_file(list, name), &told, counts);
+			named.kind = MANIFEST_ROWS;
+			named.table = manifest_name_table(entry->namespace, entry->tag);
+			named.has_copy_rows = entry->copy_stmt && entry->copy_stmt[0] != '\0';
+			mark(find_data_file(list, name), &named, counts);
 		}
-		else if (!mark(find(list, name), &told, counts) ||
+		else if (!mark(find(list, name), &named, counts) ||
 				 !mark_large_objects(list, name, counts))
 			all_known = false;
 	}
