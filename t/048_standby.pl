@@ -112,7 +112,7 @@ foreach my $conflict (
 	# VACUUM is not for a transaction, which several statements at once are
 	sql($primary, 'replayed', $_) foreach $what eq 'rows' ? split(/; /, $sql) : $sql;
 	dump_failed_ok($standby, $dump, "a conflict about $what",
-		qr/error: the server terminated the session that held the locks on all tables: FATAL:  terminating connection due to conflict with recovery\n$words/);
+		qr/error: the server terminated the session that held the locks on all tables\n.*detail: FATAL:  terminating connection due to conflict with recovery\n$words/);
 	is(scalar(() = $dump->{err} =~ s/.*error: //sr =~ /hint/gi), 1, "a conflict about $what: one hint");
 	open_gate();
 	replay();
@@ -160,7 +160,7 @@ sub make_empty_end
 		return value($primary, 'replayed', "SELECT pg_relation_size('emptied') = 0") eq 't';
 	});
 	dump_failed_ok($standby, $dump, 'VACUUM and hot_standby_feedback',
-		qr/error: .*due to conflict with recovery\n\s*DETAIL:  User was holding a relation lock for too long\.\n\s*$for_locks/);
+		qr/detail: .*due to conflict with recovery\n\s*DETAIL:  User was holding a relation lock for too long\.\n\s*$for_locks/);
 	open_gate();
 	patient();
 	make_empty_end('WITH (vacuum_truncate = off)');
