@@ -60,7 +60,7 @@ extern void findings_begin_process(void);
 /*
  * --check of one of several databases: the title of its list, owned by the
  * caller.  findings_take_title() returns it once, and NULL from then on; if
- * nobody has taken it, it is the first line of the list.
+ * it has not been called, the title is the first line of the list.
  */
 extern void findings_set_title(const char *text);
 extern const char *findings_take_title(void);

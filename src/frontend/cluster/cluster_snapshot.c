@@ -2,8 +2,8 @@
  * cluster_snapshot.c
  *		--cluster-snapshot: one snapshot for all databases of a cluster.
  *
- * The order decides whether rows are lost, so it is all in cluster_snapshot_prepare() and
- * cluster_snapshot_take_and_lock():
+ * The order decides whether rows are lost, so it is all in
+ * cluster_snapshot_prepare() and cluster_snapshot_take_and_lock():
  *
  * First, a guard in each database of the list begins its transaction and
  * takes its snapshot, and has answered.
