@@ -1,12 +1,12 @@
 /*
  * archive_dir.h
- *		Where the files of an archive go: to a directory, which is made,
- *		emptied on failure, published; or to commands.
+ *		The destination of an archive's files: a directory, which is created,
+ *		emptied after a failure, and published; or commands (--pipe).
  *
  * An archive is complete if and only if it has a toc.dat.  That file is
- * created first, as toc.dat.tmp, which claims the directory.  It gets its
- * name by a rename after all other files are complete and, unless --no-sync,
- * flushed.
+ * created first, as toc.dat.tmp, which claims the directory.  It is renamed
+ * to toc.dat after all other files are complete and, without --no-sync,
+ * flushed to disk.
  */
 #ifndef ARCHIVE_DIR_H
 #define ARCHIVE_DIR_H

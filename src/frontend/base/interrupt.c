@@ -1,13 +1,14 @@
 /*
  * interrupt.c
- *		What signals do, in the leader and in a worker, and the exit stack.
+ *		Signal handling in the leader and in workers, and the exit stack.
  *
- * The leader's handler only notes the signal and cancels the statement that
- * runs, so that all loops and all waits for the server come back soon and the
- * program ends by exit(), with its exit stack.  If the network does not carry
- * that, or not the answer, the connection is shut down, for the same end.  A
- * worker owns nothing that needs undoing but its statement, so its handler
- * cancels that and leaves (compare pg_dump's parallel.c:sigTermHandler).
+ * The leader's handler only records the signal and cancels the current
+ * statement.  All loops and all waits for the server then end soon, and the
+ * program calls exit(), which runs the exit stack.  If the cancel request or
+ * its answer is lost in the network, the connection is shut down, so that the
+ * wait ends anyway.  A worker has nothing to undo except its statement, so
+ * its handler cancels the statement and exits (compare pg_dump's
+ * parallel.c:sigTermHandler).
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,7 @@
 /*
  * interrupt.h
- *		What signals do, in the leader and in a worker.
+ *		Signal handling in the leader and in workers, the ends of forked
+ *		processes, and the exit stack.
  */
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
@@ -84,7 +85,7 @@ extern bool interrupt_came(void);
 extern void interrupt_check(void);
 
 /* ----------
- * What must be undone when the program ends: the exit stack.
+ * The exit stack: callbacks that undo changes when the program ends.
  * ----------
  */
 

@@ -353,7 +353,7 @@ findings_end(void)
 }
 
 /* ----------
- * What is told on standard error goes through here.
+ * All messages on standard error
  * ----------
  */
 

@@ -302,7 +302,7 @@ take_ranges(void *arg, const CopyValue *values)
 }
 
 /* ----------
- * What came of it
+ * The server's results of a call
  * ----------
  */
 

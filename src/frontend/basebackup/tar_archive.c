@@ -21,7 +21,7 @@
 #include "stream/sink.h"
 
 /* ----------
- * How long a frame of compressed bytes is, by what it says of itself.
+ * The length of a compressed frame, from its header.
  * ----------
  */
 

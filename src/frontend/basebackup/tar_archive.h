@@ -23,7 +23,7 @@
 #include "shared/compress.h"
 
 /* ----------
- * How long a frame of compressed bytes is, by what it says of itself.
+ * The length of a compressed frame, from its header.
  * ----------
  */
 

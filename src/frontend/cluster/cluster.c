@@ -5,8 +5,8 @@
  * Each of them prepares a ClusterRun and has cluster_run() run this program
  * once for each database.  A callback gives the run of a database its
  * arguments.  Roles and tablespaces, which databases share, come first: they
- * own the databases.  What of them must wait, for example the password of the
- * role that connects, comes last.
+ * own the databases.  Changes that must wait, for example the password of the
+ * role that connects, come last.
  */
 #include "base/fe_compat.h"
 

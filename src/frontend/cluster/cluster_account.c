@@ -1,6 +1,6 @@
 /*
  * cluster_account.c
- *		What the runs for all databases come to.
+ *		Output about the runs of all databases.
  *
  * The expected size of a database is known when its run has made its plan.
  * Before, it is estimated by pg_database_size(), which counts indexes and
@@ -35,7 +35,7 @@
 /* Databases that a line of progress names. */
 #define NAMES_SHOWN 3
 
-/* How far all runs together are. */
+/* The progress of all runs together. */
 typedef struct ClusterProgress
 {
 	double		time;			/* as of run_clock_seconds() */
@@ -403,7 +403,7 @@ append_figures(PQExpBuffer buf, const ClusterAccount *account,
 						  units_size(figures->stored_bytes));
 }
 
-/* What else there is, if there is any. */
+/* The other figures of the summary, if they are not 0. */
 static void
 append_notes(PQExpBuffer buf, const RunFigures *figures)
 {
@@ -657,7 +657,9 @@ page_title(ClusterCommand command)
 	return "Dump of all databases";
 }
 
-/* What happened to it, besides its figures; NULL for nothing. */
+/*
+ * The outcome of a database's run, in addition to its figures; NULL for none.
+ */
 static const char *
 page_notes(const ClusterAccount *account, int no)
 {
@@ -715,7 +717,9 @@ write_page(const ClusterAccount *account)
 	(void) report_end_cluster(state.page, &cluster);
 }
 
-/* After --check of a dump: what its archives need, and what there is. */
+/*
+ * After --check of a dump: the size of its archives, and the free disk space.
+ */
 static void
 check_space(const ClusterAccount *account)
 {

@@ -1,9 +1,9 @@
 /*
  * cluster_account.h
- *		What the runs for all databases come to: progress, a line for each
+ *		Output about the runs of all databases: progress, a line for each
  *		database, the summary, events, metrics and the page of --report.
  *
- * The figures are those that the runs hand over (process/run_figures.h).
+ * The runs pass their figures in shared memory (process/run_figures.h).
  */
 #ifndef CLUSTER_ACCOUNT_H
 #define CLUSTER_ACCOUNT_H

@@ -1,11 +1,12 @@
 /*
  * cluster_map.h
- *		What is in the directory of a whole cluster, as a file, map.json.
+ *		map.json, the list of the databases in a dump of a cluster.
  *
  * The layout is pg_pardump's own: globals.sql, as pg_dumpall writes it, and
- * an archive for each database, databases/OID.  The map names the databases,
- * as their names are none for files.  It gets its name last: a directory is
- * the dump of a cluster if and only if it has a map.json.
+ * an archive for each database, databases/OID.  The map contains the names of
+ * the databases, which may not be valid names of files.  map.json gets its
+ * name last: a directory is the dump of a cluster if and only if it contains
+ * map.json.
  */
 #ifndef CLUSTER_MAP_H
 #define CLUSTER_MAP_H

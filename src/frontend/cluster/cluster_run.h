@@ -1,12 +1,11 @@
 /*
  * cluster_run.h
- *		Runs this very program for each database of a cluster.
+ *		Runs this program for each database of a cluster.
  *
  * Each run is a process of its own, forked, which calls the program's main()
  * again with a command line that was made for it, and that no other process
- * sees: there are passwords in it.  At most --jobs of them go on at a time,
- * and all their workers together are not more than that, either
- * (worker_slots.h).
+ * sees: there are passwords in it.  At most --jobs of them run at a time, and
+ * together they have at most --jobs workers (worker_slots.h).
  */
 #ifndef CLUSTER_RUN_H
 #define CLUSTER_RUN_H

@@ -2,15 +2,16 @@
  * cluster_snapshot.c
  *		--cluster-snapshot: one snapshot for all databases of a cluster.
  *
- * The order decides whether rows are lost, so it is all in
- * cluster_snapshot_prepare() and cluster_snapshot_take_and_lock():
+ * The order of these steps decides whether rows are lost.
+ * cluster_snapshot_prepare() and cluster_snapshot_take_and_lock() contain all
+ * of them:
  *
  * First, a guard in each database of the list begins its transaction and
  * takes its snapshot, and has answered.
  *
  * Second, the caller's session takes the snapshot that all are to have, and
- * exports it.  A database that this one sees, but that was not on the list,
- * has no guard: all is begun again.
+ * exports it.  If it shows a database that was not on the list, that database
+ * has no guard, and all steps are repeated.
  *
  * Third, each guard adopts the snapshot, and exports it in its database.  The
  * server checks that the guard's own one is the older one.
@@ -23,8 +24,9 @@
  * In a pause of a standby's replay, the second and the third step are one:
  * the snapshots of all sessions are equal.
  *
- * Roles and tablespaces are read by pg_dumpall, which cannot import a
- * snapshot: the caller reads them before and after, and compares.
+ * pg_dumpall, which reads roles and tablespaces, cannot import a snapshot.
+ * So the caller reads them before and after the snapshot is taken, and
+ * compares both results.
  */
 #include "base/fe_compat.h"
 

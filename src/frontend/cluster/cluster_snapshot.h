@@ -11,8 +11,8 @@
  * replay is paused.
  *
  * A guard that is lost cannot be replaced, as rows may have been removed by
- * then: its database fails.  While no archive has been begun, all is begun
- * again instead.
+ * then: its database fails.  As long as no archive has been begun, all steps
+ * are repeated instead.
  */
 #ifndef CLUSTER_SNAPSHOT_H
 #define CLUSTER_SNAPSHOT_H

@@ -1,6 +1,7 @@
 /*
  * globals.h
- *		Roles, tablespaces and what else the databases of a cluster share.
+ *		Roles, tablespaces and other objects that the databases of a cluster
+ *		share.
  */
 #ifndef GLOBALS_H
 #define GLOBALS_H

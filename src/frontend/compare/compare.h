@@ -1,6 +1,6 @@
 /*
  * compare.h
- *		Do two databases, or a database and an archive, hold the same?
+ *		Compares two databases, or a database and an archive.
  */
 #ifndef COMPARE_H
 #define COMPARE_H

@@ -1,10 +1,11 @@
 /*
  * compare_selection.h
- *		What pg_dump's options choose, of what a database does not have.
+ *		Applies pg_dump's options that select tables to an archive, or to
+ *		tables that a database lacks.
  *
- * Of a database pg_dump says what they choose, but an archive may have more
- * than was asked for; and where nothing matches pg_dump fails, though the
- * other side may have what does.
+ * For a database, pg_dump applies the options.  But an archive may contain
+ * more tables than were selected; and if no table matches, pg_dump fails,
+ * although tables of the other side may match.
  */
 #ifndef COMPARE_SELECTION_H
 #define COMPARE_SELECTION_H

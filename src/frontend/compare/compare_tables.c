@@ -248,7 +248,7 @@ find_keys(CompareTables *result, CompareSide *first)
 }
 
 /* ----------
- * All of it
+ * The tables of both sides
  * ----------
  */
 static void

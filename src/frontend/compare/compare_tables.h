@@ -1,6 +1,7 @@
 /*
  * compare_tables.h
- *		Which tables of two sides belong together, and what is known of them.
+ *		The pairs of tables of two sides, and their columns, keys and
+ *		sequences.
  */
 #ifndef COMPARE_TABLES_H
 #define COMPARE_TABLES_H

@@ -1,6 +1,6 @@
 /*
  * dump_task.c
- *		One task of a dump by many hosts.
+ *		One task of a distributed dump.
  *
  * The plan's queue assigns jobs to the task.  A pool of this host's own
  * workers does them, as the leader's pool would.  The files that they write

@@ -1,6 +1,6 @@
 /*
  * attributes.c
- *		Gives what is extracted the owners, permissions and times it had.
+ *		Restores the owners, permissions and times of extracted files.
  *
  * A file gets them as it is written.  Directories have to wait: writing into
  * one changes its time, one that is read-only cannot be written into, and

@@ -1,12 +1,12 @@
 /*
  * attributes.h
- *		Gives what is extracted the attributes that it had, as tar does:
- *		modification time, permissions, and the owner if root extracts.
+ *		Restores the attributes of extracted files, as tar does: modification
+ *		time, permissions, and the owner if root extracts.
  *
  * Many processes write a file, each its parts.  Each sets the time after its
- * write, so the last of them sets it after all writes.  What becomes another
- * by what is extracted later, as the time of a directory, or hinders it, as
- * that a file is read-only, is noted, and set after all others.
+ * write, so the last of them sets it after all writes.  Attributes that later
+ * files would change, such as the time of a directory, or that would prevent
+ * later writes, such as a read-only mode, are noted, and set after all files.
  */
 #ifndef ATTRIBUTES_H
 #define ATTRIBUTES_H

@@ -29,7 +29,7 @@
 #define MANIFEST_TEMP "backup_manifest.tmp"
 
 /* ----------
- * Which archives there are
+ * The tar files of the backup
  * ----------
  */
 

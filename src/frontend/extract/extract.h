@@ -1,7 +1,7 @@
 /*
  * extract.h
- *		From a base backup in tar format to a data directory: what tar makes
- *		of it, by all processors.
+ *		Extracts a base backup in tar format to a data directory, as tar does,
+ *		with several processes.
  */
 #ifndef EXTRACT_H
 #define EXTRACT_H

@@ -1,6 +1,6 @@
 /*
  * extract_archive.c
- *		Extracts one tar file by many processes.
+ *		Extracts one tar file with several processes.
  *
  * A tar file can only be read from its beginning, as nothing but the headers
  * says where members are.  Decompressing and writing are what takes long, so
@@ -96,7 +96,7 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 }
 
 /* ----------
- * Extracts one tar file by many processes.
+ * Extracts one tar file with several processes.
  * ----------
  */
 
@@ -220,7 +220,7 @@ fill(Extraction *extraction, bool *whole)
 }
 
 /* ----------
- * What they are of
+ * The members that the bytes of a frame belong to
  * ----------
  */
 static char *

@@ -1,6 +1,6 @@
 /*
  * extract_archive.h
- *		Extracts one tar file by many processes.
+ *		Extracts one tar file with several processes.
  *
  * Frames are decompressed side by side.  What a frame's bytes belong to is
  * known when all before it have been looked through, from header to header:

@@ -1,6 +1,6 @@
 /*
  * tar_reader.c
- *		Takes a tar archive apart that comes in pieces, of any origin.
+ *		Parses an untrusted tar archive that is read in pieces.
  *
  * Only what servers and pg_basebackup write is known (tarCreateHeader() of
  * src/port/tar.c): ustar headers without the extensions of GNU tar or pax.

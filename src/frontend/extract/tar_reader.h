@@ -1,6 +1,6 @@
 /*
  * tar_reader.h
- *		Takes a tar archive apart that comes in pieces, of any origin.
+ *		Parses an untrusted tar archive that is read in pieces.
  *
  * A reader is plain data: between two pieces it goes from one process to
  * another.  Archives are those of base backups: files, directories and

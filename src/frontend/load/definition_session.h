@@ -74,8 +74,8 @@ extern DefinitionSession *definition_session_open(const RestoreStages *stages,
 												  volatile bool *head_reported);
 
 /*
- * In the leader, before the workers are forked: memory for *head_reported, the
- * same in all phases of a run.
+ * In the leader, before the workers are forked: memory for *head_reported,
+ * the same in all phases of a run.
  */
 extern volatile bool *definition_session_head_reported(void);
 

@@ -1,9 +1,9 @@
 /*
  * definitions.h
- *		Makes the definitions of an archive, as often as it takes.
+ *		Creates the definitions of an archive.
  *
- * Unlike what stock pg_restore makes, a lost session is one more retry;
- * nothing is made twice, nor again by --resume.
+ * Unlike with stock pg_restore, a lost session only costs a retry.  No
+ * definition is created twice, not even with --resume.
  */
 #ifndef DEFINITIONS_H
 #define DEFINITIONS_H

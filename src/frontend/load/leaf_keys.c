@@ -268,7 +268,7 @@ leaf_keys_finish(PGconn *conn, LeafKeys *keys, RestoreSchedule *schedule,
 }
 
 /* ----------
- * All of them
+ * The keys of all partitions
  * ----------
  */
 static void
@@ -354,7 +354,7 @@ compare_leaves(const void *a, const void *b)
 }
 
 /* ----------
- * What is left over
+ * Keys that were not taken over
  * ----------
  */
 

@@ -1,6 +1,6 @@
 /*
  * load_order.c
- *		In which order rows come where foreign keys are there already.
+ *		The order in which tables are loaded if foreign keys already exist.
  *
  * Rows go into tables that a restore or copy did not make with their foreign
  * keys in force: with --data-only, where definitions fail as all exists, and

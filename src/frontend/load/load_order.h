@@ -1,6 +1,6 @@
 /*
  * load_order.h
- *		In which order rows come where foreign keys are there already.
+ *		The order in which tables are loaded if foreign keys already exist.
  */
 #ifndef LOAD_ORDER_H
 #define LOAD_ORDER_H

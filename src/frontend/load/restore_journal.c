@@ -24,7 +24,7 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Waits for other sessions, and tells who they are.
+ * Waits for other sessions, and reports which ones they are.
  * ----------
  */
 

@@ -482,7 +482,7 @@ static const RestoreJournalWait wait_removal = {
 #define STATE_OF_SERVER "53 57 58 XX"
 
 /* ----------
- * What is there
+ * The journal of an earlier run
  * ----------
  */
 

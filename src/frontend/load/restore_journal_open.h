@@ -1,7 +1,7 @@
 /*
  * restore_journal_open.h
- *		Begins the log of a restore, continues that of an earlier run, and
- *		removes it.
+ *		Begins the journal of a restore, continues the journal of an earlier
+ *		run, and removes it.
  */
 #ifndef RESTORE_JOURNAL_OPEN_H
 #define RESTORE_JOURNAL_OPEN_H

@@ -1,6 +1,6 @@
 /*
  * restore_schedule.c
- *		Puts the entries of the table of contents in phases.
+ *		Assigns each entry of the table of contents to a phase of the restore.
  *
  * The order is that of pg_restore: the main definitions before the data, then
  * the data, then all the rest, privileges after that, event triggers and

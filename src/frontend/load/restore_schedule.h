@@ -1,9 +1,10 @@
 /*
  * restore_schedule.h
- *		When every entry of the table of contents is made on a target.
+ *		The phase of a restore in which each entry of the table of contents is
+ *		created.
  *
- * Deciding only: an array, by which definitions are made before, while and
- * after workers load rows.
+ * The result is an array.  Other files create the definitions before, while
+ * and after workers load rows.
  */
 #ifndef RESTORE_SCHEDULE_H
 #define RESTORE_SCHEDULE_H

@@ -1,6 +1,6 @@
 /*
  * target.h
- *		The server and database that rows go to.
+ *		The target: the server and database that rows are loaded into.
  */
 #ifndef TARGET_H
 #define TARGET_H

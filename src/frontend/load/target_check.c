@@ -1,7 +1,8 @@
 /*
  * target_check.c
- *		Looks, before anything is made there, at what a target lacks; and at
- *		what it has, before rows go there.
+ *		Checks the target: which roles, tablespaces and other objects are
+ *		missing, before anything is created, and which tables contain rows,
+ *		before rows are loaded.
  */
 #include "base/fe_compat.h"
 

@@ -1,7 +1,8 @@
 /*
  * target_check.h
- *		Looks, before anything is made there, at what a target lacks; and at
- *		what it has, before rows go there.
+ *		Checks the target: which roles, tablespaces and other objects are
+ *		missing, before anything is created, and which tables contain rows,
+ *		before rows are loaded.
  */
 #ifndef TARGET_CHECK_H
 #define TARGET_CHECK_H

@@ -1,6 +1,6 @@
 /*
  * options.h
- *		What the command line asked for.
+ *		The options of the command line, as parsed.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H

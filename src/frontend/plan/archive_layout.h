@@ -1,6 +1,7 @@
 /*
  * archive_layout.h
- *		Makes of pg_dump's table of contents that of a chunked directory.
+ *		Converts pg_dump's table of contents to that of an archive with
+ *		chunks.
  */
 #ifndef ARCHIVE_LAYOUT_H
 #define ARCHIVE_LAYOUT_H

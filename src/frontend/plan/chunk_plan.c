@@ -1,6 +1,6 @@
 /*
  * chunk_plan.c
- *		Decides how every table is cut in chunks.
+ *		Decides how each table is divided into chunks.
  */
 #include "base/fe_compat.h"
 
@@ -166,7 +166,7 @@ server_chunks_read(PGconn *conn, const DumpTable *table, uint64 chunk_bytes,
 }
 
 /* ----------
- * Decides how every table is cut in chunks.
+ * Decides how each table is divided into chunks.
  * ----------
  */
 

@@ -1,6 +1,6 @@
 /*
  * chunk_plan.h
- *		How every table is cut: whole, or in chunks of blocks.
+ *		How each table is divided: one file, or chunks of blocks.
  *
  * Planning only decides.  Its result is an array of data files to be, which
  * the archive's layout names and the workers fill.

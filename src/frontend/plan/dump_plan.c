@@ -1,7 +1,7 @@
 /*
  * dump_plan.c
- *		Makes the plan of a dump, or of a direct copy, and asks the server
- *		where and when it is taken.
+ *		Makes the plan of a dump or of a direct copy, and records the server,
+ *		the snapshot and the position in the WAL.
  */
 #include "base/fe_compat.h"
 

@@ -1,12 +1,12 @@
 /*
  * dump_plan.h
- *		What a dump, or a direct copy, is going to do.
+ *		The plan of a dump or of a direct copy.
  *
- * Settled before anything is done, and the same for all who do it: plain data
- * whose pointers are to other parts of it, so that it could be written to a
- * file, with numbers for these, and be executed elsewhere under the same
- * options.  How to reach the server is not a part of it (source.h), nor are
- * the results (run.h).
+ * The plan is complete before any row is read, and does not change.  It is
+ * plain data that contains only pointers to other parts of the plan, so
+ * tasks/task_plan.c can write it to a file, and another host can execute it
+ * with the same options.  How to reach the server is not a part of it
+ * (source.h), nor are the results (run.h).
  */
 #ifndef DUMP_PLAN_H
 #define DUMP_PLAN_H

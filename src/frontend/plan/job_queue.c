@@ -1,13 +1,14 @@
 /*
  * job_queue.c
- *		Puts large objects in groups, and orders the work so that all workers
- *		end together.
+ *		The queue of jobs: groups large objects and small tables, and sorts
+ *		the jobs so that all workers finish at about the same time.
  *
- * What has the longest way still to go comes first: the critical path of list
- * scheduling.  Of a dump that is the file alone.  Where indexes are built of
- * a table's rows they wait for all of them, and each takes about as long, so
- * that the way of each of its files is longer by the whole table, as often as
- * there are builds one after the other.
+ * The job with the longest critical path comes first (list scheduling).  In a
+ * dump, the path of a file is the file alone.  If indexes are built after the
+ * rows, they wait for all rows of the table, and each build takes about as
+ * long as loading the table.  So the size of the table is added to the path
+ * of each of its files, once for each build of the longest sequence of
+ * builds.
  */
 #include "base/fe_compat.h"
 

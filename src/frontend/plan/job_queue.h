@@ -1,7 +1,7 @@
 /*
  * job_queue.h
- *		What the workers do: chunks, tables and groups of large objects, in
- *		which order: the longest way first.
+ *		The queue of jobs: chunks, groups of small tables, and groups of large
+ *		objects, in the order in which workers do them.
  */
 #ifndef JOB_QUEUE_H
 #define JOB_QUEUE_H

@@ -1,6 +1,6 @@
 /*
  * child_program.c
- *		Finds, starts, hears and ends other programs.
+ *		Finds, starts and ends other programs, and reads their standard error.
  *
  * A program may be connected for hours, so it must neither outlive this
  * process nor show a secret: secrets are handed over in files in memory, not
@@ -216,7 +216,7 @@ child_process_set_asked(pid_t pid)
 }
 
 /* ----------
- * Hears what a program that this one runs says on its standard error.
+ * Reads the standard error of other programs.
  * ----------
  */
 

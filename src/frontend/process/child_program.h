@@ -1,6 +1,7 @@
 /*
  * child_program.h
- *		Programs of PostgreSQL's that this one runs: found, and started.
+ *		Child processes and programs: finds, starts and ends them, and reads
+ *		their standard error.
  */
 #ifndef CHILD_PROGRAM_H
 #define CHILD_PROGRAM_H
@@ -54,7 +55,7 @@ extern void child_process_set_asked(pid_t pid);
 extern void child_process_end_fed(void);
 
 /* ----------
- * What a program that this one runs says on its standard error.
+ * The standard error of other programs
  *
  * Names and messages of a server are in it, newlines and all.  So that no
  * line looks like one of ours, what does not begin as the program's own

@@ -1,7 +1,7 @@
 /*
  * file_result.h
- *		What became of every file of rows or of a large object, told by the
- *		workers in memory that all processes share.
+ *		The result of each data file and each large object, which workers
+ *		write to shared memory.
  *
  * A worker writes the result of a file when the file is complete.  If a file
  * is made again, by another worker after the first was lost, the second

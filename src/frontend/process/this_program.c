@@ -1,6 +1,6 @@
 /*
  * this_program.c
- *		The begin and the end of this program.
+ *		Start and exit of this program.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,6 @@
 /*
  * this_program.h
- *		The begin and the end of this program.
+ *		Start and exit of this program.
  */
 #ifndef THIS_PROGRAM_H
 #define THIS_PROGRAM_H

@@ -1,6 +1,6 @@
 /*
  * worker_pool.c
- *		Forks workers, hands out jobs, and watches over all of it.
+ *		Forks workers, assigns jobs to them, and supervises them.
  *
  * A worker is a place rather than a process: if the process in it is lost,
  * the place keeps its job, and the next process in it begins with that.
@@ -152,7 +152,7 @@ typedef struct WorkerPool
 } WorkerPool;
 
 /* ----------
- * What becomes of a worker whose process has ended
+ * Workers whose process has ended
  *
  * It has left as it was told, or lost its connection and is replaced after
  * a while, or cannot start and is done without; or it has failed, which
@@ -356,7 +356,7 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 }
 
 /* ----------
- * Forks workers, hands out jobs, and watches over all of it.
+ * Forks workers, assigns jobs to them, and supervises them.
  * ----------
  */
 

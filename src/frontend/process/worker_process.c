@@ -1,6 +1,7 @@
 /*
  * worker_process.c
- *		A worker's process: forked, spoken to, heard.
+ *		One worker process: the fork, the messages between leader and worker,
+ *		and the worker's standard error.
  *
  * Between leader and worker goes the number of a job, and nothing else: what
  * a job is both know from the memory that fork() has copied, and results are

@@ -10,12 +10,12 @@
  * subscription, whose worker skips, and confirms, changes of tables that it
  * does not know yet.
  *
- * Nothing in it but the last step needs the rows.  So the same statement is
- * tried before anything is copied, and rolled back: privileges, names, the
- * way from the target's server to the source, and the publications: an error
- * is reported in the first seconds and not after hours.  As the tables are
- * not there yet, the server's complaint about the first of them is the sign
- * that all else is right.
+ * Only the last step needs the rows.  So the same statement is tried before
+ * anything is copied, and rolled back: privileges, names, the way from the
+ * target's server to the source, and the publications: an error is reported
+ * in the first seconds and not after hours.  As the tables are not there yet,
+ * the server's complaint about the first of them is the sign that all else is
+ * right.
  *
  * The connection string may have a password.  The target keeps it in
  * pg_subscription, readable for superusers; we keep it out of messages and,

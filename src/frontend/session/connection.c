@@ -86,7 +86,8 @@ tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
 }
 
 /* ----------
- * Describes the server of a connection to those who come after.
+ * Describes the server of a connection, so that other sessions can reach the
+ * same server.
  * ----------
  */
 

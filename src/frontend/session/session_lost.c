@@ -1,7 +1,8 @@
 /*
  * session_lost.c
- *		Waits for the server, not faster than --max-rate, notices that a
- *		session is lost, and goes where that is mended.
+ *		Waits for the server, limits the rate of all workers (--max-rate),
+ *		finds out whether a failure means a lost session, and handles lost
+ *		sessions.
  */
 #include "base/fe_compat.h"
 
@@ -17,14 +18,14 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Waits for the server, and lets others see that.
+ * Waits for the server, which other processes can observe.
  * ----------
  */
 
 /* How long a moment is. */
 #define MOMENT_MS 200
 
-/* Calls of libpq have no argument for it: this is the process's. */
+/* One state for the process: calls of libpq have no argument for it. */
 typedef struct WaitState
 {
 	WaitCount  *count;
@@ -36,7 +37,7 @@ static WaitCount nobody_looks;
 static WaitState state = {.count = &nobody_looks};
 
 /* ----------
- * Who looks
+ * The process that watches the waits
  * ----------
  */
 
@@ -249,7 +250,7 @@ session_wait_copy_data(PGconn *conn, char **message)
 }
 
 /* ----------
- * Notices that a session is lost, and goes where that is mended.
+ * Finds out whether a session is lost, and why.
  * ----------
  */
 
@@ -357,7 +358,7 @@ session_is_lost(const PGconn *conn, const PGresult *res)
 }
 
 /* ----------
- * Words that may show what is masked
+ * Texts of errors that may contain masked values
  * ----------
  */
 
@@ -449,11 +450,11 @@ session_refused(PGconn *conn, const PGresult *res, const char *sql)
 }
 
 /* ----------
- * What comes of it
+ * How a lost session is handled
  * ----------
  */
 
-/* Of session_try(), which is one at a time. */
+/* The state of session_try(), calls of which are not nested. */
 static bool is_trying;
 static jmp_buf try_point;
 static char *try_cause;

@@ -1,7 +1,7 @@
 /*
  * session_lost.h
- *		Waits for the server, notices that a session is lost, and goes where
- *		that is mended.
+ *		Waits for the server, the rate limit of --max-rate, the causes of
+ *		failures, and the handling of lost sessions.
  *
  * A connection may break, and a server end a session, at any statement, deep
  * in any call.  The function that notices calls session_lost(), which does
@@ -9,22 +9,25 @@
  * continues depends on what can repeat the work in another session:
  *
  * - A worker's process ends, and leaves no state behind.  The pool removes
- *	 what there is of its job, and after a while forks another process in its
- *	 place, which begins the job again (worker_pool.h).
- * - In the leader, within session_try(), it goes back there.  The caller
- *	 closes the connections, and tries again after a while.
- * - Elsewhere nothing can: the cause is an error, which ends the program.
+ *	 the partial results of the job, and after a delay forks another process,
+ *	 which repeats the job (worker_pool.h).
+ * - In the leader, within session_try(), control returns to that function.
+ *	 Its caller closes the connections, and tries again after a delay.
+ * - Elsewhere the work cannot be repeated: the cause is reported as an error,
+ *	 which ends the program.
  *
- * A wait for a server that stays silent is found by what watches the others:
- * source/worker_monitor.c and source/leader_session.c.  The leader's session
- * is looked at there while it is idle, and replaced.
+ * source/worker_monitor.c and source/leader_session.c find waits for a server
+ * that does not answer.  leader_session.c also checks the leader's session
+ * while it is idle, and replaces it if it is lost.
  *
- * A while is longer each time, and there are at most --retries of them.
+ * Each delay is longer than the one before, and there are at most --retries
+ * of them.
  *
- * A refusal is not a loss.  A worker that cannot have a lock tells the pool,
- * which asks other workers later, and at last the leader; it does the job in
- * its own session, which has all locks, and within session_try()
- * (worker_pool.c and worker_monitor.c:worker_monitor_run_refused()).
+ * A refusal is not a loss.  A worker that cannot get a lock refuses the job.
+ * The pool offers the job to other workers later, and finally to the leader,
+ * which does it in its own session, which has all locks, and within
+ * session_try() (worker_pool.c and
+ * worker_monitor.c:worker_monitor_run_refused()).
  */
 #ifndef SESSION_LOST_H
 #define SESSION_LOST_H
@@ -32,7 +35,7 @@
 #include "libpq-fe.h"
 
 /* ----------
- * Waits for the server, and lets others see that.
+ * Waits for the server, which other processes can observe.
  *
  * Each worker counts its waits in memory that it shares with the leader, so
  * that the leader sees which worker has been waiting for how long, in any
@@ -104,7 +107,7 @@ extern void session_set_max_rate(uint64 max_rate);
 extern void session_take_bytes(size_t bytes);
 
 /* ----------
- * What has failed, and why.
+ * The causes of failures, for messages
  * ----------
  */
 

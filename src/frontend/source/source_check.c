@@ -13,7 +13,8 @@
 #include "source/source_check.h"
 
 /* ----------
- * Looks, before a run does anything, at what would make it fail or harm.
+ * Checks, before a run changes anything, for conditions that would make it
+ * fail or cause damage.
  * ----------
  */
 
@@ -481,7 +482,7 @@ check_row_security(const Options *options, const DumpTables *tables)
 }
 
 /* ----------
- * Functions of others
+ * Functions of other roles
  * ----------
  */
 

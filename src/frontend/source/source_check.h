@@ -8,7 +8,8 @@
 #include "plan/dump_plan.h"
 
 /* ----------
- * Looks, before a run does anything, at what would make it fail or harm.
+ * Checks, before a run changes anything, for conditions that would make it
+ * fail or cause damage.
  *
  * An error is for findings_report() to end the run.  A server that is not the
  * only one has a name for messages; else that is NULL.

@@ -166,7 +166,7 @@ load_account_indexes(LoadAccount *account, Run *run,
 }
 
 /* ----------
- * After all
+ * After the last stage
  * ----------
  */
 

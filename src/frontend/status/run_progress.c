@@ -127,7 +127,7 @@ typedef struct RowsProgress
 static RowsProgress *progress;
 
 /* ----------
- * What workers are at
+ * The current jobs of workers
  * ----------
  */
 
@@ -497,7 +497,7 @@ look_at_indexes(const Run *run, int first_kind)
 }
 
 /* ----------
- * How far it is
+ * The progress of the run
  * ----------
  */
 static void

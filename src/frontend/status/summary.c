@@ -15,7 +15,7 @@
 #include "status/summary.h"
 
 /* ----------
- * What costs a run time that it need not take.
+ * Hints about what made a run slower than necessary.
  * ----------
  */
 
@@ -214,7 +214,7 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
 }
 
 /* ----------
- * What a dump came to, at its end.
+ * The summary of a dump.
  * ----------
  */
 

@@ -9,7 +9,7 @@
 #include "status/run.h"
 
 /* ----------
- * What costs a run time that it need not take.
+ * Hints about what made a run slower than necessary.
  *
  * That is one worker for what several could share, if one was not asked for,
  * and tables that SQL reads for want of the extension.  Neither is said of a

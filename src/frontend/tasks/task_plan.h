@@ -1,13 +1,14 @@
 /*
  * task_plan.h
- *		The plan of a dump by tasks, as data in a file.
+ *		The plan of a distributed dump as a file, the directory of a run's
+ *		files, and the lines in which tasks report their results.
  *
- * The leader writes it when all is planned.  Tasks read
- * it, on any host, and do the work of workers that the leader has forked.
- * The program must be of the same version on both sides.
- * There is no password in it: each host has its own means.  The plan has
- * names, columns or their masks, conditions and blocks, of which both sides
- * make the same statements.
+ * The leader writes the file when the plan is complete.  Tasks on any host
+ * read it, and do the jobs that the workers of the leader would do otherwise.
+ * The leader and the tasks must run the same version of the program.  The
+ * file does not contain passwords, which each host must have.  It contains
+ * names, columns or their masks, conditions and block ranges, so that the
+ * leader and the tasks make the same statements.
  *
  *	{ head's members,
  *	"standbys": [ {members}, ...],
