@@ -496,8 +496,8 @@ restore_journal_exists(PGconn *conn)
  * Is there a journal? The session has the role of --role.  A schema of
  * another role with this name could contain anything, so it is refused.
  */
-static bool
-is_there(PGconn *conn)
+static RestoreJournalLook
+look_for_own(PGconn *conn)
 {
 	const RestoreJournalLook look = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS);
 
@@ -509,7 +509,13 @@ is_there(PGconn *conn)
 	}
 	if (look.exists && !look.is_complete)
 		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
-	return look.exists;
+	return look;
+}
+
+static bool
+is_there(PGconn *conn)
+{
+	return look_for_own(conn).exists;
 }
 
 /* ----------
@@ -582,12 +588,13 @@ first_attempt(void)
  * the attempt is compared after the lock was taken.
  */
 static void
-restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore)
+restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore,
+						   bool may_make)
 {
 	char	   *error;
 
 	journal->attempt = first_attempt();
-	journal->is_kept = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS).may_make;
+	journal->is_kept = may_make;
 	if (!journal->is_kept)
 	{
 		pg_log_warning("the restore cannot be resumed if it is interrupted");
@@ -765,7 +772,8 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	const Options *options = target->options;
 	PGconn	   *conn = target->conn;
 	RestoreJournal *journal = pg_malloc0(sizeof(RestoreJournal));
-	bool		there = is_there(conn);
+	const RestoreJournalLook look = look_for_own(conn);
+	bool		there = look.exists;
 
 	journal->target = target;
 	journal->lock = target_connect(target);
@@ -799,7 +807,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	if (options->resume)
 		resume(journal, conn, restore);
 	else
-		restore_journal_open_begin(journal, conn, restore);
+		restore_journal_open_begin(journal, conn, restore, look.may_make);
 	if (journal->is_kept)
 		restore_journal_lock_warn(conn);
 	return journal;

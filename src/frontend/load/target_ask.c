@@ -2,11 +2,10 @@
  * target_ask.c
  *		Asks a target about objects by their names, and about tables.
  *
- * Questions are parts of two statements, so that a run adds two entries for
+ * All questions are parts of one statement, so that a run adds one entry for
  * them to pg_stat_statements.  The question is a parameter, and the server
  * plans the statement for its value: a part with another question is removed
- * from the plan.  Still, each part costs time, so the questions about objects,
- * which a run asks more often, are not in the statement with the larger parts.
+ * from the plan.
  */
 #include "base/fe_compat.h"
 
@@ -17,7 +16,6 @@
 
 #define NAMES "$1::pg_catalog.text[]"
 #define OIDS "$3::pg_catalog.oid[]"
-#define IN_ORDER " ORDER BY no, number DESC, name"
 
 static const char missing_part[] =
 "SELECT t.no, NULL::pg_catalog.int8 AS number, NULL::pg_catalog.bool,"
@@ -46,8 +44,7 @@ static const char oids_part[] =
 " WHERE " ASKED(TARGET_OIDS);
 
 static const char filled_part[] =
-"SELECT t.no, NULL::pg_catalog.int8 AS number, f.hands_on, NULL::pg_catalog.bool,"
-" NULL::pg_catalog.text AS name"
+"SELECT t.no, NULL, f.hands_on, NULL, NULL"
 " FROM pg_catalog.unnest(" NAMES ") WITH ORDINALITY t (name, no),"
 " LATERAL " TABLE_OID_OF("t.name") " c (oid),"
 " LATERAL (SELECT pg_catalog.bool_or("
@@ -132,39 +129,22 @@ static const char own_schema_part[] =
 " ON n.nspname OPERATOR(pg_catalog.=) (" NAMES ")[1]::pg_catalog.name"
 " WHERE u.rolname OPERATOR(pg_catalog.=) CURRENT_USER AND " ASKED(TARGET_OWN_SCHEMA);
 
-static const char *const table_questions[] = {
-	TARGET_FILLED, TARGET_ANALYZE, TARGET_ANALYZE_ONLY, TARGET_UNLOGGED,
-	TARGET_KEYS
-};
-
-static bool
-is_about_tables(const char *question)
-{
-	for (int i = 0; i < lengthof(table_questions); i++)
-	{
-		if (strcmp(question, table_questions[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 PGresult *
 target_ask(PGconn *conn, const char *question, const char *names,
 		   const char *oids)
 {
 	const char *params[] = {names, question, oids};
-	bool		tables = is_about_tables(question);
 	char	   *sql;
 
-	/* of no objects there are no rows */
+	/* about no objects there is no row */
 	if (strcmp(names ? names : oids, "{}") == 0)
 		return PQmakeEmptyPGresult(conn, PGRES_TUPLES_OK);
-	if (tables)
-		sql = psprintf("%s UNION ALL %s UNION ALL %s UNION ALL %s" IN_ORDER,
-					   filled_part, analyze_part, unlogged_part, keys_part);
-	else
-		sql = psprintf("%s UNION ALL %s UNION ALL %s" IN_ORDER,
-					   missing_part, oids_part, own_schema_part);
-	/* the statement about objects has no OIDs in it */
-	return session_query_params(conn, sql, tables ? 3 : 2, params, 0);
+	sql = psprintf("%s UNION ALL %s UNION ALL %s UNION ALL %s"
+				   " UNION ALL %s UNION ALL %s UNION ALL %s"
+				   " ORDER BY no, number DESC, name",
+				   missing_part, oids_part, filled_part,
+				   analyze_part, unlogged_part, keys_part,
+				   own_schema_part);
+
+	return session_query_params(conn, sql, 3, params, 0);
 }
