@@ -101,7 +101,7 @@ typedef struct DefinitionWork
 	volatile int *n_made;		/* entries; shared */
 	volatile int *n_existing;	/* large objects that could not be created, as
 								 * they exist; shared */
-	volatile bool *head_reported;	/* errors of the head were counted; shared */
+	volatile bool *head_reported;	/* the head was counted; shared */
 } DefinitionWork;
 
 typedef struct DefinitionWorker DefinitionWorker;

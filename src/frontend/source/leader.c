@@ -1,6 +1,6 @@
 /*
  * leader.c
- *		Opens the leader's session, and starts the workers.
+ *		Opens the leader's session, and prepares it for the workers.
  */
 #include "base/fe_compat.h"
 
@@ -266,7 +266,7 @@ leader_plan_tables(Source *source, DumpPlan *plan)
 }
 
 /* ----------
- * Opens the leader's session, and starts the workers.
+ * Opens the leader's session, and prepares it for the workers.
  * ----------
  */
 
