@@ -1,6 +1,6 @@
 # Sessions of a dump are lost: it connects again, repeats what was interrupted,
-# and its archive is that of a dump to which nothing happened; or it says why it
-# cannot, and leaves nothing.
+# and its archive equals that of an undisturbed dump; or it reports why it
+# cannot continue, and leaves no files.
 
 use strict;
 use warnings;
@@ -40,14 +40,14 @@ sub warned
 	my $dump = stuck_dump(42, 2);
 	terminate($node, (worker_backends())[0]);
 	open_gate();
-	survived_ok($dump, 'one worker', warned($chunk, 1));
-	is(scalar(() = $dump->{err} =~ /warning/g), 1, 'one worker: one warning');
+	survived_ok($dump, 'the session of one worker is lost', warned($chunk, 1));
+	is(scalar(() = $dump->{err} =~ /warning/g), 1, 'the session of one worker is lost: one warning');
 }
 {
 	my $dump = stuck_dump(42, 2);
 	terminate($node, worker_backends());
 	open_gate();
-	survived_ok($dump, 'all workers', warned($chunk, 1, 1));
+	survived_ok($dump, 'the sessions of all workers are lost', warned($chunk, 1, 1));
 }
 {
 	my $dump = stuck_dump(42, 2, '--retries=3');
@@ -58,13 +58,13 @@ sub warned
 	}
 	wait_in_run($dump, 'both wait', sub { worker_backends() == 2 });
 	open_gate();
-	survived_ok($dump, 'the same worker again and again', warned($chunk, 1 .. 3));
+	survived_ok($dump, 'the session of one worker is lost three times', warned($chunk, 1 .. 3));
 }
 {
 	my $dump = stuck_dump(43, 1, '-Z0');
 	terminate($node, worker_backends());
 	open_gate();
-	survived_ok($dump, 'in a batch of tables', warned('table public\.in_batch', 1));
+	survived_ok($dump, 'a session is lost in a batch of tables', warned('table public\.in_batch', 1));
 }
 {
 	# the leader measures them before the workers start
@@ -77,7 +77,7 @@ sub warned
 		sub { sessions($node, $waiting) });
 	terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting"));
 	$locker->('ROLLBACK');
-	survived_ok($dump, 'in large objects',
+	survived_ok($dump, 'a session is lost while it reads large objects',
 		qr/lost the connection that was dumping 40 large objects, 1001 to 1040; retry 1 of 5 .*query failed: FATAL:  terminating/s);
 	$locker->();
 }
@@ -103,7 +103,7 @@ foreach my $gate (42, 43)
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');
 	kill KILL => (children($dump->{pid}))[0];
-	dump_failed_ok($node, $dump, 'a worker killed, no retries',
+	dump_failed_ok($node, $dump, 'a worker is killed, --retries=0',
 		qr/error: worker process \d+ was terminated by signal 9: Killed\n.*The worker was dumping $chunk/);
 	open_gate();
 }
@@ -123,7 +123,7 @@ foreach my $gate (42, 43)
 	my $dump = stuck_dump(42, 2, '--retries=2');
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	terminate($node, (worker_backends())[-1]);
-	dump_failed_ok($node, $dump, 'no way back',
+	dump_failed_ok($node, $dump, 'a worker cannot connect again',
 		qr/retry 1 of 2 in.*retry 2 of 2 in.*role "dumper" is not permitted to log in.*error: .*not permitted.*tried 3 times/s);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
@@ -183,7 +183,7 @@ SQL
 
 foreach my $given (0, 1)
 {
-	my $what = $given ? 'the leader, under a given snapshot' : 'the leader';
+	my $what = $given ? 'the session of the leader is lost, --snapshot' : 'the session of the leader is lost';
 	my ($holder, @snapshot);
 	if ($given)
 	{
@@ -196,7 +196,7 @@ foreach my $given (0, 1)
 	change_data();
 	my $leader = leader_backend();
 	terminate($node, $leader);
-	isnt(wait_for_new_leader($dump), $leader, "$what: there is another session");
+	isnt(wait_for_new_leader($dump), $leader, "$what: the leader has a new session");
 	open_gate();
 	survived_ok($dump, $what, qr/^pg_pardump: $leader_lost\n$/);
 	change_back();
@@ -212,7 +212,7 @@ foreach my $given (0, 1)
 	wait_in_run($dump, 'two others wait', sub { worker_backends() == 2 });
 	terminate($node, leader_backend());
 	open_gate();
-	survived_ok($dump, 'every session, one after the other',
+	survived_ok($dump, 'all sessions are lost, one after the other',
 		qr/$leader_lost.*(lost the connection that was .*){2}$leader_lost/s);
 	change_back();
 }
@@ -220,7 +220,7 @@ foreach my $given (0, 1)
 # finds the snapshot with one of the others, or nowhere.
 foreach my $others (0, 1)
 {
-	my $what = ($others ? 'all sessions' : 'the idle sessions') . ' at once';
+	my $what = ($others ? 'all sessions' : 'the idle sessions') . ' are lost at once';
 	my $dump = stuck_dump(42, 2, '-j3');
 	my $idle = "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '3 s'"
 	  . ' AND pid <> ' . leader_backend();
@@ -237,7 +237,7 @@ SQL
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');
 	terminate($node, leader_backend());
-	dump_failed_ok($node, $dump, 'the leader without retries',
+	dump_failed_ok($node, $dump, 'the session of the leader is lost, --retries=0',
 		qr/^pg_pardump: error: lost the connection that held the locks on all tables\npg_pardump: detail: FATAL:  terminating/);
 	open_gate();
 }
@@ -245,7 +245,7 @@ SQL
 	my $dump = stuck_dump(42, 2, '--retries=1');
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	terminate($node, leader_backend());
-	dump_failed_ok($node, $dump, 'no way back for the leader',
+	dump_failed_ok($node, $dump, 'the leader cannot connect again',
 		qr/error: lost the connection that held the locks on all tables\n.*detail: .*not permitted to log in/);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
@@ -322,7 +322,7 @@ sub export_again
 			$psql->('ROLLBACK');
 		}
 	}
-	ok($found, 'names of snapshots come again');
+	ok($found, 'the new server run exports a snapshot with the same name');
 	return @sessions;
 }
 
@@ -337,7 +337,7 @@ sub export_again
 	$node->start;
 	my @sessions = export_again(@names);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
-	dump_failed_ok($node, $dump, 'another snapshot of the same name',
+	dump_failed_ok($node, $dump, 'another snapshot has the same name',
 		qr/No session of a worker has the snapshot.*$no_holder/s);
 	$_->('ROLLBACK'), $_->() foreach @sessions;
 }

@@ -61,7 +61,7 @@ sub refused_ok
 	my $next = $refused->[-1] + 1;
 	note(slurp_file($log));
 	like(slurp_file($log), qr/^$next starts\n$next is ready\n/m,
-		"$what: one starts once no other one does");
+		"$what: a refused worker starts again when no other worker is starting");
 	return;
 }
 

@@ -1,5 +1,5 @@
-# Processes that are stopped, or vanish, and what is still there then: a dump
-# does not wait for ever, and holds the server's resources no longer than needed.
+# Processes that are stopped or killed: a dump does not wait for them forever, and
+# does not hold resources of the server longer than necessary.
 
 use strict;
 use warnings;
@@ -43,7 +43,7 @@ sub stop_process
 	my ($worker) = children($dump->{pid});
 	stop_process($worker);
 	open_gate();
-	survived_ok($dump, 'a stopped worker that waits for the server',
+	survived_ok($dump, 'a worker is stopped while it waits for the server',
 		qr/^(|pg_pardump: warning: lost the connection that was .*; retry 1 of 5 .*\n.*--stall-timeout.*\n)$/);
 }
 {
@@ -55,19 +55,19 @@ sub stop_process
 	});
 	@workers = children($dump->{pid});
 	stop_process($_) foreach @workers;
-	survived_ok($dump, 'workers that were stopped anywhere', qr/^(pg_pardump: (warning|detail): .*\n)*$/);
+	survived_ok($dump, 'workers are stopped at any point', qr/^(pg_pardump: (warning|detail): .*\n)*$/);
 }
-# And one that has done its part, when the others have done theirs.
+# A worker that has done its last job, when all other jobs are done
 {
 	my $log = new_path('log');
 	my $dump = stuck_dump(43, 1, "--log-json=$log");
-	wait_in_run($dump, 'all else is done', sub {
+	wait_in_run($dump, 'all other jobs are done', sub {
 		sessions($node, "query = 'ROLLBACK TO SAVEPOINT pardump' AND state = 'idle in transaction'"
 			  . " AND state_change < clock_timestamp() - interval '4 s'") == 1 });
 	my ($busy) = slurp_file($log) =~ /"pid":\s*(\d+),[^\n]*"chunk_start"[^\n]*"public\.in_batch"/;
 	stop_process(grep { $_ != $busy } children($dump->{pid}));
 	open_gate();
-	survived_ok($dump, 'a stopped worker that has done its part', qr/^$/);
+	survived_ok($dump, 'a worker is stopped after its last job', qr/^$/);
 }
 
 # ---- all of the run is stopped, as by Ctrl-Z, for longer than a worker may be
@@ -84,7 +84,7 @@ sub stop_process
 	kill CONT => $dump->{pid};
 	sleep 0.7;
 	kill CONT => @workers;
-	survived_ok($dump, 'a run that was stopped', qr/^$/);
+	survived_ok($dump, 'all processes of a run are stopped and continued', qr/^$/);
 }
 
 # ---- a backend is stopped: a worker's is waited for, as if it computed;
@@ -96,18 +96,18 @@ sub stop_process
 	stop_process($backend);
 	open_gate();
 	# the others' work, and then some of the time after which workers are replaced
-	wait_in_run($dump, 'all else is done', sub { sessions($node, "state = 'idle in transaction'") == 2 });
+	wait_in_run($dump, 'all other jobs are done', sub { sessions($node, "state = 'idle in transaction'") == 2 });
 	sleep 3;
-	ok($dump->{h}->pumpable, 'a stopped backend of a worker: the dump waits');
+	ok($dump->{h}->pumpable, 'the backend of a worker is stopped: the dump waits');
 	kill CONT => $backend;
-	survived_ok($dump, 'a stopped backend of a worker', qr/^$/);
+	survived_ok($dump, 'the backend of a worker is stopped', qr/^$/);
 }
 {
 	my $dump = stuck_dump(42, 2);
 	my $backend = leader_backend();
 	stop_process($backend);
 	open_gate();
-	survived_ok($dump, 'a stopped backend of the leader',
+	survived_ok($dump, 'the backend of the leader is stopped',
 		qr/^pg_pardump: warning: lost the connection that held the locks on all tables; retry 1 of 5/,
 		sub { kill CONT => $backend });
 }
@@ -119,12 +119,12 @@ sub stop_process
 	my $dump = stuck_dump(42, 2, '--stall-timeout=1');
 	sleep 4;
 	open_gate();
-	survived_ok($dump, 'without track_activities', qr/^$/);
+	survived_ok($dump, 'the backend of a worker waits, track_activities is off', qr/^$/);
 	sql($node, 'postgres', 'ALTER ROLE dumper RESET track_activities');
 }
 
-# ---- the leader is killed: all of its run is gone a moment later, also what waits
-# for its time to connect again, or compresses on the server (041 has: for a lock)
+# ---- the leader is killed: all processes of its run end soon, also those that wait
+# for a retry, and backends that compress (041 tests waits for a lock)
 
 sub killed_ok
 {
@@ -146,15 +146,15 @@ sub killed_ok
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	value($node, 'postgres', 'SELECT pg_terminate_backend(' . (worker_backends())[0] . ')');
 	wait_in_run($dump, 'a later retry', sub { $dump->{err} =~ /retry 2 of 5/ });
-	killed_ok($dump, 'killed between retries');
+	killed_ok($dump, 'the leader is killed between retries');
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
 }
 {
 	sql($node, 'gated', 'CREATE EXTENSION pg_pardump');
 	my $dump = start_dump($connstr, '-j2', '-Z', 'server-gzip', '-r', '64k', '--max-table-segment-pages=50');
-	wait_in_run($dump, 'both are served', sub { sessions($node, "query LIKE 'COPY%' AND application_name LIKE 'pg_pardump: %'") == 2 });
-	killed_ok($dump, 'killed while the server compresses');
+	wait_in_run($dump, 'both workers read', sub { sessions($node, "query LIKE 'COPY%' AND application_name LIKE 'pg_pardump: %'") == 2 });
+	killed_ok($dump, 'the leader is killed while the server compresses');
 	sql($node, 'gated', 'DROP EXTENSION pg_pardump');
 }
 
@@ -174,11 +174,11 @@ sub killed_ok
 	wait_until('no session while the archive is finished', sub { !sessions($node) });
 	is(value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()"),
 		0, 'no snapshot is held while the archive is finished');
-	ok(!-e "$dir/toc.dat", 'which has no table of contents yet');
+	ok(!-e "$dir/toc.dat", 'while the archive is finished, it has no table of contents');
 	append_to_file($gate, '');
 	$h->finish;
-	is($h->full_result(0) . $err, '0', 'which gets it then');
-	ok(-s "$dir/toc.dat", 'and is whole');
+	is($h->full_result(0) . $err, '0', 'the dump succeeds without messages');
+	ok(-s "$dir/toc.dat", 'the complete archive has a table of contents');
 }
 
 $node->stop;

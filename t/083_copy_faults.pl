@@ -1,5 +1,5 @@
-# Direct copies that lose connections, or cannot go on: rows come once or the
-# failure is accounted for, and nothing remains.
+# Direct copies that lose connections, or fail: each row is copied once, or the
+# failure is reported, and nothing remains on the servers.
 #
 # A copy is held in the middle by a trigger on the target, which waits, at one
 # row, for an advisory lock that the test holds.
@@ -105,12 +105,12 @@ my $lost = qr/warning: lost the connection that was .*retry 1 of 5/;
 	terminate($target, (at_gate($target))[0]);
 	wait_at_gate($target, $copy);
 	open_gate();
-	is(end_dump($copy), 0, 'the target\'s session, one table: exit code');
+	is(end_dump($copy), 0, 'the target\'s session is lost, one table: exit code');
 	is(value($target, 'faults', 'SELECT count(*) FROM gated'), 10000,
-		'the target\'s session, one table: rows');
+		'the target\'s session is lost, one table: rows');
 }
 
-# workers that are killed, not by us
+# Workers that another process kills
 my $killed = qr/warning: a worker process was killed while copying .*public\.gated; retry 1 of 5/;
 
 sub kill_workers
@@ -121,14 +121,14 @@ sub kill_workers
 	return;
 }
 
-# What, options, what is done while a worker waits, and what is said of it.
+# Name of the test, options, fault while a worker waits, and expected messages
 foreach my $case (
-	[ 'the target\'s session', [], sub { terminate($target, (at_gate($target))[0]) }, $lost ],
+	[ 'the target\'s session is lost', [], sub { terminate($target, (at_gate($target))[0]) }, $lost ],
 	# so large that not all of it is in buffers on the way
-	[ 'the workers\' sessions on the source', [ '--copy-format=text', '--no-chunks' ],
+	[ 'the workers\' sessions on the source are lost', [ '--copy-format=text', '--no-chunks' ],
 		sub { my (undef, @workers) = backends($source); terminate($source, @workers) }, $lost ],
 	# it has nothing to do meanwhile
-	[ 'the leader\'s session on the target', ['--compare'],
+	[ 'the leader\'s session on the target is lost', ['--compare'],
 		sub { my ($leader) = backends($target); terminate($target, $leader) }, qr/\A\z/ ],
 	[ 'SIGKILL for the workers', [], \&kill_workers, $killed ])
 {
@@ -154,7 +154,7 @@ sub request_lock_of_source
 	return $request;
 }
 
-# a lock that others ask for, so that no worker gets it; and the leader's
+# Another session waits for a lock, so that no worker gets it; and the leader's
 # session on the target, which then copies in place of workers
 {
 	close_gate(43);
@@ -167,9 +167,9 @@ sub request_lock_of_source
 	});
 	terminate($target, (at_gate($target))[0]);
 	$request->{h}->finish;
-	is($request->{err}, '', 'a lock that others ask for: they get it when the leader is lost');
+	is($request->{err}, '', 'another session waits for a lock: it gets the lock when the leader\'s session is lost');
 	open_gate();
-	copy_survived_ok($copy, 'a lock that others ask for',
+	copy_survived_ok($copy, 'another session waits for a lock',
 		qr/warning: could not lock table public\.small2 again; reading it in the session that already holds the lock\n.*warning: lost the connection that held the locks on all tables; retry 1 of 5/s);
 }
 
@@ -182,7 +182,7 @@ sub request_lock_of_source
 	like($copy->{err}, qr/\A.*warning: could not lock table public\.small2 again; reading it in the session that already holds the lock\n.*\n\z/,
 		'--compare behind a request for a lock: the leader reads the table');
 	$request->{h}->finish;
-	is($request->{err}, '', '--compare behind a request for a lock: then they get it');
+	is($request->{err}, '', '--compare behind a request for a lock: the other session then gets the lock');
 	all_rows_ok('--compare behind a request for a lock');
 }
 
@@ -204,7 +204,7 @@ sub stuck_commit
 	return $copy;
 }
 foreach my $case (
-	[ 'a COMMIT that was not done',
+	[ 'COMMIT fails',
 		sub { terminate($target, backends($target, q{wait_event = 'advisory' AND query = 'COMMIT'})) }, $lost ],
 	[ 'SIGKILL for a worker in COMMIT', \&kill_workers, $killed ])
 {
@@ -229,8 +229,8 @@ sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 		return 0;
 	});
 	my $copy = start_rows("host=$relay->{host} port=$relay->{port} dbname=faults");
-	copy_survived_ok($copy, 'a COMMIT that was done', $lost);
-	ok(-e $mark, 'a COMMIT that was done: its answer was lost');
+	copy_survived_ok($copy, 'COMMIT succeeds', $lost);
+	ok(-e $mark, 'COMMIT succeeds: its answer was lost');
 	stop_proxy($relay);
 }
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
@@ -255,8 +255,8 @@ sql($target, 'raw', q{CREATE FUNCTION wait(int) RETURNS bool IMMUTABLE LANGUAGE 
 my $raw_rows = fingerprint($source, 'raw');
 hold_gates($target, 'raw');
 foreach my $case (
-	[ 'the target\'s session', sub { terminate($target, (at_gate($target))[0]) }, $lost ],
-	[ 'the source\'s sessions', sub { my (undef, @workers) = backends($source); terminate($source, @workers) }, $lost ],
+	[ 'the target\'s session is lost', sub { terminate($target, (at_gate($target))[0]) }, $lost ],
+	[ 'the sessions on the source are lost', sub { my (undef, @workers) = backends($source); terminate($source, @workers) }, $lost ],
 	[ 'SIGKILL for the workers', \&kill_workers, $killed ])
 {
 	my ($what, $fault, $warning) = @$case;
@@ -292,7 +292,7 @@ foreach my $mode (qw(fast immediate))
 	hold_gates($target, 'raw');
 }
 
-# a row that the target does not take
+# A row that violates a constraint of the target
 {
 	sql($target, 'raw', 'TRUNCATE gated, other; ALTER TABLE gated ADD CONSTRAINT refuses CHECK (id <> 7777)');
 	my ($rc, $out, $err) = run_copy($source, 'raw', $target, 'raw', '-a', '-t', 'gated', '--copy-format=raw', '--no-chunks');
@@ -304,7 +304,7 @@ foreach my $mode (qw(fast immediate))
 }
 hold_gates($target, 'faults');
 
-# ---- what cannot go on
+# ---- copies that fail
 
 {
 	my $copy = rows_at_gate('--retries=1', '--exclude-table-data=small?');
@@ -333,7 +333,7 @@ $target->append_conf('postgresql.conf', "wal_writer_delay = 10s\nwal_writer_flus
 $target->restart;
 foreach my $fault (
 	[ 'a crash of the target', 'TABLE', undef ],
-	[ 'a crash of the target, unlogged', 'UNLOGGED TABLE',
+	[ 'a crash of the target, unlogged table', 'UNLOGGED TABLE',
 		qr/unlogged tables of the target may have lost rows\n.*The tables are: public\.first\.\n/ ],
 	# it continues with what it has, on a new timeline, as a standby would
 	[ 'a failover', 'TABLE', qr/the target is now another server, after a failover/ ])
@@ -400,24 +400,24 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 	sql($target, 'compared', q{ALTER DATABASE compared SET timezone = 'Asia/Tokyo';
 		ALTER DATABASE compared SET bytea_output = 'escape'});
 	my ($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare');
-	is("$rc$err", '0', '--compare: the same');
-	like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, '--compare: says so');
+	is("$rc$err", '0', '--compare, equal contents: no messages');
+	like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, '--compare, equal contents: result');
 	sql($target, 'compared', 'DELETE FROM wide; DELETE FROM small2');
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare', '-a',
 		'-t', 'wide', '-t', 'small2');
 	is($rc, 0, '--compare of two tables');
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
-	is($rc, 1, '--compare: twice the rows');
+	is($rc, 1, '--compare, rows duplicated on the target');
 	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in the source, 200 in the target\.\n.*detail: Only in the target: 100 rows/,
-		'--compare: twice the rows: message');
+		'--compare, rows duplicated on the target: message');
 	sql($target, 'compared', q{TRUNCATE small1;
 		CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.t = ''x''; RETURN NEW; END';
 		CREATE TRIGGER other BEFORE INSERT ON small1 FOR EACH ROW WHEN (NEW.id = 7)
 			EXECUTE FUNCTION other()});
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
-	is($rc, 1, '--compare: another value');
+	is($rc, 1, '--compare, a value differs');
 	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in the source, 100 in the target\.\n.*detail: Only in the source: 1 row \(id=7, .*\n.*detail: Only in the target: 1 row \(id=7, t=x\)\.\n/,
-		'--compare: another value: message');
+		'--compare, a value differs: message');
 	is(sessions_left($source, $target), 0, '--compare: no session left');
 }
 
