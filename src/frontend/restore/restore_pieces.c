@@ -279,8 +279,8 @@ restore_pieces_close(void *text)
 }
 
 /*
- * For restore_pieces_read(), whose caller passes only the text, to report an error.  A
- * process runs one ring at a time.
+ * For restore_pieces_read(), whose caller passes only the text, to report an
+ * error.  A process runs one ring at a time.
  */
 static const PieceRun *reading;
 
