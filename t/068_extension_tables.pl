@@ -81,7 +81,7 @@ sub restored_ok
 }
 
 my $silent = qr/\A\z/;
-my $half = qr/\A(pg_\w+: warning: loaded \d+ rows? of .*public\.once.* the target stored \d+\npg_\w+: detail: A BEFORE INSERT trigger .*\n)+\z/;
+my $half = qr/\A(pg_\w+: warning: loaded \d+ rows? of .*public\.once.* the target stored \d+\npg_\w+: detail: A BEFORE INSERT trigger .*\npg_\w+: hint: If the rows are needed, .*\n)+\z/;
 my @chunks = ('--max-table-segment-pages=20');
 foreach my $kind ('whole tables', 'chunks', 'chunks by the extension')
 {
