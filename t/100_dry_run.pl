@@ -67,7 +67,7 @@ sub plan_of
 	{
 		my ($name, @cells) = map { s/^\s+|\s+$//gr } split /\|/, $line;
 		next if @cells != 6 || $name eq 'Table';
-		$cells[5] = join '; ', map { $reasons{$_} } split /, /, $cells[5];
+		$cells[5] = join '; ', map { $reasons{$_} } $cells[5] =~ /\d+/g;
 		$plan{$name} = \@cells;
 	}
 	return \%plan;

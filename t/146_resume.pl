@@ -428,7 +428,7 @@ foreach my $kind (sort keys %archives)
 	$pid = $other->('SELECT pg_backend_pid()');
 	($rc, $out, $err) = run_parrestore($node, $free, $ours, '--resume', '-j2');
 	is("$rc $out", '0 ', 'with all advisory locks held: resumed');
-	like($err, qr/^pg_parrestore: warning: another pg_parrestore, .* may be restoring into this database\npg_parrestore: detail: Process $pid of role "\w+" holds .*\n\z/,
+	like($err, qr/^pg_parrestore: warning: another pg_parrestore might be restoring into this database\npg_parrestore: detail: Process $pid of role "\w+" holds .*\n.*detail: It has no restore journal, .*\n.*hint: .*\n\z/,
 		'with all advisory locks held: a warning');
 	complete_ok($free, 'with all advisory locks held');
 

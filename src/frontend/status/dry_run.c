@@ -124,7 +124,7 @@ append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
 		no++;
 	if (no == reasons->n)
 		*array_add(reasons->texts, reasons->n) = text;
-	appendPQExpBuffer(numbers, "%s(%d)", numbers->len > 0 ? ", " : "", no + 1);
+	appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "(", no + 1);
 }
 
 /*
@@ -151,6 +151,8 @@ reason_numbers(Reasons *reasons, const TablePlan *decided)
 	if (decided->new_reason)
 		append_reason(&numbers, reasons,
 					  psprintf("not reused: %s", decided->new_reason));
+	if (numbers.len > 0)
+		appendPQExpBufferChar(&numbers, ')');
 	return numbers.data;
 }
 
