@@ -46,8 +46,8 @@ sub count_in_all
 }
 
 # Runs a night with faults.  The run is held before it dumps each of these databases, until
-# the code has been executed and each counter has been increased; then there are no other
-# faults any more.
+# the code has been executed and each counter has been increased.  After that, the run
+# continues without faults.
 sub night
 {
 	my ($file, $held, @faults) = @_;

@@ -515,8 +515,7 @@ summary_format(ClusterCommand command, int n, bool no_tablespaces)
 
 /*
  * "dumped roles, tablespaces and 4 of 5 databases:", and in the next line
- * "643 tables, ... in 45.2 s, 60.1 MB/s". is complete if no run,
- * and no earlier one, has left a database that is not.
+ * "643 tables, ... in 45.2 s, 60.1 MB/s".
  */
 static void
 print_summary(const ClusterAccount *account, FILE *out)

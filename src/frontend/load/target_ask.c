@@ -136,7 +136,7 @@ target_ask(PGconn *conn, const char *question, const char *names,
 	const char *params[] = {names, question, oids};
 	char	   *sql;
 
-	/* about no objects there is no row */
+	/* an empty list has an empty result */
 	if (strcmp(names ? names : oids, "{}") == 0)
 		return PQmakeEmptyPGresult(conn, PGRES_TUPLES_OK);
 	sql = psprintf("%s UNION ALL %s UNION ALL %s UNION ALL %s"
