@@ -138,7 +138,8 @@ SKIP: {
 				"SYSTEM_COMMAND=case \$moment in 'after mkdir') $swap ;; esac",
 				'pg_pardump', @$options, '-f', "$above/data", '--no-sync');
 			is($rc, 1, "a directory that is replaced, $swap: exit code");
-			like($err, qr/error: directory "\Q$above\E\/data" was replaced by another user/, "a directory that is replaced, $swap: message");
+			like($err, qr/error: directory "\Q$above\E\/data" was replaced by another user\n.*detail: [^\n]+\.\n.*hint: Choose a directory whose parent /,
+				"a directory that is replaced, $swap: message");
 			is($files->(), $before, "a directory that is replaced, $swap: the other archive is the same");
 			system_or_bail('rm', '-rf', $above, "$above.moved");
 			mkdir $above or die "could not create \"$above\": $!";

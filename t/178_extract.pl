@@ -240,9 +240,9 @@ foreach my $damage (
 # what is there must be of this backup
 my $other = take_tar('-Xfetch');
 rename("$other/$oid.tar", "$other/12345.tar") or die "rename: $!";
-refused_ok(qr/archive of tablespace 12345, which its tablespace_map does not list/, $other);
+refused_ok(qr/error: file "\Q$other\E\/12345\.tar.*" does not belong to this backup\n.*does not list tablespace 12345\.\n/, $other);
 unlink("$other/12345.tar");
-refused_ok(qr/archive of tablespace $oid is missing in directory/, $other);
+refused_ok(qr/archive of tablespace $oid is missing in directory.*\n.*detail: Its name is $oid\.tar, .*\n.*hint: Use another copy of the backup\.\n/, $other);
 # what is kept cannot be started, as it would be without it
 {
 	my ($status, undef, $kept) = extract($other, '--no-clean');
@@ -448,7 +448,8 @@ foreach my $form ([ 'plain', connection($node), '-c', 'fast', '-T' ], [ 'plain, 
 		else
 		{
 			is($status, 1, "$what: exit code");
-			like($errors, qr/error: directory "\Q$above\E\/data" was replaced by another user/, "$what: message");
+			like($errors, qr/error: directory "\Q$above\E\/data" was replaced by another user\n.*detail: The path now leads to another directory .*\n.*hint: Choose /,
+				"$what: message");
 			ok(!-e "$above.moved/data", "$what: the backup is removed");
 		}
 	}

@@ -340,9 +340,11 @@ archive_dir_keep_out(const char *directory, const char *option, const char *path
  * ----------
  */
 pg_noreturn static void
-was_replaced(const char *path)
+was_replaced(const char *path, const char *found)
 {
-	pg_fatal("directory \"%s\" was replaced by another user", path);
+	pg_log_error("directory \"%s\" was replaced by another user", path);
+	pg_log_error_detail("%s", found);
+	pg_fatal_hint(DIRECTORY_REPLACED_HINT);
 }
 
 static bool
@@ -363,7 +365,7 @@ archive_dir_open_empty(const char *path, bool made)
 	struct stat st;
 
 	if (made && fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		was_replaced(path);
+		was_replaced(path, "It is now a symbolic link or a file.");
 	if (listing == NULL || fstat(fd, &st) < 0)
 		pg_fatal("could not open directory \"%s\": %m", path);
 
@@ -371,10 +373,15 @@ archive_dir_open_empty(const char *path, bool made)
 	 * What the program has made is empty and its user's.  Anything else was
 	 * put there in the moment since mkdir().
 	 */
-	if (made && (st.st_uid != geteuid() || !is_empty(listing)))
-		was_replaced(path);
+	if (made && st.st_uid != geteuid())
+		was_replaced(path, psprintf("It now belongs to user ID %u.", st.st_uid));
+	if (made && !is_empty(listing))
+		was_replaced(path, DIRECTORY_HAS_FILES);
 	if (!is_empty(listing))
-		pg_fatal("directory \"%s\" is no longer empty", path);
+	{
+		pg_log_error("directory \"%s\" is no longer empty", path);
+		pg_fatal_hint("Specify another directory.");
+	}
 	return listing;
 }
 
@@ -402,8 +409,11 @@ open_left(const char *path)
 	if (lstat(path, &st) < 0)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (S_ISLNK(st.st_mode) && st.st_uid != 0 && st.st_uid != geteuid())
-		pg_fatal("will not remove an archive through symbolic link \"%s\", which belongs to another user",
-				 path);
+	{
+		pg_log_error("will not remove an archive through symbolic link \"%s\", which belongs to another user",
+					 path);
+		pg_fatal_hint("Specify the directory itself.");
+	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
 			  (S_ISLNK(st.st_mode) ? 0 : O_NOFOLLOW));
 	listing = fd < 0 ? NULL : fdopendir(fd);
@@ -423,7 +433,10 @@ lock_directory(ArchiveDir *dir, bool must)
 	if (flock(dirfd(dir->listing), LOCK_EX | LOCK_NB) == 0)
 		return;
 	if (errno == EWOULDBLOCK)
-		pg_fatal("directory \"%s\" is in use by another run", dir->path);
+	{
+		pg_log_error("directory \"%s\" is in use by another run", dir->path);
+		pg_fatal_hint("Wait until that run has ended, or specify another directory.");
+	}
 	/* a file system without locks */
 	if (must)
 		pg_fatal("could not lock directory \"%s\": %m", dir->path);
@@ -446,7 +459,7 @@ claim_directory(ArchiveDir *dir)
 	 * is open, another user has put another directory at that path since.
 	 */
 	if (faccessat(dirfd(dir->listing), TOC_TEMP_NAME, F_OK, 0) < 0)
-		was_replaced(dir->path);
+		was_replaced(dir->path, DIRECTORY_IS_ANOTHER);
 	/* only now: before the claim, the files could be those of another run */
 	cleanup_push(archive_dir_remove_files, dir);
 }

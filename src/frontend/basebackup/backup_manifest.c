@@ -170,8 +170,13 @@ backup_manifest_time(const char *path, time_t mtime)
 
 	if (gmtime_r(&mtime, &gmt) == NULL ||
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S GMT", &gmt) == 0)
-		pg_fatal("could not represent the modification time of file \"%s\"",
-				 printable(path));
+	{
+		pg_log_error("could not represent the modification time of file \"%s\"",
+					 printable(path));
+		pg_log_error_detail("The server reports %lld seconds since 1970-01-01, which is out of range.",
+							(long long) mtime);
+		pg_fatal_hint("Correct the time of this file in the server's data directory with touch.");
+	}
 	return pg_strdup(text);
 }
 
@@ -250,7 +255,7 @@ pg_noreturn static void
 damaged(const Rewriting *rewriting, const char *problem)
 {
 	pg_log_error("file \"%s\" is damaged: %s", rewriting->from, problem);
-	pg_fatal_hint("Use another copy of the backup.");
+	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 
 /* ----------
@@ -325,8 +330,9 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 	{
 		pg_log_error("size of file \"%s\" in the backup does not match the size in file \"%s\"",
 					 change->path, rewriting->from);
-		pg_fatal_detail("The file has %zu bytes instead of " UINT64_FORMAT ".",
-						change->old_len, entry->size);
+		pg_log_error_detail("The file has %zu bytes instead of " UINT64_FORMAT ".",
+							change->old_len, entry->size);
+		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	if (entry->algorithm == NULL && entry->checksum == NULL)
 		return;
@@ -336,8 +342,11 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 		damaged(rewriting, "the checksum of a file is invalid");
 	if (pg_strcasecmp(checksum_of(type, change->old_data, change->old_len),
 					  entry->checksum) != 0)
-		pg_fatal("checksum of file \"%s\" in the backup does not match the checksum in file \"%s\"",
-				 change->path, rewriting->from);
+	{
+		pg_log_error("checksum of file \"%s\" in the backup does not match the checksum in file \"%s\"",
+					 change->path, rewriting->from);
+		pg_fatal_hint(BACKUP_COPY_HINT);
+	}
 	entry->checksum = checksum_of(type, change->new_data, change->new_len);
 }
 
@@ -439,8 +448,11 @@ manifest_rewrite(int fd, const char *from, const char *to,
 		rewrite_line(&rewriting);
 	check_checksum(&rewriting);
 	if (rewriting.n_entries == 0)
-		pg_fatal("file \"%s\" has no entry for file \"%s\"",
-				 from, change->path);
+	{
+		pg_log_error("file \"%s\" has no entry for file \"%s\"",
+					 from, change->path);
+		pg_fatal_hint(BACKUP_COPY_HINT);
+	}
 	output_close(&rewriting.output);
 	fclose(rewriting.in);
 }

@@ -46,6 +46,9 @@ typedef struct BackupManifestEntry
 	char	   *checksum;		/* hexadecimal */
 } BackupManifestEntry;
 
+/* The hint of all messages about a damaged backup. */
+#define BACKUP_COPY_HINT "Use another copy of the backup."
+
 typedef struct BackupManifest BackupManifest;
 
 /*

@@ -227,10 +227,12 @@ safe_directory_remove_directory(void *arg)
 }
 
 pg_noreturn static void
-was_replaced(const ClaimedDirectory *claimed)
+was_replaced(const ClaimedDirectory *claimed, const char *found)
 {
-	pg_fatal("directory \"%s\" was replaced by another user",
-			 printable(claimed->path));
+	pg_log_error("directory \"%s\" was replaced by another user",
+				 printable(claimed->path));
+	pg_log_error_detail("%s", found);
+	pg_fatal_hint(DIRECTORY_REPLACED_HINT);
 }
 
 /*
@@ -257,7 +259,7 @@ open_directory(ClaimedDirectory *claimed)
 		pg_fatal("could not access directory \"%s\": %m",
 				 printable(claimed->path));
 	if (!claimed->found && st.st_uid != geteuid())
-		was_replaced(claimed);
+		was_replaced(claimed, psprintf("It now belongs to user ID %u.", st.st_uid));
 	claimed->found_mode = st.st_mode & 07777;
 }
 
@@ -275,7 +277,7 @@ check_empty(const ClaimedDirectory *claimed, const char *hint)
 		pg_fatal("could not read directory \"%s\": %m",
 				 printable(claimed->path));
 	if (name && !claimed->found)
-		was_replaced(claimed);
+		was_replaced(claimed, DIRECTORY_HAS_FILES);
 	if (name)
 	{
 		pg_log_error("directory \"%s\" exists but is not empty",
@@ -306,7 +308,7 @@ claimed_directory_new(const char *path, const char *hint, bool keep,
 	open_directory(claimed);
 	check_empty(claimed, hint);
 	if (is_plain && !safe_directory_is(claimed->path, claimed->fd))
-		was_replaced(claimed);
+		was_replaced(claimed, DIRECTORY_IS_ANOTHER);
 	claimed->next = newest;
 	newest = claimed;
 	if (base == NULL)
@@ -341,7 +343,7 @@ claimed_directory_check(void)
 			pg_fatal("could not access directory \"%s\": %m",
 					 printable(claimed->path));
 		if (st.st_dev != opened.st_dev || st.st_ino != opened.st_ino)
-			was_replaced(claimed);
+			was_replaced(claimed, DIRECTORY_IS_ANOTHER);
 	}
 }
 

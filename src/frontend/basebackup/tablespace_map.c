@@ -8,19 +8,29 @@
 #include "base/fe_compat.h"
 
 #include "base/buffer.h"
+#include "basebackup/backup_manifest.h"
 #include "basebackup/tablespace_map.h"
+
+/* The map has one line for each tablespace before the damaged one. */
+pg_noreturn static void
+damaged(const TablespaceMap *map, const char *path, const char *problem)
+{
+	pg_log_error("file \"%s\" is damaged", path);
+	pg_log_error_detail("Line %d %s.", map->n_tablespaces + 1, problem);
+	pg_fatal_hint(BACKUP_COPY_HINT);
+}
 
 static void
 add_tablespace(TablespaceMap *map, const char *path, const char *line)
 {
 	MappedTablespace *tablespace;
 	char	   *end;
+	Oid			oid = strtoul(line, &end, 10);
 
-	tablespace = array_add(map->tablespaces, map->n_tablespaces);
-	tablespace->oid = strtoul(line, &end, 10);
 	if (end == line || *end != ' ' || end[1] != '/')
-		pg_fatal("file \"%s\" is damaged: %s", path,
-				 "a line does not consist of an OID and a path");
+		damaged(map, path, "does not consist of an OID and an absolute path");
+	tablespace = array_add(map->tablespaces, map->n_tablespaces);
+	tablespace->oid = oid;
 	tablespace->location = pg_strdup(end + 1);
 }
 
@@ -55,8 +65,7 @@ tablespace_map_read(const char *path)
 		{
 			c = getc(file);
 			if (c == EOF)
-				pg_fatal("file \"%s\" is damaged: %s", path,
-						 "it ends within a line");
+				damaged(map, path, "is incomplete");
 			appendPQExpBufferChar(map->text, (char) c);
 		}
 		appendPQExpBufferChar(line, (char) c);
@@ -64,8 +73,7 @@ tablespace_map_read(const char *path)
 	if (ferror(file))
 		pg_fatal("could not read file \"%s\": %m", path);
 	if (line->len > 0)
-		pg_fatal("file \"%s\" is damaged: %s", path,
-				 "it ends within a line");
+		damaged(map, path, "is incomplete");
 	(void) buffer_text(line);
 	(void) buffer_text(map->text);
 	fclose(file);

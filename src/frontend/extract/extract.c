@@ -92,8 +92,13 @@ check_archives(const Options *options, const TablespaceMap *map)
 		while (i < map->n_tablespaces && map->tablespaces[i].oid != oid)
 			i++;
 		if (i == map->n_tablespaces)
-			pg_fatal("the backup contains an archive of tablespace %u, which its tablespace_map does not list",
-					 oid);
+		{
+			pg_log_error("file \"%s/%s\" does not belong to this backup",
+						 options->extract, printable(entry->d_name));
+			pg_log_error_detail("The file tablespace_map in base.tar does not list tablespace %u.",
+								oid);
+			pg_fatal_hint("If the file is from another backup, remove it.  Otherwise, use another copy of the backup.");
+		}
 	}
 	if (errno != 0)
 		pg_fatal("could not read directory \"%s\": %m", options->extract);
@@ -104,6 +109,16 @@ check_archives(const Options *options, const TablespaceMap *map)
  * Tablespaces
  * ----------
  */
+
+pg_noreturn static void
+missing_archive(const Options *options, const char *name)
+{
+	pg_log_error("archive of tablespace %s is missing in directory \"%s\"",
+				 name, options->extract);
+	pg_log_error_detail("Its name is %s.tar, with or without .gz, .lz4 or .zst.",
+						name);
+	pg_fatal_hint(BACKUP_COPY_HINT);
+}
 
 /* Returns whether it goes elsewhere than where it was. */
 static bool
@@ -117,8 +132,7 @@ claim_tablespace(const Options *options, MappedTablespace *tablespace)
 	char	   *archive = find_archive(options, name, &method);
 
 	if (archive == NULL)
-		pg_fatal("archive of tablespace %s is missing in directory \"%s\"",
-				 name, options->extract);
+		missing_archive(options, name);
 	(void) claimed_directory_new(location, elsewhere ? NULL :
 								 "This is the tablespace's location on the server.  Use -T to specify another one.",
 								 options->no_clean, true);
@@ -139,8 +153,13 @@ claim_tablespaces(const Options *options,
 	bool		any_elsewhere = false;
 
 	if (n_links != 0 && n_links != map->n_tablespaces)
-		pg_fatal("the backup contains %d tablespaces, but its tablespace_map lists %d",
-				 n_links, map->n_tablespaces);
+	{
+		pg_log_error("the backup in directory \"%s\" is damaged",
+					 options->extract);
+		pg_log_error_detail("base.tar contains links of %d tablespaces, but its file tablespace_map lists %d.",
+							n_links, map->n_tablespaces);
+		pg_fatal_hint(BACKUP_COPY_HINT);
+	}
 	check_archives(options, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
 		any_elsewhere |= claim_tablespace(options, &map->tablespaces[i]);
@@ -167,8 +186,7 @@ extract_tablespace(const Options *options, Attributes *attributes,
 	char	   *link = psprintf("%s/pg_tblspc/%s", options->directory, name);
 
 	if (archive == NULL)
-		pg_fatal("archive of tablespace %s is missing in directory \"%s\"",
-				 name, options->extract);
+		missing_archive(options, name);
 	(void) extract_archive(archive, method, tablespace->location,
 						   EXTRACT_TABLESPACE_PREFIX, options->jobs,
 						   attributes);

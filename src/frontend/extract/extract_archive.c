@@ -22,14 +22,13 @@
 #include "base/clock.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
+#include "basebackup/backup_manifest.h"
 #include "basebackup/tar_archive.h"
 #include "extract/extract_archive.h"
 #include "process/progress.h"
 #include "stream/decompress.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"
-
-#define EXTRACT_COPY_HINT "Use another copy of the backup."
 
 /* ----------
  * Where the frames of a compressed file begin: what can be decompressed
@@ -66,7 +65,10 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 	if (fstat(fd, &st) < 0)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (st.st_size == 0)
-		pg_fatal("file \"%s\" is empty", path);
+	{
+		pg_log_error("file \"%s\" is empty", path);
+		pg_fatal_hint(BACKUP_COPY_HINT);
+	}
 
 	/*
 	 * Mapped, since the headers of frames and blocks, which are all that is
@@ -86,7 +88,7 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 		{
 			pg_log_error("file \"%s\" is damaged or truncated: no complete %s frame at offset " UINT64_FORMAT,
 						 path, compress_method_name(method), begin);
-			pg_fatal_hint(EXTRACT_COPY_HINT);
+			pg_fatal_hint(BACKUP_COPY_HINT);
 		}
 		list->begins = array_room(list->begins, ++list->n_frames, sizeof(uint64));
 		list->begins[list->n_frames] = begin + bytes;
@@ -163,8 +165,11 @@ read_frame(Extraction *extraction, char *to, size_t room)
 	if (got < 0)
 		pg_fatal("could not read file \"%s\": %m", extraction->path);
 	if (got == 0)
-		pg_fatal("file \"%s\" was truncated while it was read",
-				 extraction->path);
+	{
+		pg_log_error("file \"%s\" was truncated while it was read",
+					 extraction->path);
+		pg_fatal_hint(BACKUP_COPY_HINT);
+	}
 	extraction->position += got;
 	return got;
 }
@@ -188,12 +193,12 @@ decompress_frame(Extraction *extraction, char *to, size_t room)
 	{
 		pg_log_error("could not decompress file \"%s\": %s", extraction->path,
 					 decompressor_error(decompressor));
-		pg_fatal_hint(EXTRACT_COPY_HINT);
+		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	if (made == 0 && !decompressor_complete(decompressor))
 	{
 		pg_log_error("file \"%s\" is truncated", extraction->path);
-		pg_fatal_hint(EXTRACT_COPY_HINT);
+		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	return made;
 }
@@ -236,7 +241,7 @@ pg_noreturn static void
 damaged(const Extraction *extraction, const char *problem)
 {
 	pg_log_error("file \"%s\" is damaged: %s", extraction->path, problem);
-	pg_fatal_hint(EXTRACT_COPY_HINT);
+	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 
 /*
@@ -494,7 +499,7 @@ extract_archive(const char *path, CompressMethod method,
 	if (!tar_reader_ended(&extraction.turn->reader))
 	{
 		pg_log_error("file \"%s\" is truncated", path);
-		pg_fatal_hint(EXTRACT_COPY_HINT);
+		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	close(extraction.fd);
 	return extraction.turn->n_links;

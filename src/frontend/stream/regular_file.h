@@ -24,6 +24,14 @@ extern int	regular_file_open(int dir, const char *name, const char **problem);
  */
 extern char *regular_file_read_text(int fd, size_t *len);
 
+/* Details and the hint of errors about a directory that was replaced. */
+#define DIRECTORY_IS_ANOTHER \
+	"The path now leads to another directory than the one that this run opened."
+#define DIRECTORY_HAS_FILES \
+	"It contains files although this run has just created it."
+#define DIRECTORY_REPLACED_HINT \
+	"Choose a directory whose parent directories can be written only by you and root."
+
 /*
  * A listing of a directory that is open, from its beginning, even if it was
  * read before; NULL if that fails.  The descriptor stays the caller's.
