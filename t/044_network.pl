@@ -72,7 +72,7 @@ both_busy_ok('both are cut off', [ [ 1, 100_000, 'cut' ], [ 2, 120_000, 'cut' ] 
 	qr/($lost.*$closed.*){2}/s);
 both_busy_ok('the same again and again', [ map { [ $_, 100_000, 'reset' ] } 2 .. 4 ],
 	qr/($lost.*$closed.*)/s);
-my $silence = qr/received no data from the server for longer than --stall-timeout/;
+my $silence = qr/detail: Received no data from the server for longer than --stall-timeout/;
 both_busy_ok('a worker stalls', [ [ 1, 100_000, 'stall' ] ], qr/$lost.*$silence/s,
 	sub { wait_until('its backend is gone, though its connection is open', sub { !sessions($node) }) },
 	'--stall-timeout=1');
@@ -138,7 +138,7 @@ foreach my $action ('stall', 'cut')
 	terminate($node, leader_backend());
 	wait_in_run($dump, 'the leader tries again', sub { $dump->{err} =~ /retry 2 of 5/ });
 	open_gate();
-	my $cause = $action eq 'stall' ? qr/received no data from the server/ : $closed;
+	my $cause = $action eq 'stall' ? qr/Received no data from the server/ : $closed;
 	survived_ok($dump, "$action while the leader's session is replaced",
 		qr/lost the connection that held.*retry 1 of 5.*lost the connection that held.*retry 2 of 5.*\n.*$cause/s,
 		sub { stop_proxy($proxy) });

@@ -32,7 +32,7 @@ sql($node, 'postgres', 'CHECKPOINT');
 # the log
 my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_catalog[.]pg_backup_start/, qr/pg_catalog[.]pg_backup_stop/,
 	qr/pg_wal\/|70675f77616c2f/);
-my $silence = qr/received no data from the server for longer than --stall-timeout/;
+my $silence = qr/detail: Received no data from the server for longer than --stall-timeout/;
 my $leader_silence = qr/^pg_parbasebackup: error: received no data from the server for longer than --stall-timeout, .*\n\z/;
 
 sub no_sessions_ok

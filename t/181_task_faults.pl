@@ -176,7 +176,7 @@ task() {
 SH
 	open_gate();
 	archive_ok($dump, 'a worker stalls',
-		qr/warning: lost the connection that was dumping .*received no data from the server for longer than --stall-timeout/s);
+		qr/warning: lost the connection that was dumping .*detail: Received no data from the server for longer than --stall-timeout/s);
 	stop_proxy($proxy);
 }
 {

@@ -650,6 +650,21 @@ message_hint(const char *text)
 	free(shown);
 }
 
+char *
+message_sentence(const char *cause)
+{
+	size_t		len = strlen(cause);
+	char	   *result;
+
+	while (len > 0 && cause[len - 1] == '\n')
+		len--;
+	result = psprintf("%.*s%s", (int) len, cause,
+					  len == 0 || cause[len - 1] == '.' ||
+					  memchr(cause, '\n', len) ? "" : ".");
+	result[0] = pg_ascii_toupper((unsigned char) result[0]);
+	return result;
+}
+
 /*
  * PostgreSQL's libraries call pg_log_generic(): the linker leads them here
  * ("--wrap" in the manual of ld).

@@ -104,6 +104,12 @@ extern void message_log(int level, int part, const char *format,...)
  */
 extern void message_hint(const char *text);
 
+/*
+ * A cause, which may be a message of libpq, as the sentence of a detail: with
+ * a capital letter, and with a period unless it has several lines.  Owned.
+ */
+extern char *message_sentence(const char *cause);
+
 /* The SQLSTATE of the next error or warning to be told; NULL for none. */
 extern void message_set_sqlstate(const char *sqlstate);
 

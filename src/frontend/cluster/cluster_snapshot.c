@@ -816,8 +816,8 @@ look_at(Guard *guard)
 	guard->is_lost = true;
 	pg_log_warning("the session that keeps the snapshot in database \"%s\" was lost",
 				   printable(guard->database->name));
-	pg_log_warning_detail("%s", guard->last_words ? guard->last_words :
-						  PQerrorMessage(guard->conn));
+	pg_log_warning_detail("%s", message_sentence(guard->last_words ? guard->last_words :
+												 PQerrorMessage(guard->conn)));
 }
 
 void

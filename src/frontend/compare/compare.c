@@ -67,13 +67,12 @@ report_line(const Comparison *comparison, const char *line)
 	fprintf(event_log_text_output(), "%s\n", line);
 }
 
-/* A fact below the line before; its first letter is in lower case. */
+/* A fact below the line before; it begins in lower case. */
 static void
 report_fact(const Comparison *comparison, const char *fact)
 {
 	if (comparison->loaded)
-		pg_log_error_detail("%c%s.", pg_toupper((unsigned char) fact[0]),
-							fact + 1);
+		pg_log_error_detail("%s", message_sentence(fact));
 	else
 		fprintf(event_log_text_output(), "  %s\n", fact);
 }

@@ -186,7 +186,7 @@ end_lost_session(const RestoreJournal *journal, PGconn *conn)
 	session_begin(conn, "BEGIN");
 	PQclear(session_look(conn, sql, ANSWER_MS, &lost));
 	if (lost)
-		session_lost("The server did not terminate the lost session in time.");
+		session_lost("the server did not terminate the lost session in time");
 	session_command(conn, "ROLLBACK");
 }
 
@@ -216,7 +216,7 @@ lock_again(RestoreJournal *journal, PGconn *conn)
 	else
 		state = restore_journal_lock_wait_database(conn) ? RESTORE_JOURNAL_LOCKED : RESTORE_JOURNAL_HELD;
 	if (state == RESTORE_JOURNAL_HELD)
-		session_lost("The lock of the lost session is still held, by that session or by another run.");
+		session_lost("the lock of the lost session is still held, by that session or by another run");
 }
 
 bool
@@ -248,6 +248,7 @@ try_work(void (*work) (void *arg), void *arg, Retry *retry,
 {
 	int			max_retries = (int) options->retries;
 	char	   *cause = session_try(work, arg);
+	int			delay_ms;
 
 	if (cause == NULL)
 	{
@@ -256,10 +257,14 @@ try_work(void (*work) (void *arg), void *arg, Retry *retry,
 	}
 	interrupt_check();
 	if (retry->n == max_retries)
-		pg_fatal("lost the main connection to the target: %s", cause);
-	(void) retry_later(retry);
-	pg_log_warning("lost the main connection to the target: %s; retry %d of %d",
-				   cause, retry->n, max_retries);
+	{
+		pg_log_error("lost the main connection to the target");
+		pg_fatal_detail("%s", message_sentence(cause));
+	}
+	delay_ms = retry_later(retry);
+	pg_log_warning("lost the main connection to the target; retry %d of %d in %.1f s",
+				   retry->n, max_retries, delay_ms / 1000.0);
+	pg_log_warning_detail("%s", message_sentence(cause));
 	free(cause);
 	return false;
 }

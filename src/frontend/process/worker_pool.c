@@ -202,7 +202,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	if (killed)
 		pg_log_warning_detail("The process was terminated by SIGKILL, which the kernel sends if memory runs out.");
 	else
-		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+		pg_log_warning_detail("%s", message_sentence(worker_process_lost_cause(worker->process)));
 	resetPQExpBuffer(&worker->process->words);
 }
 
@@ -261,7 +261,7 @@ do_without(WorkerPool *pool, Worker *worker)
 					   --pool->n_staying);
 	else
 		pg_log_warning("could not open one of the connections; the run continues with the others");
-	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+	pg_log_warning_detail("%s", message_sentence(worker_process_lost_cause(worker->process)));
 	if (!can_leave)
 	{
 		resetPQExpBuffer(&worker->process->words);

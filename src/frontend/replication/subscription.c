@@ -599,7 +599,7 @@ create_with_retries(Subscription *subscription)
 		delay_ms = retry_later(&retry);
 		pg_log_warning("could not create the subscription; retry %d of %d in %.1f s",
 					   retry.n, max_retries, delay_ms / 1000.0);
-		pg_log_warning_detail("%s", cause);
+		pg_log_warning_detail("%s", message_sentence(cause));
 		pg_usleep(delay_ms * 1000L);
 		interrupt_check();
 	}

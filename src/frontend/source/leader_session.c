@@ -23,6 +23,8 @@
 /* How long the answer to a question may take. */
 #define ANSWER_MS 15000
 
+#define AGAIN_HINT "Check the server and the network, and run the same command again."
+
 /*
  * What is kept with a connection, for as long as the process: there may be
  * two servers to wait for.
@@ -239,21 +241,22 @@ try_later(LeaderSession *session, const char *cause)
 	if (session->retry.n == max_retries)
 	{
 		pg_log_error("lost the connection that held the locks on all tables");
-		pg_log_error_detail("%s", cause);
+		pg_log_error_detail("%s", message_sentence(cause));
 		if (max_retries > 0)
 			pg_log_error_detail("Attempts to reconnect: %d.", max_retries);
-		exit(1);
+		pg_fatal_hint(AGAIN_HINT);
 	}
 	delay_ms = retry_later(&session->retry);
 	pg_log_warning("lost the connection that held the locks on all tables; retry %d of %d in %.1f s",
 				   session->retry.n, max_retries, delay_ms / 1000.0);
-	pg_log_warning_detail("%s", cause);
+	pg_log_warning_detail("%s", message_sentence(cause));
 }
 
 static void
 was_lost_by(LeaderSession *session, const char *words)
 {
-	char	   *cause = pg_strdup(*words ? words : "The server does not answer.");
+	char	   *cause = message_sentence(*words ? words :
+										 "the server does not answer");
 
 	interrupt_check();
 	if (session->last_words && !session->may_retry)
@@ -321,7 +324,7 @@ leader_session_take_over(void *arg)
 	session_set_up(conn, source->options, plan->encoding);
 	if (!worker_states_import(source->states, source->options->jobs, conn,
 							  plan->snapshot_identity))
-		session_lost("No session of a worker has the snapshot at this time.");
+		session_lost("no session of a worker has the snapshot at this time");
 
 	/*
 	 * The locks first, then the look: what is found unchanged under them
@@ -450,12 +453,14 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 		session->losses++ == options->retries)
 	{
 		pg_log_error("lost the connection that held the locks on all tables");
-		pg_log_error_detail("%s", cause);
+		pg_log_error_detail("%s", message_sentence(cause));
 		if (options->pipe_command)
-			pg_fatal_detail("With --pipe, the job cannot be retried.");
-		if (options->tasks)
-			pg_fatal_detail("With --tasks, the job cannot be retried.");
-		pg_fatal_detail("Retries: " UINT64_FORMAT ".", options->retries);
+			pg_log_error_detail("With --pipe, the job cannot be retried.");
+		else if (options->tasks)
+			pg_log_error_detail("With --tasks, the job cannot be retried.");
+		else
+			pg_log_error_detail("Retries: " UINT64_FORMAT ".", options->retries);
+		pg_fatal_hint(AGAIN_HINT);
 	}
 	was_lost_by(session, cause);
 	return false;

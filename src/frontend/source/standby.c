@@ -146,7 +146,8 @@ was_lost(Standby *standby)
 	interrupt_check();
 	pg_log_warning("connection to standby %s was lost; continuing with the other standbys",
 				   standby->name);
-	pg_log_warning_detail("%s", *words ? words : "The server does not answer.");
+	pg_log_warning_detail("%s", message_sentence(*words ? words :
+												 "the server does not answer"));
 	PQfinish(standby->conn);
 	standby->conn = NULL;
 }
