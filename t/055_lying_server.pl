@@ -34,7 +34,7 @@ sub lied_ok
 	stop_proxy($relay);
 	ok(-e $changed, "$what: the server has lied");
 	is($rc, 1, "$what: exit code");
-	like($err, qr/error: (?:query failed: )?unexpected answer from the server: /, "$what: an error");
+	like($err, qr/error: (?:query failed: unexpected answer from the server: |unexpected answer from the server\n.*detail: )/, "$what: an error");
 	return;
 }
 

@@ -109,6 +109,8 @@ test_archive_layout(void)
 				 "7 BLOBS blobs_7.toc\n",
 				 "data only");
 	child_ends(make_unknown_data, NULL, 1,
-			   "unit_test: error: the output of pg_dump contains data of an unknown kind: \"SECRETS\"\n",
+			   "unit_test: error: could not read the output of pg_dump\n"
+			   "unit_test: detail: It contains data of an unknown kind: \"SECRETS\".\n"
+			   "unit_test: hint: Use --pg-dump to specify pg_dump 15 to 19.\n",
 			   "data of an unknown kind");
 }

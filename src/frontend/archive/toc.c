@@ -128,12 +128,24 @@ toc_entries_by_id(const Toc *toc)
 	return result;
 }
 
+void
+toc_reject_pg_dump(const char *detail)
+{
+	pg_log_error("could not read the output of pg_dump");
+	pg_log_error_detail("%s", detail);
+	pg_fatal_hint("Use --pg-dump to specify pg_dump 15 to 19.");
+}
+
 int
 toc_table_dump_id(const TocEntry *data_entry)
 {
 	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
-		pg_fatal("invalid table of contents: the data of table \"%s\" has no dependency on the table",
-				 data_entry->tag);
+	{
+		pg_log_error("invalid table of contents");
+		pg_log_error_detail("The entry with the data of table \"%s\" does not depend on an entry of the table.",
+							printable(data_entry->tag));
+		pg_fatal_hint("Use another copy of the archive.");
+	}
 	return data_entry->deps[0];
 }
 

@@ -93,6 +93,12 @@ extern void toc_free(Toc *toc);
 extern bool toc_has_mark(const Toc *toc);
 
 /*
+ * The output of pg_dump is not in the form that pg_dump 15 to 19 write: end
+ * the process.  detail is a sentence.
+ */
+pg_noreturn extern void toc_reject_pg_dump(const char *detail);
+
+/*
  * The encoding of pg_dump's names and statements, and so of all data.  Exits
  * with a message if the table of contents does not say it.  Owned.
  */

@@ -62,10 +62,7 @@ bad(TocReader *reader, const char *what)
 	if (reader->at_end)
 		return;
 	if (reader->of_pg_dump)
-	{
-		pg_log_error("could not read the output of pg_dump: %s", what);
-		pg_fatal_hint("Check that the pg_dump in use (--pg-dump) is of version 15 to 19.");
-	}
+		toc_reject_pg_dump(psprintf("%s.", message_sentence(what)));
 	reader->error = what;
 	reader->at_end = true;
 }
@@ -162,7 +159,7 @@ read_head(TocReader *reader, Toc *toc)
 	if (memcmp(magic, TOC_MAGIC, sizeof(magic)) != 0)
 	{
 		if (reader->of_pg_dump)
-			pg_fatal("the output of pg_dump is not an archive");
+			toc_reject_pg_dump("It is not an archive.");
 		bad(reader, "not an archive");
 		return;
 	}
@@ -181,16 +178,16 @@ read_head(TocReader *reader, Toc *toc)
 			bad(reader, TOC_READ_UNSUPPORTED);
 			return;
 		}
-		pg_log_error("pg_dump writes archive format %d.%d, which is not supported",
-					 major, toc->minor);
-		pg_fatal_hint("Use pg_dump 14 to 19 with this version of pg_pardump.");
+		toc_reject_pg_dump(psprintf("Archive format %d.%d is not supported.",
+									major, toc->minor));
 	}
 	if (int_size != 4 || toc->offset_size < 1 || toc->offset_size > 8 ||
 		format != reader->format)
 	{
 		if (reader->of_pg_dump)
-			pg_fatal("the output of pg_dump is not an archive in %s format",
-					 reader->format == TOC_FORMAT_CUSTOM ? "custom" : "directory");
+			toc_reject_pg_dump(psprintf("It is not an archive in %s format.",
+										reader->format == TOC_FORMAT_CUSTOM ?
+										"custom" : "directory"));
 		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
 			"not an archive in custom format" :
 			"not an archive in directory format");

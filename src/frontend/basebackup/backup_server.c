@@ -49,6 +49,9 @@ control_file_is_whole(const char *data, int len)
 /* No backup has more log than this, all of which is named, and read. */
 #define MOST_LOG_BYTES ((uint64) 1 << 46)
 
+/* How often pg_control is read until its checksum is right. */
+#define CONTROL_FILE_TRIES 100
+
 /* How often a slot is used that may not be idle. */
 #define SLOT_SECONDS 1.0
 
@@ -78,7 +81,8 @@ query_row(PGconn *conn, const char *sql)
 	PGresult   *res = session_query(conn, sql);
 
 	if (PQntuples(res) != 1)
-		pg_fatal("query returned %d rows instead of one: %s", PQntuples(res), sql);
+		session_unexpected(psprintf("It contains %d rows instead of one: %s",
+									PQntuples(res), sql));
 	return res;
 }
 
@@ -89,8 +93,8 @@ get_lsn(const PGresult *res, int column)
 	uint32		low;
 
 	if (sscanf(PQgetvalue(res, 0, column), "%X/%X", &high, &low) != 2)
-		pg_fatal("could not parse write-ahead log location \"%s\"",
-				 PQgetvalue(res, 0, column));
+		session_unexpected(psprintf("\"%s\" is not a write-ahead log location.",
+									printable(PQgetvalue(res, 0, column))));
 	return (uint64) high << 32 | low;
 }
 
@@ -122,11 +126,11 @@ ask_facts(Backup *backup)
 	 */
 	catalog = server->catalog_version;
 	if (!IsValidWalSegSize(server->wal_segment_bytes))
-		pg_fatal("invalid size of WAL segments from the server: " UINT64_FORMAT,
-				 server->wal_segment_bytes);
+		session_unexpected(psprintf("The size of WAL segments, " UINT64_FORMAT ", is not a power of two from 1 MB to 1 GB.",
+									server->wal_segment_bytes));
 	if (*catalog == '\0' || catalog[strspn(catalog, "0123456789")] != '\0')
-		pg_fatal("invalid catalog version from the server: \"%s\"",
-				 printable(catalog));
+		session_unexpected(psprintf("The catalog version \"%s\" is not a number.",
+									printable(catalog)));
 }
 
 /*
@@ -246,7 +250,10 @@ static void
 check_standby(const Backup *backup, bool is_standby)
 {
 	if (is_standby != backup->server.is_standby)
-		pg_fatal("the standby was promoted during the backup");
+	{
+		pg_log_error("the standby was promoted during the backup");
+		pg_fatal_hint("Start the backup again.");
+	}
 }
 
 PGconn *
@@ -283,7 +290,7 @@ backup_server_check(const Backup *backup)
 	interrupt_check();
 	pg_log_error("the session of the backup was lost: %s",
 				 PQerrorMessage(backup->conn));
-	exit(1);
+	pg_fatal_hint("Start the backup again.");
 }
 
 /* ----------
@@ -400,7 +407,7 @@ backup_server_start(Backup *backup)
 PGresult *
 backup_server_control_file(const Backup *backup)
 {
-	for (int tries = 0; tries < 100; tries++)
+	for (int tries = 0; tries < CONTROL_FILE_TRIES; tries++)
 	{
 		PGresult   *res = backup_read_file(backup->conn, "global/pg_control");
 
@@ -410,7 +417,10 @@ backup_server_control_file(const Backup *backup)
 			return res;
 		PQclear(res);
 	}
-	pg_fatal("file \"%s\" is damaged", "global/pg_control");
+	pg_log_error("file \"%s\" is damaged", "global/pg_control");
+	pg_log_error_detail("Its checksum was wrong in %d attempts to read the file.",
+						CONTROL_FILE_TRIES);
+	pg_fatal_hint("Check it with pg_controldata on the server.");
 }
 
 /*
@@ -428,8 +438,11 @@ check_timeline(const Backup *backup)
 	check_standby(backup, result_is_true(res, 0, 0));
 	if (backup->server.is_standby && timeline != 0 &&
 		timeline != backup->timeline)
-		pg_fatal("the standby switched from timeline %u to %u during the backup",
-				 backup->timeline, (TimeLineID) timeline);
+	{
+		pg_log_error("the standby switched from timeline %u to %u during the backup",
+					 backup->timeline, (TimeLineID) timeline);
+		pg_fatal_hint("Start the backup again.");
+	}
 }
 
 char *
@@ -453,8 +466,9 @@ backup_server_stop(Backup *backup)
 	PQclear(res);
 	if (backup->stop < backup->start ||
 		backup->stop - backup->start > MOST_LOG_BYTES)
-		pg_fatal("invalid end of the backup from the server: %X/%X",
-				 LSN_FORMAT_ARGS(backup->stop));
+		session_unexpected(psprintf("The end of the backup is %X/%X, but its start is %X/%X.",
+									LSN_FORMAT_ARGS(backup->stop),
+									LSN_FORMAT_ARGS(backup->start)));
 
 	/*
 	 * The text of the label (xlogbackup.c:build_backup_content()) has the
@@ -466,7 +480,7 @@ backup_server_stop(Backup *backup)
 	if (sscanf(label, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
 		line == NULL || sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1 ||
 		((uint64) high << 32 | low) != backup->start)
-		pg_fatal("the server returned the backup label of another backup");
+		session_unexpected("The backup label is that of another backup.");
 	if (timeline != backup->timeline)
 	{
 		pg_log_error("the server switched from timeline %u to %u while the backup started",

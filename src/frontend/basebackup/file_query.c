@@ -79,8 +79,8 @@ file_query_size(const PGresult *res, int row, int column, const char *path)
 
 	/* ranges of at most this many bytes are counted without an overflow */
 	if (size > MOST_FILE_BYTES)
-		pg_fatal("invalid size of file \"%s\" from the server: " UINT64_FORMAT,
-				 printable(path), size);
+		session_unexpected(psprintf("The size of file \"%s\", " UINT64_FORMAT ", is out of range.",
+									printable(path), size));
 	return size;
 }
 
@@ -102,7 +102,7 @@ file_query_number(const PGresult *res, int row)
 void
 file_query_unexpected(void)
 {
-	pg_fatal("unexpected data from the server while reading files");
+	session_unexpected("Names, sizes or contents of files are not in the expected format.");
 }
 
 /* The next bytes of a message, which must have them. */

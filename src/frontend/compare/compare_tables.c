@@ -323,8 +323,8 @@ read_position(const TocEntry *entry, SequencePosition *result)
 	while (before && before > statement && *--before != ',')
 		;
 	if (last == NULL || *before != ',')
-		pg_fatal("the output of pg_dump contains no position of sequence %s",
-				 printable(entry->tag));
+		toc_reject_pg_dump(psprintf("The position of sequence \"%s\" is missing.",
+									printable(entry->tag)));
 	result->position = strtoll(before + 1, NULL, 10);
 	result->is_called = strncmp(last, ", true", 6) == 0;
 }

@@ -249,7 +249,7 @@ database_to_create(const Options *options, const Toc *toc)
 		return NULL;
 	if (database)
 		return database->tag;
-	pg_fatal("the output of pg_dump contains no database to create");
+	toc_reject_pg_dump("The database to be created is missing.");
 }
 
 /*

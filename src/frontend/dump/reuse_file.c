@@ -220,8 +220,8 @@ take_hash(const PGresult *res, int column, FileHash *hash)
 	int			len = PQgetlength(res, 0, column);
 
 	if (len > (int) sizeof(hash->bytes))
-		pg_fatal("unexpected answer from the server: fingerprint of %d bytes",
-				 len);
+		session_unexpected(psprintf("A fingerprint has %d bytes instead of at most %zu.",
+									len, sizeof(hash->bytes)));
 	memcpy(hash->bytes, PQgetvalue(res, 0, column), len);
 	hash->len = len;
 }
@@ -232,7 +232,7 @@ fingerprint_last_read(PGconn *conn, FileResult *result)
 	PGresult   *res = session_query_params(conn, last_query, 0, NULL, 1);
 
 	if (PQntuples(res) != 1)
-		pg_fatal("unexpected answer from the server: no fingerprint");
+		session_unexpected("The fingerprint is missing.");
 	take_hash(res, 0, &result->fingerprint);
 	take_hash(res, 1, &result->first_fingerprint);
 	take_hash(res, 2, &result->definition);

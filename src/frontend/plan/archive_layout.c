@@ -105,8 +105,8 @@ file_name(const Toc *toc, const TocEntry *entry)
 		return archive_name_rows(entry->dump_id, COMPRESS_NONE);
 	/* nothing would write its file */
 	if (!toc_entry_is(entry, "BLOBS"))
-		pg_fatal("the output of pg_dump contains data of an unknown kind: \"%s\"",
-				 entry->desc);
+		toc_reject_pg_dump(psprintf("It contains data of an unknown kind: \"%s\".",
+									printable(entry->desc)));
 	return archive_name_object_list(toc->minor, entry->dump_id);
 }
 

@@ -30,8 +30,8 @@ read_copy_statement(DumpTable *table)
 	const char *end;
 
 	if (name == NULL || strncmp(name, "COPY ", 5) != 0)
-		pg_fatal("the output of pg_dump contains no COPY command for table \"%s\"",
-				 printable(table->entry->tag));
+		toc_reject_pg_dump(psprintf("It contains no COPY command for table %s.",
+									printable(table->name)));
 	name += 5;
 	end = identifier_skip(name, ' ');
 	table->copy_name = pnstrdup(name, end - name);
@@ -40,8 +40,8 @@ read_copy_statement(DumpTable *table)
 	list = end + 2;
 	end = identifier_skip(list, ')');
 	if (*end != ')')
-		pg_fatal("could not read the column list of table \"%s\"",
-				 printable(table->entry->tag));
+		toc_reject_pg_dump(psprintf("The list of columns of table %s is incomplete.",
+									printable(table->name)));
 	table->columns = identifier_split(list, end - list, &table->n_columns);
 }
 
@@ -263,8 +263,8 @@ read_referenced(DumpTables *tables, DumpTable *table, const char *list)
 		long		no = strtol(c, &end, 10);
 
 		if (end == c || no < 1 || no > tables->n_tables)
-			pg_fatal("unexpected answer from the server: invalid list of tables \"%s\"",
-					 printable(list));
+			session_unexpected(psprintf("The list of tables \"%s\" is invalid.",
+										printable(list)));
 		table->referenced[table->n_referenced++] = (int) no - 1;
 		c = end;
 	}
@@ -344,7 +344,11 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 
 		/* the OID is gone: it was dropped after pg_dump had described it */
 		if (PQgetisnull(res, i, 0))
-			pg_fatal("table %s no longer exists", printable(table->name));
+		{
+			pg_log_error("table %s was dropped while the dump started",
+						 printable(table->name));
+			pg_fatal_hint("Run the dump again.");
+		}
 		table->relkind = PQgetvalue(res, i, 0)[0];
 		table->is_heap = result_is_true(res, i, 1);
 		table->row_security = result_is_true(res, i, 3);
@@ -466,8 +470,8 @@ block_bytes(const char *text)
 
 	/* what configure allows: --with-blocksize */
 	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
-		pg_fatal("unexpected answer from the server: invalid block size \"%s\"",
-				 printable(text));
+		session_unexpected(psprintf("The block size \"%s\" is invalid.",
+									printable(text)));
 	return (int) result;
 }
 

@@ -49,8 +49,8 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 	 */
 	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
 		metadata->defn == NULL)
-		pg_fatal("the output of pg_dump contains no list of large objects \"%s\"",
-				 printable(blobs->tag));
+		toc_reject_pg_dump(psprintf("The list of large objects \"%s\" is missing.",
+									printable(blobs->tag)));
 	pos = metadata->defn;
 	while (*pos)
 	{
@@ -58,8 +58,8 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 		unsigned long oid = strtoul(pos, &end, 10);
 
 		if (end == pos || *end != '\n')
-			pg_fatal("could not read the list of large objects \"%s\"",
-					 printable(blobs->tag));
+			toc_reject_pg_dump(psprintf("The list of large objects \"%s\" is invalid.",
+										printable(blobs->tag)));
 		*array_add(list->oids, list->n_oids) = (Oid) oid;
 		pos = end + 1;
 	}

@@ -52,6 +52,14 @@ const char	session_self_query[] =
 " (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system();pg_catalog.pg_control_checkpoint();"
 						 "pg_catalog.pg_control_recovery()") ")";
 
+void
+session_unexpected(const char *detail)
+{
+	pg_log_error("unexpected answer from the server");
+	pg_log_error_detail("%s", detail);
+	pg_fatal_hint("If you connect through a pooler or a proxy, connect to the server itself.");
+}
+
 /*
  * A caller that asks for a value relies on the rows and columns of the
  * statement.  Of a server that sends others libpq would give NULL: so the
@@ -62,8 +70,8 @@ __wrap_PQgetvalue(const PGresult *res, int row, int column)
 {
 	if (row < 0 || row >= PQntuples(res) || column < 0 ||
 		column >= PQnfields(res))
-		pg_fatal("unexpected answer from the server: %d rows of %d columns",
-				 PQntuples(res), PQnfields(res));
+		session_unexpected(psprintf("It contains %d rows of %d columns.",
+									PQntuples(res), PQnfields(res)));
 	return __real_PQgetvalue(res, row, column);
 }
 
@@ -93,8 +101,8 @@ session_number(const PGresult *res, int row, int column, int least, int most)
 	long		number = strtol(text, &end, 10);
 
 	if (end == text || *end != '\0' || number < least || number > most)
-		pg_fatal("unexpected answer from the server: \"%s\" is not a number from %d to %d",
-				 text, least, most);
+		session_unexpected(psprintf("\"%s\" is not a number from %d to %d.",
+									printable(text), least, most));
 	return (int) number;
 }
 
@@ -102,8 +110,8 @@ void
 session_expect_tables(const PGresult *res, int n)
 {
 	if (PQntuples(res) != n)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), n);
+		session_unexpected(psprintf("It contains %d tables instead of %d.",
+									PQntuples(res), n));
 }
 
 PGresult *
@@ -138,7 +146,7 @@ session_end_results(PGconn *conn)
 	{
 		/* a connection that breaks says so */
 		if (PQresultStatus(res) != PGRES_FATAL_ERROR)
-			pg_fatal("unexpected answer from the server: more than one result of a statement");
+			session_unexpected("A statement has more than one result.");
 		PQclear(res);
 	}
 }

@@ -42,6 +42,12 @@ extern uint64 result_number(const PGresult *res, int row, int column);
 extern int	session_number(const PGresult *res, int row, int column, int least,
 						   int most);
 
+/*
+ * An answer does not have the form that the statement asks for: end the
+ * process.  detail is a sentence.
+ */
+pg_noreturn extern void session_unexpected(const char *detail);
+
 /* Exits with a message unless the result has a row for each of n tables. */
 extern void session_expect_tables(const PGresult *res, int n);
 

@@ -123,7 +123,8 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 	rows = strtoull(PQcmdTuples(res), NULL, 10);
 	PQclear(res);
 	if (PQgetResult(conn) != NULL)
-		pg_fatal("unexpected extra results of \"%s\"", statement);
+		session_unexpected(psprintf("A statement has more than one result: %s",
+									statement));
 	session_wait_ends();
 	return rows;
 }
@@ -329,7 +330,7 @@ number32(const char *bytes)
 static void
 unexpected(void)
 {
-	pg_fatal("unexpected data from the server while reading blocks of rows");
+	session_unexpected("A block of rows is not in the format of the extension.");
 }
 
 /*
@@ -506,7 +507,7 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 									"SELECT l.rows, l.bytes FROM " PARDUMP_LAST_READ "() l");
 
 	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
-		pg_fatal("unexpected answer from the server: no number of rows");
+		session_unexpected("The number of rows is missing.");
 	*rows = result_number(res, 0, 0);
 	*bytes = result_number(res, 0, 1);
 	PQclear(res);
@@ -538,8 +539,8 @@ read_batch(PGconn *conn, const Oid *oids, int n_oids)
 	PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
 
 	if (PQntuples(res) != n_oids)
-		pg_fatal("unexpected answer from the server: %d large objects instead of %d",
-				 PQntuples(res), n_oids);
+		session_unexpected(psprintf("It contains %d large objects instead of %d.",
+									PQntuples(res), n_oids));
 	free(sql);
 	free(array);
 	return res;

@@ -320,8 +320,8 @@ read_type(PGconn *conn, Oid table, int attnum)
 	ColumnType	result;
 
 	if (PQntuples(res) != 1)
-		pg_fatal("unexpected answer from the server: %d columns instead of %d",
-				 PQntuples(res), 1);
+		session_unexpected(psprintf("It contains %d columns instead of one.",
+									PQntuples(res)));
 	result.name = pg_strdup(PQgetvalue(res, 0, 0));
 	result.base = result_oid(res, 0, 1);
 	result.typmod = atoi(PQgetvalue(res, 0, 2));

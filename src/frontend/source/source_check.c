@@ -314,8 +314,9 @@ definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
 
 	if (PQntuples(res) != tables->n_tables || PQnfields(res) != N_FIELDS)
-		pg_fatal("unexpected answer from the server: %d tables instead of %d",
-				 PQntuples(res), tables->n_tables);
+		session_unexpected(psprintf("It contains %d tables instead of %d, or %d columns instead of %d.",
+									PQntuples(res), tables->n_tables,
+									PQnfields(res), N_FIELDS));
 	return res;
 }
 
