@@ -52,21 +52,30 @@ parse(const void *text)
 	(void) globals_script_parse(text);
 }
 
+#define SCRIPT_HINT \
+	"unit_test: hint: Create roles and tablespaces with psql, and dump, copy or restore each database alone.\n"
+
 static void
 test_errors(void)
 {
 	static const char ends[] =
-		"unit_test: error: the script of roles and tablespaces ends within a statement\n";
+		"unit_test: error: could not read the script of roles and tablespaces\n"
+		"unit_test: detail: It ends within a statement.\n"
+		SCRIPT_HINT;
 
 	child_ends(parse, "SELECT 1", 1, ends, "no semicolon");
 	child_ends(parse, "SELECT ';", 1, ends, "an open text");
 	child_ends(parse, "SELECT \"a;", 1, ends, "an open identifier");
 	child_ends(parse, "SELECT 1 -- ;", 1, ends, "an end in a comment");
 	child_ends(parse, "SELECT 1;\n\\! rm x\n", 1,
-			   "unit_test: error: the script of roles and tablespaces has an unexpected command: \\!\n",
+			   "unit_test: error: could not read the script of roles and tablespaces\n"
+			   "unit_test: detail: It contains \"\\!\", which pg_dumpall does not write.\n"
+			   SCRIPT_HINT,
 			   "a command of psql");
 	child_ends(parse, "\\restrictx\n;", 1,
-			   "unit_test: error: the script of roles and tablespaces has an unexpected command: \\restrictx\n",
+			   "unit_test: error: could not read the script of roles and tablespaces\n"
+			   "unit_test: detail: It contains \"\\restrictx\", which pg_dumpall does not write.\n"
+			   SCRIPT_HINT,
 			   "one that only begins like another");
 }
 

@@ -46,15 +46,21 @@
 /* How often roles and tablespaces may change while a snapshot is taken. */
 #define GLOBALS_TRIES 5
 
-/* The end of a run, with the names of these databases. */
-#define FAILED_FORMAT "%d of %d database%s failed: %s"
+#define CAUSES_HINT "Remove the causes of the errors above, and run the same command again."
 
-/* The names are of those that failed before, to which this list is added. */
+/*
+ * The end of a run.  The names are of databases that failed before, to which
+ * those of this list are added.  Databases that were restored with errors are
+ * not among them.
+ */
 static void
-report_failed(PQExpBuffer names, const ClusterList *list, int n_failed, int n)
+report_failed(const char *format, PQExpBuffer names, const ClusterList *list,
+			  int n_failed, int n)
 {
 	cluster_list_add_failed(names, list);
-	pg_log_error(FAILED_FORMAT, n_failed, n, units_plural(n), names->data);
+	pg_log_error(format, n_failed, n, units_plural(n));
+	if (names->len > 0)
+		pg_log_error_detail(units_names_format(n_failed, n_failed), names->data);
 }
 
 /*
@@ -143,8 +149,12 @@ take_snapshot(PGconn **conn, const PeerAddress *address, ClusterList *list,
 		if (is_same && cluster_snapshot_is_kept(snapshot))
 			return snapshot;
 		if (n == GLOBALS_TRIES)
-			pg_fatal("roles or tablespaces were changed, or sessions were lost, each of the %d times that the snapshot was taken",
-					 GLOBALS_TRIES);
+		{
+			pg_log_error("could not take a snapshot of all databases in %d attempts",
+						 GLOBALS_TRIES);
+			pg_log_error_detail("In each attempt, roles or tablespaces were changed, or sessions were lost.");
+			pg_fatal_hint("Run the same command again while no roles or tablespaces are changed.");
+		}
 		free(*globals);
 		cluster_snapshot_end(snapshot);
 	}
@@ -230,6 +240,7 @@ cluster_dump_remove_files(void *arg)
 	{
 		pg_log_warning("complete archives of single databases remain in \"%s\"",
 					   dump->databases);
+		pg_log_warning_hint("Restore each of them with pg_parrestore, or remove the directory.");
 		return;
 	}
 	if (dump->made && rmdir(dump->directory) < 0)
@@ -475,8 +486,10 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	n_failed = cluster_run(&run, options);
 	cluster_snapshot_end(dump->snapshot);
 	if (n_failed > 0 && !any_is_complete(dump))
-		pg_fatal("all databases failed");
-	cluster_list_add_failed(&names, &dump->map.list);
+	{
+		pg_log_error("could not dump any database");
+		pg_fatal_hint(CAUSES_HINT);
+	}
 	if (dump->directory)
 		finish_directory(dump);
 	if (n_failed == 0)
@@ -488,12 +501,14 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 					dump->map.list.n, units_plural(dump->map.list.n));
 		return 0;
 	}
-	pg_log_error(only_looks ? "problems were found in %d of %d database%s: %s" :
-				 FAILED_FORMAT,
-				 n_failed, dump->map.list.n, units_plural(dump->map.list.n),
-				 names.data);
+	report_failed(only_looks ? "problems were found in %d of %d database%s" :
+				  "could not dump %d of %d database%s",
+				  &names, &dump->map.list, n_failed, dump->map.list.n);
 	if (!only_looks)
+	{
 		pg_log_error_detail("The archives of the other databases are complete.");
+		pg_log_error_hint("Remove the cause, and dump the database alone: pg_pardump -f DIRECTORY DATABASE");
+	}
 	return 1;
 }
 
@@ -635,16 +650,25 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	cleanup_forget_all();
 	metrics_end(copy->globals.n_errors + n_failed == 0);
 	if (copy->globals.n_errors > 0)
-		pg_log_error("%d error%s while creating roles and tablespaces",
-					 copy->globals.n_errors, units_plural(copy->globals.n_errors));
+	{
+		pg_log_error("could not create all roles and tablespaces");
+		pg_log_error_detail("%d statement%s failed, with the errors above.",
+							copy->globals.n_errors, units_plural(copy->globals.n_errors));
+		pg_log_error_hint("Run failed statements on the target with psql, as a superuser.");
+	}
 	if (n_failed > 0 && n_failed == copy->list.n)
-		pg_log_error("all databases failed");
+	{
+		pg_log_error("could not copy any database");
+		pg_log_error_hint(CAUSES_HINT);
+	}
 	else if (n_failed > 0)
 	{
 		PQExpBufferData names = buffer_new();
 
-		report_failed(&names, &copy->list, n_failed, copy->list.n);
+		report_failed("could not copy %d of %d database%s",
+					  &names, &copy->list, n_failed, copy->list.n);
 		pg_log_error_detail("The copies of the other databases are complete.");
+		pg_log_error_hint("Remove the cause, and copy the database alone: pg_pardump --create --clean --target=CONNSTR DATABASE");
 	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
 }
@@ -710,8 +734,10 @@ cluster_verify(const Options *options, const char *argv0,
 				printable(verify->map->snapshot->snapshot));
 	if (n_failed == 0)
 		return 0;
-	report_failed(&names, &verify->map->list, n_failed,
+	report_failed("verification of %d of %d database%s failed",
+				  &names, &verify->map->list, n_failed,
 				  verify->map->list.n + n_missing);
+	pg_log_error_hint("Restore from another copy of the dump, or restore the other databases.");
 	return 1;
 }
 
@@ -852,7 +878,8 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 		pg_log_error("%d of %d database%s restored with errors",
 					 n_with_errors, n, units_plural(n));
 	if (n_bad > 0)
-		report_failed(&restore->failed, &restore->map->list, n_bad, n);
+		report_failed("could not restore %d of %d database%s",
+					  &restore->failed, &restore->map->list, n_bad, n);
 	if (n_bad > 0 && n_left > 0)
 	{
 		pg_log_error_detail("%s", cluster_notes_table_detail(restore->notes));

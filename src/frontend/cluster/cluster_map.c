@@ -232,7 +232,12 @@ cluster_map_read_file(const char *directory, const char *name, size_t *len)
 	ssize_t		got;
 
 	if (fd < 0)
-		pg_fatal("file \"%s\" %s", path, problem);
+	{
+		pg_log_error("could not read the dump of all databases in directory \"%s\"",
+					 directory);
+		pg_log_error_detail("File \"%s\" %s.", path, problem);
+		pg_fatal_hint("Specify a directory that pg_pardump --all-databases has written.");
+	}
 	if (fstat(fd, &st) < 0)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (st.st_size > MAX_FILE_BYTES)
@@ -262,8 +267,12 @@ cluster_map_read(const char *directory)
 	ClusterMap *map = cluster_map_parse(text, len, &problem);
 
 	if (map == NULL)
-		pg_fatal("\"%s/%s\" is not the map of a cluster's dump: %s",
-				 directory, CLUSTER_MAP_NAME, problem);
+	{
+		pg_log_error("\"%s/%s\" is not the map of a cluster's dump: %s",
+					 directory, CLUSTER_MAP_NAME, problem);
+		pg_fatal_hint("Use another copy of the dump, or restore each archive in \"%s/%s\" with pg_parrestore.",
+					  directory, CLUSTER_DATABASES_NAME);
+	}
 	return map;
 }
 

@@ -200,8 +200,12 @@ notes_exist(PGconn *conn)
 		exit(1);
 	}
 	if (look.exists && !look.is_complete)
-		pg_fatal("schema \"%s\" in database \"%s\" of the target was not created by pg_parrestore",
-				 CLUSTER_NOTES_SCHEMA, PQdb(conn));
+	{
+		pg_log_error("schema \"%s\" in database \"%s\" of the target was not created by pg_parrestore",
+					 CLUSTER_NOTES_SCHEMA, PQdb(conn));
+		pg_fatal_hint("Rename the schema, for example: ALTER SCHEMA %s RENAME TO %s_old;",
+					  CLUSTER_NOTES_SCHEMA, CLUSTER_NOTES_SCHEMA);
+	}
 	return look.exists;
 }
 
@@ -222,6 +226,16 @@ begin_writing(PGconn *conn)
 	set_for_writing(conn);
 }
 
+/* Whatever has happened to the table, its notes cannot be relied on. */
+pg_noreturn static void
+refuse_notes(PGconn *conn, const char *detail)
+{
+	pg_log_error("could not use table %s in database \"%s\" of the target",
+				 CLUSTER_NOTES_TABLE, printable(PQdb(conn)));
+	pg_log_error_detail("%s", detail);
+	pg_fatal_hint("End other restores of all databases, drop the databases that are incomplete, and run the command again.");
+}
+
 /*
  * In a transaction of a session that may find that the table was replaced:
  * what is locked keeps its owner until the end.
@@ -231,7 +245,7 @@ lock_notes(PGconn *conn)
 {
 	session_command(conn, LOCK_COMMAND);
 	if (!notes_exist(conn))
-		pg_fatal("table \"%s\" is missing on the target", CLUSTER_NOTES_TABLE);
+		refuse_notes(conn, "It was dropped during the run.");
 }
 
 static void
@@ -313,8 +327,7 @@ set_note(PGconn *conn, const char *identity, const Note *note)
 	PGresult   *res = target_query(conn, set_query, 6, params);
 
 	if (strcmp(PQcmdTuples(res), "1") != 0)
-		pg_fatal("table %s on the target no longer belongs to this restore",
-				 CLUSTER_NOTES_TABLE);
+		refuse_notes(conn, "It no longer belongs to this restore.");
 	PQclear(res);
 }
 
@@ -323,13 +336,13 @@ set_note(PGconn *conn, const char *identity, const Note *note)
  * ----------
  */
 static NoteState
-state_of(const char *name)
+state_of(PGconn *conn, const char *name)
 {
 	for (int i = NOTE_BEGUN; i <= NOTE_DONE; i++)
 		if (strcmp(name, state_names[i]) == 0)
 			return (NoteState) i;
-	pg_fatal("table %s has the unknown state \"%s\"", CLUSTER_NOTES_TABLE,
-			 printable(name));
+	refuse_notes(conn, psprintf("It contains the unknown state \"%s\".",
+								printable(name)));
 }
 
 static void
@@ -346,7 +359,7 @@ read_rows(ClusterNotes *notes, PGconn *conn)
 		note->source = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
 		note->target = (Oid) strtoul(PQgetvalue(res, i, 1), NULL, 10);
 		note->existed = PQgetvalue(res, i, 2)[0] == 't';
-		note->state = state_of(PQgetvalue(res, i, 3));
+		note->state = state_of(conn, PQgetvalue(res, i, 3));
 		note->archive = pg_strdup(PQgetvalue(res, i, 4));
 		note->errors = atoi(PQgetvalue(res, i, 5));
 	}
@@ -370,8 +383,9 @@ check_run(ClusterNotes *notes, PGconn *conn)
 	else if (PQntuples(res) != 1 ||
 			 strcmp(PQgetvalue(res, 0, 0), notes->identity) != 0)
 	{
-		pg_log_error("the restore of all databases cannot be resumed: it was started with another dump");
-		pg_log_error_hint("Use " DROP_COMMAND " in database \"%s\" to start a new restore.",
+		pg_log_error("the restore of all databases cannot be resumed");
+		pg_log_error_detail("It was started with another dump.");
+		pg_log_error_hint("Specify that dump, or use " DROP_COMMAND " in database \"%s\" to start a new restore.",
 						  notes->database);
 	}
 	else

@@ -44,7 +44,11 @@ check_end(const char *text)
 	const char *end = strstr(text, "\n-- PostgreSQL database cluster dump complete\n");
 
 	if (end == NULL)
-		pg_fatal("the output of pg_dumpall is not complete");
+	{
+		pg_log_error("the output of pg_dumpall is not complete");
+		pg_log_error_detail("Its last line, \"-- PostgreSQL database cluster dump complete\", is missing.");
+		pg_fatal_hint("Run pg_dumpall --globals-only to find the cause.");
+	}
 }
 
 /*
@@ -183,6 +187,14 @@ find_end(const char *pos)
 	return pos && *pos == ';' ? pos : NULL;
 }
 
+pg_noreturn static void
+reject_script(const char *detail)
+{
+	pg_log_error("could not read the script of roles and tablespaces");
+	pg_log_error_detail("%s", detail);
+	pg_fatal_hint("Create roles and tablespaces with psql, and dump, copy or restore each database alone.");
+}
+
 GlobalsScript *
 globals_script_parse(const char *text)
 {
@@ -193,10 +205,10 @@ globals_script_parse(const char *text)
 		const char *end = find_end(pos);
 
 		if (*pos == '\\')
-			pg_fatal("the script of roles and tablespaces has an unexpected command: %s",
-					 printable(pnstrdup(pos, strcspn(pos, " \t\n"))));
+			reject_script(psprintf("It contains \"%s\", which pg_dumpall does not write.",
+								   printable(pnstrdup(pos, strcspn(pos, " \t\n")))));
 		if (end == NULL)
-			pg_fatal("the script of roles and tablespaces ends within a statement");
+			reject_script("It ends within a statement.");
 		script->statements = array_room(script->statements, script->n, sizeof(char *));
 		script->statements[script->n++] = pnstrdup(pos, end - pos);
 		pos = end + 1;
