@@ -231,7 +231,7 @@ foreach my $kind (sort keys %archives)
 	sql($node, $db, 'UPDATE pardump_restore.run SET attempt = 2');
 	open_gate();
 	is(end_dump($run), 1, 'taken over: exit code');
-	like($run->{err}, qr/another run of pg_parrestore has taken over this restore/, 'taken over: message');
+	like($run->{err}, qr/another run of pg_parrestore has taken over this restore\n.*detail: .*\n.*hint: Wait until the other run has ended\.\n/, 'taken over: message');
 	resumed_ok($db, $ours, 'taken over');
 }
 

@@ -114,7 +114,7 @@ is(value($target, 'postgres', q{SELECT rolcanlogin AND pg_has_role('managed', 'c
 sql($target, 'postgres', 'DROP DATABASE small');
 ($rc, undef, $err) = run_program('pg_pardump', '-C', '-d', $source->connstr('small'), '--target', $target->connstr('postgres') . ' user=lesser');
 is($rc, 1, 'what is to be given to others: exit code');
-like($err, qr/error: pg_restore could not create the database on the target\n.*hint: .*use --no-owner\.\n/, 'what is to be given to others: a hint');
+like($err, qr/error: pg_restore could not create database "[^"]+" on the target\n.*hint: .*use --no-owner\.\n/, 'what is to be given to others: a hint');
 ($rc, undef, $err) = run_program('pg_pardump', '-C', '-d', $source->connstr('small'), '--target', $target->connstr('nowhere') . ' user=lesser');
 unlike($err, qr/--no-owner/, 'another error has no such hint');
 sql($source, 'postgres', 'ALTER ROLE club REPLICATION CONNECTION LIMIT 7');

@@ -107,7 +107,7 @@ damaged(const Archive *archive, const char *problem)
 					 archive->path, problem);
 	else
 		pg_log_error("archive \"%s\" is damaged: %s", archive->path, problem);
-	pg_fatal_hint("Use another copy of the archive.");
+	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
 /* ----------

@@ -144,7 +144,7 @@ toc_table_dump_id(const TocEntry *data_entry)
 		pg_log_error("invalid table of contents");
 		pg_log_error_detail("The entry with the data of table \"%s\" does not depend on an entry of the table.",
 							printable(data_entry->tag));
-		pg_fatal_hint("Use another copy of the archive.");
+		pg_fatal_hint(ARCHIVE_COPY_HINT);
 	}
 	return data_entry->deps[0];
 }

@@ -92,6 +92,9 @@ extern void toc_free(Toc *toc);
 /* Does a directory's table of contents have our mark? */
 extern bool toc_has_mark(const Toc *toc);
 
+/* The hint of all messages about a damaged archive. */
+#define ARCHIVE_COPY_HINT "Use another copy of the archive."
+
 /*
  * The output of pg_dump is not in the form that pg_dump 15 to 19 write: end
  * the process.  detail is a sentence.

@@ -711,8 +711,11 @@ compare_restore_check(const Run *run, const Target *target,
 	session_set_encoding(conn, plan.encoding);
 	plan.pg_dump_toc = compare_lookup_tables(conn, run->plan, false, &missing);
 	if (missing)
-		pg_fatal("table %s of the archive does not exist on the source",
-				 printable(missing));
+	{
+		pg_log_error("table %s of the archive does not exist on the source",
+					 printable(missing));
+		pg_fatal_hint("Specify the database that was dumped with --compare-with, or use -L to restore other tables.");
+	}
 	plan.tables = dump_tables_read(conn, plan.pg_dump_toc, options,
 								   plan.lock_wait_ms);
 	source_check(conn, options, &plan);

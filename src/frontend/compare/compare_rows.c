@@ -43,16 +43,25 @@ typedef void (*RowCallback) (void *arg, const char *row, size_t len);
 typedef struct RowsSink
 {
 	Sink		base;
+	const char *table;			/* whose rows these are; borrowed */
 	RowCallback row;
 	void	   *arg;
 	PQExpBufferData begun;		/* of a line, in what was written before */
 } RowsSink;
 
+pg_noreturn static void
+reject_rows(const char *table, const char *detail)
+{
+	pg_log_error("could not compare the rows of table %s", printable(table));
+	pg_log_error_detail("%s", detail);
+	pg_fatal_hint("To compare the other tables, use -T '%s'.", printable(table));
+}
+
 static void
 keep_begun(RowsSink *rows, const char *data, size_t len)
 {
 	if (rows->begun.len + len > MOST_ROW_BYTES)
-		pg_fatal("a row is longer than 1 GB");
+		reject_rows(rows->table, "A row is longer than 1 GB.");
 	appendBinaryPQExpBuffer(&rows->begun, data, len);
 	(void) buffer_text(&rows->begun);
 }
@@ -92,7 +101,7 @@ sink_rows_finish(Sink *sink)
 	RowsSink   *rows = (RowsSink *) sink;
 
 	if (rows->begun.len > 0)
-		pg_fatal("the data ends within a row");
+		reject_rows(rows->table, "The last row is incomplete.");
 }
 
 static void
@@ -114,11 +123,12 @@ static const SinkOps sink_rows_ops = {
  * the program ends; so is a last line without an end.
  */
 static Sink *
-sink_rows_new(RowCallback row, void *arg)
+sink_rows_new(const char *table, RowCallback row, void *arg)
 {
 	RowsSink   *rows = pg_malloc0(sizeof(RowsSink));
 
 	rows->base.ops = &sink_rows_ops;
+	rows->table = table;
 	rows->row = row;
 	rows->arg = arg;
 	initPQExpBuffer(&rows->begun);
@@ -127,7 +137,8 @@ sink_rows_new(RowCallback row, void *arg)
 
 /* A column of a row, by its number from 0, as it is written; borrowed. */
 static const char *
-sink_rows_field(const char *row, size_t row_len, int no, size_t *len)
+sink_rows_field(const CompareTable *table, const char *row, size_t row_len,
+				int no, size_t *len)
 {
 	const char *stop = row + row_len;
 	const char *end;
@@ -136,7 +147,7 @@ sink_rows_field(const char *row, size_t row_len, int no, size_t *len)
 	{
 		end = memchr(row, '\t', stop - row);
 		if (end == NULL)
-			pg_fatal("a row has fewer columns than its table");
+			reject_rows(table->name, "A row has fewer columns than the table.");
 		row = end + 1;
 	}
 	end = memchr(row, '\t', stop - row);
@@ -189,7 +200,8 @@ shown_rows_describe(const CompareTable *table, const DumpTable *first,
 	for (int i = 0; i < n; i++)
 	{
 		size_t		len;
-		const char *field = sink_rows_field(row, row_len, table->n_key > 0 ?
+		const char *field = sink_rows_field(table, row, row_len,
+											table->n_key > 0 ?
 											table->key_columns[i] : i, &len);
 		size_t		before = buf.len;
 
@@ -330,8 +342,8 @@ hash_key(CompareRows *rows, const char *row, size_t row_len)
 	for (int i = 0; i < table->n_key; i++)
 	{
 		size_t		len;
-		const char *field = sink_rows_field(row, row_len, table->key_columns[i],
-											&len);
+		const char *field = sink_rows_field(table, row, row_len,
+											table->key_columns[i], &len);
 
 		appendBinaryPQExpBuffer(&rows->key, field, len);
 		appendPQExpBufferChar(&rows->key, '\t');
@@ -465,7 +477,7 @@ compare_rows_begin(void *arg, const DataFile *file)
 		rows->part.rows = pg_malloc0(bytes);
 		rows->part.keys = whole->keys ? pg_malloc0(bytes) : NULL;
 	}
-	return sink_rows_new(callbacks[rows->pass], rows);
+	return sink_rows_new(rows->table->name, callbacks[rows->pass], rows);
 }
 
 /*
@@ -522,7 +534,8 @@ compare_rows_reset(void *arg, const DataFile *file)
 	if (rows->pass == PASS_COUNT &&
 		rows->merged[rows->side][file_number(rows, file)] == MERGE_BEGUN)
 	{
-		pg_log_error("lost the connection that was reading differing rows");
+		pg_log_error("lost the connection that was reading differing rows of table %s",
+					 printable(find_table(rows, file->table)->name));
 		pg_fatal_hint("Run the comparison again.");
 	}
 }

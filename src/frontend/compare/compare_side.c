@@ -475,6 +475,13 @@ sum_server_objects(PGconn *conn, const LargeObjectGroup *group, uint64 seed)
 	return result;
 }
 
+pg_noreturn static void
+damaged(const char *problem)
+{
+	pg_log_error("%s", printable(problem));
+	pg_fatal_hint(ARCHIVE_COPY_HINT);
+}
+
 /* The same, as an archive has it. */
 static ObjectSum
 sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
@@ -488,7 +495,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 	Oid			oid;
 
 	if (objects == NULL)
-		pg_fatal("could not read large objects: %s", problem);
+		damaged(problem);
 	archive_objects_seek(objects, where->position);
 	for (int i = 0; i < group->n_oids && archive_objects_next(objects, &oid); i++)
 	{
@@ -503,14 +510,15 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 			end_object(&sink, oid, seed, &result);
 	}
 	problem = archive_objects_error(objects);
-	if (problem || result.objects != (uint64) group->n_oids)
+	if (problem)
+		damaged(problem);
+	if (result.objects != (uint64) group->n_oids)
 	{
-		pg_log_error("could not read large objects: %s",
-					 problem ? problem : "some are missing");
-		if (problem == NULL)
-			pg_log_error_detail("The archive lists %d of them, but contains " UINT64_FORMAT ".",
-								group->n_oids, result.objects);
-		pg_fatal_hint("Use another copy of the archive.");
+		pg_log_error("large objects are missing in archive \"%s\"",
+					 archive->path);
+		pg_log_error_detail("The archive lists %d of them, but contains " UINT64_FORMAT ".",
+							group->n_oids, result.objects);
+		pg_fatal_hint(ARCHIVE_COPY_HINT);
 	}
 	archive_objects_close(objects);
 	free(buf);
@@ -579,7 +587,7 @@ read_archive_file(const CompareSide *side, const DataFile *file, Sink *sink)
 	if (member)
 		problem = archive_member_send_rows(member, sink, &no_stop);
 	if (problem)
-		pg_fatal("%s", printable(problem));
+		damaged(problem);
 	archive_member_close(member);
 	return rows->want ? rows->want->rows : 0;
 }
@@ -812,6 +820,9 @@ compare_side_close(CompareSide *side)
 		leader_session_finish(source->session);
 	}
 	if (side->begun && !leader_session_is_finished(source->session))
-		pg_fatal("lost the connection that held the locks on all tables of %s", side->name);
+	{
+		pg_log_error("lost the connection that held the locks on all tables of %s", side->name);
+		pg_fatal_hint("Run the comparison again.");
+	}
 	leader_close(source);
 }

@@ -377,8 +377,12 @@ find_targets(Copy *copy)
 			continue;
 		/* what no error explains would be found only after other rows */
 		if (*copy->n_errors == 0)
-			pg_fatal("table %s does not exist on the target",
-					 printable(table->copy_name));
+		{
+			pg_log_error("table %s does not exist on the target",
+						 printable(table->copy_name));
+			pg_fatal_hint("Create the table, or use -T '%s' to copy the other tables.",
+						  printable(table->name));
+		}
 		pg_log_warning("not copying rows of table %s, which could not be created",
 					   printable(table->name));
 		copy->targets[i] = InvalidOid;

@@ -62,7 +62,7 @@ find_group(const TocEntry *entry, const TocEntry *const *by_id,
 	{
 		pg_log_error("the archive's table of contents is damaged: there are no large objects for the privileges of \"%s\"",
 					 printable(entry->tag));
-		pg_fatal_hint("Use another copy of the archive.");
+		pg_fatal_hint(ARCHIVE_COPY_HINT);
 	}
 	return group;
 }
@@ -94,7 +94,7 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 			{
 				pg_log_error("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
 							 printable(group->tag));
-				pg_fatal_hint("Use another copy of the archive.");
+				pg_fatal_hint(ARCHIVE_COPY_HINT);
 			}
 			line = line + len + 1;
 			added->n_oids++;

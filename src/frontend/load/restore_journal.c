@@ -272,7 +272,9 @@ restore_journal_has(const RestoreJournal *journal, char *name)
 void
 restore_journal_refuse_taken_over(void)
 {
-	pg_fatal("another run of pg_parrestore has taken over this restore");
+	pg_log_error("another run of pg_parrestore has taken over this restore");
+	pg_log_error_detail("It was started with --resume or --clean after this run.");
+	pg_fatal_hint("Wait until the other run has ended.");
 }
 
 RestoreJournalLook
@@ -282,7 +284,13 @@ restore_journal_look(PGconn *conn, const char *objects)
 	RestoreJournalLook look = {0};
 
 	if (PQntuples(res) != 1)
-		pg_fatal("the role was dropped during the run");
+	{
+		pg_log_error("could not look up the current role in database \"%s\" of the target",
+					 printable(PQdb(conn)));
+		pg_log_error_detail("Role \"%s\", or the role of option --role, was dropped during the run.",
+							printable(PQuser(conn)));
+		pg_fatal_hint("Create the role again, and run the same command again.");
+	}
 	look.exists = !PQgetisnull(res, 0, ASK_NUMBER);
 	look.is_own = PQgetvalue(res, 0, ASK_IS)[0] == 't';
 	look.is_complete = PQgetvalue(res, 0, ASK_ALSO)[0] == 't';
@@ -321,7 +329,11 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 	PQclear(res);
 	look = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS);
 	if (!look.exists || !look.is_own || !look.is_complete)
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
+	{
+		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
+		pg_log_error_detail("The schema was dropped or replaced during the run.");
+		pg_fatal_hint("Start the restore again with --clean, or in an empty database.");
+	}
 }
 
 static PGresult *

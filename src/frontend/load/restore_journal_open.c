@@ -61,7 +61,8 @@ static const char lock_database_query[] =
 pg_noreturn static void
 restore_journal_lock_refuse(void)
 {
-	pg_fatal("another pg_parrestore is restoring into this database");
+	pg_log_error("another pg_parrestore is restoring into this database");
+	pg_fatal_hint("Wait until it has ended, or end its sessions with pg_terminate_backend().");
 }
 
 RestoreJournalLock
@@ -331,8 +332,11 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
 	if (fd < 0)
-		pg_fatal("file \"%s\" of archive \"%s\" %s", name, archive->path,
-				 problem);
+	{
+		pg_log_error("file \"%s\" of archive \"%s\" %s", name, archive->path,
+					 problem);
+		pg_fatal_hint(ARCHIVE_COPY_HINT);
+	}
 	restore_journal_open_add_file(sum, archive, fd, PG_UINT64_MAX);
 	close(fd);
 }
@@ -497,6 +501,13 @@ restore_journal_exists(PGconn *conn)
 	return restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS).exists;
 }
 
+pg_noreturn static void
+refuse_foreign_schema(void)
+{
+	pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
+	pg_fatal_hint("Rename the schema: ALTER SCHEMA " RESTORE_JOURNAL_SCHEMA " RENAME TO other_name;");
+}
+
 /*
  * Is there a journal? The session has the role of --role.  A schema of
  * another role with this name could contain anything, so it is refused.
@@ -513,7 +524,7 @@ look_for_own(PGconn *conn)
 		exit(1);
 	}
 	if (look.exists && !look.is_complete)
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
+		refuse_foreign_schema();
 	return look;
 }
 
@@ -665,7 +676,7 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	session_begin_unwatched(conn, "BEGIN");
 	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
-		pg_fatal("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
+		refuse_foreign_schema();
 	refuse_other("the archive has changed", PQgetvalue(res, 0, 0),
 				 restore->archive);
 	refuse_other("the options that select what is restored have changed",
@@ -902,7 +913,10 @@ write_note(void *arg)
 					   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
 					   0, NULL);
 	if (PQntuples(res) != 1)
-		pg_fatal("the target database was dropped during the run");
+	{
+		pg_log_error("the target database was dropped during the run");
+		pg_fatal_hint("Start the restore again into another database.");
+	}
 	database = (Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10);
 	PQclear(res);
 	end_note.note(end_note.arg, database, end->is_done, end->errors);

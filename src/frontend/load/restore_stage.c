@@ -162,8 +162,9 @@ restore_stage_give_hint(const Options *options, PGconn *conn)
 pg_noreturn static void
 refuse_others_database(const char *name)
 {
-	pg_fatal("database \"%s\" on the target was created by another session during the run",
-			 name);
+	pg_log_error("database \"%s\" on the target was created by another session during the run",
+				 name);
+	pg_fatal_hint("Drop the database or exclude it with --exclude-database, and run the same command with --resume.");
 }
 
 /* What depends on roles, in the database of the name that follows. */
@@ -207,7 +208,8 @@ restore_stage_database(RestoreStages *restore, const char *name)
 	}
 	if (!ok && (!restore->as_pg_restore || restore->setup.options->exit_on_error))
 	{
-		pg_log_error("pg_restore could not create the database on the target");
+		pg_log_error("pg_restore could not create database \"%s\" on the target",
+					 printable(name));
 		restore_stage_give_hint(restore->setup.options, restore->target->conn);
 		exit(1);
 	}

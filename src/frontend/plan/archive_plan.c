@@ -187,7 +187,7 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 			{
 				pg_log_error("the archive's table of contents is damaged: the data of table \"%s\" has no chunk %d",
 							 printable(barrier->tag), id);
-				pg_fatal_hint("Use another copy of the archive.");
+				pg_fatal_hint(ARCHIVE_COPY_HINT);
 			}
 			search.barriers[id] = barrier;
 			search.chunk_nos[id] = j;

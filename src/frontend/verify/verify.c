@@ -738,7 +738,7 @@ report_failure(const VerifyRun *run, bool is_readable)
 				 units_plural(n_files));
 	pg_log_error_hint(is_readable ?
 					  "Use another copy of the archive, or restore the tables whose files are not damaged with pg_parrestore -L." :
-					  "Use another copy of the archive.");
+					  ARCHIVE_COPY_HINT);
 }
 
 /* The event of its end, and the line that sums up. */
