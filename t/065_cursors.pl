@@ -188,7 +188,7 @@ foreach my $change (
 		BEGIN; SAVEPOINT s; $statement; RELEASE s;
 		DECLARE c CURSOR FOR $query; SAVEPOINT s; MOVE 1 FROM c; ROLLBACK TO s; MOVE ALL FROM c; COMMIT;
 		$use_buffers});
-	like($err, qr/^\S+ ERROR:  cannot read "$name", whose file was created in a subtransaction\nHINT:  Release the savepoint, or read the table by COPY\.(\nCONTEXT: .*)?\z/,
+	like($err, qr/^\S+ ERROR:  cannot read "$name", whose file was created in a subtransaction\nHINT:  Release the savepoint, or use COPY \.\.\. TO STDOUT to read the table\.(\nCONTEXT: .*)?\z/,
 		"$what: refused while it may be rolled back");
 	is($out =~ s/^[0-9a-f]{32}\n//mgr, "20000\n20000", "$what: nothing else fails");
 }

@@ -148,7 +148,7 @@ column_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the access method of table \"%s\" is not heap",
 						RelationGetRelationName(argument->rel)),
-				 errhint("Read the table by COPY.")));
+				 errhint("Use COPY ... TO STDOUT to read the table.")));
 	argument->attnums = read_columns(argument->rel, PG_GETARG_ARRAYTYPE_P(1),
 									 &argument->n_attnums);
 	relation_check_readable(argument->rel, argument->attnums,

@@ -130,7 +130,7 @@ check_row_security(Oid relid)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("query would be affected by row-level security policy for table \"%s\"",
 						get_rel_name(relid)),
-				 errhint("Read the table by COPY.")));
+				 errhint("To read all rows, use a role with the BYPASSRLS attribute.")));
 }
 
 /* Raise an error if the relation's blocks are not here to be read. */
@@ -208,7 +208,7 @@ relation_open_for_reading(Oid relid)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot read blocks of temporary table \"%s\"",
 						RelationGetRelationName(rel)),
-				 errhint("Read the table by COPY.")));
+				 errhint("Use COPY ... TO STDOUT to read the table.")));
 	/* Raise an error for a materialized view that a query could not read. */
 	if (!RelationIsScannable(rel))
 		ereport(ERROR,

@@ -96,7 +96,7 @@ wrong_index(const TreeWriter *writer, const char *what)
 			 errmsg("pg_pardump failed to build index \"%s\" of table \"%s\": %s",
 					RelationGetRelationName(writer->index),
 					RelationGetRelationName(writer->heap), what),
-			 errhint("To let the server build it, use: SET pg_pardump.fast_index = off")));
+			 errhint("Run SET pg_pardump.fast_index = off, and create the index again.")));
 }
 
 /* ----------
@@ -544,7 +544,7 @@ tree_writer_finish(TreeWriter *writer, const HeapEntries *read)
 	add_pending(writer);
 	top = finish_levels(writer);
 	if (writer->n_stored != read->n || writer->n_added != read->n)
-		wrong_index(writer, "it has not as many entries as its table has rows");
+		wrong_index(writer, "the numbers of its entries and of the table's rows differ");
 	if (writer->sum_stored != read->sum)
 		wrong_index(writer, "its entries are not those of the table's rows");
 

@@ -350,7 +350,10 @@ flatten(ExpandedObjectHeader * object, void *result, Size size)
 	if (VARSIZE_ANY(flat) != size)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("invalid length of a compressed value")));
+				 errmsg("invalid length of a compressed value for table \"%s\"",
+						RelationGetRelationName(toasted->rel)),
+				 errdetail("The value has %zu bytes instead of %zu.",
+						   (Size) VARSIZE_ANY(flat), size)));
 	memcpy(result, flat, size);
 	toasted->is_stored = true;
 	if (flat != toasted->value)

@@ -128,7 +128,7 @@ heap_check_lasts(Relation rel)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot read \"%s\", whose file was created in a subtransaction",
 						RelationGetRelationName(rel)),
-				 errhint("Release the savepoint, or read the table by COPY.")));
+				 errhint("Release the savepoint, or use COPY ... TO STDOUT to read the table.")));
 }
 
 static void
