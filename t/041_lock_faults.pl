@@ -66,7 +66,8 @@ sub end_request
 }
 
 my $busy = qr/could not lock table: ERROR:  could not obtain lock on relation "(public\.)?victim"
-.*detail: Another session holds or is waiting for/;
+.*detail: Another session holds or is waiting for .*
+.*hint: .*--lock-wait-timeout\./;
 
 # ---- the lock is held at the start: pg_dump waits
 

@@ -719,7 +719,7 @@ sql($target, 'grown', q{CREATE FUNCTION guard() RETURNS event_trigger LANGUAGE p
 $before_grown = state_of_grown();
 fails_by_stock_ok('a guard');
 $err = copy_refused_ok(
-	qr/\Apg_restore: error: could not execute query: ERROR:  guarded\n.*\tCommand was: DROP SCHEMA IF EXISTS app;\n.*pg_pardump: error: --clean could not drop the objects that are to be copied\npg_pardump: detail: The transaction that drops them was rolled back\.\n\z/s,
+	qr/\Apg_restore: error: could not execute query: ERROR:  guarded\n.*\tCommand was: DROP SCHEMA IF EXISTS app;\n.*pg_pardump: error: --clean could not drop the objects that are to be copied\npg_pardump: detail: The transaction that drops them was rolled back\.\npg_pardump: hint: Remove the cause [^\n]*\n\z/s,
 	'a guard', $source, 'grown', $target, 'grown', '--clean');
 is_deeply(state_of_grown(), $before_grown, 'a guard: nothing was changed');
 
@@ -735,7 +735,7 @@ foreach my $held ('LOCK TABLE app.orders IN ACCESS SHARE MODE', 'SELECT lo_unlin
 	my $blocked = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'};
 	terminate($target, wait_in_run($copy, "$held: pg_restore waits", sub { value($target, 'postgres', $blocked) }));
 	is(end_dump($copy), 1, "a lost session, $held: exit code");
-	like($copy->{err}, qr/terminating connection.*error: --clean could not drop the objects that are to be copied\n.*was rolled back\.\n\z/s,
+	like($copy->{err}, qr/terminating connection.*error: --clean could not drop the objects that are to be copied\n.*was rolled back\.\n[^\n]*hint: Remove the cause [^\n]*\n\z/s,
 		"a lost session, $held: message");
 	$holder->('ROLLBACK');
 	$holder->();
@@ -746,7 +746,7 @@ sql($_, 'grown', 'SELECT lo_unlink(4713)') foreach $source, $target;
 # A subscription with a slot cannot be dropped in a transaction, and here not at all.
 sql($_, 'grown', q{CREATE SUBSCRIPTION idle CONNECTION 'host=/nowhere' PUBLICATION p WITH (connect = false, slot_name = 'idle')}) foreach $source, $target;
 $before_grown = state_of_grown();
-copy_refused_ok(qr/could not connect to (?:the )?publisher .*pg_pardump: error: --clean could not drop the subscriptions, and has dropped nothing else\n\z/s,
+copy_refused_ok(qr/could not connect to (?:the )?publisher .*pg_pardump: error: --clean could not drop the subscriptions\n[^\n]*detail: Nothing else was dropped\.\n[^\n]*hint: On the target, run ALTER SUBSCRIPTION [^\n]*\n\z/s,
 	'a subscription', $source, 'grown', $target, 'grown', '--clean');
 is_deeply(state_of_grown(), $before_grown, 'a subscription: nothing was changed');
 sql($target, 'grown', q{ALTER SUBSCRIPTION idle SET (slot_name = NONE);

@@ -256,7 +256,7 @@ foreach my $try (
 	  foreach 1 .. 4;
 	moment_go_on($moments);
 	is(end_dump($run), 1, 'the log was removed: exit code');
-	like($run->{err}, qr/requested WAL segment "pg_wal\/\w{24}" has already been removed/, 'which is said');
+	like($run->{err}, qr/requested WAL segment "pg_wal\/\w{24}" has already been removed\n.*hint: Omit --no-slot, /, 'which is said');
 	ok(!-e $run->{dir}, 'and nothing is left');
 	stop_moments($moments);
 	($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, []);

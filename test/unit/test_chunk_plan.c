@@ -186,6 +186,9 @@ plan_by_server(const void *arg)
 	printf("%s\n", blocks_text(plan_table(&table, &options, NULL)));
 }
 
+#define EXTENSION_HINT \
+	"unit_test: hint: Run ALTER EXTENSION pg_pardump UPDATE; or use --no-extension.\n"
+
 static void
 check_planned_chunks(void)
 {
@@ -203,16 +206,20 @@ check_planned_chunks(void)
 			   "one that is wider still");
 	set_planned(gap, 2);
 	child_ends(plan_by_server, NULL, 1,
-			   "unit_test: error: the server plans chunks with a gap or an overlap at block 100 of table public.t\n", "a gap");
+			   "unit_test: error: the server plans chunks with a gap or an overlap at block 100 of table public.t\n"
+			   EXTENSION_HINT, "a gap");
 	set_planned(overlap, 2);
 	child_ends(plan_by_server, NULL, 1,
-			   "unit_test: error: the server plans chunks with a gap or an overlap at block 100 of table public.t\n", "an overlap");
+			   "unit_test: error: the server plans chunks with a gap or an overlap at block 100 of table public.t\n"
+			   EXTENSION_HINT, "an overlap");
 	set_planned(late, 1);
 	child_ends(plan_by_server, NULL, 1,
-			   "unit_test: error: the server plans chunks with a gap or an overlap at block 0 of table public.t\n", "no begin");
+			   "unit_test: error: the server plans chunks with a gap or an overlap at block 0 of table public.t\n"
+			   EXTENSION_HINT, "no begin");
 	set_planned(NULL, 0);
 	child_ends(plan_by_server, NULL, 1,
-			   "unit_test: error: the server plans no chunks for table public.t\n", "no chunks");
+			   "unit_test: error: the server plans no chunks for table public.t\n"
+			   EXTENSION_HINT, "no chunks");
 }
 
 /* Of a size that is chosen, and so the last chunks are smaller ones. */

@@ -203,13 +203,18 @@ check_deaths(const char *dir)
 			   "a process dies when others know where its piece ends");
 	tar_archive_put(archive, 2, "third", 5);
 	child_ends(finish_three, archive, 1,
-			   "unit_test: error: piece 1 of file \"m\" is missing\n",
+			   "unit_test: error: file \"m\" is incomplete\n"
+			   "unit_test: detail: Piece 2 of 3 was not written.\n"
+			   "unit_test: hint: Start the backup again.\n",
 			   "what it had is not forgotten");
 	child_ends(finish_two, archive, 1,
-			   "unit_test: error: piece 1 of file \"m\" is missing\n",
+			   "unit_test: error: file \"m\" is incomplete\n"
+			   "unit_test: detail: Piece 2 of 2 was not written.\n"
+			   "unit_test: hint: Start the backup again.\n",
 			   "as the last one, too");
 	child_ends(put_longer, archive, 1,
-			   "unit_test: error: could not rewrite file \"m\" after a worker was lost: its data has changed\n",
+			   "unit_test: error: could not rewrite file \"m\" after a worker was lost: its data has changed\n"
+			   "unit_test: hint: Start the backup again.\n",
 			   "longer than there is room for");
 	child_ends(put_beyond, archive, 1,
 			   "unit_test: error: no room is left for piece 3 of file \"m\"\n",

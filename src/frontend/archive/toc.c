@@ -64,7 +64,8 @@ toc_encoding(const Toc *toc)
 		if (end)
 			return pnstrdup(begin + 1, end - begin - 1);
 	}
-	pg_fatal("the table of contents does not contain the encoding of the data");
+	pg_log_error("the table of contents does not contain the encoding of the data");
+	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
 bool

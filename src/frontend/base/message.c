@@ -227,6 +227,7 @@ event_write(Event *event)
 		log_fd = -1;
 		errno = save_errno;
 		pg_log_warning("could not write to the event log: %m");
+		pg_log_warning_detail("The run continues without it.");
 	}
 	termPQExpBuffer(&event->line);
 	free(event);

@@ -322,11 +322,7 @@ note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes, int64 crc)
 	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
 		file_query_unexpected();
 	if (file->is_wal && bytes < range->length)
-	{
-		pg_log_error("requested WAL segment \"%s\" has already been removed",
-					 file->path);
-		pg_fatal_hint("Omit --no-slot, or increase wal_keep_size on the server.");
-	}
+		backup_read_wal_removed(file);
 	if (call->layout->put_piece == NULL &&
 		(call->seen[i] == gone || (!gone && (int64) call->crcs[i] != crc)))
 		file_query_unexpected();

@@ -320,8 +320,7 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	if (len > want)
 		file_query_unexpected();
 	if (file->is_wal && len < want)
-		pg_fatal("requested WAL segment \"%s\" has already been removed",
-				 file->path);
+		backup_read_wal_removed(file);
 	if (reader->pos == 0)
 	{
 		INIT_CRC32C(reader->crc);
@@ -593,13 +592,25 @@ backup_read_replaced(const Backup *backup, bool *replaced)
 	return n;
 }
 
+void
+backup_read_wal_removed(const BackupFile *file)
+{
+	pg_log_error("requested WAL segment \"%s\" has already been removed",
+				 file->path);
+	pg_fatal_hint("Omit --no-slot, or increase wal_keep_size on the server.");
+}
+
 PGresult *
 backup_read_file(PGconn *conn, const char *path)
 {
 	PGresult   *res = read_range(conn, path, 0, SMALL_FILE_BYTES);
 
 	if (PQgetlength(res, 0, 0) >= SMALL_FILE_BYTES)
-		pg_fatal("file \"%s\" is too large", printable(path));
+	{
+		pg_log_error("file \"%s\" is too large", printable(path));
+		pg_fatal_detail("It has %d bytes or more, and such a file normally has less than 1 kB.",
+						SMALL_FILE_BYTES);
+	}
 	if (!PQgetisnull(res, 0, 0))
 		return res;
 	PQclear(res);

@@ -82,6 +82,9 @@ extern void backup_read_sizes(PGconn *conn, BackupList *list);
  */
 extern int	backup_read_replaced(const Backup *backup, bool *replaced);
 
+/* A file of WAL is incomplete: end the process. */
+pg_noreturn extern void backup_read_wal_removed(const BackupFile *file);
+
 /*
  * A small file, whole: its bytes in a result, or NULL if it is not there.
  * Owned.

@@ -823,5 +823,7 @@ basebackup_take(const Options *options, const char *argv0)
 		return 0;
 	pg_log_error("checksum error occurred: " UINT64_FORMAT " page%s",
 				 failures, units_plural(failures));
+	pg_log_error_detail("The backup is complete, but contains these pages as they are on the server.");
+	pg_log_error_hint("Keep earlier backups, and check the server's disks.  In the database of a file base/OID/NUMBER, this query names its relation: SELECT pg_filenode_relation(0, NUMBER);");
 	return 1;
 }

@@ -104,6 +104,8 @@ compressed_frame_bytes(const void *frame, uint64 left, CompressMethod method)
 /* How long to wait before another look at the piece before this one. */
 #define WAIT_US 1000
 
+#define AGAIN_HINT "Start the backup again."
+
 /* A piece's word: its end, and below that what has come of it. */
 #define PIECE_PLACED UINT64CONST(1) /* where it ends is known */
 #define PIECE_WRITTEN UINT64CONST(2)
@@ -186,8 +188,11 @@ tar_archive_put(TarArchive *archive, int piece, const void *frame, size_t len)
 	begin = wait_for_begin(archive, piece);
 	word = piece_word(archive, piece);
 	if ((word & PIECE_PLACED) && word >> PIECE_END_SHIFT != begin + len)
-		pg_fatal("could not rewrite file \"%s\" after a worker was lost: its data has changed",
-				 archive->path);
+	{
+		pg_log_error("could not rewrite file \"%s\" after a worker was lost: its data has changed",
+					 archive->path);
+		pg_fatal_hint(AGAIN_HINT);
+	}
 	set_piece_word(archive, piece, begin + len, PIECE_PLACED);
 	write_frame(archive, frame, len, begin);
 	set_piece_word(archive, piece, begin + len, PIECE_PLACED | PIECE_WRITTEN);
@@ -229,8 +234,11 @@ tar_archive_finish(TarArchive *archive, int n_pieces)
 		uint64		word = piece_word(archive, piece);
 
 		if (!(word & PIECE_WRITTEN))
-			pg_fatal("piece %d of file \"%s\" is missing", piece,
-					 archive->path);
+		{
+			pg_log_error("file \"%s\" is incomplete", archive->path);
+			pg_log_error_detail("Piece %d of %d was not written.", piece + 1, n_pieces);
+			pg_fatal_hint(AGAIN_HINT);
+		}
 		end = word >> PIECE_END_SHIFT;
 	}
 	end += write_end(archive, end);

@@ -710,7 +710,8 @@ check_databases(PGconn *conn, const ClusterSide *side, int jobs,
 			pg_log_error("database \"%s\" has %d connection%s left, but at least %d are needed",
 						 printable(list->databases[j].name), left,
 						 units_plural(left), needed);
-			pg_log_error_hint("Raise the limit with ALTER DATABASE ... CONNECTION LIMIT, or exclude the database with --exclude-database.");
+			pg_log_error_hint("Run ALTER DATABASE %s CONNECTION LIMIT -1; or exclude the database with --exclude-database.",
+							  printable(fmtId(list->databases[j].name)));
 		}
 	}
 	PQclear(res);

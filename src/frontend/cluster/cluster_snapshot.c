@@ -700,7 +700,10 @@ restore_leader(ClusterSnapshot *snapshot)
 		if (cause == NULL)
 			return;
 		if (retry.n == (int) snapshot->options->retries)
-			pg_fatal("could not connect to the server again: %s", cause);
+		{
+			pg_log_error("could not connect to the server again: %s", cause);
+			pg_fatal_hint("Check the server and the network, and run the same command again.");
+		}
 		free(cause);
 		pg_usleep(retry_later(&retry) * 1000L);
 	}
@@ -738,7 +741,11 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		if (cause == NULL)
 			cause = pg_strdup("databases were created, dropped or renamed");
 		if (n == TRIES)
-			pg_fatal("could not take a snapshot of all databases: %s", cause);
+		{
+			pg_log_error("could not take a snapshot of all databases: %s", cause);
+			pg_log_error_detail("Attempts: %d.", n);
+			pg_fatal_hint("Remove the cause, and run the same command again.");
+		}
 		pg_log_info("taking the snapshot of all databases again: %s", cause);
 		free(cause);
 		close_guards(snapshot);
@@ -789,7 +796,8 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 	{
 		pg_log_error("the session that kept the snapshot in database \"%s\" was lost",
 					 printable(guard->database->name));
-		pg_fatal_detail("No other session can replace it, because rows that the snapshot sees may have been removed.");
+		pg_log_error_detail("No other session can replace it, because rows that the snapshot sees might have been removed.");
+		pg_fatal_hint("Run the same command again.");
 	}
 	for (int i = 0; i < snapshot->n_guards; i++)
 		if (snapshot->guards[i].conn)

@@ -562,7 +562,8 @@ refuse_nothing(const Comparison *comparison, const Options *options)
 		pg_log_error("no table of %s or %s matches the options",
 					 comparison->sides[0]->name,
 					 comparison->sides[1]->name);
-		pg_fatal_detail("No rows, sequences or large objects were compared.");
+		pg_log_error_detail("No rows, sequences or large objects were compared.");
+		pg_fatal_hint("Correct the patterns of the options that select tables and schemas.");
 	}
 }
 

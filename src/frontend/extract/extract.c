@@ -228,7 +228,10 @@ open_manifest(const Options *options, char **from)
 	*from = psprintf("%s/backup_manifest", options->extract);
 	fd = regular_file_open(AT_FDCWD, *from, &problem);
 	if (fd < 0 && errno != ENOENT)
-		pg_fatal("file \"%s\" %s", *from, problem);
+	{
+		pg_log_error("could not read file \"%s\"", *from);
+		pg_fatal_detail("The file %s.", problem);
+	}
 	return fd;
 }
 

@@ -481,7 +481,10 @@ extract_archive(const char *path, CompressMethod method,
 	const PoolWatch watch = progress_watch();
 
 	if (extraction.fd < 0)
-		pg_fatal("file \"%s\" %s", path, problem);
+	{
+		pg_log_error("could not read file \"%s\"", path);
+		pg_fatal_detail("The file %s.", problem);
+	}
 	extraction.frames = frame_list_find(extraction.fd, path, method);
 	stage.n_done = 0;
 	stage.frames = extraction.frames;

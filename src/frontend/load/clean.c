@@ -437,7 +437,11 @@ drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
 
 	if (n_subscriptions > 0 &&
 		!run_pg_restore(stages, "drop-subscriptions", entries, n_subscriptions, false))
-		pg_fatal("--clean could not drop the subscriptions, and has dropped nothing else");
+	{
+		pg_log_error("--clean could not drop the subscriptions");
+		pg_log_error_detail("Nothing else was dropped.");
+		pg_fatal_hint("On the target, run ALTER SUBSCRIPTION ... DISABLE; ALTER SUBSCRIPTION ... SET (slot_name = NONE); and the same command again.");
+	}
 	n = choose_entries(stages, false, false, entries);
 	if (n == 0 || run_pg_restore(stages, "drop", entries, n, true))
 		return;
@@ -446,9 +450,10 @@ drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
 	if (n_before > 0 && n_left == 0)
 		return;
 	pg_log_error("--clean could not drop the objects that are to be copied");
-	pg_fatal_detail(n_subscriptions > 0 ?
-					"The transaction that drops them was rolled back.  Subscriptions had been dropped before." :
-					"The transaction that drops them was rolled back.");
+	pg_log_error_detail(n_subscriptions > 0 ?
+						"The transaction that drops them was rolled back.  Subscriptions had been dropped before." :
+						"The transaction that drops them was rolled back.");
+	pg_fatal_hint("Remove the cause of the error above, and run the same command again.");
 }
 
 /*
@@ -487,7 +492,10 @@ clean_drop(RestoreStages *stages)
 	PQclear(session_query(stages->target->conn,
 						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
 	if (target_history_was_restarted(stages->target->conn, stages->target->incarnation))
-		pg_fatal("the target was restarted, and may have lost objects that pg_restore had just created");
+	{
+		pg_log_error("the target was restarted, and might have lost objects that pg_restore had just created");
+		pg_fatal_hint("Run the same command again.");
+	}
 }
 
 /* ----------

@@ -34,6 +34,10 @@
  */
 extern void object_groups_divide(Script *script, const Toc *toc);
 
+/* A definition's owner could not be made the session's user: what to do. */
+#define DEFINITION_USER_HINT \
+	"Create the role, connect as a superuser, or use --no-owner."
+
 /*
  * Append what an entry sends for large objects, other than its definition and
  * what the script has after that: of a part all of it, and with --clean what

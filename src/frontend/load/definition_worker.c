@@ -580,7 +580,10 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 {
 	/* what comes now would be another role's; -O does without */
 	if (statement == worker->session->settings[SCRIPT_SESSION_USER])
-		pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
+	{
+		pg_log_error("could not set session user: %s", PQresultErrorMessage(res));
+		pg_fatal_hint(DEFINITION_USER_HINT);
+	}
 	worker->note->n_errors++;
 	if (worker->work->stages->failed && statement == worker->entry->defn)
 		worker->work->stages->failed[worker->entry->dump_id] = true;

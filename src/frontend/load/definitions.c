@@ -276,7 +276,10 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 		interrupt_check();
 		/* what comes now would be another role's, as in a worker's session */
 		if (entry && strncmp(statement, "SET SESSION AUTHORIZATION ", 26) == 0)
-			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
+		{
+			pg_log_error("could not set session user: %s", PQresultErrorMessage(res));
+			pg_fatal_hint(DEFINITION_USER_HINT);
+		}
 		/* those of the head have been told */
 		if (entry)
 			definition_session_report_error(res, statement, entry);

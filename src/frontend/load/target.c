@@ -262,12 +262,14 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	if (of_source || *state.system_identifier == '\0')
 	{
 		pg_log_error("could not determine whether source and target are the same database");
-		pg_log_error_detail("The role may not execute pg_control_system() on the %s.",
-							of_source ? "source" : "target");
-		pg_fatal_hint("As a superuser, run in database \"%s\" of the %s: GRANT EXECUTE ON FUNCTION pg_control_system() TO ROLE;",
+		pg_log_error_detail(of_source ?
+							"Your role on the source may not execute pg_control_system()." :
+							"Your role on the target may not execute pg_control_system().");
+		pg_fatal_hint(of_source ?
+					  "As a superuser, run in database \"%s\" of the source: GRANT EXECUTE ON FUNCTION pg_control_system() TO your_role;" :
+					  "As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system() TO your_role;",
 					  of_source ? printable(source->database) :
-					  printable(PQdb(target->conn)),
-					  of_source ? "source" : "target");
+					  printable(PQdb(target->conn)));
 	}
 	if (strcmp(source->system_identifier, state.system_identifier) == 0 &&
 		(new_name ? strcmp(source->database, new_name) == 0

@@ -314,7 +314,10 @@ task_options_read_planned(const char *text, int n_planned, int *task,
 {
 	task_options_read(text, task, n_tasks);
 	if (*n_tasks != n_planned)
-		pg_fatal("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
+	{
+		pg_log_error("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
+		pg_fatal_hint("Use --task=%d/%d.", Min(*task, n_planned - 1), n_planned);
+	}
 }
 
 static void

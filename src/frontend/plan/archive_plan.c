@@ -126,8 +126,11 @@ append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 			search->by_id[ids[i]] : NULL;
 
 		if (entry == NULL)
-			pg_fatal("pg_restore lists entry %d, which the archive does not have",
-					 ids[i]);
+		{
+			pg_log_error("could not use the list written by pg_restore");
+			pg_log_error_detail("Entry %d is not in the archive.", ids[i]);
+			pg_fatal_hint("Check that no other program is replacing the archive, and run the same command again.");
+		}
 		/* a list of the user's may name one twice */
 		if (search->placed[ids[i]])
 			continue;
@@ -445,6 +448,13 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
  * ----------
  */
 
+pg_noreturn static void
+damaged_list(const char *problem)
+{
+	pg_log_error("could not read the list of large objects: %s", problem);
+	pg_fatal_hint(ARCHIVE_COPY_HINT);
+}
+
 /* Those of an entry, in its order; adds its groups. */
 static LargeObjectList
 list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
@@ -456,7 +466,7 @@ list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 	Oid			oid;
 
 	if (objects == NULL)
-		pg_fatal("could not read the list of large objects: %s", problem);
+		damaged_list(problem);
 	while (archive_objects_next(objects, &oid))
 	{
 		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
@@ -470,7 +480,7 @@ list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 	}
 	problem = archive_objects_error(objects);
 	if (problem)
-		pg_fatal("could not read the list of large objects: %s", problem);
+		damaged_list(problem);
 	archive_objects_close(objects);
 	return list;
 }

@@ -22,6 +22,9 @@
  */
 #define SMALL_TABLE_BYTES (128 * 1024)
 
+#define EXTENSION_HINT \
+	"Run ALTER EXTENSION pg_pardump UPDATE; or use --no-extension."
+
 /* What neither block ranges nor the extension are for. */
 static const char *
 not_plain_heap(const DumpTable *table)
@@ -344,8 +347,11 @@ check_cover(const Planner *planner, int table, int first_file)
 
 		if (file->start_block != next_block ||
 			file->end_block < file->start_block)
-			pg_fatal("the server plans chunks with a gap or an overlap at block %u of table %s",
-					 next_block, printable(planner->tables->tables[table].name));
+		{
+			pg_log_error("the server plans chunks with a gap or an overlap at block %u of table %s",
+						 next_block, printable(planner->tables->tables[table].name));
+			pg_fatal_hint(EXTENSION_HINT);
+		}
 		next_block = file->end_block;
 	}
 }
@@ -366,8 +372,11 @@ add_planned_chunks(Planner *planner, int table)
 									   planner->rules.chunk_bytes, &n);
 
 	if (n == 0)
-		pg_fatal("the server plans no chunks for table %s",
-				 printable(planner->tables->tables[table].name));
+	{
+		pg_log_error("the server plans no chunks for table %s",
+					 printable(planner->tables->tables[table].name));
+		pg_fatal_hint(EXTENSION_HINT);
+	}
 	for (int i = 0; i < n; i++)
 	{
 		uint64		blocks = chunks[i].end_block - chunks[i].start_block;

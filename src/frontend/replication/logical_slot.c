@@ -672,8 +672,10 @@ logical_slot_recheck(const LogicalSlot *slot)
 					   slot->name, connection_words(conn));
 	else if (PQntuples(res) == 0)
 	{
-		pg_log_warning("replication slot \"%s\" has been dropped by someone else",
+		pg_log_warning("replication slot \"%s\" was dropped by another session",
 					   slot->name);
+		pg_log_warning_detail("Changes after its snapshot cannot be replicated.");
+		pg_log_warning_hint("If they are needed, run the same command again.");
 		usable = false;
 	}
 	else if (strcmp(PQgetvalue(res, 0, 0), "lost") == 0)

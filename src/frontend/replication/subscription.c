@@ -168,7 +168,10 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	 * nothing
 	 */
 	if (published == NULL)
-		pg_fatal("the publications do not publish any table");
+	{
+		pg_log_error("the publications do not publish any table");
+		pg_fatal_hint("On the source, add the tables to be copied: ALTER PUBLICATION ... ADD TABLE ...;");
+	}
 	if (missing)
 	{
 		pg_log_error("published tables are not copied: %s", missing);
@@ -418,7 +421,8 @@ check_settings(PGconn *conn)
 	{
 		pg_log_error("a subscription requires %s to be greater than 0 on the target",
 					 PQgetvalue(res, 0, 0));
-		exit(1);
+		pg_fatal_hint("Run ALTER SYSTEM SET %s = 10; and restart the target server.",
+					  PQgetvalue(res, 0, 0));
 	}
 }
 
@@ -617,8 +621,11 @@ create_subscription(Subscription *subscription)
 	PGresult   *res;
 
 	if (!logical_slot_recheck(subscription->slot))
-		pg_fatal("subscription \"%s\" cannot be created without its slot",
-				 subscription->name);
+	{
+		pg_log_error("subscription \"%s\" cannot be created without its slot",
+					 subscription->name);
+		pg_fatal_hint("Run the same command again, into an empty database or with --clean.");
+	}
 	create_with_retries(subscription);
 	/* Before the COMMIT, whose answer may not come. */
 	cleanup_push(subscription_drop_at_exit, subscription);

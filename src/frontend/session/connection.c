@@ -615,7 +615,8 @@ connection_watch_new_session(PGconn *conn, bool came, int64 *since)
 		pg_log_error("the server at \"%s\", port %s, did not respond within %d second%s",
 					 printable(PQhost(conn)), PQport(conn), silence_s,
 					 units_plural(silence_s));
-		pg_fatal_detail("The connection was established, but its first statement was not answered.");
+		pg_log_error_detail("The connection was established, but its first statement was not answered.");
+		pg_fatal_hint("Test the connection with psql -c 'SELECT 1'.  Increase --stall-timeout if the server needs more time.");
 	}
 }
 
@@ -658,7 +659,8 @@ probe(PGconn *conn, const ConnParams *params, const char *progname)
 	if (!session_probe(conn, other, n_probes))
 	{
 		pg_log_warning("a second connection to the server was not answered in time");
-		pg_log_warning_hint("If you connect through a connection pooler, its pool might be too small: enlarge it, use fewer jobs, or connect to the server itself.");
+		pg_log_warning_detail("The run needs several connections at the same time, and cannot continue with one.");
+		pg_log_warning_hint("If you connect through a connection pooler, enlarge its pool, use a smaller number for --jobs, or connect to the server itself.");
 	}
 	/* the run's other sessions may need its place */
 	session_close_and_wait(other);

@@ -75,7 +75,8 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 	{
 		pg_log_error("snapshot \"%s\" is not the one that was taken for all databases",
 					 import);
-		pg_fatal_detail("The server was restarted during the run, and another session has exported a snapshot of the same name.");
+		pg_log_error_detail("The server was restarted during the run, and another session has exported a snapshot of the same name.");
+		pg_fatal_hint("Take the snapshot of all databases again.");
 	}
 	/* also an imported one: its first holder may leave before we are done */
 	return snapshot_export(conn);

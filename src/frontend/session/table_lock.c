@@ -112,9 +112,10 @@ table_lock_take(PGconn *conn, char *const *names, int n_names, int wait_ms)
 		if (message == NULL)
 			continue;
 		pg_log_error("could not lock table: %s", message);
-		pg_fatal_detail(session_is_standby(conn) ?
-						"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
-						"Another session holds or is waiting for an exclusive lock on the table.");
+		pg_log_error_detail(session_is_standby(conn) ?
+							"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
+							"Another session holds or is waiting for an exclusive lock on the table.");
+		pg_fatal_hint("Run the same command when the lock is released, or wait longer with --lock-wait-timeout.");
 	}
 }
 

@@ -217,6 +217,7 @@ server_check_database(PGconn *conn)
 		pg_log_error("database \"%s\" is not the one that had this name when the run started",
 					 PQdb(conn));
 		pg_log_error_detail("Databases were renamed during the run, or this database was dropped and created again.");
+		pg_log_error_hint("Run the same command again.");
 	}
 }
 

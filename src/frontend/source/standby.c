@@ -126,7 +126,8 @@ standby_watch(Standby *standby)
 									" FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a");
 
 	if (PQntuples(res) != 1)
-		pg_fatal("could not get the session on standby %s", standby->name);
+		session_unexpected(psprintf("The session on standby %s is missing in pg_stat_activity.",
+									standby->name));
 	standby->holder_query = psprintf(holder_format, PQgetvalue(res, 0, 0),
 									 PQgetvalue(res, 0, 1));
 	PQclear(res);
@@ -258,12 +259,16 @@ ask(const Standbys *standbys, const Standby *standby)
 	PGresult   *res;
 
 	if (PQserverVersion(standby->conn) < MIN_VERSION)
-		pg_fatal("server %s has version %s, but %s requires PostgreSQL 15 or newer",
-				 standby->name,
-				 PQparameterStatus(standby->conn, "server_version"), standbys->option);
+	{
+		pg_log_error("server %s has version %s, but %s requires PostgreSQL 15 or newer",
+					 standby->name,
+					 PQparameterStatus(standby->conn, "server_version"), standbys->option);
+		pg_fatal_hint("Run pg_pardump without %s.", standbys->option);
+	}
 	res = session_query(standby->conn, check_query);
 	if (PQntuples(res) != 1)
-		pg_fatal("could not get the identity of server %s", standby->name);
+		session_unexpected(psprintf("The identity of server %s has %d rows instead of one.",
+									standby->name, PQntuples(res)));
 	return res;
 }
 

@@ -584,8 +584,13 @@ check_snapshots(const Standbys *standbys)
 		if (first == NULL)
 			first = pg_strdup(PQgetvalue(res, 0, 0));
 		else if (strcmp(first, PQgetvalue(res, 0, 0)) != 0)
-			pg_fatal("standbys %s and %s have different transactions at the same WAL position",
-					 standbys->list[0].name, standby->name);
+		{
+			pg_log_error("standbys %s and %s have different transactions at the same WAL position",
+						 standbys->list[0].name, standby->name);
+			pg_log_error_detail("The next transaction IDs are %s and %s.",
+								printable(first), printable(PQgetvalue(res, 0, 0)));
+			pg_fatal_hint("Use standbys of the same primary, which were not promoted or restored to an earlier state.");
+		}
 		PQclear(res);
 		standby->identity = snapshot_identity(standby->conn);
 		standby_watch(standby);

@@ -355,8 +355,11 @@ take_major(StockPgDump *pg_dump)
 		strncmp(line, prefix, strlen(prefix)) == 0)
 		major = atoi(line + strlen(prefix));
 	if (major == 0)
-		pg_fatal("could not get the version of pg_dump from \"%s --version\"",
-				 pg_dump->path);
+	{
+		pg_log_error("could not get the version of pg_dump from \"%s --version\"",
+					 pg_dump->path);
+		pg_fatal_hint("Run this command to see the problem, or use --pg-dump to specify another program.");
+	}
 	return major;
 }
 
@@ -554,7 +557,10 @@ failed(StockPgDump *pg_dump, const char *problem)
 		pg_log_error("%s failed with exit code %d", "pg_dump",
 					 WEXITSTATUS(status));
 	else
+	{
 		pg_log_error("the output of pg_dump ended within %s", problem);
+		pg_log_error_hint("Check that the program of --pg-dump passes on all of pg_dump's output.");
+	}
 	/* the code of pg_dump, as a user's script may know it */
 	return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
 }

@@ -118,6 +118,9 @@ stock_output_read(const char **args, const Toc *toc, PQExpBuffer text)
  * ----------
  */
 
+/* Of a line that cannot be read, so much is shown. */
+#define SHOWN_BYTES 120
+
 /*
  * Lines of "ID; ...", and comments, which begin with a semicolon
  * (pg_backup_archiver.c:PrintTOCSummary).
@@ -136,7 +139,11 @@ parse_ids(const char *text, int *n_ids)
 		if (end != line && *end == ';' && id > 0 && id <= PG_INT32_MAX)
 			*array_add(ids, *n_ids) = (int) id;
 		else if (*line != ';')
-			pg_fatal("could not read the list written by pg_restore");
+		{
+			pg_log_error("could not read the list written by pg_restore");
+			pg_fatal_detail("A line begins neither with a number nor with a semicolon: %s",
+							printable(pnstrdup(line, Min(strcspn(line, "\n"), SHOWN_BYTES))));
+		}
 		if (line[strcspn(line, "\n")] == '\0')
 			break;
 	}

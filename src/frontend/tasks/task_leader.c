@@ -161,8 +161,11 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 		if (taken)
 			archive_dir_take_file(collector->run->archive, path, name);
 		else
+		{
 			pg_log_warning("file \"%s\" does not match the results of its task",
 						   printable(path));
+			pg_log_warning_detail("Its rows will be dumped again.");
+		}
 	}
 	free(path);
 	free(name);

@@ -279,6 +279,8 @@ task_plan_free(PlanFile *file)
  * ----------
  */
 
+#define PLAN_HINT "Specify the plan that pg_pardump --tasks has written."
+
 /*
  * Checked before anything else: this version need not understand the rest of
  * another version's plan, nor that of a restore or a copy, which earlier
@@ -301,7 +303,7 @@ check_version(const char *path, const TaskRun *run)
 	{
 		pg_log_error("plan \"%s\" is not the plan of a dump", path);
 		pg_log_error_detail("Only a dump can be split into tasks.");
-		pg_fatal_hint("Specify the plan that pg_pardump --tasks has written.");
+		pg_fatal_hint(PLAN_HINT);
 	}
 }
 
@@ -400,7 +402,10 @@ task_plan_read(const char *path)
 	int			fd = task_place_open(path, &problem);
 
 	if (fd < 0)
-		pg_fatal("plan \"%s\" %s", path, problem);
+	{
+		pg_log_error("plan \"%s\" %s", path, problem);
+		pg_fatal_hint(PLAN_HINT);
+	}
 	text = task_place_read(fd, path, &len);
 	close(fd);
 	problem = task_plan_parse(&file, text, len);
@@ -417,7 +422,10 @@ task_plan_read(const char *path)
 	if (problem == NULL)
 		problem = make_plan(&file, &task->plan);
 	if (problem)
-		pg_fatal("plan \"%s\" is damaged: %s", path, problem);
+	{
+		pg_log_error("plan \"%s\" is damaged: %s", path, problem);
+		pg_fatal_hint(PLAN_HINT);
+	}
 	return task;
 }
 
