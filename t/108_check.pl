@@ -7,9 +7,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use JSON::PP qw(decode_json);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   nothing_left_ok listing has_slot_bug dump_ok);
 use Pardump::Command qw(check_list refused_ok accepted_ok system_faults);
+use Pardump::EventSchema qw(events_valid_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -230,6 +232,25 @@ no problems found\n\z/, 'a plan: by the extension');
 	like($plan->('-s'), qr/\AA run would dump 0 tables, about 0 bytes:\n/, 'a plan: no rows');
 
 	my $archive = dump_ok($node, 'planned', 'an archive to plan with', 'pg_pardump');
+
+	# the same as an event
+	my $event = sub {
+		my ($what, @command) = @_;
+		my ($rc, $out) = run_program(@command, '--check', '-j3', '--log-json=-');
+		is($rc, 0, "$what: exit code");
+		events_valid_ok($what, $out);
+		my ($event) = grep { $_->{event} eq 'check_plan' } map { decode_json($_) } split /\n/, $out;
+		is_deeply([ @{$event}{qw(jobs tables large_objects)} ], [ 3, 2, 1 ], "$what: numbers");
+		cmp_ok($event->{expected_bytes}, '>', 10_000_000, "$what: bytes to read");
+		return $event;
+	};
+	my $made = $event->('the event of a dump', 'pg_pardump', @planned, '-f', new_path('planned'), '-Z', 'gzip');
+	is($made->{compression}, 'gzip', 'the event of a dump: compression');
+	cmp_ok($made->{archive_bytes}, '<', $made->{expected_bytes}, 'the event of a dump: a compressed archive is smaller');
+	cmp_ok($made->{free_bytes}, '>', 0, 'the event of a dump: the disk');
+	my $loaded = $event->('the event of a restore', 'pg_parrestore', '-d', $node->connstr('postgres'), $archive);
+	is_deeply([ grep { exists $loaded->{$_} } qw(compression archive_bytes free_bytes) ], [], 'the event of a restore: no archive');
+
 	make_database($node, 'planned_copy');
 	my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-j2', '--target', $node->connstr('planned_copy'));
 	is($rc, 0, 'a plan of a copy: exit code');

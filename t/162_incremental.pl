@@ -350,6 +350,8 @@ SKIP:
 	is(check_list($room->("--incremental=$base")), "no problems found\n", 'room: links');
 	like($room->("--incremental=$base"), qr/^  archive: about \d\S* \w+\b.*\n  reused from the previous archive: up to \d\S* \w+\n  free disk space: .*$/m,
 		'room: what may be used again');
+	my ($event) = grep { $_->{event} eq 'check_plan' } map { decode_json($_) } split /\n/, $room->("--incremental=$base", '--log-json=-');
+	cmp_ok($event->{reusable_bytes}, '>', 0, 'room: what may be used again, as an event');
 	my $copies = $room->("--incremental=$base", '--incremental-copy-method=copy');
 	like($copies, qr/warning: the file system of directory.*Files of the previous archive that may have to be copied take \S+ [kM]B/s,
 		'room: copies');

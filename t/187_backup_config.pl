@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/lib";
+use lib `pg_config --sharedir` =~ s/\n//r . '/pg_pardump';
 
 use Fcntl qw(O_RDWR);
 use JSON::PP qw(decode_json);
@@ -14,6 +15,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(text_file);
 use Pardump::Nights qw(backup_config run_backup failing_programs next_fault complete_backups time_name);
 use Pardump::Prometheus qw(read_samples);
+use PardumpBackup::Listing qw(size_text);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -245,6 +247,18 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	like($err, qr/\A(pg_pardump_backup: checking database "(shop|other)"\nA run would .*:\n(?:  (?!free disk).*\n)+(?:(?:warning: .*\n)+0 errors, \d+ warnings?\n)?){2}pg_pardump_backup: archives of all databases: about .*\npg_pardump_backup: free disk space: .*\npg_pardump_backup: (?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/,
 		'--check: what pg_pardump says of each database');
 	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: nothing is made');
+
+	# the sum of the sizes in the event logs, and not of the sizes that are printed
+	my ($sum) = $err =~ /archives of all databases: about (.*)/;
+	my $log = new_path('log');
+	my $expected = 0;
+	foreach my $database ('shop', 'other')
+	{
+		run_program('pg_pardump', '--check', '-f', new_path('checked'), '-d', $node->connstr($database), '-j2', '--trust-owners', "--log-json=$log");
+	}
+	$expected += $_->{archive_bytes} // 0 foreach map { decode_json($_) } split /\n/, slurp_file($log);
+	cmp_ok($expected, '>', 0, '--check: the sizes in the event logs');
+	is($sum, size_text($expected), '--check: their sum');
 	foreach my $try (
 		[ 'database = missing', qr/error: database "missing" cannot be backed up: pg_pardump --check failed with exit code 1\n/ ],
 		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],

@@ -9,7 +9,9 @@ use warnings;
 use lib '@LIBDIR@';
 
 use File::Find;
+use File::Temp;
 use Getopt::Long qw(GetOptionsFromArray);
+use JSON::PP qw(decode_json);
 use List::Util qw(min sum0);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
@@ -484,23 +486,17 @@ sub adopt
 
 # ---- --check and --list
 
-# The number in a size that pg_pardump has printed.
-sub bytes_of
-{
-	my ($number, $unit) = $_[0] =~ /^([\d.]+) (\w+)/;
-	my %power = (kB => 1, MB => 2, GB => 3, TB => 4, PB => 5, EB => 6);
-	return $number * 1024**($power{$unit} // 0);
-}
-
-# Checks a database, and adds what pg_pardump has printed to the sums.
+# Checks a database, and adds the numbers in pg_pardump's event log to the sums.
 sub check_database
 {
 	my ($database, $backup, $previous, $sums) = @_;
+	my $log = File::Temp->new;
 	open(my $printed, '+>', undef) or die "could not create a temporary file: $!\n";
 
+	# the last --log-json is the one that counts: "options" may contain another
 	my $passed = eval {
 		dump_with_pg_pardump($config, 'pg_pardump --check', $database, { output => $printed }, '--check',
-			dump_options($config, $backup, $previous));
+			dump_options($config, $backup, $previous), "--log-json=$log");
 		1;
 	};
 	my $error = $@;
@@ -508,10 +504,13 @@ sub check_database
 	my $text = do { local $/; <$printed> } // '';
 	# the disk, and whether there is a problem, are reported of all databases together
 	print STDERR $text =~ s/^(?:  free disk space: .*|no problems found)\n//mgr;
-	$sums->{archives} += bytes_of($1) if $text =~ /^  archive: about (.*)/m;
-	$sums->{reused} += bytes_of($1) if $text =~ /^  reused from the previous archive: up to (.*)/m;
-	$sums->{free} = bytes_of($1) if $text =~ /^  free disk space: (.*)/m;
-	$sums->{warnings} += $1 if $text =~ /^\d+ errors?, (\d+) warnings?$/m;
+	foreach my $event (map { decode_json($_) } grep { /"event":"check(?:_plan)?"/ } <$log>)
+	{
+		$sums->{archives} += $event->{archive_bytes} // 0;
+		$sums->{reused} += $event->{reusable_bytes} // 0;
+		$sums->{warnings} += $event->{warnings} // 0;
+		$sums->{free} = $event->{free_bytes} if defined $event->{free_bytes};
+	}
 	die $error if !$passed;
 	return;
 }

@@ -513,6 +513,33 @@ print_archive(const Options *options, const DumpPlan *plan,
 		fprintf(out, "  free disk space: %s\n", units_size(available));
 }
 
+/* The same for programs: what they would else have to take from the text. */
+static void
+event_check_plan(const Options *options, const DumpPlan *plan,
+				 const ArchiveNeed *need)
+{
+	Event	   *event = event_new("check_plan");
+	uint64		available;
+
+	event_add_number(event, "jobs", options->jobs);
+	event_add_number(event, "tables", plan->tables->n_tables);
+	event_add_number(event, "chunks", plan->chunks->n_files);
+	event_add_number(event, "large_objects", plan->objects->n_objects);
+	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
+	if (need)
+	{
+		event_add_text(event, "compression",
+					   compress_method_name(plan->compress.method));
+		event_add_number(event, "archive_bytes", archive_space_expect(need));
+		if (plan->previous)
+			event_add_number(event, "reusable_bytes", need->previous_bytes);
+		if (options->directory &&
+			archive_space_available(options->directory, need, &available))
+			event_add_number(event, "free_bytes", available);
+	}
+	event_write(event);
+}
+
 void
 dry_run_print_sums(const Options *options, const DumpPlan *plan,
 				   const ArchiveNeed *need, int n_servers,
@@ -525,6 +552,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	const char *title = findings_take_title();
 	FILE	   *out = event_log_text_output();
 
+	event_check_plan(options, plan, need);
 	if (title)
 	{
 		print_database(title, plan, need, out);

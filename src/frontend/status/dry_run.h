@@ -14,7 +14,8 @@
  * do, in a few lines.  need is NULL if no archive is made; n_servers are
  * read.  source are the connections that the only server has left besides the
  * leader's, and target those of a target, whose database is named; NULL if
- * there is none.  Of one of several databases, one line.
+ * there is none.  Of one of several databases, one line.  The sizes are an
+ * event of the log, too.
  */
 extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const ArchiveNeed *need, int n_servers,
