@@ -65,7 +65,7 @@ refused_ok(qr/--chunk-size and --max-table-segment-pages cannot be used together
 	'size and pages', @db, '--chunk-size=1MB', '--max-table-segment-pages=2');
 foreach my $size ('0', '-1', 'x', '1XB', '1.5MB', '', '99999999TB', '1MB1')
 {
-	refused_ok(qr/invalid value "\Q$size\E" for option --chunk-size/,
+	refused_ok(qr/invalid value "\Q$size\E" for option --chunk-size\n.*hint: Specify a number greater than 0 with unit /,
 		"--chunk-size=$size", @db, "--chunk-size=$size");
 }
 # a unit that was forgotten
@@ -78,7 +78,7 @@ foreach my $size ('12', '1', '1048575', '64 ')
 }
 accepted_ok("--chunk-size=$_", @db, "--chunk-size=$_") foreach '1048576', '20000B', '12 kB';
 foreach my $bad ([ '-j0', qr/-j\/--jobs must be in range/ ],
-	[ '-jx', qr/invalid value "x" for option -j/ ],
+	[ '-jx', qr/invalid value "x" for option -j.*\n.*hint: Specify a number from 1 to 4096\.\n/ ],
 	[ '-j-1', qr/-j\/--jobs must be in range/ ],
 	[ '--jobs=2x', qr/invalid value "2x" for option -j/ ],
 	[ '-j999999999999999999999', qr/-j\/--jobs must be in range/ ],

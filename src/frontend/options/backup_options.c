@@ -235,8 +235,11 @@ check_checksums(const char *method)
 		pg_strcasecmp(method, "none") == 0)
 		return;
 	if (pg_strncasecmp(method, "sha", 3) != 0)
-		pg_fatal("invalid value \"%s\" for option %s", method,
-				 "--manifest-checksums");
+	{
+		pg_log_error("invalid value \"%s\" for option %s", method,
+					 "--manifest-checksums");
+		pg_fatal_hint("Use \"CRC32C\" or \"none\".");
+	}
 	pg_log_error("manifest checksum algorithm %s is not supported", method);
 	pg_log_error_detail("Workers read parts of a file in parallel, and only CRC-32C checksums of parts can be combined.");
 	use_stock();

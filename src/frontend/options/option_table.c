@@ -78,6 +78,13 @@ option_table_find(const OptionTable *table, int c, const StockOption **stock)
 /* Bytes; fewer need a unit. */
 #define LEAST_WITHOUT_UNIT (1024 * 1024)
 
+pg_noreturn static void
+reject_size(const char *arg, const char *option)
+{
+	pg_log_error("invalid value \"%s\" for option %s", arg, option);
+	pg_fatal_hint("Specify a number greater than 0 with unit \"B\", \"kB\", \"MB\", \"GB\" or \"TB\", for example \"64MB\".");
+}
+
 /*
  * Bytes, with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
  * bytes that they are given without a unit are megabytes of which the unit
@@ -94,7 +101,7 @@ option_value_size(const char *arg, const char *option)
 	errno = 0;
 	value = strtoull(arg, &end, 10);
 	if (end == arg || errno != 0 || strchr(arg, '-') != NULL)
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+		reject_size(arg, option);
 	while (*end == ' ')
 		end++;
 
@@ -116,11 +123,10 @@ option_value_size(const char *arg, const char *option)
 		if (pg_strcasecmp(end, units[i]) != 0)
 			continue;
 		if (value == 0 || value > PG_INT64_MAX / factor)
-			pg_fatal("invalid value \"%s\" for option %s", arg, option);
+			reject_size(arg, option);
 		return value * factor;
 	}
-	pg_log_error("invalid value \"%s\" for option %s", arg, option);
-	pg_fatal_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
+	reject_size(arg, option);
 }
 
 /*
@@ -323,7 +329,11 @@ option_value_number(const char *arg, const char *option, int64 min, int64 max)
 	errno = 0;
 	value = strtoll(arg, &end, 10);
 	if (end == arg || *end != '\0')
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	{
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_fatal_hint("Specify a number from %lld to %lld.",
+					  (long long) min, (long long) max);
+	}
 	if (errno != 0 || value < min || value > max)
 		pg_fatal("%s must be in range %lld..%lld", option,
 				 (long long) min, (long long) max);
@@ -359,7 +369,10 @@ option_value_check_toast(const char *method)
 {
 	if (method && strcmp(method, "default") != 0 &&
 		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
-		pg_fatal("unrecognized compression method \"%s\"", method);
+	{
+		pg_log_error("unrecognized compression method \"%s\"", method);
+		pg_fatal_hint("Use \"default\", \"lz4\" or \"pglz\".");
+	}
 }
 
 void
@@ -369,7 +382,10 @@ option_value_check_checksums(const char *algorithm)
 
 	if (algorithm &&
 		!pg_checksum_parse_type(unconstify(char *, algorithm), &type))
-		pg_fatal("unrecognized checksum algorithm: \"%s\"", algorithm);
+	{
+		pg_log_error("unrecognized checksum algorithm: \"%s\"", algorithm);
+		pg_fatal_hint("Use \"none\", \"CRC32C\", \"SHA224\", \"SHA256\", \"SHA384\" or \"SHA512\".");
+	}
 }
 
 void

@@ -234,7 +234,10 @@ own_options_copy_method(const Options *options)
 	CopyMethod	method = COPY_METHOD_LINK;
 
 	if (name && !copy_method_find(name, &method))
-		pg_fatal("unrecognized copy method \"%s\"", name);
+	{
+		pg_log_error("unrecognized copy method \"%s\"", name);
+		pg_fatal_hint("Use \"link\", \"clone\" or \"copy\".");
+	}
 	return method;
 }
 
@@ -401,7 +404,10 @@ own_options_check(const Options *options, const OptionTable *table)
 	format = options->copy_format;
 	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
-		pg_fatal("unrecognized copy format \"%s\"", format);
+	{
+		pg_log_error("unrecognized copy format \"%s\"", format);
+		pg_fatal_hint("Use \"auto\", \"raw\", \"binary\" or \"text\".");
+	}
 	exclude(options->no_extension && format && strcmp(format, "raw") == 0,
 			"--no-extension", "--copy-format=raw", NULL);
 	if (options->wire_compression)
@@ -422,11 +428,17 @@ own_options_check(const Options *options, const OptionTable *table)
 		 cell = cell->next)
 		n++;
 	if (n > 1 && options->tasks && options->tasks < n)
-		pg_fatal("option --also-from requires at least one task (--tasks) for each of the %d servers",
-				 n);
+	{
+		pg_log_error("option --also-from requires at least one task (--tasks) for each of the %d servers",
+					 n);
+		pg_fatal_hint("Use --tasks=%d.", n);
+	}
 	if (n > 1 && options->tasks == 0 && options->jobs < n)
-		pg_fatal("option --also-from requires at least one job (--jobs) for each of the %d servers",
-				 n);
+	{
+		pg_log_error("option --also-from requires at least one job (--jobs) for each of the %d servers",
+					 n);
+		pg_fatal_hint("Use --jobs=%d.", n);
+	}
 	if (options->task)
 		check_task(options);
 	else
