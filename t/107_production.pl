@@ -144,7 +144,7 @@ SQL
 	my $dir = new_path('old');
 	my ($rc, undef, $err) = run_program('pg_pardump', @db, '--no-sync', '-f', $dir);
 	is($rc, 0, 'a database with old transaction IDs: exit code');
-	like($err, qr/^pg_pardump: warning: the oldest transaction ID in the database is 2\d{5} transactions old\npg_pardump: detail: autovacuum_freeze_max_age is 100000\./,
+	like($err, qr/^pg_pardump: warning: the oldest transaction ID in the database is 2\d{5} transactions old\npg_pardump: detail: autovacuum_freeze_max_age is 100000\..*\npg_pardump: hint: Run VACUUM \(FREEZE\) /,
 		'a database with old transaction IDs: warning');
 	# what it keeps is kept until its transaction has ended
 	$keeper->('COMMIT');

@@ -172,7 +172,7 @@ SQL
 	my $first = new_path('first');
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '--manifest-fingerprints', '-f', $first, '-d', $node->connstr('shop'));
 	is($rc, 0, 'no extension, the first: exit code');
-	like($err, qr/\Apg_pardump: warning: cannot record fingerprints: .*extension.*\n\z/, 'no extension, the first: warning');
+	like($err, qr/\Apg_pardump: warning: cannot record fingerprints: .*extension.*\npg_pardump: detail: .*\npg_pardump: hint: Run CREATE EXTENSION pg_pardump;.*\n\z/, 'no extension, the first: warning');
 	# where no table is large enough for it there is nothing to tell, every night
 	sql($node, 'postgres', 'CREATE TABLE small AS SELECT 1 AS i');
 	foreach my $options ([ '--manifest-fingerprints' ], [ "--incremental=$first" ])

@@ -872,8 +872,11 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 	n_bad = n_failed - n_with_errors + restore->n_missing;
 	n_with_errors += n_before;
 	if (restore->globals.n_errors > 0)
+	{
 		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
 					   restore->globals.n_errors);
+		pg_log_warning_hint("Run the failed statements with psql, as a superuser.");
+	}
 	if (n_with_errors > 0)
 		pg_log_error("%d of %d database%s restored with errors",
 					 n_with_errors, n, units_plural(n));

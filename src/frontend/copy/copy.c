@@ -500,8 +500,11 @@ compare(Copy *copy)
 	n_different = compare_copy(&copy->source, &copy->target, &copy->plan,
 							   &copy->account.compared);
 	if (n_different > 0)
-		pg_fatal("source and target differ in %d object%s", n_different,
-				 units_plural(n_different));
+	{
+		pg_log_error("source and target differ in %d object%s", n_different,
+					 units_plural(n_different));
+		pg_fatal_hint("Truncate tables that differ, and copy their rows again with --data-only and --table.");
+	}
 }
 
 /*
@@ -520,6 +523,7 @@ complete_target(Copy *copy)
 	if (*copy->n_errors > 0)
 	{
 		pg_log_warning("errors ignored on copy: %d", *copy->n_errors);
+		pg_log_warning_hint("Remove the causes of the errors, and run the failed commands with psql.");
 		copy->account.incomplete = true;
 	}
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);

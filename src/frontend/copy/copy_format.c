@@ -374,7 +374,10 @@ copy_format_check(PGconn *source_conn, const Target *target,
 			reason = raw_check_encoding(source_conn, target->conn);
 	}
 	if (reason)
+	{
 		pg_log_error("tables cannot be copied as raw tuples: %s", reason);
+		pg_log_error_hint("Use --copy-format=auto to copy tables in another format.");
+	}
 }
 
 /*

@@ -68,7 +68,8 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 		return;
 	pg_log_error("read " UINT64_FORMAT " row%s from %s, but the target stored " UINT64_FORMAT,
 				 read, units_plural(read), what, written);
-	exit(1);
+	pg_log_error_detail("No trigger of the table explains the difference.");
+	pg_fatal_hint("Copy again, into an empty database or with --clean, and use --compare.");
 }
 
 /* -v */

@@ -151,9 +151,14 @@ report_missing(const DumpPlan *plan, const Options *options)
 		return;
 	}
 	pg_log_warning("cannot record fingerprints: %s", missing);
+	pg_log_warning_detail("A later incremental dump cannot reuse files of this archive.");
+	pg_log_warning_hint("Run CREATE EXTENSION pg_pardump; or ALTER EXTENSION pg_pardump UPDATE;");
 	if (options->incremental)
+	{
 		pg_log_warning("cannot reuse archive \"%s\": %s",
 					   options->incremental, missing);
+		pg_log_warning_detail(PREVIOUS_UNUSED_DETAIL);
+	}
 }
 
 /*
@@ -185,8 +190,11 @@ plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 	if (plan->previous)
 		spec->key = plan->previous->manifest->fingerprint_key;
 	else
+	{
 		pg_log_warning("cannot reuse archive \"%s\": %s",
 					   options->incremental, problem);
+		pg_log_warning_detail(PREVIOUS_UNUSED_DETAIL);
+	}
 }
 
 void

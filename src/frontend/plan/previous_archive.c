@@ -272,8 +272,11 @@ previous_archive_reach(const char *directory, pg_checksum_type checksum_type)
 	previous->manifest = manifest;
 	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (previous->dir_fd < 0)
+	{
 		pg_log_warning("cannot reuse archive \"%s\": could not open directory: %m",
 					   directory);
+		pg_log_warning_detail(PREVIOUS_UNUSED_DETAIL);
+	}
 	return previous;
 }
 

@@ -59,6 +59,9 @@ typedef struct PreviousArchive
  */
 extern void previous_archive_check(const char *previous, const char *directory);
 
+/* The detail of all warnings that the archive cannot be used. */
+#define PREVIOUS_UNUSED_DETAIL "All rows will be dumped."
+
 /*
  * Open it for a dump whose manifest is going to have this head.  NULL, and
  * *problem, if nothing of it can be used.  Never closed.

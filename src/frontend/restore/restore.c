@@ -305,8 +305,9 @@ compare(Restore *restore)
 	if (n_different == 0)
 		return;
 	report_errors(restore);
-	pg_fatal("source and target differ in %d object%s", n_different,
-			 units_plural(n_different));
+	pg_log_error("source and target differ in %d object%s", n_different,
+				 units_plural(n_different));
+	pg_fatal_hint("If the source was not changed after the dump, truncate tables that differ, and restore their rows again with --data-only and --table.");
 }
 
 /*

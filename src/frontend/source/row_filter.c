@@ -340,8 +340,11 @@ add_sample(DumpTable *table, const char *text)
 	uint64		limit = (uint64) rint(ldexp(percent / 100, SAMPLE_BITS));
 
 	if (table->sample)
-		pg_fatal("table %s matches more than one option %s",
-				 printable(table->name), "--sample");
+	{
+		pg_log_error("table %s matches more than one option %s",
+					 printable(table->name), "--sample");
+		pg_fatal_hint("Use patterns of which only one matches the table.");
+	}
 	add_filter(table, psprintf("(pg_catalog.hashtidextended(ctid, %u) OPERATOR(pg_catalog.&) %llu)"
 							   " OPERATOR(pg_catalog.<) " UINT64_FORMAT "::pg_catalog.int8",
 							   table->oid, (1ULL << SAMPLE_BITS) - 1, limit));

@@ -373,8 +373,11 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 		table->masks = pg_malloc0(table->n_columns * sizeof(ColumnMask));
 	mask = &table->masks[place];
 	if (mask->expression)
-		pg_fatal("column %s of table %s matches more than one option %s",
-				 printable(column), printable(table->name), pattern->option);
+	{
+		pg_log_error("column %s of table %s matches more than one option %s",
+					 printable(column), printable(table->name), pattern->option);
+		pg_fatal_hint("Use patterns of which only one matches the column.");
+	}
 
 	/*
 	 * The type is asked for under an empty search path, so that its name is

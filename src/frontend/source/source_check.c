@@ -135,6 +135,7 @@ check_age(const PGresult *res)
 				   PQgetvalue(res, 0, WRONG_AGE));
 	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  While a dump runs, vacuum cannot remove rows that the snapshot of the dump sees.",
 						  PQgetvalue(res, 0, FREEZE_MAX_AGE));
+	pg_log_warning_hint("Run VACUUM (FREEZE) on the tables with the oldest transaction IDs first, or dump a standby without hot_standby_feedback.");
 }
 
 static void

@@ -320,6 +320,7 @@ check_same(const Standby *standby, const Standby *first, const char *what,
 	pg_log_error_detail("The values are \"%s\" and \"%s\".",
 						printable(pg_strdup(its)),
 						printable(pg_strdup(firsts)));
+	pg_log_error_hint("Use standbys of the same primary, and connect to all of them with the same database, role and settings.");
 }
 
 static void
@@ -350,6 +351,7 @@ check_once(const Standbys *standbys, PGresult *const *results, int no)
 			continue;
 		pg_log_error("%s and %s are the same server", standbys->list[i].name,
 					 standbys->list[no].name);
+		pg_log_error_hint("Specify each server once.");
 		return;
 	}
 }

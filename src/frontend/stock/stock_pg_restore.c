@@ -303,8 +303,11 @@ stock_list_check_names(const Toc *toc, const Options *options)
 		for (int i = 0; i < toc->n_entries && !found; i++)
 			found = matches(&toc->entries[i], cell->val[0], cell->val + 1);
 		if (!found)
+		{
 			pg_log_warning("no entry of the archive matches -%c %s", cell->val[0],
 						   printable(cell->val + 1));
+			pg_log_warning_hint("Use --list to show the entries of the archive.");
+		}
 	}
 }
 

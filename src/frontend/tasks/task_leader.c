@@ -590,7 +590,8 @@ check_commands(const TaskLeader *leader)
 			continue;
 		pg_log_error("attempt \"%s\" of a task has not ended",
 					 printable(collector->attempts[i].name));
-		pg_fatal_detail("A --pipe command of this attempt may still be running, and could replace a complete file with a partial one.");
+		pg_log_error_detail("A --pipe command of this attempt might still be running, and could replace a complete file with a partial one.");
+		pg_fatal_hint("End the commands of this attempt, and run the dump again.");
 	}
 }
 
