@@ -68,7 +68,7 @@ sub remove_rows
 
 my $message = sub {
 	my ($snapshot) = @_;
-	return qr/error: the transaction that exported snapshot "$snapshot" has ended before all rows were read\n.*detail: On a standby, replay may have removed rows that the snapshot sees\.\n.*hint: Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished\.\n/;
+	return qr/error: the transaction that exported snapshot "$snapshot" has ended before all rows were read\n.*detail: On a standby, replay might have removed rows that the snapshot sees\.\n.*hint: Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished\.\n/;
 };
 
 # ---- the exporter stays
@@ -239,7 +239,7 @@ sub blind_ok
 	my ($what, $server, @options) = @_;
 	my $words = qr/cannot check whether snapshots of $server are complete/;
 	like(blind_dump(@options), qr/^1 pg_pardump: error: $words\n/, "the role cannot read the file, $what");
-	like(blind_dump(@options, '--allow-affected-standby'), qr/^0 pg_pardump: warning: $words; .*the standby may be damaged\n/,
+	like(blind_dump(@options, '--allow-affected-standby'), qr/^0 pg_pardump: warning: $words; .*the standby might be damaged\n/,
 		"the role cannot read the file, $what, --allow-affected-standby");
 	return;
 }

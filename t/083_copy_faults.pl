@@ -334,7 +334,7 @@ $target->restart;
 foreach my $fault (
 	[ 'a crash of the target', 'TABLE', undef ],
 	[ 'a crash of the target, unlogged table', 'UNLOGGED TABLE',
-		qr/unlogged tables of the target may have lost rows\n.*The tables are: public\.first\.\n/ ],
+		qr/unlogged tables of the target might have lost rows\n.*The tables are: public\.first\.\n/ ],
 	# it continues with what it has, on a new timeline, as a standby would
 	[ 'a failover', 'TABLE', qr/the target is now another server, after a failover/ ])
 {

@@ -92,7 +92,7 @@ SQL
 	wait_until('workers have given up', sub { !pump_run($dump->{h}) || $dump->{err} =~ /continues with 4\n/ });
 	$others[0]->('SELECT pg_advisory_unlock_all()');
 	is(end_dump($dump), 0, 'fewer connections than jobs: exit code');
-	like($dump->{err}, qr/^pg_pardump: warning: the server may have only 4 connections left for 6 jobs\npg_pardump: detail: .*pg_read_all_stats/,
+	like($dump->{err}, qr/^pg_pardump: warning: the server might have only 4 connections left for 6 jobs\npg_pardump: detail: .*pg_read_all_stats/,
 		'fewer connections than jobs: a warning at the beginning');
 	like($dump->{err}, qr/could not open one of the connections; the run continues with 5\npg_pardump: detail: .*remaining connection slots.*continues with 4\n/s,
 		'fewer connections than jobs: fewer workers');

@@ -375,7 +375,7 @@ sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');
 SELECT format('CREATE TABLE t%s (id int PRIMARY KEY)', n) FROM generate_series(1, 205) n \gexec
 SQL
 	my @many = ('-d', $node->connstr('many'), '--no-sync');
-	check_ok('locks', [ 'warning: the server\'s lock table may be too small for this run\n  DETAIL: It has room for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
+	check_ok('locks', [ 'warning: the server\'s lock table might be too small for this run\n  DETAIL: It has room for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
 		@many, '-j8');
 	check_ok('locks, of one table', [], @many, '-j8', '-t', 't1');
 }

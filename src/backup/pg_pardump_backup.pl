@@ -524,7 +524,7 @@ sub check_space
 		  . ($sums->{reused} ? ', of which up to ' . size_text($sums->{reused}) . ' are reused' : ''));
 	inform('free disk space: ' . size_text($sums->{free}));
 	return if $sums->{archives} - $sums->{reused} <= $sums->{free};
-	report('warning', "the file system of directory \"$config->{directory}\" may be too small for the archives of all databases\n"
+	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
 		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");
 	$sums->{warnings}++;
 	return;

@@ -131,7 +131,7 @@ sub wait_for
 sub late_error
 {
 	my ($what, $limit) = @_;
-	return "$what did not finish within $limit s\ndetail: A session may have locked the database or its catalogs.\n"
+	return "$what did not finish within $limit s\ndetail: A session might have locked the database or its catalogs.\n"
 	  . "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;\n";
 }
 

@@ -218,7 +218,7 @@ warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
 						  "Compressed rows usually take a third to a tenth of this size." :
 						  "The data will not be compressed.");
 	if (copied > 0)
-		pg_log_warning_detail("Files of the previous archive that may have to be copied take %s more.",
+		pg_log_warning_detail("Files of the previous archive that might have to be copied take %s more.",
 							  units_size(copied));
 }
 

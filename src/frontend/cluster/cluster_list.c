@@ -659,13 +659,13 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 		return true;
 	if (at_most >= needed)
 	{
-		pg_log_warning("%s may have only %d connection%s left for %d job%s in up to %d database%s at a time, which may need %d",
+		pg_log_warning("%s might have only %d connection%s left for %d job%s in up to %d database%s at a time, which might need %d",
 					   side->name, at_least, units_plural(at_least), jobs,
 					   units_plural(jobs), n_runs, units_plural(n_runs), needed);
 		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 		return true;
 	}
-	pg_log_error("%s has %d connection%s left, too few for %d job%s in up to %d database%s at a time, which may need %d",
+	pg_log_error("%s has %d connection%s left, too few for %d job%s in up to %d database%s at a time, which might need %d",
 				 side->name, at_most, units_plural(at_most), jobs,
 				 units_plural(jobs), n_runs, units_plural(n_runs), needed);
 	give_hint(side, jobs, n_databases, at_most);
@@ -745,7 +745,7 @@ check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 
 	if (n_databases == 0 || left >= needed)
 		return;
-	pg_log_warning("the target has only %d connection%s left for %d job%s and %d index build%s at a time, which may need %d",
+	pg_log_warning("the target has only %d connection%s left for %d job%s and %d index build%s at a time, which might need %d",
 				   left, units_plural(left), jobs, units_plural(jobs), builds,
 				   units_plural(builds), needed);
 	pg_log_warning_hint("If connections fail, use smaller numbers for --jobs or --index-jobs.");

@@ -608,7 +608,7 @@ check_threshold(PGconn *conn)
 	{
 		pg_log_error("option %s cannot be used while old_snapshot_threshold is %s",
 					 "--cluster-snapshot", PQgetvalue(res, 0, 0));
-		pg_log_error_detail("The server may remove rows that the snapshot sees.");
+		pg_log_error_detail("The server might remove rows that the snapshot sees.");
 		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server.");
 	}
 	PQclear(res);

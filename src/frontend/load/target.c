@@ -188,7 +188,7 @@ expect(PGconn *conn, const TargetState *state, const char *expected)
 	if (strcmp(state->history, expected) != 0)
 	{
 		pg_log_error("the target is now another server, after a failover or a restore");
-		pg_log_error_detail("Rows that had been committed may be missing.");
+		pg_log_error_detail("Rows that had been committed might be missing.");
 		pg_fatal_hint("Copy again, into an empty database or with --clean.");
 	}
 }
@@ -235,7 +235,7 @@ target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 	unlogged = list_unlogged(conn, tables);
 	if (unlogged)
 	{
-		pg_log_error("unlogged tables of the target may have lost rows");
+		pg_log_error("unlogged tables of the target might have lost rows");
 		pg_log_error_detail("The target was restarted, or its statistics were reset, during the run.  The tables are: %s.",
 							printable(unlogged));
 		pg_fatal_hint("Truncate them, copy them with --data-only, and run ANALYZE.");

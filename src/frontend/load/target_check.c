@@ -151,7 +151,7 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 	}
 	left = is_hidden ? connections.at_least : left;
 	pg_log_warning(is_hidden ?
-				   "the target may have only %d connection%s left for %d job%s and %d concurrent index build%s" :
+				   "the target might have only %d connection%s left for %d job%s and %d concurrent index build%s" :
 				   "the target has only %d connection%s left for %d job%s and %d concurrent index build%s",
 				   left, units_plural(left),
 				   n_workers, units_plural(n_workers),

@@ -63,7 +63,7 @@ check_feedback(PGconn *conn)
 	if (PQntuples(res) == 1)
 	{
 		pg_log_error("--create-slot on a standby requires hot_standby_feedback to be enabled");
-		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
+		pg_log_error_detail("Without it, rows that the slot's snapshot sees might be removed before it is exported.");
 		pg_log_error_hint("On the standby, run ALTER SYSTEM SET hot_standby_feedback = on, and reload its configuration.");
 	}
 }

@@ -269,7 +269,7 @@ was_lost_by(LeaderSession *session, const char *words)
 		pg_log_error("lost the connection that held the locks on all tables");
 		pg_log_error_detail("%s", cause);
 		pg_fatal_detail(session->on_standby ?
-						"On a standby, no other session can replace it, because replay may remove rows that the snapshot needs." :
+						"On a standby, no other session can replace it, because replay might remove rows that the snapshot needs." :
 						"With --tasks, no other session can replace it, because only tasks have its snapshot.");
 	}
 	interrupt_set_connection(NULL);
@@ -409,7 +409,7 @@ check_exporter(LeaderSession *session)
 	{
 		pg_log_error("the transaction that exported snapshot \"%s\" has ended before all rows were read",
 					 printable(name));
-		pg_log_error_detail("On a standby, replay may have removed rows that the snapshot sees.");
+		pg_log_error_detail("On a standby, replay might have removed rows that the snapshot sees.");
 		if (source->slot == NULL)
 			pg_log_error_hint("Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished.");
 		exit(1);

@@ -199,14 +199,14 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 
 	if (collect(res, masks, n_masks, false, &text) > 0)
 	{
-		pg_log_warning("masked values may violate constraints when the archive is restored");
+		pg_log_warning("masked values might violate constraints when the archive is restored");
 		pg_log_warning_detail("%s.", text.data);
 		pg_log_warning_hint("A restore fails if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
 	}
 	resetPQExpBuffer(&text);
 	if (collect(res, masks, n_masks, true, &text) > 0)
 	{
-		pg_log_warning("definitions are dumped unmasked, and may contain values of masked columns");
+		pg_log_warning("definitions are dumped unmasked, and might contain values of masked columns");
 		pg_log_warning_detail("%s.", text.data);
 	}
 	PQclear(res);

@@ -100,7 +100,7 @@ check_connections(const PGresult *res, const char *name, int n_workers)
 	if (left >= n_workers && connections.at_least < n_workers)
 	{
 		left = connections.at_least;
-		pg_log_warning("%s may have only %d connection%s left for %d job%s",
+		pg_log_warning("%s might have only %d connection%s left for %d job%s",
 					   server, left, units_plural(left), n_workers, units_plural(n_workers));
 		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 		return;
@@ -145,7 +145,7 @@ check_threshold(const PGresult *res)
 		return;
 	pg_log_error("old_snapshot_threshold must be -1 on the server, but is %s",
 				 PQgetvalue(res, 0, WRONG_THRESHOLD));
-	pg_log_error_detail("The server may remove rows that the snapshot of the dump sees, and does not detect this in sessions that import the snapshot later.");
+	pg_log_error_detail("The server might remove rows that the snapshot of the dump sees, and does not detect this in sessions that import the snapshot later.");
 	pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
 }
 
@@ -155,10 +155,10 @@ check_delays(const PGresult *res, const char *name)
 	if (PQgetisnull(res, 0, WRONG_DELAYS))
 		return;
 	if (name)
-		pg_log_warning("replay on standby %s may cancel queries of the run (%s)",
+		pg_log_warning("replay on standby %s might cancel queries of the run (%s)",
 					   name, PQgetvalue(res, 0, WRONG_DELAYS));
 	else
-		pg_log_warning("replay on this standby may cancel queries of the run (%s)",
+		pg_log_warning("replay on this standby might cancel queries of the run (%s)",
 					   PQgetvalue(res, 0, WRONG_DELAYS));
 	pg_log_warning_detail("After this delay, replay removes rows that the snapshot sees, unless hot_standby_feedback is enabled, and takes locks on tables that are altered, dropped, or truncated by VACUUM on the primary.");
 	pg_log_warning_hint("Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run.  Setting vacuum_truncate to off for a table on the primary prevents VACUUM from truncating it.");
@@ -697,7 +697,7 @@ check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 
 	if (used + more > room)
 	{
-		pg_log_warning("the server's lock table may be too small for this run");
+		pg_log_warning("the server's lock table might be too small for this run");
 		pg_log_warning_detail("It has room for " INT64_FORMAT " tables and "
 							  "indexes; " INT64_FORMAT " are locked, and the "
 							  "jobs lock about " INT64_FORMAT " more at a "

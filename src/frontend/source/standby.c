@@ -302,7 +302,7 @@ check_one(const Standbys *standbys, const Standby *standby,
 	if (result_is_true(res, 0, COL_IS_WAITED_FOR) &&
 		!standbys->options->pause_synchronous)
 	{
-		pg_log_error("commits on the primary may wait for replay on standby %s",
+		pg_log_error("commits on the primary might wait for replay on standby %s",
 					 standby->name);
 		pg_log_error_detail("synchronous_standby_names of the primary is not empty, and synchronous_commit is remote_apply, globally or for a role or database.");
 		pg_log_error_hint("Use --pause-synchronous to pause replay anyway, usually for 0.1 s, and for 5 s at most.");

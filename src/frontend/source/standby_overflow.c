@@ -188,14 +188,14 @@ judge_version(OverflowLook *look)
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
 	{
-		pg_log_warning("cannot check whether snapshots of %s are complete; the dump may contain wrong rows, and the standby may be damaged",
+		pg_log_warning("cannot check whether snapshots of %s are complete; the dump might contain wrong rows, and the standby might be damaged",
 					   server);
-		pg_log_warning_detail("The server may export a snapshot without the running transactions, and the role may not read the file of the snapshot.  %s",
+		pg_log_warning_detail("The server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.  %s",
 							  fixed);
 		return;
 	}
 	pg_log_error("cannot check whether snapshots of %s are complete", server);
-	pg_log_error_detail("The server may export a snapshot without the running transactions; then the dump contains wrong rows, and the standby may be damaged.  The role may not read the file of the snapshot.  %s",
+	pg_log_error_detail("The server might export a snapshot without the running transactions; then the dump contains wrong rows, and the standby might be damaged.  The role may not read the file of the snapshot.  %s",
 						fixed);
 	pg_fatal_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) to the role; or dump the primary.  Use --allow-affected-standby to dump this standby anyway.");
 }

@@ -245,7 +245,7 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 	/* first: another role may not be allowed to ask for the others */
 	if (strcmp(server.user, expected->user) != 0)
 	{
-		pg_log_error("role \"%s\" may see different rows than the leader's role \"%s\"",
+		pg_log_error("role \"%s\" might see different rows than the leader's role \"%s\"",
 					 printable(server.user), printable(expected->user));
 		pg_fatal_hint("Connect as the leader's role.");
 	}

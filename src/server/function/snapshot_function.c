@@ -384,7 +384,7 @@ pg_pardump_adopt_snapshot(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("snapshot \"%s\" is older than this transaction's snapshot",
 						id),
-				 errdetail("Transactions have ended between the two, so that rows which snapshot \"%s\" sees may have been removed.",
+				 errdetail("Transactions have ended between the two, so that rows which snapshot \"%s\" sees might have been removed.",
 						   id),
 				 errhint("Begin the transaction, and run a query in it, before the snapshot is taken.")));
 	PG_RETURN_TEXT_P(cstring_to_text(ExportSnapshot(adopted)));
