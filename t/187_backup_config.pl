@@ -336,7 +336,7 @@ SH
 	my ($none) = backup_config($node, map { "exclude_database = $_" } qw(shop other postgres template1));
 	($rc, undef, $err) = run_backup($now, $none);
 	is($rc, 1, 'no database: exit code');
-	like($err, qr/error: there is no database to back up$/m, 'no database');
+	like($err, qr/error: there is no database to back up\n.*detail: .*\n.*hint: Correct "database" and "exclude_database" /, 'no database');
 }
 
 # ---- metrics

@@ -185,7 +185,7 @@ night_ok('waits shop', run => sub {
 	next_fault($bin, 'none');
 	my ($rc, undef, $err) = run_backup($time, $file);
 	is($rc, 4, 'a second run: exit code');
-	like($err, qr/^pg_pardump_backup: error: another run is active in directory "\Q$dir\E"\n.*detail: The run is process $run->{pid}, which was started at @{[ time_name($time) ]}\.\n\z/,
+	like($err, qr/^pg_pardump_backup: error: another run is active in directory "\Q$dir\E"\n.*detail: The run is process $run->{pid}, which was started at @{[ time_name($time) ]}\.\n.*hint: Wait until the other run has ended\.\n\z/,
 		'a second run: who has the lock');
 	unlink "$bin/waits";
 	return (end_backup($run), $run->{out}, $run->{err});

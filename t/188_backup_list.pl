@@ -239,9 +239,9 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	my ($file, $dir) = backup_config($node, 'database = shop');
 	my ($rc, $out, $err) = run_backup($now, '--verify', $file);
 	is("$rc$out", '1', 'no backups: exit code');
-	like($err, qr/\Apg_pardump_backup: error: there are no backups to verify in "\Q$dir\E"\n\z/, 'no backups');
+	like($err, qr/\Apg_pardump_backup: error: there are no backups to verify in "\Q$dir\E"\npg_pardump_backup: hint: To make a backup, run "pg_pardump_backup \Q$file\E"\.\n\z/, 'no backups');
 	(undef, undef, $err) = run_backup($now, '--verify', 'latest', $file);
-	like($err, qr/\Apg_pardump_backup: error: there are no complete backups in directory "\Q$dir\E"\n\z/, 'no backups: latest');
+	like($err, qr/\Apg_pardump_backup: error: there are no complete backups in directory "\Q$dir\E"\npg_pardump_backup: hint: To make a backup, run "pg_pardump_backup \Q$file\E"\.\n\z/, 'no backups: latest');
 }
 
 $node->stop;

@@ -98,6 +98,7 @@ END
 my $NO_DATABASE = <<'END';
 there is no database to back up
 detail: Each database is named by exclude_database, or does not allow connections.
+hint: Correct "database" and "exclude_database" in the configuration.
 END
 
 my $config;
@@ -435,7 +436,8 @@ sub with_store
 
 	if (!$lock)
 	{
-		complain("another run is active in directory \"$config->{directory}\"\n" . ($holder ne '' ? "detail: The run is $holder.\n" : ''));
+		complain("another run is active in directory \"$config->{directory}\"\n" . ($holder ne '' ? "detail: The run is $holder.\n" : '')
+			  . "hint: Wait until the other run has ended.\n");
 		return LOCKED;
 	}
 	my $claim = eval { claim_store($config->{directory}, $config->{name}, 1) };
@@ -698,7 +700,8 @@ sub verify
 		require_files($_, 'pg_pardump --verify') foreach @backups;
 	}
 	die "there are no backups to verify in \"$config->{directory}\"\n"
-	  . (@backups ? "detail: The files of all backups were written by the command of \"pipe\".\n" : '')
+	  . (@backups ? "detail: The files of all backups were written by the command of \"pipe\".\n"
+		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
 	  if !@archives;
 	my @results = verify_archives(@archives);
 	return BACKUP_FAILED if @results < @archives;

@@ -141,8 +141,10 @@ sub find_backups
 	}
 	@found = grep { same_directory($_->{path}, $typed) || same_directory($_->{archive}, $typed) } @complete if !@found;
 	return @found if @found;
-	die "there are no complete backups in directory \"$config->{directory}\"\n" if $typed eq 'latest';
+	die "there are no complete backups in directory \"$config->{directory}\"\n"
+	  . "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n" if $typed eq 'latest';
 	die "backup \"$typed\" is not complete\ndetail: A run is making this backup, or was stopped before the backup was complete.\n"
+	  . "hint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n"
 	  if grep { !$_->{complete} && $_->{run} eq $typed } @$all;
 	die "could not find backup \"$typed\" in directory \"$config->{directory}\"\n"
 	  . "detail: A backup is specified by a name that --list prints, by DATABASE/TIME, by a path, or as \"latest\".\n"

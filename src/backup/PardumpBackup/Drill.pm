@@ -118,8 +118,10 @@ sub make_directory
 	my $parent = $config->{drill_directory};
 	my ($mode, $uid) = (stat $parent)[ 2, 4 ] or die "could not access directory \"$parent\": $!\n";
 
-	die "\"$parent\" of drill_directory must be a directory owned by root\n" if !S_ISDIR($mode) || $uid != 0;
-	die "directory \"$parent\" of drill_directory must have the sticky bit, or must not be writable by others\n" if $mode & 022 && !($mode & S_ISVTX);
+	die "\"$parent\" of drill_directory must be a directory owned by root\nhint: Set drill_directory to a directory that root has created.\n"
+	  if !S_ISDIR($mode) || $uid != 0;
+	die "directory \"$parent\" of drill_directory must have the sticky bit, or must not be writable by others\nhint: Run \"chmod go-w $parent\".\n"
+	  if $mode & 022 && !($mode & S_ISVTX);
 	my $directory = tempdir('pg_pardump_drill.XXXXXXXX', DIR => $parent);
 	my @made = ([ server => $drill->{uid}, $drill->{gid}, 0700 ], [ socket => $drill->{uid}, $owner->{gid}, 0710 ],
 		[ client => $owner->{uid}, $owner->{gid}, 0700 ]);
@@ -325,7 +327,7 @@ sub restore_test
 	  . "detail: Backups without a manifest, and backups whose files were written by the command of \"pipe\", cannot be tested.\n"
 	  if !$newest;
 	my ($major) = $newest->{major} =~ /^(\d{2})\z/
-	  or die "the newest backup is from PostgreSQL $newest->{major}, but the restore test requires PostgreSQL 10 or later\n";
+	  or die "the restore test requires PostgreSQL 10 or later\ndetail: The newest backup is from PostgreSQL $newest->{major}.\n";
 	my $bin = server_programs($config, $major);
 	my $free = free_bytes($config->{drill_directory});
 	my %limits = (used => $free * FREE_SHARE, free => $free * (1 - FREE_SHARE));

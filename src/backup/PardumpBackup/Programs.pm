@@ -351,7 +351,7 @@ sub dump_globals
 			$config->{globals} eq 'no-passwords' ? '--no-role-passwords' : (),
 			@connection, "--database=$connection[-1]" ],
 		capture => 1, limit => limit_of($config, MIN_DUMPALL_LIMIT));
-	die "the output of pg_dumpall is incomplete\n"
+	die "the output of pg_dumpall is incomplete\nhint: Run pg_dumpall --globals-only to find the cause.\n"
 	  if $text !~ /^-- PostgreSQL database cluster dump complete$/m;
 	return $text;
 }
