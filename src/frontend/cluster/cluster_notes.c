@@ -226,7 +226,7 @@ begin_writing(PGconn *conn)
 	set_for_writing(conn);
 }
 
-/* Whatever has happened to the table, its notes cannot be relied on. */
+/* The notes of a table in this state cannot be relied on. */
 pg_noreturn static void
 refuse_notes(PGconn *conn, const char *detail)
 {
