@@ -63,5 +63,14 @@ test_printable(void)
 	is_text(printable_message("one\ntwo\n\tthree\r"), "one\n\ttwo\n\tthree\\x0d",
 			"lines after the first begin with one tab");
 	is_text(printable_message("a\tb"), "a\tb", "a tab stays in a message");
+	is_text(message_sentence("the server does not answer"),
+			"The server does not answer.", "a cause as a sentence");
+	is_text(message_sentence("FATAL:  one\n"), "FATAL:  one.",
+			"a message of the server as a sentence");
+	is_text(message_sentence("query failed: one\ntwo\n"),
+			"Query failed: one\ntwo", "several lines without a period");
+	is_text(message_sentence("It is a sentence."), "It is a sentence.",
+			"a sentence as it is");
+	is_text(message_sentence(""), "", "no cause");
 	test_guard();
 }
