@@ -47,7 +47,7 @@ foreach my $option (qw(--inserts --column-inserts --attribute-inserts
 like(
 	refused_ok(qr/option --binary-upgrade is not supported/,
 		'--binary-upgrade', @db, '--binary-upgrade'),
-	qr/hint: .*pg_upgrade/, '--binary-upgrade: hint');
+	qr/detail: .*pg_upgrade/, '--binary-upgrade: detail');
 
 command_fails_like([ 'pg_pardump', @db ],
 	qr/no output directory specified\n.*hint: .* -f DIRECTORY.* --pipe.* --target/, 'no -f');

@@ -146,7 +146,7 @@ pg_pardump: detail: Database "first": the database has no extension pg_pardump\.
 pg_pardump: detail: Database "second": extension pg_pardump has version 0\.9, not 1\.0\.
 pg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.
 pg_pardump: hint: Run ALTER EXTENSION pg_pardump UPDATE in each database with an older version\.
-pg_pardump: hint: Databases can be excluded with --exclude-database\.
+pg_pardump: hint: To leave out databases, use --exclude-database\.
 \z/, dump_all($node, '--cluster-snapshot'));
 sql($node, 'first', 'CREATE EXTENSION pg_pardump');
 nothing_made_ok('no database lacks the extension',

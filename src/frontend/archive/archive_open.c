@@ -100,7 +100,8 @@ damaged(const Archive *archive, const char *problem)
 	{
 		pg_log_error("archive \"%s\" has an unsupported format version",
 					 archive->path);
-		pg_fatal_hint("Archives of pg_dump 12 to 19 are supported.  Use pg_restore for other archives.");
+		pg_log_error_detail("Archives of pg_dump 12 to 19 are supported.");
+		pg_fatal_hint("Use pg_restore of the major version of pg_dump that wrote the archive.");
 	}
 	if (archive->kind == ARCHIVE_DIRECTORY)
 		pg_log_error("file \"%s\" of archive \"%s\" is damaged: %s", TOC_NAME,

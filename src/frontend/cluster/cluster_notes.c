@@ -752,7 +752,8 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 		pg_log_warning("could not remove table %s from database \"%s\": %s",
 					   CLUSTER_NOTES_TABLE, notes->database,
 					   PQresultErrorMessage(res));
-		pg_log_warning_hint("All databases are restored; " DROP_COMMAND " removes it.");
+		pg_log_warning_detail("All databases are restored.");
+		pg_log_warning_hint("Remove the schema: " DROP_COMMAND ";");
 	}
 }
 

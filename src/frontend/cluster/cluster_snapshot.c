@@ -231,7 +231,7 @@ require_extension(const ClusterSnapshot *snapshot)
 		pg_log_error_hint("Run CREATE EXTENSION pg_pardump in each database without it.");
 	if (is_older)
 		pg_log_error_hint("Run ALTER EXTENSION pg_pardump UPDATE in each database with an older version.");
-	pg_fatal_hint("Databases can be excluded with --exclude-database.");
+	pg_fatal_hint("To leave out databases, use --exclude-database.");
 }
 
 static void

@@ -829,7 +829,8 @@ toast_compression_check(PGconn *conn, const char *method)
 	{
 		pg_log_error("target server version %s does not support a choice of TOAST compression methods",
 					 PQparameterStatus(conn, "server_version"));
-		pg_log_error_hint("Option --toast-compression requires a target of PostgreSQL 14 or newer.");
+		pg_log_error_detail("Option --toast-compression requires a target of PostgreSQL 14 or newer.");
+		pg_log_error_hint("Omit --toast-compression.");
 	}
 	else if (!result_is_true(res, 0, 0))
 	{

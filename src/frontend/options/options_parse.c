@@ -301,7 +301,7 @@ read_option(Options *options, const StockOption *option, const char *arg)
 		pg_fatal_hint("Use pg_dump for INSERT commands.");
 	}
 	if (option->uses == UPGRADE)
-		pg_fatal_hint("This option is reserved for pg_upgrade, which runs pg_dump itself.");
+		pg_fatal_detail("This option is reserved for pg_upgrade, which runs pg_dump itself.");
 	option_table_store(options, &option->row, arg);
 	if (!option_read_common(options, option->letter, arg))
 		read_special(options, option->letter, arg);

@@ -121,7 +121,8 @@ is_needed(const Toc *toc, const TocEntry *extension, const bool *leaves)
 					   printable(entry->desc),
 					   entry->namespace ? printable(entry->namespace) : "",
 					   entry->namespace ? "." : "", printable(entry->tag));
-		pg_log_warning_hint("The archive can be restored only on a server where the files of the extension are installed.");
+		pg_log_warning_detail("The archive can be restored only on a server where the files of the extension are installed.");
+		pg_log_warning_hint("Install the files of the extension on the server before a restore.");
 		return true;
 	}
 	return false;

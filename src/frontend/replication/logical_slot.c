@@ -231,7 +231,7 @@ slot_check_opened(PGconn *replication_conn, PGconn *leader_conn)
 		pg_log_error_hint("The role needs the attribute REPLICATION: ALTER ROLE %s REPLICATION;",
 						  fmtId(PQuser(leader_conn)));
 	else
-		pg_log_error_hint("pg_hba.conf must let the role connect to the database, and max_wal_senders must allow for one more connection.");
+		pg_log_error_hint("Let the role connect to the database in pg_hba.conf, and let max_wal_senders allow one more connection.");
 	return false;
 }
 

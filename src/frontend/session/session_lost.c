@@ -416,7 +416,8 @@ hint_at_toast_index(const PGresult *res)
 	oid = name + strlen("pg_toast_");
 	if (*oid == '\0' || strspn(oid, "0123456789") != strlen(oid))
 		return;
-	pg_log_error_hint("If only index entries are missing, REINDEX TABLE pg_toast.%s repairs the index.  REINDEX CONCURRENTLY could lose index entries before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.",
+	pg_log_error_detail("REINDEX CONCURRENTLY could lose index entries before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.");
+	pg_log_error_hint("If only index entries are missing, run REINDEX TABLE pg_toast.%s.",
 					  name);
 }
 

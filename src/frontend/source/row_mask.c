@@ -201,13 +201,15 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 	{
 		pg_log_warning("masked values might violate constraints when the archive is restored");
 		pg_log_warning_detail("%s.", text.data);
-		pg_log_warning_hint("A restore fails if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
+		pg_log_warning_detail("A restore fails if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
+		pg_log_warning_hint("Use expressions whose values satisfy these constraints, and test a restore.");
 	}
 	resetPQExpBuffer(&text);
 	if (collect(res, masks, n_masks, true, &text) > 0)
 	{
 		pg_log_warning("definitions are dumped unmasked, and might contain values of masked columns");
 		pg_log_warning_detail("%s.", text.data);
+		pg_log_warning_hint("Check these definitions before others get the archive.");
 	}
 	PQclear(res);
 }
@@ -404,8 +406,8 @@ hint_at_column(PGconn *conn, const TablePattern *pattern)
 	table.column = NULL;
 	if (table_pattern_is_there(conn, &table) &&
 		!table_pattern_is_there(conn, pattern))
-		pg_log_error_hint("No table that matches \"%s\" has a column that matches \"%s\".",
-						  pattern->table, pattern->column);
+		pg_log_error_detail("No table that matches \"%s\" has a column that matches \"%s\".",
+							pattern->table, pattern->column);
 }
 
 static void
@@ -453,7 +455,10 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 		pg_log_error("pattern \"%s.%s\" of option %s matches no column that is dumped",
 					 pattern.table, pattern.column, pattern.option);
 		if (is_dumped)
-			pg_log_error_hint("The column is generated.  Mask the columns from which it is computed instead.");
+		{
+			pg_log_error_detail("The column is generated.");
+			pg_log_error_hint("Mask the columns from which it is computed.");
+		}
 		else if (!table_pattern_hint(conn, &pattern))
 			hint_at_column(conn, &pattern);
 		exit(1);

@@ -103,7 +103,10 @@ account_for_all(const LoadAccount *account)
 	if (account->run->options->restore == NULL &&
 		(account->stage == LOAD_STAGE_REST ||
 		 (account->stage > LOAD_STAGE_REST && account->incomplete)))
-		pg_log_error_hint("The output of pg_dump --section=pre-data --section=post-data creates the missing objects, but not sequence values; each existing object causes an error.");
+	{
+		pg_log_error_detail("The output of pg_dump --section=pre-data --section=post-data creates the missing objects, but not sequence values.  Each existing object causes an error.");
+		pg_log_error_hint("Run this output with psql, or copy again with --clean.");
+	}
 }
 
 /* An exit callback. */
