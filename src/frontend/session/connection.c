@@ -1,12 +1,12 @@
 /*
  * connection.c
- *		Opens connections, and describes their servers to those who come
- *		later.
+ *		Opens connections, and describes their servers so that other processes
+ *		can reach the same servers.
  *
- * The first connection is made as the user asked for it.  From it comes a
- * PeerAddress, with which workers, pg_dump and pg_restore reach the same
- * server again: by the address that was reached, as a name may lead to
- * several.
+ * The first connection is made with the user's options.  From it, the leader
+ * makes a PeerAddress, with which workers, pg_dump and pg_restore connect to
+ * the same server.  It contains the address that was reached, because a host
+ * name may stand for several servers.
  */
 #include "base/fe_compat.h"
 
@@ -27,7 +27,7 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Settings of TCP by which a peer's silent end is noticed.
+ * TCP settings with which the system notices that the other end has vanished.
  * ----------
  */
 
@@ -50,8 +50,9 @@ static const TcpSetting tcp_settings[] =
 };
 
 /*
- * To a connection that is there.  It is a precaution only, so that nothing
- * comes of it if a system refuses it.
+ * Apply the settings to an open connection.  A system that refuses a setting
+ * is not an error: without the setting, a lost connection is only noticed
+ * later.
  */
 static void
 tcp_setting_apply(PGconn *conn)
@@ -68,10 +69,13 @@ tcp_setting_apply(PGconn *conn)
 }
 
 /*
- * The same for one to be made with these options: " keyword=value ..." for
- * its conninfo; owned.  libpq passes over them if there is no TCP.  One that
- * takes rows, and waits for a lock or its disk, does not read meanwhile: it
- * is not given up for that, as tcp_user_timeout would have it (on Linux).
+ * The same settings for a connection that will be made with these options, as
+ * " keyword=value ..." for its connection string; owned.  libpq ignores them
+ * for Unix-domain sockets.
+ *
+ * A session that loads rows does not read from its socket while it waits for
+ * a lock or for its disk.  On Linux, tcp_user_timeout would end such a
+ * connection, so it is left out if takes_rows is true.
  */
 static char *
 tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
@@ -91,7 +95,10 @@ tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)
  * ----------
  */
 
-/* Options that chose the server and database, or that sessions set. */
+/*
+ * Options that have already determined the server and the database, and
+ * options that each session sets itself.
+ */
 static const char *const settled[] = {
 	"dbname", "user", "host", "hostaddr", "port", "target_session_attrs",
 	"load_balance_hosts", "service", "servicefile", "fallback_application_name",
@@ -99,9 +106,9 @@ static const char *const settled[] = {
 };
 
 /*
- * Does the environment, or libpq itself, give this option the same value?
- * Then the others find it too, and a pg_dump with an older libpq is not given
- * an option it may not know.
+ * Do the environment or libpq's defaults give this option the same value?
+ * Then it can be left out: other processes find the value, too, and a pg_dump
+ * with an older libpq does not get an option that it may not know.
  */
 static bool
 is_default(const PQconninfoOption *option, const PQconninfoOption *defaults)
@@ -112,7 +119,10 @@ is_default(const PQconninfoOption *option, const PQconninfoOption *defaults)
 	return false;
 }
 
-/* Not to be shown: libpq marks passwords by "*", but not these keys. */
+/*
+ * Must the option be kept out of argument lists and logs?  libpq marks
+ * passwords with "*", but does not mark the SCRAM keys.
+ */
 static bool
 is_secret(const PQconninfoOption *option)
 {
@@ -123,11 +133,11 @@ is_secret(const PQconninfoOption *option)
 /* ----------
  * The password
  *
- * libpq reports as "password" what was typed, and what it has from the
- * connection string, a service file or PGPASSWORD; what it has from a
- * passfile it keeps to itself.  Only what was typed or is in the string need
- * be kept.  The others libpq reads again for each connection, as they may
- * have changed.
+ * libpq reports as "password" a password that was typed, or that it found in
+ * the connection string, in a service file or in PGPASSWORD.  It does not
+ * report a password from a passfile.  Only a password that was typed or is in
+ * the string must be kept.  libpq reads the others again for each connection,
+ * because they may have changed.
  * ----------
  */
 static char *
@@ -139,8 +149,9 @@ copy_variable(const char *name)
 }
 
 /*
- * What libpq takes for a connection if the environment names this service and
- * file; NULL: no service, and the file that it names.
+ * libpq's defaults for a connection if the environment names this service and
+ * this service file.  If service is NULL there is no service; if file is
+ * NULL, PGSERVICEFILE stays as it is.
  */
 static PQconninfoOption *
 defaults_of_service(const char *service, const char *file)
@@ -162,15 +173,15 @@ defaults_of_service(const char *service, const char *file)
 }
 
 /*
- * The service of a connection string that has this password, for libpq to
- * read again for each connection; NULL if it has another one, or there is
- * none.  Before 18 a connection does not tell the service that it was made
- * with.
+ * The part of a connection string that names the service with this password,
+ * so that libpq reads the password again for each connection.  NULL if there
+ * is no service, or its password differs.  The service is read from the given
+ * string, because before 18 a connection does not report its service.
  */
 static char *
 find_service(const char *given, const char *password)
 {
-	/* otherwise it is the name of a database */
+	/* A text that is not a connection string is the name of a database. */
 	PQconninfoOption *options = identifier_is_conninfo(given) ?
 		PQconninfoParse(given, NULL) : NULL;
 	const char *service = options ? conninfo_value(options, "service") : NULL;
@@ -184,14 +195,19 @@ find_service(const char *given, const char *password)
 	conninfo_append(&buf, "service", service);
 	if (file)
 		conninfo_append(&buf, "servicefile", file);
-	/* what is settled must not be what the service says */
+
+	/*
+	 * The service may require another kind of server than the one that was
+	 * reached.
+	 */
 	conninfo_append(&buf, "target_session_attrs", "any");
 	return psprintf(" %s", buffer_text(&buf));
 }
 
 /*
- * A program can be told one service: if that is ours, for other secrets, the
- * password of another one is kept like one that was typed.
+ * Keep the password if libpq will not find it again by itself.  A program can
+ * use only one service.  If it uses ours, which contains other secrets, the
+ * password from the user's service is kept like one that was typed.
  */
 static void
 note_password(PeerAddress *address, const PQconninfoOption *options,
@@ -212,7 +228,7 @@ note_password(PeerAddress *address, const PQconninfoOption *options,
 		address->password = pg_strdup(password);
 }
 
-/* For programs. */
+/* Write the password to a file that programs read as their passfile. */
 static void
 note_password_file(PeerAddress *address)
 {
@@ -223,7 +239,10 @@ note_password_file(PeerAddress *address)
 	else
 		return;
 
-	/* the password of a service in the environment would come first */
+	/*
+	 * libpq prefers the password of the service that PGSERVICE names, so
+	 * programs get an empty service of ours instead.
+	 */
 	if (address->secrets.service == NULL && getenv("PGSERVICE"))
 		address->secrets.service = pg_strdup("[" CHILD_SERVICE "]\n");
 }
@@ -234,9 +253,9 @@ note_password_file(PeerAddress *address)
  */
 
 /*
- * The secrets that the others will not find by themselves, such as
+ * The secrets that other processes will not find by themselves, such as
  * sslpassword, as the text of a service file; NULL if there are none.  The
- * password is not among them.
+ * password is not among them, because it gets a file of its own.
  */
 static char *
 secrets_service(const PQconninfoOption *options,
@@ -262,8 +281,8 @@ secrets_service(const PQconninfoOption *options,
 }
 
 /*
- * Both of them with all options but those that are settled; private_buf may
- * be NULL.
+ * Append all options that are not settled: secrets to private_buf, unless
+ * that is NULL, and the others to buf.
  */
 static void
 append_options(bool has_password_file, const PQconninfoOption *options,
@@ -275,7 +294,10 @@ append_options(bool has_password_file, const PQconninfoOption *options,
 		if (option->val == NULL || conninfo_is_one_of(option->keyword, settled) ||
 			strcmp(option->keyword, "password") == 0)
 			continue;
-		/* it would come before the one that programs are given */
+
+		/*
+		 * libpq would use it instead of the passfile that programs are given.
+		 */
 		if (has_password_file && strcmp(option->keyword, "passfile") == 0)
 			continue;
 		if (is_secret(option))
@@ -288,7 +310,12 @@ append_options(bool has_password_file, const PQconninfoOption *options,
 	}
 }
 
-/* buf is what the address begins with. */
+/*
+ * Describe the server to programs whose service file the caller writes.  Such
+ * a program cannot use the user's service at the same time, so the result
+ * contains the values of that service.  buf contains the beginning of the
+ * connection string: host, port and so on.
+ */
 static void
 note_own_service(PeerAddress *address, const PQconninfoOption *options,
 				 const PQconninfoOption *bare, PQExpBuffer buf)
@@ -315,7 +342,7 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 	PQconninfoOption *options = PQconninfo(conn);
 	PQconninfoOption *defaults = PQconndefaults();
 
-	/* what programs find that are not told the user's service */
+	/* the defaults of programs that do not use the user's service */
 	PQconninfoOption *bare = defaults_of_service(NULL, NULL);
 	PQExpBufferData buf = buffer_new();
 	PQExpBufferData own_buf = buffer_new();
@@ -347,7 +374,7 @@ peer_address_new(PGconn *conn, bool takes_rows, const char *given,
 		conninfo_append(&buf, "hostaddr", PQhostaddr(conn));
 	conninfo_append(&buf, "port", PQport(conn));
 	appendPQExpBufferStr(&own_buf, buf.data);
-	/* our service takes the place of one that the environment names */
+	/* Our service replaces a service that the environment names. */
 	append_options(address->secrets.password_file != 0, options,
 				   address->secrets.service ? bare : defaults,
 				   &buf, &private_buf);
@@ -390,19 +417,20 @@ peer_address_for_own_service(const PeerAddress *address, ChildSecrets *secrets)
 }
 
 /* ----------
- * How many more connections a server has for us.
+ * The number of further connections that the limits of a server allow.
  * ----------
  */
 
-/* pg_stat_activity.backend_type came with 10. */
+/* PostgreSQL 10 added pg_stat_activity.backend_type. */
 #define MIN_VERSION_WITH_BACKEND_TYPE 100000
 
 /*
- * The smallest number of connections that a limit leaves: max_connections
- * less what is reserved for others (miscinit.c:InitPostgres), the role's,
- * and, if %s is true, the database's.  First by the sessions that are surely
- * clients; then also by those of which the role may not see what they are,
- * but which have a user and a database: most are clients.
+ * The smallest number of connections that these limits leave: max_connections
+ * less the reserved connections (miscinit.c:InitPostgres), the role's limit,
+ * and, if %s is true, the database's.  There are two numbers.  The first
+ * counts the sessions that are certainly clients.  The second also counts
+ * sessions whose kind the role may not see, but which have a user and a
+ * database, because most of these are clients.
  */
 static const char left_expression[] =
 "(WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
@@ -437,7 +465,10 @@ connection_limit_expression(PGconn *conn, bool of_database)
 	return psprintf(left_expression, of_database ? "true" : "false");
 }
 
-/* A role that was dropped meanwhile has no limit. */
+/*
+ * If the role was dropped meanwhile the query returns NULL: no limit is
+ * known.
+ */
 ConnectionsLeft
 connection_limit_read(const PGresult *res, int column)
 {
@@ -497,13 +528,16 @@ connection_limit_check_workers(PGconn *conn, int n_workers)
  * ----------
  */
 
-/* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
+/*
+ * Our queries need to_regclass(text), which was added in 9.6, and lo_get()
+ * and ROWS FROM, which were added in 9.4.
+ */
 #define MIN_SERVER_VERSION 90600
 
-/* How often to look for a pooler (session_probe); the process's. */
+/* How many times to look for a pooler (session_probe), in this process. */
 static int	n_probes = 3;
 
-/* How long a new session may be silent, or 0; the process's. */
+/* How long a new session may be silent, in this process; 0 means no limit. */
 static int	silence_s = CONNECTION_SILENCE_S;
 
 void
@@ -520,22 +554,27 @@ connection_show_notice(void *arg, const char *message)
 	free(text);
 }
 
-/* For the workers and pg_dump, too, which find it there. */
+/*
+ * Limit the time of an attempt to connect.  The limit is in the environment
+ * so that workers and pg_dump have the same one.
+ */
 static void
 limit_attempt(void)
 {
-	/* 0: a value that the user has set stays */
+	/* 0: a value that the user has set is kept. */
 	setenv("PGCONNECT_TIMEOUT", CppAsString2(CONNECTION_ATTEMPT_S), 0);
 }
 
-/* Bring it in the state that all of ours have. */
+/*
+ * Check the server's version, and prepare a new connection like all others.
+ */
 static PGconn *
 prepare(PGconn *conn)
 {
 	/*
-	 * Only now, as a connection of the user's has options of the user's.
-	 * Those that we make again get the same settings by their connection
-	 * string.
+	 * TCP settings are applied to the open connection, because it was made
+	 * with the user's options only.  Connections that we make later have
+	 * these settings in their connection strings.
 	 */
 	tcp_setting_apply(conn);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
@@ -548,16 +587,16 @@ prepare(PGconn *conn)
 	return conn;
 }
 
-/* What the keyword "dbname" has may be a connection string. */
+/* Connect.  The value of the keyword "dbname" may be a connection string. */
 static PGconn *
 connect_by(const char *const *keywords, const char *const *values)
 {
 	PGconn	   *conn;
 
 	/*
-	 * Until there is a connection there is no notice processor, so that libpq
-	 * prints notices of the server itself; and a server may send anything
-	 * before it has proved who it is.
+	 * libpq prints notices itself until the notice processor is set, which
+	 * needs a connection.  The guard makes them safe to show, because a
+	 * server that has not been authenticated yet may send anything.
 	 */
 	message_guard_begin();
 	conn = PQconnectdbParams(keywords, values, true);
@@ -567,22 +606,22 @@ connect_by(const char *const *keywords, const char *const *values)
 }
 
 /*
- * Keywords and their order are connectDatabase()'s.  The password that a
- * command printed comes after dbname, which may be a connection string with
- * another password.
+ * Keywords and their order are those of connectDatabase().  A password that a
+ * command printed comes after dbname, so that it overrides a password in a
+ * connection string.
  */
 static PGconn *
 connect_as(const ConnParams *params, const char *typed, const char *printed,
 		   const char *progname)
 {
-	/* libpq ignores what is NULL, and the last of two values counts */
+	/* libpq ignores NULL values, and uses the last of two values. */
 	const char *keywords[] = {"host", "port", "user", "password", "dbname",
 	"password", "dbname", "fallback_application_name", NULL};
 	const char *values[] = {params->pghost, params->pgport, params->pguser,
 		typed, params->dbname, printed, params->override_dbname, progname,
 	NULL};
 
-	/* before libpq reads its environment, as it does for each connection */
+	/* libpq reads the environment for each connection. */
 	limit_attempt();
 	return connect_by(keywords, values);
 }
@@ -600,8 +639,9 @@ connection_set_stall_timeout(uint64 seconds)
 }
 
 /*
- * A SessionWaitWatch for the first statements of a session, which take no
- * time: the leader's watchdog does not know the session yet.
+ * A SessionWaitWatch for the first statements of a new session.  These take
+ * no time, so silence means that the server hangs.  The leader's watchdog
+ * does not know the session yet.
  */
 static void
 connection_watch_new_session(PGconn *conn, bool came, int64 *since)
@@ -621,10 +661,11 @@ connection_watch_new_session(PGconn *conn, bool came, int64 *since)
 }
 
 /*
- * Another connection to the server that was reached, which may be one of
- * several of the name.  The password is the same.  libpq takes the first
- * dbname for a connection string if it looks like one: the name of a database
- * from the environment, which does not, must not be the first.
+ * Open another connection to the server that was reached; the host name may
+ * stand for several servers.  The password is the same.  If the first dbname
+ * looks like a connection string, libpq expands it.  The name of a database
+ * that libpq took from the environment is not expanded, so it must not come
+ * first.
  */
 static PGconn *
 connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
@@ -641,8 +682,9 @@ connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
 
 /*
  * Look for a pooler before anything is set in a session, and before programs
- * are run whose sessions have no marker.  Without a second connection
- * nothing is known; the run, which needs more than one, tells why.
+ * run whose sessions have no marker.  If the second connection fails, the
+ * probe is skipped: the run itself needs more than one connection, and will
+ * report why it cannot open one.
  */
 static void
 probe(PGconn *conn, const ConnParams *params, const char *progname)
@@ -662,13 +704,17 @@ probe(PGconn *conn, const ConnParams *params, const char *progname)
 		pg_log_warning_detail("The run needs several connections at the same time, and cannot continue with one.");
 		pg_log_warning_hint("If you connect through a connection pooler, enlarge its pool, use a smaller number for --jobs, or connect to the server itself.");
 	}
-	/* the run's other sessions may need its place */
+
+	/*
+	 * Wait until it has ended, because another session of this run may need
+	 * its place among the limited number of connections.
+	 */
 	session_close_and_wait(other);
 }
 
 /*
- * Unlike connectDatabase(), which asks again as long as the answer is empty,
- * and so for ever where no user can answer.
+ * Unlike connectDatabase(), this does not ask again after an empty answer:
+ * where no user can answer, connectDatabase() would ask forever.
  */
 PGconn *
 connection_ask(const ConnParams *params, const char *password_command,
@@ -738,8 +784,9 @@ connection_open_params(const ConnParams *params, const char *password_command,
 }
 
 /*
- * As connectMaintenanceDatabase() does without a name, but with a string.
- * Another database does not help if there is no password.
+ * The databases are those that connectMaintenanceDatabase() tries if it is
+ * given no name.  The second database is not tried if a password is missing,
+ * because it would be missing there, too.
  */
 PGconn *
 connection_open_maintenance(const ConnParams *params,
@@ -768,13 +815,13 @@ connection_open_leader(const Options *options, const char *progname)
 }
 
 /*
- * The last connection that was not tried, as the password command failed, and
- * why.
+ * The last connection that was not attempted because the password command had
+ * failed, and the reason.
  */
 static const PGconn *untried;
 static char *untried_words;
 
-/* libpq makes no connection to this port. */
+/* A failed connection.  libpq does not connect to port 0. */
 static PGconn *
 leave_untried(const char *failure)
 {
@@ -794,7 +841,7 @@ connection_words(const PGconn *conn)
 	return conn == untried ? untried_words : PQerrorMessage(conn);
 }
 
-/* replication may be NULL */
+/* Connect to a peer.  replication is the value of that keyword, or NULL. */
 static PGconn *
 try_connect(const PeerAddress *address, const char *replication,
 			const char *progname)
@@ -812,8 +859,8 @@ try_connect(const PeerAddress *address, const char *replication,
 		return leave_untried(failure);
 
 	/*
-	 * Its memory may be used again for this connection, for which
-	 * connection_words() must not give the words of the other.
+	 * The new connection may get the same memory as the untried one, and
+	 * connection_words() compares pointers only.
 	 */
 	untried = NULL;
 	limit_attempt();

@@ -1,6 +1,7 @@
 /*
  * connection.h
- *		Connections to the server: the leader's, the workers', pg_dump's.
+ *		Connections to servers, for the leader, for workers, and for pg_dump
+ *		and other programs that this one runs.
  */
 #ifndef CONNECTION_H
 #define CONNECTION_H
@@ -11,115 +12,130 @@
 #include "session/session.h"
 
 /* ----------
- * Settings of TCP by which a peer's silent end is noticed.
+ * TCP settings with which the system notices that the other end has vanished.
  *
- * A peer that vanished without a word is to be noticed, be it while data is
- * awaited or while none is.  What the user chose stays.
+ * A host can vanish without closing its connections.  This must be noticed
+ * both while data is awaited and while the connection is idle.  Values that
+ * the user has set are kept.
  * ----------
  */
 
 /*
- * A connection whose other end is gone is given up after about 90 seconds, by
- * us as by the server.
+ * Both the server and this program give up a connection about 90 seconds
+ * after the other end has vanished.
  */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_COUNT 6
 
 /* ----------
- * How to reach the very server that a connection leads to.
+ * How to reach exactly the server to which a connection leads.
  *
- * A name may stand for several servers, and a snapshot lives on one: so the
- * address is the one that was reached.
+ * A host name may stand for several servers, but a snapshot exists on one
+ * server only.  So the description contains the address that was reached.
  * ----------
  */
 
 typedef struct PeerAddress
 {
-	char	   *conninfo;		/* no secret in it: fit for argv and logs */
+	char	   *conninfo;		/* contains no secrets, so it may appear in
+								 * argument lists and logs */
 	ChildSecrets secrets;		/* for programs: see peer_address_secrets() */
-	char	   *password;		/* that was typed, or is in the connection
-								 * string; NULL = libpq finds it for each
-								 * connection, or the command prints it */
+	char	   *password;		/* the one that was typed or is in the
+								 * connection string; NULL if libpq finds it
+								 * for each connection, or the command prints
+								 * it */
 	PasswordCommand *command;	/* or NULL */
-	char	   *service;		/* " service=...", which libpq has the
-								 * password from; or NULL */
-	char	   *tcp_settings;	/* " keyword=value ...": what a program needs
-								 * after conninfo to notice a lost peer */
-	char	   *private_conninfo;	/* conninfo, all that, and all secrets but
-									 * the password */
+	char	   *service;		/* " service=...", where libpq finds the
+								 * password; or NULL */
+	char	   *tcp_settings;	/* " keyword=value ...": to be appended to
+								 * conninfo, so that a program notices a lost
+								 * peer */
+	char	   *private_conninfo;	/* conninfo, service, TCP settings, and
+									 * all secrets except the password */
 	char	   *own_conninfo;	/* for peer_address_for_own_service() */
 	char	   *own_service;
 	char	   *own_password;
 } PeerAddress;
 
 /*
- * The address of a connection's server, for those who come after; owned.
- * takes_rows: see tcp_setting_conninfo().  given is what the user gave as the
- * database's name, or as the connection string, and password_command the text
- * of the command that has given the password; either may be NULL.
+ * The address of a connection's server, for other processes; owned.
+ * takes_rows: see tcp_setting_conninfo().  given is the database name or
+ * connection string from the command line, and password_command the command
+ * that printed the password; either may be NULL.
  */
 extern PeerAddress *peer_address_new(PGconn *conn, bool takes_rows,
 									 const char *given,
 									 const char *password_command);
 
 /*
- * How a program reaches the server, and with which secrets.  If a command
- * gives the password, it is run; if it fails, that is told, and the program
- * has its last output.
+ * The connection string, and in *secrets the secrets, with which a program
+ * reaches the server.  If a command prints the password, it is run.  If it
+ * fails, the failure is reported, and the program gets its last output.
  */
 extern char *peer_address_for_program(const PeerAddress *address);
 extern const ChildSecrets *peer_address_secrets(const PeerAddress *address);
 
 /*
- * The same for a program whose service file the caller writes: what a service
- * of the user's has given this connection is in the result, which is owned,
- * and in *secrets, whose service is not NULL.  The program connects at once:
- * it does not learn of a password that changes later.
+ * The same for a program whose service file the caller writes.  The values
+ * that a service of the user's gave this connection are in the result, which
+ * is owned, and in *secrets, whose service is not NULL.  The program must
+ * connect at once, because it does not learn about a password that changes
+ * later.
  */
 extern char *peer_address_for_own_service(const PeerAddress *address,
 										  ChildSecrets *secrets);
 
 /* ----------
- * How many more connections a server has for us.
+ * The number of further connections that the limits of a server allow.
  * ----------
  */
 
 /*
- * The two differ if the role may not see what sessions of others are: without
- * the privileges of pg_read_all_stats.  Never below 0.
+ * The numbers differ if the role may not see the kind of other roles'
+ * sessions, because it lacks the privileges of pg_read_all_stats.  They are
+ * never negative.
  */
 typedef struct ConnectionsLeft
 {
-	int			at_most;		/* if none of those is a client's */
-	int			at_least;		/* if all of them are */
+	int			at_most;		/* if no hidden session is a client */
+	int			at_least;		/* if all hidden sessions are clients */
 } ConnectionsLeft;
 
-/* Says of these two why they differ: an errdetail. */
+/* An errdetail that explains why the two numbers differ. */
 #define CONNECTIONS_HIDDEN_DETAIL \
 "Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions."
 
 /*
- * What the server, the role and, if that is asked for, the database of this
- * session leave, this session being there already.  PG_INT32_MAX if servers
- * before 10 are asked, which do not tell.
+ * How many connections the limits of the server, of the role and, if
+ * of_database is true, of the database leave besides this session.  Servers
+ * before 10 do not show which sessions are clients; the result is
+ * PG_INT32_MAX then.
  */
 extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
-/* The same as an expression of another query, owned; and its value. */
+/*
+ * The same in a query of the caller's: connection_limit_expression() returns
+ * an expression (owned), and connection_limit_read() its value in the result.
+ */
 extern char *connection_limit_expression(PGconn *conn, bool of_database);
 extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
 
 /*
- * Warn if n tasks, of that number of sessions each at least, cannot be at
- * work at a time: each has one worker's, on any of the servers that it reads,
- * and on each where it looks for the leader one for that.  Who runs them may
- * know better how many are.  server is what it is called in the message.
+ * Warn if the server leaves fewer than n_sessions connections.  The n tasks
+ * need at least that many on this server if all run at a time: each has a
+ * session of one worker on every server that it reads, and one more on the
+ * server where it watches the leader.  This is only a warning, because the
+ * user may know that fewer tasks run at a time.  server is the name of the
+ * server in the message.
  */
 extern void connection_limit_check_tasks(PGconn *conn, const char *server,
 										 int n_tasks, int n_sessions);
 
-/* In a task, whose own session this is: the same of its workers. */
+/*
+ * The same check in a task, for the sessions of its own workers.  conn is the
+ * session of the task.
+ */
 extern void connection_limit_check_workers(PGconn *conn, int n_workers);
 
 /*
@@ -129,8 +145,8 @@ extern void connection_limit_check_workers(PGconn *conn, int n_workers);
 #define CONNECTION_ATTEMPT_S 30
 
 /*
- * How many times connection_ask() looks for a pooler that does not keep a
- * server session for each client, unless it is a few; and how many for
+ * How many times connection_ask() looks for a pooler that does not keep one
+ * server session for each client.  The default is 3; the constant is for
  * --check.
  */
 #define CONNECTION_CHECK_PROBES 20
@@ -138,24 +154,25 @@ extern void connection_set_probes(int n);
 
 /*
  * How many seconds connection_ask() waits for a server that sends nothing,
- * unless --stall-timeout says otherwise; 0 is for ever.
+ * unless --stall-timeout says otherwise; 0 means forever.
  */
 #define CONNECTION_SILENCE_S 60
 extern void connection_set_stall_timeout(uint64 seconds);
 
 /*
- * Connect with these parameters.  The connection is returned even if it could
- * not be made.  What the server says before and after it has let us in
- * commands no terminal.
+ * Connect with these parameters.  A connection that failed is returned, too.
+ * Messages that the server sends before and after authentication are made
+ * safe for terminals.
  *
- * The user is asked for a password if the server wants one and there is none,
- * or with -W, unless one was typed before for this server and role
- * (password.h).  After an empty answer there is no second attempt.
- * Unless password_command is NULL, the password is what it prints, and the
- * user is not asked.  Exits with a message if a pooler gives transactions to
- * other backends, for which there is one more session for a moment, or if the
- * server sends nothing for the time of connection_set_stall_timeout().  The
- * search_path is secure in these sessions.
+ * The user is asked for a password with -W, or if the server wants a password
+ * and none is known, unless one was typed before for this server and role
+ * (password.h).  An empty answer is not tried.  If password_command is not
+ * NULL, the password is its output, and the user is not asked.
+ *
+ * Exits with a message if a pooler assigns transactions to different
+ * backends; another session is opened for a moment to find this out.  Also
+ * exits with a message if the server sends nothing for the time of
+ * connection_set_stall_timeout().  The search_path of the session is empty.
  */
 extern PGconn *connection_ask(const ConnParams *params,
 							  const char *password_command,
@@ -165,31 +182,31 @@ extern PGconn *connection_ask(const ConnParams *params,
 extern void connection_report_failure(const PGconn *conn);
 
 /*
- * Connect as the user asked, by connection_ask(); exits with a message on
- * failure.
+ * Connect with the user's options, using connection_ask(); exits with a
+ * message on failure.
  */
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
-/* The same to any server.  password_command may be NULL. */
+/* The same with other parameters.  password_command may be NULL. */
 extern PGconn *connection_open_params(const ConnParams *params,
 									  const char *password_command,
 									  const char *progname);
 
 /*
- * The same to the database postgres, or else template1, in place of whichever
- * the parameters name.
+ * The same to the database postgres or, if that fails, to template1, instead
+ * of the database that the parameters name.
  */
 extern PGconn *connection_open_maintenance(const ConnParams *params,
 										   const char *password_command,
 										   const char *progname);
 
-/* A PQnoticeProcessor: to standard error, safely. */
+/* A PQnoticeProcessor that writes to standard error, safely for terminals. */
 extern void connection_show_notice(void *arg, const char *message);
 
 /*
- * Connect to a peer again; the result's settings are the server's defaults.
- * Ends by session_lost() when that fails.
+ * Connect to a peer again; the session has the server's default settings.
+ * Ends with session_lost() on failure, because another attempt may succeed.
  */
 extern PGconn *connection_open_peer(const PeerAddress *address,
 									const char *progname);
@@ -201,23 +218,27 @@ extern PGconn *connection_open_peer(const PeerAddress *address,
 extern PGconn *connection_try_peer(const PeerAddress *address,
 								   const char *progname);
 
-/* The same for replication (of the database), by a walsender. */
+/*
+ * The same with replication=database, which the server answers with a
+ * walsender.
+ */
 extern PGconn *connection_try_replication(const PeerAddress *address,
 										  const char *progname);
 
 /*
- * Why a connection to a peer could not be made: libpq's message, or, if there
- * was no password to connect with, what the command has said.  Of the last
- * one that could not be made; borrowed.
+ * Why a connection to a peer could not be made: libpq's message or, if the
+ * password command failed, that command's message.  Only the last connection
+ * that failed may be asked about; borrowed.
  */
 extern const char *connection_words(const PGconn *conn);
 
-/* Is it by a Unix-domain socket? */
+/* Does the connection use a Unix-domain socket? */
 extern bool connection_is_unix_socket(const PGconn *conn);
 
 /*
- * Is the other end on this machine, by a socket or the loopback interface?
- * An address of this kind means something else elsewhere.
+ * Is the other end on this machine, through a socket or the loopback
+ * interface?  Such an address means another server if it is used on another
+ * machine.
  */
 extern bool connection_is_local(const PGconn *conn);
 

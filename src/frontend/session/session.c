@@ -2,9 +2,10 @@
  * session.c
  *		Runs statements in a session, and begins its transactions.
  *
- * All waits are session_wait_result()'s, so that a signal or a watch can end
- * them.  A transaction begins with a look at the session's marker, by which a
- * pooler is noticed that gives transactions to other backends (session.h).
+ * All waits go through session_wait_result(), so that a signal or a watch can
+ * end them.  Each transaction begins with a query for the session's marker,
+ * which shows whether a pooler gives transactions to other backends
+ * (session.h).
  */
 #include "base/fe_compat.h"
 
@@ -21,26 +22,26 @@
 #include "session/session.h"
 #include "session/session_lost.h"
 
-/* How long a session that has nothing else to do may take for an answer. */
+/* How long an idle session may take to answer. */
 #define ANSWER_MS 15000
 
-/* The same of one that is to end. */
+/* The same for a session that is about to be closed. */
 #define CLOSE_MS 5000
 
-/* How long the server may take to end one, where that is waited for. */
+/* How long to wait until the server has ended a session. */
 #define END_WAIT_MS 2000
 
-/* A wait without a limit, watched or not. */
+/* Values of wait_ms for a wait without a limit, with and without a watch. */
 #define WATCHED (-1)
 #define UNWATCHED (-2)
 
 const char	session_recovery_query[] = "SELECT pg_catalog.pg_is_in_recovery()";
 
-/* PQgetvalue(), and what the linker makes of calls of it. */
+/* libpq's PQgetvalue(), and the function that the linker calls instead. */
 extern char *__real_PQgetvalue(const PGresult *res, int row, int column);
 extern char *__wrap_PQgetvalue(const PGresult *res, int row, int column);
 
-/* The name of the session's marker. */
+/* The setting that contains the session's marker, and the marker's length. */
 #define MARKER "pardump.session"
 #define MARKER_BYTES 16
 
@@ -61,9 +62,10 @@ session_unexpected(const char *detail)
 }
 
 /*
- * A caller that asks for a value relies on the rows and columns of the
- * statement.  Of a server that sends others libpq would give NULL: so the
- * linker leads all calls here ("--wrap" in the manual of ld).
+ * A caller that asks for a value relies on the rows and columns of its
+ * statement.  If a server sends other ones, libpq returns NULL, which would
+ * crash the program.  So the linker replaces all calls of PQgetvalue() by
+ * calls of this function ("--wrap" in the manual of ld).
  */
 char *
 __wrap_PQgetvalue(const PGresult *res, int row, int column)
@@ -123,8 +125,8 @@ session_exec(PGconn *conn, const char *sql)
 
 	/*
 	 * PQexec() would wait in recv(), where neither a signal nor a watch could
-	 * end the wait.  NULL stands for what libpq could not even send; its
-	 * message says why.
+	 * end the wait.  NULL means that libpq could not even send the statement;
+	 * its message contains the reason.
 	 */
 	res = PQsendQuery(conn, sql) ? session_wait_result(conn, -1) : NULL;
 	session_wait_ends();
@@ -144,7 +146,7 @@ session_end_results(PGconn *conn)
 
 	while ((res = PQgetResult(conn)) != NULL)
 	{
-		/* a connection that breaks says so */
+		/* A broken connection also gives a result, with this status. */
 		if (PQresultStatus(res) != PGRES_FATAL_ERROR)
 			session_unexpected("A statement has more than one result.");
 		PQclear(res);
@@ -152,8 +154,8 @@ session_end_results(PGconn *conn)
 }
 
 /*
- * The connection's own state would not do: libpq takes it for sound after a
- * failed write, if all it could read was the server's last words.
+ * The state of the connection is not enough: after a failed write, libpq may
+ * keep CONNECTION_OK if it could still read the server's last message.
  */
 bool
 session_answers(PGconn *conn)
@@ -170,7 +172,7 @@ session_has_ended(PGconn *conn)
 {
 	bool		is_there = PQconsumeInput(conn) != 0;
 
-	/* makes libpq read why the server is ending the session */
+	/* Make libpq read the message with which the server ends the session. */
 	PQfreemem(PQnotifies(conn));
 	return !is_there || PQstatus(conn) != CONNECTION_OK;
 }
@@ -187,8 +189,8 @@ session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 	free(sql);
 
 	/*
-	 * An error of the query is undone by the savepoint: the transaction must
-	 * remain usable, since it has the snapshot and the locks.
+	 * The savepoint undoes an error of the query: the transaction must remain
+	 * usable, because it has the snapshot and the locks.
 	 */
 	if (res && !session_is_lost(conn, res))
 		end = session_exec_within(conn,
@@ -279,7 +281,7 @@ session_is_true(PGconn *conn, const char *sql)
 int
 session_backend(PGconn *conn)
 {
-	/* the first column */
+	/* The process ID is the first column. */
 	return atoi(session_value(conn, session_self_query));
 }
 
@@ -327,7 +329,11 @@ session_set(PGconn *conn, const char *name, const char *value, bool is_local)
  * ----------
  */
 
-/* A PGEventProc: it keeps the marker's value with the connection. */
+/*
+ * A PGEventProc.  libpq stores the marker's value with the connection, and
+ * calls this function when the connection is closed, so that the value is
+ * freed.
+ */
 static int
 keep_marker(PGEventId event, void *info, void *arg)
 {
@@ -351,7 +357,10 @@ refuse_pooler(const PGconn *conn, const char *detail)
 	pg_fatal_hint("Connect to the server directly, or through a session pool (PgBouncer: pool_mode = session).");
 }
 
-/* PgBouncer's words in statement mode, which are not translated. */
+/*
+ * Has PgBouncer in statement mode refused a transaction?  Its message is not
+ * translated.
+ */
 static bool
 refuses_transactions(const PGconn *conn)
 {
@@ -359,8 +368,8 @@ refuses_transactions(const PGconn *conn)
 }
 
 /*
- * What a column has of the marker, or the error of SHOW or of the statement
- * before.
+ * Compare the marker in a column with the session's.  If SHOW or the
+ * statement before it failed, the result is an error, without columns.
  */
 static void
 check_marker(const PGconn *conn, const PGresult *res, int column)
@@ -386,7 +395,10 @@ session_run(PGconn *conn, const char *sql, int wait_ms)
 		session_exec_within(conn, sql, wait_ms);
 }
 
-/* Unless it has one.  NULL if it has, else what is wrong. */
+/*
+ * Give the session a marker, unless it has one.  Returns NULL on success,
+ * else the result of the failed statement.
+ */
 static PGresult *
 set_marker(PGconn *conn, int wait_ms)
 {
@@ -396,9 +408,9 @@ set_marker(PGconn *conn, int wait_ms)
 
 	if (marker_of(conn))
 		return NULL;
-	/* no other session can guess it */
+	/* A random value, so that no other session has the same. */
 	value = hex_random(MARKER_BYTES);
-	/* the role's timeouts may be too short even for this */
+	/* The role's timeouts could be too short even for this statement. */
 	sql = psprintf(SESSION_BEGIN_SETTINGS "; " SESSION_SET(MARKER, "%s") "; COMMIT",
 				   value);
 	res = session_run(conn, sql, wait_ms);
@@ -411,7 +423,11 @@ set_marker(PGconn *conn, int wait_ms)
 		return res ? res : PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
 	}
 	PQclear(res);
-	/* only now: what was not set is not missed */
+
+	/*
+	 * Remember the marker only now, because a marker that was not set must
+	 * not be expected.
+	 */
 	if (!PQregisterEventProc(conn, keep_marker, "pg_pardump marker", NULL) ||
 		!PQsetInstanceData(conn, keep_marker, value))
 		pg_fatal("out of memory");
@@ -498,11 +514,11 @@ session_command_settings(PGconn *conn, const char *sql)
 	free(text);
 }
 
-/* Undo what would be left to a pooler's next client. */
+/* Undo the settings that a pooler would leave to its next client. */
 static void
 leave_nothing(PGconn *conn)
 {
-	/* one that waits for an answer does not take another statement */
+	/* While an answer is awaited, libpq does not send another statement. */
 	if (conn && marker_of(conn) && PQstatus(conn) == CONNECTION_OK)
 	{
 		PGTransactionStatusType status = PQtransactionStatus(conn);
@@ -510,7 +526,7 @@ leave_nothing(PGconn *conn)
 		/* DISCARD ALL is not allowed within a transaction */
 		if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
 			PQclear(session_exec_within(conn, "ROLLBACK", CLOSE_MS));
-		/* RESET ALL would leave the role of SET ROLE */
+		/* RESET ALL would keep the role of SET ROLE. */
 		if (PQtransactionStatus(conn) == PQTRANS_IDLE)
 			PQclear(session_exec_within(conn, "DISCARD ALL", CLOSE_MS));
 	}
@@ -524,8 +540,9 @@ session_close(PGconn *conn)
 }
 
 /*
- * A backend that reads the end of its input ends, and its socket is closed
- * when it has left its place to others (pqcomm.c:socket_close).
+ * Closing only the sending direction makes the backend exit.  The backend
+ * closes its socket after it has given up its place among the connections
+ * (pqcomm.c:socket_close), so the end of its output is the sign to wait for.
  */
 void
 session_close_and_wait(PGconn *conn)
@@ -548,7 +565,9 @@ session_close_and_wait(PGconn *conn)
  * ----------
  */
 
-/* The session whose transactions are looked at, and another one. */
+/*
+ * One of the two sessions of the probe, and how long it may take to answer.
+ */
 typedef struct ProbedSession
 {
 	PGconn	   *conn;
@@ -556,8 +575,8 @@ typedef struct ProbedSession
 } ProbedSession;
 
 /*
- * Which backend has the session outside a transaction?  Owned; NULL if there
- * is no answer in time.
+ * Which backend serves the session outside a transaction?  Owned; NULL if
+ * there is no answer in time.
  */
 static char *
 ask_backend(const ProbedSession *session)
@@ -575,14 +594,18 @@ ask_backend(const ProbedSession *session)
 	return result;
 }
 
-/* The first is in a transaction for a while.  False without an answer. */
+/*
+ * Look once whether both sessions keep their backends while the first one is
+ * in a transaction.  Returns false if there is no answer.
+ */
 static bool
 probe_once(const ProbedSession *first, const ProbedSession *second)
 {
 	/*
-	 * A pooler in transaction mode gives a backend to the client that begins
-	 * a transaction.  So while one session is in a transaction the other must
-	 * find another backend, and each the one that it has its marker in.
+	 * A pooler in transaction mode assigns a backend to the client that
+	 * begins a transaction.  So while one session is in a transaction the
+	 * other must have another backend, and each session must find its marker
+	 * in its backend.
 	 */
 	char	   *backends[] = {ask_backend(first), ask_backend(second)};
 	bool		answered = backends[0] && backends[1];
@@ -617,10 +640,16 @@ session_probe(PGconn *conn, PGconn *other, int n_tries)
  * ----------
  */
 
-/* Stands for a text that the server cannot have: an identifier, too. */
+/*
+ * Replaces a text that the server's encoding cannot represent.  It is a valid
+ * identifier, because the text may be one.
+ */
 #define UNCONVERTIBLE "pg_pardump_unconvertible_name"
 
-/* Ask the server to convert the text.  No transaction is ended by that. */
+/*
+ * Ask the server to convert the text.  A failed conversion does not end the
+ * transaction, because there is a savepoint.
+ */
 static bool
 is_converted(PGconn *conn, const char *text)
 {
@@ -630,7 +659,7 @@ is_converted(PGconn *conn, const char *text)
 	PGresult   *res;
 	bool		result;
 
-	/* a text that is wrong in the client's encoding, too */
+	/* The text is invalid in the client's encoding, too. */
 	if (literal == NULL)
 		return false;
 	if (in_block)
@@ -647,8 +676,9 @@ is_converted(PGconn *conn, const char *text)
 }
 
 /*
- * Can the server have this text?  Without a conversion, which is so in a
- * session of SQL_ASCII as well, it is the bytes that must be right.
+ * Can the server's encoding represent this text?  If the server does not
+ * convert, as in a session with client encoding SQL_ASCII, the bytes
+ * themselves must be valid in the server's encoding.
  */
 bool
 text_is_convertible(PGconn *conn, const char *text)
@@ -667,7 +697,9 @@ text_is_convertible(PGconn *conn, const char *text)
 	return is_converted(conn, text);
 }
 
-/* Of all of them at once, which may take a query. */
+/*
+ * The same for all texts at once, which needs a query only in some encodings.
+ */
 static bool
 all_are_convertible(PGconn *conn, char *const *texts, int n)
 {
@@ -694,7 +726,9 @@ text_array(PGconn *conn, char *const *texts, int n)
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
 	{
-		/* one by one only if they could not be converted all together */
+		/*
+		 * Ask for each text only if they could not be converted all together.
+		 */
 		const char *text = all || text_is_convertible(conn, texts[i]) ? texts[i] : UNCONVERTIBLE;
 
 		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "\"");
@@ -726,11 +760,14 @@ oid_array(const Oid *oids, int n)
 }
 
 /* ----------
- * Queries for what the server's processes for our sessions do.
+ * Queries about the backends of our sessions.
  * ----------
  */
 
-/* With track_activities = off the state is disabled, but waits are known. */
+/*
+ * With track_activities = off pg_stat_activity does not show the state, but
+ * does show waits.
+ */
 char *
 backend_query_at_work(int backend)
 {
@@ -755,10 +792,11 @@ backend_query_terminate(int backend, int min_age_s)
 }
 
 /*
- * Of the others only those without a job keep what they have to the end.  For
- * a standby's replay, which is not a backend, pg_blocking_pids() returns
- * nothing; it waits for ACCESS EXCLUSIVE, so every holder of a lock blocks
- * it.
+ * Only sessions without a job keep their locks until the end of the run, so
+ * only an idle session can block a waiting one forever.  Replay on a standby
+ * is not a backend, and pg_blocking_pids() returns nothing for it.  Replay
+ * waits for ACCESS EXCLUSIVE, which conflicts with every lock, so every
+ * holder of a lock on the relation blocks it.
  */
 static const char deadlock_query[] =
 SESSION_FRESH_ACTIVITY "WITH RECURSIVE chain (waiter, first, blocker) AS ("

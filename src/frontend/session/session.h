@@ -1,11 +1,11 @@
 /*
  * session.h
- *		Runs statements in a session.
+ *		Runs statements in a session, for all programs.
  *
- * A session is a connection to a server, a PGconn, with the settings that we
- * need (session_settings.h); one that is lost is another one once it is
- * connected again.  These are for any of them: on the source, whose leader
- * and workers share a snapshot (source/source.h), and on the target.
+ * A session is a connection to a server (a PGconn) with our settings
+ * (session_settings.h).  After a lost connection, a new connection is another
+ * session.  These functions work with any session: on the source, where
+ * leader and workers share a snapshot (source/source.h), and on the target.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -14,8 +14,8 @@
 #include "pqexpbuffer.h"
 
 /*
- * Run a statement that returns rows (query) or none (command).  Ends by
- * session_failed() (session_lost.h) when it fails.
+ * Run a statement that returns rows (query) or none (command).  Ends with
+ * session_failed() (session_lost.h) on an error.
  */
 extern PGresult *session_query(PGconn *conn, const char *sql);
 extern PGresult *session_query_params(PGconn *conn, const char *sql,
@@ -24,20 +24,24 @@ extern PGresult *session_query_params(PGconn *conn, const char *sql,
 extern void session_command(PGconn *conn, const char *sql);
 
 /*
- * The first value that a query returns, and whether that is true.  The value
- * is "" for NULL; owned.
+ * The first value that a query returns ("" for NULL; owned), and whether it
+ * is true.
  */
 extern char *session_value(PGconn *conn, const char *sql);
 extern bool session_is_true(PGconn *conn, const char *sql);
 
-/* A value of a result: a bool, false for NULL; an OID; a number from 0. */
+/*
+ * A value of a result: a bool, which is false for NULL; an OID; a number that
+ * is not negative.
+ */
 extern bool result_is_true(const PGresult *res, int row, int column);
 extern Oid	result_oid(const PGresult *res, int row, int column);
 extern uint64 result_number(const PGresult *res, int row, int column);
 
 /*
- * A number of a result, which stands for one of an array.  Exits with a
- * message unless it is within these limits.
+ * A number in a result that is the number of an element of an array.  Exits
+ * with a message unless it is within these limits, because a wrong server
+ * must not make us read outside the array.
  */
 extern int	session_number(const PGresult *res, int row, int column, int least,
 						   int most);
@@ -52,22 +56,26 @@ pg_noreturn extern void session_unexpected(const char *detail);
 extern void session_expect_tables(const PGresult *res, int n);
 
 /*
- * The numbers of an array in the first row of a result, and how many; owned.
- * NULL if the value is not an array of numbers.
+ * The elements of an array of numbers in the first row of a result, and their
+ * count; owned.  NULL if the value is not such an array.
  */
 extern int64 *session_numbers(const PGresult *res, int column, int *n);
 
 /* ----------
  * Statements that all sessions have in common
  *
- * An entry of pg_stat_statements is a statement without its constants if it
- * is a query, but before PostgreSQL 18 with them if it is a utility
- * statement.  So that a run adds few, one thing has one text: here, or as
- * pg_dump and pg_restore write it.
+ * pg_stat_statements makes one entry for all queries that differ only in
+ * their constants.  Before PostgreSQL 18, utility statements that differ in a
+ * constant get separate entries.  So that a run adds few entries, a statement
+ * for the same purpose has the same text everywhere: the one here, or the one
+ * that pg_dump and pg_restore use.
  * ----------
  */
 
-/* A setting of the session, or of the transaction: a query, unlike SET. */
+/*
+ * Changes a setting of the session, or of the transaction.  It is a query,
+ * not SET, which is a utility statement.
+ */
 #define SESSION_SET(name, value) \
 "SELECT pg_catalog.set_config('" name "', '" value "', false)"
 #define SESSION_SET_LOCAL(name, value) \
@@ -83,9 +91,10 @@ extern void session_set(PGconn *conn, const char *name, const char *value,
 extern char *session_literal(PGconn *conn, const char *text);
 
 /*
- * A query for settings that a server may not know.  The list is the inside of
- * an array literal.  Of "name=value" it sets the session's setting, of "name"
- * it only reads it.  The columns are as pg_settings has them before.
+ * A query for settings that the server may not know.  The list is the
+ * contents of an array literal: "name=value" changes the session's setting,
+ * "name" only reads it.  The columns contain the values before the change, as
+ * pg_settings shows them.
  */
 #define SESSION_KNOWN_SETTINGS(list) \
 "SELECT s.name, s.setting, s.source, CASE WHEN pg_catalog.strpos(v, '=') OPERATOR(pg_catalog.>) 0" \
@@ -95,13 +104,13 @@ extern char *session_literal(PGconn *conn, const char *text);
 enum
 {
 	SETTING_NAME,
-	SETTING_VALUE,				/* in the setting's unit */
+	SETTING_VALUE,				/* before the change, in the setting's unit */
 	SETTING_SOURCE
 };
 
 /*
- * All savepoints have one name.  What is within two of them belongs to the
- * inner one, so each is released before the outer one is used again.
+ * All savepoints have the same name.  The inner one of two hides the outer
+ * one, so it must be released before the outer one can be used again.
  */
 #define SESSION_SAVEPOINT "SAVEPOINT pardump"
 #define SESSION_ROLLBACK_TO "ROLLBACK TO SAVEPOINT pardump"
@@ -122,11 +131,12 @@ enum
 extern bool session_may_execute(PGconn *conn, const char *functions);
 
 /*
- * Which session is this: its backend's process (a pooler tells PQbackendPID()
- * another number), when the server was started (two servers may have the same
- * process numbers, e.g. in containers), the transactions that its snapshot
- * sees as running, its marker, and whether the role may call
- * pg_control_system(), and the other functions of pg_control, too.
+ * Which session is this?  The columns are the process ID of the backend
+ * (through a pooler, PQbackendPID() returns another number), the start time
+ * of the server (two servers may use the same process IDs, for example in
+ * containers), the snapshot with the running transactions, the marker, and
+ * whether the role may call pg_control_system(), and the other functions of
+ * pg_control, too.
  */
 extern const char session_self_query[];
 enum
@@ -139,27 +149,28 @@ enum
 	SELF_MAY_READ_CONTROL
 };
 
-/* The first of these. */
+/* The first of these columns. */
 extern int	session_backend(PGconn *conn);
 
 extern const char session_recovery_query[];
 
 /* ----------
- * Transactions, and what a pooler makes of them
+ * Transactions, and poolers
  *
  * A pooler may give each transaction of a client to another backend
- * (PgBouncer's pool_mode = transaction).  Then our settings are missing where
- * rows are read or loaded, so that rows are silently wrong, and another
- * client of the pooler has our settings.  So each session has a marker: the
- * setting pardump.session, whose value no other session has.  session_begin()
- * asks for it in the query string of BEGIN, which reaches one backend, and
- * without a round trip more.  SHOW takes no snapshot; after a SELECT there
- * SET TRANSACTION SNAPSHOT would fail.
+ * (PgBouncer's pool_mode = transaction).  Then our settings are missing in
+ * the backend that reads or loads rows, so that rows are wrong without an
+ * error; and another client of the pooler gets our settings.  So each session
+ * has a marker: the setting pardump.session, whose value no other session
+ * has.  session_begin() asks for it in the query string of BEGIN.  The whole
+ * string reaches one backend, and needs no further round trip.  The query is
+ * SHOW, which takes no snapshot; after a SELECT, SET TRANSACTION SNAPSHOT
+ * would fail.
  *
- * Settings are made within session_begin_settings() and
+ * Settings are made between session_begin_settings() and
  * session_end_settings(): in a transaction that has found the marker.  So
- * a backend with the marker has our settings, too, and no other backend has
- * them.  A setting that belongs to one transaction is SET LOCAL.
+ * exactly the backends with the marker have our settings.  A setting for one
+ * transaction only is SET LOCAL.
  *
  * If the marker is missing, or has another value, the program ends with a
  * message.
@@ -167,119 +178,123 @@ extern const char session_recovery_query[];
  */
 
 /*
- * Begins a transaction for settings.  It waits for no safe snapshot, and the
- * role's timeouts, which may be short, do not end it.
+ * Begins a transaction for settings.  It does not wait for a safe snapshot
+ * (default_transaction_deferrable), and short timeouts of the role do not end
+ * it.
  */
 #define SESSION_BEGIN_SETTINGS \
 SESSION_BEGIN_READ_ONLY "; " SESSION_SET_LOCAL("statement_timeout", "0") "; " \
 SESSION_SET_LOCAL("idle_in_transaction_session_timeout", "0")
 
 /*
- * Begin a transaction with this statement, or with more that take no
- * snapshot; after it the session has a marker.  Ends by session_failed() when
- * it fails.  The second is not watched (see session_lost.h), for sessions on
- * the target.
+ * Begin a transaction with this statement, or with several that take no
+ * snapshot.  The session has a marker afterwards.  Ends with session_failed()
+ * on an error.  session_begin_unwatched() is for sessions on the target,
+ * whose waits are not watched (see session_lost.h).
  */
 extern void session_begin(PGconn *conn, const char *sql);
 extern void session_begin_unwatched(PGconn *conn, const char *sql);
 
 /*
- * The same, but false if it fails, or there is no answer in time; -1 means no
- * limit, and watched.
+ * The same, but returns false if it fails or there is no answer in time.  A
+ * wait_ms of -1 means no limit, and a watched wait.
  */
 extern bool session_try_begin(PGconn *conn, const char *sql, int wait_ms);
 
 /*
- * Around statements that make settings of the session.  Returns whether it
- * has begun a transaction, which is for the other one: within a transaction
- * of the caller's both do nothing.
+ * Call these before and after statements that change settings of the session.
+ * session_begin_settings() returns whether it has begun a transaction;
+ * session_end_settings() needs the answer.  Within a transaction of the
+ * caller's both do nothing.
  */
 extern bool session_begin_settings(PGconn *conn);
 extern void session_end_settings(PGconn *conn, bool begun);
 
-/* The same around one, or several, in one round trip less. */
+/* Both calls, with these statements in between, in fewer round trips. */
 extern void session_command_settings(PGconn *conn, const char *sql);
 
 /*
- * Look n_tries times, with another session on the same server that was opened
- * in the same way, whether a pooler gives transactions to other backends:
- * exits with a message if so.  Neither has any setting of ours yet.  False if
- * the other one does not answer in time.
+ * Look n_tries times whether a pooler gives transactions to other backends;
+ * exits with a message if it does.  The other session is on the same server,
+ * and was opened in the same way.  Neither session has any of our settings
+ * yet.  Returns false if the other session does not answer in time.
  */
 extern bool session_probe(PGconn *conn, PGconn *other, int n_tries);
 
 /*
- * End a session that is not lost: its settings with it, as a pooler gives the
- * backend to other clients.  What is not committed is rolled back.  conn may
- * be NULL.
+ * End a session that is not lost, and undo its settings, because a pooler
+ * gives the backend to other clients.  Uncommitted changes are rolled back.
+ * conn may be NULL.
  */
 extern void session_close(PGconn *conn);
 
-/* The same, and wait a moment until others can have its place. */
+/*
+ * The same, and wait a moment until its place among the server's connections
+ * is free again.
+ */
 extern void session_close_and_wait(PGconn *conn);
 
 /* PQexec(), watched (see session_lost.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
 
 /*
- * PQexec() for statements that are done at once.  NULL if there is no answer
- * in time, or no connection.
+ * PQexec() for statements that take no time.  Returns NULL if there is no
+ * answer in time, or no connection.
  */
 extern PGresult *session_exec_within(PGconn *conn, const char *sql,
 									 int wait_ms);
 
 /*
- * Takes what follows the only result of a statement, which is nothing.  Exits
- * with a message if there is more: a COPY that no statement of ours has begun
- * would give the same result again and again.
+ * Reads the end of a statement's results after its only result.  Exits with a
+ * message if there is another result: a COPY that no statement of ours has
+ * begun would give the same result again and again.
  */
 extern void session_end_results(PGconn *conn);
 
-/*
- * Does it answer in time?  A session that has nothing else to do, and may be
- * NULL.
- */
+/* Does this idle session answer in time?  conn may be NULL. */
 extern bool session_answers(PGconn *conn);
 
 /*
- * Has the server ended an idle session, as far as that has arrived?  Reads
- * what has: the server's last word goes to the notice receiver.
+ * Has the server ended an idle session, as far as its message has arrived?
+ * Reads what has arrived, so that the notice receiver gets the server's last
+ * message.
  */
 extern bool session_has_ended(PGconn *conn);
 
 /*
- * What a short query returns, which may be an error, and does no harm to the
- * transaction.  The query begins with SESSION_FRESH_ACTIVITY if it reads what
- * other sessions do, of which a transaction keeps what it has read once.  It
- * runs as the user who connected, since those of --role may not see other
- * sessions.  *lost is set if there is no answer in time, or the session has
- * ended.
+ * Run a short query in a savepoint, so that an error, which is returned, does
+ * not end the transaction.  Begin the query with SESSION_FRESH_ACTIVITY if it
+ * reads activities of other sessions, because a transaction sees the first
+ * answer again otherwise.  The query runs as the user who connected, since
+ * the role of --role may not see other sessions.  *lost is set if there is no
+ * answer in time, or the session has ended.
  */
 #define SESSION_FRESH_ACTIVITY "SELECT pg_catalog.pg_stat_clear_snapshot(); "
 extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
 							  bool *lost);
 
 /* ----------
- * Texts, or OIDs, as the value of a parameter.
+ * Array literals of texts or OIDs, for the parameters of queries.
  * ----------
  */
 
 /*
- * An array literal of them, in the session's client encoding; owned.  A text
- * that the server's encoding does not have, as a name of a database in
- * SQL_ASCII, is replaced by one that no object has, so that it does not make
- * the whole query fail.  (PQescapeLiteral() and mb/pg_wchar.h.)
+ * An array literal of the texts, in the session's client encoding; owned.  A
+ * text that the server's encoding cannot represent, such as the name of a
+ * database in SQL_ASCII, is replaced by a name that no object has, so that it
+ * does not make the whole query fail.  (See PQescapeLiteral() and
+ * mb/pg_wchar.h.)
  */
 extern char *text_array(PGconn *conn, char *const *texts, int n);
 
-/* The same of OIDs. */
+/* The same for OIDs. */
 extern char *oid_array(const Oid *oids, int n);
 
-/* Can the server's encoding have this text, which is in the client's? */
+/* Can the server's encoding represent this text, which is in the client's? */
 extern bool text_is_convertible(PGconn *conn, const char *text);
 
 /* ----------
- * What the extension pg_pardump has, by its names.
+ * The names of the extension pg_pardump and of its objects.
  * ----------
  */
 
@@ -303,21 +318,21 @@ extern bool text_is_convertible(PGconn *conn, const char *text);
 #define PARDUMP_ADOPT_SNAPSHOT PARDUMP_SCHEMA ".pg_pardump_adopt_snapshot"
 #define PARDUMP_NOTE_DUMP PARDUMP_SCHEMA ".pg_pardump_note_dump"
 
-/* A table of it. */
+/* A table of the extension. */
 #define PARDUMP_HISTORY PARDUMP_SCHEMA ".pg_pardump_history"
 
 /* ----------
- * Finds a table by its name, whether or not the role has privileges on
- * it.
+ * Finds a table by its name, even if the role has no privileges on it.
  * ----------
  */
 
 /*
- * In a query: the OID of the table or index that this expression, of type
- * text, names with its schema, quoted where that is needed; NULL if there is
- * none.  to_regclass() would be an error if the role has no USAGE on the
- * schema, where COPY, ANALYZE and ALTER TABLE are to report it, each of its
- * own table.
+ * An expression in a query: the OID of the table or index whose name, with
+ * its schema and quoted where that is needed, is the value of the given
+ * expression of type text; NULL if there is none.  to_regclass() would raise
+ * an error if the role has no USAGE on the schema.  That error would end the
+ * query for all tables, while COPY, ANALYZE and ALTER TABLE report it for
+ * their own table only.
  */
 #define TABLE_OID_OF(name) \
 "(SELECT its_class.oid FROM pg_catalog.pg_class its_class" \
@@ -329,28 +344,29 @@ extern bool text_is_convertible(PGconn *conn, const char *text);
 " (pg_catalog.parse_ident(" name "))[2]::pg_catalog.name)"
 
 /* ----------
- * Queries for what the server's processes for our sessions do.
+ * Queries about the backends of our sessions.
  * ----------
  */
 
 /*
- * A query for the backend, which finds it if it is at work, and not if it
- * waits for its client, or for nothing, or is gone.  Owned.
+ * A query that returns a row if the backend is working, and none if it waits
+ * for its client, is idle, or has ended.  Owned.
  */
 extern char *backend_query_at_work(int backend);
 
 /*
- * A statement that ends the backend, unless it is younger than the given
- * number of seconds, and so another one that the server gave the same process
- * ID.  Owned.
+ * A statement that ends the backend.  It spares a backend that is younger
+ * than the given number of seconds, because the server may have given the
+ * process ID to another session meanwhile.  Owned.
  */
 extern char *backend_query_terminate(int backend, int min_age_s);
 
 /*
- * A query for those of these backends ("1,2") which wait for a lock, directly
- * or by others, behind the leader, an SQL expression for a process, or behind
- * one of these that is idle: the relation that is locked, and the process of
- * the next in the queue.  Owned.
+ * A query for the backends in this list ("1,2") which wait for a lock,
+ * directly or through other sessions, behind the leader, or behind an idle
+ * backend of the list.  leader is an SQL expression for the leader's process
+ * ID.  The result is the locked relation, and the next process in the queue.
+ * Owned.
  */
 extern char *backend_query_deadlock(const char *backends, const char *leader);
 

@@ -3,6 +3,8 @@
  *		Waits for the server, limits the rate of all workers (--max-rate),
  *		finds out whether a failure means a lost session, and handles lost
  *		sessions.
+ *
+ * session_lost.h describes how a run continues without the lost session.
  */
 #include "base/fe_compat.h"
 
@@ -22,10 +24,13 @@
  * ----------
  */
 
-/* How long a moment is. */
+/* How often a wait is interrupted for the watch, and for signals. */
 #define MOMENT_MS 200
 
-/* One state for the process: calls of libpq have no argument for it. */
+/*
+ * The state of the process; functions of libpq could not pass it as an
+ * argument.
+ */
 typedef struct WaitState
 {
 	WaitCount  *count;
@@ -37,11 +42,14 @@ static WaitCount nobody_looks;
 static WaitState state = {.count = &nobody_looks};
 
 /* ----------
- * The process that watches the waits
+ * Watching the waits of this process
  * ----------
  */
 
-/* Safe in a handler, which may have interrupted anything. */
+/*
+ * Called in a signal handler, which may have interrupted any function, so
+ * only functions that are safe there are called.
+ */
 static void
 handle_stall(int signo)
 {
@@ -52,8 +60,8 @@ void
 session_wait_begin_worker(WaitCount *count)
 {
 	/*
-	 * The leader watches its own waits.  A worker is watched by the leader,
-	 * through the count, and must not ask the server itself.
+	 * The leader watches its own waits.  A worker only counts its waits, for
+	 * the leader to see: a worker must not query the server to find out more.
 	 */
 	state.count = count;
 	state.watch = NULL;
@@ -82,16 +90,20 @@ session_wait_set_rows_watch(SessionRowsWatch watch)
  * ----------
  */
 
-/* Bytes that a worker takes from the budget at once, to keep that cheap. */
+/*
+ * Bytes that a worker takes from the budget at a time, so that this happens
+ * rarely.
+ */
 #define SHARE_BYTES 16384
 
-/* The process's, too. */
+/* The state of --max-rate in this process. */
 typedef struct RateState
 {
 	uint64		max_rate;		/* 0 = no limit */
 	volatile uint64 *free_at;	/* ns, when the budget is no longer overdrawn;
 								 * in shared memory */
-	size_t		untaken;		/* bytes that came and were not accounted */
+	size_t		untaken;		/* bytes that have arrived, and were not yet
+								 * taken from the budget */
 } RateState;
 
 static RateState rate;
@@ -100,14 +112,20 @@ void
 session_set_max_rate(uint64 max_rate)
 {
 	rate.max_rate = max_rate;
-	/* concurrent runs have one budget, which their parent has made */
+
+	/*
+	 * With --all-databases the runs share the budget that their parent has
+	 * made.
+	 */
 	if (max_rate != 0 && rate.free_at == NULL)
 		rate.free_at = shared_memory_new(1, sizeof(uint64));
 }
 
 /*
- * Each worker books the time that its bytes take at the given rate after all
- * that is booked already, and sleeps until then: a queue without a lock.
+ * Each worker reserves the time that its bytes take at the given rate, after
+ * all reserved times, and sleeps until the end of its time.  The
+ * compare-and-swap makes this a queue without a lock, which a killed worker
+ * could keep.
  */
 void
 session_take_bytes(size_t bytes)
@@ -120,7 +138,11 @@ session_take_bytes(size_t bytes)
 	rate.untaken += bytes;
 	if (rate.max_rate == 0 || rate.untaken < SHARE_BYTES)
 		return;
-	/* in floating point, as the product has more than 64 bits */
+
+	/*
+	 * The product can have more than 64 bits, so compute it in floating
+	 * point.
+	 */
 	cost = (uint64) ((double) rate.untaken * 1e9 / rate.max_rate);
 	rate.untaken = 0;
 	do
@@ -133,7 +155,10 @@ session_take_bytes(size_t bytes)
 		uint64		left = begin + cost - now;
 		struct timespec nap = {left / 1000000000, left % 1000000000};
 
-		/* a signal may end it early: the loop looks how much is left */
+		/*
+		 * A signal may end the sleep early, so the loop computes the
+		 * remaining time.
+		 */
 		(void) nanosleep(&nap, NULL);
 	}
 }
@@ -148,7 +173,7 @@ session_wait_begins(void)
 	*state.count |= 1;
 }
 
-/* The next wait has another number. */
+/* The count becomes even, and the next wait has another number. */
 void
 session_wait_ends(void)
 {
@@ -206,7 +231,7 @@ session_wait_result(PGconn *conn, int wait_ms)
 			return res;
 		PQclear(res);
 		res = next;
-		/* else the same would come again and again */
+		/* libpq would return these results again and again. */
 		switch (PQresultStatus(res))
 		{
 			case PGRES_COPY_OUT:
@@ -221,8 +246,9 @@ session_wait_result(PGconn *conn, int wait_ms)
 }
 
 /*
- * PQgetCopyData() itself would wait until the whole message is here, which
- * takes long for a large one on a slow network, where nothing is wrong.
+ * PQgetCopyData() itself would wait until the whole message has arrived.  For
+ * a large message on a slow network this takes long, although nothing is
+ * wrong.
  */
 int
 session_wait_copy_data(PGconn *conn, char **message)
@@ -239,7 +265,7 @@ session_wait_copy_data(PGconn *conn, char **message)
 
 		if (state.rows_watch)
 			state.rows_watch(conn, came);
-		/* as PQgetCopyData() does for an error */
+		/* PQgetCopyData() also returns -2 for an error. */
 		if (!PQconsumeInput(conn))
 			return -2;
 	}
@@ -255,11 +281,12 @@ session_wait_copy_data(PGconn *conn, char **message)
  */
 
 /*
- * Errors that end a session or its transaction and say nothing about what it
- * was doing: class 08 (connection exception), 57P01 admin_shutdown, 57P02
- * crash_shutdown, 57P03 cannot_connect_now, 40P01 deadlock_detected (with
- * REINDEX, of a table's and its TOAST's indexes).  Others would end the next
- * one too.
+ * SQLSTATEs of errors that end a session or its transaction for reasons
+ * outside of it, so that a new session can repeat the work: class 08
+ * (connection exception), 57P01 admin_shutdown, 57P02 crash_shutdown, 57P03
+ * cannot_connect_now, 40P01 deadlock_detected (with REINDEX, on the indexes
+ * of a table and of its TOAST table).  After any other error, the next
+ * session would fail, too.
  */
 #define LOST_SQLSTATES "08 57P01 57P02 57P03 40P01"
 
@@ -289,8 +316,9 @@ session_is_standby(const PGconn *conn)
 }
 
 /*
- * 40001 serialization_failure is all that a standby's replay raises
- * (postgres.c:ProcessInterrupts), and on a standby nothing else raises it.
+ * Is this error a conflict with replay on a standby?  Replay raises 40001
+ * serialization_failure only (postgres.c:ProcessInterrupts), and nothing else
+ * on a standby raises that error.
  */
 static bool
 is_recovery_conflict(const PGconn *conn, const PGresult *res)
@@ -299,8 +327,9 @@ is_recovery_conflict(const PGconn *conn, const PGresult *res)
 }
 
 /*
- * What helps depends on what replay needed, of which only the detail tells
- * (postgres.c:errdetail_recovery_conflict), in the server's language.
+ * The remedy depends on what replay needed.  Only the DETAIL shows this
+ * (postgres.c:errdetail_recovery_conflict).  It is in the server's language,
+ * so the general hint is for all other texts.
  */
 static const char *
 conflict_hint(const char *detail)
@@ -312,7 +341,10 @@ conflict_hint(const char *detail)
 	return "Set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby during the run, so that replay waits for queries.";
 }
 
-/* libpq's message, which is empty for a COPY that was not asked for. */
+/*
+ * libpq's message.  It is empty for a result that is not an error, such as a
+ * COPY that was not asked for.
+ */
 static const char *
 libpq_words(const PGconn *conn, const PGresult *res)
 {
@@ -323,7 +355,8 @@ libpq_words(const PGconn *conn, const PGresult *res)
 }
 
 /*
- * Without the server's own hint, which is to connect again.
+ * For a conflict with replay, the server's HINT is left out: it recommends to
+ * connect again, which this program does itself.
  */
 char *
 session_error_words(const PGconn *conn, const PGresult *res)
@@ -349,8 +382,9 @@ session_is_lost(const PGconn *conn, const PGresult *res)
 			is_recovery_conflict(conn, res);
 
 	/*
-	 * No word from the server: what libpq noticed by itself.  If it could not
-	 * write it may not have read yet that there is nothing more to come.
+	 * There is no message from the server, so libpq has noticed the failure
+	 * itself.  After a failed write, libpq may not have read the end of the
+	 * connection yet.
 	 */
 	if (conn && PQstatus(conn) == CONNECTION_OK)
 		(void) PQconsumeInput(unconstify(PGconn *, conn));
@@ -362,7 +396,10 @@ session_is_lost(const PGconn *conn, const PGresult *res)
  * ----------
  */
 
-/* One process reads one table at a time. */
+/*
+ * The table whose masked values are protected.  A process reads one table at
+ * a time.
+ */
 static const char *withheld_table;
 
 void
@@ -377,7 +414,10 @@ session_withholds(void)
 	return withheld_table != NULL;
 }
 
-/* Of SQLSTATE, which says nothing of a value, all is told. */
+/*
+ * Report a failure without the server's message, which could contain masked
+ * values.  The SQLSTATE cannot contain values, so it is shown.
+ */
 pg_noreturn static void
 failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 {
@@ -395,9 +435,10 @@ failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 }
 
 /*
- * Tell how to repair the index of a TOAST table, if that may lack entries.
- * The server does not translate these messages (heaptoast.c, toast_reader.c),
- * but functions can raise them, too: the name must be a TOAST table's.
+ * Add a hint about how to repair the index of a TOAST table, if entries may
+ * be missing in it.  The server does not translate these messages
+ * (heaptoast.c, toast_reader.c).  Functions can raise them, too, so the name
+ * must be that of a TOAST table.
  */
 static void
 hint_at_toast_index(const PGresult *res)
@@ -467,8 +508,8 @@ session_lost(const char *cause)
 	char	   *text;
 
 	/*
-	 * The work is repeated elsewhere, maybe with a table that has no masks:
-	 * what was withheld for this one must not be withheld there.
+	 * The work is repeated in another session, which may begin with a table
+	 * without masks.  Messages about that table need not be withheld.
 	 */
 	session_withhold(NULL);
 	while (len > 0 && cause[len - 1] == '\n')
@@ -481,8 +522,8 @@ session_lost(const char *cause)
 	try_cause = text;
 
 	/*
-	 * Only memory is lost by the jump, a little for each loss: what must be
-	 * undone is known to the caller of session_try().
+	 * The jump only loses memory, a little for each lost session.  The caller
+	 * of session_try() knows what must be undone.
 	 */
 	longjmp(try_point, 1);
 }
@@ -491,8 +532,8 @@ char *
 session_try(void (*work) (void *arg), void *arg)
 {
 	/*
-	 * These are static, and so have the right values after longjmp(), unlike
-	 * local variables that are changed in between (setjmp(3)).
+	 * These variables are static, so they keep their values after longjmp(),
+	 * unlike local variables that are changed in between (setjmp(3)).
 	 */
 	is_trying = true;
 	try_cause = NULL;

@@ -3,10 +3,11 @@
  *		Waits for the server, the rate limit of --max-rate, the causes of
  *		failures, and the handling of lost sessions.
  *
- * A connection may break, and a server end a session, at any statement, deep
- * in any call.  The function that notices calls session_lost(), which does
- * not return, so that nothing in between has to handle it.  Where it
- * continues depends on what can repeat the work in another session:
+ * A connection may break, or a server end a session, during any statement,
+ * deep in any call.  The function that notices this calls session_lost(),
+ * which does not return, so that the callers in between need not handle it.
+ * Where the run continues depends on what can repeat the work in another
+ * session:
  *
  * - A worker's process ends, and leaves no state behind.  The pool removes
  *	 the partial results of the job, and after a delay forks another process,
@@ -16,18 +17,17 @@
  * - Elsewhere the work cannot be repeated: the cause is reported as an error,
  *	 which ends the program.
  *
- * source/worker_monitor.c and source/leader_session.c find waits for a server
- * that does not answer.  leader_session.c also checks the leader's session
- * while it is idle, and replaces it if it is lost.
+ * source/worker_monitor.c and source/leader_session.c watch waits, and find
+ * out when a server does not answer.  leader_session.c also checks the
+ * leader's session while it is idle, and replaces it if it is lost.
  *
  * Each delay is longer than the one before, and there are at most --retries
  * of them.
  *
  * A refusal is not a loss.  A worker that cannot get a lock refuses the job.
  * The pool offers the job to other workers later, and finally to the leader,
- * which does it in its own session, which has all locks, and within
- * session_try() (worker_pool.c and
- * worker_monitor.c:worker_monitor_run_refused()).
+ * which does it within session_try() and in its own session, which has all
+ * locks (worker_pool.c and worker_monitor.c:worker_monitor_run_refused()).
  */
 #ifndef SESSION_LOST_H
 #define SESSION_LOST_H
@@ -39,71 +39,77 @@
  *
  * Each worker counts its waits in memory that it shares with the leader, so
  * that the leader sees which worker has been waiting for how long, in any
- * call.  No other process sees the leader wait: there the wait itself calls
- * the watch at short intervals.
+ * call.  The leader watches its own waits: during a wait, it calls the watch
+ * at short intervals.
  * ----------
  */
 
-/* A worker's, in shared memory: odd while it waits for the server. */
+/*
+ * The count of a worker's waits, in shared memory.  It is odd while the
+ * worker waits for the server.
+ */
 typedef volatile uint64 WaitCount;
 
 /*
- * In a worker: count waits there from now on.  From then on SIGUSR1, which
- * the leader sends to a worker that has waited for too long, ends the process
- * as session_lost() does.
+ * In a worker: count waits there from now on.  The leader sends SIGUSR1 to a
+ * worker that has waited for too long.  From now on this signal ends the
+ * process like session_lost().
  */
 extern void session_wait_begin_worker(WaitCount *count);
 
 /*
- * Called every moment of a wait without a limit for what a statement returns,
- * with whether something has come, and *since, when the wait began or
- * something came last (clock_monotonic_ms()), which it sets.  It may end the
- * wait by session_lost().
+ * Called at short intervals during a wait, without a limit, for the result of
+ * a statement.  came is whether something has arrived.  The function updates
+ * *since: the time when the wait began or something last arrived
+ * (clock_monotonic_ms()).  It may end the wait with session_lost().
  */
 typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
 
 /*
- * From now on it is called so; NULL: no more.  Returns what was before.
- * Workers begin without a watch.
+ * Call this function during waits from now on, or none if watch is NULL.
+ * Returns the previous one.  Workers begin without a watch.
  */
 extern SessionWaitWatch session_wait_set_watch(SessionWaitWatch watch);
 
-/* The same for rows of COPY, but that it keeps the time itself. */
+/* The same for rows of COPY.  The function keeps the time itself. */
 typedef void (*SessionRowsWatch) (PGconn *conn, bool came);
 
-/* From now on, in this process and what it forks, until a worker begins. */
+/*
+ * Call it from now on in this process and in processes that it forks; a
+ * worker stops that when it begins.
+ */
 extern void session_wait_set_rows_watch(SessionRowsWatch watch);
 
-/* Around every call that may wait for the server. */
+/* Call these before and after every call that may wait for the server. */
 extern void session_wait_begins(void);
 extern void session_wait_ends(void);
 
 /*
- * A wait of its own until something has come, or what is to be sent can be;
- * false if that is not so after a moment.  Call PQconsumeInput() in any case:
- * a libpq from before August 2026 may leave bytes in the buffers of TLS, of
- * which the socket tells nothing (pqReadData).
+ * Wait a moment until data has arrived, or data can be sent.  Returns false
+ * if neither happened.  Call PQconsumeInput() in any case: libpq from before
+ * August 2026 may leave bytes in the buffers of TLS, and the socket does not
+ * show these (pqReadData).
  */
 extern bool session_wait_input(PGconn *conn);
 
 /*
- * What PQexec() does once it has sent the statement.  NULL if the result is
- * not there after wait_ms; -1 means for ever, unless the watch ends that.
+ * Wait for the result of a statement that was sent, like PQexec().  Returns
+ * NULL if there is no result after wait_ms; -1 means to wait forever, unless
+ * the watch ends the wait.
  */
 extern PGresult *session_wait_result(PGconn *conn, int wait_ms);
 
 /* PQgetCopyData(), watched, and limited by --max-rate. */
 extern int	session_wait_copy_data(PGconn *conn, char **message);
 
-/* ----------
- * --max-rate: all workers together take from one budget in memory they share.
- * ----------
- */
 
-/* In the leader, before workers are forked: bytes a second, 0 = no limit. */
+/*
+ * Call this in the leader before workers are forked.  max_rate is in bytes
+ * per second; 0 means no limit.
+ */
 extern void session_set_max_rate(uint64 max_rate);
 
-/* Count bytes that have come, and wait as long as --max-rate demands. */
+/* Count bytes that have arrived, and sleep as long as --max-rate demands. */
 extern void session_take_bytes(size_t bytes);
 
 /* ----------
@@ -111,14 +117,15 @@ extern void session_take_bytes(size_t bytes);
  * ----------
  */
 
-/* Is the server a hot standby?  There only replay takes exclusive locks. */
+/* Is the server a hot standby?  If so, only replay takes exclusive locks. */
 extern bool session_is_standby(const PGconn *conn);
 
 /*
- * Did a statement fail because its session has ended, or because replay on a
- * standby was in conflict with it, without a fault of the statement's?  This
- * alone decides what a new session may repeat.  res is what the statement
- * returned, or NULL if there is nothing, as conn is if it could not be made.
+ * Did a statement fail because its session has ended, or because of a
+ * conflict with replay on a standby, but not because of the statement itself?
+ * Only then a new session may repeat the work.  res is the result of the
+ * statement, or NULL if there is none.  conn is NULL if it could not be
+ * allocated.
  */
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);
 
@@ -129,41 +136,45 @@ extern bool session_is_lost(const PGconn *conn, const PGresult *res);
 extern bool session_error_is(const PGresult *res, const char *sqlstates);
 
 /*
- * The message of the error, as libpq writes it; if replay was in conflict,
- * with a hint at the settings that prevent this.  res may be NULL, for what
- * libpq found by itself.  Owned.
+ * The message of the error, as libpq formats it.  After a conflict with
+ * replay, it has a hint about the settings that prevent the conflict.  res
+ * may be NULL, for an error that libpq found itself.  Owned.
  */
 extern char *session_error_words(const PGconn *conn, const PGresult *res);
 
 /*
  * End the process after a statement has failed, with a message that begins
- * with the problem, or by session_lost() if that is why.
+ * with problem; or with session_lost() if the session is lost.
  */
 pg_noreturn extern void session_failed(PGconn *conn, const PGresult *res,
 									   const char *problem, const char *sql);
 
 /*
- * Has the server refused this statement, of which res is the result?  Ends by
- * session_failed() if the session is lost.
+ * Has the server refused this statement, of which res is the result?  Ends
+ * with session_failed() if the session is lost.
  */
 extern bool session_refused(PGconn *conn, const PGresult *res,
 							const char *sql);
 
 /*
- * While the rows of this table are read: what the server says may show values
- * that are masked.  Its words are left out of messages then, and its notices
- * are not shown.  NULL ends that.
+ * Call this before rows of a table with masked columns are read, and with
+ * NULL afterwards.  In between, messages do not contain the server's text,
+ * which may contain values that are masked, and notices are not shown.
  */
 extern void session_withhold(const char *table);
 extern bool session_withholds(void);
 
-/* The session is lost, for this cause: go where that can be mended. */
+/*
+ * The session is lost, for this cause.  Continues where the work can be
+ * repeated, or ends the process.
+ */
 pg_noreturn extern void session_lost(const char *cause);
 
 /*
  * In the leader: do some work.  Returns NULL when it is done, or the cause
- * (owned) if a session was lost meanwhile: what is left of the work, and the
- * connections it has opened, are the caller's to remove.  Not to be nested.
+ * (owned) if a session was lost.  Then the caller has to close the
+ * connections that the work has opened, and to undo what it has done.  Calls
+ * must not be nested.
  */
 extern char *session_try(void (*work) (void *arg), void *arg);
 

@@ -1,6 +1,10 @@
 /*
  * session_settings.c
- *		Brings sessions in the state that a dump needs.
+ *		Changes the settings of a session to those that a dump needs.
+ *
+ * The output of COPY and of the catalog functions depends on settings, which
+ * a role or a database may have changed.  So all our sessions set them
+ * explicitly.
  */
 #include "base/fe_compat.h"
 
@@ -15,15 +19,13 @@
 #include "session/session_settings.h"
 
 /*
- * What pg_dump sets; that a condition finds all its rows; every timeout, and
- * how soon a backend whose client is out of reach is to end, and give up its
- * locks: when its client gives it up (connection.c).  No JIT: a plan that
- * looks dear would be compiled again in every session, which for a table of
- * many columns takes longer than to read it.  TID scans, without which each
- * chunk that is read by SQL would be a scan of its whole table.  No
- * constraint is to be looked at, which might call functions.
+ * These are the settings that pg_dump makes in every session: the output
+ * formats, no timeout, and rows in the order in which they are stored.  In
+ * addition, gin_fuzzy_search_limit = 0 makes conditions (--where) find all
+ * their rows, and no constraint is examined, because that could call
+ * functions.
  *
- * Every server has these, and values are wrong without some of them.
+ * Every server has these settings, and values are wrong without some of them.
  */
 static const char settings_query[] =
 SESSION_SET("search_path", "") "; "
@@ -35,8 +37,14 @@ SESSION_SET("constraint_exclusion", "off") "; "
 SESSION_SET("gin_fuzzy_search_limit", "0");
 
 /*
- * A server may not know these.  No tcp_user_timeout, which would also end a
- * session whose client is slow to read.
+ * These settings may be missing on older servers.  Timeouts must not end a
+ * session that waits.  A backend whose client cannot be reached ends, and
+ * gives up its locks, when its client gives it up (connection.c).  JIT is off
+ * because each session would compile a plan with a high cost again, which
+ * takes longer than reading a table with many columns.  TID scans are on
+ * because otherwise SQL would scan the whole table for each chunk.
+ * tcp_user_timeout is not set, because it would also end a session whose
+ * client reads slowly.
  */
 static const char known_settings_query[] =
 SESSION_KNOWN_SETTINGS("lock_timeout=0,"
@@ -51,13 +59,14 @@ SESSION_KNOWN_SETTINGS("lock_timeout=0,"
 					   "\"restrict_nonsystem_relation_kind=view, foreign-table\"");
 
 /*
- * Lets a backend see soon that its client is gone while it waits or computes
- * (14 on).  Not every platform of a server can, and it is a comfort only.
+ * Lets a backend notice soon that its client is gone, while the backend waits
+ * or computes (PostgreSQL 14 or newer).  Not every platform supports this, so
+ * the statement may fail; the session works without it.
  */
 static const char connection_check_query[] =
 SESSION_SAVEPOINT "; " SESSION_KNOWN_SETTINGS("client_connection_check_interval=1s");
 
-/* As PQsetClientEncoding(), whose wait would not be watched. */
+/* PQsetClientEncoding() does the same, but its wait is not watched. */
 void
 session_set_encoding(PGconn *conn, const char *encoding)
 {
@@ -80,13 +89,13 @@ session_set_encoding(PGconn *conn, const char *encoding)
 	session_end_settings(conn, begun);
 
 	/*
-	 * fmtId() must know which bytes belong together, as a backslash or quote
-	 * may be the second byte of a character in some encodings.
+	 * fmtId() must know which bytes belong to one character, because in some
+	 * encodings the second byte can equal a backslash or a quote.
 	 */
 	setFmtEncoding(PQclientEncoding(conn));
 }
 
-/* Servers have not had all of them always. */
+/* Older servers do not have all of these settings. */
 static const char timeouts_query[] =
 "SELECT pg_catalog.set_config(s.name, '0', false) FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) ANY (ARRAY['lock_timeout',"
@@ -98,14 +107,17 @@ session_end_timeouts(PGconn *conn)
 {
 	bool		begun = session_begin_settings(conn);
 
-	/* alone: it may be too short even for what follows */
+	/*
+	 * This is a statement of its own, because the current timeout may be too
+	 * short for the others.
+	 */
 	session_command(conn, "SET statement_timeout = 0");
-	/* the others can be asked for only once nothing can time out */
+	/* The next query could time out, so it comes second. */
 	PQclear(session_query(conn, timeouts_query));
 	session_end_settings(conn, begun);
 }
 
-/* All but what may fail, in one round trip. */
+/* Make all settings except the one that may fail, in one round trip. */
 static void
 make_settings(PGconn *conn, const Options *options)
 {
@@ -128,8 +140,8 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 {
 	/*
 	 * All settings are made in one transaction that has found the session's
-	 * marker: behind a pooler they are made in the backend that has the
-	 * marker, or not at all.
+	 * marker.  So behind a pooler, either the backend with the marker gets
+	 * them, or no backend.
 	 */
 	bool		begun = session_begin_settings(conn);
 	PGresult   *res;
@@ -143,7 +155,11 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 		session_command(conn, psprintf("SET ROLE %s", fmtId(options->role)));
 
 	make_settings(conn, options);
-	/* It may fail, but not because the session is lost. */
+
+	/*
+	 * This may fail on some platforms, which is ignored unless the session is
+	 * lost.
+	 */
 	res = session_exec(conn, connection_check_query);
 	if (session_refused(conn, res, connection_check_query))
 		session_command(conn, SESSION_ROLLBACK_TO);

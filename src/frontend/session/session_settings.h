@@ -1,6 +1,9 @@
 /*
  * session_settings.h
- *		Brings sessions in the state that a dump needs.
+ *		Changes the settings of a session to those that a dump needs.
+ *
+ * Both the leader's and the workers' sessions need the same settings, because
+ * their output goes to the same archive.
  */
 #ifndef SESSION_SETTINGS_H
 #define SESSION_SETTINGS_H
@@ -9,20 +12,20 @@
 
 #include "options/options.h"
 
-/* Set client_encoding; fmtId() goes by it from then on. */
+/* Set client_encoding, and make fmtId() use the same encoding. */
 extern void session_set_encoding(PGconn *conn, const char *encoding);
 
 /*
- * Let none of the role's timeouts hold for a session that reads no rows: one
- * that asks for the size of every database, waits while each is asked, or
- * makes what they share.
+ * Switch off all timeouts in a session that reads no rows.  Such a session
+ * may take long, because it asks for the size of every database, waits while
+ * it is used for each database in turn, or creates roles and tablespaces.
  */
 extern void session_end_timeouts(PGconn *conn);
 
 /*
- * Bring a session in the state of pg_dump's setup_connection(), without the
- * transaction: search_path, role, output formats, timeouts, row_security.
- * encoding may be NULL for the server's default.
+ * Make the settings of pg_dump's setup_connection(), but begin no
+ * transaction: search_path, role, output formats, timeouts, row_security.  If
+ * encoding is NULL the server's default is used.
  */
 extern void session_set_up(PGconn *conn, const Options *options,
 						   const char *encoding);

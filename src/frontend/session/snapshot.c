@@ -1,6 +1,7 @@
 /*
  * snapshot.c
- *		Transactions of several sessions in one snapshot.
+ *		Exports and imports snapshots, so that the transactions of several
+ *		sessions see the same rows.
  */
 #include "base/fe_compat.h"
 
@@ -9,21 +10,21 @@
 #include "session/snapshot.h"
 
 /*
- * The first releases that export snapshots as they should, during recovery
- * and when a slot is created.  15.20 and 17.12 were tried; the others are
- * those of the release notes.  Later majors were released with the fix,
- * earlier ones have no such release.
+ * The first release of each major that exports correct snapshots during
+ * recovery and for new replication slots.  15.20 and 17.12 were tried; the
+ * others are from the release notes.  Later majors had the fix in their first
+ * release, earlier ones have no such release.
  */
 static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
 
 #define FIRST_FIXED_MAJOR 19
 
 /*
- * False if there is no such export, or not any more, and may_be_gone: 22023
- * invalid_parameter_value (42704 undefined_object from 17 on), 55000
- * object_not_in_prerequisite_state (snapmgr.c:ImportSnapshot,
- * procarray.c:ProcArrayInstallImportedXmin).  Any other error would come
- * again in any other session, so it ends the program.
+ * Import a snapshot.  Returns false if may_be_gone is true and the export
+ * does not exist or has ended: 22023 invalid_parameter_value (42704
+ * undefined_object from 17 on), 55000 object_not_in_prerequisite_state
+ * (snapmgr.c:ImportSnapshot, procarray.c:ProcArrayInstallImportedXmin).  Any
+ * other error would be the same in any other session, so it ends the program.
  */
 static bool
 import_snapshot(PGconn *conn, const char *snapshot, bool may_be_gone)
@@ -63,7 +64,10 @@ snapshot_expect(const char *identity)
 char *
 snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 {
-	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
+	/*
+	 * An imported snapshot cannot be made safe afterwards.  pg_dump ignores
+	 * the option in this case, too.
+	 */
 	if (options->serializable_deferrable && import == NULL)
 		session_begin(conn, "BEGIN; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
 	else
@@ -78,7 +82,11 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 		pg_log_error_detail("The server was restarted during the run, and another session has exported a snapshot of the same name.");
 		pg_fatal_hint("Take the snapshot of all databases again.");
 	}
-	/* also an imported one: its first holder may leave before we are done */
+
+	/*
+	 * Export an imported snapshot, too, because its exporter may end before
+	 * this run.
+	 */
 	return snapshot_export(conn);
 }
 
@@ -99,8 +107,8 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 	session_begin(conn, SESSION_BEGIN_READ_ONLY);
 
 	/*
-	 * After a restart the server gives names again from the beginning, and
-	 * the name may be that of another program's snapshot.
+	 * After a restart the server uses the names of snapshots again, so the
+	 * name may belong to another program's snapshot.
 	 */
 	if (import_snapshot(conn, snapshot, true) &&
 		strcmp(snapshot_identity(conn), identity) == 0)
@@ -110,10 +118,11 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 }
 
 /*
- * The name begins with the virtual transaction ID of the exporter, in
- * hexadecimal (snapmgr.c:ExportSnapshot(); before 10 no standby could
- * export).  All roles may read pg_locks.  The server does not use the same ID
- * again before it is restarted, which ends the leader's session, too.
+ * The name of a snapshot begins with the virtual transaction ID of the
+ * exporter, in hexadecimal (snapmgr.c:ExportSnapshot(); before 10 no standby
+ * could export).  While that transaction runs, it holds a lock on this ID,
+ * and all roles may read pg_locks.  The server does not use the same ID again
+ * before it is restarted, which ends the leader's session, too.
  */
 char *
 snapshot_exporter_query(PGconn *conn, const char *snapshot)
@@ -121,7 +130,7 @@ snapshot_exporter_query(PGconn *conn, const char *snapshot)
 	unsigned int backend;
 	unsigned int xid;
 
-	/* other names are refused by the import */
+	/* The import refuses names of any other form. */
 	if (!session_is_true(conn, session_recovery_query) ||
 		sscanf(snapshot, "%8X-%8X-", &backend, &xid) != 2)
 		return NULL;

@@ -1,6 +1,6 @@
 /*
  * table_lock.c
- *		Locks tables without getting in a queue.
+ *		Locks tables without waiting in the server's queue of locks.
  */
 #include "base/fe_compat.h"
 
@@ -11,13 +11,13 @@
 #include "session/session_lost.h"
 #include "session/table_lock.h"
 
-/* How long to wait between two tries to get a lock. */
+/* How long to wait between two attempts to get a lock. */
 #define LOCK_RETRY_MS 100
 
-/* Without --lock-wait-timeout. */
+/* How long to try without --lock-wait-timeout. */
 #define DEFAULT_LOCK_WAIT_MS 5000
 
-/* LOCK TABLE names this many tables at once. */
+/* A LOCK TABLE statement names at most this many tables. */
 #define LOCK_BATCH 500
 
 int
@@ -36,7 +36,10 @@ table_lock_wait_ms(PGconn *conn, const Options *options)
 	return result > 0 ? result : DEFAULT_LOCK_WAIT_MS;
 }
 
-/* In one round trip, if it can be had; NULL then, else the message; owned. */
+/*
+ * Lock the tables in one round trip, without a wait.  Returns NULL on
+ * success, else the server's message (owned).
+ */
 static char *
 try_lock(PGconn *conn, char *const *names, int n_names, bool *is_busy)
 {
@@ -45,14 +48,21 @@ try_lock(PGconn *conn, char *const *names, int n_names, bool *is_busy)
 	char	   *message = NULL;
 
 	appendPQExpBufferStr(&sql, SESSION_SAVEPOINT "; LOCK TABLE");
-	/* ONLY: partitions and children are in the list themselves, if at all */
+
+	/*
+	 * ONLY, because partitions and children are in the list themselves if
+	 * they are needed.
+	 */
 	for (int i = 0; i < n_names; i++)
 		appendPQExpBuffer(&sql, "%s ONLY %s", i > 0 ? "," : "", names[i]);
 	appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT; " SESSION_RELEASE);
 	res = session_exec(conn, sql.data);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		/* lock_not_available; all else is final, unless it is asked for */
+		/*
+		 * lock_not_available.  Any other error ends the run, unless the
+		 * caller wants to know it.
+		 */
 		bool		busy = session_error_is(res, "55P03");
 
 		if (!busy && (is_busy == NULL || session_is_lost(conn, res)))
@@ -60,7 +70,11 @@ try_lock(PGconn *conn, char *const *names, int n_names, bool *is_busy)
 		if (is_busy)
 			*is_busy = busy;
 		message = pg_strdup(PQresultErrorMessage(res));
-		/* both: a savepoint rolled back to stays, and they would nest */
+
+		/*
+		 * RELEASE, too: ROLLBACK TO keeps the savepoint, so that the
+		 * savepoints of several attempts would be nested.
+		 */
 		session_command(conn, SESSION_ROLLBACK_TO "; " SESSION_RELEASE);
 	}
 	PQclear(res);
@@ -75,8 +89,9 @@ table_lock_try(PGconn *conn, char *const *names, int n_names)
 }
 
 /*
- * Returns the message if a table stays busy, or after any other error if
- * is_busy is given; NULL if all are locked.
+ * Try to lock the tables until wait_ms have passed.  Returns NULL if all are
+ * locked.  Returns the message if a table is still locked by others or, if
+ * is_busy is not NULL, after any other error.
  */
 static char *
 lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms,
@@ -86,8 +101,8 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms,
 	char	   *message;
 
 	/*
-	 * To wait in the server's queue would block all who come after us, and
-	 * among these may be the other sessions of this run.
+	 * A request in the server's queue would block all later requests, which
+	 * may come from other sessions of this run.
 	 */
 	while ((message = try_lock(conn, names, n_names, is_busy)) != NULL)
 	{
