@@ -1,6 +1,9 @@
 /*
  * restore.h
- *		Restores an archive into a database.
+ *		Restores an archive into a database, for pg_parrestore.
+ *
+ * This is the main path of a restore: plan, definitions, rows, indexes, the
+ * remaining definitions.  Other files of the folder contain the steps.
  */
 #ifndef RESTORE_H
 #define RESTORE_H
@@ -8,10 +11,10 @@
 #include "options/options.h"
 
 /*
- * Do what the options ask for.  Returns the exit status when all that can be
- * is on the target: 1 if there were errors, which have been told and counted,
- * as pg_restore has it.  Exits with a message, and an account of what the
- * target has, if something fails that must not be passed over.
+ * Restore the archive that the options name.  Returns the exit status: 1 if
+ * statements failed that were reported, counted and skipped, as pg_restore
+ * skips them, otherwise 0.  After any other error, exits with a message and a
+ * summary of what has been restored.
  */
 extern int	restore_database(const Options *options, const char *argv0);
 

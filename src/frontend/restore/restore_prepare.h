@@ -1,6 +1,11 @@
 /*
  * restore_prepare.h
- *		All on the target that rows need.
+ *		Plans a restore, and brings the target into the state in which workers
+ *		can load rows.
+ *
+ * restore.c calls restore_plan_make(), restore_prepare_open() and
+ * restore_prepare_target(), in this order.  Only the last one changes the
+ * target, so --check ends before it.
  */
 #ifndef RESTORE_PREPARE_H
 #define RESTORE_PREPARE_H
@@ -8,36 +13,39 @@
 #include "restore/restore_resume.h"
 
 /* ----------
- * What is restored, in which pieces; and what is made on the target,
- * when.
+ * The plan of the restore, and the definitions that rows need.
  * ----------
  */
 
 /*
- * Read the archive, and what follows from it and the options.  What stock
- * pg_restore alone can do is left to it, and then this does not return.
+ * Read the archive, and make the plan from its contents and the options.  If
+ * only stock pg_restore can restore the archive, pg_restore replaces this
+ * process, and the function does not return.
  */
 extern void restore_plan_make(Restore *restore);
 
 /*
- * Stock pg_restore, this program, does it all, in place of this process;
- * without a reason if users expect that anyway.
+ * Replace this process by stock pg_restore, whose path is in program.  The
+ * reason is part of a warning.  It is "" if users expect pg_restore to do the
+ * work, and then there is no warning.
  */
 extern void restore_plan_leave_to_stock(const char *program,
 										const Options *options,
 										const char *reason);
 
 /*
- * Connect to the target, and look at it before anything is made there.  What
- * it lacks is an error among others to pg_restore, and so no reason to end,
- * unless the first error is.
+ * Connect to the target, and check it before anything is created.  Objects
+ * and rows that must not exist are always refused.  Missing roles,
+ * tablespaces and other objects are only reported with --check or
+ * --exit-on-error, because without these options pg_restore continues after a
+ * failed statement, and so does this program.
  */
 extern void restore_prepare_open(Restore *restore);
 
 /*
- * Make the database, if that is asked for, and what comes before the rows; or
- * what of that a run before has not done.  Which rows it has loaded is known
- * then.
+ * With --create, create the database.  Then create the definitions that rows
+ * need, unless an earlier run has created them.  Afterwards the plan does not
+ * contain the rows that earlier runs have loaded.
  */
 extern void restore_prepare_target(Restore *restore);
 

@@ -1,11 +1,11 @@
 /*
  * restore_resume.c
- *		How far a restore is, and what earlier runs have done of it.
+ *		Finds what earlier runs have done of a restore, for --resume.
  *
  * The journal on the target has a line for each stage, file, piece, group of
  * large objects and definition that is done.  --resume reads these lines
- * once, and takes them out of the plan: their results are marked as done
- * before the workers start.
+ * once, and takes what they name out of the plan: the results of these files
+ * are marked as done before the workers start.
  *
  * Unlogged tables need care, because a crash of the server empties them while
  * the journal, which is logged, keeps their lines.  The journal has an
@@ -59,7 +59,7 @@ restore_state_renew(Restore *restore)
 }
 
 /* ----------
- * Tables and sequences of the target that a crash empties.
+ * Unlogged tables and sequences of the target, which a crash resets.
  * ----------
  */
 
@@ -81,7 +81,11 @@ table_number(const RestoreWork *work, const PGresult *unlogged, int row)
 						  work->run->plan->tables->n_tables) - 1;
 }
 
-/* The line that says which tables are unlogged; owned. */
+/*
+ * The name of the line that lists the unlogged tables; owned.  --resume
+ * computes the name again, so that it finds the line only if the list has not
+ * changed.
+ */
 static char *
 line_of(const RestoreWork *work, const PGresult *unlogged)
 {
@@ -113,9 +117,11 @@ refuse_to_resume(const char *problem, const char *hint)
 }
 
 /*
- * A crash took the rows of tables that were unlogged then, so these must be
- * the ones that are unlogged now.  Of a table with partitions of both kinds
- * it took some rows, which cannot be loaded without the others.
+ * A crash emptied the tables that were unlogged at that time, so the same
+ * tables must be unlogged now: otherwise the wrong lines would be removed.
+ * If only some partitions of a table are unlogged, the crash removed only
+ * some of its rows.  These cannot be loaded without the others, because a
+ * file contains rows of all partitions.
  */
 static void
 check_tables(const RestoreWork *work, const PGresult *unlogged,
@@ -141,11 +147,12 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 }
 
 /*
- * Remove the lines of these tables from the journal, in one transaction, as a
- * run that stops half-way must not leave a part of them.  Materialized views
- * may have been filled from lost rows, and foreign keys may have failed
- * because of missing rows, so their lines go too.  Positions of sequences are
- * set with the rest.
+ * Remove the lines of these tables from the journal, in one transaction,
+ * because a run that stops half-way must not leave a part of them.
+ * Materialized views may have been filled from lost rows, and foreign keys
+ * may have failed because of missing rows, so their lines are removed, too.
+ * The line of the last stage is always removed, because that stage sets the
+ * positions of sequences, and the crash may have reset unlogged ones.
  */
 static void
 forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged)
@@ -176,7 +183,11 @@ forget_lost_rows(const RestoreWork *work, PGconn *conn, const PGresult *unlogged
 			keys[n_keys++] = restore_journal_entry(&toc->entries[i]);
 	}
 	session_begin_unwatched(conn, "BEGIN");
-	/* if this run does not load all rows, the next one checks triggers */
+
+	/*
+	 * If this run does not load all rows, the next one must check triggers,
+	 * too.
+	 */
 	if (has_tables)
 		restore_journal_done(work->journal, conn, RESTORE_JOURNAL_LOST, 0);
 	restore_journal_forget(work->journal, conn, names, n_names, keys, n_keys);
@@ -193,7 +204,10 @@ restore_unlogged_resume(Restore *restore)
 										   !restore_journal_is_done(journal, RESTORE_JOURNAL_ROWS));
 	PGresult   *unlogged = find_unlogged(&restore->work, conn);
 
-	/* with data alone triggers are there from the beginning */
+	/*
+	 * With --data-only, triggers existed before the first rows, so they are
+	 * expected.
+	 */
 	check_tables(&restore->work, unlogged, has_crashed,
 				 has_lost && !restore->options.data_only);
 	if (has_crashed)
@@ -217,7 +231,8 @@ static const char lost_query[] =
 
 /*
  * Called by each worker when it starts, and by the leader at the end: a crash
- * ends all sessions, so a worker that connects again is the first to see one.
+ * ends all sessions, so a worker that connects again is the first to notice
+ * it.
  */
 void
 restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
@@ -237,12 +252,17 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 		pg_fatal_hint("Run pg_parrestore with --resume to restore them again.");
 	}
 	PQclear(res);
-	/* another crash may take positions of sequences, which come later */
+
+	/*
+	 * No table was emptied, so the restore continues.  Mark the journal
+	 * again, so that another crash is noticed: it may reset sequences, whose
+	 * positions are set at the end.
+	 */
 	restore_journal_mark(work->journal, conn);
 }
 
 /* ----------
- * What runs before have done of a restore.
+ * Work of earlier runs, which is taken out of the plan.
  * ----------
  */
 
@@ -299,7 +319,10 @@ skip_objects(const RestoreWork *work)
 	}
 }
 
-/* Files of which only pieces are done. */
+/*
+ * Files of which only some pieces are done: progress begins with the bytes of
+ * these pieces, because they are not loaded again.
+ */
 static void
 note_pieces(const RestoreWork *work, const int *n_pieces)
 {
@@ -321,9 +344,9 @@ note_pieces(const RestoreWork *work, const int *n_pieces)
 
 /*
  * A file that an earlier run has loaded in pieces must be continued in
- * pieces, because pieces that are there would be loaded again with the whole.
- * That is impossible if the target has a foreign key by now that needs the
- * whole table at once.
+ * pieces: if it were loaded as a whole, the rows of the finished pieces would
+ * be loaded twice.  This is impossible if the target now has a foreign key
+ * that needs all rows of the table at once.
  */
 static void
 go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
@@ -364,8 +387,9 @@ restore_resume_skip(const RestoreWork *work)
 	skip_objects(work);
 
 	/*
-	 * How many pieces of each file have a line, by dump ID.  Which pieces
-	 * they are is asked when the file is cut again.
+	 * Count the lines of pieces of each file, by dump ID.  Which pieces these
+	 * are is not needed here: the worker that cuts the file into pieces looks
+	 * for the line of each piece.
 	 */
 	n_pieces = pg_malloc0((work->archive->toc->max_dump_id + 1) * sizeof(int));
 	for (int i = 0; i < work->journal->n_lines; i++)
@@ -387,8 +411,8 @@ restore_resume_skip(const RestoreWork *work)
  */
 
 /*
- * Is the index built? A line with errors does not count: the worker that
- * claims it adds its errors to this run's.
+ * Is the index built?  A line with errors does not count, because the worker
+ * that claims the index then adds these errors to the count of this run.
  */
 static bool
 is_built(const RestoreJournal *journal, const TocEntry *entry)
@@ -412,7 +436,7 @@ restore_resume_skip_indexes(const RestoreWork *work, RestoreSchedule *schedule)
 }
 
 /* ----------
- * Notes
+ * Rows that are not restored, because their table could not be created
  * ----------
  */
 void
