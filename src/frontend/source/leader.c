@@ -1,6 +1,11 @@
 /*
  * leader.c
- *		Opens the leader's session, and prepares it for the workers.
+ *		Opens the leader's session, takes the snapshot, and makes the plan.
+ *
+ * pg_dump determines what is dumped: it runs with the leader's snapshot, and
+ * writes a table of contents.  The leader locks the tables in it, and checks
+ * that no table has changed between the snapshot and its lock, because a
+ * snapshot does not protect the definitions of tables.
  */
 #include "base/fe_compat.h"
 
@@ -22,23 +27,29 @@
 #include "status/summary.h"
 
 /* ----------
- * Has the plan made in the leader's session.
+ * The plan, which is made in the leader's session.
  * ----------
  */
 
-/* It sees what is committed, statement by statement. */
+/*
+ * Prepare a session without a transaction: each of its statements sees what
+ * is committed, which the leader's snapshot does not show.
+ */
 static void
 begin_second_session(const Source *source, PGconn *conn)
 {
 	/*
-	 * Watched before the first statement, as any of them may wait for a
-	 * server that stays silent.
+	 * Watch it before the first statement, because the server may stop
+	 * responding during any of them.
 	 */
 	leader_watchdog_watch(conn, source->address, source->options);
 	session_set_up(conn, source->options, source->options->encoding);
 }
 
-/* One more for a moment, which may fail: a status of CONNECTION_BAD. */
+/*
+ * Open another session for a short time.  On failure, the connection's status
+ * is CONNECTION_BAD.
+ */
 static PGconn *
 try_session(const Source *source, const char *name)
 {
@@ -51,8 +62,9 @@ try_session(const Source *source, const char *name)
 }
 
 /*
- * Another session for a moment, which takes the place of pg_dump's: so there
- * is room for it as soon as the server has noticed that pg_dump is gone.
+ * Open another session for a short time, and try again on failure: pg_dump
+ * has ended, so its place becomes free as soon as the server has noticed
+ * that.
  */
 static PGconn *
 open_second_session(const Source *source)
@@ -76,9 +88,10 @@ open_second_session(const Source *source)
 }
 
 /*
- * While pg_dump is at work: make the session that will look for changed
- * tables, where workers are going to have as many as two: else there may be
- * no room.  If there is none now, there will be.
+ * While pg_dump still runs, open the session that will look for changed
+ * tables.  With two or more workers the run needs that many connections
+ * anyway.  With one worker it may not have one more than pg_dump's, so the
+ * session is opened after pg_dump has ended; as it is if this attempt fails.
  */
 static void
 leader_plan_prepare(Source *source)
@@ -99,10 +112,10 @@ leader_plan_prepare(Source *source)
 }
 
 /*
- * Locks are held: what the archive describes by the snapshot must be what
- * they hold.  It makes no difference when it was changed, and whether pg_dump
- * had its locks all the time: it may have ended before ours were there, and
- * have let in who waited for it.
+ * Now that the leader holds all locks, check that the tables still are what
+ * the snapshot shows, because the archive describes them with the snapshot.
+ * Any change between the snapshot and these locks is found, even if pg_dump
+ * ended before the leader had its locks, so that waiting sessions got theirs.
  */
 static void
 check_tables(Source *source, const DumpPlan *plan)
@@ -124,9 +137,8 @@ check_tables(Source *source, const DumpPlan *plan)
 }
 
 /*
- * The same on further standbys.  Between their snapshots and these locks
- * replay may have changed tables there that it has not, or not yet, where the
- * leader's session is.
+ * The same on the other standbys.  Between the snapshot and these locks,
+ * replay may have changed tables on one standby earlier than on the leader's.
  */
 static void
 lock_on_standbys(const Source *source, const DumpPlan *plan)
@@ -138,7 +150,10 @@ lock_on_standbys(const Source *source, const DumpPlan *plan)
 		const Standby *standby = &standbys->list[i];
 		PGconn	   *other;
 
-		/* who only looks has no snapshot there, nor needs locks */
+		/*
+		 * --check and --dry-run take no snapshot on the other standbys, and
+		 * need no locks.
+		 */
 		if (standby->snapshot == NULL)
 			continue;
 		interrupt_set_connection(standby->conn);
@@ -156,7 +171,7 @@ lock_on_standbys(const Source *source, const DumpPlan *plan)
 		standby_hold_extension(standbys, plan->extension, plan->lock_wait_ms);
 }
 
-/* What pg_dump describes in the snapshot. */
+/* Read the table of contents that pg_dump writes in the leader's snapshot. */
 static Toc *
 read_toc(const Source *source, StockPgDump *pg_dump)
 {
@@ -173,8 +188,10 @@ read_toc(const Source *source, StockPgDump *pg_dump)
 }
 
 /*
- * What has changed since the previous archive, and whether the next run can
- * ask that.  Fingerprints tell it, too.
+ * Read which blocks have changed since the previous archive, and prepare the
+ * same for the next run.  If this is impossible it is only a warning, because
+ * the comparison of fingerprints also finds changed rows, but has to read all
+ * blocks.
  */
 static void
 read_changes(Source *source, DumpPlan *plan)
@@ -217,17 +234,18 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	session_set_encoding(conn, plan->encoding);
 
 	/*
-	 * Before the tables are read: they point to entries of the table of
-	 * contents, which moves when entries are left out.
+	 * This comes before the tables are read, because they point to entries of
+	 * the table of contents, and removing entries moves the others.
 	 */
 	plan->leaves_out_extension = own_extension_leave_out(conn, options, toc);
 	plan->tables = tables = dump_tables_read(conn, plan->pg_dump_toc, options,
 											 plan->lock_wait_ms);
 
 	/*
-	 * Until here pg_dump's locks have kept the tables from being dropped, and
-	 * now there are our own.  If the other session is to have its place,
-	 * pg_dump's end is waited for.
+	 * Until here pg_dump's locks have kept the tables from being dropped; now
+	 * the leader holds its own locks, so pg_dump can end.  If the other
+	 * session is still to be opened, wait until pg_dump has ended, because it
+	 * needs the place.
 	 */
 	if (source->second)
 		stock_pg_dump_end(pg_dump);
@@ -236,13 +254,17 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	check_tables(source, plan);
 	if (source->standbys)
 		lock_on_standbys(source, plan);
-	/* not before: a condition is of the tables that the snapshot has */
+
+	/*
+	 * The checks come first, because a condition refers to tables as the
+	 * snapshot shows them.
+	 */
 	row_filters_apply(conn, options, tables);
 	row_masks_apply(conn, options, plan->pg_dump_toc, tables);
 
 	/*
-	 * It was asked to end above, and had time since.  Now its session must be
-	 * gone, so that a worker can have its place among the connections.
+	 * pg_dump was asked to end above, and has had time for it.  Now wait for
+	 * its end, so that a worker can have the place of its session.
 	 */
 	stock_pg_dump_stop(pg_dump);
 	if (options->create_subscription)
@@ -266,11 +288,14 @@ leader_plan_tables(Source *source, DumpPlan *plan)
 }
 
 /* ----------
- * Opens the leader's session, and prepares it for the workers.
+ * The leader's session and the snapshot.
  * ----------
  */
 
-/* The slot that was asked for; who only looks, looks whether it can be. */
+/*
+ * Create the replication slot that the user has asked for.  --check and
+ * --dry-run only check whether it could be created.
+ */
 static const LogicalSlot *
 make_slot(const Source *source)
 {
@@ -291,8 +316,9 @@ make_slot(const Source *source)
 }
 
 /*
- * Others are to be read, too.  If one of them is lost its jobs are for the
- * rest: there may be more on each than its share, so that is what they need.
+ * Connect to the standbys of --also-from.  If one of them is lost its jobs go
+ * to the others, which then have more workers than their share.  The check is
+ * for the share only.
  */
 static void
 connect_standbys(Source *source)
@@ -314,7 +340,7 @@ connect_standbys(Source *source)
 	}
 }
 
-/* What --tasks may need of all servers. */
+/* Warn if a server has too few connections for the tasks of --tasks. */
 static void
 check_tasks(const Source *source)
 {
@@ -340,8 +366,9 @@ begin_session(Source *source, PGconn *conn, const PeerAddress *address)
 	source->address = address;
 
 	/*
-	 * From now on a signal cancels what this session does, instead of ending
-	 * the program at once: there may be a slot or files to remove.
+	 * From now on a signal cancels the statement of this session, instead of
+	 * ending the program at once, because a slot or files may have to be
+	 * removed.
 	 */
 	interrupt_install_leader();
 	leader_watchdog_watch(conn, address, options);
@@ -354,7 +381,7 @@ leader_connect_peer(Source *source, const PeerAddress *address)
 	begin_session(source, connection_open_peer(address, "pg_pardump"), address);
 }
 
-/* Looks at the servers as they are before the run. */
+/* Connect, and check the servers as they are before the run. */
 void
 leader_connect(Source *source)
 {
@@ -367,8 +394,9 @@ leader_connect(Source *source)
 	server_check_database(conn);
 
 	/*
-	 * How many tasks are at work at a time is for who runs them; and what
-	 * other runs use now they leave to this one.
+	 * Check for one worker only if the number is unknown: the user decides
+	 * how many tasks run at a time, and concurrent runs for other databases
+	 * give up the places that they use now.
 	 */
 	source->rights = server_check(conn, NULL,
 								  options->tasks || worker_slots_are_used() ? 1 :
@@ -381,8 +409,8 @@ leader_connect(Source *source)
 }
 
 /*
- * The snapshot, of one server or of all; who only looks does not pause
- * anybody's replay.
+ * Take the snapshot on one server, or on all standbys.  --check and --dry-run
+ * do not pause replay on any standby.
  */
 static const char *
 begin_snapshot(Source *source, ServerExtension *extension, bool *is_sound)
@@ -409,7 +437,7 @@ begin_snapshot(Source *source, ServerExtension *extension, bool *is_sound)
 												   &standbys->list[i],
 												   options, extension);
 
-		/* A run that only looks shows whether snapshots can be had there. */
+		/* Show whether a snapshot can be taken there. */
 		(void) standby_overflow_wait(&other, 1);
 	}
 	interrupt_set_connection(source->conn);
@@ -426,12 +454,15 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	DumpOrigin *origin;
 	bool		has_lsn = source->rights.lsn && options->snapshot == NULL;
 
-	/* before the snapshot: names are looked up in catalogs of the present */
+	/*
+	 * Look for the extension before the snapshot is taken, because names are
+	 * looked up in the current catalogs.
+	 */
 	plan->extension = extension = server_extension_find(source->conn, options,
 														EXTENSION_READS);
 	if (own_options_by_wal(options) && extension->missing == NULL)
 		source->history = wal_history_begin(source->conn);
-	/* before it, too: a slot brings its own */
+	/* The slot also comes first, because it exports the snapshot. */
 	source->slot = make_slot(source);
 	if (source->standbys)
 		standby_check_extension(source->standbys, extension);
@@ -439,13 +470,20 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	plan->snapshot_identity = snapshot_identity(source->conn);
 	if (source->history)
 		wal_history_snapshot_taken(source->conn, source->history);
-	/* on a standby the leader's session does not replace the exporter */
+
+	/*
+	 * On a standby the exporter must live until the end, because the leader's
+	 * imported snapshot does not replace it.
+	 */
 	if (source->slot && source->exporter_query == NULL)
 		logical_slot_snapshot_taken(source->slot);
 	if (pg_dump)
 		stock_pg_dump_start(pg_dump, options, source->address, plan->snapshot);
 	server_extension_hold(source->conn, extension);
-	/* soon after the snapshot, so that the position in the log is near its */
+
+	/*
+	 * Read the WAL position soon after the snapshot, so that they are close.
+	 */
 	plan->origin = origin = dump_origin_read(source->conn, has_lsn,
 											 source->rights.system_identifier);
 	if (source->slot)
@@ -459,10 +497,10 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 }
 
 /*
- * In the session that had the snapshot, whose transaction has ended: as long
- * as that lives the server has not crashed, and what the snapshot saw is not
- * lost.  Another one could leave the mark after a crash that has undone
- * commits the rows were read by.
+ * The mark is written in the session that had the snapshot, after its
+ * transaction has ended.  As long as that session lives, the server has not
+ * crashed, so no commit that the snapshot sees is lost.  Another session
+ * could write the mark after a crash that has undone such commits.
  */
 void
 leader_note_history(Source *source, DumpPlan *plan)
@@ -488,7 +526,8 @@ leader_begin_rows(Source *source, const Run *run)
 	advice_give(source->options, plan);
 
 	/*
-	 * Before workers are forked, who take from one budget in shared memory.
+	 * The workers, which are forked later, take from one budget in shared
+	 * memory.
 	 */
 	session_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);
@@ -517,8 +556,8 @@ void
 leader_finish(Source *source)
 {
 	/*
-	 * The session may be lost at its last statement.  Then it is replaced,
-	 * and the end of the transaction is tried again there.
+	 * The session may be lost during its last statement.  Then it is
+	 * replaced, and the transaction of the new session is ended instead.
 	 */
 	while (!leader_session_is_finished(source->session))
 	{

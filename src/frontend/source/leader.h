@@ -1,8 +1,12 @@
 /*
  * leader.h
  *		The leader of a dump, or of a direct copy, on the server that rows are
- *		read from: its session, the plan that it has made, and what it does
- *		while workers work.
+ *		read from.
+ *
+ * The leader's session takes the snapshot, holds the locks on all tables, and
+ * makes the plan.  While workers read the rows, the leader keeps this
+ * session, because other sessions can only import the snapshot as long as a
+ * session has it.
  */
 #ifndef LEADER_H
 #define LEADER_H
@@ -12,75 +16,76 @@
 #include "stock/stock_pg_dump.h"
 
 /* ----------
- * Has the plan made in the leader's session, which has the snapshot.
+ * The plan, which is made in the leader's session with the snapshot.
  * ----------
  */
 
 /*
- * Learn from pg_dump what to dump, lock it all, and make the plan.  Exits
- * with a message if a table is not what it is in the snapshot (see
+ * Read from pg_dump what is to be dumped, lock all tables, and make the plan.
+ * Exits with a message if a table differs from what the snapshot shows (see
  * table_check_snapshot()).
  */
 extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
- * The same without pg_dump: the plan has a table of contents with the OIDs of
- * the tables, and the encoding.  Tables and chunks are planned; large objects
- * and jobs are left to the caller.
+ * The same without pg_dump: the plan already contains a table of contents
+ * with the OIDs of the tables, and the encoding.  Plans tables and chunks;
+ * the caller adds large objects and jobs.
  */
 extern void leader_plan_tables(Source *source, DumpPlan *plan);
 
 /*
- * Connect.  The source has its options.  Exits with a message if the server
- * is not fit for the run.
+ * Connect to the server; source->options must be set.  Exits with a message
+ * if the server cannot be used for the run.
  */
 extern void leader_connect(Source *source);
 
 /*
  * Connect to a server that the run uses already, and has checked.  The
- * address must outlive the source.
+ * address must exist as long as the source.
  */
 extern void leader_connect_peer(Source *source, const PeerAddress *address);
 
 /*
- * Take the snapshot that all others import.  What else the source has, and
- * what the plan says of this moment, is filled in.  Stock pg_dump, unless it
- * is NULL, begins to tell what to dump; the caller may do other things until
- * it has.
+ * Take the snapshot that all other sessions import, and fill in the source,
+ * and the members of the plan that describe this moment.  Unless pg_dump is
+ * NULL, it is started; it runs while the caller does other things.
  */
 extern void leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
- * The plan is carried out from now on: the leader's session is kept by
- * leader_session.h, and the progress of rows is shown.
+ * Call this before the plan is executed: from now on leader_session.h keeps
+ * the leader's session, and progress of the rows is shown.
  */
 extern void leader_begin_rows(Source *source, const Run *run);
 
 /*
- * Where tasks do the work, and not workers of this process: several times a
- * second; do a job here that none of them can lock the tables of; and when
- * all is read, end the transaction: its success proves that the session has
- * had its locks all the time.
+ * For dumps whose rows are read by tasks, and not by workers of this process.
+ * leader_attend() is to be called several times a second.  leader_do() does a
+ * job whose tables no task can lock.  leader_finish() ends the transaction
+ * after all rows have been read: its success proves that the session has held
+ * its locks all the time.
  */
 extern void leader_attend(Source *source);
 extern void leader_do(Source *source, const WorkerTask *task, int job);
 extern void leader_finish(Source *source);
 
 /*
- * Have workers do all jobs of the plan, while the leader's session is kept,
- * or replaced, and progress is shown.  A worker's session is
- * worker_session_open()'s.
+ * Have workers do all jobs of the plan.  Meanwhile the leader's session is
+ * kept, or replaced, and progress is shown.  Workers open their sessions with
+ * worker_session_open().
  */
 extern void leader_run_workers(Source *source, const Run *run,
 							   const WorkerTask *task);
 
 /*
- * All rows are read: leave a mark in the history of the server, if the
- * manifest is to tell one.  Else, after a warning, it is not.
+ * After all rows were read: write a mark into the history of the server, if
+ * the manifest refers to one.  If that fails there is a warning, and the
+ * manifest does not refer to it.
  */
 extern void leader_note_history(Source *source, DumpPlan *plan);
 
-/* Snapshot and locks are of no more use. */
+/* Close the session, when neither snapshot nor locks are needed any more. */
 extern void leader_close(Source *source);
 
 #endif							/* LEADER_H */

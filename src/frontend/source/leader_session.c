@@ -2,6 +2,9 @@
  * leader_session.c
  *		Watches the leader's waits, notices the loss of its session, and
  *		replaces it.
+ *
+ * leader_session.h explains why a lost session can be replaced, and why not
+ * on a standby.
  */
 #include "base/fe_compat.h"
 
@@ -16,18 +19,18 @@
 #include "status/summary.h"
 
 /* ----------
- * Ends waits of the leader for a source server that stays silent.
+ * Ends waits of the leader for a source server that sends nothing.
  * ----------
  */
 
-/* How long the answer to a question may take. */
+/* How long a query about the server's state may take. */
 #define ANSWER_MS 15000
 
 #define AGAIN_HINT "Check the server and the network, and run the same command again."
 
 /*
- * What is kept with a connection, for as long as the process: there may be
- * two servers to wait for.
+ * The data that are kept with a connection, until the process ends.  They
+ * belong to the connection because the leader may wait for two servers.
  */
 typedef struct WatchedSession
 {
@@ -35,19 +38,20 @@ typedef struct WatchedSession
 	int			backend;
 } WatchedSession;
 
-/* This is the process's. */
+/* The state of the watch in this process. */
 typedef struct LeaderWatchdog
 {
 	int64		timeout_ms;
 	int			max_unanswered;
-	int			unanswered;		/* questions in a row */
-	int64		since;			/* when rows came last, or were asked for */
+	int			unanswered;		/* queries in a row that were not answered */
+	int64		since;			/* when rows last arrived, or were requested */
 } LeaderWatchdog;
 
 static LeaderWatchdog state;
 
 /*
- * A PGEventProc is the key to what libpq keeps with a connection for others.
+ * A PGEventProc that does nothing.  Its address is the key under which libpq
+ * stores the WatchedSession of a connection.
  */
 static int
 ignore_event(PGEventId event, void *info, void *arg)
@@ -55,7 +59,11 @@ ignore_event(PGEventId event, void *info, void *arg)
 	return true;
 }
 
-/* As a worker's: see worker_monitor.c:backend_has_nothing_to_do(). */
+/*
+ * Would waiting longer be useless, because the backend does nothing for us?
+ * The same question about workers is in
+ * worker_monitor.c:backend_has_nothing_to_do().
+ */
 static bool
 is_in_vain(const PGconn *conn)
 {
@@ -70,7 +78,7 @@ is_in_vain(const PGconn *conn)
 		res = session_exec_within(other, sql, ANSWER_MS);
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
-		/* an answer of any kind shows that the server is there */
+		/* Any answer shows that the server works. */
 		state.unanswered = 0;
 		result = PQntuples(res) == 0;
 	}
@@ -79,15 +87,18 @@ is_in_vain(const PGconn *conn)
 	PQclear(res);
 
 	/*
-	 * One connection for each question: a connection that is kept could be
-	 * cut off by the same fault as the one that is asked about.
+	 * Each query gets a new connection, because the fault that has cut off
+	 * the watched connection could also have cut off one that was kept.
 	 */
 	PQfinish(other);
 	free(sql);
 	return result;
 }
 
-/* A wait has brought something, or not; *since is when one did. */
+/*
+ * Called during waits: came is whether something has arrived, and *since is
+ * the time when something last arrived.
+ */
 static void
 leader_session_check_silence(PGconn *conn, bool came, int64 *since)
 {
@@ -95,7 +106,11 @@ leader_session_check_silence(PGconn *conn, bool came, int64 *since)
 	{
 		if (clock_monotonic_ms() < *since + state.timeout_ms)
 			return;
-		/* what was sent before the question is here when it is answered */
+
+		/*
+		 * If the backend is idle, look once more: data that it sent before it
+		 * answered the query has arrived by now.
+		 */
 		if (is_in_vain(conn) && !session_wait_input(conn))
 			session_lost("received no data from the server for longer than --stall-timeout, although the session is idle or its state could not be checked");
 	}
@@ -120,12 +135,20 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 	session->address = address;
 	session->backend = atoi(PQgetvalue(res, 0, SELF_BACKEND));
 	PQclear(res);
-	/* a second watch calls the one that was set first */
+
+	/*
+	 * Set the watch only once, because another one may have been set since,
+	 * which calls this one.
+	 */
 	if (state.timeout_ms == 0)
 		(void) session_wait_set_watch(leader_session_check_silence);
 	state.timeout_ms = (int64) options->stall_timeout * 1000;
 	state.max_unanswered = (int) options->retries;
-	/* nor may sending wait without end; PQexec() does not care */
+
+	/*
+	 * Sending must not block forever either.  PQexec() also works in this
+	 * mode.
+	 */
 	if (!PQregisterEventProc(conn, ignore_event, "pg_pardump", NULL) ||
 		!PQsetInstanceData(conn, ignore_event, session) ||
 		PQsetnonblocking(conn, true) != 0)
@@ -147,18 +170,18 @@ leader_watchdog_watch_rows(void)
 }
 
 /* ----------
- * Notices the loss of the leader's session, and replaces it.
+ * The loss of the leader's session, and its replacement.
  * ----------
  */
 
 /*
- * On a standby no other takes its place: until TCP would give it up, and
- * more.
+ * On a standby a lost session cannot be replaced, so wait until TCP would
+ * have given up the connection, and a little longer.
  */
 #define STANDBY_ANSWER_MS 120000
 
 /*
- * How often to look whether the exporter of an imported snapshot still lives.
+ * How often to check whether the exporter of an imported snapshot still runs.
  */
 #define EXPORTER_LOOK_MS 10000
 
@@ -166,20 +189,21 @@ struct LeaderSession
 {
 	Source	   *source;			/* its conn is NULL while it is lost */
 	const DumpPlan *plan;
-	PGconn	   *next;			/* that is to take its place, */
-	PGconn	   *other;			/* and sees what has changed; or NULL */
-	bool		on_standby;		/* that the server is, or was at first */
+	PGconn	   *next;			/* the session that will replace it, and */
+	PGconn	   *other;			/* the one that sees changes; or NULL */
+	bool		on_standby;		/* the server is a standby, or was one at
+								 * first */
 	bool		finished;		/* all jobs are done, transaction ended */
-	bool		is_silent;		/* shows no messages of the server's */
-	int64		exporter_seen;	/* when the exporter was looked for */
+	bool		is_silent;		/* do not show messages from the server */
+	int64		exporter_seen;	/* when the exporter was last checked */
 	SnapshotAge age;
-	Retry		retry;			/* since it was lost */
-	int			losses;			/* in jobs of its own */
+	Retry		retry;			/* attempts since the loss */
+	int			losses;			/* losses during the leader's own jobs */
 	char	   *last_words;		/* the error by which the server ended it */
-	bool		may_retry;		/* and that error allows another session */
+	bool		may_retry;		/* that error allows another session */
 };
 
-/* Is this the server's last word to the session?  Then keep it. */
+/* Is this the error with which the server ends the session?  Then keep it. */
 static bool
 note_last_words(LeaderSession *session, const PGresult *res)
 {
@@ -193,7 +217,8 @@ note_last_words(LeaderSession *session, const PGresult *res)
 }
 
 /*
- * A PQnoticeReceiver: an error that the server sends unasked is such a word.
+ * A PQnoticeReceiver, which also gets an error that the server sends to an
+ * idle session.
  */
 static void
 leader_session_receive_notice(void *arg, const PGresult *res)
@@ -211,7 +236,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 
 	session->on_standby = session_is_true(source->conn, session_recovery_query);
 	session->age.may_ask = source->rights.age;
-	/* that of the run itself is young at first */
+	/* The snapshot of this run is new, so its age need not be checked yet. */
 	if (source->options->snapshot == NULL)
 		session->age.looked_at = clock_monotonic_ms();
 	if (!session->age.may_ask)
@@ -220,7 +245,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	session->source = source;
 	session->plan = plan;
 	source->snapshot = plan->snapshot;
-	/* before the workers are forked, who write into it */
+	/* Workers, which are forked later, write into this shared memory. */
 	source->states = worker_states_new(source->options->jobs);
 	PQsetNoticeReceiver(source->conn, leader_session_receive_notice, session);
 	source->session = session;
@@ -231,7 +256,7 @@ leader_session_begin(Source *source, const DumpPlan *plan)
  * ----------
  */
 
-/* No connection at this time: try later, or give up. */
+/* There is no connection now: try again later, or give up. */
 static void
 try_later(LeaderSession *session, const char *cause)
 {
@@ -275,7 +300,7 @@ was_lost_by(LeaderSession *session, const char *words)
 	interrupt_set_connection(NULL);
 	PQfinish(session->source->conn);
 	session->source->conn = NULL;
-	/* What the old session was told says nothing about the next one. */
+	/* The error that ended the old session does not apply to the next one. */
 	session->last_words = NULL;
 	session->retry.n = 0;
 	try_later(session, cause);
@@ -288,7 +313,7 @@ was_lost(LeaderSession *session)
 				PQerrorMessage(session->source->conn));
 }
 
-/* Has the session ended, though it was not asked? */
+/* Has the server ended the session? */
 static bool
 is_lost(LeaderSession *session)
 {
@@ -301,7 +326,8 @@ is_lost(LeaderSession *session)
  */
 
 /*
- * Bring new sessions to where the lost one was; ends by session_lost().
+ * Open sessions that replace the lost one: with the same snapshot and the
+ * same locks.  Ends with session_lost() if this fails.
  */
 static void
 leader_session_take_over(void *arg)
@@ -313,8 +339,9 @@ leader_session_take_over(void *arg)
 	char	   *snapshot;
 
 	/*
-	 * Both connections first: without the second there is no way to see
-	 * whether tables have changed, and the first would wait with its locks.
+	 * Open both connections first.  Without the second one, changed tables
+	 * cannot be found, and the first one would wait while it already holds
+	 * locks.
 	 */
 	session->other = connection_open_peer(source->address, "pg_pardump");
 	session->next = conn = connection_open_peer(source->address, "pg_pardump");
@@ -327,17 +354,17 @@ leader_session_take_over(void *arg)
 		session_lost("no session of a worker has the snapshot at this time");
 
 	/*
-	 * The locks first, then the look: what is found unchanged under them
-	 * stays unchanged.  While there were none a table may have been
-	 * rewritten, and the snapshot does not see the rows in its new files.
+	 * Lock the tables before they are checked, so that they stay unchanged
+	 * afterwards.  While there was no lock a table may have been rewritten,
+	 * and the snapshot does not see the rows in its new files.
 	 */
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 
 	/*
-	 * Workers that come later import what this session exports.  The worker
-	 * whose export was imported here may end at any time.
+	 * Workers that are started later import this session's export, because
+	 * the worker whose export was imported here may end at any time.
 	 */
 	snapshot = snapshot_export(conn);
 	standby_overflow_check(conn, plan->extension, snapshot);
@@ -371,7 +398,10 @@ answer_ms(const LeaderSession *session)
 	return session->on_standby ? STANDBY_ANSWER_MS : ANSWER_MS;
 }
 
-/* Run a statement; NULL if the session was lost, which is noted. */
+/*
+ * Run a statement.  Returns NULL after the session was lost, which was
+ * handled.
+ */
 static PGresult *
 ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 {
@@ -390,7 +420,8 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 
 /*
  * Exit with a message if the snapshot was imported on a standby, and the
- * transaction that exported it has ended.  False if the session was lost.
+ * transaction that exported it has ended.  Returns false if the session was
+ * lost.
  */
 static bool
 check_exporter(LeaderSession *session)
@@ -431,7 +462,10 @@ leader_session_run_job(void *arg)
 	const WorkerTask *task = job->task;
 	int			step;
 
-	/* the task opens what a worker would, but in the leader's own session */
+	/*
+	 * Use the task's functions as a worker would, but in the leader's
+	 * session.
+	 */
 	task->start(task->arg, WORKER_IS_LEADER);
 	(void) task->run(task->arg, job->job, &step);
 	task->stop(task->arg);
@@ -444,7 +478,9 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 	LeaderJob	leader_job = {task, job};
 	char	   *cause = session_try(leader_session_run_job, &leader_job);
 
-	/* not the job's other one */
+	/*
+	 * The job may have opened another connection, which signals would cancel.
+	 */
 	interrupt_set_connection(session->source->conn);
 	if (cause == NULL)
 		return true;
@@ -477,7 +513,11 @@ leader_session_keep(LeaderSession *session)
 
 	if (source->conn && is_lost(session))
 		was_lost(session);
-	/* early: the run fails without it, perhaps after hours of reading */
+
+	/*
+	 * Check early, because without the exporter the run fails anyway, and
+	 * otherwise only after hours of reading.
+	 */
 	if (source->conn &&
 		clock_monotonic_ms() >= session->exporter_seen + EXPORTER_LOOK_MS)
 	{
@@ -531,7 +571,10 @@ leader_session_check_age(LeaderSession *session)
 	PQclear(res);
 }
 
-/* What was dumped without a lock was checked by then, so it is all right. */
+/*
+ * Jobs that were read while the leader had no lock are correct, too: the
+ * session that replaced the lost one has checked that no table was changed.
+ */
 void
 leader_session_finish(LeaderSession *session)
 {
@@ -545,8 +588,8 @@ leader_session_finish(LeaderSession *session)
 		return;
 
 	/*
-	 * COMMIT must succeed: it shows that the session was alive, with all its
-	 * locks, up to the moment at which the last row had been read.
+	 * Only a successful COMMIT shows that the session was alive and held all
+	 * locks until the last row had been read.
 	 */
 	table_check_names(res, session->plan->tables);
 	PQclear(res);

@@ -1,22 +1,24 @@
 /*
  * leader_session.h
- *		The leader's session while workers work: holder of the snapshot and of
- *		the locks on all tables, replaced if it is lost.
+ *		The leader's session while workers read rows: it holds the snapshot
+ *		and the locks on all tables, and is replaced if it is lost.
  *
  * A snapshot can be imported as long as a session that exported it lives.  So
- * every worker exports what it has imported, and tells the leader by memory
- * they share.  If the leader's session is lost it connects again, imports the
- * snapshot from a worker, locks all tables again, and makes sure that none
- * was changed while it had no lock.  Until that is done no worker gets a job
- * or leaves.  If no session has the snapshot any more the run ends: what it
- * has not read yet cannot be read, and no other snapshot will do.
+ * every worker exports the snapshot that it has imported, and passes the name
+ * to the leader in shared memory.  If the leader's session is lost, the
+ * leader connects again, imports the snapshot from a worker, locks all tables
+ * again, and checks that no table was changed while it was not locked.  Until
+ * this is done workers neither get jobs nor leave.  If no session has the
+ * snapshot any more, the run ends, because the remaining rows cannot be read
+ * in any other snapshot.
  *
- * On a standby it is not replaced.  Replay waits for, and then cancels, the
- * sessions that have a snapshot when it finds that it must remove rows which
- * they could see (procarray.c:GetConflictingVirtualXIDs); who imports the
- * snapshot after that is not among them, and would miss these rows in
- * silence.  The first session is always among them: so what workers read is
- * right as long as that lives.
+ * On a standby the session is not replaced.  When replay must remove rows, it
+ * determines which sessions have snapshots that see these rows, waits for
+ * them, and finally cancels them (procarray.c:GetConflictingVirtualXIDs()).
+ * A session that imports the snapshot later is not among them, so it would
+ * miss these rows without an error.  The first session is always among them.
+ * So as long as the first session lives, all rows that workers read are
+ * correct.
  */
 #ifndef LEADER_SESSION_H
 #define LEADER_SESSION_H
@@ -25,68 +27,75 @@
 #include "source/source.h"
 
 /* ----------
- * Ends waits of the leader for a source server that stays silent.
+ * Ends waits of the leader for a source server that sends nothing.
  *
- * While workers work, their leader watches them; no process watches the
- * leader while it plans or takes a new session.  So it asks by itself, in
- * another connection, what its backend does.  If the server has sent nothing
- * for --stall-timeout, and the session has nothing else to do, or cannot be
- * asked about as many times in a row as --retries allows, it is lost: the
- * wait ends by session_lost().
+ * While workers read rows, the leader watches them.  But no process watches
+ * the leader while it plans or replaces its session.  So the leader itself
+ * asks, in another connection, what its backend is doing.  The session counts
+ * as lost if the server has sent nothing for --stall-timeout and the backend
+ * is idle, or if more queries in a row than --retries allows got no answer.
+ * Then the wait ends with session_lost().
  * ----------
  */
 
 /*
  * Watch the statements in this session of the leader's from now on, unless
- * --stall-timeout is 0.  The address is borrowed for as long as the process.
+ * --stall-timeout is 0.  The address must exist until the process ends.
  */
 extern void leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 								  const Options *options);
 
 /*
- * From now on the leader reads rows itself: its waits are watched likewise,
- * and progress is shown meanwhile.
+ * Call this before the leader itself reads rows: these waits are watched in
+ * the same way, and progress is shown meanwhile.
  */
 extern void leader_watchdog_watch_rows(void);
 
 /*
- * Take care of the source's connection, which has all locks, from now on: it
- * is replaced there.  The plan must outlive it.
+ * Keep and replace the source's connection from now on, which has all locks.
+ * The plan must exist as long as the source.
  */
 extern void leader_session_begin(Source *source, const DumpPlan *plan);
 
 /*
- * Several times a second: notice the end of the session, or try to replace
- * it.  Exits with a message when the snapshot or hope is lost.
+ * To be called several times a second: notices the end of the session, and
+ * tries to replace it.  Exits with a message if the snapshot is lost, or
+ * after as many attempts as --retries allows.
  */
 extern void leader_session_keep(LeaderSession *session);
 
 /*
- * Look at the server in this session (see session_look()).  NULL if it is
- * lost by now.  Silently: without the server's warnings.
+ * Run a short query in this session (see session_look()).  Returns NULL if
+ * the session was lost.  The "silently" variant does not show the server's
+ * warnings.
  */
 extern PGresult *leader_session_look(LeaderSession *session,
 									 const char *query);
 extern PGresult *leader_session_look_silently(LeaderSession *session,
 											  const char *query);
 
-/* At times: warn if the snapshot keeps vacuum from its work. */
+/*
+ * Check from time to time whether the snapshot is so old that vacuum cannot
+ * remove dead rows, and warn if it is.
+ */
 extern void leader_session_check_age(LeaderSession *session);
 
 /*
- * Do a job in this session while all workers wait for one: start, run and
- * stop of the task, here.  False if it was lost meanwhile, or the job's other
- * connection was: then the session is replaced, as it may be in the midst of
- * anything.  Exits with a message after as many losses as --retries allows,
- * on a standby, with --tasks, and where commands may have got a part of a
- * file (--pipe).
+ * Do a job in this session while all workers wait for a job: the task's
+ * functions start, run and stop are called here.  Returns false if this
+ * session, or another connection of the job, was lost.  Then the session is
+ * replaced, because it may be in any state.  Exits with a message after as
+ * many losses as --retries allows, and after the first one on a standby, with
+ * --tasks, and with --pipe, where a command may already have got a part of
+ * the file.
  */
 extern bool leader_session_do(LeaderSession *session, const WorkerTask *task,
 							  int job);
 
 /*
- * When all jobs are done: end the transaction, unless the session is lost by
- * now.  Exits with a message if a table was renamed under those who read it.
+ * To be called when all jobs are done: ends the transaction, unless the
+ * session is lost.  Exits with a message if a schema was renamed, so that a
+ * table's name led to another table.
  */
 extern void leader_session_finish(LeaderSession *session);
 extern bool leader_session_is_finished(const LeaderSession *session);

@@ -1,6 +1,10 @@
 /*
  * read_rows.c
  *		Reads rows of tables and large objects from the source.
+ *
+ * Rows come through COPY, with SQL or with a function of the extension.  Both
+ * write to a sink, so neither knows whether the rows go to a file, to a
+ * command or to another server.
  */
 #include "base/fe_compat.h"
 
@@ -14,20 +18,23 @@
 #include "source/read_rows.h"
 
 /* ----------
- * Fetches rows by COPY.
+ * Rows, read with COPY and SQL.
  * ----------
  */
 
 /*
- * Rows come one a message; the sink gets them in blocks, which are no larger
- * than what is on its way between two processes: a sink that is another
- * server works on one while the next is made.
+ * libpq returns one row per message.  The sink gets blocks of several rows,
+ * which are small enough for the buffers between two processes.  So if the
+ * sink is another server, that server works on one block while the next one
+ * is filled.
  */
 #define BLOCK_BYTES ((size_t) 128 * 1024)
 
 static const char problem[] = "could not read rows";
 
-/* WHERE, and the blocks of a chunk, set by read_copy_set_blocks(). */
+/*
+ * The condition for the blocks of a chunk, which read_copy_set_blocks() sets.
+ */
 static const char range_condition[] =
 " WHERE ctid OPERATOR(pg_catalog.>=) ('(' OPERATOR(pg_catalog.||)"
 " " READ_COPY_START " OPERATOR(pg_catalog.||) ',0)')::pg_catalog.tid"
@@ -41,7 +48,7 @@ read_copy_set_blocks(PGconn *conn, const DataFile *file)
 	char		end[16];
 	PQExpBufferData sql = buffer_new();
 
-	/* InvalidBlockNumber is behind all blocks */
+	/* An end of InvalidBlockNumber is greater than all block numbers. */
 	snprintf(start, sizeof(start), "%u", file->start_block);
 	snprintf(end, sizeof(end), "%u", file->end_block);
 	session_append_set(&sql, conn, "pardump.start_block", start, true);
@@ -51,8 +58,8 @@ read_copy_set_blocks(PGconn *conn, const DataFile *file)
 }
 
 /*
- * Rows of inheritance children must not come along: ONLY.  Stock pg_dump
- * reads foreign tables and those with a condition without it.
+ * ONLY excludes the rows of inheritance children.  Like pg_dump, omit it for
+ * foreign tables, and for tables of an extension with a condition.
  */
 static char *
 statement_by_sql(const DumpTable *table, const DataFile *file)
@@ -88,10 +95,10 @@ statement_by_sql(const DumpTable *table, const DataFile *file)
 }
 
 /*
- * The beginning and the end of any COPY ... TO STDOUT: in between
- * session_wait_copy_data() is called until it returns no length; that return
- * value goes to read_copy_end(), which returns the command's row count.  Both
- * exit with a message if the server fails.
+ * The beginning and the end of any COPY ... TO STDOUT.  In between the caller
+ * calls session_wait_copy_data() until the result is not a length, and passes
+ * this result to read_copy_end(), which returns the command's row count.
+ * Both exit with a message if the server fails.
  */
 static void
 read_copy_begin(PGconn *conn, const char *statement)
@@ -113,8 +120,8 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 		session_failed(conn, NULL, problem, statement);
 
 	/*
-	 * The server may take its time here, too, and this call of libpq has no
-	 * watch: so the wait is at least counted for the leader.
+	 * The server may take long here, too.  PQgetResult() does not call the
+	 * watch, but counts as a wait, so that the leader sees it.
 	 */
 	session_wait_begins();
 	res = PQgetResult(conn);
@@ -129,7 +136,10 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 	return rows;
 }
 
-/* No query: COPY of all of it does not plan one. */
+/*
+ * Is there a first row?  The COPY of a whole table is not a query that is
+ * planned, so it calls no functions of other roles.
+ */
 static bool
 first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
@@ -141,8 +151,8 @@ first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 	len = session_wait_copy_data(conn, &row);
 
 	/*
-	 * The rest of the rows is not read: the caller ends the program, as the
-	 * extension has found none.
+	 * The other rows are not read: the caller ends the program, because the
+	 * extension has found no rows.
 	 */
 	if (len > 0)
 		return true;
@@ -175,7 +185,10 @@ read_copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
 	return result;
 }
 
-/* Returns the number of rows. */
+/*
+ * Run a COPY statement, and write its rows to the sink.  Returns their
+ * number.
+ */
 static uint64
 run_copy(PGconn *conn, const char *statement, Sink *sink,
 		 volatile uint64 *rows_so_far)
@@ -207,8 +220,8 @@ run_copy(PGconn *conn, const char *statement, Sink *sink,
 	rows = read_copy_end(conn, statement, len);
 
 	/*
-	 * Only now, when the server has said that all went well.  So the sink
-	 * never gets the end of a file whose rows were cut short.
+	 * Write the last block only after the server has reported success.  So
+	 * the sink never gets the end of a file whose rows are incomplete.
 	 */
 	sink_write(sink, block, used);
 	free(block);
@@ -216,8 +229,8 @@ run_copy(PGconn *conn, const char *statement, Sink *sink,
 }
 
 /*
- * Foreign tables are shut out by default, as pg_dump has it.  Servers before
- * the setting's time have no row of it.
+ * By default our sessions cannot read foreign tables, like those of pg_dump.
+ * Older servers do not have this setting, and the query then changes nothing.
  */
 static void
 allow_foreign_tables(PGconn *conn, bool allow)
@@ -247,8 +260,8 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 		allow_foreign_tables(conn, true);
 
 	/*
-	 * An error of the server may quote the row that it was at, with values
-	 * that the mask is to hide.
+	 * The server's error message may quote the current row, with values that
+	 * the mask must hide.
 	 */
 	if (table->masks)
 		session_withhold(table->name);
@@ -261,21 +274,21 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 }
 
 /* ----------
- * Fetches blocks of rows from the extension's pg_pardump_read().
+ * Blocks of rows, read with pg_pardump_read(), a function of the extension.
  *
  * A value of the function is a block of about 1 MiB.  COPY in binary format
- * carries bytea with the least work on both sides: a head of at least 19
- * bytes, then a row a block, which is the number of columns (16 bits, here
- * 1), the length (32 bits) and the bytes; -1 columns are the end ("Binary
- * Format" in the manual of COPY).  A message is taken to be any part of that
- * stream.
+ * transfers a bytea with the least work on both sides ("Binary Format" in the
+ * manual of COPY): a header of at least 19 bytes, then for each block one
+ * row, which consists of the number of columns (16 bits, here 1), the length
+ * (32 bits) and the bytes.  A row with -1 columns is the end.  A message may
+ * be any part of this stream.
  * ----------
  */
 
 #define SIGNATURE "PGCOPY\n\377\r\n\0"
 #define SIGNATURE_BYTES 11
 
-/* Lines in this number of bytes can be counted in one byte. */
+/* The number of lines in this many bytes always fits into one byte. */
 #define COUNT_BYTES 128
 
 typedef enum ReaderState
@@ -292,17 +305,21 @@ typedef struct BlockReader
 {
 	Sink	   *sink;
 	ReaderState state;
-	char		field[SIGNATURE_BYTES + 8]; /* being gathered */
+	char		field[SIGNATURE_BYTES + 8]; /* a field that has not arrived
+											 * completely */
 	size_t		field_len;
 	size_t		left;			/* of the block or the head's extension */
-	bool		hands_on_whole; /* each block in one write */
-	PQExpBufferData block;		/* what has come of such a block, unless all
+	bool		hands_on_whole; /* write each block at once */
+	PQExpBufferData block;		/* the first part of such a block, unless it
 								 * came in one message */
 	bool		counts_lines;
 	uint64		lines;			/* line ends in the blocks */
 } BlockReader;
 
-/* A fixed-size field, which may come in parts; true when it is complete. */
+/*
+ * Collect a field of fixed size, which may come in parts.  Returns true when
+ * the field is complete.
+ */
 static bool
 gather(BlockReader *reader, size_t want, const char **data, size_t *len)
 {
@@ -334,9 +351,9 @@ unexpected(void)
 }
 
 /*
- * A newline in COPY text is the end of a row: in values it is escaped.  Lines
- * are counted in pieces of a fixed size, which compilers turn into vector
- * instructions.
+ * A newline in COPY's text format ends a row, because newlines in values are
+ * escaped.  Lines are counted in parts of a fixed size, which compilers turn
+ * into vector instructions.
  */
 static uint64
 count_lines(const char *data, size_t len)
@@ -357,9 +374,9 @@ count_lines(const char *data, size_t len)
 }
 
 /*
- * A part of the block, of which reader->left bytes, including these, are
- * still to come.  The server sends a row of COPY in one message, so that a
- * block is hardly ever gathered.
+ * Take a part of a block.  reader->left is the number of bytes of the block
+ * that are still to come, including this part.  The server sends a row of
+ * COPY in one message, so a block is rarely copied into the buffer.
  */
 static void
 take_part(BlockReader *reader, const char *data, size_t len)
@@ -377,7 +394,10 @@ take_part(BlockReader *reader, const char *data, size_t len)
 		sink_write_buffer(reader->sink, &reader->block);
 }
 
-/* One step; takes at least a byte if there are any, or changes the state. */
+/*
+ * Parse one item of the stream.  Each call takes at least one byte if there
+ * is one, or changes the state, so that the caller's loop ends.
+ */
 static void
 take(BlockReader *reader, const char **data, size_t *len)
 {
@@ -391,7 +411,7 @@ take(BlockReader *reader, const char **data, size_t *len)
 				return;
 			if (memcmp(reader->field, SIGNATURE, SIGNATURE_BYTES) != 0)
 				unexpected();
-			/* behind the flags: the length of an extension of the head */
+			/* After the flags comes the length of the header's extension. */
 			reader->left = number32(reader->field + SIGNATURE_BYTES + 4);
 			reader->state = READ_HEAD_EXTENSION;
 			return;
@@ -420,7 +440,7 @@ take(BlockReader *reader, const char **data, size_t *len)
 				return;
 			reader->left = number32(reader->field);
 			if (reader->left > PG_INT32_MAX)
-				unexpected();	/* a NULL is not a block */
+				unexpected();	/* a NULL value, whose length is -1 */
 			reader->state = READ_BLOCK;
 			return;
 		case READ_END:
@@ -429,8 +449,9 @@ take(BlockReader *reader, const char **data, size_t *len)
 }
 
 /*
- * Every argument is of the function's own type: a function of this name with
- * types that come nearer to the literals would be called instead.
+ * Every argument has exactly the type of the function's parameter.  Otherwise
+ * another function of this name, with types that match the literals better,
+ * could be called instead.
  */
 static char *
 statement_by_extension(PGconn *conn, const DumpTable *table,
@@ -469,15 +490,16 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 	char	   *message;
 	int			message_len;
 
-	/* the extension reads what is stored */
+	/* The extension reads the stored values, so it cannot mask them. */
 	if (table->masks)
 		pg_fatal("the extension cannot read table %s, which has masked columns",
 				 printable(table->name));
 	initPQExpBuffer(&reader.block);
 
 	/*
-	 * In the transaction: the numbers are not in the text, so that all chunks
-	 * of a table are one statement for pg_stat_statements.
+	 * The block numbers are settings of the transaction, not part of the
+	 * text, so that all chunks of a table are one statement for
+	 * pg_stat_statements.
 	 */
 	read_copy_set_blocks(conn, file);
 	read_copy_begin(conn, statement);
@@ -514,18 +536,18 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 }
 
 /* ----------
- * Fetches the contents of large objects.
+ * The contents of large objects.
  *
- * Objects are fetched by lo_get(), a batch of first pieces in one query, as
- * most objects are small and a round trip each would be most of the work.
- * lo_get() checks privileges as lo_open() does.
+ * Most objects are small, so a round trip for each would take most of the
+ * time.  Therefore one query reads the first pieces of several objects with
+ * lo_get().  lo_get() checks the same privileges as lo_open().
  * ----------
  */
 
 /* The bytes of an object that are read at a time. */
 #define PIECE_BYTES (1024 * 1024)
 
-/* How many first pieces are read at a time. */
+/* The number of objects whose first pieces are read with one query. */
 #define BATCH 16
 
 static PGresult *
@@ -546,7 +568,10 @@ read_batch(PGconn *conn, const Oid *oids, int n_oids)
 	return res;
 }
 
-/* What follows the first piece, up to one that is not full. */
+/*
+ * Read the rest of an object whose first piece was full.  A piece that is not
+ * full is the last one.
+ */
 static void
 read_rest(PGconn *conn, Oid oid, Sink *sink)
 {

@@ -1,6 +1,9 @@
 /*
  * read_rows.h
  *		Reads rows of tables and large objects from the source.
+ *
+ * worker_session.h calls these functions, in the session of a worker or of
+ * the leader; they do not lock, and do not choose how a table is read.
  */
 #ifndef READ_ROWS_H
 #define READ_ROWS_H
@@ -8,51 +11,52 @@
 #include "plan/job_queue.h"
 
 /* ----------
- * Fetches the rows of a data file from the server.
+ * Rows of a data file, read with SQL.
  * ----------
  */
 
 /*
- * Write the rows of a data file, as pg_dump would read them if that is a
- * whole table (pg_dump.c:dumpTableData_copy), to the sink, in a format of
- * COPY ("text", "binary").  Returns the number of rows, and counts them in
- * *rows_so_far as they come (in binary format one more, the end).  Exits with
- * a message if the server fails or its connection breaks.  Memory: the
- * longest row and 128 kB.
+ * Write the rows of a data file to the sink, in a format of COPY ("text",
+ * "binary").  A file with a whole table is read as pg_dump reads the table
+ * (pg_dump.c:dumpTableData_copy).  Returns the number of rows, and counts
+ * them in *rows_so_far while they arrive (in binary format one too many, the
+ * end).  Exits with a message if the server fails or its connection breaks.
+ * Needs memory for the longest row and 128 kB.
  */
 extern uint64 read_copy(PGconn *conn, const DumpTable *table,
 						const DataFile *file, const char *format, Sink *sink,
 						volatile uint64 *rows_so_far);
 
 /*
- * The block range of a data file, in the statements that read it: settings of
- * the transaction.  COPY takes no parameters, and with the numbers in its
- * text each chunk would be a statement of its own in pg_stat_statements.
+ * The block range of a data file, in the statements that read it.  These are
+ * settings of the transaction, because COPY takes no parameters, and with the
+ * numbers in its text pg_stat_statements would get an entry for each chunk.
  */
 #define READ_COPY_START "pg_catalog.current_setting('pardump.start_block')"
 #define READ_COPY_END "pg_catalog.current_setting('pardump.end_block')"
 
 /*
- * Does a data file's table, of no filter, have any row for it?  False, too,
- * where only a query could tell, which might run a stranger's functions.
+ * Does the server find any row of this data file, whose table has no filter?
+ * Returns false, too, if only a query could find out that might run functions
+ * of other roles.
  */
 extern bool read_copy_has_rows(PGconn *conn, const DumpTable *table,
 							   const DataFile *file);
 
 /* ----------
- * Fetches the rows of a data file through the server's extension.
+ * Rows of a data file, read with the extension.
  * ----------
  */
 
 /*
- * Write the rows of a data file in blocks, compressed on the server as the
- * text asks ("none", "zstd:1", ...), in a format of COPY ("text", "binary")
- * or as raw tuples ("raw"), to the sink.  Of raw tuples each write is a
- * block, whole; else the sink gets a stream.  Exits with a message if the
- * server fails or its connection breaks.  Returns the number of rows, and
- * adds it to *rows_so_far as they come; that must be NULL, and nothing is
- * counted, unless the blocks are plain text.  Memory: two messages, about a
- * block or the longest value.
+ * Write the rows of a data file to the sink, in a format of COPY ("text",
+ * "binary") or as raw tuples ("raw").  The server compresses them as the text
+ * in compression says ("none", "zstd:1", ...).  With raw tuples each write is
+ * one whole block; otherwise the sink gets a stream.  Exits with a message if
+ * the server fails or its connection breaks.  Returns the number of rows, and
+ * adds it to *rows_so_far while rows arrive.  Unless the blocks are plain
+ * text, rows_so_far must be NULL, and rows are not counted.  Needs memory for
+ * two messages: about a block or the longest value.
  */
 extern uint64 read_blocks(PGconn *conn, const DumpTable *table,
 						  const DataFile *file, const char *compression,
@@ -60,28 +64,29 @@ extern uint64 read_blocks(PGconn *conn, const DumpTable *table,
 						  volatile uint64 *rows_so_far);
 
 /*
- * What the server counted in the last read of this session: its rows, and
- * their bytes before compression.
+ * The server's counts for the last read of this session: the number of rows,
+ * and their bytes before compression.
  */
 extern void read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes);
 
 /* ----------
- * Fetches the contents of large objects from the server.
+ * The contents of large objects.
  * ----------
  */
 
-/* The objects of a group are read in their order; batch is NULL at first. */
+/* Reads the objects of a group, in their order.  batch is NULL at first. */
 typedef struct LargeObjectReader
 {
 	PGconn	   *conn;
 	const LargeObjectGroup *group;
-	PGresult   *batch;			/* the first pieces of the next objects */
+	PGresult   *batch;			/* first pieces of the current and next
+								 * objects */
 } LargeObjectReader;
 
 /*
- * Write the contents of the object with this number in the group to the sink.
- * Exits with a message if the server fails or its connection breaks.  Memory:
- * 16 MiB, until the last object is read.
+ * Write the contents of object number no of the group to the sink.  Exits
+ * with a message if the server fails or its connection breaks.  Needs 16 MiB
+ * of memory until the last object was read.
  */
 extern void read_large_object(LargeObjectReader *reader, int no, Sink *sink);
 

@@ -1,12 +1,13 @@
 /*
  * row_filter.c
- *		--where and --sample: tables of which not all rows are dumped.
+ *		--where and --sample: tables of which only some rows are dumped.
  *
- * A filter becomes part of the query that reads a table or a chunk, so tables
- * that have one can be split as others.  That is why --sample does not use
- * TABLESAMPLE, which would scan the whole table for every chunk: a row is
- * chosen by a hash of its place in the table, which is the same choice as
- * that of TABLESAMPLE BERNOULLI, each row by itself, in any way of scanning.
+ * A filter becomes part of the query that reads a table or a chunk, so
+ * filtered tables can be split like others.  That is why --sample does not
+ * use TABLESAMPLE, which would scan the whole table for every chunk.  Instead
+ * a hash of a row's position in the table decides whether the row is chosen.
+ * Like TABLESAMPLE BERNOULLI this chooses each row independently, and it does
+ * not depend on the kind of scan.
  */
 #include "base/fe_compat.h"
 
@@ -23,14 +24,14 @@
 #include "source/row_filter.h"
 
 /* ----------
- * Options that are for the tables, or columns, that a pattern matches.
+ * Options for the tables, or columns, that match a pattern.
  * ----------
  */
 
-/* Tables that a hint names. */
+/* The number of tables that a hint names. */
 #define HINTS_SHOWN 3
 
-/* A run's options have no place for it: this is the process's. */
+/* Arguments that matched nothing in any database, for this process. */
 static SimpleStringList missing;
 
 TablePattern
@@ -59,7 +60,10 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 	return result;
 }
 
-/* Is the table one of this database, by the pattern? */
+/*
+ * Append the pattern's condition.  Returns false if the pattern names another
+ * database.
+ */
 static bool
 append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 {
@@ -104,12 +108,14 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 		processSQLNamePattern(conn, &sql, pattern->column, true, false, NULL,
 							  "a.attname", NULL, NULL, NULL, &dots);
 	appendPQExpBufferStr(&sql, " ORDER BY 1");
-	/* visible are the tables that the user's own search path shows */
 
 	/*
-	 * Nothing but processSQLNamePattern()'s query runs under the user's
-	 * search path.  All names in that query are qualified, so no object of
-	 * another role can take their place.
+	 * Unqualified names match tables that the user's own search_path finds.
+	 */
+
+	/*
+	 * Only this query runs with the user's search path.  All names in it are
+	 * qualified, so no object of another role can take their place.
 	 */
 	session_command(conn, "RESET search_path");
 	res = session_query(conn, sql.data);
@@ -126,9 +132,9 @@ table_pattern_is_elsewhere(PGconn *conn, const TablePattern *pattern)
 }
 
 /*
- * What to select of each table that matches and is not the system's; of each
- * of its columns that match, if the pattern has one.  condition ends in AND,
- * or is empty.
+ * Run a query that selects "what" from each matching table that is not a
+ * system table, or from each of its matching columns if the pattern has a
+ * column.  condition is empty or ends with AND.
  */
 static PGresult *
 query_matching(PGconn *conn, const TablePattern *pattern, bool children,
@@ -219,12 +225,12 @@ table_pattern_was_missing(const char *arg)
 }
 
 /* ----------
- * Has the server look at what a user wrote in SQL.
+ * SQL expressions of the user, which the server checks.
  *
- * It is to be one expression.  Text that ends the parenthesis around it could
- * change the statement in ways that were not intended, so it is parsed in
- * parentheses and in brackets: what closes the one is an error in the other.
- * A newline behind it ends a comment that it may end in.
+ * The text must be one expression.  Text that closes the parenthesis around
+ * it could change the statement.  So the server parses it in parentheses and
+ * in brackets: text that closes one of them is an error in the other.  A
+ * newline after it ends a comment at its end.
  * ----------
  */
 
@@ -273,17 +279,17 @@ expression_check(PGconn *conn, const char *sql, const char *problem,
 }
 
 /* ----------
- * --where and --sample: tables of which not all rows are dumped.
+ * --where and --sample.
  * ----------
  */
 
-/* hash functions of ctid came with 14 */
+/* PostgreSQL 14 added hash functions for ctid. */
 #define MIN_SERVER_FOR_SAMPLES 140000
 
-/* A hash has this number of bits, and so is what it is compared with. */
+/* The number of bits of the hash that are compared with the limit. */
 #define SAMPLE_BITS 32
 
-/* Another condition that rows must meet as well. */
+/* Add a condition, which rows must meet in addition to others. */
 static void
 add_filter(DumpTable *table, const char *condition)
 {
@@ -300,8 +306,8 @@ add_condition(PGconn *conn, DumpTable *table, const char *condition)
 								   printable(table->name), condition);
 
 	/*
-	 * First in brackets, then in parentheses: a text that closes one of them
-	 * to add something behind it is an error in the other.
+	 * Check it in brackets and in parentheses: text that closes one of them,
+	 * to add something after it, is an error in the other.
 	 */
 	expression_check(conn, psprintf("SELECT ARRAY[%s\n] FROM ONLY %s", condition, table->name),
 					 problem, NULL);
@@ -312,7 +318,10 @@ add_condition(PGconn *conn, DumpTable *table, const char *condition)
 		: pg_strdup(condition);
 }
 
-/* Percentages as TABLESAMPLE takes them: 0 to 100, with decimals. */
+/*
+ * Parse a percentage of the form that TABLESAMPLE takes: 0 to 100, with
+ * decimals.
+ */
 static double
 parse_percent(const char *text)
 {
@@ -330,13 +339,16 @@ parse_percent(const char *text)
 	return percent;
 }
 
-/* The table's OID is the seed: tables' choices are not alike. */
+/*
+ * The table's OID is the seed of the hash, so that in each table other
+ * positions are chosen.
+ */
 static void
 add_sample(DumpTable *table, const char *text)
 {
 	double		percent = parse_percent(text);
 
-	/* 100 percent is 2^32, which is more than any 32 bits of a hash */
+	/* 100 percent is 2^32, which is greater than all 32-bit hashes. */
 	uint64		limit = (uint64) rint(ldexp(percent / 100, SAMPLE_BITS));
 
 	if (table->sample)
@@ -371,7 +383,11 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 
 	if (options->one_of_all && table_pattern_is_elsewhere(conn, &pattern))
 		return;
-	/* partitions are found, but not children of ordinary inheritance */
+
+	/*
+	 * Partitions of a matching table are included, but not children of
+	 * ordinary inheritance, which ONLY excludes.
+	 */
 	oids = table_pattern_query(conn, &pattern, false,
 							   "SELECT oid FROM matching");
 	for (int i = 0; i < tables->n_tables; i++)

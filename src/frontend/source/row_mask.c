@@ -1,19 +1,20 @@
 /*
  * row_mask.c
- *		--mask: what is written in place of the values of columns.
+ *		--mask: expressions that replace the values of columns.
  *
- * A mask is an expression over the table's columns.  It takes the column's
- * place in the query that reads the table or a chunk of it, so that the value
- * that it hides does not come with the rows, and all that comes after the
- * query does not know of it.  Stock pg_dump, which writes the table of
- * contents, reads no row.
+ * A mask is an expression over the table's columns.  In the query that reads
+ * the table or a chunk, the mask takes the place of the column.  So the
+ * hidden value never leaves the server, and the rest of the program need not
+ * know about masks.  Stock pg_dump, which writes the table of contents, reads
+ * no rows.
  *
- * The value has the column's type, as it would after an UPDATE: what can be
- * assigned is accepted, and nothing else.  Of the places where the server
- * applies that rule to an expression, and locks nothing for it, the default
- * of a column of XMLTABLE is the one that takes any type and sees the row
- * (parse_clause.c:transformRangeTableFunc).  Such a statement is parsed, and
- * never run.  Aggregates, window functions and sets are errors in WHERE.
+ * The mask must have a type that UPDATE could assign to the column.  The
+ * server applies this rule to expressions in few statements that lock
+ * nothing.  Of these only the DEFAULT of a column of XMLTABLE takes any type
+ * and sees the row (parse_clause.c:transformRangeTableFunc).  Such a
+ * statement is parsed, but never run.  A second statement has the expression
+ * in WHERE, where aggregates, window functions and set-returning functions
+ * are errors.
  */
 #include "base/fe_compat.h"
 
@@ -27,28 +28,33 @@
 #include "source/row_mask.h"
 
 /* ----------
- * Warns of what masks do not reach, and of what does not suit them.
+ * Warnings about values that masks do not hide, and constraints that masked
+ * values may violate.
  *
- * What a restore checks cannot be proven of an expression without a look at
- * all rows, and definitions are pg_dump's: so both are named, and left to
- * the user.
+ * Whether all masked values meet the constraints is only known after all rows
+ * were read; and pg_dump writes the definitions.  So both are only reported,
+ * and the user decides.
  * ----------
  */
 
-/* Of each kind of finding, in one warning. */
+/* The number of findings that one warning shows. */
 #define FINDINGS_SHOWN 20
 
-/* How the server names what is at fault, and what it is. */
+/*
+ * Columns of findings_query: the number of the mask, whether the finding is a
+ * definition, its description, and the name of the object.
+ */
 enum
 {
 	RESULT_NO, RESULT_IS_DEFINITION, RESULT_WHAT, RESULT_NAME
 };
 
 /*
- * $1 has the tables, $2 the columns' numbers; what is of a partitioned table
- * above is of its partitions' columns, too.  A partition key's column has
- * an internal dependency on its table (heap.c:StorePartitionKey).  The FOR
- * VALUES of the partitions are definitions that show values of the key.
+ * Parameter $1 contains the tables, $2 the column numbers.  An object of a
+ * partitioned table also belongs to the columns of its partitions.  A column
+ * of a partition key has an internal dependency on its table
+ * (heap.c:StorePartitionKey).  The FOR VALUES clauses of partitions are
+ * definitions that contain values of the key.
  */
 static const char findings_query[] =
 "WITH RECURSIVE masked (oid, attnum, no, attname) AS ("
@@ -126,14 +132,17 @@ static const char findings_query[] =
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_attrdef'::pg_catalog.regclass"
 ") f (no, is_definition, what, name) ORDER BY 1, 2, 3, 4";
 
-/* A masked column, as the query numbers them, from 1. */
+/* A masked column.  The query numbers masked columns from 1. */
 typedef struct MaskedColumn
 {
 	const DumpTable *table;
 	const char *column;
 } MaskedColumn;
 
-/* The arrays that the query takes, and what their members are; owned. */
+/*
+ * Make the array parameters of the query, and the list of the masked columns
+ * in the same order; owned.
+ */
 static MaskedColumn *
 list_masks(const DumpTables *tables, const char **oids, const char **attnums)
 {
@@ -160,7 +169,9 @@ list_masks(const DumpTables *tables, const char **oids, const char **attnums)
 	return result;
 }
 
-/* What is found of one kind, a sentence each; the number of all. */
+/*
+ * Append the findings of one kind to the text, and return the number of all.
+ */
 static int
 collect(const PGresult *res, const MaskedColumn *masks, int n_masks,
 		bool definitions, PQExpBuffer text)
@@ -228,24 +239,24 @@ mask_warnings_give(PGconn *conn, const DumpTables *tables,
 	}
 }
 
-/* ----------
- * --mask: what is written in place of the values of columns.
- * ----------
- */
 
 #define FORM "TABLE.COLUMN:EXPRESSION, for example \"customers.email:'user' || id\""
 
-/* What the pattern matches, under the user's own search path. */
+/*
+ * The columns that the pattern matches.  It runs with the user's search path.
+ */
 static const char columns_query[] =
 "SELECT m.oid, a.attname, a.attnum FROM matching m"
 " JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) m.oid"
 " WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
 
 /*
- * Of a column its type, the base type of that with its modifier, and a role
- * that is not trusted and owns a type in it: a domain's constraints call
- * functions for each value, and so does a cast to the type, which its owner
- * can make.  Not under that path, as format_type() leaves out schemas by it.
+ * The type of a column, its base type with the modifier, and an untrusted
+ * role that owns one of the types in it.  Such a role could have its
+ * functions called for each value: from the constraints of a domain, or from
+ * a cast to the type, which its owner can create.  This query runs with an
+ * empty search path, because format_type() omits schemas that are in the
+ * path.
  */
 static const char type_query[] =
 "WITH " TRUSTED_SQL
@@ -270,19 +281,19 @@ static const char type_query[] =
 " WHERE a.attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
 " AND a.attnum OPERATOR(pg_catalog.=) $2::pg_catalog.int2";
 
-/* What the server says of the type. */
+/* The result of type_query. */
 typedef struct ColumnType
 {
 	char	   *name;			/* qualified, quoted, with its modifier */
-	Oid			base;			/* of a domain, what it is made of */
+	Oid			base;			/* the base type of a domain */
 	int			typmod;			/* of the base type; -1 = none */
-	char	   *stranger;		/* as above; NULL = none */
+	char	   *stranger;		/* untrusted owner of a type; NULL = none */
 } ColumnType;
 
 /*
- * A cast cuts what is too long for these types, an assignment does not:
- * that is the last argument of the functions that see to the length, which
- * have the types' names.
+ * For these types a cast truncates a value that is too long, but an
+ * assignment does not.  The functions that apply the length have the types'
+ * names, and their last argument distinguishes the two cases.
  */
 static const char *
 strict_length_type(Oid type)
@@ -301,7 +312,7 @@ strict_length_type(Oid type)
 	return NULL;
 }
 
-/* The expression as the column's type has it; owned. */
+/* The expression, converted to the column's type; owned. */
 static char *
 typed_expression(const char *expression, const ColumnType *type)
 {
@@ -309,7 +320,7 @@ typed_expression(const char *expression, const ColumnType *type)
 
 	if (strict == NULL)
 		return psprintf("CAST((%s\n) AS %s)", expression, type->name);
-	/* of a domain, whose base type that is */
+	/* The outer cast is for a domain over this base type. */
 	return psprintf("CAST(%s(CAST((%s\n) AS %s), %d, false) AS %s)", strict,
 					expression, strict, type->typmod, type->name);
 }
@@ -382,8 +393,8 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	}
 
 	/*
-	 * The type is asked for under an empty search path, so that its name is
-	 * qualified and leads to the same type in every session.
+	 * The type is read with an empty search path, so that its name is
+	 * qualified and means the same type in every session.
 	 */
 	type = read_type(conn, table->oid, attnum);
 	if (type.stranger && !options->trust_owners)
@@ -397,7 +408,7 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 				printable(table->name));
 }
 
-/* Is it only the column that does not exist? */
+/* Add a hint if the table exists and only the column does not. */
 static void
 hint_at_column(PGconn *conn, const TablePattern *pattern)
 {
@@ -428,9 +439,9 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 		TableRows	rows = table_pattern_rows(columns, table->oid);
 
 		/*
-		 * A table that is dumped has the column, but maybe only as a
-		 * generated one.  That is an error, unlike a table that is not dumped
-		 * at all.
+		 * The table is dumped and has the column, but the column may be
+		 * generated.  Then it is an error that no column matches, even with
+		 * --all-databases.
 		 */
 		is_dumped |= rows.n > 0;
 
@@ -439,7 +450,10 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 			int			place = identifier_find(table->columns, table->n_columns,
 												PQgetvalue(columns, row, 1));
 
-			/* one that is generated has none */
+			/*
+			 * A generated column is not in the list, because it is not
+			 * dumped.
+			 */
 			if (place < 0)
 				continue;
 			mask_column(conn, options, table, &pattern, place,
@@ -466,8 +480,9 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 }
 
 /*
- * Whether two archives were masked alike can be told by it; expressions may
- * have a secret in them.  A zero byte ends each text.
+ * A hash of all expressions of the table.  It shows whether two archives have
+ * the same masks, without the expressions, which may contain secrets.  A zero
+ * byte ends each text, so that two lists with the same hash are equal.
  */
 static char *
 hash_masks(const DumpTable *table)
@@ -496,8 +511,8 @@ row_masks_apply(PGconn *conn, const Options *options, const Toc *toc,
 		return;
 
 	/*
-	 * Statistics have the most common values, of views that are made of the
-	 * tables, too.
+	 * Statistics contain the most common values, also those of materialized
+	 * views that are computed from the tables.
 	 */
 	for (int i = 0; i < toc->n_entries; i++)
 	{

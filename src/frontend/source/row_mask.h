@@ -1,6 +1,6 @@
 /*
  * row_mask.h
- *		--mask: what is written in place of the values of columns.
+ *		--mask: expressions that replace the values of columns.
  */
 #ifndef ROW_MASK_H
 #define ROW_MASK_H
@@ -8,33 +8,34 @@
 #include "plan/job_queue.h"
 
 /* ----------
- * Warns of what masks do not reach, and of what does not suit them.
+ * Warnings about values that masks do not hide, and constraints that masked
+ * values may violate.
  * ----------
  */
 
 /*
- * Warn of constraints and keys of which a masked column is a part, of
- * definitions that may show its values, and of large objects, if there are
- * masks at all.
+ * If there are masks, warn about constraints and keys that contain a masked
+ * column, about definitions that may contain its values, and about large
+ * objects.
  */
 extern void mask_warnings_give(PGconn *conn, const DumpTables *tables,
 							   const LargeObjects *objects);
 
 /*
- * Set the masks of the columns that the options' patterns match, and have the
- * server check every expression.  Exits with a message if a pattern matches
- * no column to be dumped, if a column is matched twice, if an expression is
- * none or cannot be assigned to its column, or if the archive that the table
- * of contents describes would have values of masked columns elsewhere.  In a
- * run of one of all databases columns will do of tables that are not dumped.
- * The tables are locked.
+ * Set the masks of the columns that the options' patterns match, after the
+ * server has checked every expression.  Exits with a message if a pattern
+ * matches no column that is dumped (with --all-databases, matching a column
+ * that is not dumped is enough), if a column matches twice, if an expression
+ * is invalid or cannot be assigned to its column, or if the archive would
+ * contain statistics, which contain values of masked columns.  The tables
+ * must be locked.
  */
 extern void row_masks_apply(PGconn *conn, const Options *options,
 							const Toc *toc, DumpTables *tables);
 
 /*
- * Does this argument of --mask name a column of the database, dumped or not?
- * Exits with a message if it is not of the form.
+ * Does this argument of --mask match a column of the database, dumped or not?
+ * Exits with a message if the argument does not have the right form.
  */
 extern bool row_mask_is_there(PGconn *conn, const char *arg);
 

@@ -1,18 +1,18 @@
 /*
  * source.h
- *		The server that rows are read from: how the leader and the workers of
- *		a dump, or of a direct copy, reach it.
+ *		The server that rows are read from: the connections of the leader and
+ *		of the workers of a dump, or of a direct copy.
  *
  * The leader is the process that the user has started.  Its session takes the
- * snapshot and the locks on all tables; LeaderSession is what it takes to
- * have such a session again if it is lost.
+ * snapshot and the locks on all tables.  LeaderSession contains what is
+ * needed to replace that session if it is lost.
  *
  * A worker is a process that the leader forks (process/worker_pool.h).  Its
- * session, a WorkerSession, reads in the same snapshot.  What no worker can
- * read, because it does not get a lock, is read in the leader's session.
+ * session, a WorkerSession, reads in the same snapshot.  If no worker can get
+ * the lock of a table, the leader reads the table in its own session.
  *
- * With --also-from the server is one of several standbys, which have the same
- * snapshot (source/standby.h), and each worker reads from one of them.
+ * With --also-from there are several standbys, which have the same snapshot
+ * (source/standby.h), and each worker reads from one of them.
  */
 #ifndef SOURCE_H
 #define SOURCE_H
@@ -28,28 +28,30 @@ typedef struct Source
 {
 	const Options *options;
 	const PeerAddress *address;
-	const LogicalSlot *slot;	/* that the snapshot is of, or NULL */
-	Standbys   *standbys;		/* this and others; NULL = no others */
+	const LogicalSlot *slot;	/* whose snapshot is used, or NULL */
+	Standbys   *standbys;		/* this server and others; NULL = no others */
 
-	/* In the leader */
+	/* members that only the leader uses */
 	PGconn	   *conn;			/* has the snapshot, and all locks; NULL while
 								 * it is lost (leader_session.h) */
-	PGconn	   *second;			/* to look for changed tables, if there was
-								 * room beside pg_dump's; or NULL */
+	PGconn	   *second;			/* to look for changed tables, if a connection
+								 * was left while pg_dump ran; or NULL */
 	ServerRights rights;		/* of this connection's role */
-	LeaderSession *session;		/* keeps it, once workers are to start */
-	const char *snapshot;		/* as this connection has exported it, for
-								 * workers */
-	char	   *exporter_query; /* of the snapshot that was imported on a
-								 * standby (snapshot.h); NULL = none was */
+	LeaderSession *session;		/* keeps conn, from the start of the workers
+								 * on */
+	const char *snapshot;		/* the name under which conn has exported it,
+								 * for workers */
+	char	   *exporter_query; /* finds the exporter of a snapshot that was
+								 * imported on a standby (snapshot.h); or NULL */
 	WalHistory *history;		/* for the next incremental dump; or NULL */
-	WorkerState *states;		/* who has it, by worker: --jobs of them, in
-								 * shared memory */
-	bool		keep_snapshot;	/* when all jobs are done, too */
-	bool	   *reported;		/* by table, that no worker can lock it */
+	WorkerState *states;		/* --jobs workers and their exported
+								 * snapshots, in shared memory */
+	bool		keep_snapshot;	/* also after all jobs are done */
+	bool	   *reported;		/* by table: has a message said that no worker
+								 * can lock it? */
 } Source;
 
-/* Of the jobs that go on at a time, how many are a server's. */
+/* How many of the --jobs workers read from each server. */
 static inline int
 source_share(const Source *source)
 {

@@ -1,6 +1,10 @@
 /*
  * source_check.c
- *		Looks for what would end a run while it reads, when its plan is made.
+ *		Checks the source before a run reads rows, for conditions that would
+ *		make the run fail later or read wrong rows.
+ *
+ * An error after hours of reading is more expensive than a query at the
+ * beginning.
  */
 #include "base/fe_compat.h"
 
@@ -13,25 +17,24 @@
 #include "source/source_check.h"
 
 /* ----------
- * Checks, before a run changes anything, for conditions that would make it
- * fail or cause damage.
+ * Checks of the server, before the run changes anything.
  * ----------
  */
 
 /*
- * What may be wrong with a server, each NULL if it is not.
+ * Problems of the server; each column is NULL if there is none.
  *
- * The age: autovacuum keeps it about at autovacuum_freeze_max_age; twice
- * that, or half of what there is, means that something keeps it from its
- * work.
+ * The age of the database: autovacuum keeps it at about
+ * autovacuum_freeze_max_age.  Twice that, or half of the transaction IDs that
+ * there are, means that something prevents vacuum from freezing rows.
  *
- * The threshold (until 16): a server notices what was removed since a
- * snapshot was imported, not since it was taken (snapmgr.c:
- * SetTransactionSnapshot).  A standby never removes by its own threshold, and
- * waits or cancels for its primary's.
+ * old_snapshot_threshold (up to 16): a session that has imported a snapshot
+ * detects rows removed since the import, not since the snapshot was taken
+ * (snapmgr.c:SetTransactionSnapshot).  A standby never removes rows by its
+ * own threshold; for the primary's, it waits or cancels queries.
  *
- * The delays, on a standby: which setting of those that replay goes by is
- * finite.  What comes from an archive has one of its own.
+ * Delays, on a standby: the settings that limit how long replay waits, if
+ * they are finite.  Replay of WAL from an archive has a setting of its own.
  */
 #define WRONGS_SQL \
 "SELECT CASE WHEN pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000," \
@@ -52,9 +55,10 @@
 " AND r.setting OPERATOR(pg_catalog.<>) '')))"
 
 /*
- * Functions that a hosting service may have revoked, or that an old server
- * has not got (9.6 those of the log).  The age is asked by the user who
- * connected, not by the role (session_look()).
+ * May the role call these functions?  A hosting service may have revoked
+ * them, and 9.6 does not have those for WAL positions under these names.  The
+ * user who connected asks for the age, not the role of --role
+ * (session_look()).
  */
 #define RIGHTS_SQL \
 "(" SESSION_MAY_EXECUTE("pg_catalog.pg_current_wal_insert_lsn();" \
@@ -63,7 +67,7 @@
 " pg_catalog.has_function_privilege(session_user," \
 " pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')"
 
-/* With the connections that are left. */
+/* All of these, and the number of connections that are left (%s). */
 static const char look_query[] =
 WRONGS_SQL ", " RIGHTS_SQL ", %s"
 " FROM pg_catalog.pg_database d"
@@ -85,7 +89,10 @@ static const char database_query[] =
 "SELECT d.oid FROM pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
-/* Of the database that is meant; none if any of the name is. */
+/*
+ * The OID that the database must have, or InvalidOid if any database of this
+ * name will do.
+ */
 static Oid	expected_database = InvalidOid;
 
 #define FEWER_JOBS_HINT "Use --jobs=%d, or raise max_connections or the connection limit of the role or database."
@@ -171,12 +178,13 @@ server_check(PGconn *conn, const char *name, int n_workers)
 												   connection_limit_expression(conn, true)));
 	ServerRights rights = {false};
 
-	/* none if the database has just got another name */
+	/* There is no row if the database has just been renamed. */
 	if (PQntuples(res) == 1)
 	{
 		/*
-		 * Of further standbys only what differs between them is checked: age
-		 * and threshold are the primary's, and have been looked at.
+		 * For other standbys, check only what differs between them: age and
+		 * threshold come from the primary, and have been checked on the first
+		 * standby.
 		 */
 		check_connections(res, name, n_workers);
 		if (name == NULL)
@@ -223,28 +231,29 @@ server_check_database(PGconn *conn)
 }
 
 /* ----------
- * Compares tables under the snapshot with what they are now.
+ * Changed tables: the catalogs in the snapshot and the current ones.
  *
- * The same query is run in the dump's transaction and in a session that sees
- * all that is committed; the locks make sure that its answer stays true.
+ * The same query runs in the dump's transaction and in a session that sees
+ * everything that is committed.  The locks guarantee that the answer stays
+ * true.
  * ----------
  */
 
 /*
- * Columns of definition_query; the parts of a definition are compared as
- * text.
+ * Columns of definition_query.  Parts of a definition are compared as text.
  */
 enum
 {
-	IS_LOCKED,					/* by the session, if it can be */
-	N_COLUMNS,					/* dropped ones, too */
-	FILENODE_THEN,				/* as in the session's snapshot */
-	FILENODE_NOW,				/* not as in the session's snapshot */
+	IS_LOCKED,					/* has the session locked it, if it can be
+								 * locked? */
+	N_COLUMNS,					/* including dropped ones */
+	FILENODE_THEN,				/* in the session's snapshot */
+	FILENODE_NOW,				/* in the current catalogs */
 	FIRST_PART,
 	N_FIELDS = FIRST_PART + 3
 };
 
-/* How an error names each part. */
+/* The message about each part. */
 static const char *const part_differs[] = {
 	"The name, kind or access method of the table differs from the snapshot.",
 	"The columns of the table differ from the snapshot.",
@@ -252,18 +261,19 @@ static const char *const part_differs[] = {
 };
 
 /*
- * One row a table, in the order of the array: its files, and of its
- * definition what decides which values a query for its columns finds, and
- * which rows.
+ * One row per table, in the order of the array: its file, and all parts of
+ * its definition that decide which values and which rows a query for its
+ * columns returns.
  *
- * Statements name columns, so one that was added behind those of the snapshot
- * ($2) does no harm.  Nor does a type modifier: what it changes in values is
- * in new files; output functions do not know it.  Row security may hide rows
- * where it is asked for; else the server says so, or it does not apply.  A
- * catalog that finds its files by the relation map has 0 in pg_class.
+ * Statements name columns, so a column that was added after those of the
+ * snapshot ($2) does not matter.  Neither does a type modifier: changing it
+ * rewrites the table if values change, and output functions do not depend on
+ * it.  Row security only matters where it is enabled for the run; otherwise
+ * the server reports an error, or it does not apply.  A catalog whose file
+ * the relation map determines has 0 in pg_class.
  *
- * Tables are locked by their names, and no lock keeps a schema from being
- * renamed: a name may have led to another table just then.
+ * Tables are locked by name, but no lock prevents a schema from being
+ * renamed, so a name may have led to another table at that moment.
  */
 static const char definition_query[] =
 "SELECT c.relkind OPERATOR(pg_catalog.<>) 'r' OR t.oid OPERATOR(pg_catalog.=) ANY"
@@ -290,8 +300,9 @@ static const char definition_query[] =
 " ORDER BY t.no";
 
 /*
- * How many columns of each table count: all in the snapshot, and later those
- * that it has.  A COPY that names no columns takes all there are.
+ * How many columns of each table are compared: all in the snapshot, and later
+ * the same number.  If COPY names no columns, because the table has none, it
+ * reads all columns, so all count.
  */
 static char *
 column_counts(const DumpTables *tables, const PGresult *snapshot)
@@ -307,7 +318,10 @@ column_counts(const DumpTables *tables, const PGresult *snapshot)
 	return buf.data;
 }
 
-/* snapshot is the result of the session that has that, or NULL for itself. */
+/*
+ * Run the query.  snapshot is the result from the dump's transaction, or NULL
+ * in that transaction itself.
+ */
 static PGresult *
 definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 {
@@ -322,7 +336,7 @@ definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 	return res;
 }
 
-/* What part of the definition is another one now; NULL if none is. */
+/* The message about the first part that differs; NULL if none does. */
 static const char *
 changed_part(const PGresult *before, const PGresult *now, int row)
 {
@@ -345,12 +359,15 @@ was_rewritten(const PGresult *before, const PGresult *now, int row,
 {
 	Oid			then = result_oid(before, row, FILENODE_THEN);
 
-	/* the table's is that of the first server; this may be another standby */
+	/*
+	 * The filenode in the plan is that of the first server, which may be
+	 * another standby.
+	 */
 	return !PQgetisnull(before, row, FILENODE_THEN) &&
 		(then != table->filenode || then != result_oid(now, row, FILENODE_NOW));
 }
 
-/* All of them are named; true if the run may go on. */
+/* Report all rewritten tables.  Returns whether the run may continue. */
 static bool
 accept_rewritten(const PGresult *before, const PGresult *now,
 				 const DumpTables *tables, const Options *options)
@@ -397,8 +414,8 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 	}
 
 	/*
-	 * Last, since --allow-rewritten makes a warning of it, and no option does
-	 * so of a changed definition.
+	 * This comes last: --allow-rewritten makes it a warning, but a changed
+	 * definition is always an error.
 	 */
 	if (!accept_rewritten(before, now, tables, options))
 		exit(1);
@@ -442,11 +459,11 @@ table_check_names(const PGresult *res, const DumpTables *tables)
 }
 
 /* ----------
- * Looks for what would end a run while it reads, when its plan is made.
+ * Checks of the plan.
  * ----------
  */
 
-/* Names of tables, and OIDs, in a message. */
+/* The numbers of tables and of OIDs that a message shows. */
 #define NAMES_SHOWN 10
 #define OBJECTS_SHOWN "5"
 
@@ -456,8 +473,9 @@ table_check_names(const PGresult *res, const DumpTables *tables)
  */
 
 /*
- * COPY of such a table is an error as long as row_security is off, and with
- * it on it reads what the role may see only (rls.c:check_enable_rls).
+ * COPY of such a table fails as long as row_security is off.  With
+ * row_security on, COPY reads only the rows that the role may see
+ * (rls.c:check_enable_rls).
  */
 static void
 check_row_security(const Options *options, const DumpTables *tables)
@@ -489,7 +507,7 @@ check_row_security(const Options *options, const DumpTables *tables)
  * ----------
  */
 
-/* "--where", "--where, --mask": those that are used. */
+/* The options that are used, for example "--where" or "--where, --mask". */
 static const char *
 querying_options(bool where, bool sample, bool mask)
 {
@@ -500,8 +518,9 @@ querying_options(bool where, bool sample, bool mask)
 }
 
 /*
- * Parts of tables, and masks, are queries that the user has asked for.  The
- * owners of all tables are named if they are one role, else one of them.
+ * --where, --sample and --mask run queries, which call functions that owners
+ * of tables can define.  The message names the role if all owners are the
+ * same, otherwise one of them.
  */
 static void
 check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
@@ -552,8 +571,9 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
  */
 
 /*
- * As lo_open() decides for the current user (inv_api.c:inv_open,
- * aclchk.c:pg_largeobject_aclmask_snapshot), %s being what it may read.
+ * Large objects that the current user may not read, according to the rules of
+ * lo_open() (inv_api.c:inv_open, aclchk.c:pg_largeobject_aclmask_snapshot).
+ * %s is the condition of those that it may read.
  */
 static const char unreadable_query[] =
 "WITH unreadable AS (SELECT m.oid FROM pg_catalog.pg_largeobject_metadata m"
@@ -565,7 +585,10 @@ static const char unreadable_query[] =
 " FROM (SELECT u.oid FROM unreadable u ORDER BY u.oid LIMIT " OBJECTS_SHOWN ") f),"
 " current_user FROM unreadable";
 
-/* From 18 on; it knows of pg_read_all_data, which from 19 on covers them. */
+/*
+ * The condition from 18 on.  The function respects pg_read_all_data, which
+ * includes large objects from 19 on.
+ */
 static const char by_function[] =
 "pg_catalog.has_largeobject_privilege(m.oid, 'SELECT')";
 
@@ -578,7 +601,10 @@ static const char by_acl[] =
 static const char function_query[] =
 "SELECT pg_catalog.to_regprocedure('pg_catalog.has_largeobject_privilege(oid,text)') IS NOT NULL";
 
-/* A statement for psql: the server quotes what it makes of it. */
+/*
+ * Show a statement for psql.  It is a query that makes GRANT statements, so
+ * that the server quotes the names.
+ */
 static void
 hint_at_grant(PGconn *conn, const char *role)
 {
@@ -587,12 +613,15 @@ hint_at_grant(PGconn *conn, const char *role)
 	appendPQExpBufferStr(&sql, "SELECT format('GRANT SELECT ON LARGE OBJECT %s TO %I', oid, ");
 	appendStringLiteralConn(&sql, role, conn);
 	appendPQExpBufferStr(&sql, ") FROM pg_largeobject_metadata \\gexec");
-	/* at the end, so that it can be pasted */
+	/* The statement is at the end, so that it can be copied easily. */
 	pg_log_error_hint("Use --no-large-objects to dump none, or grant the privilege in this database, with psql and as a superuser: %s",
 					  sql.data);
 }
 
-/* A dump has all of the database's large objects, or none. */
+/*
+ * A dump contains all large objects of the database, or none, so one that
+ * cannot be read makes the dump fail.
+ */
 static void
 check_large_objects(PGconn *conn, const LargeObjects *objects)
 {
@@ -623,8 +652,9 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
  */
 
 /*
- * Those of the whole database, as pg_dump alone knows which ones it is to
- * dump: it reads tables and sequences, but not members of extensions.
+ * All such tables of the database, because only pg_dump knows which ones it
+ * was to dump.  pg_dump reads tables and sequences, but not members of
+ * extensions.
  */
 static const char unreadable_tables_query[] =
 "SELECT n.nspname, c.relname, current_user FROM pg_catalog.pg_class c"
@@ -666,8 +696,8 @@ source_check_privileges(PGconn *conn)
  */
 
 /*
- * How many objects the lock table has room for, how many are locked, and how
- * many indexes and TOAST tables with theirs the tables in $1 have.
+ * For how many locks the lock table has room, how many there are, and how
+ * many indexes, and TOAST tables with their indexes, the tables in $1 have.
  */
 static const char lock_query[] =
 "SELECT " TABLE_LOCK_ROOM_SQL ","
@@ -681,8 +711,8 @@ static const char lock_query[] =
 " AND c.reltoastrelid OPERATOR(pg_catalog.<>) 0)";
 
 /*
- * The leader has the lock of every table by now; a worker locks what belongs
- * to the table that it reads, too (worker_session.c).
+ * The leader has locked every table by now.  A worker also locks the indexes
+ * and the TOAST table of the table that it reads (worker_session.c).
  */
 static void
 check_locks(PGconn *conn, const Options *options, const DumpTables *tables)

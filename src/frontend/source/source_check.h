@@ -1,6 +1,7 @@
 /*
  * source_check.h
- *		Looks for what would end a run while it reads, when its plan is made.
+ *		Checks the source before a run reads rows, for conditions that would
+ *		make the run fail later or read wrong rows.
  */
 #ifndef SOURCE_CHECK_H
 #define SOURCE_CHECK_H
@@ -8,51 +9,52 @@
 #include "plan/dump_plan.h"
 
 /* ----------
- * Checks, before a run changes anything, for conditions that would make it
- * fail or cause damage.
+ * Checks of the server, before the run changes anything.
  *
- * An error is for findings_report() to end the run.  A server that is not the
- * only one has a name for messages; else that is NULL.
+ * findings_report() ends the run if there were errors.  name is the name of a
+ * server in messages if there are several, otherwise NULL.
  * ----------
  */
 
-/* What a server lets the role ask for. */
+/* What the role may read on the server. */
 typedef struct ServerRights
 {
-	bool		lsn;			/* positions in the write-ahead log */
+	bool		lsn;			/* WAL positions */
 	bool		system_identifier;
-	bool		age;			/* of snapshots, by the user who connected */
+	bool		age;			/* the age of snapshots, as the user who
+								 * connected */
 	ConnectionsLeft connections;	/* besides the session that asked */
 } ServerRights;
 
 /*
- * Tell of an error, and the number of jobs that would do, if the server, the
- * database or the role allows fewer connections than there are to be workers;
- * warn if it allows just these (see
- * leader_session.c:leader_session_take_over()), or if it may be fewer, as the
- * role does not see what sessions of others are.  Others may take connections
- * meanwhile: then fewer workers do the work, if any can start.  Of servers
- * before 10 connections are not looked at.
+ * Report an error, with the number of jobs that would work, if the server,
+ * the database or the role allows fewer connections than n_workers.  Warn if
+ * it allows exactly these (see leader_session.c:leader_session_take_over()),
+ * or if there may be fewer, because the role cannot see the kinds of other
+ * sessions.  If other programs take connections meanwhile, fewer workers do
+ * the work, as long as any can start.  On servers before 10 connections are
+ * not checked.
  *
- * Warn if this is a standby whose replay does not wait for the run as long as
- * it takes.  Of the only server also warn if the database's oldest
+ * Warn if this is a standby whose replay waits for queries only for a limited
+ * time.  If it is the only server also warn if the database's oldest
  * transaction ID is alarmingly old, and report an error if
- * old_snapshot_threshold lets it remove rows that the run's snapshot is going
- * to see.
+ * old_snapshot_threshold allows the server to remove rows that the run's
+ * snapshot sees.
  */
 extern ServerRights server_check(PGconn *conn, const char *name,
 								 int n_workers);
 
 /*
- * The OID of the session's database by its name; InvalidOid if that is no
- * longer its name.
+ * The OID of the session's database, found by its name; InvalidOid if the
+ * database was renamed.
  */
 extern Oid	server_database(PGconn *conn);
 
 /*
- * One of several runs: the database of this OID is meant by its name.  While
- * others had their turn it may have got another's name, which then would be
- * read twice, and the other one not at all: that is an error.
+ * With --all-databases: the run's database must have this OID.  If databases
+ * were renamed while other runs had their turn, the name may belong to
+ * another database, which would be dumped twice, and the right one not at
+ * all.  server_check_database() reports this as an error.
  */
 extern void server_expect_database(Oid oid);
 extern void server_check_database(PGconn *conn);
@@ -63,55 +65,58 @@ extern void server_check_database(PGconn *conn);
  */
 
 /*
- * In all of these the tables are locked in conn's transaction, whose snapshot
- * is the dump's.  The other session has no transaction, so that it sees what
- * is there now, and is set up alike (session_set_up).  Of a definition only
- * that counts which decides what values and rows the dump's statements find:
- * name, kind, access method, the columns of the snapshot, and row security
- * where that is asked for.
+ * In all of these functions the tables are locked in conn's transaction,
+ * which has the dump's snapshot.  The other session has no transaction, so it
+ * sees the current state, and has the same settings (session_set_up).  Only
+ * those parts of a definition are compared that decide which values and rows
+ * the dump's statements return: name, kind, access method, the columns of the
+ * snapshot, and row security if it is enabled for the run.
  */
 
 /*
- * When the tables are locked for the first time, and measured.  Exits with a
- * message if a table is not what it is in the snapshot, by which pg_dump has
- * described it: whether that was before pg_dump's locks, or after pg_dump had
- * ended.  So it does if a table has other files than in the snapshot, with
- * --allow-rewritten a warning: whose rows were replaced by TRUNCATE or ALTER
- * TABLE, or by REPACK (CONCURRENTLY), they are gone for the snapshot
- * (mvcc.sgml, "Caveats"), and catalogs do not tell these from VACUUM FULL.
+ * To be called when the tables are locked for the first time, and measured.
+ * Exits with a message if a table differs from what the snapshot shows, with
+ * which pg_dump describes it.  It finds changes from before pg_dump's locks,
+ * and from after pg_dump's end.  It also exits if a table has other files
+ * than in the snapshot; with --allow-rewritten this is a warning.  If
+ * TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY) replaced the rows, the
+ * snapshot does not see the old ones (mvcc.sgml, "Caveats"), and catalogs do
+ * not distinguish these commands from VACUUM FULL, after which the snapshot
+ * does.
  */
 extern void table_check_snapshot(PGconn *conn, PGconn *other,
 								 const DumpTables *tables,
 								 const Options *options);
 
 /*
- * When they are locked again.  Exits with a message if one of them is not
- * what it was when it was locked first: has other files, or another
- * definition than in the snapshot.
+ * To be called when the tables are locked again.  Exits with a message if a
+ * table has other files than when it was first locked, or another definition
+ * than in the snapshot.
  */
 extern void table_check_unchanged(PGconn *conn, PGconn *other,
 								  const DumpTables *tables);
 
 /*
- * Exit with a message if the result of dump_tables_query() has a table whose
- * name leads to another one by now.
+ * Exits with a message if the result of dump_tables_query() contains a table
+ * whose name leads to another table now.
  */
 extern void table_check_names(const PGresult *res, const DumpTables *tables);
 
 /*
- * Tell of what the plan has and the role may not read, in the leader's
- * session: errors that findings_report() then ends the run for.  What pg_dump
- * locks it may read; so these are tables to which row security applies, and
- * large objects.  Also of tables whose queries might run what others wrote.
- * And warn if the workers may find the server's lock table full.
+ * Report, in the leader's session, what the plan contains and the role may
+ * not read: tables to which row security applies, and large objects.
+ * (pg_dump has locked the other tables, so the role may read them.)  Also
+ * report tables whose queries might run code of other roles, and warn if the
+ * server's lock table may become full.  findings_report() ends the run if
+ * there were errors.
  */
 extern void source_check(PGconn *conn, const Options *options,
 						 const DumpPlan *plan);
 
 /*
- * pg_dump has failed, which an error has told.  It stops at the first table
- * that the role may not read: add the others, and what to grant, to the
- * message.
+ * After an error message about pg_dump's failure: pg_dump stops at the first
+ * table that the role may not read.  Add all such tables, and what to grant,
+ * to the message.
  */
 extern void source_check_privileges(PGconn *conn);
 

@@ -1,6 +1,9 @@
 /*
  * standby.c
- *		The leader's sessions on further standbys.
+ *		The leader's sessions on the standbys of --also-from.
+ *
+ * It opens them, checks that all servers can be read as if they were one, and
+ * notices their loss.
  */
 #include "base/fe_compat.h"
 
@@ -13,14 +16,14 @@
 #include "source/standby.h"
 
 /*
- * As long as the source's own: no other takes its place either
- * (leader_session.c).
+ * As long as for the source's session, because a session on a standby cannot
+ * be replaced (leader_session.c).
  */
 #define ANSWER_MS 120000
 
 /*
- * What libpq has to say of a wrong string would quote it, and it may have a
- * password.
+ * Connect to a standby.  libpq's message about an invalid string is not
+ * shown, because it would quote the string, which may contain a password.
  */
 static PGconn *
 connect_to(const Options *options, const char *conninfo, PGconn *first)
@@ -34,7 +37,7 @@ connect_to(const Options *options, const char *conninfo, PGconn *first)
 		pg_fatal_hint("Use a connection string as for psql, for example \"host=standby2 port=5432\".");
 	}
 	params.dbname = unconstify(char *, conninfo);
-	/* what the string has comes after this, and counts */
+	/* A user in the connection string overrides this one. */
 	params.pguser = PQuser(first);
 	if (!conninfo_value(parsed, "dbname") && !conninfo_value(parsed, "service"))
 		params.override_dbname = PQdb(first);
@@ -96,7 +99,10 @@ standby_session(const Standbys *standbys, const Standby *standby)
  * ----------
  */
 
-/* A PQnoticeReceiver: the error by which the server ends the session. */
+/*
+ * A PQnoticeReceiver, which keeps the error with which the server ends the
+ * session.
+ */
 static void
 standby_receive_notice(void *arg, const PGresult *res)
 {
@@ -111,7 +117,10 @@ standby_receive_notice(void *arg, const PGresult *res)
 	standby->last_words = session_error_words(standby->conn, res);
 }
 
-/* The number that a backend has may be another one's later. */
+/*
+ * The start time is compared, too, because another backend may have the same
+ * process ID later.
+ */
 static const char holder_format[] =
 SESSION_FRESH_ACTIVITY "SELECT 1 FROM pg_catalog.pg_stat_get_activity(%s) a"
 " WHERE a.backend_xmin IS NOT NULL"
@@ -133,7 +142,8 @@ standby_watch(Standby *standby)
 	PQclear(res);
 
 	/*
-	 * Only now, as until the snapshot is taken a loss is an ordinary error.
+	 * Set it only now: before the snapshot was taken, a lost session is an
+	 * ordinary error.
 	 */
 	PQsetNoticeReceiver(standby->conn, standby_receive_notice, standby);
 }
@@ -216,14 +226,17 @@ standby_close(Standbys *standbys)
 }
 
 /* ----------
- * Looks whether several servers can be read as one.
+ * Checks whether several servers can be read as one.
  * ----------
  */
 
-/* pg_get_wal_replay_pause_state() came with 14. */
+/*
+ * PostgreSQL 14 added pg_get_wal_replay_pause_state(); 15 is the oldest
+ * version that is supported here.
+ */
 #define MIN_VERSION 150000
 
-/* What must be the same, or true, in this order. */
+/* Columns of check_query: what must be true, or the same on all servers. */
 enum Column
 {
 	COL_IN_RECOVERY,
@@ -232,7 +245,8 @@ enum Column
 	COL_ROLES,
 	COL_LC_MONETARY,
 	COL_XML_BINARY,
-	COL_STARTED,				/* two servers do not start as one */
+	COL_STARTED,				/* identifies a server: two do not start at
+								 * the same time */
 	COL_MAY_PAUSE,
 	COL_SEES_TIMELINE,
 	COL_IS_WAITED_FOR
@@ -272,7 +286,7 @@ ask(const Standbys *standbys, const Standby *standby)
 	return res;
 }
 
-/* What each of them must be by itself. */
+/* Check a server by itself. */
 static void
 check_one(const Standbys *standbys, const Standby *standby,
 		  const PGresult *res)
@@ -340,7 +354,7 @@ check_against(const Standbys *standbys, const Standby *standby,
 			   fingerprint_settings(first->conn));
 }
 
-/* Named twice it would be read with no gain. */
+/* A server that is named twice would be read twice, which gains nothing. */
 static void
 check_once(const Standbys *standbys, PGresult *const *results, int no)
 {
@@ -398,7 +412,10 @@ standby_check_extension(const Standbys *standbys,
 	}
 }
 
-/* Any of its functions makes the server load the library. */
+/*
+ * A call of any function makes the server load the library, which may be
+ * missing on the standby, because replay does not copy files.
+ */
 static const char library_query[] =
 "SELECT " PARDUMP_RAW_REASON "('pg_catalog.pg_class'::pg_catalog.regclass, false)";
 

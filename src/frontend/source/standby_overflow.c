@@ -1,6 +1,10 @@
 /*
  * standby_overflow.c
- *		Takes snapshots of hot standbys that lack no running transaction.
+ *		Takes complete snapshots of hot standbys: snapshots that include all
+ *		running transactions.
+ *
+ * standby_overflow.h explains why a snapshot can be incomplete, and why it
+ * must not be imported then.
  */
 #include "base/fe_compat.h"
 
@@ -10,7 +14,10 @@
 #include "shared/snapshot_text.h"
 #include "source/standby_overflow.h"
 
-/* Between two tries, which cost a standby some short queries each. */
+/*
+ * The pause between two attempts, which cost a standby some short queries
+ * each.
+ */
 #define WAIT_MS 100
 
 typedef enum SnapshotState
@@ -28,21 +35,28 @@ static const char extension_query[] =
 "SELECT s.in_recovery, s.overflowed, s.has_subtransactions"
 " FROM " PARDUMP_EXPORTED_SNAPSHOT "($1::pg_catalog.text) s";
 
-/* Without the privilege even a query that does not call it would fail. */
+/*
+ * Ask for the privilege first: without it, a query that contains the function
+ * fails even if it does not call it.
+ */
 #define READ_FUNCTION "pg_catalog.pg_read_file(pg_catalog.text," \
 	" pg_catalog.int8, pg_catalog.int8, pg_catalog.bool)"
 
-/* The server allocates them; a line has 15 bytes, a session 65 lines. */
+/*
+ * The server allocates this many bytes.  A line has 15 bytes, and a session
+ * at most 65 lines.
+ */
 #define MOST_BYTES "33554432"
 
-/* No row if there is no such file. */
+/* Reads the file.  Returns no row if it does not exist. */
 static const char file_query[] =
 "SELECT f.text FROM pg_catalog.pg_read_file('pg_snapshots/' OPERATOR(pg_catalog.||)"
 " $1::pg_catalog.text, 0, " MOST_BYTES ", true) f (text) WHERE f.text IS NOT NULL";
 
 /*
- * How many different contents there are.  The lines before "xmin:" are about
- * the exporter (snapmgr.c:ExportSnapshot()).
+ * The number of different contents of the files.  The lines before "xmin:"
+ * describe the exporter (snapmgr.c:ExportSnapshot()), so they are not
+ * compared.
  */
 static const char contents_query[] =
 "SELECT pg_catalog.count(DISTINCT pg_catalog.substr(f.text, pg_catalog.strpos(f.text, 'xmin:')))"
@@ -99,14 +113,16 @@ check_file(PGconn *conn, const char *snapshot)
 }
 
 /*
- * Look at a snapshot that is still exported; with has_extension by the
+ * Check a snapshot that is still exported; if has_extension is true with the
  * extension, which the transaction of conn keeps from being dropped.  Exits
  * with a message if there is no such snapshot.
  */
 static SnapshotState
 snapshot_state(PGconn *conn, const char *snapshot, bool has_extension)
 {
-	/* else it would be another file's path */
+	/*
+	 * The name becomes part of a path, so it must not lead to another file.
+	 */
 	if (!snapshot_text_is_id(snapshot))
 		pg_fatal("invalid snapshot identifier: \"%s\"",
 				 printable(pg_strdup(snapshot)));
@@ -135,7 +151,7 @@ standby_overflow_look(PGconn *conn, const Standby *standby,
 	return look;
 }
 
-/* How messages call the server; owned. */
+/* The server's name in messages; owned. */
 static char *
 server_words(const OverflowLook *look)
 {
@@ -146,8 +162,8 @@ server_words(const OverflowLook *look)
 }
 
 /*
- * The last sentence of a detail; owned.  The file decides, so a server whose
- * version has the fix may be refused as well.
+ * The last sentence of a DETAIL, about the server's version; owned.  The file
+ * decides, so even a server whose version has the fix may be refused.
  */
 static char *
 fixed_words(PGconn *conn)
@@ -172,8 +188,8 @@ fixed_words(PGconn *conn)
  */
 
 /*
- * The role cannot read the file, so the version of the server decides.  Says
- * so once for each server.
+ * The role cannot read the file, so the version of the server decides.
+ * Reported once for each server.
  */
 static void
 judge_version(OverflowLook *look)
@@ -208,8 +224,8 @@ static SnapshotState
 state_of(OverflowLook *look, const char *snapshot)
 {
 	/*
-	 * Held in this transaction, so that the function that is called to read
-	 * the file is still the one that was judged.
+	 * Hold the extension in this transaction, so that the function that reads
+	 * the file is still the one that was checked.
 	 */
 	server_extension_hold(look->conn, look->extension);
 	if (look->standby && look->extension->missing == NULL)
@@ -243,7 +259,7 @@ standby_overflow_check(PGconn *conn, const ServerExtension *extension,
 }
 
 /* ----------
- * A snapshot that was given
+ * A snapshot that the user, or a replication slot, has given
  * ----------
  */
 pg_noreturn static void
@@ -257,9 +273,10 @@ refuse_given(const OverflowLook *look, const char *given)
 }
 
 /*
- * Has the server replayed WAL since it was started?  That is so on a standby
- * that was promoted, and on a primary after a crash.  Not
- * pg_last_xact_replay_timestamp(): no transaction need have ended meanwhile.
+ * Has the server replayed WAL since it was started?  It has if it is a
+ * promoted standby, or a primary after a crash.
+ * pg_last_xact_replay_timestamp() would not show this if no transaction had
+ * ended meanwhile.
  */
 static const char replayed_query[] =
 "SELECT pg_catalog.pg_last_wal_replay_lsn() IS NOT NULL";
@@ -272,14 +289,17 @@ begin_given(OverflowLook *look, const char *given)
 	SnapshotState state;
 
 	/*
-	 * Check a snapshot that is given by name, before it is imported.  That of
-	 * --snapshot may have been exported before the server was promoted, so
-	 * its file is read, if that is possible, on servers that are not in
-	 * recovery, too; otherwise the version decides where there may have been
-	 * a promotion.
+	 * Check the snapshot before it is imported.  A snapshot of --snapshot may
+	 * have been exported before the server was promoted, so its file is also
+	 * read, if that is possible, on servers that are not in recovery.
+	 * Otherwise the version decides if there may have been a promotion.
 	 */
 	in_recovery = session_is_true(look->conn, session_recovery_query);
-	/* by itself, as the extension is to be held, and an import comes first */
+
+	/*
+	 * Check in a transaction of its own, because an import must be the first
+	 * statement of its transaction, and the check needs statements before it.
+	 */
 	session_begin(look->conn, "BEGIN TRANSACTION READ ONLY");
 	state = state_of(look, given);
 	session_command(look->conn, "ROLLBACK");
@@ -319,10 +339,11 @@ standby_overflow_give_up_pauses(const OverflowLook *look, int n_pauses)
 }
 
 /*
- * A transaction with a snapshot of its own: NULL, without a transaction, if
- * that is incomplete.  A session that is not in recovery before its
- * transaction begins takes no snapshot of recovery, so there is nothing to
- * check; in the other case the file tells whether a promotion came first.
+ * Begin a transaction with a new snapshot.  Returns NULL, without a
+ * transaction, if the snapshot is incomplete.  If the server is not in
+ * recovery before the transaction begins, the snapshot is not one of
+ * recovery, and needs no check.  If the server is promoted in between, the
+ * file shows whether the promotion came first.
  */
 static char *
 begin_once(OverflowLook *look)
@@ -333,12 +354,15 @@ begin_once(OverflowLook *look)
 	look->needs_no_check = !in_recovery;
 	if (!in_recovery || standby_overflow_is_complete(look, snapshot))
 		return snapshot;
-	/* the next try needs a new snapshot, and so a new transaction */
+	/* The next attempt needs a new snapshot, and so a new transaction. */
 	session_command(look->conn, "ROLLBACK");
 	return NULL;
 }
 
-/* In no transaction: let the primary's transactions end, and this arrive. */
+/*
+ * Wait outside a transaction, until the primary's transactions have ended and
+ * this has been replayed.
+ */
 static void
 wait_a_moment(OverflowLook *look)
 {
@@ -352,7 +376,11 @@ wait_a_moment(OverflowLook *look)
 	interrupt_check();
 	pg_usleep(1000L * Min(look->left_ms, WAIT_MS));
 	interrupt_check();
-	/* at least 1, so that the loop ends even if the clock stands still */
+
+	/*
+	 * Subtract at least 1, so that the loop ends even if the clock stands
+	 * still.
+	 */
 	look->left_ms -= Max(clock_monotonic_ms() - begin, 1);
 }
 
@@ -375,7 +403,7 @@ standby_overflow_begin(OverflowLook *look, const char *given)
 	return snapshot;
 }
 
-/* Returns for how long this server made us wait. */
+/* Wait for a complete snapshot on one server.  Returns how long it took. */
 static int64
 wait_for_one(OverflowLook *look)
 {
@@ -393,7 +421,10 @@ standby_overflow_wait(OverflowLook *looks, int n)
 	int64		all_ms = 0;
 	int64		ms;
 
-	/* after a wait the ones before may have overflowed again */
+	/*
+	 * Check all servers again after a wait, because snapshots of the earlier
+	 * ones may have overflowed meanwhile.
+	 */
 	do
 	{
 		ms = 0;

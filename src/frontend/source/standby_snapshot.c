@@ -1,6 +1,10 @@
 /*
  * standby_snapshot.c
- *		One snapshot on several standbys.
+ *		Takes the same snapshot on several standbys, by pausing their replay
+ *		at the same WAL position.
+ *
+ * standby.h explains why the snapshots are the same, and what happens if the
+ * positions differ.
  */
 #include "base/fe_compat.h"
 
@@ -15,50 +19,53 @@
 static const char standby_pause_by_other[];
 
 /* ----------
- * Pauses the replay of a standby so that it resumes by itself.
+ * Pauses of replay, which end by themselves.
  *
- * A pause lasts until someone resumes replay: who is killed in it, or whose
- * network is cut, would leave the standby paused for ever.  So one statement
- * does all of it, in a session of its own: it pauses, waits, and resumes, and
- * the server carries it out to its end even if the client dies.  It waits for
- * an advisory lock that the first session there has, for some seconds at
- * most: when that session gives up the lock, or ends, replay resumes.
+ * A pause lasts until someone resumes replay.  If this program were killed
+ * during a pause, or its network failed, the standby would stay paused
+ * forever.  So one statement, in a session of its own, does everything: it
+ * pauses, waits, and resumes.  The server runs the statement to its end even
+ * if the client dies.  The statement waits for an advisory lock that the
+ * first session on this standby holds, for a few seconds at most.  When that
+ * session gives up the lock, or ends, replay resumes.
  * ----------
  */
 
-/* The longest pause, if it is not ended before. */
+/* The longest pause, unless it is ended earlier. */
 #define STANDBY_PAUSE_MS 5000
 
 typedef struct StandbyPause StandbyPause;
 
 /*
- * The advisory locks are these and the process of the first session; any
- * number that others are not likely to use.
+ * The keys of the advisory locks are this number, which other programs are
+ * unlikely to use, and the process ID of the first session.
  */
 #define LOCK_CLASS "1885811312"
 
 /* How long a session may take to answer, beyond the pause. */
 #define ANSWER_MS (STANDBY_PAUSE_MS + 15000)
 
-/* The same of a run that has failed: this is not to keep it from its end. */
+/* The same after the run has failed: waiting must not delay its end. */
 #define EXIT_MS 2000
 
-/* 55006 object_in_use is ours, below. */
+/*
+ * 55006 object_in_use: the block below raises it if replay is already paused.
+ */
 #define SQLSTATE_BY_OTHER "55006"
 
 struct StandbyPause
 {
 	const Standby *standby;
 	PGconn	   *conn;			/* the session that pauses */
-	char	   *lock_key;		/* LOCK_CLASS and a process */
+	char	   *lock_key;		/* LOCK_CLASS and a process ID */
 	char	   *block;
 	bool		begun;
 };
 
 /*
- * The server must not end the session in the midst of the block, by a timeout
- * or because the client is gone: so these are not the settings of other
- * sessions.
+ * The server must not end the session within the block, neither because of a
+ * timeout nor because the client is gone.  So these settings differ from
+ * those of other sessions.
  */
 static const char settings_query[] =
 "SELECT pg_catalog.set_config(v.name, v.setting, false)"
@@ -69,9 +76,9 @@ static const char settings_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) v.name)";
 
 /*
- * A request to cancel it, a conflict with what is replayed until the pause is
- * there, and the end of the time for the lock, are errors in the inner block;
- * after it replay is resumed in any case.
+ * The inner block catches all errors: a request to cancel the statement, a
+ * conflict with WAL that is replayed before the pause begins, and the timeout
+ * of the lock.  Replay is resumed after it in any case.
  */
 static const char block_format[] =
 "DO LANGUAGE plpgsql $pause$ BEGIN"
@@ -83,8 +90,8 @@ static const char block_format[] =
 " PERFORM pg_catalog.pg_wal_replay_resume(); END $pause$";
 
 /*
- * Part of a query: whether another run's session has a pause of this kind
- * there, in any database.
+ * Part of a query: has another run a pause of this kind on the server, in any
+ * database?
  */
 static const char standby_pause_by_other[] =
 "EXISTS (SELECT FROM pg_catalog.pg_locks l"
@@ -93,13 +100,14 @@ static const char standby_pause_by_other[] =
 " AND l.objid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()::pg_catalog.oid)";
 
 /* ----------
- * When it has not done its work
+ * If the block failed
  * ----------
  */
 
 /*
- * If another user ends the block's session, the standby stays paused: so it
- * is resumed in one more session, by the user who connected, not by the role.
+ * If another user terminates the block's session, the standby stays paused.
+ * So another session resumes replay, as the user who connected, not as the
+ * role of --role.
  */
 static bool
 resume_after_failure(const StandbyPause *pause)
@@ -116,7 +124,10 @@ resume_after_failure(const StandbyPause *pause)
 	return result;
 }
 
-/* Of its result, or NULL if there is none yet, which is not a failure. */
+/*
+ * Has the block failed?  res is NULL if there is no result yet, which is not
+ * a failure.
+ */
 static bool
 is_failure(const PGresult *res)
 {
@@ -137,7 +148,10 @@ resume(const StandbyPause *pause)
 		pg_log_error_hint("If replay on the standby is paused, resume it with SELECT pg_wal_replay_resume().");
 }
 
-/* The lock; what the first session was in the midst of may have failed. */
+/*
+ * Give up the lock.  The first session may still be running a statement, or
+ * be in a failed transaction, so this ends first.
+ */
 static void
 give_up_lock(const StandbyPause *pause, int wait_ms)
 {
@@ -153,9 +167,9 @@ give_up_lock(const StandbyPause *pause, int wait_ms)
 }
 
 /*
- * An exit callback: the run fails while others are paused.  Their blocks end
- * by themselves, unless another user has ended those sessions, too, for
- * example all sessions of this program.
+ * An exit callback, if the run fails while standbys are paused.  The blocks
+ * end by themselves, unless another user has terminated these sessions, too,
+ * for example all sessions of this program.
  */
 static void
 standby_snapshot_end_at_exit(void *arg)
@@ -175,8 +189,9 @@ standby_snapshot_end_at_exit(void *arg)
 }
 
 /*
- * Connect for it.  From now on the end of a run that fails is that of its
- * pause, too.  The newest one is freed first.
+ * Open the session for a pause.  From now on an exit callback ends the pause
+ * if the run fails.  Pauses must be removed in reverse order, like exit
+ * callbacks.
  */
 static StandbyPause *
 standby_pause_new(const Standby *standby)
@@ -188,7 +203,11 @@ standby_pause_new(const Standby *standby)
 	pause->lock_key = psprintf(LOCK_CLASS ", %d", session_backend(standby->conn));
 	pause->block = psprintf(block_format, pause->lock_key);
 	pause->conn = connection_try_peer(standby->address, "pg_pardump pause");
-	/* what cancels the leader's statements is not for this one */
+
+	/*
+	 * The connection is not registered with interrupt.h: a signal cancels the
+	 * leader's statements, but must not cancel this one.
+	 */
 	if (PQstatus(pause->conn) != CONNECTION_OK)
 		pg_fatal("could not open another connection to pause replay on standby %s: %s",
 				 standby->name, connection_words(pause->conn));
@@ -200,17 +219,17 @@ standby_pause_new(const Standby *standby)
 }
 
 /*
- * Ask for a pause, which comes soon (pg_get_wal_replay_pause_state()).  The
- * standby must not be paused.
+ * Request a pause, which begins soon (pg_get_wal_replay_pause_state()).  The
+ * standby must not be paused yet.
  */
 static void
 standby_pause_begin(StandbyPause *pause)
 {
 	/*
 	 * The lock comes first: the block waits for it, and without it replay
-	 * would resume at once.  Others may know its number, and have it: they
-	 * are not waited for.  "begun" is set before the statement is sent, so
-	 * that an exit in between gives up the lock.
+	 * would resume at once.  Another session may know the key and hold the
+	 * lock; it is not waited for.  "begun" is set before the statement is
+	 * sent, so that an exit in between gives up the lock.
 	 */
 	if (!session_is_true(pause->standby->conn,
 						 psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
@@ -221,17 +240,17 @@ standby_pause_begin(StandbyPause *pause)
 		pg_fatal_detail("The key of the lock is %s.", pause->lock_key);
 	}
 	pause->begun = true;
-	/* its result is waited for when it is to end */
+	/* standby_pause_end() waits for the result. */
 	if (!PQsendQuery(pause->conn, pause->block))
 		pg_fatal("could not pause replay on standby %s: %s",
 				 pause->standby->name, PQerrorMessage(pause->conn));
 }
 
 /*
- * End the pause that was begun, and wait for that; otherwise do nothing.
- * Exits with a message if it failed, having resumed replay in another way.
- * If another user has ended it before, that is not a failure: then nothing
- * was done.
+ * End the pause and wait for its end; does nothing if no pause was begun.  If
+ * the block has failed, resumes replay in another way, and exits with a
+ * message.  It is not a failure if replay was already paused: then the block
+ * has done nothing.
  */
 static void
 standby_pause_end(StandbyPause *pause)
@@ -245,8 +264,8 @@ standby_pause_end(StandbyPause *pause)
 								   pause->lock_key)));
 
 	/*
-	 * The block resumes replay when it gets the lock, and then ends.  So its
-	 * result shows that the standby replays again.
+	 * The block gets the lock, resumes replay, and ends.  So its result shows
+	 * that replay continues.
 	 */
 	res = session_wait_result(pause->conn, ANSWER_MS);
 	pause->begun = false;
@@ -259,33 +278,35 @@ standby_pause_end(StandbyPause *pause)
 }
 
 /* ----------
- * One snapshot on several standbys.
+ * The snapshots.
  * ----------
  */
 
-/* How long to look for a moment at which all are at the same place. */
+/* How long to try to find all standbys at the same position. */
 #define TRY_FOR_MS 60000
 
-/* How long replay may take to stop; much less than the pause lasts. */
+/* How long replay may take to stop; much less than a pause lasts. */
 #define STOP_MS 2000
 
-/*
- * As long as one is so much behind, in bytes of the log, none is paused.
- */
+/* While a standby is this many bytes of WAL behind, none is paused. */
 #define FAR_BEHIND ((uint64) 16 * 1024 * 1024)
 
-/* Looks for standbys at the same place by themselves, before each try. */
+/*
+ * How many times to look, before each attempt, whether the standbys are at
+ * the same position.
+ */
 #define LOOKS 30
 
-/* How many pauses may give snapshots that lack running transactions. */
+/* How many pauses may give incomplete snapshots. */
 #define MAX_INCOMPLETE 5
 
-/* Where replay is, and whether it stands still. */
+/* The position of replay on a standby, and whether it is paused. */
 typedef struct ReplayState
 {
-	bool		paused;			/* and confirmed: nothing is replayed */
-	bool		by_somebody;	/* paused before we came, or to be */
-	bool		by_other_run;	/* of this program, for a moment */
+	bool		paused;			/* and confirmed: nothing is replayed now */
+	bool		by_somebody;	/* is paused, or a pause was requested */
+	bool		by_other_run;	/* by another run of this program, for a
+								 * moment */
 	uint64		lsn;
 	char		lsn_text[32];
 	int			timeline;
@@ -295,16 +316,17 @@ typedef struct Moment
 {
 	Standbys   *standbys;
 	StandbyPause **pauses;		/* by standby */
-	ReplayState *states;		/* by standby, as seen last */
-	bool	   *was_paused;		/* by standby, not by this run */
+	ReplayState *states;		/* by standby, as last read */
+	bool	   *was_paused;		/* by standby: was it paused, but not by this
+								 * run? */
 	OverflowLook *looks;		/* by standby */
 	const StandbyOthers *others;	/* or NULL */
-	int			n_incomplete;	/* pauses that gave such snapshots */
+	int			n_incomplete;	/* pauses that gave incomplete snapshots */
 } Moment;
 
 /*
- * The timeline is that of the log that is received, if any is: the control
- * file lags behind.
+ * The timeline is that of the WAL that is received.  If none is, it comes
+ * from the control file, which is updated later.
  */
 static const char state_format[] =
 "SELECT pg_catalog.pg_get_wal_replay_pause_state(), pg_catalog.pg_last_wal_replay_lsn(),"
@@ -348,7 +370,10 @@ read_states(Moment *moment)
 		moment->states[i] = read_state(&moment->standbys->list[i]);
 }
 
-/* The first that is not where the source's server is; -1 = all are. */
+/*
+ * The first standby whose position differs from that of the source's server,
+ * or -1.
+ */
 static int
 find_other_place(const Moment *moment)
 {
@@ -387,8 +412,9 @@ distance(const Moment *moment)
 }
 
 /*
- * A user has paused one, and it is not where the others are: they will not be
- * there again if they are ahead, and come to stop there by chance only.
+ * Exit with a message if a user has paused a standby at another position than
+ * the others.  If the others are ahead they will not be at its position
+ * again, and otherwise would stop there only by chance.
  */
 static void
 refuse_paused(const Moment *moment)
@@ -412,13 +438,13 @@ refuse_paused(const Moment *moment)
 }
 
 /* ----------
- * One try
+ * One attempt
  * ----------
  */
 
 /*
- * Wait for a moment at which all seem to be at the same place, though they go
- * on.  False if it is of no use to pause them yet.
+ * Wait until all standbys seem to be at the same position, while replay
+ * continues.  Returns false if a pause would be useless yet.
  */
 static bool
 is_worth_a_try(Moment *moment)
@@ -436,7 +462,10 @@ is_worth_a_try(Moment *moment)
 	return distance(moment) < FAR_BEHIND;
 }
 
-/* Have all stopped, in time? */
+/*
+ * Wait until replay has stopped on all standbys.  Returns false if this takes
+ * too long.
+ */
 static bool
 wait_for_stop(Moment *moment)
 {
@@ -457,8 +486,8 @@ wait_for_stop(Moment *moment)
 }
 
 /*
- * Transactions have begun: has nothing been replayed since the standbys were
- * seen to stand still?
+ * After the transactions have begun: has nothing been replayed since the
+ * standbys were seen paused?
  */
 static bool
 stood_still(const Moment *moment)
@@ -500,7 +529,7 @@ end_snapshots(const Moment *moment)
 		moment->others->undo(moment->others->arg);
 }
 
-/* The pause is over: may all of the snapshots be imported? */
+/* After the pause: may all of the snapshots be imported? */
 static bool
 are_complete(Moment *moment)
 {
@@ -538,8 +567,8 @@ try_once(Moment *moment)
 		begin_snapshots(moment);
 
 		/*
-		 * A pause may have ended early, if another user resumed replay. Then
-		 * the snapshots do not have the same rows.
+		 * A pause ends early if another user resumes replay.  Then the
+		 * snapshots do not have the same rows.
 		 */
 		result = stood_still(moment);
 		if (!result)
@@ -551,7 +580,7 @@ try_once(Moment *moment)
 }
 
 /* ----------
- * Until it succeeds
+ * Attempts until one succeeds
  * ----------
  */
 static void
@@ -567,8 +596,8 @@ give_up(const Moment *moment, int n_tries)
 }
 
 /*
- * What each snapshot sees beyond the blocks: by the number of the next
- * transaction, which the log tells, and all have to agree about.
+ * Snapshots depend on the next transaction ID as well as on the blocks.  It
+ * comes from the WAL, too, so it must be the same on all standbys.
  */
 static void
 check_snapshots(const Standbys *standbys)
@@ -605,13 +634,13 @@ take(Moment *moment)
 
 	for (;;)
 	{
-		/* has a limit of its own */
+		/* This wait has a limit of its own, so it does not count here. */
 		end += standby_overflow_wait(moment->looks, moment->standbys->n);
 		if (try_once(moment))
 			break;
 		if (clock_monotonic_ms() > end)
 			give_up(moment, n_tries);
-		/* lets them catch up */
+		/* Let the standbys catch up. */
 		pg_usleep(10000L * Min(n_tries, 10));
 		n_tries++;
 	}
@@ -649,7 +678,7 @@ standby_snapshot_take(Standbys *standbys, ServerExtension *extension,
 												standbys->options, extension);
 	}
 	take(&moment);
-	/* the exit stack has them in this order */
+	/* The exit stack contains the pauses in this order. */
 	for (int i = n - 1; i >= 0; i--)
 	{
 		cleanup_pop(standby_snapshot_end_at_exit, moment.pauses[i]);

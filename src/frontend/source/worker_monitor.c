@@ -1,6 +1,9 @@
 /*
  * worker_monitor.c
- *		What the leader does while workers work.
+ *		What the leader does while workers read rows.
+ *
+ * It asks the servers about workers that have waited for a long time, because
+ * a worker itself cannot find out why nothing arrives.
  */
 #include "base/fe_compat.h"
 
@@ -12,17 +15,19 @@
 #include "source/worker_monitor.h"
 
 /* ----------
- * Ends workers that wait for a server that stays silent.
+ * Ends workers that wait for a server that sends nothing.
  * ----------
  */
 
-/* How often to look whether a worker waits for a silent server. */
+/*
+ * How often to check whether a worker waits for a server that sends nothing.
+ */
 #define LOOK_MS 1000
 
 /*
- * Does a worker's backend wait for its client, or for nothing, or is it gone?
- * Then what should have reached the worker is lost between the two.  A
- * backend that works is left in peace, however long that takes.
+ * Is a worker's backend waiting for its client, idle, or gone?  Then the data
+ * that should have reached the worker is lost between the two.  A backend
+ * that is working is not disturbed, however long it takes.
  */
 static bool
 backend_has_nothing_to_do(WorkerMonitor *monitor, int server, int backend)
@@ -38,9 +43,9 @@ backend_has_nothing_to_do(WorkerMonitor *monitor, int server, int backend)
 }
 
 /*
- * A worker that was silent for too long is continued, in case it was stopped.
- * If its server is silent, the signal ends it, as one that has lost its
- * connection.
+ * Continue a worker that has waited for too long, in case it was stopped.  If
+ * its server sends nothing, end it with a signal, like a worker that has lost
+ * its connection.
  */
 static void
 wake(WorkerMonitor *monitor, WorkerState *state)
@@ -52,8 +57,9 @@ wake(WorkerMonitor *monitor, WorkerState *state)
 		worker_state_waits(state);
 
 	/*
-	 * The signal is pending while the process is stopped, so it comes before
-	 * SIGCONT lets the process run: the worker ends without reading on.
+	 * If the process is stopped, SIGUSR1 stays pending, and is handled before
+	 * SIGCONT lets the process continue.  So the worker ends without reading
+	 * further.
 	 */
 	if (in_vain)
 		kill(state->pid, SIGUSR1);
@@ -62,9 +68,10 @@ wake(WorkerMonitor *monitor, WorkerState *state)
 		return;
 
 	/*
-	 * Its backend may not learn for a long time that its client is gone: it
-	 * would keep a connection, the snapshot and locks meanwhile, beyond the
-	 * run's end.  There is a warning should it have ended just now.
+	 * The backend may not notice for a long time that its client is gone.
+	 * Until then it would keep a connection, the snapshot and locks, even
+	 * after the run.  The query is silent, because the server warns if the
+	 * backend has just ended.
 	 */
 	PQclear(monitor->look(monitor->arg, state->server,
 						  backend_query_terminate(backend, (int) monitor->options->stall_timeout),
@@ -72,9 +79,10 @@ wake(WorkerMonitor *monitor, WorkerState *state)
 }
 
 /*
- * Does a worker wait behind one that has done its part, say?  The server does
- * not see that such a wait is for ever.  But a worker between two jobs has
- * done its part for a moment only: it must be found twice in a row.
+ * Do workers wait for each other, for example for the lock of a worker that
+ * has finished its jobs?  The server does not detect that such a wait never
+ * ends.  A worker between two jobs only looks as if it had finished, so the
+ * state must be found twice in a row.
  */
 static bool
 find_deadlock(WorkerMonitor *monitor, int server)
@@ -138,7 +146,8 @@ worker_monitor_look(WorkerMonitor *monitor)
 	monitor->looked_at = now;
 
 	/*
-	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
+	 * If the whole run was stopped with Ctrl-Z, that time does not count as
+	 * waiting.
 	 */
 	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
 	for (int i = 0; i < monitor->options->jobs; i++)
@@ -150,7 +159,7 @@ worker_monitor_look(WorkerMonitor *monitor)
 			any_waits = true;
 		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
-		state->unchanged_ms = 0;	/* ask again after the same time */
+		state->unchanged_ms = 0;	/* check again after the same time */
 		wake(monitor, state);
 	}
 	if (any_waits)
@@ -158,7 +167,7 @@ worker_monitor_look(WorkerMonitor *monitor)
 }
 
 /* ----------
- * What the leader does while workers work.
+ * The callbacks of the leader's worker pool.
  * ----------
  */
 
@@ -174,7 +183,8 @@ typedef struct WorkerWatch
  */
 
 /*
- * Look at the server that a worker reads from, in the leader's session there.
+ * Run a query on the server that a worker reads from, in the leader's session
+ * there.
  */
 static PGresult *
 look(void *arg, int server, const char *query, bool silently)
@@ -189,7 +199,9 @@ look(void *arg, int server, const char *query, bool silently)
 		leader_session_look(source->session, query);
 }
 
-/* The one with the fewest workers, of those that are there. */
+/*
+ * The server with the fewest workers, among those whose session is not lost.
+ */
 static int
 choose_server(const Source *source)
 {
@@ -247,7 +259,11 @@ worker_monitor_attend(void *arg, bool all_done)
 	const Source *source = watch->source;
 
 	progress_tick();
-	/* they are to leave now, and what is stopped would keep its session */
+
+	/*
+	 * Workers leave now.  A stopped one would keep its session, so continue
+	 * it.
+	 */
 	if (all_done)
 		worker_states_wake(source->states, source->options->jobs);
 	if (leader_session_is_finished(source->session))
@@ -257,8 +273,8 @@ worker_monitor_attend(void *arg, bool all_done)
 		standby_keep(source->standbys);
 
 	/*
-	 * Each of these may find that the session is lost, and set the connection
-	 * to NULL; so each looks again whether there is one.
+	 * Each of these calls may find that the session is lost, and set the
+	 * connection to NULL.  So it is checked before each call.
 	 */
 	if (source->conn)
 		worker_monitor_look(watch->monitor);

@@ -1,16 +1,16 @@
 /*
  * worker_monitor.h
- *		What the leader does while workers work.
+ *		What the leader does while workers read rows.
  *
- * It keeps its session, and with it the snapshot and the locks
+ * The leader keeps its session, and with it the snapshot and the locks
  * (leader_session.h), shows progress, and does jobs that no worker can do.
- * And it looks after the workers: those whose server has been silent for
- * longer than --stall-timeout are ended, to be replaced; if they wait for
- * each other the run ends, with a message.
+ * It also watches the workers: if the server of a worker has sent nothing for
+ * longer than --stall-timeout the worker is ended, and replaced.  If workers
+ * wait for each other the run ends with a message.
  *
- * When all jobs are done, workers that are stopped go on, so that they leave,
- * and the transaction is ended if it may be, whose success proves that the
- * session has held its locks all the time.
+ * When all jobs are done, workers that were stopped are continued, so that
+ * they leave.  Then the leader ends its transaction.  The success of COMMIT
+ * proves that the session has held its locks all the time.
  */
 #ifndef WORKER_MONITOR_H
 #define WORKER_MONITOR_H
@@ -19,18 +19,20 @@
 #include "source/source.h"
 
 /* ----------
- * Ends workers that wait for a server that stays silent.
+ * Ends workers that wait for a server that sends nothing.
  *
- * Those that have waited for longer than --stall-timeout are ended, to be
- * replaced, if their backends do nothing for them; if they wait for a lock
- * behind the leader or each other the process ends, with a message.  Their
- * parent, the leader or a task, has a session of its own to look by.
+ * Workers that have waited for longer than --stall-timeout are ended, and
+ * replaced, if their backends do nothing for them.  If workers wait for a
+ * lock behind the leader or behind each other the process ends with a
+ * message.  The parent of the workers, the leader or a task, has a session of
+ * its own to ask.
  * ----------
  */
 
 /*
- * Runs a query as session_look() does, at a server that workers read from;
- * NULL if that cannot be asked now.  Silently: without the server's warnings.
+ * Runs a query on a server that workers read from, like session_look().
+ * Returns NULL if that is impossible now.  If silently is true the server's
+ * warnings are not shown.
  */
 typedef PGresult *(*MonitorLook) (void *arg, int server, const char *query,
 								  bool silently);
@@ -39,27 +41,29 @@ typedef struct WorkerMonitor
 {
 	const Options *options;
 	WorkerState *states;		/* options->jobs of them */
-	int			lock_wait_ms;	/* of a worker, before locks are looked at */
-	int			n_servers;		/* at first 1 */
-	const char *leader;			/* the process that has all locks, in SQL; at
-								 * first that of the session that looks */
+	int			lock_wait_ms;	/* how long a worker waits before locks are
+								 * checked */
+	int			n_servers;		/* 1 unless the caller sets it */
+	const char *leader;			/* SQL expression for the backend that has all
+								 * locks; by default that of the session that
+								 * asks */
 	MonitorLook look;
 	void	   *arg;
 	int64		looked_at;
-	int			deadlocks;		/* looks in a row that found one */
+	int			deadlocks;		/* checks in a row that found one */
 } WorkerMonitor;
 
-/* It lives as long as the process. */
+/* It exists as long as the process. */
 extern WorkerMonitor *worker_monitor_new(const Options *options,
 										 WorkerState *states, int lock_wait_ms,
 										 MonitorLook look, void *arg);
 
-/* To be called again and again: looks once a second. */
+/* To be called often: checks the workers once a second. */
 extern void worker_monitor_look(WorkerMonitor *monitor);
 
 /*
- * For a pool whose workers are the source's, after leader_session_begin().
- * It lives as long as the process.
+ * The callbacks for a pool whose workers read from the source.  Call this
+ * after leader_session_begin().  The result exists as long as the process.
  */
 extern PoolWatch worker_monitor(Source *source, const DumpPlan *plan);
 

@@ -2,18 +2,18 @@
  * worker_session.c
  *		Reads rows in a worker's session.
  *
- * The leader's locks protect all tables.  A worker's own must be had without
- * a wait: a session that waits for the leader's lock is first in the queue,
- * and waits for the end of the run.  From then on no other session gets a
- * lock on that table; so a worker locks at its beginning what it is going to
- * read in several jobs.
+ * The leader's locks protect all tables.  A worker's own lock must be
+ * available without a wait: if a session waits behind the leader's lock, it
+ * is first in the queue until the end of the run, and from then on no other
+ * session gets a lock on that table.  So a worker begins by locking all
+ * tables that it is going to read in several jobs.
  *
- * All other locks last for one job, since the server's lock table may have no
- * room for every table times every worker: jobs run in a savepoint to which
- * they are rolled back.  That also gives back the locks of indexes, which a
- * query takes: REINDEX would wait for a worker that has done its part, other
- * workers for REINDEX, and all of them for ever.  A subtransaction that
- * writes nothing costs the server no transaction ID.
+ * All other locks last for one job, because the server's lock table may not
+ * have room for every table times every worker: jobs run in a savepoint, to
+ * which they are rolled back.  This also gives up the locks on indexes, which
+ * a query takes.  Otherwise REINDEX would wait for a worker that has finished
+ * its part, other workers for REINDEX, and all of them forever.  A
+ * subtransaction that writes nothing costs the server no transaction ID.
  */
 #include "base/fe_compat.h"
 
@@ -29,7 +29,7 @@
 
 #define APPLICATION_NAME "pg_pardump"
 
-/* How long the server may take to end a transaction. */
+/* How long the server may take for COMMIT. */
 #define END_MS 5000
 
 struct WorkerSession
@@ -37,17 +37,19 @@ struct WorkerSession
 	const Source *source;
 	const Run  *run;
 	PGconn	   *conn;
-	bool		is_leaders;		/* and so has every lock, and stays open */
-	bool	   *locked;			/* by table: have we its lock to the end? */
+	bool		is_leaders;		/* is it the leader's, which has every lock
+								 * and stays open? */
+	bool	   *locked;			/* by table: is it locked until the end? */
 	bool		may_be_named;	/* the user did not name the sessions */
-	const Standby *standby;		/* of several, that it reads from; NULL if
-								 * that is the source's own server */
-	const Job  *job;			/* that was begun; NULL if it was refused */
+	const Standby *standby;		/* the one of several that it reads from; NULL
+								 * for the source's own server */
+	const Job  *job;			/* the current one; NULL if it was refused */
 };
 
 /*
- * Lock the tables that are in chunks, largest first.  What is beyond this
- * session's share, or is waited for already, is locked job by job.
+ * Lock the tables with several chunks, largest first.  Tables beyond this
+ * session's share of the lock table, and tables for which another session
+ * waits, are locked job by job instead.
  */
 static void
 lock_chunked_tables(WorkerSession *session)
@@ -56,7 +58,7 @@ lock_chunked_tables(WorkerSession *session)
 	char	  **names = pg_malloc((plan->chunks->n_files + 1) * sizeof(char *));
 	int		   *tables = pg_malloc((plan->chunks->n_files + 1) * sizeof(int));
 
-	/* a task does not know the leader's tables so well */
+	/* A task does not have the leader's estimate, so it uses the setting. */
 	int			room = plan->tables->locks_per_session > 0 ?
 		plan->tables->locks_per_session :
 		atoi(session_value(session->conn, "SELECT pg_catalog.current_setting('max_locks_per_transaction')"));
@@ -68,7 +70,11 @@ lock_chunked_tables(WorkerSession *session)
 
 		if (file->n_chunks == 1 || session->locked[file->table])
 			continue;
-		/* also if it cannot be locked: set back below */
+
+		/*
+		 * Set this for all tables now; the loop below corrects it for tables
+		 * that cannot be locked.
+		 */
 		session->locked[file->table] = true;
 		names[n] = plan->tables->tables[file->table].name;
 		tables[n++] = file->table;
@@ -92,22 +98,22 @@ begin_worker(WorkerSession *session, int no)
 		session->standby = standby = &source->standbys->list[state->server];
 
 	/*
-	 * The place may be that of a worker that was lost in the middle of a
-	 * file.
+	 * This process may replace a worker that was lost in the middle of a
+	 * file, whose partial results must be removed.
 	 */
 	file_results_begin_worker(session->run->results, no);
 	session->run->results->server = state->server;
 
 	/*
-	 * Waits are counted from the first attempt to connect.  The leader's
-	 * sockets are closed, so that its sessions end when the leader does,
-	 * however long this process lives.
+	 * Count waits from the first attempt to connect, so that the leader
+	 * notices a server that does not respond.
 	 */
 	worker_state_start(state);
 
 	/*
-	 * The leader's sessions are the leader's alone, and end with it.  A task
-	 * has none: its leader is elsewhere.
+	 * Close the inherited sockets of the leader's sessions, so that these end
+	 * when the leader does, however long this process lives.  A task has no
+	 * such sessions, because its leader is another process.
 	 */
 	if (source->conn)
 		close(PQsocket(source->conn));
@@ -121,16 +127,20 @@ begin_worker(WorkerSession *session, int no)
 							 APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
 	worker_state_connected(state, conn);
-	/* the session counts as lost: there may be another one to have it from */
+
+	/*
+	 * Treat this as a lost session: after a while the snapshot may be
+	 * available from another session.
+	 */
 	if (!snapshot_try_import(conn,
 							 standby ? standby->snapshot : source->snapshot,
 							 standby ? standby->identity : plan->snapshot_identity))
 		session_lost("the session that exported the snapshot has ended");
 
 	/*
-	 * The snapshot is offered to others only when it was found complete, for
-	 * which the extension must be held.  All of this comes before the
-	 * savepoint, and so lasts to the end of the transaction.
+	 * Offer the snapshot to others only after it was found complete.  The
+	 * check needs the extension to be held.  All of this comes before the
+	 * savepoint, so it lasts until the end of the transaction.
 	 */
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	worker_state_offer(state, conn,
@@ -155,7 +165,11 @@ worker_session_open(const Source *source, const Run *run, int no)
 		begin_worker(session, no);
 	name = PQparameterStatus(session->conn, "application_name");
 	session->may_be_named = name != NULL && strcmp(name, APPLICATION_NAME) == 0;
-	/* what is to stay to the end is done before this */
+
+	/*
+	 * The locks above are taken before this savepoint, so they stay until the
+	 * end.
+	 */
 	session_command(session->conn, SESSION_SAVEPOINT);
 	return session;
 }
@@ -173,7 +187,10 @@ worker_session_close(WorkerSession *session)
 		session_command(session->conn, SESSION_RELEASE);
 	else
 	{
-		/* it has read all that it was to read, and may be lost by now */
+		/*
+		 * All rows were read, so it does not matter if the session is lost
+		 * now.
+		 */
 		PQclear(session_exec_within(session->conn, "COMMIT", END_MS));
 		interrupt_set_connection(NULL);
 		session_close(session->conn);
@@ -187,7 +204,7 @@ worker_session_close(WorkerSession *session)
  * ----------
  */
 
-/* What the session does, for all to see in pg_stat_activity. */
+/* Show the current job in pg_stat_activity. */
 static void
 name_session(WorkerSession *session, const Job *job)
 {
@@ -221,7 +238,10 @@ lock_tables(WorkerSession *session, const Job *job)
 	return result;
 }
 
-/* On a standby that is always replay, whose kind not every role may see. */
+/*
+ * Which process waits for a lock on the table?  On a standby it is always
+ * replay, and not every role can see the kind of that process.
+ */
 static const char waiting_query[] =
 "SELECT l.pid, pg_catalog.pg_is_in_recovery() FROM pg_catalog.pg_locks l"
 " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
@@ -229,7 +249,7 @@ static const char waiting_query[] =
 " AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
 " AND NOT l.granted LIMIT 1";
 
-/* In the leader: why it does what workers are for. */
+/* In the leader: report why the leader reads a table itself. */
 static void
 report_refused(WorkerSession *session, int no)
 {
@@ -279,8 +299,8 @@ worker_session_begin_job(WorkerSession *session, const Job *job)
 }
 
 /*
- * What was read by name was read of the tables that the plan means, if their
- * schemas have not been renamed.
+ * Check that names still lead to the tables of the plan: if a schema was
+ * renamed, the rows may come from another table.
  */
 static void
 check_names(WorkerSession *session)
@@ -307,17 +327,17 @@ check_names(WorkerSession *session)
 }
 
 /*
- * Where no session of the leader's proves it at the end
- * (leader_session_finish): a job that was read at another standby counts if
- * it was right up to now.  If the leader's first session there is gone, it
- * may not have been, and is read elsewhere.
+ * On other standbys, the leader's last COMMIT proves nothing
+ * (leader_session_finish()).  So each job there counts only if it is correct
+ * at its end: if the leader's first session on that standby is gone, rows may
+ * have been removed, and the job is read again elsewhere.
  */
 static void
 check_standby(WorkerSession *session)
 {
 	/*
-	 * Names first: they are looked up in the catalogs of now, so they must be
-	 * right at a moment at which the snapshot was still there.
+	 * Check names first: they are looked up in the current catalogs, so they
+	 * must be correct at a moment at which the snapshot still existed.
 	 */
 	check_names(session);
 	if (!standby_has_snapshot(session->standby, session->conn))
@@ -328,7 +348,7 @@ check_standby(WorkerSession *session)
 void
 worker_session_end_job(WorkerSession *session)
 {
-	/* the savepoint stays, for the next job */
+	/* The savepoint stays, for the next job. */
 	session_command(session->conn, SESSION_ROLLBACK_TO);
 	if (session->standby && session->job)
 		check_standby(session);
@@ -339,14 +359,20 @@ worker_session_end_job(WorkerSession *session)
  * ----------
  */
 
-/* For others to see, while they come. */
+/*
+ * Where rows are counted while they arrive, so that the leader can show
+ * progress.
+ */
 static volatile uint64 *
 rows_so_far(const WorkerSession *session)
 {
 	return &file_results_progress(session->run->results)->rows;
 }
 
-/* By SQL: any table, with the privileges and policies that SQL has. */
+/*
+ * Read with SQL, which works for any table, and applies privileges and
+ * policies.
+ */
 static uint64
 read_by_sql(WorkerSession *session, const DataFile *file, const char *format,
 			Sink *sink)
@@ -356,7 +382,10 @@ read_by_sql(WorkerSession *session, const DataFile *file, const char *format,
 					 format, sink, rows_so_far(session));
 }
 
-/* By the extension.  Returns the number of rows if they are plain text. */
+/*
+ * Read with the extension.  Returns the number of rows if they are plain
+ * text.
+ */
 static uint64
 read_by_extension(WorkerSession *session, const DataFile *file,
 				  const char *compression, const char *format, Sink *sink)
@@ -371,8 +400,9 @@ read_by_extension(WorkerSession *session, const DataFile *file,
 }
 
 /*
- * A reader that gives no rows where there are some has gone wrong, or is not
- * what we take it for: that must not pass for an empty table.
+ * If the extension reads no rows, check with SQL whether there are any: a
+ * function that is damaged, or is not what it seems, must not make a table
+ * appear empty.
  */
 static void
 check_empty(WorkerSession *session, const DataFile *file, uint64 rows)
@@ -402,7 +432,10 @@ worker_session_read_text(WorkerSession *session, const DataFile *file,
 	return rows;
 }
 
-/* All rows by the extension, which counts what cannot be counted here. */
+/*
+ * Read with the extension, and get the number of rows and bytes from it,
+ * because they cannot be counted here.
+ */
 static uint64
 read_counted(WorkerSession *session, const DataFile *file,
 			 const char *compression, const char *format, Sink *sink,

@@ -1,6 +1,7 @@
 /*
  * worker_state.c
- *		What workers tell the leader of their sessions, in memory they share.
+ *		State of the workers' sessions, in memory that workers share with the
+ *		leader.
  */
 #include "base/fe_compat.h"
 
@@ -49,8 +50,9 @@ worker_state_offer(WorkerState *state, PGconn *conn,
 		standby_overflow_check(conn, extension, name);
 
 	/*
-	 * The leader may read this at any moment.  No export has half a name, so
-	 * that the import fails and is tried again.
+	 * The leader may read this at any moment, and find only a part of the
+	 * name.  No snapshot has such a name, so the import fails and is tried
+	 * again.
 	 */
 	strlcpy(state->name, name, sizeof(state->name));
 }
@@ -80,13 +82,18 @@ worker_states_wake(const WorkerState *states, int n)
 	for (int i = 0; i < n; i++)
 
 		/*
-		 * One that was stopped (Ctrl-Z, a debugger) would keep its session.
+		 * A worker that was stopped (Ctrl-Z, a debugger) would keep its
+		 * session.
 		 */
 		if (states[i].running && states[i].pid != 0)
 			kill(states[i].pid, SIGCONT);
 }
 
-/* A worker without a job does not notice that its session has ended. */
+/*
+ * The snapshot of a running worker may have vanished, because a worker
+ * without a job does not notice that its session has ended.  So all are
+ * tried.
+ */
 bool
 worker_states_import(WorkerState *states, int n, PGconn *conn,
 					 const char *identity)
@@ -101,7 +108,10 @@ worker_states_import(WorkerState *states, int n, PGconn *conn,
 		memcpy(name, state->name, sizeof(name));
 		if (snapshot_try_import(conn, name, identity))
 			return true;
-		/* unless it was just being written */
+
+		/*
+		 * The name may have been changing just now; then try it again later.
+		 */
 		state->vanished = strcmp(name, state->name) == 0;
 	}
 	return false;
