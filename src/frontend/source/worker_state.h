@@ -20,7 +20,7 @@ typedef struct WorkerState
 {
 	bool		running;
 	int			server;			/* number of the server in Source.standbys */
-	char		name[SNAPSHOT_NAME_BYTES];	/* of its exported snapshot, or "" */
+	char		name[SNAPSHOT_NAME_BYTES];	/* of its snapshot, or "" */
 	pid_t		pid;			/* of the process; 0 until it runs */
 	int			backend;		/* process ID of its backend, or 0 */
 	WaitCount	waits;

@@ -1,9 +1,10 @@
 /*
  * dry_run.c
- *		Shows the plan of a dump instead of executing it.
+ *		Shows the plan of a dump instead of executing it: --dry-run in full,
+ *		--check in a few lines.
  *
- * All that is printed is read from the structs that the workers would
- * execute.
+ * Everything that is printed comes from the structs that the workers would
+ * execute, so the output cannot differ from a real run.
  */
 #include "base/fe_compat.h"
 
@@ -15,7 +16,8 @@
 #include "status/run.h"
 
 /*
- * This number of tables are shown one by one, the largest and all in chunks.
+ * The number of tables that get a line of their own.  Tables with several
+ * chunks always get one.
  */
 #define TABLES_SHOWN 20
 
@@ -35,7 +37,7 @@ static const char *const headers[N_COLUMNS] = {
 	"Table", "Heap", "TOAST", "Chunks", "To read", "Read by", "Notes"
 };
 
-/* The table takes over the text of a cell. */
+/* Add a cell.  The table owns the text from now on. */
 static void
 add_text(printTableContent *content, char *text)
 {
@@ -48,7 +50,7 @@ add_bytes(printTableContent *content, uint64 bytes)
 	add_text(content, pg_strdup(units_size(bytes)));
 }
 
-/* A table of the plan, or several. */
+/* A line for a table of the plan, or the sum of several tables. */
 typedef struct PlanLine
 {
 	int			table;			/* index in DumpTables */
@@ -75,7 +77,10 @@ plan_line(const DumpPlan *plan, int no)
 	return line;
 }
 
-/* Largest first, else as in the archive. */
+/*
+ * Sort by size, largest first.  Tables of the same size keep the archive's
+ * order.
+ */
 static int
 compare_lines(const void *a, const void *b)
 {
@@ -87,7 +92,7 @@ compare_lines(const void *a, const void *b)
 	return l1->table - l2->table;
 }
 
-/* Of all tables; owned. */
+/* The lines of all tables, sorted; owned. */
 static PlanLine *
 sorted_lines(const DumpPlan *plan)
 {
@@ -101,19 +106,18 @@ sorted_lines(const DumpPlan *plan)
 }
 
 /* ----------
- * Reasons: said once below the table, where they have numbers
+ * Reasons, which have numbers in the table, and are printed once below it.
  * ----------
  */
 typedef struct Reasons
 {
-	char	  **texts;			/* the first is number 1 */
+	char	  **texts;			/* the first has number 1 */
 	int			n;
 } Reasons;
 
 /*
- * The number of one more reason, whose text is taken over.  There are few
- * reasons, which many tables have in common, so one that is there already
- * gets no number of its own.
+ * Append the number of a reason; takes over its text.  Many tables have the
+ * same reason, so a text that is in the list already gets no second number.
  */
 static void
 append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
@@ -128,8 +132,8 @@ append_reason(PQExpBuffer numbers, Reasons *reasons, char *text)
 }
 
 /*
- * Why it is not in chunks, not read by the extension, and nothing of it used
- * again; owned.
+ * The numbers of the reasons why a table is not split, not read by the
+ * extension, or not reused; owned.
  */
 static char *
 reason_numbers(Reasons *reasons, const TablePlan *decided)
@@ -166,7 +170,7 @@ read_by(const TablePlan *decided)
 	return decided->sql_reason ? "COPY" : "extension";
 }
 
-/* All cells but the first and the last two. */
+/* Add the cells with sizes: all except the first and the last two. */
 static void
 add_sizes(printTableContent *content, const PlanLine *line)
 {
@@ -189,8 +193,9 @@ add_table(printTableContent *content, const DumpPlan *plan,
 }
 
 /*
- * One line for all of them, which are whole.  Their reasons are left out: few
- * would want to know why a small table is not split.
+ * One line for all smaller tables, which are not split.  Their reasons are
+ * left out, because hardly anyone wants to know why a small table is not
+ * split.
  */
 static void
 add_small_tables(printTableContent *content, const DumpPlan *plan,
@@ -215,7 +220,10 @@ add_small_tables(printTableContent *content, const DumpPlan *plan,
 	add_text(content, pg_strdup(""));
 }
 
-/* One line for all of them; "chunks" are the groups that workers take. */
+/*
+ * One line for all large objects.  In its column "chunks" is the number of
+ * groups, because a worker takes a group at a time.
+ */
 static void
 add_large_objects(printTableContent *content, const LargeObjects *objects)
 {
@@ -231,7 +239,7 @@ add_large_objects(printTableContent *content, const LargeObjects *objects)
 	add_text(content, pg_strdup(""));
 }
 
-/* How many of the lines, which are sorted, are shown one by one. */
+/* How many of the sorted lines are shown. */
 static int
 count_shown(const Options *options, const DumpPlan *plan,
 			const PlanLine *lines)
@@ -244,13 +252,13 @@ count_shown(const Options *options, const DumpPlan *plan,
 	for (int i = n_shown; i < n; i++)
 		if (lines[i].n_files > 1)
 			n_shown = i + 1;
-	/* one that would be all of the others is shown itself */
+	/* If only one would be left for the line of smaller tables, show it. */
 	return n - n_shown == 1 ? n : n_shown;
 }
 
 /*
- * By psql's printing functions, which know how wide characters are in this
- * encoding.
+ * Print the table with psql's functions, which know the width of characters
+ * in the encoding.
  */
 static void
 print_table(const Options *options, const DumpPlan *plan,
@@ -283,9 +291,9 @@ print_table(const Options *options, const DumpPlan *plan,
 }
 
 /*
- * The seconds until the last worker is done, if each takes the next job when
- * it is free, as the pool does, and all are equally fast.  That is longer
- * than bytes / rate when one job is left at the end.
+ * The seconds until the last worker is done, if all workers are equally fast,
+ * and each takes the next job when it is free, as the pool assigns them.
+ * This is more than bytes / rate if one job is left at the end.
  */
 static double
 expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
@@ -327,7 +335,10 @@ print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 			compress_method_name(plan->compress.method));
 }
 
-/* Whether rows have changed is known only when they are read. */
+/*
+ * Print the number of files that could be reused.  Only a real run reads the
+ * rows, and finds out whether they have changed.
+ */
 static void
 print_reusable(const DumpPlan *plan, FILE *out)
 {
@@ -339,7 +350,10 @@ print_reusable(const DumpPlan *plan, FILE *out)
 			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
 }
 
-/* To standard output, unless the event log has that. */
+/*
+ * Print the plan to standard output, or to standard error if the event log is
+ * written to standard output.
+ */
 void
 dry_run_print(const Options *options, const DumpPlan *plan)
 {
@@ -352,7 +366,11 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 		/* the event log has all tables, in the same order */
 		run_event_plan(plan, lines[i].table, lines[i].est_bytes);
 	print_table(options, plan, lines, out);
-	/* As the user gave them: nothing else shows them. */
+
+	/*
+	 * Print the masks as the user wrote them, because no other output shows
+	 * which column has which mask.
+	 */
 	for (int i = 0; i < plan->tables->n_tables; i++)
 	{
 		const DumpTable *table = &plan->tables->tables[i];
@@ -386,7 +404,7 @@ dry_run_print(const Options *options, const DumpPlan *plan)
  * ----------
  */
 
-/* Which part is read by the extension; the rest is read with COPY. */
+/* The bytes that the extension reads; the other bytes are read with COPY. */
 static uint64
 bytes_by_extension(const DumpPlan *plan)
 {
@@ -422,8 +440,8 @@ print_readers(const DumpPlan *plan, FILE *out)
 }
 
 /*
- * One line for one of several databases: what they have in common is printed
- * after the last of them.
+ * With --all-databases: one line for the database.  Facts that are the same
+ * for all databases are printed after the last one.
  */
 static void
 print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
@@ -449,7 +467,10 @@ print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
 	fprintf(out, "\n");
 }
 
-/* The leader, which the run needs, too, has one of those that are left. */
+/*
+ * Print how many connections are needed and free.  The leader already has
+ * one, which is among the needed ones, so it is added to those that are left.
+ */
 static void
 print_connections(const char *needed, const ConnectionsLeft *left, FILE *out)
 {
@@ -463,8 +484,8 @@ print_connections(const char *needed, const ConnectionsLeft *left, FILE *out)
 }
 
 /*
- * The leader has a connection to each server, and a worker to the one that it
- * reads; on a target, index builds need more.
+ * Each worker has a connection to one server, and the leader has one to each.
+ * On a target, index builds need more.
  */
 static void
 print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
@@ -475,7 +496,10 @@ print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
 	int			n_builds = options->index_jobs ? (int) options->index_jobs :
 		options->jobs;
 
-	/* who runs the tasks decides how many connections they need */
+	/*
+	 * The user decides where tasks run, and so how many connections they
+	 * need.
+	 */
 	if (options->tasks)
 	{
 		fprintf(out, "  jobs: %d task%s at a time\n", options->jobs,

@@ -1,6 +1,7 @@
 /*
  * dry_run.h
- *		Shows the plan of a dump instead of executing it.
+ *		Shows the plan of a dump instead of executing it, for --dry-run and
+ *		--check.
  */
 #ifndef DRY_RUN_H
 #define DRY_RUN_H
@@ -10,12 +11,13 @@
 #include "session/connection.h"
 
 /*
- * --check: print to event_log_text_output() what a run with this plan would
- * do, in a few lines.  need is NULL if no archive is made; n_servers are
- * read.  source are the connections that the only server has left besides the
- * leader's, and target those of a target, whose database is named; NULL if
- * there is none.  Of one of several databases, one line.  The sizes are an
- * event of the log, too.
+ * --check: print to event_log_text_output(), in a few lines, what a run with
+ * this plan would do.  need is NULL if no archive is made.  The run reads
+ * n_servers servers.  If there is only one, source is the number of
+ * connections that it has left besides the leader's.  target is the same for
+ * a target, and database its database; NULL if there is no target.  With
+ * --all-databases, one line is printed.  The sizes are also written as an
+ * event.
  */
 extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const ArchiveNeed *need, int n_servers,
@@ -24,10 +26,10 @@ extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const char *database);
 
 /*
- * Print to event_log_text_output() how each table would be dumped, and why
- * so, what it comes to, and how long it would take at the rate the options
- * expect, if any.  The plan is that which workers would be given; the
- * output has its encoding.
+ * --dry-run: print to event_log_text_output() how each table would be dumped,
+ * and why, the totals, and the expected time if an option gives a rate.  The
+ * plan is the one that workers would execute.  The output is in the plan's
+ * encoding.
  */
 extern void dry_run_print(const Options *options, const DumpPlan *plan);
 

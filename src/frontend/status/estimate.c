@@ -1,11 +1,11 @@
 /*
  * estimate.c
- *		How long the rest of a run takes, from what its work has taken so far.
+ *		Estimates how long the rest of a run takes, from the time that its
+ *		work has taken so far.
  *
- * The share of the bytes that are done would be enough if all bytes took the
- * same time.  They do not: values out of line, many short columns and an
- * index each have a cost of their own, and what is read last may be of
- * another kind than what is read first.
+ * The share of bytes that are done would be enough if all bytes took the same
+ * time.  But long values, many short columns and indexes each have costs of
+ * their own, and the last tables may be of another kind than the first ones.
  */
 #include "base/fe_compat.h"
 
@@ -13,8 +13,8 @@
 #include "status/estimate.h"
 
 /*
- * A kind's own cost counts as much as its parent's when this share of all
- * work of the parent's is done.
+ * The weight of the parent's cost.  A kind's own cost counts as much as its
+ * parent's when this share of all work of the parent is done.
  */
 #define TRUST_SHARE 0.005
 
@@ -71,14 +71,14 @@ estimate_add_left(Estimate *estimate, int kind, double units, int after)
 	}
 }
 
-/* 0 if nothing is known. */
+/* The cost of a unit of this kind, in seconds; 0 if nothing is known. */
 static double
 cost_of(const Estimate *estimate, const EstimateKind *kind)
 {
 	const EstimateKind *all = kind->parent == ESTIMATE_NO_KIND ? kind :
 		&estimate->kinds[kind->parent];
 
-	/* what a unit is taken to cost as long as none of its kind is done */
+	/* the expected cost of a unit, before any of this kind is done */
 	double		before = kind->parent != ESTIMATE_NO_KIND ?
 		all->cost * kind->factor :
 		kind->prior * (kind->relative ? estimate->kinds[0].cost : 1);
@@ -92,8 +92,8 @@ cost_of(const Estimate *estimate, const EstimateKind *kind)
 }
 
 /*
- * When a pool has done its jobs, if each worker takes the next one when it is
- * free.
+ * When the pool will have done its jobs, if each worker takes the next job
+ * when it is free, as the real pools assign them.
  */
 static double
 pool_end(Estimate *estimate, int pool)
@@ -130,7 +130,10 @@ estimate_seconds(Estimate *estimate)
 	double		first;
 	double		second;
 
-	/* parents come before their children, and kind 0 before all others */
+	/*
+	 * Costs of children depend on their parents, which have lower numbers;
+	 * and "relative" costs depend on kind 0.
+	 */
 	for (int i = 0; i < estimate->n_kinds; i++)
 	{
 		EstimateKind *kind = &estimate->kinds[i];

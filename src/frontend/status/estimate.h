@@ -1,17 +1,19 @@
 /*
  * estimate.h
- *		How long the rest of a run takes, from what its work has taken so far.
+ *		Estimates how long the rest of a run takes, from the time that its
+ *		work has taken so far.
  *
- * Work is of kinds, for example the rows of one table, and is counted in
- * units, for example bytes.  A unit of a kind costs what the units of that
- * kind have cost that are done; as long as few of them are done, it costs
- * what those of the kind's parent have cost.
+ * Work consists of kinds, for example the rows of one table, and is counted
+ * in units, for example bytes.  The remaining units of a kind are expected to
+ * cost what the finished ones of this kind have cost.  While only few are
+ * finished, the expected cost is that of the kind's parent.
  *
- * Kinds belong to two pools of workers.  The second pool works while the
- * first does, but some of its jobs wait until all work of a kind is done: as
- * index builds wait for the rows of their table.
+ * Kinds belong to two pools of workers.  The second pool works at the same
+ * time as the first, but some of its jobs wait until all work of a kind is
+ * done, as index builds wait for the rows of their table.
  *
- * The caller has the clock: nothing here asks what time it is.
+ * The caller measures the time; nothing here reads a clock, so unit tests do
+ * not depend on it.
  */
 #ifndef ESTIMATE_H
 #define ESTIMATE_H
@@ -23,26 +25,26 @@
 typedef struct EstimateKind
 {
 	int			pool;
-	int			parent;			/* of a lower number; or ESTIMATE_NO_KIND */
-	double		factor;			/* units of the parent that one is likely to
-								 * cost as much as */
-	double		prior;			/* seconds that a unit costs as far as is
-								 * known beforehand, in those of a unit of
-								 * kind 0 if "relative"; 0 = unknown */
+	int			parent;			/* has a lower number; or ESTIMATE_NO_KIND */
+	double		factor;			/* how many units of the parent are likely to
+								 * cost as much as one of this kind */
+	double		prior;			/* expected seconds for a unit before any is
+								 * done; if "relative", as a multiple of the
+								 * cost of a unit of kind 0; 0 = unknown */
 	bool		relative;
 	double		done;			/* units, with those of its children */
-	double		seconds;		/* that workers took for them */
+	double		seconds;		/* time that workers needed for them */
 	double		left;			/* units, with those of its children */
-	double		cost;			/* seconds a unit; by estimate_seconds() */
-	double		end;			/* when what is left will be done; the same */
+	double		cost;			/* seconds per unit, from estimate_seconds() */
+	double		end;			/* when all will be done, also from there */
 } EstimateKind;
 
-/* What one worker will do. */
+/* A remaining job of one worker. */
 typedef struct EstimateJob
 {
 	int			kind;
 	double		units;
-	int			after;			/* the kind that it waits for, of pool 0; or
+	int			after;			/* a kind of pool 0 for which it waits, or
 								 * ESTIMATE_NO_KIND */
 } EstimateJob;
 
@@ -50,32 +52,33 @@ typedef struct Estimate
 {
 	EstimateKind *kinds;
 	int			n_kinds;
-	EstimateJob *jobs;			/* that are left */
+	EstimateJob *jobs;			/* remaining ones */
 	int			n_jobs;
 	int			workers[ESTIMATE_POOLS];
 } Estimate;
 
 /*
- * All kinds are in pool 0, and have no parent, no prior, and the factor 1;
- * owned.
+ * Make an estimate; owned.  All kinds are in pool 0, and have no parent, no
+ * prior, and the factor 1.
  */
 extern Estimate *estimate_new(int n_kinds);
 
-/* Forget what was added. */
+/* Remove all work that was added. */
 extern void estimate_clear(Estimate *estimate);
 
-/* So much of a kind is done, and took a worker this time. */
+/* Add finished work of a kind, and the time that a worker needed for it. */
 extern void estimate_add_done(Estimate *estimate, int kind, double units,
 							  double seconds);
 
 /*
- * So much of a kind is left, and one worker of its pool will do it, after
- * what was added before, and when nothing is left of the kind "after".
+ * Add remaining work of a kind.  A worker of its pool will do it after the
+ * work that was added before, and, unless "after" is ESTIMATE_NO_KIND, after
+ * all work of that kind.
  */
 extern void estimate_add_left(Estimate *estimate, int kind, double units,
 							  int after);
 
-/* The seconds until all is done; -1 if nothing is known yet. */
+/* The seconds until all work is done; -1 if nothing is known yet. */
 extern double estimate_seconds(Estimate *estimate);
 
 #endif							/* ESTIMATE_H */

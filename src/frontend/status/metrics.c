@@ -1,11 +1,13 @@
 /*
  * metrics.c
- *		Writes numbers about a run in the text format of Prometheus.
+ *		Writes numbers about a run to a file, in the text format of
+ *		Prometheus.
  *
- * node_exporter reads all files of a directory whenever it is asked, so the
- * file must be whole at any time, and have the time of the last success even
- * after a run that fails: alerts are made of its age.  A file that cannot be
- * written is a warning only, as the run is worth more than its numbers.
+ * node_exporter reads all files of a directory at any time, so the file must
+ * always be complete.  It must contain the time of the last success even
+ * after a run that fails, because alerts depend on the age of that success.
+ * If the file cannot be written there is only a warning, because the run is
+ * worth more than its numbers.
  */
 #include "base/fe_compat.h"
 
@@ -20,30 +22,30 @@
 #include "stream/regular_file.h"
 
 /*
- * Others read it: node_exporter runs as a user of its own.  There is nothing
- * in it but numbers and the database's name.
+ * The file's mode.  node_exporter, which reads it, runs as another user.  The
+ * file only contains numbers, the name of the database, and the user's
+ * labels.
  */
 #define METRICS_MODE 0644
 
-/* Of an earlier file no more is read. */
+/* At most this much of an earlier file is read. */
 #define MAX_BYTES (1024 * 1024)
 
-/* What all names begin with. */
+/* The prefix of all names. */
 #define PREFIX "pg_pardump_"
 
 #define FIRST_WORDS "# HELP " PREFIX
 
 #define LAST_SUCCESS "last_success_timestamp_seconds"
 
-/* There is one run, and one file. */
+/* The state of the process, which has one run and one file. */
 typedef struct Metrics
 {
-	const char *path;			/* NULL = none is asked for */
+	const char *path;			/* NULL without --metrics */
 	MetricsFigures figures;
 	const void *arg;
 	char	   *labels;			/* "{...}" */
-	char	   *last_success;	/* its value in the earlier file; NULL = there
-								 * was none */
+	char	   *last_success;	/* from the earlier file, or NULL */
 } Metrics;
 
 static Metrics state;
@@ -54,8 +56,9 @@ static Metrics state;
  */
 
 /*
- * Its value, owned, or NULL; the options are freed.  They are NULL if a
- * connection string has an error, which the connection will report.
+ * The value of an option, owned, or NULL; frees the options.  These are NULL
+ * if a connection string is invalid, which opening the connection will
+ * report.
  */
 static char *
 take_value(PQconninfoOption *all, const char *keyword)
@@ -75,7 +78,7 @@ metrics_connection(const Options *options, const char *keyword,
 	bool		is_string = identifier_is_conninfo(dbname);
 	char	   *result = NULL;
 
-	/* as libpq: what is in a connection string comes before options */
+	/* Like libpq: a connection string overrides other options. */
 	if (is_string)
 		result = take_value(PQconninfoParse(dbname, NULL), keyword);
 	if (result == NULL && given && !(is_string && given == dbname))
@@ -85,7 +88,7 @@ metrics_connection(const Options *options, const char *keyword,
 	return result ? result : pg_strdup("");
 }
 
-/* Values are UTF-8, in which three characters are escaped. */
+/* Append a label.  Values are UTF-8, and three characters must be escaped. */
 static void
 append_label(PQExpBuffer buf, const char *name, const char *value)
 {
@@ -107,7 +110,7 @@ append_label(PQExpBuffer buf, const char *name, const char *value)
 	appendPQExpBufferChar(buf, '"');
 }
 
-/* Those of the run, then the user's; owned. */
+/* The run's labels, followed by the user's; owned. */
 static char *
 make_labels(const MetricsLabel *labels, const SimpleStringList *more)
 {
@@ -135,9 +138,10 @@ make_labels(const MetricsLabel *labels, const SimpleStringList *more)
  */
 
 /*
- * Its text, owned, and empty if there is no file; NULL if it cannot be read,
- * after a warning.  Other users may write to the directory: neither a FIFO
- * nor a symbolic link to a device may keep the run waiting.
+ * Read an earlier file.  Returns its text (owned), which is empty if there is
+ * no file; NULL if it cannot be read, after a warning.  Other users may be
+ * able to write to the directory, so a FIFO, or a symbolic link to a device,
+ * must not make the run wait.
  */
 static char *
 metrics_read_file(const char *path)
@@ -166,8 +170,9 @@ metrics_read_file(const char *path)
 }
 
 /*
- * False if the file must not be replaced, after a warning.  A file of ours
- * begins with a comment.  The name of another file may be a slip.
+ * Read the earlier file.  Returns false, after a warning, if it must not be
+ * replaced: a file of ours begins with a known comment, and the name of any
+ * other file is probably a mistake.
  */
 static bool
 read_earlier(void)
@@ -186,8 +191,8 @@ read_earlier(void)
 	}
 
 	/*
-	 * With the labels: a file of another database, or of another command,
-	 * says nothing about this one.
+	 * The labels must match, too: a file of another database, or of another
+	 * command, has another time of success.
 	 */
 	line = psprintf("\n" PREFIX LAST_SUCCESS "%s ", state.labels);
 	found = strstr(text, line);
@@ -204,7 +209,7 @@ read_earlier(void)
  * ----------
  */
 
-/* A name has one line of help and one of its type, before its value. */
+/* Append the lines of help and of the type, which come before the value. */
 static void
 append_head(PQExpBuffer buf, const char *name, const char *help)
 {
@@ -221,7 +226,9 @@ metrics_number(PQExpBuffer buf, const char *name, const char *help,
 	appendPQExpBuffer(buf, UINT64_FORMAT "\n", value);
 }
 
-/* With milliseconds: as a double, %g would leave few digits of a date. */
+/*
+ * Append a time with milliseconds.  %g would keep too few digits of a date.
+ */
 static void
 append_seconds(PQExpBuffer buf, const char *name, const char *help,
 			   double value)
@@ -231,8 +238,8 @@ append_seconds(PQExpBuffer buf, const char *name, const char *help,
 }
 
 /*
- * The time of the last success is carried over from the earlier file if this
- * run fails.
+ * Append all figures.  If this run has failed, the time of the last success
+ * comes from the earlier file.
  */
 static void
 append_all(PQExpBuffer buf, bool success)
@@ -256,7 +263,7 @@ append_all(PQExpBuffer buf, bool success)
 	state.figures(buf, state.arg);
 }
 
-/* Owned. */
+/* The name of the temporary file, next to the final one; owned. */
 static char *
 temporary_name(void)
 {
@@ -264,17 +271,20 @@ temporary_name(void)
 }
 
 /*
- * An empty file beside it, open; -1 and errno if there can be none.  O_EXCL
- * follows no link that another user may have put there.
+ * Create and open an empty temporary file; -1 and errno on failure.  O_EXCL
+ * does not follow a link that another user may have put there.
  */
 static int
 open_temporary(const char *name)
 {
-	(void) unlink(name);		/* of a process that had the same number */
+	(void) unlink(name);		/* a process with the same ID left it */
 	return open(name, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY, METRICS_MODE);
 }
 
-/* A reader sees the earlier file or this one, never a part. */
+/*
+ * Replace the file with a new one, so that a reader sees either file
+ * completely.
+ */
 static bool
 replace_file(const char *name, const PQExpBufferData *text)
 {
@@ -283,7 +293,7 @@ replace_file(const char *name, const PQExpBufferData *text)
 
 	if (fd < 0)
 		return false;
-	/* under any umask */
+	/* The umask must not change the mode. */
 	written = fchmod(fd, METRICS_MODE) == 0 &&
 		write_at(fd, text->data, text->len, 0) && fsync(fd) == 0;
 	if (close(fd) < 0)
@@ -308,14 +318,17 @@ metrics_end(bool success)
 	}
 }
 
-/* An exit callback of a run that failed. */
+/* An exit callback, for a run that fails. */
 static void
 metrics_note_failure(void *arg)
 {
 	metrics_end(false);
 }
 
-/* Can the file be written at the end?  If not, a warning says so now. */
+/*
+ * Check now whether the file can be written at the end, and warn if it
+ * cannot.
+ */
 static bool
 try_directory(void)
 {
@@ -352,7 +365,7 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
 }
 
 /* ----------
- * Writes what --metrics reports of a dump, a copy or a restore.
+ * The figures of a dump, a copy or a restore.
  * ----------
  */
 
@@ -389,8 +402,8 @@ run_metrics_append(PQExpBuffer buf, const char *prefix,
 }
 
 /*
- * A MetricsFigures.  A run that fails before there is a plan has no results,
- * and all its figures are 0.
+ * A MetricsFigures callback.  A run that fails before it has a plan has no
+ * results, and all its figures are 0.
  */
 static void
 metrics_append_run(PQExpBuffer buf, const void *arg)
@@ -412,7 +425,9 @@ run_metrics_command(const Options *options)
 void
 run_metrics_begin(const Options *options, const Run *run)
 {
-	/* one of several may be made from a session in another one */
+	/*
+	 * With --all-databases the connection options may name another database.
+	 */
 	char	   *database = message_database() ? pg_strdup(message_database()) :
 		metrics_connection(options, "dbname", options->connection.dbname);
 	const MetricsLabel labels[] = {

@@ -1,11 +1,12 @@
 /*
  * run_progress.c
- *		The line of progress of the stage in which workers read rows, and how
- *		much of the run is left.
+ *		Shows progress while workers read rows, and estimates how much time is
+ *		left.
  *
- * Workers are processes, so the results of files lie in shared memory, where
- * the leader reads them while they are being written.  The figures of a line
- * need not be exact before its last one; those of files that are done are.
+ * Workers are processes, so the results of files are in shared memory, where
+ * the leader reads them while workers write to them.  So before the last line
+ * of a stage, figures of files in work need not be exact; those of finished
+ * files are.
  */
 #include "base/fe_compat.h"
 
@@ -15,85 +16,89 @@
 #include "status/estimate.h"
 #include "status/run_progress.h"
 
-/* Rates are those of the last lines, up to this number. */
+/* Rates are computed from this many of the last lines. */
 #define RATE_LINES 10
 
-/* Who has had a job within this time has not been left without one. */
+/* A worker that had a job within this time counts as busy. */
 #define BETWEEN_JOBS_US 1000000
 
 /*
- * Where only compressed bytes are seen, a byte of them is taken for this
- * number of bytes of rows until a file is done.
+ * If only compressed bytes are known, each counts as this many bytes of rows,
+ * until a file of the table is done.
  */
 #define LIKELY_RATIO 3
 
 /*
- * Files below this size take their time by their number, not by their bytes;
- * how long, in seconds, until one is done.
+ * Files below this size have a cost per file instead of per byte: the
+ * expected seconds for one file, until one is done.
  */
 #define SMALL_FILE_BYTES ((uint64) 128 * 1024)
 #define LIKELY_FILE_SECONDS 0.003
 
 /*
- * To restore long values, which the target compresses and stores out of line,
- * takes this number of times as long as others, by their bytes.
+ * Restoring long values, which the target compresses and stores out of line,
+ * is expected to take this many times as long per byte as restoring other
+ * values.
  */
 #define LIKELY_TOAST_FACTOR 3.5
 
-/* Of a row, in a table of which nothing is known. */
+/* The expected size of a row in a table about which nothing is known. */
 #define LIKELY_ROW_BYTES 250
 
 /*
- * To build a key, or another index, takes, per row, about as long as to read
- * and load this number of bytes of rows.
+ * Building a key, or another index, is expected to take as long per row as
+ * reading and loading this many bytes of rows.
  */
 #define LIKELY_KEY_BYTES 45
 #define LIKELY_INDEX_BYTES 80
 
 /*
- * A build that takes longer than expected will take this share of its time
- * until now.
+ * A build that takes longer than expected is assumed to need this share of
+ * the time that it has taken.
  */
 #define LONGER_SHARE 0.3
 
-/* Kinds of work; those of each run follow. */
+/* Kinds of work for the estimate.  The kinds of each run follow these. */
 typedef enum WorkKind
 {
-	WORK_ROWS,					/* of all files; in bytes of the plan */
-	WORK_SMALL_FILES,			/* in files */
-	WORK_OBJECTS,				/* in bytes */
-	WORK_KEYS,					/* in rows of their tables */
-	WORK_INDEXES,				/* others; the same */
+	WORK_ROWS,					/* rows of all files; in bytes of the plan */
+	WORK_SMALL_FILES,			/* small files; in files */
+	WORK_OBJECTS,				/* large objects; in bytes */
+	WORK_KEYS,					/* keys; in rows of their tables */
+	WORK_INDEXES,				/* other indexes; also in rows */
 	WORK_OF_RUNS
 } WorkKind;
 
-/* Kinds of a run: tables by whether most of them is out of line, and each. */
+/*
+ * The kinds of a run: tables whose bytes are mostly in the table itself,
+ * tables whose bytes are mostly out of line, and each table.
+ */
 #define WORK_PLAIN 0
 #define WORK_TOAST 1
 #define WORK_TABLES 2
 
-/* What is known of a table's rows. */
+/* Figures of a table, or of a class of tables. */
 typedef struct TableLook
 {
-	double		planned;		/* bytes that the plan expected, of files that
-								 * are done */
-	double		bytes;			/* that these have */
-	double		stored;			/* the same as they are stored or sent */
+	double		planned;		/* expected bytes of finished files */
+	double		bytes;			/* their real bytes */
+	double		stored;			/* the same, as stored or sent */
 	double		rows;
-	double		all_rows;		/* of all files, expected */
+	double		all_rows;		/* expected rows of all files */
 } TableLook;
 
-/* What the line says; bytes are totals since the beginning. */
+/* The figures of a line.  Bytes are totals since the beginning. */
 typedef struct RowsState
 {
 	double		time;
 	double		raw_bytes;
 	double		stored_bytes;
 	double		rows;
-	double		expected_bytes; /* of raw_bytes, at the end */
-	bool		rows_known;		/* else they are known when a file is done */
-	int			busy;			/* workers */
-	int			n_workers;		/* that there can be */
+	double		expected_bytes; /* expected raw_bytes at the end */
+	bool		rows_known;		/* false if rows are only known after each
+								 * file */
+	int			busy;			/* busy workers */
+	int			n_workers;		/* the most workers that can be busy */
 	int			files_done;
 	int			n_files;
 	int			objects_done;
@@ -102,25 +107,24 @@ typedef struct RowsState
 
 typedef struct RowsProgress
 {
-	const char *what;			/* before the percentage */
+	const char *what;			/* text before the percentage */
 	const Run  *runs[RUN_PROGRESS_SIDES];
 	const char *names[RUN_PROGRESS_SIDES];
 	int			n_runs;
-	int			reading;		/* the run whose turn it is */
+	int			reading;		/* the run that is being read */
 	double		start;
-	double		percent;		/* as shown: it does not fall */
+	double		percent;		/* as shown; it never falls */
 	RowsState	before[RATE_LINES]; /* a ring */
 	int			n_lines;
 
-	/* of the run that is looked at */
+	/* members that describe the current run of take_state() */
 	TableLook  *tables;
-	TableLook	classes[WORK_TABLES];	/* all of them that are plain, and the
-										 * others */
-	double	   *in_work;		/* bytes, by file */
-	double	   *seconds;		/* of work on them, by file */
-	double	   *left;			/* units of work, by file */
+	TableLook	classes[WORK_TABLES];	/* sums of both classes of tables */
+	double	   *in_work;		/* bytes of current jobs, by file */
+	double	   *seconds;		/* time of current jobs, by file */
+	double	   *left;			/* remaining units of work, by file */
 	Estimate   *estimate;
-	double		longest_share;	/* of the build that was begun first; 0 =
+	double		longest_share;	/* finished share of the oldest build; 0 =
 								 * unknown */
 } RowsProgress;
 
@@ -132,8 +136,9 @@ static RowsProgress *progress;
  */
 
 /*
- * Where the server compresses, or sends raw tuples, only that output is seen
- * before a file's end.
+ * The bytes of rows that a worker has read of its current file.  If the
+ * server compresses, or sends raw tuples, only the bytes of this output are
+ * known before the end of the file, so the result is an estimate.
  */
 static double
 bytes_in_work(const Run *run, const WorkerProgress *worker,
@@ -148,9 +153,10 @@ bytes_in_work(const Run *run, const WorkerProgress *worker,
 }
 
 /*
- * A job of one file is at that file; of a job of several, or of large
- * objects, only the bytes are known.  Workers that share a file note each of
- * its pieces as a result.
+ * Add the current job of a worker.  For a job with one file, it counts for
+ * that file.  For a job with several files or with large objects, only the
+ * bytes are known.  Workers that share a file publish each of its pieces as a
+ * result.
  */
 static void
 look_at_worker(const Run *run, const WorkerProgress *worker, const Job *job,
@@ -166,7 +172,11 @@ look_at_worker(const Run *run, const WorkerProgress *worker, const Job *job,
 
 		no = file - run->plan->chunks->files;
 		table = &progress->tables[file->table];
-		/* what is only guessed says nothing about the cost */
+
+		/*
+		 * If bytes are only guessed, the time says nothing about the cost per
+		 * byte.
+		 */
 		if (run->results->shares[no] || worker->raw_bytes > 0 ||
 			(table->bytes > 0 && table->stored > 0))
 			progress->seconds[no] += (clock_wall_us() - worker->idle_us) / 1e6;
@@ -179,7 +189,7 @@ look_at_worker(const Run *run, const WorkerProgress *worker, const Job *job,
 	if (table)
 	{
 		progress->in_work[no] += bytes;
-		/* Rows are counted as they come only where they come as text. */
+		/* The worker only counts rows while it reads text. */
 		if (worker->rows > 0 || bytes == 0)
 			now->rows += worker->rows;
 		else if (table->bytes > 0)
@@ -207,8 +217,9 @@ look_at_workers(const Run *run, RowsState *now)
 }
 
 /*
- * Most lines are drawn when a worker has told the leader that its job is
- * done, and has not got the next one yet.
+ * The number of busy workers.  Most lines are drawn when a worker has
+ * reported the end of its job, and has not yet got the next one; it counts as
+ * busy, too.
  */
 static int
 busy_workers(const FileResults *results)
@@ -228,14 +239,17 @@ busy_workers(const FileResults *results)
  * ----------
  */
 
-/* The result of a file that an earlier run has done is 0. */
+/*
+ * The result of a file that an earlier run has done is 0, so it must not
+ * count.
+ */
 static bool
 is_of_this_run(const FileResult *file)
 {
 	return !run_was_done_before(file);
 }
 
-/* Tables are of a class by where most of their bytes are. */
+/* The class of a table: where are most of its bytes? */
 static int
 class_of(const DumpTable *table)
 {
@@ -251,7 +265,7 @@ add_look(TableLook *look, const DataFile *planned, const FileResult *file)
 	look->rows += file->rows;
 }
 
-/* What files have had that are done, by table, and by class. */
+/* Sum up the figures of finished files, by table and by class. */
 static void
 look_at_done(const Run *run)
 {
@@ -273,7 +287,7 @@ look_at_done(const Run *run)
 	}
 }
 
-/* A table's own figures, or those of its class as long as it has none. */
+/* A table's own figures, or those of its class while it has none. */
 static const TableLook *
 best_look(const Run *run, int table)
 {
@@ -284,9 +298,9 @@ best_look(const Run *run, int table)
 }
 
 /*
- * How many rows a file of this number of bytes has that is not done.  As long
- * as nothing of its table is done, the estimate of the server or of the
- * manifest is better than what other tables have.
+ * The expected number of rows in an unfinished file with this many bytes.
+ * While no file of the table is done, the estimate of the server or of the
+ * manifest is better than the figures of other tables.
  */
 static double
 expected_rows(const Run *run, int no, double bytes)
@@ -305,7 +319,7 @@ expected_rows(const Run *run, int no, double bytes)
 		bytes / LIKELY_ROW_BYTES;
 }
 
-/* How many bytes of rows, and rows, a file has that is not done. */
+/* The expected bytes and rows of an unfinished file. */
 static double
 expected_bytes(const Run *run, int no, double *rows)
 {
@@ -314,7 +328,7 @@ expected_bytes(const Run *run, int no, double *rows)
 	const TableLook *look = best_look(run, planned->table);
 	double		bytes = planned->est_bytes - (double) file->bytes_before;
 
-	/* nothing of it is loaded */
+	/* A file that is left out is not loaded at all. */
 	if (file->incomplete && run->results->shares[no] == NULL)
 		bytes = 0;
 	else if (look->planned > 0 && look->bytes > 0)
@@ -324,7 +338,7 @@ expected_bytes(const Run *run, int no, double *rows)
 	return bytes;
 }
 
-/* The kind of work that a file is.  Units are files, or bytes of the plan. */
+/* The kind of work for a file.  Its units are files, or bytes of the plan. */
 static int
 kind_of(const DataFile *file, int first_kind)
 {
@@ -364,7 +378,10 @@ look_at_file(const Run *run, int no, int first_kind, RowsState *now)
 	progress->left[no] = units * (1 - done);
 }
 
-/* What is left, in the order in which it is done. */
+/*
+ * Add the remaining work in the order in which it will be done.  The workers
+ * share a job that is cut into pieces, so each gets its share.
+ */
 static void
 add_files_left(const Run *run, int first_kind)
 {
@@ -388,7 +405,10 @@ add_files_left(const Run *run, int first_kind)
 	}
 }
 
-/* Large objects have no estimate but that of all of them together. */
+/*
+ * Add the large objects.  The plan only has an estimate for all of them
+ * together, so each is expected to have the average size.
+ */
 static void
 look_at_objects(const Run *run, RowsState *now)
 {
@@ -431,7 +451,7 @@ look_at_objects(const Run *run, RowsState *now)
 	}
 }
 
-/* Of those that are under construction; -1 if none is. */
+/* The oldest build that is not finished; -1 if there is none. */
 static int
 find_longest_build(const IndexBuilds *indexes)
 {
@@ -449,10 +469,10 @@ find_longest_build(const IndexBuilds *indexes)
 }
 
 /*
- * An index is expected to take its time by the rows of its table; keys, which
- * are mostly numbers, take less than others.  How much of a build is done is
- * known of the longest one at most.  Of the others only the time until now is
- * known.
+ * Add a build.  The expected time is proportional to the rows of the table;
+ * keys, which are mostly numbers, take less time than other indexes.  The
+ * finished share is known for the oldest build at most; for the others only
+ * the time until now is known.
  */
 static void
 look_at_build(const IndexBuild *build, double rows, int table_kind,
@@ -524,8 +544,8 @@ look_at_run(const Run *run, int first_kind, RowsState *now)
 }
 
 /*
- * Of a run by tasks only their results are seen: how many work at a time
- * follows from what these took.
+ * With --tasks only results are visible, not workers.  The number of tasks at
+ * work follows from the time that the results took.
  */
 static int
 workers_at_work(const RowsState *now)
@@ -558,7 +578,10 @@ take_state(void)
 	return now;
 }
 
-/* It does not reach 100 before the end, and goes back for no retry. */
+/*
+ * The percentage.  It does not reach 100 before the end, and does not go back
+ * when a file is retried.
+ */
 static double
 percent_done(const RowsState *now)
 {
@@ -574,7 +597,7 @@ percent_done(const RowsState *now)
  * ----------
  */
 
-/* Totals fall when a file is begun again. */
+/* Totals fall when a file is begun again, so a rate is at least 0. */
 static void
 add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 {
@@ -596,7 +619,7 @@ add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 						  Max(now->rows - before->rows, 0) / seconds);
 }
 
-/* Nothing is shown as long as nothing is done. */
+/* Without any finished work there is no estimate, and nothing is shown. */
 static void
 add_eta(ProgressLine *line, int rank)
 {
@@ -627,8 +650,8 @@ add_share(ProgressLine *line, const RowsState *now, bool at_end)
 }
 
 /*
- * Rates are those since the oldest line that is kept, which is steadier than
- * since the last one.
+ * A ProgressCompose callback.  Rates are computed since the oldest line that
+ * is kept, which makes them steadier than since the last one.
  */
 static void
 run_progress_compose(void *arg, ProgressLine *line, bool at_end)
@@ -652,7 +675,7 @@ run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 	if (indexes && indexes->n > 0)
 		progress_line_add(line, 2, "", "", "indexes %d/%d",
 						  indexes->totals->made, indexes->n);
-	/* at the end the rate is that of the whole stage */
+	/* The last line shows the rate of the whole stage. */
 	add_rates(line, at_end ? &begin : &progress->before[oldest], &now);
 	progress->before[progress->n_lines % RATE_LINES] = now;
 	progress->n_lines++;
@@ -672,8 +695,8 @@ run_progress_add_rest(void *arg, ProgressLine *line, bool at_end)
  */
 
 /*
- * Does the target store the rows as if they were new?  Raw tuples, which a
- * copy chooses where it can, stay compressed.
+ * Does the target compress long values again?  Raw tuples, which a copy uses
+ * where it can, stay compressed.
  */
 static bool
 compresses_again(const Options *options)
@@ -732,7 +755,10 @@ run_progress_begin_sides(const char *what, const Run *const *runs,
 	int			n_files = 0;
 	int			n_tables = 0;
 
-	/* composed until the stage ends, and asked for the rest later */
+	/*
+	 * It is never freed, because run_progress_add_rest() uses it after the
+	 * stage.
+	 */
 	progress = pg_malloc0(sizeof(RowsProgress));
 	progress->what = what;
 	progress->n_runs = n_runs;
@@ -758,7 +784,9 @@ run_progress_begin_sides(const char *what, const Run *const *runs,
 	progress_stage(run_progress_compose, NULL);
 }
 
-/* The same for the process that shows the progress of all databases. */
+/*
+ * Pass the figures to the process that shows the progress of all databases.
+ */
 static void
 run_progress_update(void *arg, RunFigures *figures)
 {
@@ -773,7 +801,7 @@ run_progress_begin(const Run *run)
 {
 	const char *name = NULL;
 
-	/* on a target rows are not all that there is */
+	/* Name the rows if there is a target, where other stages follow. */
 	run_progress_begin_sides(run->archive ? "" : "rows ", &run, &name, 1);
 	run_figures_watch(run_progress_update, NULL);
 }

@@ -1,9 +1,10 @@
 /*
  * summary.c
- *		What a dump came to, at its end, and its manifest.
+ *		Reports the figures of a run at its end, and makes the manifest of a
+ *		dump.
  *
  * The same figures go to the terminal, the event log, the metrics and the
- * page of --report, so they are counted here, from the results.
+ * page of --report, so they are computed here, from the results.
  */
 #include "base/fe_compat.h"
 
@@ -15,16 +16,19 @@
 #include "status/summary.h"
 
 /* ----------
- * Hints about what made a run slower than necessary.
+ * Hints about what makes a run slower than necessary.
  * ----------
  */
 
-/* Fewer bytes are read within a second or two, however that is done. */
+/*
+ * Below this size there are no hints, because the rows are read within a
+ * second or two in any case.
+ */
 #define BYTES_WORTH_A_WORD ((uint64) 64 * 1024 * 1024)
 
 #define MAX_LINES 3
 
-/* Of tables that SQL reads for this reason. */
+/* The bytes of tables that SQL reads for this reason. */
 static uint64
 bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
 {
@@ -42,8 +46,8 @@ bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
 }
 
 /*
- * Of tables that are whole, since queries could run functions of their
- * owners.
+ * The bytes of tables that are not split because queries could run functions
+ * of their owners.
  */
 static uint64
 undivided_bytes(const DumpPlan *plan)
@@ -74,9 +78,8 @@ undivided_owner(const DumpPlan *plan)
 }
 
 /*
- * Fills in up to MAX_LINES hints, owned, and returns how many.  Each one
- * names what the user can do, and none is worth a line for a database that is
- * read in no time.
+ * Fill in up to MAX_LINES hints, owned, and return their number.  Each hint
+ * names what the user can do.
  */
 static int
 advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
@@ -110,7 +113,7 @@ advice_give(const Options *options, const DumpPlan *plan)
 	char	   *lines[MAX_LINES];
 	int			n;
 
-	/* a copy prints a summary in any case */
+	/* A copy always prints a summary, so it also prints the hints. */
 	if (!progress_is_shown() && !options->verbose && !options->target)
 		return;
 	n = advice_compose(options, plan, lines);
@@ -119,13 +122,13 @@ advice_give(const Options *options, const DumpPlan *plan)
 }
 
 /* ----------
- * What each of several servers has to do with a run (--also-from).
+ * The share of each server (--also-from).
  * ----------
  */
 
 /*
- * For --dry-run and --check: the servers that the rows would be read from.
- * NULL if there is one only.  Owned.
+ * For --dry-run and --check: a sentence that names the servers.  NULL if
+ * there is only one.  Owned.
  */
 char *
 server_share_plan(const Run *run)
@@ -141,8 +144,8 @@ server_share_plan(const Run *run)
 }
 
 /*
- * What was read from each: "a:5432 12 files, 1.2 GB; ..."; owned; NULL if
- * there is one only.
+ * What was read from each server: "a:5432 12 files, 1.2 GB; ..."; owned.
+ * NULL if there is only one.
  */
 static char *
 server_share_text(const Run *run)
@@ -168,14 +171,15 @@ server_share_text(const Run *run)
  * ----------
  */
 
-/* How often to look. */
+/* How often to check the age. */
 #define LOOK_MS 10000
 
 /*
- * NULL if it is not time to look again.  The next transaction's number is
- * that of the last checkpoint, which is near enough, and reading it takes
- * none; with its epoch it can be compared with the 64 bits of
- * txid_current_snapshot(), in which numbers do not wrap around.
+ * Returns NULL if it is not time to check again.  The next transaction ID is
+ * that of the last checkpoint, which is close enough: reading the current one
+ * would need another function.  Together with the epoch it can be compared
+ * with the 64 bits of txid_current_snapshot(), in which IDs do not wrap
+ * around.
  */
 const char *
 snapshot_age_query(SnapshotAge *age)
@@ -203,7 +207,7 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
 		return;
 	xids = (int64) (((uint64) epoch << 32) + xid -
 					result_number(res, 0, 1));
-	/* again only when it has doubled */
+	/* Warn again only when the age has doubled. */
 	if (xids <= Max(atoll(PQgetvalue(res, 0, 2)), age->warned * 2))
 		return;
 	age->warned = xids;
@@ -245,8 +249,8 @@ summary_figures(const Run *run)
 }
 
 /*
- * Hand them to the process that runs this program for all databases, if there
- * is one.  All bytes that there were are done.
+ * Pass the figures to the parent, if this is the run of one of all databases.
+ * The run has ended, so the expected bytes are those that were read.
  */
 static void
 hand_over(const Run *run)
@@ -262,7 +266,7 @@ hand_over(const Run *run)
 	*own = figures;
 }
 
-/* Owned. */
+/* The line about reused files; owned. */
 static char *
 reused_text(const Run *run)
 {
@@ -275,9 +279,9 @@ reused_text(const Run *run)
 }
 
 /*
- * The seconds of work, by all workers, that a table's files took.  Unlike the
- * time from the first file to the last, this does not grow when workers take
- * jobs of other tables in between.
+ * The seconds that all workers together needed for a table's files.  Unlike
+ * the time between the first and the last file, this does not grow when
+ * workers do jobs of other tables in between.
  */
 static double
 table_seconds(const Run *run, int table)
@@ -306,7 +310,10 @@ table_bytes(const Run *run, int table)
 	return bytes;
 }
 
-/* The table that has most of it; -1 if none has any, e.g. after --resume. */
+/*
+ * The table with the largest value; -1 if all are 0, for example after
+ * --resume.
+ */
 static int
 find_most(const Run *run, double (*value) (const Run *run, int table),
 		  double *most)
@@ -398,8 +405,8 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 }
 
 /*
- * The same in numbers, for programs.  Members that depend on options are left
- * out without these.
+ * The same numbers in the event log.  Members that depend on options are left
+ * out without these options.
  */
 static void
 note_summary(const Run *run, const FileTotals *total, double seconds)
@@ -438,7 +445,7 @@ summary_report(const Run *run, bool show)
 	FileTotals	total = file_results_total(run->results);
 	double		seconds = run_clock_seconds();
 
-	/* what each server has read, for the event log */
+	/* Write an event for each server, for the event log. */
 	for (int i = 0; i < run->n_servers; i++)
 	{
 		FileTotals	its = file_results_of_server(run->results, i);
@@ -458,7 +465,7 @@ summary_report(const Run *run, bool show)
 	hand_over(run);
 }
 
-/* In hexadecimal, owned; NULL if there is none. */
+/* The hash in hexadecimal, owned; NULL if there is none. */
 static char *
 hash_text(const FileHash *hash)
 {
@@ -495,8 +502,8 @@ data_file_path(const Run *run, const DataFile *file)
 }
 
 /*
- * What --incremental needs in a later run is there only if fingerprints were
- * taken.
+ * Members for --incremental in a later run are only set if this run has taken
+ * fingerprints.
  */
 static void
 add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
@@ -528,9 +535,9 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 }
 
 /*
- * What each worker did of a file that several made, which is not in an
- * archive: rows of a large table that a copy cuts into pieces while it runs.
- * Returns how many workers there were.
+ * Add the share of each worker in a file that several workers have read.
+ * This is not a file of an archive, but a large table that a copy cuts into
+ * pieces while it runs.  Returns how many workers there were.
  */
 static int
 add_shares(Manifest *manifest, const Run *run, const DataFile *data_file,
@@ -560,7 +567,7 @@ add_data_files(Manifest *manifest, const Run *run)
 		const DataFile *file = &chunks->files[i];
 		char	   *path = data_file_path(run, file);
 
-		/* what makes an archive is not to be believed without a look */
+		/* The manifest claims that the archive is complete, so check it. */
 		if (!results->files[i].done)
 			pg_fatal("file \"%s\" has not been written", path);
 		if (results->shares[i] == NULL ||
@@ -569,7 +576,7 @@ add_data_files(Manifest *manifest, const Run *run)
 	}
 }
 
-/* At most. */
+/* The number of files, or more. */
 static int
 count_files(const FileResults *results)
 {
@@ -594,7 +601,7 @@ add_large_objects(Manifest *manifest, const Run *run)
 		{
 			int			no = group->first_object + j;
 
-			/* a copy has no files, but its page of --report needs names */
+			/* A copy has no files, but the page of --report needs names. */
 			char	   *path = run->archive == NULL ?
 				psprintf("large object %u", group->oids[j]) :
 				archive_name_large_object(group->oids[j],

@@ -1,6 +1,7 @@
 /*
  * summary.h
- *		What a dump came to, at its end.
+ *		Reports the figures of a run at its end, and makes the manifest of a
+ *		dump.
  */
 #ifndef SUMMARY_H
 #define SUMMARY_H
@@ -9,37 +10,37 @@
 #include "status/run.h"
 
 /* ----------
- * Hints about what made a run slower than necessary.
+ * Hints about what makes a run slower than necessary.
  *
- * That is one worker for what several could share, if one was not asked for,
- * and tables that SQL reads for want of the extension.  Neither is said of a
- * run so small that it makes no difference, nor of what an option has chosen;
- * but an extension that is there, and may not be used or cannot be trusted,
- * is always worth one.
+ * There is a hint if one worker reads what several could share, and the
+ * number of jobs was not given; and if SQL reads tables because the extension
+ * is missing.  There is none for a small run, where it makes no difference,
+ * or about something that an option has chosen.  But if the extension exists,
+ * and may not be used or cannot be trusted, there is always a hint.
  * ----------
  */
 
 /*
- * The plan is made: give hints on standard error, before the rows, while the
- * user can still stop the run and choose otherwise.  A dump or restore that
- * shows no progress gives them only with -v.
+ * Print hints on standard error after the plan and before the rows, when the
+ * user can still stop the run and change the options.  A dump or restore that
+ * shows no progress only prints them with -v.
  */
 extern void advice_give(const Options *options, const DumpPlan *plan);
 
 /* ----------
- * What each of several servers has to do with a run (--also-from).
+ * The share of each server (--also-from).
  * ----------
  */
 
-/* "Rows are read from 2 servers: ..."; owned; NULL if there is one only. */
+/* "Rows are read from 2 servers: ..."; owned.  NULL if there is only one. */
 extern char *server_share_plan(const Run *run);
 
 /* ----------
- * Warns while the snapshot of a run grows old.
+ * Warnings about an old snapshot, while the run continues.
  * ----------
  */
 
-/* All zero at first, but for: */
+/* The age of a snapshot.  At first only may_ask is set. */
 typedef struct SnapshotAge
 {
 	bool		may_ask;		/* may execute pg_control_checkpoint() */
@@ -48,35 +49,35 @@ typedef struct SnapshotAge
 } SnapshotAge;
 
 /*
- * A query for how many transaction IDs were assigned since the snapshot of
- * the transaction was taken, as of the last checkpoint (in a transaction
- * age() never changes), and for autovacuum_freeze_max_age.  NULL if it was
- * asked a moment ago, or may not be.
+ * A query for the number of transaction IDs that were assigned since the
+ * snapshot was taken, as of the last checkpoint, and for
+ * autovacuum_freeze_max_age.  (Within a transaction, age() never changes.)
+ * NULL if the last query was a moment ago, or the role may not run it.
  */
 extern const char *snapshot_age_query(SnapshotAge *age);
 
 /*
- * Warn by the query's result that this is more than the setting, and again
- * each time it has doubled.  A result that is an error is passed over.
+ * Warn if the result of the query is greater than the setting, and again each
+ * time it has doubled.  An error as result is ignored.
  */
 extern void snapshot_age_warn(SnapshotAge *age, const PGresult *res);
 
-/* What a run has done so far, in numbers. */
+/* The figures of a run, as far as it has come. */
 extern RunFigures summary_figures(const Run *run);
 
 /*
- * Tell it on standard error if asked to (show), and in the event log: also
- * how long the program has been running.
+ * Report the figures and the elapsed time in the event log and, if show is
+ * true, on standard error.
  */
 extern void summary_report(const Run *run, bool show);
 
 /*
- * Which table took the workers the most time, how much had to be retried, and
- * which table has the most bytes of rows.
+ * Print which table took the workers the most time, which table has the most
+ * bytes of rows, and how many jobs were retried.
  */
 extern void summary_print_tables(const Run *run, FILE *stream);
 
-/* How many columns of how many tables were masked, if any. */
+/* Print how many columns of how many tables were masked, if any. */
 extern void summary_print_masks(const Run *run, FILE *stream);
 
 /* ----------
@@ -85,9 +86,9 @@ extern void summary_print_masks(const Run *run, FILE *stream);
  */
 
 /*
- * Make it when all files are complete.  Of a copy, which has none, it tells
- * the same, for a report: paths are what a piece is, "chunk 2 of 9".  It
- * borrows from the plan, and is never freed.
+ * Make the manifest when all files are complete.  A copy has no manifest, but
+ * its report needs the same data; paths are the names of chunks then, "chunk
+ * 2 of 9".  The result borrows from the plan, and is never freed.
  */
 extern Manifest *run_manifest_new(const Run *run);
 
