@@ -4,13 +4,13 @@
  *
  * One call reads all ranges of a piece.  The server computes their CRCs,
  * verifies page checksums, and can compress everything as one frame, so that
- * for a tar backup the worker only stores what comes.  Where the client has
- * to take the bytes apart, each range is preceded by a mark with its number,
+ * for a tar backup the worker only stores what it receives.  If the client
+ * has to separate the ranges, each is preceded by a mark with its number,
  * because a file that has vanished is left out.
  *
  * The server's own account of what it has sent (pg_pardump_last_files) is
- * compared with what has arrived, since a frame that is stored unseen could
- * otherwise be wrong unnoticed.
+ * compared with what has arrived, because a frame that is stored without
+ * being decompressed could otherwise be wrong unnoticed.
  */
 #include "base/fe_compat.h"
 
@@ -25,12 +25,12 @@
 #include "shared/crc32c.h"
 #include "stream/decompress.h"
 
-/* Decompressed at a time. */
+/* The number of bytes that are decompressed at a time. */
 #define DECOMPRESS_BYTES 65536
 
 /*
- * What a piece as the form has it can be at most: twice its bytes, which is
- * more than any compressor makes of them, and the headers.
+ * The largest size of a piece as it is stored: twice its bytes, which is more
+ * than any compressor makes of them, and the headers.
  */
 #define MOST_PIECE_BYTES (2 * PIECE_BYTES + PIECE_RANGES * 4096)
 
@@ -41,12 +41,13 @@
 #define FILE_REPLACED "55006"
 
 /*
- * Before the bytes of a range, if they are for the layout: its number in the
- * piece, as a range whose file is gone is not there at all.
+ * The mark before the bytes of a range, if the layout separates the ranges:
+ * the number of the range in the piece.  It is needed because a range whose
+ * file is gone is not sent.
  */
 typedef uint32 RangeMark;
 
-/* A piece that is read. */
+/* A piece that is being read. */
 typedef struct PieceCall
 {
 	const Backup *backup;
@@ -55,18 +56,18 @@ typedef struct PieceCall
 	bool		checks_pages;
 	PGresult   *error;			/* FILE_REPLACED, or NULL */
 
-	/* for put_piece() */
+	/* for a layout with put_piece() */
 	PQExpBufferData whole;
-	size_t	   *around;			/* by range: bytes before and after it */
+	size_t	   *around;			/* by range: the bytes before and after it */
 
-	/* for a layout without */
-	Decompressor *decompressor; /* NULL: not compressed on its way */
-	bool	   *seen;			/* by range */
-	pg_crc32c  *crcs;			/* of those that were seen */
+	/* for a layout without put_piece() */
+	Decompressor *decompressor; /* NULL: sent without compression */
+	bool	   *seen;			/* by range: has it arrived? */
+	pg_crc32c  *crcs;			/* CRCs of the ranges that arrived */
 	RangeMark	mark;
-	size_t		mark_len;		/* of the mark that comes */
-	int			range;			/* next: in the piece */
-	uint32		left;			/* of the range that is read */
+	size_t		mark_len;		/* bytes of the next mark so far */
+	int			range;			/* number in the piece of the next range */
+	uint32		left;			/* remaining bytes of the current range */
 } PieceCall;
 
 static const BackupRange *
@@ -86,20 +87,23 @@ file_of(const Backup *backup, const BackupRange *range)
  * ----------
  */
 /*
- * Paths are sent as bytea in hexadecimal: they may be in any encoding, and
- * need no quoting then.
+ * Paths are sent as bytea in hexadecimal, because they may be in any
+ * encoding, and then need no quoting.
  */
 static void
 append_bytes(PQExpBuffer elements, const void *bytes, size_t len)
 {
 	char	   *digits = hex_encode(bytes, len);
 
-	/* of letters, digits and \x: no quotes are needed but for that */
+	/*
+	 * The text contains only letters, digits and \x, so it needs no other
+	 * quoting.
+	 */
 	appendPQExpBuffer(elements, "\"\\\\x%s\"", digits);
 	free(digits);
 }
 
-/* The arrays of a call, by argument. */
+/* The arrays of a call, in the order of the arguments. */
 enum
 {
 	ARRAY_PATHS, ARRAY_OFFSETS, ARRAY_LENGTHS, ARRAY_HEADERS, ARRAY_PADDINGS,
@@ -111,9 +115,9 @@ static const char *const array_types[N_ARRAYS] = {
 };
 
 /*
- * Add a range to the arrays of the call: where its bytes are, and what the
- * server puts before and after them, which is a tar header and padding, or
- * the mark.
+ * Add a range to the arrays of the call: the position of its bytes, and what
+ * the server puts before and after them, which is a tar header and padding,
+ * or the mark.
  */
 static void
 append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
@@ -138,7 +142,11 @@ append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
 	appendPQExpBuffer(&arrays[ARRAY_LENGTHS], "%u", range->length);
 	append_bytes(&arrays[ARRAY_HEADERS], header.data, header.len);
 	appendPQExpBuffer(&arrays[ARRAY_PADDINGS], "%zu", padding);
-	/* others may have a part of the file already */
+
+	/*
+	 * If the range is only a part of its file, other workers may have stored
+	 * other parts, so the file must not be left out.
+	 */
 	appendPQExpBufferStr(&arrays[ARRAY_REQUIRED],
 						 range->length != file->size ? "t" : "f");
 	if (file->is_relation)
@@ -149,7 +157,7 @@ append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
 	termPQExpBuffer(&header);
 }
 
-/* What the server is to compress with: by another place nothing is. */
+/* The compression on the server; none if another place compresses. */
 static const CompressSpec *
 wire_compression(const Backup *backup)
 {
@@ -160,12 +168,17 @@ wire_compression(const Backup *backup)
 		&options->compress : &none;
 }
 
-/* Owned; around: by range, how many bytes precede and follow it. */
+/*
+ * The COPY statement for a piece; owned.  Fills in around: by range, the
+ * number of bytes before and after it.
+ */
 static char *
 backup_call_copy_statement(const Backup *backup, BackupLayout *layout,
 						   const BackupPiece *piece, bool checks_pages, size_t *around)
 {
-	/* no page is older than 0/0, and only older ones are checked */
+	/*
+	 * Only pages older than this are checked, and no page is older than 0/0.
+	 */
 	XLogRecPtr	start = checks_pages ? backup->start : 0;
 	PQExpBufferData arrays[N_ARRAYS];
 	PQExpBufferData sql = buffer_new();
@@ -195,7 +208,7 @@ backup_call_copy_statement(const Backup *backup, BackupLayout *layout,
  * ----------
  */
 
-/* A CopyRowTake: of the piece as it is to be stored. */
+/* A CopyRowTake that collects a piece that is stored as it arrives. */
 static void
 take_whole(void *arg, const CopyValue *values)
 {
@@ -218,8 +231,8 @@ backup_call_end_range(PieceCall *call)
 }
 
 /*
- * A mark has been read.  Numbers only grow; those that were skipped are of
- * files that have vanished.
+ * Begin a range after its mark has been read.  Numbers only increase; the
+ * skipped ones belong to files that have vanished.
  */
 static void
 backup_call_begin_range(PieceCall *call)
@@ -239,8 +252,8 @@ backup_call_begin_range(PieceCall *call)
 }
 
 /*
- * Take some bytes of a mark or of a range; returns how many.  The parts that
- * arrive can end anywhere, also within a mark.
+ * Take some bytes of a mark or of a range, and return how many.  The parts
+ * that arrive can end anywhere, even within a mark.
  */
 static size_t
 take_part(PieceCall *call, const char *data, size_t len)
@@ -265,7 +278,7 @@ take_part(PieceCall *call, const char *data, size_t len)
 	return part;
 }
 
-/* Marks and ranges, cut anywhere. */
+/* Take a part of the stream of marks and ranges. */
 static void
 take_parts(PieceCall *call, const char *data, size_t len)
 {
@@ -278,7 +291,10 @@ take_parts(PieceCall *call, const char *data, size_t len)
 	}
 }
 
-/* A CopyRowTake: of the same, as the statement asks for them. */
+/*
+ * A CopyRowTake that separates the ranges, and decompresses them first if
+ * needed.
+ */
 static void
 take_ranges(void *arg, const CopyValue *values)
 {
@@ -302,14 +318,14 @@ take_ranges(void *arg, const CopyValue *values)
 }
 
 /* ----------
- * The server's results of a call
+ * The server's account of a call
  * ----------
  */
 
 /*
  * Compare the server's account of a range with what has arrived, and keep its
- * CRC for the manifest.  -1 bytes mean that the file has vanished, which only
- * a file that was to be read whole may.
+ * CRC for the manifest.  -1 bytes mean that the file has vanished.  That is
+ * only allowed for a file that is read in one part.
  */
 static void
 note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes, int64 crc)
@@ -334,7 +350,10 @@ note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes, int64 crc)
 	backup->results.crcs[call->piece->first + i] = gone ? 0 : (uint32) crc;
 }
 
-/* Item, block, checksum computed, checksum stored. */
+/*
+ * failure contains the number of the range, the block, the computed checksum
+ * and the stored one.
+ */
 static void
 warn_of_page(const PieceCall *call, const int64 *failure)
 {
@@ -383,9 +402,9 @@ note_results(const PieceCall *call, PGconn *conn, const PGresult *res)
  */
 
 /*
- * A piece that is stored as it came must be exactly one compressed frame, or
- * exactly the members that were asked for: anything else would damage the tar
- * file for all pieces behind it.
+ * A piece that is stored as it arrived must be exactly one compressed frame,
+ * or exactly the requested members.  Anything else would damage the tar file
+ * for all later pieces.
  */
 static void
 check_whole(const PieceCall *call)
@@ -417,7 +436,7 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 	call->layout->begin_piece(call->layout, call->piece);
 	call->error = file_query_try(conn, statement, 1, FILE_REPLACED, take_ranges,
 								 call);
-	/* within a mark, a range or a frame */
+	/* The stream must not end within a mark, a range or a frame. */
 	if (call->error == NULL &&
 		(call->mark_len != 0 ||
 		 (call->decompressor && !decompressor_complete(call->decompressor))))
@@ -429,9 +448,9 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 }
 
 /*
- * The piece is stored only after the server's account has been checked, and
- * when nothing of the session is needed any more: what is in a tar file
- * cannot be written again with another length, and others are behind it.
+ * The piece is stored only after the server's account has been checked, when
+ * the session is no longer needed: a piece in a tar file cannot be written
+ * again with another length, because other pieces follow it.
  */
 static void
 run_statement(PieceCall *call, PGconn *conn, const char *statement)
@@ -460,8 +479,9 @@ run_statement(PieceCall *call, PGconn *conn, const char *statement)
 }
 
 /*
- * One transaction for all pieces: it has no snapshot between them, so it
- * holds up only a session that would drop the extension.
+ * All pieces are read in one transaction, which holds the extension.  Between
+ * two pieces it has no snapshot, so it only delays sessions that want to drop
+ * the extension.
  */
 void
 backup_call_begin(const Backup *backup, PGconn *conn)

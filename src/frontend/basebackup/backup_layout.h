@@ -1,6 +1,10 @@
 /*
  * backup_layout.h
- *		The forms in which a backup is stored.
+ *		The two forms in which a base backup is stored: a data directory, or
+ *		tar files.
+ *
+ * Workers and leader write through these interfaces, so only plain_layout.c
+ * and tar_layout.c know the forms.
  */
 #ifndef BACKUP_LAYOUT_H
 #define BACKUP_LAYOUT_H
@@ -8,13 +12,15 @@
 #include "basebackup/backup_state.h"
 
 /*
- * What a worker writes its pieces by.  For each range that is there, in their
- * order, begin_range(), its bytes in any number of parts, as many as it has,
- * and end_range().  All exit with a message on failure.
+ * The interface through which a worker writes its pieces.  For each range
+ * whose file exists, in order, the worker calls begin_range(), then data()
+ * any number of times, and end_range().  All functions exit with a message on
+ * failure.
  *
- * Unless they are NULL, the last two let the server make and compress a whole
- * piece: around() appends what is before a range's bytes and returns how many
- * zeros are after them, and put_piece() takes what comes of it all.
+ * Unless they are NULL, the last two functions allow the server to make and
+ * compress a whole piece: around() appends the bytes before a range, and
+ * returns the number of zeros after it; put_piece() stores the whole piece as
+ * it arrives.
  */
 typedef struct BackupLayout BackupLayout;
 
@@ -32,62 +38,61 @@ struct BackupLayout
 							  const PQExpBufferData *data);
 };
 
-/*
- * The form as the leader sees it, in the order of the calls.
- */
+/* The interface of the leader, in the order of the calls. */
 typedef struct BackupForm
 {
-	/* All directories of the list, and the links to tablespaces. */
+	/* Create all directories of the list, and the links to tablespaces. */
 	void		(*make_directories) (Backup *backup);
 
-	/* In a worker: its layout; owned. */
+	/* Called in a worker: returns its layout; owned. */
 	BackupLayout *(*new_layout) (const Backup *backup);
 
-	/* All pieces of a plan are read. */
+	/* Called after all pieces of a plan were read. */
 	void		(*end_plan) (const Backup *backup);
 
-	/* A small file of the leader's. */
+	/* Write a small file, in the leader. */
 	void		(*write_file) (const Backup *backup, const char *path,
 							   const char *data, size_t len);
 
 	/*
-	 * Nothing more comes, where that matters, or NULL; then flush all to disk
-	 * as asked for.
+	 * finish() ends the files; it is NULL if there is nothing to do.  Then
+	 * sync() flushes everything to disk, unless options say otherwise.
 	 */
 	void		(*finish) (const Backup *backup);
 	void		(*sync) (const Backup *backup);
 
-	bool		has_map;		/* of tablespaces: it has no links yet */
-	bool		can_rewrite;	/* a file that another plan has, once
-								 * end_plan() has taken that for vanished */
+	bool		has_map;		/* it needs a tablespace_map, because it has
+								 * no links yet */
+	bool		can_rewrite;	/* after end_plan() has treated a file as
+								 * vanished, a later plan can write it again */
 } BackupForm;
 
 /* ----------
- * A base backup as the directory of a cluster, ready to be started.
+ * A base backup as a data directory, in which a server can be started.
  *
- * Tablespaces are directories beside it, found by the links in pg_tblspc.
+ * Tablespaces are separate directories, to which links in pg_tblspc lead.
  * ----------
  */
 extern const BackupForm plain_form;
 
 /*
- * In the leader, before anything is asked of the server that takes long:
- * make the backup's directory, of either form, and that of its log.  They
- * must be missing or empty.  If the program fails, what was made is removed,
- * and an empty directory that was found gets its former mode back, unless
- * --no-clean: then what is left stays as private as the backup.
+ * In the leader, before slow queries: create the backup's directory, for
+ * either form, and that of its WAL.  They must not exist, or be empty.  If
+ * the program fails, everything that it created is removed, and an empty
+ * directory that existed gets its former mode back.  With --no-clean nothing
+ * is removed, and the mode stays as private as the backup.
  */
 extern void plain_layout_claim(const Options *options);
 
 /* ----------
  * A base backup as tar files: base.tar, and OID.tar for each tablespace, as
- * pg_basebackup -Ft makes them, compressed if asked.
+ * pg_basebackup -Ft makes them, compressed if requested.
  *
- * A file begins with its directories, a piece that the leader writes.  Those
- * of the workers follow in the order of the plan, each a frame of its own.
- * The last one of base.tar is the leader's again: what was known at the
- * backup's end only, and pg_control behind all, so that no server can be
- * started of what was cut off.
+ * A file begins with its directories, in a piece that the leader writes.  The
+ * pieces of the workers follow in the order of the plan, each a frame of its
+ * own.  The leader also writes the last piece of base.tar: the files that are
+ * only known at the end of the backup, and pg_control as the last member, so
+ * that no server can be started from a truncated archive.
  * ----------
  */
 extern const BackupForm tar_form;

@@ -1,7 +1,7 @@
 /*
  * backup_list.c
- *		The files of a cluster that go into its base backup, and the pieces
- *		they are cut into.
+ *		Lists the files of a cluster that belong in its base backup, and cuts
+ *		them into pieces.
  *
  * The rules for what is left out are those of the server's own base backup
  * (src/backend/backup/basebackup.c), so that the result is the same as
@@ -21,39 +21,40 @@
 #include "session/session_lost.h"
 #include "shared/crc32c.h"
 
-/* Of the data directory itself. */
+/* The parent of the data directory itself. */
 #define NO_PARENT (-1)
 
 /*
- * This number of directories, each in the one before, do not have the same
- * names.
+ * This many nested directories do not have the same names in them by chance.
  */
 #define MOST_ALIKE 3
 
-/* What the list is made with. */
+/* The state while the list is made. */
 typedef struct Lister
 {
 	PGconn	   *conn;
 	const ServerExtension *extension;
-	int			wait_ms;		/* for the lock that holds it */
+	int			wait_ms;		/* how long to wait for the lock on the
+								 * extension */
 	BackupList *list;
 	int			major;			/* the server's */
 	char	   *version_directory;	/* of tablespaces */
-	int			n_listed;		/* directories, whose entries are known */
-	int			n_asked;		/* those before this one are asked for */
-	int			parent;			/* whose entries are taken */
+	int			n_listed;		/* directories whose entries are known */
+	int			n_asked;		/* the current query is for those before this
+								 * one */
+	int			parent;			/* directory whose entries are being taken */
 } Lister;
 
-/* An entry of a directory, as the server tells it. */
+/* An entry of a directory, as the server reports it. */
 typedef struct Entry
 {
 	char	   *name;			/* owned */
 	BackupFile	file;
-	bool		is_directory;	/* a link to one, too */
+	bool		is_directory;	/* or a link to a directory */
 	char		type;			/* as of find -type, or TYPE_UNKNOWN */
 } Entry;
 
-/* By SQL: anything but a link that leads nowhere. */
+/* The type from SQL of anything except a link to nowhere. */
 #define TYPE_UNKNOWN '\0'
 
 static BackupFile *
@@ -79,10 +80,10 @@ add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
  */
 
 /*
- * Where the link of a tablespace leads; owned.  Relative if it is a directory
- * in place of a link (allow_in_place_tablespaces), NULL if it was dropped
- * since it was listed: the error of the first query is ignored only if the
- * second finds nothing.
+ * The target of a tablespace's link; owned.  It is relative if there is a
+ * directory instead of a link (allow_in_place_tablespaces).  NULL if the
+ * tablespace was dropped after it was listed: the error of the first query is
+ * ignored only if the second one finds nothing.
  */
 static char *
 tablespace_location(PGconn *conn, const char *oid)
@@ -98,7 +99,10 @@ tablespace_location(PGconn *conn, const char *oid)
 	return NULL;
 }
 
-/* An entry of pg_tblspc; false if it is not a tablespace elsewhere. */
+/*
+ * Take an entry of pg_tblspc.  Returns false if it is not a tablespace in
+ * another directory.
+ */
 static bool
 take_tablespace(Lister *lister, const Entry *entry)
 {
@@ -130,17 +134,20 @@ take_tablespace(Lister *lister, const Entry *entry)
  */
 
 /*
- * One row of the answer.  Names come from a server that may be hostile, so a
- * name that would lead out of the backup is refused.
+ * Read a row of the result.  Names come from a server that may be hostile, so
+ * a name that would lead out of the backup is refused.
  */
 static Entry
 get_entry(const PGresult *res, int row, const BackupFile *directory)
 {
 	Entry		entry = {.file.tablespace = directory->tablespace};
 
-	/* no name of a file has a zero byte */
+	/*
+	 * The name of a file cannot contain a zero byte, so a later part is
+	 * ignored.
+	 */
 	entry.name = pnstrdup(PQgetvalue(res, row, 1), PQgetlength(res, row, 1));
-	/* what the server names must not lead out of the backup */
+	/* The name must not lead out of the backup. */
 	if (strchr(entry.name, '/') != NULL || *entry.name == '\0' ||
 		strcmp(entry.name, ".") == 0 || strcmp(entry.name, "..") == 0)
 		pg_fatal("invalid file name from the server: \"%s\"",
@@ -149,7 +156,7 @@ get_entry(const PGresult *res, int row, const BackupFile *directory)
 							   *directory->path ? "/" : "", entry.name);
 	entry.file.size = file_query_size(res, row, 2, entry.file.path);
 	entry.file.mtime = (time_t) file_query_int64(res, row, 3);
-	/* an empty value ends with a zero, too */
+	/* This is safe for an empty value, which also ends with a zero byte. */
 	entry.is_directory = *PQgetvalue(res, row, 4) != 0;
 	entry.type = PQgetisnull(res, row, 5) ? TYPE_UNKNOWN :
 		*PQgetvalue(res, row, 5);
@@ -160,7 +167,10 @@ static void
 take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
 			   BackupFilter filter)
 {
-	/* of a tablespace in the data directory: listed as that one's */
+	/*
+	 * This is the directory of a tablespace within the data directory, which
+	 * is listed with that tablespace.
+	 */
 	if (strcmp(entry->name, lister->version_directory) == 0 &&
 		strncmp(parent->path, "pg_tblspc/", 10) != 0)
 		return;
@@ -176,8 +186,9 @@ take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
 }
 
 /*
- * Does pg_basebackup skip it?  A link may stand for a directory that is taken
- * empty, and for pg_wal.
+ * Does pg_basebackup skip this entry, because it is neither a file nor a
+ * directory?  A link is allowed for pg_wal, and for a directory whose
+ * contents are left out.
  */
 static bool
 is_special(const Entry *entry, BackupFilter filter)
@@ -209,7 +220,7 @@ take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 	if (strcmp(directory->path, "pg_tblspc") == 0 &&
 		take_tablespace(lister, entry))
 		return;
-	/* in the words of basebackup.c:sendDir() */
+	/* The text is that of basebackup.c:sendDir(). */
 	if (is_special(entry, filter))
 		pg_log_warning("skipping special file \"./%s\"",
 					   printable(entry->file.path));
@@ -232,9 +243,9 @@ backup_list_compare_numbers(const void *a, const void *b)
 }
 
 /*
- * The entries of one directory.  Of unlogged relations only the init fork is
- * taken, as recovery resets the others from it (reinit.c); which relations
- * are unlogged is known by their init forks, so these are collected first.
+ * Take the entries of one directory.  Of unlogged relations only the init
+ * fork is taken, because recovery resets the other forks from it (reinit.c).
+ * Init forks show which relations are unlogged, so they are collected first.
  */
 static void
 take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
@@ -281,9 +292,9 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 #define PATH_OF_ENTRY "pg_catalog.concat(d.path, '/', f.name)"
 
 /*
- * The type of an entry.  SQL follows links, and does not tell FIFOs and
- * sockets from empty files.  But a name that is listed twice, while there is
- * no such file, is that of a link that leads nowhere.
+ * The type of an entry.  SQL follows links, and cannot distinguish FIFOs and
+ * sockets from empty files.  But if a name is listed although no such file
+ * exists, it is a link that leads nowhere.
  */
 #define TYPE_BY_EXTENSION PARDUMP_FILE_TYPE "(" PATH_OF_ENTRY ")"
 #define TYPE_BY_SQL \
@@ -292,7 +303,7 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 " WHERE pg_catalog.textsend(x) OPERATOR(pg_catalog.=) pg_catalog.textsend(f.name)" \
 " AND (pg_catalog.pg_stat_file(" PATH_OF_ENTRY ", true)).size IS NULL) END"
 
-/* Append a row for each directory of the level; returns how many. */
+/* Append a row for each directory of the level, and return how many. */
 static int
 append_directories(const Lister *lister, PQExpBuffer sql)
 {
@@ -312,9 +323,10 @@ append_directories(const Lister *lister, PQExpBuffer sql)
 }
 
 /*
- * The entries of directories from lister->n_listed to lister->n_asked; NULL
- * if none of them has any.  The extension is held as long as it is called: an
- * error in another statement of the list must not end a transaction.
+ * Query the entries of the directories from lister->n_listed to
+ * lister->n_asked.  Returns NULL if there are no directories to list.  The
+ * extension is held only during the query: an error in another statement must
+ * not end a transaction.
  */
 static PGresult *
 query_level(const Lister *lister)
@@ -332,7 +344,7 @@ query_level(const Lister *lister)
 					  by_extension ? TYPE_BY_EXTENSION : TYPE_BY_SQL);
 	if (append_directories(lister, &sql) > 0)
 	{
-		/* what is gone by now has no size */
+		/* An entry that is gone has no size. */
 		appendPQExpBufferStr(&sql, ") d (n, path),"
 							 " pg_catalog.pg_ls_dir(d.path::pg_catalog.text, true, false) f (name),"
 							 " pg_catalog.pg_stat_file(" PATH_OF_ENTRY ", true) s OFFSET 0) e"
@@ -352,7 +364,9 @@ query_level(const Lister *lister)
 	return res;
 }
 
-/* The number of its directory: one of those that were asked for. */
+/*
+ * The number of a row's directory, which must be one of the requested ones.
+ */
 static int
 directory_of(const Lister *lister, const PGresult *res, int row)
 {
@@ -365,10 +379,11 @@ directory_of(const Lister *lister, const PGresult *res, int row)
 }
 
 /*
- * SQL follows symbolic links, and one may lead to a directory above itself:
- * then everything below comes again and again.  SQL does not tell which
- * directory that is, but it has the same names, so a chain of directories
- * with the same names is taken for a circle.
+ * SQL follows symbolic links, and a link may lead to a directory above
+ * itself.  Then everything below appears again and again.  SQL does not show
+ * where a link leads, but the directory has the same names each time.  So
+ * several nested directories with the same names are treated as such a
+ * circle.
  */
 static void
 refuse_circle(Lister *lister, int no, const Entry *entries, int n)
@@ -430,7 +445,7 @@ backup_list_new(PGconn *conn, const ServerExtension *extension, int wait_ms,
 		.parent = NO_PARENT
 	};
 
-	/* the data directory itself, which is taken off again afterwards */
+	/* Begin with the data directory itself, which is removed afterwards. */
 	add_directory(&lister, pg_strdup(""), 0, BACKUP_BASE);
 	while (lister.n_listed < list->n_directories)
 	{
@@ -464,13 +479,13 @@ backup_list_remove(BackupList *list, const char *path)
 }
 
 /* ----------
- * Cuts the files of a backup into pieces, which workers read.
+ * The pieces of a backup, which workers read.
  * ----------
  */
 
 /*
- * Tablespaces, then the base; in each the largest first, and last those that
- * are read whole.
+ * Sort files: tablespaces come before the base; in each of them the largest
+ * comes first, and files that are read whole come last.
  */
 static int
 backup_list_compare_files(const void *a, const void *b)
@@ -493,7 +508,7 @@ backup_list_compare_files(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* Of a file: those of PIECE_BYTES, and the rest. */
+/* The number of ranges of a file: ranges of PIECE_BYTES, and the rest. */
 static uint64
 ranges_of(const BackupFile *file)
 {
@@ -518,9 +533,9 @@ cut_file(BackupPlan *plan, int no)
 }
 
 /*
- * Put the ranges into pieces, in their order.  A piece belongs to one
- * tablespace, as it goes to one tar file, and files that are read whole have
- * pieces of their own.
+ * Group the ranges into pieces, in order.  A piece belongs to one tablespace,
+ * because it goes to one tar file.  Files that are read whole have separate
+ * pieces.
  */
 static void
 group_ranges(BackupPlan *plan)
@@ -552,9 +567,9 @@ group_ranges(BackupPlan *plan)
 }
 
 /*
- * Take large files that belong to no relation off the list.  Changes of such
- * files are not in the log, so they must be read quickly and checked for
- * changes: they come last.
+ * Move large files that do not belong to a relation to another list.  Their
+ * changes are not in WAL, so they must be read quickly and checked for
+ * changes; they are read last.
  */
 BackupList *
 backup_plan_part_others(BackupList *list)
@@ -610,13 +625,13 @@ backup_plan_new(BackupList *list)
 
 #define DIGITS "0123456789"
 
-/* excludeDirContents: they are made again when a server starts. */
+/* excludeDirContents: a server creates these files when it starts. */
 static const char *const emptied[] = {
 	"pg_stat_tmp", "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial",
 	"pg_snapshots", "pg_subtrans"
 };
 
-/* excludeFiles, and what a backup has of its own. */
+/* excludeFiles, and files that the backup itself writes. */
 static const char *const excluded[] = {
 	"postgresql.auto.conf.tmp", "current_logfiles.tmp", "backup_label",
 	"tablespace_map", "backup_manifest", "postmaster.pid", "postmaster.opts",
@@ -645,13 +660,21 @@ backup_filter_entry(const char *directory, const char *name)
 		return FILTER_LEAVE_OUT;
 	if (is_in(name, emptied, lengthof(emptied)))
 		return FILTER_TAKE_EMPTY;
-	/* what a backup of it has there until it is complete */
+
+	/*
+	 * A server that was restored from an incomplete backup may still have
+	 * this file.
+	 */
 	if (*directory == '\0' && strcmp(name, "backup_manifest.tmp") == 0)
 		return FILTER_LEAVE_OUT;
-	/* read last, at the end of the backup */
+	/* pg_control is read at the end of the backup. */
 	if (strcmp(directory, "global") == 0 && strcmp(name, "pg_control") == 0)
 		return FILTER_LEAVE_OUT;
-	/* its segments are chosen by the backup's begin and end */
+
+	/*
+	 * The start and the end of the backup determine which WAL segments are
+	 * read.
+	 */
 	if (*directory == '\0' && strcmp(name, "pg_wal") == 0)
 		return FILTER_TAKE_EMPTY;
 	return FILTER_TAKE;
@@ -669,7 +692,10 @@ is_number(const char *text)
 	return *text != '\0' && text[strspn(text, DIGITS)] == '\0';
 }
 
-/* "base/5", or "pg_tblspc/16384/PG_15_202209061/5". */
+/*
+ * Is this the directory of a database: "base/5", or
+ * "pg_tblspc/16384/PG_15_202209061/5"?
+ */
 bool
 backup_filter_is_database(const char *directory)
 {
@@ -686,8 +712,8 @@ backup_filter_is_database(const char *directory)
 }
 
 /*
- * Is it the name of a relation's file: number, fork, segment? As in
- * reinit.c:parse_filename_for_nontemp_relation().
+ * Is this the name of a relation's file: number, fork, segment?  The rules
+ * are those of reinit.c:parse_filename_for_nontemp_relation().
  */
 bool
 backup_filter_relation(const char *name, RelationFile *file)
@@ -718,7 +744,10 @@ backup_filter_relation(const char *name, RelationFile *file)
 	return *pos == '\0';
 }
 
-/* As in fd.c:looks_like_temp_rel_name(): t, a backend's number, _, a name. */
+/*
+ * The rules are those of fd.c:looks_like_temp_rel_name(): "t", the number of
+ * a backend, "_", and a relation's name.
+ */
 bool
 backup_filter_is_temporary(const char *name)
 {

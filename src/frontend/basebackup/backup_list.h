@@ -1,17 +1,22 @@
 /*
  * backup_list.h
- *		The files of a cluster that go into its base backup.
+ *		Lists the files of a cluster that belong in its base backup, and cuts
+ *		them into pieces.
  *
- * They are asked for by SQL, level by level (pg_ls_dir(), pg_stat_file()).
- * If the extension is there, it tells what is neither a file nor a directory:
- * that is skipped with a warning, as by pg_basebackup.  SQL alone follows
- * symbolic links: what a link leads to is taken for what it stands for.  Only
- * those of tablespaces, that of pg_wal, and those that lead nowhere are known
- * as links.  What is made after the list, or grows, is in the log.
- * Files that do not belong to a relation need not be in that, and may be
- * replaced: small ones are read as they are by then, and large ones come
- * last, and as long as they are by then; what is replaced meanwhile is read
- * again.
+ * SQL queries list the directories level by level (pg_ls_dir(),
+ * pg_stat_file()).  Files that are created or grow after they were listed are
+ * in WAL, so recovery restores them.
+ *
+ * Symbolic links and special files need the extension.  With the extension,
+ * anything that is neither a file nor a directory is skipped with a warning,
+ * as pg_basebackup does.  SQL alone follows links, so the target of a link is
+ * taken in its place.  Without the extension only the links of tablespaces,
+ * the link of pg_wal, and links that lead nowhere are recognized.
+ *
+ * Files that do not belong to a relation may be replaced, and their changes
+ * need not be in WAL.  So small ones are read whole, with the length that
+ * they have at that moment.  Large ones are read last, with the length that
+ * they have then, and again if they were replaced meanwhile.
  */
 #ifndef BACKUP_LIST_H
 #define BACKUP_LIST_H
@@ -20,7 +25,10 @@
 
 #include "plan/server_extension.h"
 
-/* One with a directory of its own; those in pg_tblspc are of the base. */
+/*
+ * A tablespace outside the data directory.  Those within pg_tblspc belong to
+ * the base.
+ */
 typedef struct BackupTablespace
 {
 	char	   *oid;
@@ -28,48 +36,50 @@ typedef struct BackupTablespace
 	char	   *path;			/* "pg_tblspc/OID" */
 } BackupTablespace;
 
-/* No tablespace's: the data directory's own. */
+/* The number for files of the data directory itself. */
 #define BACKUP_BASE (-1)
 
-/* The log, where it is not in the base. */
+/* The number for WAL that has a tar file of its own. */
 #define BACKUP_WAL_FILE (-2)
 
-/* A file that is read whole is not longer than this when it is listed. */
+/* Only files up to this length, when they are listed, are read whole. */
 #define WHOLE_FILE_BYTES ((uint64) 1024 * 1024)
 
 typedef struct BackupFile
 {
-	char	   *path;			/* below the data directory, any bytes */
+	char	   *path;			/* relative to the data directory; any bytes */
 	uint64		size;
 	time_t		mtime;
-	int			tablespace;		/* its number, or one of those above */
-	bool		is_relation;	/* made of pages */
-	uint32		segment;		/* of those of the relation's fork */
-	bool		is_closed;		/* a directory: its contents are left out */
-	bool		is_wal;			/* of the log: not to be shorter */
-	bool		is_whole;		/* read whole, however long it is by then */
+	int			tablespace;		/* number of a tablespace, or one of the
+								 * constants above */
+	bool		is_relation;	/* consists of pages */
+	uint32		segment;		/* number of the segment in the relation's
+								 * fork */
+	bool		is_closed;		/* a directory whose contents are left out */
+	bool		is_wal;			/* a WAL segment, which must be complete */
+	bool		is_whole;		/* read whole, with its current length */
 
-	/* of a directory */
-	int			parent;			/* its number */
-	uint64		names;			/* a sum of the names in it; 0: not known */
+	/* members for directories */
+	int			parent;			/* number of the parent directory */
+	uint64		names;			/* hash of the names in it; 0 = unknown */
 } BackupFile;
 
 typedef struct BackupList
 {
 	BackupTablespace *tablespaces;
 	int			n_tablespaces;
-	BackupFile *directories;	/* each before what is in it */
+	BackupFile *directories;	/* parents come before their children */
 	int			n_directories;
 	BackupFile *files;
 	int			n_files;
-	int			n_moved;		/* of them, to another list */
+	int			n_moved;		/* files that were moved to another list */
 	uint64		total_bytes;
 } BackupList;
 
 /*
- * The list, by a session whose client_encoding is SQL_ASCII.  wait_ms is for
- * the lock that holds the extension (table_lock_take()).
- * catalog_version is the server's: it is in the names of tablespaces'
+ * Make the list, using a session whose client_encoding is SQL_ASCII.  wait_ms
+ * is how long to wait for the lock on the extension (table_lock_take()).
+ * catalog_version is the server's, which is part of the names of tablespaces'
  * directories.  Owned.
  */
 extern BackupList *backup_list_new(PGconn *conn,
@@ -77,101 +87,101 @@ extern BackupList *backup_list_new(PGconn *conn,
 								   int wait_ms, int major,
 								   const char *catalog_version);
 
-/* Leave this file out, which is written in another way. */
+/* Remove this file from the list, because the leader writes it. */
 extern void backup_list_remove(BackupList *list, const char *path);
 
 /* ----------
- * Cuts the files of a backup into pieces, which workers read.
+ * The pieces of a backup, which workers read.
  *
- * A piece is what a worker reads by one query: ranges of files, of 4 MB
- * together at most.  A larger file is in many pieces, read side by side;
- * small ones share a piece.  All of a piece is of one tablespace, or the
- * base, which comes last; the larger files come first, so that no long one is
- * left at the end.  Behind them are those that are read whole, in pieces of
- * their own, whose lengths are those of the list.
+ * A piece is what a worker reads with one query: ranges of files, together at
+ * most 4 MB.  A larger file is in many pieces, so that several workers read
+ * it; small files share a piece.  A piece belongs to one tablespace or to the
+ * base, which comes last.  Larger files come first, so that no long file is
+ * left at the end.  They are followed by files that are read whole, in
+ * separate pieces, whose lengths are those of the list.
  * ----------
  */
 
-/* Of a piece, at most.  A multiple of every size of a page. */
+/* The largest size of a piece.  It is a multiple of every page size. */
 #define PIECE_BYTES ((uint64) 4 * 1024 * 1024)
 #define PIECE_RANGES 256
 
-/* A part of a file; all of it, even of none, if the file is small. */
+/* A part of a file; for a small file the whole file, even if it is empty. */
 typedef struct BackupRange
 {
-	int			file;			/* of the list */
+	int			file;			/* number in the list */
 	uint64		offset;
 	uint32		length;
 } BackupRange;
 
 typedef struct BackupPiece
 {
-	int			first;			/* of the ranges */
+	int			first;			/* number of the first range */
 	int			n;
 	int			tablespace;		/* as of BackupFile */
 	bool		is_whole;		/* as of BackupFile */
-	int			no;				/* among those of this tablespace */
+	int			no;				/* number within the tablespace */
 } BackupPiece;
 
 typedef struct BackupPlan
 {
 	const BackupList *list;
-	BackupRange *ranges;		/* those of a file follow each other */
+	BackupRange *ranges;		/* ranges of a file are adjacent */
 	int			n_ranges;
 	BackupPiece *pieces;
 	int			n_pieces;
 } BackupPlan;
 
 /*
- * Take the large files that do not belong to a relation off the list, for a
- * list of their own, which is to be read last, and has room for all others;
- * owned.
+ * Move the large files that do not belong to a relation to another list,
+ * which is read last.  The other list has room for all files; owned.
  */
 extern BackupList *backup_plan_part_others(BackupList *list);
 
-/* Sorts the list's files, and cuts them.  Owned. */
+/* Sort the list's files, and cut them into pieces.  Owned. */
 extern BackupPlan *backup_plan_new(BackupList *list);
 
 /* ----------
- * Which files of a data directory belong in a base backup.
+ * The files of a data directory that belong in a base backup.
  *
- * The rules are those of src/backend/backup/basebackup.c:sendDir(), the same
- * from 15 to 18.  A path is one below the data directory, "base/5/1259"; the
- * directory itself is the empty text.
+ * The rules are those of src/backend/backup/basebackup.c:sendDir(), which are
+ * the same from 15 to 18.  Paths are relative to the data directory, for
+ * example "base/5/1259"; the directory itself is "".
  * ----------
  */
 
 typedef enum BackupFilter
 {
 	FILTER_TAKE,
-	FILTER_TAKE_EMPTY,			/* a directory, without what is in it */
+	FILTER_TAKE_EMPTY,			/* a directory, without its contents */
 	FILTER_LEAVE_OUT
 } BackupFilter;
 
 /*
- * What becomes of an entry, by its name and the directory that it is in, if
- * that is taken with what is in it.  More of the files of relations is left
- * out by backup_filter_is_temporary() and _is_unlogged().
+ * What to do with an entry, according to its name and its directory.  The
+ * contents of that directory must be in the backup.  Further files of
+ * relations are left out by backup_filter_is_temporary(), and because they
+ * are unlogged.
  */
 extern BackupFilter backup_filter_entry(const char *directory,
 										const char *name);
 
 /*
- * Does this directory hold files of relations: of all databases (global), or
- * of one?
+ * Does this directory contain files of relations: of shared ones (global), or
+ * of one database?
  */
 extern bool backup_filter_is_global(const char *directory);
 extern bool backup_filter_is_database(const char *directory);
 
-/* The file of a relation that is not temporary, by its name. */
+/* The parts of the name of a file of a relation that is not temporary. */
 typedef struct RelationFile
 {
-	uint32		number;			/* that the name begins with */
+	uint32		number;			/* the number at the beginning */
 	bool		init_fork;
 	uint32		segment;
 } RelationFile;
 
-/* Read a name; false if it is none of those. */
+/* Parse a name.  Returns false if it is not such a name. */
 extern bool backup_filter_relation(const char *name, RelationFile *file);
 
 /* Is it the name of a temporary relation's file? */

@@ -18,11 +18,12 @@
 /* ----------
  * The CRC-32C of bytes whose parts were read by different processes.
  *
- * A CRC is the remainder of a polynomial over the two numbers 0 and 1.  What
- * follows multiplies the polynomial of the bytes before it by a power of x,
- * eight for each byte; so it does with their remainder, and the CRC of what
- * follows is added to that.  Coefficients are in reverse: the highest bit is
- * that of x to the power of 0.
+ * A CRC is the remainder of a polynomial over the two numbers 0 and 1.
+ * Appending bytes multiplies the polynomial of the previous bytes by a power
+ * of x, eight for each appended byte.  So the remainder of the previous bytes
+ * is multiplied in the same way, and the CRC of the appended bytes is added
+ * to it.  Coefficients are in reverse order: the highest bit belongs to x to
+ * the power of 0.
  * ----------
  */
 
@@ -30,7 +31,7 @@
 #define X_TO_THE_0 0x80000000
 #define X_TO_THE_8 0x00800000
 
-/* The remainder of a product of two remainders. */
+/* The remainder of the product of two remainders. */
 static uint32
 multiply(uint32 a, uint32 b)
 {
@@ -46,9 +47,9 @@ multiply(uint32 a, uint32 b)
 }
 
 /*
- * The CRC of two parts, from the CRC of each: the first is moved by the
- * length of the second, by squaring, so the time does not depend on the
- * length.
+ * The CRC of two parts, computed from the CRC of each.  The first one is
+ * shifted by the length of the second, by repeated squaring, so the time
+ * hardly depends on the length.
  */
 uint32
 crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2)
@@ -66,7 +67,7 @@ crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2)
 }
 
 /* ----------
- * The file: JSON, and at its end the checksum of all that comes before
+ * The file: JSON that ends with the checksum of everything before it
  * ----------
  */
 
@@ -78,10 +79,10 @@ crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2)
 typedef struct ManifestOutput
 {
 	Sink	   *file;
-	Sink	   *checksummed;	/* a tap before it */
+	Sink	   *checksummed;	/* the same, with a checksum */
 	pg_checksum_context checksum;
-	uint64		bytes;			/* checksummed */
-	JsonWriter	writer;			/* what is not written yet */
+	uint64		bytes;			/* bytes in the checksum */
+	JsonWriter	writer;			/* text that is not written yet */
 } ManifestOutput;
 
 static void
@@ -94,7 +95,7 @@ output_open(ManifestOutput *output, const char *path)
 									   &output->checksum);
 }
 
-/* Write the text, if it has this number of bytes at least. */
+/* Write the text if it has at least this many bytes. */
 static void
 output_flush(ManifestOutput *output, size_t least)
 {
@@ -103,7 +104,10 @@ output_flush(ManifestOutput *output, size_t least)
 		sink_write_buffer(output->checksummed, &output->writer.buf);
 }
 
-/* The line of the checksum bypasses the tap, as it is not checksummed. */
+/*
+ * The line with the checksum is not part of the checksum, so it bypasses the
+ * tap.
+ */
 static void
 output_close(ManifestOutput *output)
 {
@@ -116,11 +120,11 @@ output_close(ManifestOutput *output)
 }
 
 /* ----------
- * Writes the manifest of a new backup, as pg_basebackup does.
+ * The manifest of a new backup, as pg_basebackup writes it.
  * ----------
  */
 
-/* The server puts its system identifier into the manifest from 17 on. */
+/* From 17 on, the manifest contains the system identifier. */
 #define FIRST_MAJOR_OF_VERSION_2 17
 
 struct BackupManifest
@@ -161,7 +165,7 @@ backup_manifest_begin(const char *path, int major, uint64 system_identifier)
 	return manifest;
 }
 
-/* A file's modification time as an entry has it; owned. */
+/* A file's modification time as text; owned. */
 static char *
 backup_manifest_time(const char *path, time_t mtime)
 {
@@ -180,7 +184,7 @@ backup_manifest_time(const char *path, time_t mtime)
 	return pg_strdup(text);
 }
 
-/* Servers, too, write the four bytes of a checksum as they are in memory. */
+/* Servers also write the four bytes of a checksum in the order of memory. */
 void
 backup_manifest_add_file(BackupManifest *manifest, const char *path,
 						 uint64 size, time_t mtime, const uint32 *crc)
@@ -224,7 +228,7 @@ backup_manifest_finish(BackupManifest *manifest)
 }
 
 /* ----------
- * Copies a backup_manifest and corrects the entry of one file.
+ * A copy of a backup_manifest with a corrected entry of one file.
  *
  * Servers, pg_combinebackup and pg_parbasebackup write each entry of "Files"
  * in a line of its own, and the Manifest-Checksum in the last line.  So the
@@ -243,12 +247,13 @@ typedef struct Rewriting
 {
 	const char *from;
 	FILE	   *in;
-	PQExpBuffer line;			/* with its end, unless the file ends */
-	pg_checksum_context read_checksum;	/* of the lines so far */
+	PQExpBuffer line;			/* with its newline, unless the file ends
+								 * without */
+	pg_checksum_context read_checksum;	/* checksum of the lines so far */
 
 	ManifestOutput output;
 	const ManifestChange *change;
-	int			n_entries;		/* of the file */
+	int			n_entries;		/* entries for this file */
 } Rewriting;
 
 pg_noreturn static void
@@ -264,8 +269,8 @@ damaged(const Rewriting *rewriting, const char *problem)
  */
 
 /*
- * Line by line, with a limit, since a damaged manifest may have no end of
- * line in gigabytes.  False at the end of the file.
+ * Read a line.  Returns false at the end of the file.  The length has a
+ * limit, because a damaged manifest may have gigabytes without a newline.
  */
 static bool
 read_line(Rewriting *rewriting)
@@ -294,8 +299,8 @@ read_line(Rewriting *rewriting)
  * ----------
  */
 /*
- * Is the line an entry of the file?  Other lines remain as they are: those
- * before and after all entries, and damaged ones.
+ * Is the line an entry of the file?  Other lines are copied: those before and
+ * after the entries, and damaged ones.
  */
 static bool
 read_entry(const Rewriting *rewriting, BackupManifestEntry *entry)
@@ -317,8 +322,8 @@ read_entry(const Rewriting *rewriting, BackupManifestEntry *entry)
 }
 
 /*
- * The entry's old checksum must be right before it is replaced: else a
- * damaged file would get a right checksum here.
+ * Replace the checksum in the entry.  The old one must be right, because
+ * otherwise a damaged file would get a valid checksum here.
  */
 static void
 correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
@@ -369,7 +374,7 @@ write_entry(Rewriting *rewriting, BackupManifestEntry *entry)
  * ----------
  */
 
-/* The last line: the checksum of all lines before it, which must be right. */
+/* Check the last line, which contains the checksum of all lines before it. */
 static void
 check_checksum(Rewriting *rewriting)
 {
@@ -382,7 +387,7 @@ check_checksum(Rewriting *rewriting)
 		damaged(rewriting, "its checksum is not on the last line");
 }
 
-/* Any other line. */
+/* Copy any other line, or correct it. */
 static void
 rewrite_line(Rewriting *rewriting)
 {
@@ -397,7 +402,7 @@ rewrite_line(Rewriting *rewriting)
 	output_flush(&rewriting->output, WRITE_BYTES);
 }
 
-/* The next line; true if it is the one with the checksum. */
+/* Read the next line.  Returns true if it contains the checksum. */
 static bool
 read_until_checksum(Rewriting *rewriting)
 {
@@ -419,7 +424,7 @@ open_source(Rewriting *rewriting, int fd, const char *from)
 }
 
 /*
- * Find out whether the manifest is intact, before hours of work that end with
+ * Check whether the manifest is intact, before hours of work that end with
  * rewriting it.
  */
 void

@@ -1,19 +1,20 @@
 /*
  * backup_manifest.h
- *		Writes the backup_manifest that pg_basebackup makes, too: what
- *		pg_verifybackup, pg_combinebackup and incremental backups read.
+ *		Writes backup_manifest, as pg_basebackup does, for pg_verifybackup,
+ *		pg_combinebackup and incremental backups.
  *
- * The form is that of src/backend/backup/backup_manifest.c: of version 1 up
- * to 16, and of version 2, with the system identifier, from 17 on.  Files
- * are written in the order in which they are added, none twice.
+ * The format is that of src/backend/backup/backup_manifest.c: version 1 up to
+ * 16, and version 2, with the system identifier, from 17 on.  Files are
+ * written in the order in which they are added; each must be added once.
  *
  *		manifest = backup_manifest_begin("DIR/backup_manifest.tmp", ...);
  *		backup_manifest_add_file(manifest, ...);		all of them
  *		backup_manifest_add_wal_range(manifest, ...);	at least one
  *		backup_manifest_finish(manifest);
  *
- * Giving it the name "backup_manifest", by durable_rename(), which flushes
- * it, is left to the caller, since that is what makes the backup one.
+ * The caller then renames the file to "backup_manifest" with
+ * durable_rename(), which flushes it, because this name makes the backup
+ * complete.
  */
 #ifndef BACKUP_MANIFEST_H
 #define BACKUP_MANIFEST_H
@@ -36,7 +37,7 @@
  */
 extern uint32 crc32c_combine(uint32 crc1, uint32 crc2, uint64 len2);
 
-/* An entry of "Files"; what is not known is NULL. */
+/* An entry of "Files"; unknown members are NULL. */
 typedef struct BackupManifestEntry
 {
 	char	   *path;
@@ -52,40 +53,42 @@ typedef struct BackupManifestEntry
 typedef struct BackupManifest BackupManifest;
 
 /*
- * Begin a new file, of mode 0600.  The major version is the server's.  Exits
- * with a message if that fails, or any of the following.
+ * Begin a new file with mode 0600.  major is the server's major version.
+ * This function and the following ones exit with a message on failure.
  */
 extern BackupManifest *backup_manifest_begin(const char *path, int major,
 											 uint64 system_identifier);
 
 /*
- * Add a file of that path below the data directory (that of a tablespace
- * begins with "pg_tblspc/OID/"), which may be of any encoding.  crc is the
- * CRC-32C of its bytes, a finished value, or NULL for a manifest without.
+ * Add a file.  The path is relative to the data directory; in a tablespace it
+ * begins with "pg_tblspc/OID/".  It may be in any encoding.  crc is the
+ * finished CRC-32C of its bytes, or NULL for a manifest without checksums.
  */
 extern void backup_manifest_add_file(BackupManifest *manifest,
 									 const char *path, uint64 size,
 									 time_t mtime, const uint32 *crc);
 
 /*
- * That was the last of the files, and this WAL is needed to replay the
- * backup: a range for each timeline that was current during it, the latest
- * timeline first.
+ * After the last file: add a WAL range that is needed to replay the backup.
+ * There is one for each timeline of the backup, the latest timeline first.
  */
 extern void backup_manifest_add_wal_range(BackupManifest *manifest,
 										  TimeLineID timeline,
 										  XLogRecPtr start, XLogRecPtr end);
 
-/* Write the end, with the manifest's own checksum, close it, and free it. */
+/*
+ * Write the end, with the manifest's own checksum; close the file, and free
+ * the manifest.
+ */
 extern void backup_manifest_finish(BackupManifest *manifest);
 
 /* ----------
- * Copies a backup_manifest and corrects the entry of one file, which the
+ * A copy of a backup_manifest with a corrected entry of one file, which the
  * program has written again.
  * ----------
  */
 
-/* The bytes of the file in the backup, and of the file in its place. */
+/* The old contents of the file, in the backup, and its new contents. */
 typedef struct ManifestChange
 {
 	const char *path;			/* in the manifest; plain ASCII */
@@ -97,22 +100,22 @@ typedef struct ManifestChange
 } ManifestChange;
 
 /*
- * Read the manifest that is open as "from", and write it to the new file
- * "to", of mode 0600: with another size, modification time and checksum (of
- * the algorithm that the entry has) of the one file, and with another
- * Manifest-Checksum.  All other bytes stay.
+ * Read the manifest, which is open as fd and has the name "from", and write
+ * it to the new file "to" with mode 0600.  The entry of the file gets another
+ * size, modification time and checksum (with the entry's algorithm), and the
+ * manifest gets another Manifest-Checksum.  All other bytes stay the same.
  *
- * The manifest is of any origin.  A changed manifest must not be better than
- * the one that it was made from: the program exits with a message if the
- * manifest's own checksum is wrong, or if the old bytes of the file are not
- * those that the entry describes.  The descriptor is taken over.
+ * The manifest may come from anywhere.  A changed manifest must not hide
+ * damage of the original: the program exits with a message if the manifest's
+ * own checksum is wrong, or if the old contents of the file do not match the
+ * entry.  Closes fd.
  */
 extern void manifest_rewrite(int fd, const char *from, const char *to,
 							 const ManifestChange *change);
 
 /*
- * Exit with a message if the manifest that is open as "from" could not be
- * rewritten as its own checksum is wrong.  The descriptor is taken over.
+ * Exits with a message if the manifest could not be rewritten, because its
+ * own checksum is wrong.  Closes fd.
  */
 extern void manifest_rewrite_check(int fd, const char *from);
 

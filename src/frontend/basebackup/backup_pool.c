@@ -3,14 +3,14 @@
  *		Workers that read the pieces of a base backup.
  *
  * Each worker has a session of its own on the same server.  A worker whose
- * session is lost is replaced, and reads its piece again: in a plain
- * directory it overwrites what is there, in a tar file the place of the piece
- * is fixed.  The backup itself depends on the leader's session only, which
- * holds it; if that session is lost the backup is.
+ * session is lost is replaced, and its piece is read again: in a plain
+ * directory it is overwritten; in a tar file its position and length are
+ * fixed.  Only the leader's session holds the backup: if that session is
+ * lost, so is the backup.
  *
- * Files that are not in the log can be replaced while they are read.  They
- * are read last, compared with the server's state afterwards, and read again
- * up to TIMES_AGAIN times.
+ * Files whose changes are not in WAL can be replaced while they are read.
+ * They are read last, compared with the server's state afterwards, and read
+ * again up to TIMES_AGAIN times.
  */
 #include "base/fe_compat.h"
 
@@ -25,36 +25,41 @@
 #include "process/this_program.h"
 #include "source/worker_monitor.h"
 
-/* How long the answer to a question about workers may take. */
+/* How long a query about workers may take. */
 #define ANSWER_MS 15000
 
 /* No worker waits in the server for a lock (table_lock.c:try_lock()). */
 #define NO_LOCK_WAIT PG_INT32_MAX
 
-/* How often a file is read again that was replaced while it was read. */
+/* How many times a file is read again that was replaced while it was read. */
 #define TIMES_AGAIN 2
 
-/* How many times a piece is read while the server finds a file replaced. */
+/*
+ * How many times a piece is read if the server reports a replaced file each
+ * time.
+ */
 #define MOST_READS 10
 
-/* A pool that runs; the last four members are a worker's own. */
+/* A running pool.  The last four members belong to a worker. */
 typedef struct BackupPool
 {
 	Backup	   *backup;
 	const char *what;
 	BackupMeanwhile meanwhile;
-	uint64		bytes;			/* of all pieces */
-	double		begun;			/* as of run_clock_seconds() */
-	WorkerState *states;		/* by worker; they have no snapshots */
+	uint64		bytes;			/* bytes of all pieces */
+	double		begun;			/* time of run_clock_seconds() */
+	WorkerState *states;		/* by worker; without snapshots */
 	WorkerMonitor *monitor;
-	int			n_unanswered;	/* questions about workers, in a row */
+	int			n_unanswered;	/* unanswered queries in a row */
 	int			worker;
 	PGconn	   *conn;
 	PageCheck  *check;
 	BackupLayout *layout;
 } BackupPool;
 
-/* What workers find out, by piece, by range and by file, in shared memory. */
+/*
+ * The results of workers, by piece, by range and by file, in shared memory.
+ */
 void
 backup_pool_make_results(Backup *backup)
 {
@@ -87,7 +92,7 @@ backup_pool_start_worker(void *arg, int no)
 	BackupPool *pool = arg;
 	const Backup *backup = pool->backup;
 
-	/* the leader's connections are the leader's, and end with it */
+	/* The leader's connection must end with the leader. */
 	close(PQsocket(backup->conn));
 	if (backup->slot && backup->slot_conn != backup->conn)
 		close(PQsocket(backup->slot_conn));
@@ -104,9 +109,9 @@ backup_pool_start_worker(void *arg, int no)
 }
 
 /*
- * The server notices if a file that is not in the log is replaced while it is
- * read.  Then the piece is read again, in a new transaction as the error has
- * ended this one, but not for ever.
+ * If a file without pages is replaced while it is read, the server raises an
+ * error.  Then the piece is read again, in a new transaction because the
+ * error has ended this one, but only a limited number of times.
  */
 static void
 call_piece(BackupPool *pool, const BackupPiece *piece)
@@ -192,16 +197,16 @@ backup_pool_reset_job(void *arg, int job)
 	event_write(event);
 }
 
-/* A PQnoticeProcessor. */
+/* A PQnoticeProcessor that hides all messages. */
 static void
 ignore_notice(void *arg, const char *message)
 {
 }
 
 /*
- * A MonitorLook, in a session of its own: an error would cost the leader's
- * its slot.  A server that cannot be asked is waited for as often as a
- * connection is retried.
+ * A MonitorLook.  It uses a session of its own, because an error would remove
+ * the temporary slot of the leader's session.  If the server cannot be
+ * queried, it is tried as many times as a connection is retried.
  */
 static PGresult *
 backup_pool_look(void *arg, int server, const char *query, bool silently)
@@ -248,8 +253,8 @@ backup_pool_watch_leader(void *arg)
 }
 
 /*
- * Between events the leader keeps its own session alive: the backup ends with
- * it.  Workers that are stopped are woken when they are to leave.
+ * Called between events: the leader keeps its own session alive, because the
+ * backup ends with it.
  */
 static bool
 backup_pool_attend(void *arg, bool all_done)
@@ -261,7 +266,7 @@ backup_pool_attend(void *arg, bool all_done)
 	if (pool->meanwhile)
 		pool->meanwhile(pool->backup);
 	progress_tick();
-	/* they are to leave now, one that is stopped, too */
+	/* Workers leave now, so continue those that were stopped. */
 	if (all_done)
 		worker_states_wake(pool->states, pool->backup->options->jobs);
 	worker_monitor_look(pool->monitor);
@@ -285,7 +290,10 @@ backup_pool_compose(void *arg, ProgressLine *line, bool at_end)
 void
 backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 {
-	/* composed and watched until the pool is done */
+	/*
+	 * It exists until the pool has finished, which ends its progress and its
+	 * watch.
+	 */
 	BackupPool	pool = {
 		.backup = backup,
 		.what = what,
@@ -326,7 +334,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
  * All of a backup
  * ----------
  */
-/* This file of the list is read with those of another list. */
+/* Move a file to another list. */
 static void
 move_file(BackupList *list, int no, BackupList *other)
 {
@@ -339,8 +347,8 @@ move_file(BackupList *list, int no, BackupList *other)
 }
 
 /*
- * Files that were replaced while they were read get a list of their own, and
- * are read again.  What was stored of them counts as vanished, so that it is
+ * Move files that were replaced while they were read to another list, so that
+ * they are read again.  Their stored contents are treated as vanished, and
  * removed.
  */
 static void
@@ -365,8 +373,9 @@ part_replaced(Backup *backup, const bool *replaced, int n)
 }
 
 /*
- * A file that is replaced while it is read has parts of both.  It is read
- * again where that can be.
+ * A file that was replaced while it was read may contain parts of both
+ * versions.  It is read again if the form allows this; otherwise there is a
+ * warning.
  */
 static void
 check_replaced(Backup *backup, int times_left)
@@ -390,9 +399,10 @@ check_replaced(Backup *backup, int times_left)
 }
 
 /*
- * Files that belong to no relation are not in the log, and may be replaced at
- * any time.  Their sizes are asked only now, and they are read right
- * afterwards, so that a new file is not cut off at the length of the old one.
+ * Changes of files that do not belong to a relation are not in WAL, and these
+ * files may be replaced at any time.  Their sizes are queried only now, just
+ * before they are read, so that a new file is not cut off at the length of
+ * the old one.
  */
 static void
 read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)
@@ -426,9 +436,9 @@ backup_pool_read(Backup *backup, BackupMeanwhile meanwhile)
 	backup_pool_run(backup, "files ", meanwhile);
 
 	/*
-	 * Small files may have grown since they were listed.  Sizes and times
-	 * become those of the moment when they were read; files that have become
-	 * large are moved to the list of those that come last.
+	 * Small files may have grown since they were listed, so use their sizes
+	 * and times when they were read.  Files that have become large are moved
+	 * to the list that is read last.
 	 */
 	list = backup->list;
 	for (int i = 0; i < list->n_files; i++)

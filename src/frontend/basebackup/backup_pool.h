@@ -7,23 +7,25 @@
 
 #include "basebackup/backup_state.h"
 
-/* Make room for what workers report of the plan. */
+/* Allocate the results of the plan, in shared memory. */
 extern void backup_pool_make_results(Backup *backup);
 
-/* What the leader does whenever its workers have told it something. */
+/* A function that the leader calls often, between events of the workers. */
 typedef void (*BackupMeanwhile) (Backup *backup);
 
 /*
- * Read all pieces of the plan.  The progress calls them "what", which ends in
- * a blank: "files ".  The leader's session is looked at meanwhile, and
- * meanwhile() is called, if it is not NULL, which should not take long.
+ * Read all pieces of the plan with workers.  "what" names them in progress
+ * lines, and ends with a space: "files ".  Meanwhile the leader's session is
+ * checked, and meanwhile() is called unless it is NULL; it should not take
+ * long.
  */
 extern void backup_pool_run(Backup *backup, const char *what,
 							BackupMeanwhile meanwhile);
 
 /*
- * Read all of a backup so, but for what its leader reads: the plan, and then
- * the others, whose plan is made now.
+ * Read all files of the backup except those that the leader reads: the plan,
+ * and then the large files that do not belong to relations, which are planned
+ * now.
  */
 extern void backup_pool_read(Backup *backup, BackupMeanwhile meanwhile);
 

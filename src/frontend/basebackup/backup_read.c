@@ -1,15 +1,15 @@
 /*
  * backup_read.c
- *		Reads pieces of the server's files by SQL, and verifies page
+ *		Reads pieces of the server's files with SQL, and verifies page
  *		checksums.
  *
- * This is the way without the extension: pg_read_binary_file(), through COPY
- * in binary format.  A file can become shorter or vanish while it is read.
- * What is missing of a relation's file was truncated, so recovery will not
- * need it, and zeros are written; a file that has vanished is left out.
+ * This is used without the extension: pg_read_binary_file(), through COPY in
+ * binary format.  A file can become shorter or vanish while it is read.  If a
+ * relation's file is shorter, it was truncated, so recovery will not need the
+ * rest, and zeros are written; a file that has vanished is left out.
  *
- * The functions with names that begin with backup_read_ are also used with
- * the extension, for small files and for the sizes of others.
+ * Functions whose names begin with backup_read_ are also used with the
+ * extension, for small files and for the sizes of others.
  */
 #include "base/fe_compat.h"
 
@@ -23,14 +23,14 @@
 #include "shared/page_checksum.h"
 
 /* ----------
- * Verifies the checksums of pages that are read for a base backup.
+ * Checksums of pages.
  * ----------
  */
 
 /* The largest number of warnings for pages of one file. */
 #define MOST_WARNINGS 5
 
-/* A page that was wrong, or not whole, when it was read first. */
+/* A page that was wrong, or incomplete, when it was first read. */
 typedef struct WrongPage
 {
 	int			file;
@@ -65,8 +65,8 @@ page_check_block(const Backup *backup, int file, uint64 offset)
 
 /*
  * The checksum that the page should have; 0 if it is right, or has none.  A
- * page with an LSN after the backup's start may have been read while it was
- * written; the log has a full image of it, so it does not matter.
+ * page with an LSN after the start of the backup may have been read while it
+ * was written.  WAL contains a full image of it, so it need not be right.
  */
 static uint16
 wrong_checksum(PageCheck *check, const char *data, BlockNumber block,
@@ -81,7 +81,7 @@ wrong_checksum(PageCheck *check, const char *data, BlockNumber block,
 		return 0;
 	right = page_checksum(check->page.data, block);
 	*stored = header->pd_checksum;
-	/* the checksum of no page is 0 */
+	/* A checksum is never 0. */
 	return right == *stored ? 0 : right;
 }
 
@@ -95,8 +95,8 @@ note(PageCheck *check, int file, uint64 offset)
 }
 
 /*
- * These bytes are in the file at this offset, a multiple of a page's size.  A
- * part of a page at the end may be one that the server is writing.
+ * Check the pages in these bytes.  The offset is a multiple of the page size.
+ * The server may be writing an incomplete page at the end.
  */
 static void
 page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
@@ -113,7 +113,10 @@ page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
 		note(check, file, offset);
 }
 
-/* What a file has there now, or NULL in a row if it is not there; owned. */
+/*
+ * Read a part of a file again; the value is NULL if the file does not exist;
+ * owned.
+ */
 static PGresult *
 read_range(PGconn *conn, const char *path, uint64 offset, uint32 len)
 {
@@ -163,9 +166,9 @@ page_check_warn(const Backup *backup, int file, BlockNumber block,
 }
 
 /*
- * A page that looks wrong or cut may have been read while the server was
- * writing it.  It is read once more, now that the connection is free, and
- * only reported if it is still wrong.  Returns how many are.
+ * Read wrong or incomplete pages once more, because the server may have been
+ * writing them.  The connection is free for this now.  Report pages that are
+ * still wrong, and return their number.
  */
 static int
 page_check_settle(PageCheck *check)
@@ -194,35 +197,36 @@ page_check_settle(PageCheck *check)
 }
 
 /* ----------
- * Reads pieces of the server's files by SQL.
+ * Pieces, read with SQL.
  * ----------
  */
 
-/* Of a row.  A multiple of every size of a page. */
+/* The largest size of a row.  It is a multiple of every page size. */
 #define ROW_BYTES ((uint32) 128 * 1024)
 
-/* Files that are read whole are smaller than this. */
+/* backup_read_file() only reads files that are smaller than this. */
 #define SMALL_FILE_BYTES 1048576
 
 /*
- * Of one of the list's whole files, which may have grown since: a longer one
- * is for another list.  And beyond the length that it is found to have.
+ * The largest file that is read whole, although files may have grown since
+ * they were listed; a longer one moves to the other list.  And how many bytes
+ * more are requested than the length that the same query finds.
  */
 #define MOST_WHOLE_BYTES 16777216
 #define WHOLE_SPARE_BYTES 65536
 
-/* What a piece is read with. */
+/* The state while a piece is read. */
 typedef struct PieceReader
 {
 	const Backup *backup;
 	PageCheck  *check;
 	BackupLayout *layout;
 	const BackupPiece *piece;
-	int			range;			/* that is read, of the plan */
-	uint32		pos;			/* in it */
-	uint32		row;			/* that comes next */
-	bool		skips;			/* the file of this range is gone */
-	pg_crc32c	crc;			/* of the range so far */
+	int			range;			/* number of the current range in the plan */
+	uint32		pos;			/* position in this range */
+	uint32		row;			/* number of the next row */
+	bool		skips;			/* the file of this range does not exist */
+	pg_crc32c	crc;			/* CRC of the range so far */
 } PieceReader;
 
 /* ----------
@@ -255,7 +259,7 @@ append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
 	} while (pos < range->length);
 }
 
-/* Owned. */
+/* The COPY statement for a piece; owned. */
 static char *
 backup_read_copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 {
@@ -263,9 +267,9 @@ backup_read_copy_statement(PGconn *conn, const Backup *backup, const BackupPiece
 	uint32		row = 0;
 
 	/*
-	 * An empty file may be a FIFO, where the server would wait for ever: so
-	 * it is not opened, unless it is a relation's, which the server itself
-	 * opens.
+	 * An "empty file" may be a FIFO, where the server would wait forever.  So
+	 * it is not opened, unless it belongs to a relation, and so is known to
+	 * be a file.
 	 */
 	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, CASE WHEN v.is_opened"
 						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, v.pos, v.len, true)"
@@ -291,9 +295,9 @@ take_bytes(PieceReader *reader, const char *data, size_t len)
 }
 
 /*
- * The file has become shorter since it was listed: it was truncated, and the
- * log says so.  A tar header has its length already, so the rest is filled
- * up.
+ * The file has become shorter since it was listed: it was truncated, which
+ * WAL records.  A tar header with its length may have been written already,
+ * so the rest is filled with zeros.
  */
 static void
 take_zeros(PieceReader *reader, size_t len)
@@ -309,7 +313,9 @@ take_zeros(PieceReader *reader, size_t len)
 	}
 }
 
-/* The next of a range: these bytes, or NULL if there is no such file. */
+/*
+ * Take the next value of a range: bytes, or NULL if the file does not exist.
+ */
 static void
 take_value(PieceReader *reader, const char *data, uint32 len)
 {
@@ -350,7 +356,10 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	}
 }
 
-/* A row: its number, which the server need not keep in order, and bytes. */
+/*
+ * A CopyRowTake.  A row consists of its number, because the server need not
+ * keep the order, and of bytes.
+ */
 static void
 backup_read_take_row(void *arg, const CopyValue *values)
 {
@@ -381,13 +390,16 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	char	   *statement = backup_read_copy_statement(conn, backup, piece);
 
 	layout->begin_piece(layout, piece);
-	/* a piece that was given up may have left some */
+	/* An abandoned piece may have left some pages. */
 	if (check)
 		check->n_wrong = 0;
 	(void) file_query_try(conn, statement, 2, NULL, backup_read_take_row, &reader);
 	if (reader.range != piece->first + piece->n)
 		file_query_unexpected();
-	/* this asks the server, whose loss must not find the piece stored */
+
+	/*
+	 * This queries the server, so it comes before the piece counts as stored.
+	 */
 	backup->results.failures[piece - backup->plan->pieces] =
 		check ? page_check_settle(check) : 0;
 	layout->end_piece(layout);
@@ -399,13 +411,15 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
  * ----------
  */
 
-/* Files that a query is about, with what the server says of each. */
+/* Parts of queries about files and their properties. */
 #define MODIFICATION " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
 #define IS_LARGE " s.size OPERATOR(pg_catalog.>) " CppAsString2(MOST_WHOLE_BYTES) "::pg_catalog.int8"
 #define FROM_FILES " FROM (VALUES "
 #define FILES_END ") v (n, path), pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
 
-/* A file of a query, in the order of their numbers from 0. */
+/*
+ * Append a file to a query.  Files must have the numbers 0, 1, 2 and so on.
+ */
 static void
 append_file(PQExpBuffer sql, PGconn *conn, int no, const char *path)
 {
@@ -414,7 +428,7 @@ append_file(PQExpBuffer sql, PGconn *conn, int no, const char *path)
 	appendPQExpBufferChar(sql, ')');
 }
 
-/* Owned. */
+/* The query for a piece whose files are read whole; owned. */
 static char *
 whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 {
@@ -439,9 +453,9 @@ whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 }
 
 /*
- * A row of the result for small files, which are stored with the size and
- * time of this moment.  is_large: the file has grown beyond what is read this
- * way.
+ * Take a row of the result for small files, which are stored with their
+ * current size and time.  is_large is set if the file has grown too much to
+ * be read whole.
  */
 static void
 take_whole_file(const Backup *backup, BackupLayout *layout, int no,
@@ -485,11 +499,11 @@ backup_read_whole(const Backup *backup, PGconn *conn, BackupLayout *layout,
 }
 
 /* ----------
- * Files whose length may be another by now
+ * Files that may have changed since they were listed
  * ----------
  */
 
-/* What the server says of a file of a list. */
+/* The current state of a file of the list. */
 typedef struct FileNow
 {
 	bool		is_there;
@@ -497,7 +511,7 @@ typedef struct FileNow
 	int64		mtime;
 } FileNow;
 
-/* The size and the time of each that is still there, by number; owned. */
+/* The current size and time of each file of the list; owned. */
 static FileNow *
 files_now(PGconn *conn, const BackupList *list)
 {
@@ -548,7 +562,7 @@ backup_read_sizes(PGconn *conn, BackupList *list)
 }
 
 /*
- * Is the first range of the file what was read of it? A file can be written
+ * Is the first range of the file still what was read?  A file can be written
  * to and still be the same one, for example if only its time has changed.
  */
 static bool
@@ -566,8 +580,8 @@ begins_as_read(const Backup *backup, int no)
 }
 
 /*
- * Which files have another size or time than when they were listed, and other
- * contents? Returns how many.
+ * A file was replaced if its size or time differs from the list, and its
+ * beginning differs from what was read.
  */
 int
 backup_read_replaced(const Backup *backup, bool *replaced)

@@ -26,9 +26,9 @@
 #include "source/leader_session.h"
 
 /*
- * Is the CRC right? Where it is depends on the major version, which need not
- * be ours: it follows what it protects, within the first sector.  So all
- * places are tried.
+ * Is the CRC right?  Its position depends on the server's major version,
+ * which may differ from ours, but it follows what it protects, within the
+ * first sector.  So all positions are tried.
  */
 static bool
 control_file_is_whole(const char *data, int len)
@@ -43,22 +43,25 @@ control_file_is_whole(const char *data, int len)
 	return false;
 }
 
-/* pg_start_backup() was renamed pg_backup_start() */
+/* 15 renamed pg_start_backup() to pg_backup_start(). */
 #define MIN_SERVER_VERSION 150000
 
-/* No backup has more log than this, all of which is named, and read. */
+/*
+ * A limit for the WAL of a backup, because a hostile server could name any
+ * position, and all segments up to it would be read.
+ */
 #define MOST_LOG_BYTES ((uint64) 1 << 46)
 
 /* How often pg_control is read until its checksum is right. */
 #define CONTROL_FILE_TRIES 100
 
-/* How often a slot is used that may not be idle. */
+/* How often a slot is used that must not become idle. */
 #define SLOT_SECONDS 1.0
 
-/* Names of files may be of any encoding: no text is converted. */
+/* Names of files may be in any encoding, so text must not be converted. */
 #define ANY_ENCODING "SQL_ASCII"
 
-/* Which server it is, for all that connect. */
+/* Columns that identify the server, for all sessions. */
 #define IDENTITY \
 "pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), " \
 "s.system_identifier, pg_catalog.pg_is_in_recovery()"
@@ -68,7 +71,10 @@ control_file_is_whole(const char *data, int len)
 static const char facts_query[] =
 "SELECT " IDENTITY ", s.catalog_version_no,"
 " i.database_block_size, i.blocks_per_segment, i.bytes_per_wal_segment,"
-/* since 19 pg_control_init() tells what initdb made of it */
+/*
+ * From 19 on pg_control_init() shows the value at initdb, so the setting is
+ * read.
+ */
 " pg_catalog.current_setting('data_checksums') OPERATOR(pg_catalog.=) 'on',"
 " pg_catalog.current_setting('data_directory_mode')"
 FROM_SYSTEM ", pg_catalog.pg_control_init() i";
@@ -121,8 +127,8 @@ ask_facts(Backup *backup)
 	PQclear(res);
 
 	/*
-	 * These values are divided by, or become a part of paths, so what a
-	 * hostile server could send is refused.
+	 * The program divides by these values, or makes them a part of paths, so
+	 * dangerous values, which a hostile server could send, are refused.
 	 */
 	catalog = server->catalog_version;
 	if (!IsValidWalSegSize(server->wal_segment_bytes))
@@ -134,9 +140,10 @@ ask_facts(Backup *backup)
 }
 
 /*
- * Paths are sent as literals, in which a backslash must be one under all
- * settings of the role and the database: the extension would look for other
- * names, and take their files for gone.  Arrays have NULLs in them.
+ * Paths are sent as literals, in which a backslash must stand for itself in
+ * spite of the settings of the role and the database: otherwise the extension
+ * would look for other names, and treat their files as gone.  Arrays contain
+ * NULLs, so array_nulls must be on.
  */
 static void
 backup_server_set_up(PGconn *conn, const Options *options)
@@ -149,7 +156,10 @@ backup_server_set_up(PGconn *conn, const Options *options)
 	session_end_settings(conn, begun);
 }
 
-/* All that the leader and the workers call, as the manual grants it. */
+/*
+ * All functions that the leader and the workers call, as in the manual's
+ * GRANT.
+ */
 #define FUNCTIONS \
 "'pg_backup_start(text, boolean)', 'pg_backup_stop(boolean)'," \
 " 'pg_ls_dir(text, boolean, boolean)', 'pg_ls_dir(text)'," \
@@ -157,9 +167,10 @@ backup_server_set_up(PGconn *conn, const Options *options)
 " 'pg_read_binary_file(text, bigint, bigint, boolean)'"
 
 /*
- * The role, the functions that it may not execute, or NULL, and whether it
- * may have a slot (slot.c: CheckSlotPermissions), as a superuser may all.  A
- * function that a server does not have is for its call to tell.
+ * The role, the functions that it may not execute (or NULL), and whether it
+ * may create a slot (slot.c: CheckSlotPermissions).  A superuser may do
+ * everything.  If the server does not have a function, its call will report
+ * that.
  */
 static const char rights_query[] =
 "SELECT r.rolname,"
@@ -179,8 +190,9 @@ needs_slot(const Options *options)
 }
 
 /*
- * Find out at once which rights the role lacks.  The server would report one
- * at a time, and pg_backup_stop() only after hours of reading.
+ * Find out at once which privileges the role lacks.  The server would report
+ * one at a time, and the one for pg_backup_stop() only after hours of
+ * reading.
  */
 static void
 check_rights(const Backup *backup)
@@ -279,8 +291,8 @@ backup_server_connect(const Backup *backup, bool in_leader)
 }
 
 /*
- * Has the server closed the leader's session? Called often, because without
- * the session all further reading is useless.
+ * Check whether the server has ended the leader's session.  This is called
+ * often, because without the session all further reading is useless.
  */
 void
 backup_server_check(const Backup *backup)
@@ -299,9 +311,9 @@ backup_server_check(const Backup *backup)
  */
 
 /*
- * Since 18 the server ends the session of a slot that was idle for long, at
- * the end of a checkpoint: that of the leader waits for one when the backup
- * begins.
+ * From 18 on, at the end of a checkpoint the server ends sessions whose slot
+ * was idle for a long time.  The leader's session waits for a checkpoint when
+ * the backup begins, so it would be ended.
  */
 static bool
 slots_may_not_idle(PGconn *conn)
@@ -311,7 +323,10 @@ slots_may_not_idle(PGconn *conn)
 						   " OPERATOR(pg_catalog.<>) '0'");
 }
 
-/* The log from here on stays as long as the slot's session. */
+/*
+ * Create a temporary slot, which keeps WAL from here on while its session
+ * lives.
+ */
 static void
 make_slot(Backup *backup)
 {
@@ -319,7 +334,11 @@ make_slot(Backup *backup)
 
 	backup->slot_conn = slots_may_not_idle(backup->conn) ?
 		backup_server_connect(backup, true) : backup->conn;
-	/* what a signal cancels is the leader's statement */
+
+	/*
+	 * Signals must cancel the leader's statements, not those of the slot's
+	 * session.
+	 */
 	interrupt_set_connection(backup->conn);
 	session_query(backup->slot_conn,
 				  psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
@@ -342,9 +361,9 @@ backup_server_advance_slot(const Backup *backup, XLogRecPtr position)
 }
 
 /*
- * Advance the slot to where it is, so that it does not count as idle.  Also
- * called while the leader waits in another statement, so an active session is
- * left alone.
+ * Advance the slot to its own position, so that it does not count as idle.
+ * This is also called while the leader waits for another statement, so a
+ * session that is running one is skipped.
  */
 void
 backup_server_use_slot(Backup *backup)
@@ -393,7 +412,7 @@ backup_server_start(Backup *backup)
 							   2, params, 0);
 	backup->start = get_lsn(res, 0);
 	PQclear(res);
-	/* of the checkpoint that the backup begins with */
+	/* the timeline of the checkpoint with which the backup begins */
 	res = query_row(backup->conn,
 					"SELECT timeline_id FROM pg_catalog.pg_control_checkpoint()");
 	backup->timeline = (TimeLineID) result_number(res, 0, 0);
@@ -401,8 +420,8 @@ backup_server_start(Backup *backup)
 }
 
 /*
- * Read pg_control until its CRC is right: it may be read while the server
- * writes it.  The server writes it rarely, so some tries are enough.
+ * Read pg_control until its CRC is right, because it may be read while the
+ * server writes it.  The server writes it rarely, so few attempts are enough.
  */
 PGresult *
 backup_server_control_file(const Backup *backup)
@@ -411,7 +430,7 @@ backup_server_control_file(const Backup *backup)
 	{
 		PGresult   *res = backup_read_file(backup->conn, "global/pg_control");
 
-		/* it may have been read while it was written */
+		/* If the CRC is wrong, the server may have been writing the file. */
 		if (res && control_file_is_whole(PQgetvalue(res, 0, 0),
 										 PQgetlength(res, 0, 0)))
 			return res;
@@ -424,7 +443,7 @@ backup_server_control_file(const Backup *backup)
 }
 
 /*
- * The log of a backup must be of one timeline: a standby may have followed
+ * All WAL of a backup must be from one timeline: a standby may have followed
  * its primary to another one.
  */
 static void
@@ -448,7 +467,7 @@ check_timeline(const Backup *backup)
 char *
 backup_server_stop(Backup *backup)
 {
-	/* what is not taken along must be in the archive */
+	/* Without WAL in the backup, wait until the server has archived it. */
 	const char *wait = backup->options->wal_method == BACKUP_WAL_NONE ?
 		"true" : "false";
 	char	   *label;
@@ -471,10 +490,10 @@ backup_server_stop(Backup *backup)
 									LSN_FORMAT_ARGS(backup->start)));
 
 	/*
-	 * The text of the label (xlogbackup.c:build_backup_content()) has the
-	 * checkpoint that the backup began with.  The timeline was asked for
-	 * separately, and may be that of a later checkpoint, after a promotion in
-	 * between.
+	 * The label's text (xlogbackup.c:build_backup_content()) contains the
+	 * timeline of the checkpoint with which the backup began.  The timeline
+	 * that was queried separately may belong to a later checkpoint, after a
+	 * promotion in between.
 	 */
 	line = strstr(label, "\nSTART TIMELINE: ");
 	if (sscanf(label, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||

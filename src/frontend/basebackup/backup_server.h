@@ -1,59 +1,64 @@
 /*
  * backup_server.h
- *		The leader's session: what it asks the server for, and how a backup
- *		begins and ends there.
+ *		The leader's session: its queries, and how a backup begins and ends on
+ *		the server.
  *
- * The session that began a backup must end it: if it is lost the server has
- * forgotten the backup (xlog.c:do_pg_abort_backup()), and the run is over.
+ * The session that began a backup must end it.  If the session is lost, the
+ * server discards the backup (xlog.c:do_pg_abort_backup()), and the run
+ * fails.
  */
 #ifndef BACKUP_SERVER_H
 #define BACKUP_SERVER_H
 
 #include "basebackup/backup_state.h"
 
-/* Connect, and ask what there is to know of the server. */
+/* Connect, and query all facts about the server. */
 extern void backup_server_open(Backup *backup, const char *progname);
 
 /*
- * A session of its own on the same server, as each worker has.  Ends by
-  * session_lost() if there is none now, and the program if it is another one.
- * Waits of the leader are watched there, too.
+ * Open another session on the same server, for a worker, or for the leader,
+ * whose waits are watched.  Ends with session_lost() if no connection is
+ * possible now; exits with a message if the connection leads to another
+ * server.
  */
 extern PGconn *backup_server_connect(const Backup *backup, bool in_leader);
 
 /*
- * Begin the backup, for which the server waits for a checkpoint; but first
- * make the slot that keeps its log.  Both end with the session.
+ * Begin the backup.  Before that, create the slot that keeps its WAL.  The
+ * server waits for a checkpoint.  Backup and slot end with the session.
  */
 extern void backup_server_start(Backup *backup);
 
 /*
- * Where the log is written to, or replayed to on a standby, which must be one
- * still: segments before it are complete.
+ * The position up to which WAL is written, or replayed on a standby; segments
+ * before it are complete.  Exits with a message if a standby was promoted.
  */
 extern XLogRecPtr backup_server_wal_position(const Backup *backup);
 
-/* The slot, if there is one, keeps the log from here on only. */
+/* Allow the server to remove WAL before this position, if there is a slot. */
 extern void backup_server_advance_slot(const Backup *backup,
 									   XLogRecPtr position);
 
 /*
- * To be called again and again: the slot is in use, though nothing is asked
- * of it.  Since 18 the server ends the session of one that was idle for
- * idle_replication_slot_timeout; where that is set the slot has a session of
- * its own, in which it is used while the leader's waits.
+ * To be called often, so that the server does not consider the slot idle.
+ * From 18 on the server ends sessions whose slot was idle for
+ * idle_replication_slot_timeout.  If that is set, the slot has a session of
+ * its own, in which it can be used while the leader's session waits.
  */
 extern void backup_server_use_slot(Backup *backup);
 
 /* Exit with a message if the leader's session is lost. */
 extern void backup_server_check(const Backup *backup);
 
-/* All of pg_control, which is read last of all files: a whole one.  Owned. */
+/*
+ * Read pg_control, as the last of all files, until its checksum is right.
+ * Owned.
+ */
 extern PGresult *backup_server_control_file(const Backup *backup);
 
 /*
- * End the backup.  Returns what backup_label is to hold, as the server tells
- * it, which must be of where this backup began; owned.
+ * End the backup.  Returns the contents of backup_label, which must match the
+ * start of this backup; owned.
  */
 extern char *backup_server_stop(Backup *backup);
 

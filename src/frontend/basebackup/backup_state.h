@@ -1,6 +1,9 @@
 /*
  * backup_state.h
- *		A base backup being taken: what leader and workers know of it.
+ *		The state of a base backup, which the files of this folder share.
+ *
+ * The leader fills it in before it forks workers; their results are in shared
+ * memory.
  */
 #ifndef BACKUP_STATE_H
 #define BACKUP_STATE_H
@@ -10,17 +13,19 @@
 #include "basebackup/backup_list.h"
 #include "report/report.h"
 
-/* What the leader has asked the server for; all workers must be on it. */
+/*
+ * The facts about the server; all workers must be connected to the same one.
+ */
 typedef struct BackupServer
 {
 	int			major;
-	char	   *version;		/* as it tells it */
+	char	   *version;		/* the server's own text */
 	uint64		system_identifier;
-	char	   *started;		/* when, as a text */
+	char	   *started;		/* start time, as text */
 	bool		is_standby;
-	bool		has_checksums;	/* of pages */
+	bool		has_checksums;	/* are there checksums of pages? */
 	uint32		block_size;
-	uint32		segment_blocks; /* of a relation's file */
+	uint32		segment_blocks; /* blocks of a segment of a relation */
 	uint64		wal_segment_bytes;
 	char	   *catalog_version;
 	int			directory_mode;
@@ -34,20 +39,20 @@ typedef struct PieceTime
 	int			worker;
 } PieceTime;
 
-/* What a file that is read whole was when it was read. */
+/* The state of a file that is read whole, at that moment. */
 typedef struct WholeFile
 {
 	uint64		size;
 	int64		mtime;
-	bool		is_large;		/* by now: it was not read */
+	bool		is_large;		/* it has grown too much, and was not read */
 } WholeFile;
 
-/* As run_event_stage() is told them. */
+/* The largest number of stages (run_event_stage()). */
 #define MAX_BACKUP_STAGES 6
 
 /*
- * What workers tell, in shared memory.  A piece that is read again, since its
- * worker was lost, replaces all that is told by its number.
+ * The results of workers, in shared memory.  If a piece is read again because
+ * its worker was lost, the new results replace the old ones.
  */
 typedef struct BackupResults
 {
@@ -57,34 +62,36 @@ typedef struct BackupResults
 	WholeFile  *whole;			/* by file, of those that are read whole */
 	PieceTime  *times;			/* by piece */
 	uint32	   *warned;			/* by file: pages that were reported */
-	volatile uint64 *bytes_done;	/* of all pieces that are done */
+	volatile uint64 *bytes_done;	/* bytes of finished pieces */
 } BackupResults;
 
 typedef struct Backup
 {
 	const Options *options;
 	const struct BackupForm *form;	/* backup_layout.h */
-	void	   *form_data;		/* the form's own */
+	void	   *form_data;		/* data of the form */
 	BackupServer server;
-	PGconn	   *conn;			/* the leader's, who holds the backup */
-	char	   *slot;			/* that keeps the log, or NULL */
-	PGconn	   *slot_conn;		/* whose it is: the leader's, or another */
-	double		slot_used;		/* when, as of run_clock_seconds() */
+	PGconn	   *conn;			/* the leader's session, which holds the
+								 * backup */
+	char	   *slot;			/* the one that keeps WAL, or NULL */
+	PGconn	   *slot_conn;		/* its session: conn or another one */
+	double		slot_used;		/* last use (run_clock_seconds()) */
 	const PeerAddress *address;
-	const ServerExtension *extension;	/* that reads files, unless missing */
+	const ServerExtension *extension;	/* reads files, unless it is missing */
 	TimeLineID	timeline;
-	XLogRecPtr	start;			/* of the log that it needs */
+	XLogRecPtr	start;			/* of the WAL that the backup needs */
 	XLogRecPtr	stop;			/* 0 until the backup has ended */
 	BackupList *list;
 	BackupPlan *plan;
 	BackupResults results;
-	struct Backup *others;		/* the same, of large files that do not belong
-								 * to a relation: its list, and, once they are
-								 * read, plan and results; and so of them, of
+	struct Backup *others;		/* the large files that do not belong to a
+								 * relation: a list, and after they were read
+								 * a plan and results; its own "others" are
 								 * those that were replaced meanwhile */
-	struct WalFollower *follower;	/* basebackup.h; NULL unless asked for */
+	struct WalFollower *follower;	/* basebackup.c; NULL if WAL is not
+									 * followed */
 	int			n_retries;
-	ReportStage stages[MAX_BACKUP_STAGES];	/* that have begun */
+	ReportStage stages[MAX_BACKUP_STAGES];	/* those that have begun */
 	int			n_stages;
 } Backup;
 

@@ -38,24 +38,24 @@
 #include "source/leader_session.h"
 #include "status/metrics.h"
 
-/* How often to ask how far the log is. */
+/* How often to query the WAL position. */
 #define ASK_SECONDS 1.0
 
-/* The log as its segments are complete, one after the other. */
+/* Reads WAL segments one after the other, when they are complete. */
 typedef struct WalFollower
 {
-	Backup		one;			/* whose only file is the segment */
+	Backup		one;			/* its only file is the current segment */
 	BackupLayout *layout;
-	XLogSegNo	segment;		/* that is read */
-	int			piece;			/* of it, that comes next */
-	XLogSegNo	end;			/* those before it are complete */
-	double		asked;			/* as of run_clock_seconds() */
+	XLogSegNo	segment;		/* the current one */
+	int			piece;			/* the next piece of this segment */
+	XLogSegNo	end;			/* segments before this one are complete */
+	double		asked;			/* time of the query for end */
 } WalFollower;
 
 /*
- * A .done file for a segment of the backup: without it a server that is
- * started from the backup, with archiving on, would archive the segment
- * again, under a name that its archive already has.
+ * Write a .done file for a segment of the backup.  Without it, a server that
+ * is started from the backup, with archiving enabled, would archive the
+ * segment again, under a name that already exists in its archive.
  */
 static void
 mark_archived(const Backup *backup, const char *name)
@@ -75,7 +75,7 @@ segment_path(const Backup *backup, XLogSegNo segment)
 	return psprintf("pg_wal/%s", name);
 }
 
-/* A plan of its own for n segments, which are read like other files. */
+/* Make a plan for n segments, which are read like other files. */
 static Backup
 plan_segments(const Backup *backup, XLogSegNo first, int n)
 {
@@ -104,7 +104,7 @@ plan_segments(const Backup *backup, XLogSegNo first, int n)
 }
 
 /* ----------
- * As segments are complete
+ * Reading segments during the backup
  * ----------
  */
 static XLogSegNo
@@ -115,10 +115,10 @@ first_segment(const Backup *backup)
 
 /*
  * With -X stream: from now on, backup_wal_attend() reads a piece of the next
- * segment that the server has completed, if there is one, in the leader's
- * session, and lets the slot go on behind those that are read.  So a long
- * backup holds back little of the log.  The server is asked once a second.
- * Both end by session_failed().
+ * complete segment, if there is one, in the leader's session, and advances
+ * the slot to the end of the segments that were read.  So a long backup makes
+ * the server keep little WAL.  The position is queried once a second.  Both
+ * functions end with session_failed() on an error.
  */
 static void
 backup_wal_follow(Backup *backup)
@@ -132,8 +132,8 @@ backup_wal_follow(Backup *backup)
 }
 
 /*
- * The plan of one segment is used for one segment after the other: only the
- * path of its file changes.
+ * The plan of one segment is used for all segments, one after the other: only
+ * the path of its file changes.
  */
 static void
 read_piece(WalFollower *follower)
@@ -156,7 +156,7 @@ read_piece(WalFollower *follower)
 }
 
 /*
- * A segment is complete when the server has written beyond it.  Before that
+ * A segment is complete when the server has written beyond it.  Before that,
  * its end would be read as zeros.
  */
 static bool
@@ -176,8 +176,8 @@ is_complete(WalFollower *follower)
 }
 
 /*
- * Called by the leader several times a second while workers read files.  One
- * piece at a time, so that it soon returns to its workers.
+ * The leader calls this several times a second while workers read files.  It
+ * reads one piece at a time, so that the leader soon returns to its workers.
  */
 static void
 backup_wal_attend(Backup *backup)
@@ -189,11 +189,14 @@ backup_wal_attend(Backup *backup)
 }
 
 /* ----------
- * At the end of the backup
+ * Reading the other segments, at the end of the backup
  * ----------
  */
 
-/* Without them a server could not follow the backup's timeline. */
+/*
+ * Read the timeline history files, without which a server could not follow
+ * the backup's timeline.
+ */
 static void
 fetch_histories(const Backup *backup)
 {
@@ -220,9 +223,9 @@ fetch_histories(const Backup *backup)
 }
 
 /*
- * Read the segments that are not read yet, with all workers, up to the end of
- * the backup.  A standby may have replayed, and so already read here, more
- * than pg_backup_stop() says is needed.
+ * Read the segments that were not read yet, with all workers, up to the end
+ * of the backup.  A standby may have replayed more WAL than pg_backup_stop()
+ * reports as needed, so more segments may have been read already.
  */
 static void
 backup_wal_fetch(Backup *backup)
@@ -231,7 +234,10 @@ backup_wal_fetch(Backup *backup)
 	XLogSegNo	next = first_segment(backup);
 	XLogSegNo	end = (backup->stop - 1) / backup->server.wal_segment_bytes + 1;
 
-	/* a segment that is half read must not be read again from its begin */
+	/*
+	 * Finish a segment that was partly read, because it must not be stored
+	 * twice.
+	 */
 	while (follower && follower->piece > 0)
 		read_piece(follower);
 	if (follower)
@@ -250,17 +256,19 @@ backup_wal_fetch(Backup *backup)
 }
 
 /* ----------
- * What --report and --metrics say about a base backup.
+ * --report and --metrics of a base backup.
  *
- * The page is drawn from what would be a dump's manifest: of pieces instead
- * of data files, in which files stand for tables.
+ * The page uses the same data structure as for a dump, a manifest.  Pieces
+ * take the place of data files, and files that of tables.
  * ----------
  */
 
-/* Blocks are those of the program, as in messages of checksums. */
+/*
+ * Block numbers use the program's block size, as messages about checksums do.
+ */
 #define BLOCK_OF(offset) ((int64) ((offset) / BLCKSZ))
 
-/* A stage begins now: for the event log, and the page. */
+/* Note the beginning of a stage for the event log and the page. */
 static void
 backup_report_stage(Backup *backup, const char *stage)
 {
@@ -272,7 +280,7 @@ backup_report_stage(Backup *backup, const char *stage)
 	};
 }
 
-/* Pages whose checksum is wrong, of all that has been read. */
+/* The number of pages with wrong checksums. */
 static uint64
 backup_report_failures(const Backup *backup)
 {
@@ -283,7 +291,7 @@ backup_report_failures(const Backup *backup)
 	return failures;
 }
 
-/* Files, and their bytes, as far as they are known. */
+/* The number of files, as far as they are known. */
 static int
 backup_report_files(const Backup *backup)
 {
@@ -309,7 +317,7 @@ backup_report_bytes(const Backup *backup)
  * ----------
  */
 
-/* A MetricsFigures. */
+/* A MetricsFigures callback. */
 static void
 append_backup(PQExpBuffer buf, const void *arg)
 {
@@ -329,9 +337,9 @@ append_backup(PQExpBuffer buf, const void *arg)
 }
 
 /*
- * The label is the server's address, not a database: a base backup has all
- * databases, and one host may take the backups of many servers.  The backup
- * is filled in later, and must live as long as the process.
+ * The label is the server's address, not a database: a base backup contains
+ * all databases, and one host may take backups of many servers.  The backup
+ * is filled in later, and must exist as long as the process.
  */
 static void
 backup_report_metrics(const Backup *backup)
@@ -353,8 +361,8 @@ backup_report_metrics(const Backup *backup)
  */
 
 /*
- * What a piece contains: a file or a part of one, or several files that are
- * too small for a piece of their own.
+ * A description of a piece: a file or a part of one, or several files that
+ * are too small for separate pieces.
  */
 static char *
 name_of(const Backup *backup, const BackupPiece *piece)
@@ -369,7 +377,10 @@ name_of(const Backup *backup, const BackupPiece *piece)
 					backup->list->tablespaces[piece->tablespace].path);
 }
 
-/* Files count where they begin, if they are there. */
+/*
+ * Describe a piece for the page.  A file counts in the piece with its
+ * beginning, if it exists.
+ */
 static void
 describe_piece(const Backup *backup, int no, ManifestFile *file)
 {
@@ -403,8 +414,8 @@ describe_piece(const Backup *backup, int no, ManifestFile *file)
 }
 
 /*
- * Write the page, when all is done; see report_end().  n_failures is how many
- * pages have wrong checksums.
+ * Write the page at the end (see report_end()).  n_failures is the number of
+ * pages with wrong checksums.
  */
 static void
 backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
@@ -434,7 +445,7 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 
 	if (page == NULL)
 		return;
-	/* The pieces of all plans. */
+	/* The page contains the pieces of all plans. */
 	for (const Backup *part = backup; part; part = part->others)
 		for (int i = 0; part->plan && i < part->plan->n_pieces; i++)
 		{
@@ -450,13 +461,13 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 
 #define MANIFEST_TEMP "backup_manifest.tmp"
 
-/* What ALTER SYSTEM writes, and -R adds to. */
+/* The file that ALTER SYSTEM writes, and to which -R appends. */
 #define AUTO_CONF "postgresql.auto.conf"
 
-/* What the leader writes, at most. */
+/* The largest number of files that the leader writes. */
 #define MOST_SPECIAL 5
 
-/* What the leader writes itself. */
+/* A file that the leader writes. */
 typedef struct SpecialFile
 {
 	const char *path;
@@ -490,13 +501,16 @@ check_compression(const Backup *backup)
 }
 
 /*
- * The backup that waits for its server, since the watch gets only the
- * session.
+ * The backup that waits for its server.  It is static because the watch only
+ * gets the session as an argument.
  */
 static Backup *waiting;
 static SessionWaitWatch other_watch;
 
-/* The server takes its time for a statement, and says nothing meanwhile. */
+/*
+ * A SessionWaitWatch for statements that take long on the server: shows
+ * progress, and keeps the slot from becoming idle.
+ */
 static void
 basebackup_watch_wait(PGconn *conn, bool came, int64 *since)
 {
@@ -514,8 +528,9 @@ begin_wait(Backup *backup)
 }
 
 /*
- * In a session of its own: an error, as of a tablespace that is dropped
- * meanwhile, costs a session its temporary slots (postgres.c:PostgresMain()).
+ * List the files in a separate session: an error, for example about a
+ * tablespace that is dropped meanwhile, removes the temporary slots of its
+ * session (postgres.c:PostgresMain()).
  */
 static BackupList *
 list_files(const Backup *backup)
@@ -544,7 +559,11 @@ basebackup_begin(Backup *backup, const char *argv0)
 	if (backup->extension->missing == NULL)
 		pg_log_info("reading files with extension pg_pardump");
 	check_compression(backup);
-	/* files are to be as private as the server's, under any umask */
+
+	/*
+	 * Files get the permissions of the server's files; the umask does not
+	 * matter.
+	 */
 	SetDataDirectoryCreatePerm(backup->server.directory_mode);
 	umask(pg_mode_mask);
 	plain_layout_claim(backup->options);
@@ -568,7 +587,8 @@ basebackup_begin(Backup *backup, const char *argv0)
 		backup_list_remove(backup->list, AUTO_CONF);
 
 		/*
-		 * a standby's own: it is written again, and must not be there twice
+		 * The server is a standby.  -R writes this file, and the archive must
+		 * not contain it twice.
 		 */
 		backup_list_remove(backup->list, "standby.signal");
 	}
@@ -593,8 +613,9 @@ basebackup_begin(Backup *backup, const char *argv0)
  */
 
 /*
- * Of its parts.  Finished; that of no bytes is 0.  What is before the only
- * part of a file is nothing, however long that has become.
+ * The CRC of a file, combined from its parts.  An empty file has the CRC 0.
+ * If the file has only one part, its length does not matter, because the CRC
+ * before it is that of no bytes.
  */
 static uint32
 file_crc(const Backup *backup, int file, int *range)
@@ -658,7 +679,6 @@ add_special(SpecialFiles *special, const char *path, const char *data,
 	};
 }
 
-/* -R, in tar format: what the settings are, and what comes to them. */
 static void
 add_recovery_conf(const Backup *backup, SpecialFiles *special)
 {
@@ -674,9 +694,9 @@ add_recovery_conf(const Backup *backup, SpecialFiles *special)
 }
 
 /*
- * Of the tablespaces that are in the backup: what the server tells is of the
- * backup's start, and one may have been made or dropped until they were
- * listed.  What is not in it comes by the log.
+ * Write the map from the tablespaces that are in the backup.  The server's
+ * map describes the start of the backup, and a tablespace may have been
+ * created or dropped before they were listed.  WAL contains the others.
  */
 static void
 add_tablespace_map(const Backup *backup, SpecialFiles *special)
@@ -692,14 +712,14 @@ add_tablespace_map(const Backup *backup, SpecialFiles *special)
 }
 
 /*
- * End the backup on the server, and write what is known only then.
- * pg_control is read before the backup's end, as its checkpoint must not be
- * newer than the log that the backup has, and written last.
+ * End the backup on the server, and write the files that are only known then.
+ * pg_control is read before the end of the backup, because its checkpoint
+ * must not be newer than the WAL of the backup, and is written last.
  */
 static void
 end_data(Backup *backup, SpecialFiles *special)
 {
-	/* read after all other data, before the backup's end */
+	/* Read it after all other data, and before the end of the backup. */
 	PGresult   *control = backup_server_control_file(backup);
 	char	   *label;
 
@@ -730,20 +750,19 @@ end_data(Backup *backup, SpecialFiles *special)
 }
 
 /*
- * Flush everything, and only then give the manifest its name, which makes it
- * a backup: a crash of this machine must not leave a manifest next to files
- * that have lost their contents.
+ * Flush everything, and only then rename the manifest, which makes the backup
+ * complete: after a crash of this machine there must not be a manifest next
+ * to files that have lost their contents.
  */
 static void
 complete(Backup *backup)
 {
 	const Options *options = backup->options;
 
-	/* what is in it is used until the process ends */
+	/* Its contents are used until the process ends. */
 	SpecialFiles special = {.n = 0};
 
 	end_data(backup, &special);
-	/* -R in plain format: pg_verifybackup looks at neither file */
 	if (options->write_recovery_conf && !options->tar_format)
 		WriteRecoveryConfig(backup->conn, unconstify(char *, options->directory),
 							generate_recovery_config(backup->conn));
@@ -786,7 +805,7 @@ basebackup_report_end(const Backup *backup, uint64 failures)
 int
 basebackup_take(const Options *options, const char *argv0)
 {
-	/* exit callbacks and workers use it until the process ends */
+	/* Exit callbacks and workers use it until the process ends. */
 	Backup	   *backup = pg_malloc0(sizeof(Backup));
 	Report	   *page;
 	uint64		failures;
@@ -794,7 +813,11 @@ basebackup_take(const Options *options, const char *argv0)
 	backup->options = options;
 	backup->form = options->tar_format ? &tar_form : &plain_form;
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that their last words come when all that failed is undone */
+
+	/*
+	 * Register the metrics first, so that they are written after everything
+	 * else has been undone.
+	 */
 	backup_report_metrics(backup);
 	run_event_begin(options);
 	page = report_begin(options, options->directory);
@@ -809,7 +832,7 @@ basebackup_take(const Options *options, const char *argv0)
 	backup_pool_read(backup, backup->follower ? backup_wal_attend : NULL);
 	complete(backup);
 
-	/* findings are a result: all has been done, and nothing to be undone */
+	/* Wrong checksums are a result, not a failure: the backup stays. */
 	cleanup_forget_all();
 	interrupt_set_connection(NULL);
 	if (backup->slot && backup->slot_conn != backup->conn)

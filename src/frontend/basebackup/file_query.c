@@ -1,7 +1,10 @@
 /*
  * file_query.c
- *		Queries about the server's files: paths in them, and what the server
- *		answers.
+ *		Queries about the server's files, with names in any encoding and
+ *		results in binary format.
+ *
+ * The server may be hostile, so all lengths and numbers in results are
+ * checked.
  */
 #include "base/fe_compat.h"
 
@@ -13,10 +16,10 @@
 #include "session/session.h"
 #include "session/session_lost.h"
 
-/* More than any file system has room for in a file. */
+/* No file system allows larger files. */
 #define MOST_FILE_BYTES ((uint64) 1 << 62)
 
-/* Signature, flags, extension. */
+/* The bytes of the signature, the flags and the length of the extension. */
 #define HEAD_BYTES 19
 
 static const char problem[] = "could not read files";
@@ -27,10 +30,10 @@ static const char problem[] = "could not read files";
  */
 
 /*
- * A path as an SQL expression.  A path with bytes that are not ASCII cannot
- * be sent as text, as the session's encoding is SQL_ASCII but the server's
- * may be another; pg_ls_dir() returns such names, so the path is put together
- * from its result, level by level.
+ * Append a path as an SQL expression.  A path with non-ASCII bytes cannot be
+ * sent as text, because the session's encoding is SQL_ASCII, but the server's
+ * may be another one.  pg_ls_dir() returns such names, so the path is
+ * composed from its results, level by level.
  */
 void
 file_query_append_path(PQExpBuffer sql, PGconn *conn, const char *path)
@@ -47,7 +50,7 @@ file_query_append_path(PQExpBuffer sql, PGconn *conn, const char *path)
 		appendStringLiteralConn(sql, path, conn);
 		return;
 	}
-	/* pg_ls_dir() returns any bytes, so the path is made of its results */
+	/* pg_ls_dir() returns the name with all its bytes. */
 	parent = name ? pnstrdup(path, name - path) : pg_strdup(".");
 	name = name ? name + 1 : path;
 	digits = hex_encode(name, strlen(name));
@@ -77,7 +80,7 @@ file_query_size(const PGresult *res, int row, int column, const char *path)
 {
 	uint64		size = (uint64) file_query_int64(res, row, column);
 
-	/* ranges of at most this many bytes are counted without an overflow */
+	/* Ranges up to this size can be counted without an overflow. */
 	if (size > MOST_FILE_BYTES)
 		session_unexpected(psprintf("The size of file \"%s\", " UINT64_FORMAT ", is out of range.",
 									printable(path), size));
@@ -105,7 +108,7 @@ file_query_unexpected(void)
 	session_unexpected("Names, sizes or contents of files are not in the expected format.");
 }
 
-/* The next bytes of a message, which must have them. */
+/* Take the next n bytes of a message, which must contain them. */
 static const char *
 take_bytes(const char **pos, size_t *len, size_t n)
 {
@@ -144,9 +147,8 @@ take_row(const char *row, size_t len, int n_values, CopyRowTake take, void *arg)
 }
 
 /*
- * The format is described in the manual of COPY ("Binary Format").  Every
- * length is checked, since the server may be hostile.  libpq gives one
- * message per row; the header comes with the first.
+ * The manual of COPY describes the format ("Binary Format").  libpq returns
+ * one message per row; the header comes with the first one.
  */
 PGresult *
 file_query_try(PGconn *conn, const char *statement, int n_values,
@@ -165,7 +167,7 @@ file_query_try(PGconn *conn, const char *statement, int n_values,
 		const char *pos = message;
 		size_t		len = received;
 
-		/* the server sends it with the first row, or with the end */
+		/* The header comes with the first row, or with the end. */
 		(void) take_bytes(&pos, &len, head);
 		head = 0;
 		if (len != 2 || memcmp(pos, "\377\377", 2) != 0)

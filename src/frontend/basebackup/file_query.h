@@ -1,7 +1,7 @@
 /*
  * file_query.h
- *		Queries about the server's files: paths in them, and what the server
- *		answers.
+ *		Queries about the server's files, with names in any encoding and
+ *		results in binary format.
  */
 #ifndef FILE_QUERY_H
 #define FILE_QUERY_H
@@ -18,41 +18,45 @@ extern void file_query_append_path(PQExpBuffer sql, PGconn *conn,
 								   const char *path);
 
 /*
- * A number of a result in binary format, of int8.  The program ends if it is
- * of another length: a server is not believed to send what it was asked for.
+ * A number of type int8 in a result in binary format.  Exits with a message
+ * if the value has another length, because the server need not send what was
+ * requested.
  */
 extern int64 file_query_int64(const PGresult *res, int row, int column);
 
-/* The same of an int4, a row's first value: what it is of. */
+/* The same for an int4, the first value of a row: the number of its file. */
 extern uint32 file_query_number(const PGresult *res, int row);
 
-/* The same of a file's size, which is one that a file can have. */
+/* The same for a file's size, which must be possible. */
 extern uint64 file_query_size(const PGresult *res, int row, int column,
 							  const char *path);
 
-/* A value: its bytes, which go with the row; none if len is -1, NULL. */
+/*
+ * The bytes of a value, which are freed with the row; none if len is -1
+ * (NULL).
+ */
 typedef struct CopyValue
 {
 	const char *data;
 	int32		len;
 } CopyValue;
 
-/* Of a row, as many as it was said to have. */
+/* The largest number of values in a row. */
 #define MAX_COPY_VALUES 2
 
 typedef void (*CopyRowTake) (void *arg, const CopyValue *values);
 
 /*
- * Run a COPY ... TO STDOUT in binary format, and hand over its rows, each of
- * n_values values.  NULL on success.  An error with this SQLSTATE, unless
- * that is NULL, is returned, owned; some rows may have been handed over
- * before it.  Any other error ends the process.
+ * Run a COPY ... TO STDOUT in binary format, and pass its rows, with n_values
+ * values each, to take().  Returns NULL on success.  If sqlstate is not NULL,
+ * an error with this SQLSTATE is returned, owned; rows before it may have
+ * been passed.  Any other error ends the process.
  */
 extern PGresult *file_query_try(PGconn *conn, const char *statement,
 								int n_values, const char *sqlstate,
 								CopyRowTake take, void *arg);
 
-/* Says that the server has sent something odd, and exits. */
+/* Report that the server has sent something unexpected, and exit. */
 pg_noreturn extern void file_query_unexpected(void);
 
 #endif							/* FILE_QUERY_H */

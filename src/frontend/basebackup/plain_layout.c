@@ -1,11 +1,11 @@
 /*
  * plain_layout.c
- *		A base backup as the data directory of a cluster, ready to be
- *		started.
+ *		A base backup as the data directory of a cluster, in which a server
+ *		can be started.
  *
  * Files are created relative to open directories, which were checked when
  * they were claimed: another user may replace a directory in the path by a
- * link at any time, and root would write wherever it leads.
+ * link at any time, and root would write to the link's target.
  *
  * Workers write ranges of one file at the same time, each at its own offset;
  * the first of them creates the file.
@@ -45,8 +45,8 @@ path_of(const Backup *backup, const char *path)
 }
 
 /*
- * The open directory that has a file or directory of the list, and *below,
- * the path from there.
+ * The open directory that contains a file or directory of the list, and in
+ * *below the path relative to it.
  */
 static int
 place_of(const BackupFile *file, const char **below)
@@ -54,7 +54,7 @@ place_of(const BackupFile *file, const char **below)
 	*below = file->path;
 	if (file->tablespace >= 0)
 	{
-		/* behind "pg_tblspc/OID/" */
+		/* the part after "pg_tblspc/OID/" */
 		*below = strchr(strchr(file->path, '/') + 1, '/') + 1;
 		return claimed_directory_fd(tablespaces[file->tablespace]);
 	}
@@ -84,8 +84,8 @@ make_directory(const Backup *backup, const BackupFile *directory)
 }
 
 /*
- * The link leads to the directory on this machine, which is the server's
- * place unless -T names another.
+ * Make the directory of a tablespace, and its link.  The directory has the
+ * same path as on the server unless -T names another one.
  */
 static void
 make_tablespace(const Backup *backup, int no)
@@ -114,7 +114,7 @@ plain_layout_make_directories(Backup *backup)
 	{
 		const BackupFile *directory = &list->directories[i];
 
-		/* the link comes before the first directory that is below it */
+		/* Make the link before the first directory below it. */
 		if (directory->tablespace == n_made)
 			make_tablespace(backup, n_made++);
 		if (wal_directory && strcmp(directory->path, "pg_wal") == 0)
@@ -130,14 +130,14 @@ plain_layout_make_directories(Backup *backup)
  */
 typedef struct PlainLayout
 {
-	BackupLayout layout;		/* first: it is one */
+	BackupLayout layout;		/* must be first, for casts */
 	const Backup *backup;
-	char	   *path;			/* of the file that is open; owned */
+	char	   *path;			/* of the open file; owned */
 	int			fd;
-	uint64		offset;			/* where the next bytes go */
+	uint64		offset;			/* of the next bytes */
 } PlainLayout;
 
-/* path is for the message. */
+/* Open a file; path is only for messages. */
 static int
 open_file(int directory, const char *below, int flags, const char *path)
 {
@@ -175,7 +175,10 @@ plain_layout_end_range(BackupLayout *layout)
 	plain->path = NULL;
 }
 
-/* A piece that is read again may have ended within a range. */
+/*
+ * Close the file of a piece that was abandoned within a range, and is read
+ * again.
+ */
 static void
 plain_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 {
@@ -186,8 +189,8 @@ plain_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 }
 
 /*
- * O_TRUNC for files that are read whole: a lost worker may have written more
- * than the file has now.
+ * Open the file of a range.  Files that are read whole are truncated, because
+ * a lost worker may have written more than the file has now.
  */
 static void
 plain_layout_begin_range(BackupLayout *layout, const BackupRange *range)
@@ -198,7 +201,7 @@ plain_layout_begin_range(BackupLayout *layout, const BackupRange *range)
 	int			directory = place_of(file, &below);
 
 	plain->path = path_of(plain->backup, file->path);
-	/* a worker that was lost may have read more */
+	/* A lost worker may have written a longer version. */
 	plain->fd = open_file(directory, below, file->is_whole ? O_TRUNC : 0,
 						  plain->path);
 	plain->offset = range->offset;
@@ -243,9 +246,9 @@ plain_layout_write_file(const Backup *backup, const char *name, const char *data
 }
 
 /*
- * A worker may have read a file and been lost; the worker that repeated the
- * piece found that the file has vanished.  What the first has written is
- * removed.
+ * Remove files that have vanished.  A worker may have stored a file before it
+ * was lost, and the worker that repeated the piece found that the file had
+ * vanished.
  */
 static void
 remove_vanished(const Backup *backup)

@@ -20,7 +20,7 @@
 #include "basebackup/safe_directory.h"
 #include "stream/regular_file.h"
 
-/* As many links as Linux follows in a path (path_resolution(7)). */
+/* Linux follows this many links in a path (path_resolution(7)). */
 #define MOST_LINKS 40
 
 pg_noreturn static void
@@ -41,7 +41,7 @@ refuse(const char *path, const char *part, const struct stat *st)
 	pg_fatal_hint("Run the program as the user who will own the cluster, or choose a directory whose parent directories can be written only by root.");
 }
 
-/* Where a link leads, with the rest of the path behind it; owned. */
+/* The target of a link, followed by the rest of the path; owned. */
 static char *
 follow(const char *link, const char *rest)
 {
@@ -60,11 +60,11 @@ follow(const char *link, const char *rest)
 }
 
 /*
- * Each part of an absolute path must belong to root.  Other users may only
- * write to directories that are sticky, such as /tmp, in which they cannot
- * rename what root has created.  Links are followed, with a limit, and
- * checked in the same way.  Returns whether the path exists; *last is then
- * what it leads to.
+ * Check an absolute path: each part must belong to root.  Other users may
+ * only write to directories that are sticky, such as /tmp, because there they
+ * cannot rename what root has created.  Links are followed, up to a limit,
+ * and checked in the same way.  Returns whether the path exists; if so, *last
+ * describes what it leads to.
  */
 static bool
 check_parts(const char *given, const char *path, int n_links,
@@ -101,11 +101,11 @@ check_parts(const char *given, const char *path, int n_links,
 }
 
 /*
- * For root, exit with a message unless the directory, which need not exist,
- * and all directories above it belong to root, and no other user can write to
- * them, except to sticky directories above it.  The names and bytes of a
- * backup come from a server or an archive, and root would write them wherever
- * a link of another user leads.
+ * If root runs the program, exit with a message unless the directory, which
+ * need not exist, and all directories above it belong to root, and no other
+ * user can write to them, except to sticky directories above it.  The names
+ * and contents in a backup come from a server or an archive, and root would
+ * write them to the target of another user's link.
  */
 static bool
 check(const char *path, struct stat *last)
@@ -118,11 +118,11 @@ check(const char *path, struct stat *last)
 }
 
 /*
- * The same of a directory that is open: does its path lead to it, still?  In
- * a sticky directory another user may have put a link where there was nothing
- * at the first check, and removed it when the directory was open.  Once this
- * is true only root can change where the path leads.  Always true if
- * root does not run the program.
+ * The same for an open directory: does its path still lead to it?  In a
+ * sticky directory another user may have created a link after the first
+ * check, and removed it after the directory was opened.  Once this function
+ * has returned true, only root can change where the path leads.  It always
+ * returns true if another user runs the program.
  */
 static bool
 safe_directory_is(const char *path, int fd)
@@ -139,23 +139,23 @@ safe_directory_is(const char *path, int fd)
 }
 
 /* ----------
- * Directories that a base backup goes to.
+ * The directories of a base backup.
  * ----------
  */
 
 struct ClaimedDirectory
 {
-	const ClaimedDirectory *next;	/* that was claimed before it */
+	const ClaimedDirectory *next;	/* the one that was claimed before */
 	char	   *path;
 	int			fd;
-	bool		found;			/* it was there, and empty */
+	bool		found;			/* it existed, and was empty */
 	mode_t		found_mode;
 	bool		is_kept;		/* --no-clean */
 };
 
 /*
- * The backup's own directory, which has the manifest: it is claimed first,
- * and so is the last to be removed.
+ * The backup's own directory, which contains the manifest.  It is claimed
+ * first, and so is removed last.
  */
 static const ClaimedDirectory *base;
 
@@ -163,8 +163,8 @@ static const ClaimedDirectory *base;
 static const ClaimedDirectory *newest;
 
 /*
- * Remove everything in an open directory, without following links; false if
- * something is left.
+ * Remove everything in an open directory, without following links.  Returns
+ * false if something is left.
  */
 static bool
 remove_contents(int fd)
@@ -191,8 +191,8 @@ remove_contents(int fd)
 }
 
 /*
- * Remove an open directory by its name in the directory that it is in, which
- * need not be the one that its path leads to now.
+ * Remove an open directory by its name in its parent directory, to which its
+ * path may not lead any more.
  */
 static bool
 remove_empty(const ClaimedDirectory *claimed)
@@ -203,13 +203,19 @@ remove_empty(const ClaimedDirectory *claimed)
 	return unlinkat(claimed->fd, name, AT_REMOVEDIR) == 0;
 }
 
-/* An exit callback. */
+/*
+ * An exit callback, which removes a directory's contents, or the directory
+ * itself.
+ */
 static void
 safe_directory_remove_directory(void *arg)
 {
 	const ClaimedDirectory *claimed = arg;
 
-	/* first: what is left if we are killed now is not a backup */
+	/*
+	 * The manifest comes first: if this process is killed now, the rest does
+	 * not look like a backup.
+	 */
 	(void) unlinkat(base->fd, "backup_manifest", 0);
 	if (claimed->is_kept)
 	{
@@ -236,9 +242,9 @@ was_replaced(const ClaimedDirectory *claimed, const char *found)
 }
 
 /*
- * Open the directory, or make it if there is none.  A link in a place that
- * the user has named is followed, as pg_basebackup does, but not one in the
- * place of a directory that was made a moment ago.
+ * Open the directory, or create it.  A link that the user has named is
+ * followed, as pg_basebackup does, but not a link that replaces a directory
+ * just created.
  */
 static void
 open_directory(ClaimedDirectory *claimed)
@@ -264,8 +270,8 @@ open_directory(ClaimedDirectory *claimed)
 }
 
 /*
- * The directory must be empty.  One that this program has just created and
- * that is not empty was replaced by another user.
+ * The directory must be empty.  If this program has just created it and it is
+ * not empty, another user has replaced it.
  */
 static void
 check_empty(const ClaimedDirectory *claimed, const char *hint)
@@ -290,8 +296,8 @@ check_empty(const ClaimedDirectory *claimed, const char *hint)
 }
 
 /*
- * Nothing is changed in the directory, or removed from it, before it is known
- * to be the right one.
+ * Nothing in the directory is changed or removed before the checks have shown
+ * that it is the right one.
  */
 const ClaimedDirectory *
 claimed_directory_new(const char *path, const char *hint, bool keep,
@@ -327,8 +333,8 @@ claimed_directory_fd(const ClaimedDirectory *claimed)
 }
 
 /*
- * Do the paths still lead to the open directories? Files are flushed by path
- * at the end.
+ * Check whether the paths still lead to the open directories, because files
+ * are flushed by path at the end.
  */
 void
 claimed_directory_check(void)

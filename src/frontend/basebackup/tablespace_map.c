@@ -1,9 +1,11 @@
 /*
  * tablespace_map.c
- *		The file tablespace_map of a backup in tar format.
+ *		Reads and writes tablespace_map, the file of a backup in tar format
+ *		that contains the locations of tablespaces.
  *
- * Within a line a backslash stands before a backslash and the ends of lines
- * (src/backend/access/transam/xlog.c, do_pg_backup_start()).
+ * In a line, a backslash precedes each backslash and each newline or carriage
+ * return of a location (src/backend/access/transam/xlog.c,
+ * do_pg_backup_start()).
  */
 #include "base/fe_compat.h"
 
@@ -35,8 +37,8 @@ add_tablespace(TablespaceMap *map, const char *path, const char *line)
 }
 
 /*
- * Read the file, keeping its text as it was: the manifest has a checksum of
- * that.  No file means that there are no tablespaces.
+ * Read the file, and keep its text for the comparison with the manifest's
+ * checksum.  If there is no file there are no tablespaces.
  */
 TablespaceMap *
 tablespace_map_read(const char *path)
@@ -101,7 +103,7 @@ tablespace_map_write(TablespaceMap *map, const char *path)
 
 	if (file == NULL)
 		pg_fatal("could not create file \"%s\": %m", path);
-	/* a map that was not read has no text yet */
+	/* A map without a file has no text yet. */
 	if (map->text == NULL)
 		map->text = createPQExpBuffer();
 	resetPQExpBuffer(map->text);

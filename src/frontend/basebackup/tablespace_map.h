@@ -1,7 +1,10 @@
 /*
  * tablespace_map.h
- *		The file tablespace_map of a backup in tar format: a line of OID and
- *		location for each tablespace, by which the server makes its link.
+ *		Reads and writes tablespace_map, the file of a backup in tar format
+ *		that contains the locations of tablespaces.
+ *
+ * Each line consists of an OID and a location.  When the server starts, it
+ * makes the links of the tablespaces from these lines.
  */
 #ifndef TABLESPACE_MAP_H
 #define TABLESPACE_MAP_H
@@ -18,12 +21,12 @@ typedef struct TablespaceMap
 {
 	int			n_tablespaces;
 	MappedTablespace *tablespaces;
-	PQExpBuffer text;			/* the bytes of the file; owned */
+	PQExpBuffer text;			/* contents of the file; owned */
 } TablespaceMap;
 
 /*
- * Read the file; without tablespaces and text if it is not there.  Exits with
- * a message on any other failure.
+ * Read the file.  If it does not exist, the result has neither tablespaces
+ * nor text.  Exits with a message on any other failure.
  */
 extern TablespaceMap *tablespace_map_read(const char *path);
 
@@ -31,7 +34,7 @@ extern TablespaceMap *tablespace_map_read(const char *path);
 extern void tablespace_map_append(PQExpBuffer text, Oid oid,
 								  const char *location);
 
-/* Write the file again, with the locations that the tablespaces have now. */
+/* Write the file again, with the current locations of the tablespaces. */
 extern void tablespace_map_write(TablespaceMap *map, const char *path);
 
 #endif							/* TABLESPACE_MAP_H */

@@ -2,15 +2,15 @@
  * tar_archive.c
  *		A tar file that several processes write.
  *
- * Pieces have different lengths once they are compressed, and the file has
- * them in order.  So a piece can be written when it is known where the piece
- * before it ends.  That is one word in shared memory per piece, which is also
- * the ticket for the next piece: there is no lock that a dying process could
- * keep.
+ * Compressed pieces have different lengths, and the file contains them in
+ * order.  So a worker can write its piece as soon as it knows where the
+ * previous piece ends.  There is one word in shared memory per piece, which
+ * contains its end and allows the next piece to begin.  So there is no lock
+ * that a dying process could keep.
  *
- * A piece whose end has been announced must keep its length, because the
- * pieces behind it are placed already.  A worker that repeats it after a loss
- * must therefore produce the same number of bytes.
+ * A piece whose end has been published must keep its length, because later
+ * pieces already have their places.  A worker that repeats the piece after a
+ * loss must therefore produce the same number of bytes.
  */
 #include "base/fe_compat.h"
 
@@ -21,11 +21,11 @@
 #include "stream/sink.h"
 
 /* ----------
- * The length of a compressed frame, from its header.
+ * The length of a compressed frame, found without decompression.
  * ----------
  */
 
-/* What lz4 frames consist of (lz4_Frame_format.md). */
+/* The parts of an lz4 frame (lz4_Frame_format.md). */
 #define LZ4_MAGIC 0x184D2204
 #define LZ4_SKIPPABLE_MAGIC 0x184D2A50
 #define LZ4_SKIPPABLE_MASK 0xFFFFFFF0
@@ -43,8 +43,8 @@ number32(const uint8 *at)
 }
 
 /*
- * The length of an lz4 frame, from block to block; 0 if it is damaged or cut
- * off.  liblz4 has no function for it.
+ * The length of an lz4 frame, found by going from block to block; 0 if it is
+ * damaged or truncated.  liblz4 has no function for this.
  */
 static uint64
 lz4_frame_bytes(const uint8 *frame, uint64 left)
@@ -60,7 +60,11 @@ lz4_frame_bytes(const uint8 *frame, uint64 left)
 	if (number32(frame) != LZ4_MAGIC)
 		return 0;
 	flags = frame[4];
-	/* magic number, flags, block size, header's checksum */
+
+	/*
+	 * The header consists of the magic number, flags, block size and a
+	 * checksum, and of optional fields.
+	 */
 	pos = 7 + (flags & LZ4_CONTENT_SIZE ? 8 : 0) +
 		(flags & LZ4_DICTIONARY_ID ? 4 : 0);
 	do
@@ -97,21 +101,21 @@ compressed_frame_bytes(const void *frame, uint64 left, CompressMethod method)
 }
 
 /* ----------
- * A tar file that processes write together.
+ * The archive.
  * ----------
  */
 
-/* How long to wait before another look at the piece before this one. */
+/* How long to wait before the previous piece is checked again. */
 #define WAIT_US 1000
 
 #define AGAIN_HINT "Start the backup again."
 
-/* A piece's word: its end, and below that what has come of it. */
-#define PIECE_PLACED UINT64CONST(1) /* where it ends is known */
+/* The word of a piece consists of its end, and of these two bits. */
+#define PIECE_PLACED UINT64CONST(1) /* its end is known */
 #define PIECE_WRITTEN UINT64CONST(2)
 #define PIECE_END_SHIFT 2
 
-/* What an archive ends with: two blocks of zeros. */
+/* The end of an archive: two blocks of zeros. */
 #define END_BYTES (2 * TAR_BLOCK_SIZE)
 
 struct TarArchive
@@ -120,7 +124,7 @@ struct TarArchive
 	int			fd;
 	CompressSpec compress;
 	int			max_pieces;
-	uint64	   *pieces;			/* shared */
+	uint64	   *pieces;			/* words of the pieces, in shared memory */
 };
 
 TarArchive *
@@ -153,8 +157,9 @@ set_piece_word(TarArchive *archive, int piece, uint64 end, uint64 state)
 }
 
 /*
- * Pieces are handed out in order, and the worker with the lowest number never
- * waits, so this ends.
+ * Wait until the end of the previous piece is known.  Workers get pieces in
+ * order, and the worker with the lowest number does not wait, so the wait
+ * ends.
  */
 static uint64
 wait_for_begin(const TarArchive *archive, int piece)
@@ -198,7 +203,7 @@ tar_archive_put(TarArchive *archive, int piece, const void *frame, size_t len)
 	set_piece_word(archive, piece, begin + len, PIECE_PLACED | PIECE_WRITTEN);
 }
 
-/* The end of the archive, as a frame of its own; returns its length. */
+/* Write the end of the archive as a separate frame; returns its length. */
 static size_t
 write_end(const TarArchive *archive, uint64 offset)
 {
@@ -242,16 +247,16 @@ tar_archive_finish(TarArchive *archive, int n_pieces)
 		end = word >> PIECE_END_SHIFT;
 	}
 	end += write_end(archive, end);
-	/* network file systems report a failed write only here */
+	/* Network file systems may report a failed write only here. */
 	if (close(archive->fd) < 0)
 		pg_fatal("could not close file \"%s\": %m", archive->path);
 	return end;
 }
 
 /*
- * Who owns a file is not known to who reads it by SQL: the numbers are those
- * that PostgreSQL's programs write, and the names, which tar looks at first,
- * are "postgres".
+ * SQL does not show the owner of a file.  So the owner's IDs are those that
+ * PostgreSQL's programs write, and the names, which tar uses first, are
+ * "postgres".
  */
 #define TAR_UID 04000
 #define TAR_GID 02000

@@ -1,17 +1,19 @@
 /*
  * tar_archive.h
- *		A tar file that processes write together, each its pieces, without a
- *		temporary file or a second copy.
+ *		A tar file that several processes write together, each its own pieces,
+ *		without a temporary file or a second copy.
  *
- * A piece is any part of the tar's bytes, in a frame of its own (zstd, lz4)
- * if the file is compressed: decompressors read one frame after the other.
- * Pieces have numbers from 0.  How long one is is known when it is there, so
- * where it begins is known when all before it are: each waits for the one
- * before, says where it ends itself, and then is written, while others are.
+ * A piece is any part of the tar's bytes.  If the file is compressed, each
+ * piece is a separate frame (zstd, lz4), because decompressors read one frame
+ * after the other.  Pieces are numbered from 0.  The length of a piece is
+ * known only after it was compressed, and its position only after all
+ * previous pieces have their lengths.  So a process waits for the previous
+ * piece's end, publishes its own end, and then writes its piece, while others
+ * write theirs.
  *
- * A process may die anywhere.  The piece it had is put again by another one,
- * or the file is not finished.  What waits is a process, so a lost piece must
- * not be left to one of those that wait for it.
+ * A process may die at any time.  Then another process must write its piece
+ * again, or the file cannot be finished.  This must not be a process that
+ * already waits for the lost piece.
  */
 #ifndef TAR_ARCHIVE_H
 #define TAR_ARCHIVE_H
@@ -23,14 +25,15 @@
 #include "shared/compress.h"
 
 /* ----------
- * The length of a compressed frame, from its header.
+ * The length of a compressed frame, found without decompression.
  * ----------
  */
 
 /*
- * The bytes of the zstd or lz4 frame that begins there, of those that are
- * left; 0 if it is none, or cut.  Nothing is decompressed.  Other methods
- * have no frames that tell: all that is left.
+ * The length of the zstd or lz4 frame that begins at this address, where
+ * "left" bytes remain; 0 if there is no complete frame.  Nothing is
+ * decompressed.  With other methods, whose frames do not show their lengths,
+ * the result is "left".
  */
 extern uint64 compressed_frame_bytes(const void *frame, uint64 left,
 									 CompressMethod method);
@@ -38,33 +41,35 @@ extern uint64 compressed_frame_bytes(const void *frame, uint64 left,
 typedef struct TarArchive TarArchive;
 
 /*
- * A new file of mode 0600, for at most max_pieces pieces, with a few bytes
- * reserved for each.  It is made before the processes that write it are
- * forked.  Exits with a message on failure, as all of them do.
+ * Create a file with mode 0600 for at most max_pieces pieces; a few bytes of
+ * shared memory are reserved for each.  Call this before the processes are
+ * forked that write the file.  This function and the following ones exit with
+ * a message on failure.
  */
 extern TarArchive *tar_archive_new(const char *path,
 								   const CompressSpec *compress,
 								   int max_pieces);
 
 /*
- * Write a piece, which is a frame already.  Waits for the pieces before.  One
- * that a process has died of must, once its end is known, be as long again:
- * it is an error if it is not, since others are behind it.
+ * Write a piece, which is a complete frame.  Waits for the previous pieces.
+ * If a process has died after it published the end of its piece, the repeated
+ * piece must have the same length; otherwise this is an error, because other
+ * pieces follow it.
  */
 extern void tar_archive_put(TarArchive *archive, int piece, const void *frame,
 							size_t len);
 
 /*
- * No process writes any more: append the end of the archive, behind n_pieces
- * pieces, and close the file.  It is an error if one of them is missing.  The
- * file is not flushed.  Returns its bytes; the archive is freed.
+ * After all processes have finished: append the end of the archive after
+ * n_pieces pieces, and close the file.  A missing piece is an error.  The
+ * file is not flushed.  Returns its length; frees the archive.
  */
 extern uint64 tar_archive_finish(TarArchive *archive, int n_pieces);
 
 /*
- * The header of a member: its path within the archive, the target of a
- * symbolic link or NULL, its bytes, and its mode, S_IFDIR included for a
- * directory.  It is an error if tar has no room for the path.
+ * Make the header of a member: its path in the archive, the target of a
+ * symbolic link or NULL, its length, and its mode, which includes S_IFDIR for
+ * a directory.  It is an error if the path is too long for tar.
  */
 extern void tar_archive_header(char header[TAR_BLOCK_SIZE], const char *path,
 							   const char *link_target, uint64 size,

@@ -3,12 +3,12 @@
  *		A base backup as tar files.
  *
  * There is a tar file for the data directory, one for each tablespace, and
- * one for the log unless it is part of the first.  A piece is a compressed
- * frame of its own; gzip, lz4 and zstd readers read concatenated frames as
+ * one for WAL unless it is part of the first.  A piece is a separate
+ * compressed frame; readers of gzip, lz4 and zstd read concatenated frames as
  * one stream.
  *
  * If the server compresses, the frames come from there, and the worker stores
- * them unread.
+ * them without decompressing them.
  */
 #include "base/fe_compat.h"
 
@@ -21,15 +21,18 @@
 #include "basebackup/tar_archive.h"
 #include "shared/compress.h"
 
-/* One of the files. */
+/* A tar file of the backup. */
 typedef struct TarFile
 {
 	TarArchive *archive;
 	char	   *path;
-	int			n_pieces;		/* that are written */
+	int			n_pieces;		/* written so far */
 } TarFile;
 
-/* The form's own: the log, if not in the base, the base, the tablespaces. */
+/*
+ * The data of this form: the files of WAL (unless it is in the base), of the
+ * base, and of the tablespaces.
+ */
 typedef struct TarFiles
 {
 	TarFile    *files;
@@ -38,8 +41,8 @@ typedef struct TarFiles
 } TarFiles;
 
 /*
- * For the log, whose segments are not known before the end: memory that is
- * not written takes none up.
+ * Additional pieces for WAL, whose segments are not known before the end.
+ * Shared memory that is never written uses no real memory.
  */
 #define MORE_PIECES (1024 * 1024)
 
@@ -63,11 +66,11 @@ typedef struct TarLayout
 {
 	BackupLayout layout;		/* first: it is one */
 	const Backup *backup;
-	BlockCompressor *compressor;	/* NULL: as it is */
-	PQExpBufferData raw;		/* of a piece */
-	PQExpBufferData frame;		/* the same, compressed */
+	BlockCompressor *compressor;	/* NULL: no compression */
+	PQExpBufferData raw;		/* the bytes of a piece */
+	PQExpBufferData frame;		/* the same bytes, compressed */
 	const BackupPiece *piece;
-	size_t		padding;		/* after the range */
+	size_t		padding;		/* bytes after the range */
 } TarLayout;
 
 static void
@@ -77,7 +80,7 @@ append(PQExpBuffer buf, const char *data, size_t len)
 	(void) buffer_text(buf);
 }
 
-/* What fills the last block of a member. */
+/* Append zeros that fill the last block of a member. */
 static void
 append_padding(PQExpBuffer buf, size_t len)
 {
@@ -86,7 +89,7 @@ append_padding(PQExpBuffer buf, size_t len)
 	append(buf, zeros, len);
 }
 
-/* All that is in raw, as one frame. */
+/* Compress the bytes in raw as one frame. */
 static const PQExpBufferData *
 make_frame(TarLayout *tar)
 {
@@ -120,7 +123,9 @@ put_frame(TarLayout *tar, const TarFile *file, int piece)
  * ----------
  */
 
-/* Below what the tar file is of. */
+/*
+ * The name of a member: its path relative to the directory of the tar file.
+ */
 static const char *
 member_name(const Backup *backup, const BackupFile *file)
 {
@@ -152,8 +157,8 @@ tar_layout_begin_piece(BackupLayout *layout, const BackupPiece *piece)
 }
 
 /*
- * What is before and after a range in the tar file: the header of the member
- * before its first range, zeros up to a full block after its last.
+ * The bytes before and after a range in the tar file: the member's header
+ * before its first range, and zeros up to a full block after its last one.
  */
 static size_t
 around(BackupLayout *layout, const BackupRange *range, PQExpBuffer header)
@@ -199,7 +204,7 @@ tar_layout_end_piece(BackupLayout *layout)
 	put_frame(tar, file, file->n_pieces + tar->piece->no);
 }
 
-/* A frame of the server's. */
+/* Store a piece that the server has compressed. */
 static void
 put_piece(BackupLayout *layout, const BackupPiece *piece,
 		  const PQExpBufferData *data)
@@ -238,7 +243,10 @@ tar_layout_new_layout(const Backup *backup)
 	tar->layout.data = tar_layout_take_data;
 	tar->layout.end_range = tar_layout_end_range;
 	tar->layout.end_piece = tar_layout_end_piece;
-	/* what is not compressed can come from there as it is stored, too */
+
+	/*
+	 * A backup without compression can also be stored as the server sends it.
+	 */
 	if (backup->options->compress_place == COMPRESS_ON_SERVER ||
 		backup->options->compress.method == COMPRESS_NONE)
 	{
@@ -268,8 +276,8 @@ open_file(const Backup *backup, int tablespace)
 }
 
 /*
- * The first piece of a tar file: its directories, and in base.tar links to
- * tablespaces, in the order that a reader needs them.
+ * Write the first piece of a tar file: its directories and, in base.tar,
+ * links to tablespaces, in the order that a reader needs.
  */
 static void
 put_directories(const Backup *backup, int tablespace)
@@ -343,8 +351,8 @@ finish(const Backup *backup)
 }
 
 /*
- * Names are flushed, too: without a manifest nothing comes after this that
- * would do it.
+ * Flush the files and their directory.  Without a manifest no later step
+ * would flush the names.
  */
 static void
 tar_layout_flush_files(const void *arg)
@@ -355,8 +363,8 @@ tar_layout_flush_files(const void *arg)
 	for (int i = 0; i < files->n_files; i++)
 		if (files->files[i].path &&
 			fsync_fname(files->files[i].path, false) != 0)
-			exit(1);			/* it has said why */
-	/* their names, too: there may be no manifest that comes to them */
+			exit(1);			/* it has reported the error */
+	/* Flush the names, too, because without a manifest nothing else does. */
 	if (fsync_fname(backup->options->directory, true) != 0)
 		exit(1);
 }
