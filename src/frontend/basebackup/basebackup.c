@@ -679,6 +679,7 @@ add_special(SpecialFiles *special, const char *path, const char *data,
 	};
 }
 
+/* -R in tar format: add the file with the server's settings and new ones. */
 static void
 add_recovery_conf(const Backup *backup, SpecialFiles *special)
 {
@@ -763,6 +764,11 @@ complete(Backup *backup)
 	SpecialFiles special = {.n = 0};
 
 	end_data(backup, &special);
+
+	/*
+	 * In plain format, -R appends to the files in the backup.  Their entries
+	 * in the manifest stay, because pg_verifybackup checks neither of them.
+	 */
 	if (options->write_recovery_conf && !options->tar_format)
 		WriteRecoveryConfig(backup->conn, unconstify(char *, options->directory),
 							generate_recovery_config(backup->conn));

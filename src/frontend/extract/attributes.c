@@ -2,15 +2,15 @@
  * attributes.c
  *		Restores the owners, permissions and times of extracted files.
  *
- * A file gets them as it is written.  Directories have to wait: writing into
- * one changes its time, one that is read-only cannot be written into, and
- * root must not work in one whose owner could replace what is in it.  Files
- * that are read-only wait too, since several workers open them for writing,
- * and so do symbolic links.  All these are noted, in the order of the
- * archive, and set in the opposite order at the end.
+ * A file gets its attributes when it is written.  Directories have to wait:
+ * writing into a directory changes its time, a read-only directory cannot be
+ * written into, and root must not work in a directory whose owner could
+ * replace its contents.  Read-only files wait, too, because several workers
+ * open them for writing, and so do symbolic links.  All these are noted in
+ * the order of the archive, and set in the opposite order at the end.
  *
- * The list is in shared memory, as any of the workers may be the one that
- * reads a member's header.
+ * The list is in shared memory, because any worker may read a member's
+ * header.
  */
 #include "base/fe_compat.h"
 
@@ -22,13 +22,13 @@
 #include "base/shared_memory.h"
 #include "extract/attributes.h"
 
-/* The permissions that there can be in a data directory. */
+/* The permissions that directories of a data directory may have. */
 #define DIRECTORY_MODES ((mode_t) PG_DIR_MODE_GROUP)
 #define FILE_MODES ((mode_t) PG_FILE_MODE_GROUP)
 
 /*
- * Directories, links and files that are read-only.  Memory that is not
- * written takes none up.
+ * The largest number of directories, links and read-only files.  Shared
+ * memory that is never written uses no real memory.
  */
 #define MAX_NOTED (256 * 1024)
 
@@ -41,14 +41,14 @@ typedef struct Owner
 typedef struct Noted
 {
 	const char *directory;
-	TarMember	member;			/* its path is below it */
+	TarMember	member;			/* its path is relative to the directory */
 	Owner		owner;
 } Noted;
 
 struct Attributes
 {
 	bool		has_first;
-	Owner		first;			/* of the first member */
+	Owner		first;			/* owner of the first member */
 	int			n_noted;
 	Noted		noted[MAX_NOTED];
 };
@@ -65,8 +65,8 @@ attributes_new(void)
  */
 
 /*
- * Only root may give files away.  Files that another user extracts belong to
- * that user, as with tar.
+ * Only root may give files to other users.  Files that another user extracts
+ * belong to that user, as with tar.
  */
 static bool
 sets_owners(void)
@@ -74,7 +74,10 @@ sets_owners(void)
 	return geteuid() == 0;
 }
 
-/* As tar: by the name, where there is such a user, else by the number. */
+/*
+ * The owner of a member.  Like tar, this uses the name if such a user exists,
+ * and otherwise the number.
+ */
 static Owner
 owner_of(const TarMember *member)
 {
@@ -88,9 +91,9 @@ owner_of(const TarMember *member)
 }
 
 /*
- * The same for many members of one owner, of which a base backup consists:
- * getpwnam() may ask a server on the network each time.  Of no use if we are
- * not root.
+ * The same for many members of one owner, as in a base backup: getpwnam() may
+ * query a server on the network each time.  It is useless unless root runs
+ * the program.
  */
 static Owner
 same_owner_of(const TarMember *member)
@@ -121,8 +124,9 @@ owner_failed(const char *path)
 }
 
 /*
- * What the program makes itself, such as a tablespace_map with new locations,
- * gets the owner of the archive's first member, which is the data directory.
+ * Files that the program itself creates, such as a tablespace_map with new
+ * locations, get the owner of the archive's first member, which is the data
+ * directory.
  */
 void
 attributes_adopt(const Attributes *attributes, const char *path)
@@ -137,7 +141,10 @@ attributes_adopt(const Attributes *attributes, const char *path)
  * ----------
  */
 
-/* That of the last access is left alone, and so are fractions: as tar. */
+/*
+ * The times to set: like tar, this keeps the time of the last access, and has
+ * no fractions.
+ */
 static const struct timespec *
 times_of(time_t mtime, struct timespec times[2])
 {
@@ -169,7 +176,7 @@ final_mode(const TarMember *member)
 		(member->kind == TAR_DIRECTORY ? DIRECTORY_MODES : FILE_MODES);
 }
 
-/* A member's permissions while it is written. */
+/* The permissions of a member while it is written. */
 mode_t
 attributes_first_mode(const TarMember *member)
 {
@@ -187,8 +194,8 @@ attributes_set(int fd, const char *path, const TarMember *member)
 		owner_failed(path);
 
 	/*
-	 * Each part of a file sets the time, since no worker knows whether its
-	 * part is the last to be written.
+	 * Each worker sets the time, because none knows whether its part of the
+	 * file is the last to be written.
 	 */
 	if (futimens(fd, times_of(member->mtime, times)) < 0)
 		time_failed(path);
@@ -230,7 +237,8 @@ attributes_is_of_other(const Attributes *attributes, const char *directory,
 		found = noted->member.kind == TAR_DIRECTORY &&
 
 		/*
-		 * the archive's own directories come but once, see make_directory()
+		 * within an archive, directories occur only once, see
+		 * make_directory()
 		 */
 			noted->directory != directory && strcmp(its_path, path) == 0;
 		free(its_path);
@@ -259,7 +267,10 @@ set_noted(const Noted *noted)
 void
 attributes_set_noted(Attributes *attributes, const char *directory)
 {
-	/* From the end of the list: what is in a directory was noted after it. */
+	/*
+	 * Begin at the end of the list, because the contents of a directory were
+	 * noted after the directory.
+	 */
 	while (attributes->n_noted > 0 &&
 		   (directory == NULL ||
 			attributes->noted[attributes->n_noted - 1].directory == directory))

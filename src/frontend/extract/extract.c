@@ -1,11 +1,11 @@
 /*
  * extract.c
- *		Makes a data directory of a base backup in tar format.
+ *		Makes a data directory from a base backup in tar format.
  *
- * A server must not be started in a directory that is not complete.  So the
- * file that it cannot start without gets its name only when all else is there
- * (name_last_file()), and the manifest, by which pg_verifybackup and users
- * know a complete backup, gets its name after all has been flushed.
+ * A server must not be started in a directory that is not complete.  So
+ * pg_control, without which no server starts, gets its final name only after
+ * all other files exist.  The manifest, which shows users and pg_verifybackup
+ * that a backup is complete, gets its name after everything has been flushed.
  */
 #include "base/fe_compat.h"
 
@@ -34,9 +34,9 @@
  */
 
 /*
- * The archive of that name, with any suffix; NULL if there is none.  Owned.
- * How it is compressed is taken from the suffix alone, as pg_basebackup names
- * its files.
+ * The archive with this name and any suffix; NULL if there is none.  Owned.
+ * Only the suffix shows how it is compressed, as pg_basebackup names its
+ * files.
  */
 static char *
 find_archive(const Options *options, const char *name, CompressMethod *method)
@@ -52,7 +52,7 @@ find_archive(const Options *options, const char *name, CompressMethod *method)
 	return NULL;
 }
 
-/* How large all archives are. */
+/* The total size of all archives. */
 static uint64
 stored_bytes(const Options *options)
 {
@@ -61,7 +61,7 @@ stored_bytes(const Options *options)
 	struct stat st;
 	uint64		bytes = 0;
 
-	/* an error is found and reported when the archives are opened */
+	/* Opening the archives will report an error, so it is ignored here. */
 	while (d && (entry = readdir(d)) != NULL)
 		if (strstr(entry->d_name, ".tar") != NULL &&
 			fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
@@ -71,7 +71,7 @@ stored_bytes(const Options *options)
 	return bytes;
 }
 
-/* All tablespaces' archives must be of the map, which has others besides. */
+/* Check that the map lists the tablespaces of all archives. */
 static void
 check_archives(const Options *options, const TablespaceMap *map)
 {
@@ -86,7 +86,10 @@ check_archives(const Options *options, const TablespaceMap *map)
 		Oid			oid = strtoul(entry->d_name, &end, 10);
 		int			i = 0;
 
-		/* base.tar, pg_wal.tar and backup_manifest begin with no digit */
+		/*
+		 * The names base.tar, pg_wal.tar and backup_manifest do not begin
+		 * with a digit.
+		 */
 		if (end == entry->d_name || strncmp(end, ".tar", 4) != 0)
 			continue;
 		while (i < map->n_tablespaces && map->tablespaces[i].oid != oid)
@@ -120,7 +123,10 @@ missing_archive(const Options *options, const char *name)
 	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 
-/* Returns whether it goes elsewhere than where it was. */
+/*
+ * Claim a tablespace's directory.  Returns whether it differs from the
+ * location in the backup.
+ */
 static bool
 claim_tablespace(const Options *options, MappedTablespace *tablespace)
 {
@@ -141,8 +147,9 @@ claim_tablespace(const Options *options, MappedTablespace *tablespace)
 }
 
 /*
- * Returns the map, with the locations that tablespaces have now.  *was is the
- * map in the backup, if the program has written another one; owned.
+ * Claim the directories of all tablespaces.  Returns the map with their
+ * current locations.  If the program has written a new map, *was is the
+ * backup's own map; owned.
  */
 static TablespaceMap *
 claim_tablespaces(const Options *options,
@@ -163,7 +170,11 @@ claim_tablespaces(const Options *options,
 	check_archives(options, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
 		any_elsewhere |= claim_tablespace(options, &map->tablespaces[i]);
-	/* the server makes its links from the map */
+
+	/*
+	 * The server makes its links from the map, so write it again if locations
+	 * changed.
+	 */
 	*was = NULL;
 	if (any_elsewhere)
 	{
@@ -193,15 +204,19 @@ extract_tablespace(const Options *options, Attributes *attributes,
 	if (symlink(tablespace->location, link) < 0)
 		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
 				 link, tablespace->location);
-	/* a link that is in the archive gets its own one */
+
+	/*
+	 * Links in an archive get their owners from there; this one was made
+	 * here.
+	 */
 	attributes_adopt(attributes, link);
 }
 
 /* ----------
- * The rest
+ * The manifest, and the final steps
  * ----------
  */
-/* Copy what is open as it is.  The descriptor is taken over. */
+/* Copy an open file unchanged.  Closes the descriptor. */
 static void
 copy_file(int fd, const char *from, const char *to)
 {
@@ -218,7 +233,10 @@ copy_file(int fd, const char *from, const char *to)
 	close(fd);
 }
 
-/* -1 if there is none; *from is owned. */
+/*
+ * Open the manifest of the backup; -1 if there is none.  *from is its path,
+ * owned.
+ */
 static int
 open_manifest(const Options *options, char **from)
 {
@@ -236,10 +254,10 @@ open_manifest(const Options *options, char **from)
 }
 
 /*
- * Under a temporary name: complete() gives it the right one.  A
- * tablespace_map that the program has changed has another checksum than the
- * manifest says, and pg_verifybackup would call the backup damaged.  was is
- * the backup's own map then.
+ * Write the manifest with a temporary name, which complete() replaces.  If
+ * the program has changed tablespace_map, the manifest needs its new
+ * checksum, because otherwise pg_verifybackup would report the backup as
+ * damaged.  "was" is the backup's own map then.
  */
 static void
 extract_manifest(const Options *options, const Attributes *attributes,
@@ -272,14 +290,20 @@ extract_manifest(const Options *options, const Attributes *attributes,
 		attributes_adopt(attributes, to);
 }
 
-/* The program's major: only those before 10 had other directories. */
+/*
+ * Flush the directory.  The program's own version is passed, because only
+ * versions before 10 had other directories.
+ */
 static void
 extract_flush_directory(const void *arg)
 {
 	sync_data_directory(arg, PG_VERSION_NUM);
 }
 
-/* All of it, and then its manifest's name, which says that it is complete. */
+/*
+ * Flush everything, and then rename the manifest, which marks the directory
+ * as complete.
+ */
 static void
 complete(const Options *options)
 {
@@ -295,7 +319,7 @@ complete(const Options *options)
 	claimed_directory_check();
 
 	/*
-	 * the last step of all, so that a directory with a manifest is complete
+	 * This is the last step, so that a directory with a manifest is complete.
 	 */
 	if (has_manifest)
 		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
@@ -324,13 +348,13 @@ extract_backup(const Options *options)
 					 options->extract);
 		pg_fatal_hint("Specify the directory of a backup in tar format, which pg_parbasebackup -Ft or pg_basebackup -Ft has made.");
 	}
-	/* permissions of the group are the archive's, under any umask */
+	/* The archive, not the umask, determines the permissions of the group. */
 	umask(PG_MODE_MASK_GROUP);
 	(void) claimed_directory_new(options->directory, NULL, options->no_clean, true);
 
 	/*
-	 * If the manifest may have to be written again: damage is found before
-	 * hours are spent.
+	 * If the manifest may have to be changed, find damage in it now, not
+	 * after hours.
 	 */
 	fd = open_manifest(options, &from);
 	if (fd >= 0 && options->tablespace_mappings.head)
@@ -340,30 +364,42 @@ extract_backup(const Options *options)
 	extract_archive_begin_stage(stored_bytes(options));
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
-	/* pg_basebackup's own archive of what it has streamed */
+
+	/*
+	 * pg_basebackup stores WAL that it has streamed in an archive of its own.
+	 */
 	archive = find_archive(options, "pg_wal", &method);
 	if (archive)
-		/* the name is needed until all attributes are set */
+
+		/*
+		 * The name is never freed, because it is needed until all attributes
+		 * are set.
+		 */
 		(void) extract_archive(archive, method,
 							   psprintf("%s/pg_wal", options->directory), "",
 							   options->jobs, attributes);
-	/* tablespace_map is a member of base.tar, so only now it can be read */
+	/* base.tar contains tablespace_map, so it can only be read now. */
 	map = claim_tablespaces(options, attributes, n_links, &was);
-	/* its errors come before the tablespaces, which take long */
+
+	/*
+	 * Write the manifest before the tablespaces, which take long, so that its
+	 * errors are found early.
+	 */
 	extract_manifest(options, attributes, was, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
 		extract_tablespace(options, attributes, &map->tablespaces[i]);
 	progress_end();
-	/* All that it needs is there: a server can be started. */
+	/* All files exist, so a server may be started from now on. */
 	path = psprintf("%s/%s", options->directory, EXTRACT_LAST_FILE);
 	temp = psprintf("%s%s", path, EXTRACT_LAST_SUFFIX);
 	if (rename(temp, path) < 0 && errno != ENOENT)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
 
 	/*
-	 * Whom a directory belongs to can put a link in the place of what is in
-	 * it, so root has to be done with all that is before it gives it away.  A
-	 * tablespace can be within one before it.
+	 * The owner of a directory can replace its contents by links.  So root
+	 * must finish everything in a directory before the directory gets its
+	 * owner.  The order is reversed because a tablespace can be within an
+	 * earlier one.
 	 */
 	for (int i = map->n_tablespaces - 1; i >= 0; i--)
 	{

@@ -2,17 +2,16 @@
  * extract_archive.c
  *		Extracts one tar file with several processes.
  *
- * A tar file can only be read from its beginning, as nothing but the headers
- * says where members are.  Decompressing and writing are what takes long, so
- * these are what the workers share: each takes a frame of the compressed
- * file, decompresses it, waits until all frames before it have been looked
- * through, and goes through its own with the one TarReader that all share.
- * That finds the headers, and notes which bytes belong to which file at which
- * offset.  Then the next frame has its turn, while this worker writes.
+ * A tar file can only be read from its beginning, because only the headers
+ * show where members are.  Decompressing and writing take the most time, so
+ * the workers share this work.  Each worker takes a frame of the compressed
+ * file, decompresses it, and waits until all previous frames have been
+ * parsed.  Then it parses its own frame with the TarReader that all workers
+ * share.  This finds the headers, and which bytes belong to which file at
+ * which offset.  Then the next frame has its turn, while this worker writes.
  *
- * There is always a worker that can go on: jobs are given out in the order of
- * the frames, so the worker with the first frame that is not done does not
- * wait for another one.
+ * There is always a worker that can continue: workers get frames in order, so
+ * the worker with the first unfinished frame does not wait for another one.
  */
 #include "base/fe_compat.h"
 
@@ -31,28 +30,28 @@
 #include "stream/sink.h"
 
 /* ----------
- * Where the frames of a compressed file begin: what can be decompressed
- * side by side.
+ * The frames of a compressed file, which can be decompressed concurrently.
  *
- * They are found by the sizes that stand in them; no index is needed, nor is
- * anything decompressed.
+ * They are found through the sizes in their headers, without an index and
+ * without decompression.
  * ----------
  */
 
 typedef struct FrameList
 {
 	int			n_frames;
-	uint64	   *begins;			/* and the end of the last one */
+	uint64	   *begins;			/* the beginnings, and the end of the last
+								 * frame */
 } FrameList;
 
-/* Of a file that is not compressed. */
+/* The size of a piece of an uncompressed file. */
 #define PIECE_BYTES ((uint64) 4 * 1024 * 1024)
 
 /*
- * The frames of a file, which is of any origin and open for reading; path is
- * for messages.  A file that is not compressed is cut into pieces of some MB;
- * one by gzip, whose members tell no size, is one frame.  Exits with a
- * message if it is damaged.
+ * Find the frames of a file, which may come from anywhere and is open for
+ * reading; path is only for messages.  An uncompressed file is cut into
+ * pieces.  A file of gzip, whose members do not contain their sizes, counts
+ * as one frame.  Exits with a message if the file is damaged.
  */
 static FrameList *
 frame_list_find(int fd, const char *path, CompressMethod method)
@@ -71,8 +70,8 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 	}
 
 	/*
-	 * Mapped, since the headers of frames and blocks, which are all that is
-	 * read, are a few bytes far from each other.
+	 * Map the file, because only the headers of frames and blocks are read,
+	 * which are a few bytes at distant positions.
 	 */
 	file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (file == MAP_FAILED)
@@ -98,30 +97,30 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 }
 
 /* ----------
- * Extracts one tar file with several processes.
+ * The archive.
  * ----------
  */
 
-/* How long to wait before another look at whose turn it is. */
+/* How long to wait before the turn is checked again. */
 #define WAIT_US 1000
 
 #define IN_BYTES ((size_t) 256 * 1024)
 
 /*
- * What a frame is decompressed to at a time.  Longer frames, as of archives
- * that others have made, are done in order, one such part after the other.
+ * The buffer for the decompressed bytes of a frame.  Longer frames, which
+ * other programs may have made, are parsed and written in several such parts.
  */
 #define OUT_BYTES ((size_t) 16 * 1024 * 1024)
 
-/* Shared: the reader, and the frame that it is for. */
+/* State in shared memory: the reader, and the frame whose turn it is. */
 typedef struct Turn
 {
 	int			frame;
 	TarReader	reader;
-	int			n_members;		/* so far, as the next one */
+	int			n_members;		/* members so far */
 	int			n_links;
 	int			n_files;
-	uint64		bytes;			/* of files */
+	uint64		bytes;			/* bytes of files */
 } Turn;
 
 typedef struct Extraction
@@ -135,13 +134,14 @@ typedef struct Extraction
 	Turn	   *turn;
 	Attributes *attributes;
 
-	/* of a worker */
-	Decompressor *decompressor; /* NULL for none */
+	/* members that belong to a worker */
+	Decompressor *decompressor; /* NULL if not compressed */
 	char	   *in;
 	char	   *out;
-	uint64		position;		/* in the file */
-	uint64		end;			/* of the frame */
-	TarPart    *parts;			/* files to be written, from out */
+	uint64		position;		/* position in the file */
+	uint64		end;			/* end of the frame */
+	TarPart    *parts;			/* parts of files to be written; they point to
+								 * out */
 	int			n_parts;
 } Extraction;
 
@@ -150,7 +150,7 @@ typedef struct Extraction
  * ----------
  */
 
-/* Some of the frame, as it is in the file; 0 at its end. */
+/* Read a part of the frame from the file; returns 0 at its end. */
 static size_t
 read_frame(Extraction *extraction, char *to, size_t room)
 {
@@ -174,7 +174,7 @@ read_frame(Extraction *extraction, char *to, size_t room)
 	return got;
 }
 
-/* Some of what it stands for, up to what there is room for; 0 at its end. */
+/* Decompress a part of the frame, as much as fits; returns 0 at its end. */
 static size_t
 decompress_frame(Extraction *extraction, char *to, size_t room)
 {
@@ -203,7 +203,7 @@ decompress_frame(Extraction *extraction, char *to, size_t room)
 	return made;
 }
 
-/* Fill the buffer; whole: the frame ends within it. */
+/* Fill the buffer.  *whole is set if the frame ends within it. */
 static size_t
 fill(Extraction *extraction, bool *whole)
 {
@@ -245,10 +245,11 @@ damaged(const Extraction *extraction, const char *problem)
 }
 
 /*
- * Whom a directory is given to can put a link in the place of what is in it.
- * At the end the first is given away last, so each comes but once, before
- * what is in it (attributes_set_noted()).  An archive of pg_wal may have what
- * base.tar has had: that is below a directory which is kept to the last.
+ * Create a directory.  Its later owner can replace its contents by links.  At
+ * the end, directories that were created first get their owners last
+ * (attributes_set_noted()), so a directory must occur only once, before its
+ * contents.  An archive of pg_wal may repeat directories of base.tar; these
+ * are below a directory that gets its owner last.
  */
 static void
 make_directory(const Extraction *extraction, const TarMember *member)
@@ -267,8 +268,9 @@ make_directory(const Extraction *extraction, const TarMember *member)
 }
 
 /*
- * An archive of a tablespace must not bring files that belong to others: its
- * paths begin with the directory that servers make in a location.
+ * The archive of a tablespace must not contain files that belong elsewhere:
+ * its paths must begin with the directory that servers create in a
+ * tablespace.
  */
 static void
 check_path(const Extraction *extraction, const char *path)
@@ -279,8 +281,8 @@ check_path(const Extraction *extraction, const char *path)
 }
 
 /*
- * Go through the buffer.  Directories are made at once: others may be about
- * to write files in them.
+ * Parse the buffer.  Directories are created at once, because other workers
+ * may soon write files in them.
  */
 static void
 scan(Extraction *extraction, size_t len)
@@ -301,7 +303,10 @@ scan(Extraction *extraction, size_t len)
 			attributes_note(extraction->attributes, extraction->directory,
 							&part.member);
 		}
-		/* Links are not made: they would lead what follows elsewhere. */
+
+		/*
+		 * Links are not created, because later paths could lead through them.
+		 */
 		switch (part.member.kind)
 		{
 			case TAR_FILE:
@@ -327,8 +332,9 @@ scan(Extraction *extraction, size_t len)
  */
 
 /*
- * Others write other parts of it, and who comes first creates it.  The
- * directory is new, and has no links: so there are none to follow.
+ * Write a part of a file.  Other workers write other parts, and the first one
+ * creates the file.  The directory is new and contains no links, so none can
+ * be followed.
  */
 static void
 write_part(const Extraction *extraction, const TarPart *part)
@@ -378,19 +384,20 @@ extract_archive_run(void *arg, int frame, volatile int *step)
 	{
 		size_t		len = fill(extraction, &whole);
 
-		/* In later parts of a long frame the turn is still this worker's. */
+		/* With later parts of a long frame it is still this worker's turn. */
 
 		/*
-		 * The worker before needs some milliseconds to go through its buffer,
-		 * so a short sleep costs nothing that counts, and needs no lock that
-		 * could be left behind by a worker that dies.
+		 * The worker with the previous frame parses its buffer within
+		 * milliseconds.  So sleeping costs little, and unlike a lock it
+		 * cannot be left behind by a worker that dies.
 		 */
 		while (__atomic_load_n(&extraction->turn->frame, __ATOMIC_ACQUIRE) != frame)
 			pg_usleep(WAIT_US);
 		scan(extraction, len);
 
 		/*
-		 * Only with the frame's end: until then the reader is in its middle.
+		 * Pass the turn on only at the end of the frame, because until then
+		 * the reader is within the frame.
 		 */
 		if (whole)
 			__atomic_store_n(&extraction->turn->frame, frame + 1, __ATOMIC_RELEASE);
@@ -411,22 +418,25 @@ extract_archive_describe(void *arg, int job, int step)
  * ----------
  */
 
-/* There is one screen, and one stage of all archives. */
+/*
+ * The progress of the process: there is one terminal, and one stage for all
+ * archives.
+ */
 static struct
 {
-	uint64		total;			/* stored bytes, of all of them */
-	uint64		before;			/* of those that are done */
-	const FrameList *frames;	/* of the one that is extracted; or NULL */
-	int			n_done;			/* frames of it */
+	uint64		total;			/* stored bytes of all archives */
+	uint64		before;			/* stored bytes of finished archives */
+	const FrameList *frames;	/* of the current archive, or NULL */
+	int			n_done;			/* finished frames of it */
 	double		begun;
-	int			n_files;		/* that archives which are done had */
+	int			n_files;		/* files of finished archives */
 	uint64		bytes;
 }			stage;
 
 static void
 extract_archive_compose(void *arg, ProgressLine *line, bool at_end)
 {
-	/* frames are done nearly in their order */
+	/* Frames are finished nearly in order, so the first n_done ones count. */
 	uint64		done = stage.before +
 		(stage.frames ? stage.frames->begins[stage.n_done] : 0);
 	double		seconds = progress_add_share(line, "extracting ", done, stage.total,
@@ -496,8 +506,8 @@ extract_archive(const char *path, CompressMethod method,
 	stage.bytes += extraction.turn->bytes;
 
 	/*
-	 * A file can be cut off between two frames, where no decompressor sees
-	 * it.
+	 * A file can be truncated between two frames, which no decompressor
+	 * notices.
 	 */
 	if (!tar_reader_ended(&extraction.turn->reader))
 	{

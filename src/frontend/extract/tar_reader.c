@@ -2,19 +2,19 @@
  * tar_reader.c
  *		Parses an untrusted tar archive that is read in pieces.
  *
- * Only what servers and pg_basebackup write is known (tarCreateHeader() of
- * src/port/tar.c): ustar headers without the extensions of GNU tar or pax.
- * Everything else may be damage, or an attempt to have files written
- * elsewhere, and is refused.
+ * Only the format of servers and pg_basebackup is supported
+ * (tarCreateHeader() of src/port/tar.c): ustar headers without the extensions
+ * of GNU tar or pax.  Anything else may be damage, or an attempt to write
+ * files elsewhere, and is refused.
  *
- * The state lies in a struct without pointers, which may be in shared memory:
- * one process can go on where another one has stopped, at any byte.
+ * The state is a struct without pointers, which may be in shared memory: one
+ * process can continue where another one has stopped, at any byte.
  */
 #include "base/fe_compat.h"
 
 #include "extract/tar_reader.h"
 
-/* Where the fields of a header are (POSIX, ustar). */
+/* The positions of a header's fields (POSIX, ustar). */
 #define NAME_AT 0
 #define MODE_AT 100
 #define UID_AT 108
@@ -29,7 +29,7 @@
 
 #define TABLESPACE_DIRECTORY "pg_tblspc/"
 
-/* Sizes beyond that are damage, and sums of them do not overflow. */
+/* Larger sizes are damage.  The limit also prevents overflows of sums. */
 #define MAX_SIZE (UINT64CONST(1) << 62)
 
 /* Two blocks of zeros are the end of an archive (POSIX, ustar). */
@@ -48,7 +48,10 @@ is_zero(const char *block)
 	return true;
 }
 
-/* Neither absolute nor with ".." anywhere, without "./" and a "/" behind. */
+/*
+ * Read a path, without "./" at the beginning and "/" at the end.  Returns
+ * false if the path is absolute, or contains "..".
+ */
 static bool
 read_path(const char *field, char path[TAR_PATH_BYTES])
 {
@@ -75,7 +78,9 @@ read_path(const char *field, char path[TAR_PATH_BYTES])
 	return true;
 }
 
-/* The only symbolic links of a data directory that a base backup has. */
+/*
+ * Is this the link of a tablespace?  A base backup contains no other links.
+ */
 static bool
 is_tablespace(const char *path)
 {
@@ -85,7 +90,10 @@ is_tablespace(const char *path)
 		*oid != '\0' && strspn(oid, "0123456789") == strlen(oid);
 }
 
-/* What is wrong with a header, or NULL: the member is the next one. */
+/*
+ * Read a header into the current member.  Returns what is wrong with it, or
+ * NULL.
+ */
 static const char *
 read_header(TarReader *reader)
 {
@@ -97,7 +105,11 @@ read_header(TarReader *reader)
 	if (read_tar_number(header + CHECKSUM_AT, 8) != tarChecksum(header))
 		return "checksum of a header is wrong";
 	strlcpy(field, header + NAME_AT, sizeof(field));
-	/* servers put the whole path into the name and never fill the prefix */
+
+	/*
+	 * Servers write the whole path to the name field, and never use the
+	 * prefix.
+	 */
 	if (header[PREFIX_AT] != '\0' || !read_path(field, member->path))
 		return "a path does not belong to a base backup";
 	member->mode = read_tar_number(header + MODE_AT, 8) & 07777;
@@ -133,7 +145,7 @@ read_header(TarReader *reader)
 	return NULL;
 }
 
-/* Move on by some bytes. */
+/* Skip some bytes. */
 static void
 advance(const char **data, size_t *len, size_t by)
 {
@@ -141,7 +153,10 @@ advance(const char **data, size_t *len, size_t by)
 	*len -= by;
 }
 
-/* Gather a header, and begin its member; TAR_MORE if that is not there. */
+/*
+ * Collect a header, and begin its member.  Returns TAR_MORE if the header is
+ * not complete yet.
+ */
 static TarResult
 next_member(TarReader *reader, const char **data, size_t *len,
 			const char **problem)
@@ -164,7 +179,7 @@ next_member(TarReader *reader, const char **data, size_t *len,
 	return *problem ? TAR_DAMAGED : TAR_PART;
 }
 
-/* Of the member, the next bytes. They remain the caller's. */
+/* Return the next bytes of the member, which still belong to the caller. */
 static void
 set_part(TarReader *reader, const char *data, size_t len, TarPart *part)
 {
@@ -203,7 +218,10 @@ tar_reader_next(TarReader *reader, const char **data, size_t *len,
 		result = next_member(reader, data, len, problem);
 		if (result == TAR_DAMAGED)
 			return result;
-		/* There will be no bytes to return it with. */
+
+		/*
+		 * Return an empty member at once, because no bytes of it will follow.
+		 */
 		if (result == TAR_PART && reader->member.size == 0)
 		{
 			set_part(reader, *data, 0, part);

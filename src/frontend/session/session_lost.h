@@ -102,6 +102,10 @@ extern PGresult *session_wait_result(PGconn *conn, int wait_ms);
 /* PQgetCopyData(), watched, and limited by --max-rate. */
 extern int	session_wait_copy_data(PGconn *conn, char **message);
 
+/* ----------
+ * --max-rate: all workers take from one budget in shared memory.
+ * ----------
+ */
 
 /*
  * Call this in the leader before workers are forked.  max_rate is in bytes

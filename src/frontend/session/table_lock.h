@@ -24,6 +24,11 @@
 " OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8" \
 " OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)"
 
+/*
+ * --lock-wait-timeout in milliseconds; the server parses the value, so all of
+ * its units are allowed.  The default, also for 0, is five seconds: long
+ * enough for sessions that hold a lock for a moment.
+ */
 extern int	table_lock_wait_ms(PGconn *conn, const Options *options);
 
 /*

@@ -239,6 +239,10 @@ mask_warnings_give(PGconn *conn, const DumpTables *tables,
 	}
 }
 
+/* ----------
+ * --mask
+ * ----------
+ */
 
 #define FORM "TABLE.COLUMN:EXPRESSION, for example \"customers.email:'user' || id\""
 
