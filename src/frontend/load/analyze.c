@@ -2,9 +2,10 @@
  * analyze.c
  *		Runs ANALYZE on the target's tables, in parallel.
  *
- * A restore or copy leaves tables without statistics, and autovacuum would
- * come to them minutes later, while applications run with bad plans.  ANALYZE
- * reads a sample only, so it costs little compared with the rows.
+ * A restore or copy leaves tables without statistics.  Autovacuum would
+ * create them only minutes later, while applications already run with bad
+ * plans.  ANALYZE only reads a sample, so it takes little time compared with
+ * the rows.
  */
 #include "base/fe_compat.h"
 
@@ -16,20 +17,20 @@
 #include "process/progress.h"
 #include "session/session_lost.h"
 
-/* ANALYZE ONLY */
+/* the first server with ANALYZE ONLY */
 #define MIN_SERVER_FOR_ONLY 180000
 
 typedef struct AnalyzeRun
 {
 	const Target *target;
-	PGresult   *relations;		/* what is to follow ANALYZE, largest first */
+	PGresult   *relations;		/* relations to analyze, largest first */
 	PGconn	   *conn;			/* in a worker */
 } AnalyzeRun;
 
 /*
  * The relations to analyze, largest first: the tables with rows, and
- * materialized views that were refreshed.  Names are used, not OIDs, because
- * regclass gives a name that ANALYZE takes.
+ * materialized views that were refreshed.  The query returns names, because
+ * regclass prints a name as ANALYZE needs it.
  */
 static PGresult *
 choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
@@ -65,9 +66,9 @@ analyze_start_worker(void *arg, int no)
 }
 
 /*
- * An error is only a warning: missing statistics do not justify it, as all
- * rows have been loaded.  For instance ANALYZE of a foreign table's partition
- * fails if the other server is out of reach.
+ * An error is only a warning, because all rows have been loaded, and missing
+ * statistics do not justify a failure.  For example, ANALYZE of a foreign
+ * partition fails if the other server cannot be reached.
  */
 static bool
 analyze_run_job(void *arg, int job, volatile int *step)
@@ -77,7 +78,7 @@ analyze_run_job(void *arg, int job, volatile int *step)
 	char	   *sql = psprintf("ANALYZE %s", name);
 	PGresult   *res = session_exec(run->conn, sql);
 
-	/* e.g. of a partition on another server: no reason to lose the rows */
+	/* This must not end the run, as said above. */
 	if (session_refused(run->conn, res, sql))
 	{
 		pg_log_warning("could not analyze table %s: %s",

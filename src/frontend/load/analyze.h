@@ -1,6 +1,7 @@
 /*
  * analyze.h
- *		Statistics for the planner, when a target has all its rows.
+ *		Runs ANALYZE on the target's tables after a copy or restore has loaded
+ *		all rows.
  */
 #ifndef ANALYZE_H
 #define ANALYZE_H
@@ -8,8 +9,8 @@
 #include "load/target.h"
 
 /*
- * ANALYZE all tables that were loaded, the partitioned tables that they are
- * part of, and the materialized views of the TOC, largest first, in parallel.
+ * ANALYZE all tables that were loaded, the partitioned tables above them, and
+ * the materialized views of the TOC, largest first, in parallel.
  */
 extern void analyze_target(const Target *target, const DumpTables *tables,
 						   const Toc *toc);

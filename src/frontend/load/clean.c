@@ -1,11 +1,11 @@
 /*
  * clean.c
- *		Drops what --clean drops, and finds what keeps it from being dropped.
+ *		Drops objects for --clean, and finds out which of them cannot be
+ *		dropped.
  *
  * Stock pg_restore sends the DROP statements, from the same archive entries
- * that it would create, so what is dropped is what pg_restore --clean would
- * drop.  Only the order differs: everything is dropped before anything is
- * created.
+ * that it would create, so it drops what pg_restore --clean would drop.  Only
+ * the order differs: everything is dropped before anything is created.
  *
  * A copy drops all objects in one transaction, so that a target is not left
  * half empty.  Before that, queries on the target's catalogs predict the
@@ -14,8 +14,8 @@
  * CASCADE only the first; here they are listed together, before anything has
  * been changed.
  *
- * The prediction has to know which objects a DROP takes along.  pg_depend
- * says so by its dependency types, as dependency.c interprets them.
+ * The prediction has to know which other objects a DROP removes.  pg_depend
+ * shows this with its dependency types, as dependency.c interprets them.
  */
 #include "base/fe_compat.h"
 
@@ -35,17 +35,17 @@ static bool clean_objects_fit(const RestoreStages *stages, int *n);
 static void append_large_objects(PQExpBuffer oids, const TocEntry *entry);
 
 /* ----------
- * Which objects of the target --clean drops, in SQL.
+ * Queries for the objects of the target that --clean drops.
  *
- * Each of these begins a query, in a CTE that the query closes.
+ * Each of these macros begins a query, within a CTE that the query closes.
  * ----------
  */
 
 /*
- * The names as an archive has them (the tags that pg_dump gives its entries;
- * some are completed here), of all objects that a database has more
- * than the system's.  A DROP needs one of two roles: the owner, or the owner
- * of the schema (dropcmds.c:RemoveObjects,
+ * The names, as an archive writes them, of all objects of a database except
+ * the system's (the tags that pg_dump gives its entries; some are completed
+ * here).  A DROP needs one of two roles: the owner, or the owner of the
+ * schema (dropcmds.c:RemoveObjects,
  * tablecmds.c:RangeVarCallbackForDropRelation).  Superusers have each role,
  * and no other role has role 0.
  */
@@ -85,7 +85,9 @@ NAMED_IN_SCHEMA("pg_proc", "pronamespace", \
 " WHERE g.aggfnoid::pg_catalog.oid OPERATOR(pg_catalog.=) x.oid) THEN '*' ELSE '' END), ')')", \
 "x.proowner", "")
 
-/* With the arguments, or the access method, that their DROP names. */
+/*
+ * Names with the arguments, or the access method, that their DROP contains.
+ */
 #define ARGUMENT(type) \
 "COALESCE(pg_catalog.format_type(NULLIF(x." type ", 0::pg_catalog.oid), NULL), 'NONE')"
 
@@ -136,7 +138,10 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 " FROM pg_catalog.pg_user_mappings x" \
 " JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) x.srvid"
 
-/* Subscriptions are in a catalog that all databases share. */
+/*
+ * Subscriptions are in a catalog that all databases share, so they need a
+ * condition on the database.
+ */
 #define SUBSCRIPTIONS \
 " UNION ALL SELECT 'pg_catalog.pg_subscription'::pg_catalog.regclass, x.oid," \
 " ''::pg_catalog.text, x.subname::pg_catalog.text, x.subowner, " NO_ROLE \
@@ -144,7 +149,7 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 " WHERE x.subdbid OPERATOR(pg_catalog.=) (SELECT b.oid FROM pg_catalog.pg_database b" \
 " WHERE b.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
 
-/* As an entry calls the kind of a relation, and its DROP. */
+/* The kind of a relation as an entry and its DROP call it. */
 #define RELATION_KIND(oid) \
 "(SELECT CASE WHEN c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog.\"char\"[]) THEN 'TABLE'" \
 " WHEN c.relkind OPERATOR(pg_catalog.=) ANY ('{i,I}'::pg_catalog.\"char\"[]) THEN 'INDEX'" \
@@ -155,13 +160,13 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
 " FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) " oid ")"
 
 /*
- * planned is the entries, from five arrays of equal length: kind, catalog,
- * schema, tag, and what is special about the DROP ("tried" or "cascade", else
- * ""); the last is dropped first.  planned_objects is what the target has of
- * them, and the obstacle to the DROP: a relation is of another kind, or the
- * object belongs to an extension, or to a role that is neither the one in $6
- * (the session's if that is NULL) nor one that it is a member of.  Else that
- * is NULL.
+ * planned contains the entries, from five arrays of equal length: kind,
+ * catalog, schema, tag, and a property of the DROP ("tried", "cascade", or
+ * ""); the last one is dropped first.  planned_objects contains the objects
+ * of the target with these names, and the obstacle to their DROP, or NULL: a
+ * relation is of another kind, or the object belongs to an extension, or to a
+ * role that is neither the one in $6 (the session's if that is NULL) nor one
+ * of which it is a member.
  */
 #define PLANNED_PARAMS 6
 
@@ -223,7 +228,10 @@ FUNCTIONS OPERATORS OTHERS SUBSCRIPTIONS \
 " COALESCE($6::pg_catalog.text, CURRENT_USER::pg_catalog.text)::pg_catalog.name" \
 " GROUP BY 1, 2, 3, 5"
 
-/* What a DROP of the other one takes along without CASCADE (dependency.h). */
+/*
+ * Dependencies with which a DROP of the referenced object also drops the
+ * dependent one, without CASCADE (dependency.h).
+ */
 #define GOES_ALONG(d) \
 d ".deptype OPERATOR(pg_catalog.=) ANY ('{a,e,i,x,P,S}'::pg_catalog.\"char\"[])" \
 " AND " d ".objsubid OPERATOR(pg_catalog.=) 0"
@@ -237,8 +245,8 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 " AND " a ".objid OPERATOR(pg_catalog.=) " b ".objid"
 
 /*
- * All that is dropped: planned objects, and what belongs to them.  A DROP
- * that fails ends a copy, and a restore continues without it.
+ * All dropped objects: the planned ones, and those that belong to them.  A
+ * DROP that fails ends a copy, but a restore continues without it.
  */
 #define BY_COPY ""
 #define BY_RESTORE " WHERE obstacle IS NULL"
@@ -253,12 +261,12 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 " FROM reached GROUP BY classid, objid"
 
 /*
- * What depends on them and is there when they are dropped: it stays, or it is
- * dropped later, as the policy of another table is that the archive does not
- * have.  No archive has an operator that exists only because a planned one
- * names it as its commutator or negator.  A base type, which is dropped with
- * CASCADE, takes it along, and what is dropped later; all else that it
- * depends on is kept by it.
+ * Objects that depend on dropped ones, and exist when these are dropped.
+ * They stay, or are dropped later: for example the policy of a table that the
+ * archive does not contain.  An operator that exists only because a planned
+ * one names it as its commutator or negator is in no archive.  A base type is
+ * dropped with CASCADE, which also drops this operator, and objects that
+ * would be dropped later; all other dependent objects of the type keep it.
  */
 #define KEEPERS(by) DROPPED(by) \
 "), dependents (classid, objid, objsubid, refclassid, refobjid, no, by_cascade) AS (" \
@@ -286,8 +294,8 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 " WHERE g.objid IS NULL OR (g.no OPERATOR(pg_catalog.<) d.no AND NOT d.by_cascade)"
 
 /*
- * More of these in a copy: partitions with rows that are not planned, which
- * go with their table.
+ * Further such objects in a copy: partitions with rows that are not planned,
+ * and would be dropped with their table.
  */
 #define FILLED_PARTITIONS \
 " UNION ALL SELECT d.classid, d.objid, 0, d.refclassid, d.refobjid FROM dropped s" \
@@ -302,14 +310,14 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 " WHERE pg_catalog.pg_relation_size(t.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"
 
 /* ----------
- * Drops what --clean drops.
+ * The DROP statements.
  * ----------
  */
 
 /*
- * Have pg_restore drop the objects of these entries.  It drops what it then
- * creates: their definitions are empty, so that all of them are dropped
- * before anything is made.  False if there were errors.
+ * Have pg_restore drop the objects of these entries.  pg_restore only drops
+ * objects that it then creates, so their definitions are empty: this way all
+ * are dropped before any is created.  Returns false if there were errors.
  */
 static bool
 run_pg_restore(RestoreStages *stages, const char *name, const TocEntry *entries,
@@ -328,10 +336,10 @@ run_pg_restore(RestoreStages *stages, const char *name, const TocEntry *entries,
 
 /*
  * A DROP whose error must not end the transaction, as a DO block with an
- * exception handler; owned.  The object may be gone already, with another
- * one.  A view that cannot be replaced by a dummy (pg_dump does that to break
- * circular dependencies) is dropped instead.  The quote is random, so that no
- * text in the statement can end it.
+ * exception handler; owned.  Another DROP may already have dropped the
+ * object.  A view that cannot be replaced by a dummy (pg_dump does that to
+ * break circular dependencies) is dropped instead.  The quote is random, so
+ * that no text in the statement can end it.
  */
 static char *
 tried(const TocEntry *entry)
@@ -351,7 +359,7 @@ tried(const TocEntry *entry)
 }
 
 /*
- * The statement that removes the large objects of an entry, those that exist;
+ * The statement that removes those large objects of an entry that exist;
  * owned.
  */
 static char *
@@ -367,12 +375,12 @@ unlink_statement(const TocEntry *entry)
 }
 
 /*
- * The entries whose objects are dropped, with the settings that every run of
- * pg_restore needs; returns how many entries there are, 0 if there is nothing
- * to drop.  DROP SUBSCRIPTION must run outside a transaction, so
- * subscriptions are a run of their own.  "all" takes both kinds, and leaves
- * the large objects to definition_session.c, which removes each group just
- * before it is made again.
+ * Choose the entries whose objects are dropped, and add the settings that
+ * every run of pg_restore needs.  Returns the number of entries, 0 if there
+ * is nothing to drop.  DROP SUBSCRIPTION must run outside a transaction, so
+ * subscriptions are dropped in a separate run.  "all" chooses both kinds, and
+ * leaves the large objects to definition_session.c, which removes each group
+ * just before it creates it.
  */
 static int
 choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
@@ -401,7 +409,7 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 		else if (!clean_objects_has(stages, i) ||
 				 (!all && toc_entry_is(entry, "SUBSCRIPTION") != subscriptions))
 			continue;
-		/* what has such a name is not on the target */
+		/* The target cannot contain an object with such a name. */
 		if (!stages->as_pg_restore &&
 			!text_is_convertible(conn, entry->drop_stmt))
 			continue;
@@ -409,9 +417,13 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 			clean_objects_may_fail(entry))
 			entry->drop_stmt = tried(entry);
 		if (entry->drop_stmt != schedule->toc->entries[i].drop_stmt)
-			/* the statements of which pg_restore leaves as they are */
+
+			/*
+			 * pg_restore does not change the statements of this kind of
+			 * entry.
+			 */
 			entry->desc = any_statement;
-		/* a definition there must be, or nothing is dropped */
+		/* pg_restore drops nothing for an entry without a definition. */
 		entry->defn = "--";
 		entry->owner = NULL;
 		entry->tablespace = NULL;
@@ -423,10 +435,10 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 }
 
 /*
- * Drop everything in one transaction.  DROP SUBSCRIPTION cannot be in a
- * transaction block if it has to drop a slot.  If pg_restore was lost in its
- * COMMIT nothing is left to drop, so the objects are counted again before the
- * run fails.
+ * Drop everything in one transaction.  DROP SUBSCRIPTION cannot run in a
+ * transaction block if it has to drop a slot.  If pg_restore's connection was
+ * lost during its COMMIT, everything may have been dropped, so count the
+ * objects again before the run fails.
  */
 static void
 drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
@@ -477,7 +489,9 @@ clean_drop(RestoreStages *stages)
 	{
 		int			n = choose_entries(stages, false, true, entries);
 
-		/* errors are told by now; a copy makes what it can */
+		/*
+		 * pg_restore has reported the errors.  A restore creates what it can.
+		 */
 		if (n > 0 && !run_pg_restore(stages, "drop", entries, n, false) &&
 			stages->as_pg_restore && options->exit_on_error)
 			exit(1);
@@ -485,7 +499,7 @@ clean_drop(RestoreStages *stages)
 
 	/*
 	 * pg_restore's commits do not wait for the disk.  A logged message that
-	 * does makes them durable, and comparing the server's start time tells
+	 * does wait makes them durable.  Comparing the server's start time shows
 	 * whether a crash came before it.
 	 */
 	target_keep(stages->target);
@@ -499,17 +513,17 @@ clean_drop(RestoreStages *stages)
 }
 
 /* ----------
- * What --clean drops, and what depends on it.
+ * Checks before anything is dropped.
  * ----------
  */
 
-/* More objects than that are only counted. */
+/* Messages name this many objects; further ones are only counted. */
 #define OBJECTS_SHOWN 10
 
-/* How pg_dump "drops" a view that other objects need as well as it them. */
+/* How pg_dump "drops" a view that is part of a circular dependency. */
 #define CREATE_VIEW "CREATE OR REPLACE VIEW "
 
-/* Other sessions need locks, too, while objects are dropped. */
+/* Locks that are left to other sessions while objects are dropped. */
 #define LOCKS_KEPT 100
 
 #define OWNERS_HINT \
@@ -518,7 +532,7 @@ clean_drop(RestoreStages *stages)
 "Use --allow-existing to add the rows of the archive, as pg_restore does, or --no-data-for-failed-tables to skip them."
 
 /* ----------
- * Which entries
+ * Entries with a DROP statement that is needed
  * ----------
  */
 
@@ -561,8 +575,9 @@ goes_with_table(const TocEntry *entry)
 }
 
 /*
- * Is an error of its DROP of no matter in a copy?  The object may go with
- * another one; if it is in the way, the DROP of what it needs fails.
+ * In a copy, may the DROP of this entry fail?  The object may already have
+ * been dropped with another one.  If it still exists, and another object
+ * depends on it, the DROP of that object fails.
  */
 static bool
 clean_objects_may_fail(const TocEntry *entry)
@@ -572,10 +587,9 @@ clean_objects_may_fail(const TocEntry *entry)
 }
 
 /*
- * Is the entry of this number one whose object has a DROP of its own?
- *
- * Indexes, and constraints that have one, go with their tables, and those of
- * partitions only so; pg_restore tries anyway.
+ * Is the object of this entry dropped by a DROP of its own?  Indexes, and
+ * constraints with an index, are dropped with their tables, and indexes of
+ * partitions only in this way.  pg_restore tries to drop them anyway.
  */
 static bool
 clean_objects_has(const RestoreStages *stages, int number)
@@ -592,7 +606,9 @@ clean_objects_has(const RestoreStages *stages, int number)
 		needs_more_than_tables(stages, entry);
 }
 
-/* The catalog that has an entry's object, and its schema, if it has one. */
+/*
+ * The catalog that contains an entry's object, and whether it is in a schema.
+ */
 static const struct
 {
 	const char *desc;
@@ -643,14 +659,14 @@ static const struct
 };
 
 /*
- * Which row of catalogs the entry belongs to, or -1.  pg_dump writes a
- * comment instead of a DROP where nothing is to be dropped, for example for
- * schema public.
+ * The element of catalogs for this entry, or -1.  pg_dump writes a comment
+ * instead of a DROP if nothing must be dropped, for example for schema
+ * public.
  */
 static int
 catalog_of(const TocEntry *entry)
 {
-	/* a comment stands for a statement, as of the schema "public" */
+	/* pg_dump writes a comment for the schema "public". */
 	if (strncmp(entry->drop_stmt, "--", 2) == 0)
 		return -1;
 	for (int i = 0; i < (int) lengthof(catalogs); i++)
@@ -660,13 +676,14 @@ catalog_of(const TocEntry *entry)
 }
 
 /* ----------
- * Which objects
+ * Objects of the target
  * ----------
  */
 
 /*
- * The objects that keep others.  Of an object that belongs to another one, as
- * a view's rule does, the other one is named.  Each row has their number.
+ * The objects that keep others from being dropped.  If such an object belongs
+ * to another one, like the rule of a view, the other one is named.  Each row
+ * contains their number.
  */
 #define KEEPERS_QUERY(by, more) KEEPERS(by) more \
 ") SELECT k.name, pg_catalog.concat('depends on ', pg_catalog.min(k.depends_on))," \
@@ -682,7 +699,9 @@ catalog_of(const TocEntry *entry)
 static const char keepers_query[] = KEEPERS_QUERY(BY_RESTORE, "");
 static const char copy_keepers_query[] = KEEPERS_QUERY(BY_COPY, FILLED_PARTITIONS);
 
-/* The planned objects whose DROP would fail.  Each row has their number. */
+/*
+ * The planned objects whose DROP would fail.  Each row contains their number.
+ */
 static const char obstacles_query[] =
 PLANNED
 ") SELECT o.name, o.obstacle, pg_catalog.count(*) OVER () FROM ("
@@ -694,8 +713,9 @@ PLANNED
 
 /*
  * The numbers of the tables in $7 and $8 that stay, and the obstacle to their
- * own DROP, if there is one.  What keepers depend on stays, and so on; and
- * with it what belongs to it and has no DROP statement that succeeds.
+ * own DROP, if there is one.  Objects on which a keeper depends stay, and so
+ * on; and with them the objects that belong to them and have no DROP that
+ * succeeds.
  */
 static const char kept_tables_query[] =
 KEEPERS(BY_RESTORE)
@@ -730,14 +750,13 @@ KEEPERS(BY_RESTORE)
 " HAVING pg_catalog.max(a.no) IS NOT NULL AND pg_catalog.bool_or(a.no IS NULL)"
 " ORDER BY 1";
 
-/* Of the queries of a restore. */
+/* The number of parameters in the queries of a restore. */
 #define RESTORE_PARAMS (PLANNED_PARAMS + 2)
 
 /*
- * How many objects are dropped, with the large objects in $7, and whether the
- * lock table has room: a DROP locks each object that it drops until the
- * transaction ends.  The server has more room than this, for its own
- * processes.
+ * The number of objects that are dropped, including the large objects in $7,
+ * and whether the lock table has room: a DROP locks each object until the
+ * transaction ends.  The server has some more room, for its own processes.
  */
 static const char locks_query[] =
 DROPPED(BY_COPY)
@@ -750,11 +769,11 @@ DROPPED(BY_COPY)
 " FROM locks";
 
 /*
- * Run one of the queries in a transaction of its own.  For recursive queries
- * the planner expects few rows and chooses nested loops, which takes minutes
- * with thousands of objects, so these are disabled.  Its costs are then so
- * high that JIT would compile the query, for 20 seconds.
- * quote_all_identifiers must be as it was for pg_dump, because tags are
+ * Run one of the queries in a separate transaction.  For recursive queries
+ * the planner expects few rows, and chooses nested loops, which take minutes
+ * with thousands of objects.  So these are disabled.  Then the costs are so
+ * high that JIT would compile the query for 20 seconds, so it is disabled,
+ * too.  quote_all_identifiers must have pg_dump's value, because tags are
  * compared with names that the server quotes.
  */
 static PGresult *
@@ -766,7 +785,7 @@ ask(PGconn *conn, const Options *options, const char *query, int n_params,
 	session_begin_unwatched(conn, SESSION_BEGIN_READ_ONLY "; "
 							SESSION_SET_LOCAL("enable_nestloop", "off") "; "
 							SESSION_SET_LOCAL("jit", "off"));
-	/* as in the names that pg_dump has written */
+	/* the value with which pg_dump has written the names */
 	PQclear(session_query(conn, options->quote_all_identifiers ?
 						  SESSION_SET_LOCAL("quote_all_identifiers", "on") :
 						  SESSION_SET_LOCAL("quote_all_identifiers", "off")));
@@ -776,8 +795,8 @@ ask(PGconn *conn, const Options *options, const char *query, int n_params,
 }
 
 /*
- * The tag of an entry, with what its DROP says besides: the arguments of an
- * operator, or the access method of an operator class or family.  Owned.
+ * The tag of an entry, with the additional text of its DROP: the arguments of
+ * an operator, or the access method of an operator class or family.  Owned.
  */
 static char *
 full_tag(const TocEntry *entry)
@@ -789,7 +808,7 @@ full_tag(const TocEntry *entry)
 
 	if (toc_entry_is(entry, "OPERATOR"))
 	{
-		/* after the name of the schema, which may be quoted */
+		/* Skip the name of the schema, which may be quoted. */
 		drop += strcspn(drop, "\".");
 		while (*drop == '"')
 		{
@@ -810,7 +829,7 @@ full_tag(const TocEntry *entry)
 	return result;
 }
 
-/* What is special about the DROP: see clean.h. */
+/* The property of the DROP for "planned". */
 static const char *
 how_dropped(const RestoreStages *stages, const TocEntry *entry)
 {
@@ -825,9 +844,9 @@ how_dropped(const RestoreStages *stages, const TocEntry *entry)
 }
 
 /*
- * The entries as arrays for PLANNED; owned.  What the DROP statement says
- * beyond the tag is added to the tag, because operators and operator classes
- * are not identified by their names alone.
+ * The entries as arrays for PLANNED; owned.  The tag gets the additional text
+ * of the DROP, because operators and operator classes are not identified by
+ * their names alone.
  */
 static void
 make_params(const RestoreStages *stages, PGconn *conn, const char **params)
@@ -861,9 +880,9 @@ make_params(const RestoreStages *stages, PGconn *conn, const char **params)
 }
 
 /*
- * The OIDs of the large objects that the entry makes, or none, behind others
- * that are separated by commas.  A group has one in each line
- * (pg_dump.c:dumpLO); the entry of one object has it as its tag.
+ * Append the OIDs of the large objects that the entry creates, separated by
+ * commas.  The entry of a group has one OID per line (pg_dump.c:dumpLO); the
+ * entry of a single object has the OID as its tag.
  */
 static void
 append_large_objects(PQExpBuffer oids, const TocEntry *entry)
@@ -880,7 +899,7 @@ append_large_objects(PQExpBuffer oids, const TocEntry *entry)
 	}
 }
 
-/* Those of all entries, as an array; owned. */
+/* The OIDs of all large objects, as an array; owned. */
 static char *
 large_objects_param(const RestoreSchedule *schedule)
 {
@@ -893,13 +912,13 @@ large_objects_param(const RestoreSchedule *schedule)
 }
 
 /* ----------
- * Before anything is changed
+ * Reports
  * ----------
  */
 
 /*
- * What a query has found, appended as a list, with the second column as the
- * reason; returns how many there are.
+ * Append the results of a query as a list, with the second column as the
+ * reason.  Returns the number of all objects.
  */
 static int
 list_objects(PGconn *conn, const Options *options, const char *query,
@@ -917,8 +936,8 @@ list_objects(PGconn *conn, const Options *options, const char *query,
 }
 
 /*
- * Does the target's lock table have room to drop all in one transaction?  *n:
- * how many objects it has of those that are dropped.
+ * Does the target's lock table have room to drop all objects in one
+ * transaction?  *n is the number of objects that are dropped.
  */
 static bool
 clean_objects_fit(const RestoreStages *stages, int *n)
@@ -937,7 +956,7 @@ clean_objects_fit(const RestoreStages *stages, int *n)
 /*
  * Report which objects cannot be dropped, and which other objects depend on
  * those that can.  Both are errors, because the transaction would fail at the
- * first of them.
+ * first one.
  */
 static void
 check_drops(const RestoreStages *stages, PGconn *conn)
@@ -985,9 +1004,8 @@ clean_objects_check_copy(const RestoreStages *stages)
 }
 
 /*
- * The tables that cannot be dropped for a reason of their own, or else those
- * that other objects depend on, appended as a list; returns how many there
- * are.
+ * Append a list of the tables that cannot be dropped for a reason of their
+ * own, or of those on which other objects depend.  Returns their number.
  */
 static int
 list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
@@ -1055,7 +1073,10 @@ clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
 	{
 		const TocEntry *entry = tables->tables[i].entry;
 
-		/* without a definition in the archive the rows are added */
+		/*
+		 * If the archive does not define the table, its rows are added to the
+		 * existing ones.
+		 */
 		schemas[i] = tables->tables[i].has_definition && entry->namespace ?
 			entry->namespace : none;
 		names[i] = entry->tag;

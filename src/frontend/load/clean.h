@@ -1,13 +1,15 @@
 /*
  * clean.h
- *		Drops what --clean drops.
+ *		Drops objects for --clean, and finds out which of them cannot be
+ *		dropped.
  *
- * Other objects of the target may depend on what is dropped: a view, a
- * foreign key, a column.  An object that they keep cannot be made again, and
- * its rows would be added to the rows that it has.  So the target's catalogs
- * are asked before anything is changed (pg_depend, recursively).  The entries
- * are mapped to objects of the target by names; what a name does not show is
- * left to the DROP statements.
+ * Other objects of the target may depend on dropped ones: a view, a foreign
+ * key, a column.  An object that they keep cannot be created again, and the
+ * rows of a kept table would be added to its existing rows.  So queries on
+ * the target's catalogs find such objects before anything is changed
+ * (pg_depend, recursively).  Entries are mapped to objects of the target by
+ * name.  If a name is not enough to find an object, only its DROP statement
+ * shows whether it can be dropped.
  */
 #ifndef CLEAN_H
 #define CLEAN_H
@@ -15,36 +17,36 @@
 #include "load/restore_stage.h"
 
 /*
- * Stock pg_restore drops what is going to be made, in the opposite order of
- * the archive, and it is on the target's disk.  Nothing without --clean, or
- * if the database is new.
+ * With --clean, have stock pg_restore drop the objects that will be created,
+ * in the reverse order of the archive, durably.  Does nothing for a new
+ * database.
  *
- * A copy drops all in one transaction where the lock table has room, and an
- * error ends the process; no transaction can drop subscriptions, which are
- * dropped before.  Otherwise errors are shown, and end a restore with
- * --exit-on-error; else what could not be dropped cannot be made either.
+ * A copy drops all objects in one transaction if the lock table has room, and
+ * an error ends the process.  Subscriptions are dropped first, because no
+ * transaction can drop them.  In a restore, errors are shown; with
+ * --exit-on-error they end it.  Objects that could not be dropped cannot be
+ * created.
  */
 extern void clean_drop(RestoreStages *stages);
 
 /* ----------
- * clean.c
+ * Checks before anything is dropped.
  * ----------
  */
 
 /*
- * A copy: report as errors which objects cannot be dropped, because another
- * role owns them or they belong to an extension, and which other objects
- * depend on those that are to be dropped.  If the target's lock table has too
- * little room to drop all of them in one transaction, that is a warning.  For
- * findings_report() to end the run.  Nothing without --clean, or if the
- * database is to be created.
+ * For a copy with --clean into an existing database: report as errors which
+ * objects cannot be dropped, because another role owns them or they belong to
+ * an extension, and which other objects depend on planned ones.  Warn if the
+ * target's lock table is too small to drop all objects in one transaction.
+ * findings_report() ends the run if there were errors.
  */
 extern void clean_objects_check_copy(const RestoreStages *stages);
 
 /*
- * A restore, with a session on the database that is restored into: report as
- * an error which of the tables with rows in the archive cannot be dropped,
- * for one of these reasons.
+ * For a restore, with a session on its database: report as an error which of
+ * the tables with rows in the archive cannot be dropped for one of these
+ * reasons.
  */
 extern void clean_objects_check_restore(const RestoreStages *stages,
 										PGconn *conn,

@@ -1,15 +1,16 @@
 /*
  * definition_session.c
- *		A session that is in the state that pg_restore's would be in.
+ *		A session with the settings that pg_restore's session would have.
  *
- * A definition in an archive relies on what pg_restore has sent before it:
- * the role, the search path, the tablespace, the default table access method.
- * A DefinitionSession remembers which of these settings it has, and sends
- * only those that an entry needs and that differ.  After a ROLLBACK the
- * settings are those of before the transaction, so the session keeps both.
+ * A definition in an archive relies on settings that pg_restore has made
+ * before it: the role, the search path, the tablespace, the default table
+ * access method.  A DefinitionSession remembers its settings, and only
+ * changes those that differ from what an entry needs.  After a ROLLBACK the
+ * settings are those from before the transaction, so the session remembers
+ * both.
  *
- * The file also takes apart entries that stand for many large objects, which
- * pg_dump writes since 17.
+ * The file also divides entries that stand for many large objects, which
+ * pg_dump writes from 17 on.
  */
 #include "base/fe_compat.h"
 
@@ -24,7 +25,7 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Takes groups of large objects apart, and writes their statements.
+ * Groups of large objects.
  * ----------
  */
 
@@ -32,7 +33,7 @@
 
 #define CREATE_OBJECT "SELECT pg_catalog.lo_create('"
 
-/* What an ACL's statement has before an OID. */
+/* The text before an OID in the statement of an ACL. */
 static const char object_words[] = "LARGE OBJECT ";
 
 /* ----------
@@ -41,9 +42,9 @@ static const char object_words[] = "LARGE OBJECT ";
  */
 
 /*
- * The group of large objects that the entry describes, or has privileges on;
- * else NULL.  Privileges name only the first object of the group, so their
- * group is found by the dependency.
+ * The group of large objects that the entry describes, or to which it grants
+ * privileges; otherwise NULL.  Privileges name only the first object of the
+ * group, so their group is found through the dependency.
  */
 static const TocEntry *
 find_group(const TocEntry *entry, const TocEntry *const *by_id,
@@ -68,8 +69,8 @@ find_group(const TocEntry *entry, const TocEntry *const *by_id,
 }
 
 /*
- * Append the parts of a group, and return how many entries there are then.  A
- * part has so few objects that its transaction does not fill the lock table.
+ * Append the parts of a group, and return the new number of entries.  A part
+ * has so few objects that its transaction does not fill the lock table.
  */
 static int
 add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
@@ -88,7 +89,7 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 		{
 			size_t		len;
 
-			/* Behind the line, which has an OID. */
+			/* Skip the line, which contains an OID. */
 			len = strspn(line, DIGITS);
 			if (len == 0 || len > 10 || line[len] != '\n')
 			{
@@ -103,7 +104,7 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 	return n;
 }
 
-/* How many entries it may come to. */
+/* How many parts the group may have. */
 static int
 count_parts(const TocEntry *group)
 {
@@ -147,9 +148,9 @@ object_groups_divide(Script *script, const Toc *toc)
  */
 
 /*
- * Write a statement for each OID of the lines, with a zero byte behind each,
- * and return how many.  The statement is what is before the OID and what is
- * after it; all OIDs of a group share both.
+ * Append a statement for each OID of the lines, each followed by a zero byte,
+ * and return their number.  A statement consists of a text before the OID and
+ * one after it, which all OIDs of a group share.
  */
 static int
 write_for_each(PQExpBuffer text, const char *oids, int n_oids,
@@ -177,7 +178,10 @@ write_around(PQExpBuffer text, const char *oids, int n_oids,
 						  strlen(after));
 }
 
-/* pg_backup_db.c:DropLOIfExists, and what pg_dump writes of one object. */
+/*
+ * Append DROP statements, as pg_backup_db.c:DropLOIfExists or pg_dump writes
+ * them for one object.
+ */
 static int
 write_drops(PQExpBuffer text, const char *oids, int n_oids, bool if_exists)
 {
@@ -189,9 +193,9 @@ write_drops(PQExpBuffer text, const char *oids, int n_oids, bool if_exists)
 }
 
 /*
- * The script has the ALTER ...  OWNER of a group with a placeholder instead
- * of an OID, because stock/script.c had pg_restore write it for an OID that
- * cannot exist.
+ * Append ALTER ... OWNER statements.  The script contains the statement of a
+ * group with a placeholder instead of an OID, because stock/script.c had
+ * pg_restore write it for an OID that cannot exist.
  */
 static int
 write_owners(PQExpBuffer text, const ScriptEntry *entry)
@@ -215,9 +219,9 @@ write_owners(PQExpBuffer text, const ScriptEntry *entry)
 }
 
 /*
- * The end of the statement at p, its semicolon or a zero byte; *oid is where
- * the OID in it begins, if it has one.  In GRANT and REVOKE only names of
- * roles can be quoted, so a quoted semicolon is all that has to be skipped.
+ * The end of the statement at p: its semicolon or a zero byte.  *oid is the
+ * position of the OID in it, if there is one.  In GRANT and REVOKE only names
+ * of roles can be quoted, so only quoted semicolons must be skipped.
  */
 static const char *
 scan_privilege(const char *p, const char **oid)
@@ -237,7 +241,7 @@ scan_privilege(const char *p, const char **oid)
 	return p;
 }
 
-/* Privileges of one object, for each. */
+/* Append the statements for the privileges of one object, for each object. */
 static int
 write_privileges(PQExpBuffer text, const ScriptEntry *entry)
 {
@@ -312,11 +316,11 @@ object_groups_creates(const char *statement)
 }
 
 /* ----------
- * A session that is in the state that pg_restore's would be in.
+ * The session.
  * ----------
  */
 
-/* Of a statement that fails so much is shown (pg_backup_db.c). */
+/* Messages show this much of a failed statement (pg_backup_db.c). */
 #define SHOWN_BYTES 1024
 
 /* ----------
@@ -325,9 +329,9 @@ object_groups_creates(const char *statement)
  */
 
 /*
- * PQexec() and not PQexecParams(): an entry may consist of several
- * statements, which pg_dump separates by semicolons only.  NULL on success.
- * A lost session does not return.
+ * PQexec() is used, not PQexecParams(), because an entry may consist of
+ * several statements, which pg_dump only separates with semicolons.  Returns
+ * NULL on success.  Does not return after a lost session.
  */
 PGresult *
 definition_session_run(DefinitionSession *session, const char *sql)
@@ -374,9 +378,9 @@ definition_session_roll_back(DefinitionSession *session)
  */
 
 /*
- * Which settings differ from what the entry needs.  They are noted as set at
- * once, because the statements are sent next, and a ROLLBACK restores the
- * notes.
+ * Find the settings that differ from what the entry needs.  They are noted as
+ * set at once, because the statements are sent next, and a ROLLBACK restores
+ * the notes.
  */
 static int
 settings_to_change(DefinitionSession *session, const ScriptEntry *entry,
@@ -423,9 +427,9 @@ definition_session_statements(DefinitionSession *session, const ScriptEntry *ent
 	statements[n] = NULL;
 
 	/*
-	 * The statements of an ACL entry may contain SET SESSION AUTHORIZATION of
-	 * their own, for privileges that another grantor has granted, so the
-	 * session user is unknown afterwards.
+	 * The statements of an ACL entry may contain SET SESSION AUTHORIZATION,
+	 * for privileges from another grantor, so the session user is unknown
+	 * afterwards.
 	 */
 	if (toc_entry_is(entry->entry, "ACL") || toc_entry_is(entry->entry, "ACL LANGUAGE") ||
 		toc_entry_is(entry->entry, "DEFAULT ACL"))
@@ -465,9 +469,10 @@ definition_session_reset_user(DefinitionSession *session)
  */
 
 /*
- * What a session of pg_restore begins with.  An older server may not know all
- * settings.  That is an error to pg_restore, which has one session; here
- * there are many sessions, and only the first reports it.
+ * Send the settings with which a session of pg_restore begins.  An older
+ * server may not know all of them.  pg_restore, which has one session,
+ * reports this as an error; here there are many sessions, and only the first
+ * one reports it.
  */
 static void
 definition_session_set_up(DefinitionSession *session, const Script *script,
@@ -477,7 +482,7 @@ definition_session_set_up(DefinitionSession *session, const Script *script,
 
 	session_begin_unwatched(session->conn, SESSION_BEGIN_SETTINGS);
 	target_command(session->conn, ALWAYS_SECURE_SEARCH_PATH_SQL);
-	/* the role's may be another one */
+	/* The role may have another default. */
 	target_command(session->conn, SESSION_SET("default_transaction_isolation",
 											  "read committed"));
 	for (int i = 0; i < script->n_head; i++)
@@ -513,7 +518,7 @@ definition_session_head_reported(void)
 	return reported;
 }
 
-/* A PQnoticeProcessor, as pg_restore's. */
+/* A PQnoticeProcessor that does the same as pg_restore's. */
 static void
 report_notice(void *arg, const char *message)
 {
@@ -534,8 +539,9 @@ definition_session_open(const RestoreStages *stages,
 
 	/*
 	 * Close the inherited socket of the leader's connection, because two
-	 * processes must not use it.  Only once: a worker may open another
-	 * session later, and the descriptor then belongs to that.
+	 * processes must not use it.  Do this only once: a worker may open
+	 * another session later, and then its socket may have the same
+	 * descriptor.
 	 */
 	if (!left)
 		close(PQsocket(target->conn));

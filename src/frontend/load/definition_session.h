@@ -1,9 +1,10 @@
 /*
  * definition_session.h
- *		A session that is in the state that pg_restore's would be in.
+ *		A session with the settings that pg_restore's session would have.
  *
- * Which settings it has is known, so that a definition needs no more
- * statements than pg_restore sends; after a ROLLBACK they are what they were.
+ * It remembers its settings, so that a definition needs no more statements
+ * than with pg_restore.  After a ROLLBACK it remembers the settings from
+ * before.
  */
 #ifndef DEFINITION_SESSION_H
 #define DEFINITION_SESSION_H
@@ -12,25 +13,25 @@
 #include "stock/script.h"
 
 /* ----------
- * Large objects, of which many are made by one entry.
+ * Groups of large objects.
  *
- * Since 17 an entry, BLOB METADATA, has the OIDs of up to 1000 large objects
- * of the same owner and privileges in the place of a definition, and another
- * one, an ACL, the privileges of the first of them.  Each is taken apart, so
- * that a transaction has few locks; and what pg_restore would send for its
- * objects is written here (pg_backup_db.c: IssueCommandPerBlob,
- * IssueACLPerBlob), but for what they have wrong: a statement that names no
- * object is sent once, as it is.
+ * From 17 on, an entry BLOB METADATA contains the OIDs of up to 1000 large
+ * objects with the same owner and privileges instead of a definition, and
+ * another entry, an ACL, contains the privileges of the first one.  Each is
+ * divided into parts, so that a transaction needs few locks.  The statements
+ * that pg_restore would send for the objects are written here
+ * (pg_backup_db.c: IssueCommandPerBlob, IssueACLPerBlob).  Unlike there, a
+ * statement that does not name an object is sent once, unchanged.
  * ----------
  */
 
-/* Large objects of a part at most. */
+/* The largest number of large objects in a part. */
 #define OBJECT_GROUPS_PART 100
 
 /*
- * Put parts in the place of groups, and of their privileges.  toc is the
- * archive's, with all of its entries: what is restored may be the privileges
- * alone.  Exits with a message if the archive is damaged.
+ * Replace groups, and their privileges, by their parts.  toc is the
+ * archive's, with all of its entries, because only the privileges may be
+ * restored.  Exits with a message if the archive is damaged.
  */
 extern void object_groups_divide(Script *script, const Toc *toc);
 
@@ -39,9 +40,10 @@ extern void object_groups_divide(Script *script, const Toc *toc);
 	"Create the role, connect as a superuser, or use --no-owner."
 
 /*
- * Append what an entry sends for large objects, other than its definition and
- * what the script has after that: of a part all of it, and with --clean what
- * drops them first.  Each statement ends with a zero byte; returns how many.
+ * Append the statements of an entry for large objects, except its definition
+ * and the statements that the script has after it.  For a part these are all
+ * statements and, with --clean, those that first drop the objects.  Each
+ * statement ends with a zero byte; returns their number.
  */
 extern int	object_groups_write(const ScriptEntry *entry,
 								const Options *options, PQExpBuffer text);
@@ -49,28 +51,30 @@ extern int	object_groups_write(const ScriptEntry *entry,
 /* Does this statement create a large object? */
 extern bool object_groups_creates(const char *statement);
 
-/* Does it concern large objects alone? */
+/* Does the entry only concern large objects? */
 extern bool object_groups_has(const ScriptEntry *entry);
 
 typedef struct DefinitionSession
 {
 	PGconn	   *conn;
-	char	   *incarnation;	/* of the server that it is connected to */
-	const Options *options;		/* the user's */
-	const char *settings[SCRIPT_N_SETTINGS];	/* as they are, and as they
-												 * were when the transaction
-												 * began; NULL = unknown */
+	char	   *incarnation;	/* of the server to which it is connected */
+	const Options *options;		/* the user's options */
+	const char *settings[SCRIPT_N_SETTINGS];	/* the current ones, and those
+												 * before the transaction;
+												 * NULL = unknown */
 	const char *settings_before[SCRIPT_N_SETTINGS];
-	bool		other_user;		/* may be another one's than it began as */
-	const char **statements;	/* of the entry that was asked for last */
-	PQExpBufferData texts;		/* of those of them that no script has */
+	bool		other_user;		/* the user may have changed since the
+								 * beginning */
+	const char **statements;	/* of the last entry */
+	PQExpBufferData texts;		/* texts of statements that are not in the
+								 * script */
 } DefinitionSession;
 
 /*
- * Connect to the target of the stages at this address, in place of the
- * leader's session, which is closed in this process; and send the script's
- * head.  Errors of that are told and counted unless they have been
- * (*head_reported, shared).
+ * Connect to the target of the stages at this address, instead of using the
+ * leader's session, which is closed in this process.  Send the script's head.
+ * Errors of the head are reported and counted only once in a run
+ * (*head_reported, in shared memory).
  */
 extern DefinitionSession *definition_session_open(const RestoreStages *stages,
 												  const PeerAddress *address,
@@ -78,40 +82,41 @@ extern DefinitionSession *definition_session_open(const RestoreStages *stages,
 												  volatile bool *head_reported);
 
 /*
- * In the leader, before the workers are forked: memory for *head_reported,
- * the same in all phases of a run.
+ * In the leader, before the workers are forked: the shared memory for
+ * *head_reported, which is the same in all phases of a run.
  */
 extern volatile bool *definition_session_head_reported(void);
 
 /* Close the connection, and free it. */
 extern void definition_session_close(DefinitionSession *session);
 
-/* A transaction's end that is its settings', too. */
+/* End a transaction, and remember the settings that are valid then. */
 extern void definition_session_roll_back(DefinitionSession *session);
 
 /*
- * One that may fail by its own fault: then the result, to be cleared, else
- * NULL.  Does not return if the session is lost.
+ * Run a statement that may fail.  Returns NULL on success, otherwise the
+ * result, which the caller clears.  Does not return if the session is lost.
  */
 extern PGresult *definition_session_run(DefinitionSession *session,
 										const char *sql);
 
 /*
- * In pg_restore's words (pg_backup_db.c:ExecuteSqlCommand), which are about
- * this entry; NULL for a statement of the script's head.
+ * Report an error about this entry like pg_restore (pg_backup_db.c:
+ * ExecuteSqlCommand); entry is NULL for a statement of the script's head.
  */
 extern void definition_session_report_error(const PGresult *res,
 											const char *sql,
 											const TocEntry *entry);
 
 /*
- * All that pg_restore sends for an entry, which now is to be sent, statement
- * by statement; NULL terminated, and the session's until it is asked again.
+ * All statements that pg_restore would send for an entry in the current state
+ * of the session, which the caller must send now.  The array ends with NULL,
+ * and belongs to the session until the next call.
  */
 extern const char *const *definition_session_statements(DefinitionSession *session,
 														const ScriptEntry *entry);
 
-/* Be again who the session began as: the log is that one's. */
+/* Return to the user with which the session began, who owns the journal. */
 extern void definition_session_reset_user(DefinitionSession *session);
 
 #endif							/* DEFINITION_SESSION_H */

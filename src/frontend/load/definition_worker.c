@@ -1,22 +1,23 @@
 /*
  * definition_worker.c
- *		Makes definitions in sessions of ours, as pg_restore would.
+ *		Creates definitions in sessions of this program, as pg_restore would.
  *
- * pg_restore makes one definition after the other in one session.  If that
- * session is lost, it is unknown which definitions were made.  Here a job is
- * a few definitions in one transaction, together with their lines in the
- * journal.  A job whose worker was lost is repeated: the lines, or
- * txid_status() where there is no journal, tell whether the COMMIT was done.
+ * pg_restore creates one definition after the other in one session.  If that
+ * session is lost, it is unknown which definitions were created.  Here a job
+ * consists of a few definitions in one transaction, together with their lines
+ * in the journal.  If a worker is lost its job is repeated: the lines, or
+ * txid_status() if there is no journal, show whether the transaction was
+ * committed.
  *
- * Errors need savepoints, which would double the number of round trips.  So a
- * job first runs without them; only if something fails is the transaction
- * rolled back, and each entry run in a transaction of its own, with a
- * savepoint for each statement, as pg_restore reports each failed statement
- * and continues.
+ * To continue after errors, savepoints are needed, which would double the
+ * number of round trips.  So a job first runs without them.  Only if
+ * something fails is the transaction rolled back, and each entry run in a
+ * separate transaction, with a savepoint for each statement, because
+ * pg_restore reports each failed statement and continues.
  *
- * Which jobs run side by side is decided by dependencies and by locks: jobs
- * that read rows of the same table with compatible locks can run together,
- * anything else has the table for itself.
+ * Dependencies and locks determine which jobs run concurrently: jobs that
+ * read rows of the same table with compatible locks can run together; any
+ * other job has the table for itself.
  */
 #include "base/fe_compat.h"
 
@@ -27,20 +28,28 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Which definitions are made together, and which side by side.
+ * The jobs: definitions that are created together, and jobs that may run
+ * concurrently.
  * ----------
  */
 
-/* Entries of a job, or large objects, at most, if they are done at once. */
+/*
+ * The largest number of entries or large objects in a job, if they take no
+ * time.
+ */
 #define MOST_SHORT OBJECT_GROUPS_PART
 
-/* And of the others, if this number of them is left for each worker. */
+/*
+ * The largest number of other entries in a job, if each worker gets this many
+ * jobs.
+ */
 #define MOST_LONG 50
 #define LONG_JOBS_PER_WORKER 8
 
 /*
- * In which pass pg_restore makes it: privileges after all else, and these
- * last (pg_backup_archiver.c:_tocEntryRestorePass).
+ * The pass in which pg_restore creates the entry: privileges come after
+ * everything else, and these kinds last
+ * (pg_backup_archiver.c:_tocEntryRestorePass).
  */
 static int
 pass_of(const TocEntry *entry)
@@ -58,7 +67,7 @@ pass_of(const TocEntry *entry)
 	return 0;
 }
 
-/* May it read all rows of a table? */
+/* May the entry read all rows of a table? */
 static bool
 is_long_lasting(const TocEntry *entry)
 {
@@ -69,8 +78,9 @@ is_long_lasting(const TocEntry *entry)
 }
 
 /*
- * An index, or a query, leaves its tables to others that do the same.  Of
- * short ones there is one at a time, but they may lock any table they name.
+ * Does the entry lock its tables against others?  An index or a query allows
+ * others that do the same.  Short entries run one at a time, but may lock any
+ * table that they name.
  */
 static bool
 locks_tables(const TocEntry *entry)
@@ -80,10 +90,10 @@ locks_tables(const TocEntry *entry)
 }
 
 /*
- * pg_restore restores privileges after everything else, and event triggers
- * and materialized views last.  Within a pass entries come in the archive's
- * order.  So a pass ends where the pass number changes or the order goes
- * back.
+ * The end of the pass that begins with entry "first".  pg_restore restores
+ * privileges after everything else, and event triggers and materialized views
+ * last.  Within a pass entries are in the archive's order.  So a pass ends
+ * where the pass number changes or the order goes back.
  */
 static int
 end_of_pass(const Script *script, int first)
@@ -99,8 +109,8 @@ end_of_pass(const Script *script, int first)
 
 /*
  * Append an entry to the last job, or begin a new one.  Short entries are
- * collected into large jobs to save round trips.  Long ones are spread over
- * the workers, up to a limit, as a lost session repeats all of its job.
+ * collected in large jobs to save round trips.  Long ones are distributed to
+ * the workers, with a limit, because a lost session repeats its whole job.
  */
 static void
 add_entry(DefinitionJobs *jobs, int no, int most_long)
@@ -158,13 +168,13 @@ definition_jobs_make(const Script *script, int first, int *next,
 }
 
 /* ----------
- * While they run
+ * Running jobs
  * ----------
  */
 
 /*
- * Is this dependency of an entry in the way of its job?  Jobs come in an
- * order in which none depends on a later one.
+ * Does this dependency of an entry delay its job?  Jobs are in an order in
+ * which none depends on a later one.
  */
 static bool
 is_in_the_way(const DefinitionJobs *jobs, int job, const TocEntry *entry,
@@ -204,7 +214,7 @@ definition_jobs_may_begin(const DefinitionJobs *jobs, int no)
 	return true;
 }
 
-/* One job more, or less (-1), is at the tables of this one. */
+/* Count a job that begins (1) or ends (-1) at its tables. */
 static void
 count_tables(DefinitionJobs *jobs, const DefinitionJob *job, int more)
 {
@@ -247,15 +257,15 @@ definition_jobs_describe(const DefinitionJobs *jobs, int job, int step)
 }
 
 /* ----------
- * The lines of definitions in the log of a restore.
+ * The lines of definitions in the journal.
  *
- * The functions of restore_journal.h, with the names of entries or of parts
- * of them.  The session may act as an entry's owner at that time; the journal
- * belongs to the role as which the session began.
+ * These call the functions of restore_journal.h with the names of entries, or
+ * of parts of them.  The session may be using the role of an entry's owner,
+ * but the journal belongs to the role with which the session began.
  * ----------
  */
 
-/* Of an entry, or a part of one; owned. */
+/* The name of the line of an entry, or of a part of one; owned. */
 static char *
 line_name(const ScriptEntry *entry)
 {
@@ -265,8 +275,8 @@ line_name(const ScriptEntry *entry)
 }
 
 /*
- * A sequence may be unlogged, and a crash take its position.  It can be set
- * as often as one likes.
+ * Positions of sequences have no line, because a crash may reset an unlogged
+ * sequence.  They can be set any number of times.
  */
 static bool
 has_line(const RestoreJournal *journal, const TocEntry *entry)
@@ -275,11 +285,11 @@ has_line(const RestoreJournal *journal, const TocEntry *entry)
 }
 
 /*
- * Write the entry's line, in the session's transaction, before the entry is
- * made: false if it is done already, by an earlier run or a lost worker.
- * Then *n_errors grows by the errors that it was done with, as they count for
- * the exit status.  The line is written as the run's role, which owns the
- * journal.
+ * Write the entry's line in the session's transaction, before the entry is
+ * created.  Returns false if it has been created already, by an earlier run
+ * or a lost worker.  Then the errors with which it was created are added to
+ * *n_errors, because they count for the exit status.  The line is written
+ * with the run's role, which owns the journal.
  */
 static bool
 definition_log_claim(const RestoreJournal *journal, DefinitionSession *session,
@@ -300,8 +310,8 @@ definition_log_claim(const RestoreJournal *journal, DefinitionSession *session,
 }
 
 /*
- * The same with n entries, of which each has a line.  False if any is done
- * already: the session is to roll back then.
+ * The same with n entries, each of which has a line.  Returns false if any of
+ * them was created already; then the session must roll back.
  */
 static bool
 definition_log_claim_all(const RestoreJournal *journal, DefinitionSession *session,
@@ -339,26 +349,27 @@ definition_log_errors(const RestoreJournal *journal, DefinitionSession *session,
 }
 
 /* ----------
- * Makes definitions in a session of ours, as pg_restore would.
+ * The worker.
  * ----------
  */
 
 /*
- * A transaction that has lasted so long is ended after the next entry, as a
- * loss would undo it.
+ * A transaction that has lasted this long is ended after the next entry,
+ * because a lost session would undo it.
  */
 #define LASTING_MS 1000
 
-/* Of a statement that is shown. */
+/* Messages show this many bytes of a statement. */
 #define SHOWN_BYTES 1024
 
 struct DefinitionWorker
 {
 	const DefinitionWork *work;
 	DefinitionSession *session;
-	DefinitionNote *note;		/* of the job */
-	const TocEntry *entry;		/* that has its own transaction */
-	bool		outside;		/* it cannot be in one */
+	DefinitionNote *note;		/* the note of the current job */
+	const TocEntry *entry;		/* the current entry, if it has its own
+								 * transaction */
+	bool		outside;		/* the entry cannot run in a transaction */
 	bool		builds;			/* target_begin_builds() was called */
 };
 
@@ -376,8 +387,8 @@ definition_worker_begin(DefinitionWorker *worker)
 }
 
 /*
- * What was sent to be committed is done.  Counters are in shared memory: the
- * leader shows them while workers run.
+ * Note that the COMMIT has succeeded.  Counters are in shared memory, because
+ * the leader shows them while workers run.
  */
 static void
 note_done(const DefinitionWork *work, DefinitionNote *note)
@@ -394,9 +405,9 @@ note_done(const DefinitionWork *work, DefinitionNote *note)
 }
 
 /*
- * Commit the entries up to this one.  How far the COMMIT reaches is noted
- * before it is sent, because the answer may be lost; the next process
- * continues from the note.
+ * Commit the entries up to this one.  This position is noted before COMMIT is
+ * sent, because the answer may be lost; the next process continues from the
+ * note.
  */
 static void
 commit(DefinitionWorker *worker, int reach)
@@ -410,7 +421,7 @@ commit(DefinitionWorker *worker, int reach)
 }
 
 /*
- * A lost worker may have sent a COMMIT without getting the answer.  The
+ * Find out whether the last COMMIT of a lost worker succeeded.  The
  * incarnation of that time is needed, because a server that was restarted has
  * forgotten its transactions.
  */
@@ -432,9 +443,10 @@ settle_commit(DefinitionWorker *worker)
  */
 
 /*
- * Run a statement of an entry: a result only if it has failed.  A statement
- * that ends the transaction would commit journal lines of entries that are
- * not made yet; pg_dump writes none, but an archive can contain anything.
+ * Run a statement of an entry; returns a result only if it has failed.  A
+ * statement that ended the transaction would commit journal lines of entries
+ * that do not exist yet.  pg_dump writes no such statement, but an archive
+ * can contain anything.
  */
 static PGresult *
 run_of_entry(DefinitionWorker *worker, const char *sql)
@@ -456,10 +468,16 @@ run_of_entry(DefinitionWorker *worker, const char *sql)
 /* ERRCODE_UNIQUE_VIOLATION: a large object */
 #define OBJECT_IS_THERE "23505"
 
-/* What is checked late is checked now, as an error of this transaction. */
+/*
+ * Deferred constraints are checked before COMMIT, so that their errors belong
+ * to this transaction.
+ */
 static const char *const end_statement[] = {"SET CONSTRAINTS ALL IMMEDIATE", NULL};
 
-/* False after the first error, which is not told. */
+/*
+ * Run statements.  Returns false after the first error, which is not
+ * reported, because the entry will run again.
+ */
 static bool
 run_all(DefinitionWorker *worker, const char *const *statements)
 {
@@ -476,8 +494,9 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 }
 
 /*
- * Send the statements of everything that is left of the job in one message.
- * Large objects may be millions, and round trips are all that they cost.
+ * Send the statements of all remaining entries of the job in one message.
+ * There may be millions of large objects, and round trips are their only
+ * cost.
  */
 static bool
 run_joined(DefinitionWorker *worker, const DefinitionJob *job)
@@ -503,9 +522,9 @@ run_joined(DefinitionWorker *worker, const DefinitionJob *job)
 }
 
 /*
- * What is left of a job of large objects: there may be many, and nothing of
- * them takes long.  False if something has failed, or was done before; then
- * nothing is done.
+ * Create the remaining large objects of a job in one transaction, because
+ * there may be many, and each takes no time.  Returns false, and has changed
+ * nothing, if something failed or exists already.
  */
 static bool
 run_at_once(DefinitionWorker *worker, const DefinitionJob *job,
@@ -529,10 +548,10 @@ run_at_once(DefinitionWorker *worker, const DefinitionJob *job,
 }
 
 /*
- * Run what is left of the job in as few transactions as possible.  A
+ * Run the remaining entries of the job in as few transactions as possible.  A
  * transaction that has lasted a while is committed after the next entry, so
- * that a lost session does not undo minutes of work.  False if something has
- * failed, and nothing of its transaction is done.
+ * that a lost session does not undo minutes of work.  Returns false if
+ * something has failed; the last transaction is rolled back then.
  */
 static bool
 run_together(DefinitionWorker *worker, const DefinitionJob *job,
@@ -548,7 +567,7 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 		bool		ok;
 
 		*step = i;
-		/* an entry whose line is in the journal has been made before */
+		/* An entry with a line in the journal has been created before. */
 		entry = &worker->work->script->entries[job->first + i];
 		ok = !definition_log_claim(worker->work->journal, worker->session,
 								   entry, &worker->note->n_errors) ||
@@ -569,16 +588,19 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 }
 
 /*
- * Count and report an error.  If the session user could not be set, the
- * statements that follow would create objects of the wrong owner, so that
- * ends the run, as in pg_restore.  Large objects that exist already are only
- * counted: there may be a million of them.
+ * Count and report an error.  If the session user could not be set, the next
+ * statements would create objects with the wrong owner, so this ends the run,
+ * as in pg_restore.  Large objects that exist already are only counted,
+ * because there may be a million of them.
  */
 static void
 count_error(DefinitionWorker *worker, const PGresult *res,
 			const char *statement)
 {
-	/* what comes now would be another role's; -O does without */
+	/*
+	 * The next objects would belong to another role.  (With -O there is no
+	 * such statement.)
+	 */
 	if (statement == worker->session->settings[SCRIPT_SESSION_USER])
 	{
 		pg_log_error("could not set session user: %s", PQresultErrorMessage(res));
@@ -587,7 +609,7 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 	worker->note->n_errors++;
 	if (worker->work->stages->failed && statement == worker->entry->defn)
 		worker->work->stages->failed[worker->entry->dump_id] = true;
-	/* there may be a million of them: the leader reports how many */
+	/* The leader reports how many there are. */
 	if (object_groups_creates(statement) && session_error_is(res, OBJECT_IS_THERE) &&
 		!worker->session->options->exit_on_error)
 		worker->note->n_existing++;
@@ -596,9 +618,9 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 }
 
 /*
- * Run each statement by itself, and report errors.  False if there were any
- * and they end the run (--exit-on-error), or if a statement cannot be in a
- * transaction.
+ * Run each statement with a savepoint, and report errors.  Returns false
+ * after an error that ends the run (--exit-on-error), or if a statement
+ * cannot run in a transaction.
  */
 static bool
 run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
@@ -633,8 +655,8 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 
 /*
  * Run statements outside a transaction.  If again is true an earlier attempt
- * may have made the object, so "already exists" is not an error.  False as
- * above.
+ * may have created the object, so "already exists" is not an error.  Returns
+ * false after an error that ends the run.
  */
 static bool
 run_without_block(DefinitionWorker *worker, const char *const *statements,
@@ -654,10 +676,10 @@ run_without_block(DefinitionWorker *worker, const char *const *statements,
 }
 
 /*
- * One entry that cannot be in a transaction, so neither can its line.  A
- * first line, committed before, says that the entry was begun.  A run that
- * finds that line without the entry's own line repeats the entry, and accepts
- * that the object exists.
+ * Run an entry that cannot be in a transaction, so neither can its line.
+ * Another line, which is committed before, shows that the entry was begun.  A
+ * run that finds this line without the entry's own line repeats the entry,
+ * and accepts that the object exists.
  */
 static void
 run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
@@ -665,7 +687,10 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
 	const RestoreJournal *journal = worker->work->journal;
 
-	/* notes that the entry was begun, and so may be done */
+	/*
+	 * the line that shows that the entry was begun, and so may have been
+	 * created
+	 */
 	char	   *begun = psprintf("entry %d without transaction", entry->entry->dump_id);
 	PGconn	   *conn = worker->session->conn;
 	bool		again;
@@ -697,7 +722,7 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 		exit(1);
 }
 
-/* One entry in a transaction of its own. */
+/* Run one entry in a separate transaction. */
 static void
 run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
@@ -725,7 +750,7 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 			exit(1);
 		definition_log_errors(journal, worker->session, entry, note->n_errors);
 	}
-	/* what it had made before the error stays, as pg_restore leaves it */
+	/* Statements before the error are kept, as pg_restore keeps them. */
 	commit(worker, i + 1);
 	if (!go_on)
 		exit(1);
@@ -742,9 +767,9 @@ open_session(DefinitionWorker *worker)
 }
 
 /*
- * Before a session's first index of a large table: those of small ones do not
- * take long enough to be worth it.  The session acts as the run's role then,
- * which has the privileges that are needed for it.
+ * Call this before a session's first index of a large table; with indexes of
+ * small tables it would take longer than it saves.  The run's role, which has
+ * the necessary privileges, must be the current one.
  */
 static void
 begin_builds(DefinitionWorker *worker, const DefinitionJob *job)
@@ -757,9 +782,9 @@ begin_builds(DefinitionWorker *worker, const DefinitionJob *job)
 }
 
 /*
- * Try the fast ways first.  After the first error of a job each entry runs
- * alone, in this process and in those that may replace it, as the note is in
- * shared memory.
+ * Try the fast ways first.  After the first error in a job each entry runs
+ * alone, in this process and in those that may replace it, because the note
+ * is in shared memory.
  */
 void
 definition_worker_run(DefinitionWorker *worker, int job_no,
@@ -789,9 +814,9 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 		note->one_by_one = true;
 
 		/*
-		 * An extension may remember that it was created, though that was
-		 * rolled back: TimescaleDB is then refused for the rest of the
-		 * session.
+		 * Open a new session, because an extension may remember that it was
+		 * created, although that was rolled back: TimescaleDB would be
+		 * refused for the rest of the session.
 		 */
 		definition_session_close(worker->session);
 		open_session(worker);

@@ -1,14 +1,21 @@
 /*
  * definition_worker.h
- *		Makes definitions in a session of ours, as pg_restore would.
+ *		Creates definitions in sessions of this program, as pg_restore would.
  *
- * The entries of a job are made in one transaction, or several if that lasts;
- * those of large objects by one message.
- * If one fails, nothing of its transaction is done; from there on each entry
- * has one, and each of its statements a savepoint: what fails is told and
- * counted as by pg_restore, and the rest is made.  So a job that is repeated
- * after a loss makes no definition twice, and leaves out none; and with a
- * log, which has a line for each that is made, nor does another run.
+ * Unlike with pg_restore, a lost session only costs a retry.  definitions.c
+ * uses this for all definitions except indexes, which index_builder.c creates
+ * with the same functions.
+ *
+ * The entries of a job are created in one transaction, or in several if that
+ * takes long.  Large objects are created with one message.  If an entry
+ * fails, its transaction is rolled back.  From then on each entry gets a
+ * transaction of its own, and each of its statements a savepoint: errors are
+ * reported and counted as by pg_restore, and the other statements take
+ * effect.
+ *
+ * A job that is repeated after a loss creates no definition twice, and omits
+ * none.  With a journal, which has a line for each created definition, the
+ * same is true for another run.
  */
 #ifndef DEFINITION_WORKER_H
 #define DEFINITION_WORKER_H
@@ -18,21 +25,23 @@
 #include "stock/script.h"
 
 /* ----------
- * Which definitions are made together, and which side by side.
+ * The jobs: definitions that are created together, and jobs that may run
+ * concurrently.
  *
- * Plain data: jobs of neighbours in a script, for the workers of a pool.
+ * A job consists of adjacent entries of a script.  Jobs are plain data, for
+ * the workers of a pool.
  * ----------
  */
 
-/* Entries of the script, from first on. */
+/* A job: n entries of the script, beginning with first. */
 typedef struct DefinitionJob
 {
 	int			first;
 	int			n;
-	bool		long_lasting;	/* reads rows; others are made one by one */
-	bool		of_objects;		/* concerns large objects alone */
+	bool		long_lasting;	/* reads rows; other jobs run one at a time */
+	bool		of_objects;		/* only concerns large objects */
 	bool		large;			/* builds indexes of a large table */
-	int			n_locks;		/* that its transaction may have */
+	int			n_locks;		/* locks that its transaction may need */
 } DefinitionJob;
 
 typedef struct DefinitionJobs
@@ -44,63 +53,65 @@ typedef struct DefinitionJobs
 	bool	   *done;			/* by job */
 	int		   *job_of;			/* by dump ID; -1 = none */
 	bool	   *is_table;		/* by dump ID */
-	int		   *users;			/* by dump ID of a table: running jobs that
-								 * need it as it is */
-	int		   *owners;			/* and that lock it */
+	int		   *users;			/* by dump ID of a table: running jobs during
+								 * which it must not change */
+	int		   *owners;			/* the same: running jobs that lock it */
 	int			n_short;		/* running jobs that are not long_lasting */
 } DefinitionJobs;
 
 /*
- * The entries of the script from first on that may be made without a look at
- * later ones, as jobs for n_workers workers.  Until *next, where the next
- * pass of pg_restore's begins.  Owned.
+ * Make jobs for n_workers workers from the entries of one pass of pg_restore,
+ * which begins with entry "first".  *next is the beginning of the next pass,
+ * whose entries must wait for this one.  Owned.
  */
 extern DefinitionJobs *definition_jobs_make(const Script *script, int first,
 											int *next, const Toc *toc,
 											int n_workers);
 
 /*
- * May the job begin now?  What it depends on must be done, and no other job
- * may be at a table that it locks; as in pg_restore (pg_backup_archiver.c:
- * pop_next_work_item, has_lock_conflicts).
+ * May the job begin now?  The jobs on which it depends must be done, and no
+ * other job may be using a table that it locks.  pg_restore has the same rule
+ * (pg_backup_archiver.c: pop_next_work_item, has_lock_conflicts).
  */
 extern bool definition_jobs_may_begin(const DefinitionJobs *jobs, int job);
 
-/* It begins, and it is done. */
+/* To be called when a job begins, and when it is done. */
 extern void definition_jobs_begin(DefinitionJobs *jobs, int job);
 extern void definition_jobs_end(DefinitionJobs *jobs, int job);
 
-/* For messages: the entry of a step; of the first one, if it is -1; owned. */
+/*
+ * The entry of a step of a job, for messages; of the first step if step is
+ * -1; owned.
+ */
 extern char *definition_jobs_describe(const DefinitionJobs *jobs, int job,
 									  int step);
 
-/* How far a job is; in memory that workers share. */
+/* The progress of a job, in memory that workers share. */
 typedef struct DefinitionNote
 {
-	TargetCommit commit;		/* of the last transaction */
-	volatile int next;			/* from this one on */
-	volatile int reach;			/* up to, and without, this one */
-	volatile int n_errors;		/* told in this transaction */
-	volatile int n_existing;	/* of these: objects that exist, not told */
+	TargetCommit commit;		/* outcome of the last transaction */
+	volatile int next;			/* the first entry that is not done */
+	volatile int reach;			/* the first one after those being committed */
+	volatile int n_errors;		/* errors reported in this transaction */
+	volatile int n_existing;	/* of these: existing objects, only counted */
 	volatile int n_failed;		/* transactions with errors */
 	volatile bool one_by_one;	/* something has failed */
-	char		incarnation[128];	/* of the server it is on */
+	char		incarnation[128];	/* of the server of that transaction */
 } DefinitionNote;
 
-/* What workers are given. */
+/* The data of the workers. */
 typedef struct DefinitionWork
 {
 	const RestoreStages *stages;
-	const RestoreJournal *journal;	/* has a line for each entry, but
+	const RestoreJournal *journal;	/* has a line for each entry except
 									 * positions of sequences */
-	const PeerAddress *address; /* of the target, whose commits must wait for
-								 * its disk */
+	const PeerAddress *address; /* of the target; commits must wait for its
+								 * disk */
 	const Script *script;
 	const DefinitionJobs *jobs;
 	DefinitionNote *notes;		/* by job */
-	volatile int *n_made;		/* entries; shared */
-	volatile int *n_existing;	/* large objects that could not be created, as
-								 * they exist; shared */
+	volatile int *n_made;		/* created entries; shared */
+	volatile int *n_existing;	/* existing large objects; shared */
 	volatile bool *head_reported;	/* the head was counted; shared */
 } DefinitionWork;
 
@@ -110,9 +121,9 @@ typedef struct DefinitionWorker DefinitionWorker;
 extern DefinitionWorker *definition_worker_start(const DefinitionWork *work);
 
 /*
- * Do what is left of the job.  *step is the entry that it is at.  With
- * --exit-on-error, the first error is the end of the process; if there is a
- * log, nothing of that entry is done.
+ * Do the rest of the job.  *step is the current entry.  With --exit-on-error,
+ * the first error ends the process; if there is a journal, nothing of that
+ * entry is kept.
  */
 extern void definition_worker_run(DefinitionWorker *worker, int job,
 								  volatile int *step);

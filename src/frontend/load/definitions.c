@@ -1,16 +1,17 @@
 /*
  * definitions.c
- *		Makes the definitions of an archive, and the keys of large
+ *		Creates the definitions of an archive, and foreign keys of large
  *		partitions.
  *
- * A phase of the schedule is made pass by pass (definition_worker.c), each by
- * a pool of workers.  Definitions that rows need are made by one worker,
- * because they depend on each other and take little time; those after the
- * rows by all workers, as they read the rows.
+ * A phase of the schedule is created pass by pass (definition_worker.c), each
+ * by a pool of workers.  Definitions that rows need are created by one
+ * worker, because they depend on each other and take little time.  Those
+ * after the rows are created by all workers, because they read the rows.
  *
- * Before the rest of the definitions, foreign keys of partitioned tables are
- * prepared partition by partition (leaf_keys.c).  An exit callback drops keys
- * that were not taken over, so that a failed run leaves none behind.
+ * Before the last phase, foreign keys of partitioned tables are prepared
+ * partition by partition (leaf_keys.c).  An exit callback drops keys that did
+ * not become parts of the tables' keys, so that a failed run leaves none
+ * behind.
  */
 #include "base/fe_compat.h"
 
@@ -29,7 +30,7 @@ typedef struct DefinitionPool
 {
 	DefinitionWork work;
 	DefinitionJobs *jobs;
-	DefinitionWorker *worker;	/* in a worker: itself */
+	DefinitionWorker *worker;	/* in a worker: its own state */
 } DefinitionPool;
 
 /* ----------
@@ -90,13 +91,13 @@ definitions_job_is_done(void *arg, int job)
  */
 
 /*
- * Make entries up to where the next pass begins, which is returned.  builds:
- * workers of several runs share the slots of builds.
+ * Create the entries of one pass, and return the beginning of the next.
+ * builds is true if the workers of several runs share the slots for builds.
  */
 static int
 make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 {
-	/* workers use it until they end */
+	/* Workers use it until they end. */
 	DefinitionPool *pool = pg_malloc0(sizeof(DefinitionPool));
 	const RestoreStages *stages = work->stages;
 	PoolWatch	watch = progress_watch();
@@ -127,8 +128,9 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 }
 
 /*
- * The entries of a phase become a script, which pg_restore writes, so that
- * owners, privileges and options are applied exactly as it would.
+ * Create the definitions of a phase.  pg_restore writes a script of its
+ * entries, so that owners, privileges and options have the same effect as
+ * with pg_restore.
  */
 static void
 make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase phase,
@@ -160,7 +162,7 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 		{
 			pg_log_error("the target already contains %d of the large objects to be restored",
 						 *work.n_existing);
-			/* in a copy they may have come since they were looked for */
+			/* In a copy, an object may have been created after the check. */
 			if (!stages->as_pg_restore)
 				pg_fatal_hint("Use --clean to replace them, or an empty database.");
 			pg_log_error_detail("Their contents will be overwritten, as with pg_restore.");
@@ -182,14 +184,14 @@ definitions_make(RestoreStages *stages, const RestoreJournal *journal)
  * ----------
  */
 
-/* Keys of partitions; exit callbacks use it. */
+/* The keys of partitions, for an exit callback. */
 typedef struct PartitionKeys
 {
 	Target	   *target;
 	LeafKeys   *keys;
 } PartitionKeys;
 
-/* Drop what is left of them; an exit callback, too. */
+/* Drop the remaining keys of partitions; also an exit callback. */
 static void
 definitions_drop_leaf_keys(void *arg)
 {
@@ -199,8 +201,8 @@ definitions_drop_leaf_keys(void *arg)
 }
 
 /*
- * Those of large partitions, which their tables' keys then take over.  Some
- * may be no part of these until definitions_drop_leaf_keys().
+ * Create the keys of large partitions, which become parts of their tables'
+ * keys.  Some may remain separate until definitions_drop_leaf_keys().
  */
 static LeafKeys *
 make_leaf_keys(RestoreStages *stages, const RestoreJournal *journal)
@@ -212,8 +214,9 @@ make_leaf_keys(RestoreStages *stages, const RestoreJournal *journal)
 	LeafKeys   *keys;
 
 	/*
-	 * One after the other would take no less than the tables' statements, for
-	 * which nothing must be left over of a run before.
+	 * With one session, this would take as long as the tables' own
+	 * statements.  But --resume must drop keys that an earlier run may have
+	 * left.
 	 */
 	if (n_sessions == 1 && !options->resume)
 		return pg_malloc0(sizeof(LeafKeys));
@@ -249,19 +252,19 @@ definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal)
  * ----------
  */
 
-/* An argument of restore_journal_end(). */
+/* The argument of run_event_triggers(). */
 typedef struct EventTriggers
 {
 	const RestoreStages *stages;
 	const Script *script;
-	int			n_errors;		/* in this transaction */
+	int			n_errors;		/* errors in this transaction */
 } EventTriggers;
 
 /*
- * A statement of the archive, whose error does not end the transaction.  The
- * savepoint is a message of its own: a text that cannot be converted or
- * parsed is refused with all of its message, and the savepoint to return to
- * would be that of the statement before.
+ * Run a statement of the archive whose error must not end the transaction.
+ * The savepoint is a message of its own: if a text cannot be converted or
+ * parsed, the server refuses the whole message, and there would be no new
+ * savepoint to return to.
  */
 static void
 run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
@@ -274,13 +277,13 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 	if (session_refused(conn, res, statement))
 	{
 		interrupt_check();
-		/* what comes now would be another role's, as in a worker's session */
+		/* The next objects would belong to another role. */
 		if (entry && strncmp(statement, "SET SESSION AUTHORIZATION ", 26) == 0)
 		{
 			pg_log_error("could not set session user: %s", PQresultErrorMessage(res));
 			pg_fatal_hint(DEFINITION_USER_HINT);
 		}
-		/* those of the head have been told */
+		/* Errors of the head have been reported. */
 		if (entry)
 			definition_session_report_error(res, statement, entry);
 		if (entry && triggers->stages->setup.options->exit_on_error)
@@ -293,8 +296,8 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 }
 
 /*
- * With a journal, event triggers are made in the transaction that removes it:
- * once they exist they could fire for statements of this run.
+ * With a journal, event triggers are created in the transaction that removes
+ * the journal: once they exist they could fire for statements of this run.
  */
 static void
 run_event_triggers(void *arg, PGconn *conn)

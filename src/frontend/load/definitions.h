@@ -12,26 +12,27 @@
 #include "load/restore_stage.h"
 
 /*
- * Make all that comes before the rows, large objects last, still empty, one
- * after the other.  Errors are told and counted; with --exit-on-error the
- * first one ends the process.  When it returns all is on the target's disk,
- * and the leader's session is a new one.
+ * Create all definitions that come before the rows, and then empty large
+ * objects, one after the other.  Errors are reported and counted; with
+ * --exit-on-error the first one ends the process.  On return, everything is
+ * on the target's disk, and the leader has a new session.
  */
 extern void definitions_make(RestoreStages *stages, const RestoreJournal *journal);
 
 /*
- * The same with foreign keys, triggers, privileges, and all else that comes
- * after them and is not built beside them (index_builder.h), side by side.
+ * The same, concurrently, for foreign keys, triggers, privileges, and all
+ * other definitions that come after the rows, except indexes
+ * (index_builder.h).
  */
 extern void definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal);
 
 /*
- * Make event triggers, with their comments and labels, after all else; and
- * remove the log, and free it, in the same transaction: an event trigger must
- * not see that, and what is left after a kill is either the log or a complete
- * database.  An error undoes only its own statement, as in pg_restore, and
- * with --exit-on-error all.  Without a log, which is NULL or not kept, they
- * are made as all else.
+ * Create event triggers, with their comments and labels, after everything
+ * else.  The same transaction removes the journal, and frees it: an event
+ * trigger must not fire for this, and after a kill there must be either a
+ * journal or a complete database.  An error undoes only its own statement, as
+ * in pg_restore, and with --exit-on-error everything.  Without a journal
+ * (NULL or not kept), they are created like other definitions.
  */
 extern void definitions_make_event_triggers(RestoreStages *stages, RestoreJournal *journal);
 

@@ -1,15 +1,15 @@
 /*
  * index_builder.c
- *		The process that builds indexes, and its workers.
+ *		Builds indexes in a separate process, while the leader's workers load
+ *		rows.
  *
- * The leader is busy with the pool that loads rows, so a second process has a
- * pool of its own for indexes.  Both share only memory: the process looks at
- * the results of the files, in intervals that a timer sets, and hands out the
- * indexes of tables that are complete.  When the leader has finished the rows
- * it waits for this process.
+ * The leader is busy with its pool of workers, so a second process has a pool
+ * of its own for indexes.  Both share only memory: at intervals, the process
+ * looks at the results of files, and hands out the indexes of complete
+ * tables.  After the leader has finished the rows it waits for this process.
  *
- * Jobs are sorted by how much has to wait for them, so that the longest chain
- * of builds is begun first.
+ * Jobs are sorted by the time of all builds that wait for them, so that the
+ * longest chain of builds begins first.
  */
 #include "base/fe_compat.h"
 
@@ -27,32 +27,33 @@
 #include "process/worker_slots.h"
 
 /* ----------
- * What the target says of an index that is being built, for the screen.
+ * The progress of an index build, as the target reports it.
  * ----------
  */
 
 #define INDEX_LOOK_PHASE_BYTES 64
 
-/* All zero but for the first two, before the first look. */
+/* Before the first query, all members except the first two are zero. */
 typedef struct IndexLook
 {
 	const PeerAddress *target_address;
 	ProgressCompose add_rest;	/* see IndexPlan */
-	PGconn	   *conn;			/* its own session; NULL before the first */
-	bool		given_up;		/* the target does not tell */
+	PGconn	   *conn;			/* a separate session; NULL before the first
+								 * query */
+	bool		given_up;		/* the target cannot be queried */
 	char		phase[INDEX_LOOK_PHASE_BYTES];	/* ends in a space */
-	double		share;			/* of the build; 0 = unknown */
+	double		share;			/* finished share of the build; 0 = unknown */
 } IndexLook;
 
 #define LOOK_WAIT_MS 500
 
-/* What all phases of a build that have a measure begin with. */
+/* The beginning of the names of all phases with a measure. */
 #define PHASE_PREFIX "building index: "
 
 /*
- * The index is not seen before its transaction commits, so its table stands
- * for it.  Nothing here takes a lock on a table: a constraint's has been
- * taken.  Phases are measured in blocks or in tuples.
+ * The index is not visible before its transaction commits, so the query shows
+ * its table.  The query takes no lock on a table, because the lock of a
+ * constraint may be taken.  Phases are measured in blocks or in tuples.
  */
 static const char look_query[] =
 "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), p.phase,"
@@ -66,9 +67,9 @@ static const char look_query[] =
 " ORDER BY a.query_start, p.pid LIMIT 1";
 
 /*
- * An extra session asks how far a build is, only for the display.  If it
- * cannot connect, or gets no answer in time, it is given up for the rest of
- * the run: the display must not delay the run.
+ * Query the progress of a build in a separate session, only for the display.
+ * If the session cannot connect, or gets no answer in time, it is not used
+ * again in this run: the display must not delay the run.
  */
 static PGresult *
 take_look(IndexLook *look)
@@ -86,7 +87,10 @@ take_look(IndexLook *look)
 	return NULL;
 }
 
-/* The phases of a B-tree's build, and when they end, as a share of it. */
+/*
+ * The phases of a B-tree's build, and the share of the build at which each
+ * ends.
+ */
 static const struct
 {
 	const char *name;
@@ -98,7 +102,7 @@ static const struct
 	{"loading tuples in tree", 1}
 };
 
-/* How much of the build is done; 0 if its phase is none of these. */
+/* The finished share of the build; 0 if its phase is none of these. */
 static double
 build_share(const char *phase, int percent)
 {
@@ -113,7 +117,7 @@ build_share(const char *phase, int percent)
 	return 0;
 }
 
-/* The share of the phase that is done; -1 if it is not measured. */
+/* The finished share of the phase in percent; -1 if it is not measured. */
 static int
 percent_done(const PGresult *res)
 {
@@ -122,7 +126,9 @@ percent_done(const PGresult *res)
 		double		done = atof(PQgetvalue(res, 0, column));
 		double		total = atof(PQgetvalue(res, 0, column + 1));
 
-		/* blocks stay at their end when tuples are counted */
+		/*
+		 * The count of blocks stays at its maximum while tuples are counted.
+		 */
 		if (total > 0 && (done < total || column == 4))
 			return (int) Min(Max(100 * done / total, 0), 100);
 	}
@@ -130,10 +136,10 @@ percent_done(const PGresult *res)
 }
 
 /*
- * A ProgressCompose: adds the table whose index has been under construction
- * for longest, the phase, and how much of that is done, if there is one and
- * the target tells it within a moment; and the time that is left.  Nothing
- * depends on it: no error is one of the run's.
+ * A ProgressCompose callback.  It adds the table of the oldest build, the
+ * phase and its finished share, if there is such a build and the target
+ * answers within a moment; and the remaining time.  An error here is not an
+ * error of the run.
  */
 static void
 index_look_add(void *arg, ProgressLine *line, bool at_end)
@@ -162,7 +168,7 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 }
 
 /* ----------
- * When each index was built, for the event log and the report.
+ * The times of each index build, for the event log and the report.
  * ----------
  */
 
@@ -172,7 +178,10 @@ index_log_built(const IndexBuilds *builds)
 	return builds->totals->made - builds->totals->failed;
 }
 
-/* A constraint's tag begins with its table's (pg_dump's dumpConstraint()). */
+/*
+ * The tag of a constraint begins with that of its table (pg_dump's
+ * dumpConstraint()).
+ */
 char *
 index_log_name(const IndexBuild *build)
 {
@@ -202,20 +211,24 @@ index_event(const char *kind, const IndexBuild *build)
 }
 
 /* ----------
- * Which indexes can be built next.
+ * The queue of indexes that can be built next.
  * ----------
  */
 
-/* Below this a table's indexes are one unit, and the server builds them. */
+/*
+ * For tables below this size, all indexes are one unit, and the server builds
+ * them.
+ */
 #define SMALL_TABLE_BYTES ((uint64) 8 * 1024 * 1024)
 
 typedef struct SortedEntry
 {
 	ScriptEntry entry;
-	int			no;				/* in the script */
+	int			no;				/* number in the script */
 	int			table;
-	uint64		bytes;			/* of the table */
-	uint64		path;			/* with what can only be built after it */
+	uint64		bytes;			/* bytes of the table */
+	uint64		path;			/* including everything that can only be built
+								 * after it */
 } SortedEntry;
 
 static int
@@ -232,10 +245,10 @@ compare_entries(const void *a, const void *b)
 }
 
 /*
- * How long an entry and everything that has to wait for it will take, in
+ * Estimate how long an entry and everything that waits for it will take, in
  * bytes of tables.  Constraints of a table lock it against each other, so
  * they are built one after the other, and after its indexes, which can be
- * built in parallel.  The entries of a small table are one job.
+ * built concurrently.  The entries of a small table are one job.
  */
 static void
 set_paths(SortedEntry *sorted, int n, const DumpTables *tables)
@@ -273,7 +286,7 @@ add_unit(IndexQueue *queue, const SortedEntry *entry, int no)
 	jobs->jobs[last].n++;
 }
 
-/* By dump ID: the table whose rows an entry waits for; owned. */
+/* By dump ID: the table for whose rows an entry waits; owned. */
 static int *
 tables_by_id(const RestoreSchedule *schedule)
 {
@@ -346,35 +359,36 @@ index_queue_release(IndexQueue *queue, int no)
  */
 
 /*
- * How often to look for tables that are ready: so that the looks themselves
- * take no time to speak of.
+ * How often to look for complete tables.  The interval grows with the number
+ * of tables, so that this takes little time.
  */
 #define LOOK_AGAIN_US 5000
 #define LOOK_AGAIN_TABLE_US 0.5
 
 /*
- * A signal just before the wait for the process does not end the wait: look
- * again after this time.
+ * A signal just before the wait for the process does not end the wait, so
+ * check again after this time.
  */
 #define BUILDER_WAIT_MS 200
 
-/* A session that has had nothing to do for so long may be lost. */
+/* A session that has been idle for this long may be lost. */
 #define IDLE_MS 60000
 
 struct IndexBuilder
 {
 	IndexPlan	plan;
-	pid_t		pid;			/* 0: gone, or there is nothing to build */
+	pid_t		pid;			/* 0: ended, or there is nothing to build */
 	IndexQueue *queue;
 	IndexBuilds builds;			/* by entry of the script */
 	DefinitionWork work;
 	int			n_workers;
-	int		   *waiting;		/* tables that do not have all rows yet */
+	int		   *waiting;		/* tables that are not complete yet */
 	int			n_waiting;
-	int			timer;			/* in the builder's process: when to look */
-	int			worker_no;		/* in a worker: its own */
+	int			timer;			/* in the builder's process: when to look
+								 * again */
+	int			worker_no;		/* in a worker: its number */
 	DefinitionWorker *worker;	/* NULL without a session */
-	int64		worked_ms;		/* when it has done its last job */
+	int64		worked_ms;		/* end of its last job */
 };
 
 /* ----------
@@ -401,8 +415,8 @@ index_builder_stop_worker(void *arg)
 }
 
 /*
- * All entries of the job begin now, unless a worker that was lost has begun
- * them: then the first begin counts.
+ * Note the begin of all entries of the job.  If a lost worker has begun them
+ * already, its times stay.
  */
 static void
 note_begin(IndexBuilder *builder, const DefinitionJob *job)
@@ -432,14 +446,17 @@ index_builder_run_job(void *arg, int no, volatile int *step)
 	int64		now;
 	int			n_failed;
 
-	/* a session is opened for the first job, which may come after hours */
+	/*
+	 * The session was opened for the first job, and may have been idle for
+	 * hours.
+	 */
 	if (builder->worker && clock_monotonic_ms() > builder->worked_ms + IDLE_MS)
 		index_builder_stop_worker(builder);
 	if (builder->worker == NULL)
 		builder->worker = definition_worker_start(&builder->work);
 	note_begin(builder, job);
 	definition_worker_run(builder->worker, no, step);
-	/* They have ended, with errors or not. */
+	/* Note the end of the builds, even if there were errors. */
 	builds = builder->builds.builds;
 	totals = builder->builds.totals;
 	now = clock_wall_us();
@@ -489,8 +506,8 @@ index_builder_watch_fd(void *arg)
 }
 
 /*
- * Tables that are complete are taken out of the list of those that are looked
- * at, so that a look becomes cheaper as the run proceeds.
+ * Complete tables are removed from the list of tables to check, so that a
+ * check becomes cheaper as the run proceeds.
  */
 static bool
 look_for_loaded_tables(void *arg, bool all_done)
@@ -500,7 +517,10 @@ look_for_loaded_tables(void *arg, bool all_done)
 	uint64		n_expired;
 	int			n = 0;
 
-	/* it does not block, and what it says does not matter */
+	/*
+	 * Reset the timer.  The read does not block, and its result does not
+	 * matter.
+	 */
 	if (read(builder->timer, &n_expired, sizeof(n_expired)) < 0)
 		n_expired = 0;
 	for (int i = 0; i < builder->n_waiting; i++)
@@ -518,7 +538,7 @@ look_for_loaded_tables(void *arg, bool all_done)
 
 /*
  * The pool waits in poll(), so a descriptor must become readable when it is
- * time to look again.  With more tables a look takes longer, so the interval
+ * time to look again.  With more tables a check takes longer, so the interval
  * grows with their number.
  */
 static void
@@ -570,7 +590,7 @@ builder_main(IndexBuilder *builder)
  * ----------
  */
 
-/* What is built, by which entries of the script. */
+/* Describe the builds, by entry of the script. */
 static void
 describe_builds(IndexBuilder *builder)
 {
@@ -597,7 +617,7 @@ describe_builds(IndexBuilder *builder)
 
 /*
  * Index builds commit with synchronous_commit = local: if the target crashes
- * the workers continue, and nothing that counts as built may be lost.
+ * the workers continue, and a build that counts as done must not be lost.
  */
 static IndexBuilder *
 new_builder(const IndexPlan *plan)
@@ -630,7 +650,7 @@ new_builder(const IndexPlan *plan)
 	builder->work.n_made = &builder->builds.totals->made;
 	builder->work.n_existing = shared_memory_new(1, sizeof(int));
 	builder->work.head_reported = definition_session_head_reported();
-	/* if the target crashes, workers go on, and nothing built may be lost */
+	/* "local", because a build that counts as done must survive a crash. */
 	builder->work.address = target_restore_address(stages->target, "local");
 	return builder;
 }
@@ -647,9 +667,9 @@ index_builder_start(const IndexPlan *plan)
 		return builder;
 	}
 	cleanup_push(child_process_end, &builder->pid);
-	/* what is buffered would be written by both */
+	/* Both processes would write buffered output. */
 	fflush(NULL);
-	/* no signal may find the child with the leader's handlers */
+	/* Signals must wait until the child has its own handlers. */
 	interrupt_hold_signals();
 	builder->pid = fork();
 	if (builder->pid == 0)
@@ -657,20 +677,24 @@ index_builder_start(const IndexPlan *plan)
 		interrupt_install_worker(leader, NULL);
 		interrupt_release_signals();
 		worker_slots_forget();
-		/* it has workers of its own to end, and nothing else to undo */
+
+		/*
+		 * The child only has to end its own workers, not to undo the leader's
+		 * steps.
+		 */
 		cleanup_begin_process();
 		builder_main(builder);
 	}
 	interrupt_release_signals();
 	if (builder->pid < 0)
 	{
-		builder->pid = 0;		/* there is nothing to end */
+		builder->pid = 0;		/* the child has no builder to end */
 		pg_fatal("could not create child process: %m");
 	}
 	return builder;
 }
 
-/* Returns its exit status, as waitpid() has it. */
+/* Wait for the process.  Returns its status from waitpid(). */
 static int
 wait_for_builder(IndexBuilder *builder)
 {

@@ -2,10 +2,11 @@
  * index_builder.h
  *		Builds indexes while rows of other tables are still being loaded.
  *
- * A process of its own watches which tables have all their rows.  As soon as
- * one has, its workers, --index-jobs at a time, build its indexes and the
- * constraints that have one, as definition_worker.h makes definitions: those
- * first after which most is to be built of their tables.
+ * A separate process checks which tables have all their rows.  As soon as a
+ * table is complete, its indexes, and constraints with an index, are built by
+ * workers of this process, --index-jobs at a time, with the functions of
+ * definition_worker.h.  The builds for which the most other builds of the
+ * table wait come first.
  */
 #ifndef INDEX_BUILDER_H
 #define INDEX_BUILDER_H
@@ -14,32 +15,35 @@
 #include "process/progress.h"
 
 /* ----------
- * When each index was built, for the event log and the report.
+ * The times of each index build, for the event log and the report.
  * ----------
  */
 
-/* In shared memory: set by the process that builds, read by the leader. */
+/*
+ * An index build, in shared memory: the building process writes it, and the
+ * leader reads it.
+ */
 typedef struct IndexBuild
 {
-	const TocEntry *entry;		/* an index, or a constraint that has one */
+	const TocEntry *entry;		/* an index, or a constraint with an index */
 	const DumpTable *table;
-	int			index_job;		/* of --index-jobs, from 0 */
-	int			together;		/* as many are built by one job, and have its
-								 * times */
+	int			index_job;		/* number of the worker, from 0 */
+	int			together;		/* number of indexes that one job builds, and
+								 * that share its times */
 	volatile int64 start_us;	/* microseconds since 1970; 0 = not begun */
-	volatile int64 end_us;		/* 0 = not ended, or with errors */
+	volatile int64 end_us;		/* 0 = not ended, or failed */
 } IndexBuild;
 
-/* What has come of all builds so far; in shared memory. */
+/* Totals of all builds so far, in shared memory. */
 typedef struct IndexTotals
 {
-	volatile int made;			/* entries, with those that have failed */
+	volatile int made;			/* entries, including failed ones */
 	volatile int failed;
-	volatile int64 busy_us;		/* the time of all jobs, added up */
-	volatile bool came_to_end;	/* all of them were made */
+	volatile int64 busy_us;		/* the sum of the times of all jobs */
+	volatile bool came_to_end;	/* all of them have ended */
 } IndexTotals;
 
-/* All that are to be built. */
+/* All builds of a run. */
 typedef struct IndexBuilds
 {
 	IndexBuild *builds;
@@ -47,20 +51,21 @@ typedef struct IndexBuilds
 	IndexTotals *totals;
 } IndexBuilds;
 
-/* How many were built so far. */
+/* How many builds have succeeded so far. */
 extern int	index_log_built(const IndexBuilds *builds);
 
-/* Its name, qualified and quoted; owned. */
+/* The name of the index, qualified and quoted; owned. */
 extern char *index_log_name(const IndexBuild *build);
 
 /* ----------
- * Which indexes can be built next.
+ * The queue of indexes that can be built next.
  *
- * Deciding only; index_builder.c does it.
+ * This only decides; the workers of index_builder.c build.
  *
  * A unit is the job of one worker: one entry of a large table, or all entries
- * of a small one.  CREATE INDEX commands of one table run side by side, but a
- * constraint locks its table against all else, so such a unit is exclusive.
+ * of a small one.  Several CREATE INDEX commands can run on one table
+ * concurrently, but a constraint locks its table against everything else, so
+ * its unit is exclusive.
  * ----------
  */
 
@@ -72,62 +77,65 @@ typedef struct IndexUnit
 
 typedef struct IndexQueue
 {
-	DefinitionJobs jobs;		/* a job each unit; those first that most has
-								 * to wait for */
+	DefinitionJobs jobs;		/* one job per unit; those for which the most
+								 * builds wait come first */
 	IndexUnit  *units;			/* by job */
 	int		   *tables;			/* by script entry: index in DumpTables */
-	bool	   *loaded;			/* by table: has it all its rows?  The caller
-								 * sets it */
-	int		   *in_use;			/* by table: units being built, or -1 for an
-								 * exclusive one */
+	bool	   *loaded;			/* by table: is it complete?  Set by the
+								 * caller */
+	int		   *in_use;			/* by table: number of units being built, or
+								 * -1 for an exclusive one */
 } IndexQueue;
 
 /*
- * The script is that of RESTORE_INDEXES; its entries are put in the order of
- * the jobs.  No table is loaded yet.  Never freed.
+ * Make a queue from the script of phase RESTORE_INDEXES, whose entries are
+ * sorted by job.  No table is complete at first.  Never freed.
  */
 extern IndexQueue *index_queue_make(Script *script,
 									const RestoreSchedule *schedule,
 									const DumpTables *tables);
 
-/* Take the unit, to be built now; false if it cannot be. */
+/* Take a unit in order to build it.  Returns false if it must wait. */
 extern bool index_queue_take(IndexQueue *queue, int no);
 
-/* The unit is no longer being built. */
+/* Release a unit after it was built. */
 extern void index_queue_release(IndexQueue *queue, int no);
 
 typedef struct IndexBuilder IndexBuilder;
 
-/* All that it names is borrowed. */
+/* The arguments of the builder.  All pointers are borrowed. */
 typedef struct IndexPlan
 {
 	RestoreStages *stages;
 	const RestoreJournal *journal;	/* or NULL */
-	const DumpTables *tables;	/* as the schedule numbers them */
+	const DumpTables *tables;	/* in the schedule's order */
 
-	/* Asked in the builder's process: has this table all its rows? */
+	/* Called in the builder's process: is this table complete? */
 	bool		(*is_loaded) (const void *arg, int table);
 	const void *arg;
 
 	/*
-	 * Adds the time that is left to the stage's line.  Its argument is the
-	 * share that is done, a double, of the index that has been under
-	 * construction for longest; 0 if unknown.
+	 * Adds the remaining time to the line of the stage.  Its argument is a
+	 * double: the finished share of the oldest build; 0 if unknown.
 	 */
 	ProgressCompose add_rest;
 } IndexPlan;
 
-/* Start it; what the plan names outlives it.  It ends with this process. */
+/*
+ * Start the builder, which ends with this process.  Everything in the plan
+ * must exist until then.
+ */
 extern IndexBuilder *index_builder_start(const IndexPlan *plan);
 
 /*
- * All tables have all their rows: wait until all is built, a stage of the
- * progress.  Errors are told and counted.  False if the builder ended before,
- * which has been said: then the rest is not built.
+ * To be called when all tables are complete: waits until all indexes are
+ * built, as a stage of the progress.  Errors are reported and counted.
+ * Returns false if the builder ended early, which was reported; then the
+ * other indexes are not built.
  */
 extern bool index_builder_finish(IndexBuilder *builder);
 
-/* What it builds, and how far it is. */
+/* The builds, and their progress. */
 extern const IndexBuilds *index_builder_builds(const IndexBuilder *builder);
 
 #endif							/* INDEX_BUILDER_H */

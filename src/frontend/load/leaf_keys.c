@@ -1,15 +1,15 @@
 /*
  * leaf_keys.c
- *		Makes foreign keys of partitioned tables partition by partition, in
- *		parallel.
+ *		Creates foreign keys of partitioned tables partition by partition,
+ *		concurrently.
  *
- * leaf_keys.h explains why.  The statement in the archive is read as pg_dump
- * writes it; anything that looks different is left to the server.  A key that
- * fails here is not an error: it is dropped, and the table's own statement,
- * which follows, reports what is wrong.
+ * leaf_keys.h explains why.  The statement in the archive must have the form
+ * that pg_dump writes; anything else is left to the server.  A key that fails
+ * here is not an error: it is dropped, and the table's own statement, which
+ * follows, reports what is wrong.
  *
- * The sessions are driven by this process with poll(), because it only sends
- * a few statements and waits.
+ * This process drives all sessions with poll(), because each only sends a few
+ * statements and waits.
  */
 #include "base/fe_compat.h"
 
@@ -20,10 +20,12 @@
 #include "base/interrupt.h"
 #include "load/leaf_keys.h"
 
-/* What is smaller is checked in less time than a session of its own needs. */
+/*
+ * A smaller partition is checked in less time than a separate session needs.
+ */
 #define LEAST_BYTES ((uint64) 8 * 1024 * 1024)
 
-/* ALTER TABLE ... NOT VALID of partitioned tables */
+/* the first server that allows NOT VALID keys of partitioned tables */
 #define MIN_SERVER_FOR_NOT_VALID 180000
 
 /* ----------
@@ -31,7 +33,7 @@
  * ----------
  */
 
-/* Up to an identifier's end; *text is moved there; owned. */
+/* Take the identifier before stop, and advance *text beyond it; owned. */
 static char *
 take_identifier(const char **text, char stop)
 {
@@ -43,9 +45,9 @@ take_identifier(const char **text, char stop)
 }
 
 /*
- * Take the statement apart, as pg_dump.c:dumpConstraint writes it: without
- * ONLY if the table is partitioned.  False if it is another kind of
- * statement, or the key is not to be validated.
+ * Parse the statement as pg_dump.c:dumpConstraint writes it: without ONLY if
+ * the table is partitioned.  Returns false if it is another kind of
+ * statement, or the key need not be validated.
  */
 static bool
 read_key(const TocEntry *entry, TableKey *key, char **referenced)
@@ -83,11 +85,12 @@ read_key(const TocEntry *entry, TableKey *key, char **referenced)
  */
 
 /*
- * A tree: each table in it, unless the referenced one is partitioned, and so
- * has its unique index only later, a name is taken already, a partition has a
- * key of its own that the table's might take over, or one in the tree cannot
- * have any.  A name may be taken by what a run has left behind that is
- * resumed ($4).  The tables above it come with it, of no size.
+ * The tables of a partition tree.  There are no rows if the referenced table
+ * is partitioned, and so gets its unique index only later; if a name is in
+ * use; if a partition has a key that could become part of the table's key; or
+ * if a table in the tree cannot have the key.  With --resume ($4), an earlier
+ * run may have left keys with these names.  The tables above the tree are
+ * included, with size 0.
  */
 static const char tree_query[] =
 "WITH tree AS (SELECT c.oid, c.relkind, c.relname, n.nspname, t.below"
@@ -117,9 +120,8 @@ static const char tree_query[] =
 " WHERE below AND relkind OPERATOR(pg_catalog.<>) ALL ('{r,p}'::pg_catalog.\"char\"[]))";
 
 /*
- * Would another entry compete for the name, or for the partitions' keys? Its
- * own statement would then fail, or take over a key that is meant for this
- * one.
+ * Would another entry compete for the name, or for the partitions' keys?  Its
+ * own statement would then fail, or take a key that is meant for this one.
  */
 static bool
 has_rival(const Toc *toc, const TableKey *key, const PGresult *tree)
@@ -147,7 +149,10 @@ has_rival(const Toc *toc, const TableKey *key, const PGresult *tree)
 	return found;
 }
 
-/* Are there two that are worth it, so that there is anything side by side? */
+/*
+ * Count the large partitions: with fewer than two, nothing could run
+ * concurrently.
+ */
 static int
 count_large(const PGresult *tree)
 {
@@ -159,8 +164,8 @@ count_large(const PGresult *tree)
 }
 
 /*
- * Those of the rows whose column of bytes says that they are worth it.  The
- * keys have the table's name, or the one in this column.
+ * Add the large partitions among the rows.  Their keys have the table's name,
+ * or the one in this column.
  */
 static void
 add_leaves(LeafKeys *keys, const PGresult *rows, int bytes_column,
@@ -184,11 +189,11 @@ add_leaves(LeafKeys *keys, const PGresult *rows, int bytes_column,
 }
 
 /* ----------
- * Keys that tables have first
+ * Keys that tables get first, NOT VALID
  * ----------
  */
 
-/* Partitions that have the table's key, and what it is called there. */
+/* The partitions with the table's key, and its name there. */
 static const char leaves_query[] =
 "WITH RECURSIVE keys AS (SELECT k.oid, k.conrelid, k.conname, k.convalidated"
 " FROM pg_catalog.pg_constraint k"
@@ -204,7 +209,7 @@ static const char leaves_query[] =
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 " WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT keys.convalidated";
 
-/* A statement of ours; owned. */
+/* The statement that adds or validates a table's key; owned. */
 static char *
 table_statement(const TableKey *key, bool add)
 {
@@ -214,9 +219,9 @@ table_statement(const TableKey *key, bool add)
 }
 
 /*
- * Run a statement together with its line in the journal; the line must not be
- * there yet.  False if the statement fails, which the table's own statement
- * will report.
+ * Run a statement together with its line in the journal; the line must not
+ * exist yet.  Returns false if the statement fails, which the table's own
+ * statement will report.
  */
 static bool
 run_with_line(PGconn *conn, const RestoreJournal *journal, const char *line, char *sql)
@@ -238,7 +243,10 @@ run_with_line(PGconn *conn, const RestoreJournal *journal, const char *line, cha
 	return ok;
 }
 
-/* Of a table's key that is begun: it was made by us only. */
+/*
+ * The line of a table's key that was begun, which shows that this program has
+ * created the key.
+ */
 static char *
 line_of_begin(const TocEntry *entry)
 {
@@ -277,7 +285,7 @@ keep_key(LeafKeys *keys, const TableKey *key)
 	*array_add(keys->keys, keys->n_keys) = *key;
 }
 
-/* The tree's, as above; owned. */
+/* The rows of tree_query; owned. */
 static PGresult *
 look_at_tree(PGconn *conn, const TableKey *key, const char *referenced,
 			 bool may_have)
@@ -285,12 +293,15 @@ look_at_tree(PGconn *conn, const TableKey *key, const char *referenced,
 	const char *params[] = {key->table, referenced,
 	identifier_unquote(key->name), may_have ? "t" : "f"};
 
-	/* an error is the table's own statement's to meet: no rows */
+	/*
+	 * After an error there are no rows, and the table's own statement will
+	 * report the error.
+	 */
 
 	return PQexecParams(conn, tree_query, 4, NULL, params, NULL, NULL, 0);
 }
 
-/* The table has it by now: note its partitions'. */
+/* Add the partitions of a table that has the key by now. */
 static void
 add_table_key(PGconn *conn, LeafKeys *keys, const TableKey *key)
 {
@@ -327,9 +338,9 @@ add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const RestoreJourn
 	}
 
 	/*
-	 * SET NULL (a) and SET DEFAULT (a): the table's statement gives a
-	 * partition's key the numbers that the columns have in the table, not in
-	 * the partition (tablecmds.c:addFkRecurseReferencing).
+	 * Not SET NULL (a) or SET DEFAULT (a): for these, the table's statement
+	 * gives a partition's key the column numbers of the table instead of the
+	 * partition's (tablecmds.c:addFkRecurseReferencing).
 	 */
 	else if (is_worth_it &&
 			 !strstr(key.definition, " ON DELETE SET NULL (") &&
@@ -349,16 +360,20 @@ compare_leaves(const void *a, const void *b)
 
 	if (l1->bytes != l2->bytes)
 		return l1->bytes > l2->bytes ? -1 : 1;
-	/* two keys of one partition wait for each other: not neighbours */
+
+	/*
+	 * Two keys of one partition wait for each other, so they should not be
+	 * adjacent.
+	 */
 	return l1->key - l2->key;
 }
 
 /* ----------
- * Keys that were not taken over
+ * Keys that did not become parts of the tables' keys
  * ----------
  */
 
-/* A key that is not a part of another one; if it must be ($3), NOT VALID. */
+/* A key that is not part of another key and, if $3 is true, is NOT VALID. */
 static const char own_query[] =
 "SELECT 1 FROM pg_catalog.pg_constraint k"
 " WHERE k.conrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
@@ -416,8 +431,8 @@ leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all)
 }
 
 /*
- * Keys that an earlier run has left behind are dropped first: it may have
- * been interrupted before it validated them.
+ * Keys that an earlier run has left behind are dropped first, because it may
+ * have been interrupted before it validated them.
  */
 LeafKeys *
 leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
@@ -433,22 +448,23 @@ leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 			add_key(conn, keys, toc, i, journal);
 	if (keys->n_leaves > 0)
 		qsort(keys->leaves, keys->n_leaves, sizeof(LeafKey), compare_leaves);
-	/* of the run before: it may not have come to validate them */
+	/* Drop keys of an earlier run, which may not be valid. */
 	leaf_keys_drop(conn, keys, true);
 	return keys;
 }
 
 /* ----------
- * Makes foreign keys of partitions, side by side.
+ * The sessions that create the keys of partitions concurrently.
  *
- * Two statements each, unless it has the key by its table, for the locks:
- * ADD needs one of the referenced table that no other session's may have at
- * the same time, but with NOT VALID only for a moment.  VALIDATE, which reads
- * all rows, needs none that would keep others out.
+ * A partition gets its key with two statements, unless it already has the key
+ * from its table, because of the locks.  ADD needs a lock of the referenced
+ * table that conflicts with the same lock of other sessions, but with NOT
+ * VALID only for a moment.  VALIDATE, which reads all rows, needs no such
+ * lock.
  * ----------
  */
 
-/* How long to wait before input is looked for in any case. */
+/* How long to wait before all sessions are checked. */
 #define MOMENT_MS 100
 
 typedef enum LeafStep
@@ -461,7 +477,7 @@ typedef enum LeafStep
 typedef struct LeafSession
 {
 	PGconn	   *conn;
-	LeafStep	step;			/* that it is at */
+	LeafStep	step;			/* the current step */
 	LeafKey    *leaf;
 } LeafSession;
 
@@ -470,11 +486,11 @@ typedef struct LeafSessions
 	LeafKeys   *keys;
 	LeafSession *sessions;
 	int			n_sessions;
-	int			next;			/* of keys->leaves */
+	int			next;			/* the next one of keys->leaves */
 	int			n_busy;
 } LeafSessions;
 
-/* As pg_restore's sessions have it: the check is a join. */
+/* Memory as in pg_restore's sessions, because the check is a join. */
 static const char memory_query[] =
 "SELECT pg_catalog.set_config(name,"
 " GREATEST(setting::pg_catalog.int8, 262144)::pg_catalog.text, false)"
@@ -492,7 +508,7 @@ leaf_failed(LeafSessions *all, const LeafSession *session, const char *reason)
 				printable(session->leaf->leaf), reason);
 }
 
-/* Nothing to do any more, or no session to do it. */
+/* The session has nothing more to do, or is lost. */
 static void
 rest(LeafSessions *all, LeafSession *session)
 {
@@ -501,9 +517,9 @@ rest(LeafSessions *all, LeafSession *session)
 }
 
 /*
- * Send the statement of a step.  From ADD on a key may exist on the
- * partition, even if the answer is lost, so it is noted before the statement
- * is sent: what is noted is looked for, and dropped, at the end.
+ * Send the statement of a step.  From ADD on the key may exist on the
+ * partition, even if the answer is lost.  So this is noted before the
+ * statement is sent, and noted keys are looked for, and dropped, at the end.
  */
 static void
 begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
@@ -516,7 +532,7 @@ begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
 				 session->leaf->leaf, session->leaf->name);
 
 	session->step = step;
-	/* from now on this is unknown, until the catalog is asked */
+	/* From now on only the catalog shows whether the key exists. */
 	if (step == STEP_ADD)
 		session->leaf->made = true;
 	if (PQsendQuery(session->conn, sql) != 1)
@@ -526,7 +542,7 @@ begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
 	}
 }
 
-/* Give it the next partition, if there is one. */
+/* Assign the next partition to the session, if there is one. */
 static void
 begin_next(LeafSessions *all, LeafSession *session)
 {
@@ -547,7 +563,7 @@ begin_next(LeafSessions *all, LeafSession *session)
 	rest(all, session);
 }
 
-/* The session has the result of its statement. */
+/* Take the result of the session's statement. */
 static void
 end_step(LeafSessions *all, LeafSession *session)
 {
@@ -571,8 +587,8 @@ end_step(LeafSessions *all, LeafSession *session)
 }
 
 /*
- * Wait until one of the sessions has an answer, and continue with those that
- * have.  poll() also returns after a moment without any input, so that
+ * Wait until at least one of the sessions has an answer, and continue with
+ * these.  poll() also returns after a moment without any input, so that
  * signals are noticed.
  */
 static void
@@ -584,7 +600,7 @@ wait_for_any(LeafSessions *all)
 	{
 		const LeafSession *session = &all->sessions[i];
 
-		/* poll() passes over what is negative */
+		/* poll() ignores negative descriptors. */
 		fds[i].fd = session->step == STEP_NONE ? -1 : PQsocket(session->conn);
 		fds[i].events = POLLIN;
 	}
@@ -596,7 +612,7 @@ wait_for_any(LeafSessions *all)
 
 		if (session->step == STEP_NONE)
 			continue;
-		/* what cannot be read is an error of the result's */
+		/* A read error becomes the error of the result. */
 		(void) PQconsumeInput(session->conn);
 		if (!PQisBusy(session->conn))
 			end_step(all, session);

@@ -1,23 +1,26 @@
 /*
  * leaf_keys.h
- *		Foreign keys of partitioned tables, partition by partition.
+ *		Creates foreign keys of partitioned tables partition by partition,
+ *		concurrently.
  *
  * ALTER TABLE ... ADD FOREIGN KEY of a partitioned table checks the rows of
- * all its partitions in one session, one after the other.  But a partition
- * that has the same key already, validated, is not checked: its key becomes
- * part of the table's (tablecmds.c:tryAttachPartitionForeignKey).  So each
- * large partition gets the key first, NOT VALID, and then has it validated,
- * side by side.  Names are those that the table's own statement gives its
- * partitions' keys.
+ * all its partitions in one session, one after the other.  But it does not
+ * check a partition that already has the same key, validated: this key
+ * becomes part of the table's key (tablecmds.c:tryAttachPartitionForeignKey).
+ * So each large partition first gets the key NOT VALID, and then several
+ * sessions validate these keys.  The names are those that the table's own
+ * statement would give to the partitions' keys.
  *
- * From 18 on the table itself can have the key NOT VALID, and its partitions
- * by it.  It is not faster, but then the server has made all keys of the tree
- * as it does without this.  A key that was a partition's own has connoinherit
- * true for ever, and triggers that depend on the table's, which are of no use
- * (and ATTACH PARTITION makes such ones, too).
+ * From 18 on the table itself can get the key NOT VALID, which also creates
+ * the keys of its partitions.  This is not faster, but then the server has
+ * created all keys of the tree itself.  Before 18, a key that was first
+ * created on a partition keeps two differences: its connoinherit is true, and
+ * it has additional triggers that depend on the table's key, and have no
+ * effect.  (ATTACH PARTITION leaves such triggers, too.)
  *
- * Afterwards the database is as without this: if a key cannot be made, what
- * there is of it is dropped, and the table's own statement tells why.
+ * Otherwise the database is the same as without this file: if a key cannot be
+ * created, its parts are dropped, and the table's own statement reports the
+ * error.
  */
 #ifndef LEAF_KEYS_H
 #define LEAF_KEYS_H
@@ -25,27 +28,27 @@
 #include "load/restore_journal.h"
 #include "load/restore_schedule.h"
 
-/* A partition, and what it has to do with its table's key. */
+/* A partition that gets the key of its table. */
 typedef struct LeafKey
 {
 	char	   *leaf;			/* qualified and quoted */
-	char	   *name;			/* of its key; quoted */
-	int			key;			/* in LeafKeys.keys */
-	uint64		bytes;			/* of the partition */
-	bool		made;			/* there may be one that was not asked for */
+	char	   *name;			/* name of its key, quoted */
+	int			key;			/* index in LeafKeys.keys */
+	uint64		bytes;			/* size of the partition */
+	bool		made;			/* it may exist, and is not in the archive */
 } LeafKey;
 
 typedef struct TableKey
 {
-	char	   *table;			/* as the archive has it: qualified, quoted */
+	char	   *table;			/* as in the archive: qualified, quoted */
 	char	   *name;			/* quoted */
 	char	   *definition;		/* FOREIGN KEY ... */
-	char	   *columns;		/* what that begins with: the columns of both
-								 * tables */
-	int			entry;			/* in the archive's table of contents */
-	bool		of_table;		/* the table has it, NOT VALID, and its
-								 * partitions by it */
-	bool		failed;			/* is left to the table's own statement */
+	char	   *columns;		/* the beginning of the definition, with the
+								 * columns of both tables */
+	int			entry;			/* number in the archive's table of contents */
+	bool		of_table;		/* the table has the key, NOT VALID, and so
+								 * have its partitions */
+	bool		failed;			/* left to the table's own statement */
 } TableKey;
 
 typedef struct LeafKeys
@@ -57,38 +60,39 @@ typedef struct LeafKeys
 } LeafKeys;
 
 /*
- * What there is to be made by the schedule: the target has all tables, rows,
- * and indexes of tables that are not partitioned.  Partitions of less than
- * 8 MB are left out, and tables that have but one larger, keys that reference
- * a partitioned table, and those of which a name might come out different.
- * Makes the keys of tables, where these can be first.  If the log is of a run
- * before, what it has left of partitions' keys is dropped, and gone on with
- * of tables'.
+ * Find the keys that can be created in this way.  The target must have all
+ * tables, rows, and indexes of tables that are not partitioned.  Left out are
+ * partitions below 8 MB, tables with only one larger partition, keys that
+ * reference a partitioned table, and keys whose names might differ.  From 18
+ * on, this also creates the tables' keys.  With --resume, partitions' keys
+ * that an earlier run has left are dropped, and its tables' keys are used.
  */
 extern LeafKeys *leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 								const RestoreJournal *journal);
 
 /*
- * Partitions' keys are validated: validate those that tables have, too, and
- * take these out of the schedule, with their lines in the log.
+ * After the partitions' keys were validated: validate those of tables, too,
+ * which are fast then, and take them out of the schedule, with their lines in
+ * the journal.
  */
 extern void leaf_keys_finish(PGconn *conn, LeafKeys *keys,
 							 RestoreSchedule *schedule, const RestoreJournal *journal);
 
 /*
- * Drop what there is of failed keys, or, when the tables' own statements have
- * been run, keys of partitions that are not part of their table's, too.
+ * Drop the parts of failed keys.  If all is true, which is right after the
+ * tables' own statements have run, also drop keys of partitions that did not
+ * become part of their table's key.
  */
 extern void leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all);
 
 /* ----------
- * Makes foreign keys of partitions, side by side.
+ * The sessions that create the keys of partitions concurrently.
  * ----------
  */
 
 /*
- * Make them all, in up to n_sessions sessions.  Where one fails, for any
- * reason, its table's key is marked, and not continued.
+ * Create all keys of partitions, in up to n_sessions sessions.  If one fails,
+ * for any reason, its table's key is marked as failed, and not continued.
  */
 extern void leaf_key_sessions_run(const Target *target, LeafKeys *keys,
 								  int n_sessions);

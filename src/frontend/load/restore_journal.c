@@ -2,13 +2,13 @@
  * restore_journal.c
  *		Reads and writes the lines of the journal of a restore.
  *
- * Every line is written in the transaction that does the work, so the line
- * and the work are committed or lost together.  The INSERT also compares the
- * number of the attempt: a worker of a run that was declared dead, but is
- * alive, finds another number, and stops before it loads anything twice.
+ * Every line is written in the transaction that does the work, so that both
+ * are committed or lost together.  The INSERT also compares the number of the
+ * attempt: if a run was considered dead, but its workers are alive, they find
+ * another number, and stop before they load anything twice.
  *
- * An INSERT of a line that another session has written and not committed
- * waits for that session (the unique index makes it wait).  That is wanted,
+ * An INSERT of a line that another session has written but not committed
+ * waits for that session, because of the unique index.  This is necessary,
  * but a user must learn why nothing happens, so the waits are watched and
  * reported.
  */
@@ -24,23 +24,27 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Waits for other sessions, and reports which ones they are.
+ * Waits for other sessions, which are reported.
  * ----------
  */
 
-/* When a wait is told first; then after twice as long, each time, up to: */
+/*
+ * When a wait is reported first, and the largest interval of later reports;
+ * each interval is twice as long as the previous one.
+ */
 #define FIRST_TOLD_MS 5000
 #define TOLD_AGAIN_MS 60000
 
-/* How often to look at the clock meanwhile. */
+/* How often to check the time meanwhile. */
 #define LOOK_MS 500
 
-/* How long the server may take to say who it is. */
+/* How long the query for the blocking sessions may take. */
 #define ANSWER_MS 15000
 
 /*
- * Who keeps this process waiting, as far as the role may know.  A session
- * that its client has given up, but not the server, still exists.
+ * The sessions that block this process, as far as the role may know.  A
+ * session still exists after its client has given it up, until the server
+ * notices that.
  */
 static const char blocking_query[] =
 "SELECT b.pid, COALESCE(a.usename, '?'), COALESCE(a.application_name, '?'),"
@@ -79,9 +83,9 @@ report_sessions(const PGresult *sessions)
 }
 
 /*
- * Ask in another session who blocks this one, as the user who connected,
- * because the role of --role may see less.  If the server cannot be asked the
- * wait itself will find that out.
+ * Query in another session which sessions block this one, as the user who
+ * connected, because the role of --role may see less.  If this fails nothing
+ * is reported; if the server is down, the wait itself will notice that.
  */
 static void
 restore_journal_report(const Target *target, int backend, const RestoreJournalWait *wait, const char *name,
@@ -92,7 +96,7 @@ restore_journal_report(const Target *target, int backend, const RestoreJournalWa
 											   ANSWER_MS);
 	bool		known = PQresultStatus(sessions) == PGRES_TUPLES_OK;
 
-	/* with none in its way it has waited for something else, or no more */
+	/* Without blocking sessions it waits for something else, or no longer. */
 	if (!known || PQntuples(sessions) > 0)
 	{
 		pg_log_warning(wait->message, (int) (waited_ms / 1000), printable(name));
@@ -108,9 +112,9 @@ restore_journal_report(const Target *target, int backend, const RestoreJournalWa
 }
 
 /*
- * Run a statement that may wait for other sessions.  The worker's watch looks
- * at silence on the source, which has nothing to do with this wait, so
- * session_wait_ends() resets it each time.
+ * Run a statement that may wait for other sessions.  The worker's watch
+ * checks for silence of the source, which this wait does not concern.  So
+ * session_wait_ends() resets the watch each time.
  */
 PGresult *
 restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJournalWait *wait,
@@ -138,7 +142,7 @@ restore_journal_wait_exec(const Target *target, PGconn *conn, const RestoreJourn
 }
 
 /* ----------
- * Names of lines in the log of a restore.
+ * Names of lines.
  * ----------
  */
 
@@ -168,13 +172,14 @@ restore_journal_left_out(const DataFile *file)
 }
 
 /* ----------
- * Reads and writes the lines of the log.
+ * The lines.
  * ----------
  */
 
 /*
- * A run that was taken for dead, and is not, finds that another one has taken
- * over.  Should it look just before, the other one's line waits for its end.
+ * Writes lines, unless another run has taken over.  If a run that was
+ * considered dead writes its line just before that, the other run's line
+ * waits for its transaction.
  */
 static const char claim_query[] =
 "INSERT INTO " RESTORE_JOURNAL_SCHEMA ".done (name, attempt, errors)"
@@ -183,7 +188,7 @@ static const char claim_query[] =
 " WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
 " ON CONFLICT (name) DO NOTHING";
 
-/* Which session holds the lock of a run without a log? */
+/* Which session holds the lock of a run without a journal? */
 #define HOLDER_QUERY \
 "SELECT pg_catalog.concat_ws(' ', l.pid, COALESCE(a.usename, '?'))" \
 " FROM pg_catalog.pg_locks l" \
@@ -195,11 +200,11 @@ static const char claim_query[] =
 " ROW(1885434468::pg_catalog.oid, 1::pg_catalog.oid)"
 
 /*
- * One statement for several steps, so that it is one entry of
- * pg_stat_statements.  With an archive in $2 it begins the log, of attempt
- * $1; if $4 is true it marks the log, which must be of that attempt.  It
- * returns which attempt was the current one before, whether the log was
- * marked, and, if $5 is true, who that holder is.
+ * One statement for several steps, so that it is one entry in
+ * pg_stat_statements.  If $2 is an archive it begins a journal with attempt
+ * $1.  If $4 is true it marks the journal, which must belong to that attempt.
+ * It returns the previous current attempt, whether the journal was marked
+ * and, if $5 is true, the holder of the lock.
  */
 static const char state_query[] =
 "WITH begun AS (INSERT INTO " RESTORE_JOURNAL_SCHEMA ".run (attempt, archive, selection)"
@@ -220,7 +225,10 @@ enum
 	STATE_HOLDER
 };
 
-/* What is locked does not change until the transaction's end. */
+/*
+ * The tables cannot be replaced while they are locked, until the transaction
+ * ends.
+ */
 static const char lock_command[] =
 "LOCK TABLE " RESTORE_JOURNAL_SCHEMA ".run, " RESTORE_JOURNAL_SCHEMA ".done, "
 RESTORE_JOURNAL_SCHEMA ".no_crash IN ACCESS SHARE MODE";
@@ -311,10 +319,11 @@ restore_journal_grant_hint(PGconn *conn)
 }
 
 /*
- * In a transaction: when a journal is removed its name is free for every role
- * that can create a schema.  A view or trigger that such a role puts there
- * would run with this role's privileges, so the tables are locked, and their
- * owner checked, before each use by a session that may have slept.
+ * To be called in a transaction.  When a journal is removed, every role that
+ * can create a schema can use its name.  A view or trigger that such a role
+ * creates there would run with this role's privileges.  So the tables are
+ * locked, and their owner is checked, before each use by a session that may
+ * have been idle.
  */
 static void
 check_owner(const RestoreJournal *journal, PGconn *conn)
@@ -391,7 +400,7 @@ restore_journal_check_attempt(const RestoreJournal *journal, PGconn *conn)
 		target_command(conn, "COMMIT");
 }
 
-/* What an INSERT of n lines returns, also an error; owned. */
+/* INSERT n lines, and return the result, even if it is an error; owned. */
 static PGresult *
 send_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int n,
 		   int errors)
@@ -410,7 +419,7 @@ send_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int 
 	return res;
 }
 
-/* Are all written? */
+/* Write n lines.  Returns whether all were written. */
 static bool
 write_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int n,
 			int errors)
@@ -426,8 +435,8 @@ write_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int
 }
 
 /*
- * False if the line exists.  Then this run must still be the current one;
- * otherwise another run has taken over.
+ * If the line exists already, this must still be the current run; otherwise
+ * another run has taken over, and check_attempt() exits.
  */
 bool
 restore_journal_claim(const RestoreJournal *journal, PGconn *conn, const char *name)
@@ -534,7 +543,10 @@ restore_journal_try_done(const RestoreJournal *journal, PGconn *conn, const char
 	return written;
 }
 
-/* With a journal a lost COMMIT needs no transaction ID: the line tells. */
+/*
+ * With a journal the transaction ID is not needed after a lost COMMIT,
+ * because the line shows whether it succeeded.
+ */
 void
 restore_journal_commit(const RestoreJournal *journal, PGconn *conn, TargetCommit *commit)
 {

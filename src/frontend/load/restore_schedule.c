@@ -3,21 +3,24 @@
  *		Assigns each entry of the table of contents to a phase of the restore.
  *
  * The order is that of pg_restore: the main definitions before the data, then
- * the data, then all the rest, privileges after that, event triggers and
- * materialized views last (pg_backup_archiver.c:_tocEntryRestorePass).  All
- * but event triggers is one phase, made in the order of pg_restore's script.
- * Event triggers come after it, so that none fires for anything that we do.
+ * the data, then the other definitions, then privileges, and finally event
+ * triggers and materialized views
+ * (pg_backup_archiver.c:_tocEntryRestorePass).  All entries after the data
+ * except event triggers are one phase, created in the order of pg_restore's
+ * script.  Event triggers follow, so that none fires for a statement of this
+ * run.
  *
- * Large objects are made before, empty, with their owners; their comments and
- * privileges come with the rest, so that no owner is shut out of them while
- * they are filled.
+ * Large objects are created before the data, empty and with their owners.
+ * Their comments and privileges come after the data, so that owners have
+ * access to them while they are filled.
  */
 #include "base/fe_compat.h"
 
 #include "load/restore_schedule.h"
 
 /*
- * pg_restore looks at the tag, too (pg_backup_archiver.c:_tocEntryRequired).
+ * Does the entry belong to the database itself?  pg_restore also checks the
+ * tag (pg_backup_archiver.c:_tocEntryRequired).
  */
 static bool
 is_of_database(const TocEntry *entry)
@@ -48,10 +51,10 @@ is_of_event_trigger(const TocEntry *entry)
 }
 
 /*
- * The table whose rows alone an index, or a constraint that has one, waits
- * for; -1 if it waits for more, such as a partition's index, or for no rows
- * at all.  A user's function may read any table, though it should not:
- * pg_restore would run it when all rows are there.
+ * The only table for whose rows an index, or a constraint with an index,
+ * waits; -1 if it waits for more, such as the index of a partition, or for no
+ * rows at all.  A user's function in an index may read any table, although it
+ * should not; pg_restore would call it when all rows exist.
  */
 static int
 table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
@@ -73,7 +76,7 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 			return -1;
 		if (table_by_id[needed->dump_id] < 0)
 			continue;
-		/* one of an expression names its table twice */
+		/* An index with an expression names its table twice. */
 		if (result >= 0 && result != table_by_id[needed->dump_id])
 			return -1;
 		result = table_by_id[needed->dump_id];
@@ -82,9 +85,9 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 }
 
 /*
- * In which phase an entry is made.  section is the entry's own, or, if it has
- * none, that of the entry before it, as comments and privileges belong to
- * what they follow.
+ * The phase of an entry.  section is the entry's own or, if it has none, that
+ * of the entry before it, because comments and privileges follow their
+ * objects.
  */
 static RestorePhase
 phase_of(const TocEntry *entry, TocSection section, bool create)
@@ -144,7 +147,7 @@ restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 
 /*
  * Leave out an extension: its entry, its comment, and privileges of its
- * functions and tables, which pg_dump writes as entries of their own.
+ * functions and tables, which pg_dump writes as separate entries.
  */
 void
 restore_schedule_leave_out(RestoreSchedule *schedule, const char *extension)
@@ -177,7 +180,10 @@ restore_schedule_has_tag(const RestoreSchedule *schedule, const char *part)
 	return false;
 }
 
-/* Comments, privileges and labels of a schema, whose tag is "SCHEMA x". */
+/*
+ * Is this a comment, a privilege or a label of a schema, whose tag is "SCHEMA
+ * x"?
+ */
 static bool
 is_about(const TocEntry *entry, const char *about)
 {
@@ -186,7 +192,9 @@ is_about(const TocEntry *entry, const char *about)
 		strcmp(entry->tag, about) == 0;
 }
 
-/* The dump ID of a schema; 0, which no entry has, if there is none. */
+/*
+ * The dump ID of a schema; 0 if there is none, because no entry has this ID.
+ */
 static int
 schema_dump_id(const Toc *toc, const char *schema)
 {
@@ -212,7 +220,11 @@ restore_schedule_needs_schema(const RestoreSchedule *schedule, const char *schem
 			continue;
 		needed = needed ||
 			(entry->namespace && strcmp(entry->namespace, schema) == 0);
-		/* an extension is in no schema, and made in one */
+
+		/*
+		 * The entry of an extension has no schema, but depends on the one
+		 * that it uses.
+		 */
 		for (int j = 0; j < entry->n_deps; j++)
 			needed = needed || entry->deps[j] == id;
 	}
@@ -234,7 +246,10 @@ restore_schedule_leave_out_schema(RestoreSchedule *schedule, const char *schema)
 	}
 }
 
-/* As pg_dump has it in a dump of all schemas (pg_dump.c: dumpNamespace). */
+/*
+ * The text that pg_dump writes for the schema in a dump of all schemas
+ * (pg_dump.c: dumpNamespace).
+ */
 static const char *const not_creating =
 "-- *not* creating schema, since initdb creates it\n";
 

@@ -13,29 +13,30 @@
 
 typedef enum RestorePhase
 {
-	RESTORE_NEVER,				/* rows and large objects' contents, which our
-								 * workers load; and what is not asked for */
+	RESTORE_NEVER,				/* rows and contents of large objects, which
+								 * our workers load; and unselected entries */
 	RESTORE_ALWAYS,				/* settings, which every run of pg_restore
 								 * needs */
 	RESTORE_DATABASE,			/* the database itself: --create */
-	RESTORE_PRE_DATA,			/* definitions, without privileges */
+	RESTORE_PRE_DATA,			/* definitions before the rows, without
+								 * privileges */
 	RESTORE_LARGE_OBJECTS,		/* large objects, still empty */
-	RESTORE_INDEXES,			/* as soon as one table has all its rows */
-	RESTORE_POST_DATA,			/* all else, after all rows */
-	RESTORE_EVENT_TRIGGERS		/* last, as they fire for what is made */
+	RESTORE_INDEXES,			/* indexes, when their table is complete */
+	RESTORE_POST_DATA,			/* everything else, after all rows */
+	RESTORE_EVENT_TRIGGERS		/* last, because they fire for others */
 } RestorePhase;
 
 typedef struct RestoreSchedule
 {
 	const Toc  *toc;			/* borrowed */
-	bool		has_public;		/* the schema public is there, and is given
-								 * its owner, but not created */
-	RestorePhase *phases;		/* by the entry's number in the TOC */
-	int		   *tables;			/* of RESTORE_INDEXES: which of DumpTables */
-	bool		has_operator_classes;	/* among the entries */
+	bool		has_public;		/* schema public exists, and gets its owner,
+								 * but is not created */
+	RestorePhase *phases;		/* by number of the entry in the TOC */
+	int		   *tables;			/* for RESTORE_INDEXES: index in DumpTables */
+	bool		has_operator_classes;	/* are there any among the entries? */
 } RestoreSchedule;
 
-/* create: is the database to be made? */
+/* Make the schedule.  create is true if the database is created. */
 extern RestoreSchedule *restore_schedule_make(const Toc *toc,
 											  const DumpTables *tables,
 											  bool create);
@@ -45,29 +46,29 @@ extern bool restore_schedule_has_tag(const RestoreSchedule *schedule,
 									 const char *part);
 
 /*
- * The target cannot have this extension: leave it out, with its comment and
- * the privileges on its functions and tables, whose names begin with its own.
+ * Leave out an extension that the target cannot have, with its comment and
+ * the privileges on its functions and tables, whose names begin with the
+ * extension's.
  */
 extern void restore_schedule_leave_out(RestoreSchedule *schedule,
 									   const char *extension);
 
 /*
- * Leave out a schema, with its comment, labels and privileges, and not what
- * is in it.
+ * Leave out a schema, with its comment, labels and privileges, but not the
+ * objects in it.
  */
 extern void restore_schedule_leave_out_schema(RestoreSchedule *schedule,
 											  const char *schema);
 
-/*
- * Is anything to be made in this schema, or an extension whose schema it is?
- */
+/* Is an object created in this schema, or an extension that uses it? */
 extern bool restore_schedule_needs_schema(const RestoreSchedule *schedule,
 										  const char *schema);
 
 /*
- * The entries of a phase, and the settings, in the archive's order: an array
- * of copies that borrow all their strings, for the caller to free.
- * *n_entries is their number, *n_own without the settings.
+ * The entries of a phase, and the settings, in the archive's order.  The
+ * array, which the caller frees, contains copies that borrow all their
+ * strings.  *n_entries is their number, *n_own the number without the
+ * settings.
  */
 extern TocEntry *restore_schedule_entries(const RestoreSchedule *schedule,
 										  RestorePhase phase, int *n_entries,

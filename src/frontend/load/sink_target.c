@@ -1,6 +1,10 @@
 /*
  * sink_target.c
- *		Hands rows to COPY ... FROM STDIN, and contents to large objects.
+ *		Sinks that write into the target: rows to COPY ... FROM STDIN, blocks
+ *		of raw tuples to the extension, and contents to large objects.
+ *
+ * Before a transaction is committed, these functions also check that the
+ * names in its statements led to the right tables.
  */
 #include "base/fe_compat.h"
 
@@ -20,28 +24,28 @@ sink_target_free(Sink *sink)
 }
 
 /* ----------
- * Hands blocks of raw tuples to the target's extension.
+ * Blocks of raw tuples for the target's extension.
  *
- * By a pipeline (libpq's manual, "Pipeline Mode"): while the server inserts
- * one block the next ones are on their way.  Its answers, a row each, are
- * asked for by a flush request, and read once so much is on its way; a sync
- * comes last.
+ * They are sent in a pipeline (libpq's manual, "Pipeline Mode"): while the
+ * server inserts one block the next ones are on their way.  Its answers, one
+ * row each, are requested with a flush request, and read once enough blocks
+ * are on their way.  A sync comes last.
  * ----------
  */
 
-/* On their way at most, unless it is one block. */
+/* The most blocks and bytes on their way, unless one block is larger. */
 #define MAX_BLOCKS 4
 #define MAX_BYTES ((size_t) 8 * 1024 * 1024)
 
-/* What a socket of this machine is to hold of them. */
+/* The buffer size of a Unix-domain socket. */
 #define SOCKET_BYTES (2 * 1024 * 1024)
 
 static const char load_query[] =
 "SELECT l.rows FROM " PARDUMP_LOAD_TUPLES "($1, $2) l";
 
 /*
- * A plan made for a block would hold copies of it: of five for each
- * statement, the server's "custom plans".
+ * A custom plan would contain a copy of the block; the server makes five
+ * custom plans for each statement.
  */
 static const char plan_query[] =
 "SELECT pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)";
@@ -50,12 +54,12 @@ typedef struct TargetRawSink
 {
 	Sink		base;
 	PGconn	   *conn;
-	uint32		table;			/* its OID, as it is sent */
+	uint32		table;			/* its OID, as sent */
 	const char *name;			/* borrowed */
-	size_t		sent[MAX_BLOCKS];	/* bytes of blocks without an answer, the
+	size_t		sent[MAX_BLOCKS];	/* bytes of blocks without an answer,
 									 * oldest first */
 	int			n_sent;
-	size_t		bytes_sent;		/* the sum of these */
+	size_t		bytes_sent;		/* their sum */
 	uint64		n_rows;
 } TargetRawSink;
 
@@ -68,14 +72,16 @@ load_failed(const TargetRawSink *sink, const PGresult *res)
 							sink->name));
 }
 
-/* Nothing more can be sent; maybe the server has said why. */
+/*
+ * Nothing more can be sent.  Report the server's reason, if it has sent one.
+ */
 pg_noreturn static void
 send_failed(const TargetRawSink *sink)
 {
 	load_failed(sink, PQgetResult(sink->conn));
 }
 
-/* Take the answer to the oldest block. */
+/* Read the answer to the oldest block. */
 static void
 take_answer(TargetRawSink *sink)
 {
@@ -85,7 +91,7 @@ take_answer(TargetRawSink *sink)
 		load_failed(sink, res);
 	sink->n_rows += result_number(res, 0, 0);
 	PQclear(res);
-	/* NULL ends the results of a statement */
+	/* NULL is the end of a statement's results. */
 	res = PQgetResult(sink->conn);
 	if (res != NULL)
 		load_failed(sink, res);
@@ -96,9 +102,9 @@ take_answer(TargetRawSink *sink)
 }
 
 /*
- * Wait for answers while too many blocks are on their way: the server's and
- * the network's buffers are limited, and a block that was refused should be
- * noticed soon.
+ * Send a block.  Before that, wait for answers while too many blocks are on
+ * their way: the buffers of the server and the network are limited, and a
+ * refused block should be noticed soon.
  */
 static void
 sink_target_raw_write(Sink *sink, const void *data, size_t len)
@@ -151,9 +157,9 @@ sink_target_raw_new(PGconn *conn, Oid table, const char *name)
 	int			bytes;
 
 	/*
-	 * Send a block at once instead of in parts of some 100 kB, for each of
-	 * which both sides are woken up.  The system may have a lower limit. Over
-	 * a network it finds the best size by itself.
+	 * With a larger buffer, a block is sent at once instead of in parts of
+	 * some 100 kB, each of which wakes up both sides.  The system may have a
+	 * lower limit, and over a network it finds the best size itself.
 	 */
 	bytes = SOCKET_BYTES;
 	if (connection_is_unix_socket(conn))
@@ -178,7 +184,7 @@ sink_target_raw_taken(const Sink *sink)
 }
 
 /* ----------
- * Hands rows to COPY ... FROM STDIN, and contents to large objects.
+ * Rows for COPY ... FROM STDIN.
  * ----------
  */
 
@@ -188,7 +194,7 @@ sink_target_raw_taken(const Sink *sink)
  */
 #define MESSAGE_BYTES ((size_t) 64 * 1024)
 
-/* What a COPY locks a table by. */
+/* The mode in which COPY locks a table. */
 #define COPY_LOCK "RowExclusiveLock"
 
 typedef struct TargetRowsSink
@@ -196,10 +202,10 @@ typedef struct TargetRowsSink
 	Sink		base;
 	PGconn	   *conn;
 	const char *statement;
-	Oid			table;			/* that it is to be about */
-	Oid		   *later;			/* who is to look whether it was, or NULL */
+	Oid			table;			/* to which the statement must lead */
+	Oid		   *later;			/* gets its OID for a later check, or NULL */
 	char	  **error;			/* NULL: an error ends the process */
-	uint64		n_rows;			/* once it is finished */
+	uint64		n_rows;			/* after sink_finish() */
 } TargetRowsSink;
 
 #define SINK_TARGET_HINT "Do not rename or replace tables of the target during the run."
@@ -214,7 +220,7 @@ command_failed(PGconn *conn, const PGresult *res, const char *problem,
 	*error = session_error_words(conn, res);
 }
 
-/* The same of the COPY, which has ended. */
+/* The same for a COPY that has ended. */
 static void
 copy_failed(TargetRowsSink *sink, const PGresult *res)
 {
@@ -223,11 +229,10 @@ copy_failed(TargetRowsSink *sink, const PGresult *res)
 }
 
 /*
- * Which of n tables, with these names unless they are empty, has the
- * session's transaction not locked in this mode? The first one's number, or
- * -1.  It is asked after statements that took the locks by name.  Asking
- * before or much later would be wrong: the name may mean another table by
- * then.
+ * Which of n tables (with these names, unless they are empty) has the
+ * session's transaction not locked in this mode?  Returns the index of the
+ * first one, or -1.  Ask this after statements have taken the locks by name:
+ * at another time, the name may lead to another table.
  */
 static int
 find_not_locked(PGconn *conn, const Oid *tables, char *const *names, int n,
@@ -276,11 +281,11 @@ sink_target_refuse(const char *statement)
 	pg_fatal_hint(SINK_TARGET_HINT);
 }
 
-/* The COPY is done. */
+/* Check the table after the COPY. */
 static void
 check_table(const TargetRowsSink *sink)
 {
-	/* one that was not there has nothing to be found by later */
+	/* A table that did not exist has no OID for a later check. */
 	if (sink->later && OidIsValid(sink->table))
 		*sink->later = sink->table;
 	else if (is_locked(sink->conn, sink->table, COPY_LOCK))
@@ -292,8 +297,8 @@ check_table(const TargetRowsSink *sink)
 }
 
 /*
- * One look at the end of a job is enough for all of its files, if the names
- * of their tables are different; see sink_target.h.  NULL if it is not.
+ * One check at the end of a job is enough for all of its files if the names
+ * of their tables differ; see sink_target.h.  Returns NULL if they do not.
  */
 Oid *
 sink_target_later(const DumpPlan *plan, const Job *job)
@@ -306,7 +311,10 @@ sink_target_later(const DumpPlan *plan, const Job *job)
 	{
 		const DumpTable *table = &plan->tables->tables[files[i]->table];
 
-		/* it may be loaded by its root, whose name is not at hand */
+		/*
+		 * The file may be loaded through the root table, whose name is not
+		 * known here.
+		 */
 		if (strcmp(table->name, table->copy_name) != 0)
 			return NULL;
 		for (int j = 0; j < i; j++)
@@ -385,7 +393,10 @@ sink_target_rows_write(Sink *sink, const void *data, size_t len)
 		{
 			PGresult   *res;
 
-			/* if the server said why, that is its answer to the command */
+			/*
+			 * If the server has sent a reason, it is the result of the
+			 * command.
+			 */
 			(void) PQputCopyEnd(rows->conn, NULL);
 			res = PQgetResult(rows->conn);
 			copy_failed(rows, res);
@@ -397,7 +408,7 @@ sink_target_rows_write(Sink *sink, const void *data, size_t len)
 	}
 }
 
-/* End the command; reason: as PQputCopyEnd() has it. */
+/* End the command; reason is the argument of PQputCopyEnd(). */
 static void
 end_copy(TargetRowsSink *rows, const char *reason)
 {
@@ -473,7 +484,7 @@ typedef struct TargetObjectSink
 	PGconn	   *conn;
 	Oid			oid;
 	char	  **error;			/* NULL: an error ends the process */
-	uint64		offset;			/* where the next bytes go */
+	uint64		offset;			/* of the next bytes */
 } TargetObjectSink;
 
 static const char put_query[] =
@@ -481,8 +492,8 @@ static const char put_query[] =
 " $3::pg_catalog.bytea)";
 
 /*
- * lo_put() with an explicit offset: unlike a descriptor of lo_open() it needs
- * no state in the session.
+ * lo_put() gets an explicit offset, so unlike a descriptor of lo_open() it
+ * needs no state in the session.
  */
 static void
 sink_target_object_write(Sink *sink, const void *data, size_t len)
@@ -506,7 +517,7 @@ sink_target_object_write(Sink *sink, const void *data, size_t len)
 	object->offset += len;
 }
 
-/* Nothing is left to finish: each write is a statement. */
+/* Each write is a statement, so nothing is left to finish. */
 static const SinkOps sink_target_object_ops = {
 	.write = sink_target_object_write,
 	.free = sink_target_free

@@ -1,17 +1,16 @@
 /*
  * target.c
- *		Opens the target, refuses what must not be one, and makes its
- *		sessions ready.
+ *		Opens the target, refuses unsuitable ones, and prepares its sessions.
  *
  * All sessions on the target have the same settings, which do not depend on
- * what the role or the database has set: what a user has set for an
- * application could change how values are read, or end long statements.
+ * the role or the database: values that a user has set for an application
+ * could change how values are read, or end long statements.
  *
  * A target can crash, be restarted, or fail over to a standby during a run.
- * Each session compares two texts with those that the leader has read at the
- * beginning: the incarnation (a restart) and the history (another server).
- * After a restart unlogged tables are empty; another server may lack what was
- * committed.
+ * Each session compares two texts with those from the beginning of the run:
+ * the incarnation (to detect a restart) and the history (to detect another
+ * server).  After a restart unlogged tables are empty; another server may
+ * lack committed changes.
  */
 #include "base/fe_compat.h"
 
@@ -31,8 +30,8 @@ static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 #define OWN_BUILDS "building indexes with the target's own CREATE INDEX"
 
 /*
- * LOAD of a library in plugins is allowed to every role, so no superuser is
- * needed.  Why the library is not there, or NULL; owned.
+ * Load the library.  Every role may LOAD a library in "plugins", so no
+ * superuser is needed.  Returns the error, or NULL; owned.
  */
 static char *
 load_library(PGconn *conn)
@@ -42,7 +41,7 @@ load_library(PGconn *conn)
 
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		return NULL;
-	/* what libpq says itself has no message field */
+	/* A message from libpq itself has no such field. */
 	if (message == NULL || session_is_lost(conn, res))
 		session_failed(conn, res, "query failed", load_command);
 	return pg_strdup(message);
@@ -55,8 +54,8 @@ not_supported(const char *setting)
 }
 
 /*
- * What the role, the database or the connection string says of the setting
- * is heeded: so it can be switched off.
+ * Switch a setting on, unless the role, the database or the connection string
+ * has set it: this is how a user can switch it off.
  */
 static char *
 switch_on(PGconn *conn, const char *setting)
@@ -77,10 +76,10 @@ switch_on(PGconn *conn, const char *setting)
 }
 
 /*
- * From now on the library does what the setting is about in this session,
- * which has no transaction, where it can do it (doc/library.md).  Returns
- * NULL, or why the server does it as ever, owned.  Ends by session_failed()
- * if the session is lost.
+ * From now on the library does the work of this setting in this session, as
+ * far as it can (doc/library.md).  The session must not be in a transaction.
+ * Returns NULL, or the reason why the server does the work as usual, owned.
+ * Ends with session_failed() if the session is lost.
  */
 static char *
 library_begin(PGconn *conn, const char *setting)
@@ -97,9 +96,9 @@ library_begin(PGconn *conn, const char *setting)
 }
 
 /*
- * Can the library be used in the sessions of a run?  In the leader's session,
- * as the others are going to do it.  If it cannot, say who does the work, and
- * why: reason is NULL unless that is known already.
+ * Can the library be used in the sessions of a run?  This is tried in the
+ * leader's session.  If it cannot, a message says what does the work instead,
+ * and why; reason is NULL unless the reason is known already.
  */
 static bool
 library_try(PGconn *conn, const char *setting, const char *reason,
@@ -115,13 +114,13 @@ library_try(PGconn *conn, const char *setting, const char *reason,
 }
 
 /* ----------
- * Does the target have yet what was committed there?
+ * Does the target still have everything that was committed?
  * ----------
  */
 
 /*
- * A promotion's timeline is noted in the one place first, and by the next
- * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
+ * After a promotion, one of these columns has the new timeline at once, the
+ * other only after the next checkpoint (xlog.c:CreateEndOfRecoveryRecord).
  */
 #define HISTORY_SQL \
 "(SELECT pg_catalog.concat_ws(' ', s.system_identifier," \
@@ -130,9 +129,10 @@ library_try(PGconn *conn, const char *setting, const char *reason,
 " pg_catalog.pg_control_recovery() r)"
 
 /*
- * What the server is now.  Functions that the role may not execute must not
- * even be named in the query: the parser checks privileges before it decides
- * which branch is taken.  So the query is put together from what is allowed.
+ * The current state of the server.  Functions that the role may not execute
+ * must not even be in the query, because the parser checks privileges before
+ * it decides which branch is taken.  So the query is composed of the allowed
+ * functions.
  */
 TargetState
 target_state(PGconn *conn)
@@ -170,7 +170,11 @@ target_history_was_restarted(PGconn *conn, const char *incarnation)
 	return strcmp(target_state(conn).incarnation, incarnation) != 0;
 }
 
-/* Another session may have other rights than the one that has read it. */
+/*
+ * Exit with a message unless the history is the expected one, or none is
+ * known.  A session with fewer privileges than the one that has read it
+ * cannot compare it, which is an error, too.
+ */
 static void
 expect(PGconn *conn, const TargetState *state, const char *expected)
 {
@@ -212,8 +216,8 @@ static const char unlogged_query[] =
 " WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
 
 /*
- * Those of the tables that are loaded, or of their partitions; NULL if there
- * are none.  Owned.
+ * The unlogged ones among the loaded tables and their partitions; NULL if
+ * there are none.  Owned.
  */
 static char *
 list_unlogged(PGconn *conn, const DumpTables *tables)
@@ -243,14 +247,13 @@ target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 }
 
 /* ----------
- * Opens the target, refuses what must not be one, and makes its sessions
- * ready.
+ * The connection to the target.
  * ----------
  */
 
 /*
- * A clone of the source's cluster has its identifier too.  It is refused: it
- * cannot be told from the source by what a session sees.
+ * A clone of the source's cluster has the same identifier.  It is refused,
+ * too, because a session cannot distinguish it from the source.
  */
 void
 target_refuse_same_database(const Target *target, const DumpOrigin *source,
@@ -283,7 +286,7 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 	}
 }
 
-/* A restore has one server, and its options are of that one. */
+/* A restore has only one server, so --password-command is for the target. */
 static const char *
 password_command(const Target *target)
 {
@@ -305,7 +308,7 @@ database_exists(const Target *target, const char *name)
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
 		PQfinish(conn);
-		return true;			/* it may be */
+		return true;			/* the server may be the same */
 	}
 	exists = target_has_database(conn, name);
 	session_close(conn);
@@ -313,13 +316,13 @@ database_exists(const Target *target, const char *name)
 }
 
 /*
- * libpq does not tell the SQLSTATE of a connection that was refused, but it
- * has the server's words, which name the database if that is what is wrong.
+ * libpq does not provide the SQLSTATE of a refused connection, but the
+ * server's message contains the name of the database if that is the problem.
  */
 pg_noreturn static void
 failed_to_connect(const Target *target, PGconn *conn)
 {
-	/* what is not a connection string names none */
+	/* Only a connection string can contain another name. */
 	char	   *name = pg_strdup(PQdb(conn) ? PQdb(conn) : "");
 	char	   *quoted = psprintf("\"%s\"", name);
 	bool		names_it = strstr(PQerrorMessage(conn), quoted) != NULL;
@@ -332,7 +335,10 @@ failed_to_connect(const Target *target, PGconn *conn)
 	exit(1);
 }
 
-/* It may be too short for what is asked before the session is set up. */
+/*
+ * Reset the timeout, which may be too short for the queries before the
+ * session is prepared.
+ */
 static void
 forget_timeout(PGconn *conn)
 {
@@ -349,8 +355,8 @@ target_open(Target *target)
 	forget_timeout(target->conn);
 
 	/*
-	 * A standby accepts connections and reads, so without this the run would
-	 * fail only at its first change.
+	 * A standby accepts connections and queries, so without this check the
+	 * run would fail only at its first change.
 	 */
 	if (target_state(target->conn).is_standby)
 	{
@@ -365,7 +371,10 @@ void
 target_refuse_source(const Target *target, const DumpOrigin *source,
 					 const char *pg_dump_version, const char *new_name)
 {
-	/* pg_restore and pg_dump's statements are for pg_dump's major or newer */
+	/*
+	 * The statements of pg_dump and pg_restore need a server of pg_dump's
+	 * major or newer.
+	 */
 	if (PQserverVersion(target->conn) / 10000 < atoi(pg_dump_version))
 	{
 		pg_log_error("target server version %s is older than the pg_dump in use, version %s",
@@ -400,8 +409,8 @@ target_command(PGconn *conn, const char *sql)
 }
 
 /*
- * The same server with another value of a keyword: in a connection string the
- * last of several values counts.  Owned.
+ * The same address with another value of a keyword: in a connection string
+ * the last of several values counts.  Owned.
  */
 static PeerAddress *
 changed_address(const PeerAddress *address, const char *keyword,
@@ -447,7 +456,7 @@ target_try_database(const Target *target, const char *dbname)
 							   "pg_pardump");
 }
 
-/* The options that the connection was made with; owned. */
+/* The "options" with which the connection was made; owned. */
 static char *
 startup_options(PGconn *conn)
 {
@@ -460,14 +469,14 @@ startup_options(PGconn *conn)
 }
 
 /*
- * At least these, in kB where there are units; and what pg_restore itself
- * leaves as the role or the database has it, or does not know yet; and
- * session_settings.c's.
+ * The smallest values of settings, in kB if they have units; and fixed values
+ * of settings that pg_restore leaves to the role or the database, or does not
+ * know yet; and those of session_settings.c.
  */
 static const struct
 {
 	const char *name;
-	const char *value;			/* NULL = at least this number */
+	const char *value;			/* NULL = use the minimum */
 	int64		least;
 }			build_settings[] = {
 	{"maintenance_work_mem", NULL, 262144},
@@ -482,7 +491,7 @@ static const struct
 	{"array_nulls", "on"},
 };
 
-/* Those that the server knows, as options of a connection. */
+/* Append those settings that the server knows, as options of a connection. */
 static void
 append_build_settings(PQExpBuffer options, PGconn *conn)
 {
@@ -514,9 +523,9 @@ append_build_settings(PQExpBuffer options, PGconn *conn)
 }
 
 /*
- * How the stock programs and our definition sessions connect: as the target
- * session does, with settings in the connection's options, since pg_restore
- * has no options for them.
+ * The address for stock programs and for our definition sessions: that of the
+ * target session, with settings in the connection's options, because
+ * pg_restore has no options for them.
  */
 PeerAddress *
 target_restore_address(const Target *target, const char *synchronous_commit)
@@ -530,13 +539,14 @@ target_restore_address(const Target *target, const char *synchronous_commit)
 }
 
 /*
- * A COPY's commit waits for the target's own disk, so that what is noted as
- * done is done even if the target crashes, but not for standbys.  The
- * target's triggers and partitions may read views and foreign tables.  Side
- * by side, serializable transactions would fail for each other's sake.  Where
- * statements are logged, by the server or by auto_explain, the parameters of
- * ours are blocks of rows and of large objects, whose text does not belong
- * there, and can be too long to be made; it is a superuser's to leave it out.
+ * The commit of a COPY waits for the target's own disk, so that steps noted
+ * as done survive a crash, but not for standbys.  The target's triggers and
+ * partitions may read views and foreign tables.  Concurrent serializable
+ * transactions would make each other fail.
+ *
+ * If statements are logged, by the server or by auto_explain, the parameters
+ * of ours are blocks of rows and of large objects.  They do not belong in a
+ * log, and can be too long for it.  Only a superuser can exclude them.
  */
 static const char load_settings_query[] =
 SESSION_SET("synchronous_commit", "local") "; "
@@ -552,12 +562,15 @@ static const char superuser_settings_query[] =
 SESSION_KNOWN_SETTINGS("log_parameter_max_length=0,"
 					   "auto_explain.log_parameter_max_length=0");
 
-/* What --disable-triggers does with ALTER TABLE, for a transaction alone. */
+/*
+ * The effect of --disable-triggers, for one transaction.  pg_restore uses
+ * ALTER TABLE.
+ */
 #define SET_TRIGGERS_OFF "SET LOCAL session_replication_role = replica"
 
 /*
- * Superusers can also keep the parameters of our statements, which are blocks
- * of rows, out of the server's log.
+ * Prepare a session.  Superusers also keep the parameters of our statements,
+ * which are blocks of rows, out of the server's log.
  */
 static void
 target_set_up(const Target *target, PGconn *conn)
@@ -570,7 +583,7 @@ target_set_up(const Target *target, PGconn *conn)
 	superuser = PQparameterStatus(conn, "is_superuser");
 	if (superuser && strcmp(superuser, "on") == 0)
 		PQclear(session_query(conn, superuser_settings_query));
-	/* not to find out after the definitions that the role may not */
+	/* Check the privilege now, instead of after the definitions. */
 	if (target->options->disable_triggers)
 		session_command(conn, SET_TRIGGERS_OFF);
 	session_end_settings(conn, begun);
@@ -583,7 +596,7 @@ target_begin_load(const Target *target, PGconn *conn)
 							"BEGIN; " SET_TRIGGERS_OFF : "BEGIN");
 }
 
-/* What the extension's library does in the sessions of the run. */
+/* Determine what the extension's library does in the sessions of the run. */
 static void
 choose_library(Target *target)
 {
@@ -637,14 +650,14 @@ target_connect(const Target *target)
 	return conn;
 }
 
-/* Is a method of TOAST compression asked for? */
+/* Was a method of TOAST compression chosen? */
 static bool
 is_wanted(const char *method)
 {
 	return method != NULL && strcmp(method, "default") != 0;
 }
 
-/* From now on rows of this session are compressed by it. */
+/* From now on this session compresses rows with this method. */
 static void
 toast_compression_set(PGconn *conn, const char *method)
 {
@@ -658,9 +671,9 @@ toast_compression_set(PGconn *conn, const char *method)
 }
 
 /*
- * A session that loads rows.  If the library cannot be loaded now, although
- * the leader's session could, the server's own COPY does the same, only
- * slower.
+ * Open a session that loads rows.  If the library cannot be loaded now,
+ * although the leader's session could load it, the server's own COPY does the
+ * same more slowly.
  */
 PGconn *
 target_connect_loader(const Target *target)
@@ -675,7 +688,7 @@ target_connect_loader(const Target *target)
 
 /*
  * Unlike set_config(), SET makes the library compare its builds with the
- * server's, if it is not within a transaction block.
+ * server's, if it runs outside a transaction block.
  */
 static char *
 begin_builds(PGconn *conn)
@@ -717,28 +730,28 @@ void
 target_renew(Target *target)
 {
 	session_close(target->conn);
-	/* there is none if that fails, within session_try() */
+	/* If connecting fails within session_try(), there is no connection. */
 	target->conn = NULL;
 	target->conn = target_connect(target);
 	(void) target_history_expect(target->conn, target->history);
 }
 
 /* ----------
- * Commits jobs, and finds out what became of a COMMIT without an answer.
+ * The transactions of jobs, and a COMMIT without an answer.
  * ----------
  */
 
 /*
- * How long a transaction may be in progress whose session's client is gone:
- * longer than the server takes to notice (session_settings.c).  And how often
- * to look.
+ * How long a transaction may be in progress after its client is gone: longer
+ * than the server takes to notice that (session_settings.c).  And how often
+ * to check.
  */
 #define IN_PROGRESS_MS 120000
 #define IN_PROGRESS_LOOK_MS 100
 
 /*
- * Commit, and remember in shared memory how far it came: the transaction's ID
- * before COMMIT is sent, then that it was sent, then that it was done.
+ * Commit, and note each step in shared memory: the transaction's ID before
+ * COMMIT is sent, then that it was sent, then that it succeeded.
  * txid_current() assigns an ID if the transaction has none yet.
  */
 void
@@ -754,7 +767,10 @@ target_commit(PGconn *conn, TargetCommit *commit)
 	commit->state = TARGET_COMMIT_DONE;
 }
 
-/* A restore says at its end whether it can be resumed. */
+/*
+ * Exit because the outcome of a COMMIT is unknown.  A restore reports at its
+ * end whether it can be resumed.
+ */
 pg_noreturn static void
 unknown_outcome(const Target *target, const char *why)
 {
@@ -766,9 +782,9 @@ unknown_outcome(const Target *target, const char *why)
 }
 
 /*
- * The transaction's own server knows, unless it was restarted: a transaction
- * of which nothing had reached the disk is forgotten then, and its ID may be
- * another's.
+ * Was the transaction committed?  Its server knows that, unless it was
+ * restarted: then a transaction of which nothing had reached the disk is
+ * unknown, and its ID may be used again.
  */
 static bool
 was_committed(PGconn *conn, const Target *target, uint64 xid)
@@ -792,7 +808,7 @@ was_committed(PGconn *conn, const Target *target, uint64 xid)
 			unknown_outcome(target, "The target was restarted during COMMIT.");
 		if (strcmp(status, "in progress") != 0)
 			break;
-		/* its session has not seen yet that we are gone */
+		/* Its backend has not noticed yet that the client is gone. */
 		pg_usleep(IN_PROGRESS_LOOK_MS * 1000L);
 	}
 	if (strcmp(status, "committed") != 0 && strcmp(status, "aborted") != 0)
@@ -811,7 +827,10 @@ target_commit_is_done(PGconn *conn, const Target *target,
 	return commit->state == TARGET_COMMIT_DONE;
 }
 
-/* What a server was built with are the values of the setting (14 on). */
+/*
+ * The possible values of the setting show with which methods the server was
+ * built (14 or newer).
+ */
 static const char known_query[] =
 "SELECT $1 OPERATOR(pg_catalog.=) ANY (s.enumvals)"
 " FROM pg_catalog.pg_settings s"

@@ -1,6 +1,7 @@
 /*
  * target.h
- *		The target: the server and database that rows are loaded into.
+ *		The target: the server and database that rows are loaded into, for
+ *		copies and restores.
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -8,91 +9,91 @@
 #include "plan/dump_plan.h"
 
 /* ----------
- * Does the target have yet what was committed there?
+ * Does the target still have everything that was committed?
  *
- * A crash loses what did not wait for the disk, and unlogged tables; a
- * failover loses what did not wait for the standby.
+ * A crash loses commits that did not wait for the disk, and unlogged tables;
+ * a failover loses commits that did not wait for the standby.
  * ----------
  */
 
 /*
- * An expression that has another value after the server was started again,
- * and after it recovered from a crash of its own, when statistics are reset.
+ * An expression whose value changes when the server is restarted, and when it
+ * recovers from a crash, because that resets statistics.
  */
 #define TARGET_INCARNATION_SQL \
 "pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
 " pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
 
-/* What a server is now; owned. */
+/* The state of a server; owned. */
 typedef struct TargetState
 {
-	char	   *incarnation;	/* the value of that */
-	char	   *history;		/* which server's writes the target continues
-								 * from: another value after a failover or a
+	char	   *incarnation;	/* value of that expression */
+	char	   *history;		/* which server's writes the target continues:
+								 * another value after a failover or a
 								 * restore, the same after a crash; empty if
-								 * the role may not know it */
+								 * the role may not read it */
 	char	   *wal_level;
-	char	   *system_identifier;	/* empty if the role may not know it */
+	char	   *system_identifier;	/* empty if the role may not read it */
 	Oid			database;
-	char	   *layout;			/* as those of a DumpOrigin */
+	char	   *layout;			/* as in DumpOrigin */
 	bool		has_lz4;
 	bool		is_standby;
 } TargetState;
 
 extern TargetState target_state(PGconn *conn);
 
-/* Has the expression another value than before? */
+/* Has the value of the expression changed? */
 extern bool target_history_was_restarted(PGconn *conn,
 										 const char *incarnation);
 
 /*
- * Ask for the state; exit with a message unless the history is the one
- * expected, if that is known (not empty).  Commits do not wait for standbys,
- * so one that was promoted may lack some.
+ * Read the state.  Exits with a message unless the history is the expected
+ * one, if that is known (not empty).  Commits do not wait for standbys, so a
+ * promoted one may lack some.
  */
 extern TargetState target_history_expect(PGconn *conn, const char *expected);
 
 /*
- * A server that recovers from a crash empties its unlogged tables: exit with
- * a message if it was restarted since, and one of the tables that are loaded
- * is unlogged, or one of their partitions.
+ * Exits with a message if the server was restarted since, and one of the
+ * loaded tables or their partitions is unlogged: a server that recovers from
+ * a crash empties its unlogged tables.
  */
 extern void target_history_check_unlogged(PGconn *conn,
 										  const DumpTables *tables,
 										  const char *incarnation);
 
 /*
- * The target of a run: the leader's connection, how workers reach it, and
- * what tells whether it is yet the server that it was.  Options, parameters
- * and encoding are for the caller to set.
+ * The target of a run: the leader's connection, how workers connect, and the
+ * texts that show whether it is still the same server.  The caller sets
+ * options, parameters and encoding.
  */
 typedef struct Target
 {
 	const Options *options;
-	ConnParams	params;			/* as the user gave them */
-	const char *encoding;		/* of all names and rows; borrowed */
+	ConnParams	params;			/* the user's */
+	const char *encoding;		/* encoding of all names and rows; borrowed */
 	PGconn	   *conn;
 	const PeerAddress *address;
 	const char *incarnation;	/* see TargetState */
 	const char *history;
 	const char *wal_level;
-	bool		fast_copy;		/* rows are loaded by the extension's library,
-								 * where it can */
-	bool		fast_index;		/* and indexes are built by it */
-	volatile int *builds_reported;	/* 1 = a session has said why the server
-									 * builds its indexes; shared */
+	bool		fast_copy;		/* the extension's library loads rows, if it
+								 * can */
+	bool		fast_index;		/* it also builds indexes */
+	volatile int *builds_reported;	/* 1 = a session has reported why the
+									 * server builds its indexes; shared */
 } Target;
 
 /*
- * Connect to the database that the user names, and refuse a standby, which
- * cannot be the target.
+ * Connect to the user's database.  Exits with a message if it is on a
+ * standby, which cannot be the target.
  */
 extern void target_open(Target *target);
 
 /*
- * Refuse what cannot be the target of a copy: a server older than pg_dump, or
- * the very database that is read.  With --create the new database may not be
- * the source either; new_name is its name, else NULL.
+ * Exits with a message if this cannot be the target of a copy: a server older
+ * than pg_dump, or the database that is read.  With --create the new database
+ * must not be the source either; new_name is its name, otherwise NULL.
  */
 extern void target_refuse_source(const Target *target,
 								 const DumpOrigin *source,
@@ -100,68 +101,67 @@ extern void target_refuse_source(const Target *target,
 								 const char *new_name);
 
 /*
- * Refuse a target that is the database that is read, as another connection
- * shows it; new_name as above.
+ * Exits with a message if the target is the database that is read, according
+ * to another connection; new_name as above.
  */
 extern void target_refuse_same_database(const Target *target,
 										const DumpOrigin *source,
 										const char *new_name);
 
-/* Go to another database of the same server. */
+/* Connect to another database of the same server. */
 extern void target_enter(Target *target, const char *dbname);
 
-/* Is there a database of this name on the server? */
+/* Is there a database with this name on the server? */
 extern bool target_has_database(PGconn *conn, const char *name);
 
 /*
- * A session for a moment in another database of the same server, to look at
- * it; of status CONNECTION_BAD if there is none.
+ * Open a session in another database of the same server for a short time; its
+ * status is CONNECTION_BAD if there is none.
  */
 extern PGconn *target_try_database(const Target *target, const char *dbname);
 
 /*
- * Bring the leader's session in the state that loading needs, and note what
- * the server is.
+ * Prepare the leader's session for loading, and note the state of the server.
  */
 extern void target_begin(Target *target);
 
 /*
- * The leader's session has nothing to do while others work, for hours maybe,
- * and may have been lost meanwhile.  Connect again; exits with a message if
- * it is another server now.
+ * Connect again, because the leader's session may have been lost: it is idle
+ * while others work, maybe for hours.  Exits with a message if it is another
+ * server now.
  */
 extern void target_renew(Target *target);
 
 /*
- * The same after what has taken a moment, as a rule: a session that answers
- * is the one that it was, on a server that was not restarted, and is kept.
+ * The same after steps that usually take a moment: a session that answers, on
+ * a server that was not restarted, is kept.
  */
 extern void target_keep(Target *target);
 
-/* Another session in the state of the leader's. */
+/* Open another session, prepared like the leader's. */
 extern PGconn *target_connect(const Target *target);
 
-/* The same, and ready to load rows. */
+/* The same, and prepared for loading rows. */
 extern PGconn *target_connect_loader(const Target *target);
 
 /*
- * In a session without a transaction, which is about to build indexes: from
- * now on the extension's library builds those that it can, if the run uses
- * the library for that.  Says why the server builds all of them although the
- * library was to be used, but only once in a run.
+ * In a session without a transaction, before it builds indexes: from now on
+ * the extension's library builds those that it can, if the run uses the
+ * library for this.  Reports once in a run if the server builds all of them
+ * although the library should.
  */
 extern void target_begin_builds(const Target *target, PGconn *conn);
 
 /*
- * Begin a transaction that loads rows: no trigger fires in it if the options
- * say so.
+ * Begin a transaction that loads rows.  With --disable-triggers no trigger
+ * fires in it.
  */
 extern void target_begin_load(const Target *target, PGconn *conn);
 
 /*
- * Run a statement in a session of the target's.  Unlike session_query() this
- * is not watched: --stall-timeout is about the source, and the target may
- * take its time.  Ends by session_failed() when it fails.
+ * Run a statement in a session on the target.  Unlike session_query() this is
+ * not watched: --stall-timeout concerns the source, and the target may take
+ * long.  Ends with session_failed() on an error.
  */
 extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
 							  const char *const *params);
@@ -170,9 +170,9 @@ extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
 extern void target_command(PGconn *conn, const char *sql);
 
 /*
- * The address for sessions that make definitions, ours and pg_restore's, with
- * settings: more memory for index builds, and commits that wait for the disk
- * or, if the caller makes up for it, do not.  Owned.
+ * The address for sessions that create definitions, ours and pg_restore's,
+ * with settings: more memory for index builds, and commits that wait for the
+ * disk or, if the caller can repeat the work, do not wait.  Owned.
  */
 extern PeerAddress *target_restore_address(const Target *target,
 										   const char *synchronous_commit);
@@ -181,36 +181,37 @@ extern PeerAddress *target_restore_address(const Target *target,
  * Jobs that are done on the target exactly once.
  *
  * A job is one transaction there.  A worker that is lost before its COMMIT
- * has done nothing, and one that got the answer has done all.  In between
- * only the server knows, by the transaction's ID, which is noted before.
+ * has done nothing, and one that got the answer has done everything.  In
+ * between only the server knows, by the transaction's ID, which is noted
+ * before.
  * ----------
  */
 
 /*
- * How far a job's transaction is.  Lives in memory that all workers share;
- * only the one that has the job writes to it.
+ * The progress of a job's transaction, in memory that all workers share; only
+ * the worker that has the job writes to it.
  */
 typedef enum TargetCommitState
 {
 	TARGET_COMMIT_PENDING = 0,
-	TARGET_COMMIT_SENT,			/* COMMIT was, or is about to be, sent */
-	TARGET_COMMIT_DONE			/* and was answered */
+	TARGET_COMMIT_SENT,			/* COMMIT was sent, or is about to be */
+	TARGET_COMMIT_DONE			/* COMMIT was answered */
 } TargetCommitState;
 
 typedef struct TargetCommit
 {
 	volatile TargetCommitState state;
-	uint64		xid;			/* of the transaction */
+	uint64		xid;			/* ID of the transaction */
 } TargetCommit;
 
-/* Commit the transaction on this connection, which is a job's. */
+/* Commit the transaction of a job on this connection. */
 extern void target_commit(PGconn *conn, TargetCommit *commit);
 
 /*
- * Is there nothing left to do of the job?  If a worker that had it before was
- * lost while it waited for the answer to COMMIT, the server is asked, for up
- * to two minutes while the transaction is in progress still.  Exits with a
- * message if it does not know.
+ * Was the job done before?  If a worker that had it was lost while it waited
+ * for the answer to COMMIT, the server is queried, for up to two minutes
+ * while the transaction is still in progress.  Exits with a message if the
+ * server does not know.
  */
 extern bool target_commit_is_done(PGconn *conn, const Target *target,
 								  TargetCommit *commit);
@@ -218,15 +219,15 @@ extern bool target_commit_is_done(PGconn *conn, const Target *target,
 /* ----------
  * --toast-compression: how the target compresses long values.
  *
- * The method is given as the setting default_toast_compression has it.  It is
- * for columns that have none of their own.  "default", or NULL, leaves it as
- * the target's sessions have it.
+ * The method is a value of the setting default_toast_compression.  It applies
+ * to columns without a method of their own.  With "default", or NULL, the
+ * setting of the target's sessions is kept.
  * ----------
  */
 
 /*
- * Tell of an error if the target has no such method.  For findings_report()
- * to end the run.
+ * Report an error if the target does not support the method.
+ * findings_report() then ends the run.
  */
 extern void toast_compression_check(PGconn *conn, const char *method);
 

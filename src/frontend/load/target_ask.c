@@ -1,10 +1,10 @@
 /*
  * target_ask.c
- *		Asks a target about objects by their names, and about tables.
+ *		Queries a target about objects by their names, and about tables.
  *
- * All questions are parts of one statement, so that a run adds one entry for
- * them to pg_stat_statements.  The question is a parameter, and the server
- * plans the statement for its value: a part with another question is removed
+ * All questions are parts of one statement, so that a run adds only one entry
+ * to pg_stat_statements.  The question is a parameter, and the server plans
+ * the statement for its value, so the parts for other questions are removed
  * from the plan.
  */
 #include "base/fe_compat.h"
@@ -57,8 +57,8 @@ static const char filled_part[] =
 " WHERE " ASKED(TARGET_FILLED) " AND (f.is_filled OR f.hands_on)";
 
 /*
- * Without ANALYZE ONLY, to analyze a partitioned table is to analyze all its
- * partitions too: so there the root of a tree stands for all of it.
+ * Without ANALYZE ONLY, ANALYZE of a partitioned table also analyzes all its
+ * partitions, so only the root of a tree is listed.
  */
 static const char analyze_part[] =
 "(WITH named AS ("
@@ -136,7 +136,7 @@ target_ask(PGconn *conn, const char *question, const char *names,
 	const char *params[] = {names, question, oids};
 	char	   *sql;
 
-	/* an empty list has an empty result */
+	/* An empty list needs no query. */
 	if (strcmp(names ? names : oids, "{}") == 0)
 		return PQmakeEmptyPGresult(conn, PGRES_TUPLES_OK);
 	sql = psprintf("%s UNION ALL %s UNION ALL %s UNION ALL %s"

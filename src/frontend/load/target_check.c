@@ -1,8 +1,9 @@
 /*
  * target_check.c
- *		Checks the target: which roles, tablespaces and other objects are
- *		missing, before anything is created, and which tables contain rows,
+ *		Checks the target of a copy or restore, before anything is created and
  *		before rows are loaded.
+ *
+ * An error after hours is more expensive than a query at the beginning.
  */
 #include "base/fe_compat.h"
 
@@ -15,18 +16,18 @@
 #include "process/worker_slots.h"
 #include "session/session_settings.h"
 
-/* More names than that are only counted. */
+/* Messages name this many objects; further ones are only counted. */
 #define NAMES_SHOWN 100
 
-/* The same of tables that are there already. */
+/* The same for existing tables. */
 #define TABLES_SHOWN 10
 
 /* ----------
- * What the entries name
+ * Names in the entries
  * ----------
  */
 
-/* What the entries need of the cluster, by name. */
+/* The names of objects in the cluster that the entries need. */
 typedef struct TargetNeeds
 {
 	SimpleStringList roles;
@@ -35,7 +36,8 @@ typedef struct TargetNeeds
 } TargetNeeds;
 
 /*
- * Objects that follow another one's owner
+ * Does the object have an owner of its own?  Other objects follow the owner
+ * of the object to which they belong
  * (pg_backup_archiver.c:_getObjectDescription).
  */
 static bool
@@ -54,9 +56,9 @@ has_own_owner(const TocEntry *entry)
 }
 
 /*
- * Which roles, tablespaces and extensions pg_restore is going to name
+ * Add the roles, tablespaces and extensions that pg_restore is going to name
  * (pg_backup_archiver.c:_printTocEntry).  Missing ones would be errors after
- * hours; here they are found before anything is made.
+ * hours; here they are found before anything is created.
  */
 static void
 add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
@@ -76,13 +78,13 @@ add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
 }
 
 /* ----------
- * What the target has
+ * Objects of the target
  * ----------
  */
 
 /*
- * One query for all names of a kind, since an archive may name thousands of
- * roles.
+ * Use one query for all names of a kind, because an archive may name
+ * thousands of roles.
  */
 static PGresult *
 find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
@@ -105,8 +107,8 @@ target_has(PGconn *conn, const char *kind, const char *name)
 }
 
 /*
- * kind: "role"; error: with the number and the end of the plural; hint: what
- * to do about it
+ * Report missing objects.  kind is for example "role"; error is a format for
+ * their number and the end of the plural; hint is what the user can do.
  */
 static void
 check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
@@ -128,9 +130,9 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 }
 
 /*
- * An error if not even the workers can connect, besides the leader, which is
- * connected already.  A warning if there is no room for the index builds,
- * which have sessions of their own, or if the role may not see all limits.
+ * Report an error if not even the workers can connect besides the leader,
+ * which is connected already.  Warn if there is no room for the sessions of
+ * the index builds, or if the role may not see all sessions.
  */
 static void
 check_connections(PGconn *conn, int n_workers, int n_builds)
@@ -162,7 +164,7 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 		pg_log_warning_hint("If connections fail, use smaller numbers for --jobs or --index-jobs.");
 }
 
-/* pg_restore would say so, with the same result. */
+/* Report an existing database.  pg_restore would fail, too. */
 static void
 check_new_database(PGconn *conn, const char *new_name)
 {
@@ -173,7 +175,7 @@ check_new_database(PGconn *conn, const char *new_name)
 	pg_log_error_hint("Use --clean to drop the database first, or omit --create to use the existing database.");
 }
 
-/* How many indexes are built at a time. */
+/* How many indexes are built at a time, at least. */
 static int
 count_builds(const RestoreSchedule *schedule, const Options *options)
 {
@@ -182,7 +184,7 @@ count_builds(const RestoreSchedule *schedule, const Options *options)
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		n_indexes += schedule->phases[i] == RESTORE_INDEXES;
 
-	/* what other runs build now leaves this one no more for sure */
+	/* With concurrent runs for other databases, only one build is certain. */
 	return Min(worker_slots_are_used() ? 1 :
 			   options->index_jobs ? (int) options->index_jobs : options->jobs,
 			   n_indexes);
@@ -212,7 +214,10 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	check_names(conn, &needs.extensions, TARGET_ANY_EXTENSION,
 				"the target lacks %d required extension%s",
 				"Install them on the target server.");
-	/* what other runs use now they leave to this one */
+
+	/*
+	 * With concurrent runs for other databases, only one worker is certain.
+	 */
 	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
 					  count_builds(schedule, options));
 	toast_compression_check(conn, options->toast_compression);
@@ -220,7 +225,7 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 		check_new_database(conn, new_name);
 }
 
-/* The OIDs of what has these n names, an array, there, or 0; owned. */
+/* The OIDs of the objects with these n names (an array), or 0; owned. */
 static Oid *
 find_names(PGconn *conn, const char *names, int n)
 {
@@ -267,8 +272,8 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * What is to be made, and there already: of n names those with an OID.  The
- * error has a place for their number.
+ * Report objects that would be created but exist: those of n names with an
+ * OID.  error is a format for their number.
  */
 static void
 report_existing(const char *error, const char *const *names, const Oid *oids,
@@ -331,8 +336,8 @@ target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
 }
 
 /*
- * Tables of extensions with rows that a dump contains, if the condition holds
- * for any; and can a query of the table run code of another role?
+ * Tables of extensions whose rows a dump contains if their condition is true
+ * for them; and whether a query of the table can run code of another role.
  */
 static const char config_query[] =
 "SELECT pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.'"
@@ -348,8 +353,8 @@ static const char config_query[] =
 " AND pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0";
 
 /*
- * Conditions are SQL of the extensions, which pg_dump also runs, with this
- * search path.  A table that cannot be asked counts as one with rows.
+ * Conditions are SQL text of the extensions, which pg_dump also runs, with
+ * this search path.  A table that cannot be queried counts as one with rows.
  */
 char *
 target_extension_rows(PGconn *conn, const char *oids)
@@ -397,15 +402,15 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 					"Use --clean to drop them first.");
 }
 
-/* Those in $1 that exist. */
+/* The number of existing large objects in $1. */
 static const char objects_query[] =
 "SELECT pg_catalog.count(*)::pg_catalog.int4"
 " FROM pg_catalog.pg_largeobject_metadata m"
 " WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])";
 
 /*
- * Of these those that the role in $2, which is the session's if it is NULL,
- * may not remove (be-fsstubs.c:be_lo_unlink).
+ * The number of those that the role in $2 (the session's if it is NULL) may
+ * not remove (be-fsstubs.c:be_lo_unlink).
  */
 static const char others_objects_query[] =
 "SELECT pg_catalog.count(*)::pg_catalog.int4"
@@ -416,7 +421,10 @@ static const char others_objects_query[] =
 " AND NOT pg_catalog.pg_has_role(r.oid, m.lomowner, 'USAGE')"
 " AND NOT pg_catalog.current_setting('lo_compat_privileges')::pg_catalog.bool";
 
-/* How many a query finds, of those that the plan's archive creates. */
+/*
+ * How many of the large objects that the plan's archive creates a query
+ * finds.
+ */
 static int
 count_objects(PGconn *conn, const DumpPlan *plan, const char *query,
 			  int n_params, const char *role)
@@ -447,7 +455,10 @@ target_count_objects(PGconn *conn, const DumpPlan *plan)
 	return count_objects(conn, plan, objects_query, 1, NULL);
 }
 
-/* --clean removes them one by one, after it has dropped all else. */
+/*
+ * Report large objects of other owners: --clean removes large objects one by
+ * one, after it has dropped everything else, so it would fail late.
+ */
 static void
 check_owners_of_objects(PGconn *conn, const DumpPlan *plan,
 						const Options *options)
@@ -487,8 +498,8 @@ target_check_objects(PGconn *conn, const DumpPlan *plan,
 }
 
 /*
- * Those that fire even where session_replication_role is replica, on the
- * tables or on partitions of theirs.
+ * Triggers on the tables, or on their partitions, that fire even if
+ * session_replication_role is replica.
  */
 static const char firing_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"
@@ -518,7 +529,7 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 	}
 }
 
-/* TRIGGER_TYPE_ROW and TRIGGER_TYPE_BEFORE (pg_trigger.h) */
+/* 3 is TRIGGER_TYPE_ROW and TRIGGER_TYPE_BEFORE (pg_trigger.h). */
 static const char skip_query[] =
 "SELECT FROM pg_catalog.pg_trigger g"
 " WHERE " INSERT_TRIGGER_SQL
