@@ -1,54 +1,57 @@
 /*
  * archive_layout.c
- *		The barrier layout: several data entries a table, for stock
- *		pg_restore.
+ *		The barrier layout: several data entries for a table, which stock
+ *		pg_restore can restore.
  *
- * pg_restore -j knows one data entry a table: the last TABLE DATA entry whose
- * first dependency is the TABLE (pg_backup_archiver.c:buildTocEntryArrays).
- * If it created the table in the same run it truncates the table before that
- * entry's rows, and indexes, constraints and triggers wait for that entry
- * alone.  With several plain entries that loses rows.  So the chunks of a
- * table are followed by a barrier:
+ * pg_restore -j assumes one data entry for each table: the last TABLE DATA
+ * entry whose first dependency is the TABLE
+ * (pg_backup_archiver.c:buildTocEntryArrays).  If pg_restore created the
+ * table in the same run, it truncates the table before it loads the rows of
+ * that entry, and indexes, constraints and triggers wait for that entry only.
+ * With several plain entries, rows would be lost.  So the chunks of a table
+ * are followed by a barrier:
  *
- *	chunk	TABLE DATA, a new dump ID, the table's own COPY, a file,
- *			depends on the TABLE.  Never truncated before: it is not the
- *			last entry of its table.
- *	barrier	TABLE DATA, the table's original dump ID, neither COPY nor
- *			file, depends on the TABLE and on every chunk.  Data that waits
+ *	chunk	TABLE DATA with a new dump ID, the table's own COPY and a file;
+ *			depends on the TABLE.  pg_restore does not truncate before it,
+ *			because it is not the last entry of its table.
+ *	barrier	TABLE DATA with the table's original dump ID, without COPY and
+ *			file; depends on the TABLE and on every chunk.  Data that waits
  *			for the table's rows waits for the barrier.  It has no data, so
- *			it is neither truncated for nor printed.
+ *			pg_restore neither truncates the table nor prints anything.
  *
- * Two refinements:
+ * There are some refinements:
  *
- * Priority.  Of what is ready pg_restore takes what has the largest data
- * file, and of entries after the data what waits for the largest.  A barrier
- * has no file: it is taken when no other data is left, and what waits for it
- * begins as late.  So for every split table two more IDs are used.
+ * Priority.  Of all entries that are ready, pg_restore restores the one with
+ * the largest data file first; of entries after the data, the one that waits
+ * for the largest file.  A barrier has no file.  So it would be restored
+ * after all other data, and entries that wait for it would begin as late.
+ * Therefore each split table uses two more IDs:
  *
  *	reserved ID	no entry has it.  The table's biggest chunk names it as its
- *			first dependency, which makes pg_restore take the chunk for the
- *			data entry of "table" reserved ID.  In entries after the data
- *			pg_restore replaces it by the chunk, its size included.
- *	completion	stands after the data, has neither definition nor file, and
- *			depends on every chunk, on the biggest by the reserved ID.
- *			pg_restore passes over it as soon as these are loaded.
+ *			first dependency, so pg_restore treats the chunk as the data
+ *			entry of a "table" with the reserved ID.  In entries after the
+ *			data pg_restore replaces it by the chunk, including its size.
+ *	completion	comes after the data, has neither definition nor file, and
+ *			depends on every chunk, on the biggest one through the reserved
+ *			ID.  pg_restore skips it as soon as the chunks are loaded.
  *
- * What depends on the TABLE after the data depends on completion and reserved
- * ID instead: on the one to wait for all chunks, on the other for its
- * priority, and for pg_restore to see what needs the same table's lock.
+ * Entries after the data that depend on the TABLE depend on the completion
+ * and on the reserved ID instead: on the first to wait for all chunks, on the
+ * second for its priority, and so that pg_restore sees which entries need a
+ * lock on the same table.
  *
- * Chaining.  A dump without the table's definition is restored into tables
- * that exist, often by --data-only --disable-triggers: pg_restore then
+ * Chaining.  A dump without the table's definition is restored into existing
+ * tables, often with --data-only --disable-triggers.  Then pg_restore
  * disables triggers before an entry and enables them after it, which must not
- * happen side by side for one table.  So each chunk depends on the one
- * before, and one table's chunks are loaded one after the other.
+ * happen concurrently for one table.  So each chunk depends on the previous
+ * one, and the chunks of a table are loaded one after the other.
  *
- * Extensions' tables.  Their keys and triggers are made by CREATE EXTENSION,
- * before any row, so that rows of such a table depend, after the TABLE, on
- * those of the tables that its keys reference: on entries with the original
- * dump IDs, which of split tables are the barriers.
+ * Tables of extensions.  CREATE EXTENSION creates their keys and triggers
+ * before any row.  So the rows of such a table depend, after the TABLE, on
+ * the rows of the tables that its keys reference: on the entries with the
+ * original dump IDs, which are the barriers of split tables.
  *
- * IDs are dense, as they size arrays in pg_restore.
+ * IDs must be dense, because they determine the size of arrays in pg_restore.
  */
 #include "base/fe_compat.h"
 
@@ -63,9 +66,9 @@ typedef struct Layout
 	ChunkPlan  *chunks;
 	int			next_id;
 	const TocEntry **by_id;		/* entries of in */
-	int		   *reserved_id;	/* by dump ID of in: of a split table's TABLE
-								 * entry, the reserved ID; else 0 */
-	bool		has_completions;	/* out has them already */
+	int		   *reserved_id;	/* by dump ID of in: for the TABLE entry of a
+								 * split table, the reserved ID; else 0 */
+	bool		has_completions;	/* out contains them already */
 } Layout;
 
 static TocEntry *
@@ -77,7 +80,7 @@ append_entry(Layout *layout, const TocEntry *model)
 	return entry;
 }
 
-/* An entry like that of a table's data, without data. */
+/* Append an entry like that of a table's data, without data. */
 static TocEntry *
 append_empty(Layout *layout, const TocEntry *data_entry, int n_deps)
 {
@@ -93,8 +96,8 @@ append_empty(Layout *layout, const TocEntry *data_entry, int n_deps)
 }
 
 /*
- * An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry):
- * without the suffix of a compression.
+ * The name of an entry's file as pg_dump chooses it (pg_backup_directory.c:
+ * _ArchiveEntry), without the suffix of the compression.
  */
 static char *
 file_name(const Toc *toc, const TocEntry *entry)
@@ -103,7 +106,7 @@ file_name(const Toc *toc, const TocEntry *entry)
 		return NULL;
 	if (toc_entry_is_table_data(entry))
 		return archive_name_rows(entry->dump_id, COMPRESS_NONE);
-	/* nothing would write its file */
+	/* No part of this program would write the file of such an entry. */
 	if (!toc_entry_is(entry, "BLOBS"))
 		toc_reject_pg_dump(psprintf("It contains data of an unknown kind: \"%s\".",
 									printable(entry->desc)));
@@ -121,7 +124,10 @@ biggest_chunk(const DataFile *files, int n_files)
 	return result;
 }
 
-/* Dependencies on the rows of tables that keys of this one reference. */
+/*
+ * Append dependencies on the rows of the tables that keys of this one
+ * reference.
+ */
 static void
 append_referenced(const Layout *layout, TocEntry *entry, int table)
 {
@@ -171,7 +177,8 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 	barrier = append_empty(layout, data_entry, n_files + 1);
 
 	/*
-	 * First, as pg_restore takes an entry's first dependency for its table.
+	 * It comes first, because pg_restore considers an entry's first
+	 * dependency its table.
 	 */
 	barrier->deps[0] = toc_table_dump_id(data_entry);
 	for (int i = 0; i < n_files; i++)
@@ -200,7 +207,10 @@ append_completion(Layout *layout, const TocEntry *data_entry,
 			layout->reserved_id[table_id] : files[i].dump_id;
 }
 
-/* The completions of all split tables, before what waits for them. */
+/*
+ * Append the completions of all split tables, before the entries that wait
+ * for them.
+ */
 static void
 append_completions(Layout *layout, const DumpTables *tables)
 {
@@ -218,7 +228,8 @@ append_completions(Layout *layout, const DumpTables *tables)
 }
 
 /*
- * Entries after the data wait for, and take the priority of, what they need.
+ * Append an entry after the data, which waits for the entries that it needs,
+ * and gets their priority.
  */
 static void
 append_post_data(Layout *layout, const TocEntry *model)
@@ -237,8 +248,8 @@ append_post_data(Layout *layout, const TocEntry *model)
 			deps[i] = completion_id(layout, dep);
 
 			/*
-			 * The reserved IDs go behind all others, so that the first
-			 * dependency stays what pg_restore takes it for.
+			 * Reserved IDs come after all others, because the first
+			 * dependency has a meaning for pg_restore.
 			 */
 			deps[n++] = layout->reserved_id[dep];
 		}
@@ -247,10 +258,7 @@ append_post_data(Layout *layout, const TocEntry *model)
 	entry->n_deps = n;
 }
 
-/*
- * Which tables are split, and the IDs reserved for them and their
- * completions.
- */
+/* Find the split tables, and reserve IDs for them and their completions. */
 static void
 survey(Layout *layout, const DumpTables *tables)
 {
@@ -271,7 +279,8 @@ survey(Layout *layout, const DumpTables *tables)
 			layout->reserved_id[table_id] = layout->next_id;
 
 			/*
-			 * One for the biggest chunk's dependency, one for the completion.
+			 * One ID for the dependency of the biggest chunk, and one for the
+			 * completion.
 			 */
 			layout->next_id += 2;
 		}
@@ -285,24 +294,31 @@ archive_layout_make(const Toc *toc, const DumpTables *tables,
 	Layout		layout = {.in = toc,.tables = tables,.chunks = chunks};
 	DataFile   *file = chunks->files;
 
-	/* pg_dump's own IDs stay, as others depend on them; new ones follow */
+	/*
+	 * pg_dump's IDs stay, because other entries depend on them; new ones
+	 * follow.
+	 */
 	layout.next_id = toc->max_dump_id + 1;
 	layout.out = pg_malloc(sizeof(Toc));
 	*layout.out = *toc;
 	layout.out->n_entries = 0;
 
 	/*
-	 * a split table has an entry a chunk, a completion, and its own as the
-	 * barrier
+	 * A split table has an entry for each chunk, a completion, and its own
+	 * entry as the barrier.
 	 */
 	layout.out->entries = pg_malloc((toc->n_entries + 2 * chunks->n_files + 1) *
 									sizeof(TocEntry));
-	/* before any entry is made: those after the data name reserved IDs */
+
+	/*
+	 * This comes before all entries, because those after the data name
+	 * reserved IDs.
+	 */
 	survey(&layout, tables);
 
 	/*
-	 * In pg_dump's order, chunks where their table's data was: without -j,
-	 * pg_restore goes by nothing else.
+	 * Keep pg_dump's order, with chunks at the position of their table's
+	 * data: without -j, pg_restore uses only this order.
 	 */
 	for (int i = 0; i < toc->n_entries; i++)
 	{
@@ -310,7 +326,10 @@ archive_layout_make(const Toc *toc, const DumpTables *tables,
 
 		if (toc_entry_is_table_data(entry))
 		{
-			/* files are in the order of the tables, these of the entries */
+			/*
+			 * Files are in the order of tables, but this loop is in the order
+			 * of entries.
+			 */
 			int			n_files = file->n_chunks;
 
 			Assert(tables->tables[file->table].entry == entry);

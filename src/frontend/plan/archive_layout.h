@@ -1,21 +1,23 @@
 /*
  * archive_layout.h
  *		Converts pg_dump's table of contents to that of an archive with
- *		chunks.
+ *		chunks, which stock pg_restore can restore.
+ *
+ * The comment at the top of archive_layout.c explains the layout.
  */
 #ifndef ARCHIVE_LAYOUT_H
 #define ARCHIVE_LAYOUT_H
 
 #include "plan/chunk_plan.h"
 
-/* What a completion calls itself; pg_restore does not know it. */
+/* The kind of entry of a completion, which pg_restore does not know. */
 #define ARCHIVE_COMPLETION_DESC "TABLE DATA COMPLETE"
 
 /*
- * Give every data file its dump ID, and return the table of contents of the
- * directory archive that holds these files: toc with every entry's file
- * named, and the TABLE DATA entries of split tables replaced by their chunks
- * and a barrier.  The result borrows strings of toc.
+ * Assign a dump ID to every data file, and return the table of contents of
+ * the archive with these files.  It is toc with the names of all files, in
+ * which chunks and a barrier replace the TABLE DATA entries of split tables.
+ * The result borrows strings of toc.
  */
 extern Toc *archive_layout_make(const Toc *toc, const DumpTables *tables,
 								ChunkPlan *chunks);

@@ -1,6 +1,8 @@
 /*
  * chunk_plan.c
- *		Decides how each table is divided into chunks.
+ *		Divides each table into chunks, or decides to read it as a whole.
+ *
+ * The comment on chunk_plan_make() in chunk_plan.h contains the rules.
  */
 #include "base/fe_compat.h"
 
@@ -12,20 +14,24 @@
 #include "plan/chunk_plan.h"
 
 /* ----------
- * Why a table is dumped whole, or read by SQL.
+ * The reasons why a table is not split, or read with SQL.
  * ----------
  */
 
 /*
  * COPY of a whole table starts in half the time of a query that calls the
- * extension, 0.1 ms; the extension makes up for that from about this size.
+ * extension, 0.1 ms.  From about this size on, the extension is faster in
+ * total.
  */
 #define SMALL_TABLE_BYTES (128 * 1024)
 
 #define EXTENSION_HINT \
 	"Run ALTER EXTENSION pg_pardump UPDATE; or use --no-extension."
 
-/* What neither block ranges nor the extension are for. */
+/*
+ * Why neither block ranges nor the extension work for a table; NULL if they
+ * do.
+ */
 static const char *
 not_plain_heap(const DumpTable *table)
 {
@@ -67,7 +73,11 @@ chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 		return "the server is older than 14";
 	if (reason)
 		return reason;
-	/* one COPY checks the key at its end, chunk by chunk it would fail */
+
+	/*
+	 * One COPY checks the key at its end, but a chunk's COPY would fail
+	 * before the other chunks are loaded.
+	 */
 	if (table->references_itself && !table->has_definition)
 		return "it has a foreign key to itself and the dump does not create it";
 	if (table->in_cycle)
@@ -78,7 +88,10 @@ chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 	return NULL;
 }
 
-/* Why a table is one file; NULL if it is to be split.  Some are told. */
+/*
+ * Why a table is one file; NULL if it will be split.  Some reasons are
+ * logged.
+ */
 static const char *
 chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 {
@@ -92,11 +105,14 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 	if (segment_pages == 0 &&
 		table->total_bytes / 3 <= rules->chunk_bytes / 2)
 		return "it is smaller than 1.5 times the chunk size";
-	/* a table of one block cannot be cut, even with much TOAST data */
+
+	/*
+	 * A table with one block cannot be split, even if it has much TOAST data.
+	 */
 	if (table->heap_blocks < 2)
 		return "it has one block";
 	reason = chunk_reason_no_split(rules, table);
-	/* that of the server is said once, and not for every table */
+	/* That the server is too old is logged once, not for every table. */
 	if (reason && rules->server_version >= MIN_SERVER_FOR_CHUNKS)
 		pg_log_info("not splitting table %s into chunks: %s",
 					printable(table->name), reason);
@@ -109,7 +125,7 @@ chunk_reason_is_small(const DumpTable *table)
 	return table->total_bytes < SMALL_TABLE_BYTES;
 }
 
-/* Why SQL reads a table of n_files files; NULL if the extension does. */
+/* Why SQL reads a table with n_files files; NULL if the extension does. */
 static const char *
 chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 {
@@ -118,7 +134,7 @@ chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 
 	if (reason)
 		return reason;
-	/* only the extension reads raw tuples */
+	/* Raw tuples need the extension, even for small tables. */
 	if (format && strcmp(format, "raw") == 0)
 		return NULL;
 	if (n_files == 1 && chunk_reason_is_small(table))
@@ -127,7 +143,7 @@ chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 }
 
 /* ----------
- * Asks the extension how it would cut a table.
+ * The chunks that the extension proposes.
  * ----------
  */
 
@@ -137,7 +153,7 @@ static const char chunks_query[] =
 " FROM " PARDUMP_CHUNKS "($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8) c"
 " ORDER BY c.chunk_no";
 
-/* A block number of a result; NULL is none. */
+/* A block number of a result; InvalidBlockNumber for NULL. */
 static BlockNumber
 block_number(const PGresult *res, int row, int column)
 {
@@ -169,38 +185,44 @@ server_chunks_read(PGconn *conn, const DumpTable *table, uint64 chunk_bytes,
 }
 
 /* ----------
- * Decides how each table is divided into chunks.
+ * The plan.
  * ----------
  */
 
 #define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
-/* A chunk that is copied needs no file. */
+/* Chunks of a copy may be smaller, because they need no files. */
 #define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
 /*
- * More only where there would be too many: pg_restore has all entries of an
- * archive in memory, about 500 bytes each, and goes over them again and
- * again.  With what the last chunks are cut into that makes less than 100,000
- * of a table.
+ * Chunks are larger than 1 GB only if there would be more than this many:
+ * pg_restore has all entries of an archive in memory, about 500 bytes each,
+ * and searches them again and again.  With the last chunks, which are cut
+ * again, this makes fewer than 100,000 for a table.
  */
 #define MAX_CHUNKS 90000
 
-/* A manifest may say anything. */
+/*
+ * A smaller value in a manifest is not used, because it would make too many
+ * files.
+ */
 #define LEAST_CHUNK_BYTES ((uint64) 64 * 1024)
 
 /*
- * Reading blocks takes time even if they hold nothing to dump: a chunk has at
- * most this many times its size in blocks.
+ * Reading blocks takes time even if they contain nothing to dump.  So a chunk
+ * has at most this many times its size in blocks.
  */
 #define MAX_BLOCKS_SHARE 4
 
-/* Enough chunks for every worker that the last ones end together; */
+/*
+ * Each worker gets this many chunks, so that all workers finish at about the
+ * same time.
+ */
 #define CHUNKS_PER_JOB 16
 
 /*
- * more so as what is read last is cut again: where there is this number of
- * chunks for every worker, the first half is cut in two parts each, the other
- * in four.
+ * The last chunks to be read are cut again.  Of this many chunks for every
+ * worker, the first half is cut into two parts each, the second half into
+ * four.
  */
 #define TAIL_CHUNKS_PER_JOB 2
 
@@ -210,12 +232,16 @@ typedef struct Planner
 	const DumpTables *tables;
 	const PreviousArchive *previous;	/* or NULL */
 	ServerChunksCallback ask;
-	PGconn	   *conn;			/* to ask */
-	int			last_table;		/* its chunks are read last; -1 = none */
+	PGconn	   *conn;			/* to query the extension */
+	int			last_table;		/* the split table that is read last; -1 =
+								 * none */
 	ChunkPlan  *plan;
 } Planner;
 
-/* A file of a table, to be filled in; valid up to the next call. */
+/*
+ * Append a file of a table, which the caller fills in.  The result is valid
+ * until the next call.
+ */
 static DataFile *
 chunk_plan_add_file(Planner *planner, int table)
 {
@@ -249,8 +275,8 @@ add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
 	uint64		blocks = chunk->end_block - start;
 
 	/*
-	 * What the server says is checked later, by check_cover(); until then it
-	 * must not make millions of files.
+	 * check_cover() checks the server's proposal later.  Until then it must
+	 * not make millions of files.
 	 */
 	if (chunk->end_block <= start || chunk->end_block == InvalidBlockNumber)
 		parts = 1;
@@ -268,9 +294,9 @@ add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
 }
 
 /*
- * Cut the last chunks of the table again.  Small ones are read last
- * (job_queue.c), so that no worker has much to do yet when the others have
- * nothing.
+ * Cut the last chunks of the table again.  Small chunks are read last
+ * (job_queue.c), so that no worker still has much to do when the others have
+ * finished.
  */
 static void
 cut_tail(Planner *planner, int first_file)
@@ -280,7 +306,7 @@ cut_tail(Planner *planner, int first_file)
 	int			n = Min(plan->n_files - first_file, jobs * TAIL_CHUNKS_PER_JOB);
 	DataFile   *tail = pg_malloc(n * sizeof(DataFile));
 
-	/* They are the last ones, so taking them away leaves no gap. */
+	/* They are at the end of the array, so removing them leaves no gap. */
 	plan->n_files -= n;
 	memcpy(tail, &plan->files[plan->n_files], n * sizeof(DataFile));
 	for (int i = 0; i < n; i++)
@@ -293,9 +319,9 @@ cut_tail(Planner *planner, int first_file)
 }
 
 /*
- * The chunks of one table are known: number them.  The last one is left
- * without an end: should the relation have grown, its rows are of no interest
- * to the snapshot, but this need not be proved.
+ * Number the chunks of a table.  The last one gets no end, so that a relation
+ * that has grown is read completely.  The snapshot does not see the new rows,
+ * but so this need not be proved.
  */
 static void
 finish_table(Planner *planner, int first_file)
@@ -314,7 +340,7 @@ finish_table(Planner *planner, int first_file)
 	plan->files[plan->n_files - 1].end_block = InvalidBlockNumber;
 }
 
-/* Chunks of equally many blocks. */
+/* Add chunks with equal numbers of blocks. */
 static void
 add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
 {
@@ -334,7 +360,10 @@ add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
 	finish_table(planner, first_file);
 }
 
-/* A gap between chunks, or an overlap, would be a silent loss of rows. */
+/*
+ * Check that the chunks have no gap or overlap, which would lose or repeat
+ * rows without an error.
+ */
 static void
 check_cover(const Planner *planner, int table, int first_file)
 {
@@ -357,8 +386,9 @@ check_cover(const Planner *planner, int table, int first_file)
 }
 
 /*
- * Chunks of equal bytes to dump, by the extension.  A wide one, of few rows,
- * goes in parts, as reading blocks takes time even if they hold nothing.
+ * Add the chunks that the extension proposes, with equal numbers of bytes to
+ * dump.  A chunk with many blocks and few rows is cut into parts, because
+ * reading blocks takes time even if they contain nothing to dump.
  */
 static void
 add_planned_chunks(Planner *planner, int table)
@@ -389,11 +419,11 @@ add_planned_chunks(Planner *planner, int table)
 }
 
 /* ----------
- * What the previous archive has
+ * The chunks of the previous archive
  * ----------
  */
 
-/* Is the user content with chunks of the size that they have there? */
+/* Do the options allow the chunk size of the previous archive? */
 static bool
 keeps_cuts(const Planner *planner)
 {
@@ -405,7 +435,10 @@ keeps_cuts(const Planner *planner)
 		 options->chunk_bytes == planner->previous->manifest->chunk_bytes);
 }
 
-/* Cut the table as it was; false if it has to be planned again. */
+/*
+ * Cut the table as in the previous archive.  Returns false if it must be
+ * planned again.
+ */
 static bool
 add_previous_chunks(Planner *planner, int table)
 {
@@ -436,15 +469,16 @@ add_previous_chunks(Planner *planner, int table)
 	if (n == 0)
 		return false;
 
-	/*
-	 * The manifest of the previous archive is a file that may say anything.
-	 */
+	/* The previous manifest is a file that may contain anything. */
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 	return true;
 }
 
-/* Which of its files may be used again, and if none, why. */
+/*
+ * Find the files of the previous archive that may be reused for the table; if
+ * there are none, note why.
+ */
 static void
 match_previous(Planner *planner, int table)
 {
@@ -454,7 +488,7 @@ match_previous(Planner *planner, int table)
 
 	if (decided->sql_reason)
 		decided->new_reason = "it is read with COPY";
-	/* a fingerprint is of whole tuples */
+	/* A fingerprint depends on all columns. */
 	else if (t->columns_granted)
 		decided->new_reason = "the role has the SELECT privilege on some of its columns only";
 	else if (!previous_table_find(planner->previous, t->oid, &before))
@@ -500,8 +534,9 @@ plan_table(Planner *planner, int table)
 	else
 	{
 		/*
-		 * Without the extension, and where it must not tell how many rows
-		 * there are: cut by blocks, as if all held the same.
+		 * Without the extension, or if it must not reveal the number of rows:
+		 * cut the table into ranges of equal size, as if each block contained
+		 * the same.
 		 */
 		double		chunks = ceil((double) t->total_bytes /
 								  planner->rules.chunk_bytes);
@@ -514,8 +549,8 @@ plan_table(Planner *planner, int table)
 		decided->whole_reason = "its rows fit into one chunk";
 
 	/*
-	 * Only now, as it depends on the number of files: one small file is read
-	 * faster by SQL, a part of a larger table is not.
+	 * The reason depends on the number of files: SQL reads one small file
+	 * faster, but not a part of a larger table.
 	 */
 	decided->sql_reason = chunk_reason_sql(&planner->rules, t, decided->n_files);
 	if (planner->previous)
@@ -523,8 +558,9 @@ plan_table(Planner *planner, int table)
 }
 
 /*
- * Of several tables that are cut the smallest is read last, with all that is
- * smaller; none is cut more than the user wants.
+ * The smallest split table.  It is read last, together with all smaller
+ * tables, so its last chunks are cut again; -1 if the user has chosen the
+ * size of chunks.
  */
 static int
 find_last_table(const Planner *planner)
@@ -543,7 +579,7 @@ find_last_table(const Planner *planner)
 	return result;
 }
 
-/* The rule for the size of a chunk. */
+/* The size of chunks; the rule is in chunk_plan.h. */
 static uint64
 choose_chunk_bytes(const Options *options, const PreviousArchive *previous,
 				   uint64 total_bytes)

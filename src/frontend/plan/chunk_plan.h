@@ -1,9 +1,9 @@
 /*
  * chunk_plan.h
- *		How each table is divided: one file, or chunks of blocks.
+ *		Divides each table into chunks, or decides to read it as a whole.
  *
- * Planning only decides.  Its result is an array of data files to be, which
- * the archive's layout names and the workers fill.
+ * This only makes a plan.  The result is an array of data files, which
+ * archive_layout.h names and the workers write.
  */
 #ifndef CHUNK_PLAN_H
 #define CHUNK_PLAN_H
@@ -15,29 +15,32 @@
 #include "plan/server_extension.h"
 
 /* ----------
- * Why a table is dumped whole, or read by SQL.
+ * The reasons why a table is not split, or read with SQL.
  *
- * Reasons are said to users, and never freed.
+ * Reasons are shown to users, and never freed.
  * ----------
  */
 
-/* TID range scans came with 14; before, every chunk would read all. */
+/*
+ * PostgreSQL 14 added TID range scans; before, every chunk would scan the
+ * whole table.
+ */
 #define MIN_SERVER_FOR_CHUNKS 140000
 
-/* What they depend on besides the table. */
+/* What the reasons depend on, besides the table. */
 typedef struct ChunkRules
 {
 	const Options *options;
 	const ServerExtension *extension;
-	int			server_version; /* as PQserverVersion() has it */
+	int			server_version; /* from PQserverVersion() */
 	uint64		chunk_bytes;
 } ChunkRules;
 
-/* Is it so small that SQL reads it anyway, if it is one file? */
+/* Is the table so small that SQL reads it in any case, if it is one file? */
 extern bool chunk_reason_is_small(const DumpTable *table);
 
 /* ----------
- * A table as the extension in the server would cut it.
+ * The chunks that the extension proposes.
  * ----------
  */
 
@@ -45,44 +48,52 @@ typedef struct ServerChunk
 {
 	BlockNumber start_block;
 	BlockNumber end_block;		/* exclusive; InvalidBlockNumber if the server
-								 * tells none */
+								 * returned NULL */
 	uint64		est_bytes;		/* bytes to dump, estimated */
-	bool		seems_empty;	/* no row was seen */
+	bool		seems_empty;	/* the server saw no rows in it */
 } ServerChunk;
 
 /*
- * Ask the server for chunks of that many bytes to dump.  Nothing that it says
- * is believed yet.  *n is their number; owned.
+ * Query the server for chunks with this many bytes to dump.  The result is
+ * not checked yet.  *n is their number; owned.
  */
 extern ServerChunk *server_chunks_read(PGconn *conn, const DumpTable *table,
 									   uint64 chunk_bytes, int *n);
 
-/* That function, or what stands for a server. */
+/*
+ * The type of that function, or of one that replaces a server in unit tests.
+ */
 typedef ServerChunk *(*ServerChunksCallback) (PGconn *conn,
 											  const DumpTable *table,
 											  uint64 chunk_bytes, int *n);
 
-/* The rows of a table, or of a range of its blocks, that one file holds. */
+/* A data file: the rows of a table, or of a range of its blocks. */
 typedef struct DataFile
 {
 	int			table;			/* index in DumpTables */
 	int			chunk_no;		/* from 1; 0 if the file holds all rows */
-	int			n_chunks;		/* of the table; 1 if whole */
+	int			n_chunks;		/* chunks of the table; 1 if it is not split */
 	BlockNumber start_block;
 	BlockNumber end_block;		/* exclusive; InvalidBlockNumber = no end */
 	uint64		est_bytes;		/* bytes to dump, estimated */
-	bool		seems_empty;	/* no row was seen when it was planned */
-	int			dump_id;		/* names the file; set by archive_layout */
-	const ManifestFile *previous;	/* of the same blocks, to be used again if
-									 * its rows are the same; or NULL */
-	bool		untouched;		/* no block was written to since then, as
-								 * summaries of the log prove */
+	bool		seems_empty;	/* the server saw no rows in it when it was
+								 * planned */
+	int			dump_id;		/* determines the file's name; set by
+								 * archive_layout.c */
+	const ManifestFile *previous;	/* the file of the same blocks, which is
+									 * reused if its rows are the same; or
+									 * NULL */
+	bool		untouched;		/* WAL summaries prove that no block has
+								 * changed since then */
 } DataFile;
 
-/* Why it is read by SQL, mostly; a summary of a copy has a shorter text. */
+/*
+ * The most frequent reason for SQL; the summary of a copy shows a shorter
+ * text.
+ */
 #define SMALL_TABLE "it is a small table"
 
-/* What was decided about one table.  Reasons are not freed. */
+/* The plan for one table.  Reasons are not freed. */
 typedef struct TablePlan
 {
 	int			first_file;		/* in ChunkPlan.files */
@@ -90,44 +101,47 @@ typedef struct TablePlan
 	const char *whole_reason;	/* NULL if it is split */
 	const char *sql_reason;		/* NULL if the extension reads it */
 	const char *new_reason;		/* why no file of the previous archive can be
-								 * used again; NULL if one may be, or there is
-								 * no such archive */
+								 * reused; NULL if one may be, or there is no
+								 * such archive */
 } TablePlan;
 
 typedef struct ChunkPlan
 {
-	DataFile   *files;			/* a table's files are neighbours, in order */
+	DataFile   *files;			/* the files of a table are adjacent and in
+								 * order */
 	int			n_files;
-	TablePlan  *tables;			/* as many as DumpTables has, in its order */
-	uint64		chunk_bytes;	/* as asked for, or by the rule */
-	uint64		total_bytes;	/* of all tables, estimated */
+	TablePlan  *tables;			/* one for each table, in the order of
+								 * DumpTables */
+	uint64		chunk_bytes;	/* from the options or the rule */
+	uint64		total_bytes;	/* estimated bytes of all tables */
 } ChunkPlan;
 
 /*
  * Plan the chunks of all tables.
  *
- * The size of a chunk: --chunk-size, else the tables' total size / (16 x
- * jobs), at least 32 MB (8 MB in a direct copy) and at most 1 GB, or, from
- * about 88 TB on, what makes 90,000 of all; a table is split when it has more
- * than one and a half of that.  By the rule, the last
- * chunks of what is read last are cut in halves and quarters.  With
- * --max-table-segment-pages=N a table of more than N blocks is split in
- * chunks of N blocks.
+ * The size of a chunk is --chunk-size.  By default, it is the total size of
+ * all tables divided by 16 times the number of jobs, but at least 32 MB (8 MB
+ * in a direct copy) and at most 1 GB or, from about 88 TB on, the size that
+ * makes 90,000 chunks in total.  A table is split if it has more than one and
+ * a half times that size.  Also by default, the last chunks to be read are
+ * cut into halves and quarters.  With --max-table-segment-pages=N a table
+ * with more than N blocks is split into chunks of N blocks.
  *
- * With the extension the server cuts chunks of equal bytes to dump, of which
- * those with more than four times as much in blocks are cut again; elsewhere
- * all blocks of a table count the same.  Tables are dumped whole that cannot
- * be read by block ranges: with servers before 14, foreign tables, other
- * access methods than heap, an extension's configuration tables with a
- * condition; and those that only SQL can read, and of which a query might run
- * what a role that is not trusted wrote.  Which tables the extension reads is
- * settled here too.
+ * With the extension the server proposes chunks with equal numbers of bytes
+ * to dump; a chunk with more than four times as many bytes in its blocks is
+ * cut again.  Without it, all blocks of a table count the same.  A table is
+ * not split if it cannot be read by block ranges: on servers before 14,
+ * foreign tables, tables with other access methods than heap, and
+ * configuration tables of an extension with a condition.  It is also not
+ * split if only SQL can read it, and a query of it might run code of an
+ * untrusted role.  This function also decides which tables the extension
+ * reads.
  *
- * Tables of a previous archive, which may be NULL, are cut as they were,
- * unless the user wants chunks of another size; and without --chunk-size that
- * is its size.
+ * Tables of a previous archive (which may be NULL) are cut as there, unless
+ * the user has chosen another size.  Without --chunk-size the previous
+ * archive's size is used.
  *
- * Only ask, which is server_chunks_read(), uses conn.
+ * Only ask(), which is server_chunks_read(), uses conn.
  */
 extern ChunkPlan *chunk_plan_make(const Options *options,
 								  const DumpTables *tables,
@@ -135,7 +149,7 @@ extern ChunkPlan *chunk_plan_make(const Options *options,
 								  const PreviousArchive *previous,
 								  ServerChunksCallback ask, PGconn *conn);
 
-/* How many files of a table may be the previous archive's. */
+/* How many files of a table may be reused from the previous archive. */
 extern int	chunk_plan_count_reusable(const ChunkPlan *plan, int table);
 
 #endif							/* CHUNK_PLAN_H */

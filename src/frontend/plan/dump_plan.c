@@ -1,7 +1,10 @@
 /*
  * dump_plan.c
- *		Makes the plan of a dump or of a direct copy, and records the server,
- *		the snapshot and the position in the WAL.
+ *		Makes the plan of a dump or of a direct copy, from pg_dump's table of
+ *		contents and facts about the server.
+ *
+ * dump_plan_make() calls the other files of this folder, in the order in
+ * which their results depend on each other.
  */
 #include "base/fe_compat.h"
 
@@ -10,20 +13,20 @@
 #include "plan/dump_plan.h"
 
 /* ----------
- * Asks the server what it is, and where its log is.
+ * The facts about the server.
  * ----------
  */
 
 /*
- * Not up to where the log is written: with synchronous_commit = off a commit
- * is seen before.
+ * The insert position, not the write position: with synchronous_commit = off
+ * a commit is visible before it is written.
  */
 #define LSN_SQL \
 "CASE WHEN pg_catalog.pg_is_in_recovery()" \
 " THEN pg_catalog.pg_last_wal_replay_lsn()" \
 " ELSE pg_catalog.pg_current_wal_insert_lsn() END"
 
-/* Owned; NULL if it is NULL. */
+/* A value of the result; owned; NULL for NULL. */
 static char *
 value(const PGresult *res, int column)
 {
@@ -42,7 +45,7 @@ dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 	PGresult   *res = session_query(conn, sql);
 
 	/*
-	 * The begin of the run, not of this query: all times are counted from it.
+	 * All times are counted from the beginning of the run, not of this query.
 	 */
 	origin->start_us = run_clock_start_us();
 	origin->server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
@@ -56,17 +59,18 @@ dump_origin_read(PGconn *conn, bool has_lsn, bool has_identifier)
 }
 
 /* ----------
- * Makes the plan.
+ * The plan.
  * ----------
  */
 
 /*
- * Whether the server is to compress.  By a Unix-domain socket that costs less
- * CPU, as fewer bytes go through the socket.  Other connections may lead to
- * another machine, even those to this one (by a tunnel), and workers have
- * cores of their own there.  So they have here, as long as there are fewer
- * workers than processors: then one reads while the other compresses.  A rate
- * is of rows as they are read.
+ * Should the server compress?  Over a Unix-domain socket this costs less CPU
+ * in total, because fewer bytes go through the socket.  Other connections may
+ * lead to another machine, even those to this one (through a tunnel).  Then
+ * the workers have cores of their own, so they compress.  They also compress
+ * here if there are fewer workers than processors: then a backend reads while
+ * its worker compresses.  With --max-rate they compress, because the rate
+ * applies to uncompressed rows.
  */
 static bool
 server_is_to_compress(const DumpPlan *plan, const Options *options,
@@ -104,11 +108,11 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 	pg_log_info("compressing on the server");
 }
 
-/* The head that the manifest is going to have. */
+/* The head that the manifest of this dump will have. */
 static Manifest
 head_of(const DumpPlan *plan)
 {
-	/* the head points to it, and is used before this is called again */
+	/* The result points to this buffer, and is used before the next call. */
 	static char compression[COMPRESS_SPEC_ERROR_BYTES];
 	Manifest	head = {
 		.tool = PARDUMP_VERSION,
@@ -125,7 +129,7 @@ head_of(const DumpPlan *plan)
 	return head;
 }
 
-/* Is there a table of which files could have fingerprints? */
+/* Is there a table whose files could have fingerprints? */
 static bool
 has_tables_to_compare(const DumpPlan *plan)
 {
@@ -136,9 +140,10 @@ has_tables_to_compare(const DumpPlan *plan)
 }
 
 /*
- * Without the extension there are none.  Where no table is large enough for
- * any, as in the databases postgres and template1, a nightly dump of all
- * databases need not report it.
+ * Report that fingerprints are impossible without the extension.  If no table
+ * is large enough for fingerprints, as in the databases postgres and
+ * template1, this is not a warning, so that a nightly dump of all databases
+ * does not repeat it.
  */
 static void
 report_missing(const DumpPlan *plan, const Options *options)
@@ -162,8 +167,8 @@ report_missing(const DumpPlan *plan, const Options *options)
 }
 
 /*
- * The key is inherited, so that fingerprints can be compared over a row of
- * archives.
+ * Plan the fingerprints.  The key comes from the previous archive, so that
+ * fingerprints can be compared over a series of archives.
  */
 static void
 plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
@@ -204,17 +209,17 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	JobRules	rules = {NULL};
 
 	/*
-	 * The order of these steps follows from what each of them needs: the
-	 * previous archive is accepted if its compression is the same; it says
-	 * how tables were cut; the chunks get their dump IDs from the layout; and
-	 * the lists of large objects are those that the layout names.
+	 * Each step needs results of the earlier ones: the previous archive is
+	 * only accepted if its compression is the same; it determines how tables
+	 * are cut; the layout assigns dump IDs to the chunks; and the lists of
+	 * large objects are those that the layout names.
 	 */
 	choose_compressor(plan, options, conn);
 	plan_fingerprints(plan, conn, options);
 	chunks = chunk_plan_make(options, plan->tables, plan->extension,
 							 plan->previous, server_chunks_read, conn);
 	plan->chunks = chunks;
-	/* it names the files of chunks, and of lists of large objects */
+	/* The layout names the files of chunks, and of lists of large objects. */
 	if (options->target == NULL)
 		plan->toc = archive_layout_make(plan->pg_dump_toc, plan->tables,
 										chunks);
@@ -230,9 +235,9 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 }
 
 /*
- * Do summaries of the write-ahead log prove that no block was written to?
- * The last file has no end, but in the blocks behind those that the table had
- * there was nothing, then and now.
+ * Do WAL summaries prove that no block of the file has changed?  The last
+ * file has no end, but blocks after those of the table were empty, and are
+ * empty now.
  */
 static bool
 is_untouched(const ChangedBlocks *changes, const DumpTable *table,

@@ -1,7 +1,7 @@
 /*
  * dump_table.c
- *		Finds the tables to be dumped in pg_dump's table of contents, asks the
- *		server about them, and locks them.
+ *		Finds the tables to be dumped in pg_dump's table of contents, reads
+ *		their properties from the server, and locks them.
  */
 #include "base/fe_compat.h"
 
@@ -14,13 +14,13 @@
 #include "session/table_lock.h"
 
 /* ----------
- * Finds the tables to be dumped in pg_dump's table of contents.
+ * The tables of the table of contents.
  * ----------
  */
 
 /*
- * Read "COPY table (a, b) FROM stdin;", where the list of columns is missing
- * if there is none to copy (pg_dump.c:fmtCopyColumnList).
+ * Parse "COPY table (a, b) FROM stdin;".  There is no list of columns if the
+ * table has none to copy (pg_dump.c:fmtCopyColumnList).
  */
 static void
 read_copy_statement(DumpTable *table)
@@ -69,8 +69,8 @@ dump_tables_of_toc(const Toc *toc)
 		read_copy_statement(table);
 
 		/*
-		 * Without it the table exists where the archive is restored, with its
-		 * keys and triggers, which matters for how its rows may be split.
+		 * Without a definition, the table exists already in the target, with
+		 * its keys and triggers, which limits how its rows may be split.
 		 */
 		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
@@ -78,7 +78,9 @@ dump_tables_of_toc(const Toc *toc)
 	return result;
 }
 
-/* By dump ID of a table's definition: its number, or -1; owned. */
+/*
+ * By dump ID of a table's definition: the number of the table, or -1; owned.
+ */
 static int *
 number_tables(const DumpTables *tables, const Toc *toc)
 {
@@ -116,7 +118,7 @@ dump_tables_count_builds(const DumpTables *tables, const Toc *toc)
 			int			table = id > 0 && id <= toc->max_dump_id ? numbers[id] : -1;
 
 			/*
-			 * Indexes are built side by side, so all of them count as one
+			 * Indexes can be built concurrently, so all of them count as one
 			 * build.
 			 */
 			if (table < 0 || (!constraint && has_index[table]))
@@ -177,27 +179,27 @@ dump_tables_oids(const DumpTables *tables)
 }
 
 /* ----------
- * Asks the server about the tables to be dumped, and locks them.
+ * The tables on the server.
  *
- * pg_dump's table of contents names a table and its OID.  pg_dump may have
- * ended and released its lock before we take ours, so a name may by then
- * belong to another relation: after locking, every name must still give its
- * OID.  What else may have changed is for source_check.c to find.
+ * pg_dump's table of contents contains the names and OIDs of tables.  pg_dump
+ * may have ended and released its lock before the leader takes its own, so a
+ * name may lead to another relation.  Therefore every name must still lead to
+ * its OID after locking.  source_check.c finds all other changes.
  * ----------
  */
 
 /*
- * One row a table, in the order of the array.  An extension's configuration
+ * One row per table, in the order of the array.  An extension's configuration
  * tables have a condition that is not in the archive
  * (pg_dump.c:processExtensionTables).  Servers before 12 have no
  * pg_partition_root().
  *
- * To plan a query is to compute what is constant in the table's indexes,
- * statistics and, by constraint_exclusion, constraints
- * (plancat.c:get_relation_info), which is to run their functions as the
- * current user.  The table's owner can make them at any time, behind our
- * lock, and so can that of a partitioned table above; that of the schema can
- * rename it, and put another table in the place of this one.
+ * Planning a query evaluates constant expressions of the table's indexes,
+ * statistics and, with constraint_exclusion, constraints
+ * (plancat.c:get_relation_info).  So it runs their functions as the current
+ * user.  The table's owner can create these at any time, in spite of our
+ * lock, and so can the owner of a partitioned table above it.  The owner of
+ * the schema can rename it, and put another table in the place of this one.
  */
 static const char describe_query[] =
 "WITH " TRUSTED_SQL
@@ -252,7 +254,7 @@ static const char describe_query[] =
 " WHERE up.level OPERATOR(pg_catalog.>) 0 ORDER BY up.level DESC LIMIT 1) r ON true"
 " ORDER BY t.no";
 
-/* The numbers of tables, from 1, in a list with commas. */
+/* Parse a list of table numbers, from 1, with commas. */
 static void
 read_referenced(DumpTables *tables, DumpTable *table, const char *list)
 {
@@ -271,8 +273,8 @@ read_referenced(DumpTables *tables, DumpTable *table, const char *list)
 }
 
 /*
- * Is the table "to" among those that "from" references, or these do?  The
- * arrays have room for all tables.
+ * Does "from" reference the table "to", directly or through other tables?
+ * The arrays have room for all tables.
  */
 static bool
 reaches(const DumpTables *tables, int from, int to, int *queue, bool *seen)
@@ -300,7 +302,9 @@ reaches(const DumpTables *tables, int from, int to, int *queue, bool *seen)
 	return false;
 }
 
-/* Drop references within a cycle: the order of the archive decides there. */
+/*
+ * Drop references within a cycle, where the archive's order is used instead.
+ */
 static void
 drop_cycles(DumpTables *tables)
 {
@@ -321,7 +325,10 @@ drop_cycles(DumpTables *tables)
 				table->in_cycle = true;
 				continue;
 			}
-			/* those that are kept come first; none is removed yet */
+
+			/*
+			 * Kept references come first in the array; none is removed yet.
+			 */
 			table->referenced[j] = table->referenced[n_kept[i]];
 			table->referenced[n_kept[i]++] = other;
 		}
@@ -342,7 +349,7 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 	{
 		DumpTable  *table = &tables->tables[i];
 
-		/* the OID is gone: it was dropped after pg_dump had described it */
+		/* The table was dropped after pg_dump had described it. */
 		if (PQgetisnull(res, i, 0))
 		{
 			pg_log_error("table %s was dropped while the dump started",
@@ -375,7 +382,10 @@ dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
 	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
 	int			n_names = 0;
 
-	/* LOCK TABLE is not for foreign tables; pg_dump does not lock them */
+	/*
+	 * LOCK TABLE does not work for foreign tables; pg_dump does not lock them
+	 * either.
+	 */
 	for (int i = 0; i < tables->n_tables; i++)
 		if (tables->tables[i].relkind == RELKIND_RELATION)
 			names[n_names++] = tables->tables[i].name;
@@ -397,9 +407,9 @@ dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
 }
 
 /*
- * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
- * and so do the sizes and pg_relation_filenode().  The last two columns are
- * the server's, and the same in each row.
+ * to_regclass() uses the current catalogs instead of the snapshot's, and so
+ * do the sizes and pg_relation_filenode().  The last two columns describe the
+ * server, and are the same in each row.
  */
 static const char measure_query[] =
 "SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
@@ -460,7 +470,8 @@ dump_tables_replaced(const PGresult *res, const DumpTables *tables)
 }
 
 /*
- * Sizes are divided by it, and the server's word is all that there is for it.
+ * Check the block size, because the program divides by it, and only the
+ * server's text is known.
  */
 static int
 block_bytes(const char *text)
@@ -468,7 +479,7 @@ block_bytes(const char *text)
 	char	   *end;
 	long		result = strtol(text, &end, 10);
 
-	/* what configure allows: --with-blocksize */
+	/* These are the values that configure allows (--with-blocksize). */
 	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
 		session_unexpected(psprintf("The block size \"%s\" is invalid.",
 									printable(text)));
@@ -502,7 +513,11 @@ measure(PGconn *conn, DumpTables *tables)
 		table->is_logged = result_is_true(res, i, IS_LOGGED);
 		table->est_rows = result_number(res, i, EST_ROWS);
 		table->heap_bytes = result_number(res, i, HEAP_BYTES);
-		/* without TOAST, or with one replaced since the snapshot: "" */
+
+		/*
+		 * The value is "" without a TOAST table, or if that was replaced
+		 * since the snapshot.
+		 */
 		table->total_bytes = table->heap_bytes +
 			result_number(res, i, TOAST_BYTES);
 		table->heap_blocks = (BlockNumber) (table->heap_bytes /
@@ -517,9 +532,10 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 	DumpTables *tables = dump_tables_of_toc(toc);
 
 	/*
-	 * Described first, as foreign tables cannot be locked; then locked; and
-	 * measured under the lock, so that no table is replaced in between. What
-	 * was described before the lock is checked later (source_check.c).
+	 * Describe the tables first, because foreign tables cannot be locked;
+	 * then lock them, and measure them under the lock, so that no table is
+	 * replaced in between.  source_check.c checks later whether the
+	 * description is still valid.
 	 */
 	tables->server_version = PQserverVersion(conn);
 	dump_table_describe(conn, tables, dump_tables_oids(tables),

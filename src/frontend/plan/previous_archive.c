@@ -1,7 +1,7 @@
 /*
  * previous_archive.c
- *		Opens the archive that an incremental dump is made against, and finds
- *		what it has of a table.
+ *		Opens the archive with which an incremental dump is compared, and
+ *		finds the files of a table in it.
  */
 #include "base/fe_compat.h"
 
@@ -13,16 +13,16 @@
 #include "stream/regular_file.h"
 
 /* ----------
- * By what fingerprints of rows are taken.
+ * The rules for fingerprints of rows.
  * ----------
  */
 
 #define KEY_BYTES 32
 
 /*
- * All that output functions of the types which have a definition ask for
- * (doc/incremental_functions.md, "Fingerprints"), and the encoding of what
- * they return.
+ * All settings that affect the output of types with definitions
+ * (doc/incremental_functions.md, "Fingerprints"), and the encoding of the
+ * output.
  */
 #define SETTING(name) "pg_catalog.current_setting('" name "')"
 static const char settings_query[] =
@@ -66,11 +66,13 @@ fingerprint_spec_new(PGconn *conn, pg_checksum_type checksum_type)
 }
 
 /* ----------
- * Opens the archive that an incremental dump is made against.
+ * The archive.
  * ----------
  */
 
-/* What must be the same, and why nothing is reused if it is not. */
+/*
+ * A member of the head that must be the same, and the message if it is not.
+ */
 typedef struct HeadText
 {
 	size_t		offset;
@@ -78,9 +80,10 @@ typedef struct HeadText
 } HeadText;
 
 /*
- * A minor release may have mended an output function; of compression, the
- * archive's table of contents has one method, and its level is the user's
- * wish.
+ * The server's version must be the same, because a minor release may have
+ * corrected an output function.  Only the method of compression must be the
+ * same, because the archive's table of contents contains one method; the user
+ * may change its level.
  */
 static const HeadText head_texts[] = {
 	{offsetof(Manifest, tool), "its version of pg_pardump was %s, but is %s now"},
@@ -118,9 +121,9 @@ text_of(const Manifest *manifest, size_t offset)
 }
 
 /*
- * How the settings differ, which fingerprint_settings() has written: "name =
- * value" of each, in the same order, separated by "; ".  NULL if not only
- * values differ.
+ * Describe how the settings from fingerprint_settings() differ.  Both texts
+ * contain "name = value" for each setting, in the same order, separated by ";
+ * ".  NULL if they do not differ only in values.
  */
 static const char *
 describe_settings(const char *before, const char *now)
@@ -133,9 +136,7 @@ describe_settings(const char *before, const char *now)
 		int			len_now = strcspn(now, ";");
 		int			name_len = strcspn(before, " ;");
 
-		/*
-		 * The text of an older or newer version has other settings, or none.
-		 */
+		/* Another version of this program may compare other settings. */
 		if (strncmp(before, now, name_len + 3) != 0 ||
 			strncmp(before + name_len, " = ", 3) != 0)
 			return NULL;
@@ -150,7 +151,7 @@ describe_settings(const char *before, const char *now)
 	return *before || *now || text.len == 0 ? NULL : printable(text.data);
 }
 
-/* Why nothing of it can be used; NULL if its files can be. */
+/* Why none of the files can be reused; NULL if they can. */
 static const char *
 why_not_head(const Manifest *before, const Manifest *now)
 {
@@ -182,7 +183,7 @@ why_not_head(const Manifest *before, const Manifest *now)
 	return NULL;
 }
 
-/* An archive is whole if it has a toc.dat. */
+/* Is the archive complete?  It is if it has a toc.dat. */
 static bool
 has_toc(int dir_fd)
 {
@@ -194,7 +195,10 @@ has_toc(int dir_fd)
 	return fd >= 0;
 }
 
-/* The order of its files, as qsort() compares pointers to them. */
+/*
+ * The order of the files, for qsort(), which compares pointers to the
+ * elements.
+ */
 static int
 previous_archive_compare(const void *a, const void *b)
 {
@@ -281,11 +285,14 @@ previous_archive_reach(const char *directory, pg_checksum_type checksum_type)
 }
 
 /* ----------
- * Finds a table in the previous archive, and cuts it as it was cut.
+ * A table in the previous archive.
  * ----------
  */
 
-/* The first of these files that is of this table and block, or behind it. */
+/*
+ * The first of these files that belongs to this table and block, or comes
+ * after it.
+ */
 static int
 first_from(const ManifestFile **files, int n, Oid table, BlockNumber start)
 {
@@ -296,7 +303,7 @@ first_from(const ManifestFile **files, int n, Oid table, BlockNumber start)
 					   previous_archive_compare);
 }
 
-/* Has it all rows of its blocks, and a fingerprint of them? */
+/* Does the file contain all rows of its blocks, and has it a fingerprint? */
 static bool
 is_reusable(const ManifestFile *file)
 {
@@ -335,7 +342,8 @@ previous_table_match(const PreviousTable *table, BlockNumber start,
 		return NULL;
 
 	/*
-	 * Both files have no end then: each goes up to the blocks there were.
+	 * Both files have no end: each contains all blocks up to the end of the
+	 * table.
 	 */
 	if (end == InvalidBlockNumber)
 		end = n_blocks;
@@ -348,7 +356,7 @@ previous_table_match(const PreviousTable *table, BlockNumber start,
 		is_reusable(file) ? file : NULL;
 }
 
-/* Is every block in one of the files, and in one only? */
+/* Is every block in exactly one of the files? */
 static bool
 cuts_are_whole(const PreviousTable *table)
 {
@@ -368,7 +376,9 @@ cuts_are_whole(const PreviousTable *table)
 	return table->n_files > 0;
 }
 
-/* Cut the blocks behind those that there were; returns how many starts. */
+/*
+ * Cut the blocks that were added to the table; returns the number of starts.
+ */
 static int
 cut_tail(BlockNumber *starts, int n, BlockNumber before, BlockNumber n_blocks,
 		 BlockNumber chunk_blocks)
@@ -380,8 +390,8 @@ cut_tail(BlockNumber *starts, int n, BlockNumber before, BlockNumber n_blocks,
 
 	if (from > last && tail < (chunk_blocks + 1) / 2 &&
 		n_blocks - last <= (uint64) chunk_blocks * 3 / 2)
-		return n;				/* to the last range */
-	/* what was empty is cut as if it had not been there */
+		return n;				/* they are added to the last range */
+	/* If the last range was empty, cut as if it did not exist. */
 	if (from == last)
 		n--;
 	for (uint64 i = 0; i < parts; i++)

@@ -1,24 +1,26 @@
 /*
  * server_extension.c
- *		Finds the extension, judges it, and leaves it out of archives.
+ *		Finds the extension, checks whether it can be trusted, and leaves it
+ *		out of archives.
  *
- * A call is looked up again for every chunk, in the catalogs of that moment,
- * and there is no way to call a function by its OID.  What holds instead:
+ * A call of a function is resolved again for every chunk, in the current
+ * catalogs, and a function cannot be called by its OID.  So these rules
+ * guarantee that no other role's code is called:
  *
  * 1. Schema, extension, functions and table belong to trusted roles, and only
- * these may create anything in the schema: no other role can drop, rename or
- *    replace them, or put another function beside them that fits a call as
- *    well.
- * 2. A trusted role may drop the extension, and then anybody who may create a
- *    schema can have its name.  DROP EXTENSION takes an exclusive lock on
+ *    these may create objects in the schema.  So no other role can drop,
+ *    rename or replace them, or create a function that fits a call as well.
+ *
+ * 2. A trusted role may drop the extension.  Then any role that may create a
+ *    schema can use its name.  DROP EXTENSION takes an exclusive lock on
  *    every table of an extension before it removes anything (dependency.c:
- *    AcquireDeletionLock), and on functions none that is of use: hence the
- *    table, which all sessions lock.
- * 3. A snapshot shows catalogs of the past, while names are looked up in
- *    those of the present (as to_regprocedure() does).  So the judgment is
- *    made before there is one.  What was dropped since, and created again by
- *    others, has other OIDs: every session compares these once it has the
- *    lock.
+ *    AcquireDeletionLock), but no useful lock on functions.  Therefore the
+ *    extension contains a table, which all sessions lock.
+ *
+ * 3. A snapshot shows older catalogs, but names are looked up in the current
+ *    ones (as by to_regprocedure()).  So the check comes before the snapshot.
+ *    If the objects were dropped since, and created again by others, their
+ *    OIDs differ: every session compares the OIDs after it has got the lock.
  */
 #include "base/fe_compat.h"
 
@@ -29,15 +31,15 @@
 #include "session/table_lock.h"
 
 /* ----------
- * Leaves the extension pg_pardump out of archives and copies.
+ * Leaving the extension out of archives and copies.
  * ----------
  */
 
 #define EXTENSION_TAG "EXTENSION " PARDUMP_EXTENSION
 
 /*
- * The extension's schema; and its members, by kind and by the name that
- * pg_dump gives them in tags (pg_dump.c: dumpFunc, dumpTable).
+ * The extension's schema; and its members with the kinds and names that
+ * pg_dump uses in tags (pg_dump.c: dumpFunc, dumpTable).
  */
 static const char members_query[] =
 "SELECT n.nspname, m.kind, m.name"
@@ -57,7 +59,10 @@ static const char members_query[] =
 " ON m.refobjid OPERATOR(pg_catalog.=) x.oid"
 " WHERE x.extname OPERATOR(pg_catalog.=) '" PARDUMP_EXTENSION "'::pg_catalog.name";
 
-/* Is it about the object that such entries call by this tag? */
+/*
+ * Does the entry (a comment, for example) belong to the object that such
+ * entries call by this tag?
+ */
 static bool
 is_about(const TocEntry *entry, const char *tag)
 {
@@ -67,8 +72,9 @@ is_about(const TocEntry *entry, const char *tag)
 }
 
 /*
- * The privileges on a member, or on a column of one: pg_dump dumps nothing
- * else of the members (pg_dump.c: checkExtensionMembership).
+ * Does the entry contain privileges on a member, or on a column of one?
+ * pg_dump dumps nothing else about members (pg_dump.c:
+ * checkExtensionMembership).
  */
 static bool
 is_about_member(const TocEntry *entry, const PGresult *members)
@@ -107,7 +113,7 @@ find_entry(const Toc *toc, const char *desc, const char *tag)
 	return NULL;
 }
 
-/* Does another entry need the extension?  That is a warning. */
+/* Does another entry need the extension?  If so, warn. */
 static bool
 is_needed(const Toc *toc, const TocEntry *extension, const bool *leaves)
 {
@@ -150,8 +156,9 @@ leave_out_schema(const Toc *toc, const char *name, bool *leaves)
 }
 
 /*
- * Is there anything that may be about a member?  The definition is as pg_dump
- * writes it (pg_dump.c: dumpExtension); the schema may have another name.
+ * Is there an entry that may belong to a member?  The extension's definition
+ * has pg_dump's form (pg_dump.c: dumpExtension); its schema may have another
+ * name.
  */
 static bool
 may_have_members(const Toc *toc, const TocEntry *extension)
@@ -189,8 +196,8 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 	}
 
 	/*
-	 * First mark what is to go, then look whether anything else depends on
-	 * it.  So either all of it is left out or nothing.
+	 * First mark the entries, then check whether other entries depend on
+	 * them.  So either all of them are removed or none.
 	 */
 	leaves = pg_malloc0(toc->n_entries * sizeof(bool));
 	for (int i = 0; i < toc->n_entries; i++)
@@ -208,7 +215,7 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 		pg_log_info("excluding extension " PARDUMP_EXTENSION ", with %d entries for its comment, privileges and schema",
 					toc->n_entries - n - 1);
 		toc->n_entries = n;
-		/* New entries get the IDs after those in use. */
+		/* New entries will get the IDs after the remaining ones. */
 		toc->max_dump_id = 0;
 		for (int i = 0; i < toc->n_entries; i++)
 		{
@@ -223,15 +230,15 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 }
 
 /* ----------
- * Finds the extension, and judges it.
+ * Finding and checking the extension.
  * ----------
  */
 
 #define LOCK_TABLE PARDUMP_SCHEMA ".pg_pardump_lock"
 
 /*
- * What is called, as to_regprocedure() takes it; pg_proc.proname; and for
- * what: a bit for each ServerExtensionUse.
+ * The functions that this program calls: the signature for to_regprocedure(),
+ * pg_proc.proname, and a bit for each ServerExtensionUse that calls it.
  */
 #define FUNCTIONS_SQL \
 "(VALUES (1, '" PARDUMP_CHUNKS "(pg_catalog.regclass, pg_catalog.int8)'::pg_catalog.text," \
@@ -263,16 +270,17 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 " f (no, signature, name, uses)"
 #define N_FUNCTIONS 14
 
-/* Of these how many are called, by ServerExtensionUse. */
+/* How many of these functions are called, by ServerExtensionUse. */
 static const int n_called[] = {9, 2, 3, 1};
 
-/* Its bit, as a parameter. */
+/* The bit of a ServerExtensionUse, as a parameter. */
 static const char *const use_bits[] = {"1", "2", "4", "8"};
 
 /*
- * The extension: its version and schema, which roles that are not trusted own
- * the one or the other, or may create in the schema ("public", which no role
- * can be called, is PUBLIC), and whether we may use the schema.
+ * The extension: its version and schema; the untrusted roles that own it, own
+ * the schema, or may create objects in the schema ("public", which cannot be
+ * the name of a role, stands for PUBLIC); and whether this role may use the
+ * schema.
  */
 #define EXTENSION_SQL \
 "extension (oid, version, schema, owner, schema_owner, creator, is_usable) AS" \
@@ -293,17 +301,17 @@ static const char *const use_bits[] = {"1", "2", "4", "8"};
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace" \
 " WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name)"
 
-/* Names are looked up in the schema only where that cannot fail. */
+/* Look up names in the schema only if this cannot fail. */
 #define IF_IN_SCHEMA(name) \
 "CASE WHEN x.is_usable AND x.schema OPERATOR(pg_catalog.=)" \
 " '" PARDUMP_SCHEMA "'::pg_catalog.name THEN " name " END"
 
 /*
- * The extension in each row, and then the functions that are called for a use
- * ($1), and the table, as far as names lead to any: name, OID, whether it is
- * part of the extension, and as that made it, an owner that is not trusted,
- * whether we may use it, and the function's number.  No row without the
- * extension.
+ * The extension in each row, followed by the functions that are called for a
+ * use ($1), and the table, as far as they exist: name, OID, whether the
+ * object belongs to the extension and is unchanged, an untrusted owner,
+ * whether this role may use it, and the function's number.  There is no row
+ * without the extension.
  */
 static const char find_query[] =
 "WITH " TRUSTED_SQL ", " EXTENSION_SQL
@@ -336,7 +344,7 @@ IF_IN_SCHEMA("f.signature") ")"
 " WHERE p.owner NOT IN (SELECT t.oid FROM trusted t)), p.is_usable, p.no"
 " FROM extension x LEFT JOIN part p ON true ORDER BY p.no";
 
-/* Its columns. */
+/* Columns of find_query. */
 enum
 {
 	EXTENSION_VERSION,
@@ -355,7 +363,7 @@ enum
 
 /*
  * How many of the functions' names lead to these OIDs, if the session has a
- * lock on that table.
+ * lock on the extension's table.
  */
 static const char same_query[] =
 "SELECT pg_catalog.count(*) FROM " FUNCTIONS_SQL
@@ -368,11 +376,11 @@ static const char same_query[] =
 " AND l.relation OPERATOR(pg_catalog.=) $2::pg_catalog.oid AND l.granted)";
 
 /* ----------
- * Is it there, and can it be trusted?
+ * Does the extension exist, and can it be trusted?
  * ----------
  */
 
-/* A role of a result in the words of a reason; owned. */
+/* The name of a role in a result, for the text of a reason; owned. */
 static const char *
 role_name(const PGresult *res, int row, int column)
 {
@@ -383,7 +391,7 @@ role_name(const PGresult *res, int row, int column)
 	return psprintf("role \"%s\"", printable(name));
 }
 
-/* Why it cannot be used as a whole; NULL if nothing is known. */
+/* Why the extension cannot be used; NULL if no reason is known. */
 static const char *
 why_missing(const PGresult *res)
 {
@@ -423,7 +431,7 @@ is_older(const char *version)
 	return major < own_major || (major == own_major && minor < own_minor);
 }
 
-/* The same by its parts, of which there may be none. */
+/* The same for its functions and its table, which may be missing. */
 static const char *
 why_not_used(const ServerExtension *extension, const PGresult *res)
 {
@@ -447,7 +455,7 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 	return NULL;
 }
 
-/* What names lead to now, to be known again. */
+/* Note the current OIDs of the names, to compare them later. */
 static void
 note_parts(ServerExtension *extension, const PGresult *res)
 {
@@ -467,7 +475,10 @@ note_parts(ServerExtension *extension, const PGresult *res)
 	extension->lock_table = pg_strdup(PQgetvalue(res, row, PART_OID));
 }
 
-/* What comes of it on a target is told table by table. */
+/*
+ * Report a missing extension.  On a target, the effects are reported for each
+ * table instead.
+ */
 static void
 report_missing(const ServerExtension *extension)
 {
@@ -507,11 +518,14 @@ server_extension_find(PGconn *conn, const Options *options,
 }
 
 /* ----------
- * Keeping it
+ * Holding the extension
  * ----------
  */
 
-/* Is what was judged what names lead to, and have we the lock? */
+/*
+ * Do the names still lead to the checked objects, and does the session have
+ * the lock?
+ */
 static bool
 is_held(PGconn *conn, const ServerExtension *extension)
 {
@@ -533,7 +547,7 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 
 	/*
 	 * The lock may fail while an administrator drops or updates the
-	 * extension.  Then the run reads by SQL, in the same transaction.
+	 * extension.  Then the run reads with SQL, in the same transaction.
 	 */
 	session_command(conn, SESSION_SAVEPOINT);
 	res = session_exec(conn, lock);
@@ -558,7 +572,7 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 		return;
 
 	/*
-	 * In other sessions there is no way back: chunks were planned, and jobs
+	 * Other sessions cannot do without it: chunks were planned, and jobs
 	 * distributed, for the extension.
 	 */
 	table_lock_take(conn, &name, 1, wait_ms);

@@ -1,10 +1,12 @@
 /*
  * server_extension.h
- *		The extension pg_pardump in a database, if it is there.
+ *		The extension pg_pardump in a database, if it exists and can be
+ *		trusted.
  *
- * A role that can replace one of its functions has it run by the role that
- * dumps, or copies.  So it is used only if none can but superusers and that
- * role (doc/protection.md), and the sessions that use it keep it from being
+ * If a role can replace one of the extension's functions, its code runs with
+ * the privileges of the role that dumps or copies.  So the extension is used
+ * only if no roles can do this except superusers and that role
+ * (doc/protection.md), and the sessions that use it keep it from being
  * dropped.
  */
 #ifndef SERVER_EXTENSION_H
@@ -14,27 +16,27 @@
 #include "session/connection.h"
 
 /* ----------
- * Leaves the extension pg_pardump out of archives and copies.
+ * Leaving the extension out of archives and copies.
  *
- * The extension makes dumps faster and holds no data.  An archive with its
- * entry cannot be restored without an error on a server that lacks the
+ * The extension makes dumps faster and contains no data.  An archive with its
+ * entry cannot be restored without an error on a server without the
  * extension's files.
  * ----------
  */
 
 /*
- * Remove from the table of contents the extension's entry, and what belongs
- * to that: its comment, and the privileges on its members, which conn's
- * catalogs name.  The schema goes, too, unless another entry needs it.
- * Nothing is removed if the user has chosen the extension, or if another
- * entry depends on it, which is a warning.  Returns whether it was removed.
+ * Remove the extension's entry from the table of contents, with its comment,
+ * and the privileges on its members, whose names come from conn's catalogs.
+ * The schema is also removed, unless another entry needs it.  Nothing is
+ * removed if the user has chosen the extension, or if another entry depends
+ * on it, which is a warning.  Returns whether it was removed.
  */
 extern bool own_extension_leave_out(PGconn *conn, const Options *options,
 									Toc *toc);
 
 /*
- * What it is for: on a source, on the target of a copy, for a base backup, in
- * a session that adopts a snapshot of another database.
+ * What the extension is used for: on a source, on the target of a copy, for a
+ * base backup, or in a session that adopts a snapshot of another database.
  */
 typedef enum ServerExtensionUse
 {
@@ -47,34 +49,35 @@ typedef enum ServerExtensionUse
 typedef struct ServerExtension
 {
 	const char *missing;		/* why it cannot be used; NULL if it can */
-	bool		is_there;		/* though it may not be used */
-	bool		is_older;		/* than what this program calls */
+	bool		is_there;		/* it exists, even if it may not be used */
+	bool		is_older;		/* than the version that this program needs */
 	ServerExtensionUse use;
-	char	   *functions;		/* the OIDs that its functions had, an array
-								 * literal; owned */
-	char	   *lock_table;		/* the OID of its table; owned */
+	char	   *functions;		/* OIDs of its functions, as an array literal;
+								 * owned */
+	char	   *lock_table;		/* OID of its table; owned */
 } ServerExtension;
 
 /*
- * Look for the extension, and judge it by the catalogs as they are now: conn
- * has no transaction.  It is missing if the user wants none, or the database
- * has none, or one of another version, one that we may not call, or one that
- * is not safe from other roles.  Messages tell so if it was to read.
+ * Look for the extension, and check it in the current catalogs: conn must not
+ * be in a transaction.  It counts as missing if the user does not want it, if
+ * the database does not have it, or has another version, if this role may not
+ * call it, or if other roles could change it.  Messages report this if it
+ * should have read rows.
  */
 extern ServerExtension *server_extension_find(PGconn *conn,
 											  const Options *options,
 											  ServerExtensionUse use);
 
 /*
- * Unless it is missing, keep it from being dropped up to the end of the
- * leader's transaction, and make sure that its names still lead to what was
- * judged.  It is missing if that fails.
+ * Unless it is missing, keep it from being dropped until the end of the
+ * leader's transaction, and check that its names still lead to the checked
+ * objects.  If this fails it counts as missing.
  */
 extern void server_extension_hold(PGconn *conn, ServerExtension *extension);
 
 /*
- * The same in another session of the server's, whose transaction is to call
- * it.  Waits as table_lock_take() does.  Exits with a message if it fails.
+ * The same in another session, whose transaction will call it.  Waits as
+ * table_lock_take() does.  Exits with a message if it fails.
  */
 extern void server_extension_hold_too(PGconn *conn,
 									  const ServerExtension *extension,

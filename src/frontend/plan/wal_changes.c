@@ -1,10 +1,10 @@
 /*
  * wal_changes.c
- *		Notes the history that a dump is part of, and reads the summaries of
- *		the write-ahead log since an earlier one.
+ *		Notes the history that a dump belongs to, and reads WAL summaries
+ *		since an earlier one.
  *
- * Functions are those of pg_proc.dat's "WAL summarization functions"; what
- * the columns mean is in walsummaryfuncs.c.
+ * The functions are the "WAL summarization functions" of pg_proc.dat;
+ * walsummaryfuncs.c explains their columns.
  */
 #include "base/fe_compat.h"
 
@@ -15,18 +15,20 @@
 #include "session/session.h"
 
 /* ----------
- * What a dump notes of the history that it is part of.
+ * What a dump notes for the next one.
  * ----------
  */
 
-/* Servers have summaries since 17. */
+/* WAL summaries exist from 17 on. */
 #define MIN_SERVER_FOR_SUMMARIES 170000
 
 #define TOKEN_BYTES 16
 #define WAIT_US 20000
 #define MAX_WAITS 250			/* 5 s */
 
-/* Functions that may have been revoked are not called here. */
+/*
+ * This query does not call functions whose privileges may have been revoked.
+ */
 static const char may_query[] =
 "SELECT pg_catalog.pg_is_in_recovery(),"
 " pg_catalog.current_setting('summarize_wal') OPERATOR(pg_catalog.=) 'on'::pg_catalog.text,"
@@ -37,8 +39,9 @@ static const char lsn_query[] =
 "SELECT pg_catalog.pg_current_wal_insert_lsn()";
 
 /*
- * Assigns it, and with that it is over.  A snapshot's xmax would not do: it
- * is behind the last transaction that has ended, not the last that has begun.
+ * Assigns a transaction ID, and ends the transaction.  A snapshot's xmax is
+ * not enough: it follows the last transaction that has ended, not the last
+ * that has begun.
  */
 static const char xid_query[] =
 "SELECT pg_catalog.pg_current_xact_id()";
@@ -92,17 +95,21 @@ wal_history_begin(PGconn *conn)
 		return history;
 
 	/*
-	 * It is committed after all rows were read, and looked for by the next
-	 * run: a server that has lost that commit does not have it.
+	 * The token is committed after all rows were read, and the next run looks
+	 * for it: a server that has lost that commit does not have the token.
 	 */
 	history->token = hex_random(TOKEN_BYTES);
-	/* first: all that gets a higher ID is logged behind it */
+
+	/*
+	 * The position comes first, so all transactions with higher IDs write WAL
+	 * after it.
+	 */
 	history->lsn = session_value(conn, lsn_query);
 	history->xid = strtoull(session_value(conn, xid_query), NULL, 10);
 
 	/*
-	 * Until all transactions up to that one have ended: what they have
-	 * changed before the position is in no summary behind it.
+	 * Wait until all transactions up to that one have ended: their changes
+	 * before the position would not be in the summaries.
 	 */
 	read_bounds(conn, &xmin, &xmax);
 	for (int i = 0; i < MAX_WAITS && xmin <= history->xid; i++)
@@ -144,11 +151,11 @@ wal_history_note(PGconn *conn, const WalHistory *history)
 }
 
 /* ----------
- * Which blocks of a database's relations may have changed.
+ * The blocks of a database that may have changed.
  * ----------
  */
 
-/* Blocks of a relation's main fork, from its start on. */
+/* A part of a relation's main fork, which begins with block start. */
 typedef struct BlockPart
 {
 	Oid			tablespace;
@@ -156,7 +163,7 @@ typedef struct BlockPart
 	BlockNumber start;
 } BlockPart;
 
-/* By tablespace, file node and start. */
+/* Sorted by tablespace, file node and start. */
 typedef struct BlockParts
 {
 	BlockPart  *parts;
@@ -165,9 +172,9 @@ typedef struct BlockParts
 
 struct ChangedBlocks
 {
-	BlockParts	parts;			/* of CHANGED_BLOCKS_PART */
-	BlockParts	limits;			/* all from there on */
-	bool		all;			/* of the database */
+	BlockParts	parts;			/* parts of CHANGED_BLOCKS_PART blocks */
+	BlockParts	limits;			/* all blocks from start on */
+	bool		all;			/* all blocks of the database */
 };
 
 static int
@@ -216,7 +223,7 @@ changed_blocks_new(const PGresult *res)
 	return changes;
 }
 
-/* Is there one of the relation that begins at these blocks? */
+/* Is there a part of the relation that begins in this range? */
 static bool
 any_begins(const BlockParts *parts, Oid tablespace, Oid filenode,
 		   BlockNumber start, BlockNumber end)
@@ -242,29 +249,30 @@ changed_blocks_touch(const ChangedBlocks *changes, Oid tablespace,
 }
 
 /* ----------
- * Reads the summaries of the write-ahead log.
+ * The summaries.
  * ----------
  */
 
 #define POLL_US 100000
-#define MAX_SUMMARIZE_POLLS 600 /* 60 s behind a checkpoint */
+#define MAX_SUMMARIZE_POLLS 600 /* 60 s after a checkpoint */
 
-/* Reading them, in a session that may fail. */
+/* The state while summaries are read, in a session that may fail. */
 typedef struct SummaryReader
 {
 	PGconn	   *conn;
 	const Manifest *before;
 	const char *problem;		/* NULL so far */
-	uint64		until;			/* position up to which all must be there */
-	PQExpBufferData summaries;	/* those that are, as rows of VALUES */
+	uint64		until;			/* all WAL up to this position must be
+								 * summarized */
+	PQExpBufferData summaries;	/* existing summaries, as rows of VALUES */
 } SummaryReader;
 
 /* ----------
- * Asking
+ * Queries
  * ----------
  */
 
-/* NULL, and the problem is noted, if it fails. */
+/* Run a statement; on failure, note the problem and return NULL. */
 static PGresult *
 ask(SummaryReader *reader, const char *sql, ExecStatusType expected)
 {
@@ -281,7 +289,7 @@ ask(SummaryReader *reader, const char *sql, ExecStatusType expected)
 	return NULL;
 }
 
-/* The first value, "" for NULL or if it fails; owned. */
+/* The first value of a query, "" for NULL or on failure; owned. */
 static char *
 ask_value(SummaryReader *reader, const char *sql)
 {
@@ -299,7 +307,7 @@ ask_bool(SummaryReader *reader, const char *sql)
 	return ask_value(reader, sql)[0] == 't';
 }
 
-/* "16/B374D848" */
+/* Parse a position such as "16/B374D848". */
 static uint64
 lsn_number(const char *text)
 {
@@ -312,7 +320,7 @@ lsn_number(const char *text)
 }
 
 /* ----------
- * Is it the same history, and all of it summarized?
+ * Is it the same history, and is all of it summarized?
  * ----------
  */
 static bool
@@ -321,7 +329,10 @@ consists_of(const char *text, const char *chars)
 	return text && *text && strspn(text, chars) == strlen(text);
 }
 
-/* Why the manifest proves nothing; it becomes part of statements, too. */
+/*
+ * Why the manifest of the previous archive proves nothing; NULL if it does.
+ * Its texts become parts of statements, so they are checked, too.
+ */
 static const char *
 why_not_before(const Manifest *before, const WalHistory *now)
 {
@@ -361,8 +372,9 @@ has_token(SummaryReader *reader)
 }
 
 /*
- * Summaries end at checkpoints.  Who may not ask for one waits for the next;
- * how long that may take, in polls.
+ * Request a checkpoint, because summaries end at checkpoints.  A role without
+ * that privilege waits for the next one.  Returns how long this may take, in
+ * polls.
  */
 static int
 begin_checkpoint(SummaryReader *reader)
@@ -396,7 +408,10 @@ wait_for_summaries(SummaryReader *reader)
 	return reader->problem == NULL;
 }
 
-/* One chain without a gap, on one timeline, over all that was logged. */
+/*
+ * Do the summaries form a chain without gaps, on one timeline, over all WAL
+ * since the previous position?
+ */
 static bool
 is_covered(SummaryReader *reader)
 {
@@ -412,9 +427,9 @@ is_covered(SummaryReader *reader)
 		uint64		end = lsn_number(PQgetvalue(res, i, 2));
 
 		/*
-		 * Summaries may overlap, as the server writes some again after a
-		 * crash.  One that ends before the position, or begins behind it,
-		 * does not continue the chain.
+		 * Summaries may overlap, because the server writes some again after a
+		 * crash.  A summary that ends before the position, or begins after
+		 * it, does not continue the chain.
 		 */
 		if (result_number(res, i, 0) != timeline ||
 			lsn_number(PQgetvalue(res, i, 1)) > position || end <= position)
@@ -433,12 +448,12 @@ is_covered(SummaryReader *reader)
 }
 
 /* ----------
- * What has changed
+ * The changed blocks
  * ----------
  */
 /*
- * Of the summaries that were found, and no others: one that is removed
- * meanwhile is an error.
+ * Read the changes from exactly the summaries that were found: if one is
+ * removed meanwhile this is an error.
  */
 static ChangedBlocks *
 read_changes(SummaryReader *reader)

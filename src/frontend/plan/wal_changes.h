@@ -1,25 +1,34 @@
 /*
  * wal_changes.h
- *		Which blocks are as they were when the previous archive was made, by
- *		the summaries of the write-ahead log that servers keep since 17.
+ *		Finds blocks that have not changed since the previous archive, with
+ *		the WAL summaries that servers keep from 17 on.
  *
- * Nothing is read of such a block.  That is right if
+ * An incremental dump does not read such blocks.  This is correct if all of
+ * these conditions are true:
  *
- * - it is the same history: a token that the previous run has committed after
- *   its snapshot is there.  What that snapshot saw cannot have been lost, and
- *   no copy of the cluster from before can have gone another way since;
- * - it is the same start of the server, which has logged all that it has done
- *   since then.  While it was stopped anybody could have put back files of it
- *   from before, and left summaries of what is lost with them;
- * - no change of the block was logged since a position that was taken before
- *   the previous snapshot, up to one taken after the new snapshot;
- * - all that was in progress for the previous snapshot, or in its future, had
- *   begun behind that position, so that its changes are in these summaries: a
- *   transaction that began just behind the position, and all before it, had
- *   ended.  So what is in all other blocks is decided for it;
- * - and for the new snapshot, whose xmin is not before the previous xmax.
+ * - It is the same history: the server has a token that the previous run
+ *   committed after its snapshot.  So no commit that the previous snapshot
+ *   saw can have been lost, and the server is not a copy of the cluster from
+ *   an earlier time.
  *
- * Blocks that are not known to be untouched are compared by fingerprints.
+ * - The server was not restarted since, so it has logged all its changes.
+ *   While it is stopped, anyone could replace files by older ones, and leave
+ *   the summaries of the lost changes.
+ *
+ * - No change of the block was logged between a position before the previous
+ *   snapshot and a position after the new one.
+ *
+ * - All transactions that were in progress for the previous snapshot, or
+ *   began later, began after the first position, so their changes are in
+ *   these summaries.  To ensure this, the previous run assigned a transaction
+ *   ID just after it had read the position, and waited until this transaction
+ *   and all earlier ones had ended.  So for all other blocks, the previous
+ *   snapshot already sees the outcome of all changes.
+ *
+ * - The xmin of the new snapshot is not before the xmax of the previous one.
+ *   So the new snapshot sees the same outcome.
+ *
+ * Blocks that may have changed are compared by fingerprints.
  */
 #ifndef WAL_CHANGES_H
 #define WAL_CHANGES_H
@@ -27,56 +36,61 @@
 #include "plan/previous_archive.h"
 
 /* ----------
- * What a dump notes of the history that it is part of, so that the next
- * one can ask which blocks have changed since.
+ * What a dump notes for the next one, which then can find the blocks that have
+ * changed since.
  * ----------
  */
 
-/* What a dump tells the next one; strings are digits, see manifest.h. */
+/*
+ * The members are in the manifest.  Strings consist of digits, see
+ * manifest.h.
+ */
 typedef struct WalHistory
 {
-	const char *problem;		/* why there is none; NULL if there is one */
+	const char *problem;		/* why there is no history; NULL if there is
+								 * one */
 	char	   *token;
-	char	   *lsn;			/* before the snapshot */
+	char	   *lsn;			/* position before the snapshot */
 	char	   *timeline;
 	char	   *server_start;	/* microseconds since 1970 */
-	char	   *database;		/* its OID */
-	char	   *xmax;			/* of the snapshot; 64 bits */
+	char	   *database;		/* OID of the database */
+	char	   *xmax;			/* xmax of the snapshot; 64 bits */
 	uint64		xmin;
 	uint64		xid;			/* assigned just after lsn was taken */
 } WalHistory;
 
 /*
- * Take a position, in a session without a transaction, before the snapshot;
+ * Read the position before the snapshot, in a session without a transaction;
  * waits a few seconds until the transactions in progress have ended.  Never
  * NULL, never freed.
  */
 extern WalHistory *wal_history_begin(PGconn *conn);
 
-/* The snapshot is taken, in this session's transaction. */
+/* To be called after the snapshot was taken in this session's transaction. */
 extern void wal_history_snapshot_taken(PGconn *conn, WalHistory *history);
 
 /*
- * Commit the token once all rows are read, in the session that had the
- * snapshot.  NULL, or why it could not be done.
+ * Commit the token after all rows were read, in the session that had the
+ * snapshot.  Returns NULL, or why this failed.
  */
 extern const char *wal_history_note(PGconn *conn, const WalHistory *history);
 
 /* ----------
- * Which blocks of a database's relations may have changed.
+ * The blocks of a database that may have changed.
  * ----------
  */
 
-/* Changes are known by parts of this number of blocks. */
+/* Changes are recorded for parts of this many blocks. */
 #define CHANGED_BLOCKS_PART 32
 
 typedef struct ChangedBlocks ChangedBlocks;
 
 /*
- * Of rows of (tablespace, file node, block, is it a limit): a change in the
- * part that begins at the block, or, as a limit, one of all blocks from there
- * on, as the relation was truncated to that, or made.  A limit of file node 0
- * is of the whole database, which was made by copying files.  Never freed.
+ * Make the set from rows of (tablespace, file node, block, is it a limit).  A
+ * row means a change in the part that begins with the block.  A limit means
+ * that all blocks from there on have changed, because the relation was
+ * truncated to that length, or created.  A limit of file node 0 means the
+ * whole database, which was created by copying files.  Never freed.
  */
 extern ChangedBlocks *changed_blocks_new(const PGresult *res);
 
@@ -89,9 +103,9 @@ extern bool changed_blocks_touch(const ChangedBlocks *changes, Oid tablespace,
 								 BlockNumber end);
 
 /*
- * Read the summaries of what was logged since the previous archive's
- * position, in a session of its own, once the new snapshot is there.  NULL,
- * and *problem, if that proves nothing.  May wait for a checkpoint.
+ * Read the summaries of WAL since the previous archive's position, in a
+ * separate session, after the new snapshot was taken.  Returns NULL, and sets
+ * *problem, if they prove nothing.  May wait for a checkpoint.
  */
 extern ChangedBlocks *wal_changes_read(PGconn *conn, const PreviousArchive *previous,
 									   const WalHistory *history,
