@@ -1,7 +1,12 @@
 /*
  * compress.c
- *		Reads the description of a compression, and compresses a stream that
- *		is fed block by block: gzip, lz4, zstd.
+ *		Parses compression options, and compresses streams with gzip, lz4 or
+ *		zstd.
+ *
+ * The server calls this through bytes/context_compressor.c, the programs from
+ * stream/sink.c, basebackup/tar_layout.c and tar_archive.c.  The code is
+ * compiled for both sides, so it uses only the C library and the compression
+ * libraries, and returns errors to its callers.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,11 +24,12 @@
 #include "shared/compress.h"
 
 /* ----------
- * Methods, and descriptions of a compression
+ * Methods, and the parser of compression options
  *
- * PostgreSQL's own parser (common/compression.c) came with 15 and learnt
- * "long" with 16, so it cannot serve code that is built for 15 and writes
- * archives for any of them.  The grammar and the limits are its.
+ * The grammar and the limits are those of PostgreSQL's parser
+ * (src/common/compression.c).  The parser itself cannot be used: that of 15
+ * does not know the option "long", while programs built for 15 also write
+ * archives for newer majors.
  * ----------
  */
 
@@ -34,7 +40,7 @@ typedef struct MethodInfo
 	int			min_level;
 	int			max_level;
 	int			default_level;
-	int			first_major;	/* whose pg_restore reads it */
+	int			first_major;	/* the first whose pg_restore reads it */
 } MethodInfo;
 
 /* Indexed by CompressMethod; the levels are pg_dump's. */
@@ -52,7 +58,7 @@ typedef struct Parser
 	char	   *error;
 } Parser;
 
-/* Note a message; "return fail(...)" reads as what it is. */
+/* Store a message, and return false: callers write "return fail(...)". */
 #define fail(parser, ...) \
 	(snprintf((parser)->error, COMPRESS_SPEC_ERROR_BYTES, __VA_ARGS__), false)
 
@@ -62,7 +68,7 @@ parse_int(Parser *parser, const char *text, const char *option, int *value)
 	char	   *end;
 	long		number;
 
-	/* strtol() reports a number that is too long for it in errno only */
+	/* if a number does not fit into a long, strtol() only sets errno */
 	errno = 0;
 	number = strtol(text, &end, 10);
 	if (end == text || *end != '\0' || errno != 0 ||
@@ -105,7 +111,7 @@ check_level(Parser *parser)
 	return true;
 }
 
-/* zstd is usually built with threads, but need not be. */
+/* A libzstd that was built without threads accepts no workers. */
 static bool
 check_workers(Parser *parser)
 {
@@ -119,8 +125,8 @@ check_workers(Parser *parser)
 }
 
 /*
- * Read one option of a list.  The value is cut off at "=", and an option
- * without one is read as if it had an empty value, except "long".
+ * Parse one option of a list, a name or NAME=VALUE.  An option without a
+ * value is treated as one with an empty value; only "long" may have none.
  */
 static bool
 parse_option(Parser *parser, char *option)
@@ -135,7 +141,7 @@ parse_option(Parser *parser, char *option)
 	if (strcmp(option, "level") == 0)
 		return parse_int(parser, value ? value : "", "level", &spec->level) &&
 			check_level(parser);
-	/* an unknown option is reported before one that the method lacks */
+	/* report an unknown option first, even if the method has no options */
 	if (strcmp(option, "workers") != 0 && strcmp(option, "long") != 0)
 		return fail(parser, "unrecognized compression option: \"%.64s\"", option);
 	if (spec->method != COMPRESS_ZSTD)
@@ -148,7 +154,7 @@ parse_option(Parser *parser, char *option)
 	return value == NULL || parse_bool(parser, value, &spec->long_distance);
 }
 
-/* A level by itself, or a list of options. */
+/* Parse the text after the colon: only a level, or a list of options. */
 static bool
 parse_detail(Parser *parser, char *detail)
 {
@@ -169,8 +175,8 @@ parse_detail(Parser *parser, char *detail)
 }
 
 /*
- * The copy of the argument is cut into words in place.  Limits are checked as
- * each option is read, so that the first wrong one is reported.
+ * The argument is copied, and the copy is split into words in place.  Limits
+ * are checked as each option is parsed, so the first wrong one is reported.
  */
 bool
 compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
@@ -187,7 +193,7 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 
 	if (*text != '\0' && strspn(text, "+-0123456789") == strlen(text))
 	{
-		/* a bare number is a gzip level, 0 meaning none (pg_dump -Z 5) */
+		/* a number alone is a gzip level, or 0 for none, as in pg_dump -Z */
 		if (!parse_int(&parser, text, "level", &spec->level))
 			return false;
 		spec->method = spec->level == 0 ? COMPRESS_NONE : COMPRESS_GZIP;
@@ -203,7 +209,7 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 	if (method == N_COMPRESS_METHODS)
 		return fail(&parser, "unrecognized compression algorithm: \"%.64s\"", text);
 	spec->method = (CompressMethod) method;
-	/* set before the detail is read, which may name no level */
+	/* the default, which is kept if the options contain no level */
 	spec->level = methods[method].default_level;
 	return detail == NULL || parse_detail(&parser, detail);
 }
@@ -258,30 +264,33 @@ compress_method_suffix(CompressMethod method)
 /* ----------
  * Streams
  *
- * There are two ways.  lz4, and zstd above its first level, are streams of
- * their libraries, which remember what came before.  gzip, and zstd's first
- * level, compress whole buffers one after the other.
+ * Streams are compressed in two ways.  lz4, and zstd above its first level,
+ * use the streams of their libraries, which refer back to earlier input.
+ * gzip, and zstd's first level, gather the input into large buffers and
+ * compress each buffer by itself.
  *
- * Nothing is written before block_compressor_fetch() asks for it, so that the
- * caller decides how much output there is at a time.
+ * block_compressor_feed() only stores its arguments.  All output is made in
+ * block_compressor_fetch(), so the caller decides how much output is made at
+ * a time.
  * ----------
  */
 
 /*
- * The fastest libraries for gzip compress whole buffers only, so a gzip
+ * The fastest libraries for gzip compress only whole buffers.  So a gzip
  * stream is a sequence of members (RFC 1952, section 2.2), which zlib's
- * gzread(), and so every pg_restore, reads as one.  Input is gathered up to
- * this size, so that small writes do not make small members.
+ * gzread(), and therefore every pg_restore, reads as one stream.  Input is
+ * gathered up to this size, so that small writes do not make small members,
+ * each of which would begin with an empty dictionary.
  */
 #define GZIP_MEMBER_BYTES ((size_t) 1024 * 1024)
 
 /*
- * So it is with zstd's first level, whose streams have a short memory: a
- * stream goes through a ring of that length and copies all it is given, and
- * a match may be on the other side of the ring's end, which takes a fifth to
- * a quarter more CPU time than a buffer that lies in one piece.  Frames that
- * remember all of themselves are smaller in the sum, too.  Higher levels
- * remember more than a frame is to have.
+ * A stream of zstd's first level is a sequence of frames, too.  The library's
+ * own stream has a short window at this level.  It copies all input into a
+ * ring buffer of that length, and a match may continue at the other end of
+ * the ring, which takes a fifth to a quarter more CPU time than a buffer in
+ * one piece.  Frames whose window is all of the frame are also smaller in
+ * sum.  The windows of higher levels are longer than a frame should be.
  */
 #define ZSTD_FRAME_LEVEL 1
 #define ZSTD_FRAME_LOG 22
@@ -290,19 +299,20 @@ compress_method_suffix(CompressMethod method)
 /* The longest input of a call of LZ4F_compressUpdate(). */
 #define LZ4_STEP_BYTES ((size_t) 256 * 1024)
 
-/* What a method does with its library; NULL where it has nothing to do. */
+/* The functions of a method.  fetch() may be NULL: see codecs[]. */
 typedef struct Codec
 {
+	/* Allocate the library's state; false if out of memory. */
 	bool		(*set_up) (BlockCompressor *c);
 
-	/* Room for a call of fetch(), and for len bytes at once. */
+	/* The room for a call of fetch(), and for a call of whole(). */
 	size_t		(*out_bytes) (const BlockCompressor *c);
 	size_t		(*bound) (const BlockCompressor *c, size_t len);
 
-	/* Of a stream that is not one of whole buffers. */
+	/* Return the next bytes of a stream of the library. */
 	ssize_t		(*fetch) (BlockCompressor *c, void *out);
 
-	/* One frame or member: its length, or -1 with an error. */
+	/* Make one frame or member; returns its length, or -1 with an error. */
 	ssize_t		(*whole) (BlockCompressor *c, const void *data, size_t len,
 						  void *out);
 } Codec;
@@ -312,22 +322,22 @@ struct BlockCompressor
 	const Codec *codec;
 	CompressSpec spec;
 	bool		checksums;
-	const char *in;				/* borrowed: not yet taken */
+	const char *in;				/* borrowed: input not yet compressed */
 	size_t		in_len;
 	bool		last;			/* the stream ends with in */
-	bool		begun;			/* something of it was written */
-	bool		ended;			/* all of it was written */
+	bool		begun;			/* some of its output was made */
+	bool		ended;			/* all of its output was made */
 	const char *error;
 
-	/* of a stream of whole buffers */
-	size_t		part_bytes;		/* of them; 0 = not such a stream */
-	char	   *part;			/* gathered for the next; or NULL */
+	/* for a stream of whole buffers */
+	size_t		part_bytes;		/* of a buffer; 0 = a stream of the library */
+	char	   *part;			/* input for the next buffer, or NULL */
 	size_t		part_len;
-	char	   *made;			/* what has become of the last */
+	char	   *made;			/* the last buffer, compressed, or NULL */
 	size_t		made_len;
 	size_t		made_pos;		/* fetched up to here */
 
-	/* of the method in use */
+	/* the library's state, for the method in use */
 	struct libdeflate_compressor *libdeflate;	/* or these: */
 	struct isal_zstream *isal;
 	uint8_t    *isal_level;
@@ -341,13 +351,16 @@ struct BlockCompressor
  * ----------
  */
 
-/* Take the next whole buffer, or what is left at the stream's end. */
+/*
+ * Return the next whole buffer of input, or the rest of the input at the end
+ * of the stream; NULL if more input is needed.
+ */
 static const char *
 gather(BlockCompressor *c, size_t *len)
 {
 	const char *in = c->in;
 
-	/* what the next whole buffer still lacks */
+	/* the bytes that are missing from the next whole buffer */
 	size_t		part = c->part_bytes - c->part_len;
 
 	if (c->in_len < part)
@@ -355,7 +368,7 @@ gather(BlockCompressor *c, size_t *len)
 	c->in += part;
 	c->in_len -= part;
 	*len = c->part_len + part;
-	/* a whole one: no copy */
+	/* the input contains a whole buffer, which need not be copied */
 	if (part == c->part_bytes)
 		return in;
 	if (part > 0)
@@ -368,8 +381,9 @@ gather(BlockCompressor *c, size_t *len)
 }
 
 /*
- * Room for one, and for what becomes of it: not before it is needed, as
- * block_compressor_whole() does without.
+ * Allocate memory for a buffer and for its compressed form.  This happens
+ * when the first output is fetched, because block_compressor_whole() does not
+ * need this memory.
  */
 static bool
 have_room(BlockCompressor *c)
@@ -384,8 +398,8 @@ have_room(BlockCompressor *c)
 }
 
 /*
- * The next bytes of a stream of whole buffers.  What became of one buffer may
- * be longer than "out" has room for, and is handed out in pieces.
+ * Return the next bytes of a stream of whole buffers.  A compressed buffer
+ * may be longer than "out", and is returned in pieces then.
  */
 static ssize_t
 buffers_fetch(BlockCompressor *c, void *out)
@@ -401,14 +415,14 @@ buffers_fetch(BlockCompressor *c, void *out)
 
 		if (data == NULL)
 			return 0;
-		/* no input at all is one that is empty: no file is without any */
+		/* a stream without input has one empty member: no file is empty */
 		if (len == 0 && c->begun)
 		{
 			c->ended = true;
 			return 0;
 		}
 		c->begun = true;
-		/* into memory of its own: out may be smaller than the bound */
+		/* compress into memory of its own, as out may be too small for it */
 		made = c->codec->whole(c, data, len, c->made);
 		if (made < 0)
 			return -1;
@@ -426,15 +440,17 @@ buffers_fetch(BlockCompressor *c, void *out)
 /* ----------
  * gzip
  *
- * The levels are zlib's: each makes files of about the size that zlib's level
- * does, or smaller, by the library that is fastest at it.  That is ISA-L for
- * level 1, and libdeflate for those above, which ISA-L has nothing like.
+ * The levels are those of zlib: each makes files that are about as large as
+ * zlib's, or smaller, with the library that takes the least time for it.
+ * This is ISA-L for level 1, and libdeflate for the levels above, as ISA-L
+ * has no levels that compress so well.
  * ----------
  */
 
 /*
- * ISA-L's levels are finer steps of what others call level 1.  This one costs
- * a tenth more than the fastest, and wins a few percent of size.
+ * All levels of ISA-L are about as fast as level 1 of other libraries.  This
+ * one takes a tenth more time than the fastest, and makes files that are a
+ * few percent smaller.
  */
 #define ISAL_LEVEL 2
 #define ISAL_LEVEL_BYTES ISAL_DEF_LVL2_DEFAULT
@@ -449,7 +465,7 @@ gzip_set_up(BlockCompressor *c)
 		c->isal_level = malloc(ISAL_LEVEL_BYTES);
 		return c->isal && c->isal_level;
 	}
-	/* a level lower, it still makes smaller files than zlib does */
+	/* libdeflate's next lower level still makes smaller files than zlib */
 	c->libdeflate = libdeflate_alloc_compressor(c->spec.level - 1);
 	return c->libdeflate != NULL;
 }
@@ -457,17 +473,21 @@ gzip_set_up(BlockCompressor *c)
 static size_t
 gzip_bound(const BlockCompressor *c, size_t len)
 {
-	/* stored in more and smaller pieces than ISA-L's of 64 kB */
+	/*
+	 * The bound of libdeflate also holds for ISA-L: both store data that
+	 * cannot be compressed in blocks, and libdeflate assumes smaller ones
+	 * than ISA-L's of 64 kB, so more bytes for their headers.
+	 */
 	return libdeflate_gzip_compress_bound(NULL, len);
 }
 
-/* A member made by ISA-L at ISAL_LEVEL; 0 if there was not enough room. */
+/* Make a member with ISA-L; returns its length, or 0 if room is missing. */
 static size_t
 isal_member(BlockCompressor *c, const void *data, size_t len, void *out)
 {
 	struct isal_zstream *stream = c->isal;
 
-	/* stateless: all input and all room for output are given at once */
+	/* "stateless" means that all input and output is passed in one call */
 	isal_deflate_stateless_init(stream);
 	stream->level = ISAL_LEVEL;
 	stream->level_buf = c->isal_level;
@@ -505,7 +525,7 @@ gzip_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 static bool
 lz4_set_up(BlockCompressor *c)
 {
-	/* pg_restore reads larger blocks several times slower */
+	/* pg_restore reads files with larger blocks several times more slowly */
 	c->lz4_preferences.frameInfo.blockSizeID = LZ4F_max64KB;
 	c->lz4_preferences.compressionLevel = c->spec.level;
 	if (c->checksums)
@@ -516,7 +536,7 @@ lz4_set_up(BlockCompressor *c)
 static size_t
 lz4_out_bytes(const BlockCompressor *c)
 {
-	/* each call of the library must have room for its worst case */
+	/* the library refuses a call without room for its worst case */
 	size_t		bound = LZ4F_compressBound(LZ4_STEP_BYTES, &c->lz4_preferences);
 
 	return bound > LZ4F_HEADER_SIZE_MAX ? bound : LZ4F_HEADER_SIZE_MAX;
@@ -545,14 +565,14 @@ lz4_fetch(BlockCompressor *c, void *out)
 	size_t		out_bytes = lz4_out_bytes(c);
 	ssize_t		made = 0;
 
-	/* the frame's header is a piece of output by itself */
+	/* the first call returns only the header of the frame */
 	if (!c->begun)
 	{
 		c->begun = true;
 		return lz4_result(c, LZ4F_compressBegin(c->lz4, out, out_bytes,
 												&c->lz4_preferences));
 	}
-	/* small input may stay inside, and give no output */
+	/* the library may keep small input, and then makes no output */
 	while (c->in_len > 0 && made == 0)
 	{
 		size_t		part = c->in_len < LZ4_STEP_BYTES ? c->in_len : LZ4_STEP_BYTES;
@@ -562,7 +582,7 @@ lz4_fetch(BlockCompressor *c, void *out)
 		c->in += part;
 		c->in_len -= part;
 	}
-	/* an end without input, too: no file is without a frame */
+	/* a stream without input is ended as well, so that it has a frame */
 	if (made != 0 || !c->last)
 		return made;
 	c->ended = true;
@@ -570,8 +590,8 @@ lz4_fetch(BlockCompressor *c, void *out)
 }
 
 /*
- * As LZ4F_compressFrame(), which would make a context of its own for each
- * call.
+ * Make one frame.  LZ4F_compressFrame() does the same, but allocates a
+ * context in each call.
  */
 static ssize_t
 lz4_whole(BlockCompressor *c, const void *data, size_t len, void *out)
@@ -608,7 +628,7 @@ set_zstd(BlockCompressor *c, ZSTD_cParameter parameter, int value)
 static bool
 zstd_set_up(BlockCompressor *c)
 {
-	/* the streams of the first level, and of those below it, are frames */
+	/* level 1 and the negative levels use whole buffers; 0 means level 3 */
 	if (c->spec.level != 0 && c->spec.level <= ZSTD_FRAME_LEVEL &&
 		c->spec.workers == 0 && !c->spec.long_distance)
 		c->part_bytes = ZSTD_FRAME_BYTES;
@@ -642,7 +662,7 @@ zstd_fetch(BlockCompressor *c, void *out)
 	ZSTD_inBuffer from = {c->in, c->in_len, 0};
 	ZSTD_EndDirective mode = c->last ? ZSTD_e_end : ZSTD_e_continue;
 
-	/* until the output is full, or the input taken (or the frame closed) */
+	/* continue until the output is full, or all input is compressed */
 	while (to.pos < to.size && (from.pos < from.size || c->last) && !c->ended)
 	{
 		size_t		left = ZSTD_compressStream2(c->zstd, &to, &from, mode);
@@ -674,13 +694,13 @@ zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 }
 
 /* ----------
- * All of them
+ * Compressors of all methods
  * ----------
  */
 
 /*
- * Indexed by CompressMethod.  gzip's streams are always of whole buffers, so
- * it has no fetch(), and a member has a CRC anyway.
+ * Indexed by CompressMethod.  gzip needs no fetch(), as its streams are
+ * always sequences of whole buffers.
  */
 static const Codec codecs[N_COMPRESS_METHODS] = {
 	[COMPRESS_GZIP] = {
@@ -731,7 +751,7 @@ block_compressor_reset(BlockCompressor *c)
 	c->last = c->begun = c->ended = false;
 	c->error = NULL;
 	c->part_len = c->made_len = c->made_pos = 0;
-	/* the other libraries begin again by themselves */
+	/* the other libraries reset themselves when a frame or member begins */
 	if (c->zstd)
 		ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
 }
@@ -773,7 +793,7 @@ ssize_t
 block_compressor_whole(BlockCompressor *c, const void *data, size_t len,
 					   void *out)
 {
-	/* The stream that was there is given up, also its error. */
+	/* discard a stream that was not completed, and its error */
 	block_compressor_reset(c);
 	return c->codec->whole(c, data, len, out);
 }
@@ -787,7 +807,10 @@ block_compressor_error(const BlockCompressor *c)
 void
 block_compressor_free(BlockCompressor *c)
 {
-	/* only the method in use has allocated; older libdeflates take no NULL */
+	/*
+	 * Only the pointers of the method in use are set.  All of these functions
+	 * accept NULL, except that of older versions of libdeflate.
+	 */
 	if (c->libdeflate)
 		libdeflate_free_compressor(c->libdeflate);
 	free(c->isal);

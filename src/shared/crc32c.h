@@ -1,10 +1,13 @@
 /*
  * crc32c.h
- *		CRC-32C as port/pg_crc32c.h has it, several times as fast.
+ *		Computes CRC-32C, with the results of port/pg_crc32c.h, several times
+ *		as fast.
  *
- * PostgreSQL's takes one instruction after the other, each of which waits for
- * the one before (18 on few processors does better); ISA-L's works on several
- * parts of the bytes at a time.
+ * The extension (read/file_stream.c) and pg_parbasebackup compute the
+ * checksums of all files of a backup with it.  PostgreSQL executes one CRC
+ * instruction after another, each of which waits for the result of the one
+ * before; only 18 is faster, on a few processors.  ISA-L computes the CRCs of
+ * several parts of the data at the same time and combines them.
  */
 #ifndef CRC32C_H
 #define CRC32C_H
@@ -28,7 +31,7 @@ crc32c_add(pg_crc32c crc, const void *data, size_t len)
 
 	while (len > 0)
 	{
-		/* it takes an int */
+		/* the length is an int */
 		size_t		part = Min(len, (size_t) 1 << 30);
 
 		crc = crc32_iscsi((unsigned char *) pos, (int) part, crc);
@@ -41,7 +44,7 @@ crc32c_add(pg_crc32c crc, const void *data, size_t len)
 	return crc;
 }
 
-/* The CRC of these bytes, finished; that of no bytes is 0. */
+/* Return the final CRC of these bytes; the CRC of no bytes is 0. */
 static inline pg_crc32c
 crc32c_of(const void *data, size_t len)
 {

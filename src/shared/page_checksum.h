@@ -3,14 +3,22 @@
  *		Computes the checksum of a page, several times as fast as PostgreSQL
  *		where the processor has AVX2.
  *
- * PostgreSQL up to 18 is compiled for any processor, and those of x86 have no
- * multiplication of four numbers at a time before SSE 4.1.  To be included
- * after postgres.h or its like.
+ * pg_parbasebackup (basebackup/backup_read.c) and the extension
+ * (read/file_stream.c) verify pages with it.  Up to 18, PostgreSQL's function
+ * is compiled for every x86-64 processor, so without the instructions that
+ * multiply four or eight 32-bit numbers: these came with SSE 4.1 and AVX2.
+ * Here the function is compiled for AVX2 as well, and the processor is asked
+ * at run time.
+ *
+ * This header must be included after postgres.h or postgres_fe.h.
  */
 #ifndef PAGE_CHECKSUM_H
 #define PAGE_CHECKSUM_H
 
-/* The server has a function of that name, programs have none. */
+/*
+ * The function of checksum_impl.h is renamed: the server already contains one
+ * with its name, but the programs do not.
+ */
 #define pg_checksum_page plain_checksum_page
 static uint16 plain_checksum_page(char *page, BlockNumber blkno);
 #include "storage/checksum_impl.h"
@@ -19,11 +27,11 @@ static uint16 plain_checksum_page(char *page, BlockNumber blkno);
 #ifdef __x86_64__
 #include <immintrin.h>
 
-/* Numbers that one register holds, and registers for all partial sums. */
+/* The numbers in one register, and the registers for all partial sums. */
 #define LANES 8
 #define N_REGISTERS (N_SUMS / LANES)
 
-/* A round (CHECKSUM_COMP) with the next numbers of all partial sums. */
+/* Add the next number to each partial sum, as CHECKSUM_COMP does. */
 #define ROUND(sums, values) \
 	for (int i = 0; i < N_REGISTERS; i++) \
 	{ \
@@ -32,7 +40,7 @@ static uint16 plain_checksum_page(char *page, BlockNumber blkno);
 									 _mm256_srli_epi32(mixed, 17)); \
 	}
 
-/* pg_checksum_block(), some lines of which are these. */
+/* pg_checksum_block() of checksum_impl.h, with AVX2 instructions. */
 __attribute__((target("avx2")))
 static inline uint32
 checksum_block_avx2(const char *page)
@@ -49,7 +57,7 @@ checksum_block_avx2(const char *page)
 		sums[i] = _mm256_loadu_si256(&offsets[i]);
 	for (; values < end; values += N_REGISTERS)
 		ROUND(sums, _mm256_loadu_si256(&values[i]));
-	/* zeroes, for more mixing */
+	/* two rounds with zeros, as in pg_checksum_block() */
 	ROUND(sums, _mm256_setzero_si256());
 	ROUND(sums, _mm256_setzero_si256());
 	for (int i = 1; i < N_REGISTERS; i++)
@@ -61,8 +69,9 @@ checksum_block_avx2(const char *page)
 }
 
 /*
- * pg_checksum_page() (storage/checksum_impl.h): of a page that is not new and
- * lies at a multiple of 4.  Its checksum is 0 meanwhile.
+ * Compute the checksum of a page as pg_checksum_page() does
+ * (storage/checksum_impl.h).  The page must not be new, and must be aligned
+ * to 4 bytes.  Its own checksum is set to 0 during the call.
  */
 static inline uint16
 page_checksum(char *page, BlockNumber block)

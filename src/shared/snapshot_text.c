@@ -1,6 +1,9 @@
 /*
  * snapshot_text.c
- *		Reads the text of an exported snapshot, a file in pg_snapshots.
+ *		Parses the text of an exported snapshot, a file in pg_snapshots.
+ *
+ * snapshot_text.h describes the format and the callers.  Each function here
+ * reads a part of the text, and all of them stop at the first problem.
  */
 #include "shared/snapshot_text.h"
 
@@ -8,14 +11,14 @@
 
 /*
  * The part of the text that has not been read yet.  After a problem nothing
- * more is read, so that the first one is reported and callers need no test
- * after each line.
+ * more is read.  So the first problem is reported, and callers need not test
+ * for one after each line.
  */
 typedef struct SnapshotRest
 {
 	const char *at;
 	const char *end;
-	const char *problem;		/* the first line that is wrong; or NULL */
+	const char *problem;		/* name of the first wrong line, or NULL */
 } SnapshotRest;
 
 static bool
@@ -27,14 +30,17 @@ begins_with(const SnapshotRest *rest, const char *name)
 		memcmp(rest->at, name, length) == 0;
 }
 
-/* Digits up to this character, which is skipped. */
+/*
+ * Read digits up to the character "end", which is skipped.  A number above
+ * "most" is a problem.
+ */
 static uint32_t
 read_number(SnapshotRest *rest, const char *name, char end, uint32_t most)
 {
 	const char *first = rest->at;
 	uint64_t	value = 0;
 
-	/* ends before 64 bits overflow, as "most" has 32 bits */
+	/* the loop ends before 64 bits overflow, as "most" has 32 bits */
 	while (rest->at < rest->end && *rest->at >= '0' && *rest->at <= '9' &&
 		   value <= most)
 		value = value * 10 + (uint64_t) (*rest->at++ - '0');
@@ -59,7 +65,7 @@ read_name(SnapshotRest *rest, const char *name)
 		rest->problem = name;
 }
 
-/* A line; 0 if it, or one before it, is wrong. */
+/* Read a line; returns 0 if this or an earlier line is wrong. */
 static uint32_t
 read_line(SnapshotRest *rest, const char *name, uint32_t most)
 {
@@ -74,8 +80,8 @@ read_flag(SnapshotRest *rest, const char *name)
 }
 
 /*
- * A line with a number of lines, and these, of which *lines is the first.
- * Returns the number.
+ * Read a line that contains a number n, and the n lines after it.  *lines
+ * becomes the first of these.  Returns n.
  */
 static uint32_t
 read_list(SnapshotRest *rest, const char *count_name, const char *name,
@@ -99,9 +105,9 @@ snapshot_text_is_id(const char *id)
 }
 
 /*
- * All lines are read, in their order, although callers need few of them: a
- * text that differs anywhere is of another release, and must not be guessed
- * at.
+ * All lines are read in their order, although callers need few of them.  A
+ * text that differs anywhere was written by another release, and its other
+ * lines might have another meaning, too.
  */
 const char *
 snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
@@ -122,7 +128,7 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 	snapshot->xmax = read_line(&rest, "xmax:", UINT32_MAX);
 	snapshot->n_xids = read_list(&rest, "xcnt:", "xip:", &snapshot->xids);
 	snapshot->overflowed = read_flag(&rest, "sof:");
-	/* only older servers, and only an overflowed snapshot, leave this out */
+	/* older servers leave this line out of an overflowed snapshot */
 	snapshot->has_subxids = begins_with(&rest, "sxcnt:");
 	if (snapshot->has_subxids)
 		snapshot->n_subxids = read_list(&rest, "sxcnt:", "sxp:",
@@ -135,7 +141,7 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 	return rest.problem;
 }
 
-/* The lines have been read once, so they are as they should be. */
+/* snapshot_text_read() has checked the lines, so this need not. */
 void
 snapshot_text_list(const char *lines, uint32_t n, uint32_t *list)
 {
