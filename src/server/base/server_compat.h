@@ -1,8 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * server_compat.h
- *	  What differs between the PostgreSQL majors (15 to 19) that the server
- *	  extension is built for; no other server file tests a version.
+ *	  Hides the differences between the PostgreSQL majors (15 to 19) for which
+ *	  the extension is built.
+ *
+ * All files of the extension that need one of these functions include this
+ * header.  No other file of src/server tests the version, so everything that
+ * a new major version may change is found here.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,43 +34,48 @@
 #include "utils/rel.h"
 
 /*
- * Pages are read, and tuples written, by code of ours: a major is listed here
- * only after its heap was examined for that.
+ * The extension reads pages and forms tuples with its own code.  A major
+ * version is added here only after its heap has been compared with that code.
  */
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
 #error "pg_pardump's extension is for PostgreSQL 15 to 19"
 #endif
 
-/* Streams of blocks that are read ahead came with 17. */
+/* Read streams, which read blocks ahead, came with 17. */
 #if PG_VERSION_NUM >= 170000
 #define PARDUMP_READ_STREAMS
 #include "storage/read_stream.h"
 #endif
 
-/* A writer for the pages of new relations came with 17. */
+/* The bulk writer for the pages of new relations came with 17. */
 #if PG_VERSION_NUM >= 170000
 #define PARDUMP_BULK_WRITE
 #endif
 
 /*
- * Index builds of ours: since 19 the routines of an access method are shared
- * and constant, so that builds are left to the server there.
+ * The extension builds indexes up to 18.  To do so, it replaces a function in
+ * the IndexAmRoutine of one index.  Since 19 these structs are constants that
+ * all indexes share, so the server builds all indexes there.
  */
 #if PG_VERSION_NUM < 190000
 #define PARDUMP_FAST_INDEX
 #endif
 
-/* Until 16 pages could be pruned of what an old snapshot sees. */
+/*
+ * Up to 16, the setting old_snapshot_threshold let VACUUM and pruning remove
+ * rows that an old snapshot still sees.  TestForOldSnapshot() raises an error
+ * if this may have happened to a page.
+ */
 #if PG_VERSION_NUM >= 170000
 #define TestForOldSnapshot(snapshot, relation, page) ((void) 0)
 #define old_snapshot_threshold (-1)
 #endif
 
 /*
- * The snapshot that TOAST tables are read with.  Up to 17 the caller has the
- * memory for it, since 18 it is a constant of the server.  Both majors raise
- * an error unless a snapshot is registered or active, as nothing else would
- * keep VACUUM from removing the values.
+ * Return the snapshot with which TOAST tables are read.  Up to 17 it is made
+ * in memory of the caller; since 18 it is a constant of the server.  All
+ * majors raise an error unless a snapshot is registered or active, as nothing
+ * else would keep VACUUM from removing the values.
  */
 static inline Snapshot
 toast_snapshot(SnapshotData *space)
@@ -80,8 +89,8 @@ toast_snapshot(SnapshotData *space)
 }
 
 /*
- * An index scan without order-bys; 18 has a place for statistics, and 19 has
- * flags, of which none is asked for.
+ * Begin an index scan without ORDER BY operators.  18 added an argument for
+ * statistics, and 19 added flags; neither is used.
  */
 static inline IndexScanDesc
 begin_index_scan(Relation heap_rel, Relation index_rel, Snapshot snapshot,
@@ -96,7 +105,7 @@ begin_index_scan(Relation heap_rel, Relation index_rel, Snapshot snapshot,
 #endif
 }
 
-/* One function checks privileges on all kinds of objects since 16. */
+/* Since 16, one function checks the privileges on all kinds of objects. */
 static inline AclResult
 schema_aclcheck(Oid schema, Oid role, AclMode mode)
 {
@@ -110,8 +119,8 @@ schema_aclcheck(Oid schema, Oid role, AclMode mode)
 /*
  * Add a table to a statement's range table, and raise an error unless the
  * current user may insert these columns into it, as DoCopy() does
- * (src/backend/commands/copy.c).  What is needed stands in a node of its own
- * since 16.
+ * (src/backend/commands/copy.c).  Since 16 a node of its own contains the
+ * required privileges; before, the range table entry does.
  */
 static inline void
 check_insert_permissions(ParseState *pstate, Relation rel, List *attnums)
@@ -140,8 +149,9 @@ check_insert_permissions(ParseState *pstate, Relation rel, List *attnums)
 }
 
 /*
- * The expression of the n-th missing column of a COPY that has a default,
- * which is column defmap[n]: they stand by column since 16.
+ * Return the default expression of the n-th of the columns that a COPY leaves
+ * out and that have a default.  The column is defmap[n], which is the index
+ * of the expression since 16; before, the index is n.
  */
 static inline ExprState *
 copy_default(CopyFromState cstate, int n)
@@ -153,7 +163,10 @@ copy_default(CopyFromState cstate, int n)
 #endif
 }
 
-/* The range table of COPY, whose only relation nothing can prune (18). */
+/*
+ * Initialize the range table of COPY, which has one relation.  Since 18 the
+ * executor must be given the set of relations that were not pruned.
+ */
 static inline void
 init_copy_range_table(EState *estate, CopyFromState cstate)
 {
@@ -168,9 +181,10 @@ init_copy_range_table(EState *estate, CopyFromState cstate)
 }
 
 /*
- * Memory for what the server writes as a ResultRelInfo, of the size that it
- * has there: minor releases have changed that (17.1 had one more field, 17.2
- * put it elsewhere), and ours is that of the headers we were built with.
+ * Allocate a ResultRelInfo that the server will fill in.  The struct may be
+ * larger in the running server than in the headers that this was built with,
+ * as minor releases have changed it: 17.1 added a field, and 17.2 moved it.
+ * So twice the size is allocated.
  */
 static inline ResultRelInfo *
 new_result_rel_info(void)
@@ -182,8 +196,8 @@ new_result_rel_info(void)
 }
 
 /*
- * Index entries of a new row, in all indexes: 16 can leave out some, 19 has
- * flags for that.
+ * Insert the entries of a new row into all indexes.  Since 16 the server can
+ * leave out some indexes, and 19 has flags for that; none is left out here.
  */
 static inline List *
 insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
@@ -201,12 +215,12 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 }
 
 /*
- * client_data_is_there(): Does libpq's buffer hold bytes that the client has
- * sent and that were not read yet?
+ * client_data_is_there(): Does libpq's buffer contain bytes that the client
+ * has sent and that have not been read yet?
  *
  * bytes_in_buffer(): How many of the next "len" bytes may be in that buffer?
- * Only pq_getbytes() can read those.  Up to 16 libpq does not reveal how many
- * it holds.
+ * Only pq_getbytes() can read these bytes.  Up to 16 libpq does not report
+ * their number, so all of the bytes may be there.
  *
  * These are macros because libpq/libpq.h includes headers that an
  * installation may lack.
@@ -221,8 +235,9 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 
 /*
  * The pages that a bulk insertion has added to a table and has not used yet,
- * and the number of pages that it has added.  Since 16 it adds many at a
- * time. Up to 15 it adds one, or leaves the rest to the free space map.
+ * and the number of pages that it has added.  Since 16 it adds many pages at
+ * a time, and keeps these numbers in the BulkInsertState.  15 adds one page,
+ * or enters any further ones into the free space map.
  */
 typedef struct BulkSpace
 {
@@ -254,13 +269,13 @@ set_bulk_space(BulkInsertState bulk, const BulkSpace *space)
 #endif
 }
 
-/* A relation's file was identified by its relfilenode up to 15. */
+/* Up to 15 the identity of a relation's file was named relfilenode. */
 #if PG_VERSION_NUM < 160000
 #define rd_firstRelfilelocatorSubid rd_firstRelfilenodeSubid
 #define rd_newRelfilelocatorSubid rd_newRelfilenodeSubid
 #endif
 
-/* Was the relation, or its file, made in this transaction? */
+/* Was the relation, or its file, created in this transaction? */
 static inline bool
 relation_is_new(Relation rel)
 {
@@ -269,8 +284,8 @@ relation_is_new(Relation rel)
 }
 
 /*
- * Was the relation, or the file that it has now, made in the current
- * subtransaction, or in one that has become part of it?
+ * Was the relation, or its current file, created in the current
+ * subtransaction, or in one that has been committed into it?
  */
 static inline bool
 relation_is_of_subtransaction(Relation rel)
@@ -282,9 +297,9 @@ relation_is_of_subtransaction(Relation rel)
 }
 
 /*
- * Would the end of a subtransaction that is open now remove the relation's
- * file, if it is rolled back?  The subtransaction of the last file may be
- * forgotten (utils/rel.h), so in doubt it would.
+ * Would a rollback of a subtransaction that is open now remove the relation's
+ * file?  The server may forget in which subtransaction the last file was
+ * created (utils/rel.h).  In doubt, the result is true.
  */
 static inline bool
 relation_may_be_rolled_back(Relation rel)
@@ -297,8 +312,8 @@ relation_may_be_rolled_back(Relation rel)
 }
 
 /*
- * A descriptor that was put together is complete.  Since 19 it must be said,
- * before tuples are formed or taken apart.
+ * Complete a tuple descriptor whose attributes have been filled in.  Since 19
+ * this is required before tuples are formed or deformed with it.
  */
 static inline void
 finish_tuple_desc(TupleDesc tupdesc)
@@ -319,7 +334,7 @@ has_generated_columns(const TupleConstr *constr)
 	return constr->has_generated_stored;
 }
 
-/* The builtin provider of collations came with 17. */
+/* The builtin collation provider came with 17. */
 #ifndef COLLPROVIDER_BUILTIN
 #define COLLPROVIDER_BUILTIN 'b'
 #endif
@@ -338,14 +353,17 @@ has_generated_columns(const TupleConstr *constr)
 #define InitMaterializedSRF(fcinfo, flags) SetSingleFuncCall(fcinfo, flags)
 #endif
 
-/* What identifies a relation's file on the disk. */
+/* Return the identity of a relation's file. */
 #if PG_VERSION_NUM >= 160000
 #define rel_file_of(rel) ((rel)->rd_locator)
 #else
 #define rel_file_of(rel) ((rel)->rd_node)
 #endif
 
-/* Memory for a page to be written: 16 can bypass the kernel's cache. */
+/*
+ * Allocate memory for a page that will be written.  Since 16 it must be
+ * aligned, as the server may use direct I/O (debug_io_direct).
+ */
 static inline Page
 new_io_page(void)
 {
@@ -357,8 +375,9 @@ new_io_page(void)
 }
 
 /*
- * CREATE INDEX on a table of this session, without a log line, with checks of
- * privileges.  16 counts partitions, 19 has the state of the parser.
+ * Execute a CREATE INDEX on a table of this session, with checks of
+ * privileges.  16 added the number of partitions, and 19 the state of the
+ * parser; neither is needed for such a table.
  */
 static inline Oid
 define_index(Oid relid, IndexStmt *statement)
@@ -376,7 +395,10 @@ define_index(Oid relid, IndexStmt *statement)
 #endif
 }
 
-/* Read bytes of a temporary file, and raise an error if it has fewer. */
+/*
+ * Read this many bytes of a temporary file, and raise an error if fewer are
+ * left.  Since 16 a function of the server does this.
+ */
 static inline void
 read_buf_file(BufFile *file, void *to, size_t bytes)
 {

@@ -1,17 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * byte_block.h
- *	  Blocks of 16 bytes that are tested all at once.
+ *	  Loads, tests and stores blocks of 16 bytes at a time.
  *
- * Blocks are vectors of the compiler's, gcc or clang, which takes the
- * processor's own where it has them.  A test gives flags: a block in which
- * all bits of the bytes that pass are set, and no others.  Which bytes these
- * are must be asked of each processor in its own way: by SSE2, by NEON, or in
- * two 64-bit words.  PostgreSQL's port/simd.h has the like from version 16 on
- * only, and does not say which byte it was.
+ * The conversions of text and numbers (digits.h, escape.h, hex.h) and
+ * pglz_decode.c use these functions in their inner loops.
  *
- * Defining PARDUMP_NO_SIMD takes the portable variant, to test it where there
- * is another.
+ * A ByteBlock is a vector type of the compiler, gcc or clang, which keeps it
+ * in a vector register if the processor has such registers.  A test returns
+ * flags: a block in which all bits are set in each byte that passes the test,
+ * and no bits in the other bytes.  The compiler's vector types cannot find
+ * out which bytes are flagged, so this is written three times: with SSE2,
+ * with NEON, and portably with two 64-bit words.  PostgreSQL's port/simd.h
+ * has similar functions, but not in 15, and those of 16 only report whether
+ * any byte passed a test.
+ *
+ * If PARDUMP_NO_SIMD is defined, the portable variant is compiled on all
+ * processors.  test/simd/run.sh uses this to test it.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +40,10 @@
 #include <arm_neon.h>
 #endif
 
-/* Eight bytes in a word, the first one lowest, on any processor. */
+/*
+ * Load eight bytes into a word.  On every processor the first byte becomes
+ * the lowest byte of the word, so that bit positions mean the same.
+ */
 static inline uint64
 load_word(const char *bytes)
 {
@@ -75,7 +83,10 @@ byte_block_store(char *bytes, ByteBlock block)
 	memcpy(bytes, &block, BYTE_BLOCK_SIZE);
 }
 
-/* A block of 16 bytes as they stand in memory in the two words. */
+/*
+ * Make a block of two words, without a change of the order in which their
+ * bytes are in memory.
+ */
 static inline ByteBlock
 byte_block_from_words(uint64 low, uint64 high)
 {
@@ -100,7 +111,7 @@ byte_block_eq(ByteBlock block, uint8 c)
 	return (ByteBlock) (block == byte_block_of(c));
 }
 
-/* Flag the bytes that are, unsigned, at most c. */
+/* Flag the bytes that are at most c, as unsigned numbers. */
 static inline ByteBlock
 byte_block_le(ByteBlock block, uint8 c)
 {
@@ -108,10 +119,11 @@ byte_block_le(ByteBlock block, uint8 c)
 }
 
 /*
- * byte_block_mask(): MASK_BITS bits a byte, the first byte's the lowest: all
- * of them set where a flag is.
+ * byte_block_mask(): Converts flags to a number that has MASK_BITS bits for
+ * each byte, the lowest ones for the first byte.  All bits of a flagged byte
+ * are set, all others are not.
  *
- * byte_block_bits(): The same with one bit a byte.
+ * byte_block_bits(): The same, with one bit for each byte.
  */
 #if defined(BYTE_BLOCK_SSE2)
 
@@ -127,7 +139,10 @@ byte_block_bits(ByteBlock flags)
 
 #elif defined(BYTE_BLOCK_NEON)
 
-/* NEON has no movemask, and is faster at four bits a byte. */
+/*
+ * NEON has no instruction like SSE2's movemask.  Narrowing to four bits for
+ * each byte takes one instruction, and is faster than making single bits.
+ */
 #define MASK_BITS 4
 
 static inline uint64
@@ -154,8 +169,9 @@ byte_block_bits(ByteBlock flags)
 #define MASK_BITS 1
 
 /*
- * The high bits of a word's bytes, gathered: the product has that of byte i
- * in bit 56 + i, and no two of its terms meet.
+ * Gather the high bits of a word's bytes in eight bits.  The product has the
+ * high bit of byte i in bit 56 + i.  No two of its terms have the same bit,
+ * so nothing is carried.
  */
 static inline uint64
 word_bits(uint64 word)
@@ -185,27 +201,29 @@ byte_block_any(ByteBlock flags)
 	return byte_block_mask(flags) != 0;
 }
 
-/* The place of the first flag; there must be one. */
+/* Return the index of the first flagged byte.  There must be one. */
 static inline int
 byte_block_first(ByteBlock flags)
 {
 	return pg_rightmost_one_pos64(byte_block_mask(flags)) / MASK_BITS;
 }
 
-/* Is any byte not ASCII? */
+/* Does the block contain a byte that is not ASCII? */
 static inline bool
 byte_block_has_high_bit(ByteBlock block)
 {
 #ifdef BYTE_BLOCK_NEON
 	return vmaxvq_u8((uint8x16_t) block) >= 0x80;
 #else
-	return byte_block_bits(block) != 0; /* these are the high bits */
+	/* bits are made of the high bits, which need not be flags */
+	return byte_block_bits(block) != 0;
 #endif
 }
 
 /*
- * A block that holds all of "len" bytes, 4 to 15, some of them twice: for
- * tests of any and none.  Reads nothing beside them.
+ * Load 4 to 15 bytes into a block, which contains some of them twice.  Tests
+ * of such a block can find out whether any byte passes, but not which one.
+ * Reads no other bytes than these.
  */
 static inline ByteBlock
 byte_block_from_short(const char *bytes, Size len)
@@ -233,7 +251,10 @@ byte_block_from_short(const char *bytes, Size len)
 	}
 }
 
-/* Copy 4 to 15 bytes. */
+/*
+ * Copy 4 to 15 bytes, as two words that overlap unless there are 8 bytes.  A
+ * memcpy() of a length that the compiler does not know would be a call.
+ */
 static inline void
 copy_short(char *to, const char *from, Size len)
 {

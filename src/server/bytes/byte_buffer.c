@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * byte_buffer.c
- *	  The growing block of COPY's output that encoders write to.
+ *	  Allocates and enlarges the buffer to which encoders write COPY's output.
  *
- * Encoders write in place and reserve room as they go.  Only what is needed
- * where the room does not suffice is here; the rest is inlined.
+ * byte_buffer.h explains the buffer.  Its functions are inlined into the
+ * encoders; this file contains only the ones that are called rarely: when a
+ * buffer is created or too small, and when a value is too long.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,10 +44,14 @@ byte_buffer_enlarge(ByteBuffer *buf, char *to, Size more)
 		elog(ERROR, "block of rows would become too large");
 	while (size - len < more)
 		size *= 2;
-	/* so that a value that passes the limit soon comes here again */
+
+	/*
+	 * Do not grow far beyond the limit, so that a value that exceeds it runs
+	 * out of room soon and is refused by the next call.
+	 */
 	if (size > buf->limit)
 		size = Max(len + more, buf->limit);
-	/* "to" points into the old block: its place is known by len */
+	/* "to" points into the old block, so the result is made from "len" */
 	buf->data = repalloc_huge(buf->data, size);
 	buf->size = size;
 	return buf->data + len;

@@ -1,13 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * byte_buffer.h
- *	  The growing block of COPY's output that encoders write to.
+ *	  The growing buffer to which encoders write COPY's output.
  *
- * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and is
- * written in place.  The place of the next byte is not a member: the writer
- * hands it from function to function, each of which returns the place behind
- * what it wrote, so that it stays in a register.  It begins as
- * byte_buffer_place() and ends in byte_buffer_commit().
+ * read/chunk_reader.c owns the buffers, and the encoders in types/ write to
+ * them.  A StringInfo would not do: it cannot exceed 1 GB, while a block of
+ * rows that ends with a long value can.  Also, appending to a StringInfo
+ * stores its length and a terminating zero each time.
+ *
+ * Encoders write in place, therefore.  The place of the next byte is not a
+ * member of the struct, but an argument and the result of each function that
+ * writes: it returns the place after the bytes that it wrote.  So the place
+ * stays in a register.  The writer of a row gets the first place from
+ * byte_buffer_place() and passes the last one to byte_buffer_commit().
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +23,7 @@
 #include "utils/memutils.h"
 
 /* ----------
- * Writes integers in network byte order, as COPY's binary format has them.
+ * Writes integers in network byte order, as in COPY's binary format.
  *
  * Each put_...() writes at "p", which need not be aligned, and returns the
  * end of what it wrote.
@@ -50,39 +55,40 @@ put_network_64(char *p, uint64 n)
 }
 
 /*
- * A longer value could not be loaded: COPY FROM's lines and values end there.
+ * The longest value that is written.  A longer one could not be loaded, as
+ * COPY FROM reads lines and values into a StringInfo of at most this size.
  */
 #define MAX_VALUE_BYTES MaxAllocSize
 
 typedef struct ByteBuffer
 {
 	char	   *data;
-	Size		len;			/* bytes in use, those written since the last
-								 * commit not among them */
+	Size		len;			/* bytes in use, without those written since
+								 * the last commit */
 	Size		size;			/* bytes allocated */
-	Size		limit;			/* where the last value must end */
+	Size		limit;			/* offset at which the last value must end */
 } ByteBuffer;
 
-/* A buffer in CurrentMemoryContext, which must outlive it. */
+/* Initialize a buffer.  Its memory belongs to CurrentMemoryContext. */
 extern void byte_buffer_init(ByteBuffer *buf, Size size);
 
 /*
- * Make room for "more" bytes at "to", and return where that is now.  Out of
- * memory is an error, and so is a value that has already become too long.
+ * Make room for "more" bytes at "to", and return the new address of that
+ * place.  It is an error if the current value is too long already.
  */
 extern char *byte_buffer_enlarge(ByteBuffer *buf, char *to, Size more);
 
 /* Raise the error for a value that would pass MAX_VALUE_BYTES. */
 extern void byte_buffer_value_too_long(void);
 
-/* Where the bytes in use end. */
+/* Return the end of the bytes in use, where the next byte is written. */
 static inline char *
 byte_buffer_place(const ByteBuffer *buf)
 {
 	return buf->data + buf->len;
 }
 
-/* Take the bytes up to "to" as written. */
+/* The bytes up to "to" are in use from now on. */
 static inline void
 byte_buffer_commit(ByteBuffer *buf, const char *to)
 {
@@ -91,8 +97,9 @@ byte_buffer_commit(ByteBuffer *buf, const char *to)
 }
 
 /*
- * The place "to", with room for at least "more" bytes.  The buffer may have
- * moved for it, and every other place in it with it.
+ * Make room for at least "more" bytes at "to", and return the address of that
+ * place.  This may move the buffer, and other pointers into it are invalid
+ * then.
  */
 static inline char *
 byte_buffer_reserve(ByteBuffer *buf, char *to, Size more)
@@ -120,9 +127,10 @@ byte_buffer_append_char(ByteBuffer *buf, char *to, char c)
 }
 
 /*
- * Between these two calls one value is written, which may have no more than
- * MAX_VALUE_BYTES.  It is looked at as it grows, since a damaged one may be
- * made to go on without end.
+ * Between these two calls one value is written.  A value of more than
+ * MAX_VALUE_BYTES is an error.  byte_buffer_enlarge() also compares the
+ * length while the value grows, since a damaged value could otherwise fill
+ * all memory.
  */
 static inline void
 byte_buffer_begin_value(ByteBuffer *buf, const char *to)

@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * context_compressor.c
- *	  A compressor that is freed with a memory context and reports errors by
- *	  ereport().
+ *	  Adapts the compressors of shared/compress.c to the server's memory
+ *	  contexts and errors.
  *
- * The code in src/shared is the frontend's as well: it allocates by malloc()
- * and returns errors.
+ * The frontend uses shared/compress.c as well, so that file allocates with
+ * malloc() and returns errors.  Here, a callback of the memory context frees
+ * the compressor, also after an error, and failures are raised with
+ * ereport().
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +24,7 @@ free_compressor(void *arg)
 BlockCompressor *
 context_compressor_new(const CompressSpec *compress, bool checksums)
 {
-	/* first, as nothing may fail once there is a compressor */
+	/* allocated first, as an error of palloc() would leak the compressor */
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 	BlockCompressor *compressor = block_compressor_new(compress, checksums);
 
@@ -38,8 +40,8 @@ context_compressor_new(const CompressSpec *compress, bool checksums)
 }
 
 /*
- * Raise an error if a function of compress.h has failed; else return
- * its result.  After the error the callback still frees the compressor.
+ * Return the result of a function of compress.h, or raise an error if it has
+ * failed.  The callback frees the compressor also after this error.
  */
 static Size
 check_made(const BlockCompressor *compressor, ssize_t made)

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * context_compressor.h
- *	  A compressor as memory contexts and errors have it.
+ *	  Compressors that belong to a memory context and raise errors.
+ *
+ * read/chunk_reader.c and read/file_stream.c compress their results with
+ * these functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,13 +14,14 @@
 #include "shared/compress.h"
 
 /*
- * A compressor (not COMPRESS_NONE) that is freed when CurrentMemoryContext
- * goes: its memory is malloc()ed.  Otherwise as block_compressor_new().
+ * Create a compressor, as block_compressor_new() does.  The method must not
+ * be COMPRESS_NONE.  The compressor is freed when the current memory context
+ * is reset or deleted.
  */
 extern BlockCompressor *context_compressor_new(const CompressSpec *compress,
 											   bool checksums);
 
-/* As those of compress.h, but what goes wrong is an ERROR. */
+/* As the functions of compress.h, but a failure raises an error. */
 extern Size context_compressor_fetch(BlockCompressor *compressor, void *out);
 extern Size context_compressor_whole(BlockCompressor *compressor,
 									 const void *data, Size len, void *out);

@@ -1,7 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * digits.h
- *	  Numbers to decimal digits, and back.
+ *	  Converts integers to decimal digits, and back.
+ *
+ * The encoders and decoders in types/ inline these functions for numbers,
+ * dates, times, network addresses, the subscripts of arrays and JSON.  The
+ * server's own functions (src/backend/utils/adt/numutils.c) convert one or
+ * two digits at a time; these convert eight.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,16 +20,20 @@
 /* ----------
  * Reads decimal digits.
  *
- * Eight digits are read in one register: pairs are made of them first, then
- * fours of the pairs, by multiplications that serve all lanes.  Fewer digits
- * are shifted to its end, so that zeros stand before them, which costs the
- * same for each length of the number.
+ * Eight digits are converted in one register.  The first multiplication makes
+ * four numbers below 100 of them, and two more multiplications add these up.
+ * If there are fewer digits, they are shifted to the end of the register, so
+ * that zeros precede them.  The time is therefore the same for each length of
+ * the number, and no branch on the length is mispredicted.
  *
  * Each read_...() returns false if one of the bytes is not a digit.
  * ----------
  */
 
-/* Bytes that may be read behind the digits, though not used. */
+/*
+ * The number of bytes after the digits that may be read, though their values
+ * are not used.  The caller must make sure that they can be read.
+ */
 #define READ_DIGITS_SLACK	8
 
 static inline bool
@@ -33,7 +42,10 @@ is_digit(char c)
 	return (unsigned char) (c - '0') <= 9;
 }
 
-/* The values of eight characters, a byte each, the first one lowest. */
+/*
+ * Return the values of eight characters in a word, the first one in the
+ * lowest byte.  If a character is not a digit, its value is above 9.
+ */
 static inline uint64
 digit_values(const char *p)
 {
@@ -41,13 +53,13 @@ digit_values(const char *p)
 }
 
 /*
- * The high bit of the first byte that is not a digit, and perhaps of later
- * ones.
+ * Set the high bit of the first byte that is not a digit.  The high bits of
+ * later bytes may be set or not, whether these are digits or not.
  */
 static inline uint64
 non_digits(uint64 values)
 {
-	/* what carries from a byte comes of no digit */
+	/* no digit causes a carry, so the first flag is always right */
 	return ((values + UINT64CONST(0x7676767676767676)) | values) &
 		UINT64CONST(0x8080808080808080);
 }
@@ -58,7 +70,7 @@ are_digits(uint64 values)
 	return non_digits(values) == 0;
 }
 
-/* How many digits there are at p before another byte, up to eight. */
+/* Count the digits at p, up to eight, before the first other byte. */
 static inline int
 count_digits(const char *p)
 {
@@ -67,7 +79,7 @@ count_digits(const char *p)
 	return others == 0 ? 8 : pg_rightmost_one_pos64(others) / 8;
 }
 
-/* The number that eight digits make. */
+/* Return the number that consists of eight digits. */
 static inline uint32
 number_of_digits(uint64 values)
 {
@@ -87,7 +99,7 @@ read_8_digits(const char *p, uint32 *n)
 	return are_digits(values);
 }
 
-/* 1 to 8 digits.  Reads up to READ_DIGITS_SLACK bytes behind them. */
+/* Read 1 to 8 digits, and up to READ_DIGITS_SLACK bytes after them. */
 static inline bool
 read_uint_8(const char *p, Size len, uint32 *n)
 {
@@ -97,7 +109,10 @@ read_uint_8(const char *p, Size len, uint32 *n)
 	return are_digits(values);
 }
 
-/* 1 to 19 digits.  Reads up to READ_DIGITS_SLACK bytes behind them. */
+/*
+ * Read 1 to 19 digits, and up to READ_DIGITS_SLACK bytes after them.  More
+ * digits might not fit into 64 bits.
+ */
 static inline bool
 read_uint_19(const char *p, Size len, uint64 *n)
 {
@@ -117,8 +132,8 @@ read_uint_19(const char *p, Size len, uint64 *n)
 }
 
 /*
- * Read 1 to max_digits digits, up to the first byte that is none, and move *p
- * behind them.
+ * Read 1 to max_digits digits, up to the first other byte, and move *p to the
+ * place after them.  Does not read beyond "end".
  */
 static inline bool
 read_digits(const char **p, const char *end, int max_digits, int64 *n)
@@ -152,21 +167,22 @@ read_4_digits(const char *p, uint32 *n)
 /* ----------
  * Writes decimal digits in place.
  *
- * Each put_...() writes at "p" and returns the end of what it wrote.  None
- * writes a terminating zero.  Those that drop leading or trailing zeros store
- * eight bytes at once, so they need room for DIGITS_SLACK bytes beyond their
- * text.
+ * Each put_...() writes at "p" and returns the end of what it wrote, without
+ * a terminating zero.  The functions that drop leading or trailing zeros
+ * store eight bytes at once, so they need room for DIGITS_SLACK bytes beyond
+ * their text.
  *
  * Eight digits are made in one register: one number below 10^8 becomes two
- * below 10^4, four below 10^2, eight below 10, each split by a multiplication
- * that serves all lanes.  Leading zeros are then shifted out, which costs the
- * same for each length of the number; branching on it would be mispredicted
- * in most columns.  The length comes from the number and not from its digits,
- * so that the next value's place is known before they are made.
+ * below 10^4, four below 10^2, eight below 10.  In each step one
+ * multiplication splits all numbers.  Leading zeros are then shifted out.
+ * This takes the same time for each length of the number, while a branch on
+ * the length would be mispredicted in most columns.  The length is computed
+ * from the number and not from its digits, so that the processor knows the
+ * place of the next value before the digits are made.
  * ----------
  */
 
-/* Room that put_uint...() may scribble on behind their text. */
+/* The bytes after their text that put_uint...() may overwrite. */
 #define DIGITS_SLACK		8
 
 /* Room for any integer of 64 bits with sign and slack. */
@@ -179,7 +195,7 @@ static const char digit_pairs[200] =
 "60616263646566676869" "70717273747576777879"
 "80818283848586878889" "90919293949596979899";
 
-/* Two digits of a number below 100. */
+/* Write a number below 100 with two digits. */
 static inline char *
 put_2_digits(char *p, uint32 n)
 {
@@ -187,7 +203,7 @@ put_2_digits(char *p, uint32 n)
 	return p + 2;
 }
 
-/* Four digits of a number below 10,000. */
+/* Write a number below 10,000 with four digits. */
 static inline char *
 put_4_digits(char *p, uint32 n)
 {
@@ -199,11 +215,12 @@ put_4_digits(char *p, uint32 n)
 }
 
 /*
- * The length of a number below 10^8 without leading zeros, but of at least
- * one digit.  Numbers with the same highest bit have at most two lengths: the
- * high word of their step is the longer one, and what is subtracted from it
- * makes the addition carry from the power of ten on.  (Kendall Willets; in D.
- * Lemire, "Computing the number of digits of an integer even faster", 2021.)
+ * Return the number of digits of a number below 10^8; of 0 it is 1.  Numbers
+ * with the same highest bit have at most two lengths.  A table has a step for
+ * each highest bit: the high word of the sum of number and step is the
+ * length.  It is the longer one only if the addition carries, which it does
+ * from the power of ten on.  (Kendall Willets; in D. Lemire, "Computing the
+ * number of digits of an integer even faster", 2021.)
  */
 static inline int
 decimal_length(uint32 n)
@@ -225,7 +242,11 @@ decimal_length(uint32 n)
 #undef STEP
 }
 
-/* The digits of a number below 10^8, a byte each, the first one lowest. */
+/*
+ * Return the eight digits of a number below 10^8 in a word, the first one in
+ * the lowest byte.  n * 10486 >> 20 is n / 100 for each n below 10^4, and
+ * n * 103 >> 10 is n / 10 for each n below 100.
+ */
 static inline uint64
 eight_digits(uint32 n)
 {
@@ -240,7 +261,7 @@ eight_digits(uint32 n)
 
 #define EIGHT_ZEROS			UINT64CONST(0x3030303030303030)
 
-/* Eight digits of a number below 10^8. */
+/* Write a number below 10^8 with eight digits. */
 static inline char *
 put_8_digits(char *p, uint32 n)
 {
@@ -248,7 +269,7 @@ put_8_digits(char *p, uint32 n)
 	return p + 8;
 }
 
-/* A number below 10^8 without leading zeros. */
+/* Write a number below 10^8 without leading zeros. */
 static inline char *
 put_uint_8(char *p, uint32 n)
 {
@@ -259,8 +280,8 @@ put_uint_8(char *p, uint32 n)
 }
 
 /*
- * The digits of n / 10^8 behind the decimal point, 0 < n < 10^8, without
- * trailing zeros.
+ * Write the digits that n / 10^8 has after the decimal point, without
+ * trailing zeros.  0 < n < 10^8.
  */
 static inline char *
 put_fraction_8(char *p, uint32 n)
@@ -271,7 +292,7 @@ put_fraction_8(char *p, uint32 n)
 	return p + pg_leftmost_one_pos64(digits) / 8 + 1;
 }
 
-/* The same of n / 10^9, 0 < n < 10^9. */
+/* The same for n / 10^9, 0 < n < 10^9. */
 static inline char *
 put_fraction_9(char *p, uint32 n)
 {

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * escape.c
- *	  The parts of escaping text that are not inlined.
+ *	  The table of escapes, and a test whether a text is ASCII.
+ *
+ * escape.h explains how texts are escaped.  Its functions are inlined into
+ * the encoders; only code that need not be inlined is in this file.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,7 +12,7 @@
 
 #include "bytes/escape.h"
 
-/* \v is COPY's alone, JSON does not have it. */
+/* COPY has all of these escapes, JSON has no \v. */
 const char	escape_letters[BYTE_BLOCK_SIZE] = {
 	['\b'] = 'b',
 	['\t'] = 't',
@@ -29,7 +32,7 @@ text_is_ascii(const char *string, Size len)
 		if (byte_block_has_high_bit(byte_block_load(string)))
 			return false;
 	}
-	/* a block made of overlapping parts serves for 4 to 15 bytes */
+	/* 4 to 15 bytes fit into a block, some of them twice */
 	if (end - string >= 4)
 		return !byte_block_has_high_bit(byte_block_from_short(string,
 															  end - string));

@@ -1,12 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * escape.h
- *	  Copies text and writes escapes for its special bytes on the way.
+ *	  Copies text, and writes escapes in place of its special bytes.
  *
- * One inlined routine for all kinds of escapes.  Blocks of 16 bytes are
- * stored as they are and tested; only one with a special byte is looked at
- * closer.  All special bytes are ASCII, so text must be in an encoding whose
- * multi-byte characters have no ASCII bytes in them.
+ * The encoders and decoders of texts, arrays and JSON in types/ use these
+ * functions, and load/row_reader.c uses unescape_letter().
+ *
+ * One function writes all kinds of escapes.  It is inlined, and the kind is a
+ * constant in each call, so the compiler makes a loop for each kind.  The
+ * loop stores each block of 16 bytes unchanged, then tests it, and continues
+ * after the first special byte if the block contains one.  All special bytes
+ * are ASCII.  So the text must be in an encoding whose multi-byte characters
+ * contain no ASCII bytes, which is true of all server encodings.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,21 +24,26 @@
 /* ----------
  * The quotes that an element of an array's text needs.
  *
- * The rules are array_out's (src/backend/utils/adt/arrayfuncs.c).  They work
- * on text that already has COPY's escapes, because nothing that asks for
- * quotes is lost in it: a quote, brace, delimiter or space stands for itself,
- * a backslash is two, other white space is a backslash and a letter.
+ * The rules are those of array_out() (src/backend/utils/adt/arrayfuncs.c).
+ * These functions apply them to text that COPY's escapes are already written
+ * in, which is possible because each character that requires quotes can still
+ * be found: quotes, braces, delimiters and spaces are unchanged, a backslash
+ * has become two, and other white space a backslash and a letter.
  * ----------
  */
 
 typedef enum QuoteNeed
 {
 	QUOTE_NOT,
-	QUOTE_AROUND,				/* quotes, text as it is */
-	QUOTE_ESCAPED				/* quotes, and backslashes within */
+	QUOTE_AROUND,				/* quotes around the unchanged text */
+	QUOTE_ESCAPED				/* quotes, and backslashes in the text */
 } QuoteNeed;
 
-/* Look at an element byte by byte, as it has a quote or a backslash. */
+/*
+ * Find out byte by byte which quotes a text needs.  A backslash begins an
+ * escape of COPY, whose second byte decides.  Of the control characters that
+ * COPY escapes, only \b is not white space to array_out().
+ */
 static inline QuoteNeed
 quote_need_by_byte(const char *string, Size len, char delimiter)
 {
@@ -72,7 +82,10 @@ flag_separators(ByteBlock block, char delimiter)
 		byte_block_eq(block, ' ') | byte_block_eq(block, delimiter);
 }
 
-/* Find out which quotes array_out() gives a text that has COPY's escapes. */
+/*
+ * Find out which quotes array_out() would write around a text in which COPY's
+ * escapes are already written.
+ */
 static inline QuoteNeed
 quote_need(const char *string, Size len, char delimiter)
 {
@@ -92,7 +105,7 @@ quote_need(const char *string, Size len, char delimiter)
 	separators = flag_separators(block, delimiter);
 	for (Size i = BYTE_BLOCK_SIZE; i < len; i += BYTE_BLOCK_SIZE)
 	{
-		/* the last block overlaps the one before */
+		/* the last block overlaps the one before, to end with the text */
 		block = byte_block_load(string + Min(i, len - BYTE_BLOCK_SIZE));
 		quotes |= flag_quotes(block);
 		separators |= flag_separators(block, delimiter);
@@ -104,9 +117,10 @@ quote_need(const char *string, Size len, char delimiter)
 }
 
 /*
- * Write text that has COPY's escapes with array_out's below them: a backslash
- * before each quote and backslash, which COPY then doubles.  A quote becomes
- * three bytes, a pair of backslashes four.
+ * Write a text that contains COPY's escapes with the escapes of array_out()
+ * added.  array_out() writes a backslash before each quote and backslash, and
+ * COPY would double all backslashes of the result.  So a quote becomes three
+ * bytes, and two backslashes become four.
  */
 static inline char *
 put_array_escaped(char *to, const char *string, Size len)
@@ -136,11 +150,11 @@ put_array_escaped(char *to, const char *string, Size len)
 }
 
 /*
- * Give the element that the buffer holds from "start" up to "to", with
- * COPY's escapes, the quotes and backslashes that it needs in an array of
- * this delimiter (',' or ';'), COPY's escapes included.  "*quoted" says
- * that an opening quote stands there already, which goes if it is not needed;
- * then, whether quotes stand around the element now.  Returns its end.
+ * Quote an element of an array as necessary.  The buffer contains the element
+ * from "start" to "to", with COPY's escapes written.  The array's delimiter
+ * is ',' or ';'.  If "*quoted" is set, an opening quote has been written at
+ * "start" already, which is removed if it is not needed.  "*quoted" becomes
+ * whether quotes surround the element now.  Returns the end of the element.
  */
 static inline char *
 array_quote(ByteBuffer *out, char *to, Size start, bool *quoted,
@@ -152,8 +166,10 @@ array_quote(ByteBuffer *out, char *to, Size start, bool *quoted,
 
 	if (need == QUOTE_ESCAPED)
 	{
+		/* built after the element, then moved, as the text grows */
 		char	   *behind = byte_buffer_reserve(out, to, 3 * len + 2);
 
+		/* reserving may have moved the buffer */
 		string = behind - len;
 		to = behind;
 		*to++ = '"';
@@ -186,30 +202,29 @@ array_quote(ByteBuffer *out, char *to, Size start, bool *quoted,
 typedef enum EscapeKind
 {
 	ESCAPE_COPY,				/* COPY's (copyto.c: CopyAttributeOutText) */
-	ESCAPE_JSON,				/* those of a JSON string (json.c:
-								 * escape_json) */
-	ESCAPE_JSON_COPY			/* the same, and of the outcome COPY's */
+	ESCAPE_JSON,				/* a JSON string's (json.c: escape_json) */
+	ESCAPE_JSON_COPY			/* a JSON string's, then COPY's */
 } EscapeKind;
 
 /*
- * The room that an escaped text of "len" bytes may need to be written in, its
- * overlapping stores included.
+ * The room that writing a text of "len" bytes with escapes may need,
+ * including bytes that are stored beyond its end.
  */
 #define COPY_ESCAPED_SIZE(len)	(2 * (Size) (len) + BYTE_BLOCK_SIZE)
 #define JSON_ESCAPED_SIZE(len)	(7 * (Size) (len) + BYTE_BLOCK_SIZE)
 
-/* Longer texts are escaped in pieces of this size, for the room's sake. */
+/*
+ * Longer texts are escaped in pieces of this size, so that the room for the
+ * longest possible result need not be reserved for all of a long text.
+ */
 #define ESCAPE_PIECE	8192
 
-/*
- * The letter that stands behind a backslash for a special byte, 0 if there is
- * none.
- */
+/* The letter after the backslash of an escape, by special byte, or 0. */
 extern const char escape_letters[BYTE_BLOCK_SIZE];
 
 /*
- * The mirror: the control character that a letter behind a backslash stands
- * for in both COPY and JSON, 0 if there is none.
+ * Return the control character that a letter after a backslash means in both
+ * COPY and JSON, or 0 if the letter means none in one of them.
  */
 static inline char
 unescape_letter(char letter)
@@ -232,9 +247,10 @@ unescape_letter(char letter)
 }
 
 /*
- * Flag the bytes that cannot just be copied.  Zero is among them, the text
- * ends there as it does for an output function; so are, for simplicity, the
- * control characters that COPY leaves alone.
+ * Flag the bytes that cannot just be copied.  Zero is flagged because a text
+ * ends there, as it does for COPY and the output functions.  For COPY, all
+ * control characters up to \r are flagged, as this takes one comparison,
+ * although COPY does not escape some of them.
  */
 static pg_attribute_always_inline ByteBlock
 flag_special(ByteBlock block, EscapeKind kind)
@@ -244,7 +260,7 @@ flag_special(ByteBlock block, EscapeKind kind)
 	return flag_quotes(block) | byte_block_le(block, 0x1f);
 }
 
-/* Write one byte, which may or may not be special, but is not zero. */
+/* Write one byte, escaped if it is special.  It must not be zero. */
 static pg_attribute_always_inline char *
 put_escaped_byte(char *to, char c, EscapeKind kind)
 {
@@ -289,10 +305,10 @@ put_escaped_byte(char *to, char c, EscapeKind kind)
 }
 
 /*
- * Copy and escape up to "len" bytes, less if there is a zero among them, to a
- * place that has COPY_ESCAPED_SIZE(len) or JSON_ESCAPED_SIZE(len) bytes.
- * Returns the end of what was read, and moves *written to that of what was
- * written.
+ * Copy and escape "len" bytes, or fewer if there is a zero among them, to
+ * *written, which must have room for COPY_ESCAPED_SIZE(len) or
+ * JSON_ESCAPED_SIZE(len) bytes.  Moves *written to the end of the result, and
+ * returns the end of the bytes that were read.
  */
 static pg_attribute_always_inline const char *
 copy_escaping_up_to_zero(char **written, const char *from, Size len,
@@ -339,7 +355,7 @@ copy_escaping_up_to_zero(char **written, const char *from, Size len,
 	return from;
 }
 
-/* The same where what lies behind a zero is of no interest. */
+/* The same for callers that ignore the bytes after a zero. */
 static pg_attribute_always_inline char *
 copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
 {
@@ -348,8 +364,8 @@ copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
 }
 
 /*
- * Is the text ASCII only?  Such text is the same in all encodings of server
- * and client.
+ * Does the text contain only ASCII?  Such text is the same in all encodings
+ * of servers and clients, so it need not be converted or verified.
  */
 extern bool text_is_ascii(const char *string, Size len);
 

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * hex.h
- *	  Bytes to hexadecimal digits, and back.
+ *	  Converts bytes to hexadecimal digits, and back.
+ *
+ * types/text.c (bytea, uuid, MAC addresses), types/network.c and types/json.c
+ * use these functions.  They convert 16 bytes or 16 digits at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +30,10 @@ put_hex_byte(char *p, uint8 byte)
 	return p + 2;
 }
 
-/* A digit is its value plus '0', plus the way from '9' to 'a' beyond 9. */
+/*
+ * Return the digits of 16 values below 16.  A digit is its value plus '0';
+ * for values above 9, also plus the characters between '9' and 'a'.
+ */
 static inline ByteBlock
 hex_from_nibbles(ByteBlock nibbles)
 {
@@ -42,7 +48,7 @@ put_hex_16(char *p, const uint8 *bytes)
 	ByteBlock	high = hex_from_nibbles(block >> 4);
 	ByteBlock	low = hex_from_nibbles(block & 0x0f);
 
-	/* a byte of each block in turn */
+	/* interleave the digits: each byte's high digit comes first */
 #if defined(BYTE_BLOCK_SSE2)
 	_mm_storeu_si128((__m128i *) p,
 					 _mm_unpacklo_epi8((__m128i) high, (__m128i) low));
@@ -65,8 +71,8 @@ put_hex_16(char *p, const uint8 *bytes)
 /* ----------
  * Reads bytes from hexadecimal digits of either case.
  *
- * A letter's value is that of its low four bits plus 9, as 'A' is 0x41 and
- * 'a' is 0x61; a digit has no bit 0x40.
+ * The value of a letter is its low four bits plus 9, as 'A' is 0x41 and 'a'
+ * is 0x61.  Letters have bit 0x40, digits do not.
  * ----------
  */
 
@@ -83,7 +89,7 @@ hex_value(char c)
 	return (c & 0x0f) + (c & 0x40 ? 9 : 0);
 }
 
-/* Two digits; false if they are none. */
+/* Read a byte from two characters; false if one of them is not a digit. */
 static inline bool
 read_hex_byte(const char *p, uint8 *byte)
 {
@@ -101,7 +107,7 @@ are_16_hex_digits(const char *p)
 	return !byte_block_any(~flags);
 }
 
-/* Write 4 bytes from 8 digits, which they must be. */
+/* Read 4 bytes from 8 characters, all of which must be digits. */
 static inline void
 put_4_bytes_of_hex(uint8 *to, const char *p)
 {
@@ -110,7 +116,7 @@ put_4_bytes_of_hex(uint8 *to, const char *p)
 	uint32		bytes;
 
 	values = (word & EACH_BYTE(0x0f)) + 9 * (word >> 6 & EACH_BYTE(1));
-	/* pairs in the low byte of each 16 bits, then side by side */
+	/* combine two digits in the low byte of each 16 bits, then join these */
 	values = (values << 4 | values >> 8) & UINT64CONST(0x00ff00ff00ff00ff);
 	values = (values | values >> 8) & UINT64CONST(0x0000ffff0000ffff);
 	bytes = (uint32) (values | values >> 16);
@@ -120,7 +126,7 @@ put_4_bytes_of_hex(uint8 *to, const char *p)
 	memcpy(to, &bytes, 4);
 }
 
-/* Read 8 bytes from 16 digits; false if they are none. */
+/* Read 8 bytes from 16 characters; false if one of them is not a digit. */
 static inline bool
 read_hex_8(const char *p, uint8 *to)
 {

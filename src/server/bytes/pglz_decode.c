@@ -1,18 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * pglz_decode.c
- *	  Decompresses what PostgreSQL's pglz compressed.
+ *	  Decompresses values that PostgreSQL compressed with pglz.
  *
- * The format (src/common/pg_lzcompress.c): a control byte says of each of up
- * to eight items that follow, lowest bit first, whether it is a byte to copy
- * or a match.  A match has two bytes, or three: length - 3 in the low four
- * bits of the first, or 15 and the rest of the length in the third byte;
- * offset, 1 to 4095 bytes back, in the high four bits of the first and in the
- * second.
+ * read/toast_reader.c calls this for each compressed value.  The server's
+ * pglz_decompress() handles one item of the data after another, and calls
+ * memcpy() for each match.  This file copies all bytes between two matches as
+ * one word, and matches in whole words, which may write beyond the end of the
+ * output.
  *
- * pglz_decompress() goes item by item, and calls memcpy() for each match.
- * Here bytes that stand together are copied as one word, and matches by whole
- * words, which may write beyond the end.
+ * The format is described in src/common/pg_lzcompress.c.  A control byte
+ * precedes up to eight items; its bits, the lowest one first, say whether an
+ * item is a byte to copy or a match.  A match has two or three bytes:
+ *
+ *		first byte		low four bits: length - 3, or 15 if there is a third
+ *						byte; high four bits: the high bits of the offset
+ *		second byte		the low eight bits of the offset, which is the
+ *						distance to the match, 1 to 4095 bytes back
+ *		third byte		length - 18
  *
  *-------------------------------------------------------------------------
  */
@@ -22,14 +27,16 @@
 #include "bytes/pglz_decode.h"
 
 /*
- * Source bytes that must be left where a control byte is read, so that its
- * items need no test: 1 for itself, 7 matches of 3, a word for the last.
+ * The source bytes that must be left at a control byte, so that its items can
+ * be read without a test of the source's end: 1 for the control byte itself,
+ * 7 matches of 3 bytes, and a word for the last item.
  */
 #define GROUP_MARGIN	(1 + 7 * 3 + 8)
 
+/* Of a match of this length, the third byte contains the rest. */
 #define MATCH_LENGTH_IN_THIRD	18
 
-/* Copy a word between places that may overlap: it is read whole first. */
+/* Copy a word between places that may overlap: all of it is read first. */
 static inline void
 copy_word(char *to, const char *from)
 {
@@ -40,8 +47,9 @@ copy_word(char *to, const char *from)
 }
 
 /*
- * Repeat "len" bytes from "offset" back; they may overlap with what they
- * make.  Writes up to 15 bytes more.
+ * Copy "len" bytes from "offset" bytes before "to".  The match may extend
+ * into the bytes that it makes, which repeats them.  Writes up to 15 bytes
+ * more.
  */
 static pg_attribute_always_inline char *
 put_match(char *to, Size offset, Size len)
@@ -60,7 +68,10 @@ put_match(char *to, Size offset, Size len)
 		return end;
 	}
 
-	/* Each word makes the distance to copy over as far again. */
+	/*
+	 * The bytes repeat with a period of "offset".  Copying a word doubles the
+	 * distance between both places, until two words no longer overlap.
+	 */
 	while (to - from < 8)
 	{
 		copy_word(to, from);
@@ -72,8 +83,9 @@ put_match(char *to, Size offset, Size len)
 }
 
 /*
- * Read a match from *source and put it.  NULL if it points before "dest" or
- * goes beyond "dest_end".  Three bytes must be readable.
+ * Read a match from *source, of which three bytes must be readable, and write
+ * its bytes.  Returns NULL if the match points before "dest" or exceeds
+ * "dest_end".
  */
 static pg_attribute_always_inline char *
 decode_match(const unsigned char **source, char *to, const char *dest,
@@ -94,12 +106,15 @@ decode_match(const unsigned char **source, char *to, const char *dest,
 	return put_match(to, offset, len);
 }
 
-/* The items of the last bytes, each tested. */
+/*
+ * Decompress the items near the end of the source or of the output, with a
+ * test of both ends for each item.
+ */
 static bool
 decode_end(const unsigned char *from, const unsigned char *source_end,
 		   char *to, const char *dest, const char *dest_end)
 {
-	/* as pglz_decompress(), which ends where either end is reached */
+	/* like pglz_decompress(), end where either end is reached */
 	while (from < source_end && to < dest_end)
 	{
 		unsigned int control = *from++;
@@ -136,9 +151,10 @@ pglz_decode(const char *source, Size source_len, char *dest, Size dest_len)
 
 	/*
 	 * While the margin is left, a group of eight items is read without a test
-	 * of the source's end.  The end of "dest" is tested for matches only:
-	 * eight bytes that are copied beyond it lie in the slack, and the next
-	 * round, or decode_end(), finds that there are too many.
+	 * of the source's end.  The end of "dest" is tested for matches only: up
+	 * to eight bytes that are copied beyond the end are in the slack, and
+	 * then the next match, or decode_end(), finds that there are too many
+	 * bytes.
 	 */
 	while (source_end - from >= GROUP_MARGIN && to < dest_end)
 	{
@@ -147,7 +163,7 @@ pglz_decode(const char *source, Size source_len, char *dest, Size dest_len)
 
 		do
 		{
-			/* the bytes up to the next match; all that are left if none is */
+			/* the bytes up to the next match, or up to the group's end */
 			int			bytes = Min(pg_rightmost_one_pos32(control | 0x100),
 									items);
 

@@ -1,7 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * varlena.h
- *	  Headers and sizes of variable-length values.
+ *	  Headers and sizes of variable-length values, which may be damaged.
+ *
+ * The reader of tuples (read/heap_reader.c), the loader of raw tuples
+ * (load/raw_loader.c) and the encoders of arrays and jsonb use these
+ * functions.  The server's macros trust the header of a value, so a damaged
+ * header would make them read other memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +16,7 @@
 #include "access/htup_details.h"
 
 /* ----------
- * Alignment of a varlena value as it stands in a tuple.
+ * Aligns a varlena value of a tuple.
  * ----------
  */
 
@@ -23,9 +28,10 @@ typedef union AlignedValue
 } AlignedValue;
 
 /*
- * The value, neither compressed nor out of line, with a plain header, which
- * makes its data aligned.  A short value is copied to "copy" rather than
- * detoasted, which would palloc.
+ * Return the value with a header of four bytes, after which its data is
+ * aligned.  It must be neither compressed nor out of line.  A value with a
+ * short header is copied to "copy": PG_DETOAST_DATUM() would allocate memory
+ * for the copy.
  */
 static inline struct varlena *
 aligned_varlena(Datum value, AlignedValue *copy)
@@ -42,17 +48,19 @@ aligned_varlena(Datum value, AlignedValue *copy)
 }
 
 /* ----------
- * How many bytes a stored value takes, in a place that may be damaged.
+ * Computes how many bytes a stored value has, if it may be damaged.
  *
- * VARSIZE_ANY() and strlen() believe what they find.  These look first, and
- * never beyond the end of what holds the value: a tuple, an array, a jsonb.
+ * VARSIZE_ANY() and strlen() trust the value.  These functions compare its
+ * length with the end of the tuple, array or jsonb that contains it, and read
+ * nothing beyond that end.
  * ----------
  */
 
 /*
- * The size of the varlena value at "p", header included, 0 if it is none that
- * could be stored there: it ends behind "end", is shorter than its header, or
- * points to memory, as no stored value does.  p < end.
+ * Return the size of the varlena value at "p", including its header, or 0 if
+ * no such value can be stored there: it would exceed "end", it is shorter
+ * than its header, or it is a pointer to memory, which is never stored.  "p"
+ * must be before "end".
  */
 static inline Size
 stored_varlena_size(const char *p, const char *end)
@@ -79,7 +87,7 @@ stored_varlena_size(const char *p, const char *end)
 	return size <= left ? size : 0;
 }
 
-/* The same for a value of a type of any pg_type.typlen. */
+/* The same for a value of a type with any pg_type.typlen. */
 static inline Size
 stored_size(const char *p, const char *end, int16 typlen)
 {
@@ -95,7 +103,10 @@ stored_size(const char *p, const char *end, int16 typlen)
 	return nul ? nul + 1 - p : 0;
 }
 
-/* Is the varlena value at "p", of known size, neither compressed nor away? */
+/*
+ * Is the varlena value at "p" neither compressed nor out of line?  Its size
+ * must have been checked before.
+ */
 static inline bool
 stored_varlena_is_plain(const char *p)
 {
