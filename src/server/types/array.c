@@ -3,6 +3,10 @@
  * array.c
  *	  Encoder and decoder of arrays.
  *
+ * choose.c calls array_encoder() and array_decoder() for types that have
+ * the functions of arrays.  Both use the encoder or decoder of the element's
+ * type.  They follow src/backend/utils/adt/arrayfuncs.c.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,12 +25,13 @@
 #include "types/family.h"
 
 /* ----------
- * Walks over the elements of an array that may be damaged.
+ * Walks over the elements of an array, which may be damaged.
  *
- * The layout is that of src/include/utils/array.h: a head with the number of
- * dimensions, the type of the elements, and where their data begin, or zero
- * if none is NULL; the length of each dimension; their lower bounds; a bitmap
- * if there are NULLs; and the elements that are not NULL, each aligned.
+ * The layout is that of src/include/utils/array.h.  A header contains the
+ * number of dimensions, the type of the elements, and the offset of their
+ * data, or zero if no element is NULL.  Then follow the length of each
+ * dimension, their lower bounds, a bitmap if an element is NULL, and the
+ * elements that are not NULL, each of them aligned.
  * ----------
  */
 
@@ -39,9 +44,9 @@ typedef struct ElementStorage
 } ElementStorage;
 
 /*
- * Do dimensions and null bitmap lie within the value?  ArrayGetNItems()
- * raises an error if the dimensions are negative or too large, as array_out()
- * does.
+ * Are dimensions and null bitmap within the value?  If the dimensions are
+ * negative or too large, ArrayGetNItems() raises the same error as in
+ * array_out().
  */
 static inline bool
 array_header_is_sound(ArrayType *value)
@@ -64,7 +69,7 @@ array_header_is_sound(ArrayType *value)
 typedef struct ElementWalk
 {
 	int			index;			/* of the next element */
-	char	   *place;			/* of the next one that is not NULL */
+	char	   *place;			/* of the next element that is not NULL */
 	const char *value_end;
 	const uint8 *bitmap;		/* NULL if no element is NULL */
 } ElementWalk;
@@ -79,8 +84,9 @@ array_walk_begin(ElementWalk *walk, ArrayType *value)
 }
 
 /*
- * Get the next element; false if it is NULL.  It must not end beyond the
- * value, and arrays hold none that is compressed or out of line.
+ * Get the next element; returns false if it is NULL.  Raises an error if the
+ * element exceeds the value.  Arrays contain no elements that are compressed
+ * or out of line, so such an element is an error, too.
  */
 static inline bool
 array_walk_next(const ElementStorage *storage, ElementWalk *walk,
@@ -89,7 +95,7 @@ array_walk_next(const ElementStorage *storage, ElementWalk *walk,
 	int			index = walk->index++;
 	Size		size;
 
-	CHECK_FOR_INTERRUPTS();		/* there may be a hundred million of them */
+	CHECK_FOR_INTERRUPTS();		/* there may be a hundred million elements */
 	if (walk->bitmap != NULL &&
 		(walk->bitmap[index / 8] & (1 << (index % 8))) == 0)
 		return false;
@@ -98,7 +104,7 @@ array_walk_next(const ElementStorage *storage, ElementWalk *walk,
 							   !stored_varlena_is_plain(walk->place))))
 		damaged_value("array");
 	*element = fetch_att(walk->place, storage->typbyval, storage->typlen);
-	/* as array_seek(): each element is followed by padding for the next */
+	/* like array_seek(): padding for the next element follows each element */
 	walk->place = (char *) att_align_nominal(walk->place + size,
 											 storage->typalign);
 	return true;
@@ -107,10 +113,10 @@ array_walk_next(const ElementStorage *storage, ElementWalk *walk,
 /* ----------
  * Encoder of arrays of any element type.
  *
- * Writes what array_out or array_send gives
- * (src/backend/utils/adt/arrayfuncs.c) with the elements' own encoders.  As
- * text those append text with COPY's escapes, in place; array quotes are put
- * around it afterwards if it turns out to need them.
+ * It has the results of array_out() and array_send(), but uses the encoder of
+ * the elements.  In text format, that encoder appends a text with COPY's
+ * escapes to the output.  After that, array_quote() finds out whether the
+ * text needs an array's quotes, and adds them.
  * ----------
  */
 
@@ -119,7 +125,7 @@ typedef struct ArrayEncoder
 	ElementStorage storage;
 	char		delimiter;
 	bool		expect_quotes;	/* the last element needed them */
-	ColumnEncoder element;		/* of the type in the array's head */
+	ColumnEncoder element;		/* for the type in the array's header */
 } ArrayEncoder;
 
 static inline char *
@@ -127,11 +133,14 @@ append_element(ArrayEncoder *array, Datum value, ByteBuffer *out, char *to)
 {
 	Size		start = to - out->data;
 
-	/* numbers and such have nothing that array_out() would quote */
+	/* numbers, for example, contain nothing that array_out() would quote */
 	if (array->element.never_quoted)
 		return column_encode(&array->element, value, out, to);
 
-	/* an element is mostly like the one before, and then none is moved */
+	/*
+	 * An element usually needs quotes if the last one did.  So the opening
+	 * quote is written first, and the text need not be moved for it.
+	 */
 	if (array->expect_quotes)
 		to = byte_buffer_append_char(out, to, '"');
 	to = column_encode(&array->element, value, out, to);
@@ -139,7 +148,10 @@ append_element(ArrayEncoder *array, Datum value, ByteBuffer *out, char *to)
 					   array->delimiter);
 }
 
-/* Append [lower:upper] of each dimension, if one has a lower bound but 1. */
+/*
+ * Append [lower:upper] for each dimension if a lower bound is not 1, as
+ * array_out() does.
+ */
 static char *
 append_bounds(ArrayType *value, ByteBuffer *out, char *to)
 {
@@ -168,8 +180,8 @@ append_bounds(ArrayType *value, ByteBuffer *out, char *to)
 }
 
 /*
- * Append the braces and delimiter behind an element, and step the indexes to
- * the next one.
+ * Append the braces and the delimiter after an element, and advance the
+ * indexes to the next element.
  */
 static inline char *
 append_separator(char delimiter, int ndim, const int *dims, int *indexes,
@@ -178,7 +190,7 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 	int			dim = ndim - 1;
 
 	to = byte_buffer_reserve(out, to, 2 * MAXDIM + 1);
-	/* most arrays have one dimension, and then there is no brace to count */
+	/* most arrays have one dimension, whose only brace is at the end */
 	if (likely(ndim == 1))
 	{
 		*to = ++indexes[0] == dims[0] ? '}' : delimiter;
@@ -199,9 +211,9 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 }
 
 /*
- * As array_out(): bounds, if there are others than 1, and the elements in
- * braces.  "indexes" are those of the current element in all dimensions:
- * where one of them reaches its end, a brace is closed.
+ * Append the text of an array.  "indexes" are the indexes of the current
+ * element in all dimensions.  Where one of them reaches its end, a brace is
+ * closed.
  */
 static char *
 append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
@@ -217,8 +229,8 @@ append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
 	if (n_elements == 0)
 		return byte_buffer_append(out, to, "{}", 2);
 
-	/* MAXDIM is 6 */
 	to = append_bounds(value, out, to);
+	/* one opening brace for each dimension; MAXDIM is 6 */
 	to = byte_buffer_append(out, to, "{{{{{{", ndim);
 	array_walk_begin(&walk, value);
 	for (int i = 0; i < n_elements; i++)
@@ -233,8 +245,9 @@ append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
 }
 
 /*
- * Number of dimensions, whether there are NULLs, type of the elements; length
- * and lower bound of each dimension; the elements behind their lengths.
+ * Append the binary form: number of dimensions, whether there are NULLs, type
+ * of the elements; length and lower bound of each dimension; and the length
+ * and value of each element.
  */
 static char *
 append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
@@ -268,8 +281,9 @@ append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
 }
 
 /*
- * Append an array whose own head has another element type than the column.
- * The type's function writes it, if the elements are where it expects them.
+ * Append an array whose header names another element type than the column.
+ * The type's function, which does not check lengths, writes the array after a
+ * walk over all elements has found that they are within the value.
  */
 static pg_noinline char *
 append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out,
@@ -297,7 +311,7 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
-	/* a damaged value may claim to have elements of any type */
+	/* the header of a damaged value may name any type */
 	if (unlikely(ARR_ELEMTYPE(array_value) != array->element.type_id))
 		return append_other_array(encoder, array_value, out, to);
 	if (encoder->settings->format == ROW_BINARY)
@@ -325,15 +339,17 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 					 &array->storage.typlen, &array->storage.typbyval,
 					 &array->storage.typalign, &array->delimiter,
 					 &typioparam, &element_function);
-	/* a type may have no send function, as long as all elements are NULL */
+	/* array_send() works without a send function if all elements are NULL */
 	if (!OidIsValid(element_function))
 		return NULL;
-	/* an element's type may be an array again, as a domain over one */
+	/* the element's type may also be an array: a domain over one */
 	choose_encoder(&array->element, element_type, encoder->settings);
 
 	/*
-	 * Quotes are decided on in the server's encoding.  In the client's, the
-	 * bytes they are found by may be parts of characters.
+	 * array_quote() looks for quotes and delimiters in the text that the
+	 * element's encoder has written.  In the client's encoding, such bytes
+	 * may be parts of characters, while array_out() decides in the server's
+	 * encoding.  array_quote() supports the delimiters ',' and ';' only.
 	 */
 	if (!binary &&
 		((encoder->settings->transcode && !array->element.never_quoted) ||
@@ -346,17 +362,20 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 /* ----------
  * Decoder of arrays of types that have a decoder.
  *
- * Reads what array_out() (src/backend/utils/adt/arrayfuncs.c) writes of an
- * array of one dimension that begins at 1, and of an empty one.  White space
- * between elements, and all else that array_in() takes, is left to it, as are
- * arrays of which the element's decoder declines an element.
+ * It reads the texts that array_out() writes for empty arrays, and for arrays
+ * of one dimension with the lower bound 1.  All other texts that array_in()
+ * accepts, for example with white space between elements, are left to it, and
+ * so are arrays in which the element's decoder declines an element.
  * ----------
  */
 
-/* Of longer texts array_in() may make what memory there is for. */
+/*
+ * Longer texts are left to array_in(), so that the memory for the elements of
+ * an array is limited.
+ */
 #define MAX_ARRAY_TEXT		(1024 * 1024)
 
-/* Arrays of up to this number of elements need no memory of their own. */
+/* The elements of arrays with up to this number of them are on the stack. */
 #define FEW_ELEMENTS		64
 
 typedef struct ArrayDecoder
@@ -382,7 +401,7 @@ typedef struct ElementText
 	bool		is_null;
 } ElementText;
 
-/* The first quote or backslash; behind the end if there is none. */
+/* Find the first quote or backslash, or return "end" or more. */
 static inline const char *
 find_quote(const char *p, const char *end)
 {
@@ -396,7 +415,7 @@ find_quote(const char *p, const char *end)
 	return end;
 }
 
-/* The first byte that an element without quotes cannot hold; or "end". */
+/* Find the first byte that requires quotes in an element, or return "end". */
 static inline const char *
 find_special(const char *p, const char *end, char delimiter)
 {
@@ -412,19 +431,22 @@ find_special(const char *p, const char *end, char delimiter)
 	return end;
 }
 
-/* The quote that closes an element, from its first backslash on; or NULL. */
+/*
+ * Find the closing quote of an element, beginning at its first backslash, or
+ * return NULL.
+ */
 static const char *
 find_end(const char *from, const char *end)
 {
-	/* a backslash and the character behind it are skipped together */
+	/* a backslash and the character after it are skipped together */
 	while (from < end && *from != '"')
 		from = find_quote(from + 2, end);
 	return from < end ? from : NULL;
 }
 
 /*
- * Read an element whose opening quote stands at *p.  A copy is made of one
- * with backslashes, with padding.
+ * Read an element whose opening quote is at *p.  If it contains backslashes,
+ * a copy without them is made, with padding for the element's decoder.
  */
 static bool
 read_quoted(const char **p, const char *end, ElementText *element)
@@ -448,7 +470,7 @@ read_quoted(const char **p, const char *end, ElementText *element)
 	if (close == NULL)
 		return false;
 	copy = palloc(close - start + FIELD_PADDING);
-	/* each backslash stands for the character behind it, as in array_in() */
+	/* like array_in(), keep the character after each backslash only */
 	to = copy;
 	for (from = start; from < close; from++)
 	{
@@ -456,7 +478,7 @@ read_quoted(const char **p, const char *end, ElementText *element)
 			from++;
 		*to++ = *from;
 	}
-	/* the copy is never longer than its source, so that there is room */
+	/* the copy is never longer than its source, so there is enough room */
 	memset(to, 0, FIELD_PADDING);
 	element->text = copy;
 	element->len = to - copy;
@@ -464,7 +486,10 @@ read_quoted(const char **p, const char *end, ElementText *element)
 	return true;
 }
 
-/* Read an element without quotes: nothing in it is special or white space. */
+/*
+ * Read an element without quotes, up to the next delimiter.  Returns false if
+ * it contains white space or a character that requires quotes.
+ */
 static inline bool
 read_unquoted(const char **p, const char *end, char delimiter,
 			  ElementText *element)
@@ -482,10 +507,7 @@ read_unquoted(const char **p, const char *end, char delimiter,
 		(Array_nulls || !element->is_null);
 }
 
-/*
- * Read all elements, the text between the braces up to "end", where the
- * closing one is.
- */
+/* Read all elements from p to "end", which is the place of the last brace. */
 static bool
 read_elements(ArrayDecoder *array, const char *p, const char *end,
 			  Elements *elements)
@@ -515,13 +537,13 @@ read_elements(ArrayDecoder *array, const char *p, const char *end,
 	}
 }
 
-/* The bytes that elements take in the array, each with padding behind it. */
+/* Compute the size of all elements in the array, with padding after each. */
 static Size
 elements_size(const ArrayDecoder *array, const Elements *elements)
 {
 	Size		size = 0;
 
-	/* elements of fixed length need not be looked at one by one */
+	/* for elements of a fixed length, no loop is necessary */
 	if (array->storage.typlen > 0)
 		return (Size) (elements->n - elements->n_nulls) *
 			att_align_nominal(array->storage.typlen, array->storage.typalign);
@@ -534,7 +556,7 @@ elements_size(const ArrayDecoder *array, const Elements *elements)
 	return size;
 }
 
-/* Store an element as array_in() does, with zeros up to the next one. */
+/* Store an element as array_in() does, with zeros as padding. */
 static inline char *
 put_element(const ArrayDecoder *array, char *to, Datum value)
 {
@@ -555,7 +577,10 @@ put_element(const ArrayDecoder *array, char *to, Datum value)
 	return to + aligned;
 }
 
-/* As construct_md_array(), of values that are neither short nor toasted. */
+/*
+ * Form an array as construct_md_array() does.  Values with short headers, and
+ * compressed or out-of-line values, do not occur here.
+ */
 static ArrayType *
 form_array(ArrayDecoder *array, const Elements *elements)
 {
@@ -566,9 +591,7 @@ form_array(ArrayDecoder *array, const Elements *elements)
 	ArrayType  *result = value_alloc(&array->element, size);
 	char	   *to = (char *) result + overhead;
 
-	/*
-	 * the padding behind the null bitmap is zero, as construct_md_array()'s
-	 */
+	/* also clears the padding after the null bitmap, like that function */
 	memset(result, 0, overhead);
 	SET_VARSIZE(result, size);
 	result->ndim = 1;
@@ -606,8 +629,8 @@ decode_array(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	}
 
 	/*
-	 * Each element has a byte at least, and one between it and the next, so
-	 * that half the length is enough for all of them.
+	 * Each element has at least one byte, and there is one between two
+	 * elements, so their number is at most half the length of the text.
 	 */
 	if (len / 2 > FEW_ELEMENTS)
 	{
@@ -627,11 +650,11 @@ array_decoder(Oid input_function, ColumnDecoder *decoder)
 	Oid			typioparam;
 	Oid			element_function;
 
-	/* int2vector and oidvector have functions of their own */
+	/* int2vector and oidvector have input functions of their own */
 	if (input_function != F_ARRAY_IN ||
 		!OidIsValid(get_element_type(decoder->type_id)))
 		return NULL;
-	/* lives as long as the decoder of the column */
+	/* allocated in the context of the column's decoder */
 	array = palloc0(sizeof(ArrayDecoder));
 	/* array_in() passes the typmod of the column to the element's function */
 	choose_decoder(&array->element, decoder->space,

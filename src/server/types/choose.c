@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * choose.c
- *	  Chooses the encoder and the decoder of a column.
+ *	  Chooses the encoder or the decoder of a column.
  *
- * The choice is made once a scan, by the type's output, send or input
- * function: a function and not a type determines the bytes, and types of
- * extensions often use the functions of built-in types.
+ * read/chunk_reader.c calls this for each column when a read begins, and
+ * load/row_reader.c when a COPY FROM begins.  The output, send or input
+ * function of the type decides, and not the type: the function determines the
+ * bytes, and types of extensions often use the functions of built-in types.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,10 +20,11 @@
 #include "types/family.h"
 
 /*
- * The OID of the built-in function (F_... of utils/fmgroids.h) that a
- * function is: itself, or, if it was created as another name for one in
- * LANGUAGE internal (citext's output function is textout), the one it calls.
- * InvalidOid if it is none.
+ * Return the OID of the built-in function (F_... of utils/fmgroids.h) that
+ * this function is.  CREATE FUNCTION ... LANGUAGE internal gives a built-in
+ * function a second OID: citext's output function, for example, is textout.
+ * The result is the OID of the built-in function then.  Returns InvalidOid
+ * for all other functions.
  */
 static Oid
 builtin_function(const FmgrInfo *function)
@@ -31,8 +33,8 @@ builtin_function(const FmgrInfo *function)
 		return function->fn_oid;
 
 	/*
-	 * fmgr_info() has looked a function in LANGUAGE internal up by its name,
-	 * in the same table, and has put the address found there into fn_addr.
+	 * fmgr_info() has found the function of LANGUAGE internal by its name, in
+	 * this table, and has stored its address in fn_addr.
 	 */
 	for (int i = 0; i < fmgr_nbuiltins; i++)
 	{
@@ -43,11 +45,11 @@ builtin_function(const FmgrInfo *function)
 }
 
 /* ----------
- * Chooses the encoder of a type, of all that there are.
+ * Chooses the encoder of a type.
  * ----------
  */
 
-/* No type function is in two of them, so their order means nothing. */
+/* No function is in two of these tables, so their order does not matter. */
 static const EncoderRow *const encoder_families[] = {
 	number_encoders, numeric_encoders, text_encoders, datetime_encoders,
 	network_encoders, jsonb_encoders
@@ -85,9 +87,10 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 	encoder->state = NULL;
 
 	/*
-	 * A built-in function that is replaced by CREATE OR REPLACE keeps its
-	 * OID, but fmgr_info() does not look at pg_proc for it either: the server
-	 * calls the built-in one, too.
+	 * CREATE OR REPLACE FUNCTION can change the pg_proc row of a built-in
+	 * function, which keeps its OID.  fmgr_info() does not read that row for
+	 * built-in functions, so the server itself still calls the built-in code,
+	 * which the encoder replaces.
 	 */
 	type_function = builtin_function(&encoder->type_function);
 	encoder->encode = encoder_of_families(type_function, encoder);
@@ -98,11 +101,11 @@ choose_encoder(ColumnEncoder *encoder, Oid type_id,
 }
 
 /* ----------
- * Chooses the decoder of a type, of all that there are.
+ * Chooses the decoder of a type.
  * ----------
  */
 
-/* No input function is in two of them, so their order means nothing. */
+/* No function is in two of these tables, so their order does not matter. */
 static const DecoderRow *const decoder_families[] = {
 	number_decoders, numeric_decoders, text_decoders, datetime_decoders,
 	network_decoders, json_decoders, jsonb_decoders

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * choose.h
- *	  Chooses the encoder and the decoder of a column.
+ *	  Chooses the encoder or the decoder of a column.
+ *
+ * The readers and loaders of rows (read/, load/) call these functions, and
+ * the encoder and decoder of arrays for the type of the elements.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,10 +19,11 @@
  */
 
 /*
- * Choose and set up the encoder of a type, by its function for the format of
- * the settings, which are borrowed.  Allocates in CurrentMemoryContext, which
- * must outlive the encoder.  Values of types without a fast encoder go
- * through their own function; a type that has none is an error.
+ * Choose and set up the encoder of a type.  The settings, which are borrowed,
+ * contain the format, and so determine whether the type's output or send
+ * function decides.  Allocates in CurrentMemoryContext, which must live as
+ * long as the encoder.  A type without a fast encoder gets one that calls its
+ * own function.  A type without such a function is an error.
  */
 extern void choose_encoder(ColumnEncoder *encoder, Oid type_id,
 						   const EncodeSettings *settings);
@@ -30,12 +34,12 @@ extern void choose_encoder(ColumnEncoder *encoder, Oid type_id,
  */
 
 /*
- * Choose and set up the decoder of a type, for a column of a typmod or -1.
- * The space for values is borrowed, has a room that is aligned and a multiple
- * of MAXIMUM_ALIGNOF, and is to be made empty again after every row.
- * Allocates in CurrentMemoryContext, which must outlive the decoder.  Values
- * of types without a decoder go through their input function; a type that has
- * none is an error.
+ * Choose and set up the decoder of a type, for a column with this typmod, or
+ * -1.  The space for values is borrowed.  Its memory must be aligned, and its
+ * size a multiple of MAXIMUM_ALIGNOF; the caller empties it after each row.
+ * Allocates in CurrentMemoryContext, which must live as long as the decoder.
+ * If a type has no decoder, decoder->decode is NULL, and the caller uses
+ * decode_by_input_function().  A type without an input function is an error.
  */
 extern void choose_decoder(ColumnDecoder *decoder, ValueSpace *space,
 						   Oid type_id, int32 typmod);

@@ -1,8 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * column.c
- *	  The common part of encoders and decoders of all types: text in the
- *	  client's encoding, and calls of the type's own function.
+ *	  Writes text in the client's encoding, and calls the types' own output,
+ *	  send and input functions.
+ *
+ * The encoders and decoders of all types use these functions: column.h
+ * describes them.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,15 +18,15 @@
 #include "types/column.h"
 
 /* ----------
- * Appends text as COPY writes it: in the client's encoding, and escaped
- * if the format is text.
+ * Appends text as COPY writes it: in the client's encoding, and escaped if
+ * the format is text.
  * ----------
  */
 
 /*
- * As BeginCopyTo does (src/backend/commands/copyto.c) without an ENCODING
- * option.  Version 15 calls pg_server_to_any() in more cases, in which that
- * does nothing.
+ * Does the same as BeginCopyTo() (src/backend/commands/copyto.c) without an
+ * ENCODING option.  15 calls pg_server_to_any() in more cases, in which that
+ * function does nothing.
  */
 void
 encode_settings_init(EncodeSettings *settings, RowFormat format)
@@ -38,18 +41,19 @@ encode_settings_init(EncodeSettings *settings, RowFormat format)
 }
 
 /*
- * Append text that needs no conversion and has no ASCII within characters.
+ * Append text that needs no conversion and whose multi-byte characters
+ * contain no ASCII bytes.
  *
- * Room is reserved for the worst case before the copy, so that the copy tests
- * no limit.  Long text goes in pieces: the worst case of a gigabyte would be
- * two gigabytes of room that is hardly ever used.
+ * Room is reserved for the worst case before the copy, so that the loop need
+ * not test how much is left.  Long text is copied in pieces: the worst case
+ * of a gigabyte would be two gigabytes of room, which is hardly ever used.
  */
 static inline char *
 append_plain(ByteBuffer *out, char *to, const char *string, Size len)
 {
 	if (unlikely(len > ESCAPE_PIECE))
 	{
-		/* copy_escaping() stops at a zero, but not the loop */
+		/* copy_escaping() stops at a zero, but this loop would not */
 		len = strnlen(string, len);
 		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
 		{
@@ -63,8 +67,9 @@ append_plain(ByteBuffer *out, char *to, const char *string, Size len)
 }
 
 /*
- * Append text that is in a client's encoding whose characters may have ASCII
- * bytes behind their first one: these are not special, so go by characters.
+ * Append text in a client's encoding whose characters may contain ASCII bytes
+ * after their first byte.  These bytes must not be escaped, so the text is
+ * copied character by character.
  */
 static char *
 append_stepping(ByteBuffer *out, char *to, const char *string, Size len,
@@ -90,8 +95,9 @@ append_stepping(ByteBuffer *out, char *to, const char *string, Size len,
 }
 
 /*
- * Convert, then append.  From a database in SQL_ASCII nothing is converted
- * but the text is verified to be valid for the client.
+ * Convert text, then append it.  If the database's encoding is SQL_ASCII,
+ * nothing is converted, but pg_server_to_any() verifies that the text is
+ * valid in the client's encoding.
  */
 static pg_noinline char *
 append_transcoded(ByteBuffer *out, char *to, const char *string, Size len,
@@ -99,7 +105,7 @@ append_transcoded(ByteBuffer *out, char *to, const char *string, Size len,
 {
 	char	   *converted;
 
-	/* an output function's text ends at the first zero */
+	/* the result of an output function would end at the first zero */
 	if (settings->format == ROW_TEXT)
 		len = strnlen(string, len);
 	converted = pg_server_to_any(string, len, settings->client_encoding);
@@ -123,7 +129,7 @@ char *
 append_text(ByteBuffer *out, char *to, const char *string, Size len,
 			const EncodeSettings *settings)
 {
-	/* ASCII is the same in every encoding of server and client */
+	/* ASCII is the same in all encodings of servers and clients */
 	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
 		return append_transcoded(out, to, string, len, settings);
 	if (settings->format == ROW_BINARY)
@@ -132,8 +138,8 @@ append_text(ByteBuffer *out, char *to, const char *string, Size len,
 }
 
 /* ----------
- * The fallback for encoders of any type, by the type's own function, and the
- * error for a damaged value.
+ * Encodes values with the type's own function, and raises the error for a
+ * damaged value.
  * ----------
  */
 
@@ -141,7 +147,7 @@ char *
 encode_by_type_function(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 						char *to)
 {
-	/* not freed: the function may return what it did not allocate */
+	/* not freed, as the function need not have allocated its result */
 	if (encoder->settings->format == ROW_BINARY)
 	{
 		bytea	   *sent = SendFunctionCall(&encoder->type_function, value);
@@ -166,7 +172,7 @@ damaged_value(const char *type)
 }
 
 /* ----------
- * Decodes what no decoder does.
+ * Decodes values with the type's own function.
  * ----------
  */
 
@@ -181,9 +187,9 @@ decode_by_input_function(ColumnDecoder *decoder, char *text, Size len)
 								 decoder->ioparam, decoder->typmod);
 
 	/*
-	 * An input function reads up to a zero, and fields of COPY have none.  If
-	 * the function raises an error, the byte stays overwritten: nothing of
-	 * the stream is read after that.
+	 * An input function reads up to a zero, which fields do not end with, so
+	 * the next byte is replaced by one.  If the function raises an error, the
+	 * byte is not restored, as nothing of the stream is read after that.
 	 */
 	behind = text[len];
 	text[len] = '\0';

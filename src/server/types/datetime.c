@@ -3,6 +3,11 @@
  * datetime.c
  *	  Encoders and decoders of dates, times, timestamps and intervals.
  *
+ * choose.c finds them by the types' functions.  They follow
+ * src/backend/utils/adt/datetime.c, for ISO dates only, as pg_dump sets
+ * DateStyle to ISO.  The first part of the file finds the time zone offsets
+ * that timestamptz needs.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -19,20 +24,22 @@
 #include "types/family.h"
 
 /* ----------
- * Offsets of the session's time zone from UTC, remembered.
+ * Caches the offsets of the session's time zone from UTC.
  *
- * Time is cut in spans of 2^41 microseconds, 25 days.  In each of them a zone
- * changes its offset once at most, but for freaks, so a span is described by
- * the offsets before and after one instant.  Spans are found in a table that
- * is indexed by the lowest bits of their number, and made when they are first
- * asked for.  A zone that never changes its offset needs no spans.
+ * timestamptz_out() calls pg_localtime() for each value, which searches the
+ * table of the zone.  Here time is divided into spans of 2^41 microseconds,
+ * about 25 days.  In almost every span a zone changes its offset at most
+ * once, so a span is described by the offsets before and after one instant.
+ * Spans are stored in a table, whose index is the lowest bits of their
+ * number, and are filled in when they are first needed.  A zone that never
+ * changes its offset needs no spans.
  *
- * The answer of pg_localtime() counts, because timestamptz_out() uses it.
- * pg_next_dst_boundary() only says where answers may change, and is not
- * trusted where it may be blind: it knows no boundary after the last
- * transition of the zone's table, exactly at that second, although there are
- * some when the table is to be repeated (src/timezone/localtime.c).  A span
- * that is not proved simple is asked for value by value.
+ * All offsets are results of pg_localtime(), because timestamptz_out() uses
+ * them.  pg_next_dst_boundary() only says where these results may change.
+ * It has a gap: exactly at the last transition in a zone's table it finds no
+ * next boundary, although there are more if the table repeats
+ * (src/timezone/localtime.c).  For a span that is not proved to have at most
+ * one change, pg_localtime() is called for each value.
  * ----------
  */
 
@@ -59,24 +66,24 @@ typedef struct ZoneOffset
 typedef struct ZoneSpan
 {
 	int64		number;			/* timestamp >> SPAN_SHIFT, or NO_SPAN */
-	TimestampTz change;			/* "after" counts from here on */
-	bool		simple;			/* else neither offset is set */
+	TimestampTz change;			/* "after" is the offset from here on */
+	bool		simple;			/* if not, neither offset is set */
 	ZoneOffset	before;
 	ZoneOffset	after;
 } ZoneSpan;
 
 #define NO_SPAN				PG_INT64_MAX
 
-/* The offsets of the zone "known_zone". */
+/* The cached offsets of the zone "known_zone". */
 static const pg_tz *known_zone = NULL;
-static bool zone_is_fixed;		/* then only fixed_offset is set */
+static bool zone_is_fixed;		/* if so, only fixed_offset is set */
 static ZoneOffset fixed_offset;
 static ZoneSpan spans[N_SPANS];
 
 /*
- * Write an offset of less than 100 hours as EncodeTimezone() in
- * src/backend/utils/adt/datetime.c does for ISO dates, and return the end of
- * the text, which takes at most ZONE_TEXT_ROOM bytes.
+ * Write an offset of less than 100 hours and return the end of the text,
+ * which has at most ZONE_TEXT_ROOM bytes.  The text is that of
+ * EncodeTimezone() for ISO dates.
  */
 static char *
 put_zone_offset(char *p, int32 seconds_east)
@@ -110,7 +117,7 @@ zone_offset_set(ZoneOffset *offset, long int seconds)
 	offset->n_chars = put_zone_offset(offset->chars, seconds) - offset->chars;
 }
 
-/* As timestamp2tm() rounds: the second that a timestamp falls in. */
+/* Return the second that contains a timestamp, as in timestamp2tm(). */
 static pg_time_t
 unix_second(TimestampTz timestamp)
 {
@@ -122,8 +129,9 @@ unix_second(TimestampTz timestamp)
 }
 
 /*
- * Ask for the offset at "when".  False if local time is not just UTC plus
- * offset, as with leap seconds, or if the offset cannot be written.
+ * Get the offset at "when".  Returns false if the local time is not exactly
+ * UTC plus the offset, as in zones with leap seconds, or if the offset has
+ * 100 hours or more.
  */
 static bool
 look_up_offset(pg_time_t when, long int *offset)
@@ -145,7 +153,7 @@ look_up_offset(pg_time_t when, long int *offset)
 
 /*
  * Find the first boundary in (from, last].  Returns 1 and sets *boundary if
- * there is one, 0 if there is none, -1 if that is not known.
+ * there is one, 0 if there is none, and -1 if that is not certain.
  */
 static int
 find_boundary(pg_time_t from, pg_time_t last, pg_time_t *boundary)
@@ -162,7 +170,7 @@ find_boundary(pg_time_t from, pg_time_t last, pg_time_t *boundary)
 	if (found > 0)
 		return *boundary <= last ? 1 : 0;
 
-	/* One that only the next second knows of means that "from" was blind. */
+	/* If a call for the next second finds one, the first was in the gap. */
 	next_found = pg_next_dst_boundary(&next, &offset, &is_dst, &next_boundary,
 									  &offset, &is_dst, session_timezone);
 	if (found < 0 || next_found < 0 || (next_found > 0 && next_boundary <= last))
@@ -170,7 +178,7 @@ find_boundary(pg_time_t from, pg_time_t last, pg_time_t *boundary)
 	return 0;
 }
 
-/* Is the offset the same over all of [first, last]?  Then set it. */
+/* Set *offset and return true if it is the same in all of [first, last]. */
 static bool
 set_if_constant(ZoneOffset *offset, pg_time_t first, pg_time_t last)
 {
@@ -188,10 +196,10 @@ set_if_constant(ZoneOffset *offset, pg_time_t first, pg_time_t last)
 }
 
 /*
- * Find out how the offset changes within a span.  With no boundary it is the
- * same all over the span, if it is so at both ends.  With one boundary the
- * parts before and behind it are looked at by themselves, so that a second
- * boundary makes the span one that is not simple.
+ * Find out how the offset changes within a span.  Without a boundary, the
+ * offset must be the same at both ends.  With a boundary, the parts before
+ * and after it must each have a constant offset, so a second boundary makes
+ * the span one that is not simple.
  */
 static void
 zone_span_fill(ZoneSpan *span, int64 number)
@@ -220,8 +228,8 @@ zone_span_fill(ZoneSpan *span, int64 number)
 }
 
 /*
- * Forget the zone before.  Zones are kept for the life of the process, so
- * their addresses differ.
+ * Forget the offsets of another zone.  The server keeps zones for the life of
+ * the process, so each zone has its own address.
  */
 static void
 zone_begin(void)
@@ -230,7 +238,10 @@ zone_begin(void)
 	long int	offset;
 	long int	last_offset;
 
-	/* Leap seconds, the other thing that may change, add up to the end. */
+	/*
+	 * A zone with one offset may still have leap seconds.  They add up, so if
+	 * there are any, the last timestamp shows them.
+	 */
 	zone_is_fixed = pg_get_timezone_offset(session_timezone, &offset) &&
 		look_up_offset(last, &last_offset) && last_offset == offset;
 	if (zone_is_fixed)
@@ -241,7 +252,7 @@ zone_begin(void)
 	known_zone = session_timezone;
 }
 
-/* A timestamp in a span that is not simple. */
+/* Get the offset at a timestamp whose span is not simple. */
 static const ZoneOffset *
 zone_offset_alone(TimestampTz timestamp)
 {
@@ -255,9 +266,9 @@ zone_offset_alone(TimestampTz timestamp)
 }
 
 /*
- * The offset of session_timezone at a valid timestamp, or NULL where it is
- * not simply added (a zone with leap seconds).  Borrowed, valid up to the
- * next call.
+ * Return the offset of session_timezone at a valid timestamp, or NULL if the
+ * local time is not UTC plus an offset (in a zone with leap seconds).  The
+ * result is borrowed and valid until the next call.
  */
 static const ZoneOffset *
 zone_offset_at(TimestampTz timestamp)
@@ -265,7 +276,7 @@ zone_offset_at(TimestampTz timestamp)
 	int64		number = timestamp >> SPAN_SHIFT;
 	ZoneSpan   *span = &spans[number & (N_SPANS - 1)];
 
-	/* SET TimeZone may come between two FETCH from the same cursor */
+	/* SET TimeZone may be executed between two FETCH from a cursor */
 	if (unlikely(known_zone != session_timezone))
 		zone_begin();
 	if (zone_is_fixed)
@@ -278,12 +289,13 @@ zone_offset_at(TimestampTz timestamp)
 }
 
 /* ----------
- * Encoders of date, time, timestamp, both with zones, and interval.
+ * Encoders of date, time, timetz, timestamp, timestamptz and interval.
  *
- * They write what src/backend/utils/adt/datetime.c does under DateStyle ISO
- * (EncodeDateOnly, EncodeTimeOnly, EncodeDateTime) and IntervalStyle postgres
- * (EncodeInterval); under other styles there is no fast encoder.  These
- * formats do not depend on the order of day and month.
+ * They write the texts that src/backend/utils/adt/datetime.c writes with
+ * DateStyle ISO (EncodeDateOnly, EncodeTimeOnly, EncodeDateTime) and
+ * IntervalStyle postgres (EncodeInterval).  With other styles, they pass
+ * values to the output functions.  ISO dates do not depend on the order of
+ * day and month in DateStyle.
  * ----------
  */
 
@@ -294,8 +306,8 @@ StaticAssertDecl(DATETIME_TEXT_ROOM <= VALUE_ROOM,
 				 "a date's and time's text must fit in VALUE_ROOM");
 
 /*
- * Julian day 0 to the first of March of the year 4801 BC, where a cycle of
- * 400 years begins; and the years back from there.
+ * The days from the first of March of the year 4801 BC, where a cycle of 400
+ * years begins, to Julian day 0; and the years from there to the year 0.
  */
 #define CYCLE_START_DAYS	32044
 #define CYCLE_START_YEARS	4800
@@ -303,12 +315,13 @@ StaticAssertDecl(DATETIME_TEXT_ROOM <= VALUE_ROOM,
 #define DAYS_PER_CYCLE		146097	/* 400 years */
 
 /*
- * Write year-month-day of a Julian day; "*bc" is whether " BC" has to
- * follow somewhere.
+ * Write the date of a Julian day as year-month-day.  "*bc" becomes whether
+ * the caller has to write " BC" at the end of the text.
  *
- * Algorithm: C. Neri and L. Schneider, "Euclidean affine functions and their
- * application to calendar algorithms", 2022.  Years begin in March there, so
- * that a leap day is the last of its year; divisions became multiplications.
+ * The algorithm is that of C. Neri and L. Schneider, "Euclidean affine
+ * functions and their application to calendar algorithms", 2022.  Its years
+ * begin in March, so that a leap day is the last day of its year, and it
+ * multiplies instead of dividing.
  */
 static inline char *
 put_julian_day(char *p, uint32 julian_day, bool *bc)
@@ -355,7 +368,10 @@ put_bc(char *p, bool bc)
 	return p;
 }
 
-/* Write ":mm:ss" and the fraction of a second; less than an hour. */
+/*
+ * Write ":mm:ss" and the fraction of a second, if there is one.  "seconds" is
+ * less than an hour.
+ */
 static inline char *
 put_minutes(char *p, uint32 seconds, uint32 microseconds)
 {
@@ -373,7 +389,7 @@ put_minutes(char *p, uint32 seconds, uint32 microseconds)
 	return p;
 }
 
-/* Write hours, minutes, seconds; less than 100 hours. */
+/* Write hours, minutes and seconds of a time below 100 hours. */
 static inline char *
 put_clock(char *p, uint64 usecs)
 {
@@ -385,11 +401,11 @@ put_clock(char *p, uint64 usecs)
 	return put_minutes(p, seconds - hours * SECS_PER_HOUR, fraction);
 }
 
-/* Write a date and time from Julian day 0 on. */
+/* Write a date and a time, which must not be before Julian day 0. */
 static inline char *
 put_timestamp(char *p, Timestamp timestamp, bool *bc)
 {
-	/* MIN_TIMESTAMP is the begin of Julian day 0: nothing is negative */
+	/* MIN_TIMESTAMP is the start of Julian day 0, so usecs is not negative */
 	uint64		usecs = (uint64) timestamp - (uint64) MIN_TIMESTAMP;
 	uint32		julian_day = (uint32) (usecs / USECS_PER_DAY);
 
@@ -404,7 +420,7 @@ encode_date(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	DateADT		date = DatumGetDateADT(value);
 	bool		bc;
 
-	/* infinity among them */
+	/* infinite dates are not valid ones either */
 	if (unlikely(DateStyle != USE_ISO_DATES || !IS_VALID_DATE(date)))
 		return encode_by_type_function(encoder, value, out, to);
 	to = put_julian_day(to, (uint32) date + POSTGRES_EPOCH_JDATE, &bc);
@@ -434,7 +450,7 @@ encode_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 		return encode_by_type_function(encoder, value, out, to);
 
 	to = put_clock(to, timetz->time);
-	/* The type counts seconds west of UTC. */
+	/* the stored value counts seconds west of UTC */
 	return put_zone_offset(to, -timetz->zone);
 }
 
@@ -445,7 +461,7 @@ encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	Timestamp	timestamp = DatumGetTimestamp(value);
 	bool		bc;
 
-	/* infinity among them */
+	/* infinite timestamps are not valid ones either */
 	if (unlikely(DateStyle != USE_ISO_DATES || !IS_VALID_TIMESTAMP(timestamp)))
 		return encode_by_type_function(encoder, value, out, to);
 	to = put_timestamp(to, timestamp, &bc);
@@ -453,8 +469,9 @@ encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 }
 
 /*
- * The local time is UTC plus the zone's offset, which is written behind it.
- * timestamp2tm() does the same by way of pg_localtime(), for each value.
+ * Write the local time, which is UTC plus the zone's offset, and the offset.
+ * timestamp2tm() has the same result, but calls pg_localtime() for each
+ * value.
  */
 static char *
 encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
@@ -470,14 +487,15 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	if (likely(offset != NULL))
 		local = timestamp + offset->seconds * USECS_PER_SEC;
 
-	/* The first hours of time may be local time before Julian day 0. */
+	/* the local time of the first hours may be before Julian day 0 */
 	if (unlikely(offset == NULL || local < MIN_TIMESTAMP))
 		return encode_by_type_function(encoder, value, out, to);
 
 	to = put_timestamp(to, local, &bc);
 
 	/*
-	 * a copy of constant size is two moves; what is too long is overwritten
+	 * A copy of constant size takes two instructions.  Bytes beyond n_chars
+	 * are overwritten by what follows.
 	 */
 	memcpy(to, offset->chars, ZONE_TEXT_ROOM);
 	to += offset->n_chars;
@@ -485,9 +503,9 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 }
 
 /*
- * Write a field of an interval unless it is zero.  "*is_first" and
- * "*after_negative" are about the fields before it: a negative field makes
- * the next one carry a sign even if it is positive.
+ * Write a field of an interval unless it is zero.  "*is_first" says that no
+ * field has been written before, and "*after_negative" that the last one was
+ * negative: the next field then has a sign even if it is positive.
  */
 static inline char *
 put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
@@ -504,7 +522,7 @@ put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
 	*p++ = ' ';
 	memcpy(p, unit, unit_len);
 	p += unit_len;
-	/* -1 has a plural, too: AddPostgresIntPart() in datetime.c */
+	/* the unit of -1 is a plural, too: AddPostgresIntPart() in datetime.c */
 	if (count != 1)
 		*p++ = 's';
 	*is_first = false;
@@ -512,7 +530,7 @@ put_interval_field(char *p, int32 count, const char *unit, Size unit_len,
 	return p;
 }
 
-/* Write hours, minutes, seconds of an interval; hours may be many. */
+/* Write hours, minutes and seconds of an interval, with all of its hours. */
 static inline char *
 put_interval_time(char *p, int64 usecs, bool after_negative)
 {
@@ -537,9 +555,10 @@ put_interval_time(char *p, int64 usecs, bool after_negative)
 }
 
 /*
- * EncodeInterval() for IntervalStyle postgres, e.g. "1 year 2 mons -3 days
- * +04:05:06": a field of zero is left out, and an interval of zero is
- * "00:00:00".  Months and years have one sign, as they are one number.
+ * Write an interval as EncodeInterval() does for IntervalStyle postgres, for
+ * example "1 year 2 mons -3 days +04:05:06".  A field of zero is left out; an
+ * interval of zero is "00:00:00".  Months and years have the same sign, as
+ * they are stored as one number.
  */
 static char *
 encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
@@ -549,7 +568,7 @@ encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	bool		is_first = true;
 	bool		after_negative = false;
 
-	/* Infinite since 17, a number of months before. */
+	/* these months are part of infinite intervals since 17, but not before */
 	if (unlikely(IntervalStyle != INTSTYLE_POSTGRES ||
 				 interval->month == PG_INT32_MIN ||
 				 interval->month == PG_INT32_MAX))
@@ -581,13 +600,13 @@ const EncoderRow datetime_encoders[] = {
 };
 
 /* ----------
- * Decoders of date, time, timestamp, both with zones, and interval.
+ * Decoders of date, time, timetz, timestamp, timestamptz and interval.
  *
- * They read what the output functions write under DateStyle ISO and
- * IntervalStyle postgres, which means the same under each DateStyle: what
- * comes first and has four digits is the year
+ * They read the texts that the output functions write with DateStyle ISO and
+ * IntervalStyle postgres.  Such a date means the same under each DateStyle: a
+ * first field of four digits is always the year
  * (src/backend/utils/adt/datetime.c: DecodeNumber).  Zones are offsets, so
- * that the session's zone does not matter.  Years before 1 and above 9999,
+ * the session's zone does not matter.  Years before 1 and above 9999,
  * infinity, 24:00:00 and leap seconds are left to the input functions.
  * ----------
  */
@@ -596,18 +615,19 @@ const EncoderRow datetime_encoders[] = {
 #define CLOCK_LEN			8	/* hh:mm:ss */
 #define MAX_FRACTION_DIGITS	6
 
-/* Numbers of an interval with more digits could overflow. */
+/* An interval's numbers of more digits are declined, as they may overflow. */
 #define MAX_COUNT_DIGITS	6
 #define MAX_HOUR_DIGITS		8
 
 /*
- * Each read_...() reads at *p, advances it behind what it has read, and
- * returns false if that is not there.  There is padding behind the end.
+ * Each read_...() reads at *p and moves it to the place after the text that
+ * it has read.  It returns false if the expected text is not there.  As the
+ * text is followed by FIELD_PADDING, a few bytes after "end" can be read.
  */
 
 /*
- * Read "yyyy-mm-dd".  A day that the month does not have is left to
- * date_in(), which has the error; date2j() is the server's own, for the rest.
+ * Read "yyyy-mm-dd".  If the month does not have such a day, the date is left
+ * to date_in(), which raises the error.  date2j() is the server's function.
  */
 static inline bool
 read_date(const char **p, const char *end, int32 *date)
@@ -631,8 +651,8 @@ read_date(const char **p, const char *end, int32 *date)
 }
 
 /*
- * Read the fraction of a second, if there is any.  More digits than the
- * typmod has would be rounded.
+ * Read the fraction of a second, if there is one.  Returns false if it has
+ * more digits than the typmod allows, as the input function would round it.
  */
 static inline bool
 read_fraction(const char **p, const char *end, int32 typmod, int64 *usecs)
@@ -653,7 +673,7 @@ read_fraction(const char **p, const char *end, int32 typmod, int64 *usecs)
 	return typmod < 0 || digits <= typmod;
 }
 
-/* Read ":mm:ss" and a fraction. */
+/* Read ":mm:ss" and the fraction of a second, if there is one. */
 static inline bool
 read_minutes(const char **p, const char *end, int32 typmod, int64 *usecs)
 {
@@ -688,7 +708,7 @@ read_clock(const char **p, const char *end, int32 typmod, int64 *usecs)
 	return true;
 }
 
-/* Read "+hh", "+hh:mm" or "+hh:mm:ss", which ends the text. */
+/* Read "+hh", "+hh:mm" or "+hh:mm:ss", after which the text must end. */
 static inline bool
 read_zone(const char *p, const char *end, int32 *seconds_east)
 {
@@ -724,7 +744,7 @@ read_timestamp(const char **p, const char *end, int32 typmod,
 	(*p)++;
 	if (!read_clock(p, end, typmod, &usecs))
 		return false;
-	/* a year of four digits is far from the ends of the type */
+	/* a year of four digits is far from the limits of the type */
 	*timestamp = date * USECS_PER_DAY + usecs;
 	return true;
 }
@@ -765,7 +785,7 @@ decode_timetz(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 		return false;
 	timetz = value_alloc(decoder, sizeof(TimeTzADT));
 	timetz->time = time;
-	timetz->zone = -seconds_east;	/* the type counts them west of UTC */
+	timetz->zone = -seconds_east;	/* stored as seconds west of UTC */
 	*value = TimeTzADTPGetDatum(timetz);
 	return true;
 }
@@ -799,7 +819,7 @@ decode_timestamptz(ColumnDecoder *decoder, const char *text, Size len,
 	return true;
 }
 
-/* Read a minus or a plus, if there is any. */
+/* Read a minus or a plus, if there is one; returns true for a minus. */
 static inline bool
 read_sign(const char **p)
 {
@@ -811,8 +831,9 @@ read_sign(const char **p)
 }
 
 /*
- * Read a field of an interval, "-5 days", and the space behind it if another
- * one follows.  If there is another unit at *p, count it as 0.
+ * Read a field of an interval, such as "-5 days", and the space after it if
+ * another field follows.  If the field at *p has another unit, *p is not
+ * moved, and *count becomes 0.
  */
 static inline bool
 read_interval_field(const char **p, const char *end, const char *unit,
@@ -839,7 +860,7 @@ read_interval_field(const char **p, const char *end, const char *unit,
 	return true;
 }
 
-/* Read hours, minutes and seconds, which end the text. */
+/* Read hours, minutes and seconds, after which the text must end. */
 static inline bool
 read_interval_time(const char *p, const char *end, int64 *usecs)
 {
@@ -866,7 +887,7 @@ decode_interval(ColumnDecoder *decoder, const char *text, Size len,
 	int64		usecs = 0;
 	Interval   *interval;
 
-	/* there a sign counts for the fields behind it, too */
+	/* in this style a sign may apply to the fields after it, too */
 	if (IntervalStyle == INTSTYLE_SQL_STANDARD)
 		return false;
 	if (len == 0 ||
@@ -889,7 +910,7 @@ const DecoderRow datetime_decoders[] = {
 	{F_TIMETZ_IN, decode_timetz},
 	{F_TIMESTAMP_IN, decode_timestamp},
 	{F_TIMESTAMPTZ_IN, decode_timestamptz},
-	/* a typmod may cut fields off, or round */
+	/* a typmod may truncate or round fields, so interval_in() reads these */
 	{F_INTERVAL_IN, NULL, decode_interval},
 	{InvalidOid}
 };

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * family.h
- *	  The families of encoders and decoders, among which choose.c looks.
+ *	  Declares the tables of encoders and decoders of all files in types/.
  *
- * A family is what one file offers for a group of types: tables of encoders
- * and decoders.  Arrays have functions instead, since their elements have
- * encoders and decoders of their own.
+ * choose.c searches these tables.  A family is the encoders and decoders that
+ * one file has for a group of types.  Arrays have functions instead of
+ * tables, because the encoder of an array also depends on that of its
+ * elements.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,8 +16,8 @@
 #include "types/column.h"
 
 /*
- * number.c: bool, integers, object and transaction ids, floats; and the
- * binary form of types for which it is nearly the stored form
+ * number.c: bool, integers, OIDs, transaction IDs and floats; and the binary
+ * form of all types for which this is nearly the stored form
  */
 extern const EncoderRow number_encoders[];
 extern const DecoderRow number_decoders[];
@@ -26,13 +27,13 @@ extern const EncoderRow numeric_encoders[];
 extern const DecoderRow numeric_decoders[];
 
 /*
- * text.c: types whose value is their text, enums, and types that are written
- * as hexadecimal digits
+ * text.c: types whose stored value is their text, enums, and types that are
+ * written as hexadecimal digits
  */
 extern const EncoderRow text_encoders[];
 extern const DecoderRow text_decoders[];
 
-/* datetime.c: date, time, timestamp, both with zones, and interval */
+/* datetime.c: date, time, timetz, timestamp, timestamptz and interval */
 extern const EncoderRow datetime_encoders[];
 extern const DecoderRow datetime_decoders[];
 
@@ -40,14 +41,15 @@ extern const DecoderRow datetime_decoders[];
 extern const EncoderRow network_encoders[];
 extern const DecoderRow network_decoders[];
 
-/* json.c, jsonb.c; text.c encodes json, whose value is its text */
+/* json.c, jsonb.c.  text.c encodes json, as its stored value is its text. */
 extern const DecoderRow json_decoders[];
 extern const EncoderRow jsonb_encoders[];
 extern const DecoderRow jsonb_decoders[];
 
 /*
- * The row's decoder for a column, whose typmod is set; sets up
- * decoder->state in CurrentMemoryContext, which must outlive the decoder.
+ * Return the decode function of a row for a column, whose decoder->typmod is
+ * set, or NULL.  Allocates decoder->state in CurrentMemoryContext, which must
+ * live as long as the decoder.
  */
 static inline DecodeFunction
 decoder_of_row(const DecoderRow *row, ColumnDecoder *decoder)
@@ -55,22 +57,29 @@ decoder_of_row(const DecoderRow *row, ColumnDecoder *decoder)
 	decoder->variant = row->variant;
 	if (row->state_bytes > 0)
 		decoder->state = palloc(row->state_bytes);
-	/* no type has a smaller typmod that limits more than digits */
+
+	/*
+	 * The types with an "unlimited" function are varchar, char and interval.
+	 * Their typmods that limit anything are at least VARHDRSZ.
+	 */
 	if (row->unlimited && decoder->typmod < (int32) VARHDRSZ)
 		return row->unlimited;
 	return row->decode;
 }
 
 /*
- * The encoder of arrays, if that is the type's function, and if their
- * elements are such that it is exact; else NULL.  Sets up encoder->state, in
- * CurrentMemoryContext, with the encoder that choose_encoder() gives the
- * elements.
+ * Return the encoder of arrays if the function is that of arrays, and if the
+ * encoder is exact for the type of the elements; otherwise NULL.  Allocates
+ * encoder->state in CurrentMemoryContext, with the encoder that
+ * choose_encoder() finds for the elements.
  */
 extern EncodeFunction array_encoder(Oid type_function,
 									ColumnEncoder *encoder);
 
-/* The same of decoders.  If the elements have none, the array has none. */
+/*
+ * The same for decoders.  Returns NULL if the type of the elements has no
+ * decoder.
+ */
 extern DecodeFunction array_decoder(Oid input_function,
 									ColumnDecoder *decoder);
 

@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * json.c
- *	  Decoder of json, and the parser that it shares with jsonb.
+ *	  Decoder of json, and the parser that it shares with the decoder of
+ *	  jsonb.
  *
- * The value of a json is its text, so its decoder only finds out whether the
- * text is valid, and keeps nothing.  For jsonb the parser makes an array of
- * nodes.
+ * The stored value of a json is its text, so its decoder only checks that the
+ * text is valid; choose.c finds this decoder.  For jsonb.c the parser also
+ * makes an array of nodes.  Both accept only a part of the JSON that the
+ * server's parser accepts (src/common/jsonapi.c), and nothing else.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,20 +23,23 @@
 #include "types/json.h"
 
 /* ----------
- * Scans the tokens of JSON.
+ * Scans the tokens of JSON, as json_lex() does (src/common/jsonapi.c).
  *
- * As src/common/jsonapi.c: json_lex().  Each scan_...() reads at *p, advances
- * it behind the token, and returns false if there is no such token.  There is
- * padding behind the end.
+ * Each scan_...() reads at *p and moves it to the place after the token, or
+ * returns false if there is no such token.  Padding follows the end of the
+ * text, so that blocks of bytes can be read there.
  * ----------
  */
 
-/* Deeper values are left to the input functions, which watch the stack. */
+/*
+ * Values with more levels are left to the input functions, which check the
+ * depth of the stack.
+ */
 #define MAX_JSON_DEPTH	32
 
 /*
- * Skip white space.  Most tokens follow each other directly, or behind one
- * space; the first test needs no look at the end, as padding is readable.
+ * Skip white space.  Usually there is none, or one space.  The first test
+ * need not compare with the end, as padding can be read.
  */
 static inline const char *
 skip_json_space(const char *p, const char *end)
@@ -46,7 +51,7 @@ skip_json_space(const char *p, const char *end)
 	return p;
 }
 
-/* A character that stands alone, and the white space on both of its sides. */
+/* Scan a token of one character, and the white space around it. */
 static inline bool
 scan_json_char(const char **p, const char *end, char c)
 {
@@ -58,7 +63,7 @@ scan_json_char(const char **p, const char *end, char c)
 	return true;
 }
 
-/* A word, "true" and such.  What follows must be another token. */
+/* Scan a word, such as "true".  The caller checks that a token follows. */
 static inline bool
 scan_json_word(const char **p, const char *end, const char *word, Size len)
 {
@@ -68,7 +73,7 @@ scan_json_word(const char **p, const char *end, const char *word, Size len)
 	return true;
 }
 
-/* Digits, at least one. */
+/* Scan one or more digits. */
 static inline bool
 scan_json_digits(const char **p, const char *end)
 {
@@ -80,12 +85,12 @@ scan_json_digits(const char **p, const char *end)
 		n = count_digits(*p);
 		*p += n;
 	} while (n == 8 && *p < end);
-	/* digits of the padding do not belong to the number */
+	/* digits in the padding are not part of the number */
 	*p = Min(*p, end);
 	return *p > start;
 }
 
-/* A number; *has_exponent: does it have an exponent? */
+/* Scan a number; *has_exponent becomes whether it has an exponent. */
 static inline bool
 scan_json_number(const char **p, const char *end, bool *has_exponent)
 {
@@ -112,7 +117,7 @@ scan_json_number(const char **p, const char *end, bool *has_exponent)
 	return scan_json_digits(p, end);
 }
 
-/* The first quote, backslash or control character, or the end. */
+/* Find the first quote, backslash or control character, or return "end". */
 static inline const char *
 find_json_special(const char *p, const char *end)
 {
@@ -127,8 +132,8 @@ find_json_special(const char *p, const char *end)
 }
 
 /*
- * The character that a letter behind a backslash stands for; 0 for "u", and
- * for letters that are an error.
+ * Return the character that a letter after a backslash means.  Returns 0 for
+ * "u", which digits follow, and for letters that are an error.
  */
 static inline char
 escaped_char(char letter)
@@ -138,7 +143,7 @@ escaped_char(char letter)
 	return unescape_letter(letter);
 }
 
-/* The escape whose backslash is at *p. */
+/* Scan the escape whose backslash is at *p. */
 static bool
 scan_escape(const char **p, const char *end)
 {
@@ -151,21 +156,21 @@ scan_escape(const char **p, const char *end)
 		return true;
 	if (*letter != 'u' || end - letter < 5)
 		return false;
-	/* json_in() does not ask which character it is */
+	/* json_in() accepts any character, as it keeps the text */
 	*p = letter + 5;
 	return is_hex_digit(letter[1]) && is_hex_digit(letter[2]) &&
 		is_hex_digit(letter[3]) && is_hex_digit(letter[4]);
 }
 
 /* ----------
- * Parses JSON, and makes nodes of it if they are asked for: one for each
- * value and each key, in the order of the text.
+ * Parses JSON, and makes nodes for the decoder of jsonb: one for each value
+ * and each key, in the order of the text.
  * ----------
  */
 
 /*
- * Each parse_...() reads at p and returns the place behind what it has read,
- * or NULL if that is not there.
+ * Each parse_...() reads at p and returns the place after the text that it
+ * has read, or NULL if the expected text is not there.
  */
 typedef struct JsonParser
 {
@@ -174,10 +179,13 @@ typedef struct JsonParser
 	uint32		n_nodes;
 	uint32		max_nodes;
 	int			depth;
-	JsonNode	unused;			/* for each node that is not asked for */
+	JsonNode	unused;			/* stands for all nodes if "nodes" is NULL */
 } JsonParser;
 
-/* A string, its first backslash at "from", in a copy without escapes. */
+/*
+ * Parse the rest of a string whose first backslash is at "from", and make a
+ * copy of the string with its escapes resolved.
+ */
 static const char *
 parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 {
@@ -186,7 +194,7 @@ parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 	char	   *copy;
 	char	   *to;
 
-	/* first find the end, which bounds the length of the copy */
+	/* find the end first: the copy is not longer than the text up to it */
 	for (end = from; end < parser->end && *end != '"'; end++)
 	{
 		if ((unsigned char) *end < ' ' || (*end == '\\' && ++end == parser->end))
@@ -216,7 +224,10 @@ parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 	return end + 1;
 }
 
-/* The rest of a string, its first backslash at p, if it is not asked for. */
+/*
+ * Parse the rest of a string whose first backslash is at p, without a copy,
+ * for the decoder of json.
+ */
 static const char *
 pass_escaped(JsonParser *parser, const char *p)
 {
@@ -226,18 +237,18 @@ pass_escaped(JsonParser *parser, const char *p)
 			return NULL;
 		p = find_json_special(p, parser->end);
 	}
-	/* control characters end the loop as well, and are an error */
+	/* a control character also ends the loop, and is an error */
 	return p < parser->end && *p == '"' ? p + 1 : NULL;
 }
 
-/* The string whose opening quote is at p. */
+/* Parse the string whose opening quote is at p. */
 static inline const char *
 parse_string(JsonParser *parser, const char *p, JsonNode *node)
 {
 	node->kind = NODE_STRING;
 	node->text = ++p;
 	p = find_json_special(p, parser->end);
-	/* most strings have no escapes and are used where they are */
+	/* most strings contain no escapes, and are not copied */
 	if (unlikely(p == parser->end || *p != '"'))
 		return parser->nodes == NULL ? pass_escaped(parser, p) :
 			parse_escaped(parser, p, node);
@@ -268,7 +279,7 @@ parse_word(JsonParser *parser, const char *p, JsonNode *node, NodeKind kind,
 	return scan_json_word(&p, parser->end, word, len) ? p : NULL;
 }
 
-/* The next node, or NULL if there is none left. */
+/* Return the next unused node, or NULL if none is left. */
 static inline JsonNode *
 new_node(JsonParser *parser)
 {
@@ -279,7 +290,7 @@ new_node(JsonParser *parser)
 	return &parser->nodes[parser->n_nodes++];
 }
 
-/* A key and the colon behind it. */
+/* Parse a key and the colon after it. */
 static inline const char *
 parse_key(JsonParser *parser, const char *p)
 {
@@ -294,18 +305,18 @@ parse_key(JsonParser *parser, const char *p)
 
 static const char *parse_value(JsonParser *parser, const char *p);
 
-/* The array or object whose opening bracket is at p. */
+/* Parse the array or object whose opening bracket is at p. */
 static const char *
 parse_container(JsonParser *parser, const char *p, JsonNode *node)
 {
 	bool		is_object = *p++ == '{';
 	char		close = is_object ? '}' : ']';
 
-	/* a text may have a gigabyte, mostly of containers */
+	/* a text of a gigabyte may consist mostly of containers */
 	CHECK_FOR_INTERRUPTS();
 	node->kind = is_object ? NODE_OBJECT : NODE_ARRAY;
 	node->len = 0;
-	/* the input functions watch the stack, and have the error */
+	/* the input functions decide whether these are too many levels */
 	if (++parser->depth > MAX_JSON_DEPTH)
 		return NULL;
 
@@ -329,8 +340,8 @@ parse_container(JsonParser *parser, const char *p, JsonNode *node)
 }
 
 /*
- * The value at p, of any kind.  Its node is taken before those of what is in
- * it, and its "next" is known behind them.
+ * Parse the value at p.  Its node precedes the nodes of the values in it, and
+ * its "next" is set after all of these have been parsed.
  */
 static const char *
 parse_value(JsonParser *parser, const char *p)
@@ -365,7 +376,7 @@ parse_value(JsonParser *parser, const char *p)
 	return p;
 }
 
-/* Is all of the text one value, with white space around it? */
+/* Does the text consist of one value, with optional white space around it? */
 static bool
 parse_text(JsonParser *parser, const char *text)
 {
@@ -385,13 +396,13 @@ json_parse(const char *text, Size len, JsonNode *nodes, uint32 max_nodes)
 }
 
 /* ----------
- * Decoder of json, whose value is its text, if that is valid.
+ * Decoder of json
  * ----------
  */
 
 /*
- * json_in() checks the text and returns it as it is, white space included,
- * and so does this.
+ * Like json_in(), this checks the text and returns all of it unchanged,
+ * including white space.
  */
 static bool
 decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * json.h
- *	  Parser of JSON, for the decoder of jsonb.
+ *	  Parses JSON into nodes, for the decoder of jsonb.
+ *
+ * jsonb.c needs all nodes of a text before it can write the stored form, in
+ * which the keys of an object precede its values.  The decoder of json itself
+ * is in json.c, next to the parser.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,21 +25,23 @@ typedef enum NodeKind
 
 typedef struct JsonNode
 {
-	const char *text;			/* of a number, or a string without escapes,
-								 * with padding; borrowed from the input, or
-								 * in the context of the call */
-	uint32		len;			/* its bytes, or elements, or members */
-	uint32		next;			/* the node behind all that is in this one */
+	const char *text;			/* of a number, or of a string with escapes
+								 * resolved; padding follows; part of the
+								 * input, or allocated */
+	uint32		len;			/* number of bytes, elements or members */
+	uint32		next;			/* index of the node after this one and all
+								 * nodes in it */
 	NodeKind	kind;
 } JsonNode;
 
 /*
- * Parse a text that has FIELD_PADDING behind it into up to max_nodes nodes.
- * The first node is the whole value; behind that of a container stand those
- * of its elements, or of its keys, each before that of its value.  Returns
- * how many there are, or 0 if the text is not JSON, and for some that is:
- * with \u escapes, numbers with an exponent, more depth than MAX_JSON_DEPTH,
- * or more nodes.  Strings with escapes are allocated in CurrentMemoryContext.
+ * Parse a text, which FIELD_PADDING follows, into up to max_nodes nodes.  The
+ * first node is the whole value.  The node of an array is followed by those
+ * of its elements, the node of an object by those of each key and its value.
+ * Returns the number of nodes, or 0 if the text is not JSON.  Also returns 0
+ * for JSON with \u escapes, with exponents of numbers, with more levels than
+ * MAX_JSON_DEPTH, or with more nodes.  Strings with escapes are allocated in
+ * CurrentMemoryContext.
  */
 extern uint32 json_parse(const char *text, Size len, JsonNode *nodes,
 						 uint32 max_nodes);

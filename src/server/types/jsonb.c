@@ -3,6 +3,11 @@
  * jsonb.c
  *	  Encoder and decoder of jsonb.
  *
+ * choose.c finds them by the type's functions.  The encoder writes the
+ * escapes of JSON and of COPY while it walks over the stored value, whereas
+ * jsonb_out() builds a text, which COPY then converts and escapes.  The
+ * decoder uses the parser of json.c.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,33 +26,33 @@
 /* ----------
  * Encoder of jsonb.
  *
- * Walks the stored tree and writes what jsonb_out gives
- * (src/backend/utils/adt/jsonb.c: JsonbToCString), with the escapes of JSON
- * and of COPY made in one pass.  The binary form is the same text behind the
- * number of the form's version (jsonb_send).
+ * It walks over the stored tree and writes the text of jsonb_out()
+ * (src/backend/utils/adt/jsonb.c: JsonbToCString).  The binary form is a byte
+ * with the version of the form, and the same text (jsonb_send).
  *
- * The layout is that of src/include/utils/jsonb.h.  A container is a word
- * with flags and the number of its elements or pairs, an entry (JEntry) for
- * each element, or for each key and then each value, and the data of these,
- * one behind the other.  An entry has the kind of its data, and either
- * their length or where they end, counted from the begin of all the
- * container's data.  Containers within containers, and numbers, begin at a
- * multiple of 4; the padding before them belongs to their length.
+ * The layout is that of src/include/utils/jsonb.h.  A container begins with a
+ * word that contains flags and the number of its elements or pairs.  An entry
+ * (JEntry) for each element follows, or first one for each key and then one
+ * for each value.  The data of all entries follows in the same order.  An
+ * entry contains the kind of its data, and either the length of the data or
+ * the offset of its end, counted from the start of the container's data.
+ * Containers within containers, and numbers, begin at a multiple of 4; the
+ * padding before them is part of their length.
  *
- * Nothing of that is believed: each place is compared with the end of the
- * value before something is read there.
+ * The value may be damaged, so each place is compared with the end of the
+ * value before anything is read there.
  * ----------
  */
 
 /*
- * Deeper values are left to jsonb_out, which does not recurse and so knows no
- * limit.
+ * Values with more levels are left to jsonb_out(), which does not recurse and
+ * so can write any number of levels.
  */
 #define MAX_DEPTH	64
 
 #define BINARY_VERSION 1
 
-/* Where the walk writes, and how. */
+/* The output of a value, and the progress of the walk over it. */
 typedef struct JsonbWriter
 {
 	ByteBuffer *out;
@@ -60,8 +65,9 @@ static char *append_container(JsonbWriter *writer, char *to,
 							  const JsonbContainer *container);
 
 /*
- * Escape JSON's way alone, then convert and escape as any text.  For strings
- * that change in the client's encoding.
+ * Append a string that must be converted to the client's encoding.  First
+ * only JSON's escapes are written, then append_text() converts the result and
+ * writes COPY's escapes.
  */
 static pg_noinline char *
 append_converted_string(JsonbWriter *writer, char *to, const char *string,
@@ -85,8 +91,9 @@ append_converted_string(JsonbWriter *writer, char *to, const char *string,
 }
 
 /*
- * Copy and escape as the format asks for.  No string has a zero in it: what
- * jsonb_out would make of that differs among majors, and cannot be loaded.
+ * Copy a string, with the escapes of the format.  A string with a zero is
+ * damaged: jsonb_out() writes it in a way that depends on the major version,
+ * and the result cannot be loaded.
  */
 static inline char *
 copy_string(const JsonbWriter *writer, char *to, const char *string, Size len)
@@ -102,7 +109,10 @@ copy_string(const JsonbWriter *writer, char *to, const char *string, Size len)
 	return to;
 }
 
-/* A string that is too long for one reservation, or changes. */
+/*
+ * Append a string that must be converted, or for which the room for the worst
+ * case is not reserved at once because it is long.
+ */
 static pg_noinline char *
 append_special_string(JsonbWriter *writer, char *to, const char *string,
 					  Size len, bool convert)
@@ -124,8 +134,8 @@ append_special_string(JsonbWriter *writer, char *to, const char *string,
 }
 
 /*
- * Append a string; if it is an object's key, with what stands around it.
- * "separate" asks for the separator from the pair before.
+ * Append a string.  If it is the key of an object, also append the colon
+ * after it and, if "separate" is set, the comma before it.
  */
 static pg_attribute_always_inline char *
 append_string(JsonbWriter *writer, char *to, const char *string, Size len,
@@ -180,14 +190,14 @@ static inline char *
 append_numeric_node(JsonbWriter *writer, char *to, const char *num,
 					const char *end)
 {
-	/* numbers in a jsonb are never compressed or out of line by themselves */
+	/* a jsonb never contains numbers that are compressed or out of line */
 	if (unlikely(stored_size(num, end, -1) == 0 ||
 				 !stored_varlena_is_plain(num)))
 		damaged_value("jsonb");
 	return append_numeric(writer->out, to, (Numeric) num);
 }
 
-/* The place behind a node that starts at "start", by its entry. */
+/* Return the offset of the end of a node that begins at "start". */
 static inline uint32
 node_end(JEntry entry, uint32 start)
 {
@@ -197,8 +207,8 @@ node_end(JEntry entry, uint32 start)
 }
 
 /*
- * Append the node that lies from start to end of its container's data.  NULL
- * as append_container().
+ * Append the node whose data is from "start" to "end" in that of its
+ * container.  Returns NULL if append_container() does.
  */
 static inline char *
 append_node(JsonbWriter *writer, char *to, JEntry entry, const char *data,
@@ -242,9 +252,9 @@ append_object(JsonbWriter *writer, char *to, const JsonbContainer *object)
 	uint32		value_start;
 
 	/*
-	 * The values' data lies behind that of all keys.  getJsonbOffset() adds
-	 * up entries from one that holds an offset on, all of which
-	 * entries_are_sound() has found to be within the value.
+	 * The data of the values follows that of all keys.  getJsonbOffset() adds
+	 * up entries, beginning with one that contains an offset.  All of them
+	 * are within the value, as entries_are_sound() has checked.
 	 */
 	value_start = n_pairs > 0 ? getJsonbOffset(object, n_pairs) : 0;
 
@@ -268,7 +278,10 @@ append_object(JsonbWriter *writer, char *to, const JsonbContainer *object)
 	return byte_buffer_append_char(writer->out, to, '}');
 }
 
-/* A scalar at the root is stored as an array of one, without brackets. */
+/*
+ * Append an array.  A scalar that is the whole value is stored as an array
+ * with one element, and is written without brackets.
+ */
 static char *
 append_array(JsonbWriter *writer, char *to, const JsonbContainer *array)
 {
@@ -297,7 +310,7 @@ append_array(JsonbWriter *writer, char *to, const JsonbContainer *array)
 	return to;
 }
 
-/* Is it an object or array whose entries lie within the value? */
+/* Is this an object or an array whose entries are within the value? */
 static inline bool
 entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
 {
@@ -319,9 +332,10 @@ entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
 }
 
 /*
- * Append an object or array.  NULL, with part of it written, if it is too
- * deep.  Containers that share their data, as no sound value has them, may
- * become very long: what they write is limited by the buffer.
+ * Append an object or array.  Returns NULL if it has too many levels, after a
+ * part of it has been written.  In a damaged value, containers may share
+ * their data, and the text may become very long; the buffer raises an error
+ * then.
  */
 static char *
 append_container(JsonbWriter *writer, char *to,
@@ -349,14 +363,14 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	Size		start = to - out->data;
 	AlignedValue copy;
 
-	/* entries are read as aligned words, which a short header spoils */
+	/* entries are read as aligned words, which needs a header of 4 bytes */
 	const Jsonb *jsonb = (const Jsonb *) aligned_varlena(value, &copy);
 
 	writer.end = (const char *) jsonb + VARSIZE(jsonb);
 	if (encoder->settings->format == ROW_BINARY)
 		*to++ = BINARY_VERSION;
 	to = append_container(&writer, to, &jsonb->root);
-	/* too deep: write the value again, over what was written of it */
+	/* too many levels: let jsonb_out() write, over the part of the text */
 	if (unlikely(to == NULL))
 		to = encode_by_type_function(encoder, value, out, out->data + start);
 	return to;
@@ -371,22 +385,24 @@ const EncoderRow jsonb_encoders[] = {
 /* ----------
  * Decoder of jsonb.
  *
- * The text becomes nodes and these the stored form that convertToJsonb()
- * (src/backend/utils/adt/jsonb_util.c) writes: an object's keys first, the
- * shorter before the longer, then their values in the same order.  The keys
- * of a dumped jsonb are in that order already, and are not sorted then.
+ * json_parse() makes nodes of the text.  From these, the stored form is
+ * written as convertToJsonb() does (src/backend/utils/adt/jsonb_util.c): the
+ * keys of an object first, shorter ones before longer ones, then their values
+ * in the same order.  The keys in a dumped jsonb already have this order, and
+ * are only sorted if they do not.
  * ----------
  */
 
 /*
- * A longer text, or one of more keys and values, is left to jsonb_in().  A
- * node is twelve times as large as its shortest text, so there is one array
- * of nodes for a column.  Pages of it that no value needs are never touched.
+ * A longer text, or one with more keys and values, is left to jsonb_in().  A
+ * node is twelve times as large as its shortest text, so nodes are not
+ * allocated for each value: each column has one array of them.  The memory
+ * pages that no value needs are never touched.
  */
 #define MAX_JSONB_TEXT	(1024 * 1024)
 #define MAX_NODES		8192
 
-/* A decoder's state. */
+/* The state of a decoder. */
 typedef struct JsonbSpace
 {
 	JsonNode	nodes[MAX_NODES];
@@ -394,33 +410,35 @@ typedef struct JsonbSpace
 } JsonbSpace;
 
 /*
- * The room that a node may need beside its text: a JEntry, padding, and what
- * a number has more than that of its text, or a container's header.
+ * The room that a node may need in addition to its text: a JEntry, padding,
+ * and the bytes that a number needs beyond its text, or the header of a
+ * container, which is smaller.
  */
 #define NODE_ROOM		(sizeof(JEntry) + 3 + NUMERIC_ROOM(0))
 
 /*
- * Each put_...() writes at "to" and returns the place behind what it has
- * written, or NULL if the value is not one for us.
+ * The input of the functions put_...().  Each of them writes at "to" and
+ * returns the place after the bytes that it has written, or NULL if
+ * jsonb_in() has to read the value.
  */
 typedef struct JsonbBuilder
 {
 	const JsonNode *nodes;
-	uint32	   *keys;			/* free places for the nodes of keys */
+	uint32	   *keys;			/* unused memory for the nodes of keys */
 } JsonbBuilder;
 
-/* Containers and numbers are aligned; the padding counts as theirs. */
+/* Write the padding before a container or a number, which is part of it. */
 static inline char *
 put_padding(char *to)
 {
 	uint32		zeros = 0;
 
-	/* up to three bytes are padding; what follows overwrites the others */
+	/* up to three bytes are padding; the others are overwritten later */
 	memcpy(to, &zeros, sizeof(zeros));
 	return (char *) INTALIGN(to);
 }
 
-/* Writes up to a block more, and may read as much. */
+/* Copies whole blocks, so it may read and write almost a block too much. */
 static inline char *
 put_string(char *to, const JsonNode *node)
 {
@@ -441,7 +459,7 @@ put_number(char *to, const JsonNode *node)
 
 static char *put_container(JsonbBuilder *writer, uint32 index, char *to);
 
-/* Write a value; its JEntry's type goes to *type. */
+/* Write the data of a value, and set *type to the type for its JEntry. */
 static inline char *
 put_value(JsonbBuilder *writer, uint32 index, char *to, JEntry *type)
 {
@@ -472,7 +490,10 @@ put_value(JsonbBuilder *writer, uint32 index, char *to, JEntry *type)
 	return NULL;
 }
 
-/* src/backend/utils/adt/jsonb_util.c: lengthCompareJsonbString() */
+/*
+ * Compare two keys as lengthCompareJsonbString() does
+ * (src/backend/utils/adt/jsonb_util.c).
+ */
 static inline int
 compare_keys(const JsonNode *a, const JsonNode *b)
 {
@@ -489,9 +510,10 @@ compare_places(const void *a, const void *b, void *nodes)
 }
 
 /*
- * Gather the keys of an object in the order in which they are stored.  False
- * if one is there twice: jsonb_in() keeps the last value only, but the others
- * may be errors, too.  No dumped jsonb has such keys.
+ * Gather the keys of an object in the order in which they are stored.
+ * Returns false if a key occurs twice.  jsonb_in() keeps only its last value
+ * then, but has to report errors in the others.  No dumped jsonb has such
+ * keys.
  */
 static bool
 gather_keys(JsonbBuilder *writer, uint32 index)
@@ -522,8 +544,8 @@ gather_keys(JsonbBuilder *writer, uint32 index)
 }
 
 /*
- * Put the JEntry of what begins at "start" and ends at "end" to its place,
- * with an offset instead of a length where one has to be.
+ * Write the JEntry number i, whose data is from "start" to "end".  "first" is
+ * the start of the container's data.
  */
 static inline void
 put_entry(char *entries, uint32 i, JEntry type, const char *first,
@@ -532,15 +554,15 @@ put_entry(char *entries, uint32 i, JEntry type, const char *first,
 	JEntry		entry = type | (end - start);
 
 	/*
-	 * Every JB_OFFSET_STRIDE-th entry holds the end of its data, counted from
-	 * the first, so that a reader adds up few lengths.
+	 * Every JB_OFFSET_STRIDE-th entry contains the offset of its end instead
+	 * of a length, so that a reader has to add up few lengths.
 	 */
 	if (i % JB_OFFSET_STRIDE == 0)
 		entry = type | (end - first) | JENTRY_HAS_OFF;
 	memcpy(entries + i * sizeof(JEntry), &entry, sizeof(JEntry));
 }
 
-/* Write a container's header, whose entries' place goes to *entries. */
+/* Write a container's header, and set *entries to the place for entries. */
 static inline char *
 put_header(char *to, uint32 header, uint32 n_entries, char **entries)
 {
@@ -551,8 +573,8 @@ put_header(char *to, uint32 header, uint32 n_entries, char **entries)
 }
 
 /*
- * Write an array: header, place for its entries, then the elements.  Each
- * entry is filled in when the end of its element is known.
+ * Write an array: its header and its elements.  Each entry is filled in when
+ * the end of its element is known.
  */
 static char *
 put_array(JsonbBuilder *writer, uint32 index, char *to)
@@ -577,8 +599,8 @@ put_array(JsonbBuilder *writer, uint32 index, char *to)
 }
 
 /*
- * Write an object: the keys in the order that gather_keys() has found, then
- * the values in the same order.  A value's node is the one behind its key's.
+ * Write an object: the keys in the order of gather_keys(), then the values in
+ * the same order.  The node of a value follows that of its key.
  */
 static char *
 put_object(JsonbBuilder *writer, uint32 index, char *to)
@@ -590,7 +612,7 @@ put_object(JsonbBuilder *writer, uint32 index, char *to)
 
 	if (!gather_keys(writer, index))
 		return NULL;
-	/* objects within this one use the places behind its keys */
+	/* objects within this one use the memory after its keys */
 	writer->keys += n;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -621,7 +643,7 @@ put_container(JsonbBuilder *writer, uint32 index, char *to)
 	return put_array(writer, index, to);
 }
 
-/* The value that is all of a jsonb; a scalar is in an array of its own. */
+/* Write the whole value.  A scalar is stored as the element of an array. */
 static char *
 put_root(JsonbBuilder *writer, char *to)
 {
@@ -654,7 +676,7 @@ decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	n_nodes = json_parse(text, len, space->nodes, MAX_NODES);
 	if (n_nodes == 0)
 		return false;
-	/* the root's header, or that of a scalar's array, is one more */
+	/* one more for the array around a scalar, which has no node */
 	room = VARHDRSZ + len + (n_nodes + 1) * NODE_ROOM;
 	result = value_alloc(decoder, room + BYTE_BLOCK_SIZE);
 	end = put_root(&writer, result + VARHDRSZ);

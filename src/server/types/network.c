@@ -3,6 +3,10 @@
  * network.c
  *	  Encoders and decoders of inet and cidr.
  *
+ * choose.c finds them by the types' functions.  They have the results of
+ * network_out(), network_send(), inet_in() and cidr_in()
+ * (src/backend/utils/adt/network.c).
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -19,15 +23,16 @@
 /* ----------
  * Encoders of inet and cidr.
  *
- * The texts are those of network_out() in src/backend/utils/adt/network.c and
- * of pg_inet_net_ntop() in src/port/inet_net_ntop.c: inet shows its prefix
- * length only if it is less than the whole address, cidr always.  The binary
- * forms are those of network_send().
+ * The texts are those of network_out() and of pg_inet_net_ntop()
+ * (src/port/inet_net_ntop.c): inet shows the length of its prefix only if
+ * that is less than the whole address, cidr always.  The binary forms are
+ * those of network_send().
  *
  * Both types are stored as an inet_struct (src/include/utils/inet.h): a byte
- * for the family, a byte for the length of the prefix, and 4 or 16 bytes of
- * address in network byte order.  The value does not say which of the types
- * it is of. ----------
+ * for the family, a byte for the length of the prefix, and an address of 4 or
+ * 16 bytes in network byte order.  The value does not contain its type, so
+ * the encoder's variant does.
+ * ----------
  */
 
 /* xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:255.255.255.255/128 */
@@ -44,16 +49,15 @@ StaticAssertDecl(ADDRESS_TEXT_ROOM <= VALUE_ROOM &&
 #define CIDR				1
 
 /*
- * Write an IPv4 address.  Each number, with the dot behind it, is one move of
- * four bytes, of which the next number overwrites those that do not belong to
- * it.
+ * Write an IPv4 address.  The text of each number, with a dot after it, is
+ * copied as four bytes.  The next number overwrites any bytes after the dot.
  */
 static inline char *
 put_ipv4(char *p, const uint8 *address)
 {
 	static char texts[256][4];
 
-	/* made when they are first needed */
+	/* fill the table in the first call */
 	for (int i = 0; i < 256 && texts[255][0] == '\0'; i++)
 	{
 		char		text[4 + DIGITS_SLACK];
@@ -68,7 +72,7 @@ put_ipv4(char *p, const uint8 *address)
 		memcpy(p, texts[octet], 4);
 		p += 2 + (octet >= 10) + (octet >= 100);
 	}
-	return p - 1;				/* the last dot */
+	return p - 1;				/* without the last dot */
 }
 
 /* Write a number of up to four hexadecimal digits without leading zeros. */
@@ -86,8 +90,9 @@ put_hex_word(char *p, uint32 word)
 }
 
 /*
- * Find the first of the longest runs of zero words, which is written as "::".
- * One word alone is not; then the length is 0.
+ * Find the longest run of zero words, or the first of several, which is
+ * written as "::".  A single word is not written like that, and the length is
+ * 0 then.
  */
 static inline void
 longest_zero_run(const uint32 *words, int *start, int *length)
@@ -110,9 +115,9 @@ longest_zero_run(const uint32 *words, int *start, int *length)
 }
 
 /*
- * Do the last two words stand behind six words of zeros, or behind ::ffff:?
- * They are written as an IPv4 address then.  (With seven words of zeros there
- * is only one more to write, as a word.)
+ * Do the last two words follow six words of zeros, or ::ffff: ?  They are
+ * written as an IPv4 address then.  After seven words of zeros, the last word
+ * is written as a word.
  */
 static inline bool
 embeds_ipv4(const uint32 *words, int start, int length)
@@ -139,11 +144,11 @@ put_ipv6(char *p, const uint8 *address)
 
 	for (i = 0; i < IPV6_WORDS; i++)
 	{
-		/* the second colon is that before the next word, or the last one */
+		/* the second colon is written before the next word, or at the end */
 		if (length > 0 && i == start)
 		{
 			*p++ = ':';
-			i += length - 1;	/* to the run's last word */
+			i += length - 1;	/* the last word of the run */
 			if (i == IPV6_WORDS - 1)
 				*p++ = ':';
 			continue;
@@ -157,7 +162,7 @@ put_ipv6(char *p, const uint8 *address)
 	return p;
 }
 
-/* The value, which holds all of its address. */
+/* Return the value, or raise an error if it is too short for its address. */
 static inline inet *
 get_address(const ColumnEncoder *encoder, Datum value)
 {
@@ -189,7 +194,7 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 		p = put_ipv6(to, ip_addr(address));
 	}
 
-	/* what a damaged value holds is network_out()'s to judge */
+	/* network_out() decides whether another family or prefix is an error */
 	if (unlikely(bits > max_bits ||
 				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
 		p = encode_by_type_function(encoder, value, out, to);
@@ -202,7 +207,10 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return p;
 }
 
-/* Family, prefix length, which type, length of the address; the address. */
+/*
+ * The binary form: family, length of the prefix, 1 for cidr, length of the
+ * address, and the address.
+ */
 static char *
 send_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -227,19 +235,19 @@ const EncoderRow network_encoders[] = {
 /* ----------
  * Decoders of inet and cidr.
  *
- * They read what network_out() writes (src/backend/utils/adt/network.c), but
- * for an IPv4 address within one of IPv6.
+ * They read the texts that network_out() writes, except IPv6 addresses that
+ * contain an IPv4 address.
  * ----------
  */
 
 #define IPV4_OCTETS		4
 
 /*
- * Each read_...() reads at *p, advances it behind what it has read, and
- * returns false if that is not there.
+ * Each read_...() reads at *p and moves it to the place after the text that
+ * it has read.  It returns false if the expected text is not there.
  */
 
-/* A number of up to three digits, without leading zeros. */
+/* Read a number of up to three digits, without leading zeros. */
 static inline bool
 read_small_number(const char **p, const char *end, int64 max, int64 *n)
 {
@@ -249,7 +257,7 @@ read_small_number(const char **p, const char *end, int64 max, int64 *n)
 		(*start != '0' || *p == start + 1);
 }
 
-/* Four numbers with dots; inet_net_pton() takes fewer for cidr. */
+/* Read four numbers with dots.  For cidr, the server also accepts fewer. */
 static inline bool
 read_ipv4(const char **p, const char *end, uint8 *address)
 {
@@ -266,7 +274,7 @@ read_ipv4(const char **p, const char *end, uint8 *address)
 	return true;
 }
 
-/* Up to four hexadecimal digits. */
+/* Read a word of one to four hexadecimal digits. */
 static inline bool
 read_hex_word(const char **p, const char *end, uint16 *word)
 {
@@ -278,7 +286,10 @@ read_hex_word(const char **p, const char *end, uint16 *word)
 	return *p > start;
 }
 
-/* Words with a colon between them; two colons, once, are words of zero. */
+/*
+ * Read words with a colon between them.  Two colons may occur once, and stand
+ * for words of zero.
+ */
 static inline bool
 read_ipv6(const char **p, const char *end, uint8 *address)
 {
@@ -295,8 +306,8 @@ read_ipv6(const char **p, const char *end, uint8 *address)
 
 	/*
 	 * Words are gathered without the gap.  The text may end with a word or
-	 * with two colons, but not with one.  A dot, of an IPv4 address, ends the
-	 * loop, and the caller declines what is left.
+	 * with two colons, but not with one.  The dot of an IPv4 address ends the
+	 * loop, and the caller declines the text because of the rest.
 	 */
 	while (*p < end && **p != '/')
 	{
@@ -318,7 +329,7 @@ read_ipv6(const char **p, const char *end, uint8 *address)
 			return false;
 	}
 
-	/* without a gap there must be all words, with one at least one fewer */
+	/* without a gap all words must be there; a gap is one word or more */
 	missing = IPV6_WORDS - n;
 	if (gap < 0 ? missing != 0 : missing == 0)
 		return false;
@@ -333,7 +344,7 @@ read_ipv6(const char **p, const char *end, uint8 *address)
 	return true;
 }
 
-/* Are all bits behind the prefix zero?  network.c: addressOK() */
+/* Are all bits after the prefix zero, as in addressOK() of network.c? */
 static inline bool
 is_network(const uint8 *address, uint32 bits, uint32 max_bits)
 {
@@ -358,13 +369,13 @@ decode_address(ColumnDecoder *decoder, const char *text, Size len,
 	const char *end = text + len;
 	bool		is_cidr = decoder->variant == CIDR;
 
-	/* as network_in(): a colon is in every IPv6 address and in no other */
+	/* like network_in(): every IPv6 address has a colon, no other has one */
 	bool		is_ipv6 = memchr(text, ':', len) != NULL;
 	int			max_bits = is_ipv6 ? 128 : 32;
 	int64		bits = max_bits;
 	inet	   *address = value_alloc(decoder, sizeof(inet));
 
-	/* network_in() clears the value, too, which is shorter for IPv4 */
+	/* network_in() also clears all bytes, although IPv4 uses fewer */
 	memset(address, 0, sizeof(inet));
 	if (!(is_ipv6 ? read_ipv6(&text, end, ip_addr(address)) :
 		  read_ipv4(&text, end, ip_addr(address))))
@@ -376,8 +387,8 @@ decode_address(ColumnDecoder *decoder, const char *text, Size len,
 			return false;
 	}
 	else if (is_cidr)
-		return false;			/* the length would be guessed */
-	/* cidr_in() has the error for bits to the right of the mask */
+		return false;			/* cidr_in() derives a length */
+	/* cidr_in() raises the error for bits to the right of the mask */
 	if (text != end ||
 		(is_cidr && !is_network(ip_addr(address), bits, max_bits)))
 		return false;

@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * number.c
- *	  Encoders and decoders of integers, floats, booleans and OIDs.
+ *	  Encoders and decoders of integers, floats, booleans and OIDs, and
+ *	  encoders of the binary form of many types.
+ *
+ * choose.c finds them by the types' functions.  Integers are converted by
+ * bytes/digits.h.  Floats have fast ways here for the numbers that most
+ * columns contain; each of these ways is proved to give the result of the
+ * server's function, and all other numbers are left to that function.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,11 +31,11 @@
 #include "types/family.h"
 
 /* ----------
- * Encoders of bool, integers, object and transaction ids, and floats.
+ * Encoders of bool, integers, OIDs, transaction IDs and floats.
  *
- * Their texts are plain ASCII without a character that COPY escapes, so they
- * are written straight into the block.  None of them is longer than
- * VALUE_ROOM, which column_encode() has reserved.
+ * Their texts are ASCII and contain no character that COPY escapes, so they
+ * are written into the buffer without another pass.  None of them is longer
+ * than VALUE_ROOM, which column_encode() has reserved.
  * ----------
  */
 
@@ -44,7 +50,7 @@ encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to + 1;
 }
 
-/* int2, too, whose Datum is that of the same int4 */
+/* also for int2, whose Datum is the same as that of an equal int4 */
 static char *
 encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -57,7 +63,7 @@ encode_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return put_int64(to, DatumGetInt64(value));
 }
 
-/* oid, xid and cid: unsigned, 32 bits */
+/* for oid, xid and cid, which are unsigned and have 32 bits */
 static char *
 encode_uint4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -73,8 +79,8 @@ encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /*
- * Write billionths / 10^9.  All short numbers are brought to this form, so
- * that one piece of code writes them.
+ * Write the number billionths / 10^9.  All short floats are converted to this
+ * form, so that one function writes them.
  */
 static inline char *
 put_billionths(char *p, uint64 billionths)
@@ -92,17 +98,18 @@ put_billionths(char *p, uint64 billionths)
 }
 
 /*
- * Numbers with few decimals are most of what columns of floats hold, and need
- * no search for their shortest text.  Return the end of the text, or NULL if
- * the number is not one of these.
+ * Write a number with few decimals and return the end of the text, or return
+ * NULL if it has more.  Most numbers in columns of floats have few, and need
+ * no search for their shortest text.
  *
- * Be m the integer nearest to num * 10^k.  If m / 10^k, a division of two
- * exact numbers and so correctly rounded, gives num again, then the decimal
- * number m / 10^k reads back as num.  It has at most DBL_DIG = 15 significant
- * digits (6 for float4), and no two decimal numbers of so few digits read
- * back as the same number: it is the shortest text too.  The quotient of a
- * float4 may be rounded to a double first: that has more than twice as many
- * bits, so that the second rounding gives what one would.
+ * Let m be the integer nearest to num * 10^k.  m / 10^k is a division of two
+ * exact numbers, so its result is rounded correctly.  If this result is num,
+ * the decimal number m / 10^k reads back as num.  It has at most DBL_DIG = 15
+ * significant digits (6 for float4), and no two decimal numbers of so few
+ * digits read back as the same number, so it is also the shortest text.  The
+ * quotient of a float4 is first rounded to a double, and then to a float.  A
+ * double has more than twice as many bits, so both roundings together give
+ * the result of a single one.
  */
 static pg_attribute_always_inline char *
 put_scaled(char *p, double num, double power, bool is_float4)
@@ -111,7 +118,7 @@ put_scaled(char *p, double num, double power, bool is_float4)
 	int64		scaled = (int64) (magnitude * power + 0.5);
 	double		quotient = (double) scaled / power;
 
-	/* excess precision would spoil the comparison */
+	/* with excess precision the comparison would not prove anything */
 	if (FLT_EVAL_METHOD != 0 ||
 		(is_float4 ? (double) (float) quotient : quotient) != magnitude)
 		return NULL;
@@ -121,9 +128,9 @@ put_scaled(char *p, double num, double power, bool is_float4)
 }
 
 /*
- * Nine decimals below 10^6, six below 10^9: 15 digits in each case.  The
- * lower limit keeps out what is written with an exponent.  NaN is in neither
- * of the ranges.
+ * Nine decimals below 10^6, and six below 10^9, are 15 digits in both cases.
+ * Numbers below the lower limit are written with an exponent.  NaN is in
+ * neither range.
  */
 static inline char *
 put_short_double(char *p, double num)
@@ -137,7 +144,7 @@ put_short_double(char *p, double num)
 	return NULL;
 }
 
-/* Five decimals below 10, two below 10^4: FLT_DIG = 6 digits are exact. */
+/* Five decimals below 10, and two below 10^4, are FLT_DIG = 6 digits. */
 static inline char *
 put_short_float(char *p, float num)
 {
@@ -150,7 +157,7 @@ put_short_float(char *p, float num)
 	return NULL;
 }
 
-/* extra_float_digits > 0: the shortest text that reads back as the value */
+/* If extra_float_digits > 0, float8out() writes the shortest exact text. */
 static char *
 encode_float8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -176,22 +183,22 @@ encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /* ----------
- * Decoders of bool, integers, and object and transaction ids.
+ * Decoders of bool, integers, OIDs and transaction IDs.
  *
- * Integers are read as the output functions write them: without white space,
- * plus sign and leading zeros, all of which their input functions take in
- * ways that differ by type and major (src/backend/utils/adt/int.c, int8.c,
- * oid.c, xid.c, numutils.c).
+ * Only the integers that the output functions write are decoded: without
+ * white space, plus sign and leading zeros.  The input functions accept
+ * these, but in ways that depend on the type and the major version
+ * (src/backend/utils/adt/int.c, int8.c, oid.c, xid.c, numutils.c).
  * ----------
  */
 
-/* As many digits of any value fit in 64 bits, and 20 may not. */
+/* Any number of 19 digits fits into 64 bits, one of 20 may not. */
 #define MAX_INTEGER_DIGITS	19
 
 StaticAssertDecl(READ_DIGITS_SLACK <= FIELD_PADDING,
 				 "digits are read beyond the padding");
 
-/* Read digits alone, and no zero before others. */
+/* Read a number that consists of digits, without leading zeros. */
 static inline bool
 read_unsigned(const char *text, Size len, uint64 max, uint64 *n)
 {
@@ -200,14 +207,14 @@ read_unsigned(const char *text, Size len, uint64 max, uint64 *n)
 		read_uint_19(text, len, n) && *n <= max;
 }
 
-/* Read a number of -max - 1 to max. */
+/* Read a number from -max - 1 to max. */
 static inline bool
 read_signed(const char *text, Size len, int64 max, int64 *n)
 {
 	uint64		magnitude;
 	bool		negative = len > 0 && text[0] == '-';
 
-	/* "-0" is 0 to the input functions as well; "--1" has no digit first */
+	/* the input functions read "-0" as 0, too; "--1" is declined */
 	if (!read_unsigned(text + negative, len - negative,
 					   (uint64) max + negative, &magnitude))
 		return false;
@@ -222,7 +229,7 @@ decode_bool(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return len == 1 && (text[0] == 't' || text[0] == 'f');
 }
 
-/* int2 and int4, whose largest value is the variant */
+/* for int2 and int4; the variant is the largest value */
 static bool
 decode_int4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
@@ -245,7 +252,7 @@ decode_int8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-/* oid, xid and cid: unsigned, 32 bits */
+/* for oid, xid and cid, which are unsigned and have 32 bits */
 static bool
 decode_uint4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
@@ -272,28 +279,30 @@ decode_xid8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
  * Decoders of float4 and float8.
  *
  * The input functions (src/backend/utils/adt/float.c) call strtod() and
- * strtof(), which round correctly.  So does this, for numbers of up to 19
- * digits times a power of ten that is neither large nor small, by arithmetic
- * in integers of 128 bits: a quotient or product of more bits than a float
- * has, whose last bit is set if there was more of it, is rounded once.
- * Where both the digits and the power of ten are doubles, exactly, one
- * operation on these does the same in less time.
+ * strtof(), which round correctly.  These decoders round correctly, too, for
+ * numbers of up to 19 digits times a power of ten that is neither large nor
+ * small.  They compute a quotient or product in integers of 128 bits, with
+ * more bits than a float has.  Its last bit is set if any bits were lost, and
+ * it is rounded once.  If the digits and the power of ten can both be
+ * represented exactly as doubles, a single operation on these has the same
+ * result in less time.
  * ----------
  */
 
-/* Excess precision would round twice. */
+/* With excess precision, results would be rounded twice. */
 #if defined(HAVE_INT128) && (!defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD == 0)
 
 #define HAVE_FLOAT_DECODERS
 
 /*
- * As many digits fit in 64 bits, and so does 5^27.  Powers of two are only a
- * matter of the binary exponent: 10^n is 5^n * 2^n.
+ * The limits of digits and exponents that are decoded.  19 digits fit into 64
+ * bits, and so does 5^27.  As 10^n is 5^n * 2^n, and 2^n only changes the
+ * binary exponent, powers of 5 are enough.
  */
 #define MAX_DIGITS		19
 #define MAX_EXPONENT	27
 
-/* Integers up to this one are doubles, and so are these powers of ten. */
+/* Integers and powers of ten up to these limits are exact as doubles. */
 #define MAX_EXACT_DIGITS	(UINT64CONST(1) << 53)
 #define MAX_EXACT_EXPONENT	22
 
@@ -305,7 +314,7 @@ typedef struct DecimalNumber
 	bool		negative;
 } DecimalNumber;
 
-/* bits * 2 ^ exponent; the lowest bit is set if anything is left out */
+/* bits * 2 ^ exponent; the lowest bit is set if any bits were lost */
 typedef struct BinaryNumber
 {
 	uint64		bits;
@@ -333,8 +342,9 @@ static const double powers_of_10[MAX_EXACT_EXPONENT + 1] = {
 };
 
 /*
- * Read digits, and put them behind those that *number has.  Returns the place
- * behind them.  Of more than MAX_DIGITS the number is wrong.
+ * Read digits, and append them to those of *number.  Returns the place after
+ * them.  If *number has more than MAX_DIGITS digits then, its value is wrong,
+ * which the caller finds out.
  */
 static inline const char *
 read_more_digits(const char *p, const char *end, uint64 *number)
@@ -354,7 +364,7 @@ read_more_digits(const char *p, const char *end, uint64 *number)
 	return p;
 }
 
-/* Read what follows an "e"; up to the end of the text. */
+/* Read the exponent after an "e", up to the end of the text. */
 static bool
 read_exponent(const char *p, const char *end, int *exponent)
 {
@@ -370,8 +380,8 @@ read_exponent(const char *p, const char *end, int *exponent)
 }
 
 /*
- * Read digits, among them perhaps a point, and an exponent.  Digits must
- * stand on both sides of a point.
+ * Read a number with an optional fraction and exponent.  A point must have
+ * digits on both sides.
  */
 static inline bool
 read_decimal(const char *p, Size len, DecimalNumber *number)
@@ -388,7 +398,7 @@ read_decimal(const char *p, Size len, DecimalNumber *number)
 	start = p;
 	p = read_more_digits(p, end, &digits);
 	n_digits = digits == 0 ? 0 : p - start;
-	/* more digits may have overflowed, also if the first ones are zeros */
+	/* more digits may have overflowed, even if the first ones are zeros */
 	if (p == start || p - start > MAX_DIGITS)
 		return false;
 
@@ -396,7 +406,7 @@ read_decimal(const char *p, Size len, DecimalNumber *number)
 	{
 		const char *fraction = ++p;
 
-		/* zeros in front are only a matter of the exponent */
+		/* zeros before the first other digit only change the exponent */
 		if (digits == 0)
 		{
 			while (p < end && *p == '0')
@@ -415,7 +425,7 @@ read_decimal(const char *p, Size len, DecimalNumber *number)
 		 (*p == 'e' && read_exponent(p + 1, end, &number->exponent)));
 }
 
-/* The bits that are shifted to the left until the highest is set. */
+/* Return the number of zero bits above the highest bit that is set. */
 static inline int
 leading_zeros(uint64 bits)
 {
@@ -423,10 +433,10 @@ leading_zeros(uint64 bits)
 }
 
 /*
- * digits / 5^n; digits are not 0.  Both are shifted until their highest bit
- * is set, so that the quotient has 63 or 64 bits.  The lowest of them is set
- * if the division leaves a remainder ("sticky bit"): a double has 53 bits, so
- * that it only decides how a tie is rounded.
+ * Compute digits / 5^n; "digits" must not be 0.  Both are shifted until their
+ * highest bit is set, so that the quotient has 63 or 64 bits.  If there is a
+ * remainder, the lowest bit is set ("sticky bit").  As a double has 53 bits,
+ * this bit only decides in which direction a tie is rounded.
  */
 static inline BinaryNumber
 divide_by_power_of_5(uint64 digits, int n)
@@ -445,8 +455,8 @@ divide_by_power_of_5(uint64 digits, int n)
 }
 
 /*
- * digits * 5^n; digits are not 0.  Of a product of more than 64 bits the
- * upper ones are kept, with a sticky bit as above.
+ * Compute digits * 5^n; "digits" must not be 0.  If the product has more than
+ * 64 bits, the highest 64 are kept, with a sticky bit as above.
  */
 static inline BinaryNumber
 multiply_by_power_of_5(uint64 digits, int n)
@@ -465,7 +475,7 @@ multiply_by_power_of_5(uint64 digits, int n)
 	return result;
 }
 
-/* The number as a binary one; false if the power of ten is too large. */
+/* Convert to a binary number; false if the exponent exceeds the limits. */
 static inline bool
 binary_number(const DecimalNumber *decimal, BinaryNumber *binary)
 {
@@ -481,7 +491,7 @@ binary_number(const DecimalNumber *decimal, BinaryNumber *binary)
 	return true;
 }
 
-/* 2^n, not near the ends of what a double can be */
+/* Return 2^n, which must not be near the limits of a double. */
 static inline double
 power_of_2(int n)
 {
@@ -492,7 +502,10 @@ power_of_2(int n)
 	return power;
 }
 
-/* The number without its sign, if one operation rounds it to a double. */
+/*
+ * Convert the number without its sign to a double if this takes a single
+ * operation on exact doubles, which rounds correctly.
+ */
 static inline bool
 rounded_at_once(const DecimalNumber *decimal, double *result)
 {
@@ -509,15 +522,15 @@ rounded_at_once(const DecimalNumber *decimal, double *result)
 }
 
 /*
- * Does a double lie in the middle between two floats?  Then it may have come
- * there by rounding, and must not be rounded again.
+ * Is a double in the middle between two floats?  It may be there only because
+ * it was rounded, and then rounding it again could give the wrong float.
  */
 static inline bool
 is_between_floats(double number)
 {
 	uint64		bits;
 
-	/* a double has 29 bits more than a float; half of a float's last bit */
+	/* a double has 29 bits more; the highest is half of a float's last bit */
 	memcpy(&bits, &number, sizeof(bits));
 	return (bits & UINT64CONST(0x1fffffff)) == UINT64CONST(0x10000000);
 }
@@ -535,7 +548,7 @@ decode_float8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	{
 		if (!binary_number(&decimal, &binary))
 			return false;
-		/* the conversion rounds, the product is exact */
+		/* the conversion rounds, the multiplication is exact */
 		result = (double) binary.bits * power_of_2(binary.exponent);
 	}
 	*value = Float8GetDatum(decimal.negative ? -result : result);
@@ -557,7 +570,7 @@ decode_float4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 			return false;
 		result = (double) (float) binary.bits * power_of_2(binary.exponent);
 	}
-	/* float4in() may raise an error for these, and rounds denormals itself */
+	/* float4in() raises errors for large numbers, and rounds denormals */
 	if (result != 0 && (result > FLT_MAX || result < FLT_MIN))
 		return false;
 	*value = Float4GetDatum((float) (decimal.negative ? -result : result));
@@ -567,12 +580,13 @@ decode_float4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 #endif
 
 /* ----------
- * Encoders of the types whose binary form is nearly their stored form:
- * numbers in network byte order, and bytes as they are.
+ * Encoders of types whose binary form is nearly their stored form: numbers in
+ * network byte order, or the stored bytes.
  *
- * They write what the types' send functions return (src/backend/utils/adt).
- * Others that have a binary form here are with the encoders of their text:
- * text, jsonb, numeric, network addresses, arrays.
+ * They write the results of the types' send functions
+ * (src/backend/utils/adt).  Some types have a binary encoder next to the
+ * encoder of their text, in other files: texts, jsonb, numeric, network
+ * addresses and arrays.
  * ----------
  */
 
@@ -596,7 +610,10 @@ send_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return put_network_16(to, DatumGetInt16(value));
 }
 
-/* All types of 32 bits: the bits of a float are those of an int32 Datum. */
+/*
+ * for all types of 32 bits, as the Datum of a float4 contains the same bits
+ * as that of an int4
+ */
 static char *
 send_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -628,7 +645,7 @@ send_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return put_network_32(to, interval->month);
 }
 
-/* Types whose bytes are sent as they are; the variant is their number. */
+/* for types whose bytes are sent unchanged; the variant is their number */
 static char *
 send_bytes(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {

@@ -3,6 +3,11 @@
  * numeric.c
  *	  Encoder and decoder of numeric.
  *
+ * choose.c finds them by the type's functions, and jsonb.c uses both for the
+ * numbers in a jsonb.  The code follows src/backend/utils/adt/numeric.c, but
+ * converts between the text and the stored digits without the intermediate
+ * form (NumericVar) that the server allocates for each value.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -14,26 +19,28 @@
 #include "types/numeric.h"
 
 /* ----------
- * Encoders of numeric: from the stored base-10000 digits to text, and to
- * what numeric_send() returns.
+ * Encoders of numeric: convert the stored base-10000 digits to text, and to
+ * the result of numeric_send().
  *
- * The stored form is private to src/backend/utils/adt/numeric.c (see
- * NumericShort, NumericLong there) but fixed, because it is on disk.  Behind
- * the varlena header stands a header word.  Its two highest bits are the
- * form:
+ * The stored form is private to numeric.c (NumericShort, NumericLong), but
+ * fixed, because it is on disk.  A header word follows the varlena header.
+ * Its two highest bits determine the form of the rest:
  *
- * 00, 01	long, positive or negative: 14 bits of display scale, then the
+ * 00, 01: long form, positive or negative; 14 bits of display scale, then the
  * weight as an int16
- * 10 short: sign in bit 13, 6 bits of display scale, 7 bits of weight in
- * two's complement
- * 11		special: 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
  *
- * The digits follow, int16 each, the first one counts 10000 ^ weight.  Digits
- * that are not stored are zero.
+ * 10: short form; the sign in bit 13, 6 bits of display scale, and 7 bits of
+ * weight in two's complement
+ *
+ * 11: special values; 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
+ *
+ * The digits follow, each one an int16.  The first one counts multiples of
+ * 10000 ^ weight.  Digits that are not stored are zero.  A stored digit is
+ * called a group here, as it contains four decimal digits.
  * ----------
  */
 
-#define GROUP_DIGITS		4	/* decimal digits in a stored digit */
+#define GROUP_DIGITS		4	/* decimal digits in a group */
 #define GROUP_BASE			10000
 
 #define HEADER_FORM			0xC000
@@ -48,7 +55,7 @@ typedef struct NumericParts
 	const char *digits;			/* n_groups unaligned int16 */
 	int			n_groups;
 	int			weight;			/* of the first group */
-	int			dscale;			/* decimal digits behind the point */
+	int			dscale;			/* decimal digits after the point */
 	bool		negative;
 } NumericParts;
 
@@ -62,9 +69,9 @@ read_uint16(const char *p)
 }
 
 /*
- * The header word.  A value that is too short for its header is damaged;
- * after that, all of the header lies within the value.  The word is copied:
- * behind a short varlena header it is not aligned.
+ * Return the header word, or raise an error if the value is too short for its
+ * header.  The word is copied, as it is not aligned after a short varlena
+ * header.
  */
 static inline uint16
 read_header(const struct varlena *num)
@@ -79,7 +86,10 @@ read_header(const struct varlena *num)
 	return header;
 }
 
-/* Of a special value the digits and the sign mean nothing. */
+/*
+ * Split a value into its parts.  The digits and the sign of a special value
+ * have no meaning.
+ */
 static inline void
 numeric_parts(NumericParts *parts, uint16 header, const char *data, Size size)
 {
@@ -104,8 +114,8 @@ numeric_parts(NumericParts *parts, uint16 header, const char *data, Size size)
 }
 
 /*
- * The stored group at "index".  One that is not below 10000 would index the
- * digit tables beyond their end, and no server would load it.
+ * Return the stored group at "index".  A group of 10000 or more is damage,
+ * and would lead beyond the end of the tables of digits.
  */
 static inline uint32
 stored_group(const NumericParts *parts, int index)
@@ -117,7 +127,7 @@ stored_group(const NumericParts *parts, int index)
 	return group;
 }
 
-/* The group at "index", 0 if it is not stored. */
+/* Return the group at "index", or 0 if it is not stored. */
 static inline uint32
 group_at(const NumericParts *parts, int index)
 {
@@ -128,10 +138,10 @@ group_at(const NumericParts *parts, int index)
 
 /*
  * Write the digits of a numeric.  12345.678, for example, is stored as the
- * groups 1, 2345 and 6780 with weight 1 and display scale 3: the groups
- * before the point are those of the weights 1 and 0, and of the last group
- * three digits are shown.  The first group has no leading zeros; all others
- * do.
+ * groups 1, 2345 and 6780 with weight 1 and display scale 3.  The groups of
+ * the weights 1 and 0 precede the point, and three digits of the last group
+ * are written.  The first group is written without leading zeros, all others
+ * with them.
  */
 static inline char *
 put_numeric(char *p, const NumericParts *parts)
@@ -153,7 +163,7 @@ put_numeric(char *p, const NumericParts *parts)
 	if (parts->dscale == 0)
 		return p;
 
-	/* The last group may stand beyond the display scale and is cut there. */
+	/* the last group may have more digits than the display scale allows */
 	*p++ = '.';
 	end = p + parts->dscale;
 	for (index = parts->weight + 1; p < end; index++)
@@ -183,7 +193,7 @@ append_numeric(ByteBuffer *out, char *to, Numeric num)
 		return append_special(out, to, header);
 	numeric_parts(&parts, header, data, VARSIZE_ANY_EXHDR(num));
 
-	/* sign, digits, point, and what is written beyond the last digit */
+	/* sign, digits, point, and bytes written beyond the last digit */
 	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
 	to = byte_buffer_reserve(out, to,
 							 whole_digits + parts.dscale + DIGITS_SLACK + 2);
@@ -197,8 +207,9 @@ encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /*
- * The header's fields, 16 bits each, and the digits.  Of a special value the
- * scale and the weight are what its header's bits happen to be.
+ * The binary form: the fields of the header, 16 bits each, and the groups.
+ * For a special value, numeric_send() takes scale and weight from the bits of
+ * the header, although they have no meaning, and so does this.
  */
 static char *
 send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
@@ -214,10 +225,7 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	else
 		sign = parts.negative ? HEADER_LONG_NEG : 0;
 
-	/*
-	 * stored digits are in the server's byte order, sent ones in network
-	 * order
-	 */
+	/* stored groups are in the server's byte order, sent ones in network's */
 	to = byte_buffer_reserve(out, to, (4 + parts.n_groups) * sizeof(int16));
 	to = put_network_16(to, parts.n_groups);
 	to = put_network_16(to, parts.weight);
@@ -235,12 +243,12 @@ const EncoderRow numeric_encoders[] = {
 };
 
 /* ----------
- * Decoder of numeric: from text to the stored base-10000 digits.
+ * Decoder of numeric: converts text to the stored base-10000 digits.
  *
- * Only the short form is written: 6 bits of display scale, 7 of weight.
- * Longer numbers are left to numeric_in().  As make_result() does
- * (src/backend/utils/adt/numeric.c), digits that are zero are not stored at
- * either end, and a zero has neither sign nor weight.
+ * It writes only the short form, with 6 bits of display scale and 7 of
+ * weight.  Longer numbers are left to numeric_in().  Like make_result() of
+ * numeric.c, it does not store groups of zero at either end, and a zero has
+ * neither sign nor weight.
  * ----------
  */
 
@@ -253,7 +261,7 @@ const EncoderRow numeric_encoders[] = {
 #define MAX_WHOLE_DIGITS	(64 * GROUP_DIGITS)
 #define MAX_GROUPS			(64 + (MAX_SCALE + 3) / GROUP_DIGITS)
 
-/* The text's parts: whole digits, and those behind the point. */
+/* The parts of a text: the digits before the point, and those after it. */
 typedef struct NumericText
 {
 	const char *whole;
@@ -263,7 +271,11 @@ typedef struct NumericText
 	bool		negative;
 } NumericText;
 
-/* Find the parts.  What they consist of is not looked at, but for zeros. */
+/*
+ * Split a text into its parts, without leading zeros.  Returns false if the
+ * text is too long or a part is empty.  Whether the parts consist of digits
+ * is checked when they are read.
+ */
 static inline bool
 split_numeric(NumericText *parts, const char *text, Size len)
 {
@@ -292,9 +304,10 @@ split_numeric(NumericText *parts, const char *text, Size len)
 }
 
 /*
- * The display scale that the typmod gives, or that the text has if there is
- * no typmod; -1 if the value does not fit or would be rounded.  As
- * apply_typmod(), but for a scale that is negative or above the precision.
+ * Return the display scale of the typmod, or that of the text if there is no
+ * typmod.  Returns -1 if the value does not fit or would be rounded, or if
+ * the scale of the typmod is negative or above the precision; apply_typmod()
+ * handles these cases.
  */
 static inline int
 display_scale(const NumericText *parts, int32 typmod)
@@ -302,11 +315,11 @@ display_scale(const NumericText *parts, int32 typmod)
 	int			precision;
 	int			scale;
 
-	/* no typmod; see numeric.c: make_numeric_typmod() for its form */
+	/* numeric.c:make_numeric_typmod() has the layout of the typmod */
 	if (typmod < (int32) VARHDRSZ)
 		return parts->n_fraction;
 	precision = (typmod - VARHDRSZ) >> 16 & 0xffff;
-	/* 11 bits in two's complement */
+	/* the scale has 11 bits, in two's complement */
 	scale = (((typmod - (int) VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 	if (scale < 0 || scale > precision || scale > MAX_SCALE ||
 		(int) parts->n_fraction > scale ||
@@ -315,7 +328,7 @@ display_scale(const NumericText *parts, int32 typmod)
 	return scale;
 }
 
-/* Read the groups of the whole part, the first of which may be shorter. */
+/* Read the groups before the point; the first one may have fewer digits. */
 static inline bool
 read_whole_groups(const NumericText *parts, int16 *groups)
 {
@@ -333,7 +346,7 @@ read_whole_groups(const NumericText *parts, int16 *groups)
 	return true;
 }
 
-/* Read the groups behind the point, the last of which may be shorter. */
+/* Read the groups after the point; the last one may have fewer digits. */
 static inline bool
 read_fraction_groups(const NumericText *parts, int16 *groups)
 {
@@ -357,19 +370,21 @@ read_fraction_groups(const NumericText *parts, int16 *groups)
 }
 
 /*
- * A short text has up to eight digits before the point and up to eight behind
- * it, which make four groups in a word.  There is no branch that depends on
- * how many digits or zeros there are, as most of those would be mispredicted.
+ * A short text has up to eight digits before the point and up to eight after
+ * it, which make four groups in a word.  The code for short texts has no
+ * branch that depends on the number of digits or zeros, as most of these
+ * branches would be mispredicted.
  */
 #ifdef WORDS_BIGENDIAN
-#define MAX_SHORT	0			/* groups of a word have another order */
+#define MAX_SHORT	0			/* the groups in a word have another order */
 #else
 #define MAX_SHORT	(1 + 8 + 1 + 8)
 #endif
 
 /*
- * Read both parts' digits, those behind the point as if there were eight.
- * False as well for a text with zeros that need not be there.
+ * Read the digits of both parts of a short text.  If the part after the point
+ * has fewer than eight digits, *fraction is the number with zeros appended.
+ * Returns false if the text is not short, or has unnecessary leading zeros.
  */
 static inline bool
 read_short_text(NumericText *parts, const char *text, Size len,
@@ -401,7 +416,7 @@ read_short_text(NumericText *parts, const char *text, Size len,
 	return are_digits(values);
 }
 
-/* As put_numeric_of_text(). */
+/* The same as put_numeric_of_text(), for a short text only. */
 static inline Size
 put_short_text(char *to, const char *text, Size len, int32 typmod)
 {
@@ -423,10 +438,10 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 	header = HEADER_SHORT | scale << SCALE_SHIFT;
 
 	/*
-	 * Four groups of 16 bits, the first one lowest, which is their order in
-	 * memory.  Zero groups at either end are not stored; the first group that
-	 * is determines the weight, which is 1 of the highest and -2 of the
-	 * lowest.
+	 * A word contains four groups of 16 bits, the first one in its lowest
+	 * bits, which is their order in memory.  Groups of zero at either end are
+	 * not stored.  The first group that is stored determines the weight: it
+	 * is 1 for the first of the four groups and -2 for the last one.
 	 */
 	groups = whole / 10000 | (uint64) (whole % 10000) << 16 |
 		(uint64) (fraction / 10000) << 32 | (uint64) (fraction % 10000) << 48;
@@ -442,14 +457,15 @@ put_short_text(char *to, const char *text, Size len, int32 typmod)
 	size = VARHDRSZ + sizeof(header) + (end - first) * sizeof(int16);
 	SET_VARSIZE(to, size);
 	memcpy(to + VARHDRSZ, &header, sizeof(header));
-	/* all eight bytes, for which NUMERIC_ROOM() has room, are one store */
+	/* all eight bytes are stored at once; NUMERIC_ROOM() has room for them */
 	memcpy(to + VARHDRSZ + sizeof(header), &groups, sizeof(groups));
 	return size;
 }
 
 /*
- * Short numbers, which are most, are made in registers.  The rest is read
- * group by group into an array, whose zero groups at either end are left out.
+ * Most numbers are short, and are converted in registers.  Longer ones are
+ * read group by group into an array, which is stored without the groups of
+ * zero at its ends.
  */
 Size
 put_numeric_of_text(char *to, const char *text, Size len, int32 typmod)
@@ -497,7 +513,7 @@ decode_numeric(ColumnDecoder *decoder, const char *text, Size len,
 {
 	char	   *to;
 
-	/* before memory is allocated for a text that may be very long */
+	/* tested before memory is allocated, as a text may be very long */
 	if (len > 1 + MAX_WHOLE_DIGITS + 1 + MAX_SCALE)
 		return false;
 	to = value_alloc(decoder, NUMERIC_ROOM(len));

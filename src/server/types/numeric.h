@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * numeric.h
- *	  The text of numeric to and from its stored form, for types that contain
- *	  one.
+ *	  Converts between the text of a numeric and its stored form.
+ *
+ * jsonb.c uses these functions for the numbers in a jsonb, which are stored
+ * as numeric values.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,9 +16,9 @@
 #include "bytes/byte_buffer.h"
 
 /*
- * Append what numeric_out() gives, which needs no escapes, at "to", and
- * return its end.  The numeric has a short or a plain header and may be
- * unaligned; it is not compressed or out of line.
+ * Append the text of numeric_out() at "to", and return its end.  The text
+ * contains no characters that must be escaped.  The numeric may have a short
+ * header, and may be unaligned, but must not be compressed or out of line.
  */
 extern char *append_numeric(ByteBuffer *out, char *to, Numeric num);
 
@@ -25,11 +27,12 @@ extern char *append_numeric(ByteBuffer *out, char *to, Numeric num);
 							 sizeof(int16) * ((Size) (len) / 4 + 4))
 
 /*
- * Write the numeric that numeric_in() makes of a text of digits, which may
- * have a minus before and a point among them, to a place that is aligned as
- * an int and has NUMERIC_ROOM(len).  FIELD_PADDING is behind the text.
- * Returns the numeric's size, header included, or 0 for another text, or one
- * that is too long, or not exactly a value of the typmod (-1: none).
+ * Convert a text to the numeric that numeric_in() makes of it.  "to" must be
+ * aligned as an int, and have NUMERIC_ROOM(len) bytes.  FIELD_PADDING must
+ * follow the text.  Returns the size of the numeric, including its header.
+ * Returns 0 if the text does not consist of digits, with an optional minus
+ * before and a point between them; if it is too long; or if the value must be
+ * rounded to the typmod or does not fit (-1 = no typmod).
  */
 extern Size put_numeric_of_text(char *to, const char *text, Size len,
 								int32 typmod);

@@ -4,6 +4,11 @@
  *	  Encoders and decoders of text types, enums, bytea, uuid and MAC
  *	  addresses.
  *
+ * choose.c finds them by the types' functions.  The texts of the first group
+ * are stored as they are, so they only have to be converted and escaped
+ * (column.c).  Those of the last group are hexadecimal digits (bytes/hex.h).
+ * The labels of enums are in a catalog, and are cached here.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -26,7 +31,7 @@
  * ----------
  */
 
-/* textout, textsend and such: they copy the bytes */
+/* for textout(), textsend() and similar functions, which copy the bytes */
 static char *
 encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -37,9 +42,9 @@ encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /*
- * xml_out changes a value that begins with an XML declaration or a line end
- * (src/backend/utils/adt/xml.c: xml_out_internal, parse_xml_decl) and copies
- * others.
+ * xml_out() changes a value that begins with an XML declaration or a newline
+ * (src/backend/utils/adt/xml.c: xml_out_internal, parse_xml_decl).  It copies
+ * all other values, as this does.
  */
 static char *
 encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
@@ -63,7 +68,10 @@ encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 					   encoder->settings);
 }
 
-/* "char": ASCII as it is, nothing for zero; others differ among majors */
+/*
+ * for "char": a zero is an empty text, and other ASCII is copied.  The text
+ * of bytes that are not ASCII depends on the major version.
+ */
 static char *
 encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -75,10 +83,10 @@ encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /*
- * The texts of an enum's values, each kept after its first look-up, until a
- * label of any enum changes, also by the end of a subtransaction that renamed
- * it.  A value's slot follows from its OID; two that share one push each
- * other out, which bounds the memory.
+ * A cache for the texts of an enum's values.  A text is valid until a label
+ * of any enum changes, which includes the rollback of a subtransaction that
+ * renamed one.  The OID of a value determines its slot.  Of two values with
+ * the same slot only the last one is cached, so the memory is limited.
  */
 #define ENUM_CACHE_SLOTS	128
 
@@ -88,10 +96,10 @@ typedef struct EnumText
 	uint64		version;		/* enum_version when it was looked up */
 	uint32		len;
 	char	   *label;			/* owned; as COPY writes it; NULL if the slot
-								 * is not in use */
+								 * is empty */
 } EnumText;
 
-/* Of the session: how often labels may have changed. */
+/* How many times labels may have changed in this session. */
 static uint64 enum_version = 0;
 
 /* A syscache callback. */
@@ -107,9 +115,10 @@ enum_cache_new(MemoryContext context)
 	static bool is_registered = false;
 
 	/*
-	 * There are few places for such callbacks and they cannot be removed, so
-	 * there is one for the session.  The server calls it, too, when a
-	 * subtransaction that changed a label is rolled back.
+	 * The server has few slots for such callbacks, and they cannot be
+	 * removed, so one is registered for all reads of the session.  The server
+	 * also calls it when a subtransaction that changed a label is rolled
+	 * back.
 	 */
 	if (!is_registered)
 		CacheRegisterSyscacheCallback(ENUMOID, enum_changed, (Datum) 0);
@@ -117,7 +126,7 @@ enum_cache_new(MemoryContext context)
 	return MemoryContextAllocZero(context, ENUM_CACHE_SLOTS * sizeof(EnumText));
 }
 
-/* Look a value's text up and put it in the slot. */
+/* Look up the text of a value and store it in the slot. */
 static pg_noinline void
 enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 {
@@ -127,9 +136,9 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 	char	   *kept;
 
 	/*
-	 * The label goes through the type's function and all of append_text(), so
-	 * that it is kept converted and escaped.  The function may raise an
-	 * error: the slot is changed only after that.
+	 * The label is cached as COPY writes it, converted and escaped, so that
+	 * this is done once for each value.  The type's function may raise an
+	 * error, so the slot is changed only after the call.
 	 */
 	byte_buffer_init(&buf, 8 * NAMEDATALEN);
 	end = encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf,
@@ -148,8 +157,8 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 }
 
 /*
- * enum_out() and enum_send() look the label up in pg_enum's syscache for each
- * value, and the text has to be converted and escaped after that.
+ * enum_out() and enum_send() look up the label in the syscache for each
+ * value, and then it would have to be converted and escaped.
  */
 static char *
 encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
@@ -157,11 +166,11 @@ encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	Oid			oid = DatumGetObjectId(value);
 	EnumText   *slot;
 
-	/* the context of the encoder, not that of the row */
+	/* allocated in the encoder's context, as that of the row is reset */
 	if (unlikely(encoder->state == NULL))
 		encoder->state = enum_cache_new(encoder->type_function.fn_mcxt);
 
-	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
+	/* CREATE TYPE assigns only even OIDs to its values (pg_enum.c) */
 	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
 	if (unlikely(slot->value != oid || slot->version != enum_version ||
 				 slot->label == NULL))
@@ -172,8 +181,8 @@ encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 /* ----------
  * Decoders of the types whose value is their text.
  *
- * As src/backend/utils/adt/varlena.c: textin(), varchar.c: varcharin() and
- * bpcharin(), name.c: namein(), char.c: charin().
+ * They do the same as textin() (src/backend/utils/adt/varlena.c), varcharin()
+ * and bpcharin() (varchar.c), namein() (name.c) and charin() (char.c).
  * ----------
  */
 
@@ -187,7 +196,7 @@ decode_text(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-/* The characters in a text. */
+/* Count the characters of a text. */
 static inline Size
 text_characters(const char *text, Size len)
 {
@@ -196,19 +205,22 @@ text_characters(const char *text, Size len)
 	return pg_mbstrlen_with_len(text, len);
 }
 
-/* varchar(n): what is too long may be so by spaces, which are cut off */
+/*
+ * for varchar(n).  A text that is too long is left to varcharin(), which cuts
+ * off spaces at its end, or raises an error.
+ */
 static bool
 decode_varchar(ColumnDecoder *decoder, const char *text, Size len,
 			   Datum *value)
 {
 	Size		max = decoder->typmod - VARHDRSZ;
 
-	/* a text of as many bytes has no more characters */
+	/* a text has at most as many characters as bytes */
 	return (len <= max || text_characters(text, len) <= max) &&
 		decode_text(decoder, text, len, value);
 }
 
-/* char(n) */
+/* for char(n), whose values are filled up with spaces */
 static bool
 decode_bpchar(ColumnDecoder *decoder, const char *text, Size len,
 			  Datum *value)
@@ -226,7 +238,7 @@ decode_bpchar(ColumnDecoder *decoder, const char *text, Size len,
 	return true;
 }
 
-/* A longer name is cut off. */
+/* A longer name is left to namein(), which cuts it off between characters. */
 static bool
 decode_name(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
@@ -241,7 +253,10 @@ decode_name(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
-/* "char": no text is a zero; longer ones differ among majors */
+/*
+ * for "char": an empty text is a zero.  The value of a text of several bytes
+ * depends on the major version.
+ */
 static bool
 decode_char(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
@@ -258,7 +273,8 @@ decode_char(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 #define UUID_TEXT_LEN		(2 * UUID_LEN + 4)
 
 /*
- * Longer bytea values are written in pieces of this size, a multiple of 16.
+ * The bytes of a bytea that are written between two tests for an interrupt; a
+ * multiple of 16.
  */
 #define HEX_PIECE			65536
 
@@ -267,7 +283,10 @@ encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	char		digits[2 * UUID_LEN];
 
-	/* all digits at once, then between the hyphens, by moves of known size */
+	/*
+	 * Make all digits at once, then copy them to their places between the
+	 * hyphens.  The lengths are constant, so no memcpy() is a call.
+	 */
 	put_hex_16(digits, DatumGetUUIDP(value)->data);
 	memcpy(to, digits, 8);
 	to[8] = '-';
@@ -282,9 +301,10 @@ encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /*
- * bytea_output = hex: "\x" and the digits; COPY doubles the backslash.  More
- * than half a gigabyte fails in byteaout(); here the text grows beyond 1 GB,
- * which is the row encoder's to refuse.
+ * If bytea_output is "hex", the text is "\x" and the digits, and COPY doubles
+ * the backslash.  For a value of more than half a gigabyte, byteaout() raises
+ * an error.  Here the text exceeds 1 GB then, which the caller reports as an
+ * error.
  */
 static char *
 encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
@@ -310,7 +330,7 @@ encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	return to;
 }
 
-/* macaddr and macaddr8, whose bytes the variant counts */
+/* for macaddr and macaddr8; the variant is the number of bytes */
 static char *
 encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -329,12 +349,13 @@ encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
  * Decoders of types that are written as hexadecimal digits: uuid, bytea,
  * macaddr, macaddr8.
  *
- * Only what the output functions write: a uuid with its four hyphens, bytea
- * in hexadecimal form without white space, addresses with colons.
+ * They accept only the forms that the output functions write: a uuid with its
+ * four hyphens, bytea in hexadecimal form without white space, and addresses
+ * with colons.
  * ----------
  */
 
-/* Digits between two looks for an interrupt, a multiple of 16. */
+/* The digits between two tests for an interrupt, a multiple of 16. */
 #define DECODED_PIECE			(1024 * 1024)
 
 static bool
@@ -358,10 +379,11 @@ decode_uuid(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 		read_hex_8(digits + 16, uuid->data + 8);
 }
 
+/* Read an even number of digits; false if a character is not a digit. */
 static inline bool
 read_hex(const char *p, Size n_digits, uint8 *to)
 {
-	/* read_hex_8() writes 8 bytes even if a digit is wrong; there is room */
+	/* even if a digit is wrong, read_hex_8() writes only its 8 bytes */
 	for (; n_digits >= 16; p += 16, to += 8, n_digits -= 16)
 	{
 		if (unlikely(!read_hex_8(p, to)))
@@ -376,9 +398,9 @@ read_hex(const char *p, Size n_digits, uint8 *to)
 }
 
 /*
- * byteain() takes the old form with backslashes, too, and white space between
- * digits; both are left to it.  Interrupts are heard between pieces, as a
- * value may have a gigabyte of digits.
+ * byteain() also accepts the older form with backslashes, and white space
+ * between digits; both are left to it.  As a value may have a gigabyte of
+ * digits, it is read in pieces, with a test for an interrupt before each.
  */
 static bool
 decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
@@ -405,7 +427,7 @@ decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return read_hex(text, len, to);
 }
 
-/* macaddr and macaddr8: bytes with colons between them */
+/* for macaddr and macaddr8; the variant is the number of bytes */
 static bool
 decode_macaddr(ColumnDecoder *decoder, const char *text, Size len,
 			   Datum *value)
