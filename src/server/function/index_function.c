@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * index_function.c
- *	  The SQL function pg_pardump_compare_builds().
+ *	  The SQL function pg_pardump_compare_builds(), which compares the
+ *	  extension's index builds with the server's.
+ *
+ * A session calls it before it builds indexes in a transaction block, where
+ * the comparison cannot start by itself (index/index_command.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +23,8 @@ PG_FUNCTION_INFO_V1(pg_pardump_compare_builds);
 /*
  * pg_pardump_compare_builds()
  *
- * Why the indexes of this session are left to the server: half a sentence;
- * NULL if builds are the same as the server's.
+ * Returns why the server has to build the indexes of this session: half a
+ * sentence, or NULL if the extension's builds are the same as the server's.
  */
 Datum
 pg_pardump_compare_builds(PG_FUNCTION_ARGS)

@@ -3,19 +3,22 @@
  * entry_sort.c
  *	  Sorts the entries of an index in memory.
  *
- * A radix sort from the most significant bits down: entries are distributed
- * to buckets by some of the first bits in which they differ, then each bucket
- * is sorted in the same way.  Entries are only moved, never compared, until a
- * bucket is small.  Bits that all entries of a bucket share are skipped, so
- * that keys of few values and common prefixes cost one look at each.
+ * entry_store.c calls this for each part of the entries that fits into
+ * memory.  It is a radix sort that begins at the most significant bits.  It
+ * distributes entries to buckets by a few of the first bits in which they
+ * differ, and then sorts each bucket in the same way.  Entries are only
+ * moved, and not compared with each other, until a bucket is small.  The
+ * server's sort calls a comparison function many times for each entry.
  *
- * No two entries are equal, as each ends with its place.  A bucket whose
- * entries are in order already is left as it is: as rows are read by their
- * places, buckets of equal keys are.
+ * Bits that all entries of a bucket share are skipped, so a common prefix, or
+ * a key with few different values, takes one pass over the entries.  No two
+ * entries are equal, as each ends with the place of its row.  A bucket whose
+ * entries are already in order is not changed.  This is usual for buckets of
+ * equal keys, because rows are read in the order of their places.
  *
- * Entries with texts are sorted by pairs of words: eight bytes of the key,
- * and where the entry is.  Entries that agree in these bytes are sorted by
- * the next eight.
+ * Entries with texts are sorted by means of pairs of words: eight bytes of
+ * the key, and the position of the entry.  Entries that agree in these bytes
+ * are then sorted by the next eight bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,18 +30,25 @@
 #include "index/entry_sort.h"
 #include "index/index_key.h"
 
-/* Buckets of no more entries are sorted by insertion. */
+/* Buckets with up to this number of entries are sorted by insertion. */
 #define SMALL_BUCKET 24
 
-/* Bits by which entries are distributed at once. */
+/*
+ * The largest number of bits by which entries are distributed at once.  The
+ * counts of this number of buckets have 16 kB, which fit into the processor's
+ * first-level cache.
+ */
 #define MAX_DIGIT_BITS 11
 
-/* A level takes at least 4 bits, or one entry out of the rest. */
+/*
+ * The largest number of levels.  Each level sorts by at least 4 bits, unless
+ * fewer are left.
+ */
 #define MAX_LEVELS (INDEX_ENTRY_WORDS * 64 / 4 + 1)
 
 typedef struct RadixSort
 {
-	/* how many entries each bucket of a level has, then where they end */
+	/* by level: the number of entries in each bucket, later its end */
 	size_t	   *counts[MAX_LEVELS];
 } RadixSort;
 
@@ -46,7 +56,7 @@ typedef void (*SortFunction) (RadixSort *state, int level, uint64 *from,
 							  uint64 *other, size_t n, int word,
 							  bool to_other);
 
-/* A loop over many entries can be canceled each time it has done some. */
+/* Test for an interrupt in a loop over many entries, once in a million. */
 static inline void
 check_cancel(size_t i)
 {
@@ -54,6 +64,7 @@ check_cancel(size_t i)
 		CHECK_FOR_INTERRUPTS();
 }
 
+/* Sort the entries of a small bucket by insertion. */
 static pg_attribute_always_inline void
 sort_small(uint64 *entries, size_t n, const int n_words)
 {
@@ -75,9 +86,9 @@ sort_small(uint64 *entries, size_t n, const int n_words)
 }
 
 /*
- * Find the first bit, from the top, in which the entries differ: the word is
- * moved forward to that, and the number of bits from there down is returned;
- * 0 if the entries are in order.
+ * Find the highest bit in which the entries differ.  *word becomes the word
+ * that contains this bit, and the result is the number of bits from there to
+ * the end of the word.  Returns 0 if the entries are in order.
  */
 static pg_attribute_always_inline int
 first_difference(const uint64 *entries, size_t n, int *word,
@@ -109,6 +120,10 @@ first_difference(const uint64 *entries, size_t n, int *word,
 	return 0;
 }
 
+/*
+ * Return the number of bits by which n entries are distributed.  There should
+ * be many more entries than buckets, as each bucket costs time, too.
+ */
 static int
 digit_bits(size_t n)
 {
@@ -131,8 +146,9 @@ counts_of_level(RadixSort *state, int level)
 
 /*
  * Sort the entries at "from", which agree in all words before "word".  The
- * result is at "other" if that is asked for, else at "from"; the other of the
- * two is overwritten.
+ * result is at "other" if to_other is set, otherwise at "from".  The other of
+ * these two areas is overwritten.  n_words is a constant in each of the
+ * callers, so that entries are copied without a loop.
  */
 static pg_attribute_always_inline void
 sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
@@ -181,7 +197,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 		memcpy(other + to * n_words, entry, n_words * sizeof(uint64));
 	}
 
-	/* each count is now where its bucket ends */
+	/* each count is now the end of its bucket */
 	for (size_t i = 0, begin = 0; i < n_buckets; i++)
 	{
 		size_t		end = counts[i];
@@ -193,6 +209,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 	}
 }
 
+/* A function for each number of words, which it passes as a constant. */
 #define DEFINE_SORT(N) \
 static void \
 sort_##N(RadixSort *state, int level, uint64 *from, uint64 *other, size_t n, \
@@ -274,7 +291,7 @@ sort_texts(const uint64 *entries, uint64 *pairs, uint64 *space, size_t n,
 		while (end < n && pairs[2 * end] == pairs[2 * begin])
 			end++;
 
-		/* keys that end here are equal, and in the order of their places */
+		/* keys that end here are equal, and sorted by the second word */
 		if (end - begin == 1 || word + 1 >= text_key_words(first))
 			continue;
 		if (end - begin <= SMALL_BUCKET)

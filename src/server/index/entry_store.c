@@ -1,19 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * entry_store.c
- *	  The entries of an index, as they come and then in order.
+ *	  Collects the entries of an index and returns them in order.
  *
- * What fits into memory is sorted there.  Else the memory's content is sorted
- * each time it is full and written to a temporary file, as a run, and runs
- * are merged at the end.  Entries that come in order are not sorted, and one
- * run takes all of them, so that nothing is merged either.
+ * index_build.c creates the store, heap_entries.c adds an entry for each row,
+ * and index_build.c passes the sorted entries to tree_writer.c.
  *
- * Entries with texts are sorted by pairs of words, see entry_sort.h, and stay
- * where they are.
+ * If all entries fit into memory, they are sorted there.  Otherwise, each
+ * time the memory is full, its entries are sorted and written to a temporary
+ * file, as a run, and all runs are merged at the end.  Entries that are added
+ * in order are not sorted, and all go to one run, so nothing is merged.
  *
- * A run can only be continued by entries behind its last one.  If there are
- * more runs than can be merged within the memory's limit, all of them are
- * merged to one, which begins the next ones.
+ * Entries with texts have different lengths, so they are not moved: pairs of
+ * words are sorted instead (entry_sort.h).
+ *
+ * A run can only be continued with entries that are greater than its last
+ * one.  If there are more runs than can be merged within the limit of memory,
+ * all of them are merged into one, which is the first of the next runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,59 +31,68 @@
 #include "index/entry_store.h"
 #include "index/index_key.h"
 
-/* What there is memory for at first, in words. */
+/* The size of the memory for entries at first, in words. */
 #define FIRST_WORDS (16 * 1024)
 
-/* A lower limit of memory than this is not kept to, in bytes. */
+/* The smallest limit of memory, in bytes; a lower one is ignored. */
 #define MIN_LIMIT (256 * 1024)
 
-/* Bytes that are read of a run at once, and how many runs are merged. */
+/*
+ * The bytes of a run that are read at once, and the number of runs that are
+ * merged.
+ */
 #define MIN_READ_BYTES (16 * 1024)
 #define MAX_READ_BYTES (256 * 1024)
 #define MIN_RUNS 4
 #define MAX_RUNS 250
 
-/* How far ahead entries are prefetched that were sorted by pairs. */
+/*
+ * The number of pairs by which entries with texts are prefetched.  In the
+ * order of the pairs, they are at random places of the memory.
+ */
 #define PREFETCH_PAIRS 8
 
-/* A temporary file with entries in order.  All numbers are those of words. */
+/*
+ * A temporary file with entries in order.  All numbers and positions count
+ * words.
+ */
 typedef struct SortedRun
 {
 	BufFile    *file;
 	uint64		n;
-	/* while it is read */
-	uint64		n_left;			/* in the file */
+	/* while the run is read */
+	uint64		n_left;			/* not read from the file yet */
 	uint64	   *buffer;
 	size_t		n_buffered;
-	size_t		next;			/* entry */
+	size_t		next;			/* position of the next entry in the buffer */
 } SortedRun;
 
-/* Sizes and places are those of words, if nothing else is said. */
+/* Sizes and positions count words, unless a comment says something else. */
 struct EntryStore
 {
 	const IndexKey *key;
-	size_t		limit;			/* of all that is in memory */
-	size_t		sort_words;		/* what an entry takes more while sorted */
+	size_t		limit;			/* of all memory of the store */
+	size_t		sort_words;		/* additional memory for sorting an entry */
 	/* in memory */
 	uint64	   *entries;
-	size_t		n;				/* entries */
+	size_t		n;				/* number of entries */
 	size_t		used;
 	size_t		max;
-	size_t		last;			/* where the last entry begins */
+	size_t		last;			/* position of the last entry */
 	bool		in_order;
-	uint64	   *pairs;			/* of entries that were sorted by them */
-	size_t		n_returned;		/* entries */
-	size_t		next;			/* where the next entry begins */
+	uint64	   *pairs;			/* of sorted entries with texts, or NULL */
+	size_t		n_returned;		/* number of entries */
+	size_t		next;			/* position of the next entry to return */
 	/* in files */
 	SortedRun	runs[MAX_RUNS + 1];
 	int			n_runs;
 	int			max_runs;
-	size_t		read_words;		/* of a run at once */
-	uint64	   *last_written;	/* the last entry of the last run */
-	/* of a merge: the runs that have entries, as a heap by their first */
+	size_t		read_words;		/* read from a run at once */
+	uint64	   *last_written;	/* copy of the last run's last entry */
+	/* in a merge: the runs with entries left, as a heap by their next one */
 	SortedRun  *heap[MAX_RUNS + 1];
 	int			n_heap;
-	bool		begun;			/* the first of the heap was returned */
+	bool		begun;			/* heap[0]'s next entry has been returned */
 };
 
 EntryStore *
@@ -94,7 +106,7 @@ entry_store_new(const IndexKey *key, int limit_kb)
 	store->in_order = true;
 	store->max_runs = Min(Max(bytes / MIN_READ_BYTES / 2, MIN_RUNS), MAX_RUNS);
 
-	/* each run's file has a buffer of a block */
+	/* the file of each run has a buffer of one block */
 	bytes -= Min(store->max_runs * BLCKSZ, bytes / 2);
 	store->limit = bytes / sizeof(uint64);
 	store->read_words = Min(Max(bytes / store->max_runs, MIN_READ_BYTES),
@@ -112,7 +124,7 @@ words_of(const EntryStore *store, const uint64 *entry)
 }
 
 /* ----------
- * Runs in files.
+ * Runs in files
  * ----------
  */
 
@@ -156,7 +168,7 @@ close_runs(EntryStore *store)
 	store->n_runs = 0;
 }
 
-/* Is the next entry in the run's buffer, up to its end? */
+/* Does the run's buffer contain all of the next entry? */
 static inline bool
 has_entry(const EntryStore *store, const SortedRun *run)
 {
@@ -165,7 +177,7 @@ has_entry(const EntryStore *store, const SortedRun *run)
 	return n > 0 && n >= words_of(store, run->buffer + run->next);
 }
 
-/* Read on in a run.  Returns whether it has another entry. */
+/* Fill the buffer of a run.  Returns whether the run has another entry. */
 static bool
 fill_run(EntryStore *store, SortedRun *run)
 {
@@ -192,7 +204,10 @@ first_of_run(const SortedRun *run)
 	return run->buffer + run->next;
 }
 
-/* Let the run at this place of the heap sink to where it belongs. */
+/*
+ * Move the run at this place of the heap down, until its next entry is less
+ * than those of its children.
+ */
 static void
 sift_down(EntryStore *store, int place)
 {
@@ -257,7 +272,7 @@ next_of_merge(EntryStore *store)
 	return store->n_heap > 0 ? first_of_run(store->heap[0]) : NULL;
 }
 
-/* Merge all runs to one. */
+/* Merge all runs into one. */
 static void
 merge_runs(EntryStore *store)
 {
@@ -279,11 +294,11 @@ merge_runs(EntryStore *store)
 }
 
 /* ----------
- * Entries in memory.
+ * Entries in memory
  * ----------
  */
 
-/* Sort the entries in memory, unless they came in order. */
+/* Sort the entries in memory, unless they were added in order. */
 static void
 sort_memory(EntryStore *store)
 {
@@ -317,7 +332,7 @@ sort_memory(EntryStore *store)
 	pfree(space);
 }
 
-/* An entry that was sorted by pairs. */
+/* Return the i-th entry in the order of the pairs; prefetch a later one. */
 static inline const uint64 *
 paired_entry(const EntryStore *store, size_t i)
 {
@@ -372,7 +387,7 @@ write_memory(EntryStore *store)
 	memcpy(store->last_written, last, words_of(store, last) * sizeof(uint64));
 	empty_memory(store);
 
-	/* the memory is needed to merge */
+	/* free the memory of the entries, as the merge needs memory, too */
 	if (store->n_runs > store->max_runs)
 	{
 		pfree(store->entries);
@@ -384,8 +399,10 @@ write_memory(EntryStore *store)
 }
 
 /*
- * Get more memory: no more than can be used within the limit by entries that
- * are on average as long as those up to now, or else a little more.
+ * Enlarge the memory for entries, so that "words" more fit.  Sorting needs
+ * additional memory for each entry, so "share" is the share of the limit that
+ * the entries themselves may use if further ones have the average length of
+ * those added before.
  */
 static void
 grow(EntryStore *store, size_t words)

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * entry_store.h
- *	  The entries of an index, as they come and then in order.
+ *	  Collects the entries of an index and returns them in order.
+ *
+ * The builder of an index (index_build.c, heap_entries.c) uses this in place
+ * of the server's tuplesort.c, as the bits of entries can be sorted without a
+ * comparison function.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,27 +14,33 @@
 
 #include "index/index_key.h"
 
-/* Grows with the entries up to its limit, then writes to temporary files. */
+/* A store, which writes to temporary files when its memory is full. */
 typedef struct EntryStore EntryStore;
 
 /*
- * A store in CurrentMemoryContext, for the entries of a key, that takes no
- * more memory than the limit (in kB), but for some 100 kB.  The key is
- * borrowed.  Temporary files go with the current resource owner, or with
- * entry_store_free().
+ * Create a store for the entries of a key, which is borrowed.  The store
+ * allocates in CurrentMemoryContext, and uses no more memory than the limit,
+ * in kB, plus about 100 kB.  entry_store_free() removes its temporary files;
+ * after an error, the current resource owner does.
  */
 extern EntryStore *entry_store_new(const IndexKey *key, int limit_kb);
 
-/* Add an entry, behind those with lower places: it is copied. */
+/*
+ * Add an entry, which is copied.  Entries must be added in the order of their
+ * places in the table.
+ */
 extern void entry_store_add(EntryStore *store, const uint64 *entry);
 
 /*
- * Sort, after the last entry was added.  Can be canceled, as can the other
- * functions.
+ * Sort all entries, after the last one has been added.  This and the other
+ * functions can be canceled.
  */
 extern void entry_store_sort(EntryStore *store);
 
-/* The next entry in order, valid up to the next call; NULL at the end. */
+/*
+ * Return the next entry in order, or NULL at the end.  The entry is valid
+ * until the next call.
+ */
 extern const uint64 *entry_store_next(EntryStore *store);
 
 extern void entry_store_free(EntryStore *store);

@@ -3,14 +3,17 @@
  * heap_entries.c
  *	  Reads a table and makes an index entry of each row.
  *
- * heapam_index_build_range_scan() (src/backend/access/heap/heapam_handler.c)
- * decides which tuples belong in an index.  Here only those are taken for
- * which the decision is the same in all circumstances: tuples that are live,
- * or that this transaction has inserted and not deleted, are in the index;
- * dead ones are not.  Anything else ends the attempt: tuples that an old
- * snapshot may still see, tuples that another transaction is about to insert
- * or delete, members of HOT chains, and damaged pages.  So the cases in which
- * the server would set indcheckxmin, or wait, do not occur.
+ * index_build.c calls this when it builds an index.
+ *
+ * In the server, heapam_index_build_range_scan() decides which tuples belong
+ * in an index (src/backend/access/heap/heapam_handler.c).  This file only
+ * handles tables for which the decision is simple.  Live tuples, and tuples
+ * that this transaction has inserted and not deleted, are in the index; dead
+ * tuples are not.  If a table contains anything else, the server builds the
+ * index: a tuple that an old snapshot may still see, or that another
+ * transaction is inserting or deleting, a member of a HOT chain, or a damaged
+ * page.  So the cases in which the server sets indcheckxmin, or waits, do not
+ * occur here.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,20 +40,21 @@ typedef struct EntryScan
 	EntryStore *store;
 	HeapEntries *read;
 	TupleDeformer *deformer;
-	TransactionId oldest;		/* as in a VACUUM of the table */
-	/* the last that were found to be so, or InvalidTransactionId */
-	TransactionId committed;
-	TransactionId own;
-	/* of the current page, as long as that is locked */
+	TransactionId oldest;		/* older ones' deletions are seen by all */
+	/* results of the last look-ups, or InvalidTransactionId */
+	TransactionId committed;	/* a transaction that has committed */
+	TransactionId own;			/* this transaction or a part of it */
+	/* the entries of the current page */
 	int			n_entries;
 	uint64	   *entries;
 	uint64	   *end;			/* of the entries */
 } EntryScan;
 
 /*
- * Has a transaction committed, or is it this one?  Its tuples are then live
- * unless they were deleted.  The order of the tests is that of
- * HeapTupleSatisfiesVacuum().
+ * Has a transaction committed, or is it this one?  If so, the tuples that it
+ * inserted are live unless they were deleted.  The tests are made in the
+ * order of HeapTupleSatisfiesVacuum(), as a transaction is first removed from
+ * the running ones and may have committed only then.
  */
 static inline bool
 inserted_for_good(EntryScan *scan, TransactionId xid)
@@ -67,14 +71,15 @@ inserted_for_good(EntryScan *scan, TransactionId xid)
 }
 
 /*
- * Is the tuple in the index?  Sets *reason if that is for the server to say.
+ * Does the tuple belong in the index?  If the server has to decide that,
+ * returns false and sets *reason.
  */
 static bool
 is_live(EntryScan *scan, HeapTuple tuple, Buffer buffer, const char **reason)
 {
 	uint16		infomask = tuple->t_data->t_infomask;
 
-	/* what HeapTupleSatisfiesVacuum() asks first, without a call */
+	/* the first tests of HeapTupleSatisfiesVacuum(), without a call */
 	if ((infomask & (HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID)) ==
 		(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID))
 		return true;
@@ -91,7 +96,7 @@ is_live(EntryScan *scan, HeapTuple tuple, Buffer buffer, const char **reason)
 		case HEAPTUPLE_DEAD:
 			return false;
 		case HEAPTUPLE_INSERT_IN_PROGRESS:
-			/* locked perhaps, but not deleted */
+			/* a row of this transaction that it has not deleted */
 			if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)))
 				return true;
 			*reason = "a row is being inserted";
@@ -107,7 +112,10 @@ is_live(EntryScan *scan, HeapTuple tuple, Buffer buffer, const char **reason)
 	return false;
 }
 
-/* Make the tuple's entry.  Returns why the server has to, or NULL. */
+/*
+ * Make the entry of a tuple.  Returns NULL, or why the server has to build
+ * the index.
+ */
 static inline const char *
 make_entry(EntryScan *scan, HeapTuple tuple)
 {
@@ -127,7 +135,7 @@ make_entry(EntryScan *scan, HeapTuple tuple)
 	return NULL;
 }
 
-/* Make the entries of a page, which is locked. */
+/* Make the entries of a page, which is locked.  Returns as make_entry(). */
 static const char *
 read_page(EntryScan *scan, Buffer buffer)
 {
@@ -164,7 +172,10 @@ read_page(EntryScan *scan, Buffer buffer)
 	return reason;
 }
 
-/* Store them, which can take long and be canceled: no page is locked now. */
+/*
+ * Store the entries of a page.  This can take long and be canceled, so it is
+ * done after the page was unlocked.
+ */
 static void
 store_entries(EntryScan *scan)
 {
@@ -198,7 +209,7 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 	heap_blocks_begin(&blocks, heap, 0, InvalidBlockNumber);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, blocks.end);
 
-	/* the bits of a place were counted before */
+	/* index_key_init() chose the bits of a place for the size at that time */
 	if (blocks.end != 0 &&
 		((uint64) (blocks.end - 1) << INDEX_OFFSET_BITS |
 		 MaxHeapTuplesPerPage) >> key->place_bits != 0)

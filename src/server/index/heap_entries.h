@@ -3,6 +3,9 @@
  * heap_entries.h
  *	  Reads a table and makes an index entry of each row.
  *
+ * index_build.c calls this, and tree_writer.c compares the index with the
+ * number and the sum of the rows that were read.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PARDUMP_HEAP_ENTRIES_H
@@ -13,7 +16,7 @@
 #include "index/entry_store.h"
 #include "index/index_key.h"
 
-/* What was read of a table: how many rows, and the sum of their entries. */
+/* The number of rows that were read, and the sum of their entries. */
 typedef struct HeapEntries
 {
 	uint64		n;
@@ -21,10 +24,11 @@ typedef struct HeapEntries
 } HeapEntries;
 
 /*
- * Add an entry for each live row of a table that is locked against writers.
- * Returns NULL, or why the server has to build the index: half a sentence,
- * not to be freed.  Sets few hint bits, as transactions are looked up once
- * for all of their rows.  Reports progress.  Can be canceled.
+ * Add an entry to the store for each live row of a table.  The table must be
+ * locked against writers.  Returns NULL, or why the server has to build the
+ * index: half a sentence, which is not freed.  Reports progress, and can be
+ * canceled.  Sets few hint bits, as each transaction is looked up once for
+ * all of its rows.
  */
 extern const char *heap_entries_read(Relation heap, const IndexKey *key,
 									 EntryStore *store, HeapEntries *read);

@@ -3,11 +3,14 @@
  * index_build.c
  *	  Builds new btree indexes in place of the server.
  *
- * Only the function that fills a new index with its table's rows is replaced,
- * for one index and one call.  Catalogs, locks, privileges, the identity of
- * the table's owner, statistics and indcheckxmin stay the server's.
+ * The server calls look_at_new_object() for each new object, and
+ * index_build_fast() for each new btree index.  This file only replaces the
+ * function that fills a new index with the rows of its table (ambuild), for
+ * one index and one call.  The server still does everything else: catalogs,
+ * locks, privileges, the switch to the table's owner, statistics and
+ * indcheckxmin.
  *
- * It relies on these lines of index_create() and index_build()
+ * The replacement relies on these lines of index_create() and index_build()
  * (src/backend/catalog/index.c), which are the same in 15 to 18:
  *
  *		InvokeObjectPostCreateHookArg(RelationRelationId,
@@ -18,23 +21,33 @@
  *												 indexRelation, indexInfo);
  *
  * and on RelationInitIndexAccessInfo() (src/backend/utils/cache/relcache.c),
- * which gives each index's entry an IndexAmRoutine of its own.  The entry has
- * that only after the CommandCounterIncrement(), as the catalog rows of the
- * index are not visible before.  So the hook calls that function itself,
- * which leaves nothing to do for the server's call, and sets the pointer.
+ * which gives the relcache entry of each index its own IndexAmRoutine.  The
+ * entry has this struct only after the CommandCounterIncrement(), as the
+ * catalog rows of the index are not visible before.  So the hook calls
+ * CommandCounterIncrement() itself, after which the server's call has nothing
+ * to do, and sets the pointer in the struct.
  *
- * A callback on relcache invalidations would see the entry, too, but it is
- * called for every invalidation, and the server has places for ten in all,
- * beyond which loading a library ends the session.  To replace CREATE INDEX
- * itself would mean to repeat what ALTER TABLE does around it, and an access
- * method of ours would be needed as long as the index exists.  Since 19 the
- * routines are shared and constant: builds are the server's there.
+ * Other ways were rejected:
  *
- * The pointer may outlive the call that it was set for: REINDEX, TRUNCATE,
- * CLUSTER, ALTER TABLE and ON COMMIT DELETE ROWS rebuild an index of the same
- * transaction.  So it is restored at the first call, before anything else,
- * and a call is only taken if it is the one that the hook waits for: nothing
- * may have been written to the catalogs since.
+ * - A callback on relcache invalidations would see the entry, too.  But it is
+ * called for every invalidation, and the server has ten slots for such
+ * callbacks in all; if none is left, loading the library ends the session.
+ *
+ * - To replace the command CREATE INDEX, everything that ALTER TABLE does
+ * around the creation of an index would have to be repeated, too.
+ *
+ * - An access method of the extension would be needed as long as the index
+ * exists.
+ *
+ * Since 19 the structs are constants that all indexes share, so the server
+ * builds all indexes there.
+ *
+ * The changed pointer may still be there after the call for which it was set:
+ * REINDEX, TRUNCATE, CLUSTER, ALTER TABLE and ON COMMIT DELETE ROWS rebuild
+ * an index that was created in the same transaction.  So the first call
+ * restores the pointer before anything else.  It builds the index only if it
+ * is the call that the hook has prepared, with nothing written to the
+ * catalogs since then.
  *
  *-------------------------------------------------------------------------
  */
@@ -94,7 +107,7 @@ typedef struct FastBuild
 	HeapEntries read;
 } FastBuild;
 
-/* Say, at DEBUG1, who has built an index, for those who wonder. */
+/* Report at DEBUG1 who builds an index, and why if that is the server. */
 static void
 report_build(Relation index, const char *reason)
 {
@@ -109,8 +122,9 @@ report_build(Relation index, const char *reason)
 }
 
 /*
- * Read the table.  Up to the end of this nothing has been written, so that
- * the server can still build the index, if a reason is returned.
+ * Read the table.  Returns NULL, or why the server has to build the index.
+ * This is still possible, as nothing has been written up to the end of this
+ * function.
  */
 static const char *
 read_table(FastBuild *build)
@@ -151,7 +165,8 @@ write_index(FastBuild *build)
 }
 
 /*
- * Build the index, or return why the server has to.  Sets the number of rows.
+ * Build the index and set the number of its rows.  Returns NULL, or why the
+ * server has to build the index.
  */
 static const char *
 build_index(Relation heap, Relation index, IndexInfo *info, double *n_rows)
@@ -182,7 +197,10 @@ build_index(Relation heap, Relation index, IndexInfo *info, double *n_rows)
  * ----------
  */
 
-/* A new index whose build is about to begin. */
+/*
+ * A new index whose build is about to begin, and the state of the session at
+ * that moment, by which is_expected() recognizes the call.
+ */
 typedef struct ExpectedBuild
 {
 	Oid			index;			/* InvalidOid for none */
@@ -196,7 +214,7 @@ static ExpectedBuild expected;
 static IndexBuildModeFunction ask_mode;
 static object_access_hook_type previous_hook = NULL;
 
-/* Is this the very call that the hook has prepared? */
+/* Is this the call that the hook has prepared? */
 static bool
 is_expected(const ExpectedBuild *build, Relation index)
 {
@@ -210,7 +228,10 @@ is_expected(const ExpectedBuild *build, Relation index)
 		RelationGetNumberOfBlocks(index) == 0;
 }
 
-/* An access method's ambuild. */
+/*
+ * The ambuild function of a new index.  It restores the access method's own
+ * function and then builds the index, or lets that function build it.
+ */
 static IndexBuildResult *
 index_build_fast(Relation heap, Relation index, IndexInfo *info)
 {
@@ -219,7 +240,7 @@ index_build_fast(Relation heap, Relation index, IndexInfo *info)
 	const char *reason = NULL;
 	double		n_rows = 0;
 
-	/* one replacement serves one build */
+	/* each replacement is for one build only */
 	expected.index = InvalidOid;
 	if (index->rd_indam->ambuild == index_build_fast)
 		index->rd_indam->ambuild = btbuild;
@@ -243,7 +264,10 @@ index_build_fast(Relation heap, Relation index, IndexInfo *info)
 	return result;
 }
 
-/* Have us build an index that is being created, if it is a btree. */
+/*
+ * Replace the build function of an index that is being created, if it is a
+ * btree index of a user.
+ */
 static void
 expect_build(Relation index)
 {
@@ -252,7 +276,7 @@ expect_build(Relation index)
 		return;
 	CommandCounterIncrement();
 
-	/* one that is built concurrently is not ready, and is not built now */
+	/* an index that is created concurrently is not ready, and built later */
 	if (index->rd_indam == NULL || index->rd_indam->ambuild != btbuild ||
 		!index->rd_index->indisready)
 		return;
@@ -264,6 +288,7 @@ expect_build(Relation index)
 	index->rd_indam->ambuild = index_build_fast;
 }
 
+/* The object access hook, which the server calls for each new object. */
 static void
 look_at_new_object(ObjectAccessType access, Oid class, Oid object,
 				   int sub_object, void *arg)
@@ -274,7 +299,10 @@ look_at_new_object(ObjectAccessType access, Oid class, Oid object,
 	if (previous_hook != NULL)
 		previous_hook(access, class, object, sub_object, arg);
 
-	/* indexes of the server's own, as when it rebuilds a table, are left */
+	/*
+	 * indexes that the server creates internally, for example to rebuild a
+	 * table, are not replaced
+	 */
 	if (access != OAT_POST_CREATE || class != RelationRelationId ||
 		sub_object != 0 ||
 		(arg != NULL && ((ObjectAccessPostCreate *) arg)->is_internal) ||
@@ -288,7 +316,7 @@ look_at_new_object(ObjectAccessType access, Oid class, Oid object,
 	RelationClose(rel);
 }
 
-/* What was expected in a transaction or subtransaction ends with it. */
+/* A build is expected only up to the end of its (sub)transaction. */
 static void
 end_transaction(XactEvent event, void *arg)
 {
@@ -305,7 +333,7 @@ end_subtransaction(SubXactEvent event, SubTransactionId id,
 void
 index_build_install(IndexBuildModeFunction mode)
 {
-	/* hooks cannot be removed: the library stays loaded */
+	/* hooks need not be removed, as the server never unloads a library */
 	ask_mode = mode;
 	previous_hook = object_access_hook;
 	object_access_hook = look_at_new_object;

@@ -3,6 +3,9 @@
  * index_build.h
  *	  Builds new btree indexes in place of the server.
  *
+ * index_command.c installs the hooks of this file and decides when they build
+ * an index; index_compare.c uses them to build the indexes that it compares.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PARDUMP_INDEX_BUILD_H
@@ -11,27 +14,28 @@
 typedef enum IndexBuildMode
 {
 	INDEX_BUILD_SERVER,			/* the server builds all indexes */
-	INDEX_BUILD_LEFT,			/* so it does, but the log says why */
-	INDEX_BUILD_FAST
+	INDEX_BUILD_LEFT,			/* the server builds them, and DEBUG1 messages
+								 * report why */
+	INDEX_BUILD_FAST			/* the extension builds them if it can */
 } IndexBuildMode;
 
 /*
- * The mode for the indexes that are created from now on, and for a build that
- * has not begun yet, by a function of the caller's that is asked for it.  In
- * INDEX_BUILD_LEFT it sets *reason, half a sentence that is not to be freed.
+ * A function that returns the current mode.  It is called when an index is
+ * created, and again when its build begins.  If it returns INDEX_BUILD_LEFT,
+ * it sets *reason to half a sentence, which is not freed.
  */
 typedef IndexBuildMode (*IndexBuildModeFunction) (const char **reason);
 
 /*
- * Install the hooks, once, when the library is loaded.  Where builds are not
- * supported nothing is installed.
+ * Install the hooks.  This must be called once, when the library is loaded.
+ * If the major version is not supported, nothing is installed.
  */
 extern void index_build_install(IndexBuildModeFunction mode);
 
-/* Why this release's builds are left to the server, or NULL. */
+/* Return why indexes of this major version cannot be built, or NULL. */
 extern const char *index_build_unsupported(void);
 
-/* How many indexes were built here in the session. */
+/* Return how many indexes the extension has built in this session. */
 extern uint64 index_build_count(void);
 
 #endif							/* PARDUMP_INDEX_BUILD_H */

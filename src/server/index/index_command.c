@@ -1,20 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * index_command.c
- *	  Builds indexes faster, where a session asks for it: the setting, and
- *	  the hook that has builds compared with the server's before the first.
+ *	  The setting that lets the extension build indexes, and the hook that
+ *	  compares its builds with the server's before the first one.
  *
- * The comparison cannot run within a build, which must not create temporary
- * tables.  So it runs before a command that creates an index, or after SET of
- * the setting, if the command is a transaction of its own: what is done and
- * rolled back there cannot be seen by anything else.  Elsewhere a session has
- * to call pg_pardump_compare_builds() first.
+ * load_function.c installs both when the library is loaded.
+ *
+ * The comparison (index_compare.c) cannot run within a build, which must not
+ * create temporary tables.  So it runs before a command that creates an
+ * index, or after a SET that enables the setting, but only if the command is
+ * a transaction of its own: nothing else can see the table and the indexes
+ * that are created and rolled back there.  In a transaction block, a session
+ * has to call pg_pardump_compare_builds() first.
  *
  * For a small table the comparison takes longer than the server's own build,
- * so only a command about a larger one starts it.
+ * so only a command for a larger table starts it.
  *
- * A client whose database does not have the extension's functions can only
- * have the comparison run by SET, and read its outcome from a second setting.
+ * A client whose database does not contain the extension's functions can
+ * start the comparison with SET, and read the result from a second setting.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,13 +38,17 @@
 #include "index/index_command.h"
 #include "index/index_compare.h"
 
-/* Builds are compared for a table of at least this size: 8 MB. */
+/* The size of the smallest table that starts the comparison: 8 MB. */
 #define LARGE_TABLE_BLOCKS (8 * 1024 * 1024 / BLCKSZ)
 
 static bool fast_index = false;
-static char *fast_index_reason = NULL;	/* never set: see show_reason() */
+static char *fast_index_reason = NULL;	/* never set, see show_reason() */
 static ProcessUtility_hook_type previous_hook = NULL;
 
+/*
+ * Decide who builds the next index: during the comparison, its current
+ * builder; otherwise the setting and the result of the comparison decide.
+ */
 static IndexBuildMode
 build_mode(const char **reason)
 {
@@ -80,7 +87,7 @@ adds_index(const AlterTableStmt *statement)
 	return false;
 }
 
-/* The table on which a command creates an index, or NULL. */
+/* Return the table on which a command creates an index, or NULL. */
 static const RangeVar *
 indexed_table(const Node *statement)
 {
@@ -100,8 +107,8 @@ indexed_table(const Node *statement)
 }
 
 /*
- * Is a table so large that a comparison is worth its time?  The partitions of
- * a table are taken for large.
+ * Is a table so large that the comparison is worth its time?  The sizes of
+ * partitions are not read, so a partitioned table counts as large.
  */
 static bool
 is_large(const RangeVar *name)
@@ -119,12 +126,15 @@ is_large(const RangeVar *name)
 			 !RELATION_IS_OTHER_TEMP(rel))
 		large = RelationGetNumberOfBlocks(rel) >= LARGE_TABLE_BLOCKS;
 
-	/* the command takes another lock, after it has checked privileges */
+	/*
+	 * The lock is released because the command takes a stronger one, but only
+	 * after it has checked privileges.
+	 */
 	relation_close(rel, AccessShareLock);
 	return large;
 }
 
-/* Does it switch the setting on, for the session? */
+/* Is this a SET of the setting for the session?  Its value is not tested. */
 static bool
 switches_on(const Node *statement)
 {
@@ -134,7 +144,11 @@ switches_on(const Node *statement)
 		!set->is_local && pg_strcasecmp(set->name, FAST_INDEX_SETTING) == 0;
 }
 
-/* Can builds be compared here, and has that not been done yet? */
+/*
+ * Can builds be compared here, and has that not been done yet?  A snapshot of
+ * the whole transaction must not exist, and nothing else may be part of the
+ * transaction.
+ */
 static bool
 may_compare(ProcessUtilityContext context)
 {
@@ -143,6 +157,7 @@ may_compare(ProcessUtilityContext context)
 		!IsInTransactionBlock(true) && !IsolationUsesXactSnapshot();
 }
 
+/* The hook that the server calls for each utility command. */
 static void
 process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 				ProcessUtilityContext context, ParamListInfo params,
@@ -161,7 +176,7 @@ process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 		index_compare_run();
 }
 
-/* A show hook of a setting, which cannot be set. */
+/* The show hook of the second setting, which cannot be changed. */
 static const char *
 show_reason(void)
 {
@@ -191,7 +206,7 @@ index_hook_install(void)
 							   PGC_INTERNAL,
 							   GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
 							   NULL, NULL, show_reason);
-	/* a hook cannot be removed: the library stays loaded */
+	/* hooks need not be removed, as the server never unloads a library */
 	index_build_install(build_mode);
 	previous_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process_utility;

@@ -1,16 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * index_compare.c
- *	  Compares index builds of ours with the server's, once in a session.
+ *	  Compares the extension's index builds with the server's, once in a
+ *	  session.
  *
- * The pages of a btree could change with a release of the server.  So no
- * index is built here before some were built in both ways on this very
- * server and found to be the same in each byte: if a release differs, it is
- * only slower.
+ * A new release of the server could change the contents of btree pages.  So
+ * before the extension builds its first index in a session, it builds a few
+ * small ones, lets the server build the same ones, and compares all pages.
+ * If they differ, the server builds all indexes of the session, which takes
+ * longer but is never wrong.  index_command.c and index_function.c start the
+ * comparison.
  *
- * Table and indexes are made by the functions behind CREATE TABLE and CREATE
- * INDEX, so that no event trigger fires, in a subtransaction that is rolled
- * back.
+ * The table and the indexes are created in a subtransaction that is rolled
+ * back.  They are created by calls of the functions behind CREATE TABLE and
+ * CREATE INDEX, so that no event trigger fires.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,14 +45,14 @@
 #define TABLE_NAME "pg_pardump_index_comparison"
 
 /*
- * Enough for several leaf pages of each index, and for a key with more rows
- * than one posting list has.
+ * The number of rows: enough for several leaf pages in each index, and for
+ * keys with more rows than fit into one posting list.
  */
 #define N_ROWS 2500
 
 #define N_COLUMNS 8
 
-/* What is known in this session. */
+/* The result of the comparison in this session. */
 static enum
 {
 	NOT_COMPARED,
@@ -90,7 +93,7 @@ index_compare_builder(void)
 }
 
 /* ----------
- * The table.
+ * The table
  * ----------
  */
 
@@ -104,6 +107,7 @@ table_name(void)
 	return name;
 }
 
+/* Create a temporary table.  Its texts have C collation, as others need. */
 static Oid
 create_table(void)
 {
@@ -127,7 +131,10 @@ create_table(void)
 	return relid;
 }
 
-/* Unique values, values that many rows share, NULLs, and no order. */
+/*
+ * Insert rows with unique values, values that many rows share, and NULLs, in
+ * no particular order.
+ */
 static void
 fill_table(Oid relid)
 {
@@ -153,7 +160,7 @@ fill_table(Oid relid)
 		values[4] = UUIDPGetDatum(&uuid);
 		values[5] = Float8GetDatum((double) (int64) mixed / 3);
 
-		/* texts with headers of both lengths, and with blanks at the end */
+		/* texts with headers of both lengths, and with spaces at their end */
 		snprintf(text, sizeof(text), "%0*u", i % 11 == 0 ? 150 : 4,
 				 (unsigned) (mixed >> 40) % 300);
 		values[6] = CStringGetTextDatum(text);
@@ -172,7 +179,7 @@ fill_table(Oid relid)
 }
 
 /* ----------
- * The indexes.
+ * The indexes
  * ----------
  */
 
@@ -180,13 +187,13 @@ typedef struct Definition
 {
 	bool		unique;
 	int			n_columns;
-	int			columns[2];		/* from 1; negative for DESC NULLS LAST */
+	int			columns[2];		/* number, or -number for DESC NULLS LAST */
 } Definition;
 
 static const Definition definitions[] =
 {
-	{true, 1, {1}},				/* two levels */
-	{false, 1, {2}},			/* posting lists, of NULLs as well */
+	{true, 1, {1}},				/* has two levels */
+	{false, 1, {2}},			/* has posting lists, also for NULLs */
 	{false, 2, {-3, 4}},
 	{true, 2, {5, -6}},
 	{false, 1, {7}},
@@ -219,8 +226,8 @@ create_index(Oid relid, const Definition *definition)
 }
 
 /*
- * Compare the pages of two indexes, LSN and checksum excepted, by which they
- * begin.
+ * Compare the pages of two indexes, except the LSN and the checksum, which
+ * are the first fields of a page.
  */
 static bool
 same_pages(Oid one, Oid other)
@@ -247,7 +254,7 @@ same_pages(Oid one, Oid other)
 	return same;
 }
 
-/* Returns whether all indexes are the same. */
+/* Build all indexes twice.  Returns whether all pairs have the same pages. */
 static bool
 compare_builds(void)
 {
@@ -265,7 +272,7 @@ compare_builds(void)
 		builder = INDEX_COMPARE_FAST;
 		ours = create_index(relid, &definitions[i]);
 
-		/* both by the server would be the same, too */
+		/* if the server had built both, they would be the same, too */
 		if (index_build_count() != n_before + 1)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -277,13 +284,13 @@ compare_builds(void)
 }
 
 /* ----------
- * The comparison.
+ * The comparison
  * ----------
  */
 
 /*
- * Run the comparison in a subtransaction that is rolled back.  Returns
- * whether it could be run.
+ * Run the comparison in a subtransaction, and roll it back.  Returns whether
+ * there is a result, and sets *same to it.
  */
 static bool
 compare_and_undo(bool *same)
@@ -318,7 +325,7 @@ compare_and_undo(bool *same)
 			(errmsg_internal("index builds could not be compared: %s",
 							 error->message)));
 
-	/* a check of ours that fails has found a difference */
+	/* the checks of tree_writer.c raise this error if they find a mistake */
 	checked = error->sqlerrcode == ERRCODE_INTERNAL_ERROR;
 	if (checked)
 		*same = false;

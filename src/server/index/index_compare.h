@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * index_compare.h
- *	  Compares index builds of ours with the server's, once in a session.
+ *	  Compares the extension's index builds with the server's, once in a
+ *	  session.
+ *
+ * index_command.c runs the comparison before the first build, and
+ * function/index_function.c when a client asks for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,26 +13,26 @@
 #define PARDUMP_INDEX_COMPARE_H
 
 /*
- * Why the session's indexes are to be built by the server: half a sentence,
- * not to be freed.  NULL once a comparison has found no difference.
+ * Return why the server has to build the indexes of the session: half a
+ * sentence, which is not freed.  Returns NULL if a comparison has found no
+ * difference.
  */
 extern const char *index_compare_reason(void);
 
-/* Is it still unknown whether there is a difference, and worth a try? */
+/* Has no comparison been tried yet, and is none running? */
 extern bool index_compare_wanted(void);
 
 /*
- * Compare, unless that was done before in the session: a temporary table is
- * filled, indexed by both, and rolled back.  A difference, which may also be
- * an error of our own checks, is reported as a warning.  Another failure
- * raises no error, unless the statement is canceled: index_compare_reason()
- * returns it.  The caller is in a transaction.
+ * Run the comparison, unless the session already has a result.  It fills a
+ * temporary table, builds indexes on it in both ways, and rolls all of that
+ * back.  A difference is reported as a warning, and so is an error of the
+ * checks in tree_writer.c.  Other failures raise no error, except that of a
+ * canceled statement: index_compare_reason() returns that builds could not be
+ * compared.  The caller must be in a transaction.
  */
 extern void index_compare_run(void);
 
-/*
- * Who builds the next index, while builds are compared.
- */
+/* The builder of the next index while the comparison is running. */
 typedef enum IndexCompareBuilder
 {
 	INDEX_COMPARE_NOT_RUNNING,

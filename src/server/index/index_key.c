@@ -1,17 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * index_key.c
- *	  The key of a btree index, as bits that sort.
+ *	  Decides whether the extension can build an index, and converts its keys
+ *	  to bits that sort in the same order, and back.
  *
- * Only types whose comparison function is known are taken: each bit of a
- * value counts, and the order is that of the bits after a change that can be
- * undone.  The comparison functions are those of src/backend/access/nbtree/
- * nbtcompare.c, and of date.c, timestamp.c, uuid.c, float.c, enum.c,
- * varlena.c and varchar.c in src/backend/utils/adt.
+ * index_key.h describes the conversion and its callers.
  *
- * The form of index tuples is that of index_form_tuple() (src/backend/access/
- * common/indextuple.c).  Before an index is built, tuples of all sets of
- * NULLs are formed by both and compared.
+ * Only types with a known comparison function are supported: all bits of a
+ * value must matter for the comparison, and their order must be that of the
+ * values after a reversible change.  The comparison functions are in
+ * src/backend/access/nbtree/nbtcompare.c, and in date.c, timestamp.c, uuid.c,
+ * float.c, enum.c, varlena.c and varchar.c of src/backend/utils/adt.
+ *
+ * Index tuples have the layout of index_form_tuple()
+ * (src/backend/access/common/indextuple.c).  Before an index is built, sample
+ * tuples with each set of NULLs are formed by that function as well, and
+ * compared.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,11 +46,11 @@ StaticAssertDecl(MaxHeapTuplesPerPage < (1 << INDEX_OFFSET_BITS),
 StaticAssertDecl(INDEX_OFFSET_BITS + 32 < 64, "a place is more than a word");
 
 /* ----------
- * What an index must be like.
+ * Conditions for an index
  * ----------
  */
 
-/* Families of which pg_opfamily.h has no names. */
+/* The operator families for which pg_opfamily.h has no names. */
 #define CHAR_BTREE_FAM_OID 429
 #define DATETIME_BTREE_FAM_OID 434
 #define FLOAT_BTREE_FAM_OID 1970
@@ -90,7 +94,10 @@ static const KnownClass known_classes[] =
 	TYPALIGN_INT}
 };
 
-/* Read the values of an enum type in their order. */
+/*
+ * Read the values of an enum type in their order.  Returns NULL, or why the
+ * server has to build the index.
+ */
 static const char *
 init_enum(KeyColumn *column, Oid type)
 {
@@ -126,7 +133,10 @@ init_enum(KeyColumn *column, Oid type)
 	for (int i = 0; i < column->n_ranks; i++)
 		column->by_rank[i] = column->ranks[i].value;
 
-	/* enum_cmp() compares even OIDs without a look at the catalog */
+	/*
+	 * enum_cmp() compares two even OIDs as numbers, without looking up their
+	 * order in the catalog, so both orders must be the same.
+	 */
 	for (int i = 1, last_even = -1; i <= column->n_ranks; i++)
 	{
 		if (column->by_rank[i - 1] % 2 == 1)
@@ -140,6 +150,7 @@ init_enum(KeyColumn *column, Oid type)
 	return NULL;
 }
 
+/* Find out how a column of the key is converted.  Returns as init_enum(). */
 static const char *
 init_column(KeyColumn *column, Relation heap, Relation index, int i)
 {
@@ -174,7 +185,7 @@ init_column(KeyColumn *column, Relation heap, Relation index, int i)
 		return "it has a column that is not stored as its type is";
 	if (text_key_has(column->kind))
 	{
-		/* values of such columns have long headers */
+		/* with plain storage, even short values have headers of four bytes */
 		if (indexed->attstorage == TYPSTORAGE_PLAIN)
 			return "it has a column with plain storage";
 		if (!text_key_collation(index->rd_indcollation[i]))
@@ -184,7 +195,7 @@ init_column(KeyColumn *column, Relation heap, Relation index, int i)
 	column->descending = (index->rd_indoption[i] & INDOPTION_DESC) != 0;
 	column->nulls_first = (index->rd_indoption[i] & INDOPTION_NULLS_FIRST) != 0;
 
-	/* all bits of a NaN must be above those of infinity */
+	/* NaN sorts above infinity, so its sign bit must not be set */
 	if ((column->kind == KEY_FLOAT4 &&
 		 key_nan_bits(KEY_FLOAT4) > UINT64CONST(0x7FFFFFFF)) ||
 		(column->kind == KEY_FLOAT8 &&
@@ -195,7 +206,7 @@ init_column(KeyColumn *column, Relation heap, Relation index, int i)
 	return NULL;
 }
 
-/* Why a table, or an index of this kind, is left to the server. */
+/* Return why the server has to build indexes of this kind, or NULL. */
 static const char *
 check_kind(Relation heap, Relation index, const IndexInfo *info)
 {
@@ -228,7 +239,7 @@ check_kind(Relation heap, Relation index, const IndexInfo *info)
 }
 
 /* ----------
- * Keys to entries and back.
+ * Conversion of keys to entries and back
  * ----------
  */
 
@@ -387,10 +398,11 @@ index_key_sum(const IndexKey *key, const IndexTupleData *tuple)
 }
 
 /* ----------
- * The form of index tuples.
+ * The layout of index tuples
  * ----------
  */
 
+/* Compute the layout of tuples in which these columns are NULL. */
 static void
 init_form(IndexKey *key, int nulls)
 {
@@ -416,7 +428,8 @@ init_form(IndexKey *key, int nulls)
 }
 
 /*
- * Some text, whose header has one byte or four, with some blanks at the end.
+ * Make a sample text with up to 7 spaces at its end.  Depending on its
+ * length, its header in an index tuple has one byte or four.
  */
 static Datum
 sample_text(uint64 random)
@@ -432,7 +445,7 @@ sample_text(uint64 random)
 	return PointerGetDatum(text);
 }
 
-/* Some value that the column can have. */
+/* Make a random value of the column's type. */
 static Datum
 sample_value(const KeyColumn *column, pg_uuid_t *uuid)
 {
@@ -469,7 +482,10 @@ sample_value(const KeyColumn *column, pg_uuid_t *uuid)
 	return (Datum) 0;
 }
 
-/* Does the server form the same tuple of some values, with these NULLs? */
+/*
+ * Does the server form the same tuple of random values, if these columns are
+ * NULL?
+ */
 static bool
 form_is_the_servers(const IndexKey *key, int nulls)
 {
@@ -497,7 +513,7 @@ form_is_the_servers(const IndexKey *key, int nulls)
 		isnull[i] = (nulls & (1 << i)) != 0;
 		values[i] = sample_value(column, &uuids[i]);
 
-		/* a column that is in the index twice has one value */
+		/* if the index contains a column twice, both have the same value */
 		for (int j = 0; j < i; j++)
 		{
 			if (key->columns[j].attnum == column->attnum)
@@ -525,6 +541,7 @@ form_is_the_servers(const IndexKey *key, int nulls)
 	return same;
 }
 
+/* Return the number of bits that the numbers below "count" have. */
 static int
 bits_for(uint64 count)
 {
@@ -535,7 +552,10 @@ bits_for(uint64 count)
 	return n;
 }
 
-/* Find out about the entries of a key of fixed width, or return false. */
+/*
+ * Compute the layout of entries for a key of fixed width.  Returns false if
+ * they would have too many words.
+ */
 static bool
 init_fixed(IndexKey *key, Relation heap)
 {
@@ -573,11 +593,11 @@ init_text(IndexKey *key)
 	return true;
 }
 
-/* Is the form of tuples the server's, with each set of NULLs? */
+/* Do the server's tuples have the same layout, with each set of NULLs? */
 static bool
 forms_are_the_servers(const IndexKey *key)
 {
-	/* texts have forms by their lengths */
+	/* the layout of texts depends on their lengths, so more are tried */
 	int			n_tries = key->has_text ? 8 : 1;
 
 	for (int nulls = 0; nulls < (1 << key->n_columns); nulls++)

@@ -1,18 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * index_key.h
- *	  The key of a btree index, as bits that sort.
+ *	  Converts the keys of a btree index to bits that sort in the same order,
+ *	  and back to index tuples.
  *
- * An entry is one row's key and place in the table, as a string of bits in
- * 64-bit words, the first word being the most significant.  Entries compare
- * like unsigned numbers, in the order of the index: the key's bits come
- * first, the place is in the lowest bits of the last word.  A key can be
- * turned back into exactly the bytes that were stored in the table; values
- * for which that does not hold, or which the server calls equal to others,
- * are refused.
+ * heap_entries.c makes an entry for each row, entry_store.c sorts the
+ * entries, and tree_writer.c makes index tuples of them.  Sorting bits takes
+ * much less time than calling the server's comparison functions.
  *
- * That is the form of keys of fixed width.  text_key.h describes the entries
- * of keys with texts, which have different numbers of words.
+ * An entry is the key and the place (TID) of a row, as a string of bits in
+ * 64-bit words.  The first word is the most significant.  Entries compared as
+ * unsigned numbers have the order of the index: the bits of the key come
+ * first, and the place is in the lowest bits of the last word.  A key can be
+ * converted back to exactly the bytes that are stored in the table.  If a
+ * value cannot be converted back, or if the server considers it equal to
+ * other values, the server has to build the index.
+ *
+ * This is the form of keys with a fixed width.  text_key.h describes the
+ * entries of keys with texts, which have different numbers of words.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,11 +33,11 @@
 
 #define INDEX_ENTRY_WORDS 5
 
-/* The form of index tuples in which the same columns are NULL. */
+/* The layout of all index tuples in which the same columns are NULL. */
 typedef struct TupleForm
 {
 	uint16		size;			/* aligned, as in t_info */
-	uint16		offset[INDEX_KEY_COLUMNS];	/* of values, from the tuple */
+	uint16		offset[INDEX_KEY_COLUMNS];	/* of the values in the tuple */
 } TupleForm;
 
 typedef struct IndexKey
@@ -40,23 +45,23 @@ typedef struct IndexKey
 	Relation	index;			/* borrowed */
 	int			n_columns;
 	KeyColumn	columns[INDEX_KEY_COLUMNS];
-	AttrNumber	last_attnum;	/* the highest of the columns' */
+	AttrNumber	last_attnum;	/* the highest number of the columns */
 	bool		has_text;		/* entries are those of text_key.h */
 	int			max_words;		/* of an entry */
 	TextKey		text;
 	int			place_word;		/* the word whose lowest bits are the place */
 	int			place_bits;
 	int			n_words;		/* of an entry without texts */
-	int			n_key_words;	/* of these, those with bits of the key */
-	uint64		last_mask;		/* the key's bits in the last of these */
+	int			n_key_words;	/* words of these with bits of the key */
+	uint64		last_mask;		/* bits of the key in the last key word */
 	uint64		sum_seed;		/* random */
 	TupleForm	forms[1 << INDEX_KEY_COLUMNS];	/* by the set of NULLs */
 } IndexKey;
 
 /*
- * Find out how the keys of an index look.  Returns NULL, or why the server
- * has to build the index: half a sentence, not to be freed.  Both relations
- * are open and locked; the index is borrowed.  Allocates in
+ * Find out how the keys of an index are converted.  Returns NULL, or why the
+ * server has to build the index: half a sentence, which is not freed.  Both
+ * relations must be open and locked; the index is borrowed.  Allocates in
  * CurrentMemoryContext.
  */
 extern const char *index_key_init(IndexKey *key, Relation heap,
@@ -67,7 +72,7 @@ extern const char *index_key_init(IndexKey *key, Relation heap,
  * ----------
  */
 
-/* Append the lowest n bits (1 to 64) of a value that has no higher ones. */
+/* Append the lowest n bits (1 to 64) of a value whose other bits are 0. */
 static inline void
 index_put_bits(uint64 *entry, int *position, uint64 value, int n)
 {
@@ -84,7 +89,7 @@ index_put_bits(uint64 *entry, int *position, uint64 value, int n)
 	*position += n;
 }
 
-/* The next n bits (1 to 64). */
+/* Return the next n bits (1 to 64). */
 static inline uint64
 index_get_bits(const uint64 *entry, int *position, int n)
 {
@@ -105,7 +110,7 @@ index_entry_words(const IndexKey *key, const uint64 *entry)
 		: key->n_words;
 }
 
-/* Two entries have keys that the server calls equal. */
+/* Do two entries have keys that are equal to the server? */
 static inline bool
 index_key_same(const IndexKey *key, const uint64 *a, const uint64 *b)
 {
@@ -122,8 +127,9 @@ index_key_same(const IndexKey *key, const uint64 *a, const uint64 *b)
 }
 
 /*
- * Two entries whose keys the server calls equal are also stored as the same
- * bytes.
+ * Do two entries, whose keys are equal to the server, also have the same
+ * bytes in the index?  Texts of type char(n) may have different numbers of
+ * spaces at their end.
  */
 static inline bool
 index_key_same_bytes(const IndexKey *key, const uint64 *a, const uint64 *b)
@@ -132,7 +138,7 @@ index_key_same_bytes(const IndexKey *key, const uint64 *a, const uint64 *b)
 		text_key_tail(&key->text, a) == text_key_tail(&key->text, b);
 }
 
-/* The first of two strings of words is the lower one. */
+/* Is the first of two strings of words less than the second? */
 static inline bool
 index_words_less(const uint64 *a, const uint64 *b, int n_words)
 {
@@ -151,7 +157,7 @@ index_entry_place(const IndexKey *key, const uint64 *entry)
 		((UINT64CONST(1) << key->place_bits) - 1);
 }
 
-/* The first of two entries comes before the second. */
+/* Is the first of two entries before the second in the order of the index? */
 static inline bool
 index_entry_less(const IndexKey *key, const uint64 *a, const uint64 *b)
 {
@@ -171,9 +177,9 @@ index_key_place(const IndexKey *key, const uint64 *entry, ItemPointer place)
 }
 
 /* ----------
- * The sum by which the entries of an index are compared with the rows of its
- * table.  It is made of the bytes of values, not of the bits of entries, so
- * that a mistake in these shows up.
+ * The sum with which the entries of an index are compared with the rows of
+ * its table.  It is computed from the bytes of values, and not from the bits
+ * of entries, so that it also detects mistakes in the conversion.
  * ----------
  */
 
@@ -186,35 +192,38 @@ index_sum_place(uint64 sum, const ItemPointerData *place)
 	return sum * UINT64CONST(0xD6E8FEB86659FD93);
 }
 
-/* The sum of an index tuple's key; index_sum_place() adds each place. */
+/*
+ * Return the sum of the key of an index tuple.  index_sum_place() adds each
+ * place.
+ */
 extern uint64 index_key_sum(const IndexKey *key, const IndexTupleData *tuple);
 
 /* ----------
- * Keys to entries and back.
+ * Conversion of keys to entries and back
  * ----------
  */
 
 /*
- * Make the entry of a row and the sum of its key: values by column of the
- * table.  Returns false if a value is one for the server.  There is room for
- * max_words.
+ * Make the entry of a row and the sum of its key.  The values are those of
+ * the table's columns.  "entry" must have room for max_words.  Returns false
+ * if a value cannot be converted, so that the server has to build the index.
  */
 extern bool index_key_encode(const IndexKey *key, const Datum *values,
 							 const bool *isnull, uint64 place, uint64 *entry,
 							 uint64 *sum);
 
-/* Which columns of an entry are NULL, as a set of bits. */
+/* Return which columns of an entry are NULL, as a set of bits. */
 extern int	index_key_nulls(const IndexKey *key, const uint64 *entry);
 
 /*
- * Make an entry's index tuple, with its place, and all bytes that do not
- * belong to a value 0.  Returns its size; there is room for
- * KEY_TUPLE_BYTES, or for the size that index_key_size() has returned.
+ * Make the index tuple of an entry, with its place.  All bytes that are not
+ * part of a value are set to 0.  Returns the size of the tuple.  "tuple" must
+ * have room for KEY_TUPLE_BYTES, or for the result of index_key_size().
  */
 extern Size index_key_form(const IndexKey *key, const uint64 *entry,
 						   IndexTuple tuple);
 
-/* The size of a tuple without texts. */
+/* Return the size of the index tuple of an entry without texts. */
 static inline Size
 index_key_size(const IndexKey *key, const uint64 *entry)
 {

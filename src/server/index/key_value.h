@@ -1,10 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * key_value.h
- *	  The columns of a key, and their values as bits that sort.
+ *	  The columns of an index key, and the conversion of their values to bits
+ *	  that sort in the same order.
  *
- * Each function has an inverse, as an index tuple is made of the bits alone.
- * Values that the server calls equal to others have no bits.
+ * index_key.c and text_key.c use these functions.  Each conversion has an
+ * inverse, as index tuples are made from the bits alone.  Values that are
+ * equal to other values for the server are not converted.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +21,7 @@
 
 #define INDEX_KEY_COLUMNS 4
 
-/* Bytes of an index tuple without a posting list, and more than enough. */
+/* An upper limit for the size of an index tuple without a posting list. */
 #define KEY_TUPLE_BYTES \
 	(32 + INDEX_KEY_COLUMNS * MAXALIGN(TOAST_INDEX_TARGET + 8))
 
@@ -31,18 +33,18 @@ typedef enum KeyKind
 	KEY_BOOL,
 	KEY_CHAR,					/* "char" */
 	KEY_INT2,
-	KEY_INT4,					/* and date */
-	KEY_INT8,					/* and time, timestamp, timestamptz */
+	KEY_INT4,					/* also date */
+	KEY_INT8,					/* also time, timestamp and timestamptz */
 	KEY_OID,
 	KEY_FLOAT4,
 	KEY_FLOAT8,
 	KEY_UUID,
 	KEY_ENUM,
-	KEY_TEXT,					/* and varchar */
+	KEY_TEXT,					/* also varchar */
 	KEY_BPCHAR
 } KeyKind;
 
-/* A value of an enum type, and its position among them. */
+/* A value of an enum type, and its position in the order of the type. */
 typedef struct EnumRank
 {
 	Oid			value;
@@ -55,16 +57,16 @@ typedef struct KeyColumn
 	KeyKind		kind;
 	int			bytes;			/* of a value; -1 for texts */
 	char		align;			/* as attalign */
-	bool		nullable;		/* has a bit that tells NULL from values */
+	bool		nullable;		/* a bit says whether the value is NULL */
 	bool		nulls_first;
 	bool		descending;
-	int			n_ranks;		/* of an enum */
-	EnumRank   *ranks;			/* by value */
-	Oid		   *by_rank;
+	int			n_ranks;		/* of an enum type */
+	EnumRank   *ranks;			/* sorted by value */
+	Oid		   *by_rank;		/* values by rank */
 } KeyColumn;
 
 /* ----------
- * Places, and the sum by which an index is compared with its table.
+ * Places, and the sum with which an index is compared with its table
  * ----------
  */
 
@@ -82,7 +84,7 @@ key_sum_mix(uint64 sum, uint64 value)
 	return sum ^ (sum >> 32);
 }
 
-/* The sum of a NULL: no value mixes in two words like these. */
+/* Add a NULL to a sum: no value adds two words like these. */
 static inline uint64
 key_sum_null(uint64 sum, int column)
 {
@@ -91,7 +93,7 @@ key_sum_null(uint64 sum, int column)
 }
 
 /* ----------
- * Values.
+ * Values
  * ----------
  */
 
@@ -104,7 +106,10 @@ key_compare_ranks(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The only NaN that is taken has the bits of 'NaN'::float8, or of float4. */
+/*
+ * Return the bits of 'NaN'::float4 or 'NaN'::float8.  No other NaN is
+ * converted, as all of them are equal to each other for the server.
+ */
 static inline uint64
 key_nan_bits(KeyKind kind)
 {
@@ -118,7 +123,7 @@ key_nan_bits(KeyKind kind)
 	return kind == KEY_FLOAT4 ? bits4 : bits8;
 }
 
-/* The bytes of a value as a number; of a uuid only the first half. */
+/* Return the bytes of a value that is passed by value, as a number. */
 static inline uint64
 key_datum_bytes(const KeyColumn *column, Datum value)
 {
@@ -130,8 +135,13 @@ key_datum_bytes(const KeyColumn *column, Datum value)
 }
 
 /*
- * The bits of a value up to 8 bytes long that sort as it does, or false.
- * key_decode_value() is the inverse.
+ * Convert a value of up to 8 bytes to bits that sort in the same order.
+ * Returns false if it cannot be converted.  key_decode_value() is the
+ * inverse.
+ *
+ * Inverting the sign bit of an integer makes it sort as an unsigned number.
+ * The same is true of positive floats.  Of negative ones all bits are
+ * inverted, as their bits have the opposite order.
  */
 static inline bool
 key_encode_value(const KeyColumn *column, uint64 bytes, uint64 *bits)
@@ -158,7 +168,7 @@ key_encode_value(const KeyColumn *column, uint64 bytes, uint64 *bits)
 			*bits = bytes ^ sign8;
 			return true;
 		case KEY_FLOAT4:
-			/* -0.0 equals 0.0, and a NaN all others */
+			/* -0.0 is equal to 0.0, and each NaN to all others */
 			if (bytes == sign4 ||
 				((bytes & ~sign4) > UINT64CONST(0x7F800000) &&
 				 bytes != key_nan_bits(KEY_FLOAT4)))
@@ -225,7 +235,7 @@ key_decode_value(const KeyColumn *column, uint64 bits)
 	return bits;
 }
 
-/* Of a descending column all bits are inverted. */
+/* Invert all bits of a value if its column is descending. */
 static inline uint64
 key_turn_bits(const KeyColumn *column, uint64 bits)
 {
@@ -234,7 +244,7 @@ key_turn_bits(const KeyColumn *column, uint64 bits)
 	return column->descending ? ~bits & (~UINT64CONST(0) >> (64 - n)) : bits;
 }
 
-/* Write the low bytes of a number as a value that long. */
+/* Write a number as a value of n bytes: 1, 2, 4 or 8. */
 static inline void
 key_write_bytes(char *to, uint64 bytes, int n)
 {

@@ -3,6 +3,11 @@
  * page_writer.c
  *	  Writes the pages of a new relation.
  *
+ * tree_writer.c writes the pages of an index with these functions.  They have
+ * two implementations: with the server's bulk writer, which exists since 17,
+ * and without it; page_writer.h names the functions that the second one
+ * follows.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -88,14 +93,15 @@ page_writer_write(PageWriter *writer, BlockNumber block, Page page)
 		log_newpage(&rel_file_of(rel), MAIN_FORKNUM, block, page, true);
 
 	/*
-	 * Pages of upper levels are written later than those behind them.  Until
-	 * then there are zeros, which have no checksum.
+	 * A page of an upper level is written later than some pages after it in
+	 * the file.  Until then its place is filled with zeros, which is a valid
+	 * new page without a checksum.
 	 */
 	while (block > writer->n_written)
 		smgrextend(RelationGetSmgr(rel), MAIN_FORKNUM, writer->n_written++,
 				   writer->zero_page, true);
 
-	/* no fsync is requested for these writes: see page_writer_finish() */
+	/* "true" below: no fsync is requested, as page_writer_finish() syncs */
 	PageSetChecksumInplace(page, block);
 	if (block == writer->n_written)
 	{
@@ -111,12 +117,13 @@ void
 page_writer_finish(PageWriter *writer)
 {
 	/*
-	 * Even if all pages are in WAL: they are not in shared buffers, so that a
-	 * checkpoint meanwhile did not write them, and a crash would replay WAL
-	 * only from there.  Without WAL the file of a permanent relation is
-	 * synced at commit (RelationNeedsWAL() is false if that is so).  That of
-	 * an unlogged relation must survive a shutdown, though nothing that comes
-	 * later syncs it.
+	 * The file must be synced even if all pages are in WAL.  They are not in
+	 * shared buffers, so a checkpoint in the meantime has not written them,
+	 * and after a crash WAL is replayed only from that checkpoint on.
+	 *
+	 * If a permanent relation does not need WAL, its file is synced at
+	 * commit.  The file of an unlogged relation must survive a shutdown, but
+	 * nothing else would sync it.
 	 */
 	if (writer->use_wal ||
 		writer->rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)

@@ -1,12 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * page_writer.h
- *	  Writes the pages of a new relation: to WAL where needed, with
- *	  checksums, and to the disk.
+ *	  Writes the pages of a new relation to WAL, if that is necessary, and to
+ *	  its file, with checksums.
  *
- * Since 17 this is storage/bulk_write.h.  Before, each access method did it
- * itself; page_writer.c does what _bt_blwritepage() and _bt_load() did up to
- * 16 (src/backend/access/nbtree/nbtsort.c).
+ * tree_writer.c uses this for the pages of an index.  Since 17 the server has
+ * functions for it (storage/bulk_write.h).  Before, each access method
+ * contained code of its own; page_writer.c does the same as
+ * _bt_blwritepage() and _bt_load() of 16
+ * (src/backend/access/nbtree/nbtsort.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,25 +22,25 @@
 typedef struct PageWriter PageWriter;
 
 /*
- * A writer for the main fork of an empty relation, which other backends do
- * not see yet.  Made in CurrentMemoryContext.
+ * Create a writer for the main fork of an empty relation, which other
+ * backends do not see yet.  Allocates in CurrentMemoryContext.
  */
 extern PageWriter *page_writer_new(Relation rel);
 
-/* Memory for a page; its content is not initialized. */
+/* Allocate memory for a page, whose content is not initialized. */
 extern Page page_writer_page(PageWriter *writer);
 
 /*
- * Write a page that page_writer_page() has returned, in any order of blocks.
- * Its memory belongs to the writer afterwards.
+ * Write a page that page_writer_page() has returned.  Blocks can be written
+ * in any order.  The memory of the page belongs to the writer afterwards.
  */
 extern void page_writer_write(PageWriter *writer, BlockNumber block,
 							  Page page);
 
 /*
- * End, once all pages were written: they are on the disk, or will be before
- * the transaction's commit, or after the next checkpoint, as it is with the
- * server's own builds.
+ * Finish, after all pages have been written, and free the writer.  The pages
+ * are on the disk then, or will be at the commit of the transaction or after
+ * the next checkpoint, as in the server's own builds.
  */
 extern void page_writer_finish(PageWriter *writer);
 

@@ -1,16 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * text_key.c
- *	  The key of a btree index that has texts in C collation.
+ *	  Converts the keys of a btree index with texts in C collation to bytes
+ *	  that sort in the same order, and back.
  *
- * In such a collation varstr_cmp() (src/backend/utils/adt/varlena.c) is
- * memcmp(), and of two texts of which one begins with the other the shorter
- * one comes first.
+ * text_key.h describes the bytes; index_key.c calls these functions.
  *
- * index_form_tuple() (src/backend/access/common/indextuple.c) stores a text
- * with a header of one byte if it is short enough, or else with one of four
- * bytes, which is aligned.  Longer ones than TOAST_INDEX_TARGET it compresses
- * if it can, and out of line it fetches them first: these are left to it.
+ * In C collation varstr_cmp() compares texts with memcmp(), and if one text
+ * begins with the other, the shorter one comes first
+ * (src/backend/utils/adt/varlena.c).
+ *
+ * index_form_tuple() (src/backend/access/common/indextuple.c) stores a short
+ * text with a header of one byte, and a longer one with an aligned header of
+ * four bytes.  It fetches out-of-line texts first, and compresses texts that
+ * are longer than TOAST_INDEX_TARGET.  If a table contains such texts, the
+ * server has to build the index.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,11 +34,14 @@ StaticAssertDecl(TOAST_INDEX_TARGET <= PG_UINT16_MAX,
 				 "there may be too many blanks");
 
 /* ----------
- * Collations.
+ * Collations
  * ----------
  */
 
-/* Is a locale the C locale?  All of the builtin provider compare bytes. */
+/*
+ * Is a locale the C locale?  All locales of the builtin provider also compare
+ * bytes.
+ */
 static bool
 is_c(char provider, Datum locale, bool isnull)
 {
@@ -59,7 +66,7 @@ text_key_collation(Oid collation)
 	bool		isnull;
 	bool		result = false;
 
-	/* that of the database */
+	/* the default collation is the locale of the database */
 	if (collation == DEFAULT_COLLATION_OID)
 	{
 		tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
@@ -104,16 +111,16 @@ text_key_init(TextKey *key)
 	}
 	key->max_words = 1 + (bytes + 7) / 8 + key->tail_words;
 
-	/* with headers, it is less than a third of a page */
+	/* with headers, a tuple must be smaller than a third of a page */
 	return bytes + 64 <= Min(BLCKSZ / 3 - 64, INDEX_SIZE_MASK);
 }
 
 /* ----------
- * Keys to entries.
+ * Conversion of keys to entries
  * ----------
  */
 
-/* Mix all bytes of a text into a sum. */
+/* Add all bytes of a text to a sum. */
 static inline uint64
 sum_text(uint64 sum, const char *data, int n)
 {
@@ -131,8 +138,9 @@ sum_text(uint64 sum, const char *data, int n)
 }
 
 /*
- * Append a text's bytes and set the number of blanks at its end, or return
- * false.
+ * Append the bytes of a text, and set *n_blanks to the number of spaces at
+ * its end that the type ignores.  Returns false if the text cannot be
+ * converted.
  */
 static inline bool
 encode_text(const KeyColumn *column, Datum value, char **to, int *n_blanks,
@@ -169,7 +177,7 @@ encode_text(const KeyColumn *column, Datum value, char **to, int *n_blanks,
 	return true;
 }
 
-/* Append the bits of a value up to 8 bytes long. */
+/* Append the bits of a value of up to 8 bytes, the highest ones first. */
 static inline void
 append_bits(char **to, uint64 bits, int bytes)
 {
@@ -178,6 +186,7 @@ append_bits(char **to, uint64 bits, int bytes)
 	*to += bytes;
 }
 
+/* The inverse of append_bits(). */
 static inline uint64
 take_bits(const char **from, int bytes)
 {
@@ -188,7 +197,10 @@ take_bits(const char **from, int bytes)
 	return pg_ntoh64(bits) >> (64 - 8 * bytes);
 }
 
-/* Append the bits of a value of fixed width, or return false. */
+/*
+ * Append the bits of a value of fixed width.  Returns false if it cannot be
+ * converted.
+ */
 static inline bool
 encode_fixed(const KeyColumn *column, Datum value, char **to, uint64 *sum)
 {
@@ -260,11 +272,11 @@ text_key_encode(const TextKey *key, const Datum *values, const bool *isnull,
 }
 
 /* ----------
- * Entries to index tuples.
+ * Conversion of entries to index tuples
  * ----------
  */
 
-/* Set bytes up to where a value begins to 0. */
+/* Set the bytes from "end" up to an aligned offset to 0. */
 static inline Size
 pad(char *begin, Size end, Size aligned)
 {
@@ -273,7 +285,10 @@ pad(char *begin, Size end, Size aligned)
 	return end;
 }
 
-/* Take a text off an entry and append it to a tuple.  Returns its end. */
+/*
+ * Read a text of an entry and append it to a tuple.  Returns the offset of
+ * its end in the tuple.
+ */
 static inline Size
 form_text(const KeyColumn *column, const char **from, int n_blanks,
 		  char *begin, Size end)

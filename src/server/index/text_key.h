@@ -1,19 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * text_key.h
- *	  The key of a btree index that has texts in C collation.
+ *	  Converts the keys of a btree index with texts in C collation to bytes
+ *	  that sort in the same order, and back.
  *
- * The first word of an entry holds, from the top, the number of words with
- * the key, the set of columns that are NULL, and the place.  The key follows
- * as bytes that compare as by memcmp(), filled up with zeros: for each
- * column, a byte that is not the same for NULL as for values, unless there
- * cannot be NULLs; a text and a byte 0, which no text has; and the bits of
- * key_value.h.  All bytes of a descending column's value are inverted.
+ * index_key.c calls these functions if a column of an index is a text.
  *
- * So no key is the beginning of another one, which makes the zeros at its end
- * and what follows it irrelevant.  If there are columns of type bpchar one
- * more word, which is not compared, has the number of blanks at the end of
- * each: bpcharcmp() ignores them, but the index stores them.
+ * The first word of an entry contains, from its highest bits on, the number
+ * of words of the key, the set of columns that are NULL, and the place.  The
+ * key follows: bytes whose order is that of memcmp(), filled up with zeros to
+ * a whole word.  They consist of these parts for each column:
+ *
+ * - a byte that says whether the value is NULL, unless the column is NOT NULL
+ *
+ * - the value, unless it is NULL: a text and a byte 0, which no text
+ * contains; or the bits of key_value.h.  All bytes of a value are inverted if
+ * the column is descending.
+ *
+ * So no key is the beginning of another one, and the zeros at its end do not
+ * change the order.  If there are columns of type bpchar, one more word
+ * contains the number of spaces at the end of each value.  It is not
+ * compared: bpcharcmp() ignores these spaces, but the index stores them.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,37 +40,38 @@ typedef struct TextKey
 	const KeyColumn *columns;	/* borrowed */
 	uint64		sum_seed;
 	int			max_words;		/* of an entry */
-	int			tail_words;		/* of these, behind the key */
+	int			tail_words;		/* words of these after the key: 0 or 1 */
 } TextKey;
 
+/* Are values of this kind texts, so that entries have the form above? */
 static inline bool
 text_key_has(KeyKind kind)
 {
 	return kind == KEY_TEXT || kind == KEY_BPCHAR;
 }
 
-/* Is the collation's order that of bytes? */
+/* Does the collation sort texts by their bytes? */
 extern bool text_key_collation(Oid collation);
 
 /*
- * Find out about the entries of a key, of which all other members were set.
- * Returns false if they are too wide.
+ * Set max_words and tail_words of a key whose other members have been set.
+ * Returns false if entries would be too wide.
  */
 extern bool text_key_init(TextKey *key);
 
 /* ----------
- * Parts of an entry.
+ * Parts of an entry
  * ----------
  */
 
-/* How many words are the key. */
+/* Return the number of words of the key. */
 static inline int
 text_key_words(const uint64 *entry)
 {
 	return (int) (entry[0] >> (TEXT_KEY_PLACE_BITS + INDEX_KEY_COLUMNS));
 }
 
-/* Which columns are NULL, as a set of bits. */
+/* Return which columns are NULL, as a set of bits. */
 static inline int
 text_key_nulls(const uint64 *entry)
 {
@@ -77,14 +85,14 @@ text_key_entry_words(const TextKey *key, const uint64 *entry)
 	return 1 + text_key_words(entry) + key->tail_words;
 }
 
-/* The numbers of blanks at the ends of texts, 16 bits for each column. */
+/* Return the numbers of spaces at the ends of texts, 16 bits per column. */
 static inline uint64
 text_key_tail(const TextKey *key, const uint64 *entry)
 {
 	return key->tail_words > 0 ? entry[1 + text_key_words(entry)] : 0;
 }
 
-/* Compare the keys of two entries from a word on. */
+/* Compare the keys of two entries, beginning with the word "from". */
 static inline int
 text_key_compare(const uint64 *a, const uint64 *b, int from)
 {
@@ -101,7 +109,8 @@ text_key_compare(const uint64 *a, const uint64 *b, int from)
 }
 
 /* ----------
- * Keys to entries and back, as the functions of index_key.h.
+ * Conversion of keys to entries and back; index_key.h describes the functions
+ * with the corresponding names.
  * ----------
  */
 

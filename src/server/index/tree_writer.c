@@ -1,20 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * tree_writer.c
- *	  Writes a btree index of entries that come in order.
+ *	  Writes the pages of a btree index from sorted entries.
  *
- * The pages are byte for byte those that the server would write: each level
- * has a page that is being filled; when it is full its last tuple becomes its
- * high key and the first tuple of the next page, and the level above gets a
- * link to it.  The rules, numbers and the order in which blocks are numbered
- * are those of _bt_load(), _bt_buildadd() and _bt_uppershutdown() in
- * src/backend/access/nbtree/nbtsort.c, of 15 to 18; nbtree's own functions do
- * what they can be called for (high keys, posting lists, the metapage).
+ * index_build.c passes the entries, and page_writer.c writes the pages.
  *
- * Nothing is believed on the way: entries must ascend strictly, the server's
- * comparison function is asked at each end of a page and where some of the
- * keys change, and the bytes on finished leaf pages are summed up and
- * compared with the sum over the table.
+ * All bytes of the pages are those that the server would write.  Each level
+ * has a page that is being filled.  When this page is full, its last tuple
+ * becomes its high key and the first tuple of the next page, and the level
+ * above gets a link to it.  The rules for full pages, and the order in which
+ * blocks get their numbers, are those of _bt_load(), _bt_buildadd() and
+ * _bt_uppershutdown() in src/backend/access/nbtree/nbtsort.c of 15 to 18.
+ * Where nbtree has a function that can be called, it is called: for high
+ * keys, posting lists and the metapage.
+ *
+ * An index with a mistake would give wrong results of queries, so the input
+ * and the output are checked.  Each entry must be greater than the one
+ * before.  At the end of each leaf page, and between some different keys, the
+ * server's comparison function must agree.  The sum over the bytes of all
+ * finished leaf pages must be the sum over the rows of the table.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,21 +38,22 @@
 #include "storage/bufpage.h"
 
 /*
- * The server compares the first keys of an index, so that a wrong order shows
- * up if there are few, and then one of many, which takes no time.
+ * The server's comparison function compares this number of keys at the start
+ * of an index, so that a wrong order is found even in a small index.  After
+ * that it compares one of COMPARED_OF keys, which takes little time.
  */
 #define FIRST_COMPARED 1000
 #define COMPARED_OF 256
 
-/* A level of the tree, and the page of it that is being filled. */
+/* A level of the tree, and its page that is being filled. */
 typedef struct Level
 {
 	uint32		number;			/* 0 for leaves */
 	Page		page;
 	BlockNumber block;
-	OffsetNumber last;			/* item; P_HIKEY for none yet */
+	OffsetNumber last;			/* the last item; P_HIKEY for none yet */
 	Size		last_extra;		/* bytes of the last item's posting list */
-	Size		full;			/* a page with less room is full */
+	Size		full;			/* a page with less free space is full */
 	IndexTuple	low_key;		/* of the page, for the link to it */
 	struct Level *up;
 } Level;
@@ -68,26 +73,27 @@ struct TreeWriter
 	const IndexKey *key;
 	bool		unique;
 	bool		nulls_equal;	/* NULLS NOT DISTINCT */
-	bool		merges;			/* equal keys to posting lists */
+	bool		merges;			/* makes posting lists of equal keys */
 	BTScanInsert scan_key;
 	PageWriter *pages;
-	BlockNumber n_blocks;		/* that have numbers */
+	BlockNumber n_blocks;		/* block numbers in use */
 	Level	   *leaf;
 	Size		max_posting;	/* bytes of a tuple with a posting list */
-	/* the last entries of the same key, which are not on a page yet */
-	uint64	   *pending;
+	/* the last entries with the same key, which are not on a page yet */
+	uint64	   *pending;		/* the first of them */
 	Size		pending_size;	/* of the tuple of one of them */
 	ItemPointerData *places;
 	int			n_places;
-	uint64	   *last;			/* entry */
+	uint64	   *last;			/* copy of the last entry */
 	TupleSpace	tuple;			/* of pending entries with texts */
 	uint64		n_added;
-	uint64		n_keys;			/* different ones */
-	/* of the leaf pages that were finished */
+	uint64		n_keys;			/* different keys, without the first one */
+	/* for the leaf pages that are finished */
 	uint64		n_stored;
 	uint64		sum_stored;
 };
 
+/* Raise the error for a failed check. */
 static pg_noinline void
 wrong_index(const TreeWriter *writer, const char *what)
 {
@@ -100,7 +106,7 @@ wrong_index(const TreeWriter *writer, const char *what)
 }
 
 /* ----------
- * Pages and levels.
+ * Pages and levels
  * ----------
  */
 
@@ -120,7 +126,7 @@ new_page(TreeWriter *writer, uint32 level)
 	opaque->btpo_flags = level > 0 ? 0 : BTP_LEAF;
 	opaque->btpo_cycleid = 0;
 
-	/* the line pointer of the high key */
+	/* reserve the line pointer of the high key */
 	((PageHeader) page)->pd_lower += sizeof(ItemIdData);
 	return page;
 }
@@ -139,7 +145,7 @@ new_level(TreeWriter *writer, uint32 number)
 	return level;
 }
 
-/* Room for the page's next item, whose size is aligned. */
+/* Add an item of this size, which must be aligned, and return its place. */
 static inline void *
 new_item(TreeWriter *writer, Page page, OffsetNumber offset, Size size)
 {
@@ -154,7 +160,10 @@ new_item(TreeWriter *writer, Page page, OffsetNumber offset, Size size)
 	return (char *) page + header->pd_upper;
 }
 
-/* Of the first tuple of a page above the leaves only the link is stored. */
+/*
+ * Add a tuple to a page.  Of the first tuple of a page above the leaves, only
+ * the link is stored, as _bt_sortaddtup() does.
+ */
 static void
 copy_item(TreeWriter *writer, const Level *level, Page page,
 		  OffsetNumber offset, const IndexTupleData *tuple, Size size)
@@ -172,7 +181,7 @@ copy_item(TreeWriter *writer, const Level *level, Page page,
 		memcpy(new_item(writer, page, offset, size), tuple, size);
 }
 
-/* Raise an error unless the server would order two leaf tuples like this. */
+/* Raise an error unless two leaf tuples have the server's order. */
 static void
 check_order(TreeWriter *writer, IndexTuple left, IndexTuple right)
 {
@@ -212,7 +221,7 @@ check_order(TreeWriter *writer, IndexTuple left, IndexTuple right)
 		wrong_index(writer, "rows with the same key are not in order");
 }
 
-/* Sum up what a leaf page has, its high key excepted. */
+/* Add the tuples of a leaf page, without its high key, to the sum. */
 static void
 sum_leaf(TreeWriter *writer, Page page, OffsetNumber first)
 {
@@ -240,8 +249,9 @@ sum_leaf(TreeWriter *writer, Page page, OffsetNumber first)
 }
 
 /*
- * The page is full: its last item goes to a new page and becomes the high key
- * of this one, which is written and linked.
+ * Finish the page of a level, as it is full.  Its last item is moved to a new
+ * page and becomes the high key of this one.  The page is written, and the
+ * level above gets a link to it.
  */
 static pg_noinline void
 finish_page(TreeWriter *writer, Level *level)
@@ -277,7 +287,7 @@ finish_page(TreeWriter *writer, Level *level)
 		high_key = (IndexTuple) PageGetItem(page,
 											PageGetItemId(page, P_HIKEY));
 
-		/* the shorter high key has moved the tuples */
+		/* summed up only now, as the shorter high key has moved the tuples */
 		sum_leaf(writer, page, P_FIRSTKEY);
 	}
 
@@ -294,8 +304,9 @@ finish_page(TreeWriter *writer, Level *level)
 }
 
 /*
- * Make the level's page have room for an item of this size, of which "extra"
- * bytes are a posting list, as they would not be in the high key.
+ * Make sure that the page of a level has room for an item of this size, and
+ * finish the page if it is full.  "extra" is the size of the item's posting
+ * list, which would not be part of the high key if the item became one.
  */
 static inline void
 make_room(TreeWriter *writer, Level *level, Size size, Size extra)
@@ -303,14 +314,14 @@ make_room(TreeWriter *writer, Level *level, Size size, Size extra)
 	Size		room = PageGetFreeSpace(level->page);
 	Size		last_extra = level->last_extra;
 
-	/* a high key may get a place that the leaf tuple has elsewhere */
+	/* a high key may be larger than its tuple by a place (TID) */
 	level->last_extra = extra;
 	if (unlikely(room < size + (level->number == 0
 								? MAXALIGN(sizeof(ItemPointerData)) : 0) ||
 				 (room + last_extra < level->full && level->last > P_FIRSTKEY)))
 		finish_page(writer, level);
 
-	/* the first page of a level has a low key below all */
+	/* the low key of a level's first page is less than all keys */
 	if (unlikely(level->last == P_HIKEY))
 	{
 		level->low_key = palloc0(sizeof(IndexTupleData));
@@ -330,10 +341,11 @@ add_tuple(TreeWriter *writer, Level *level, IndexTuple tuple, Size extra)
 }
 
 /* ----------
- * Entries.
+ * Entries
  * ----------
  */
 
+/* Add the tuple of an entry.  Without texts, it is formed on the page. */
 static void
 add_one(TreeWriter *writer, const uint64 *entry)
 {
@@ -353,7 +365,7 @@ add_one(TreeWriter *writer, const uint64 *entry)
 				   new_item(writer, level->page, level->last, size));
 }
 
-/* Begin to collect entries of one key. */
+/* Begin to collect entries with the same key. */
 static void
 begin_pending(TreeWriter *writer, const uint64 *entry)
 {
@@ -366,7 +378,7 @@ begin_pending(TreeWriter *writer, const uint64 *entry)
 		writer->pending_size = index_key_size(writer->key, entry);
 }
 
-/* Put the entries of one key on a page. */
+/* Add the collected entries: one tuple, with a posting list if necessary. */
 static void
 add_pending(TreeWriter *writer)
 {
@@ -390,7 +402,10 @@ add_pending(TreeWriter *writer)
 	writer->n_places = 0;
 }
 
-/* As _bt_dedup_save_htid(): is there room in the tuple for one more place? */
+/*
+ * Is there room in the tuple for one more place?  The limit is that of
+ * _bt_dedup_save_htid().
+ */
 static bool
 pending_has_room(const TreeWriter *writer)
 {
@@ -399,7 +414,10 @@ pending_has_room(const TreeWriter *writer)
 	return MAXALIGN(writer->pending_size + places) <= writer->max_posting;
 }
 
-/* The error of comparetup_index_btree(), in tuplesort's variants. */
+/*
+ * Raise the error for a duplicate key, with the messages of
+ * comparetup_index_btree() (tuplesort.c in 15, then tuplesortvariants.c).
+ */
 static pg_noinline void
 duplicate_key(TreeWriter *writer, const uint64 *entry)
 {
@@ -422,7 +440,7 @@ duplicate_key(TreeWriter *writer, const uint64 *entry)
 								RelationGetRelationName(writer->index))));
 }
 
-/* The next entry has another key than the last one. */
+/* Count a key that differs from the last one, and compare some of them. */
 static inline void
 count_key(TreeWriter *writer, const uint64 *entry)
 {
@@ -500,8 +518,9 @@ tree_writer_new(Relation heap, Relation index, const IndexInfo *info,
 }
 
 /*
- * Finish the last page of each level.  As it is the rightmost one it has no
- * high key, so that its items move one to the left.  Returns the last level.
+ * Finish the last page of each level.  As the rightmost page of a level, it
+ * has no high key, so its items are moved to the offsets before theirs.
+ * Returns the highest level, which contains the root.
  */
 static Level *
 finish_levels(TreeWriter *writer)

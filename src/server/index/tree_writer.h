@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * tree_writer.h
- *	  Writes a btree index of entries that come in order.
+ *	  Writes the pages of a btree index from sorted entries.
+ *
+ * index_build.c passes the entries that entry_store.c has sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,23 +19,24 @@
 typedef struct TreeWriter TreeWriter;
 
 /*
- * A writer for an empty index.  Made in CurrentMemoryContext, where it also
- * takes memory for pages.  All arguments are borrowed.
+ * Create a writer for an empty index.  The writer and its pages are allocated
+ * in CurrentMemoryContext.  All arguments are borrowed.
  */
 extern TreeWriter *tree_writer_new(Relation heap, Relation index,
 								   const IndexInfo *info,
 								   const IndexKey *key);
 
 /*
- * Add the next entry.  Raises the server's error for a duplicate key of a
- * unique index, and an error of its own if the entry is not behind the last
- * one.
+ * Add the next entry.  A duplicate key in a unique index raises the same
+ * error as in the server's builds.  An entry that is not greater than the
+ * last one is an internal error.
  */
 extern void tree_writer_add(TreeWriter *writer, const uint64 *entry);
 
 /*
- * Write what is left.  Before the index becomes valid, raises an error unless
- * its pages have the rows that were read.
+ * Write the remaining pages.  Before the metapage makes the index valid, the
+ * contents of its pages are compared with the rows that were read; a
+ * difference raises an error.
  */
 extern void tree_writer_finish(TreeWriter *writer, const HeapEntries *read);
 
