@@ -1,21 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * copy_stream.c
- *	  The data that a client sends for COPY ... FROM STDIN, as a stream of
- *	  bytes.
+ *	  Receives the data that a client sends for COPY ... FROM STDIN, as a
+ *	  stream of bytes.
  *
- * As src/backend/commands/copyfromparse.c: CopyGetData(), CopyLoadRawBuf()
- * and CopyConvertBuf() do.  The message that is being read is the one of the
- * server's own COPY, and so is its place in it: either can continue where the
- * other has stopped.  But a message that there is room for goes to the stream
- * itself, and what the server has not in its buffer yet straight from the
- * socket: that buffer is small, and each filling of it is a system call.
+ * row_reader.c reads lines from the stream.  The code follows CopyGetData(),
+ * CopyLoadRawBuf() and CopyConvertBuf() in
+ * src/backend/commands/copyfromparse.c.
+ *
+ * The current message, and the position in it, are stored in the state of the
+ * server's own COPY, so that the server can continue where this code stops.
+ * There are two differences, which save time.  If the stream has room for a
+ * message, its data is not copied through the server's message.  And data
+ * that is not yet in libpq's buffer is read from the socket directly, because
+ * that buffer is small and each filling of it takes a system call.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-/* Other members of a Port need headers that an installation may lack. */
+/*
+ * libpq-be.h includes headers of these libraries, which an installation may
+ * lack, if they are defined.  The members of Port in question are not used.
+ */
 #undef ENABLE_GSS
 #undef USE_OPENSSL
 #undef USE_SSL
@@ -32,17 +39,18 @@
 #include "base/server_compat.h"
 #include "load/copy_stream.h"
 
-/* The types of messages that may come: data, and what is ignored. */
+/* The types of messages that are read here: data, and two to be ignored. */
 #define COPY_DATA	'd'
 #define FLUSH		'H'
 #define SYNC		'S'
 
 /*
- * Fewer bytes are read by way of the server's buffer, with the next message.
+ * Fewer bytes are read through libpq's buffer, since filling it also reads
+ * the start of the next message.
  */
 #define MIN_DIRECT_BYTES	(16 * 1024)
 
-/* A line that is longer is the server's, whose own limit is 1 GB. */
+/* A longer line is left to the server, whose own limit is 1 GB. */
 #define MAX_UNUSED	(MaxAllocSize / 4)
 
 void
@@ -63,8 +71,9 @@ report_lost_client(void)
 }
 
 /*
- * Read "len" bytes of a message; a lost connection is an error.  Where the
- * socket gives no more, pq_getbytes() finds out why, and waits or reports it.
+ * Read "len" bytes of a message; a lost connection is an error.  If the
+ * socket returns no more data, pq_getbytes() finds out why, and waits or
+ * reports the reason.
  */
 static void
 read_bytes(char *to, Size len)
@@ -72,9 +81,9 @@ read_bytes(char *to, Size len)
 	Size		n = bytes_in_buffer(len);
 
 	/*
-	 * What the server has read already is in its buffer and comes first.  The
-	 * rest of a long message goes from the socket to its place: the buffer
-	 * has 8 kB, and each time that it is filled there is a system call.
+	 * First take the bytes that are already in libpq's buffer.  The rest of a
+	 * long message is read from the socket to its place: the buffer has 8 kB,
+	 * and each filling of it takes a system call.
 	 */
 	if (len - n >= MIN_DIRECT_BYTES && pq_getbytes(to, n) == 0)
 	{
@@ -94,7 +103,10 @@ read_bytes(char *to, Size len)
 	}
 }
 
-/* The length of a message, which must not be above "max", without itself. */
+/*
+ * Read the length of a message, which must not exceed "max".  Returns it
+ * without the bytes of the length itself.
+ */
 static Size
 read_length(Size max)
 {
@@ -113,8 +125,9 @@ read_length(Size max)
 }
 
 /*
- * Read a message for which the stream has no room.  If there is no memory for
- * it, it has to be passed before that is an error, as by pq_getmessage().
+ * Read a message for which the stream has no room.  If there is not enough
+ * memory, the message is skipped before the error is raised, as in
+ * pq_getmessage(): otherwise the rest of it would be taken for messages.
  */
 static void
 read_long_message(StringInfo message, Size len)
@@ -141,7 +154,7 @@ read_long_message(StringInfo message, Size len)
 	message->data[len] = '\0';
 }
 
-/* Read a message with data, to the stream or, if it is too long, aside. */
+/* Read a message with data into the stream or, if it is too long, aside. */
 static void
 read_data(CopyStream *stream)
 {
@@ -158,8 +171,8 @@ read_data(CopyStream *stream)
 }
 
 /*
- * Read the next message with data.  False if another one is next, which is
- * not touched.
+ * Read the next message with data.  Returns false if the next message is of
+ * another type, without reading it.
  */
 static bool
 read_message(CopyStream *stream)
@@ -176,7 +189,7 @@ read_message(CopyStream *stream)
 		HOLD_CANCEL_INTERRUPTS();
 		pq_startmsgread();
 		type = pq_peekbyte();
-		/* CopyDone, CopyFail and errors are the server's to read */
+		/* the server's COPY reads CopyDone, CopyFail and wrong messages */
 		if (type != COPY_DATA && type != FLUSH && type != SYNC)
 		{
 			pq_endmsgread();
@@ -193,11 +206,11 @@ read_message(CopyStream *stream)
 		if (type == COPY_DATA)
 			return true;
 		message->cursor = message->len;
-		/* a cancel waits for the next row, as the server's does */
+		/* a cancel request is handled with the next row, as in the server */
 	}
 }
 
-/* Add data to the stream.  False if there is none. */
+/* Add data to the stream.  Returns false if there is no more. */
 static bool
 add_data(CopyStream *stream)
 {
@@ -205,7 +218,7 @@ add_data(CopyStream *stream)
 
 	if (message->cursor >= message->len && !read_message(stream))
 		return false;
-	/* of a message that was read aside, take what there is room for */
+	/* of a message that was read aside, copy as much as fits */
 	if (message->cursor < message->len)
 	{
 		Size		len = Min(stream->size - stream->end,
@@ -228,7 +241,7 @@ copy_stream_fill(CopyStream *stream)
 
 	if (unused > MAX_UNUSED)
 		return false;
-	/* make room for a block behind what is unused, which goes to the front */
+	/* move the unused bytes to the front, to make room for a block */
 	if (stream->start > 0)
 	{
 		memmove(stream->data, stream->data + stream->start, unused);
@@ -236,13 +249,13 @@ copy_stream_fill(CopyStream *stream)
 		stream->end = unused;
 		stream->start = 0;
 	}
-	/* a line that is longer than the block doubles the stream */
+	/* if a line is longer than a block, double the stream */
 	if (stream->size < 2 * unused + COPY_STREAM_BLOCK)
 	{
 		stream->size = 2 * unused + COPY_STREAM_BLOCK;
 		stream->data = repalloc(stream->data, stream->size + STREAM_PADDING);
 	}
-	/* with a line to work on, do not wait for the client to send more */
+	/* once there is a line to process, do not wait for the client */
 	while (stream->end < enough &&
 		   !(has_line && message->cursor == message->len &&
 			 !client_data_is_there()))
@@ -257,9 +270,7 @@ copy_stream_fill(CopyStream *stream)
 	if (stream->end == unused)
 		return false;
 
-	/*
-	 * scans read whole blocks beyond the end, and find nothing special there
-	 */
+	/* scans read whole blocks beyond the end, and find only zeros there */
 	memset(stream->data + stream->end, 0, STREAM_PADDING);
 
 	cstate->bytes_processed += stream->end - unused;
@@ -267,9 +278,10 @@ copy_stream_fill(CopyStream *stream)
 								 cstate->bytes_processed);
 
 	/*
-	 * Bytes are verified once, as they come.  A character that a block cuts
-	 * off is verified with the next one, and one that is invalid stops the
-	 * count: the line splitter gives lines beyond it to the server.
+	 * Bytes are verified once, when they have been read.  An incomplete
+	 * character at the end is verified with the next data.  "valid" does not
+	 * grow beyond an invalid character, and the line splitter leaves all
+	 * lines from there on to the server.
 	 */
 	stream->valid +=
 		pg_encoding_verifymbstr(cstate->file_encoding,
@@ -279,7 +291,7 @@ copy_stream_fill(CopyStream *stream)
 }
 
 /*
- * The server's parser finds its input in raw_buf, which is input_buf as well
+ * The server's parser reads its input from raw_buf, which is also input_buf
  * if the encodings are the same (BeginCopyFrom()).
  */
 void
@@ -288,9 +300,9 @@ copy_stream_hand_over(CopyStream *stream)
 	CopyFromState cstate = stream->cstate;
 
 	/*
-	 * The block takes the place of the raw input.  That it may be longer than
-	 * the one which was there does not matter: more is read only when what
-	 * remains are a few bytes at the end of the input.
+	 * The stream's memory replaces the raw input.  It may be longer than the
+	 * server's buffer, but that does not matter: the server reads more data
+	 * only when a few bytes at the end of the input are left.
 	 */
 	StaticAssertStmt(COPY_STREAM_BLOCK > RAW_BUF_SIZE, "block is too short");
 	stream->data[stream->end] = '\0';

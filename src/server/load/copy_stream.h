@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * copy_stream.h
- *	  The data that a client sends for COPY ... FROM STDIN, as a stream of
- *	  bytes.
+ *	  Receives the data that a client sends for COPY ... FROM STDIN, as a
+ *	  stream of bytes.
  *
- * The stream reads the messages with data, and no other.  The end of data, a
- * failure that the client reports, a lost connection and messages that are
- * not allowed are left in place, for the server's own COPY to handle.
+ * row_reader.c reads the stream.  The stream reads only messages with data.
+ * It leaves the end of data, a failure that the client reports, and messages
+ * that are not allowed to the server's own COPY, which handles them.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,10 +16,10 @@
 #include "commands/copyfrom_internal.h"
 
 /*
- * The bytes that were read and not yet used are data[start..end).  Those up
- * to "valid" are valid in the database's encoding, and none of them is zero;
- * if that is not all, an invalid or incomplete character follows.
- * STREAM_PADDING zeros behind the end can be read.
+ * data[start..end) are the bytes that have been read but not used yet.  The
+ * bytes before "valid" are valid in the database's encoding, and none of them
+ * is zero.  If "valid" is not "end", an invalid or incomplete character
+ * follows.  STREAM_PADDING zeros after the end can be read.
  */
 #define STREAM_PADDING	64
 
@@ -34,26 +34,26 @@ typedef struct CopyStream
 } CopyStream;
 
 /*
- * The stream of a COPY that BeginCopyFrom() has begun on the frontend's
- * connection, with the database's encoding on both sides.  Allocates in
- * CurrentMemoryContext, which must outlive that COPY.
+ * Initialize the stream of a COPY that BeginCopyFrom() has begun.  The data
+ * must come from the client, and be in the database's encoding.  Allocates in
+ * CurrentMemoryContext, which must live as long as the COPY.
  */
 extern void copy_stream_init(CopyStream *stream, CopyFromState cstate);
 
 /*
- * Read more, so that there are COPY_STREAM_BLOCK bytes, or, if as many are
- * still unused, twice that, and the rest of a message.  Less if a line has
- * come and the client has sent no more so far: a slow one hears of an error
- * in a line when it has sent it, as from the server.  Moves what is unused to
- * the front.  Returns false if there was nothing to read: the rest is the
- * server's.
+ * Read messages until the stream contains at least COPY_STREAM_BLOCK bytes,
+ * and at least twice the bytes that were unused before.  Reads less if there
+ * is a complete line and the client has sent no more: a slow client must get
+ * the error for a line without sending more, as it does from the server.
+ * Moves the unused bytes to the front.  Returns false if nothing could be
+ * read, so that the server has to read the rest.
  */
 #define COPY_STREAM_BLOCK	(128 * 1024)
 extern bool copy_stream_fill(CopyStream *stream);
 
 /*
- * Give what is unused to the server's own COPY, which continues from there.
- * Nothing can be read from the stream any more.
+ * Pass the unused bytes to the server's own COPY, which continues with them.
+ * The stream cannot be used after that.
  */
 extern void copy_stream_hand_over(CopyStream *stream);
 

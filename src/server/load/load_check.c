@@ -1,13 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * load_check.c
- *	  Checks whether a COPY can be done here exactly as the server does it.
+ *	  Decides whether the extension can execute a COPY with exactly the
+ *	  server's results.
  *
- * A function that runs for each row may look at the table, or change things
- * that the load depends on.  CopyFrom() has rules for that, e.g. it inserts
- * rows one by one if a default is volatile.  Instead of following each of
- * these rules, a table is left to the server if a volatile function may run
- * for its rows: in a type's input, a domain, a CHECK constraint, or a default
+ * load_copy.c asks this for each COPY FROM STDIN, and raw_loader.c for a
+ * table that raw tuples are loaded into.
+ *
+ * A function that is called for each row may read the table, or change
+ * something that the load depends on.  CopyFrom() has rules for such
+ * functions; for example, it inserts rows one by one if a default is
+ * volatile.  These rules are not repeated here.  Instead, the server executes
+ * the COPY if a volatile function may be called for a row: in the input of a
+ * type, in a constraint of a domain, in a CHECK constraint, or in the default
  * of a missing column.
  *
  *-------------------------------------------------------------------------
@@ -39,10 +44,11 @@
 #include "load/load_check.h"
 
 /* ----------
- * Volatile functions that the input of a type may run.
+ * Finds volatile functions that the input of a type may call.
  * ----------
  */
 
+/* Do constraints of a domain contain volatile functions? */
 static bool
 has_volatile_constraints(Oid domain_id)
 {
@@ -55,8 +61,8 @@ has_volatile_constraints(Oid domain_id)
 	bool		result = false;
 
 	/*
-	 * The reference is counted, and released when the context is deleted.
-	 * Constraints of domains that this one is based on are among them.
+	 * The reference is counted, and released when the context is deleted.  It
+	 * also contains the constraints of domains on which this one is based.
 	 */
 	InitDomainConstraintRef(domain_id, &ref, context, false);
 	foreach(cell, ref.constraints)
@@ -71,10 +77,11 @@ has_volatile_constraints(Oid domain_id)
 	return result;
 }
 
+/* Does the input of a column's type call volatile functions? */
 static bool
 has_volatile_column(Oid composite_id)
 {
-	/* pinned by the type cache, so that it cannot change meanwhile */
+	/* the reference to the cached descriptor prevents that it is freed */
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(composite_id, -1);
 	bool		result = false;
 
@@ -97,9 +104,9 @@ load_type_is_volatile(Oid type_id)
 	Oid			element;
 
 	/*
-	 * Types of users may be nested to any depth.  A built-in function is not
-	 * asked for its volatility, as none that reads input looks at the tables
-	 * of users.
+	 * Users' types may be nested to any depth.  Built-in input functions are
+	 * accepted even if they are volatile, as none of them reads tables of
+	 * users.
 	 */
 	check_stack_depth();
 	getTypeInputInfo(type_id, &input_function, &ioparam);
@@ -127,14 +134,14 @@ load_type_is_volatile(Oid type_id)
 }
 
 /* ----------
- * Statements and tables.
+ * Checks statements and tables.
  * ----------
  */
 
 /*
- * FREEZE and FORMAT text are what pg_restore and pg_pardump use.  An unknown
- * option, or a wrong one, is an error, which is the server's as well; so is a
- * format without a value.
+ * pg_restore and pg_pardump use no options but FREEZE and FORMAT text.  All
+ * other options are left to the server, which also raises the errors for
+ * unknown or wrong ones and for a format without a value.
  */
 bool
 load_check_statement(const Node *statement)
@@ -161,7 +168,7 @@ load_check_statement(const Node *statement)
 		else
 			return false;
 	}
-	/* given twice it is an error, which is the server's */
+	/* the server raises the error for an option that is given twice */
 	return n_formats <= 1 && n_freezes <= 1;
 }
 
@@ -181,9 +188,9 @@ load_check_freezes(const CopyStmt *statement)
 }
 
 /*
- * Does a trigger fire at all, in such a session?  As TriggerEnabled()
- * (src/backend/commands/trigger.c): pg_restore switches them off one way or
- * the other.
+ * Does a trigger fire in this session?  The rules are those of
+ * TriggerEnabled() (src/backend/commands/trigger.c).  pg_restore can disable
+ * triggers on the table, and a session with session_replication_role.
  */
 static bool
 is_enabled(const Trigger *trigger)
@@ -224,7 +231,7 @@ load_check_kind(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 
-	/* partitioned and foreign tables and views have no rows of their own */
+	/* partitioned and foreign tables, and views, store no rows themselves */
 	if (form->relkind != RELKIND_RELATION)
 		return "it is not an ordinary table";
 	if (rel->rd_tableam != GetHeapamTableAmRoutine())
@@ -241,8 +248,9 @@ load_check_kind(Relation rel)
 }
 
 /*
- * CHECK constraints see the same rows of the table as in COPY FROM.  We do
- * not rely on it where they may look at them.
+ * Does a CHECK constraint contain a volatile function?  Such a function could
+ * read the table.  It would see the same rows as in COPY FROM, as batches are
+ * the same, but this is not relied upon.
  */
 static bool
 has_volatile_checks(const TupleConstr *constr)
@@ -267,6 +275,7 @@ load_check_constraints(Relation rel)
 	return NULL;
 }
 
+/* Return why a COPY to these columns is left to the server, or NULL. */
 static const char *
 why_not_these_columns(Relation rel, const List *attnums)
 {
@@ -280,7 +289,7 @@ why_not_these_columns(Relation rel, const List *attnums)
 
 		if (attribute->attisdropped)
 			continue;
-		/* nextval() is volatile but harmless, as BeginCopyFrom() says, too */
+		/* nextval() is volatile, but accepted as in BeginCopyFrom() */
 		if (!list_member_int(attnums, attnum) &&
 			contain_volatile_functions_not_nextval(build_column_default(rel, attnum)))
 			return "a missing column's default is volatile";
@@ -302,8 +311,8 @@ load_check_report(const char *relation, const char *reason)
 }
 
 /*
- * If the client has another encoding, the server converts blocks of the
- * input, and has the errors for what cannot be converted.
+ * If the client's encoding is another one, the server executes the COPY: it
+ * converts the input, and raises the errors for invalid characters.
  */
 const char *
 load_check_relation(Relation rel, const CopyStmt *statement)
@@ -312,8 +321,8 @@ load_check_relation(Relation rel, const CopyStmt *statement)
 
 	/*
 	 * CopyFrom() inserts the rows of a table with such a trigger one by one,
-	 * even if the trigger is disabled: then it depends on that which of two
-	 * errors is met first.
+	 * even if the trigger is disabled.  If two rows have errors, this
+	 * determines which of the errors is found first.
 	 */
 	if (reason == NULL && rel->trigdesc != NULL &&
 		(rel->trigdesc->trig_insert_before_row ||

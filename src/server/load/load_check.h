@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * load_check.h
- *	  Checks whether a COPY can be done here exactly as the server does it.
+ *	  Decides whether the extension can execute a COPY with exactly the
+ *	  server's results.
  *
- * Only looks, and checks no privileges: that is left to the caller that does
- * the COPY.
+ * load_copy.c and raw_loader.c call these functions.  They change nothing,
+ * and do not check privileges: the caller does that before it loads rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,57 +17,58 @@
 #include "utils/reltrigger.h"
 
 /* ----------
- * Volatile functions that the input of a type may run.
+ * Finds volatile functions that the input of a type may call.
  * ----------
  */
 
 /*
- * May the input of the type, of one that it is made of (a domain's base, an
- * array's element, a column of a composite type, the subtype of a range or
- * multirange), or of their constraints, do more than look at the value?  So
- * says the volatility of these functions; that of built-in input functions is
- * not asked.
+ * May the input of the type call a volatile function?  This includes the
+ * types of which it consists (a domain's base type, an array's element, the
+ * columns of a composite type, the subtype of a range or multirange) and the
+ * constraints of domains.  Built-in input functions do not count.
  */
 extern bool load_type_is_volatile(Oid type_id);
 
 /*
- * Is it COPY table [(columns)] FROM STDIN, with no options but FORMAT text
- * and FREEZE?  Names of tables are not looked up.
+ * Is the statement COPY table [(columns)] FROM STDIN, without options other
+ * than FORMAT text and FREEZE?  The table is not looked up.
  */
 extern bool load_check_statement(const Node *statement);
 
 /*
- * Does such a statement ask for FREEZE?  A value that is not a boolean is an
- * error, as in COPY.
+ * Does such a statement have the option FREEZE?  A value that is not a
+ * boolean is an error, as in COPY.
  */
 extern bool load_check_freezes(const CopyStmt *statement);
 
 /*
- * Why the server has to do such a COPY into this relation, which is open and
- * locked: half a sentence ("it has triggers"), not to be freed, or NULL if it
- * can be done here.  Columns that are not there, or twice in the list, are
- * an error, as in COPY.
+ * Return why the server has to execute such a COPY to this relation, which
+ * must be open and locked: half a sentence ("it has triggers"), which is not
+ * freed.  Returns NULL if the extension can execute it.  Columns that do not
+ * exist, or that the list contains twice, are an error, as in COPY.
  */
 extern const char *load_check_relation(Relation rel, const CopyStmt *statement);
 
 /*
- * The same of its kind, rules and triggers alone, and of its constraints and
- * generated columns, for rows that come by another way than COPY.
+ * The same, but only for the kind, rules and triggers of the relation, or for
+ * its constraints and generated columns.  raw_loader.c needs these two, as
+ * its rows do not come from a COPY.
  */
 extern const char *load_check_kind(Relation rel);
 extern const char *load_check_constraints(Relation rel);
 
 /*
- * Raise an error if any of the triggers fires on INSERT now.  None did when
- * the table was checked, but a function that runs between two rows may change
- * session_replication_role.  The triggers are those of when loading began, as
- * with the server's commands.
+ * Raise an error if one of the triggers would fire on INSERT now.  None would
+ * when the table was checked, but a function that is called between two rows
+ * may change session_replication_role.  "triggers" are those that the table
+ * had when the load began, which also the server's commands use.
  */
 extern void load_check_triggers_off(Relation rel, const TriggerDesc *triggers);
 
 /*
- * Tell, at DEBUG1, who does a COPY, for those who wonder why it is not
- * faster: the server for such a reason, or we if that is NULL.
+ * Report at DEBUG1 who executes a COPY: the server, for this reason, or the
+ * extension if the reason is NULL.  A user who wonders why a COPY is not
+ * faster can find the reason with this message.
  */
 extern void load_check_report(const char *relation, const char *reason);
 

@@ -1,20 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * load_copy.c
- *	  COPY ... FROM STDIN in text format, done faster.
+ *	  Executes COPY ... FROM STDIN in text format instead of the server, in
+ *	  less time.
  *
- * The last part of the file is the hook that sees each utility command and
- * takes a COPY that can be done here.  load_copy() does what DoCopy() does
- * (src/backend/commands/copy.c), and load_rows() what CopyFrom() does
- * (copyfrom.c), for the tables that load_check.c has let pass.  Beginning and
- * end of the COPY are the server's own, so that its state is what the
- * server's parser and error context need: row_reader.c goes over to these
- * where a line is unusual.
+ * load_function.c installs the hook, which is the last part of this file.
+ * The server calls it for each utility command.  If the command is a COPY
+ * that load_check.c accepts, load_copy() executes it.
  *
- * Rows, indexes, errors and their order are to be the same as those of the
- * server.  So a reason to leave a COPY to the server is looked for as long as
- * no byte of the data has been read, and everything that could tell the two
- * apart is such a reason.
+ * load_copy() does the work of DoCopy() (src/backend/commands/copy.c), and
+ * load_from() that of CopyFrom() (copyfrom.c).  Parsing of lines
+ * (row_reader.c), input of values (types/) and forming of tuples
+ * (tuple_batch.c) take less time than in the server.  The server's own
+ * functions begin and end the COPY, so that its state contains everything
+ * that the server's parser and error context need: row_reader.c lets that
+ * parser read unusual lines.
+ *
+ * Rows, indexes, errors and the order of errors must be the same as those of
+ * the server.  So everything that could make a difference is a reason to let
+ * the server execute the COPY.  All reasons are checked before any data is
+ * read, as the server cannot read it again.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,7 +51,10 @@
 #include "load/row_reader.h"
 #include "load/tuple_batch.h"
 
-/* One COPY.  All of it dies with the statement's memory and resources. */
+/*
+ * One COPY.  After an error, the memory and the resources of the statement
+ * are released, and with them all of this.
+ */
 typedef struct Load
 {
 	Relation	rel;			/* borrowed */
@@ -57,7 +65,7 @@ typedef struct Load
 	TupleBatch *batch;
 } Load;
 
-/* Is it what was asked for, in COPY's state? */
+/* Does COPY's state describe the statement that is being executed? */
 static bool
 is_expected_command(CopyFromState cstate, Relation rel,
 					const CopyStmt *statement)
@@ -108,10 +116,11 @@ is_empty(const StringInfoData *buf)
 }
 
 /*
- * Does COPY's state have the layout that this file was compiled for?  Such
- * structs keep their layout in the minor releases of a major.  If one did
- * not, wrong rows would be loaded, so each member that is used here and in
- * row_reader.c and copy_stream.c is checked.
+ * Does COPY's state have the layout for which this file was compiled?  Such
+ * structs keep their layout in the minor releases of a major version.  If a
+ * release changed one, wrong rows would be loaded, so each member that is
+ * used here, in row_reader.c and in copy_stream.c is compared with its
+ * expected value.
  */
 static bool
 is_as_expected(CopyFromState cstate, Relation rel, const CopyStmt *statement)
@@ -128,9 +137,10 @@ is_as_expected(CopyFromState cstate, Relation rel, const CopyStmt *statement)
 }
 
 /*
- * Why the server has to do the rest of a COPY that has begun: what is known
- * only now, or must not be looked at before permission was given, as it makes
- * the server compute constants in expressions of others.
+ * Return why the server has to execute the rest of a COPY that has begun, or
+ * NULL.  These reasons are only known now, or must not be looked for before
+ * privileges were checked: to find them, the server evaluates constant
+ * expressions that belong to other roles.
  */
 static const char *
 why_not_from_here(CopyFromState cstate, Relation rel,
@@ -140,7 +150,7 @@ why_not_from_here(CopyFromState cstate, Relation rel,
 
 	if (!is_as_expected(cstate, rel, statement))
 		return "its state is not the one of this release";
-	/* a function may have been inlined */
+	/* checked again, as inlining a function can reveal a volatile one */
 	if (cstate->volatile_defexprs)
 		return "a missing column's default is volatile";
 	foreach(cell, cstate->attnumlist)
@@ -165,12 +175,12 @@ has_forbidden_null(TupleDesc tupdesc, const bool *isnull)
 }
 
 /*
- * Raise an error if the row does not fit the table's constraints.
+ * Raise an error if the row violates a constraint of the table.
  *
- * ExecConstraints() goes through all columns for NOT NULL, and through the
- * CHECK constraints.  For a table without the latter it is only called where
- * it will find a NULL, and report it.  A row that is loaded into a partition
- * itself has to fit the partition, as in CopyFrom().
+ * ExecConstraints() checks NOT NULL for all columns, and CHECK constraints.
+ * For a table without CHECK constraints, it is only called to report a NULL
+ * that has been found here.  If the table is a partition, the row must match
+ * the partition constraint, as in CopyFrom().
  */
 static inline void
 check_constraints(Load *load)
@@ -203,8 +213,8 @@ load_rows(Load *load)
 		CHECK_FOR_INTERRUPTS();
 
 		/*
-		 * The values of the last row go with the per-tuple context.  The
-		 * batch has copied them.
+		 * Free the values of the last row, which are in the per-tuple
+		 * context.  The batch has copied them.
 		 */
 		ResetPerTupleExprContext(load->estate);
 		ExecClearTuple(row);
@@ -216,7 +226,7 @@ load_rows(Load *load)
 		if (!found)
 			break;
 
-		/* constraints may look at tableoid */
+		/* constraints may refer to tableoid */
 		ExecStoreVirtualTuple(row);
 		row->tts_tableOid = RelationGetRelid(load->rel);
 		check_constraints(load);
@@ -227,14 +237,14 @@ load_rows(Load *load)
 
 /*
  * Raise an error unless rows may be inserted frozen.  Frozen rows are visible
- * to all snapshots at once, so no snapshot of this session may be older than
- * the table's file, and the file must go if the transaction fails.  The rules
- * are those of CopyFrom().
+ * to all snapshots immediately.  So this session must not have a snapshot
+ * that is older than the table's file, and a rollback must remove the file.
+ * The rules are those of CopyFrom().
  */
 static void
 check_freeze(Relation rel)
 {
-	/* else a snapshot that the catalogs were read with would count */
+	/* otherwise the snapshot for reading catalogs would count */
 	InvalidateCatalogSnapshot();
 	if (!ThereAreNoPriorRegisteredSnapshots() || !ThereAreNoReadyPortals())
 		ereport(ERROR,
@@ -246,7 +256,10 @@ check_freeze(Relation rel)
 				 errmsg("cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction")));
 }
 
-/* As CopyFrom(), for what there can be. */
+/*
+ * Load all rows and return their number.  This is CopyFrom() without the
+ * cases that load_check.c leaves to the server.
+ */
 static uint64
 load_from(CopyFromState cstate)
 {
@@ -255,7 +268,7 @@ load_from(CopyFromState cstate)
 	ErrorContextCallback error_callback;
 	uint64		n_rows;
 
-	/* before anything of the table is opened, as CopyFrom() does it */
+	/* like CopyFrom(), check this before anything of the table is opened */
 	load.rel = cstate->rel;
 	if (cstate->opts.freeze)
 		check_freeze(load.rel);
@@ -263,9 +276,8 @@ load_from(CopyFromState cstate)
 	old_context = MemoryContextSwitchTo(load.estate->es_query_cxt);
 
 	/*
-	 * The executor's part of a COPY: a range table whose first relation is
-	 * the target, and the indexes of that.  Constraints and indexes find what
-	 * they need there.
+	 * The functions for constraints and indexes need an executor state: a
+	 * range table whose first relation is the target, and its open indexes.
 	 */
 	init_copy_range_table(load.estate, cstate);
 	load.target = new_result_rel_info();
@@ -276,7 +288,7 @@ load_from(CopyFromState cstate)
 	load.reader = row_reader_new(cstate);
 	load.batch = tuple_batch_new(cstate, load.estate, load.target);
 
-	/* errors of the last batch have the context of COPY, too */
+	/* errors have the context of COPY, also those of the last batch */
 	error_callback.callback = row_reader_error_context;
 	error_callback.arg = load.reader;
 	error_callback.previous = error_context_stack;
@@ -294,10 +306,10 @@ load_from(CopyFromState cstate)
 }
 
 /*
- * Do a COPY that load_check.h has found to be one of ours: check permissions,
- * ask the client for the data and insert it, or let the server do that, if a
- * reason is found now.  The relation is open and locked (ROW EXCLUSIVE).
- * Returns how many rows were inserted.  Errors are those of COPY, with its
+ * Execute a COPY that load_check.c has accepted: check privileges, request
+ * the data from the client, and insert it.  If a reason is found now, the
+ * server inserts the data.  The relation is open and locked (ROW EXCLUSIVE).
+ * Returns the number of inserted rows.  Errors are those of COPY, with its
  * context.
  */
 static uint64
@@ -308,8 +320,8 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 	uint64		n_rows;
 
 	/*
-	 * Permissions come first, as in DoCopy(): BeginCopyFrom() asks the client
-	 * for the data, and computes constants in defaults.
+	 * Privileges are checked first, as in DoCopy(): BeginCopyFrom() requests
+	 * the data from the client, and evaluates constants in defaults.
 	 */
 	check_insert_permissions(pstate, rel,
 							 CopyGetAttnums(RelationGetDescr(rel), rel,
@@ -318,7 +330,7 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 						   statement->attlist, statement->options);
 	reason = why_not_from_here(cstate, rel, statement);
 	load_check_report(RelationGetRelationName(rel), reason);
-	/* nothing has been read, so that the server's COPY begins as usual */
+	/* no data has been read, so the server's COPY works as usual */
 	if (reason == NULL)
 		n_rows = load_from(cstate);
 	else
@@ -328,24 +340,26 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 }
 
 /* ----------
- * Takes COPY FROM STDIN over from the server, where a session asks for it.
+ * Takes over COPY FROM STDIN from the server, if the session has enabled
+ * this.
  *
  * Hooks on utility commands form a chain: the library that was loaded last is
- * called first and calls the one before it, and the first calls the server.
- * If we do a COPY, hooks behind ours do not see it, so we do it only if there
- * is none: hooks of libraries that are loaded later have called ours.  With
- * shared_preload_libraries = 'pg_pardump, pg_stat_statements' the statement
- * is counted, and we do it.
+ * called first and calls the one before it, and the first library calls the
+ * server.  If this hook executes a COPY, the hooks of libraries that were
+ * loaded before are not called.  So it does that only if there are none.
+ * Hooks of libraries that were loaded later have called this one, and are not
+ * affected: with shared_preload_libraries = 'pg_pardump, pg_stat_statements',
+ * the extension executes the statement and pg_stat_statements counts it.
  *
- * No library may be behind ours, whichever it is: its hook calls the server
- * itself, and nothing lets us do the COPY within that call.
+ * It does not matter which library was loaded before: its hook calls the
+ * server itself, and the extension cannot execute the COPY within that call.
  * ----------
  */
 
 static bool fast_copy = false;
 static ProcessUtility_hook_type previous_hook = NULL;
 
-/* Can the statement be done here, as far as is known without the table? */
+/* Can the extension execute the statement, as far as the table is unknown? */
 static bool
 is_for_us(const Node *statement, ProcessUtilityContext context)
 {
@@ -354,8 +368,8 @@ is_for_us(const Node *statement, ProcessUtilityContext context)
 		return false;
 
 	/*
-	 * What is not allowed there is an error of the server's.  Data comes from
-	 * the client of a connection only, not from that of single-user mode.
+	 * The server raises the errors for commands that are not allowed in these
+	 * states.  In single-user mode, data does not come in messages.
 	 */
 	if (whereToSendOutput != DestRemote || XactReadOnly ||
 		IsInParallelMode() || RecoveryInProgress())
@@ -369,7 +383,10 @@ is_for_us(const Node *statement, ProcessUtilityContext context)
 	return true;
 }
 
-/* Do the COPY unless it is one for the server.  Returns whether we did. */
+/*
+ * Execute the COPY, and return true.  Returns false if the server has to
+ * execute it.
+ */
 static bool
 do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 		QueryCompletion *completion)
@@ -385,7 +402,7 @@ do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 		table_close(rel, NoLock);
 		return false;
 	}
-	/* as standard_ProcessUtility() passes it to DoCopy() */
+	/* the same state that standard_ProcessUtility() passes to DoCopy() */
 	pstate = make_parsestate(NULL);
 	pstate->p_sourcetext = query;
 	pstate->p_queryEnv = env;
@@ -400,6 +417,7 @@ do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 	return true;
 }
 
+/* The hook that the server calls for each utility command. */
 static void
 process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 				ProcessUtilityContext context, ParamListInfo params,
@@ -426,7 +444,7 @@ load_hook_install(void)
 							 PGC_USERSET,
 							 0,
 							 NULL, NULL, NULL);
-	/* a hook cannot be removed: the library stays loaded */
+	/* the hook need not be removed, as the server never unloads a library */
 	previous_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process_utility;
 }

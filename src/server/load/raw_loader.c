@@ -3,13 +3,15 @@
  * raw_loader.c
  *	  Inserts blocks of raw tuples into a table.
  *
- * The first part takes a block apart into rows, and checks all that the
- * server would follow: lengths, pointers, flags.  The second part has values
- * that were out of line stored out of line again, as they come.  The third
- * part checks the constraints and gives the tuples to tuple_batch.c.
+ * function/load_function.c calls this for each block.  The first part of the
+ * file splits a block into rows, and checks everything that the server would
+ * trust: lengths, pointers and flags.  The second part stores out-of-line
+ * values out of line again, without decompressing them.  The third part
+ * checks constraints and passes the tuples to tuple_batch.c.
  *
- * A block is data of a superuser, who could write anything into a table
- * anyway.  The checks are for damage on the way, and against mistakes.
+ * A block comes from a superuser, who could write anything into a table
+ * anyway.  The checks are made because a block may have been damaged on its
+ * way, or be the wrong one.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,11 +34,11 @@
 #include "read/heap_reader.h"
 
 /* ----------
- * Takes blocks of raw tuples apart without believing their lengths.
+ * Splits blocks of raw tuples into rows, and checks their lengths.
  *
- * A row that passes can be read by heap_deform_tuple() and detoasted, with no
- * access to any memory or table but the tuple's own.  Within values the
- * functions of their types trust what they find, as they always do.
+ * A row that passes these checks can be deformed and detoasted without access
+ * to memory outside of the tuple and the block, or to any table.  The
+ * functions of the types trust the contents of values, as they always do.
  * ----------
  */
 
@@ -45,9 +47,9 @@ struct RawRows
 	TupleDesc	tupdesc;		/* borrowed */
 	TupleDeformer *deformer;
 	int			n_varlena;
-	int		   *varlena;		/* attributes of varying length, indexes */
+	int		   *varlena;		/* indexes of attributes of varying length */
 	int			n_names;
-	int		   *names;			/* those of type name */
+	int		   *names;			/* indexes of attributes of type name */
 
 	const char *start;			/* of the frames */
 	const char *place;
@@ -59,9 +61,9 @@ struct RawRows
 };
 
 /*
- * Attributes whose values need a look of their own are listed once, so that a
- * row of fixed-length columns costs nothing.  The only type of NAMEDATALEN
- * bytes among the portable ones is name.
+ * Attributes whose values must be checked are listed here once, so that rows
+ * of fixed-length columns need no loop.  "name" is the only portable type of
+ * NAMEDATALEN bytes.
  */
 RawRows *
 raw_rows_new(TupleDesc tupdesc, const RawBlock *block)
@@ -105,7 +107,7 @@ invalid_row(const char *detail)
  * ----------
  */
 
-/* The flags and the length of the next frame. */
+/* Read the flags and the length of the next frame. */
 static uint32
 next_word(RawRows *rows)
 {
@@ -120,7 +122,7 @@ next_word(RawRows *rows)
 	return word;
 }
 
-/* Make a tuple of the bytes of a frame that begins with this word. */
+/* Make a tuple of the bytes of a frame, whose first word has been read. */
 static HeapTuple
 take_tuple(RawRows *rows, uint32 word)
 {
@@ -138,9 +140,9 @@ take_tuple(RawRows *rows, uint32 word)
 		invalid_row("It is shorter than its null bitmap.");
 
 	/*
-	 * A frame has neither the fixed part of the header nor, without nulls,
-	 * the padding behind it.  Both are zero here; the transaction and the
-	 * place are filled in when the tuple is inserted.
+	 * A frame contains neither the fixed part of the header nor, without
+	 * NULLs, the padding after it.  Both are set to zero here; the insertion
+	 * fills in the transaction and the place.
 	 */
 	tuple = palloc(HEAPTUPLESIZE + start + bytes);
 	header = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
@@ -162,14 +164,14 @@ take_tuple(RawRows *rows, uint32 word)
 }
 
 /* ----------
- * Its values
+ * The values of a tuple
  * ----------
  */
 
 /*
- * A compressed value is what the server's functions make: by a method that is
- * known and built in, and shorter than before (toast_compress_datum); a
- * TOAST pointer could not express otherwise that it is compressed.
+ * Check that a compressed value is one that toast_compress_datum() could have
+ * made: its method is known and supported, and it is shorter than its plain
+ * form.  A TOAST pointer recognizes a compressed value by that difference.
  */
 static void
 check_compressed(const struct varlena *value)
@@ -194,7 +196,10 @@ check_compressed(const struct varlena *value)
 		invalid_row("A compressed value has an impossible length.");
 }
 
-/* A pointer must be blank, and the value be there that it stands for. */
+/*
+ * Return the out-of-line value of a pointer, which must be blank.  The value
+ * follows in the frame, and must be within the block.
+ */
 static struct varlena *
 take_external(RawRows *rows, const struct varlena *pointer)
 {
@@ -214,7 +219,7 @@ take_external(RawRows *rows, const struct varlena *pointer)
 	return (struct varlena *) value;
 }
 
-/* Look at the values of varying length, and take those out of line. */
+/* Check the values of varying length, and fetch out-of-line ones. */
 static void
 check_varlena(RawRows *rows, bool may_be_external)
 {
@@ -243,7 +248,7 @@ check_varlena(RawRows *rows, bool may_be_external)
 		invalid_row("No value is out of line in a row that has one.");
 }
 
-/* Does any attribute have a value of varying length? */
+/* Does the row have a value of varying length? */
 static bool
 has_varlena(const RawRows *rows)
 {
@@ -255,7 +260,7 @@ has_varlena(const RawRows *rows)
 	return false;
 }
 
-/* Names are read up to their end, which must be there. */
+/* Check that all names end with a zero, as functions read them up to it. */
 static void
 check_names(const RawRows *rows)
 {
@@ -284,35 +289,39 @@ raw_rows_next(RawRows *rows)
 	rows->number++;
 	word = next_word(rows);
 	rows->row.tuple = tuple = take_tuple(rows, word);
-	/* the last value must end where the tuple does */
+	/* the last value must end at the end of the tuple */
 	if (tuple_deform(rows->deformer, tuple) != tuple->t_len)
 		invalid_row("The lengths of its values are not that of the row.");
 	check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
 	check_names(rows);
-	/* else the server would take all attributes for ones of fixed width */
+	/* without the flag the server would assume that all widths are fixed */
 	if ((word & RAW_HAS_VARWIDTH) == 0 && has_varlena(rows))
 		invalid_row("It has values of varying width, and does not say so.");
 	return &rows->row;
 }
 
 /* ----------
- * Puts values out of line as they come.
+ * Stores values out of line that were out of line on the source.
  *
- * The server's way with a long row (heaptoast.c: heap_toast_insert_or_update)
- * is to compress the largest values until it fits, and those that are
- * compressed already it passes over: all others would be compressed, down to
- * the shortest, before it puts one out of line.  What it finds out of line it
- * fetches back first (toast_helper.c: toast_tuple_init).  So the row that it
- * is given points to an expanded object (src/include/utils/expandeddatum.h),
- * which, fetched, stores its value and gives the pointer to it.  The server
- * finds the row short enough by that, and puts the pointer into the tuple.
+ * The server shortens a long row by compressing its largest values
+ * (heaptoast.c: heap_toast_insert_or_update), and skips values that are
+ * compressed already.  So it would compress all other values, even the
+ * shortest, before it moved a compressed one out of line.  If a row contains
+ * an external value, the server fetches it first (toast_helper.c:
+ * toast_tuple_init).
  *
- * Fetched again, as the row's index entries do it, the object gives the
- * value.
+ * This second rule is used here.  The row contains a pointer to an expanded
+ * object (src/include/utils/expandeddatum.h).  When the server fetches it,
+ * the object stores its value in the TOAST table and returns the TOAST
+ * pointer.  With this pointer the row is short enough, and the server stores
+ * it in the tuple.
+ *
+ * When the object is fetched again, for index entries of the row, it returns
+ * the value.
  * ----------
  */
 
-/* A value on its way. */
+/* A value to be stored out of line, as an expanded object. */
 typedef struct ToastedValue
 {
 	ExpandedObjectHeader object;	/* must be first */
@@ -322,17 +331,19 @@ typedef struct ToastedValue
 	bool		is_stored;
 } ToastedValue;
 
+/* The get_flat_size method of the object. */
 static Size
 flat_size(ExpandedObjectHeader * object)
 {
 	ToastedValue *toasted = (ToastedValue *) object;
 
-	/* first what the table stores, later what index entries need */
+	/* the first call is for the table, later ones are for index entries */
 	if (!toasted->is_stored)
 		return TOAST_POINTER_SIZE;
 	return toast_raw_datum_size(PointerGetDatum(toasted->value));
 }
 
+/* The flatten_into method of the object. */
 static void
 flatten(ExpandedObjectHeader * object, void *result, Size size)
 {
@@ -342,7 +353,7 @@ flatten(ExpandedObjectHeader * object, void *result, Size size)
 	if (toasted->is_stored)
 		flat = detoast_attr(toasted->value);
 	else
-		/* writes the pieces into the TOAST table, and returns the pointer */
+		/* write the chunks into the TOAST table, and get the pointer */
 		flat = (struct varlena *)
 			DatumGetPointer(toast_save_datum(toasted->rel,
 											 PointerGetDatum(toasted->value),
@@ -362,7 +373,7 @@ flatten(ExpandedObjectHeader * object, void *result, Size size)
 
 static const ExpandedObjectMethods methods = {flat_size, flatten};
 
-/* A pointer, of memory alone, to the value on its way. */
+/* Return an indirect pointer to an object with this value. */
 static Datum
 point_to(Relation rel, struct varlena *value, int options)
 {
@@ -376,7 +387,7 @@ point_to(Relation rel, struct varlena *value, int options)
 	toasted->value = value;
 	toasted->is_stored = false;
 
-	/* heap_form_tuple() would fetch an expanded object itself */
+	/* indirect, as heap_form_tuple() would fetch an expanded object itself */
 	redirect.pointer = (struct varlena *) toasted->object.eoh_ro_ptr;
 	SET_VARTAG_EXTERNAL(pointer, VARTAG_INDIRECT);
 	memcpy(VARDATA_EXTERNAL(pointer), &redirect, sizeof(redirect));
@@ -388,15 +399,15 @@ point_to(Relation rel, struct varlena *value, int options)
  * ----------
  */
 
-/* One block on its way.  All of it is the statement's. */
+/* The load of one block.  All of its memory ends with the statement. */
 typedef struct RawLoader
 {
 	Relation	rel;			/* borrowed */
 	EState	   *estate;
 	ResultRelInfo *target;
 	TupleTableSlot *slot;		/* the row for constraints */
-	bool		has_not_null;	/* constraints */
-	bool		has_others;		/* constraints, on values */
+	bool		has_not_null;	/* the table has NOT NULL constraints */
+	bool		has_others;		/* it has other constraints */
 	RawRows    *rows;
 	TupleBatch *batch;
 } RawLoader;
@@ -417,7 +428,7 @@ raw_loader_reason(Relation rel)
 	return reason != NULL ? reason : raw_columns_reason(tupdesc);
 }
 
-/* Raise an error if the row does not fit the table's constraints. */
+/* Raise an error if the row violates a constraint of the table. */
 static void
 check_constraints(RawLoader *loader, const RawRow *row)
 {
@@ -427,9 +438,7 @@ check_constraints(RawLoader *loader, const RawRow *row)
 	ResetPerTupleExprContext(loader->estate);
 	ExecClearTuple(slot);
 
-	/*
-	 * values out of line are seen as they were fetched: plain or compressed
-	 */
+	/* out-of-line values point into the block here: plain or compressed */
 	memcpy(slot->tts_values, row->values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, row->isnull, natts * sizeof(bool));
 	ExecStoreVirtualTuple(slot);
@@ -441,15 +450,15 @@ check_constraints(RawLoader *loader, const RawRow *row)
 }
 
 /*
- * The tuple to insert: the row's own, or one for table_multi_insert() to put
- * the row's external values out of line.  Of these, compressed ones stay
- * compressed, others are not tried, and the table's other values are left as
- * they are if they fit then.  An attribute whose storage is PLAIN, or all of
- * a table without TOAST table, is in line.
+ * Return the tuple to insert: that of the row, or one with objects that store
+ * its external values out of line.  These values are neither compressed nor
+ * decompressed, and the other values of the row remain unchanged if the row
+ * is short enough then.  An external value becomes part of the tuple if the
+ * storage of its attribute is PLAIN, or if the table has no TOAST table.
  *
- * The tuple is for one insertion, and after that to read values from, for
- * indexes.  It, and the values that are out of line, must not be freed
- * before; it is allocated in CurrentMemoryContext, which must not be reset.
+ * The tuple can be inserted once; after that, values for index entries can be
+ * read from it.  Until then, neither it nor the block may be freed.  It is
+ * allocated in CurrentMemoryContext, which must not be reset.
  */
 static HeapTuple
 tuple_of_batch(RawLoader *loader, const RawRow *row)
@@ -477,7 +486,7 @@ tuple_of_batch(RawLoader *loader, const RawRow *row)
 	return heap_form_tuple(tupdesc, stored, row->isnull);
 }
 
-/* Read, check and insert all rows: how many. */
+/* Read, check and insert all rows.  Returns their number. */
 static uint64
 load_rows(RawLoader *loader)
 {
@@ -488,7 +497,7 @@ load_rows(RawLoader *loader)
 	while ((row = raw_rows_next(loader->rows)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		/* can the row break a constraint? */
+		/* without NULLs, a row cannot violate NOT NULL constraints */
 		if (loader->has_others ||
 			(loader->has_not_null && HeapTupleHasNulls(row->tuple)))
 			check_constraints(loader, row);
@@ -500,7 +509,7 @@ load_rows(RawLoader *loader)
 	return n_rows;
 }
 
-/* Tell with any error where it was met. */
+/* Add the table and the row to the context of errors. */
 static void
 add_place(void *arg)
 {
@@ -510,13 +519,14 @@ add_place(void *arg)
 			   RelationGetRelationName(loader->rel), loader->rows->number);
 }
 
+/* Set up the executor state, the reader of rows and the batch of a load. */
 static void
 begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 {
 	const TupleConstr *constr = RelationGetDescr(rel)->constr;
 
 	loader->rel = rel;
-	/* all that is allocated from here on goes with the executor's state */
+	/* memory allocated from here on is freed with the executor state */
 	loader->estate = CreateExecutorState();
 	MemoryContextSwitchTo(loader->estate->es_query_cxt);
 	loader->target = new_result_rel_info();
@@ -532,9 +542,9 @@ begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 }
 
 /*
- * Rows are inserted with the command ID of the statement that calls the
- * function.  Pages that it adds and does not use are kept for the next block
- * (tuple_batch.c: tuple_batch_end()).
+ * Rows are inserted with the command ID of the statement that calls the SQL
+ * function.  tuple_batch_end() remembers pages that were added to the table
+ * but not used, for the next block.
  */
 void
 raw_loader_insert(Relation rel, bytea *block, uint64 *n_rows, uint64 *n_bytes)

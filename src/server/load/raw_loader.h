@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * raw_loader.h
- *	  Inserts blocks of raw tuples (read/raw_block.h) into a table.
+ *	  Inserts blocks of raw tuples into a table.
+ *
+ * read/raw_block.h describes the blocks.  function/load_function.c calls
+ * this for pg_pardump_load_tuples(), with which pg_pardump copies tables
+ * between servers.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,53 +19,55 @@
 #include "read/raw_block.h"
 
 /* ----------
- * The rows of a block of raw tuples, none of whose lengths is believed.
+ * Reads the rows of a block of raw tuples, which may be damaged.
  * ----------
  */
 
 typedef struct RawRows RawRows;
 
-/* A row, as its bytes describe it. */
+/* A row of a block. */
 typedef struct RawRow
 {
-	HeapTuple	tuple;			/* out of line: blank pointers */
-	Datum	   *values;			/* by attribute, also those out of line */
+	HeapTuple	tuple;			/* its TOAST pointers are blank */
+	Datum	   *values;			/* by attribute, with out-of-line values */
 	bool	   *isnull;
 	int			n_external;
-	int		   *external;		/* attributes out of line, ascending */
+	int		   *external;		/* attributes with out-of-line values,
+								 * ascending */
 } RawRow;
 
 /*
- * Rows of a table of this descriptor, all of whose types are of those in
- * read/raw_block.h, and none of whose columns are dropped.  Both are
- * borrowed.  Allocates in CurrentMemoryContext.
+ * Create a reader for the rows of a block, for a table with this descriptor.
+ * All of its types must be portable (raw_columns_reason()), and no column
+ * dropped.  Both arguments are borrowed.  Allocates in CurrentMemoryContext.
  */
 extern RawRows *raw_rows_new(TupleDesc tupdesc, const RawBlock *block);
 
 /*
- * The next row; NULL at the end of the block.  Its tuple is allocated in
- * CurrentMemoryContext, and its header complete but for transaction and
- * place; its values stay where they are as long as tuple and block; the rest
- * is valid up to the next call.  Damage is an error (22P03): no value, nor
- * what is stored of one that is compressed, lies outside of tuple and block,
- * and none points anywhere else.  What is in values is not looked at.
+ * Return the next row, or NULL at the end of the block.  The tuple is
+ * allocated in CurrentMemoryContext.  Its header is complete, except for the
+ * transaction and the place.  The values point into the tuple and the block;
+ * all other members are valid until the next call.  Damage is an error
+ * (22P03).  All values are within the tuple and the block, also their
+ * compressed data, and none contains a pointer.  The contents of values are
+ * not checked.
  */
 extern const RawRow *raw_rows_next(RawRows *rows);
 
 /*
- * Why no raw tuples can be inserted into this relation, which is open and
- * locked: half a sentence ("it has triggers"), not to be freed, or NULL if
- * they can.
+ * Return why no raw tuples can be inserted into this relation, which must be
+ * open and locked: half a sentence ("it has triggers"), which is not freed.
+ * Returns NULL if they can be inserted.
  */
 extern const char *raw_loader_reason(Relation rel);
 
 /*
  * Insert the rows of a block into a table for which there is no such reason,
- * locked in ROW EXCLUSIVE mode, and return how many rows and bytes, before
- * compression, that was.  Constraints are checked, and indexes kept.  A block
- * that is damaged, or made for another table, is an error.  Checks no
- * privileges.  The values in the block are not checked, so that it must come
- * from a superuser.
+ * and which is locked in ROW EXCLUSIVE mode.  Sets the number of rows, and
+ * that of their bytes before compression.  Constraints are checked, and
+ * entries are added to indexes.  It is an error if the block is damaged or
+ * was made for another table.  Privileges are not checked.  Neither are the
+ * contents of values, so the block must come from a superuser.
  */
 extern void raw_loader_insert(Relation rel, bytea *block, uint64 *n_rows,
 							  uint64 *n_bytes);

@@ -3,15 +3,17 @@
  * row_reader.c
  *	  Makes rows of the lines of COPY's text format.
  *
- * There are two lanes.  On the fast one are lines as a dump has them: cut by
- * the line splitter, which is the first part of this file, unescaped, and
- * decoded by column decoders.  From the first other line on, the end of data
- * included, NextCopyFrom() reads: so all that is unusual has its meaning, and
- * its error, from the server itself.  There is no way back to the fast lane,
- * as the server's parser may have read ahead.
+ * load_copy.c calls this for each row.  Rows are read in one of two ways.  As
+ * long as lines have the form that dumps contain, the line splitter splits
+ * them (the first part of this file), their escapes are resolved, and column
+ * decoders (types/) make values.  From the first other line on, and at the
+ * end of data, the server's NextCopyFrom() reads.  So the server itself
+ * decides what unusual lines mean, and raises all errors about their form.
+ * After that the fast way cannot be used again, as the server's parser may
+ * have read ahead.
  *
- * Errors on the fast lane are those of input functions.  Their context is
- * COPY's own, made by its own callback from what is kept in its state.
+ * In the fast way, errors can only come from input functions.  COPY's own
+ * callback adds their context, from values that are kept in COPY's state.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,17 +31,20 @@
 #include "types/choose.h"
 
 /* ----------
- * Cuts COPY's text format into lines and fields.
+ * Splits COPY's text format into lines and fields.
  *
- * The places of all bytes that may mean something are noted first, for some
- * KB at a time and without a branch on any byte; lines and fields are then
- * found by going from one place to the next.  What these bytes mean is in
- * src/backend/commands/copyfromparse.c: CopyReadLineText() and
- * CopyReadAttributesText().
+ * First, the places of all bytes that may have a special meaning are stored,
+ * for a few kB at a time and without a branch for each byte.  Then lines and
+ * fields are found by going from one of these places to the next.  The
+ * meaning of the bytes is that of CopyReadLineText() and
+ * CopyReadAttributesText() (src/backend/commands/copyfromparse.c).
  * ----------
  */
 
-/* Bytes whose places are noted at a time: their places stay in the cache. */
+/*
+ * The number of bytes that are searched at a time, so that their places fit
+ * into the processor's cache; and the number in one step of the search.
+ */
 #define WINDOW			8192
 #define STRIDE			(4 * BYTE_BLOCK_SIZE)
 
@@ -47,10 +52,10 @@ struct LineSplitter
 {
 	CopyStream *stream;			/* borrowed */
 	int			n_fields;
-	Size		noted;			/* the stream's bytes up to here are noted */
+	Size		noted;			/* the stream was searched up to here */
 	int			n_places;
-	int			next;			/* in places */
-	uint32		places[WINDOW]; /* in the stream's data */
+	int			next;			/* index in places */
+	uint32		places[WINDOW]; /* offsets in the stream's data */
 };
 
 LineSplitter *
@@ -73,7 +78,10 @@ line_splitter_restart(LineSplitter *splitter)
 	splitter->next = 0;
 }
 
-/* Flag backslash, \t, \n and \r, and for simplicity what is below \r. */
+/*
+ * Return a bit for each byte: is it \t, \n, \r or a backslash?  Other bytes
+ * below \r are included, as this takes one comparison.
+ */
 static inline uint64
 special_bits(const char *bytes)
 {
@@ -84,11 +92,12 @@ special_bits(const char *bytes)
 }
 
 /*
- * Note the places in the next window.  False if there is none.
+ * Store the places of special bytes in the next window.  Returns false if
+ * there is none, and the stream is at its end.
  *
- * A bit for each byte says whether it is special.  Four blocks make a word of
- * 64 bits, whose set bits are then visited from the lowest on.  So the cost
- * is that of the special bytes, and the others are only compared.
+ * The bits of four blocks make a word of 64 bits, whose set bits are then
+ * visited from the lowest on.  So the loop has a step for each special byte,
+ * and other bytes are only compared.
  */
 static pg_noinline bool
 note_places(LineSplitter *splitter)
@@ -105,9 +114,7 @@ note_places(LineSplitter *splitter)
 			special_bits(bytes + 2 * BYTE_BLOCK_SIZE) << 32 |
 			special_bits(bytes + 3 * BYTE_BLOCK_SIZE) << 48;
 
-		/*
-		 * behind the end there is padding, or what comes in the next window
-		 */
+		/* ignore bytes after the end: padding, or those of the next window */
 		if (end - at < STRIDE)
 			bits &= (UINT64CONST(1) << (end - at)) - 1;
 		while (bits != 0)
@@ -122,7 +129,7 @@ note_places(LineSplitter *splitter)
 	return splitter->n_places > 0 || end < stream->end;
 }
 
-/* The next place to *place; false if there is no other in the stream. */
+/* Set *place to the next place; returns false if the stream has no more. */
 static inline bool
 next_place(LineSplitter *splitter, uint32 *place)
 {
@@ -136,8 +143,8 @@ next_place(LineSplitter *splitter, uint32 *place)
 }
 
 /*
- * Pass what a backslash at this place escapes.  LINE_WHOLE if the line may
- * go on.
+ * Skip the character after a backslash at this place.  Returns LINE_WHOLE if
+ * the escape is a usual one.
  */
 static LineKind
 pass_escape(LineSplitter *splitter, uint32 place)
@@ -151,15 +158,15 @@ pass_escape(LineSplitter *splitter, uint32 place)
 	if (escaped == '.' || escaped == 'x' || escaped == '\n' ||
 		escaped == '\r' || (escaped >= '0' && escaped <= '7'))
 		return LINE_UNUSUAL;
-	/* the escaped byte has been noted as well, and means nothing here */
+	/* if the escaped byte is one of the stored places, skip it */
 	if (escaped == '\\' || (unsigned char) escaped < '\r')
 		(void) next_place(splitter, &place);
 	return LINE_WHOLE;
 }
 
 /*
- * The end of the field, i.e. the place of the next \t, \n or \r.  Other
- * control characters, which have been noted too, are part of the field.
+ * Find the end of the field, which is the next \t or \n.  Other control
+ * characters, whose places are stored as well, are part of the field.
  */
 static inline LineKind
 find_field_end(LineSplitter *splitter, uint32 *end, bool *escaped)
@@ -198,7 +205,7 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 	uint32		start = stream->start;
 	uint32		end = start;
 
-	/* only the last field may end with the line, and it must */
+	/* the last field, and no other, must end with the line */
 	for (int i = 0; i < splitter->n_fields; i++)
 	{
 		bool		is_last = i == splitter->n_fields - 1;
@@ -212,7 +219,7 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 		fields[i].len = end - start;
 		start = end + 1;
 	}
-	/* the server's parser has the error for bytes that are not valid */
+	/* the server's parser raises the error for invalid bytes */
 	if (unlikely(start > stream->valid))
 		return LINE_UNUSUAL;
 	*line_len = end - stream->start;
@@ -220,7 +227,7 @@ line_splitter_next(LineSplitter *splitter, Field *fields, Size *line_len)
 	return LINE_WHOLE;
 }
 
-/* The character that a letter behind a backslash stands for. */
+/* Return the character that a letter after a backslash means. */
 static inline char
 escaped_char(char letter)
 {
@@ -242,7 +249,7 @@ field_unescape(const Field *field, char *to)
 		ByteBlock	flags = byte_block_eq(block, '\\');
 		int			plain = BYTE_BLOCK_SIZE;
 
-		/* what is stored beyond the end is overwritten, or padding */
+		/* bytes stored beyond the end are overwritten, or in the padding */
 		byte_block_store(to, block);
 		if (byte_block_any(flags))
 			plain = byte_block_first(flags);
@@ -267,24 +274,27 @@ field_unescape(const Field *field, char *to)
  * ----------
  */
 
-/* Of a line, COPY's context shows 100 bytes of whole characters. */
+/* The bytes of a line for COPY's context, which shows at most 100. */
 #define SHOWN_BYTES 128
 
-/* Enough for the values of most rows; small, to stay in the cache. */
+/*
+ * The memory for values, which is enough for most rows, but small enough to
+ * stay in the processor's cache.
+ */
 #define VALUE_SPACE	8192
 
 struct RowReader
 {
 	CopyFromState cstate;		/* borrowed */
-	bool		is_fast;		/* on which lane are we? */
+	bool		is_fast;		/* the fast way is in use */
 	CopyStream	stream;
 	LineSplitter *splitter;
-	int			n_columns;		/* that are read */
-	int		   *columns;		/* indexes in values */
-	ColumnDecoder *decoders;	/* by column */
-	ValueSpace	space;			/* of their values */
+	int			n_columns;		/* in the data */
+	int		   *columns;		/* their indexes in the table */
+	ColumnDecoder *decoders;	/* by column in the data */
+	ValueSpace	space;			/* for their values */
 	char	   *space_start;
-	Field	   *fields;			/* of the line, by column */
+	Field	   *fields;			/* of the line, by column in the data */
 	const char *line;			/* in the stream, or NULL */
 	Size		line_len;
 };
@@ -336,18 +346,18 @@ row_reader_error_context(void *arg)
 }
 
 /* ----------
- * The fast lane
+ * The fast way
  * ----------
  */
 
-/* Fill the stream.  False if what it holds is the server's. */
+/* Fill the stream.  Returns false if the server has to read the rest. */
 static bool
 fill_stream(RowReader *reader)
 {
 	CopyFromState cstate = reader->cstate;
 	bool		filled;
 
-	/* if that fails, it does so in the next line */
+	/* an error in this call has the number of the next line as its context */
 	reader->line = NULL;
 	cstate->line_buf_valid = false;
 	cstate->cur_lineno++;
@@ -357,14 +367,14 @@ fill_stream(RowReader *reader)
 	return filled;
 }
 
-/* Split the next line.  False if we must leave the fast lane before it. */
+/* Split the next line.  Returns false if the server has to read it. */
 static bool
 next_line(RowReader *reader)
 {
 	CopyFromState cstate = reader->cstate;
 	LineKind	kind;
 
-	/* an incomplete line is split again from its begin, with more data */
+	/* an incomplete line is split again from its start, with more data */
 	for (;;)
 	{
 		Size		start = reader->stream.start;
@@ -373,11 +383,11 @@ next_line(RowReader *reader)
 								  &reader->line_len);
 		if (likely(kind == LINE_WHOLE))
 		{
-			/* what CopyFromErrorCallback() shows if a value of it is wrong */
+			/* CopyFromErrorCallback() shows this line if a value is wrong */
 			reader->line = reader->stream.data + start;
 			cstate->line_buf_valid = true;
 			cstate->cur_lineno++;
-			/* the server's parser refuses another newline after this one */
+			/* the server's parser then refuses newlines of another form */
 			cstate->eol_type = EOL_NL;
 			return true;
 		}
@@ -386,7 +396,7 @@ next_line(RowReader *reader)
 	}
 }
 
-/* The text of a field without escapes, and with padding. */
+/* Return the text of a field with its escapes resolved; padding follows. */
 static char *
 plain_text(RowReader *reader, const Field *field, Size *len)
 {
@@ -395,7 +405,7 @@ plain_text(RowReader *reader, const Field *field, Size *len)
 	*len = field->len;
 	if (likely(!field->escaped))
 		return field->text;
-	/* the buffer of COPY's own parser, which is not in use on this lane */
+	/* use the buffer of COPY's own parser, which is not running now */
 	resetStringInfo(buf);
 	enlargeStringInfo(buf, field->len + FIELD_PADDING);
 	*len = field_unescape(field, buf->data);
@@ -409,7 +419,7 @@ read_by_input_function(RowReader *reader, int column, char *text, Size len)
 	TupleDesc	tupdesc = RelationGetDescr(cstate->rel);
 	Datum		value;
 
-	/* for the error's context: column and value */
+	/* the context of an error contains the column and the value */
 	cstate->cur_attname =
 		NameStr(TupleDescAttr(tupdesc, reader->columns[column])->attname);
 	cstate->cur_attval = text;
@@ -432,7 +442,7 @@ read_value(RowReader *reader, int column, const Field *field)
 	return read_by_input_function(reader, column, text, len);
 }
 
-/* The columns that are not read: as NextCopyFrom(). */
+/* Compute the defaults of columns that are not in the data. */
 static inline void
 compute_defaults(CopyFromState cstate, ExprContext *econtext, Datum *values,
 				 bool *isnull)
@@ -453,8 +463,9 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 	int			n_values = RelationGetNumberOfAttributes(reader->cstate->rel);
 
 	/*
-	 * The space is used again for each row.  Columns that are neither read
-	 * nor have a default are NULL; where all are read, each is set below.
+	 * The space is reused for each row.  Columns that are not in the data and
+	 * have no default are NULL.  If all columns are in the data, each element
+	 * is set below.
 	 */
 	reader->space.next = reader->space_start;
 	if (reader->n_columns < n_values)
@@ -471,7 +482,7 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 		if (isnull[column])
 		{
 			values[column] = (Datum) 0;
-			/* NULL has to pass a domain's constraints, too */
+			/* the constraints of a domain also apply to NULL */
 			if (!reader->decoders[i].input_function.fn_strict)
 				read_by_input_function(reader, i, NULL, 0);
 		}
@@ -482,10 +493,11 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 }
 
 /* ----------
- * Both lanes
+ * Both ways
  * ----------
  */
 
+/* Let the server read all rows from here on. */
 static void
 leave_fast_lane(RowReader *reader)
 {
@@ -499,8 +511,8 @@ leave_fast_lane(RowReader *reader)
 }
 
 /*
- * On the fast lane a line is taken from the stream before it is decoded; on
- * the other one NextCopyFrom() does all of that.
+ * In the fast way, a line is removed from the stream before its fields are
+ * decoded.  Otherwise NextCopyFrom() reads and decodes the line.
  */
 bool
 row_reader_next(RowReader *reader, ExprContext *econtext, Datum *values,

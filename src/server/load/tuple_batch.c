@@ -1,18 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * tuple_batch.c
- *	  Gathers new rows of a table and inserts them many at a time.
+ *	  Gathers new rows of a table and inserts many of them at a time.
  *
- * This is the work of CopyMultiInsertBufferFlush()
- * (src/backend/commands/copyfrom.c).  A batch ends where one of COPY FROM
- * ends, too: functions of constraints and indexes, and errors, find the table
- * in the same state, and the rows are stored in the same places.  (Longer
- * batches were slower: a batch is to stay in the cache.)  What is saved is
- * that each row is allocated, copied and freed by itself.
+ * load_copy.c and raw_loader.c add rows.  The code follows
+ * CopyMultiInsertBufferFlush() (src/backend/commands/copyfrom.c), and each
+ * batch ends with the same row as one of COPY FROM.  So functions of
+ * constraints and indexes see the table in the same state, errors are found
+ * in the same order, and rows are stored in the same places.  (Longer batches
+ * took more time, as they did not fit into the processor's cache.)  Time is
+ * saved because rows are not allocated, copied and freed one by one.
  *
- * The file has three parts: one forms tuples, one keeps the pages that a
- * statement has added to a table for the next statement, and one gathers the
- * tuples and inserts them.
+ * The file has three parts.  The first forms tuples.  The second remembers
+ * pages that a statement has added to a table but not used, for the next
+ * statement.  The third gathers tuples and inserts them.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,12 +40,12 @@
 #include "load/tuple_batch.h"
 
 /* ----------
- * Forms tuples of a table, of values that have just been decoded.
+ * Forms tuples of decoded values.
  *
- * heap_form_tuple() goes through the columns three times, and through the
- * tuple twice, as it zeroes it first.  Here one look at the values of
- * variable length says how much room is enough, and then they are written,
- * with what the table's descriptor says of a column in a few bytes.
+ * heap_form_tuple() visits all columns three times, and writes the tuple
+ * twice, as it first fills it with zeros.  Here, a first loop computes how
+ * much room is enough, and a second one writes the values.  Both use a copy
+ * of the columns' properties that takes a few bytes for each column.
  * ----------
  */
 
@@ -52,7 +53,7 @@ typedef struct FormedColumn
 {
 	int16		len;			/* attlen */
 	bool		by_value;
-	bool		is_packable;	/* may have a header of one byte */
+	bool		is_packable;	/* values may have a header of one byte */
 	uint8		align_mask;
 } FormedColumn;
 
@@ -60,12 +61,13 @@ typedef struct TupleFormer
 {
 	TupleDesc	tupdesc;		/* borrowed */
 	int			n_columns;
-	Size		fixed_room;		/* enough for all but what has a length */
+	Size		fixed_room;		/* enough for all but varlena values */
 	FormedColumn columns[FLEXIBLE_ARRAY_MEMBER];
 } TupleFormer;
 
 /*
- * A former of tuples of this descriptor.  Allocates in CurrentMemoryContext.
+ * Create a former of tuples with this descriptor.  Allocates in
+ * CurrentMemoryContext.
  */
 static TupleFormer *
 tuple_former_new(TupleDesc tupdesc)
@@ -93,8 +95,9 @@ tuple_former_new(TupleDesc tupdesc)
 }
 
 /*
- * How much room is enough for the tuple, or 0 if it is not one for us: with a
- * value out of line or expanded, or a cstring.  *has_null: is there a NULL?
+ * Return how many bytes are enough for the tuple, and whether it contains a
+ * NULL.  Returns 0 if heap_form_tuple() has to form it, as it contains an
+ * out-of-line or expanded value, or a cstring.
  */
 static inline Size
 enough_room(const TupleFormer *former, const Datum *values,
@@ -128,8 +131,8 @@ put_padding(char *to, uint8 align_mask)
 }
 
 /*
- * As fill_val() (heaptuple.c): a value gets a short header where it can,
- * which is not aligned, and one that has a short header keeps it.
+ * Write a varlena value as fill_val() does (heaptuple.c): with a short
+ * header, which is not aligned, if that is possible.
  */
 static inline char *
 put_varlena(char *to, const FormedColumn *column, const struct varlena *value)
@@ -171,9 +174,10 @@ put_value(char *to, const FormedColumn *column, Datum value)
 }
 
 /*
- * The tuple that heap_form_tuple() (src/backend/access/common/heaptuple.c)
- * would form, byte for byte, but for what it has only as a Datum: its length
- * and type.  Allocated in CurrentMemoryContext, to be freed by pfree().
+ * Form the same tuple as heap_form_tuple()
+ * (src/backend/access/common/heaptuple.c), with the same bytes, except the
+ * fields for length and type that only matter if the tuple is used as a
+ * Datum.  It is allocated in CurrentMemoryContext, and freed with pfree().
  */
 static HeapTuple
 tuple_former_form(TupleFormer *former, const Datum *values,
@@ -191,7 +195,7 @@ tuple_former_form(TupleFormer *former, const Datum *values,
 	if (unlikely(room == 0 || !AllocSizeIsValid(room)))
 		return heap_form_tuple(former->tupdesc, (Datum *) values,
 							   (bool *) isnull);
-	/* tuple and header in one piece, as heap_form_tuple() allocates them */
+	/* like heap_form_tuple(), allocate both structs in one piece */
 	tuple = palloc(room);
 	header = tuple->t_data = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
 	memset(header, 0, hoff);
@@ -221,34 +225,36 @@ tuple_former_form(TupleFormer *former, const Datum *values,
 }
 
 /* ----------
- * Keeps unused pages of bulk insertions for the next statement.
+ * Remembers unused pages of bulk insertions for the next statement.
  *
- * Since 16 a bulk insertion adds many pages at a time to a table, and those
- * that its statement has not used are forgotten (hio.c: RelationAddBlocks),
- * empty until VACUUM finds them.  Where every MiB is a statement of its own a
- * table would grow by half.
+ * Since 16 a bulk insertion adds many pages to a table at a time.  At the end
+ * of the statement, the server forgets the pages that were not used (hio.c:
+ * RelationAddBlocks), and they remain empty until VACUUM finds them.  As each
+ * statement loads a block of raw tuples of about 1 MiB, a table would become
+ * one and a half times as large.
  *
- * One table is remembered, since such statements follow each other.  Nothing
- * depends on the pages being still there, or empty: the server looks, and
- * where it would fail, at pages behind the table's end, we do.
- *
- * The pages that a transaction's bulk insertions have added to a table
- * and not used yet, kept from one statement to the next.
+ * Only the last table is remembered, as such statements follow each other.
+ * The pages need not be there any more, or be empty: the server checks each
+ * page before it uses it.  Only a page after the end of the table would be an
+ * error in the server, so that is checked here.
  * ----------
  */
 
+/* The pages that this transaction has added to a table, but not used yet. */
 static struct
 {
-	Oid			relid;			/* InvalidOid: nothing is kept */
+	Oid			relid;			/* InvalidOid if there are none */
 	BulkSpace	space;
 }			kept;
 
+/* A transaction callback. */
 static void
 forget_at_end(XactEvent event, void *arg)
 {
 	kept.relid = InvalidOid;
 }
 
+/* A subtransaction callback. */
 static void
 forget_at_rollback(SubXactEvent event, SubTransactionId my_subid,
 				   SubTransactionId parent_subid, void *arg)
@@ -258,13 +264,13 @@ forget_at_rollback(SubXactEvent event, SubTransactionId my_subid,
 }
 
 /*
- * Give a new state the pages that the last one of this transaction, for this
- * table, has left.
+ * Add the remembered pages to the state of a new bulk insertion, if they are
+ * pages of this table.
  */
 static void
 bulk_space_take(Relation rel, BulkInsertState bulk)
 {
-	/* a table that was truncated meanwhile is shorter */
+	/* the table is shorter if it was truncated in the meantime */
 	if (kept.relid == RelationGetRelid(rel) &&
 		(!BlockNumberIsValid(kept.space.last_free) ||
 		 kept.space.last_free < RelationGetNumberOfBlocks(rel)))
@@ -273,15 +279,18 @@ bulk_space_take(Relation rel, BulkInsertState bulk)
 }
 
 /* ----------
- * Gathers new rows of a table and inserts them many at a time.
+ * Gathers new rows of a table and inserts many of them at a time.
  * ----------
  */
 
-/* src/backend/commands/copyfrom.c: MAX_BUFFERED_TUPLES, MAX_BUFFERED_BYTES */
+/*
+ * The limits of a batch, which are MAX_BUFFERED_TUPLES and MAX_BUFFERED_BYTES
+ * of copyfrom.c.
+ */
 #define MAX_TUPLES	1000
 #define MAX_BYTES	65535
 
-/* Memory that a batch keeps: more than the rows of most. */
+/* The memory that is kept for the next batch; most batches need less. */
 #define KEPT_BYTES		(256 * 1024)
 
 struct TupleBatch
@@ -290,26 +299,27 @@ struct TupleBatch
 	EState	   *estate;
 	ResultRelInfo *target;
 	TupleFormer *former;
-	BulkInsertState bulk;		/* of the whole statement */
+	BulkInsertState bulk;		/* for the whole statement */
 	CommandId	command;
 	int			options;
 	uint64		inserted;
-	MemoryContext slot_context; /* the batch's own */
-	TupleDesc	slot_desc;		/* of slots, which need not count it */
-	MemoryContext tuple_context;	/* reset when a batch is inserted */
+	MemoryContext slot_context; /* for slots */
+	TupleDesc	slot_desc;		/* for slots; not reference-counted */
+	MemoryContext tuple_context;	/* reset after each insertion */
 	int			n_tuples;
 	Size		bytes;
-	TupleTableSlot *slots[MAX_TUPLES];	/* NULL from the first unused on */
-	uint64		lines[MAX_TUPLES];	/* numbers */
+	TupleTableSlot *slots[MAX_TUPLES];	/* NULL if not created yet */
+	uint64		lines[MAX_TUPLES];	/* line numbers of the tuples */
 };
 
 /*
- * The slots that table_multi_insert() takes.  heap_multi_insert() asks each
- * slot for a tuple of the slot's own (ExecFetchSlotHeapTuple() materializes
- * it), and a slot of heap tuples would copy the tuple for that.  The tuples
- * here are the batch's and live until it is inserted, so that materialize()
- * does nothing.  TTSOpsHeapTuple is not a constant of this library, so that
- * the copy of its callbacks is made at run time.
+ * The callbacks of the slots that are passed to table_multi_insert().
+ * heap_multi_insert() needs a tuple that the slot owns, and
+ * ExecFetchSlotHeapTuple() materializes the slot for that: a usual slot of
+ * heap tuples would copy the tuple.  The tuples of a batch live until it has
+ * been inserted, so materialize() does nothing here.  The other callbacks are
+ * those of TTSOpsHeapTuple.  They are copied at run time, because the address
+ * of that variable is not a constant for a library.
  */
 static TupleTableSlotOps batch_slot_ops;
 
@@ -331,11 +341,11 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	batch->target = target;
 	batch->former = tuple_former_new(RelationGetDescr(target->ri_RelationDesc));
 	batch->bulk = GetBulkInsertState();
-	/* a COPY is all of its rows, and leaves the table as the server's does */
+	/* not for a COPY, so that its table gets the same pages as the server's */
 	if (cstate == NULL)
 		bulk_space_take(target->ri_RelationDesc, batch->bulk);
 	batch->command = GetCurrentCommandId(true);
-	/* as CopyFrom(): do not look for free space in what is new */
+	/* like CopyFrom(), do not search for free space in a new table */
 	if (relation_is_new(target->ri_RelationDesc))
 		batch->options = TABLE_INSERT_SKIP_FSM;
 	if (cstate != NULL && cstate->opts.freeze)
@@ -343,8 +353,9 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	batch->slot_context = CurrentMemoryContext;
 
 	/*
-	 * Each slot pins its descriptor if that is counted, as a relation's is:
-	 * 1,000 entries of the resource owner.  A copy is not counted.
+	 * A slot pins its descriptor if that is reference-counted, as that of a
+	 * relation is.  For 1,000 slots these would be 1,000 entries of the
+	 * resource owner.  A copy of the descriptor is not reference-counted.
 	 */
 	batch->slot_desc = CreateTupleDescCopy(RelationGetDescr(target->ri_RelationDesc));
 	batch->tuple_context = AllocSetContextCreate(CurrentMemoryContext,
@@ -370,7 +381,7 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 										  &batch_slot_ops);
 		MemoryContextSwitchTo(old_context);
 	}
-	/* as ExecStoreHeapTuple(), but the slot is known to be empty */
+	/* the work of ExecStoreHeapTuple() for a slot that is empty */
 	slot = (HeapTupleTableSlot *) *place;
 	slot->tuple = tuple;
 	slot->off = 0;
@@ -380,18 +391,18 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 }
 
 /*
- * Insert the tuples, then their index entries.  This order is that of
- * CopyMultiInsertBufferFlush(): functions of expression indexes see the rows
- * of the batch in the table.
+ * Insert the tuples, then their index entries.  The order is that of
+ * CopyMultiInsertBufferFlush(), because functions of expression indexes may
+ * see the rows of the batch in the table.
  *
- * Triggers were off when the load began.  A function of an index or of a
- * constraint may have switched them on (session_replication_role), which is
- * an error, as nothing here could fire them.
+ * When the load began, no triggers would fire.  A function of an index or a
+ * constraint may have changed that (session_replication_role).  This is an
+ * error, as the triggers cannot be fired here.
  */
 static void
 insert_batch(TupleBatch *batch)
 {
-	/* tuples that the table makes of long ones go with those of the batch */
+	/* tuples that the server makes of long ones are freed with the batch */
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
 
 	table_multi_insert(batch->target->ri_RelationDesc, batch->slots,
@@ -400,10 +411,7 @@ insert_batch(TupleBatch *batch)
 	MemoryContextSwitchTo(old_context);
 	if (batch->target->ri_NumIndices > 0)
 	{
-		/*
-		 * Insert index entries; errors name the line of COPY that the row is
-		 * of.
-		 */
+		/* an error of an index names the line of its row */
 		for (int i = 0; i < batch->n_tuples; i++)
 		{
 			if (batch->cstate != NULL)
@@ -415,9 +423,7 @@ insert_batch(TupleBatch *batch)
 	load_check_triggers_off(batch->target->ri_RelationDesc,
 							batch->target->ri_TrigDesc);
 
-	/*
-	 * slots do not own their tuples (TTS_FLAG_SHOULDFREE), so none is freed
-	 */
+	/* this frees no tuples, as slots without TTS_FLAG_SHOULDFREE own none */
 	for (int i = 0; i < batch->n_tuples; i++)
 		ExecClearTuple(batch->slots[i]);
 	MemoryContextReset(batch->tuple_context);
@@ -427,7 +433,7 @@ insert_batch(TupleBatch *batch)
 	batch->bytes = 0;
 }
 
-/* Insert the batch, as lines of COPY if the rows are lines. */
+/* Insert the batch, with the context of COPY if the rows are lines. */
 static void
 insert_rows(TupleBatch *batch)
 {
@@ -441,7 +447,7 @@ insert_rows(TupleBatch *batch)
 		return;
 	}
 
-	/* in error messages, the text of another line would mislead */
+	/* do not show the text of the last line in errors of other lines */
 	line_buf_valid = cstate->line_buf_valid;
 	line = cstate->cur_lineno;
 	cstate->line_buf_valid = false;
@@ -465,8 +471,8 @@ tuple_batch_options(const TupleBatch *batch)
 }
 
 /*
- * A batch is full by the limits of CopyMultiInsertInfoIsFull(): a number of
- * tuples, or of bytes of their lines.
+ * A batch is full if it has reached one of the limits of
+ * CopyMultiInsertInfoIsFull(): a number of tuples, or of bytes of lines.
  */
 void
 tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple, Size bytes)
@@ -491,22 +497,22 @@ tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size bytes)
 }
 
 /*
- * FreeBulkInsertState() unpins the last page; dropped slots release nothing
- * but themselves, as their tuples are gone with the last batch.
+ * FreeBulkInsertState() unpins the last page.  Dropping a slot only frees the
+ * slot, as the tuples of the last batch have been freed.
  */
 uint64
 tuple_batch_end(TupleBatch *batch)
 {
 	if (batch->n_tuples > 0)
 		insert_rows(batch);
-	/* those of the statement fire without any row, too */
+	/* tested again, as statement triggers would fire even without rows */
 	load_check_triggers_off(batch->target->ri_RelationDesc,
 							batch->target->ri_TrigDesc);
 	if (batch->cstate == NULL)
 	{
 		static bool is_registered = false;
 
-		/* Keep what a state that is about to be freed has left. */
+		/* remember the unused pages of the state, which is freed below */
 		if (!is_registered)
 		{
 			RegisterXactCallback(forget_at_end, NULL);

@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * tuple_batch.h
- *	  Gathers new rows of a table and inserts them many at a time.
+ *	  Gathers new rows of a table and inserts many of them at a time.
+ *
+ * load_copy.c adds the rows of a COPY, raw_loader.c raw tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,40 +16,40 @@
 typedef struct TupleBatch TupleBatch;
 
 /*
- * Begin to insert into a heap table without triggers on INSERT, whose indexes
- * are open.  Takes the current command for it.  cstate is that of the COPY
- * whose lines the rows are, for errors, progress and FREEZE, which the caller
- * has found to be allowed; NULL if there is none.
- * All three are borrowed.  Allocates in CurrentMemoryContext, which must
- * outlive the batch.
+ * Begin to insert rows into a heap table, with the current command ID.  The
+ * table must not have triggers that fire on INSERT, and its indexes must be
+ * open.  If the rows are lines of a COPY, cstate is its state, which is used
+ * for errors, progress and FREEZE; the caller has checked that FREEZE is
+ * allowed.  Otherwise cstate is NULL.  All three arguments are borrowed.
+ * Allocates in CurrentMemoryContext, which must live as long as the batch.
  */
 extern TupleBatch *tuple_batch_new(CopyFromState cstate, EState *estate,
 								   ResultRelInfo *target);
 
 /*
- * Add a row, which has passed all constraints but those of indexes, and which
- * was a line of "line_bytes" bytes.  Its values are copied.  When the batch
- * is full it is inserted.  An error of that names the same line as in COPY
- * FROM, as the batches are those of COPY FROM.
+ * Add a row, whose values are copied.  All constraints except those of
+ * indexes have been checked.  "bytes" is the length of the row's line.  If
+ * the batch is full, it is inserted.  Errors of the insertion name the same
+ * line as in COPY FROM, as COPY FROM has the same batches.
  */
 extern void tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull,
 							Size bytes);
 
 /*
- * The same of a tuple that is not copied: allocated in the batch's context,
- * it is freed when it is inserted.
+ * The same for a tuple, which is not copied.  It must be allocated in the
+ * context of the batch, and is freed after it has been inserted.
  */
 extern void tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple,
 								  Size bytes);
 extern MemoryContext tuple_batch_context(const TupleBatch *batch);
 
-/* The options, TABLE_INSERT_..., that rows are inserted with. */
+/* Return the options, TABLE_INSERT_..., with which rows are inserted. */
 extern int	tuple_batch_options(const TupleBatch *batch);
 
 /*
- * Insert what is left and release all that does not go with the memory.
- * Returns how many rows were inserted in all.  On an error this need not be
- * called.
+ * Insert the remaining rows, and release all resources other than memory.
+ * Returns the number of all rows that were inserted.  After an error this
+ * need not be called.
  */
 extern uint64 tuple_batch_end(TupleBatch *batch);
 
