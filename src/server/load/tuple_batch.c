@@ -341,7 +341,7 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	batch->target = target;
 	batch->former = tuple_former_new(RelationGetDescr(target->ri_RelationDesc));
 	batch->bulk = GetBulkInsertState();
-	/* not for a COPY, so that its table gets the same pages as the server's */
+	/* not for a COPY, whose table must get the same pages as the server's */
 	if (cstate == NULL)
 		bulk_space_take(target->ri_RelationDesc, batch->bulk);
 	batch->command = GetCurrentCommandId(true);

@@ -1,21 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_reader.c
- *	  Reads a chunk: heap tuples to rows of COPY, or to raw tuples, to blocks
- *	  to bytea values.
+ *	  Reads a chunk of a table and returns its rows in blocks, as COPY's
+ *	  output or as raw tuples.
  *
- * heap_reader.c finds the tuples.  A RowEncoder writes them as COPY does, a
- * RawEncoder nearly as they are stored.  A ChunkReader gathers either into
- * blocks, compresses these, and hands them out one by one.
+ * function/read_function.c calls this for pg_pardump_read().  heap_reader.c
+ * finds the tuples.  A RowEncoder writes them as COPY does, and a RawEncoder
+ * nearly as they are stored.  A ChunkReader gathers the result in blocks,
+ * compresses them, and returns one after another.
  *
- * Memory is bounded by a block and the longest value, as COPY writes it and
- * as it is stored: a row may span blocks, and a block with a long value is
- * handed out in several pieces.  Blocks of raw tuples are of whole rows, and
- * each is compressed by itself.
+ * The memory that is needed depends on the size of a block and of the longest
+ * value, in COPY's output and as it is stored.  It does not depend on the
+ * size of a row, as a row may be in several blocks, and a block with a long
+ * value is returned in several pieces.  Only a block of raw tuples contains
+ * whole rows, and is compressed by itself, so that it can be loaded without
+ * any other block.
  *
- * Everything is allocated in the context that chunk_reader_new() is called
- * in.  Nothing is freed one by one: chunk_reader_free() releases pins and
- * relations, which belong to resource owners, and the context frees the rest.
+ * Everything is allocated in the context in which chunk_reader_new() is
+ * called, and freed with it.  chunk_reader_free() only releases pins and
+ * relations, which belong to the resource owner.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,22 +36,24 @@
 /* ----------
  * Encodes heap tuples as rows in a format of COPY.
  *
- * A row's form is that of src/backend/commands/copyto.c:CopyOneRowTo with the
- * default options.  As text: values with tabs between them, \N for NULL, and
- * a newline.  In binary: the number of values, 16 bits, and each value behind
- * its length, 32 bits, which is -1 for NULL; a head before all rows and -1 in
- * place of a number of values behind them.
+ * The form of a row is that of CopyOneRowTo()
+ * (src/backend/commands/copyto.c) with the default options.  A row in text
+ * format consists of values with tabs between them, \N for NULL, and a
+ * newline.  A row in binary format begins with the number of values in 16
+ * bits.  Each value follows its length in 32 bits, which is -1 for NULL.  A
+ * header precedes all rows, and -1 instead of a number of values follows
+ * them.
  * ----------
  */
 
 typedef struct RowEncoder
 {
-	const HeapRange *range;		/* borrowed, as the next three */
+	const HeapRange *range;		/* borrowed, like the next three */
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
 	RangeFingerprint *fingerprint;	/* of the rows, or NULL */
 	EncodeSettings settings;
-	TupleDeformer *deformer;	/* up to the last of the columns */
+	TupleDeformer *deformer;	/* up to the column with the highest number */
 	ColumnEncoder *encoders;	/* by column */
 
 	/* the row being encoded */
@@ -57,9 +62,9 @@ typedef struct RowEncoder
 } RowEncoder;
 
 /*
- * An encoder of the given attributes, in the given order, under the session's
- * settings of now.  Allocates in CurrentMemoryContext; the relation must stay
- * open.
+ * Create an encoder for the columns of a range, in their order, with the
+ * current settings of the session.  Allocates in CurrentMemoryContext; the
+ * relation must stay open.
  */
 static RowEncoder *
 row_encoder_new(const HeapRange *range, RowFormat format,
@@ -85,16 +90,16 @@ row_encoder_new(const HeapRange *range, RowFormat format,
 					   &encoder->settings);
 		last_attnum = Max(last_attnum, attnum);
 	}
-	/* attributes behind the last one that is asked for are not looked at */
+	/* attributes after the last column need not be deformed */
 	encoder->deformer = tuple_deformer_new(tupdesc, last_attnum);
 	return encoder;
 }
 
-/* Append what stands before the first row, and behind the last one. */
+/* Append the header of the binary format. */
 static void
 row_encoder_begin(RowEncoder *encoder, ByteBuffer *out)
 {
-	/* signature, flags, length of the head's extension */
+	/* signature, flags, length of the header's extension */
 	static const char head[19] = "PGCOPY\n\377\r\n\0";
 
 	if (encoder->settings.format == ROW_BINARY)
@@ -108,6 +113,7 @@ append_field_count(ByteBuffer *out, char *to, int count)
 	return put_network_16(byte_buffer_reserve(out, to, sizeof(int16)), count);
 }
 
+/* Append the end marker of the binary format. */
 static void
 row_encoder_end(RowEncoder *encoder, ByteBuffer *out)
 {
@@ -116,7 +122,10 @@ row_encoder_end(RowEncoder *encoder, ByteBuffer *out)
 												   -1));
 }
 
-/* Detoast here, where buffers are kept, rather than in the encoder. */
+/*
+ * Fetch and decompress a value.  Column encoders get plain values, as the
+ * buffers of the toast reader are reused from one value to the next.
+ */
 static inline Datum
 plain_value(RowEncoder *encoder, Datum value)
 {
@@ -134,10 +143,11 @@ plain_value(RowEncoder *encoder, Datum value)
 }
 
 /*
- * Append the row's values from the next one on, until the buffer holds
- * "limit" bytes.  Members are read once: bytes are written in between, and
- * could be anything to the compiler.  "binary" is a constant in each of the
- * two calls, so that the loop is compiled for each format by itself.
+ * Append values of the row, beginning with the next one, until the buffer
+ * contains "limit" bytes.  Members of structs are read once, before the loop:
+ * the loop writes bytes, and the compiler must assume that these may change
+ * any member.  "binary" is a constant in each of the two calls, so the loop
+ * is compiled once for each format.
  */
 static pg_attribute_always_inline char *
 append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
@@ -178,10 +188,11 @@ append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
 }
 
 /*
- * Append a tuple's row.  Stops between two values, and returns false, once
- * the buffer holds "limit" bytes: call again with the same tuple to go on.
- * True when the row is complete.  A value that passes 1 GB there is an error,
- * and so is damage (ERRCODE_DATA_CORRUPTED).
+ * Append the row of a tuple.  Returns true if the row is complete.  Returns
+ * false if the buffer contains "limit" bytes before that; the next call, with
+ * the same tuple, continues after the last value.  A value that has more than
+ * 1 GB in COPY's format is an error, and so is damage
+ * (ERRCODE_DATA_CORRUPTED).
  */
 static bool
 row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
@@ -191,8 +202,8 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	char	   *to = byte_buffer_place(out);
 
 	/*
-	 * The values of a row that is continued still point into its tuple, which
-	 * stays pinned until heap_reader_next() is called.
+	 * If a row is continued, its values still point into the tuple, whose
+	 * page stays pinned until heap_reader_next() is called.
 	 */
 	if (!encoder->in_row)
 	{
@@ -215,7 +226,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	}
 	byte_buffer_commit(out, to);
 	MemoryContextSwitchTo(old_context);
-	/* no value is written in part, so nothing of the row is needed again */
+	/* values are written completely, so no memory of them is needed again */
 	MemoryContextReset(encoder->row_context);
 	return !encoder->in_row;
 }
@@ -223,25 +234,26 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 /* ----------
  * Encodes heap tuples as frames of a block of raw tuples (read/raw_block.h).
  *
- * Where the columns are all of the table's, in its order, a tuple's bytes are
- * taken as they are, padding included: the server has made them of zeros
- * (heap_form_tuple), and there is no dropped column whose value could be
- * among them.  Every other tuple is formed again from the values asked for:
- * of a table with dropped columns, of some of the columns or in another
- * order, and one that was written before a column was added.
+ * If all columns of the table are read, in their order, the bytes of a tuple
+ * are copied unchanged, including padding.  They reveal nothing else: the
+ * server fills padding with zeros (heap_form_tuple), and there is no dropped
+ * column whose value could be among them.  In all other cases a tuple is
+ * formed of the values: if the table has dropped columns, if only some
+ * columns are read or in another order, and if the tuple was written before a
+ * column was added.
  * ----------
  */
 
 typedef struct RawEncoder
 {
-	const HeapRange *range;		/* borrowed, as the next two */
+	const HeapRange *range;		/* borrowed, like the next two */
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
 	RawBlockHeader header;
 
 	/* the table's tuples */
-	bool		all_columns;	/* as they are in the table */
-	TupleDeformer *deformer;	/* of all attributes */
+	bool		all_columns;	/* all columns are read, in their order */
+	TupleDeformer *deformer;	/* for all attributes */
 
 	/* the rows */
 	TupleDesc	row_desc;
@@ -250,8 +262,8 @@ typedef struct RawEncoder
 	/* the row being encoded */
 	HeapTuple	row;			/* the table's tuple, or a new one */
 	int			n_external;
-	int		   *external;		/* columns */
-	int			column;			/* whose value is looked at, or -1 */
+	int		   *external;		/* columns with out-of-line values */
+	int			column;			/* column being read, or -1 */
 } RawEncoder;
 
 static void
@@ -264,8 +276,8 @@ raw_row_too_long(void)
 }
 
 /*
- * An encoder of the given attributes, in the given order.  Raises an error if
- * values of one of them cannot be taken as they are stored.  Allocates in
+ * Create an encoder for the columns of a range, in their order.  Raises an
+ * error if the type of a column is not portable.  Allocates in
  * CurrentMemoryContext; the relation must stay open.
  */
 static RawEncoder *
@@ -313,13 +325,13 @@ raw_encoder_new(const HeapRange *range, MemoryContext row_context,
 }
 
 /*
- * Is the tuple that of the row, to the byte?  "used" is what tuple_deform()
- * returned.
+ * Can the bytes of the tuple be copied?  "used" is the result of
+ * tuple_deform().
  *
- * The tuple must have all attributes of the table, which has to have no
- * others, and nothing behind the last value.  Its header must have the length
- * that heap_form_tuple() gives it, since a frame does not say where the
- * values begin: the reader of the block computes that.
+ * The columns must be all attributes of the table, and the tuple must contain
+ * all of these, with nothing after the last value.  Its header must have the
+ * length that heap_form_tuple() would give it, since a frame does not contain
+ * the offset of the values: the loader computes that.
  */
 static inline bool
 is_row_as_stored(RawEncoder *encoder, HeapTuple tuple, Size used)
@@ -335,8 +347,8 @@ is_row_as_stored(RawEncoder *encoder, HeapTuple tuple, Size used)
 }
 
 /*
- * A new tuple of the columns' values.  heap_form_tuple() copies compressed
- * values and pointers to values out of line as they are.
+ * Form a tuple of the columns' values.  heap_form_tuple() copies compressed
+ * values and TOAST pointers unchanged.
  */
 static HeapTuple
 form_row(RawEncoder *encoder)
@@ -359,8 +371,8 @@ form_row(RawEncoder *encoder)
 }
 
 /*
- * Find the values out of line, and keep their pointers: what they take in the
- * frame.
+ * Find the out-of-line values and store their pointers.  Returns the room
+ * that the values need in the frame.
  */
 static Size
 find_external(RawEncoder *encoder, const Datum *values, const bool *isnull)
@@ -374,7 +386,7 @@ find_external(RawEncoder *encoder, const Datum *values, const bool *isnull)
 		if (isnull[i] || TupleDescAttr(encoder->row_desc, i)->attlen != -1 ||
 			!VARATT_IS_EXTERNAL(value))
 			continue;
-		/* a pointer that is damaged is an error, with this column's name */
+		/* the error for a damaged pointer names this column */
 		encoder->column = i;
 		bytes += MAXIMUM_ALIGNOF +
 			toast_reader_stored_size(encoder->toast, value);
@@ -386,9 +398,9 @@ find_external(RawEncoder *encoder, const Datum *values, const bool *isnull)
 }
 
 /*
- * Look at a tuple, which must stay where it is until it is appended: how many
- * bytes its frame can take at most.  Damage is an error (XX001), also one
- * that is met in the TOAST table, and so is a row of 1 GB (54000).
+ * Prepare to append a tuple, which must remain in its place until then.
+ * Returns the number of bytes that its frame can have at most.  Damage is an
+ * error (XX001), and so is a row of 1 GB (54000).
  */
 static Size
 raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
@@ -405,9 +417,7 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 		MemoryContextReset(encoder->row_context);
 		encoder->row = form_row(encoder);
 
-		/*
-		 * the pointers out of line are found by their place in the new tuple
-		 */
+		/* find_external() needs pointers into the new tuple */
 		deformer = encoder->row_deformer;
 		tuple_deform(deformer, encoder->row);
 	}
@@ -421,9 +431,8 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 }
 
 /*
- * Append the tuple, its pointers set to zero, so that they are never
- * followed: they would mean another value, or none, on the server that loads
- * the block.
+ * Append the tuple, with TOAST pointers set to zero.  On the server that
+ * loads the block, these would point to another value, or to none.
  */
 static char *
 append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
@@ -454,8 +463,9 @@ append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
 }
 
 /*
- * Append zeros up to the next aligned place, counted from the first frame.
- * The loader reads values where they are, and a block is aligned there.
+ * Append zeros up to the next aligned offset, counted from the first frame.
+ * The loader reads values in the block without copying them, and aligns the
+ * first frame.
  */
 static char *
 append_padding(ByteBuffer *out, char *to, Size start)
@@ -468,8 +478,8 @@ append_padding(ByteBuffer *out, char *to, Size start)
 }
 
 /*
- * Append the frame of the tuple taken last.  The first frame of a block
- * begins at "start" in the buffer.
+ * Append the frame of the tuple that was passed to raw_encoder_take().  The
+ * first frame of a block begins at "start" in the buffer.
  */
 static void
 raw_encoder_append(RawEncoder *encoder, ByteBuffer *out, Size start)
@@ -495,31 +505,35 @@ raw_encoder_append(RawEncoder *encoder, ByteBuffer *out, Size start)
 }
 
 /* ----------
- * Reads a chunk: heap tuples to rows of COPY to blocks to bytea values.
+ * Reads a chunk: gathers rows in blocks, compresses these, and returns them
+ * as bytea values.
  * ----------
  */
 
-/* Rows are gathered, and compressed output handed out, at about this size. */
+/* The approximate size of a block of rows, and of a compressed value. */
 #define BLOCK_BYTES ((Size) 1024 * 1024)
 
-/* Buffers begin small: most tables are, and fresh pages cost time. */
+/*
+ * The initial size of buffers, which is small because most tables are, and
+ * because using new memory pages takes time.
+ */
 #define FIRST_BYTES ((Size) 32 * 1024)
 
-/* Longer blocks of rows are handed out in pieces. */
+/* Longer blocks of rows are returned in pieces of this size. */
 #define PIECE_BYTES ((Size) 16 * 1024 * 1024)
 
 /*
- * Where blocks are chosen, a block is compressed if a sample of this size
- * becomes smaller by this factor.  By lz4, within a machine, one of rows of
- * pgbench_accounts saves 17 % of a copy's CPU; one of a log, which becomes
- * half as long, costs 24 % more.
+ * With chooses_blocks, a block is compressed if a sample of this size becomes
+ * smaller by this factor.  This was measured with lz4 and copies within a
+ * machine: compressing rows of pgbench_accounts saves 17 % of the CPU time;
+ * compressing rows of a log to half their size takes 24 % more.
  */
 #define SAMPLE_BYTES ((Size) 16 * 1024)
 #define LEAST_RATIO 4
 
 /*
- * Longer blocks of rows are compressed in pieces, so that cancel requests are
- * heard: the highest levels take a second for a piece.
+ * Longer blocks of rows are compressed in pieces, with a test for a cancel
+ * request between them: the highest levels take a second for a piece.
  */
 #define COMPRESS_BYTES (2 * BLOCK_BYTES)
 
@@ -529,25 +543,24 @@ struct ChunkReader
 	HeapReader *heap;
 	ToastReader *toast;
 	RowEncoder *rows;			/* NULL for raw tuples */
-	RawEncoder *raw;			/* NULL for all else */
-	HeapTuple	tuple;			/* whose row is not complete, or NULL */
-	Size		raw_bytes;		/* what it takes in a raw block, at most */
-	bool		at_end;			/* no more rows */
+	RawEncoder *raw;			/* NULL for formats of COPY */
+	HeapTuple	tuple;			/* tuple whose row is incomplete, or NULL */
+	Size		raw_bytes;		/* bytes of its frame, at most */
+	bool		at_end;			/* all rows are encoded */
 	uint64		n_rows;			/* encoded so far */
 	uint64		n_bytes;
 
 	/* Buffers begin with the header of the bytea that they become. */
 	ByteBuffer	block;			/* of rows */
-	Size		block_start;	/* handed out up to here */
+	Size		block_start;	/* returned or compressed up to here */
 	ChunkFormat format;
 	BlockCompressor *compressor;	/* NULL for none */
 	ByteBuffer	out;
 };
 
 /*
- * Nothing is pinned, and no TOAST table opened, before the first
- * chunk_reader_next(): if an error is raised here, all is memory of the
- * context.
+ * Nothing is pinned, and no TOAST table opened, before the first call of
+ * chunk_reader_next().  So after an error here only memory must be freed.
  */
 ChunkReader *
 chunk_reader_new(const HeapRange *range, Snapshot snapshot,
@@ -558,9 +571,7 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot,
 													  "pg_pardump row",
 													  ALLOCSET_DEFAULT_SIZES);
 
-	/*
-	 * pages stay pinned between two calls, which a rollback cannot wait for
-	 */
+	/* a rollback cannot remove a file whose pages are pinned between calls */
 	heap_check_lasts(range->rel);
 	reader->range = range;
 	reader->format = *format;
@@ -578,7 +589,7 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot,
 		reader->raw = raw_encoder_new(range, row_context, reader->toast);
 	else
 	{
-		/* the head is the first block */
+		/* the header of the binary format becomes part of the first block */
 		reader->rows = row_encoder_new(range, format->format, row_context,
 									   reader->toast);
 		reader->rows->fingerprint = fingerprint;
@@ -589,8 +600,8 @@ chunk_reader_new(const HeapRange *range, Snapshot snapshot,
 }
 
 /*
- * Make a buffer empty, behind the header of the bytea that it becomes.  The
- * space of a long value is not kept: a cursor may be open for long.
+ * Empty a buffer, except for the header of the bytea that it becomes.  The
+ * memory of a long value is freed, as a cursor may be open for a long time.
  */
 static void
 clear_buffer(ByteBuffer *buf)
@@ -603,7 +614,7 @@ clear_buffer(ByteBuffer *buf)
 	buf->len = VARHDRSZ;
 }
 
-/* Replace the block by the next one; empty at the end of the chunk. */
+/* Fill the block with the next rows.  It is empty at the end of the chunk. */
 static void
 next_block(ChunkReader *reader)
 {
@@ -641,7 +652,10 @@ as_bytea(ByteBuffer *buf)
 	return (bytea *) buf->data;
 }
 
-/* Rows as they are: mostly in place, long blocks in pieces. */
+/*
+ * Return the next rows without compression.  A usual block is returned in
+ * place, a long one in pieces.
+ */
 static bytea *
 next_plain(ChunkReader *reader)
 {
@@ -661,8 +675,9 @@ next_plain(ChunkReader *reader)
 	}
 
 	/*
-	 * The piece's header takes the place of bytes already handed out.  Pieces
-	 * but the last have PIECE_BYTES, so that each header is aligned.
+	 * The header of the piece overwrites bytes that were returned before.
+	 * Each piece except the last one has PIECE_BYTES, so the headers are
+	 * aligned.
 	 */
 	piece = block->data + reader->block_start - VARHDRSZ;
 	left = Min(left, PIECE_BYTES);
@@ -671,7 +686,10 @@ next_plain(ChunkReader *reader)
 	return (bytea *) piece;
 }
 
-/* Fetch what the compressor has; true if it may have more than a block. */
+/*
+ * Fetch output of the compressor.  Returns true if it has filled a block, so
+ * that there may be more.
+ */
 static bool
 fetch_compressed(ChunkReader *reader)
 {
@@ -692,9 +710,9 @@ fetch_compressed(ChunkReader *reader)
 }
 
 /*
- * The next value of a compressed stream.  Blocks are fed to the compressor
- * until it has a block's size of output, or the stream has ended; so values
- * have about the same size however well rows compress.
+ * Return the next value of the compressed stream.  Rows are passed to the
+ * compressor until there is a block's size of output, or the stream ends.  So
+ * values have about the same size, no matter how much rows are compressed.
  */
 static bytea *
 next_compressed(ChunkReader *reader)
@@ -708,12 +726,12 @@ next_compressed(ChunkReader *reader)
 		if (reader->block_start == reader->block.len)
 		{
 			if (reader->at_end)
-				break;			/* the stream has been ended and fetched */
+				break;			/* all output has been fetched */
 			next_block(reader);
 		}
 
 		/*
-		 * Hand the next piece of the block to the compressor, whose stream
+		 * Pass the next piece of the block to the compressor.  The stream
 		 * ends with the last block.
 		 */
 		left = reader->block.len - reader->block_start;
@@ -732,7 +750,7 @@ next_compressed(ChunkReader *reader)
  * ----------
  */
 
-/* Gather rows behind the place of a header: how many. */
+/* Gather rows after the place for a header.  Returns their number. */
 static uint32
 next_raw_rows(ChunkReader *reader)
 {
@@ -754,7 +772,7 @@ next_raw_rows(ChunkReader *reader)
 				return n_rows;
 			reader->raw_bytes = raw_encoder_take(reader->raw, reader->tuple);
 		}
-		/* the one that does not fit begins the next block */
+		/* a row that does not fit begins the next block */
 		if (n_rows > 0 &&
 			block->len + reader->raw_bytes > RAW_BLOCK_BYTES + start)
 			return n_rows;
@@ -764,7 +782,7 @@ next_raw_rows(ChunkReader *reader)
 	}
 }
 
-/* Compress the rows of the block, from behind its header to "end". */
+/* Compress the rows of the block, which end at "end", into "out". */
 static void
 compress_raw_rows(ChunkReader *reader, Size end)
 {
@@ -784,8 +802,8 @@ compress_raw_rows(ChunkReader *reader, Size end)
 }
 
 /*
- * Is the block, made but for its header, to be compressed?  If blocks are
- * chosen, compress a sample from its beginning to find out.
+ * Should the block be compressed?  With chooses_blocks, a sample from its
+ * beginning is compressed to find out.
  */
 static bool
 is_compressed(ChunkReader *reader)
@@ -800,8 +818,8 @@ is_compressed(ChunkReader *reader)
 }
 
 /*
- * The next block of raw tuples.  Its header is written last, since it has
- * the lengths of the rest.
+ * Return the next block of raw tuples.  Its header is written last, since it
+ * contains the lengths of the other parts.
  */
 static bytea *
 next_raw(ChunkReader *reader)
@@ -830,8 +848,8 @@ next_raw(ChunkReader *reader)
 }
 
 /*
- * Tell with any error where it was met: in which row, and in which column if
- * one is being encoded, or its value being fetched.
+ * Add the row to the context of errors, and the column if a value is being
+ * encoded or fetched.
  */
 static void
 add_place(void *arg)

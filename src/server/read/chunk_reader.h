@@ -1,8 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_reader.h
- *	  The rows of a block range as blocks of COPY's output, or of raw tuples,
- *	  compressed if asked.
+ *	  Reads a block range of a table as blocks of COPY's output or of raw
+ *	  tuples, which may be compressed.
+ *
+ * function/read_function.c returns these blocks as the rows of
+ * pg_pardump_read().
  *
  *-------------------------------------------------------------------------
  */
@@ -17,23 +20,23 @@
 
 typedef struct ChunkReader ChunkReader;
 
-/* What becomes of the rows. */
+/* The form of the result. */
 typedef struct ChunkFormat
 {
 	RowFormat	format;
 	CompressSpec compress;
-	bool		chooses_blocks; /* of raw tuples: compress only those that
-								 * become much smaller by that, judged by
-								 * their beginnings */
+	bool		chooses_blocks; /* compress a block of raw tuples only if a
+								 * sample of it becomes much smaller */
 } ChunkFormat;
 
 /*
- * Read the columns of the rows that the snapshot sees in a range, which is
- * borrowed.  If "fingerprint" is not NULL, which it is for raw tuples, all
- * rows are added to it, too; it is borrowed.  Allocates in
- * CurrentMemoryContext, which must live as long as the reader; deleting it,
- * as an error does, frees all that is not the resource owner's.  The relation
- * must stay open and the snapshot registered.
+ * Create a reader for columns of the rows that the snapshot sees in a range.
+ * The range is borrowed; its relation must stay open, and the snapshot
+ * registered.  If "fingerprint" is not NULL, all rows are added to it; it is
+ * borrowed, and must be NULL for raw tuples.  Allocates in
+ * CurrentMemoryContext, which must live as long as the reader.  After an
+ * error, the context is deleted, and the resource owner releases all pins,
+ * locks and relations.
  */
 extern ChunkReader *chunk_reader_new(const HeapRange *range,
 									 Snapshot snapshot,
@@ -41,22 +44,26 @@ extern ChunkReader *chunk_reader_new(const HeapRange *range,
 									 RangeFingerprint *fingerprint);
 
 /*
- * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or
- * what the compressor made of some such blocks.  All values of a chunk after
- * each other are all the output, or one compressed stream of it.  Of raw
- * tuples each value is a block (read/raw_block.h).  Valid up to
- * the next call; NULL at the end.  Errors come with the table, and the row's
- * place where it is known, as their context.
+ * Return the next bytes of the chunk, or NULL at the end.  They are valid
+ * until the next call.
+ *
+ * A value of COPY's output has about 1 MiB and is never empty; it is a part
+ * of the output, or of a compressed stream that contains all of it.  A value
+ * with raw tuples is one block (read/raw_block.h).  Errors have the table,
+ * and the place of the row if it is known, in their context.
  */
 extern bytea *chunk_reader_next(ChunkReader *reader);
 
-/* So far: whole rows, and the bytes of output before compression. */
+/*
+ * Return the number of complete rows so far, and that of the bytes of output
+ * before compression.
+ */
 extern void chunk_reader_count(const ChunkReader *reader, uint64 *rows,
 							   uint64 *bytes);
 
 /*
- * Release what the reader holds of the server.  Its memory goes with its
- * context, and the compressor's with that.
+ * Release pins and relations.  The memory of the reader is freed with its
+ * context, and with it that of the compressor.
  */
 extern void chunk_reader_free(ChunkReader *reader);
 

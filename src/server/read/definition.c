@@ -1,18 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * definition.c
- *	  Describes a table and its types to the byte, for a hash.
+ *	  Describes a table and its types in bytes, and computes a hash of these.
  *
- * Each part is written with its length or has a fixed one, and says what
- * follows: two descriptions are equal only if all of their parts are.
+ * definition.h explains the purpose of the hash and its callers.  Each part
+ * of the description has a fixed length or begins with its length, and
+ * determines which part follows.  So two descriptions are equal only if all
+ * of their parts are.
  *
- * The text of a row depends on more than its bytes: on the labels of enums,
- * on the columns of composite types, on output functions.  All of that is in
- * catalogs, whose rows change with commands that do not lock the tables.  So
- * the description contains, of each such row, the transaction ID that wrote
- * it, and what is looked at in it.  The catalogs are read as they are now
- * (the syscache follows invalidations), because output functions read them
- * in the same way.
+ * The text of a row does not only depend on its bytes, but also on the labels
+ * of enums, the columns of composite types, and output functions.  All of
+ * these are in catalogs, whose rows are changed by commands that do not lock
+ * the tables.  So the description contains, for each such catalog row, the
+ * transaction ID that wrote it, and the columns that matter.  The catalogs
+ * are read in their current state (the syscache follows invalidations),
+ * because output functions read them in the same way.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,8 +41,8 @@
 typedef struct Description
 {
 	StringInfoData bytes;
-	List	   *types;			/* OIDs: described, or being so */
-	const char *reason;			/* why there is none, or NULL */
+	List	   *types;			/* OIDs whose description has begun */
+	const char *reason;			/* why there is no definition, or NULL */
 } Description;
 
 static void describe_type(Description *to, Oid type_id);
@@ -71,9 +73,10 @@ add_string(Description *to, const char *string)
 }
 
 /*
- * Add the transaction ID that wrote the row: the raw one, which freezing
- * leaves in place.  CREATE OR REPLACE, RENAME and so on write a new row, so
- * that a type that was changed and changed back has another description.
+ * Add the transaction ID that wrote the row.  It is the raw one, which
+ * freezing does not change.  Commands like CREATE OR REPLACE and RENAME write
+ * a new row, so a type that was changed and changed back has another
+ * description.
  */
 static void
 add_writer(Description *to, HeapTuple row)
@@ -81,7 +84,7 @@ add_writer(Description *to, HeapTuple row)
 	add_number(to, HeapTupleHeaderGetRawXmin(row->t_data));
 }
 
-/* A row of a catalog, which the caller releases by ReleaseSysCache(). */
+/* Look up a row of a catalog; the caller calls ReleaseSysCache(). */
 static HeapTuple
 get_row(int cache, Oid key, const char *what)
 {
@@ -106,9 +109,9 @@ set_reason(Description *to, Form_pg_type type, const char *format)
 }
 
 /*
- * The function whose text a dump contains.  One in another language, or of a
- * library, may change without a trace in the catalogs, so that there is no
- * definition then.
+ * Describe the output function of a type.  A function in another language, or
+ * in a library, may change its results without a change of the catalogs, so
+ * there is no definition then.
  */
 static void
 describe_output_function(Description *to, Form_pg_type type)
@@ -119,7 +122,7 @@ describe_output_function(Description *to, Form_pg_type type)
 	Datum		source = SysCacheGetAttr(PROCOID, row, Anum_pg_proc_prosrc,
 										 &isnull);
 
-	/* others may give one of PostgreSQL's another name, regclassout, too */
+	/* a user's type may also use an internal function, such as regclassout */
 	if (function->prolang != INTERNALlanguageId ||
 		type->typoutput >= FirstNormalObjectId)
 		set_reason(to, type, "the output function of type %s is not PostgreSQL's own");
@@ -129,7 +132,7 @@ describe_output_function(Description *to, Form_pg_type type)
 	ReleaseSysCache(row);
 }
 
-/* All labels, in the order of the index on (enumtypid, enumsortorder). */
+/* Describe all labels of an enum, in their sort order. */
 static void
 describe_enum(Description *to, Oid type_id)
 {
@@ -152,12 +155,12 @@ describe_enum(Description *to, Oid type_id)
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
-	add_number(to, 0);			/* no label's */
+	add_number(to, 0);			/* the end: no label has this OID */
 }
 
 /*
- * The attributes of a composite type, in their order.  Dropped ones are
- * among them, as values that were stored before still contain them.
+ * Describe the attributes of a composite type in their order, including
+ * dropped ones, as values that were stored before still contain these.
  */
 static void
 describe_attributes(Description *to, Oid relid)
@@ -176,7 +179,7 @@ describe_attributes(Description *to, Oid relid)
 		if (!HeapTupleIsValid(row))
 			elog(ERROR, "cache lookup failed for attribute %d of relation %u",
 				 attnum, relid);
-		/* released first, as describe_type() may recurse deeply */
+		/* released before the call of describe_type(), which may recurse */
 		attribute = *(Form_pg_attribute) GETSTRUCT(row);
 		add_writer(to, row);
 		ReleaseSysCache(row);
@@ -191,9 +194,9 @@ describe_attributes(Description *to, Oid relid)
 }
 
 /*
- * range_out() writes both bounds with the subtype's output function.  The
- * operator class, the collation and the canonical function of the range only
- * decide which values can be stored.
+ * Describe a range type.  range_out() writes both bounds with the output
+ * function of the subtype.  The operator class, the collation and the
+ * canonical function of the range only decide which values can be stored.
  */
 static void
 describe_range(Description *to, Oid type_id)
@@ -206,7 +209,7 @@ describe_range(Description *to, Oid type_id)
 	describe_type(to, subtype);
 }
 
-/* The types that a type consists of. */
+/* Describe the types of which a type consists. */
 static void
 describe_parts(Description *to, Form_pg_type type)
 {
@@ -233,30 +236,33 @@ describe_parts(Description *to, Form_pg_type type)
 	}
 
 	/*
-	 * Not only arrays have an element type: point and name have one for
-	 * subscripts, though their output functions do not use it.  To describe
-	 * it, too, does no harm, as built-in types do not change.
+	 * Types other than arrays have an element type, too: point and name have
+	 * one for subscripts, although their output functions do not use it.
+	 * Describing it is harmless, as built-in types do not change.
 	 */
 	if (OidIsValid(type->typelem))
 		describe_type(to, type->typelem);
 }
 
-/* Types of which a value's text is not that of its bytes alone. */
+/*
+ * Does the text of a type's values depend on more than their bytes and the
+ * catalog rows that are described here?
+ */
 static bool
 depends_on_others(Form_pg_type type)
 {
 	switch (type->oid)
 	{
 		case ACLITEMOID:
-		case CASHOID:			/* lc_monetary */
-		case XMLOID:			/* the encoding in its head */
+		case CASHOID:			/* on lc_monetary */
+		case XMLOID:			/* on the encoding in its declaration */
 			return true;
 		default:
-			/* regclass and all such, which name what an OID is of */
+			/* the texts of regclass and similar types contain names */
 			if (type->oid < FirstGenbkiObjectId &&
 				strncmp(NameStr(type->typname), "reg", 3) == 0)
 				return true;
-			/* each value says what type it is of: anyarray, in catalogs */
+			/* values in columns of type anyarray have types of their own */
 			return type->typtype == TYPTYPE_PSEUDO;
 	}
 }
@@ -268,7 +274,7 @@ describe_type(Description *to, Oid type_id)
 	FormData_pg_type type;
 
 	check_stack_depth();
-	/* the OID is enough for a type that was described, or contains itself */
+	/* only the OID, if the description has begun: types may be recursive */
 	add_number(to, type_id);
 	if (list_member_oid(to->types, type_id))
 		return;
@@ -295,7 +301,7 @@ describe_type(Description *to, Oid type_id)
  * ----------
  */
 
-/* The value of a column in tuples that are older than it. */
+/* Describe the value that a column has in tuples that are older than it. */
 static void
 describe_missing_value(Description *to, TupleDesc tupdesc, int i)
 {
@@ -330,7 +336,7 @@ table_definition(const HeapRange *range, const char **reason)
 	initStringInfo(&description.bytes);
 	add_number(&description, rel->rd_rel->relkind);
 	add_number(&description, rel->rd_rel->relam);
-	/* How tuples are taken apart. */
+	/* the layout of tuples */
 	add_number(&description, tupdesc->natts);
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
@@ -355,7 +361,7 @@ table_definition(const HeapRange *range, const char **reason)
 	*reason = description.reason;
 	if (description.reason)
 		return NULL;
-	/* the SQL function, as it does not depend on how the server was built */
+	/* the SQL function works no matter how the server was built */
 	bytes = cstring_to_text_with_len(description.bytes.data,
 									 description.bytes.len);
 	return DatumGetByteaPP(DirectFunctionCall1(sha256_bytea,

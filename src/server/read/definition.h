@@ -1,7 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * definition.h
- *	  A hash of everything but the rows that the text of the rows depends on.
+ *	  Computes a hash of everything, apart from the rows, on which the text of
+ *	  a table's rows depends.
+ *
+ * function/read_function.c calls this.  An incremental dump reuses a file of
+ * the previous archive only if the definition of the table and the
+ * fingerprint of the rows (fingerprint.h) are still the same.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,17 +16,18 @@
 #include "read/heap_reader.h"
 
 /*
- * SHA-256 over all of the catalogs that the text of a range's columns, in
- * their order, depends on: how the table's tuples are taken apart, defaults
- * that columns were added with, the columns' types and all types in these,
- * their output functions, labels of enums, attributes of composite types;
- * with the transaction IDs that wrote the rows of types, so that what was
- * renamed, and back again, differs too.  As the catalogs are now, not as the
+ * Return a SHA-256 hash of all catalog contents on which the text of a
+ * range's columns, in their order, depends: the layout of the table's tuples,
+ * the defaults with which columns were added, the types of the columns and
+ * all types that these consist of, their output functions, labels of enums,
+ * and attributes of composite types.  The hash includes the transaction IDs
+ * that wrote the rows of types, so it also changes if a type was renamed and
+ * renamed back.  The catalogs are read in their current state, and not as the
  * active snapshot sees them.
  *
- * NULL, and why in *reason, if there is a type whose text depends on more: on
- * the names of other objects, as regclass's does; on settings of the server,
- * as money's; on libraries that can be exchanged, as that of any type does
+ * Returns NULL, and sets *reason, if the text of a type depends on more: on
+ * names of other objects, as that of regclass; on settings of the server, as
+ * that of money; or on a library that can be replaced, as that of each type
  * whose output function is not PostgreSQL's own.  Allocates in
  * CurrentMemoryContext.
  */

@@ -1,35 +1,38 @@
 /*-------------------------------------------------------------------------
  *
  * file_stream.c
- *	  A piece of a base backup: ranges of files, and what a tar archive has
- *	  around them, as one frame.
+ *	  Reads a piece of a base backup: ranges of files, with the tar headers
+ *	  and padding around them, which may be compressed into one frame.
  *
- * A piece that is not compressed goes to the client row by row.  One that is
- * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
- * for a stream (shared/compress.c).
+ * function/file_function.c calls this for pg_pardump_read_files().  The
+ * result is the same as that of the server's sendFile()
+ * (src/backend/backup/basebackup.c), but for any range of a file.
  *
- * Resources between two calls of the set-returning function, and who owns
- * them:
+ * A piece without compression is returned row by row.  A piece to be
+ * compressed is first read into one buffer: zstd takes a fifth less CPU time
+ * for a buffer than for a stream (shared/compress.c).
  *
- * resource held	| owner
+ * These resources exist between two calls of the set-returning function:
+ *
+ * resource			| owner
  * -----------------+--------------------------------------------------------
  * file descriptor	| the subtransaction of the call (fd.c), which closes it
  *					| if the call fails; otherwise file_range_suspend() does
  * compressor		| malloc()ed, freed by a callback of the memory context
  *					| (bytes/context_compressor.c)
- * the rest			| memory of the call's FuncCallContext
+ * everything else	| memory of the call's FuncCallContext
  *
- * The descriptor is closed at the end of each call and opened again in the
- * next one.  So nothing outlives a call but memory, whether a subtransaction
- * aborts, the cursor is WITH HOLD, or the portal is dropped in an aborted
- * transaction; and 1,000 open cursors have no file open.  Not
- * PathNameOpenFile(): fd.c opens such a file again by name when descriptors
- * run short.
+ * The file is closed at the end of each call, and opened again in the next
+ * one.  So only memory outlives a call, even if a subtransaction aborts, the
+ * cursor is WITH HOLD, or the portal is dropped in an aborted transaction.
+ * Also, 1,000 open cursors need no file descriptor.  PathNameOpenFile() would
+ * not do: fd.c may close such a file when descriptors run short, and then
+ * opens it again by name without a check.
  *
- * The file that is opened again must be the same one: the same device and the
- * same inode.  A new file may have the inode of one that was removed before;
- * the client of a base backup therefore compares the beginnings of files
- * whose size or time has changed.
+ * A file that is opened again must have the same device and inode.  A new
+ * file may have the inode of a file that was removed before; so the client of
+ * a base backup also compares the beginnings of files whose size or time has
+ * changed.
  *
  *-------------------------------------------------------------------------
  */
@@ -59,9 +62,8 @@
  */
 
 /*
- * The bytes that are read at a time.  They stay in the processor's caches
- * while their pages are checked, their CRC is computed, and they are
- * compressed.
+ * The bytes that are read at a time.  They stay in the processor's cache
+ * while their pages are verified and their CRC is computed.
  */
 #define STEP_BYTES (16 * BLCKSZ)
 
@@ -71,17 +73,17 @@
 
 typedef struct FileRangeReader
 {
-	XLogRecPtr	start_lsn;		/* pages written since then may be torn, and
-								 * are not checked; so none is if it is 0 */
+	XLogRecPtr	start_lsn;		/* pages written after this may be torn and
+								 * are not verified; 0 = verify none */
 	FileStreamResult *result;	/* borrowed */
 	const FileRange *range;
-	int			item;			/* that the range is of */
+	int			item;			/* index of the range's item */
 	int			fd;				/* NOT_OPEN between calls */
-	bool		at_end;			/* of the file: the rest is zeros */
+	bool		at_end;			/* the file has ended; the rest is zeros */
 	dev_t		device;			/* of the file that was opened first */
 	ino_t		inode;
-	int64		done;			/* bytes of the range that were handed out */
-	int64		bytes;			/* that the file had */
+	int64		done;			/* bytes of the range returned so far */
+	int64		bytes;			/* bytes read from the file */
 	pg_crc32c	crc;
 	PGAlignedBlock page;
 } FileRangeReader;
@@ -92,8 +94,9 @@ typedef struct FileRangeReader
  */
 
 /*
- * May the first "len" bytes of a path be a symbolic link?  initdb makes
- * pg_wal one if it is asked to, and CREATE TABLESPACE those in pg_tblspc.
+ * May the first "len" bytes of a path be a symbolic link?  Only pg_wal, which
+ * initdb --waldir creates as a link, and the links in pg_tblspc, which CREATE
+ * TABLESPACE creates, are allowed.
  */
 static bool
 may_be_link(const char *path, size_t len)
@@ -108,8 +111,8 @@ may_be_link(const char *path, size_t len)
 }
 
 /*
- * Open a directory in another one, which is closed.  Sets errno to ELOOP if
- * it is a symbolic link that must not be followed.
+ * Open a directory in the directory "parent", which is closed.  Sets errno to
+ * ELOOP if it is a symbolic link that must not be followed.
  */
 static int
 open_directory(int parent, const char *name, bool follow)
@@ -119,7 +122,7 @@ open_directory(int parent, const char *name, bool follow)
 	int			error = errno;
 	struct stat st;
 
-	/* the error for a link depends on the operating system */
+	/* the errno for a link depends on the operating system */
 	if (fd < 0 && !follow &&
 		fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		S_ISLNK(st.st_mode))
@@ -131,9 +134,10 @@ open_directory(int parent, const char *name, bool follow)
 }
 
 /*
- * Open the directory that a path leads to, and cut the path into components,
- * the last of which is *name.  AT_FDCWD if the path has one component, -1,
- * with errno set, if a directory cannot be opened.
+ * Open the directory that contains the file of a path, and set *name to the
+ * last component of the path.  Returns AT_FDCWD if the path has only one
+ * component, or -1, with errno set, if a directory cannot be opened.  The
+ * path is changed during the call.
  */
 static int
 open_parent(char *path, const char **name)
@@ -158,10 +162,13 @@ open_parent(char *path, const char **name)
 }
 
 /*
- * Look at the file that a path names, component by component, so that no
- * directory can be replaced by a link meanwhile.  False, with errno set, if
- * that fails; ELOOP means a link.  No error may be raised while a directory
- * is open: fd.c does not know of it (but has left room, NUM_RESERVED_FDS).
+ * Get the status of a file.  Its path is opened component by component, so
+ * that a link that replaces a directory in the meantime is not followed.
+ * Returns false, with errno set, if that fails; ELOOP means a link.
+ *
+ * No error may be raised while a directory is open, as fd.c does not know it
+ * and would not close it.  (fd.c leaves room for such descriptors:
+ * NUM_RESERVED_FDS.)
  */
 static bool
 stat_without_links(const char *path, struct stat *st)
@@ -181,7 +188,7 @@ stat_without_links(const char *path, struct stat *st)
 	return found && !is_link;
 }
 
-/* Raise the error that errno stands for. */
+/* Raise an error with the message of errno. */
 static void
 could_not_open(const char *path)
 {
@@ -190,7 +197,10 @@ could_not_open(const char *path)
 			 errmsg("could not open file \"%s\": %m", path)));
 }
 
-/* The same; false if there is no such file, and an error if it is a link. */
+/*
+ * Get the status of a file, or return false if it does not exist.  A link in
+ * its path is an error.
+ */
 static bool
 find_file(const char *path, struct stat *st)
 {
@@ -207,8 +217,8 @@ find_file(const char *path, struct stat *st)
 }
 
 /*
- * The SQL function is about to return: close the file.  The next call opens
- * it again, wherever in the range it is.
+ * Close the file before the SQL function returns.  The next call opens it
+ * again if the range is not complete.
  */
 static void
 file_range_suspend(FileRangeReader *reader)
@@ -224,7 +234,7 @@ same_file(const FileRangeReader *reader, const struct stat *st)
 	return st->st_dev == reader->device && st->st_ino == reader->inode;
 }
 
-/* By the SQLSTATE the client knows that it can ask for the range again. */
+/* The SQLSTATE of this error tells the client to request the range again. */
 static void
 replaced_meanwhile(const char *path)
 {
@@ -235,8 +245,9 @@ replaced_meanwhile(const char *path)
 }
 
 /*
- * Open the file that was found, for this call.  False if it is not there any
- * more: fd.c opens by name only, so what it has opened is compared.
+ * Open the file whose device and inode were found before, for this call.
+ * Returns false if its path leads to another file, or to none, now: fd.c can
+ * only open a file by its name, so the opened file is compared.
  */
 static bool
 open_found(FileRangeReader *reader)
@@ -245,8 +256,9 @@ open_found(FileRangeReader *reader)
 	struct stat st;
 
 	/*
-	 * O_NOFOLLOW holds for the last component only, and O_NONBLOCK lets the
-	 * opening of a FIFO return, which has taken the place of the file.
+	 * O_NOFOLLOW only applies to the last component, so the comparison is
+	 * still needed.  With O_NONBLOCK, open() does not wait if a FIFO has
+	 * replaced the file.
 	 */
 	reader->fd = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
 								   PG_BINARY);
@@ -260,7 +272,10 @@ open_found(FileRangeReader *reader)
 	return false;
 }
 
-/* False if there is no such file.  Only regular files: a FIFO would wait. */
+/*
+ * Open the file for the first time.  Returns false if it does not exist.  It
+ * must be a regular file: to read a FIFO would mean to wait.
+ */
 static bool
 open_first(FileRangeReader *reader)
 {
@@ -281,9 +296,9 @@ open_first(FileRangeReader *reader)
 }
 
 /*
- * Open the file again for the next call.  A file of pages that is gone, or
- * another one by now, ends here, as if it had been truncated: WAL has what
- * replay needs of it.
+ * Open the file again in a later call.  If a file of pages was removed or
+ * replaced, it ends here, as if it had been truncated: replay gets everything
+ * that it needs from WAL.  For other files this is an error.
  */
 static void
 open_again(FileRangeReader *reader)
@@ -308,12 +323,12 @@ open_again(FileRangeReader *reader)
  */
 
 /*
- * Begin a range, which is borrowed.  False if there is no such file: it can
- * still be read, as zeros.  Symbolic links are an error, except
- * pg_wal and those of tablespaces.
+ * Begin a range, which is borrowed.  Returns false if the file does not
+ * exist; the range can still be read as zeros.  Symbolic links are an error,
+ * except pg_wal and those of tablespaces.
  *
- * A FIFO or another special file cannot be read.  A backup, which sees that
- * it is empty, does not ask for any of it, so this is not an error.
+ * A FIFO or another special file cannot be read.  Its size is 0, so a backup
+ * requests a range of length 0, which is not an error.
  */
 static bool
 file_range_begin(FileRangeReader *reader, const FileRange *range, int item)
@@ -333,7 +348,7 @@ file_range_begin(FileRangeReader *reader, const FileRange *range, int item)
 	return exists;
 }
 
-/* Read at an offset of the range; at the file's end less than len. */
+/* Read at an offset of the range.  Reads fewer bytes at the file's end. */
 static size_t
 read_at(FileRangeReader *reader, int64 offset, char *to, size_t len)
 {
@@ -361,9 +376,9 @@ read_at(FileRangeReader *reader, int64 offset, char *to, size_t len)
 }
 
 /*
- * Is a page as it was written?  One that was written since the backup began
- * may be torn, which its full page image in WAL makes good; one that was
- * never written has no checksum.
+ * Is the checksum of a page right?  Pages that were written after the start
+ * of the backup are not tested: they may be torn, and are replaced by their
+ * full page image in WAL.  New pages have no checksum.
  */
 static bool
 page_is_whole(const FileRangeReader *reader, char *page, int64 block,
@@ -377,7 +392,10 @@ page_is_whole(const FileRangeReader *reader, char *page, int64 block,
 	return failure->computed == failure->stored;
 }
 
-/* The page where its numbers can be read: headers may be of any length. */
+/*
+ * Return the page, or a copy of it, at an aligned address.  In the result of
+ * a stream, a page may be unaligned, as headers may have any length.
+ */
 static char *
 aligned_page(FileRangeReader *reader, char *page)
 {
@@ -398,9 +416,8 @@ note_failure(FileStreamResult *result, const PageFailure *failure)
 }
 
 /*
- * Check the whole pages of a step, which is at data.  The server may be
- * writing one of them at this moment, so what is wrong is read once more, and
- * judged again.
+ * Verify the complete pages in data.  The server may be writing one of them
+ * at this moment, so a page with a wrong checksum is read and tested again.
  */
 static void
 check_pages(FileRangeReader *reader, char *data, size_t len)
@@ -416,7 +433,7 @@ check_pages(FileRangeReader *reader, char *data, size_t len)
 
 		if (page_is_whole(reader, aligned_page(reader, page), block, &failure))
 			continue;
-		/* truncated since: zeros, as if it had been before */
+		/* if the file was truncated since, the page is replaced by zeros */
 		if (read_at(reader, offset, page, BLCKSZ) < BLCKSZ)
 			memset(page, 0, BLCKSZ);
 		else if (!page_is_whole(reader, aligned_page(reader, page), block,
@@ -425,7 +442,7 @@ check_pages(FileRangeReader *reader, char *data, size_t len)
 	}
 }
 
-/* The bytes of it that are to be read. */
+/* Return the number of bytes of the range that are left. */
 static int64
 file_range_left(const FileRangeReader *reader)
 {
@@ -433,9 +450,10 @@ file_range_left(const FileRangeReader *reader)
 }
 
 /*
- * The next bytes of it, which are written to where there is this room: some
- * 128 kB at most, and whole pages unless they are the last.  None are read
- * into less room than a page's, if more are left.
+ * Read the next bytes of the range into "to", which has this room, and return
+ * their number: at most STEP_BYTES, and whole pages except at the end of the
+ * range.  If more than a page is left, nothing is read into less room than
+ * that of a page.
  */
 static size_t
 file_range_next(FileRangeReader *reader, char *to, size_t room)
@@ -443,7 +461,7 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 	size_t		len = Min(STEP_BYTES, file_range_left(reader));
 	size_t		got = 0;
 
-	/* a page is checked where it is whole */
+	/* only whole pages can be verified */
 	if (len > room)
 		len = room - room % BLCKSZ;
 	CHECK_FOR_INTERRUPTS();
@@ -456,17 +474,17 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 			DataChecksumsEnabled())
 			check_pages(reader, to, got);
 		reader->bytes += got;
-		/* read nothing more of it, even if it becomes longer */
+		/* after its end, the file is not read again even if it grows */
 		reader->at_end = got < len;
 	}
-	/* a file that became shorter is filled up, as sendFile() does */
+	/* like sendFile(), fill up a file that became shorter with zeros */
 	memset(to + got, 0, len - got);
 	reader->crc = crc32c_add(reader->crc, to, len);
 	reader->done += len;
 	return len;
 }
 
-/* Store the result of a range, at its end, or if there is no file. */
+/* Store the result of a range that has ended, or has no file. */
 static void
 file_range_result(const FileRangeReader *reader)
 {
@@ -478,12 +496,12 @@ file_range_result(const FileRangeReader *reader)
 }
 
 /* ----------
- * A piece of a base backup: ranges of files, and what a tar archive has
- * around them, as one frame.
+ * Reads a piece of a base backup: ranges of files, with tar headers and
+ * padding.
  * ----------
  */
 
-/* Rows of this size, or a little less. */
+/* The size of a row, which may be a little less. */
 #define ROW_BYTES (128 * 1024)
 
 /* The part of an item that comes next. */
@@ -503,23 +521,26 @@ struct FileStream
 	StreamState state;
 	FileRangeReader reader;
 	FileStreamResult result;
-	size_t		n_done;			/* bytes of the header or the padding */
+	size_t		n_done;			/* bytes written of header or padding */
 	bytea	   *row;
 	BlockCompressor *compressor;	/* NULL for none */
-	size_t		piece_bytes;	/* at most; if it is compressed */
-	char	   *frame;			/* of all of it; NULL = not yet made */
+	size_t		piece_bytes;	/* largest length of a piece to compress */
+	char	   *frame;			/* the compressed piece, or NULL */
 	size_t		frame_len;
-	size_t		frame_pos;		/* handed out up to here */
+	size_t		frame_pos;		/* returned up to here */
 };
 
-/* How long the piece is at most, which must not be too long. */
+/*
+ * Compute the largest length that the piece can have, and raise an error if
+ * it is too long to be compressed.
+ */
 static size_t
 piece_bytes(const FileStreamItem *items, int n_items)
 {
 	const size_t limit = FILE_STREAM_COMPRESSED_BYTES;
 	size_t		bytes = 0;
 
-	/* lengths are the client's: their sum must not overflow */
+	/* lengths are from the client, and their sum must not overflow */
 	for (int i = 0; i < n_items && bytes <= limit; i++)
 		bytes += items[i].header_len + Min(items[i].range.length, limit + 1) +
 			items[i].padding;
@@ -531,7 +552,7 @@ piece_bytes(const FileStreamItem *items, int n_items)
 	return bytes;
 }
 
-/* The arrays have one element more than needed, as there may be no items. */
+/* The array has one element more than needed, as there may be no items. */
 FileStream *
 file_stream_new(const FileStreamItem *items, int n_items,
 				XLogRecPtr start_lsn, const CompressSpec *compress)
@@ -556,7 +577,7 @@ file_stream_new(const FileStreamItem *items, int n_items,
 	return stream;
 }
 
-/* Begin an item; false if it is left out. */
+/* Begin an item.  Returns false if it is left out, as it has no file. */
 static bool
 begin_item(FileStream *stream, const FileStreamItem *item)
 {
@@ -569,8 +590,9 @@ begin_item(FileStream *stream, const FileStreamItem *item)
 }
 
 /*
- * Write as much of the item's header, or of its padding (NULL: zeros), of
- * "len" bytes, as there is room for; true once all of it is written.
+ * Write as much of the item's header or padding as there is room for.  It has
+ * "len" bytes; data is NULL for padding.  Returns true if all of it has been
+ * written.
  */
 static bool
 fill_around(FileStream *stream, const char *data, size_t len, char *to,
@@ -590,7 +612,7 @@ fill_around(FileStream *stream, const char *data, size_t len, char *to,
 	return true;
 }
 
-/* The same for the part of the item that comes next. */
+/* The same for the next part of the item, of any kind. */
 static bool
 fill_part(FileStream *stream, const FileStreamItem *item, char *to,
 		  size_t room, size_t *written)
@@ -620,8 +642,8 @@ fill_part(FileStream *stream, const FileStreamItem *item, char *to,
 }
 
 /*
- * The next bytes of the piece, up to this room, of which less than a page may
- * be left; none at the piece's end.
+ * Write the next bytes of the piece into "to" and return their number, which
+ * is 0 at the end of the piece.  Room for less than a page may be left over.
  */
 static size_t
 fill(FileStream *stream, char *to, size_t room)
@@ -634,8 +656,8 @@ fill(FileStream *stream, char *to, size_t room)
 		size_t		written = 0;
 
 		/*
-		 * A part that writes nothing and is not complete has too little room:
-		 * a page is read only where it is whole.
+		 * If a part writes nothing but is not complete, it has too little
+		 * room: only whole pages are read.
 		 */
 
 		if (stream->state == STREAM_BEGIN && !begin_item(stream, item))
@@ -655,7 +677,7 @@ fill(FileStream *stream, char *to, size_t room)
 	return len;
 }
 
-/* All of the piece as one frame. */
+/* Read all of the piece and compress it into one frame. */
 static void
 make_frame(FileStream *stream)
 {
@@ -668,7 +690,7 @@ make_frame(FileStream *stream)
 	pfree(piece);
 }
 
-/* A row of the frame; returns its length. */
+/* Copy the next part of the frame to the row, and return its length. */
 static size_t
 fill_compressed(FileStream *stream)
 {

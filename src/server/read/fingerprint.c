@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * fingerprint.c
- *	  Computes the fingerprint of a block range's rows.
+ *	  Computes the fingerprint of the rows in a block range.
  *
- * The first part is a keyed hash, by OpenSSL.  The second part feeds tuples
- * to the hash, as they are stored and many at a time, for any reader.  The
- * third part reads the tuples of a range for their fingerprint alone.
+ * fingerprint.h describes fingerprints and their use.  The first part of this
+ * file computes keyed hashes with OpenSSL.  The second part adds tuples to
+ * the hash as they are stored; chunk_reader.c uses it while it reads rows for
+ * a dump.  The third part reads a range only to compute its fingerprint, for
+ * pg_pardump_fingerprint() (function/read_function.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +22,7 @@
 #include "read/toast_reader.h"
 
 /* ----------
- * Poly1305 and HMAC by OpenSSL.
+ * Computes Poly1305 and HMAC with OpenSSL.
  * ----------
  */
 
@@ -36,6 +38,7 @@ keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm)
 	return true;
 }
 
+/* Raise an error if a function of OpenSSL has failed. */
 static void
 check(bool done)
 {
@@ -43,7 +46,7 @@ check(bool done)
 
 	if (done)
 		return;
-	/* OpenSSL queues no error if it is only out of memory */
+	/* if OpenSSL is out of memory, its error queue may be empty */
 	error = ERR_get_error();
 	ereport(ERROR,
 			(errcode(ERRCODE_INTERNAL_ERROR),
@@ -57,11 +60,11 @@ free_context(void *context)
 	EVP_MD_CTX_free(context);
 }
 
-/* Put the key into a context. */
+/* Begin the hash in a context with the key. */
 static void
 set_key(EVP_MD_CTX * context, const FingerprintKey *key)
 {
-	/* Poly1305 is a kind of key, while HMAC takes the digest, too */
+	/* for OpenSSL, Poly1305 is a type of key; HMAC also needs a digest */
 	bool		is_sha256 = key->algorithm == KEYED_HASH_SHA256;
 	EVP_PKEY   *secret = EVP_PKEY_new_raw_private_key(is_sha256 ? EVP_PKEY_HMAC
 													  : EVP_PKEY_POLY1305,
@@ -76,14 +79,14 @@ set_key(EVP_MD_CTX * context, const FingerprintKey *key)
 }
 
 /*
- * The hash of nothing yet, freed when CurrentMemoryContext is deleted or
- * reset: OpenSSL does not allocate in it.  The errors of all of these are
- * those of OpenSSL (XX000; a FIPS mode may know no Poly1305).
+ * Begin a hash.  OpenSSL allocates its own memory, which is freed when
+ * CurrentMemoryContext is deleted or reset.  Errors of OpenSSL are raised
+ * with XX000; in FIPS mode, for example, Poly1305 may not be available.
  */
 static EVP_MD_CTX *
 keyed_hash_new(const FingerprintKey *key)
 {
-	/* first, as nothing may fail once there is a context */
+	/* allocated first, as an error of palloc() would leak the context */
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
 
@@ -102,8 +105,9 @@ keyed_hash_add(EVP_MD_CTX * context, const void *data, Size bytes)
 }
 
 /*
- * The hash of all that was added, 16 bytes or 32; more may be added then.
- * Allocated in CurrentMemoryContext.
+ * Return the hash of all bytes so far: 16 bytes for Poly1305, 32 for SHA-256.
+ * More bytes may be added after that.  The result is allocated in
+ * CurrentMemoryContext.
  */
 static bytea *
 keyed_hash_value(const EVP_MD_CTX * context)
@@ -117,7 +121,7 @@ keyed_hash_value(const EVP_MD_CTX * context)
 		EVP_DigestSignFinal(copy, value, &bytes) > 0;
 	bytea	   *result;
 
-	/* before check(), which may not return: it is not palloc'd */
+	/* freed before check(), which may raise an error: it is not palloc'd */
 	EVP_MD_CTX_free(copy);
 	check(done);
 	result = palloc(VARHDRSZ + bytes);
@@ -127,19 +131,22 @@ keyed_hash_value(const EVP_MD_CTX * context)
 }
 
 /* ----------
- * Hashes tuples, many of them at a time.
+ * Adds tuples to a hash, many of them at a time.
  * ----------
  */
 
-/* Tuples are gathered up to that; one by one, hashing takes a third more. */
+/*
+ * Tuples are gathered up to this size.  To hash them one by one takes a third
+ * more time.
+ */
 #define GATHERED_BYTES ((Size) 64 * 1024)
 
-/* The head that is hashed before the bytes of a tuple. */
+/* The header that is hashed before the bytes of a tuple. */
 typedef struct TupleHead
 {
-	uint32		bytes;			/* that follow */
+	uint32		bytes;			/* number of bytes that follow */
 	uint16		n_attributes;
-	uint8		infomask;		/* of the bits below */
+	uint8		infomask;		/* only the bits below */
 	uint8		data_offset;
 } TupleHead;
 
@@ -156,9 +163,9 @@ struct RangeFingerprint
 	MemoryContext context;
 	EVP_MD_CTX *hash;
 	BlockNumber start;
-	bytea	   *first;			/* of the first FIRST_BLOCKS blocks; NULL as
-								 * long as there may be more tuples of them */
-	Size		gathered;		/* bytes of: */
+	bytea	   *first;			/* of the first FIRST_BLOCKS blocks; NULL
+								 * until all of their tuples were added */
+	Size		gathered;		/* bytes in use of: */
 	char		buffer[GATHERED_BYTES];
 };
 
@@ -175,6 +182,7 @@ range_fingerprint_new(const FingerprintKey *key, BlockNumber start)
 	return fingerprint;
 }
 
+/* Add the gathered bytes to the hash. */
 static void
 hash_gathered(RangeFingerprint *fingerprint)
 {
@@ -183,7 +191,7 @@ hash_gathered(RangeFingerprint *fingerprint)
 	fingerprint->gathered = 0;
 }
 
-/* Return where "bytes" bytes can be put, at most GATHERED_BYTES. */
+/* Return a place for "bytes" bytes to be hashed, at most GATHERED_BYTES. */
 static inline char *
 gather(RangeFingerprint *fingerprint, Size bytes)
 {
@@ -196,7 +204,7 @@ gather(RangeFingerprint *fingerprint, Size bytes)
 	return place;
 }
 
-/* The hash of all tuples so far. */
+/* Return the hash of all tuples so far. */
 static bytea *
 value_so_far(RangeFingerprint *fingerprint)
 {
@@ -218,22 +226,22 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 	Size		begin;
 	char	   *place;
 
-	/* the null bitmap stands before the data, with padding of zeros */
+	/* the null bitmap, if there is one, precedes the data */
 	begin = has_nulls ? SizeofHeapTupleHeader : header->t_hoff;
 	if (header->t_hoff < SizeofHeapTupleHeader ||
 		header->t_hoff > tuple->t_len)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("invalid header of a tuple")));
-	/* this tuple is the first one behind the first part */
+	/* the first part is complete if this tuple is after its last block */
 	if (fingerprint->first == NULL &&
 		ItemPointerGetBlockNumber(&tuple->t_self) - fingerprint->start >= FIRST_BLOCKS)
 		fingerprint->first = value_so_far(fingerprint);
 
 	/*
-	 * All of the head is set, so that no byte of the stack is hashed.  Bits
-	 * of the infomask about transactions are left out, as they change without
-	 * the row.
+	 * All members are set and the struct has no padding, so no random bytes
+	 * are hashed.  Bits of the infomask about transactions are left out, as
+	 * they may change while the row stays the same.
 	 */
 	head.bytes = tuple->t_len - begin;
 	head.n_attributes = HeapTupleHeaderGetNatts(header);
@@ -244,14 +252,14 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 	memcpy(place + sizeof(head), (const char *) header + begin, head.bytes);
 }
 
-/* A value that is longer than the buffer is hashed where it is. */
+/* A value that is longer than the buffer is hashed without copying it. */
 void
 range_fingerprint_add_value(RangeFingerprint *fingerprint,
 							const struct varlena *stored)
 {
 	Size		bytes = VARSIZE(stored);
 
-	/* its header has the length, and whether it is compressed */
+	/* the header of the value contains its length, and if it is compressed */
 	if (bytes <= GATHERED_BYTES)
 		memcpy(gather(fingerprint, bytes), stored, bytes);
 	else
@@ -267,30 +275,30 @@ range_fingerprint_end(RangeFingerprint *fingerprint, const bytea **first)
 	bytea	   *result = value_so_far(fingerprint);
 
 	if (fingerprint->first == NULL)
-		fingerprint->first = result;	/* there was but a first part */
+		fingerprint->first = result;	/* the range has only a first part */
 	if (first)
 		*first = fingerprint->first;
 	return result;
 }
 
 /* ----------
- * Passes over the rows of a block range for their fingerprint.
+ * Reads a block range only for its fingerprint
  *
- * Rows are taken apart only where a value is out of line.
+ * Tuples are only deformed if they contain an out-of-line value.
  * ----------
  */
 
 typedef struct RangePass
 {
-	const HeapRange *range;		/* borrowed, as the fingerprint */
+	const HeapRange *range;		/* borrowed, like the fingerprint */
 	RangeFingerprint *fingerprint;
 	HeapReader *heap;
 	ToastReader *toast;
 	TupleDeformer *deformer;	/* up to the last column */
-	AttrNumber	column;			/* whose value is fetched, or
-								 * InvalidAttrNumber */
+	AttrNumber	column;			/* being fetched, or InvalidAttrNumber */
 } RangePass;
 
+/* Add the out-of-line values of a tuple. */
 static void
 add_values(RangePass *pass, HeapTuple tuple)
 {
@@ -307,7 +315,7 @@ add_values(RangePass *pass, HeapTuple tuple)
 			TupleDescAttr(RelationGetDescr(range->rel), attribute)->attlen != -1)
 			continue;
 		value = (struct varlena *) DatumGetPointer(pass->deformer->values[attribute]);
-		/* a value in line is hashed with its tuple, compressed or not */
+		/* other values are part of the tuple, even if they are compressed */
 		if (!VARATT_IS_EXTERNAL(value))
 			continue;
 		pass->column = range->attnums[i];
@@ -318,7 +326,7 @@ add_values(RangePass *pass, HeapTuple tuple)
 	}
 }
 
-/* Tell with any error where it was met. */
+/* Add the row and the column to the context of errors. */
 static void
 add_place(void *arg)
 {
@@ -327,10 +335,7 @@ add_place(void *arg)
 	heap_reader_errcontext(pass->heap, pass->column);
 }
 
-/*
- * The first part is compared as soon as it is complete, which is once: a
- * range that has changed mostly shows it there.
- */
+/* The first part is compared once, when its fingerprint is complete. */
 RangeCheck
 range_check(const HeapRange *range, Snapshot snapshot,
 			RangeFingerprint *fingerprint, const bytea *expected_first)
@@ -342,7 +347,7 @@ range_check(const HeapRange *range, Snapshot snapshot,
 	AttrNumber	last = 0;
 	HeapTuple	tuple;
 
-	/* attributes behind the last column need not be taken apart */
+	/* attributes after the last column need not be deformed */
 	for (int i = 0; i < range->n_attnums; i++)
 		last = Max(last, range->attnums[i]);
 	pass.heap = heap_reader_new(range->rel, snapshot, range->start,

@@ -1,16 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * fingerprint.h
- *	  The fingerprint of a block range's rows, as they are stored.
+ *	  Computes the fingerprint of the rows in a block range, as they are
+ *	  stored.
  *
- * Of two ranges with one fingerprint, and tables of one definition
- * (read/definition.h), COPY writes the same bytes, under the same
- * settings.  It is a hash over, for every tuple in its order, what a value
- * can depend on: length, number of attributes, bits of the infomask, null
- * bitmap and data; and behind it the values that are out of line, as stored,
- * in the order of the columns read.  The pointers to these would not do: a
- * cluster that was set back may give the same pointer to another value.  Not
- * in it is what changes without the row: transaction IDs, hint bits, places.
+ * For incremental dumps, function/read_function.c and chunk_reader.c compute
+ * fingerprints.  If two ranges have the same fingerprint, and their tables
+ * the same definition (read/definition.h), COPY writes the same bytes for
+ * both, with the same settings.
+ *
+ * A fingerprint is a hash over all tuples in their order.  It includes
+ * everything on which values can depend: length, number of attributes, bits
+ * of the infomask, null bitmap and data.  After each tuple, its out-of-line
+ * values follow as they are stored, in the order of the columns that are
+ * read.  Hashing only the TOAST pointers would not be enough: in a cluster
+ * that was restored to an earlier state, another value may get the same
+ * pointer.  Transaction IDs, hint bits and the places of tuples are not
+ * included, as they may change while the row stays the same.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,24 +30,29 @@
 #include "read/heap_reader.h"
 
 /* ----------
- * A hash under a secret key: equal for equal bytes, and else different
- * but for a chance that has a bound.
+ * Keyed hashes: the hashes of different bytes are different, except with a
+ * probability that has a known bound.
  * ----------
  */
 
-/* Of every algorithm. */
+/* The length of the key, for all algorithms. */
 #define KEYED_HASH_KEY_BYTES 32
 
 typedef enum KeyedHashAlgorithm
 {
 	/*
-	 * Poly1305 (RFC 8439).  Two different texts of at most n bytes each,
-	 * chosen by who does not know the key, have the same hash with a chance
-	 * of at most 8 * ceil(n / 16) / 2^106 (D. J. Bernstein, The Poly1305-AES
-	 * message-authentication code, 2005, theorem 3.3): 2^-77 for 1 GB.
+	 * Poly1305 (RFC 8439).  Two different texts of at most n bytes each, that
+	 * were chosen without knowledge of the key, have the same hash with a
+	 * probability of at most 8 * ceil(n / 16) / 2^106 (D. J. Bernstein, The
+	 * Poly1305-AES message-authentication code, 2005, theorem 3.3).  For 1 GB
+	 * this is 2^-77.
 	 */
 	KEYED_HASH_POLY1305,
-	/* HMAC by SHA-256 (RFC 2104): also against who knows the key */
+
+	/*
+	 * HMAC with SHA-256 (RFC 2104), whose hashes also differ if the texts
+	 * were chosen with knowledge of the key
+	 */
 	KEYED_HASH_SHA256
 } KeyedHashAlgorithm;
 
@@ -51,31 +62,34 @@ typedef struct FingerprintKey
 	unsigned char bytes[KEYED_HASH_KEY_BYTES];
 } FingerprintKey;
 
-/* "poly1305" or "sha256"; false for all else. */
+/* Parse "poly1305" or "sha256"; returns false for any other name. */
 extern bool keyed_hash_parse(const char *name, KeyedHashAlgorithm *algorithm);
 
 /* ----------
- * The fingerprint of a block range's rows, as they are stored.
+ * Fingerprints of the rows in a block range
  * ----------
  */
 
-/* The first part of a range: a change is mostly found here, early. */
+/*
+ * The number of blocks in the first part of a range, which has a fingerprint
+ * of its own: if a range has changed, this usually shows in its first part,
+ * and the rest need not be read.
+ */
 #define FIRST_BLOCKS 128
 
 typedef struct RangeFingerprint RangeFingerprint;
 
 /*
- * For the range that begins at "start".  Allocates in CurrentMemoryContext,
- * which must live as long; its reset frees the fingerprint and what OpenSSL
- * has allocated for it.
+ * Begin a fingerprint for the range that begins at block "start".  Allocates
+ * in CurrentMemoryContext, which must live as long as the fingerprint, and
+ * whose reset also frees memory that OpenSSL has allocated.
  */
 extern RangeFingerprint *range_fingerprint_new(const FingerprintKey *key,
 											   BlockNumber start);
 
 /*
- * Take the next tuple, then its values that are out of line, as stored.
- * "Damaged" (ERRCODE_DATA_CORRUPTED) is a header that does not lie within the
- * tuple.
+ * Add the next tuple, then its out-of-line values as they are stored.  It is
+ * an error (ERRCODE_DATA_CORRUPTED) if the header of a tuple exceeds it.
  */
 extern void range_fingerprint_add_tuple(RangeFingerprint *fingerprint,
 										HeapTuple tuple);
@@ -83,15 +97,15 @@ extern void range_fingerprint_add_value(RangeFingerprint *fingerprint,
 										const struct varlena *stored);
 
 /*
- * No more tuples: the fingerprint, and the first part's if asked, palloc'd
- * where range_fingerprint_new() was called.
+ * Return the fingerprint after the last tuple, and that of the first part if
+ * "first" is not NULL.  Both are allocated in the context in which
+ * range_fingerprint_new() was called.
  */
 extern bytea *range_fingerprint_end(RangeFingerprint *fingerprint,
 									const bytea **first);
 
 /* ----------
- * A block range's fingerprint by a pass over its rows, without encoding
- * them.
+ * Reads a block range only for its fingerprint
  * ----------
  */
 
@@ -99,15 +113,15 @@ typedef struct RangeCheck
 {
 	bytea	   *fingerprint;	/* NULL if the first part differed */
 	const bytea *first;
-	uint64		rows;			/* that were looked at */
+	uint64		rows;			/* number of rows that were read */
 } RangeCheck;
 
 /*
- * Add the rows that the snapshot sees in a range, with the values of its
- * columns, in their order, that are out of line.  Unless
- * expected_first is NULL, ends as soon as the first part's fingerprint is
- * known and is another one.  Buffers of the reader are a ring; errors name
- * the row; a request to cancel is heard.  Allocates in CurrentMemoryContext.
+ * Add the rows that the snapshot sees in a range to a fingerprint, with
+ * out-of-line values of its columns.  If expected_first is not NULL and the
+ * fingerprint of the first part is another one, nothing more is read.  Errors
+ * have the row in their context.  Can be canceled.  Allocates in
+ * CurrentMemoryContext.
  */
 extern RangeCheck range_check(const HeapRange *range, Snapshot snapshot,
 							  RangeFingerprint *fingerprint,

@@ -1,23 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * heap_reader.c
- *	  Finds the tuples of heap blocks that a snapshot sees, and takes tuples
- *	  apart.
+ *	  Finds the tuples of heap blocks that a snapshot sees, and splits tuples
+ *	  into values.
  *
- * A page is examined as a whole, under a share lock, and then read under a
- * pin alone, as heapgetpage() (heap_prepare_pagescan() since 17) does it.
- * The pin is enough for that: a backend that moves or removes tuples on a
- * page needs a cleanup lock, which waits until no other backend has pinned
- * the page (src/backend/storage/buffer/README).  Tuples that others add or
- * delete meanwhile do not matter, as the visible ones are already known.
+ * chunk_reader.c and fingerprint.c read block ranges with a HeapReader;
+ * index/heap_entries.c uses the lower level, HeapBlocks.  toast_reader.c,
+ * planner.c and load/raw_loader.c also deform tuples with this code.
  *
- * Unlike in heapgetpage(), the page is not pruned: a dump leaves the table as
- * it is.  Only hint bits may be set, by the tests of visibility.
+ * The visible tuples of a page are found at once, with a share lock on the
+ * page, and are then read with only a pin.  This is the method of
+ * heapgetpage() (heap_prepare_pagescan() since 17).  The pin is enough: a
+ * backend that moves or removes tuples on a page needs a cleanup lock, for
+ * which it waits until no other backend has pinned the page
+ * (src/backend/storage/buffer/README).  Tuples that others insert or delete
+ * in the meantime do not matter, as the visible ones are already known.
  *
- * A page may be damaged, and the server's own code believes what it finds
- * there.  The code here looks at each line pointer and at each length before
- * it follows them, so that damage is an error and never a read of other
- * memory.
+ * Unlike heapgetpage(), this does not prune the page: a dump should not
+ * change the table.  Only the tests of visibility may set hint bits.
+ *
+ * A page may be damaged.  The server's own code trusts the contents of pages.
+ * The code here checks each line pointer and each length before it is used,
+ * so that damage is an error, and never leads to reading other memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,9 +45,9 @@
 #ifdef PARDUMP_READ_STREAMS
 
 /*
- * The callback that a read stream asks for the block to read next.  The
- * stream calls it ahead of read_stream_next_buffer(), so that "next" is
- * beyond the block whose buffer was returned last.
+ * The callback of a read stream, which returns the block to read next.  The
+ * stream calls it in advance, so "next" may be far beyond the block that
+ * read_stream_next_buffer() has returned last.
  */
 static BlockNumber
 next_block(ReadStream *stream, void *arg, void *per_buffer_data)
@@ -87,10 +91,10 @@ struct HeapReader
 {
 	HeapBlocks	blocks;
 	Snapshot	snapshot;		/* borrowed */
-	Buffer		buffer;			/* the current page, or InvalidBuffer */
-	BlockNumber block;			/* of it */
-	int			n_visible;		/* tuples on it */
-	int			next;			/* of them */
+	Buffer		buffer;			/* of the current page, or InvalidBuffer */
+	BlockNumber block;			/* of the current page */
+	int			n_visible;		/* visible tuples on the page */
+	int			next;			/* index of the next one in visible */
 	HeapTupleData tuple;
 	OffsetNumber visible[MaxHeapTuplesPerPage];
 };
@@ -106,15 +110,15 @@ heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 	reader->tuple.t_tableOid = RelationGetRelid(rel);
 
 	/*
-	 * The lock that a sequential scan takes in initscan() (heapam.c).  It
-	 * does nothing unless the transaction is serializable.
+	 * A sequential scan takes this lock in initscan() (heapam.c).  It does
+	 * nothing unless the transaction is serializable.
 	 */
 	PredicateLockRelation(rel, snapshot);
 
 	/*
-	 * The size is taken after the snapshot, so that each row that the
-	 * snapshot sees is in one of these blocks.  Blocks that are added later
-	 * hold only rows that it does not see.
+	 * The size of the table is read now, after the snapshot was taken.  So
+	 * all rows that the snapshot sees are in these blocks: blocks that are
+	 * added later contain only rows that it does not see.
 	 */
 	heap_blocks_begin(&reader->blocks, rel, start, end);
 	return reader;
@@ -131,6 +135,7 @@ heap_check_lasts(Relation rel)
 				 errhint("Release the savepoint, or use COPY ... TO STDOUT to read the table.")));
 }
 
+/* Set the reader's tuple to the one at this offset of the page. */
 static void
 point_to(HeapReader *reader, Page page, OffsetNumber offset)
 {
@@ -142,8 +147,9 @@ point_to(HeapReader *reader, Page page, OffsetNumber offset)
 }
 
 /*
- * The server itself would read what its damaged line pointers point to.
- * InvalidOffsetNumber means that there are too many of them.
+ * Raise the error for a damaged line pointer.  The server itself would read
+ * the memory to which it points.  InvalidOffsetNumber means that the page has
+ * too many line pointers.
  */
 static pg_noinline void
 damaged_line_pointer(HeapReader *reader, OffsetNumber offset)
@@ -155,7 +161,7 @@ damaged_line_pointer(HeapReader *reader, OffsetNumber offset)
 					reader->block, RelationGetRelationName(reader->blocks.rel))));
 }
 
-/* Collect the visible tuples of the current page. */
+/* Store the offsets of the visible tuples of the current page. */
 static void
 examine_page(HeapReader *reader)
 {
@@ -167,8 +173,9 @@ examine_page(HeapReader *reader)
 	bool		check_conflicts;
 
 	/*
-	 * The tests of visibility need tuple headers that do not change.  To read
-	 * the tuples afterwards the pin is enough: it keeps them where they are.
+	 * The share lock prevents changes of tuple headers, except hint bits,
+	 * during the tests of visibility.  To read the tuples afterwards, the pin
+	 * is enough, as it prevents that they are moved.
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
@@ -177,18 +184,18 @@ examine_page(HeapReader *reader)
 	max_offset = PageGetMaxOffsetNumber(page);
 
 	/*
-	 * A page whose tuples all transactions see needs no test of each.  On a
-	 * standby the flag may be ahead of the snapshot: it may have come with a
-	 * full page image, when rows were visible to all transactions of the
-	 * primary, but not yet to this snapshot (heapam.c: heapgetpage()).
+	 * If a page is all visible, its tuples need not be tested.  On a standby
+	 * the flag may be newer than the snapshot: a full page image may contain
+	 * it, and the rows were visible to all transactions of the primary then,
+	 * but are not visible to this snapshot (heapam.c: heapgetpage()).
 	 */
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
 	check_conflicts = CheckForSerializableConflictOutNeeded(reader->blocks.rel,
 															snapshot);
 
 	/*
-	 * No sound page has more line pointers than MaxHeapTuplesPerPage, and the
-	 * array of the visible ones has room for no more.
+	 * An undamaged page has at most MaxHeapTuplesPerPage line pointers, and
+	 * the array of visible tuples has room for this number.
 	 */
 	reader->n_visible = 0;
 	if (max_offset > MaxHeapTuplesPerPage)
@@ -199,7 +206,7 @@ examine_page(HeapReader *reader)
 		ItemId		item = PageGetItemId(page, offset);
 		bool		visible = true;
 
-		/* others are unused or dead, or redirect to a tuple of a HOT chain */
+		/* other line pointers are unused, dead, or redirect to a HOT tuple */
 		if (!ItemIdIsNormal(item))
 			continue;
 		if (unlikely(!heap_item_is_sound(item)))
@@ -218,7 +225,7 @@ examine_page(HeapReader *reader)
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
-	/* no error names the tuple that was tested last */
+	/* later errors must not name the tuple that was tested last */
 	ItemPointerSetInvalid(&reader->tuple.t_self);
 }
 
@@ -227,11 +234,11 @@ heap_reader_next(HeapReader *reader)
 {
 	while (reader->next >= reader->n_visible)
 	{
-		/* once a page is often enough, and no page is locked here */
+		/* interrupts are tested once per page, while no page is locked */
 		CHECK_FOR_INTERRUPTS();
 		if (BufferIsValid(reader->buffer))
 			ReleaseBuffer(reader->buffer);
-		/* an error of reading the next page is not that of the last tuple */
+		/* an error in the next page must not name the last tuple */
 		ItemPointerSetInvalid(&reader->tuple.t_self);
 		reader->buffer = heap_blocks_next(&reader->blocks);
 		reader->next = reader->n_visible = 0;
@@ -290,14 +297,14 @@ heap_reader_free(HeapReader *reader)
 }
 
 /* ----------
- * Takes heap tuples apart without believing their lengths.
+ * Splits heap tuples into values, and checks their lengths.
  *
- * heap_deform_tuple() (src/backend/access/common/heaptuple.c) follows every
- * length that it meets, so that one damaged byte leads it beyond the tuple,
- * the page, and all of shared memory.  Here each value is looked at before it
- * is stepped over.  That need not cost time: what a step needs of an
- * attribute stands in eight bytes, and where nothing but fixed lengths comes
- * first, one look serves for all of it.
+ * heap_deform_tuple() (src/backend/access/common/heaptuple.c) trusts all
+ * lengths, so a single damaged byte can lead it beyond the tuple, the page
+ * and shared memory.  Here, the length of each value is checked before the
+ * next value is read.  This takes no more time than the server's function,
+ * because the properties of an attribute are in eight bytes, and because the
+ * attributes of fixed lengths at the start of a tuple need only one check.
  * ----------
  */
 
@@ -320,7 +327,7 @@ tuple_deformer_new(TupleDesc tupdesc, int natts)
 
 		stored->len = att->attlen;
 		stored->byval = att->attbyval;
-		/* the first aligned place behind 0 is the alignment in bytes */
+		/* aligning 1 returns the alignment in bytes */
 		stored->align = (uint8) att_align_nominal(1, att->attalign);
 		if (deformer->n_fixed == i && att->attlen > 0)
 		{
@@ -333,8 +340,9 @@ tuple_deformer_new(TupleDesc tupdesc, int natts)
 }
 
 /*
- * Do the null bitmap, for all attributes that the tuple claims to have, and
- * the header lie where they can, and do the values begin within the tuple?
+ * Is the length of the header possible?  It must contain a null bitmap for
+ * all attributes that the tuple has according to its header, be aligned, and
+ * not exceed the tuple.
  */
 static inline bool
 header_is_sound(HeapTuple tuple)
@@ -348,7 +356,10 @@ header_is_sound(HeapTuple tuple)
 		header->t_hoff == MAXALIGN(header->t_hoff);
 }
 
-/* Align a place as TYPEALIGN() does: values are aligned as their tuple is. */
+/*
+ * Align a place for a value of this attribute.  As the tuple is aligned, the
+ * address can be aligned instead of the offset in the tuple.
+ */
 static inline const char *
 align_place(const char *place, const StoredAttribute *att)
 {
@@ -356,9 +367,11 @@ align_place(const char *place, const StoredAttribute *att)
 }
 
 /*
- * Go to a varlena value whose header is not a short one; 0 if it is damaged.
- * Padding is zero, and only short headers and pointers, which are neither
- * zero nor aligned, stand directly behind the value before (tupmacs.h:
+ * Move *place to a varlena value without a short header, and return its size,
+ * or 0 if it is damaged.
+ *
+ * Padding consists of zeros.  Only short headers and TOAST pointers are not
+ * aligned, and both begin with a byte that is not zero (tupmacs.h:
  * att_align_pointer).
  */
 static Size
@@ -376,19 +389,22 @@ long_varlena_size(const char **place, const char *end,
 	return stored_size(*place, end, -1);
 }
 
-/* Go to the varlena value that comes next: its size, 0 if it is damaged. */
+/*
+ * Move *place to the next varlena value, and return its size, or 0 if it is
+ * damaged.
+ */
 static inline Size
 next_varlena_size(const char **place, const char *end,
 				  const StoredAttribute *att)
 {
-	/* a pointer's header is that of a short value of size 0 */
+	/* the header of a TOAST pointer is a short one with size 0 */
 	if (likely(*place < end && VARATT_IS_1B(*place) &&
 			   VARSIZE_1B(*place) > 0))
 		return VARSIZE_1B(*place) <= end - *place ? VARSIZE_1B(*place) : 0;
 	return long_varlena_size(place, end, att);
 }
 
-/* The first attributes, whose places are always the same. */
+/* Fill in the first attributes, whose offsets are always the same. */
 static inline void
 deform_fixed(const TupleDeformer *deformer, const char *data)
 {
@@ -420,7 +436,7 @@ tuple_deform(TupleDeformer *deformer, HeapTuple tuple)
 	if (unlikely(!header_is_sound(tuple)))
 		return 0;
 
-	/* the one look at all attributes before the first of varying length */
+	/* one check for all attributes before the first of varying length */
 	if (likely(bitmap == NULL && n_stored >= deformer->n_fixed &&
 			   end - place >= deformer->fixed_bytes))
 	{
@@ -441,7 +457,7 @@ tuple_deform(TupleDeformer *deformer, HeapTuple tuple)
 			continue;
 		}
 
-		/* only the header of a varlena value says whether it is aligned */
+		/* whether a varlena value is aligned depends on its header */
 		if (att->len == -1)
 			size = next_varlena_size(&place, end, att);
 		else
@@ -458,8 +474,8 @@ tuple_deform(TupleDeformer *deformer, HeapTuple tuple)
 
 	/*
 	 * Columns that were added after the tuple was written have the value that
-	 * ALTER TABLE ADD COLUMN has stored in pg_attribute, or NULL.  By
-	 * reference it points into the descriptor.
+	 * ALTER TABLE ADD COLUMN has stored in pg_attribute, or NULL.  A value by
+	 * reference points into the descriptor.
 	 */
 	for (; i < deformer->natts; i++)
 		values[i] = getmissingattr(deformer->tupdesc, i + 1, &isnull[i]);

@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * heap_reader.h
- *	  The tuples of a range of heap blocks that a snapshot sees.
+ *	  Reads the tuples of a range of heap blocks that a snapshot sees, and
+ *	  splits tuples into values.
+ *
+ * All code of the extension that reads a heap uses these functions: for
+ * dumps and fingerprints (read/), index builds (index/heap_entries.c) and raw
+ * tuples (load/raw_loader.c).  Unlike the server's functions, they check the
+ * contents of pages before they use them.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,18 +24,19 @@
 #include "base/server_compat.h"
 
 /* ----------
- * Prefetches a page's tuples into the CPU's cache before they are read.
+ * Prefetches the tuples of a page into the processor's cache.
  * ----------
  */
 
-/* Where a CPU's lines are longer, some are asked for twice. */
+/* On processors with longer lines, some lines are requested twice. */
 #define CACHE_LINE_BYTES 64
 
 /*
- * Ask for all tuples of the page at once.  Else each is waited for at its
- * first touch: tuples stand from the page's end backwards, and are as long as
- * they like, which no CPU foresees.  Waits for nothing, and takes any page:
- * addresses stay within it even if its header is damaged.
+ * Request all tuples of a page at once.  Otherwise the processor would wait
+ * for each tuple when it is read: tuples are stored from the end of the page
+ * backwards and have different lengths, so the hardware does not predict
+ * their addresses.  This does not wait.  Even if the header of the page is
+ * damaged, no address after its end is requested.
  */
 static inline void
 page_prefetch_tuples(Page page)
@@ -44,11 +51,11 @@ page_prefetch_tuples(Page page)
 /* ----------
  * Reads a range of heap blocks.
  *
- * Blocks are read through a ring that keeps the rest of the buffer cache in
- * place.  Since 17 the server's own read streams do this, with vectored and,
- * since 18, asynchronous reads (src/backend/storage/aio/read_stream.c);
- * before, the kernel sees sequential reads and reads ahead, as for a
- * sequential scan.
+ * Blocks are read with a ring of buffers, so that they do not displace other
+ * pages in shared buffers.  Since 17 the server's read streams read blocks in
+ * advance, several at a time, and asynchronously since 18
+ * (src/backend/storage/aio/read_stream.c).  Before, the kernel notices that
+ * reads are sequential and reads ahead, as for a sequential scan.
  * ----------
  */
 
@@ -56,7 +63,7 @@ typedef struct HeapBlocks
 {
 	Relation	rel;			/* borrowed */
 	BufferAccessStrategy ring;
-	BlockNumber next;			/* to be read */
+	BlockNumber next;			/* the block to read next */
 	BlockNumber end;
 #ifdef PARDUMP_READ_STREAMS
 	ReadStream *stream;
@@ -64,14 +71,14 @@ typedef struct HeapBlocks
 } HeapBlocks;
 
 /*
- * Read the blocks start <= b < end; those behind the relation's end are left
- * out.  The struct may not move before heap_blocks_end().  Allocates in
- * CurrentMemoryContext.
+ * Begin to read the blocks start <= b < end.  Blocks after the end of the
+ * relation are left out.  The struct must not be moved before
+ * heap_blocks_end().  Allocates in CurrentMemoryContext.
  */
 extern void heap_blocks_begin(HeapBlocks *blocks, Relation rel,
 							  BlockNumber start, BlockNumber end);
 
-/* The next block's buffer, pinned; InvalidBuffer at the end. */
+/* Return the next block's buffer, pinned, or InvalidBuffer at the end. */
 static inline Buffer
 heap_blocks_next(HeapBlocks *blocks)
 {
@@ -85,19 +92,21 @@ heap_blocks_next(HeapBlocks *blocks)
 #endif
 }
 
-/* Release the pages that were read ahead.  Memory goes with its context. */
+/*
+ * Release pages that were read in advance.  Memory is freed with its context.
+ */
 extern void heap_blocks_end(HeapBlocks *blocks);
 
 /* ----------
- * The tuples of a range of heap blocks that a snapshot sees.
+ * Reads the tuples of a range of heap blocks that a snapshot sees.
  * ----------
  */
 
-/* Some columns of a range of blocks: what a call is asked to read. */
+/* The arguments of a read: columns and a range of blocks. */
 typedef struct HeapRange
 {
 	Relation	rel;			/* open and locked */
-	AttrNumber *attnums;		/* in the order asked for */
+	AttrNumber *attnums;		/* in the order of the argument */
 	int			n_attnums;
 	BlockNumber start;			/* start <= block < end */
 	BlockNumber end;
@@ -106,17 +115,18 @@ typedef struct HeapRange
 typedef struct HeapReader HeapReader;
 
 /*
- * Read the blocks start <= b < end; blocks behind the relation's end have no
- * tuples.  The snapshot must be an MVCC snapshot and stay registered.  In a
- * serializable transaction the relation is predicate-locked, as by a
- * sequential scan.  Allocates in CurrentMemoryContext.
+ * Create a reader of the blocks start <= b < end.  Blocks after the end of
+ * the relation are left out.  The snapshot must be an MVCC snapshot and stay
+ * registered.  In a serializable transaction, the relation is
+ * predicate-locked, as in a sequential scan.  Allocates in
+ * CurrentMemoryContext.
  */
 extern HeapReader *heap_reader_new(Relation rel, Snapshot snapshot,
 								   BlockNumber start, BlockNumber end);
 
 /*
- * Does a normal line pointer point into its page, to where a tuple may begin,
- * and to no less than a header?
+ * Does a normal line pointer point to an aligned place within its page, and
+ * to at least the header of a tuple?
  */
 static inline bool
 heap_item_is_sound(ItemId item)
@@ -128,78 +138,84 @@ heap_item_is_sound(ItemId item)
 }
 
 /*
- * The next tuple, in its buffer, valid up to the next call; NULL at the end.
+ * Return the next tuple, or NULL at the end.  The tuple is in its buffer, and
+ * is valid until the next call.
  */
 extern HeapTuple heap_reader_next(HeapReader *reader);
 
 /*
- * Name with an error the row of the reader at which it was met, and the
- * column unless it is InvalidAttrNumber; or only the table.
+ * For a callback that adds context to errors: add the current row of the
+ * reader, or only the table if there is none, and the column unless it is
+ * InvalidAttrNumber.
  */
 extern void heap_reader_errcontext(const HeapReader *reader,
 								   AttrNumber column);
 
-/* The same for a row that another reader has found. */
+/* The same for a row that was found without a HeapReader. */
 extern void heap_row_errcontext(Relation rel, const ItemPointerData *place,
 								AttrNumber column);
 
-/* Raise the error for a tuple that tuple_deform() finds damaged. */
+/* Raise the error for a tuple that is damaged according to tuple_deform(). */
 extern void heap_damaged_tuple(Relation rel);
 
 /*
- * Release the page that the reader has pinned, and those that it has read
- * ahead.  Its memory goes with its context.
+ * Release the page that the reader has pinned, and those that were read in
+ * advance.  The memory of the reader is freed with its context.
  */
 extern void heap_reader_free(HeapReader *reader);
 
 /*
- * Raise an error if the relation's file would be removed when a
- * subtransaction that is open now is rolled back.  For readers that keep
- * pages pinned between calls of an SQL function: a portal, which owns the
- * pins, may be older than the subtransaction, and the server cannot remove a
- * file with pinned pages.
+ * Raise an error if the rollback of a subtransaction that is open now would
+ * remove the file of the relation.
+ *
+ * This is for readers that keep pages pinned between calls of an SQL
+ * function.  The pins belong to a portal, which may be older than the
+ * subtransaction and is not closed by its rollback, and the server cannot
+ * remove a file whose pages are pinned.
  */
 extern void heap_check_lasts(Relation rel);
 
 /* ----------
- * Takes heap tuples apart without believing their lengths.
+ * Splits heap tuples into values, and checks their lengths.
  * ----------
  */
 
-/* The properties of an attribute by which its value is stepped over. */
+/* The properties of an attribute that are needed to find its value. */
 typedef struct StoredAttribute
 {
 	int16		len;			/* as attlen */
 	bool		byval;
 	uint8		align;			/* bytes, a power of two */
-	int32		offset;			/* if all have fixed lengths and no NULL */
+	int32		offset;			/* for the first n_fixed attributes */
 } StoredAttribute;
 
 typedef struct TupleDeformer
 {
 	TupleDesc	tupdesc;		/* borrowed */
-	int			natts;			/* to be filled in */
-	int			n_fixed;		/* the first of them, of fixed lengths */
-	int32		fixed_bytes;	/* where these end */
+	int			natts;			/* attributes that are filled in */
+	int			n_fixed;		/* first attributes with fixed lengths */
+	int32		fixed_bytes;	/* offset of the end of these */
 	Datum	   *values;			/* of the last tuple, by attribute */
 	bool	   *isnull;
 	StoredAttribute attributes[FLEXIBLE_ARRAY_MEMBER];
 } TupleDeformer;
 
 /*
- * A deformer of the first "natts" attributes, made in CurrentMemoryContext.
- * The descriptor is borrowed.
+ * Create a deformer for the first "natts" attributes, in
+ * CurrentMemoryContext.  The descriptor is borrowed.
  */
 extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
 
 /*
- * As heap_deform_tuple(): fill in a value for each of the attributes, those
- * out of line and compressed ones as they are stored, and for columns that
- * were added later the default they were added with.  Returns where the last
- * of these values ends in the tuple, in bytes; 0 if the tuple is damaged: its
- * header or a value does not lie within its t_len bytes, which must be no
- * less than a header; or a value points to memory.  What is read of it lies
- * within these bytes in any case.
+ * Fill in the value of each attribute, as heap_deform_tuple() does.
+ * Compressed and out-of-line values remain as they are stored.  Columns that
+ * were added after the tuple was written get the default with which they were
+ * added.
+ *
+ * Returns the offset of the end of the last value in the tuple, or 0 if the
+ * tuple is damaged: its header or a value exceeds its t_len bytes, or a value
+ * is a pointer to memory.  t_len must be at least the size of a header.
+ * Nothing outside of these bytes is read.
  */
 extern Size tuple_deform(TupleDeformer *deformer, HeapTuple tuple);
 

@@ -1,32 +1,37 @@
 /*-------------------------------------------------------------------------
  *
  * planner.c
- *	  Estimates where in a heap the rows and bytes to dump are, from a bounded
- *	  number of its blocks.
+ *	  Divides a heap into chunks with about the same number of bytes to dump.
  *
- * A relation of more blocks than are to be read is cut into that many strata
- * of equal size.  In each stratum up to PROBES_PER_STRATUM blocks are probed,
- * that is looked up in the visibility map and the free space map, and one of
- * the probed blocks is read.  More blocks than the chunks need are not read:
- * the client waits for the plan, and a short dump has to stay short.
+ * function/plan_function.c calls this for pg_pardump_chunks().  The first
+ * part of the file measures the rows of a block.  The second part estimates
+ * from a limited number of blocks where in the heap the bytes to dump are.
+ * The third part computes chunks from this estimate.
+ *
+ * If a relation has more blocks than will be read, it is divided into strata
+ * of equal size, one for each block that will be read.  In each stratum, up
+ * to PROBES_PER_STRATUM blocks are looked up in the visibility map and the
+ * free space map (probed), and one of them is read.  The number of blocks
+ * that are read depends on the number of chunks: the client waits for the
+ * plan, so this must take little time for a short dump.
  *
  * The maps distinguish two classes of blocks.  A block is settled if it is
- * all visible: it has no dead rows, and the free space map says how many of
- * its bytes are in use.  All other blocks are unsettled: dead rows may fill
- * them, and what the free space map has about them is old, so each is taken
- * for one full page.  The blocks that were read show for each class how many
- * rows and bytes to dump come with a byte in use (ratio estimator); TOAST
- * enters here. Since one stratum has only one such block, the ratio is taken
- * over a window of strata around it.  Thus
+ * all visible: it has no dead rows, and the free space map contains the
+ * number of its bytes in use.  All other blocks are unsettled: they may be
+ * full of dead rows, and their entries in the free space map are old, so each
+ * of them counts as a full page.  For each class, the blocks that were read
+ * show how many rows and bytes to dump there are for each byte in use (a
+ * ratio estimator).  This ratio includes TOAST values.  As only one block was
+ * read in a stratum, the ratio is computed over a window of strata around it:
  *
  *	  stratum = blocks * sum over classes (mean bytes in use * ratio in
  *	  window)
  *
- * Emptied regions, dead rows, half filled pages and TOAST that is
- * concentrated in one part of the relation all move the estimate at the place
- * where they are, whether or not VACUUM has been there.
+ * So the estimate is right locally: it takes into account empty regions, dead
+ * rows, half-filled pages, and TOAST values in one part of the relation, no
+ * matter whether VACUUM has been run.
  *
- * The number of block reads and of look-ups is bounded for every size of the
+ * The numbers of block reads and look-ups are limited for all sizes of the
  * relation: neither the relation nor its maps are scanned.
  *
  *-------------------------------------------------------------------------
@@ -53,17 +58,16 @@
 #include "read/planner.h"
 
 /* ----------
- * Counts the rows of one heap block and the bytes a dump of them has to
- * move.
+ * Counts the rows of a heap block, and their bytes in a dump.
  *
- * The block is read as heapgetpage() (page_collect_tuples() since 17) reads
- * it, every line pointer tested by the snapshot, which sees at most one
- * version of a HOT chain.  No predicate lock is taken, since an estimate of
- * sizes does not read the rows' values.
+ * Like heapgetpage() (page_collect_tuples() since 17), this tests the tuple
+ * of each line pointer with the snapshot, which sees at most one version of a
+ * HOT chain.  No predicate lock is taken, since an estimate of sizes does not
+ * depend on the values of rows.
  * ----------
  */
 
-/* The bytes that COPY's text format has for a NULL ("\N") and a separator. */
+/* The bytes of a NULL ("\N") and of a separator in COPY's text format. */
 #define NULL_BYTES			2
 #define SEPARATOR_BYTES		1
 
@@ -73,7 +77,7 @@ typedef struct BlockMeasurer
 	Snapshot	snapshot;		/* borrowed */
 	BufferAccessStrategy ring;
 	MemoryContext block_context;	/* reset for every block */
-	HeapTupleData tuple;		/* the one being looked at */
+	HeapTupleData tuple;		/* the current tuple */
 
 	/* one element for each attribute of rel */
 	TupleDeformer *deformer;
@@ -81,9 +85,9 @@ typedef struct BlockMeasurer
 } BlockMeasurer;
 
 /*
- * Make a measurer in the current memory context.  The relation must be a heap
- * and stay open and locked, the snapshot registered or active, as long as the
- * measurer is used.
+ * Create a measurer in the current memory context.  As long as it is used,
+ * the relation, which must be a heap, must stay open and locked, and the
+ * snapshot registered or active.
  */
 static BlockMeasurer *
 block_measurer_new(Relation rel, Snapshot snapshot)
@@ -111,7 +115,7 @@ block_measurer_new(Relation rel, Snapshot snapshot)
 	return measurer;
 }
 
-/* The bytes of one value that is not null, without separator. */
+/* Return the bytes of a value that is not NULL, without separator. */
 static Size
 value_bytes(Form_pg_attribute att, Datum value)
 {
@@ -121,13 +125,16 @@ value_bytes(Form_pg_attribute att, Datum value)
 	{
 		Size		bytes = toast_raw_datum_size(value) - VARHDRSZ;
 
-		/* a size that no value can have is damage */
+		/* a larger size is damage */
 		return bytes <= MaxAllocSize ? bytes : 0;
 	}
 	return strlen(DatumGetCString(value));
 }
 
-/* A damaged row counts 0: the reader will raise the error for it. */
+/*
+ * Return the bytes of a row.  A damaged row has 0 bytes; the reader will
+ * raise the error for it.
+ */
 static double
 row_bytes(BlockMeasurer *measurer)
 {
@@ -135,7 +142,7 @@ row_bytes(BlockMeasurer *measurer)
 	TupleDeformer *deformer = measurer->deformer;
 	double		bytes = 0;
 
-	/* Fills in the values of columns added after the row was written. */
+	/* this also fills in columns that were added after the row was written */
 	if (!tuple_deform(deformer, &measurer->tuple))
 		return 0;
 
@@ -151,14 +158,14 @@ row_bytes(BlockMeasurer *measurer)
 								 deformer->values[i]);
 	}
 
-	/* A row without columns is still a line. */
+	/* a row without columns still has a newline */
 	return Max(bytes, SEPARATOR_BYTES);
 }
 
 /*
- * The rows and bytes that the snapshot sees of a page that is locked.  Damage
- * is not reported here: a plan that fails would keep all chunks from being
- * read, and the reader names the row.
+ * Return the rows and bytes that the snapshot sees on a page, which is
+ * locked.  Damage is not reported here: without a plan no chunk could be
+ * read, while the reader reports damage in its chunk, with the row.
  */
 static DumpAmount
 page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
@@ -168,11 +175,11 @@ page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 	DumpAmount	amount = {0, 0};
 	OffsetNumber last;
 
-	/* The relation was extended, and nothing was written there yet. */
+	/* the relation was extended, but the page has not been written yet */
 	if (PageIsNew(page))
 		return amount;
 
-	/* damaged line pointers are passed over: the reader raises the error */
+	/* skip damaged line pointers, for which the reader raises the error */
 	last = Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage);
 	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
 	{
@@ -198,8 +205,8 @@ page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 }
 
 /*
- * Tell with any error where it was met: a visibility test may not find the
- * transaction that a damaged row names.
+ * Add the row to the context of errors.  A visibility test, for example,
+ * raises an error if it does not find the transaction of a damaged row.
  */
 static void
 add_place(void *arg)
@@ -215,13 +222,14 @@ add_place(void *arg)
 }
 
 /*
- * Read block "block", which must exist, through the measurer's bulk-read ring
- * and return the rows and bytes of it that the snapshot sees.  Bytes are
- * those of the values that COPY would write: at their length before
- * compression and TOAST, dropped and generated columns left out, plus COPY's
- * separators. Nothing is detoasted, as a TOAST pointer has the size of its
- * value.  Damaged rows count nothing.  The context of an error names the row
- * where it occurred.
+ * Read a block, which must exist, with the measurer's ring of buffers, and
+ * return the rows and bytes in it that the snapshot sees.
+ *
+ * The bytes are those of the values that COPY would write, so without dropped
+ * and generated columns, plus COPY's separators.  The length of a value is
+ * that before compression.  Values are not detoasted, as a TOAST pointer
+ * contains the size of its value.  Damaged rows are not counted.  Errors have
+ * the row in their context.
  */
 static DumpAmount
 block_measure(BlockMeasurer *measurer, BlockNumber block)
@@ -231,15 +239,15 @@ block_measure(BlockMeasurer *measurer, BlockNumber block)
 	DumpAmount	amount;
 	Buffer		buffer;
 
-	/* Visibility tests may allocate, e.g. the members of a multixact. */
+	/* visibility tests may allocate memory for members of a multixact */
 	old_context = MemoryContextSwitchTo(measurer->block_context);
 
 	ItemPointerSetInvalid(&measurer->tuple.t_self);
 	error_context_stack = &place;
 
 	/*
-	 * All of the page is measured under the share lock that the tests of
-	 * visibility need.  Only lengths are looked at, so that it is short.
+	 * All of the page is measured while it is locked for the tests of
+	 * visibility.  As only lengths are read, this takes little time.
 	 */
 	buffer = ReadBufferExtended(measurer->rel, MAIN_FORKNUM, block,
 								RBM_NORMAL, measurer->ring);
@@ -255,25 +263,26 @@ block_measure(BlockMeasurer *measurer, BlockNumber block)
 }
 
 /* ----------
- * Estimates where in a heap the rows and bytes to dump are, from a bounded
- * number of its blocks.
+ * Estimates from a limited number of blocks where in a heap the rows and
+ * bytes to dump are.
  * ----------
  */
 
 /*
- * How many blocks of a relation are read for each chunk that it may have, and
- * how many at least and at most.
+ * The number of blocks that are read for each chunk that a relation may have,
+ * and the smallest and largest number for a relation.
  */
 #define SAMPLED_BLOCKS_PER_CHUNK	32
 #define MIN_SAMPLED_BLOCKS	512
 #define MAX_SAMPLED_BLOCKS	4096
 
+/* Blocks of a stratum that are looked up in the maps. */
 #define PROBES_PER_STRATUM	16
 
-/* Strata on each side whose sampled blocks help to estimate a stratum. */
+/* Strata on each side whose sampled blocks are used to estimate a stratum. */
 #define WINDOW_RADIUS		4
 
-/* A range of neighbouring blocks and what is estimated to be in it. */
+/* A range of adjacent blocks, and the estimated amount in it. */
 typedef struct Stratum
 {
 	BlockNumber nblocks;		/* > 0 */
@@ -295,7 +304,7 @@ typedef enum BlockClass
 
 #define NUM_BLOCK_CLASSES	(BLOCK_UNSETTLED + 1)
 
-/* A block, as the visibility map and the free space map describe it. */
+/* The information of the visibility map and the free space map on a block. */
 typedef struct BlockProbe
 {
 	BlockClass	class;
@@ -305,7 +314,7 @@ typedef struct BlockProbe
 /* The probes of a stratum. */
 typedef struct StratumProbe
 {
-	/* bytes in use in the blocks of a class, as a mean over all probes */
+	/* sum of the bytes in use in a class, divided by the number of probes */
 	double		mean_used[NUM_BLOCK_CLASSES];
 
 	/* the block that was read */
@@ -313,7 +322,10 @@ typedef struct StratumProbe
 	DumpAmount	amount;
 } StratumProbe;
 
-/* First block of a stratum; of stratum nstrata, the end of the relation. */
+/*
+ * Return the first block of a stratum.  For the number nstrata, this is the
+ * end of the relation.
+ */
 static BlockNumber
 stratum_start(BlockNumber nblocks, int nstrata, int stratum)
 {
@@ -327,9 +339,10 @@ num_probes(BlockNumber nblocks)
 }
 
 /*
- * Block number "probe" of a stratum to probe.  The stratum is divided into as
- * many parts as there are probes, and a hash finds the place in a part:
- * always the same one, yet without a period that data could have as well.
+ * Return the block of the stratum that is probed as number "probe".  The
+ * stratum is divided into one part for each probe, and a hash selects a block
+ * of the part.  The block is always the same, so that plans are reproducible.
+ * But the distances are irregular, as data may have regular patterns.
  */
 static BlockNumber
 probe_block(BlockNumber start, BlockNumber nblocks, int probe)
@@ -342,14 +355,14 @@ probe_block(BlockNumber start, BlockNumber nblocks, int probe)
 	return first + (BlockNumber) ((hash * (end - first)) >> 32);
 }
 
-/* The number of the probe of a stratum that is also read. */
+/* Return the number of the probe of a stratum whose block is read. */
 static int
 sampled_probe(BlockNumber start, BlockNumber nblocks)
 {
 	return murmurhash32(~start) % num_probes(nblocks);
 }
 
-/* Start the reads that come next, as far ahead as the tablespace wants. */
+/* Prefetch the blocks of the next strata, up to this distance. */
 static void
 prefetch_samples(const RelationSample *sample, Relation rel, int current,
 				 int distance, int *prefetched)
@@ -367,14 +380,15 @@ prefetch_samples(const RelationSample *sample, Relation rel, int current,
 	}
 }
 
+/* Look up a block in the maps. */
 static BlockProbe
 block_probe(Relation rel, BlockNumber block, Buffer *vmbuf)
 {
 	BlockProbe	probe = {BLOCK_UNSETTLED, BLCKSZ};
 
 	/*
-	 * The look-up takes no lock and may be out of date at once (see
-	 * visibilitymap.c), which is good enough for an estimate.  vmbuf keeps
+	 * The look-up takes no lock, so its result may be out of date (see
+	 * visibilitymap.c), but it is good enough for an estimate.  vmbuf keeps
 	 * the page of the map pinned from one block to the next.
 	 */
 	if (VM_ALL_VISIBLE(rel, block, vmbuf))
@@ -385,9 +399,9 @@ block_probe(Relation rel, BlockNumber block, Buffer *vmbuf)
 		probe.class = BLOCK_SETTLED;
 
 		/*
-		 * An empty page must count nothing.  What the map can name at most is
-		 * MaxFSMRequestSize, rounded down to a multiple of BLCKSZ / 256 (see
-		 * freespace.c), which leaves less than two such steps unsaid.
+		 * An empty page must have 0 bytes in use.  The map can contain at
+		 * most MaxFSMRequestSize, rounded down to a multiple of BLCKSZ / 256
+		 * (see freespace.c), which may be too low by almost two such steps.
 		 */
 		probe.used = Max(0.0, (double) space - free - 2.0 * BLCKSZ / 256);
 	}
@@ -396,8 +410,8 @@ block_probe(Relation rel, BlockNumber block, Buffer *vmbuf)
 }
 
 /*
- * Look a few blocks of a stratum up in the maps, and read one of them.  All
- * of the look-ups count in the mean of their class.
+ * Look up some blocks of a stratum in the maps, and read one of them.  All
+ * look-ups count in the mean of their class.
  */
 static void
 probe_stratum(Relation rel, BlockMeasurer *measurer, BlockNumber start,
@@ -421,8 +435,8 @@ probe_stratum(Relation rel, BlockMeasurer *measurer, BlockNumber start,
 }
 
 /*
- * Add up what the sampled blocks of a class hold, in the strata from "first"
- * to "last", and return their bytes in use.
+ * Add up the amounts in the sampled blocks of a class, in the strata from
+ * "first" to "last", and return the sum of their bytes in use.
  */
 static double
 sum_samples(const StratumProbe *probes, int first, int last, BlockClass class,
@@ -444,8 +458,8 @@ sum_samples(const StratumProbe *probes, int first, int last, BlockClass class,
 }
 
 /*
- * Estimate every stratum.  A class that was probed, but of which no block in
- * use was read in the window, is judged by all samples of the class.
+ * Estimate the amount of each stratum.  If no block of a class that is in use
+ * was read in the window, the ratio of all samples of the class is used.
  */
 static void
 estimate_strata(RelationSample *sample, const StratumProbe *probes)
@@ -482,8 +496,8 @@ estimate_strata(RelationSample *sample, const StratumProbe *probes)
 }
 
 /*
- * Read one block of each stratum.  Reads are started in advance, since the
- * blocks lie too far apart for the kernel to read ahead.
+ * Probe all strata, and read one block of each.  Blocks are prefetched,
+ * because they are too far apart for the kernel's read-ahead.
  */
 static void
 measure_some(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
@@ -512,7 +526,7 @@ measure_some(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
 	pfree(probes);
 }
 
-/* Blocks of the relation and of its out-of-line values. */
+/* Return the number of blocks of the relation and of its TOAST table. */
 static double
 blocks_with_toast(Relation rel, BlockNumber nblocks)
 {
@@ -529,9 +543,9 @@ blocks_with_toast(Relation rel, BlockNumber nblocks)
 }
 
 /*
- * How many blocks are to be read.  As long as nothing was read, a chunk is
- * taken for as many bytes of the file; only compressed values make more of
- * them.
+ * Return the number of blocks to read.  Before anything was read, the number
+ * of chunks is estimated from the size of the files.  Only compressed values
+ * have more bytes in the dump.
  */
 static int
 num_sampled_blocks(Relation rel, BlockNumber nblocks, int64 chunk_bytes)
@@ -544,9 +558,10 @@ num_sampled_blocks(Relation rel, BlockNumber nblocks, int64 chunk_bytes)
 }
 
 /*
- * Sample a heap closely enough to cut it into chunks of about "chunk_bytes".
- * Up to MIN_SAMPLED_BLOCKS blocks, and up to MAX_SAMPLED_BLOCKS if the chunks
- * are small, are all read, each a stratum of its own with exact figures.
+ * Sample a heap in order to divide it into chunks of about "chunk_bytes".  If
+ * it has up to MIN_SAMPLED_BLOCKS blocks, or up to MAX_SAMPLED_BLOCKS if the
+ * chunks are small, all blocks are read.  Then each block is a stratum, and
+ * the numbers are exact.
  */
 static RelationSample *
 relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
@@ -562,7 +577,7 @@ relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 			stratum_start(sample->nblocks, sample->nstrata, i + 1) -
 			stratum_start(sample->nblocks, sample->nstrata, i);
 
-	/* the measurer's memory goes with that of the caller, as the sample's */
+	/* the measurer and the sample are freed with the context of the caller */
 	measurer = block_measurer_new(rel, snapshot);
 	if (sample->nblocks == (BlockNumber) sample->nstrata)
 	{
@@ -580,24 +595,25 @@ relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 }
 
 /* ----------
- * Cuts a sampled relation into block ranges of about equal bytes to dump.
+ * Divides a sampled relation into chunks.
  *
- * With n = ceil(total bytes / chunk bytes), the goals for cuts are the places
- * where the bytes before them reach k * total / n, k = 1 .. n - 1.  Inside a
- * stratum bytes are taken to be spread evenly, so a goal has a block
- * position, which is rounded to the nearest boundary between blocks.
+ * Let n = ceil(total bytes / chunk bytes).  The goals for cuts are the places
+ * before which there are k * total / n bytes, for k = 1 .. n - 1.  The bytes
+ * of a stratum are assumed to be evenly distributed, so a goal has a position
+ * in the stratum, which is rounded to the nearest boundary between blocks.
  *
- * A goal is passed over if a cut there would leave too little on either side:
- * that happens where a block has more bytes than a chunk should have, and the
- * goals in it all round to its two ends.  It also makes regions without rows
- * part of a neighbouring chunk.  The goals that follow stay where they are.
+ * A goal is skipped if a cut there would leave too little on either side.
+ * This happens if a block has more bytes than a chunk should have, and all
+ * goals in the block are rounded to its two ends.  It also means that regions
+ * without rows become parts of an adjacent chunk.  The goals after it do not
+ * change.
  *
- * Chunks are handed out one by one, not as an array: for the smallest chunk
- * size their number is the number of blocks, up to billions.
+ * Chunks are returned one by one, and not as an array: for the smallest chunk
+ * size, their number is the number of blocks, up to billions.
  * ----------
  */
 
-/* The least that is worth a chunk, as a share of the bytes aimed at. */
+/* The smallest amount of a chunk, as a share of the planned bytes. */
 #define MIN_CHUNK_SHARE		0.25
 
 /* A place between two blocks and the amount before it. */
@@ -610,19 +626,19 @@ typedef struct Mark
 struct ChunkCutter
 {
 	const RelationSample *sample;
-	double		target;			/* bytes of a chunk */
-	double		nchunks;		/* chunks aimed at */
+	double		target;			/* planned bytes of a chunk */
+	double		nchunks;		/* planned number of chunks */
 	Mark		end;			/* of the relation */
 
-	/* how far chunks were handed out */
-	int			stratum;		/* looked at next */
-	Mark		stratum_start;	/* where it begins */
+	/* progress of chunk_cutter_next() */
+	int			stratum;		/* the current stratum */
+	Mark		stratum_start;	/* its start */
 	double		goal;			/* number k of the next goal */
 	Mark		last_cut;
 	bool		finished;
 };
 
-/* The place "nblocks" after a mark in the stratum that begins there. */
+/* Return the mark "nblocks" after the start of a stratum. */
 static Mark
 mark_in_stratum(const Mark *start, const Stratum *stratum, double nblocks)
 {
@@ -643,9 +659,7 @@ chunk_cutter_new(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 												   chunk_bytes);
 	ChunkCutter *cutter = palloc0(sizeof(ChunkCutter));
 
-	/*
-	 * the totals are added up as next_cut() does it, so that both round alike
-	 */
+	/* totals are summed in the same order as in next_cut(), as sums round */
 	cutter->sample = sample;
 	cutter->goal = 1;
 	for (int i = 0; i < sample->nstrata; i++)
@@ -654,13 +668,14 @@ chunk_cutter_new(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 
 	cutter->nchunks = ceil(cutter->end.before.bytes / chunk_bytes);
 
-	/* Chunks are numbered by an SQL integer. */
+	/* the number of a chunk is an SQL integer */
 	cutter->nchunks = Min(Max(cutter->nchunks, 1), PG_INT32_MAX);
 	cutter->target = cutter->end.before.bytes / cutter->nchunks;
 
 	return cutter;
 }
 
+/* Would a cut at this mark leave enough bytes on both sides? */
 static bool
 worth_a_cut(const ChunkCutter *cutter, const Mark *mark)
 {
@@ -671,8 +686,8 @@ worth_a_cut(const ChunkCutter *cutter, const Mark *mark)
 }
 
 /*
- * Find the next cut in the current stratum, false if it has none (left).  All
- * goals of the stratum are used up then.
+ * Find the next cut in the current stratum.  Returns false if it has no more,
+ * after all goals of the stratum have been used.
  */
 static bool
 next_cut_in_stratum(ChunkCutter *cutter, Mark *cut)
@@ -692,7 +707,7 @@ next_cut_in_stratum(ChunkCutter *cutter, Mark *cut)
 
 		*cut = mark_in_stratum(start, stratum, nblocks);
 
-		/* All further goals that round to the same block go with this one. */
+		/* skip all further goals that are rounded to the same boundary */
 		next_position = (nblocks + 0.5) / stratum->nblocks;
 		next_goal = ceil((start->before.bytes + bytes * next_position) /
 						 cutter->target);
@@ -705,7 +720,7 @@ next_cut_in_stratum(ChunkCutter *cutter, Mark *cut)
 	return false;
 }
 
-/* Find the next cut, stratum by stratum; false if none is left. */
+/* Find the next cut, stratum by stratum.  Returns false if none is left. */
 static bool
 next_cut(ChunkCutter *cutter, Mark *cut)
 {
@@ -723,7 +738,7 @@ next_cut(ChunkCutter *cutter, Mark *cut)
 	return false;
 }
 
-/* There is no cut at the end: the last chunk ends with the relation. */
+/* The last chunk has no cut at its end, and ends with the relation. */
 bool
 chunk_cutter_next(ChunkCutter *cutter, Chunk *chunk)
 {

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * planner.h
- *	  Cuts a heap into block ranges of about equal bytes to dump.
+ *	  Divides a heap into chunks: block ranges with about the same number of
+ *	  bytes to dump.
+ *
+ * function/plan_function.c returns the chunks as the rows of
+ * pg_pardump_chunks().
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +17,8 @@
 #include "utils/snapshot.h"
 
 /*
- * Amounts are double: they are summed, scaled and divided, never addressed.
+ * A number of rows, and of their bytes in the dump.  Both are estimates that
+ * are scaled and divided, so they are not integers.
  */
 typedef struct DumpAmount
 {
@@ -21,7 +26,7 @@ typedef struct DumpAmount
 	double		bytes;
 } DumpAmount;
 
-/* The blocks from start_block up to, not including, end_block. */
+/* The blocks from start_block to end_block - 1. */
 typedef struct Chunk
 {
 	BlockNumber start_block;
@@ -32,25 +37,26 @@ typedef struct Chunk
 typedef struct ChunkCutter ChunkCutter;
 
 /*
- * Sample a heap, to cut it into chunks of "chunk_bytes" (> 0) estimated bytes
- * each.  The cutter is made in the current memory context.  The relation must
- * be locked by the caller.  As its size is taken now, all rows that
- * "snapshot" sees lie inside of it.  A given state of a relation and chunk
- * size always give the same chunks.
+ * Sample a heap in order to divide it into chunks of about "chunk_bytes"
+ * bytes each, which must be above 0.  The cutter is allocated in the current
+ * memory context.  The caller must have locked the relation.  As its size is
+ * read now, all rows that "snapshot" sees are in the chunks.  The same state
+ * of a relation and the same chunk size always result in the same chunks.
  *
- * As many chunks are aimed at as the bytes need, so a chunk is meant to have
- * chunk_bytes or somewhat less; but cuts lie between blocks, a chunk may have
- * more by up to one half of a block's bytes on either side, and a single
- * block with more (long out-of-line values) cannot be divided at all.
+ * The planned number of chunks is that of the bytes divided by chunk_bytes,
+ * rounded up.  So a chunk should have chunk_bytes or a little less.  As cuts
+ * are between blocks, it may have up to half a block's bytes more on either
+ * side.  A single block with more bytes (long out-of-line values) cannot be
+ * divided.
  */
 extern ChunkCutter *chunk_cutter_new(Relation rel, Snapshot snapshot,
 									 int64 chunk_bytes);
 
 /*
- * Get the next chunk, in block order; false if there is none left.  The first
- * chunk starts at block 0, each following one where the one before ended, the
- * last ends with the relation.  There is always at least one, and only for an
- * empty relation it has no block.
+ * Get the next chunk, in the order of blocks; returns false if none is left.
+ * The first chunk starts at block 0, each other one at the end of the one
+ * before, and the last one ends with the relation.  There is always at least
+ * one chunk; only that of an empty relation contains no block.
  */
 extern bool chunk_cutter_next(ChunkCutter *cutter, Chunk *chunk);
 

@@ -1,13 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * raw_block.c
- *	  Headers of blocks of raw tuples, their decompression, and the types
- *	  whose values may be in them.
+ *	  Writes and checks the headers of blocks of raw tuples, decompresses
+ *	  blocks, and knows which types are portable.
  *
- * A block may come from anywhere.  Its header is compared, field by field,
- * with the one that this server would write for the table.  What the header
- * says of lengths is compared with the length of the block.  Only then are
- * the frames decompressed, into memory of the length that the header names.
+ * raw_block.h describes the format.  chunk_reader.c writes headers with this
+ * file, and load/raw_loader.c opens blocks.
+ *
+ * The contents of a block are not trusted.  First, its header is compared,
+ * field by field, with the one that this server would write for the table.
+ * Then the lengths in the header are compared with the length of the block.
+ * Only after that are the frames decompressed, into memory of the length that
+ * the header contains.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +30,8 @@
 #include "read/raw_block.h"
 
 /* ----------
- * Decompresses the frames of a block at once, as their length is known.
+ * Decompresses the frames of a block.  Their length is known, so all of them
+ * are decompressed in one call.
  * ----------
  */
 
@@ -41,9 +46,9 @@ damaged_data(const char *method)
 }
 
 /*
- * Decompress one frame of lz4, with nothing behind it.  The loop ends with
- * the frame, or where the library neither reads nor writes any more: the
- * frame is cut off, or has more bytes than there is room for.
+ * Decompress one frame of lz4, after which the data must end.  The loop ends
+ * with the frame, or when the library makes no progress: the frame is
+ * incomplete then, or contains more bytes than there is room for.
  */
 static bool
 decompress_lz4(LZ4F_dctx *lz4, const char *data, Size len, char *to,
@@ -68,10 +73,11 @@ decompress_lz4(LZ4F_dctx *lz4, const char *data, Size len, char *to,
 }
 
 /*
- * Decompress "len" bytes, by a CompressMethod that is not COMPRESS_NONE, and
- * may be none at all, to "raw_bytes" bytes in CurrentMemoryContext, at most
- * RAW_MAX_BYTES.  Data that is damaged, or does not give exactly raw_bytes
- * bytes, is an error (XX001), and no memory is written beyond them.
+ * Decompress "len" bytes into "raw_bytes" bytes, at most RAW_MAX_BYTES, that
+ * are allocated in CurrentMemoryContext.  "method" is a CompressMethod other
+ * than COMPRESS_NONE, or an invalid number, which is an error.  It is also an
+ * error (XX001) if the data is damaged or has another length; no memory is
+ * written beyond raw_bytes.
  */
 static char *
 raw_decompress(uint32 method, const char *data, Size len, Size raw_bytes)
@@ -88,7 +94,7 @@ raw_decompress(uint32 method, const char *data, Size len, Size raw_bytes)
 		LZ4F_dctx  *lz4;
 		bool		sound;
 
-		/* its memory is malloc()ed: no error comes before it is freed */
+		/* its memory is malloc()ed, so it is freed before an error */
 		if (LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)))
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
@@ -103,7 +109,7 @@ raw_decompress(uint32 method, const char *data, Size len, Size raw_bytes)
 }
 
 /* ----------
- * Headers of blocks of raw tuples.
+ * Headers of blocks of raw tuples
  * ----------
  */
 
@@ -113,9 +119,9 @@ static const char raw_magic[8] = "PARDRAW\n";
 #define RAW_VERSION		1
 
 /*
- * The identity of a column: its name, by which a copy finds it, its type and
- * its modifier.  All of the types are built in, so each has the same OID on
- * every server.
+ * The identity of a column: its name, by which a copy assigns columns, its
+ * type and its modifier.  All portable types are built in, so each has the
+ * same OID on every server.
  */
 typedef struct ColumnIdentity
 {
@@ -125,9 +131,9 @@ typedef struct ColumnIdentity
 } ColumnIdentity;
 
 /*
- * The hash of all columns.  It is a cryptographic one: with a checksum, names
- * could be chosen so that columns of other types have the same, and values
- * would be taken for those of another type.
+ * Compute the hash of all columns.  It must be a cryptographic one.  With a
+ * checksum, names could be chosen such that columns of other types have the
+ * same checksum, and values would be read as those of another type.
  */
 static void
 hash_identities(const ColumnIdentity *columns, Size bytes, uint8 *result)
@@ -143,8 +149,9 @@ hash_identities(const ColumnIdentity *columns, Size bytes, uint8 *result)
 }
 
 /*
- * A table's blocks come one after the other, so the last hash is kept, with
- * all that it was made of: nothing that happens to a table can make it wrong.
+ * Return the hash of columns.  As many blocks of a table follow each other,
+ * the last hash is kept for the next call, together with its input.  The
+ * input is compared, so the hash is right even if the table has changed.
  */
 static void
 hash_columns(TupleDesc columns, uint8 *result)
@@ -155,9 +162,7 @@ hash_columns(TupleDesc columns, uint8 *result)
 	Size		bytes = columns->natts * sizeof(ColumnIdentity);
 	ColumnIdentity *all = palloc(bytes + 1);
 
-	/*
-	 * a NameData has zeros behind the name, so that its bytes can be compared
-	 */
+	/* zeros follow the name in a NameData, so its bytes can be compared */
 	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
@@ -168,7 +173,7 @@ hash_columns(TupleDesc columns, uint8 *result)
 	}
 	if (last == NULL || bytes != last_bytes || memcmp(all, last, bytes) != 0)
 	{
-		/* if there is an error now, nothing is kept */
+		/* nothing is kept if an error is raised below */
 		if (last)
 			pfree(last);
 		last = NULL;
@@ -182,11 +187,10 @@ hash_columns(TupleDesc columns, uint8 *result)
 }
 
 /*
- * The header names the properties of a server that determine how tuples are
- * laid out: byte order, alignment, the size of a Datum, the length of a name,
- * the encoding of texts.  The
- * layout of values is that of their types, which is the same everywhere for
- * the types that is_portable() lists.
+ * The header contains the properties of a server that determine the layout of
+ * tuples: byte order, alignment, the size of a Datum, the length of a name,
+ * and the encoding of texts.  The layout of the values themselves depends on
+ * their types, and is the same on all servers for portable types.
  */
 void
 raw_block_header_init(RawBlockHeader *header, TupleDesc columns)
@@ -223,7 +227,7 @@ other_server(const char *detail)
 			 errdetail("%s", detail)));
 }
 
-/* Is the layout of tuples ours, and are the columns? */
+/* Raise an error unless the layout of tuples and the columns are the same. */
 static void
 check_layout(const RawBlockHeader *header, TupleDesc columns)
 {
@@ -250,9 +254,9 @@ check_layout(const RawBlockHeader *header, TupleDesc columns)
 }
 
 /*
- * The header is copied, as the block may lie anywhere.  Frames that are not
- * compressed are used where they are if they are aligned, which the values in
- * them rely on.
+ * The header is copied, as the block may be unaligned.  Frames without
+ * compression are used in place if they are aligned, as the values in them
+ * must be.
  */
 void
 raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
@@ -265,7 +269,7 @@ raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
 		invalid_block("It is shorter than its header.");
 	memcpy(&header, data, sizeof(header));
 	check_layout(&header, columns);
-	/* Can there be what the header says? */
+	/* are the lengths in the header possible? */
 	if (header.stored_bytes != bytes - sizeof(header))
 		invalid_block("Its length is not the one that it names.");
 	if (header.frame_bytes > RAW_MAX_BYTES)
@@ -282,21 +286,26 @@ raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
 	if (header.compression != COMPRESS_NONE)
 		raw->frames = raw_decompress(header.compression, raw->frames,
 									 header.stored_bytes, header.frame_bytes);
-	/* a value that was sent in text format, or detoasted, may lie anywhere */
+	/* a value that was sent in text format, or detoasted, may be unaligned */
 	else if (raw->frames != (const char *) MAXALIGN(raw->frames))
 		raw->frames = memcpy(palloc(header.frame_bytes), raw->frames,
 							 header.frame_bytes);
 }
 
 /* ----------
- * The types whose stored values mean the same on every server.
+ * Portable types, whose stored values mean the same on every server
  *
- * A list, by OID, of types that are built in and whose form on disk has not
- * changed in any major that we read from or write to.  Types that have an OID
- * of their database in their values are not on it, as enums, composite types,
- * ranges of users and arrays of all of these have; what would have to be
- * checked, as domains; what is written by name, as regclass; and types of
- * extensions, whose form is a matter of their version.
+ * The list contains built-in types whose stored form is the same in all
+ * supported major versions.  These are not in the list:
+ *
+ * - types whose values contain an OID of their database: enums, composite
+ * types, ranges of users, and arrays of all of these
+ *
+ * - types whose values must be checked, as domains
+ *
+ * - types whose values must be converted by name, as regclass
+ *
+ * - types of extensions, whose form depends on the version of the extension
  * ----------
  */
 
@@ -358,7 +367,7 @@ is_portable(Oid type_id)
 		case POLYGONOID:
 		case CIRCLEOID:
 
-			/* ranges: the OID in their values is that of a built-in range */
+			/* ranges, whose values contain the OID of a built-in type */
 		case INT4RANGEOID:
 		case INT8RANGEOID:
 		case NUMRANGEOID:
@@ -378,7 +387,7 @@ is_portable(Oid type_id)
 	}
 }
 
-/* Can values of the type, or of arrays of it, be taken as they are stored? */
+/* Is the type portable, or an array of a portable type? */
 static bool
 is_portable_or_array(Oid type_id)
 {
@@ -387,7 +396,7 @@ is_portable_or_array(Oid type_id)
 	if (is_portable(type_id))
 		return true;
 	element = get_element_type(type_id);
-	/* a type of a user may call itself an array, too */
+	/* a type of a user may have an element type without being its array */
 	return OidIsValid(element) && is_portable(element) &&
 		get_array_type(element) == type_id;
 }

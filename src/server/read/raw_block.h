@@ -1,22 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * raw_block.h
- *	  Blocks of raw tuples: rows as a heap stores them, on their way from one
- *	  server to another.
+ *	  The format of blocks of raw tuples: rows as a heap stores them, which
+ *	  are sent from one server to another.
  *
- * A block is a header and frames, which may be compressed as a whole.  A
- * frame is a row: 32 bits with flags and a length, and that number of bytes
- * of a heap tuple (src/include/access/htup_details.h), which is all of it but
- * the header's fixed part: the null bitmap if there is one, and the values.
- * The row's attributes are the columns that were asked for, in their order:
- * none is dropped or missing.  Where a value is out of line the tuple has its
- * pointer to disk, but zero behind the tag, and the value follows the tuple,
- * MAXALIGNed and with a header, compressed if it is stored so; the values of
- * a row are in the order of its columns.
+ * chunk_reader.c makes blocks, and load/raw_loader.c inserts their rows.
+ * Rows in this format need not be encoded and decoded, but both servers must
+ * store tuples in the same way.
  *
- * Numbers are in the byte order of the server, as all of this is.  The header
- * names what the layout depends on, so that another server can check whether
- * the layout is its own.
+ * A block consists of a header and frames.  All frames together may be
+ * compressed.  A frame is a row.  It begins with 32 bits that contain flags
+ * and a length, and this number of bytes of a heap tuple follows
+ * (src/include/access/htup_details.h): the tuple without the fixed part of
+ * its header, so its null bitmap, if there is one, and its values.  The
+ * attributes of the tuple are the requested columns in their order; none is
+ * dropped or missing.
+ *
+ * If a value is out of line, the tuple contains a TOAST pointer with zeros
+ * after its tag.  The value itself follows the tuple.  It is MAXALIGNed, has
+ * a header of four bytes, and is compressed if it is stored so.  The
+ * out-of-line values of a row are in the order of its columns.
+ *
+ * Numbers are in the byte order of the server, like the tuples.  The header
+ * contains the properties on which the layout of tuples depends, so that
+ * another server can check whether it uses the same layout.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,12 +37,14 @@
 #include "shared/compress.h"
 
 /* ----------
- * Blocks of raw tuples: rows as a heap stores them, on their way from one
- * server to another.
+ * The format of blocks
  * ----------
  */
 
-/* With the header of a bytea before it, frames begin aligned. */
+/*
+ * The header of a block.  After the header of a bytea and this one, frames
+ * are aligned.
+ */
 typedef struct RawBlockHeader
 {
 	char		magic[8];
@@ -53,22 +62,22 @@ typedef struct RawBlockHeader
 	uint8		columns[PG_SHA224_DIGEST_LENGTH];	/* hash_columns() */
 } RawBlockHeader;
 
-/* A frame's first 32 bits */
+/* The first 32 bits of a frame */
 #define RAW_HAS_NULLS		0x80000000	/* there is a null bitmap */
 #define RAW_HAS_VARWIDTH	0x40000000	/* a value is of varying width */
 #define RAW_HAS_EXTERNAL	0x20000000	/* a value follows the tuple */
-#define RAW_TUPLE_BYTES		0x1fffffff	/* mask: the length */
+#define RAW_TUPLE_BYTES		0x1fffffff	/* mask of the length */
 
-/* Longer blocks are of one row. */
+/* The largest size of the frames of a block, unless it has only one row. */
 #define RAW_BLOCK_BYTES ((Size) 1024 * 1024)
 
 /*
- * The longest value that can be sent and be a parameter: libpq.h's
- * PQ_LARGE_MESSAGE_LIMIT, less some bytes for the rest of a message.
+ * The longest value that can be sent and be a parameter of a statement:
+ * PQ_LARGE_MESSAGE_LIMIT of libpq.h, minus bytes for the rest of the message.
  */
 #define RAW_MAX_BYTES (MaxAllocSize - 1024)
 
-/* Where in a heap tuple the bytes of a frame begin. */
+/* Return the offset in a heap tuple at which the bytes of a frame begin. */
 static inline Size
 raw_tuple_start(bool has_nulls)
 {
@@ -76,7 +85,7 @@ raw_tuple_start(bool has_nulls)
 		: MAXALIGN(SizeofHeapTupleHeader);
 }
 
-/* The frames of a block, checked as far as the header goes. */
+/* The frames of a block whose header has been checked. */
 typedef struct RawBlock
 {
 	const char *frames;			/* MAXALIGNed */
@@ -84,24 +93,28 @@ typedef struct RawBlock
 	uint32		n_rows;
 } RawBlock;
 
-/* Begin a header of blocks of such rows; what is of one block is zero. */
+/*
+ * Initialize the header of blocks with these columns.  The members that
+ * describe a single block are set to zero.
+ */
 extern void raw_block_header_init(RawBlockHeader *header, TupleDesc columns);
 
 /*
- * Open a block for a table of this descriptor, which has no dropped columns.
- * Raises an error if the block is damaged, or of another layout, encoding or
- * list of columns.  The block, detoasted, must live as long as the frames.
+ * Open a block for a table with this descriptor, which has no dropped
+ * columns.  Raises an error if the block is damaged, or if its layout,
+ * encoding or columns are different.  The block must be detoasted, and live
+ * as long as the frames.
  */
 extern void raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns);
 
 /* ----------
- * The types whose stored values mean the same on every server.
+ * Portable types, whose stored values mean the same on every server
  * ----------
  */
 
 /*
- * The first column whose values cannot be taken as they are stored, and why:
- * half a sentence; NULL if there is none.
+ * Return why these columns cannot be in a block of raw tuples: half a
+ * sentence.  Returns NULL if all of their types are portable.
  */
 extern const char *raw_columns_reason(TupleDesc columns);
 

@@ -1,22 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * toast_reader.c
- *	  Reads out-of-line values through a ring of buffers, and decompresses.
+ *	  Fetches out-of-line values with a ring of buffers, and decompresses
+ *	  values.
  *
- * The server's own detoasting (heaptoast.c:heap_fetch_toast_slice) opens the
- * TOAST table and starts an index scan for every value, and reads through all
- * of shared buffers.  Here the table, its index and the scan are kept for the
- * whole read; the index gives the places of a value's pieces, which are
- * mostly neighbours on one page; and that page is read through a bulk-read
- * ring and stays pinned while the pieces are on it.
+ * chunk_reader.c and fingerprint.c call this for the values of the tuples
+ * that they read.  The server's own function (heaptoast.c:
+ * heap_fetch_toast_slice) opens the TOAST table and begins an index scan for
+ * each value, and its pages displace others in shared buffers.  Here the
+ * table, its index and the scan remain open for the whole read.  The index
+ * returns the places of a value's chunks (called pieces here), which are
+ * usually next to each other on one page.  This page is read with a ring of
+ * buffers and stays pinned as long as the next piece is on it.
  *
- * A value is put together in a buffer that the next value overwrites: most
- * values have similar sizes, and palloc() of a large one is a system call and
- * a page fault for each of its pages.
+ * A value is assembled in a buffer that the next value overwrites.  Most
+ * values have similar sizes, and palloc() of a large value takes a system
+ * call, and a page fault for each of its memory pages.
  *
- * Nothing that a TOAST pointer or a piece says is believed: the pointer must
- * name the TOAST table of the relation, and each piece must have the number
- * and the size that follow from the pointer.
+ * The contents of TOAST pointers and pieces are checked: a pointer must name
+ * the TOAST table of the relation, and each piece must have the number and
+ * the size that follow from the pointer.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -40,13 +43,16 @@
 #include "read/heap_reader.h"
 #include "read/toast_reader.h"
 
-/* Columns of a TOAST table: value, number of the piece, its bytes. */
+/*
+ * The columns of a TOAST table: ID of the value, number of the piece, and its
+ * bytes.
+ */
 #define TOAST_COLUMNS 3
 
-/* A longer value's buffer is not kept. */
+/* The buffer of a longer value is not kept for the next one. */
 #define KEEP_BYTES ((Size) 16 * 1024 * 1024)
 
-/* A buffer that grows with the values it takes in turn. */
+/* A buffer for one value after another, which is enlarged if necessary. */
 typedef struct ValueBuffer
 {
 	struct varlena *value;
@@ -56,12 +62,12 @@ typedef struct ValueBuffer
 struct ToastReader
 {
 	Relation	rel;			/* borrowed */
-	MemoryContext context;		/* of the buffers */
-	ValueBuffer stored;			/* fetched, perhaps compressed */
-	ValueBuffer plain;
+	MemoryContext context;		/* for buffers, and for open_toast_table() */
+	ValueBuffer stored;			/* a fetched value, perhaps compressed */
+	ValueBuffer plain;			/* a decompressed value */
 
-	/* once a value is out of line */
-	Relation	toast_rel;		/* NULL before */
+	/* set by open_toast_table(), for the first out-of-line value */
+	Relation	toast_rel;		/* NULL if not open */
 	TupleDeformer *deformer;
 	Relation   *indexes;
 	int			n_indexes;
@@ -72,14 +78,14 @@ struct ToastReader
 	Buffer		buffer;			/* the page of the last piece, pinned */
 };
 
-/* A value being put together. */
+/* A value that is being assembled. */
 typedef struct ToastFetch
 {
 	Oid			value_id;
 	int32		total;			/* bytes */
 	int32		n_pieces;
 	int32		next_piece;
-	char	   *data;			/* of total bytes */
+	char	   *data;			/* room for "total" bytes */
 } ToastFetch;
 
 ToastReader *
@@ -93,11 +99,11 @@ toast_reader_new(Relation rel)
 	return reader;
 }
 
-/* Room for a value of "size" bytes, header included. */
+/* Make room for a value of "size" bytes, including its header. */
 static struct varlena *
 value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
 {
-	/* buffers are larger by their slack than the values they hold */
+	/* a buffer may be larger than the largest value by PGLZ_SLACK */
 	if (size > MaxAllocSize + PGLZ_SLACK)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -120,16 +126,17 @@ value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
  */
 
 /*
- * Open the TOAST table, its valid index, and a scan to be restarted.
+ * Open the TOAST table and its valid index, and begin a scan, which is
+ * restarted for each value.
  *
- * All of these are kept up to the end of the read, in memory that lives as
- * long.  The locks are those that the server's own fetch takes.  There are
- * two indexes while REINDEX CONCURRENTLY builds a new one, and
- * toast_open_indexes() returns which of them is valid.
+ * All of these remain open up to the end of the read, and are allocated in
+ * the reader's context.  The locks are those that the server's own function
+ * takes.  While REINDEX CONCURRENTLY builds a new index, there are two
+ * indexes, and toast_open_indexes() returns which of them is valid.
  *
- * The snapshot is not that of the read but SnapshotToast, which sees each
- * piece that is still there: pieces are never updated, and VACUUM keeps those
- * of a row as long as the row is visible to a snapshot that is registered
+ * The snapshot is not that of the read, but SnapshotToast, which sees each
+ * piece that still exists.  Pieces are never updated, and VACUUM keeps those
+ * of a row as long as a registered snapshot sees the row
  * (heapam_visibility.c: HeapTupleSatisfiesToast()).
  */
 static void
@@ -146,9 +153,10 @@ open_toast_table(ToastReader *reader)
 							   &reader->indexes, &reader->n_indexes);
 
 	/*
-	 * REINDEX in the same session refuses an index with open scans
-	 * (CheckTableNotInUse()), but this scan begins only now: a REINDEX may
-	 * have made the index's file in a subtransaction that is still open.
+	 * A REINDEX in this session may have created the index's file in a
+	 * subtransaction that is still open, whose rollback would remove the
+	 * file.  After the scan has begun, REINDEX refuses the index
+	 * (CheckTableNotInUse()).
 	 */
 	heap_check_lasts(reader->indexes[valid]);
 	reader->snapshot = toast_snapshot(&reader->snapshot_space);
@@ -158,7 +166,10 @@ open_toast_table(ToastReader *reader)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* The bytes of a piece: never compressed, perhaps with a short header. */
+/*
+ * Check the next piece of a value and copy its bytes.  Pieces are never
+ * compressed, but may have a short header.
+ */
 static void
 take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
 {
@@ -197,7 +208,7 @@ take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
 	fetch->next_piece++;
 }
 
-/* Go to the page of a piece, and take the piece if it is alive. */
+/* Read the page of a piece, and copy the piece if it is visible. */
 static void
 take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 {
@@ -209,9 +220,9 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 	bool		visible = false;
 
 	/*
-	 * Mostly this is the page of the piece before, which is still pinned.  A
-	 * page stays pinned between two calls, too: the pin belongs to the
-	 * resource owner of the portal.
+	 * Usually this is the page of the last piece, which is still pinned.  It
+	 * stays pinned even between two calls of the SQL function, as the pin
+	 * belongs to the resource owner of the portal.
 	 */
 	if (!BufferIsValid(reader->buffer) ||
 		BufferGetBlockNumber(reader->buffer) != block)
@@ -225,7 +236,7 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(reader->buffer);
-	/* an index may still point to a place that was cleared */
+	/* an index entry may still point to a tuple that was removed */
 	if (offset >= FirstOffsetNumber &&
 		offset <= Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage) &&
 		ItemIdIsNormal(item = PageGetItemId(page, offset)) &&
@@ -236,16 +247,13 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 		tuple.t_tableOid = RelationGetRelid(reader->toast_rel);
 		tuple.t_self = *tid;
 
-		/*
-		 * an index points to the first of a HOT chain
-		 * (heap_hot_search_buffer)
-		 */
+		/* no index entry points to a heap-only tuple */
 		visible = !HeapTupleIsHeapOnly(&tuple) &&
 			HeapTupleSatisfiesVisibility(&tuple, reader->snapshot,
 										 reader->buffer);
 	}
 	LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
-	/* the pin keeps the tuple where it is, see heap_reader.c */
+	/* the pin prevents that the tuple is moved, see heap_reader.c */
 	if (visible)
 		take_piece(reader, fetch, &tuple);
 }
@@ -259,21 +267,24 @@ invalid_pointer(ToastReader *reader)
 					RelationGetRelationName(reader->rel))));
 }
 
-/* Read a pointer into this relation's TOAST table; any other is an error. */
+/*
+ * Read a TOAST pointer.  It must point to the TOAST table of this relation;
+ * any other pointer is an error.
+ */
 static void
 read_pointer(ToastReader *reader, const struct varlena *stored,
 			 struct varatt_external *pointer)
 {
-	/* the other kinds are of memory alone */
+	/* other kinds of pointers are never stored */
 	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
 		invalid_pointer(reader);
 	VARATT_EXTERNAL_GET_POINTER(*pointer, stored);
 
 	/*
-	 * A command that rewrites a table writes pointers that name the TOAST
-	 * table which the table has afterwards: it either swaps the links to the
-	 * TOAST tables, or swaps their files and writes the old OID (cluster.c:
-	 * swap_relation_files(), rd_toastoid).
+	 * After a command has rewritten the table, its pointers name the TOAST
+	 * table that the table has then: the command either swaps the links to
+	 * the TOAST tables, or swaps their files and writes the old OID into
+	 * pointers (cluster.c: swap_relation_files(), rd_toastoid).
 	 */
 	if (pointer->va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
 		!OidIsValid(pointer->va_toastrelid))
@@ -289,7 +300,7 @@ pointer_stored_size(const struct varatt_external *pointer)
 	return (Size) VARATT_EXTERNAL_GET_EXTSIZE(*pointer) + VARHDRSZ;
 }
 
-/* Fetch the value as it is stored, with a header for plain or compressed. */
+/* Fetch the value as it is stored, with a header for its form. */
 static void
 fetch_stored(ToastReader *reader, const struct varatt_external *pointer,
 			 struct varlena *result)
@@ -314,16 +325,16 @@ fetch_stored(ToastReader *reader, const struct varatt_external *pointer,
 	fetch.data = VARDATA(result);
 
 	/*
-	 * The index is on (value, piece), so that pieces come in their order.
-	 * Places that were cleared may still be in it; take_piece_at() passes
-	 * them.
+	 * The columns of the index are value and piece, so it returns the pieces
+	 * in their order.  It may also return places of removed tuples, which
+	 * take_piece_at() skips.
 	 */
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(pointer->va_valueid));
 	index_rescan(reader->scan, &key, 1, NULL, 0);
 	while ((tid = index_getnext_tid(reader->scan, ForwardScanDirection)) != NULL)
 	{
-		CHECK_FOR_INTERRUPTS(); /* a page may have gigabytes out of line */
+		CHECK_FOR_INTERRUPTS(); /* a value may have a gigabyte */
 		take_piece_at(reader, &fetch, tid);
 	}
 	if (fetch.next_piece != fetch.n_pieces)
@@ -393,8 +404,8 @@ toast_reader_decompress(ToastReader *reader, struct varlena *compressed)
 	}
 
 	/*
-	 * The server has something to say about damaged data, and knows what else
-	 * it was built with.
+	 * For damaged data, the server raises the error.  It also decompresses
+	 * lz4 if it was built with it.
 	 */
 	return detoast_attr(compressed);
 }
@@ -403,8 +414,8 @@ void
 toast_reader_free(ToastReader *reader)
 {
 	/*
-	 * The locks are kept up to the end of the transaction, as that of the
-	 * table is: what was read is not to be rewritten before.
+	 * The locks, like that of the table, are kept up to the end of the
+	 * transaction, so that the table is not rewritten before.
 	 */
 	if (reader->toast_rel)
 	{

@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * toast_reader.h
- *	  The plain form of a relation's compressed and out-of-line values, or
- *	  these as they are stored.
+ *	  Fetches out-of-line values of a relation, and decompresses values.
+ *
+ * chunk_reader.c and fingerprint.c use this instead of the server's detoast
+ * functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,43 +15,44 @@
 
 typedef struct ToastReader ToastReader;
 
-/* For values in tuples of rel, which must stay open. */
+/* Create a reader for values in tuples of rel, which must stay open. */
 extern ToastReader *toast_reader_new(Relation rel);
 
 /*
- * A value that is VARATT_IS_EXTERNAL(), as it is stored: fetched, but not
- * decompressed.  Valid up to the next call.  Errors are those of the server's
- * own functions (XX001 data_corrupted).
+ * Fetch a value that is VARATT_IS_EXTERNAL(), without decompressing it.  The
+ * result is valid until the next call.  Errors are those of the server's own
+ * functions (XX001 data_corrupted).
  */
 extern struct varlena *toast_reader_get_stored(ToastReader *reader,
 											   const struct varlena *stored);
 
 /*
- * The plain form of a value that is VARATT_IS_COMPRESSED().  Valid up to the
- * next call, or the reset of CurrentMemoryContext.  Errors as above.
+ * Decompress a value that is VARATT_IS_COMPRESSED().  The result is valid
+ * until the next call, or until CurrentMemoryContext is reset.  Errors are
+ * the same as above.
  */
 extern struct varlena *toast_reader_decompress(ToastReader *reader,
 											   struct varlena *compressed);
 
 /*
- * The size of a value that is VARATT_IS_EXTERNAL() once it is fetched, but
- * not decompressed: bytes, header included.  A value that does not point into
- * the relation's TOAST table is an error, as above.
+ * Return the size that a value which is VARATT_IS_EXTERNAL() has after it is
+ * fetched, without decompressing it: bytes, including its header.  A pointer
+ * to anything but the relation's TOAST table is an error, as above.
  */
 extern Size toast_reader_stored_size(ToastReader *reader,
 									 const struct varlena *stored);
 
 /*
- * Fetch such a value into memory of that size, aligned for its header.  The
- * header says whether the value is compressed.
+ * Fetch such a value into memory of that size, which is aligned for its
+ * header.  The header says whether the value is compressed.
  */
 extern void toast_reader_fetch(ToastReader *reader,
 							   const struct varlena *stored,
 							   struct varlena *to);
 
 /*
- * Release the pinned page, and close the TOAST table that the reader may have
- * opened, whose lock is kept.  Its memory goes with its context.
+ * Release the pinned page, and close the TOAST table if it was opened.  Locks
+ * are kept.  The memory of the reader is freed with its context.
  */
 extern void toast_reader_free(ToastReader *reader);
 
