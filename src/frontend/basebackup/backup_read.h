@@ -9,8 +9,6 @@
 #ifndef BACKUP_READ_H
 #define BACKUP_READ_H
 
-#include "storage/block.h"
-
 #include "basebackup/backup_layout.h"
 
 /* ----------

@@ -19,7 +19,6 @@
 #include "base/buffer.h"
 #include "basebackup/backup_layout.h"
 #include "basebackup/tar_archive.h"
-#include "shared/compress.h"
 
 /* A tar file of the backup. */
 typedef struct TarFile

@@ -12,16 +12,13 @@
 
 #include "common/string.h"
 
-#include "archive/archive_dir.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "cluster/cluster_account.h"
-#include "process/progress.h"
 #include "report/report.h"
 #include "status/metrics.h"
-#include "status/run.h"
 
 /* Only files of that name are read by node_exporter. */
 #define METRICS_SUFFIX ".prom"

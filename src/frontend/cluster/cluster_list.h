@@ -5,11 +5,7 @@
 #ifndef CLUSTER_LIST_H
 #define CLUSTER_LIST_H
 
-#include "libpq-fe.h"
-
-#include "options/options.h"
 #include "session/connection.h"
-#include "session/session.h"
 
 /* What a restore has to do with a database (cluster_notes.h). */
 typedef enum ClusterTodo

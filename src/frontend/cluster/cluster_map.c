@@ -12,7 +12,6 @@
 
 #include "base/buffer.h"
 #include "base/checksum.h"
-#include "base/json_fields.h"
 #include "cluster/cluster_map.h"
 #include "stream/regular_file.h"
 

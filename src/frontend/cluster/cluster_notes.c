@@ -20,10 +20,8 @@
 #include "base/units.h"
 #include "cluster/cluster_notes.h"
 #include "load/restore_journal_open.h"
-#include "load/target.h"
 #include "load/target_check.h"
 #include "process/progress.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 

@@ -19,7 +19,6 @@
 #include "base/interrupt.h"
 #include "cluster/cluster_account.h"
 #include "cluster/cluster_run.h"
-#include "process/child_program.h"
 #include "process/progress.h"
 #include "process/worker_slots.h"
 #include "session/session_lost.h"

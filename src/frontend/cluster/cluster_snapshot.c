@@ -30,20 +30,14 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster_snapshot.h"
-#include "plan/server_extension.h"
-#include "session/connection.h"
-#include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
 #include "source/leader_session.h"
-#include "source/source_check.h"
 #include "source/standby_overflow.h"
 
 /* How often all is begun, if databases come and go, or guards are lost. */

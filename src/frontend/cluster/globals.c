@@ -23,7 +23,6 @@
 #include "base/interrupt.h"
 #include "cluster/cluster_list.h"
 #include "cluster/globals.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 #include "stock/stock_pg_dump.h"

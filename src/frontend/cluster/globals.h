@@ -6,9 +6,6 @@
 #ifndef GLOBALS_H
 #define GLOBALS_H
 
-#include "libpq-fe.h"
-
-#include "options/options.h"
 #include "session/connection.h"
 
 /* ----------

@@ -10,18 +10,14 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/interrupt.h"
-#include "base/json_fields.h"
 #include "cluster/shared_snapshot.h"
 #include "session/snapshot.h"
 #include "source/source_check.h"
 #include "stream/regular_file.h"
-#include "stream/sink.h"
 
 #define FILE_VERSION 1
 

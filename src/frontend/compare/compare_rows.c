@@ -21,7 +21,6 @@
 #include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "compare/compare_rows.h"
-#include "process/progress.h"
 
 /* ----------
  * Lines

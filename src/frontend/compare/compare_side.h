@@ -10,10 +10,7 @@
 #ifndef COMPARE_SIDE_H
 #define COMPARE_SIDE_H
 
-#include "plan/archive_plan.h"
-#include "source/source.h"
 #include "source/worker_session.h"
-#include "status/run.h"
 
 /* ----------
  * Finds what a plan names in another database, by names.

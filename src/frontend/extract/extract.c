@@ -9,8 +9,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
-
 #include "common/file_perm.h"
 #include "common/file_utils.h"
 

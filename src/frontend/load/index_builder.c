@@ -23,7 +23,6 @@
 #include "base/shared_memory.h"
 #include "load/definition_session.h"
 #include "load/index_builder.h"
-#include "process/child_program.h"
 #include "process/worker_slots.h"
 
 /* ----------

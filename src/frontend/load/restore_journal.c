@@ -19,8 +19,6 @@
 #include "base/clock.h"
 #include "load/restore_journal.h"
 #include "load/target_ask.h"
-#include "session/connection.h"
-#include "session/session.h"
 #include "session/session_lost.h"
 
 /* ----------

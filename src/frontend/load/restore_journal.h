@@ -20,9 +20,6 @@
 #ifndef RESTORE_JOURNAL_H
 #define RESTORE_JOURNAL_H
 
-#include "libpq-fe.h"
-
-#include "archive/toc.h"
 #include "load/target.h"
 #include "plan/archive_plan.h"
 

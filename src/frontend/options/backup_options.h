@@ -6,8 +6,6 @@
 #ifndef BACKUP_OPTIONS_H
 #define BACKUP_OPTIONS_H
 
-#include "fe_utils/simple_list.h"
-
 #include "options/options.h"
 
 /* ----------

@@ -8,8 +8,6 @@
 #ifndef CHUNK_PLAN_H
 #define CHUNK_PLAN_H
 
-#include "storage/block.h"
-
 #include "plan/dump_table.h"
 #include "plan/previous_archive.h"
 #include "plan/server_extension.h"

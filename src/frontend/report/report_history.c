@@ -13,7 +13,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <time.h>
 
 #include "base/buffer.h"

@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
-#include "source/standby.h"
 #include "source/standby_overflow.h"
 
 static const char standby_pause_by_other[];

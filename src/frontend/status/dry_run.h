@@ -8,7 +8,6 @@
 
 #include "archive/archive_dir.h"
 #include "plan/dump_plan.h"
-#include "session/connection.h"
 
 /*
  * --check: print to event_log_text_output(), in a few lines, what a run with

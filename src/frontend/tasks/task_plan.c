@@ -13,8 +13,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
-
 #include "common/file_utils.h"
 
 #include "archive/archive_clean.h"

@@ -13,8 +13,6 @@
 #ifndef PARDUMP_DIGITS_H
 #define PARDUMP_DIGITS_H
 
-#include "port/pg_bitutils.h"
-
 #include "bytes/byte_block.h"
 
 /* ----------

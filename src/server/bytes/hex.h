@@ -11,8 +11,6 @@
 #ifndef PARDUMP_HEX_H
 #define PARDUMP_HEX_H
 
-#include "port/pg_bswap.h"
-
 #include "bytes/byte_block.h"
 
 /* ----------

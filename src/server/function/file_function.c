@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/block.h"

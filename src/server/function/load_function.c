@@ -14,7 +14,6 @@
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"

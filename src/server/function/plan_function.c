@@ -16,10 +16,7 @@
 
 #include "access/relation.h"
 #include "access/tableam.h"
-#include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 

@@ -20,10 +20,7 @@
 #include "access/xlog.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/rls.h"
 
 #include "base/server_compat.h"

@@ -76,7 +76,6 @@
 #include <unistd.h>
 
 #include "access/transam.h"
-#include "access/xact.h"
 #include "storage/fd.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"

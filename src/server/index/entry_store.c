@@ -22,14 +22,11 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-#include "storage/buffile.h"
 #include "utils/memutils.h"
 
 #include "base/server_compat.h"
 #include "index/entry_sort.h"
 #include "index/entry_store.h"
-#include "index/index_key.h"
 
 /* The size of the memory for entries at first, in words. */
 #define FIRST_WORDS (16 * 1024)

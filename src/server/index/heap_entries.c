@@ -19,14 +19,9 @@
  */
 #include "postgres.h"
 
-#include "access/heapam.h"
-#include "access/htup_details.h"
 #include "access/transam.h"
-#include "access/xact.h"
 #include "commands/progress.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufmgr.h"
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 

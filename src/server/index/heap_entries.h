@@ -11,10 +11,7 @@
 #ifndef PARDUMP_HEAP_ENTRIES_H
 #define PARDUMP_HEAP_ENTRIES_H
 
-#include "utils/rel.h"
-
 #include "index/entry_store.h"
-#include "index/index_key.h"
 
 /* The number of rows that were read, and the sum of their entries. */
 typedef struct HeapEntries

@@ -21,8 +21,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/heapam.h"
 #include "access/nbtree.h"
 #include "access/table.h"
 #include "access/tableam.h"

@@ -24,11 +24,9 @@
 #ifndef PARDUMP_INDEX_KEY_H
 #define PARDUMP_INDEX_KEY_H
 
-#include "access/itup.h"
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
-#include "index/key_value.h"
 #include "index/text_key.h"
 
 #define INDEX_ENTRY_WORDS 5

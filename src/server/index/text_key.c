@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_database.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 

@@ -10,11 +10,7 @@
 #ifndef PARDUMP_TREE_WRITER_H
 #define PARDUMP_TREE_WRITER_H
 
-#include "nodes/execnodes.h"
-#include "utils/rel.h"
-
 #include "index/heap_entries.h"
-#include "index/index_key.h"
 
 typedef struct TreeWriter TreeWriter;
 

@@ -31,7 +31,6 @@
 #include "libpq/libpq.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "port/pg_bswap.h"
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"

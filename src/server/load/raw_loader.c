@@ -19,14 +19,9 @@
 
 #include "access/detoast.h"
 #include "access/toast_compression.h"
-#include "access/toast_internals.h"
-#include "executor/executor.h"
-#include "miscadmin.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
-#include "base/server_compat.h"
 #include "bytes/varlena.h"
 #include "load/load_check.h"
 #include "load/raw_loader.h"

@@ -13,7 +13,6 @@
 #define PARDUMP_RAW_LOADER_H
 
 #include "access/htup.h"
-#include "access/tupdesc.h"
 #include "utils/relcache.h"
 
 #include "read/raw_block.h"

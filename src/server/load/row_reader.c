@@ -21,9 +21,6 @@
 
 #include "access/tupdesc.h"
 #include "commands/copy.h"
-#include "executor/executor.h"
-#include "miscadmin.h"
-#include "utils/rel.h"
 
 #include "base/server_compat.h"
 #include "bytes/escape.h"

@@ -11,7 +11,6 @@
 #ifndef PARDUMP_ROW_READER_H
 #define PARDUMP_ROW_READER_H
 
-#include "commands/copyfrom_internal.h"
 #include "nodes/execnodes.h"
 
 #include "load/copy_stream.h"

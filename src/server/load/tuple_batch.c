@@ -18,22 +18,17 @@
  */
 #include "postgres.h"
 
-#include "access/heapam.h"
 #include "access/htup.h"
 #include "access/htup_details.h"
 #include "access/tableam.h"
 #include "access/tupdesc.h"
 #include "access/tupmacs.h"
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
-#include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/relcache.h"
 
 #include "base/server_compat.h"
 #include "load/load_check.h"

@@ -24,9 +24,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
-#include "base/server_compat.h"
 #include "bytes/context_compressor.h"
 #include "read/chunk_reader.h"
 #include "read/raw_block.h"

@@ -12,8 +12,6 @@
 #ifndef PARDUMP_CHUNK_READER_H
 #define PARDUMP_CHUNK_READER_H
 
-#include "utils/snapshot.h"
-
 #include "read/fingerprint.h"
 #include "shared/compress.h"
 #include "types/column.h"

@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/tupdesc_details.h"
@@ -29,7 +28,6 @@
 #include "catalog/pg_range.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"

@@ -23,9 +23,7 @@
 #ifndef PARDUMP_FINGERPRINT_H
 #define PARDUMP_FINGERPRINT_H
 
-#include "access/htup.h"
 #include "storage/block.h"
-#include "utils/snapshot.h"
 
 #include "read/heap_reader.h"
 

@@ -27,13 +27,10 @@
  */
 #include "postgres.h"
 
-#include "access/heapam.h"
 #include "access/tupmacs.h"
-#include "miscadmin.h"
 #include "storage/predicate.h"
 #include "utils/relcache.h"
 
-#include "base/server_compat.h"
 #include "bytes/varlena.h"
 #include "read/heap_reader.h"
 

@@ -18,7 +18,6 @@
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "storage/bufmgr.h"
-#include "utils/rel.h"
 #include "utils/snapshot.h"
 
 #include "base/server_compat.h"

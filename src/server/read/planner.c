@@ -41,17 +41,11 @@
 #include <math.h>
 
 #include "access/detoast.h"
-#include "access/heapam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/visibilitymap.h"
 #include "common/hashfn.h"
-#include "miscadmin.h"
-#include "storage/bufmgr.h"
-#include "storage/bufpage.h"
 #include "storage/freespace.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/spccache.h"
 
 #include "read/heap_reader.h"

@@ -15,7 +15,6 @@
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/jsonb.h"
-#include "utils/memutils.h"
 
 #include "bytes/escape.h"
 #include "bytes/varlena.h"

@@ -18,7 +18,6 @@
 
 #include "access/transam.h"
 #include "common/shortest_dec.h"
-#include "port/pg_bitutils.h"
 #include "utils/date.h"
 #include "utils/float.h"
 #include "utils/fmgroids.h"
