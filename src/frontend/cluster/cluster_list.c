@@ -46,30 +46,38 @@ static const char list_query[] =
 " ORDER BY 3 DESC, 2";
 
 static const char names_query[] =
-"SELECT d.oid, d.datname FROM " LISTED_SQL;
+"SELECT d.oid, d.datname, 0, false FROM " LISTED_SQL;
 
 /*
  * Names are read as bytes (client_encoding is SQL_ASCII): they are in the
  * encoding of the session that created the database, which the server does
  * not record.
  */
-ClusterList
-cluster_list_read(PGconn *conn, const Options *options)
+static ClusterList
+read_list(PGconn *conn, const char *query)
 {
-	PGresult   *res = session_query(conn, list_query);
-	ClusterList list = {.n = PQntuples(res)};
+	PGresult   *res = session_query(conn, query);
+ClusterList list = {.n = PQntuples(res)};
 
 	list.databases = pg_malloc0((list.n + 1) * sizeof(ClusterDatabase));
 	for (int i = 0; i < list.n; i++)
 	{
 		ClusterDatabase *database = &list.databases[i];
 
-		database->oid = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
+		database->oid = result_oid(res, i, 0);
 		database->name = pg_strdup(PQgetvalue(res, i, 1));
-		database->bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
+		database->bytes = result_number(res, i, 2);
 		database->is_template = result_is_true(res, i, 3);
 	}
 	PQclear(res);
+	return list;
+}
+
+ClusterList
+cluster_list_read(PGconn *conn, const Options *options)
+{
+	ClusterList list = read_list(conn, list_query);
+
 	cluster_list_exclude(&list, conn, options);
 	return list;
 }
@@ -77,17 +85,7 @@ cluster_list_read(PGconn *conn, const Options *options)
 ClusterList
 cluster_list_read_names(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, names_query);
-	ClusterList list = {.n = PQntuples(res)};
-
-	list.databases = pg_malloc0((list.n + 1) * sizeof(ClusterDatabase));
-	for (int i = 0; i < list.n; i++)
-	{
-		list.databases[i].oid = result_oid(res, i, 0);
-		list.databases[i].name = pg_strdup(PQgetvalue(res, i, 1));
-	}
-	PQclear(res);
-	return list;
+	return read_list(conn, names_query);
 }
 
 /*
