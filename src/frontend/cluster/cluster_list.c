@@ -57,7 +57,7 @@ static ClusterList
 read_list(PGconn *conn, const char *query)
 {
 	PGresult   *res = session_query(conn, query);
-ClusterList list = {.n = PQntuples(res)};
+	ClusterList list = {.n = PQntuples(res)};
 
 	list.databases = pg_malloc0((list.n + 1) * sizeof(ClusterDatabase));
 	for (int i = 0; i < list.n; i++)
@@ -368,8 +368,7 @@ ask_database(const ClusterFilter *filter, const PeerAddress *address,
 	for (int i = 0; i < filter->n; i++)
 		database->matches[i] = PQstatus(conn) != CONNECTION_OK ||
 			pattern_is_there(conn, &filter->patterns[i]);
-	interrupt_set_connection(NULL);
-	session_close(conn);
+	cluster_session_close(conn);
 }
 
 static bool
@@ -534,8 +533,8 @@ names_database(const char *text)
 	return result;
 }
 
-static void
-set_up(PGconn *conn)
+void
+cluster_session_set_up(PGconn *conn)
 {
 	session_set_encoding(conn, "SQL_ASCII");
 	session_end_timeouts(conn);
@@ -554,7 +553,7 @@ cluster_session_open(const ConnParams *connection,
 		conn = connection_open_params(&params, password_command, progname);
 	else
 		conn = connection_open_maintenance(&params, password_command, progname);
-	set_up(conn);
+	cluster_session_set_up(conn);
 	return conn;
 }
 
@@ -564,7 +563,7 @@ cluster_session_open_again(const PeerAddress *address, const char *progname)
 	PGconn	   *conn = connection_open_peer(address, progname);
 
 	session_command_settings(conn, SESSION_SET("search_path", ""));
-	set_up(conn);
+	cluster_session_set_up(conn);
 	return conn;
 }
 

@@ -135,6 +135,9 @@ extern PGconn *cluster_session_open(const ConnParams *connection,
 extern PGconn *cluster_session_open_again(const PeerAddress *address,
 										  const char *progname);
 
+/* The settings of both, for a session that is open. */
+extern void cluster_session_set_up(PGconn *conn);
+
 /* None is open while databases have their turn, which may be for hours. */
 extern void cluster_session_close(PGconn *conn);
 

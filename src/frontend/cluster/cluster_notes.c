@@ -399,8 +399,7 @@ static void
 open_lock(ClusterNotes *notes, PGconn *conn)
 {
 	notes->lock = connection_open_peer(notes->address, "pg_parrestore");
-	session_set_encoding(notes->lock, "SQL_ASCII");
-	session_end_timeouts(notes->lock);
+	cluster_session_set_up(notes->lock);
 	session_command_settings(notes->lock,
 							 SESSION_SET("default_transaction_read_only", "off") "; "
 							 SESSION_SET("default_transaction_isolation", "read committed"));
@@ -477,13 +476,11 @@ look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
 		return false;
 	}
 	interrupt_set_connection(conn);
-	session_set_encoding(conn, "SQL_ASCII");
-	session_end_timeouts(conn);
+	cluster_session_set_up(conn);
 	*has_journal = restore_journal_exists(conn);
 	*is_empty = session_is_true(conn, empty_query) &&
 		target_extension_rows(conn, NULL) == NULL;
-	interrupt_set_connection(NULL);
-	session_close(conn);
+	cluster_session_close(conn);
 	return true;
 }
 
@@ -717,14 +714,12 @@ note_run(void *arg, Oid target, bool is_done, int errors)
 	};
 	PGconn	   *conn = connection_open_peer(run->notes->address, "pg_parrestore");
 
-	session_set_encoding(conn, "SQL_ASCII");
-	session_end_timeouts(conn);
+	cluster_session_set_up(conn);
 	begin_writing(conn);
 	lock_notes(conn);
 	set_note(conn, run->notes->identity, &note);
 	session_command(conn, "COMMIT");
-	interrupt_set_connection(NULL);
-	session_close(conn);
+	cluster_session_close(conn);
 }
 
 void

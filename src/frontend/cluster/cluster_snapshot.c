@@ -499,8 +499,7 @@ read_tables(ClusterSnapshot *snapshot, const Guard *guard, int *n)
 	for (int i = 0; i < *n; i++)
 		tables[i] = pg_strdup(PQgetvalue(res, i, 0));
 	PQclear(res);
-	interrupt_set_connection(NULL);
-	session_close(snapshot->reader);
+	cluster_session_close(snapshot->reader);
 	snapshot->reader = NULL;
 	return tables;
 }

@@ -503,9 +503,8 @@ static const char target_query[] =
 static PGresult *
 read_names(PGconn *conn, const char *query)
 {
-	session_end_timeouts(conn);
 	/* their bytes are the same everywhere, in any encoding */
-	session_set_encoding(conn, "SQL_ASCII");
+	cluster_session_set_up(conn);
 	return session_query(conn, query);
 }
 
