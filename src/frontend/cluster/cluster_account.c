@@ -485,29 +485,26 @@ append_with_errors(PQExpBuffer buf, const ClusterAccount *account)
 }
 
 /* How a summary begins: with the number of databases, "5" or "4 of 5". */
-static const char *
-summary_format(ClusterCommand command, int n, bool no_tablespaces)
+static void
+append_databases(PQExpBuffer buf, const ClusterAccount *account)
 {
-	switch (command)
-	{
-		case CLUSTER_COPY:
-			return n == 1 ? "copied roles, tablespaces and %s database" :
-				"copied roles, tablespaces and %s databases";
-		case CLUSTER_RESTORE:
-			if (no_tablespaces)
-				return n == 1 ? "restored roles and %s database" :
-					"restored roles and %s databases";
-			return n == 1 ? "restored roles, tablespaces and %s database" :
-				"restored roles, tablespaces and %s databases";
-		case CLUSTER_VERIFY:
-			return n == 1 ? "verified roles, tablespaces and %s archive" :
-				"verified roles, tablespaces and %s archives";
-		case CLUSTER_DUMP:
-		case CLUSTER_CHECK:
-			break;
-	}
-	return n == 1 ? "dumped roles, tablespaces and %s database" :
-		"dumped roles, tablespaces and %s databases";
+	static const char *const done[] = {
+		[CLUSTER_DUMP] = "dumped",
+		[CLUSTER_COPY] = "copied",
+		[CLUSTER_RESTORE] = "restored",
+		[CLUSTER_VERIFY] = "verified"
+	};
+	int			n = account->list->n;
+	int			n_complete = count_states(account, CLUSTER_COMPLETE);
+
+	appendPQExpBuffer(buf, "%s roles%s and ", done[account->command],
+					  account->command == CLUSTER_RESTORE &&
+					  account->options->no_tablespaces ? "" : ", tablespaces");
+	if (n_complete < n)
+		appendPQExpBuffer(buf, "%d of ", n_complete);
+	appendPQExpBuffer(buf, "%d %s%s", n,
+					  account->command == CLUSTER_VERIFY ? "archive" : "database",
+					  units_plural(n));
 }
 
 /*
@@ -517,16 +514,11 @@ summary_format(ClusterCommand command, int n, bool no_tablespaces)
 static void
 print_summary(const ClusterAccount *account, FILE *out)
 {
-	int			n = account->list->n;
-	int			n_complete = count_states(account, CLUSTER_COMPLETE);
 	RunFigures	sum = sum_figures(account);
 	double		seconds = run_clock_seconds();
 	PQExpBufferData line = buffer_new();
 
-	appendPQExpBuffer(&line, summary_format(account->command, n,
-											account->options->no_tablespaces),
-					  n_complete < n ? psprintf("%d of %d", n_complete, n) :
-					  psprintf("%d", n));
+	append_databases(&line, account);
 	if (account->list->n_before > 0)
 		appendPQExpBuffer(&line, ", and %d by earlier runs", account->list->n_before);
 	appendPQExpBufferStr(&line, ":\n  ");
@@ -635,23 +627,13 @@ note_summary(const ClusterAccount *account)
 	event_write(event);
 }
 
-static const char *
-page_title(ClusterCommand command)
-{
-	switch (command)
-	{
-		case CLUSTER_COPY:
-			return "Copy of all databases";
-		case CLUSTER_RESTORE:
-			return "Restore of all databases";
-		case CLUSTER_VERIFY:
-			return "Verification of all databases";
-		case CLUSTER_DUMP:
-		case CLUSTER_CHECK:
-			break;
-	}
-	return "Dump of all databases";
-}
+static const char *const page_titles[] = {
+	[CLUSTER_DUMP] = "Dump of all databases",
+	[CLUSTER_COPY] = "Copy of all databases",
+	[CLUSTER_RESTORE] = "Restore of all databases",
+	[CLUSTER_VERIFY] = "Verification of all databases",
+	[CLUSTER_CHECK] = "Dump of all databases"
+};
 
 /*
  * The outcome of a database's run, in addition to its figures; NULL for none.
@@ -679,7 +661,7 @@ write_page(const ClusterAccount *account)
 	int			n = account->list->n;
 	ReportDatabase *databases = pg_malloc0((n + 1) * sizeof(ReportDatabase));
 	ReportCluster cluster = {
-		.title = page_title(account->command),
+		.title = page_titles[account->command],
 		.archive = account->command == CLUSTER_COPY ? NULL :
 		options->verify ? options->verify :
 		options->restore ? options->restore : options->directory,

@@ -571,29 +571,14 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 	PQclear(databases);
 }
 
-/*
- * What is done, with %s for the name and for the size; NULL for nothing, as
- * an error says why.
- */
-static const char *
-describe(ClusterTodo todo)
-{
-	switch (todo)
-	{
-		case CLUSTER_TODO_NOTHING:
-		case CLUSTER_TODO_REFUSED:
-			return NULL;
-		case CLUSTER_TODO_RESUME:
-			return "  %s: resumed (%s on the source)";
-		case CLUSTER_TODO_BEGIN:
-			return "  %s: exists (%s on the source)";
-		case CLUSTER_TODO_CREATE_AGAIN:
-			return "  %s: left empty by an interrupted restore, created again (%s on the source)";
-		case CLUSTER_TODO_CREATE:
-			break;
-	}
-	return "  %s: created (%s on the source)";
-}
+/* What is done with a database; nothing if it is refused: an error says why. */
+static const char *const todo_texts[] = {
+	[CLUSTER_TODO_CREATE] = "created",
+	[CLUSTER_TODO_CREATE_AGAIN] = "left empty by an interrupted restore, created again",
+	[CLUSTER_TODO_BEGIN] = "exists",
+	[CLUSTER_TODO_RESUME] = "resumed",
+	[CLUSTER_TODO_REFUSED] = NULL
+};
 
 void
 cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
@@ -603,10 +588,11 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
-		const char *what = describe(database->todo);
+		const char *text = todo_texts[database->todo];
 
-		if (what)
-			findings_note(psprintf(what, printable(database->name),
+		if (text)
+			findings_note(psprintf("  %s: %s (%s on the source)",
+								   printable(database->name), text,
 								   units_size(database->bytes)));
 	}
 	if (notes->n_done > 0)

@@ -59,18 +59,14 @@ static IndexCompareBuilder builder = INDEX_COMPARE_NOT_RUNNING;
 const char *
 index_compare_reason(void)
 {
-	switch (state)
-	{
-		case NOT_COMPARED:
-			return "builds were not compared with the server's in this session";
-		case CANNOT_COMPARE:
-			return "builds could not be compared with the server's";
-		case DIFFERENT:
-			return "builds differ from the server's";
-		case SAME:
-			break;
-	}
-	return NULL;
+	static const char *const reasons[] = {
+		[NOT_COMPARED] = "builds were not compared with the server's in this session",
+		[CANNOT_COMPARE] = "builds could not be compared with the server's",
+		[SAME] = NULL,
+		[DIFFERENT] = "builds differ from the server's"
+	};
+
+	return reasons[state];
 }
 
 bool
