@@ -6,10 +6,11 @@
 
 #include "base/hex.h"
 
+static const char digits[] = "0123456789abcdef";
+
 char *
 hex_encode(const void *bytes, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
 	const uint8 *from = bytes;
 	char	   *text = pg_malloc(2 * len + 1);
 
@@ -32,26 +33,6 @@ hex_random(size_t n_bytes)
 	return hex_encode(bytes, n_bytes);
 }
 
-/* Its two hexadecimal digits, or -1. */
-static int
-hex_byte(const char *text)
-{
-	int			value = 0;
-
-	for (int i = 0; i < 2; i++)
-	{
-		char		c = text[i];
-
-		if (c >= '0' && c <= '9')
-			value = value * 16 + (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + (c - 'a' + 10);
-		else
-			return -1;
-	}
-	return value;
-}
-
 int
 hex_decode(const char *text, uint8 *bytes, size_t max)
 {
@@ -60,13 +41,13 @@ hex_decode(const char *text, uint8 *bytes, size_t max)
 	/* the text may come from a damaged file, and bytes has room for max */
 	if (len % 2 != 0 || len / 2 > max)
 		return -1;
-	for (size_t i = 0; i < len / 2; i++)
+	for (size_t i = 0; i < len; i++)
 	{
-		int			byte = hex_byte(text + 2 * i);
+		const char *digit = strchr(digits, text[i]);
 
-		if (byte < 0)
+		if (digit == NULL)
 			return -1;
-		bytes[i] = (uint8) byte;
+		bytes[i / 2] = (uint8) ((i % 2 == 0 ? 0 : bytes[i / 2] << 4) | (digit - digits));
 	}
 	return (int) (len / 2);
 }
