@@ -260,21 +260,15 @@ interrupt_end_prompt(void)
 	interrupt_end_notes();
 }
 
-static bool
-signal_came(void)
-{
-	return state.signal_number != 0;
-}
-
 bool
 interrupt_wait_input(int fd)
 {
 	struct pollfd input = {.fd = fd,.events = POLLIN};
 
-	while (!signal_came())
+	while (!interrupt_came())
 		/* signals come in here, and nowhere between check and wait */
 		if (ppoll(&input, 1, NULL, &state.prompt_mask) >= 0 || errno != EINTR)
-			return !signal_came();
+			return !interrupt_came();
 	return false;
 }
 
