@@ -256,9 +256,7 @@ add_list(ClusterFilter *filter, PatternKind kind, const char *option,
 {
 	for (const SimpleStringListCell *cell = values->head; cell; cell = cell->next)
 	{
-		filter->patterns = array_room(filter->patterns, filter->n,
-									  sizeof(ClusterPattern));
-		filter->patterns[filter->n++] = (ClusterPattern)
+		*array_add(filter->patterns, filter->n) = (ClusterPattern)
 		{
 			.kind = kind,.option = option,.value = cell->val
 		};

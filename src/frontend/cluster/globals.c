@@ -208,8 +208,7 @@ globals_script_parse(const char *text)
 								   printable(pnstrdup(pos, strcspn(pos, " \t\n")))));
 		if (end == NULL)
 			reject_script("It ends within a statement.");
-		script->statements = array_room(script->statements, script->n, sizeof(char *));
-		script->statements[script->n++] = pnstrdup(pos, end - pos);
+		*array_add(script->statements, script->n) = pnstrdup(pos, end - pos);
 		pos = end + 1;
 	}
 	return script;
