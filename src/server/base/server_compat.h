@@ -50,6 +50,7 @@
 /* The bulk writer for the pages of new relations came with 17. */
 #if PG_VERSION_NUM >= 170000
 #define PARDUMP_BULK_WRITE
+#include "storage/bulk_write.h"
 #endif
 
 /*

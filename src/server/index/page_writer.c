@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page_writer.c
- *	  Writes the pages of a new relation.
+ *	  Writes the pages of a new relation, up to 16.
  *
  * tree_writer.c writes the pages of an index with these functions.  They have
  * two implementations: with the server's bulk writer, which exists since 17,
@@ -16,47 +16,9 @@
 #include "storage/smgr.h"
 #include "utils/memutils.h"
 
-#include "base/server_compat.h"
 #include "index/page_writer.h"
 
-#ifdef PARDUMP_BULK_WRITE
-
-#include "storage/bulk_write.h"
-
-struct PageWriter
-{
-	BulkWriteState *bulk;
-};
-
-PageWriter *
-page_writer_new(Relation rel)
-{
-	PageWriter *writer = palloc(sizeof(PageWriter));
-
-	writer->bulk = smgr_bulk_start_rel(rel, MAIN_FORKNUM);
-	return writer;
-}
-
-Page
-page_writer_page(PageWriter *writer)
-{
-	return (Page) smgr_bulk_get_buf(writer->bulk);
-}
-
-void
-page_writer_write(PageWriter *writer, BlockNumber block, Page page)
-{
-	smgr_bulk_write(writer->bulk, block, (BulkWriteBuffer) page, true);
-}
-
-void
-page_writer_finish(PageWriter *writer)
-{
-	smgr_bulk_finish(writer->bulk);
-	pfree(writer);
-}
-
-#else							/* PARDUMP_BULK_WRITE */
+#ifndef PARDUMP_BULK_WRITE
 
 struct PageWriter
 {

@@ -15,9 +15,19 @@
 #ifndef PARDUMP_PAGE_WRITER_H
 #define PARDUMP_PAGE_WRITER_H
 
-#include "storage/block.h"
-#include "storage/bufpage.h"
-#include "utils/rel.h"
+#include "base/server_compat.h"
+
+#ifdef PARDUMP_BULK_WRITE
+
+/* What is declared below, by functions of the server. */
+typedef BulkWriteState PageWriter;
+
+#define page_writer_new(rel) smgr_bulk_start_rel(rel, MAIN_FORKNUM)
+#define page_writer_page(writer) ((Page) smgr_bulk_get_buf(writer))
+#define page_writer_write(writer, block, page) \
+	smgr_bulk_write(writer, block, (BulkWriteBuffer) (page), true)
+#define page_writer_finish(writer) smgr_bulk_finish(writer)
+#else							/* PARDUMP_BULK_WRITE */
 
 typedef struct PageWriter PageWriter;
 
@@ -43,5 +53,7 @@ extern void page_writer_write(PageWriter *writer, BlockNumber block,
  * the next checkpoint, as in the server's own builds.
  */
 extern void page_writer_finish(PageWriter *writer);
+
+#endif							/* PARDUMP_BULK_WRITE */
 
 #endif							/* PARDUMP_PAGE_WRITER_H */

@@ -24,7 +24,6 @@
  */
 #include "postgres.h"
 
-#include "base/server_compat.h"
 #include "index/page_writer.h"
 #include "index/tree_writer.h"
 
@@ -33,9 +32,7 @@
 #include "access/nbtree.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufpage.h"
 
 /*
  * The server's comparison function compares this number of keys at the start
