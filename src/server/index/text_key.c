@@ -38,12 +38,14 @@ StaticAssertDecl(TOAST_INDEX_TARGET <= PG_UINT16_MAX,
  */
 
 /*
- * Is a locale the C locale?  All locales of the builtin provider also compare
- * bytes.
+ * Is the locale in this attribute the C locale?  All locales of the builtin
+ * provider also compare bytes.
  */
 static bool
-is_c(char provider, Datum locale, bool isnull)
+is_c(char provider, int cache, HeapTuple tuple, AttrNumber attribute)
 {
+	bool		isnull;
+	Datum		locale = SysCacheGetAttr(cache, tuple, attribute, &isnull);
 	char	   *name;
 	bool		result;
 
@@ -60,35 +62,22 @@ is_c(char provider, Datum locale, bool isnull)
 bool
 text_key_collation(Oid collation)
 {
-	HeapTuple	tuple;
-	Datum		locale;
-	bool		isnull;
-	bool		result = false;
-
 	/* the default collation is the locale of the database */
-	if (collation == DEFAULT_COLLATION_OID)
-	{
-		tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-		if (!HeapTupleIsValid(tuple))
-			return false;
-		locale = SysCacheGetAttr(DATABASEOID, tuple,
-								 Anum_pg_database_datcollate, &isnull);
-		result = is_c(((Form_pg_database) GETSTRUCT(tuple))->datlocprovider,
-					  locale, isnull);
-		ReleaseSysCache(tuple);
-		return result;
-	}
+	bool		of_database = collation == DEFAULT_COLLATION_OID;
+	HeapTuple	tuple = of_database ?
+		SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId)) :
+		SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	bool		result;
 
-	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	if (((Form_pg_collation) GETSTRUCT(tuple))->collisdeterministic)
-	{
-		locale = SysCacheGetAttr(COLLOID, tuple,
-								 Anum_pg_collation_collcollate, &isnull);
-		result = is_c(((Form_pg_collation) GETSTRUCT(tuple))->collprovider,
-					  locale, isnull);
-	}
+	if (of_database)
+		result = is_c(((Form_pg_database) GETSTRUCT(tuple))->datlocprovider,
+					  DATABASEOID, tuple, Anum_pg_database_datcollate);
+	else
+		result = ((Form_pg_collation) GETSTRUCT(tuple))->collisdeterministic &&
+			is_c(((Form_pg_collation) GETSTRUCT(tuple))->collprovider,
+				 COLLOID, tuple, Anum_pg_collation_collcollate);
 	ReleaseSysCache(tuple);
 	return result;
 }
