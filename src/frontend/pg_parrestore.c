@@ -11,8 +11,8 @@
 #include "restore/restore.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */
-static int
-pg_parrestore_run(int argc, char **argv)
+int
+main(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
@@ -24,15 +24,9 @@ pg_parrestore_run(int argc, char **argv)
 	if (options->check)
 		findings_begin_list();
 	if (options->all_databases)
-		status = cluster_restore(options, argv[0], pg_parrestore_run);
+		status = cluster_restore(options, argv[0], main);
 	else
 		status = restore_database(options, argv[0]);
 	this_program_check_output();
 	return status;
-}
-
-int
-main(int argc, char **argv)
-{
-	return pg_parrestore_run(argc, argv);
 }
