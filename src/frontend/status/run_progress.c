@@ -239,16 +239,6 @@ busy_workers(const FileResults *results)
  * ----------
  */
 
-/*
- * The result of a file that an earlier run has done is 0, so it must not
- * count.
- */
-static bool
-is_of_this_run(const FileResult *file)
-{
-	return !run_was_done_before(file);
-}
-
 /* The class of a table: where are most of its bytes? */
 static int
 class_of(const DumpTable *table)
@@ -279,7 +269,7 @@ look_at_done(const Run *run)
 		const DataFile *planned = &run->plan->chunks->files[i];
 
 		progress->in_work[i] = progress->seconds[i] = 0;
-		if (!file->done || file->incomplete || !is_of_this_run(file))
+		if (!file->done || file->incomplete || run_was_done_before(file))
 			continue;
 		add_look(&progress->tables[planned->table], planned, file);
 		add_look(&progress->classes[class_of(&tables->tables[planned->table])],
@@ -427,7 +417,7 @@ look_at_objects(const Run *run, RowsState *now)
 		now->objects_done += object->done;
 		if (!object->done)
 			n_left++;
-		else if (is_of_this_run(object))
+		else if (!run_was_done_before(object))
 		{
 			n_done++;
 			bytes += object->raw_bytes;
@@ -531,7 +521,7 @@ look_at_run(const Run *run, int first_kind, RowsState *now)
 	{
 		now->files_done += results->files[i].done;
 		progress->left[i] = 0;
-		if (is_of_this_run(&results->files[i]))
+		if (!run_was_done_before(&results->files[i]))
 			look_at_file(run, i, first_kind, now);
 	}
 	add_files_left(run, first_kind);
