@@ -131,13 +131,10 @@ void
 archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 {
 	pid_t		leader = getpid();
-	pid_t		pid;
+	pid_t		pid = interrupt_fork("child process");
 	pid_t		gone;
 	int			status;
 
-	fflush(NULL);
-	interrupt_hold_signals();
-	pid = fork();
 	if (pid == 0)
 	{
 		interrupt_install_worker(leader, NULL);
@@ -145,9 +142,6 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 		flush(arg);
 		_exit(0);
 	}
-	interrupt_release_signals();
-	if (pid < 0)
-		pg_fatal("could not create child process: %m");
 
 	/*
 	 * The child has the handlers of a worker, so that SIGTERM ends it even in

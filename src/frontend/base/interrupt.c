@@ -217,6 +217,23 @@ interrupt_release_signals(void)
 	sigprocmask(SIG_SETMASK, &state.mask, NULL);
 }
 
+pid_t
+interrupt_fork(const char *what)
+{
+	pid_t		pid;
+
+	/* what is buffered would be written by both processes */
+	fflush(NULL);
+	interrupt_hold_signals();
+	pid = fork();
+	if (pid == 0)
+		return pid;
+	interrupt_release_signals();
+	if (pid < 0)
+		pg_fatal("could not create %s: %m", what);
+	return pid;
+}
+
 static void
 note_signal(int signo)
 {

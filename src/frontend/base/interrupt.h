@@ -54,6 +54,13 @@ extern void interrupt_hold_signals(void);
 extern void interrupt_release_signals(void);
 
 /*
+ * fork() a process, which an error calls "what".  Returns 0 in the child,
+ * where signals are held until it has handlers of its own and lets them
+ * through.
+ */
+extern pid_t interrupt_fork(const char *what);
+
+/*
  * Between these calls the signals of interrupt_install_leader() are only
  * noted for interrupt_check(), also before interrupt_install_leader() was
  * called.  interrupt_end_notes() brings back what they did before, and ends

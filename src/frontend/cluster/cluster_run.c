@@ -109,11 +109,7 @@ run_main(const RunState *state, int no, int slot)
  * In the process that starts them
  * ----------
  */
-/*
- * Signals are held while forking: a signal must find either the parent's or
- * the child's state, not a child with the parent's handlers.  Exit callbacks
- * and findings belong to the parent, and are dropped in the child.
- */
+/* Exit callbacks and findings belong to the parent: the child drops them. */
 static void
 cluster_run_begin(RunState *state, int no, int slot)
 {
@@ -122,21 +118,13 @@ cluster_run_begin(RunState *state, int no, int slot)
 	cluster_account_note_begin(state->account, no);
 	if (state->run->snapshot)
 		cluster_snapshot_begin_run(state->run->snapshot, no);
-	fflush(NULL);
-	interrupt_hold_signals();
-	state->pids[no] = fork();
+	state->pids[no] = interrupt_fork("child process");
 	if (state->pids[no] == 0)
 	{
 		cleanup_begin_process();
 		findings_begin_process();
 		interrupt_begin_process(parent);
 		run_main(state, no, slot);
-	}
-	interrupt_release_signals();
-	if (state->pids[no] < 0)
-	{
-		state->pids[no] = 0;
-		pg_fatal("could not create child process: %m");
 	}
 	close(slot);
 	state->n_begun++;

@@ -666,11 +666,7 @@ index_builder_start(const IndexPlan *plan)
 		return builder;
 	}
 	cleanup_push(child_process_end, &builder->pid);
-	/* Both processes would write buffered output. */
-	fflush(NULL);
-	/* Signals must wait until the child has its own handlers. */
-	interrupt_hold_signals();
-	builder->pid = fork();
+	builder->pid = interrupt_fork("child process");
 	if (builder->pid == 0)
 	{
 		interrupt_install_worker(leader, NULL);
@@ -683,12 +679,6 @@ index_builder_start(const IndexPlan *plan)
 		 */
 		cleanup_begin_process();
 		builder_main(builder);
-	}
-	interrupt_release_signals();
-	if (builder->pid < 0)
-	{
-		builder->pid = 0;		/* the child has no builder to end */
-		pg_fatal("could not create child process: %m");
 	}
 	return builder;
 }

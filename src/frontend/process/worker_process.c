@@ -216,15 +216,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 || pipe(err) < 0)
 		pg_fatal("could not create pipe: %m");
-	fflush(NULL);				/* or both processes would write it */
-	interrupt_hold_signals();
-
-	/*
-	 * Until the worker has handlers of its own, all signals are held back:
-	 * the leader's handler would only note a signal, which then would be
-	 * lost.
-	 */
-	process->pid = fork();
+	process->pid = interrupt_fork("worker process");
 	if (process->pid == 0)
 	{
 		interrupt_install_worker(leader, child_process_end_fed);
@@ -249,12 +241,6 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 		dup2(err[1], STDERR_FILENO);
 		close(err[1]);
 		worker_main(task, no, sockets[1], step);
-	}
-	interrupt_release_signals();
-	if (process->pid < 0)
-	{
-		process->pid = 0;
-		pg_fatal("could not create worker process: %m");
 	}
 	close(sockets[1]);
 	close(err[1]);
