@@ -49,7 +49,7 @@ make_head(DumpTaskHead *head)
 	head->encoding = "LATIN1";
 	head->compression = "none";
 	head->checksums = "CRC32C";
-	head->extension_missing = "it is not there";
+	head->extension.missing = "it is not there";
 	head->no_sync = true;
 	head->n_objects = 5;
 }
@@ -226,7 +226,7 @@ check_numbers(void)
 	check_refused(&sample, "member \"name\": missing", "a table without a name");
 	sample.previous.fingerprint = "xy";
 	check_refused(&sample, "member \"fingerprint\": invalid hexadecimal digits", "a hash that is none");
-	sample.file.head.extension_missing = NULL;
+	sample.file.head.extension.missing = NULL;
 	check_refused(&sample, "the functions of the extension are missing", "an extension without functions");
 }
 

@@ -469,19 +469,13 @@ make_head(const Source *source, const DumpPlan *plan, const char *run_id)
 		.pipe_command = unconstify(char *, options->pipe_command),
 		.server_version = plan->tables->server_version,
 		.block_bytes = plan->tables->block_bytes,
-		.extension_missing = unconstify(char *, plan->extension->missing),
-		.extension_functions = plan->extension->functions,
-		.extension_table = plan->extension->lock_table,
+		.extension = *plan->extension,
 		.knows_changes = plan->knows_changes,
 		.n_objects = plan->objects->n_objects,
 	};
 
 	if (plan->fingerprints)
-	{
-		head.fingerprint_algorithm = unconstify(char *, plan->fingerprints->algorithm);
-		head.fingerprint_key = unconstify(char *, plan->fingerprints->key);
-		head.fingerprint_settings = plan->fingerprints->settings;
-	}
+		head.fingerprints = *plan->fingerprints;
 	if (plan->previous)
 	{
 		head.previous = make_absolute_path(plan->previous->directory);

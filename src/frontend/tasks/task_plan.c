@@ -146,12 +146,12 @@ static const JsonField plan_fields[] = {
 	{HEAD("pipe", JSON_TEXT, head.pipe_command)},
 	{HEAD("server_version", JSON_INT, head.server_version)},
 	{HEAD("block_bytes", JSON_INT, head.block_bytes)},
-	{HEAD("extension_missing", JSON_TEXT, head.extension_missing)},
-	{HEAD("extension_functions", JSON_TEXT, head.extension_functions)},
-	{HEAD("extension_table", JSON_TEXT, head.extension_table)},
-	{HEAD("fingerprint_algorithm", JSON_TEXT, head.fingerprint_algorithm)},
-	{HEAD("fingerprint_key", JSON_TEXT, head.fingerprint_key)},
-	{HEAD("fingerprint_settings", JSON_TEXT, head.fingerprint_settings)},
+	{HEAD("extension_missing", JSON_TEXT, head.extension.missing)},
+	{HEAD("extension_functions", JSON_TEXT, head.extension.functions)},
+	{HEAD("extension_table", JSON_TEXT, head.extension.lock_table)},
+	{HEAD("fingerprint_algorithm", JSON_TEXT, head.fingerprints.algorithm)},
+	{HEAD("fingerprint_key", JSON_TEXT, head.fingerprints.key)},
+	{HEAD("fingerprint_settings", JSON_TEXT, head.fingerprints.settings)},
 	{HEAD("previous", JSON_TEXT, head.previous)},
 	{HEAD("copy_method", JSON_TEXT, head.copy_method)},
 	{HEAD("knows_changes", JSON_BOOL, head.knows_changes)},
@@ -217,11 +217,11 @@ check_job(const PlanFile *file, const Job *job)
 static const char *
 check_head(const DumpTaskHead *head)
 {
-	if (head->extension_missing == NULL &&
-		(head->extension_functions == NULL || head->extension_table == NULL))
+	if (head->extension.missing == NULL &&
+		(head->extension.functions == NULL || head->extension.lock_table == NULL))
 		return "the functions of the extension are missing";
-	if (head->fingerprint_algorithm &&
-		(head->fingerprint_key == NULL || head->fingerprint_settings == NULL))
+	if (head->fingerprints.algorithm &&
+		(head->fingerprints.key == NULL || head->fingerprints.settings == NULL))
 		return "fingerprints have no key or settings";
 	return NULL;
 }
@@ -316,12 +316,10 @@ make_previous(const DumpTaskHead *head, DumpPlan *plan)
 	const ChunkPlan *chunks = plan->chunks;
 	FingerprintSpec *spec;
 
-	if (head->fingerprint_algorithm == NULL)
+	if (head->fingerprints.algorithm == NULL)
 		return;
 	spec = pg_malloc0(sizeof(FingerprintSpec));
-	spec->algorithm = head->fingerprint_algorithm;
-	spec->key = head->fingerprint_key;
-	spec->settings = head->fingerprint_settings;
+	*spec = head->fingerprints;
 	plan->fingerprints = spec;
 	if (head->previous == NULL)
 		return;
@@ -367,9 +365,7 @@ make_plan(const PlanFile *file, DumpPlan *plan)
 	queue->files = pg_malloc0((file->n_queue + 1) * sizeof(DataFile *));
 	for (int i = 0; i < file->n_queue; i++)
 		queue->files[i] = &file->files[file->queue[i]];
-	extension->missing = head->extension_missing;
-	extension->functions = head->extension_functions;
-	extension->lock_table = head->extension_table;
+	*extension = head->extension;
 	extension->use = EXTENSION_READS;
 
 	plan->tables = tables;

@@ -75,12 +75,8 @@ typedef struct DumpTaskHead
 	char	   *pipe_command;
 	int			server_version;
 	int			block_bytes;
-	char	   *extension_missing;	/* why it is not used */
-	char	   *extension_functions;
-	char	   *extension_table;
-	char	   *fingerprint_algorithm;	/* NULL = none are recorded */
-	char	   *fingerprint_key;
-	char	   *fingerprint_settings;
+	ServerExtension extension;	/* its texts */
+	FingerprintSpec fingerprints;	/* no algorithm = none are recorded */
 	char	   *previous;		/* directory of the archive whose files may be
 								 * used again; NULL = none */
 	char	   *copy_method;	/* how; NULL = the first that does */
