@@ -313,13 +313,6 @@ was_lost(LeaderSession *session)
 				PQerrorMessage(session->source->conn));
 }
 
-/* Has the server ended the session? */
-static bool
-is_lost(LeaderSession *session)
-{
-	return session_has_ended(session->source->conn) || session->last_words;
-}
-
 /* ----------
  * Replacement
  * ----------
@@ -511,7 +504,8 @@ leader_session_keep(LeaderSession *session)
 {
 	Source	   *source = session->source;
 
-	if (source->conn && is_lost(session))
+	if (source->conn &&
+		(session_has_ended(source->conn) || session->last_words))
 		was_lost(session);
 
 	/*
