@@ -40,8 +40,7 @@ typedef struct TcpSetting
 	int			value;
 } TcpSetting;
 
-static const TcpSetting tcp_settings[] =
-{
+static const TcpSetting tcp_settings[] = {
 	{"keepalives_idle", TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
 	{"keepalives_interval", TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
 	{"keepalives_count", TCP_KEEPCNT, KEEPALIVE_COUNT},

@@ -67,8 +67,7 @@ typedef struct KnownClass
 	char		align;
 } KnownClass;
 
-static const KnownClass known_classes[] =
-{
+static const KnownClass known_classes[] = {
 	{BOOL_BTREE_FAM_OID, BOOLOID, F_BTBOOLCMP, KEY_BOOL, 1, TYPALIGN_CHAR},
 	{CHAR_BTREE_FAM_OID, CHAROID, F_BTCHARCMP, KEY_CHAR, 1, TYPALIGN_CHAR},
 	{INTEGER_BTREE_FAM_OID, INT2OID, F_BTINT2CMP, KEY_INT2, 2, TYPALIGN_SHORT},
