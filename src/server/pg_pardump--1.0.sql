@@ -112,7 +112,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_pardump_load_tuples(pg_catalog.regclass, pg_catalog.bytea) IS
 'insert rows that pg_pardump_read() has read in raw format; for superusers';
 
--- What is in the values of a block is believed.
+-- The contents of values in a block are not checked.
 REVOKE EXECUTE ON FUNCTION pg_pardump_load_tuples(pg_catalog.regclass, pg_catalog.bytea) FROM PUBLIC;
 
 CREATE FUNCTION pg_pardump_raw_reason(
@@ -133,9 +133,10 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_pardump_compare_builds() IS
 'compare index builds by pg_pardump and by the server; NULL if they are the same, else why the server builds all';
 
--- Has no rows: a session that is about to call the functions locks it, which
--- keeps the extension from being dropped, and its names from others.  Unlogged
--- tables are in no publication: a subscriber need not have it.
+-- This table has no rows.  A session locks it before it calls the functions,
+-- so that the extension is not dropped, and its names are not given to other
+-- objects.  It is unlogged because publications do not contain unlogged
+-- tables: subscribers need not have it.
 CREATE UNLOGGED TABLE @extschema@.pg_pardump_lock ();
 
 COMMENT ON TABLE @extschema@.pg_pardump_lock IS
@@ -143,8 +144,9 @@ COMMENT ON TABLE @extschema@.pg_pardump_lock IS
 
 GRANT SELECT ON TABLE @extschema@.pg_pardump_lock TO PUBLIC;
 
--- Has no rows either.  Its comment, in a catalog that is logged, but neither
--- dumped nor published, tells which dumps were made of this very history.
+-- This table has no rows either.  Its comment records the dumps of this
+-- database.  A comment is written to WAL, but is neither dumped nor published
+-- (function/history_function.c).
 CREATE UNLOGGED TABLE @extschema@.pg_pardump_history ();
 
 COMMENT ON TABLE @extschema@.pg_pardump_history IS
@@ -158,7 +160,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_pardump_note_dump(pg_catalog.text) IS
 'leave a mark of a dump in the history of the cluster, to be found by a later one';
 
--- Who leaves a mark vouches for an archive.
+-- Incremental dumps trust the tokens that this function records.
 REVOKE EXECUTE ON FUNCTION pg_pardump_note_dump(pg_catalog.text) FROM PUBLIC;
 
 CREATE FUNCTION pg_pardump_read_files(
@@ -179,7 +181,7 @@ COST 10000 ROWS 100;
 COMMENT ON FUNCTION pg_pardump_read_files(pg_catalog.bytea[], bigint[], bigint[], pg_catalog.bytea[], integer[], boolean[], bigint[], pg_catalog.pg_lsn, pg_catalog.text) IS
 'read ranges of the cluster''s files for a base backup, compressed if asked';
 
--- Reads every file of the cluster, as pg_read_binary_file() does.
+-- This function reads any file of the cluster, like pg_read_binary_file().
 REVOKE EXECUTE ON FUNCTION pg_pardump_read_files(pg_catalog.bytea[], bigint[], bigint[], pg_catalog.bytea[], integer[], boolean[], bigint[], pg_catalog.pg_lsn, pg_catalog.text) FROM PUBLIC;
 
 CREATE FUNCTION pg_pardump_last_files(
@@ -200,7 +202,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_pardump_file_type(pg_catalog.text) IS
 'whether a path of the cluster is a file, a directory, a link or something else';
 
--- Tells which files there are, as pg_stat_file() does.
+-- This function reveals which files exist, like pg_stat_file().
 REVOKE EXECUTE ON FUNCTION pg_pardump_file_type(pg_catalog.text) FROM PUBLIC;
 
 CREATE FUNCTION pg_pardump_exported_snapshot(

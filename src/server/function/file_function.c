@@ -1,9 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * file_function.c
- *	  The SQL function pg_pardump_read_files(): a piece of a base backup as a
- *	  set of bytea values; pg_pardump_last_files(), which returns the
- *	  results of the files; and pg_pardump_file_type().
+ *	  The SQL functions for base backups: pg_pardump_read_files(),
+ *	  pg_pardump_last_files() and pg_pardump_file_type().
+ *
+ * pg_parbasebackup calls these functions.  pg_pardump_read_files() returns a
+ * piece of a base backup as a set of bytea values, and
+ * pg_pardump_last_files() the checksums and errors of the files in it.
+ * pg_pardump_file_type() returns the type of a file.  read/file_stream.c
+ * reads the files; this file checks the arguments.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +34,7 @@ PG_FUNCTION_INFO_V1(pg_pardump_read_files);
 PG_FUNCTION_INFO_V1(pg_pardump_last_files);
 PG_FUNCTION_INFO_V1(pg_pardump_file_type);
 
-/* The arguments that are arrays, in their order. */
+/* The arguments that are arrays, in the order of CREATE FUNCTION. */
 typedef enum FileArgument
 {
 	FILE_PATHS,
@@ -54,21 +59,22 @@ typedef struct ArgumentArray
 	bool	   *nulls;
 } ArgumentArray;
 
-/* One call's state, in the function's multi-call context. */
+/* The state of a call, in the multi-call context of the function. */
 typedef struct FilesCall
 {
-	Oid			role;			/* that may execute the function */
+	Oid			role;			/* the current user of the first call */
 	FileStreamItem *items;
 	int			n_items;
 	FileStream *stream;
 } FilesCall;
 
 /*
- * The result of pg_pardump_last_files().  It is for one role only, because a
- * CRC can reveal what a file contains.
+ * The result of pg_pardump_last_files().  Only the role that has read the
+ * files can get it, because a CRC can reveal the contents of a file.
  */
 static KeptResult last_files = {.n_values = MAX_KEPT_VALUES,.typlen = -1};
 
+/* Read an argument that is an array.  Returns the number of its elements. */
 static int
 read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
 {
@@ -78,7 +84,7 @@ read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
 	char		align;
 	int			n;
 
-	/* the element types are those that CREATE FUNCTION declares */
+	/* the type of the elements is that of CREATE FUNCTION */
 	check_not_null(fcinfo, no, argument_names[no]);
 	argument = PG_GETARG_ARRAYTYPE_P(no);
 	get_typlenbyvalalign(ARR_ELEMTYPE(argument), &length, &by_value, &align);
@@ -87,7 +93,10 @@ read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
 	return n;
 }
 
-/* All arrays, which have the same number of elements; returns that. */
+/*
+ * Read all arrays, which must have the same number of elements.  Returns this
+ * number.
+ */
 static int
 read_arrays(FunctionCallInfo fcinfo, ArgumentArray *arrays)
 {
@@ -107,7 +116,10 @@ read_arrays(FunctionCallInfo fcinfo, ArgumentArray *arrays)
 	return n_items;
 }
 
-/* An element of an array of numbers, within limits; 0 for NULL. */
+/*
+ * Return an element of an array of numbers, which must be between 0 and
+ * "max".  Returns 0 for NULL.
+ */
 static int64
 number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
 {
@@ -128,10 +140,10 @@ number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
 }
 
 /*
- * Read nothing outside of the data directory, even for a role that may read
- * other files of the server: a path is relative to it, and leads nowhere
- * upward.  The only links that are followed are those of the server itself
- * (read/file_stream.c).
+ * Check a path, and return it in canonical form.  Even a role that may read
+ * other files of the server can read only the data directory with these
+ * functions: a path must be relative to it, and not lead above it.  Only the
+ * server's own symbolic links are followed (read/file_stream.c).
  */
 static char *
 path_of(bytea *value)
@@ -139,7 +151,7 @@ path_of(bytea *value)
 	size_t		len = VARSIZE_ANY_EXHDR(value);
 	char	   *path = pnstrdup(VARDATA_ANY(value), len);
 
-	/* a zero byte would cut the path off */
+	/* a path with a zero byte would name another file */
 	if (len == 0 || strlen(path) != len)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -176,8 +188,8 @@ read_range(const ArgumentArray *arrays, int i, FileRange *range)
 }
 
 /*
- * The items of all arrays.  Paths are copied.  Headers point into the
- * argument, which the executor keeps until the last call (execSRF.c).
+ * Make the items of the arrays.  Paths are copied.  Headers point into the
+ * arguments, which the executor keeps until the last call (execSRF.c).
  */
 static FileStreamItem *
 read_items(FunctionCallInfo fcinfo, int *n_items)
@@ -206,7 +218,11 @@ read_items(FunctionCallInfo fcinfo, int *n_items)
 	return items;
 }
 
-/* gzip has no frames that all decompressors read one after the other. */
+/*
+ * Read the argument for compression.  Each piece becomes a frame of a file,
+ * so gzip is refused: not all programs that decompress gzip can read several
+ * members one after another.
+ */
 static CompressSpec
 read_compression(text * arg)
 {
@@ -221,9 +237,9 @@ read_compression(text * arg)
 }
 
 /*
- * Keep the results of a call for pg_pardump_last_files().  Each failed page
- * is four numbers: its item, from 1, its block, and both checksums.  -1 bytes
- * mean that there was no file.
+ * Keep the results of a call for pg_pardump_last_files().  For each page with
+ * a wrong checksum there are four numbers: its item, counted from 1, its
+ * block, and both checksums.  -1 bytes mean that the file did not exist.
  */
 static void
 keep_last_files(const FilesCall *call)
@@ -258,7 +274,10 @@ keep_last_files(const FilesCall *call)
 	kept_result_set(&last_files, call->role, values);
 }
 
-/* Check all arguments, in memory of all calls.  No file is opened yet. */
+/*
+ * Check all arguments and create the stream.  The current context must live
+ * until the last call.  No file is opened yet.
+ */
 static FilesCall *
 begin_files_call(FunctionCallInfo fcinfo)
 {
@@ -281,8 +300,9 @@ begin_files_call(FunctionCallInfo fcinfo)
  *						 required boolean[], first_blocks bigint[],
  *						 start_lsn pg_lsn, compression text)
  *
- * One value a call: nothing is gathered.  Between calls there is only memory
- * of the FuncCallContext (read/file_stream.c).
+ * Returns one value in each call, so that the server need not store all of
+ * them.  Between two calls only memory of the FuncCallContext is in use
+ * (read/file_stream.c).
  */
 Datum
 pg_pardump_read_files(PG_FUNCTION_ARGS)
@@ -310,8 +330,9 @@ pg_pardump_read_files(PG_FUNCTION_ARGS)
 		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
 
 	/*
-	 * Results are kept only now: a call that fails, or whose rows are not all
-	 * fetched, must not look complete to pg_pardump_last_files().
+	 * Results are kept only now, after the last row: pg_pardump_last_files()
+	 * must not return those of a call that has failed, or whose rows were not
+	 * all fetched.
 	 */
 	keep_last_files(call);
 	SRF_RETURN_DONE(funcctx);
@@ -327,7 +348,7 @@ pg_pardump_last_files(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(kept_result_row(fcinfo, &last_files));
 }
 
-/* The letter that find -type has for it. */
+/* Return the letter for a type of file, as in find -type. */
 static char
 type_letter(mode_t mode)
 {
@@ -350,7 +371,10 @@ type_letter(mode_t mode)
 	}
 }
 
-/* Can the server read a file?  False if it is gone. */
+/*
+ * Raise an error if the server cannot read a file.  Returns false if the file
+ * does not exist any more.
+ */
 static bool
 check_readable(const char *path)
 {
@@ -370,8 +394,9 @@ check_readable(const char *path)
 /*
  * pg_pardump_file_type(path text)
  *
- * NULL if there is no such file.  An empty file is opened, because a base
- * backup reads nothing of it, and is to fail if the server may not read it.
+ * Returns NULL if the file does not exist.  An empty file is opened, because
+ * a base backup does not read it later, but must fail if the server has no
+ * permission to read it.
  */
 Datum
 pg_pardump_file_type(PG_FUNCTION_ARGS)
@@ -379,7 +404,7 @@ pg_pardump_file_type(PG_FUNCTION_ARGS)
 	const char *path = path_of(PG_GETARG_BYTEA_PP(0));
 	struct stat st;
 
-	/* lstat(), as the client wants to know of links, too */
+	/* lstat(), because the client also needs to know about links */
 	if (lstat(path, &st) < 0)
 	{
 		if (errno == ENOENT)

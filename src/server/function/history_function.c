@@ -1,11 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * history_function.c
- *	  The SQL function pg_pardump_note_dump(), which leaves a mark in the
- *	  cluster's history.
+ *	  The SQL function pg_pardump_note_dump(), which records a dump in the
+ *	  database.
  *
- * Marks are in the comment of a table of the extension: a row of a catalog is
- * logged, but neither dumped, as it belongs to an extension, nor published.
+ * A dump calls it with a random token, which the dump also stores in its
+ * manifest.  The next dump with --incremental-by=wal-summaries looks for this
+ * token in the database.  If the cluster has been restored to an earlier
+ * state, the token is missing, and WAL summaries cannot show what has changed
+ * since the previous dump.
+ *
+ * The tokens are stored in the comment of a table of the extension.  Like all
+ * catalog rows, a comment is written to WAL.  Unlike the rows of a table, it
+ * is neither dumped, as the table belongs to an extension, nor published.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,24 +33,22 @@
 #define HEAD "dumps of this database:"
 #define TOKEN_CHARS 32
 
-/* Older ones are forgotten. */
+/* The number of tokens in the comment; older ones are removed. */
 #define MAX_TOKENS 64
 
 PG_FUNCTION_INFO_V1(pg_pardump_note_dump);
 
-/* The comment with one token more, at its begin. */
+/* Return the comment with one more token, which comes first. */
 static char *
 add_token(const char *comment, const char *token)
 {
-	/* each of the others has a space before it */
+	/* a space precedes each of the other tokens */
 	Size		keep = (MAX_TOKENS - 1) * (TOKEN_CHARS + 1);
 	StringInfoData text;
 
 	initStringInfo(&text);
 
-	/*
-	 * a comment that does not begin as ours was written by a user: replace it
-	 */
+	/* a comment that does not begin with HEAD is from a user: replace it */
 	appendStringInfo(&text, "%s %s", HEAD, token);
 	if (comment && strncmp(comment, HEAD, strlen(HEAD)) == 0)
 	{
@@ -56,9 +61,9 @@ add_token(const char *comment, const char *token)
 /*
  * pg_pardump_note_dump(token text)
  *
- * The token is 32 hexadecimal digits.  It is there when the transaction has
- * committed, and that is on disk, also with synchronous_commit = off.  Not in
- * recovery (25006).
+ * The token consists of 32 hexadecimal digits.  It is recorded when the
+ * transaction commits; even with synchronous_commit = off, the commit waits
+ * until it is on disk.  In recovery this is an error (25006).
  */
 Datum
 pg_pardump_note_dump(PG_FUNCTION_ARGS)
@@ -74,7 +79,7 @@ pg_pardump_note_dump(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("token must be %d hexadecimal digits", TOKEN_CHARS)));
 	PreventCommandIfReadOnly("pg_pardump_note_dump()");
-	/* the extension may be in any schema, and this function is in the same */
+	/* the table is in the schema of this function, which may be any schema */
 	relid = get_relname_relid(TABLE_NAME,
 							  get_func_namespace(fcinfo->flinfo->fn_oid));
 	if (!OidIsValid(relid))
@@ -82,7 +87,7 @@ pg_pardump_note_dump(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table \"%s\" of the extension is missing",
 						TABLE_NAME)));
-	/* one at a time, as each reads what was there */
+	/* the lock makes others wait, as each call adds to the last comment */
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
 	CreateComments(relid, RelationRelationId, 0,
 				   add_token(GetComment(relid, RelationRelationId, 0), token));

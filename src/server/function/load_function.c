@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * load_function.c
- *	  The SQL functions that insert: pg_pardump_fast_copy(), which switches
- *	  COPY FROM on and off, pg_pardump_load_tuples(), which inserts what
- *	  pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
- *	  which returns for which tables that cannot be done.  And the module's
- *	  entry point.
+ *	  The entry point of the module, and the SQL functions for loading:
+ *	  pg_pardump_fast_copy(), pg_pardump_load_tuples() and
+ *	  pg_pardump_raw_reason().
+ *
+ * load/load_copy.c and index/index_command.c contain the hooks that the entry
+ * point installs, and load/raw_loader.c inserts raw tuples; this file checks
+ * arguments and privileges.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,8 +27,8 @@
 #include "load/raw_loader.h"
 
 /* ----------
- * The SQL function pg_pardump_fast_copy(), which loads the library by
- * being called, and switches its COPY FROM on or off.
+ * The SQL function pg_pardump_fast_copy(), which lets the extension execute
+ * COPY FROM in this session.  Calling it loads the library, too.
  * ----------
  */
 
@@ -35,13 +37,13 @@ PG_FUNCTION_INFO_V1(pg_pardump_fast_copy);
 /*
  * pg_pardump_fast_copy(enable boolean)
  *
- * As SET pg_pardump.fast_copy: for the session, and undone if the transaction
- * is.
+ * Does the same as SET pg_pardump.fast_copy: the setting is changed for the
+ * session, and a rollback of the transaction restores it.
  */
 Datum
 pg_pardump_fast_copy(PG_FUNCTION_ARGS)
 {
-	/* as SET does it, so that a rollback and RESET work as for any setting */
+	/* like SET, so that rollback and RESET work as for every setting */
 	check_not_null(fcinfo, 0, "enable");
 	SetConfigOption(FAST_COPY_SETTING, PG_GETARG_BOOL(0) ? "on" : "off",
 					PGC_USERSET, PGC_S_SESSION);
@@ -49,8 +51,8 @@ pg_pardump_fast_copy(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * The mark of a module, by which the server refuses one that was built for
- * another major, and the function that it calls after loading the module.
+ * The magic block, by which the server recognizes modules for another major
+ * version, and the function that it calls after it has loaded the module.
  * ----------
  */
 
@@ -66,16 +68,19 @@ _PG_init(void)
 }
 
 /* ----------
- * The SQL functions pg_pardump_load_tuples(), which inserts what
- * pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
- * which says for which tables that can be done.
+ * The SQL functions pg_pardump_load_tuples(), which inserts raw tuples that
+ * pg_pardump_read() has read, and pg_pardump_raw_reason(), which returns why
+ * this is not possible for a table.
  * ----------
  */
 
 PG_FUNCTION_INFO_V1(pg_pardump_load_tuples);
 PG_FUNCTION_INFO_V1(pg_pardump_raw_reason);
 
-/* Open and lock a relation, which may be dropped while we wait for it. */
+/*
+ * Open and lock a relation.  It may be dropped while this waits for the lock,
+ * which is an error.
+ */
 static Relation
 open_relation(Oid relid, LOCKMODE lockmode)
 {
@@ -88,7 +93,7 @@ open_relation(Oid relid, LOCKMODE lockmode)
 	return rel;
 }
 
-/* Open and lock a table that raw tuples can be inserted into. */
+/* Open and lock a table into which raw tuples can be inserted. */
 static Relation
 open_to_load(Oid relid)
 {
@@ -109,8 +114,8 @@ open_to_load(Oid relid)
  * pg_pardump_load_tuples(relation regclass, block bytea,
  *						  OUT rows bigint, OUT bytes bigint)
  *
- * For superusers alone, even if EXECUTE was granted to others: the values are
- * not checked.
+ * Only superusers can call this, even if EXECUTE was granted to others, as
+ * the contents of values are not checked.
  */
 Datum
 pg_pardump_load_tuples(PG_FUNCTION_ARGS)
@@ -141,7 +146,10 @@ pg_pardump_load_tuples(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(result_row(fcinfo, values, nulls));
 }
 
-/* Why a relation cannot be read in raw format, as raw_loader_reason(). */
+/*
+ * Return why a relation cannot be read in raw format, or NULL, as
+ * raw_loader_reason() does for loading.
+ */
 static const char *
 why_not_read(Relation rel)
 {
@@ -156,8 +164,9 @@ why_not_read(Relation rel)
 /*
  * pg_pardump_raw_reason(relation regclass, loading boolean)
  *
- * Why it cannot be read in raw format, or raw tuples not be loaded into it:
- * half a sentence; NULL if no reason is found on this server.
+ * Returns why the relation cannot be read in raw format, or why raw tuples
+ * cannot be loaded into it: half a sentence, or NULL if there is no reason on
+ * this server.
  */
 Datum
 pg_pardump_raw_reason(PG_FUNCTION_ARGS)

@@ -1,12 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * plan_function.c
- *	  The SQL function pg_pardump_chunks(): the block ranges that a table is
- *	  best dumped in, a row each.
+ *	  The SQL function pg_pardump_chunks(), which divides a table into block
+ *	  ranges and returns a row for each.
  *
- * The function does all its work in one call.  The server then holds a
- * tuplestore, which is the portal's, with its temporary file, and the ACCESS
- * SHARE lock, which lasts as long as that of a query would.
+ * The leader of a dump calls it for each large table.  read/planner.c
+ * computes the ranges; this file checks arguments and makes rows.
+ *
+ * The function does all its work in one call.  After that, only two resources
+ * are left: a tuplestore that belongs to the portal, perhaps with a temporary
+ * file, and the ACCESS SHARE lock, which is held as long as that of a query.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,12 +30,12 @@
 
 PG_FUNCTION_INFO_V1(pg_pardump_chunks);
 
-/* Columns of pg_pardump_chunks()'s result. */
+/* The number of columns in the result of pg_pardump_chunks(). */
 #define CHUNK_COLUMNS	5
 
 /*
- * A row of the result.  A chunk may have an open end, and its rows may not be
- * known: then they are below zero.
+ * Add a row to the result.  Without has_end, the end of the chunk is NULL.
+ * If the number of its rows is negative, it is unknown, and also NULL.
  */
 static void
 put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk,
@@ -52,6 +55,7 @@ put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk,
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/* Add a row to the result for each chunk of a heap. */
 static void
 put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 {
@@ -60,7 +64,7 @@ put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 	int			chunk_no = 0;
 	Chunk		chunk;
 
-	/* the cutter goes with the context of the call */
+	/* the cutter is freed with the context of the call */
 	while (chunk_cutter_next(cutter, &chunk))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -90,7 +94,7 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 	rel = relation_open_for_planning(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 
-	/* up to a chunk a block: they go to the tuplestore as they are made */
+	/* memory for planning only: each chunk is stored in the tuplestore */
 	plan_context = AllocSetContextCreate(CurrentMemoryContext,
 										 "pg_pardump chunks",
 										 ALLOCSET_DEFAULT_SIZES);
@@ -102,9 +106,9 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 	{
 		/*
 		 * Another table access method may number blocks in its own way, or
-		 * have no rows that a block number leads to: the relation is one
-		 * chunk with an open end.  It has no number of rows if it was never
-		 * analyzed.
+		 * not store rows in blocks at all, so the relation is one chunk
+		 * without an end.  If it was never analyzed, the number of its rows
+		 * is unknown.
 		 */
 		const Chunk whole = {
 			.amount.rows = rel->rd_rel->reltuples,
@@ -116,7 +120,7 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(plan_context);
-	/* what a block range means is to last, so the lock is kept */
+	/* keep the lock, so that the block ranges contain the same rows later */
 	relation_close(rel, NoLock);
 
 	PG_RETURN_NULL();

@@ -1,17 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * read_function.c
- *	  The SQL functions that read columns of a block range: pg_pardump_read(),
- *	  a chunk as a set of bytea values, and those for fingerprints.
+ *	  The SQL functions that read columns of a block range: pg_pardump_read()
+ *	  and the functions for fingerprints.
  *
- * Their first arguments are the same: a relation, columns, and mostly a range
- * of blocks.  pg_pardump_fingerprint() and pg_pardump_definition() show
- * whether a chunk would be dumped as it was before.  A session that has
- * called pg_pardump_fingerprint_reads() gets fingerprints of what it reads,
- * too.  pg_pardump_last_read() and pg_pardump_last_fingerprint() return what
- * the last read came to.
+ * The workers of dumps and copies call these functions.  pg_pardump_read()
+ * returns the rows of a chunk as a set of bytea values, and
+ * pg_pardump_last_read() their number.
  *
- * Between its calls pg_pardump_read() holds:
+ * pg_pardump_fingerprint() and pg_pardump_definition() show whether a chunk
+ * would be dumped with the same result as before.  After a session has called
+ * pg_pardump_fingerprint_reads(), pg_pardump_read() also computes
+ * fingerprints, and pg_pardump_last_fingerprint() returns the last one.
+ *
+ * The first arguments of the functions are a relation, columns, and usually a
+ * range of blocks.  This file checks arguments and privileges; the files of
+ * read/ do the work.
+ *
+ * Between its calls, pg_pardump_read() holds these resources:
  *
  * resource								| owner
  * -------------------------------------+-----------------------------------
@@ -28,19 +34,19 @@
  * end_read_call()						| ExprContext; called when the query
  *										| ends or is rescanned, not on abort
  *
- * What happens to them:
+ * These events affect them:
  *
  * event								| effect
  * -------------------------------------+-----------------------------------
  * a subtransaction that is younger		| none, since the portal is older;
  *	 than the portal is rolled back		| heap_check_lasts() refuses a file
  *										| that would be removed
- * an older one is rolled back			| the portal is dropped: see below
+ * an older one is rolled back			| the portal is dropped, see below
  * the portal is dropped in an aborted	| the callback frees the codec, the
  *	 transaction						| resource owner releases the rest
  * commit, the cursor is WITH HOLD		| the server reads all rows first
- * 1,000 cursors are open				| 1,000 times the above; too many pins
- *										| are an error of the session ("no
+ * 1,000 cursors are open				| 1,000 times these resources; too
+ *										| many pins are an error ("no
  *										| unpinned buffers available")
  *
  *-------------------------------------------------------------------------
@@ -62,11 +68,11 @@
 #include "read/definition.h"
 
 /* ----------
- * The first arguments of the functions: columns and blocks of a table.
+ * Reads the first arguments of the functions: columns and blocks of a table.
  * ----------
  */
 
-/* Look the columns up; their number goes to *n_attnums. */
+/* Look up the columns, and set *n_attnums to their number. */
 static AttrNumber *
 read_columns(Relation rel, ArrayType *columns, int *n_attnums)
 {
@@ -86,9 +92,7 @@ read_columns(Relation rel, ArrayType *columns, int *n_attnums)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("column names must not be null")));
 
-		/*
-		 * zero for a dropped or missing column, negative for a system column
-		 */
+		/* 0 is a dropped or missing column, negative is a system column */
 		name = NameStr(*DatumGetName(names[i]));
 		attnums[i] = get_attnum(RelationGetRelid(rel), name);
 		if (attnums[i] <= 0)
@@ -106,7 +110,7 @@ read_columns(Relation rel, ArrayType *columns, int *n_attnums)
 	return attnums;
 }
 
-/* A block number, or the one behind the last that there can be. */
+/* Check a block number, which may be one above the largest. */
 static BlockNumber
 check_block(int64 block, const char *what)
 {
@@ -119,10 +123,11 @@ check_block(int64 block, const char *what)
 }
 
 /*
- * From arguments 0 and 1: relation regclass, columns name[].  Opens and locks
- * (ACCESS SHARE) the relation; raises an error unless it is a table of heap,
- * has these columns, stored ones, and the current user may read them in all
- * rows.  Blocks are left as they are.  Allocates in CurrentMemoryContext.
+ * Read the arguments 0 and 1: relation regclass, columns name[].  Opens and
+ * locks (ACCESS SHARE) the relation.  Raises an error unless it is a heap,
+ * has these columns, which must be stored, and the current user may read them
+ * in all rows.  The range of blocks is not set.  Allocates in
+ * CurrentMemoryContext.
  */
 static void
 column_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
@@ -131,11 +136,11 @@ column_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 	check_not_null(fcinfo, 1, "columns");
 
 	/*
-	 * Columns are looked up once the relation is locked, so that they stay
-	 * what they are, and privileges on them once they are known.
+	 * Columns are looked up after the relation is locked, so that they cannot
+	 * change, and their privileges are checked after that.
 	 */
 	argument->rel = relation_open_for_reading(PG_GETARG_OID(0));
-	/* pages of another access method have another form */
+	/* pages of another access method may have another layout */
 	if (argument->rel->rd_tableam != GetHeapamTableAmRoutine())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -148,7 +153,7 @@ column_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 							argument->n_attnums);
 }
 
-/* With arguments 2 and 3: start_block bigint, end_block bigint or NULL. */
+/* Also read the arguments 2 and 3: start_block, end_block (may be NULL). */
 static void
 range_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 {
@@ -160,8 +165,8 @@ range_argument_open(FunctionCallInfo fcinfo, HeapRange *argument)
 }
 
 /* ----------
- * The SQL functions pg_pardump_fingerprint() and pg_pardump_definition():
- * whether a chunk would be dumped as it was before.
+ * The SQL functions pg_pardump_fingerprint() and pg_pardump_definition(),
+ * which show whether a chunk would be dumped with the same result as before.
  * ----------
  */
 
@@ -169,8 +174,8 @@ PG_FUNCTION_INFO_V1(pg_pardump_fingerprint);
 PG_FUNCTION_INFO_V1(pg_pardump_definition);
 
 /*
- * From arguments "key_no" (bytea) and "algorithm_no" (text), which must not
- * be NULL; another length or name is an error (22023).
+ * Read the arguments "key_no" (bytea) and "algorithm_no" (text), which must
+ * not be NULL.  A wrong length or name is an error (22023).
  */
 static void
 key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
@@ -203,7 +208,7 @@ key_argument_read(FunctionCallInfo fcinfo, int key_no, int algorithm_no,
  *						  OUT fingerprint bytea,
  *						  OUT first_fingerprint bytea, OUT rows bigint)
  *
- * No fingerprint if the first part's is not the one expected.
+ * The fingerprint is NULL if that of the first part is not the expected one.
  */
 Datum
 pg_pardump_fingerprint(PG_FUNCTION_ARGS)
@@ -226,7 +231,7 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 				 errmsg("permission denied for table %s",
 						RelationGetRelationName(range.rel)),
 				 errdetail("A fingerprint takes the SELECT privilege on all columns.")));
-	/* memory of this call, which the caller resets for the next row */
+	/* allocated in the context of this call, which the caller resets */
 	fingerprint = range_fingerprint_new(&key, range.start);
 	check = range_check(&range, GetActiveSnapshot(), fingerprint, expected);
 	values[0] = PointerGetDatum(check.fingerprint);
@@ -261,41 +266,43 @@ pg_pardump_definition(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * The SQL functions pg_pardump_fingerprint_reads(), by which a session
- * wants fingerprints, and pg_pardump_last_fingerprint().
+ * The SQL functions pg_pardump_fingerprint_reads(), with which a session
+ * requests fingerprints, and pg_pardump_last_fingerprint().
  *
- * The key is the session's rather than an argument of pg_pardump_read(),
- * which is called by COPY, without parameters: the key would be visible in
- * logs of statements and in pg_stat_activity.
+ * The key is stored in the session, and is not an argument of
+ * pg_pardump_read().  That function is called in a COPY, which has no
+ * parameters, so the key would be visible in logs of statements and in
+ * pg_stat_activity.
  * ----------
  */
 
 PG_FUNCTION_INFO_V1(pg_pardump_fingerprint_reads);
 PG_FUNCTION_INFO_V1(pg_pardump_last_fingerprint);
 
-/* Of the session, and not of a transaction: a rollback leaves them. */
+/* The key of the session.  A rollback does not change it. */
 static bool has_session_key;
 static FingerprintKey session_key;
 
-/* Of the last read: fingerprint, first fingerprint, definition. */
+/* The fingerprint, first fingerprint and definition of the last read. */
 static KeptResult last_fingerprint = {.n_values = 3,.typlen = -1};
 
-/* One call of pg_pardump_read(), in the function's multi-call context. */
+/* The state of pg_pardump_read(), in the function's multi-call context. */
 typedef struct ReadCall
 {
-	Oid			role;			/* that may read the table */
+	Oid			role;			/* the current user of the first call */
 	HeapRange	range;
 	Snapshot	snapshot;
 	ChunkReader *reader;
-	RangeFingerprint *fingerprint;	/* NULL if there is none */
-	bytea	   *definition;		/* before the first row; with the former */
+	RangeFingerprint *fingerprint;	/* NULL if none is computed */
+	bytea	   *definition;		/* before the first row; NULL like it */
 } ReadCall;
 
 /*
- * Begin a fingerprint, of no rows yet, for a read as text, with the
- * definition of now: to be called before anything is learned of the columns'
- * types.  There is none if the session has given no key, the columns have no
- * definition, or the current user may read some columns only.
+ * Begin the fingerprint of a read in text format, and compute the current
+ * definition.  This must be called before the reader looks up the types of
+ * the columns.  No fingerprint is computed if the session has no key, if the
+ * columns have no definition, or if the current user may only read some of
+ * the table's columns.
  */
 static void
 begin_fingerprint(ReadCall *call)
@@ -311,9 +318,9 @@ begin_fingerprint(ReadCall *call)
 }
 
 /*
- * All rows were read: keep the fingerprint for pg_pardump_last_fingerprint()
- * and this role, unless the definition has changed since they began, as types
- * may, which are not locked.
+ * Keep the fingerprint for pg_pardump_last_fingerprint() and this role, after
+ * all rows have been read.  Nothing is kept if the definition has changed
+ * since the read began, which is possible as types are not locked.
  */
 static void
 keep_fingerprint(ReadCall *call)
@@ -337,12 +344,12 @@ keep_fingerprint(ReadCall *call)
 /*
  * pg_pardump_fingerprint_reads(key bytea, algorithm text)
  *
- * From now on, or no more if the key is NULL.
+ * Reads compute fingerprints from now on, or no longer if the key is NULL.
  */
 Datum
 pg_pardump_fingerprint_reads(PG_FUNCTION_ARGS)
 {
-	/* if the new key is an error, there is none */
+	/* if the new key is invalid, the session has no key */
 	has_session_key = false;
 	if (PG_ARGISNULL(0))
 		PG_RETURN_VOID();
@@ -363,36 +370,42 @@ pg_pardump_last_fingerprint(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * The SQL function pg_pardump_read(): a chunk as a set of bytea values,
- * and pg_pardump_last_read(), which returns how much that was.
+ * The SQL functions pg_pardump_read(), which returns the rows of a chunk as
+ * bytea values, and pg_pardump_last_read(), which returns their number.
  * ----------
  */
 
 PG_FUNCTION_INFO_V1(pg_pardump_read);
 PG_FUNCTION_INFO_V1(pg_pardump_last_read);
 
-/* Of the last read, once it was complete: rows and bytes. */
+/* The rows and bytes of the last read, after it is complete. */
 static KeptResult last_read = {
 	.n_values = 2,.typlen = sizeof(int64),.typbyval = FLOAT8PASSBYVAL
 };
 
-/* Release what outlives the memory context: also when a query stops early. */
+/*
+ * Release the resources that are not freed with the memory context.  This is
+ * also called if a query does not fetch all rows.
+ */
 static void
 end_read_call(Datum arg)
 {
 	ReadCall   *call = (ReadCall *) DatumGetPointer(arg);
 
 	/*
-	 * In the reverse order of begin_read_call().  The lock on the table is
-	 * kept up to the end of the transaction, so that the ranges that the
-	 * client has yet to read stay what they are.
+	 * The order is the reverse of that in begin_read_call().  The lock on the
+	 * table is kept up to the end of the transaction, so that block ranges
+	 * that the client will read contain the same rows.
 	 */
 	chunk_reader_free(call->reader);
 	UnregisterSnapshot(call->snapshot);
 	relation_close(call->range.rel, NoLock);
 }
 
-/* "auto", which is for raw tuples alone: compress what is worth it. */
+/*
+ * Read the argument for compression.  "auto", which is only allowed for raw
+ * tuples, compresses a block if this makes it much smaller.
+ */
 static void
 read_compression(text * arg, ChunkFormat *format)
 {
@@ -409,7 +422,10 @@ read_compression(text * arg, ChunkFormat *format)
 				 errhint("Its compressions are none, lz4, zstd and auto.")));
 }
 
-/* "text" and "binary" are COPY's formats, "raw" that of read/raw_block.h. */
+/*
+ * Read the argument for the format.  "text" and "binary" are the formats of
+ * COPY; "raw" is described in read/raw_block.h.
+ */
 static RowFormat
 read_format(text * arg)
 {
@@ -427,7 +443,7 @@ read_format(text * arg)
 	return ROW_RAW;
 }
 
-/* Check all arguments and open what is to be read. */
+/* Check all arguments, and open the table and its reader. */
 static ReadCall *
 begin_read_call(FunctionCallInfo fcinfo)
 {
@@ -442,7 +458,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 
 	call->role = GetUserId();
 	range_argument_open(fcinfo, range);
-	/* a row of the binary format has their number in 16 bits */
+	/* a row in binary format contains the number of columns in 16 bits */
 	if (format.format == ROW_BINARY && range->n_attnums > PG_INT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
@@ -451,7 +467,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 
 	/* the active snapshot may be popped between two calls */
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
-	/* before the reader, which keeps properties of types */
+	/* before the reader is created, which stores properties of types */
 	if (format.format == ROW_TEXT)
 		begin_fingerprint(call);
 	call->reader = chunk_reader_new(range, call->snapshot, &format,
@@ -463,7 +479,8 @@ begin_read_call(FunctionCallInfo fcinfo)
  * pg_pardump_read(relation regclass, columns name[], start_block bigint,
  *				   end_block bigint, compression text, format text)
  *
- * One value a call: nothing is gathered.
+ * Returns one value in each call, so that the server need not store all of
+ * them.
  */
 Datum
 pg_pardump_read(PG_FUNCTION_ARGS)
@@ -481,7 +498,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	{
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
-		/* what is kept of an earlier read must not be taken for this one's */
+		/* results of an earlier read must not seem to be those of this one */
 		kept_result_forget(&last_read);
 		kept_result_forget(&last_fingerprint);
 		kept_memory_begin();
@@ -489,8 +506,9 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		funcctx->user_fctx = call;
 
 		/*
-		 * Called before the callback of SRF_FIRSTCALL_INIT(), which deletes
-		 * the context: ShutdownExprContext() calls the last one first.
+		 * ShutdownExprContext() calls the last callback first, so this one is
+		 * called before that of SRF_FIRSTCALL_INIT(), which deletes the
+		 * context.
 		 */
 		RegisterExprContextCallback(rsinfo->econtext, end_read_call,
 									PointerGetDatum(call));
@@ -500,7 +518,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	funcctx = SRF_PERCALL_SETUP();
 	call = funcctx->user_fctx;
 
-	/* the reader lives in the multi-call context, its rows in their own */
+	/* the reader needs the multi-call context; it resets that of rows */
 	old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
 	value = chunk_reader_next(call->reader);
 	MemoryContextSwitchTo(old_context);
@@ -515,8 +533,8 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	kept_result_set(&last_read, call->role, counted);
 
 	/*
-	 * The expression context may live on, for a query that calls the function
-	 * for each of its rows; what the call holds must not.
+	 * Release all resources now: if a query calls the function for each of
+	 * its rows, the expression context is shut down only at its end.
 	 */
 	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,
 								  PointerGetDatum(call));
@@ -527,7 +545,8 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 /*
  * pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
  *
- * A client that receives compressed blocks cannot count the rows in them.
+ * This is for clients that receive compressed blocks, and do not decompress
+ * them to count their rows.
  */
 Datum
 pg_pardump_last_read(PG_FUNCTION_ARGS)

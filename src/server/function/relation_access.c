@@ -1,16 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * relation_access.c
- *	  Checks that the current user may plan or read a relation.
+ *	  Checks whether the current user may plan or read a relation.
  *
- * Blocks are read directly, without the executor and its checks, so they are
- * made here: kind of relation, privileges, row security.
+ * plan_function.c and read_function.c open relations with this file.  They
+ * read blocks directly, without the executor, so the executor's checks are
+ * made here: the kind of the relation, privileges, and row security.
  *
- * A relation is named by its OID, and not by a name that has been looked up
- * in a schema, so that the privilege on the schema is checked, too.  Checks
- * are made before the relation is locked, so that a role without privileges
- * cannot hold up others, and again afterwards: ALTER, GRANT and DROP may have
- * been waited for.
+ * The functions get the OID of a relation, which need not have been looked up
+ * in its schema by the current user, so the privilege on the schema is
+ * checked as well.  Checks are made before the relation is locked, so that a
+ * role without privileges cannot block others with a lock.  They are repeated
+ * after that, because the session may have waited for the end of ALTER, GRANT
+ * or DROP.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +28,7 @@
 #include "base/server_compat.h"
 #include "function/relation_access.h"
 
-/* The hint for a relation that holds no rows of its own. */
+/* Return the hint for a relation that stores no rows in blocks. */
 static const char *
 relkind_hint(char relkind)
 {
@@ -78,8 +80,8 @@ access_denied(Oid relid, AclResult aclresult)
 }
 
 /*
- * Raise an error unless the current user may name what is in the relation's
- * schema: a query has to, we get an OID.
+ * Raise an error unless the current user may use the relation's schema.  A
+ * query cannot name a table without this privilege.
  */
 static void
 check_usage_of_schema(Oid relid)
@@ -92,9 +94,9 @@ check_usage_of_schema(Oid relid)
 }
 
 /*
- * Raise an error unless the current user may read these columns, as a query's
- * permission check has it (execMain.c:ExecCheckRTEPerms): SELECT on the
- * table, or on each column; on any column if none is read.
+ * Raise an error unless the current user may read these columns.  The rules
+ * are those for queries (execMain.c:ExecCheckRTEPerms): SELECT on the table,
+ * or on each of the columns, or on any column if none is read.
  */
 static void
 check_select_on_columns(Oid relid, const AttrNumber *attnums, int n_attnums)
@@ -117,11 +119,11 @@ check_select_on_columns(Oid relid, const AttrNumber *attnums, int n_attnums)
 		access_denied(relid, aclresult);
 }
 
-/* Raise an error if policies decide which rows the user sees. */
+/* Raise an error if row security policies apply to the user. */
 static void
 check_row_security(Oid relid)
 {
-	/* with row_security = off this raises the error itself */
+	/* with row_security = off, this function raises the error */
 	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -130,7 +132,7 @@ check_row_security(Oid relid)
 				 errhint("To read all rows, use a role with the BYPASSRLS attribute.")));
 }
 
-/* Raise an error if the relation's blocks are not here to be read. */
+/* Raise an error if the relation's blocks cannot be read in this session. */
 static void
 check_storage(Relation rel)
 {
@@ -139,14 +141,14 @@ check_storage(Relation rel)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary tables of other sessions")));
 
-	/* A standby has no data of such relations. */
+	/* a standby has no data of such relations */
 	if (!RelationIsPermanent(rel) && RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
 }
 
-/* Raise an error unless the current user may learn of the relation's size. */
+/* Raise an error unless the current user may know the relation's size. */
 static void
 check_may_plan(Oid relid)
 {
@@ -164,15 +166,13 @@ relation_open_for_planning(Oid relid)
 {
 	Relation	rel;
 
-	/*
-	 * A role that may not read the table must not be able to lock it either.
-	 */
+	/* a role that may not read the table must not lock it either */
 	check_may_plan(relid);
 	rel = try_relation_open(relid, AccessShareLock);
 
-	/* It may have changed, or gone, while we waited for the lock. */
+	/* the relation may have been changed or dropped during the wait */
 	check_may_plan(relid);
-	/* that has raised an error unless the relation came back meanwhile */
+	/* a dropped relation was an error in that call, so this is unexpected */
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
 	check_row_security(relid);
@@ -187,7 +187,7 @@ relation_open_for_reading(Oid relid)
 
 	check_relkind(relid);
 	check_usage_of_schema(relid);
-	/* what is needed of the columns is known only once they are looked up */
+	/* one column is enough here: the columns are looked up after locking */
 	check_select_on_columns(relid, NULL, 0);
 
 	rel = try_relation_open(relid, AccessShareLock);
@@ -197,8 +197,8 @@ relation_open_for_reading(Oid relid)
 	check_storage(rel);
 
 	/*
-	 * Raise an error if the relation is temporary: its blocks are in local
-	 * buffers, which have no ring, and they are never dumped.
+	 * Temporary tables are never dumped, and their blocks are in local
+	 * buffers, for which there are no rings.
 	 */
 	if (RelationUsesLocalBuffers(rel))
 		ereport(ERROR,
@@ -206,7 +206,7 @@ relation_open_for_reading(Oid relid)
 				 errmsg("cannot read blocks of temporary table \"%s\"",
 						RelationGetRelationName(rel)),
 				 errhint("Use COPY ... TO STDOUT to read the table.")));
-	/* Raise an error for a materialized view that a query could not read. */
+	/* a query could not read such a materialized view either */
 	if (!RelationIsScannable(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -1,71 +1,78 @@
 /*-------------------------------------------------------------------------
  *
  * snapshot_function.c
- *	  SQL functions about snapshots that sessions have exported:
- *	  pg_pardump_exported_snapshot() returns what a snapshot contains, before
+ *	  The SQL functions for snapshots that sessions have exported:
+ *	  pg_pardump_exported_snapshot() returns properties of a snapshot before
  *	  a session imports it, and pg_pardump_adopt_snapshot() makes a snapshot
  *	  of another database available in this one.
  *
- * A snapshot is a set of transactions, those that had ended when it was
- * taken, and transaction IDs are those of the whole server: the snapshot
- * means the same in all databases.  SET TRANSACTION SNAPSHOT refuses a
- * snapshot of another database for one reason (snapmgr.c:ImportSnapshot()):
- * vacuum keeps the rows that the sessions of its own database can see, so
- * the exporter, in its database, protects nothing here.  A session of this
- * database does, the guard, if its own snapshot was taken first.  The guard
- * exports the contents of the other snapshot as its own, and all sessions
- * of this database import it in the usual way.
+ * On a standby, the programs call the first function to find out whether a
+ * snapshot is complete (source/standby_overflow.c).  A dump of all databases
+ * with one snapshot calls the second one in each database
+ * (cluster/cluster_snapshot.c).  The following proves that it is right.
  *
- * Let ended(S) be the transactions that have ended for the snapshot S, G
- * the guard's own snapshot, and L the one that it adopts.  The rule is that
- * ended(G) is a subset of ended(L).  Then no row that L sees has been
- * removed, nor will be while the guard's transaction runs.  What is removed
- * from this database was deleted, or made invisible, by transactions that
- * had ended for some horizon, which was computed at some time:
+ * A snapshot is a set of transactions: those that had ended when it was
+ * taken.  Transaction IDs are those of the whole server, so a snapshot means
+ * the same in all databases.  SET TRANSACTION SNAPSHOT refuses a snapshot of
+ * another database for only one reason (snapmgr.c:ImportSnapshot()).  VACUUM
+ * keeps the rows that sessions of the same database can see, so a session
+ * that has exported a snapshot in another database protects no rows in this
+ * one.  But a session of this database protects them if its own snapshot was
+ * taken first.  This session is called the guard.  It exports the contents of
+ * the other snapshot as its own, and all sessions of this database import
+ * that in the usual way.
  *
- * - before G was taken: these transactions had ended at that time, so they
- *   are in ended(G), and so in ended(L).  The row is dead for L as well.
+ * Let ended(S) be the transactions that have ended for a snapshot S.  Let G
+ * be the guard's own snapshot, and L the snapshot that it adopts.  The rule
+ * is that ended(G) must be a subset of ended(L).  Then no row that L sees has
+ * been removed, or will be removed while the guard's transaction runs: if a
+ * row is removed from this database, the transaction that deleted it, or made
+ * it invisible, had ended for a horizon.  This horizon was computed either
  *
- * - after G was taken: the horizon is not above G's xmin, which the guard's
- *   entry in the array of processes shows since G was taken (it is taken
- *   and shown under one lock), and which stays there to the end of its
- *   transaction, as the first snapshot of a REPEATABLE READ transaction is
- *   registered.  All transactions before G's xmin are in ended(G), and so
- *   in ended(L): the row is dead for L as well.
+ * - before G was taken: the transaction had ended at that time, so it is in
+ *   ended(G), and therefore in ended(L).  The row is dead for L as well.
  *
- * The same holds for freezing, for the bits of the visibility map, for
- * pruning and for deletions from indexes, which go by the same horizons;
- * and for pg_subtrans, which is cut off at a horizon of all databases.
- * Whether the session that took L still runs does not matter.  Transactions
- * that were rolled back may differ between the two snapshots in their
- * subtransactions: their rows are visible to none.
+ * - or after G was taken: the horizon is not above G's xmin.  The guard's
+ *   entry in the array of processes shows this xmin since G was taken (both
+ *   happen under one lock) until the end of its transaction, because the
+ *   first snapshot of a REPEATABLE READ transaction is registered.  All
+ *   transactions before G's xmin are in ended(G), and therefore in ended(L).
+ *   The row is dead for L as well.
  *
- * Snapshots of one server are totally ordered, as they are taken, and
- * transactions end, under ProcArrayLock.  So the rule says that G was taken
- * before L, or that no transaction ended between the two.
+ * The same is true of freezing, of the bits of the visibility map, of pruning
+ * and of deletions from indexes, which depend on the same horizons; and of
+ * pg_subtrans, which is truncated at a horizon of all databases.  It does not
+ * matter whether the session that took L still runs.  The subtransactions of
+ * a transaction that was rolled back may differ between the two snapshots,
+ * but no snapshot sees their rows.
  *
- * That L's xmin is not below G's xmin, which core checks when a session of
- * the same database imports a snapshot, follows from the rule, but the rule
- * does not follow from it: an old transaction of a third database holds
- * down the xmin of both, while VACUUM of this database, which disregards
- * that transaction, removes rows that were deleted between L and G.  L sees
- * them.  So a guard that is lost can never be replaced by a session with a
- * snapshot of its own, but, on a primary, by one that has imported the
- * snapshot from the guard while that was there: it shows the guard's xmin
+ * Snapshots of one server are totally ordered, because snapshots are taken,
+ * and transactions end, under ProcArrayLock.  So the rule means that G was
+ * taken before L, or that no transaction ended between the two.
+ *
+ * When a session of the same database imports a snapshot, the server checks
+ * that L's xmin is not below G's xmin.  This follows from the rule, but the
+ * rule does not follow from it.  Assume that an old transaction of a third
+ * database determines the xmin of both snapshots.  VACUUM of this database
+ * disregards that transaction, and may have removed rows that were deleted
+ * between L and G, but which L sees.
+ *
+ * So if a guard is lost, a session with a snapshot of its own can never
+ * replace it.  On a primary, a session that has imported the snapshot from
+ * the running guard can replace it, as this session shows the guard's xmin
  * from then on.
  *
- * In recovery the same argument holds for the transactions that replay has
- * ended.  All running ones are in the list of subtransactions then.  But
- * replay waits for, or cancels, only the sessions that it has listed before
- * (standby.c:ResolveRecoveryConflictWithSnapshot()), and a session that
- * imports a snapshot during that wait is not listed.  So on a standby the
- * guard itself, which is listed, has to run until all is read.
+ * In recovery the proof is the same for the transactions whose end has been
+ * replayed; all running ones are in the list of subtransactions then.  But
+ * replay waits for, or cancels, only sessions that it has listed before
+ * (standby.c:ResolveRecoveryConflictWithSnapshot()).  A session that imports
+ * a snapshot during that wait is not listed.  So on a standby the guard
+ * itself, which is listed, must run until everything has been read.
  *
- * The contents come from the server's own file, never from the caller: with
- * invented contents a running transaction could be taken for an aborted
- * one, and readers would write that into hint bits.  So the function can be
- * called by every role, as every role can import every snapshot of its
- * database.
+ * The contents of a snapshot are read from the server's own file, and are not
+ * an argument.  With invented contents, a running transaction could seem to
+ * be aborted, and readers would write that into hint bits.  So every role may
+ * call the function, as every role may import any snapshot of its database.
  *
  *-------------------------------------------------------------------------
  */
@@ -86,10 +93,13 @@
 #include "function/sql_call.h"
 #include "shared/snapshot_text.h"
 
-/* snapmgr.c:SNAPSHOT_EXPORT_DIR */
+/* The directory of exported snapshots (snapmgr.c:SNAPSHOT_EXPORT_DIR) */
 #define EXPORT_DIR "pg_snapshots"
 
-/* The longest line, "sxcnt:4294967295", and the lines that are in no list. */
+/*
+ * The length of the longest line, "sxcnt:4294967295", and more than the
+ * number of lines that are not in a list.
+ */
 #define LINE_BYTES 17
 #define OTHER_LINES 16
 
@@ -101,7 +111,10 @@ PG_FUNCTION_INFO_V1(pg_pardump_adopt_snapshot);
  * ----------
  */
 
-/* The directory is below the data directory, which a backend works in. */
+/*
+ * Open the file of a snapshot.  Its path is relative, as the current
+ * directory of a backend is the data directory.
+ */
 static int
 open_snapshot(const char *id, const char *path)
 {
@@ -119,7 +132,10 @@ open_snapshot(const char *id, const char *path)
 	return fd;
 }
 
-/* How long the file is; exported snapshots do not change. */
+/*
+ * Return the length of the file, which does not change after the snapshot was
+ * exported.  Raises an error if it is longer than any snapshot.
+ */
 static Size
 snapshot_length(int fd, const char *path)
 {
@@ -142,7 +158,7 @@ snapshot_length(int fd, const char *path)
 	return (Size) st.st_size;
 }
 
-/* The file is open only within this function. */
+/* Read the file of a snapshot, and close it. */
 static char *
 read_file(const char *id, Size *length)
 {
@@ -151,13 +167,13 @@ read_file(const char *id, Size *length)
 	char	   *content;
 	ssize_t		got;
 
-	/* if an error is raised here, the transaction's end closes the file */
+	/* after an error here, the end of the transaction closes the file */
 	*length = snapshot_length(fd, path);
 	content = palloc(Max(*length, 1));
 
 	/*
-	 * One read() is enough for a regular file.  A short one leaves a text
-	 * that snapshot_text_read() finds incomplete.
+	 * One read() is enough for a regular file.  If it returns fewer bytes,
+	 * snapshot_text_read() reports that the text is incomplete.
 	 */
 	got = read(fd, content, *length);
 	if (got < 0)
@@ -178,7 +194,7 @@ refuse_file(const char *id, const char *line)
 			 errdetail("The line \"%s\" is missing or invalid.", line)));
 }
 
-/* The function's argument, an identifier of pg_export_snapshot(). */
+/* Read the argument of a function: a result of pg_export_snapshot(). */
 static char *
 read_identifier(FunctionCallInfo fcinfo)
 {
@@ -186,7 +202,7 @@ read_identifier(FunctionCallInfo fcinfo)
 
 	check_not_null(fcinfo, 0, "identifier");
 	id = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	/* before it becomes part of a path */
+	/* checked before it becomes part of a path */
 	if (!snapshot_text_is_id(id))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -194,6 +210,7 @@ read_identifier(FunctionCallInfo fcinfo)
 	return id;
 }
 
+/* Read and parse the file of a snapshot. */
 static SnapshotText
 read_snapshot(const char *id)
 {
@@ -211,8 +228,8 @@ read_snapshot(const char *id)
  * pg_pardump_exported_snapshot(identifier text, OUT in_recovery boolean,
  *		OUT overflowed boolean, OUT has_subtransactions boolean)
  *
- * The identifier is that of pg_export_snapshot().  Every role may ask, as
- * every role may import the snapshot.
+ * The identifier is a result of pg_export_snapshot().  Every role may call
+ * this, as every role may import the snapshot.
  */
 Datum
 pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
@@ -232,7 +249,7 @@ pg_pardump_exported_snapshot(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/* What the argument of the proof needs of the guard's transaction. */
+/* Raise an error unless the proof applies to the guard's transaction. */
 static void
 check_guard(void)
 {
@@ -251,9 +268,9 @@ check_guard(void)
 				 errmsg("cannot adopt a snapshot in a transaction that has written")));
 
 	/*
-	 * Rows would be removed by age, disregarding all snapshots, and a session
-	 * that imports a snapshot counts its age from then on (snapmgr.c:
-	 * SetTransactionSnapshot()), so it would not notice.
+	 * With this setting, rows are removed by age, even if a snapshot sees
+	 * them.  A session that imports a snapshot would not notice, as it counts
+	 * the age from the import on (snapmgr.c: SetTransactionSnapshot()).
 	 */
 	if (old_snapshot_threshold >= 0)
 		ereport(ERROR,
@@ -262,6 +279,10 @@ check_guard(void)
 						"old_snapshot_threshold")));
 }
 
+/*
+ * Make the list of the transaction IDs in n lines.  "name" is that of the
+ * lines, for an error.
+ */
 static TransactionId *
 make_list(const char *id, const char *name, const char *lines, uint32 n,
 		  int at_most)
@@ -280,8 +301,8 @@ make_list(const char *id, const char *name, const char *lines, uint32 n,
 }
 
 /*
- * The snapshot as the server's functions take it.  What is not set here, the
- * command ID for one, is not exported.
+ * Make a snapshot for the server's functions.  Members that are not set here,
+ * such as the command ID, are not exported.
  */
 static SnapshotData *
 make_snapshot(const char *id, const SnapshotText *text)
@@ -312,8 +333,8 @@ make_snapshot(const char *id, const SnapshotText *text)
 }
 
 /*
- * The transactions that run for a snapshot; in recovery, with some of their
- * subtransactions, as all are in one list then.
+ * Return the transactions that are running for a snapshot.  In recovery, one
+ * list contains these and some of their subtransactions.
  */
 static TransactionId *
 running_transactions(const SnapshotData *snapshot, uint32 *n)
@@ -328,8 +349,8 @@ running_transactions(const SnapshotData *snapshot, uint32 *n)
 }
 
 /*
- * The rule: has every transaction that has ended for "guard" ended for
- * "adopted", too?
+ * Test the rule: has every transaction that has ended for "guard" also ended
+ * for "adopted"?
  */
 static bool
 is_not_newer(const SnapshotData *guard, const SnapshotData *adopted)
@@ -340,10 +361,10 @@ is_not_newer(const SnapshotData *guard, const SnapshotData *adopted)
 	TransactionId *of_adopted = running_transactions(adopted, &n_adopted);
 	TransactionId *sorted;
 
-	/* one of them was taken before a promotion */
+	/* if they differ, one of them was taken before a promotion */
 	if (guard->takenDuringRecovery != adopted->takenDuringRecovery)
 		return false;
-	/* follows from the rule; if it does not hold, some list is wrong */
+	/* this follows from the rule, but is tested in case a list is wrong */
 	if (TransactionIdPrecedes(adopted->xmin, guard->xmin))
 		return false;
 	if (TransactionIdPrecedes(adopted->xmax, guard->xmax))
@@ -362,11 +383,12 @@ is_not_newer(const SnapshotData *guard, const SnapshotData *adopted)
 /*
  * pg_pardump_adopt_snapshot(identifier text) RETURNS text
  *
- * The identifier is that of a snapshot which a session of any database has
- * exported.  To be called by a guard: at the top level of a REPEATABLE READ
- * transaction that has written nothing, and whose own snapshot is not newer.
- * Returns the name of the same snapshot in this database, for SET TRANSACTION
- * SNAPSHOT, which is valid until the guard's transaction ends.
+ * The identifier is that of a snapshot that a session of any database has
+ * exported.  The caller becomes the guard.  It must call this at the top
+ * level of a REPEATABLE READ transaction that has written nothing, and whose
+ * own snapshot is not newer.  Returns the identifier of the same snapshot in
+ * this database, for SET TRANSACTION SNAPSHOT.  It is valid until the guard's
+ * transaction ends.
  */
 Datum
 pg_pardump_adopt_snapshot(PG_FUNCTION_ARGS)

@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * sql_call.c
- *	  Arguments and results of the SQL functions, and memory that is kept
- *	  between their calls.
+ *	  Common parts of the SQL functions: arguments, results, and memory that
+ *	  is kept between calls.
+ *
+ * sql_call.h describes the functions, which all files of function/ use.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,16 +32,17 @@ check_not_null(FunctionCallInfo fcinfo, int no, const char *what)
 }
 
 /*
- * A block is a MiB, and lies in several places at a time: in the buffer it is
- * made in, as a value, as a message.  The server frees these after each
- * block, and the C library then returns memory to the kernel only to ask for
- * fresh pages at once, each of which costs a fault.
+ * The largest allocation that the C library keeps after it is freed.
  *
- * Longer values are the kernel's again when they are freed.
+ * A block has about 1 MiB, and there are several copies of it at the same
+ * time: the buffer in which it is made, a value, and a message.  The server
+ * frees these after each block.  By default, the C library then returns their
+ * memory to the kernel, and soon needs new pages, each of which takes a page
+ * fault.  Longer values are still returned to the kernel.
  */
 #define KEPT_ALLOCATION_BYTES	(8 * 1024 * 1024)
 
-/* As much may be free at the heap's end. */
+/* The free memory that the C library keeps at the end of the heap. */
 #define KEPT_BYTES				(16 * 1024 * 1024)
 
 void
@@ -69,7 +72,7 @@ result_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
 	TupleDesc	tupdesc;
 
-	/* OUT parameters: get_call_result_type() has blessed the row type */
+	/* for OUT parameters, get_call_result_type() returns a blessed type */
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, (Datum *) values,
@@ -91,7 +94,7 @@ kept_result_set(KeptResult *kept, Oid role, const Datum *values)
 {
 	MemoryContext old_context;
 
-	/* another cursor may have ended since the one of these values began */
+	/* another cursor may have set values since the call began */
 	kept_result_forget(kept);
 	old_context = MemoryContextSwitchTo(TopMemoryContext);
 	for (int i = 0; i < kept->n_values; i++)
@@ -104,7 +107,7 @@ kept_result_set(KeptResult *kept, Oid role, const Datum *values)
 Datum
 kept_result_row(FunctionCallInfo fcinfo, const KeptResult *kept)
 {
-	/* GetUserId(): a SECURITY DEFINER function asks as its owner */
+	/* in a SECURITY DEFINER function, GetUserId() is its owner */
 	bool		is_hidden = !kept->is_set || kept->role != GetUserId();
 	bool		nulls[MAX_KEPT_VALUES] = {is_hidden, is_hidden, is_hidden};
 
