@@ -1,6 +1,10 @@
-# Sessions of a dump are lost: it connects again, repeats what was interrupted,
-# and its archive equals that of an undisturbed dump; or it reports why it
-# cannot continue, and leaves no files.
+# Dumps whose sessions are lost.  The dump connects again and retries the
+# interrupted jobs, and its archive is the same as without the loss; or it
+# reports why it cannot continue, and leaves no files.
+#
+# stuck_dump() starts a dump whose workers wait at a gate, an advisory lock
+# that a policy of the dumped table takes (Pardump::GatedDump).  So each fault
+# occurs at a known place of the dump.
 
 use strict;
 use warnings;
@@ -22,7 +26,8 @@ make_gated($node);
 my $chunk = qr/chunk \d+ of \d+ of table public\.gated/;
 my $terminated = qr/could not read rows: FATAL:  terminating connection due to administrator command/;
 
-# The warnings of retries: one of each number, with its delay.
+# A pattern for the warnings of retries of a job: one for each number, with
+# its delay.
 sub warned
 {
 	my ($job, @numbers) = @_;
@@ -34,7 +39,7 @@ sub warned
 	return qr/^$text/;
 }
 
-# ---- a worker's session
+# ---- the session of a worker is lost
 
 {
 	my $dump = stuck_dump(42, 2);
@@ -67,7 +72,8 @@ sub warned
 	survived_ok($dump, 'a session is lost in a batch of tables', warned('table public\.in_batch', 1));
 }
 {
-	# the leader measures them before the workers start
+	# locked only now, as the leader measures large objects before workers
+	# start
 	my $dump = stuck_dump(42, 1, '-j1');
 	my $locker = start_psql($node, 'gated');
 	$locker->('BEGIN; LOCK TABLE pg_largeobject');
@@ -82,7 +88,7 @@ sub warned
 	$locker->();
 }
 
-# ---- a worker's process, as when memory runs out
+# ---- the process of a worker is killed, as when memory runs out
 
 foreach my $gate (42, 43)
 {
@@ -90,7 +96,8 @@ foreach my $gate (42, 43)
 	my $dump = stuck_dump($gate, $gate == 42 ? 2 : 1, '-Z0');
 	my @old = worker_backends();
 	kill KILL => children($dump->{pid});
-	# backends that wait for a lock look for their client once a second
+	# a backend that waits for a lock tests once a second if its client is
+	# there
 	wait_in_run($dump, "$what: others wait", sub {
 		my %is_old = map { $_ => 1 } @old;
 		return @old == grep { !$is_old{$_} } worker_backends();
@@ -108,7 +115,7 @@ foreach my $gate (42, 43)
 	open_gate();
 }
 
-# ---- retries that do not help
+# ---- retries fail
 
 {
 	my $dump = stuck_dump(42, 2, '--retries=1');
@@ -137,14 +144,15 @@ foreach my $gate (42, 43)
 	open_gate();
 }
 
-# ---- the leader's session, and the snapshot
+# ---- the session of the leader is lost, or all sessions with the snapshot
 
 my $leader_lost = qr/warning: lost the connection that held the locks on all tables; retry 1 of 5 in 0\.5 s
 pg_pardump: detail: FATAL:  terminating connection due to administrator command\.?/;
 my $no_holder = qr/error: the snapshot of the dump was lost\n.*detail: All sessions that had the snapshot were lost/;
 
-# Rows that are not in the snapshot must not be in the archive, whichever
-# session has imported the snapshot from which.
+# Changes rows after the snapshot was taken.  The archive must not contain
+# these changes, no matter from which session another one imports the
+# snapshot.
 sub change_data
 {
 	sql($node, 'gated', <<'SQL');
@@ -165,7 +173,7 @@ SQL
 	return;
 }
 
-# The leader's new backend, once it has the locks.
+# Waits until the leader has its locks again, and returns its new backend.
 sub wait_for_new_leader
 {
 	my ($dump) = @_;
@@ -205,7 +213,8 @@ foreach my $given (0, 1)
 	my $dump = stuck_dump(42, 2);
 	change_data();
 	my ($one, $two) = worker_backends();
-	# the snapshot goes from a worker to the leader, and from it to another one
+	# the leader imports the snapshot from a worker, and new workers import it
+	# from the leader
 	terminate($node, leader_backend());
 	wait_for_new_leader($dump);
 	terminate($node, $one, $two);
@@ -216,8 +225,9 @@ foreach my $given (0, 1)
 		qr/$leader_lost.*(lost the connection that was .*){2}$leader_lost/s);
 	change_back();
 }
-# A worker without a job does not notice that its session is gone: the leader
-# finds the snapshot with one of the others, or nowhere.
+# A worker without a job does not notice that its session is lost.  The leader
+# must find the snapshot in the session of another worker, or report that no
+# session has it.
 foreach my $others (0, 1)
 {
 	my $what = ($others ? 'all sessions' : 'the idle sessions') . ' are lost at once';
@@ -251,7 +261,7 @@ SQL
 	open_gate();
 }
 
-# what happens while the leader has no locks
+# changes to a table while the leader has no locks
 foreach my $change (
 	[ 'TRUNCATE after_it', "INSERT INTO after_it SELECT g, md5(g::text) FROM generate_series(1, 300) g" ],
 	[ 'ALTER TABLE after_it RENAME t TO u', 'ALTER TABLE after_it RENAME u TO t' ],
@@ -280,7 +290,7 @@ foreach my $change (
 	survived_ok($dump, 'what does no harm without the leader\'s locks', qr/lost the connection that held the locks/);
 }
 
-# ---- the whole server
+# ---- the server is stopped
 
 foreach my $again (0, 1)
 {
@@ -297,9 +307,12 @@ foreach my $again (0, 1)
 	hold_gates($node, 'gated');
 }
 
-# ---- another server run exports another snapshot under the same name
+# ---- after a restart, the server exports another snapshot with the same name
 
-# Sessions that have the numbers of those that exported these snapshots.
+# Exports snapshots with these names in a new run of the server.  The name of
+# a snapshot consists of the numbers of its exporter's process and
+# transaction, so sessions with the same numbers export snapshots with the
+# same names.
 sub export_again
 {
 	my %wanted;
@@ -327,7 +340,7 @@ sub export_again
 }
 
 {
-	# with time for all that is done until there is a way back
+	# enough retries for the time until workers can connect again
 	my $dump = stuck_dump(42, 2, '--retries=9');
 	my @workers = children($dump->{pid});
 	my @names = map { s/.*\///r } glob $node->data_dir . '/pg_snapshots/*';

@@ -1,6 +1,8 @@
-# A server refuses all workers that connect at one moment, although it has room for
-# some: the limits of a role and of a database count sessions that only start.  A relay
-# stands for that server, which no test can make count at the right moment.
+# Workers whose connections the server refuses because of a connection limit.
+# The limits of a role and of a database also count sessions that are just
+# starting.  So if two workers connect at the same moment, a server with room
+# for one of them may refuse both.  No test can arrange that moment, so a
+# relay refuses the connections here.
 
 use strict;
 use warnings;
@@ -15,7 +17,8 @@ use Pardump::Proxy qw(start_relay stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# PostgreSQL::Test::Utils names all sessions alike; the relay knows ours by their name
+# the relay recognizes sessions by their application_name, for which
+# PostgreSQL::Test::Utils sets the same value in all of them
 delete $ENV{PGAPPNAME};
 
 my $node = start_cluster('refused');
@@ -26,8 +29,9 @@ my $original = fingerprint($node, 'source');
 my $message = 'too many connections for role "few"';
 my $fields = "SFATAL\0VFATAL\0C53300\0M$message\0\0";
 
-# A relay that refuses the sessions of pg_pardump with these numbers, and writes in a
-# file which session starts, and which is ready, when.
+# Starts a relay that counts the sessions of pg_pardump and refuses those with
+# the given numbers.  It writes to a log when each session starts and is
+# ready.
 sub start_limit
 {
 	my ($log, @refused) = @_;
@@ -48,8 +52,8 @@ sub start_limit
 	});
 }
 
-# A run without retries, two of whose workers are refused: the same two start again, one
-# after the other, and the run says nothing.
+# Runs a program without retries, two of whose workers are refused.  They must
+# start again, one after the other, without any message.
 sub refused_ok
 {
 	my ($what, $refused, $db, $program, @command) = @_;
@@ -67,8 +71,9 @@ sub refused_ok
 
 my $archive = new_path('archive');
 my @chunks = ('--max-table-segment-pages=20');
-# the workers are those that read, after the leader; and those that run ANALYZE, after
-# all others: two of the leader, one for definitions, two for rows, ...
+# Refused in the dump: the workers that read, which connect after the leader.
+# Refused in the restore and in the copy: the workers that run ANALYZE, which
+# connect after all other sessions.
 refused_ok('a dump', [ 2, 3 ], 'source', 'pg_pardump', @chunks, '-f', $archive, '-d');
 refused_ok('a restore', [ 9, 10 ], 'restored', 'pg_parrestore', $archive, '-d');
 same_data_ok($original, fingerprint($node, 'restored'), 'a restore');

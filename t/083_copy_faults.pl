@@ -1,8 +1,9 @@
-# Direct copies that lose connections, or fail: each row is copied once, or the
-# failure is reported, and nothing remains on the servers.
+# Copies between servers that lose connections, or fail.  Each row is copied
+# once, or the failure is reported, and no session or file remains.
 #
-# A copy is held in the middle by a trigger on the target, which waits, at one
-# row, for an advisory lock that the test holds.
+# To stop a copy in the middle, a trigger on the target waits at one row for
+# an advisory lock (a gate), which the test holds until the fault has
+# occurred.
 
 use strict;
 use warnings;
@@ -44,7 +45,7 @@ sql($target, 'faults', $tables . q{;
 		EXECUTE FUNCTION gate(43)});
 hold_gates($target, 'faults');
 
-# Starts a copy of the rows, into $connstr or the target.
+# Starts a copy of the rows to $connstr, which is the target by default.
 sub start_rows
 {
 	my ($connstr, @options) = @_;
@@ -54,7 +55,8 @@ sub start_rows
 		@options);
 }
 
-# The same, once a worker waits at the gate.
+# Starts a copy of the rows to the target, and waits until a worker is at the
+# gate.
 sub rows_at_gate
 {
 	my @options = @_;
@@ -98,7 +100,7 @@ sub failed_ok
 
 my $lost = qr/warning: lost the connection that was .*retry 1 of 5/;
 
-# ---- lost connections
+# ---- lost connections and killed workers
 
 {
 	my $copy = rows_at_gate('--exclude-table-data=small?');
@@ -110,7 +112,7 @@ my $lost = qr/warning: lost the connection that was .*retry 1 of 5/;
 		'the target\'s session is lost, one table: rows');
 }
 
-# Workers that another process kills
+# the message if another process kills a worker
 my $killed = qr/warning: a worker process was killed while copying .*public\.gated; retry 1 of 5/;
 
 sub kill_workers
@@ -121,13 +123,15 @@ sub kill_workers
 	return;
 }
 
-# Name of the test, options, fault while a worker waits, and expected messages
+# each case: name, options, the fault while a worker is at the gate, and the
+# expected message
 foreach my $case (
 	[ 'the target\'s session is lost', [], sub { terminate($target, (at_gate($target))[0]) }, $lost ],
-	# so large that not all of it is in buffers on the way
+	# in one chunk, which is so large that the source has not sent all of it
 	[ 'the workers\' sessions on the source are lost', [ '--copy-format=text', '--no-chunks' ],
 		sub { my (undef, @workers) = backends($source); terminate($source, @workers) }, $lost ],
-	# it has nothing to do meanwhile
+	# this session is idle while workers copy, so its loss is not even
+	# reported
 	[ 'the leader\'s session on the target is lost', ['--compare'],
 		sub { my ($leader) = backends($target); terminate($target, $leader) }, qr/\A\z/ ],
 	[ 'SIGKILL for the workers', [], \&kill_workers, $killed ])
@@ -139,7 +143,8 @@ foreach my $case (
 	copy_survived_ok($copy, $what, $warning);
 }
 
-# A session that asks for a lock on the source, once it waits.
+# Requests a lock in another session of the source, and waits until this
+# session waits for the lock.
 sub request_lock_of_source
 {
 	my $request = { err => '' };
@@ -154,8 +159,9 @@ sub request_lock_of_source
 	return $request;
 }
 
-# Another session waits for a lock, so that no worker gets it; and the leader's
-# session on the target, which then copies in place of workers
+# Another session waits for a lock on a table, so no worker can lock it.  The
+# leader, which already holds the lock, then copies the table; its session on
+# the target is lost.
 {
 	close_gate(43);
 	my $copy = rows_at_gate('--no-chunks', '-j1');
@@ -173,7 +179,7 @@ sub request_lock_of_source
 		qr/warning: could not lock table public\.small2 again; reading it in the session that already holds the lock\n.*warning: lost the connection that held the locks on all tables; retry 1 of 5/s);
 }
 
-# the same for --compare, which reads as the copy does
+# the same with --compare, which locks tables in the same way
 {
 	my $copy = rows_at_gate('--compare', '--no-chunks', '-j1', '--lock-wait-timeout=1s');
 	my $request = request_lock_of_source();
@@ -186,7 +192,7 @@ sub request_lock_of_source
 	all_rows_ok('--compare behind a request for a lock');
 }
 
-# the end of a transaction: a trigger that waits in COMMIT
+# Faults at the end of a transaction: a deferred trigger waits in COMMIT.
 sql($target, 'faults', q{
 	CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS
 		'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN NULL; END';
@@ -216,7 +222,9 @@ foreach my $case (
 }
 sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 
-# the first connection on which the COMMIT of rows is answered is cut, without that answer
+# A COMMIT succeeds, but its result is lost: a relay closes the first
+# connection on which the server reports the COMMIT of rows, before the client
+# gets this.
 {
 	my $mark = new_path('cut');
 	my $loads;
@@ -236,9 +244,11 @@ sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate(42)});
 
-# ---- raw tuples: in the middle of a block, whose rows wait in a constraint.
-# Both workers wait there, each with a table of its own: none is within a COMMIT,
-# of which a restarted target could not tell whether it was done.
+# ---- raw tuples
+#
+# Faults occur in the middle of a block, where a constraint waits at the gate.
+# Each of both workers waits there with a table of its own.  So none of them
+# is in a COMMIT, whose result would be unknown after a restart of the target.
 
 foreach my $node ($source, $target)
 {
@@ -274,7 +284,8 @@ foreach my $case (
 	is(sessions_left($source, $target), 0, "raw tuples, $what: no session left");
 }
 
-# the whole server, which the test's session at the gate does not outlive
+# The target is restarted.  This also ends the test's session that holds the
+# gate.
 foreach my $mode (qw(fast immediate))
 {
 	sql($target, 'raw', 'TRUNCATE gated, other');
@@ -292,7 +303,7 @@ foreach my $mode (qw(fast immediate))
 	hold_gates($target, 'raw');
 }
 
-# A row that violates a constraint of the target
+# a row violates a constraint of the target
 {
 	sql($target, 'raw', 'TRUNCATE gated, other; ALTER TABLE gated ADD CONSTRAINT refuses CHECK (id <> 7777)');
 	my ($rc, $out, $err) = run_copy($source, 'raw', $target, 'raw', '-a', '-t', 'gated', '--copy-format=raw', '--no-chunks');
@@ -327,15 +338,16 @@ hold_gates($target, 'faults');
 
 hold();
 
-# A target that crashes, or is another server afterwards, as soon as an index is
-# there: what was built is not lost, and what may be is told.
+# The target crashes, or becomes another server after a failover, when an
+# index has just been built.  The index must not be lost, and if rows may be
+# lost, the copy must report that.
 $target->append_conf('postgresql.conf', "wal_writer_delay = 10s\nwal_writer_flush_after = 2GB");
 $target->restart;
 foreach my $fault (
 	[ 'a crash of the target', 'TABLE', undef ],
 	[ 'a crash of the target, unlogged table', 'UNLOGGED TABLE',
 		qr/unlogged tables of the target might have lost rows\n.*The tables are: public\.first\.\n/ ],
-	# it continues with what it has, on a new timeline, as a standby would
+	# the target recovers and continues on a new timeline, like a standby
 	[ 'a failover', 'TABLE', qr/the target is now another server, after a failover/ ])
 {
 	my ($what, $kind, $message) = @$fault;
@@ -367,12 +379,15 @@ foreach my $fault (
 	like($copy->{err}, $message // qr/retry 1 of 20(?!.*error: )/s, "$what: message");
 	is(value($target, $db, q{SELECT (SELECT count(*) FROM first), (SELECT count(*) FROM gated),
 		to_regclass('first_i')}), '60000|1|first_i', "$what: all is there") if !$message;
-	# its end cannot be heard: the server that was started has the pipe, too
+	# This query lets the gate's psql notice that its session is lost, and
+	# exit. It cannot notice the end of its input: the new server also has the
+	# pipe.
 	eval { hold('SELECT 1') };
 }
 $target->append_conf('postgresql.conf', 'hot_standby = on');
 
-# a file of the target's that must not grow: no space left, but for it alone
+# A file of the target cannot grow, as if the disk were full: the limit of the
+# operating system for the size of a file applies to this server only.
 {
 	sql($source, 'faults', q{CREATE TABLE wide AS SELECT repeat(md5(g::text), 30) AS t,
 		now() AS since, '\x01'::bytea AS b FROM generate_series(1, 30000) g});
