@@ -62,6 +62,7 @@ typedef struct Parser
 #define fail(parser, ...) \
 	(snprintf((parser)->error, COMPRESS_SPEC_ERROR_BYTES, __VA_ARGS__), false)
 
+/* Parse an integer, all of which must be a number. */
 static bool
 parse_int(Parser *parser, const char *text, const char *option, int *value)
 {
@@ -79,6 +80,7 @@ parse_int(Parser *parser, const char *text, const char *option, int *value)
 	return true;
 }
 
+/* Parse the Boolean value of "long", the only option that has one. */
 static bool
 parse_bool(Parser *parser, const char *text, bool *value)
 {
@@ -97,6 +99,7 @@ parse_bool(Parser *parser, const char *text, bool *value)
 				"long");
 }
 
+/* Check that the method has such a level. */
 static bool
 check_level(Parser *parser)
 {
@@ -503,6 +506,7 @@ isal_member(BlockCompressor *c, const void *data, size_t len, void *out)
 	return stream->total_out;
 }
 
+/* Make one member.  The libraries only fail if the output lacks room. */
 static ssize_t
 gzip_whole(BlockCompressor *c, const void *data, size_t len, void *out)
 {
@@ -548,6 +552,7 @@ lz4_bound(const BlockCompressor *c, size_t len)
 	return LZ4F_HEADER_SIZE_MAX + LZ4F_compressBound(len, &c->lz4_preferences);
 }
 
+/* Return a result of the library, or store its error and return -1. */
 static ssize_t
 lz4_result(BlockCompressor *c, size_t result)
 {
@@ -559,6 +564,7 @@ lz4_result(BlockCompressor *c, size_t result)
 	return (ssize_t) result;
 }
 
+/* Return the header of the frame, compressed input, or its end. */
 static ssize_t
 lz4_fetch(BlockCompressor *c, void *out)
 {
@@ -655,6 +661,7 @@ zstd_bound(const BlockCompressor *c, size_t len)
 	return ZSTD_compressBound(len);
 }
 
+/* Let the library compress input until the output is full. */
 static ssize_t
 zstd_fetch(BlockCompressor *c, void *out)
 {

@@ -54,6 +54,7 @@ read_number(SnapshotRest *rest, const char *name, char end, uint32_t most)
 	return (uint32_t) value;
 }
 
+/* Read the name of a line, which includes its colon. */
 static void
 read_name(SnapshotRest *rest, const char *name)
 {
@@ -73,6 +74,7 @@ read_line(SnapshotRest *rest, const char *name, uint32_t most)
 	return rest->problem ? 0 : read_number(rest, name, '\n', most);
 }
 
+/* Read a line whose value is 0 or 1. */
 static bool
 read_flag(SnapshotRest *rest, const char *name)
 {

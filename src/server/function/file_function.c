@@ -169,6 +169,7 @@ path_of(bytea *value)
 	return path;
 }
 
+/* Read the range of a file for an item.  Without a path, it has none. */
 static void
 read_range(const ArgumentArray *arrays, int i, FileRange *range)
 {

@@ -134,6 +134,7 @@ digit_bits(size_t n)
 	return n >= ((size_t) 1 << 9) ? 6 : 4;
 }
 
+/* Return the counts for a level, which is a depth of the recursion. */
 static size_t *
 counts_of_level(RadixSort *state, int level)
 {
@@ -172,6 +173,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 		return;
 	}
 
+	/* the bits above "top" are the same in all entries */
 	shift = Max(top - digit_bits(n), 0);
 	n_buckets = (size_t) 1 << (top - shift);
 	counts = counts_of_level(state, level);
@@ -181,6 +183,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 		check_cancel(i);
 		counts[(from[i * n_words + word] >> shift) & (n_buckets - 1)]++;
 	}
+	/* replace each count by the start of its bucket */
 	for (size_t i = 0; i < n_buckets; i++)
 	{
 		size_t		count = counts[i];
@@ -188,6 +191,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 		counts[i] = sum;
 		sum += count;
 	}
+	/* move the entries, in their order, to the next place of their bucket */
 	for (size_t i = 0; i < n; i++)
 	{
 		const uint64 *entry = from + i * n_words;
@@ -278,6 +282,7 @@ sort_texts(const uint64 *entries, uint64 *pairs, uint64 *space, size_t n,
 		const uint64 *entry = entries + pairs[2 * i + 1];
 
 		check_cancel(i);
+		/* the bytes of a key sort like numbers in network byte order */
 		pairs[2 * i] = word < text_key_words(entry)
 			? pg_ntoh64(entry[1 + word]) : 0;
 	}

@@ -99,11 +99,16 @@ entry_store_new(const IndexKey *key, int limit_kb)
 	size_t		bytes = Max((size_t) limit_kb * 1024, MIN_LIMIT);
 
 	store->key = key;
+
+	/*
+	 * To sort entries, a second area of the same size is needed; for entries
+	 * with texts, two areas of pairs.
+	 */
 	store->sort_words = key->has_text ? 4 : key->n_words;
 	store->in_order = true;
-	store->max_runs = Min(Max(bytes / MIN_READ_BYTES / 2, MIN_RUNS), MAX_RUNS);
 
-	/* the file of each run has a buffer of one block */
+	/* each run of a merge needs a read buffer, and its file a block */
+	store->max_runs = Min(Max(bytes / MIN_READ_BYTES / 2, MIN_RUNS), MAX_RUNS);
 	bytes -= Min(store->max_runs * BLCKSZ, bytes / 2);
 	store->limit = bytes / sizeof(uint64);
 	store->read_words = Min(Max(bytes / store->max_runs, MIN_READ_BYTES),
@@ -114,6 +119,7 @@ entry_store_new(const IndexKey *key, int limit_kb)
 	return store;
 }
 
+/* Return the number of words of an entry. */
 static inline size_t
 words_of(const EntryStore *store, const uint64 *entry)
 {
@@ -125,6 +131,7 @@ words_of(const EntryStore *store, const uint64 *entry)
  * ----------
  */
 
+/* Begin a new run, after all others. */
 static SortedRun *
 new_run(EntryStore *store)
 {
@@ -135,6 +142,7 @@ new_run(EntryStore *store)
 	return run;
 }
 
+/* Append entries to a run, in parts, so that a cancel request is noticed. */
 static inline void
 append_to_run(SortedRun *run, const uint64 *words, size_t n)
 {
@@ -151,6 +159,7 @@ append_to_run(SortedRun *run, const uint64 *words, size_t n)
 	}
 }
 
+/* Free all runs.  Closing a temporary file removes it. */
 static void
 close_runs(EntryStore *store)
 {
@@ -230,6 +239,10 @@ sift_down(EntryStore *store, int place)
 	store->heap[place] = run;
 }
 
+/*
+ * Begin to read all runs from their start, and make a heap of those that
+ * contain entries.
+ */
 static void
 begin_merge(EntryStore *store)
 {
@@ -252,6 +265,11 @@ begin_merge(EntryStore *store)
 		sift_down(store, i);
 }
 
+/*
+ * Return the next entry of all runs, or NULL at the end.  The last entry that
+ * was returned is still in the buffer of the heap's first run, and is removed
+ * only now, so that the caller could use it without a copy.
+ */
 static const uint64 *
 next_of_merge(EntryStore *store)
 {
@@ -341,6 +359,7 @@ paired_entry(const EntryStore *store, size_t i)
 	return store->entries + store->pairs[2 * i + 1];
 }
 
+/* Remove all entries from memory, after they have been written. */
 static void
 empty_memory(EntryStore *store)
 {
@@ -367,6 +386,8 @@ write_memory(EntryStore *store)
 		first = paired_entry(store, 0);
 		last = paired_entry(store, store->n - 1);
 	}
+
+	/* entries that are added in order make a single run, without a merge */
 	if (store->n_runs > 0 &&
 		index_entry_less(store->key, store->last_written, first))
 		run = &store->runs[store->n_runs - 1];
@@ -384,7 +405,7 @@ write_memory(EntryStore *store)
 	memcpy(store->last_written, last, words_of(store, last) * sizeof(uint64));
 	empty_memory(store);
 
-	/* free the memory of the entries, as the merge needs memory, too */
+	/* the merge uses the memory of the entries for buffers */
 	if (store->n_runs > store->max_runs)
 	{
 		pfree(store->entries);

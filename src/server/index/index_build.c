@@ -214,7 +214,14 @@ static ExpectedBuild expected;
 static IndexBuildModeFunction ask_mode;
 static object_access_hook_type previous_hook = NULL;
 
-/* Is this the call that the hook has prepared? */
+/*
+ * Is this the call that the hook has prepared?
+ *
+ * The index, its file and its relcache entry must be the same: TRUNCATE and
+ * CLUSTER, for example, build the index in a new file.  The command ID must
+ * be the same, so that nothing was written to the catalogs since then.  A
+ * REINDEX of the index is another call, too.
+ */
 static bool
 is_expected(const ExpectedBuild *build, Relation index)
 {
@@ -257,6 +264,7 @@ index_build_fast(Relation heap, Relation index, IndexInfo *info)
 	if (reason != NULL)
 		return btbuild(heap, index, info);
 
+	/* all rows are in the index, as it has no predicate */
 	n_builds++;
 	result = palloc0(sizeof(IndexBuildResult));
 	result->heap_tuples = n_rows;
@@ -323,6 +331,7 @@ end_transaction(XactEvent event, void *arg)
 	expected.index = InvalidOid;
 }
 
+/* The same for a subtransaction, whether it is committed or not. */
 static void
 end_subtransaction(SubXactEvent event, SubTransactionId id,
 				   SubTransactionId parent, void *arg)

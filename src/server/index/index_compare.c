@@ -86,6 +86,10 @@ index_compare_builder(void)
  * ----------
  */
 
+/*
+ * Return the name of the table.  It is in pg_temp, so that no other session
+ * and no object of a user has the same name.
+ */
 static RangeVar *
 table_name(void)
 {
@@ -189,6 +193,7 @@ static const Definition definitions[] =
 	{true, 2, {-8, 1}}
 };
 
+/* Create an index with this definition.  The server chooses its name. */
 static Oid
 create_index(Oid relid, const Definition *definition)
 {
@@ -232,6 +237,7 @@ same_pages(Oid one, Oid other)
 		Buffer		buffers[2] = {ReadBuffer(rels[0], block),
 		ReadBuffer(rels[1], block)};
 
+		/* no lock is needed, as no other session can access the pages */
 		same = memcmp((char *) BufferGetPage(buffers[0]) + skipped,
 					  (char *) BufferGetPage(buffers[1]) + skipped,
 					  BLCKSZ - skipped) == 0;

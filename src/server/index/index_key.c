@@ -257,10 +257,12 @@ index_key_encode(const IndexKey *key, const Datum *values,
 		Datum		value = values[column->attnum - 1];
 		bool		null = isnull[column->attnum - 1];
 
+		/* the bit of NULL is 0 if NULLs sort first, otherwise 1 */
 		if (column->nullable)
 			index_put_bits(entry, &position, null != column->nulls_first, 1);
 		if (null)
 		{
+			/* a NULL in a NOT NULL column is damage */
 			if (!column->nullable)
 				return false;
 			key_sum = key_sum_null(key_sum, i);
@@ -270,6 +272,7 @@ index_key_encode(const IndexKey *key, const Datum *values,
 		{
 			uint64		halves[2];
 
+			/* uuid_cmp() is memcmp(), so the bytes are in network order */
 			memcpy(halves, DatumGetPointer(value), sizeof(halves));
 			for (int j = 0; j < 2; j++)
 			{
@@ -290,6 +293,7 @@ index_key_encode(const IndexKey *key, const Datum *values,
 						   column->bytes * 8);
 		}
 	}
+	/* the bits of the key end before those of the place */
 	entry[key->n_words - 1] |= place;
 	*sum = key_sum;
 	return true;
@@ -329,7 +333,7 @@ index_key_form(const IndexKey *key, const uint64 *entry, IndexTuple tuple)
 	tuple->t_info = form->size;
 	if (nulls != 0)
 	{
-		/* a bit is set for each column that is not NULL */
+		/* in the null bitmap, a bit is set for each column with a value */
 		tuple->t_info |= INDEX_NULL_MASK;
 		((IndexAttributeBitMap) (tuple + 1))->bits[0] =
 			~nulls & ((1 << key->n_columns) - 1);
@@ -561,6 +565,7 @@ init_fixed(IndexKey *key, Relation heap)
 	for (int i = 0; i < key->n_columns; i++)
 		key_bits += key->columns[i].bytes * 8 +
 			(key->columns[i].nullable ? 1 : 0);
+	/* a small table needs few bits for a place, which may save a word */
 	key->place_bits = INDEX_OFFSET_BITS +
 		bits_for(RelationGetNumberOfBlocks(heap));
 	key->n_words = (key_bits + key->place_bits + 63) / 64;

@@ -101,6 +101,7 @@ index_get_bits(const uint64 *entry, int *position, int n)
 	return value >> (64 - n);
 }
 
+/* Return the number of words of an entry. */
 static inline int
 index_entry_words(const IndexKey *key, const uint64 *entry)
 {
@@ -148,6 +149,7 @@ index_words_less(const uint64 *a, const uint64 *b, int n_words)
 	return false;
 }
 
+/* Return the bits of the place in an entry. */
 static inline uint64
 index_entry_place(const IndexKey *key, const uint64 *entry)
 {
@@ -168,6 +170,7 @@ index_entry_less(const IndexKey *key, const uint64 *a, const uint64 *b)
 		(order == 0 && index_entry_place(key, a) < index_entry_place(key, b));
 }
 
+/* Set *place to the place in an entry. */
 static inline void
 index_key_place(const IndexKey *key, const uint64 *entry, ItemPointer place)
 {
@@ -181,6 +184,10 @@ index_key_place(const IndexKey *key, const uint64 *entry, ItemPointer place)
  * ----------
  */
 
+/*
+ * Return the sum of an entry with this key and place.  The results of all
+ * entries are added up, so the order of the entries does not matter.
+ */
 static inline uint64
 index_sum_place(uint64 sum, const ItemPointerData *place)
 {

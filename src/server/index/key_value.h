@@ -70,6 +70,7 @@ typedef struct KeyColumn
  * ----------
  */
 
+/* Convert the bits of a place to a TID. */
 static inline void
 key_place(uint64 bits, ItemPointer place)
 {
@@ -77,6 +78,10 @@ key_place(uint64 bits, ItemPointer place)
 				   (OffsetNumber) (bits & ((1 << INDEX_OFFSET_BITS) - 1)));
 }
 
+/*
+ * Add a value to the sum of a key.  Unlike in an addition, the order of the
+ * values matters, so exchanged columns lead to another sum.
+ */
 static inline uint64
 key_sum_mix(uint64 sum, uint64 value)
 {
@@ -97,6 +102,7 @@ key_sum_null(uint64 sum, int column)
  * ----------
  */
 
+/* A comparison function for qsort() and bsearch(), by value. */
 static inline int
 key_compare_ranks(const void *a, const void *b)
 {
@@ -203,6 +209,7 @@ key_encode_value(const KeyColumn *column, uint64 bytes, uint64 *bits)
 	return false;
 }
 
+/* The inverse of key_encode_value(). */
 static inline uint64
 key_decode_value(const KeyColumn *column, uint64 bits)
 {
@@ -268,6 +275,7 @@ key_write_bytes(char *to, uint64 bytes, int n)
 	}
 }
 
+/* The inverse of key_write_bytes(). */
 static inline uint64
 key_read_bytes(const char *from, int n)
 {

@@ -144,6 +144,7 @@ encode_text(const KeyColumn *column, Datum value, char **to, int *n_blanks,
 		return false;
 	data = VARDATA_ANY(text);
 	n = VARSIZE_ANY_EXHDR(text);
+	/* a zero ends the text in an entry, so a text must not contain one */
 	if (memchr(data, '\0', n) != NULL)
 		return false;
 	n_key = n;
@@ -159,6 +160,7 @@ encode_text(const KeyColumn *column, Datum value, char **to, int *n_blanks,
 		for (int i = 0; i <= n_key; i++)
 			(*to)[i] = ~(*to)[i];
 	}
+	/* the sum includes the spaces, which the index stores */
 	*to += n_key + 1;
 	*n_blanks = n - n_key;
 	*sum = sum_text(*sum, data, n);
@@ -249,6 +251,7 @@ text_key_encode(const TextKey *key, const Datum *values, const bool *isnull,
 		else if (!encode_fixed(column, value, &to, sum))
 			return false;
 	}
+	/* entries are compared in words, so the last one is filled up */
 	while ((to - (char *) entry) % 8 != 0)
 		*to++ = '\0';
 	n_words = (to - (char *) entry) / 8 - 1;
@@ -406,6 +409,7 @@ text_key_sum(const TextKey *key, const IndexTupleData *tuple)
 			const char *text;
 			int			n;
 
+			/* a damaged length must not lead beyond the tuple */
 			end = att_align_pointer(end, TYPALIGN_INT, -1, begin + end);
 			text = begin + end;
 			if (end >= size || VARATT_IS_1B_E(text) ||

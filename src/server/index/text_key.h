@@ -79,6 +79,7 @@ text_key_nulls(const uint64 *entry)
 		((1 << INDEX_KEY_COLUMNS) - 1);
 }
 
+/* Return the number of words of an entry. */
 static inline int
 text_key_entry_words(const TextKey *key, const uint64 *entry)
 {

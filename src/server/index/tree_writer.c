@@ -110,6 +110,7 @@ wrong_index(const TreeWriter *writer, const char *what)
 static void add_tuple(TreeWriter *writer, Level *level, IndexTuple tuple,
 					  Size extra);
 
+/* Initialize a page of a level, as _bt_blnewpage() does. */
 static Page
 new_page(TreeWriter *writer, uint32 level)
 {
@@ -128,6 +129,7 @@ new_page(TreeWriter *writer, uint32 level)
 	return page;
 }
 
+/* Begin a level with an empty page, which gets the next block number. */
 static Level *
 new_level(TreeWriter *writer, uint32 number)
 {
@@ -261,6 +263,11 @@ finish_page(TreeWriter *writer, Level *level)
 
 	CHECK_FOR_INTERRUPTS();
 	Assert(last > P_FIRSTKEY);
+
+	/*
+	 * The last item is copied to the new page.  On this page, its line
+	 * pointer becomes that of the high key.
+	 */
 	level->page = new_page(writer, level->number);
 	level->block = writer->n_blocks++;
 	copy_item(writer, level, level->page, P_FIRSTKEY, high_key,
@@ -274,6 +281,10 @@ finish_page(TreeWriter *writer, Level *level)
 													PageGetItemId(page, last - 1));
 		IndexTuple	truncated;
 
+		/*
+		 * The high key of a leaf only needs the attributes that distinguish
+		 * it from the tuple before.
+		 */
 		check_order(writer, left, high_key);
 		truncated = _bt_truncate(writer->index, left, high_key,
 								 writer->scan_key);
@@ -288,6 +299,7 @@ finish_page(TreeWriter *writer, Level *level)
 		sum_leaf(writer, page, P_FIRSTKEY);
 	}
 
+	/* the link to this page is its low key, the high key of the one before */
 	if (level->up == NULL)
 		level->up = new_level(writer, level->number + 1);
 	BTreeTupleSetDownLink(level->low_key, block);
@@ -327,6 +339,7 @@ make_room(TreeWriter *writer, Level *level, Size size, Size extra)
 	}
 }
 
+/* Add a tuple to a level.  "extra" is the same as for make_room(). */
 static void
 add_tuple(TreeWriter *writer, Level *level, IndexTuple tuple, Size extra)
 {
@@ -500,6 +513,8 @@ tree_writer_new(Relation heap, Relation index, const IndexInfo *info,
 	writer->key = key;
 	writer->unique = info->ii_Unique;
 	writer->nulls_equal = info->ii_NullsNotDistinct;
+
+	/* deduplication and the size of posting lists are those of _bt_load() */
 	writer->scan_key = _bt_mkscankey(index, NULL);
 	writer->scan_key->allequalimage = _bt_allequalimage(index, true);
 	writer->merges = writer->scan_key->allequalimage && !writer->unique &&
@@ -564,6 +579,7 @@ tree_writer_finish(TreeWriter *writer, const HeapEntries *read)
 	if (writer->sum_stored != read->sum)
 		wrong_index(writer, "its entries are not those of the table's rows");
 
+	/* the metapage is written last, as it makes the tree accessible */
 	metapage = page_writer_page(writer->pages);
 	_bt_initmetapage(metapage, top != NULL ? top->block : P_NONE,
 					 top != NULL ? top->number : 0,

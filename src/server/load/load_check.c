@@ -199,6 +199,7 @@ is_enabled(const Trigger *trigger)
 	return trigger->tgenabled != TRIGGER_FIRES_ON_REPLICA;
 }
 
+/* Would a trigger of the table fire on INSERT in this session? */
 static bool
 has_insert_triggers(const TriggerDesc *triggers)
 {

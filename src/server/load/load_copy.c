@@ -100,6 +100,7 @@ is_at_start(CopyFromState cstate)
 		cstate->bytes_processed == 0;
 }
 
+/* Is this a buffer that was initialized, and not used yet? */
 static bool
 is_empty(const StringInfoData *buf)
 {

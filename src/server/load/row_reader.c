@@ -409,6 +409,7 @@ plain_text(RowReader *reader, const Field *field, Size *len)
 	return buf->data;
 }
 
+/* Make a value with the input function, with the context for its errors. */
 static Datum
 read_by_input_function(RowReader *reader, int column, char *text, Size len)
 {
@@ -426,6 +427,10 @@ read_by_input_function(RowReader *reader, int column, char *text, Size len)
 	return value;
 }
 
+/*
+ * Make a value of a field: with the column's decoder, or with the input
+ * function if there is no decoder or if it declines the field.
+ */
 static inline Datum
 read_value(RowReader *reader, int column, const Field *field)
 {
@@ -453,6 +458,7 @@ compute_defaults(CopyFromState cstate, ExprContext *econtext, Datum *values,
 	}
 }
 
+/* Fill in the values of a row from the fields of a line, and defaults. */
 static void
 decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 			bool *isnull)

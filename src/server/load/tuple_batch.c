@@ -117,6 +117,7 @@ enough_room(const TupleFormer *former, const Datum *values,
 	return room;
 }
 
+/* Align the place for a value, and fill the bytes before it with zeros. */
 static inline char *
 put_padding(char *to, uint8 align_mask)
 {
@@ -154,6 +155,7 @@ put_varlena(char *to, const FormedColumn *column, const struct varlena *value)
 	return to + size;
 }
 
+/* Write a value of any length, aligned as its column requires. */
 static inline char *
 put_value(char *to, const FormedColumn *column, Datum value)
 {

@@ -265,6 +265,10 @@ depends_on_others(Form_pg_type type)
 	}
 }
 
+/*
+ * Describe a type and all types of which it consists.  If there is a reason
+ * against a definition, it is stored in the description.
+ */
 static void
 describe_type(Description *to, Oid type_id)
 {

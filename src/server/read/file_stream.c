@@ -403,6 +403,7 @@ aligned_page(FileRangeReader *reader, char *page)
 		memcpy(reader->page.data, page, BLCKSZ);
 }
 
+/* Store a page with a wrong checksum in the result. */
 static void
 note_failure(FileStreamResult *result, const PageFailure *failure)
 {

@@ -326,6 +326,7 @@ stratum_start(BlockNumber nblocks, int nstrata, int stratum)
 	return (BlockNumber) ((uint64) nblocks * stratum / nstrata);
 }
 
+/* Return the number of probes in a stratum of this size. */
 static int
 num_probes(BlockNumber nblocks)
 {

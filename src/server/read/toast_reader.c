@@ -287,6 +287,7 @@ read_pointer(ToastReader *reader, const struct varlena *stored,
 		invalid_pointer(reader);
 }
 
+/* Return the size of the value after it is fetched, including its header. */
 static inline Size
 pointer_stored_size(const struct varatt_external *pointer)
 {

@@ -128,6 +128,7 @@ typedef struct ArrayEncoder
 	ColumnEncoder element;		/* for the type in the array's header */
 } ArrayEncoder;
 
+/* Append an element in text format, with quotes if necessary. */
 static inline char *
 append_element(ArrayEncoder *array, Datum value, ByteBuffer *out, char *to)
 {
@@ -309,6 +310,7 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	AlignedValue copy;
 	ArrayType  *array_value = (ArrayType *) aligned_varlena(value, &copy);
 
+	/* the walk over elements relies on this check */
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
 	/* the header of a damaged value may name any type */
@@ -622,6 +624,7 @@ decode_array(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	if (len < 2 || len > MAX_ARRAY_TEXT || text[0] != '{' ||
 		text[len - 1] != '}')
 		return false;
+	/* an empty array has no dimensions */
 	if (len == 2)
 	{
 		*value = PointerGetDatum(construct_empty_array(array->element.type_id));

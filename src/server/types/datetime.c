@@ -357,6 +357,7 @@ put_julian_day(char *p, uint32 julian_day, bool *bc)
 	return put_2_digits(p, day);
 }
 
+/* Write " BC" at the end of a date, if put_julian_day() requires it. */
 static inline char *
 put_bc(char *p, bool bc)
 {
@@ -693,6 +694,7 @@ read_minutes(const char **p, const char *end, int32 typmod, int64 *usecs)
 	return true;
 }
 
+/* Read "hh:mm:ss" and the fraction of a second, if there is one. */
 static inline bool
 read_clock(const char **p, const char *end, int32 typmod, int64 *usecs)
 {
@@ -732,6 +734,7 @@ read_zone(const char *p, const char *end, int32 *seconds_east)
 	return true;
 }
 
+/* Read a date, a space and a time. */
 static inline bool
 read_timestamp(const char **p, const char *end, int32 typmod,
 			   Timestamp *timestamp)

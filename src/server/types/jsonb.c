@@ -185,6 +185,7 @@ append_key(JsonbWriter *writer, char *to, const char *key, Size len,
 	return append_string(writer, to, key, len, true, separate);
 }
 
+/* Append a number, which is stored as a numeric. */
 static inline char *
 append_numeric_node(JsonbWriter *writer, char *to, const char *num,
 					const char *end)
@@ -240,6 +241,7 @@ append_node(JsonbWriter *writer, char *to, JEntry entry, const char *data,
 	}
 }
 
+/* Append an object.  Returns NULL if append_container() does. */
 static char *
 append_object(JsonbWriter *writer, char *to, const JsonbContainer *object)
 {
@@ -446,6 +448,7 @@ put_string(char *to, const JsonNode *node)
 	return to + node->len;
 }
 
+/* Write a number as a numeric.  Returns NULL if it is too long. */
 static inline char *
 put_number(char *to, const JsonNode *node)
 {
@@ -501,6 +504,7 @@ compare_keys(const JsonNode *a, const JsonNode *b)
 	return memcmp(a->text, b->text, a->len);
 }
 
+/* A comparison function for qsort_arg(), for indexes of keys in nodes. */
 static int
 compare_places(const void *a, const void *b, void *nodes)
 {
@@ -670,6 +674,10 @@ decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	char	   *result;
 	char	   *end;
 
+	/*
+	 * The stored form is written into memory that is large enough for it in
+	 * any case, so the functions put_...() need not test for its end.
+	 */
 	if (len > MAX_JSONB_TEXT)
 		return false;
 	n_nodes = json_parse(text, len, space->nodes, MAX_NODES);

@@ -175,6 +175,7 @@ get_address(const ColumnEncoder *encoder, Datum value)
 	return address;
 }
 
+/* Write an address with its prefix, which needs at most ADDRESS_TEXT_ROOM. */
 static char *
 encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {

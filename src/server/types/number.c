@@ -534,6 +534,7 @@ is_between_floats(double number)
 	return (bits & UINT64CONST(0x1fffffff)) == UINT64CONST(0x10000000);
 }
 
+/* Read a number, and round it to a double once. */
 static bool
 decode_float8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
@@ -554,6 +555,11 @@ decode_float8(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return true;
 }
 
+/*
+ * Read a number, and round it to a float.  The first way rounds it to a
+ * double before, which can only lead to another float if the double is in the
+ * middle between two.  The second way rounds its bits once.
+ */
 static bool
 decode_float4(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {

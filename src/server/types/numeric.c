@@ -171,6 +171,7 @@ put_numeric(char *p, const NumericParts *parts)
 	return end;
 }
 
+/* Append NaN or an infinity, as numeric_out() writes them. */
 static inline char *
 append_special(ByteBuffer *out, char *to, uint16 header)
 {

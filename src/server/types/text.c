@@ -109,6 +109,7 @@ enum_changed(Datum arg, int cache, uint32 hash)
 	enum_version++;
 }
 
+/* Create the cache of an encoder, and once the callback for all caches. */
 static EnumText *
 enum_cache_new(MemoryContext context)
 {
