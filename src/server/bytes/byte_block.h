@@ -28,7 +28,7 @@
 
 #define BYTE_BLOCK_SIZE 16
 
-/* A word of eight bytes that are all c. */
+/* Make a word of eight bytes that are all c. */
 #define EACH_BYTE(c)	(UINT64CONST(0x0101010101010101) * (c))
 
 #if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
@@ -95,7 +95,7 @@ byte_block_from_words(uint64 low, uint64 high)
 	return (ByteBlock) words;
 }
 
-/* A block of bytes that are all c. */
+/* Make a block of bytes that are all c. */
 static inline ByteBlock
 byte_block_of(uint8 c)
 {

@@ -198,7 +198,7 @@ relation_open_for_reading(Oid relid)
 
 	/*
 	 * Temporary tables are never dumped, and their blocks are in local
-	 * buffers, for which there are no rings.
+	 * buffers, which have no rings.
 	 */
 	if (RelationUsesLocalBuffers(rel))
 		ereport(ERROR,

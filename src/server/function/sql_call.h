@@ -48,7 +48,7 @@ typedef struct KeptResult
 	int			n_values;
 	int16		typlen;			/* of each value, as in pg_type */
 	bool		typbyval;		/* if not, they are in TopMemoryContext */
-	bool		is_set;			/* if not, there are no values */
+	bool		is_set;			/* if not, the values are invalid */
 	Oid			role;
 	Datum		values[MAX_KEPT_VALUES];
 } KeptResult;

@@ -244,14 +244,14 @@ static struct
 	BulkSpace	space;
 }			kept;
 
-/* A transaction callback. */
+/* A transaction callback: a later transaction must not use the pages. */
 static void
 forget_at_end(XactEvent event, void *arg)
 {
 	kept.relid = InvalidOid;
 }
 
-/* A subtransaction callback. */
+/* A subtransaction callback: a rollback may remove the table's file. */
 static void
 forget_at_rollback(SubXactEvent event, SubTransactionId my_subid,
 				   SubTransactionId parent_subid, void *arg)

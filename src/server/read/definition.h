@@ -5,8 +5,8 @@
  *	  a table's rows depends.
  *
  * function/read_function.c calls this.  An incremental dump reuses a file of
- * the previous archive only if the definition of the table and the
- * fingerprint of the rows (fingerprint.h) are still the same.
+ * the previous archive only if the definition of the table is still the same,
+ * and the rows are (fingerprint.h).
  *
  *-------------------------------------------------------------------------
  */

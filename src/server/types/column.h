@@ -48,7 +48,7 @@ typedef struct EncodeSettings
 								 * (PG_ENCODING_IS_CLIENT_ONLY) */
 } EncodeSettings;
 
-/* The settings of the current session, for a format. */
+/* Initialize the settings for a format, from those of the session. */
 extern void encode_settings_init(EncodeSettings *settings, RowFormat format);
 
 /*

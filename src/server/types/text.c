@@ -102,7 +102,7 @@ typedef struct EnumText
 /* How many times labels may have changed in this session. */
 static uint64 enum_version = 0;
 
-/* A syscache callback. */
+/* A syscache callback, which invalidates the caches of all encoders. */
 static void
 enum_changed(Datum arg, int cache, uint32 hash)
 {
