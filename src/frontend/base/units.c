@@ -89,3 +89,9 @@ units_names_format(int n, int n_shown)
 		return "Among them: %s.";
 	return n > 1 ? "These are: %s." : "It is %s.";
 }
+
+void
+units_names_add(PQExpBuffer names, const char *name)
+{
+	appendPQExpBuffer(names, "%s%s", names->len > 0 ? ", " : "", printable(name));
+}

@@ -5,6 +5,8 @@
 #ifndef UNITS_H
 #define UNITS_H
 
+#include "pqexpbuffer.h"
+
 /*
  * Room for any text of these functions.  Those of the first three last until
  * eight more were made: a message can have several.
@@ -31,5 +33,8 @@ extern const char *units_plural(uint64 number);
  * a format, with %s for the names.
  */
 extern const char *units_names_format(int n, int n_shown);
+
+/* Add a name to those, as it is shown, after a comma if it is not the first. */
+extern void units_names_add(PQExpBuffer names, const char *name);
 
 #endif							/* UNITS_H */

@@ -110,18 +110,11 @@ name_for(PGconn *conn, const char *name)
 }
 
 void
-cluster_list_add_name(PQExpBuffer names, const ClusterDatabase *database)
-{
-	appendPQExpBuffer(names, "%s%s", names->len > 0 ? ", " : "",
-					  printable(database->name));
-}
-
-void
 cluster_list_add_failed(PQExpBuffer names, const ClusterList *list)
 {
 	for (int i = 0; i < list->n; i++)
 		if (list->databases[i].run_failed && !list->databases[i].with_errors)
-			cluster_list_add_name(names, &list->databases[i]);
+			units_names_add(names, list->databases[i].name);
 }
 
 /* Those of the list that the pattern matches, by their places in it. */

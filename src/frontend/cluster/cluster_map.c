@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/checksum.h"
+#include "base/units.h"
 #include "cluster/cluster_map.h"
 #include "stream/regular_file.h"
 
@@ -288,7 +289,7 @@ cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names)
 		{
 			pg_log_warning("database \"%s\" could not be dumped, so there is no archive of it",
 						   list->databases[i].name);
-			cluster_list_add_name(names, &list->databases[i]);
+			units_names_add(names, list->databases[i].name);
 		}
 		else
 			list->databases[list->n++] = list->databases[i];

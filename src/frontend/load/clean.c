@@ -1019,8 +1019,7 @@ list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
 
 		if (PQgetisnull(res, i, 1) == own_reason || n++ >= OBJECTS_SHOWN)
 			continue;
-		appendPQExpBuffer(list, "%s%s", n > 1 ? ", " : "",
-						  printable(tables->tables[no].name));
+		units_names_add(list, tables->tables[no].name);
 		if (own_reason)
 			appendPQExpBuffer(list, " (%s)",
 							  printable(PQgetvalue(res, i, 1)));

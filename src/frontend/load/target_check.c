@@ -258,8 +258,7 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 		if (text_is_convertible(conn, table->name))
 			continue;
 		if (n_found++ < TABLES_SHOWN)
-			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
-							  printable(table->name));
+			units_names_add(&found, table->name);
 	}
 	if (n_found > 0)
 	{
@@ -284,8 +283,7 @@ report_existing(const char *error, const char *const *names, const Oid *oids,
 
 	for (int i = 0; i < n; i++)
 		if (OidIsValid(oids[i]) && n_found++ < TABLES_SHOWN)
-			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
-							  printable(names[i]));
+			units_names_add(&found, names[i]);
 	if (n_found > 0)
 	{
 		pg_log_error(error, n_found);

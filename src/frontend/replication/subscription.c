@@ -102,8 +102,7 @@ names_of_kind(const PGresult *res, const char *kind)
 		if (strcmp(PQgetvalue(res, i, 0), kind) != 0)
 			continue;
 		if (n < SHOWN_NAMES)
-			appendPQExpBuffer(&buf, "%s%s", n > 0 ? ", " : "",
-							  printable(PQgetvalue(res, i, 1)));
+			units_names_add(&buf, PQgetvalue(res, i, 1));
 		n++;
 	}
 	if (n > SHOWN_NAMES)

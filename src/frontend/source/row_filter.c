@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 #include "session/session.h"
 #include "session/session_lost.h"
 #include "source/row_filter.h"
@@ -180,8 +181,7 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 						 "NOT pg_catalog.pg_table_is_visible(c.oid) AND");
 	n = PQntuples(res);
 	for (int i = 0; i < Min(n, HINTS_SHOWN); i++)
-		appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
-						  printable(PQgetvalue(res, i, 0)));
+		units_names_add(&names, PQgetvalue(res, i, 0));
 	PQclear(res);
 	if (n > HINTS_SHOWN)
 		appendPQExpBufferStr(&names, ", ...");

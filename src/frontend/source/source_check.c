@@ -490,8 +490,7 @@ check_row_security(const Options *options, const DumpTables *tables)
 		if (!tables->tables[i].row_security)
 			continue;
 		if (n_found++ < NAMES_SHOWN)
-			appendPQExpBuffer(&names, "%s%s", n_found > 1 ? ", " : "",
-							  printable(tables->tables[i].name));
+			units_names_add(&names, tables->tables[i].name);
 	}
 	if (n_found > 0)
 	{
@@ -547,8 +546,7 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 		sample |= table->sample != NULL;
 		mask |= table->masks != NULL;
 		if (n_found++ < NAMES_SHOWN)
-			appendPQExpBuffer(&names, "%s%s", n_found > 1 ? ", " : "",
-							  printable(table->name));
+			units_names_add(&names, table->name);
 	}
 	if (n_found > 0)
 	{
@@ -678,9 +676,8 @@ source_check_privileges(PGconn *conn)
 	if (n > 0)
 	{
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
-			appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
-							  printable(fmtQualifiedId(PQgetvalue(res, i, 0),
-													   PQgetvalue(res, i, 1))));
+			units_names_add(&names, fmtQualifiedId(PQgetvalue(res, i, 0),
+												   PQgetvalue(res, i, 1)));
 		pg_log_error_detail("Role \"%s\" may not read %d of the tables and sequences of the database: %s%s.",
 							PQgetvalue(res, 0, 2), n, names.data,
 							n > NAMES_SHOWN ? ", ..." : "");
