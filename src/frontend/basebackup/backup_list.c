@@ -67,9 +67,8 @@ add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
 		.tablespace = tablespace,
 		.parent = lister->parent,
 	};
-	BackupFile *result;
+	BackupFile *result = array_add(list->directories, list->n_directories);
 
-	result = array_add(list->directories, list->n_directories);
 	*result = directory;
 	return result;
 }

@@ -431,8 +431,7 @@ definition_session_statements(DefinitionSession *session, const ScriptEntry *ent
 	 * for privileges from another grantor, so the session user is unknown
 	 * afterwards.
 	 */
-	if (toc_entry_is(entry->entry, "ACL") || toc_entry_is(entry->entry, "ACL LANGUAGE") ||
-		toc_entry_is(entry->entry, "DEFAULT ACL"))
+	if (toc_entry_is_privilege(entry->entry))
 	{
 		session->settings[SCRIPT_SESSION_USER] = NULL;
 		session->other_user = true;

@@ -289,19 +289,17 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 {
 	const char *cause;
 	bool		explained = worker->process->words.len > 0;
+	int			signo = WIFSIGNALED(status) ? WTERMSIG(status) :
+		was_ended(status) ? WEXITSTATUS(status) - INTERRUPT_EXIT_BASE : 0;
 	bool		again;
 
 	worker_process_show_words(worker->process);
 	cause = worker_process_lost_cause(worker->process);
 	if (cause)
 		pg_log_error("%s", cause);
-	else if (WIFSIGNALED(status))
+	else if (signo != 0)
 		pg_log_error("worker process %d was terminated by signal %d: %s",
-					 (int) pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (was_ended(status))
-		pg_log_error("worker process %d was terminated by signal %d: %s",
-					 (int) pid, WEXITSTATUS(status) - INTERRUPT_EXIT_BASE,
-					 strsignal(WEXITSTATUS(status) - INTERRUPT_EXIT_BASE));
+					 (int) pid, signo, strsignal(signo));
 	else if (!explained)
 		pg_log_error("worker process %d failed with exit code %d",
 					 (int) pid, WEXITSTATUS(status));
