@@ -28,11 +28,14 @@
 #include "stock/stock_pg_dump.h"
 
 /* ----------
- * What several of them do
+ * Steps that several commands share
  * ----------
  */
 
-/* How often roles and tablespaces may change while a snapshot is taken. */
+/*
+ * How many times to try again if roles or tablespaces change while a snapshot
+ * is taken.
+ */
 #define GLOBALS_TRIES 5
 
 #define CAUSES_HINT "Remove the causes of the errors above, and run the same command again."
@@ -53,10 +56,9 @@ report_failed(const char *format, PQExpBuffer names, const ClusterList *list,
 }
 
 /*
- * Connect to the source of a dump or a copy, and find its databases, which
- * are none if only what they share is asked for; with --cluster-snapshot they
- * are found later.  Exits with a message if something would make the runs
- * fail.
+ * Connect to the source of a dump or a copy, and find its databases.  There
+ * are none with --globals-only; with --cluster-snapshot they are found later.
+ * Exits with a message if the runs would fail.
  */
 static PGconn *
 open_source(const Options *options, PeerAddress **address, ClusterList *list,
@@ -70,7 +72,7 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 	*address = peer_address_new(conn, false, options->connection.dbname,
 								options->password_command);
 	leader_watchdog_watch(conn, *address, options);
-	/* one that is named is asked for its major by each database's run */
+	/* A pg_dump that the user has named is checked by each database's run. */
 	if (options->pg_dump_path == NULL)
 		stock_pg_dump_refuse_newer(PQserverVersion(conn) / 10000,
 								   PG_MAJORVERSION_NUM);
@@ -84,7 +86,7 @@ open_source(const Options *options, PeerAddress **address, ClusterList *list,
 	return conn;
 }
 
-/* The script of what the databases share, or the part asked for; owned. */
+/* The script of the shared objects, or of the requested part; owned. */
 static char *
 read_globals(PGconn *conn, const PeerAddress *address, const Options *options,
 			 const char *argv0)
@@ -95,7 +97,7 @@ read_globals(PGconn *conn, const PeerAddress *address, const Options *options,
 	return globals_read(conn, address, part, options, argv0);
 }
 
-/* pg_dumpall writes a key into its script that is another one each time. */
+/* Compare two scripts, except for a key that pg_dumpall chooses at random. */
 static bool
 globals_are_equal(const char *one, const char *other)
 {
@@ -109,18 +111,19 @@ globals_are_equal(const char *one, const char *other)
 }
 
 /*
- * The list of databases, one snapshot of all of them, and what they share as
- * it was then: pg_dumpall has no snapshot, so it reads before and after.
+ * Take one snapshot of all databases, and read the list of databases and the
+ * shared objects of that moment.  pg_dumpall cannot import a snapshot, so it
+ * reads before and after.
  */
 static ClusterSnapshot *
 take_snapshot(PGconn **conn, const PeerAddress *address, ClusterList *list,
 			  ClusterFilter **filter, char **globals, const Options *options,
 			  const char *argv0)
 {
-	/* who only looks learns whether all of that can be had */
+	/* --check and --dry-run only find out whether this would be possible. */
 	if (options->dry_run || options->check)
 	{
-		/* whether the role may read passwords, too */
+		/* This also shows whether the role may read passwords. */
 		if (options->check)
 			*globals = read_globals(*conn, address, options, argv0);
 		return cluster_snapshot_take(conn, address, list, filter, options);
@@ -150,9 +153,9 @@ take_snapshot(PGconn **conn, const PeerAddress *address, ClusterList *list,
 }
 
 /*
- * Make what the databases share, run the program for each of them, and make
- * the rest.  No session is open while databases have their
- * turn; afterwards globals->conn is a new one.  Returns how many failed.
+ * Create the shared objects, run the program for each database, and then make
+ * the remaining changes.  No session is open while the runs are active;
+ * afterwards globals->conn is a new one.  Returns how many databases failed.
  */
 static int
 load_databases(GlobalsApply *globals, const GlobalsScript *script,
@@ -183,12 +186,14 @@ typedef struct ClusterDump
 	ClusterMap *previous;		/* --incremental; or NULL */
 	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
 	char	   *globals;
-	char	   *directory;		/* NULL: nothing is written */
-	int			directory_fd;	/* open on it, as others may take its path */
-	char	   *databases;		/* in that, of the archives */
-	int			databases_fd;	/* the same of that */
-	bool		made;			/* the directory, by us */
-	Sink	   *map_sink;		/* claims it, until published */
+	char	   *directory;		/* NULL if nothing is written */
+	int			directory_fd;	/* the open directory, because another one may
+								 * get its path */
+	char	   *databases;		/* in the directory, for the archives */
+	int			databases_fd;	/* the same for databases */
+	bool		made;			/* did this run create the directory? */
+	Sink	   *map_sink;		/* claims the directory until map.json is
+								 * published */
 	bool		whole;
 } ClusterDump;
 
@@ -199,7 +204,8 @@ file_path(const ClusterDump *dump, const char *name)
 }
 
 /*
- * By the open directory: its path may be a link to another directory by now.
+ * Remove a file through the open directory, because its path may be a link to
+ * another directory by now.
  */
 static void
 remove_file(const ClusterDump *dump, const char *name)
@@ -269,9 +275,8 @@ write_text(Sink *sink, const char *text)
 }
 
 /*
- * The file is complete under its temporary name: flush it, and rename it.
- * The order of flush and rename makes sure that a crash cannot leave the
- * final name with a part of the contents.
+ * Flush a complete file with its temporary name, and rename it.  In this
+ * order a crash cannot leave the final name with a part of the contents.
  */
 static void
 publish(const ClusterDump *dump, const char *name)
@@ -310,9 +315,9 @@ finish_directory(ClusterDump *dump)
 }
 
 /*
- * The database of this name in the previous dump, or NULL.  It may have been
- * dropped and created again since; its archive's history shows that, and then
- * nothing is reused.
+ * The database with this name in the previous dump, or NULL.  It may have
+ * been dropped and created again since; the history in its archive shows
+ * that, and then nothing is reused.
  */
 static const ClusterDatabase *
 previous_of(const ClusterDump *dump, const ClusterDatabase *database)
@@ -327,7 +332,10 @@ previous_of(const ClusterDump *dump, const ClusterDatabase *database)
 	return NULL;
 }
 
-/* Whole, if it was not there, with what the next run needs. */
+/*
+ * Add the options for an incremental dump.  A database that is not in the
+ * previous dump is dumped completely, with the data that the next run needs.
+ */
 static void
 add_previous(const ClusterDump *dump, const ClusterDatabase *database,
 			 SimpleStringList *args)
@@ -408,8 +416,8 @@ any_is_complete(const ClusterDump *dump)
 }
 
 /*
- * Roles may be made after pg_dumpall has read them: pg_dumpall reads them
- * before the databases, too.
+ * Read the list of databases, and the shared objects: pg_dumpall reads them
+ * before the databases are dumped, too.
  */
 static void
 read_cluster(ClusterDump *dump, const char *argv0)
@@ -428,7 +436,7 @@ read_cluster(ClusterDump *dump, const char *argv0)
 									   argv0);
 		dump->map.snapshot = cluster_snapshot_record(dump->snapshot);
 	}
-	/* --check is to find out whether the role may read passwords, too */
+	/* --check finds out whether the role may read passwords, too. */
 	else if (!options->dry_run)
 		dump->globals = read_globals(conn, dump->address, options, argv0);
 	cluster_session_close(conn);
@@ -465,7 +473,10 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	read_cluster(dump, argv0);
 	if (dump->snapshot && only_looks)
 	{
-		/* now it is known that it can be taken */
+		/*
+		 * The snapshot could be taken, which is all that --check wants to
+		 * know.
+		 */
 		cluster_snapshot_end(dump->snapshot);
 		dump->snapshot = NULL;
 	}
@@ -506,7 +517,10 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
  * ----------
  */
 
-/* These programs also read roles and tablespaces. */
+/*
+ * The other programs also read roles and tablespaces, so these are not read
+ * here.
+ */
 int
 cluster_share_snapshot(const Options *options)
 {
@@ -535,8 +549,8 @@ typedef struct ClusterCopy
 	const Options *options;
 	PeerAddress *source;
 	PeerAddress *target;
-	char	   *database;		/* of the target, that new ones are made from
-								 * a session in */
+	char	   *database;		/* database of the target from which new ones
+								 * are created */
 	ClusterList list;
 	ClusterFilter *filter;
 	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
@@ -740,12 +754,12 @@ typedef struct ClusterRestore
 	const Options *options;
 	ClusterMap *map;
 	PeerAddress *address;
-	char	   *database;		/* that new ones are made from a session in */
+	char	   *database;		/* database in which new ones are created */
 	GlobalsApply globals;
-	ClusterNotes *notes;		/* which databases are restored; NULL with
+	ClusterNotes *notes;		/* notes about restored databases; NULL with
 								 * --globals-only */
 	int			n_missing;		/* databases that were not dumped */
-	PQExpBufferData failed;		/* the names of those that failed */
+	PQExpBufferData failed;		/* names of failed databases */
 } ClusterRestore;
 
 static void
@@ -759,14 +773,14 @@ cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
 	cluster_notes_enter(restore->notes, database);
 
 	/*
-	 * Nothing is loaded into a table that another role has made in a database
-	 * that existed: its triggers would run as this role.
+	 * Do not load into existing tables of other roles, whose triggers would
+	 * run as this role.
 	 */
 	if (is_there || database->existed)
 		simple_string_list_append(args, "--no-data-for-failed-tables");
 	if (!is_there)
 		simple_string_list_append(args, "--create");
-	/* which also begins in a database that is empty */
+	/* --resume also begins in an empty database. */
 	if (database->todo == CLUSTER_TODO_RESUME ||
 		(database->todo == CLUSTER_TODO_BEGIN && !is_there))
 		simple_string_list_append(args, "--resume");
@@ -800,8 +814,8 @@ check_archives(const ClusterRestore *restore)
 }
 
 /*
- * Read the archive, and look at the target: all that can be known before
- * anything is made there.  Returns the script of the globals.
+ * Read the archive, and check the target: everything that can be known before
+ * anything is created there.  Returns the script of the globals.
  */
 static GlobalsScript *
 open_restore(ClusterRestore *restore)
@@ -848,7 +862,10 @@ open_restore(ClusterRestore *restore)
 	return script;
 }
 
-/* What is said at the end; n_left are incomplete, by the notes. */
+/*
+ * Print the messages at the end; n_left databases are incomplete according to
+ * the notes.
+ */
 static void
 report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 {
@@ -879,7 +896,7 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 	}
 	else if (n_left > 0)
 	{
-		/* such as those that this run has excluded */
+		/* For example those that this run has excluded. */
 		pg_log_warning("%d database%s of the dump %s not restored completely",
 					   n_left, units_plural(n_left), n_left == 1 ? "is" : "are");
 		pg_log_warning_detail("%s", cluster_notes_table_detail(restore->notes));

@@ -1,10 +1,11 @@
 /*
  * cluster.h
  *		--all-databases: dumps, copies, verifies or restores each database of
- *		a cluster, and what the databases share.
+ *		a cluster, and the roles and tablespaces that the databases share.
  *
- * PostgreSQL has no snapshot of several databases: each database is dumped in
- * a snapshot of its own, taken when its turn comes.
+ * Each database is dumped in a snapshot of its own, taken when its turn
+ * comes, because PostgreSQL has no snapshot of several databases;
+ * --cluster-snapshot takes one for all (cluster_snapshot.h).
  */
 #ifndef CLUSTER_H
 #define CLUSTER_H
@@ -41,8 +42,8 @@ extern int	cluster_verify(const Options *options, const char *argv0,
 
 /*
  * Restore into the cluster of the connection.  Errors are reported, counted
- * and passed over, as in a restore of one database; the exit status that is
- * returned is 1 then.
+ * and ignored, as in a restore of one database; then the returned exit status
+ * is 1.
  */
 extern int	cluster_restore(const Options *options, const char *argv0,
 							ClusterProgram program);

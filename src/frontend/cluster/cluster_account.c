@@ -1,11 +1,12 @@
 /*
  * cluster_account.c
- *		Output about the runs of all databases.
+ *		Prints and writes everything about the runs of all databases:
+ *		progress, summary, events, metrics and the page of --report.
  *
- * The expected size of a database is known when its run has made its plan.
- * Before, it is estimated by pg_database_size(), which counts indexes and
- * free space, too.  The databases whose plan is known show the ratio of the
- * two.  Since the largest databases begin first, the estimate of the total is
+ * The expected size of a database is known after its run has made a plan.
+ * Before that, it is estimated from pg_database_size(), which also counts
+ * indexes and free space, and from the ratio of the two in databases with a
+ * plan.  The largest databases begin first, so the estimate of the total is
  * good soon.
  */
 #include "base/fe_compat.h"
@@ -20,16 +21,16 @@
 #include "report/report.h"
 #include "status/metrics.h"
 
-/* Only files of that name are read by node_exporter. */
+/* node_exporter only reads files with this suffix. */
 #define METRICS_SUFFIX ".prom"
 
 /* The page of all databases, in the directory of --report. */
 #define PAGE_NAME "index.html"
 
-/* Rates are those of the last lines, up to this number. */
+/* Rates are computed from this many of the last lines. */
 #define RATE_LINES 10
 
-/* Databases that a line of progress names. */
+/* A line of progress names this many databases. */
 #define NAMES_SHOWN 3
 
 /* The progress of all runs together. */
@@ -37,16 +38,16 @@ typedef struct ClusterProgress
 {
 	double		time;			/* as of run_clock_seconds() */
 	double		done_bytes;
-	double		expected_bytes; /* of all; 0 = not known */
+	double		expected_bytes; /* of all databases; 0 = unknown */
 } ClusterProgress;
 
-/* One run for all databases, and so one account. */
+/* The state of the process, which has one run for all databases. */
 static struct
 {
 	ClusterAccount account;
 	Report	   *page;
 	double		begun;			/* as of run_clock_seconds() */
-	double		percent;		/* as shown: it does not fall */
+	double		percent;		/* as shown; it never falls */
 	ClusterProgress lines[RATE_LINES];	/* a ring */
 	int			n_lines;
 	char		shares[NAMES_SHOWN][UNITS_BYTES];
@@ -76,7 +77,9 @@ sum_figures(const ClusterAccount *account)
 	return sum;
 }
 
-/* A MetricsFigures.  The list is not known until the first run begins. */
+/*
+ * A MetricsFigures callback.  There is no list before the first run begins.
+ */
 static void
 cluster_account_append(PQExpBuffer buf, const void *arg)
 {
@@ -192,9 +195,9 @@ cluster_account_add_args(const Options *options,
  */
 
 /*
- * How many bytes of a database are done, and how many there are in all.  One
- * that is complete counts as in the summary; of a failed one nothing more is
- * to come.
+ * The bytes of a database that are done, and all of its bytes.  A complete
+ * database counts as in the summary; for a failed one no more bytes are
+ * expected.
  */
 static double
 done_bytes(const ClusterAccount *account, int no)
@@ -228,12 +231,15 @@ look(const ClusterAccount *account)
 		double		size = account->list->databases[i].bytes;
 
 		now.done_bytes += done_bytes(account, i);
-		/* the size of the rows is not known before the run has planned */
+
+		/*
+		 * The size of the rows is unknown before the run has made its plan.
+		 */
 		if (account->figures[i].expected_bytes == 0 &&
 			account->states[i] <= CLUSTER_RUNS)
 		{
 			other_size += size;
-			/* 0 if the role may not ask */
+			/* It is 0 if the role may not read it. */
 			known = known && size > 0;
 			continue;
 		}
@@ -248,8 +254,8 @@ look(const ClusterAccount *account)
 }
 
 /*
- * The time that is left follows from the share of the bytes that is done: the
- * rate of the moment would let it jump.
+ * The remaining time follows from the share of bytes that are done: the
+ * current rate would make it jump.
  */
 static void
 add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
@@ -265,7 +271,7 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 		progress_add_time(line);
 	else if (now->expected_bytes > 0)
 	{
-		/* it does not reach 100 before the end */
+		/* It must not reach 100 before the end. */
 		percent = Min(100.0 * now->done_bytes / Max(now->expected_bytes, 1), 99.9);
 		state.percent = percent = Max(state.percent, percent);
 		progress_line_add(line, 0, "", "", "%3d%%", (int) percent);
@@ -325,7 +331,7 @@ cluster_account_compose(void *arg, ProgressLine *line, bool at_end)
 	progress_line_add(line, 0, "databases ", "", "%d/%d", account->n_ended,
 					  account->list->n);
 	add_share(line, &now, at_end);
-	/* nothing is known of the bytes before the first plan was made */
+	/* Before the first plan is made, no bytes are known. */
 	if (now.done_bytes > 0 || now.expected_bytes > 0)
 		progress_line_add(line, 2, "", "", "%.1f MB/s",
 						  Max(now.done_bytes - before->done_bytes, 0) /
@@ -358,9 +364,9 @@ cluster_account_begin(const ClusterList *list)
  */
 
 /*
- * Where the lines go.  A dump and a restore of one database print a summary
- * if they show progress.  A copy and a verification print it in any case, on
- * standard output.
+ * The stream for the lines.  A dump and a restore of one database print a
+ * summary if they show progress.  A copy and a verification always print it,
+ * on standard output.
  */
 static FILE *
 output_of(const ClusterAccount *account)
@@ -427,8 +433,8 @@ seconds_of(const ClusterAccount *account, int no)
 }
 
 /*
- * A failed run has handed over its figures only if it came to its end, for
- * example with errors that a restore passed over.
+ * Are there figures?  A failed run has passed its figures only if it reached
+ * its end, for example with errors that a restore ignored.
  */
 static bool
 has_figures(const RunFigures *figures)
@@ -580,7 +586,10 @@ cluster_account_note_begin(ClusterAccount *account, int no)
 	account->start_us[no] = clock_wall_us();
 	event_add_number(event, "bytes", database->bytes);
 	event_write(event);
-	/* its run prints the plan below that; --check prints its own line */
+
+	/*
+	 * The run prints the plan below this line; --check prints its own line.
+	 */
 	if (account->command == CLUSTER_CHECK && !account->options->check)
 	{
 		fprintf(output_of(account), "[%d/%d] %s, %s:\n", account->n_ended + 1,
@@ -635,9 +644,7 @@ static const char *const page_titles[] = {
 	[CLUSTER_CHECK] = "Dump of all databases"
 };
 
-/*
- * The outcome of a database's run, in addition to its figures; NULL for none.
- */
+/* The outcome of a database's run, besides its figures; NULL for none. */
 static const char *
 page_notes(const ClusterAccount *account, int no)
 {
@@ -646,7 +653,7 @@ page_notes(const ClusterAccount *account, int no)
 	if (account->states[no] == CLUSTER_FAILED)
 		appendPQExpBufferStr(&notes, ", failed");
 	append_notes(&notes, &account->figures[no]);
-	/* each begins with a comma and a blank */
+	/* Skip the comma and the space at the beginning. */
 	return notes.len > 0 ? notes.data + 2 : NULL;
 }
 
@@ -728,7 +735,7 @@ cluster_account_end(ClusterAccount *account)
 		account->options->restore == NULL && account->list->n > 0 &&
 		output_of(account))
 		check_space(account);
-	/* there are none if only roles and tablespaces were asked for */
+	/* With --globals-only there are no databases. */
 	if (account->list->n > 0 && account->command != CLUSTER_CHECK &&
 		output_of(account))
 		print_summary(account, output_of(account));

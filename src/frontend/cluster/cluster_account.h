@@ -12,7 +12,7 @@
 #include "cluster/cluster_list.h"
 #include "process/run_figures.h"
 
-/* What happens to each database; decides which figures there are. */
+/* The operation on each database; it determines which figures there are. */
 typedef enum ClusterCommand
 {
 	CLUSTER_DUMP,
@@ -22,7 +22,7 @@ typedef enum ClusterCommand
 	CLUSTER_CHECK				/* --check and --dry-run of a dump */
 } ClusterCommand;
 
-/* How far the run of a database is. */
+/* The state of the run of a database. */
 typedef enum ClusterState
 {
 	CLUSTER_WAITS = 0,
@@ -36,7 +36,7 @@ typedef struct ClusterAccount
 	ClusterCommand command;
 	const Options *options;
 	const ClusterList *list;
-	const SnapshotRecord *snapshot; /* of all databases; or NULL */
+	const SnapshotRecord *snapshot; /* of all databases, or NULL */
 	RunFigures *figures;		/* by database, shared with the runs */
 	ClusterState *states;		/* by database */
 	int64	   *start_us;		/* by database, microseconds since 1970 */
@@ -45,35 +45,40 @@ typedef struct ClusterAccount
 } ClusterAccount;
 
 /*
- * Begin what --metrics, --log-json and --report write about the run as a
- * whole; the runs of databases add files of their own.  To be called first of
- * all.  Exits with a message if the log or the page cannot be written.
+ * Begin the output of --metrics, --log-json and --report about the whole run;
+ * the runs of databases add files of their own.  Must be called first.  Exits
+ * with a message if the log or the page cannot be written.
  */
 extern void cluster_account_open(const Options *options, ClusterCommand command);
 
 /*
- * All databases are of this snapshot, which is borrowed: its event.  NULL is
- * passed over.
+ * Write the event of the snapshot of all databases, which is borrowed.  NULL
+ * is ignored.
  */
 extern void cluster_account_note_snapshot(const SnapshotRecord *snapshot);
 
 /*
- * The list of databases is known, and their runs are about to begin: the
- * line of progress appears, if progress is shown.
+ * To be called when the list of databases is known, before the runs: begins
+ * the line of progress, if progress is shown.
  */
 extern ClusterAccount *cluster_account_begin(const ClusterList *list);
 
-/* The arguments of the run of a database: its own page and metrics. */
+/* Add the arguments of the run of a database: its own page and metrics. */
 extern void cluster_account_add_args(const Options *options,
 									 const ClusterDatabase *database,
 									 SimpleStringList *args);
 
-/* The run of this database begins; or has ended, well or not. */
+/*
+ * To be called when the run of a database begins, and when it has ended,
+ * successfully or not.
+ */
 extern void cluster_account_note_begin(ClusterAccount *account, int no);
 extern void cluster_account_note_end(ClusterAccount *account, int no,
 									 ClusterState state);
 
-/* All runs have ended: the summary, its event, and the page. */
+/*
+ * To be called after all runs: writes the summary, its event, and the page.
+ */
 extern void cluster_account_end(ClusterAccount *account);
 
 #endif							/* CLUSTER_ACCOUNT_H */

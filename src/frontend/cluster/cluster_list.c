@@ -1,13 +1,13 @@
 /*
  * cluster_list.c
- *		The databases of a cluster, and what must be known before their runs
- *		begin.
+ *		Lists the databases of a cluster, and finds out what must be known
+ *		before their runs begin.
  *
  * Databases are listed by size, so that the largest begins first.  Options
- * that name tables, rows or columns may match in some databases only; each
- * database is asked before the first run, since an option that matches
- * nowhere must be an error before hours of work, and a --mask that silently
- * matched nothing would publish what it was meant to hide.
+ * that name tables, rows or columns may match in some databases only.  So
+ * each database is queried before the first run: an option that matches
+ * nowhere must be an error before hours of work, and a --mask that matched
+ * nothing without an error would publish what it should hide.
  *
  * The number of connections is checked here for all runs together, because
  * each run only sees its own.
@@ -27,13 +27,16 @@
 #include "source/row_filter.h"
 #include "source/row_mask.h"
 
-/* Which databases are listed. */
+/* The condition for listed databases. */
 #define LISTED_SQL \
 "pg_catalog.pg_database d" \
 " WHERE d.datallowconn AND d.datconnlimit OPERATOR(pg_catalog.<>) -2" \
 " AND d.datname OPERATOR(pg_catalog.<>) 'template0'"
 
-/* A role that may not connect, nor read all statistics, may not ask. */
+/*
+ * A role may only query the size of a database if it may connect to it or
+ * read all statistics.
+ */
 static const char list_query[] =
 "SELECT d.oid, d.datname, CASE WHEN"
 " pg_catalog.has_database_privilege(d.oid, 'CONNECT') OR EXISTS"
@@ -89,9 +92,9 @@ cluster_list_read_names(PGconn *conn)
 }
 
 /*
- * A name as the server takes it in a parameter, owned.  A database in another
- * encoding may have a name with bytes that are not characters here, and the
- * server would refuse them; patterns cannot match such a byte anyway.
+ * A name as a parameter of a query, owned.  A database in another encoding
+ * may have a name with bytes that are not characters here, which the server
+ * would refuse; patterns cannot match such bytes anyway.
  */
 static char *
 name_for(PGconn *conn, const char *name)
@@ -117,7 +120,7 @@ cluster_list_add_failed(PQExpBuffer names, const ClusterList *list)
 			units_names_add(names, list->databases[i].name);
 }
 
-/* Those of the list that the pattern matches, by their places in it. */
+/* The positions in the list of the databases that the pattern matches. */
 static PGresult *
 match(const ClusterList *list, PGconn *conn, const char *pattern)
 {
@@ -202,7 +205,7 @@ cluster_list_conninfo(const PeerAddress *address, const char *database)
 {
 	PQExpBufferData text = buffer_new();
 
-	/* the last of a keyword counts */
+	/* The last value of a keyword counts. */
 	appendPQExpBuffer(&text, "%s dbname=", address->private_conninfo);
 	appendConnStrVal(&text, database);
 	if (address->password)
@@ -214,13 +217,13 @@ cluster_list_conninfo(const PeerAddress *address, const char *database)
 }
 
 /* ----------
- * Options that name what must be there, if not in every database.
+ * Options whose patterns must match in at least one database.
  * ----------
  */
 
 typedef enum PatternKind
 {
-	OF_TABLES,					/* -t, and with children */
+	OF_TABLES,					/* -t, also with children */
 	OF_SCHEMAS,					/* -n */
 	OF_ROWS,					/* --where, --sample */
 	OF_COLUMNS,					/* --mask, also of a file */
@@ -230,16 +233,16 @@ typedef enum PatternKind
 typedef struct ClusterPattern
 {
 	PatternKind kind;
-	const char *option;			/* with its dashes */
+	const char *option;			/* including its dashes */
 	const char *value;
-	bool		found;			/* in one of the databases */
+	bool		found;			/* did it match in any database? */
 } ClusterPattern;
 
 struct ClusterFilter
 {
 	ClusterPattern *patterns;
 	int			n;
-	bool		given[N_KINDS]; /* is there any of the kind? */
+	bool		given[N_KINDS]; /* is any of this kind given? */
 	bool		strict;			/* --strict-names */
 };
 
@@ -276,13 +279,14 @@ read_options(const Options *options)
 }
 
 /* ----------
- * What a database has
+ * Matches in a database
  * ----------
  */
 
 /*
- * By the rules of pg_dump (expand_table_name_patterns and its like for
- * schemas), but a table of another database is not an error.
+ * Does the pattern match?  The rules are those of pg_dump
+ * (expand_table_name_patterns and the same for schemas), but naming a table
+ * of another database is not an error.
  */
 static bool
 object_is_there(PGconn *conn, const char *pattern, bool is_schema)
@@ -309,7 +313,10 @@ object_is_there(PGconn *conn, const char *pattern, bool is_schema)
 				 "improper qualified name (too many dotted names): %s" :
 				 "improper relation name (too many dotted names): %s", pattern);
 	appendPQExpBufferStr(&sql, " LIMIT 1");
-	/* visible are the tables that the user's own search path shows */
+
+	/*
+	 * Unqualified names match tables that the user's own search_path finds.
+	 */
 	session_command(conn, "RESET search_path");
 	res = session_query(conn, sql.data);
 	result = PQntuples(res) > 0 &&
@@ -339,8 +346,8 @@ pattern_is_there(PGconn *conn, const ClusterPattern *pattern)
 }
 
 /*
- * Which patterns match in this database? One that cannot be asked counts as
- * having everything: its run will fail, and report why.
+ * Find the patterns that match in this database.  If it cannot be queried,
+ * all count as matching: its run will fail, and report why.
  */
 static void
 ask_database(const ClusterFilter *filter, const PeerAddress *address,
@@ -372,7 +379,10 @@ any_matches(const ClusterFilter *filter, const ClusterDatabase *database,
 	return false;
 }
 
-/* As for pg_dump, schemas are ignored if tables are named. */
+/*
+ * Does the database contain anything that the options select?  As in pg_dump,
+ * schemas are ignored if tables are named.
+ */
 static bool
 has_anything(const ClusterFilter *filter, const ClusterDatabase *database)
 {
@@ -383,13 +393,13 @@ has_anything(const ClusterFilter *filter, const ClusterDatabase *database)
 }
 
 /* ----------
- * What none has
+ * Patterns without a match
  * ----------
  */
 static void
 report_missing(const ClusterPattern *pattern)
 {
-	/* what stands behind the colon may have a secret in it */
+	/* The text after the colon may contain a secret. */
 	int			len = (int) (identifier_skip(pattern->value, ':') - pattern->value);
 
 	switch (pattern->kind)
@@ -415,7 +425,10 @@ report_missing(const ClusterPattern *pattern)
 	}
 }
 
-/* Of tables and schemas one is enough, unless names are strict. */
+/*
+ * Report patterns without a match.  For tables and schemas, one match of all
+ * patterns is enough unless --strict-names is used.
+ */
 static void
 check_found(const ClusterFilter *filter)
 {
@@ -493,7 +506,7 @@ cluster_filter_add_args(const ClusterFilter *filter,
 			continue;
 		simple_string_list_append(args, psprintf("%s=%s", pattern->option,
 												 pattern->value));
-		/* it may be there by now, and is not to be dumped as it is */
+		/* The table may exist by now, and must not be dumped unfiltered. */
 		if (!database->matches[i])
 			table_pattern_note_missing(pattern->value);
 	}
@@ -504,7 +517,7 @@ cluster_filter_add_args(const ClusterFilter *filter,
  * ----------
  */
 
-/* Does this connection string or name say which database? */
+/* Does this connection string or name determine the database? */
 static bool
 names_database(const char *text)
 {
@@ -515,7 +528,7 @@ names_database(const char *text)
 		return false;
 	if (!identifier_is_conninfo(text))
 		return true;
-	/* if it is wrong the connection fails, too */
+	/* If it is invalid the connection will fail, too. */
 	options = PQconninfoParse(text, NULL);
 	for (PQconninfoOption *option = options; option && option->keyword; option++)
 		if (strcmp(option->keyword, "dbname") == 0 && option->val && option->val[0])
@@ -569,7 +582,7 @@ void
 cluster_session_add_args(SimpleStringList *args, const Options *options,
 						 const char *conninfo)
 {
-	/* a password was asked for already */
+	/* The user has already been asked for a password. */
 	simple_string_list_append(args, "-w");
 	simple_string_list_append(args, psprintf("--jobs=%d", options->jobs));
 	simple_string_list_append(args, "--no-progress");
@@ -578,27 +591,28 @@ cluster_session_add_args(SimpleStringList *args, const Options *options,
 }
 
 /* ----------
- * Has a cluster room for the runs of all its databases?
+ * The connections for the runs of all databases.
  * ----------
  */
 
-/* One of two sides of the runs. */
+/* The source or the target of the runs. */
 typedef struct ClusterSide
 {
 	const char *name;			/* in messages */
-	int			own;			/* sessions of a run besides its workers' */
-	int			own_of_one;		/* the same with one job */
+	int			own;			/* sessions of a run in addition to those of
+								 * its workers */
+	int			own_of_one;		/* the same if there is one job */
 	int			more;			/* sessions besides all runs */
 } ClusterSide;
 
 /*
- * The leader's, pg_dump's and the one that looks for changed tables
- * (leader.c): pg_dump is there only before the first worker, and the
- * last one is not, beside it, with one job.
+ * The sessions of the leader, of pg_dump, and the one that looks for changed
+ * tables (leader.c).  pg_dump ends before the first worker begins; with one
+ * job, the third session is opened after pg_dump has ended.
  */
 static const ClusterSide source_side = {"the server", 2, 1, 0};
 
-/* The leader's, and that of the log, or pg_restore's. */
+/* The sessions of the leader, and of the journal or pg_restore. */
 static const ClusterSide target_side = {"the target", 2, 2, 0};
 
 /*
@@ -612,7 +626,7 @@ needed_by(const ClusterSide *side, int jobs, int n_databases)
 		(jobs > 1 ? side->own : side->own_of_one);
 }
 
-/* What the user can do about it. */
+/* Print what the user can do. */
 static void
 give_hint(const ClusterSide *side, int jobs, int n_databases, int left)
 {
@@ -626,20 +640,20 @@ give_hint(const ClusterSide *side, int jobs, int n_databases, int left)
 }
 
 /*
- * False if an error was reported.  at_least and at_most differ if the role
- * may not see how many sessions others have; this session itself ends before
- * the runs, so its place counts as free.
+ * Returns false if an error was reported.  at_least and at_most differ if the
+ * role cannot see the kinds of other sessions; this session itself ends
+ * before the runs, so its place counts as free.
  */
 static bool
 check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 				  int n_databases)
 {
-	/* limits of databases are not the same for all of them */
+	/* Limits of databases differ, and are checked separately. */
 	ConnectionsLeft connections = connection_limit_left(conn, false);
 	int			needed = needed_by(side, jobs, n_databases);
 	int			n_runs = Min(jobs, n_databases);
 
-	/* this session's place is free then, too */
+	/* This session's place will be free, too. */
 	int			at_most = Min(connections.at_most, PG_INT32_MAX - 1) + 1;
 	int			at_least = Min(connections.at_least, PG_INT32_MAX - 1) + 1;
 
@@ -661,8 +675,9 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 }
 
 /*
- * What databases leave: of sessions that the role can see, and with the place
- * of this session, which ends before the runs.  A superuser has no limit.
+ * The connections that the limits of databases leave, according to the
+ * sessions that the role can see, including the place of this session, which
+ * ends before the runs.  Superusers have no limit.
  */
 static const char database_limits_query[] =
 "SELECT d.oid, GREATEST(0, d.datconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*)"
@@ -674,8 +689,9 @@ static const char database_limits_query[] =
 " AND d.datconnlimit OPERATOR(pg_catalog.>=) 0";
 
 /*
- * Fewer workers than jobs do the work.  But with several jobs, the leader's
- * second session may take a place before pg_dump has connected.
+ * Check the limits of databases.  Fewer workers than jobs can do the work.
+ * But with several jobs, the leader's second session may take a place before
+ * pg_dump has connected.
  */
 static void
 check_databases(PGconn *conn, const ClusterSide *side, int jobs,
@@ -721,8 +737,9 @@ cluster_check_source(PGconn *conn, const Options *options,
 }
 
 /*
- * Builds of indexes have sessions of their own (worker_slots.h).  One that
- * cannot connect leaves an index out: a warning, as there may be none at all.
+ * Warn if there is no room for index builds, which have separate sessions
+ * (worker_slots.h).  An index whose session cannot connect is left out.  This
+ * is a warning, because there may be no indexes at all.
  */
 static void
 check_builds(PGconn *conn, int jobs, int builds, int n_databases)

@@ -1,52 +1,57 @@
 /*
  * cluster_list.h
- *		The databases of a cluster.
+ *		Lists the databases of a cluster, and finds out what must be known
+ *		before their runs begin.
+ *
+ * It applies patterns that select databases, tables or columns, opens
+ * sessions for the cluster as a whole, and checks the number of connections.
  */
 #ifndef CLUSTER_LIST_H
 #define CLUSTER_LIST_H
 
 #include "session/connection.h"
 
-/* What a restore has to do with a database (cluster_notes.h). */
+/* What a restore must do with a database (cluster_notes.h). */
 typedef enum ClusterTodo
 {
-	CLUSTER_TODO_NOTHING = 0,	/* it was restored before */
+	CLUSTER_TODO_NOTHING = 0,	/* it is restored already */
 	CLUSTER_TODO_CREATE,
 	CLUSTER_TODO_CREATE_AGAIN,	/* an earlier run left it empty */
-	CLUSTER_TODO_BEGIN,			/* in a database that exists */
+	CLUSTER_TODO_BEGIN,			/* into an existing database */
 	CLUSTER_TODO_RESUME,
 	CLUSTER_TODO_REFUSED		/* an error was reported */
 } ClusterTodo;
 
 typedef struct ClusterDatabase
 {
-	char	   *name;			/* its bytes, in any encoding */
+	char	   *name;			/* in any encoding */
 	Oid			oid;			/* on the source */
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
-								 * ask */
-	bool		is_template;	/* others may be made from it */
+								 * read it */
+	bool		is_template;	/* it is a template */
 	bool		failed;			/* it is not complete */
-	bool		run_failed;		/* it may be complete anyway */
-	bool		with_errors;	/* of a restore: only by errors ignored */
+	bool		run_failed;		/* its run failed; it may be complete anyway */
+	bool		with_errors;	/* of a restore: failed only because of
+								 * ignored errors */
 	const char *identity;		/* of a restore: that of its archive */
 	Oid			target;			/* of a restore: on the target; or 0 */
 	ClusterTodo todo;			/* of a restore */
 	bool		existed;		/* of a restore: when the first run began */
-	bool	   *matches;		/* which patterns do: see cluster_list.c */
+	bool	   *matches;		/* matching patterns: see cluster_list.c */
 } ClusterDatabase;
 
 typedef struct ClusterList
 {
 	ClusterDatabase *databases; /* the largest first */
 	int			n;
-	int			n_before;		/* of a restore: more, which earlier runs have
-								 * restored */
+	int			n_before;		/* of a restore: number of others that earlier
+								 * runs have restored */
 } ClusterList;
 
 /*
- * The databases that pg_dumpall would dump: but template0, those that allow
- * no connections, those whose removal was interrupted, and those that a
- * pattern of --exclude-database matches.
+ * The databases that pg_dumpall would dump.  Left out are template0,
+ * databases that allow no connections, databases whose removal was
+ * interrupted, and those that match --exclude-database.
  */
 extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
 
@@ -56,121 +61,126 @@ extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
  */
 extern void cluster_list_add_failed(PQExpBuffer names, const ClusterList *list);
 
-/*
- * The same with OIDs and names alone, and with those that are excluded.
- */
+/* The same with OIDs and names only, and including excluded databases. */
 extern ClusterList cluster_list_read_names(PGconn *conn);
 
-/* Leave out those of a list from elsewhere that such a pattern matches. */
+/*
+ * Remove from a list that was read elsewhere the databases that match
+ * --exclude-database.
+ */
 extern void cluster_list_exclude(ClusterList *list, PGconn *conn,
 								 const Options *options);
 
 /*
- * Report each database of the list that the target has already, but those
- * two, as an error: rows would be there twice.
+ * Report as an error each database of the list that exists on the target,
+ * except postgres and template1: their rows would exist twice.
  */
 extern void cluster_list_refuse_existing(const ClusterList *list,
 										 PGconn *target);
 
 /*
- * pg_dumpall makes these two by initdb's means: what is in them is restored
- * into those that are there (pg_dumpall.c:dumpDatabases).
+ * Is it postgres or template1?  initdb creates these two, so their contents
+ * are restored into the existing ones (pg_dumpall.c:dumpDatabases).
  */
 extern bool cluster_list_is_initial(const ClusterDatabase *database);
 
 /*
- * How to connect to another database of an address, all secrets included:
- * for no argv that others see; owned.
+ * The connection string of another database of an address, including all
+ * secrets, so it must not be in any argument list; owned.
  */
 extern char *cluster_list_conninfo(const PeerAddress *address,
 								   const char *database);
 
 /* ----------
- * Options that name what must be there, if not in every database.
+ * Options whose patterns must match in at least one database.
  *
- * -t, -n, --where, --sample and --mask are errors where nothing matches.  Of
- * several databases one that matches is enough, but a mask that is none
- * anywhere must not go unnoticed: so all databases are asked before the first
- * one has its turn, and the run of each is given the tables and schemas that
- * match there.  What does not any more when the turn has come is an error of
- * that run; masks and conditions that match only by then still hold.
+ * -t, -n, --where, --sample and --mask are errors if nothing matches.  With
+ * several databases, a match in one is enough, but a mask without any match
+ * must not go unnoticed.  So all databases are queried before the first run,
+ * and the run of each gets the tables and schemas that match there.  If a
+ * pattern no longer matches when the run begins, this is an error of that
+ * run.  Masks and conditions are always passed on, so they also apply to
+ * tables that are created later.
  * ----------
  */
 
 typedef struct ClusterFilter ClusterFilter;
 
 /*
- * Ask each database of the list what matches there, and leave out those that
- * have nothing of what -t, or else -n, names.  One that cannot be asked is
- * taken to have all, for its run to fail.  Report an error, as pg_dump does,
- * for what matches nowhere.  conn is the session whose list and address it
- * is, which is to be the one that signals cancel.  Owned.
+ * Query each database of the list for matches, and remove databases without
+ * anything that -t, or otherwise -n, selects.  If a database cannot be
+ * queried, everything counts as matching there, so that its run fails.
+ * Report as an error, like pg_dump, patterns that match nowhere.  conn is the
+ * session from which list and address come; signals must cancel its
+ * statements.  Owned.
  */
 extern ClusterFilter *cluster_filter_read(PGconn *conn,
 										  const PeerAddress *address,
 										  ClusterList *list,
 										  const Options *options);
 
-/* For add_args() of a ClusterRun: what is for this database. */
+/* For add_args() of a ClusterRun: add the options for this database. */
 extern void cluster_filter_add_args(const ClusterFilter *filter,
 									const ClusterDatabase *database,
 									SimpleStringList *args);
 
 /* ----------
- * A session for what concerns a cluster, not one of its databases.
+ * Sessions for the cluster as a whole.
  * ----------
  */
 
 /*
- * Connect to the database that the user named, be it in a connection string,
- * else to postgres, else to template1, as pg_dumpall does.  Names come and go
- * as the bytes that they are.
+ * Connect to the database that the user named, also in a connection string,
+ * otherwise to postgres, otherwise to template1, as pg_dumpall does.  Names
+ * are sent and received as bytes, without conversion.
  */
 extern PGconn *cluster_session_open(const ConnParams *connection,
 									const char *password_command,
 									const char *progname);
 
-/* The same at an address; ends by session_lost() if that fails. */
+/* The same with an address; ends with session_lost() on failure. */
 extern PGconn *cluster_session_open_again(const PeerAddress *address,
 										  const char *progname);
 
 /* The settings of both, for a session that is open. */
 extern void cluster_session_set_up(PGconn *conn);
 
-/* None is open while databases have their turn, which may be for hours. */
+/* Close it before the runs of databases, which may take hours. */
 extern void cluster_session_close(PGconn *conn);
 
-/* The options of every run: for its add_args(). */
+/* Add the options of every run, for add_args(). */
 extern void cluster_session_add_args(SimpleStringList *args,
 									 const Options *options,
 									 const char *conninfo);
 
 /* ----------
- * Has a cluster room for the runs of all its databases?
+ * The connections for the runs of all databases.
  *
- * Looked at before anything is made, as a run that is refused a session later
- * would fail after hours of work of others.  An error is for
- * findings_report() to end the program.
+ * They are checked before anything is created, because a run that cannot
+ * connect would fail after hours of work of the others.  findings_report()
+ * ends the program if there were errors.
  * ----------
  */
 
 /*
  * Report an error if the server, or the role, allows fewer connections than
- * there may be at a time, of workers and of the leaders of runs, of which
- * there are as many as jobs, or databases; warn if that cannot be seen.  So
- * too if this process may not have as many files open as one leader needs.
- * The session itself is to end before the runs begin.  With
- * --cluster-snapshot there is one more session, a guard, and an open file,
- * for each database, whose own limits count, too: fewer workers do the work,
- * but one has to connect.  With --shared-snapshot, another program dumps one
- * database after the other.
+ * there may be at a time: those of the workers, and of the leaders of runs;
+ * the number of leaders is that of jobs or databases.  Warn if the role
+ * cannot see this.  Also report an error if this process may not have as many
+ * open files as one leader needs.  The session itself must end before the
+ * runs begin.
+ *
+ * With --cluster-snapshot each database also has a guard, which is a session
+ * and an open file.  Its own limit counts, too: fewer workers than jobs can
+ * do the work, but one has to connect.  With --shared-snapshot, another
+ * program dumps one database after the other.
  */
 extern void cluster_check_source(PGconn *conn, const Options *options,
 								 const ClusterList *list);
 
 /*
- * The same of a target, be it a restore's or a copy's; and a warning if there
- * is no room for the builds of indexes besides.
+ * The same for the target of a restore or copy; and warn if there is no room
+ * for index builds.
  */
 extern void cluster_check_target(PGconn *conn, const Options *options,
 								 int n_databases);

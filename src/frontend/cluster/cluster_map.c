@@ -18,10 +18,10 @@
 
 #define MAP_VERSION 1
 
-/* No cluster comes near; what claims to be larger is not read. */
+/* Larger files are not read; no real map is nearly as large. */
 #define MAX_FILE_BYTES ((off_t) 1 << 30)
 
-/* In that of the map; owned. */
+/* The archive's directory, relative to that of the map; owned. */
 static char *
 archive_directory(const ClusterDatabase *database)
 {
@@ -35,7 +35,7 @@ cluster_map_archive(const char *directory, const ClusterDatabase *database)
 }
 
 /* ----------
- * The form
+ * The format
  * ----------
  */
 
@@ -44,16 +44,16 @@ typedef struct MapDatabase
 {
 	ClusterDatabase database;
 	char	   *directory;
-	int			state;			/* in states */
+	int			state;			/* index in states */
 } MapDatabase;
 
-/* The map's file. */
+/* The contents of the file. */
 typedef struct MapFile
 {
 	char	   *program;
 	char	   *server_version;
 	SnapshotRecord *snapshot;
-	int			globals;		/* in scripts */
+	int			globals;		/* index in scripts */
 	char	   *globals_checksum;
 	MapDatabase *databases;
 	int			n_databases;
@@ -145,7 +145,10 @@ repeats(const ClusterDatabase **sorted, int n,
 	return false;
 }
 
-/* By sorting, because a forged map may name a million databases. */
+/*
+ * Check that no OID is repeated, by sorting them, because a forged map may
+ * name a million databases.
+ */
 static void
 check_repeats(JsonReader *reader, const MapFile *file)
 {
@@ -159,7 +162,7 @@ check_repeats(JsonReader *reader, const MapFile *file)
 		json_fail(reader, "a database is named twice");
 }
 
-/* A server can have the name, and no name leads out of the directory. */
+/* Check that a server can have databases with these names. */
 static void
 check_databases(JsonReader *reader, const MapFile *file)
 {
@@ -178,7 +181,7 @@ check_databases(JsonReader *reader, const MapFile *file)
 		check_repeats(reader, file);
 }
 
-/* The texts that it has become the map's. */
+/* Make the map, which takes over the texts of the file. */
 static ClusterMap *
 make_map(MapFile *file)
 {
@@ -218,8 +221,8 @@ cluster_map_parse(const char *text, size_t len, const char **problem)
 }
 
 /*
- * All of a file in this directory, ended by a zero.  Exits with a message if
- * it cannot be read, or is not a regular file.
+ * Read a file of this directory, followed by a zero byte.  Exits with a
+ * message if it cannot be read, or is not a regular file.
  */
 static char *
 cluster_map_read_file(const char *directory, const char *name, size_t *len)
@@ -325,7 +328,7 @@ cluster_map_identity(const char *directory)
 	return checksum_of(CHECKSUM_TYPE_SHA256, text, len);
 }
 
-/* Appends a file of an archive, which may have been dumped without it. */
+/* Append a file of an archive, which may not exist there. */
 static void
 add_file(PQExpBuffer buf, const char *archive, const char *name)
 {
@@ -343,7 +346,7 @@ add_file(PQExpBuffer buf, const char *archive, const char *name)
 
 /*
  * Two dumps of a database may have equal tables of contents, but a manifest
- * has times in it.
+ * contains times, so it is used, too.
  */
 void
 cluster_map_identify(const char *directory, ClusterList *list)

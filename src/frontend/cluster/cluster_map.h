@@ -34,34 +34,34 @@ extern char *cluster_map_archive(const char *directory,
 extern char *cluster_map_text(const ClusterMap *map);
 
 /*
- * The map that is written in a text of len bytes, with a zero after them,
- * which may be damaged, or made to deceive: NULL, and *problem, if it is not
- * one that cluster_map_text() could have made, of databases whose names are
- * possible, each once.
+ * Parse the map from a text of len bytes, followed by a zero byte.  The text
+ * may be damaged or forged: returns NULL, and sets *problem, if
+ * cluster_map_text() could not have made it, or if the names of databases are
+ * impossible or repeated.
  */
 extern ClusterMap *cluster_map_parse(const char *text, size_t len,
 									 const char **problem);
 
-/* The one in this directory; exits with a message if it is none. */
+/* Read the map in this directory; exits with a message if there is none. */
 extern ClusterMap *cluster_map_read(const char *directory);
 
 /*
- * Take those that could not be dumped off the list, with a warning each: the
- * dump has reported them already.  Returns how many they are; their names are
- * added to the list.
+ * Remove databases that could not be dumped from the list, with a warning for
+ * each: the dump has reported them already.  Returns their number; their
+ * names are added to the list.
  */
 extern int	cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names);
 
 /*
- * The globals of this directory; owned.  Exits with a message if they are not
- * what the map says was written.
+ * The contents of globals.sql; owned.  Exits with a message if they do not
+ * match the map's checksum.
  */
 extern char *cluster_map_read_globals(const char *directory,
 									  const ClusterMap *map);
 
 /*
- * Texts that are the same for the same dump, wherever its directory is: of
- * the map, and of the archive of a database.  The latter are set in the list.
+ * Texts that identify a dump, wherever its directory is: of the map, and of
+ * the archive of each database.  The latter are set in the list.
  */
 extern char *cluster_map_identity(const char *directory);
 extern void cluster_map_identify(const char *directory, ClusterList *list);

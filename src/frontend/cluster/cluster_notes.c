@@ -3,16 +3,16 @@
  *		Notes on the target which databases have been restored.
  *
  * A completed restore leaves nothing in its database, so a database that was
- * made in another way could be mistaken for a complete one.  Therefore only a
- * note counts, and only one that no other role could have written: the schema
- * of the table is made and protected as that of the journal of a single
- * restore (load/restore_journal.h), and no other role gets a privilege on it,
- * even if default privileges say so.
+ * created in another way could be mistaken for a complete one.  Therefore
+ * only a note counts, and only one that no other role could have written: the
+ * schema of the table is created and protected like that of the journal of a
+ * single restore (load/restore_journal.h), and no other role gets a privilege
+ * on it, even if default privileges grant one.
  *
- * The run of a database writes its notes in a session of its own.  The parent
- * only has a session that keeps other runs away, by a lock on a view next to
- * the table (load/restore_journal_open.c).  Processes that are forked inherit
- * that session, so it also lasts as long as they do.
+ * The run of a database writes its notes in a separate session.  The parent
+ * only has a session that keeps other runs away, with a lock on a view next
+ * to the table (load/restore_journal_open.c).  Forked processes inherit that
+ * session, so it lasts as long as they do.
  */
 #include "base/fe_compat.h"
 
@@ -25,7 +25,7 @@
 #include "session/session_lost.h"
 #include "session/session_settings.h"
 
-/* What the earlier runs have noted of a database. */
+/* The state of a database according to earlier runs. */
 typedef enum NoteState
 {
 	NOTE_NONE = 0,
@@ -39,12 +39,12 @@ static const char *const state_names[] = {"", "begun", "ending", "done"};
 typedef struct Note
 {
 	Oid			source;			/* the OID of the database in the archive */
-	Oid			target;			/* on the target; 0 = it did not exist */
-	bool		existed;		/* when the first run began */
+	Oid			target;			/* OID on the target; 0 = it did not exist */
+	bool		existed;		/* did it exist when the first run began? */
 	NoteState	state;
 	const char *archive;		/* see ClusterDatabase.identity */
-	int			errors;			/* that were passed over */
-	bool		is_complete;	/* the database, as was found now */
+	int			errors;			/* errors that were ignored */
+	bool		is_complete;	/* is the database complete now? */
 } Note;
 
 struct ClusterNotes
@@ -52,20 +52,19 @@ struct ClusterNotes
 	const Options *options;
 	const PeerAddress *address;
 	const char *identity;
-	char	   *database;		/* that has the table */
-	PGconn	   *lock;			/* the session that keeps other runs away, or
-								 * NULL */
+	char	   *database;		/* database with the table */
+	PGconn	   *lock;			/* session with the lock, or NULL */
 	bool		is_locked;
-	bool		exists;			/* the table, from an earlier run */
-	bool		is_kept;		/* the table, by this run */
-	bool		is_refused;		/* it is not one to be continued */
+	bool		exists;			/* does the table of an earlier run exist? */
+	bool		is_kept;		/* does this run keep the table? */
+	bool		is_refused;		/* it cannot be continued */
 	Note	   *notes;
 	int			n_notes;
 	int			n_done;			/* databases that earlier runs restored */
-	int			n_with_errors;	/* of these */
+	int			n_with_errors;	/* those with errors among them */
 };
 
-/* In the process of a run: what it notes. */
+/* The note of this process, if it is the run of a database. */
 typedef struct RunNote
 {
 	const ClusterNotes *notes;
@@ -79,7 +78,10 @@ typedef struct RunNote
 
 static const char objects[] = "{" CLUSTER_NOTES_SCHEMA ",running,run,databases}";
 
-/* Publications FOR ALL TABLES let no table without a key be changed. */
+/*
+ * The table has a key, because with publications FOR ALL TABLES a table
+ * without a key cannot be updated.
+ */
 static const char make_command[] =
 "CREATE SCHEMA " CLUSTER_NOTES_SCHEMA
 " CREATE TABLE run ("
@@ -97,7 +99,7 @@ static const char make_command[] =
 
 #define LOCK_VIEW CLUSTER_NOTES_SCHEMA ".running"
 
-/* Roles that default privileges have given something. */
+/* Roles to which default privileges have granted something. */
 static const char grantees_query[] =
 "SELECT DISTINCT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0 THEN 'PUBLIC'"
 " ELSE pg_catalog.quote_ident(r.rolname) END"
@@ -138,7 +140,7 @@ static const char set_query[] =
 static const char databases_query[] =
 "SELECT d.oid, d.datname FROM pg_catalog.pg_database d";
 
-/* An object that the server has not made, nor an extension. */
+/* Is it an object that belongs neither to the server nor to an extension? */
 #define OWN_OBJECT(catalog, x) \
 x ".oid OPERATOR(pg_catalog.>=) 16384 AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e" \
 " WHERE e.classid OPERATOR(pg_catalog.=) '" catalog "'::pg_catalog.regclass" \
@@ -182,8 +184,8 @@ OWN_OBJECT("pg_catalog.pg_ts_dict", "t") ")"
  */
 
 /*
- * A schema of another role with this name could contain anything, so nothing
- * of it is read.
+ * Does the schema exist, and belong to this role?  A schema of another role
+ * could contain anything, so nothing in it is read.
  */
 static bool
 notes_exist(PGconn *conn)
@@ -212,11 +214,14 @@ static void
 set_for_writing(PGconn *conn)
 {
 	PQclear(session_query(conn, SESSION_SET_LOCAL("synchronous_commit", "on")));
-	/* that the schema's tables are dropped with it is not worth a notice */
+	/* Do not show notices that tables are dropped with their schema. */
 	PQclear(session_query(conn, SESSION_SET_LOCAL("client_min_messages", "warning")));
 }
 
-/* Two runs that write notes at a time must not fail to serialize. */
+/*
+ * READ COMMITTED, because two runs that write notes at the same time must not
+ * fail to serialize.
+ */
 static void
 begin_writing(PGconn *conn)
 {
@@ -235,8 +240,8 @@ refuse_notes(PGconn *conn, const char *detail)
 }
 
 /*
- * In a transaction of a session that may find that the table was replaced:
- * what is locked keeps its owner until the end.
+ * To be called in a transaction: if the table was replaced this is found now,
+ * and a locked table keeps its owner until the end.
  */
 static void
 lock_notes(PGconn *conn)
@@ -263,7 +268,7 @@ refuse_other_run(void)
 	pg_fatal_hint("Wait until it has ended, or end its sessions with pg_terminate_backend().");
 }
 
-/* That of the notes' own session. */
+/* Close the session with the lock. */
 static void
 close_lock(ClusterNotes *notes)
 {
@@ -272,8 +277,8 @@ close_lock(ClusterNotes *notes)
 }
 
 /*
- * False, after a warning, if the role may not, or an event trigger fails.
- * Another run may have made it since this one has looked.
+ * Create the table.  Returns false, after a warning, if the role may not, or
+ * an event trigger fails.  Another run may have created it meanwhile.
  */
 static bool
 make_table(const ClusterNotes *notes, PGconn *conn)
@@ -315,7 +320,7 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 	return made;
 }
 
-/* In the session's transaction. */
+/* Write a note in the session's transaction. */
 static void
 set_note(PGconn *conn, const char *identity, const Note *note)
 {
@@ -363,7 +368,7 @@ read_rows(ClusterNotes *notes, PGconn *conn)
 	}
 }
 
-/* Of an earlier run: is it this restore's? */
+/* Check that the notes of an earlier run belong to this restore. */
 static void
 check_run(ClusterNotes *notes, PGconn *conn)
 {
@@ -392,8 +397,8 @@ check_run(ClusterNotes *notes, PGconn *conn)
 }
 
 /*
- * The session is opened before the connections that are left are counted.
- * What an earlier run has noted is read only after its lock is this run's.
+ * Open the session before the remaining connections are counted.  Read the
+ * notes of an earlier run only after this run has the lock.
  */
 static void
 open_lock(ClusterNotes *notes, PGconn *conn)
@@ -432,7 +437,7 @@ cluster_notes_read(PGconn *conn, const PeerAddress *address,
 }
 
 /* ----------
- * What is to be done
+ * Decisions
  * ----------
  */
 static Note *
@@ -444,7 +449,7 @@ find_note(const ClusterNotes *notes, Oid source)
 	return NULL;
 }
 
-/* On the target; 0 if there is none. */
+/* The OID of a database on the target; 0 if there is none. */
 static Oid
 find_database(const PGresult *databases, const char *name)
 {
@@ -455,8 +460,9 @@ find_database(const PGresult *databases, const char *name)
 }
 
 /*
- * Look into the database: has it a journal, which --resume continues, and is
- * it empty?  False, after an error, if it cannot be asked.
+ * Look into the database: does it contain a journal, with which --resume
+ * continues, and is it empty?  Returns false, after an error, if it cannot be
+ * queried.
  */
 static bool
 look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
@@ -504,8 +510,9 @@ decide_complete(const ClusterDatabase *database, const Note *note)
 }
 
 /*
- * A database that the notes call ending is complete once its journal is gone:
- * nothing else was left to do.
+ * Decide what to do with a database.  If its note says "ending", it is
+ * complete as soon as its journal is gone, because nothing else was left to
+ * do.
  */
 static ClusterTodo
 decide(const ClusterNotes *notes, const ClusterDatabase *database,
@@ -530,7 +537,11 @@ decide(const ClusterNotes *notes, const ClusterDatabase *database,
 	if (!is_empty)
 		return refuse("database \"%s\" on the target is not empty, and was not restored from this archive",
 					  database);
-	/* it did not exist when an earlier run noted it, which has created it */
+
+	/*
+	 * It did not exist when an earlier run noted it, so that run has created
+	 * it.
+	 */
 	if (note && note->state == NOTE_BEGUN && note->target == InvalidOid &&
 		!cluster_list_is_initial(database))
 		return CLUSTER_TODO_CREATE_AGAIN;
@@ -609,10 +620,9 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
  */
 
 /*
- * Only a database that was noted before it existed, and is empty, is dropped.
- * Its own settings and privileges may be missing, which come with its
- * creation.  One of these settings may be that it is a template, which
- * cannot be dropped.
+ * Drop an empty database that was noted before it existed.  Its own settings
+ * and privileges, which are restored when it is created, may be missing.  One
+ * of these settings may be that it is a template, which cannot be dropped.
  */
 static void
 drop_empty(PGconn *conn, const ClusterDatabase *database)
@@ -624,7 +634,9 @@ drop_empty(PGconn *conn, const ClusterDatabase *database)
 	session_command(conn, psprintf("DROP DATABASE %s", name ? name : ""));
 }
 
-/* In the session's transaction: all that this run knows before it begins. */
+/*
+ * Write all notes of this run before it begins, in the session's transaction.
+ */
 static void
 write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 {
@@ -632,7 +644,7 @@ write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	{
 		Note		note = notes->notes[i];
 
-		/* one that was ending, and proved to be complete */
+		/* It was ending, and has turned out to be complete. */
 		if (!note.is_complete || note.state == NOTE_DONE)
 			continue;
 		note.state = NOTE_DONE;
@@ -651,7 +663,7 @@ write_notes(const ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	}
 }
 
-/* An exit callback of a restore that was interrupted, or must end. */
+/* An exit callback for a restore that was interrupted or fails. */
 static void
 cluster_notes_suggest_resume(void *arg)
 {
@@ -686,7 +698,10 @@ cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	cleanup_push(cluster_notes_suggest_resume, notes);
 }
 
-/* A RestoreJournalNote: in the process of a run, within session_try(). */
+/*
+ * A RestoreJournalNote callback, in the process of a run, within
+ * session_try().
+ */
 static void
 note_run(void *arg, Oid target, bool is_done, int errors)
 {
@@ -720,7 +735,10 @@ cluster_notes_enter(const ClusterNotes *notes, const ClusterDatabase *database)
 	restore_journal_set_note(note_run, run);
 }
 
-/* By an event trigger of the target, which is not the restore's fault. */
+/*
+ * Drop the table.  If an event trigger of the target prevents this, it is not
+ * an error of the restore.
+ */
 static void
 drop_table(const ClusterNotes *notes, PGconn *conn)
 {
@@ -737,8 +755,9 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 }
 
 /*
- * The session with the lock removes the table, so that no other run comes in
- * between.  It may have been lost while the databases had their turn.
+ * The session with the lock removes the table, so that no other run can begin
+ * in between.  The session may have been lost during the runs, so it is
+ * checked.
  */
 static PGconn *
 begin_end(const ClusterNotes *notes, PGconn *conn)

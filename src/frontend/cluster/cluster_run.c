@@ -23,7 +23,7 @@
 #include "process/worker_slots.h"
 #include "session/session_lost.h"
 
-/* How often to look for runs that have ended, and for slots. */
+/* How often to check for ended runs and free slots. */
 #define LOOK_US 20000
 
 /* Two chunks of the smallest size (chunk_plan.c). */
@@ -34,7 +34,7 @@ typedef struct RunState
 	const ClusterRun *run;
 	const Options *options;
 	ClusterAccount *account;
-	pid_t	   *pids;			/* by database; 0 = it does not run */
+	pid_t	   *pids;			/* by database; 0 if it is not running */
 	int			n_begun;
 	int			n_running;
 	int			n_failed;
@@ -106,7 +106,7 @@ run_main(const RunState *state, int no, int slot)
 }
 
 /* ----------
- * In the process that starts them
+ * In the parent
  * ----------
  */
 /* Exit callbacks and findings belong to the parent: the child drops them. */
@@ -165,9 +165,9 @@ cluster_run_note_failure(RunState *state, int no, int status)
 }
 
 /*
- * Look at the run of this database, if there is one.  The signal that ended
- * it may have been sent to the whole process group, so the parent looks for
- * one of its own first.
+ * Check the run of this database.  A signal that ended it may have been sent
+ * to the whole process group, so the parent checks for a signal of its own
+ * first.
  */
 static void
 look_at(RunState *state, int no)
@@ -187,7 +187,7 @@ look_at(RunState *state, int no)
 	worker_slots_end_run(no);
 	if (state->run->snapshot)
 		cluster_snapshot_end_run(state->run->snapshot, no);
-	/* what ended that process may have been meant for this one, too */
+	/* The signal may have been sent to this process, too. */
 	interrupt_check();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		cluster_account_note_end(state->account, no, CLUSTER_COMPLETE);
@@ -196,8 +196,7 @@ look_at(RunState *state, int no)
 }
 
 /*
- * An exit callback: end all runs that are left, and remove what is
- * incomplete.
+ * An exit callback: end all remaining runs, and remove incomplete archives.
  */
 static void
 cluster_run_end_runs(void *arg)
@@ -228,7 +227,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 	worker_slots_make(options->jobs,
 					  options->index_jobs ? (int) options->index_jobs : options->jobs,
 					  n);
-	/* one limit for all of them */
+	/* The limit applies to all runs together. */
 	session_set_max_rate(options->max_rate);
 	cleanup_push(cluster_run_end_runs, state);
 	while (state->n_begun < n || state->n_running > 0)
@@ -243,7 +242,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 
 		/*
 		 * A large database has work for several workers as soon as it has
-		 * been planned; small ones are planned side by side.
+		 * been planned; small ones are planned concurrently.
 		 */
 		while (state->n_begun < n && state->n_running < at_most &&
 			   (slot = worker_slots_begin_run(state->n_begun,

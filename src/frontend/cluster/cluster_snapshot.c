@@ -40,44 +40,51 @@
 #include "source/leader_session.h"
 #include "source/standby_overflow.h"
 
-/* How often all is begun, if databases come and go, or guards are lost. */
+/*
+ * How many times all steps are tried, if databases are created or dropped, or
+ * guards are lost.
+ */
 #define TRIES 5
 #define TRY_US 200000
 
-/* How long a session that may be lost has to answer. */
+/* How long a session that may be lost may take to answer. */
 #define ANSWER_MS 15000
 
-/* How often to look at the guards. */
+/* How often to check the guards. */
 #define LOOK_MS 1000
 
 typedef struct Guard
 {
 	const ClusterDatabase *database;
 	ServerExtension *extension;
-	PGconn	   *conn;			/* NULL after the end of its run */
-	char	   *snapshot;		/* what it has exported */
-	char	   *last_words;		/* the server's, at its end; or NULL */
-	bool		is_lost;		/* before its database had its turn */
-	bool		has_run;		/* its database has, or had, its turn */
+	PGconn	   *conn;			/* NULL after its run has ended */
+	char	   *snapshot;		/* name of its exported snapshot */
+	char	   *last_words;		/* the error with which the server ended it,
+								 * or NULL */
+	bool		is_lost;		/* lost before the run of its database began */
+	bool		has_run;		/* the run of its database has begun */
 } Guard;
 
 struct ClusterSnapshot
 {
 	const Options *options;
 	const PeerAddress *address;
-	PGconn	   *conn;			/* the leader's, which is the caller's */
+	PGconn	   *conn;			/* the caller's session */
 	ClusterList *list;
 	ClusterFilter **filter;
 	ServerExtension *extension; /* in the database of conn */
-	ClusterList known;			/* all databases, before there was a guard */
-	bool		by_pause;		/* of a standby's replay */
-	const Standbys *standbys;	/* the one that was paused */
+	ClusterList known;			/* all databases, listed before the guards
+								 * were opened */
+	bool		by_pause;		/* does it pause replay on a standby? */
+	const Standbys *standbys;	/* the paused standby */
 	Guard	   *guards;			/* by database */
 	int			n_guards;
-	PGconn	   *reader;			/* of the tables of one database; or NULL */
+	PGconn	   *reader;			/* a session that reads the tables of one
+								 * database; or NULL */
 	int			lock_wait_ms;
-	char	   *identity;		/* of the snapshot: see snapshot.h */
-	bool		must_repeat;	/* the list is not that of the snapshot */
+	char	   *identity;		/* identity of the snapshot, see snapshot.h */
+	bool		must_repeat;	/* the snapshot sees other databases than the
+								 * list */
 	SnapshotRecord *record;
 	int64		looked_at;
 };
@@ -87,7 +94,7 @@ struct ClusterSnapshot
  * ----------
  */
 
-/* Another session in a database of the list. */
+/* Open another session in a database of the list. */
 static void
 open_session(ClusterSnapshot *snapshot, const ClusterDatabase *database,
 			 PGconn **conn)
@@ -99,12 +106,15 @@ open_session(ClusterSnapshot *snapshot, const ClusterDatabase *database,
 	interrupt_set_connection(*conn);
 	interrupt_check();
 	leader_watchdog_watch(*conn, snapshot->address, snapshot->options);
-	/* names of tables are bytes, of whichever encoding */
+
+	/*
+	 * Names of tables are treated as bytes, because their encodings differ.
+	 */
 	session_set_up(*conn, snapshot->options, "SQL_ASCII");
 	free(there.private_conninfo);
 }
 
-/* The next try needs their places. */
+/* Close all guards, because the next attempt needs their connections. */
 static void
 close_guards(ClusterSnapshot *snapshot)
 {
@@ -119,8 +129,8 @@ close_guards(ClusterSnapshot *snapshot)
 }
 
 /*
- * An exit callback: say goodbye, so that the server does not log lost
- * connections.
+ * An exit callback: close connections properly, so that the server does not
+ * log lost ones.
  */
 static void
 cluster_snapshot_close(void *arg)
@@ -139,7 +149,10 @@ cluster_snapshot_close(void *arg)
  * ----------
  */
 
-/* A PQnoticeReceiver: the server's last word comes unasked. */
+/*
+ * A PQnoticeReceiver, which also gets an error that the server sends to an
+ * idle session.
+ */
 static void
 guard_receive_notice(void *arg, const PGresult *res)
 {
@@ -157,7 +170,10 @@ open_guard(ClusterSnapshot *snapshot, Guard *guard)
 {
 	open_session(snapshot, guard->database, &guard->conn);
 	PQsetNoticeReceiver(guard->conn, guard_receive_notice, guard);
-	/* judged before there is a snapshot (server_extension.c) */
+
+	/*
+	 * It must be checked before the snapshot is taken (server_extension.c).
+	 */
 	guard->extension = server_extension_find(guard->conn, snapshot->options,
 											 EXTENSION_ADOPTS);
 }
@@ -170,9 +186,9 @@ check_database(const Guard *guard)
 }
 
 /*
- * With a pause of replay, the snapshot is taken later.  Else the first query
- * takes it; and the extension is kept from being dropped, as in every session
- * that calls it.
+ * With a pause of replay, the snapshot is taken later.  Otherwise the first
+ * query takes it.  The extension is kept from being dropped, as in every
+ * session that calls it.
  */
 static void
 begin_guard(const ClusterSnapshot *snapshot, Guard *guard)
@@ -305,9 +321,9 @@ is_listed(const ClusterList *list, const ClusterDatabase *database)
 }
 
 /*
- * Every database that the snapshot sees must have been known when the guards
- * were made.  One that has been dropped had no guard's session in it, or it
- * could not have been dropped.
+ * Does the snapshot see a database that was not known when the guards were
+ * opened?  A dropped database had no guard, because otherwise it could not
+ * have been dropped.
  */
 static bool
 list_has_changed(const ClusterSnapshot *snapshot)
@@ -337,7 +353,7 @@ adopt(Guard *guard, const char *id)
 	/* the identifier consists of hexadecimal digits and hyphens */
 	sql = psprintf("SELECT " PARDUMP_ADOPT_SNAPSHOT "('%s'::pg_catalog.text)", id);
 	res = session_exec(guard->conn, sql);
-	/* the exporter is gone, or a standby was promoted: begin again */
+	/* The exporter has ended, or a standby was promoted: try again. */
 	if (session_error_is(res, "42704 55000"))
 		session_lost(PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
@@ -346,7 +362,9 @@ adopt(Guard *guard, const char *id)
 	PQclear(res);
 }
 
-/* The guards have their snapshots: take the leader's, which they adopt. */
+/*
+ * After the guards have their snapshots: take the leader's, which they adopt.
+ */
 static void
 take_and_adopt(ClusterSnapshot *snapshot)
 {
@@ -363,19 +381,19 @@ take_and_adopt(ClusterSnapshot *snapshot)
 }
 
 /* ----------
- * A standby that is paused
+ * A paused standby
  *
- * Without the extension, snapshots of a standby are equal if nothing was
- * replayed from the first to the last, as only replay begins and ends
- * transactions there.  All sessions take theirs in a pause of replay; if
- * replay was at another position afterwards, there is another pause
- * (source/standby.h).  A session that is lost meanwhile is an error, and the
- * pause ends with the run.
+ * Without the extension, snapshots on a standby are equal if nothing was
+ * replayed between the first and the last one, because only replay begins and
+ * ends transactions there.  All sessions take their snapshots in a pause of
+ * replay.  If replay is at another position afterwards, there is another
+ * pause (source/standby.h).  A session that is lost meanwhile is an error,
+ * and the pause ends with the run.
  * ----------
  */
 static const char export_query[] = "SELECT pg_catalog.pg_export_snapshot()";
 
-/* All at once, so that the pause is short. */
+/* Send the queries of all guards at once, so that the pause is short. */
 static void
 take_by_guards(void *arg)
 {
@@ -409,7 +427,7 @@ undo_by_guards(void *arg)
 	}
 }
 
-/* What the pause has to ensure: are all snapshots the leader's? */
+/* Are all snapshots equal to the leader's, as the pause should ensure? */
 static bool
 guards_agree(const ClusterSnapshot *snapshot, const char *leaders)
 {
@@ -429,12 +447,14 @@ guards_agree(const ClusterSnapshot *snapshot, const char *leaders)
 }
 
 /*
- * A run that only looks does not pause replay, but finds out whether it may
- * do that.  Returns why all is to begin again, or NULL.  A session may reuse
- * its last snapshot if no transaction has ended since (procarray.c:
- * GetSnapshotDataReuse()).  If replay has meanwhile assigned subtransactions
- * to one, other sessions list these in another way, and snapshots are not
- * equal as texts.
+ * Take the snapshots during a pause.  --check and --dry-run do not pause
+ * replay, but find out whether they could.  Returns the reason for another
+ * attempt, or NULL.
+ *
+ * A session may reuse its last snapshot if no transaction has ended since
+ * (procarray.c:GetSnapshotDataReuse()).  If replay has meanwhile assigned
+ * subtransactions to a transaction, other sessions list them in another way,
+ * and the texts of the snapshots differ.
  */
 static char *
 take_in_pause(ClusterSnapshot *snapshot)
@@ -467,9 +487,9 @@ take_in_pause(ClusterSnapshot *snapshot)
  */
 
 /*
- * The tables that pg_dump may lock, and that are still there under these
- * names: of others the run of the database says what has become of them.
- * to_regclass() looks at the catalogs as they are now.
+ * The tables that pg_dump may lock, and that still exist with these names;
+ * the run of the database reports changes of others.  to_regclass() uses the
+ * current catalogs.
  */
 static const char tables_query[] =
 "SELECT t.name FROM (SELECT c.oid, n.oid AS schema,"
@@ -483,7 +503,10 @@ static const char tables_query[] =
 " THEN pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid END"
 " ORDER BY t.oid";
 
-/* In a session that has imported the snapshot; *n is how many. */
+/*
+ * Read the tables in a session that has imported the snapshot; *n is their
+ * number.
+ */
 static char **
 read_tables(ClusterSnapshot *snapshot, const Guard *guard, int *n)
 {
@@ -505,9 +528,9 @@ read_tables(ClusterSnapshot *snapshot, const Guard *guard, int *n)
 }
 
 /*
- * The locks keep tables as they are until their database has its turn.  What
- * cannot be locked now is left to the run of the database, which waits for
- * it, or reports it.
+ * Lock the tables of a database, so that they do not change until its run.
+ * The run of the database waits for tables that cannot be locked now, or
+ * reports them.
  */
 static void
 lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
@@ -535,7 +558,10 @@ lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 	pg_log_warning_hint("Until this database has been dumped, do not run commands in it that change or rewrite tables, for example ALTER TABLE or TRUNCATE.");
 }
 
-/* With options that select tables, others must not be waited for. */
+/*
+ * Are tables locked early?  Not with options that select tables, because the
+ * other tables must not cause a wait.
+ */
 static bool
 locks_early(const Options *options)
 {
@@ -552,9 +578,9 @@ lock_tables(ClusterSnapshot *snapshot)
 		return;
 
 	/*
-	 * Half of the lock table is left to others, to the runs themselves for
-	 * one: a server without room for another lock refuses statements of all
-	 * sessions.
+	 * Half of the lock table is left to others, including the runs
+	 * themselves: a server without room for another lock refuses statements
+	 * of all sessions.
 	 */
 	text = session_value(snapshot->conn, "SELECT " TABLE_LOCK_ROOM_SQL);
 	room = atoll(text) / 2;
@@ -563,13 +589,13 @@ lock_tables(ClusterSnapshot *snapshot)
 }
 
 /* ----------
- * All of it
+ * All steps
  * ----------
  */
 
 /*
- * CREATE DATABASE fails while a session is in its template, so templates have
- * their turn first; else the order stays.
+ * CREATE DATABASE fails while a session is connected to its template, so
+ * templates come first; otherwise the order stays.
  */
 static void
 put_templates_first(ClusterList *list)
@@ -585,13 +611,13 @@ put_templates_first(ClusterList *list)
 	free(sorted);
 }
 
-/* Not set, or not known from 17 on: no row. */
+/* Returns no row if the setting is off, or does not exist (from 17 on). */
 static const char threshold_query[] =
 "SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
 " AND s.setting OPERATOR(pg_catalog.<>) '-1'";
 
-/* The extension refuses that as well, but only when there are guards. */
+/* The extension also refuses this, but only after the guards were opened. */
 static void
 check_threshold(PGconn *conn)
 {
@@ -608,9 +634,8 @@ check_threshold(PGconn *conn)
 }
 
 /*
- * The sessions of guards, which have their snapshots unless replay is to be
- * paused.  After session_lost(), all is to be closed, as after the next
- * function.
+ * Open the guards, which take their snapshots unless replay will be paused.
+ * After session_lost(), everything must be closed, also in the next function.
  */
 static void
 cluster_snapshot_prepare(void *arg)
@@ -620,7 +645,11 @@ cluster_snapshot_prepare(void *arg)
 
 	snapshot->standbys = NULL;
 	snapshot->known = cluster_list_read_names(snapshot->conn);
-	/* after that: one that is created in between leads to another try */
+
+	/*
+	 * The list is read last, so that a database created in between causes
+	 * another attempt.
+	 */
 	*snapshot->list = cluster_list_read(snapshot->conn, options);
 	*snapshot->filter = cluster_filter_read(snapshot->conn, snapshot->address,
 											snapshot->list, options);
@@ -632,7 +661,10 @@ cluster_snapshot_prepare(void *arg)
 	interrupt_set_connection(snapshot->conn);
 }
 
-/* If must_repeat, databases have come or gone. */
+/*
+ * Take the snapshot, and lock tables.  Sets must_repeat if databases were
+ * created or dropped.
+ */
 static void
 cluster_snapshot_take_and_lock(void *arg)
 {
@@ -659,7 +691,10 @@ cluster_snapshot_reopen_leader(void *arg)
 	leader_watchdog_watch(snapshot->conn, snapshot->address, snapshot->options);
 }
 
-/* End its transaction.  Does it answer? */
+/*
+ * End the transaction of the leader's session.  Returns whether the session
+ * still answers.
+ */
 static bool
 leader_is_there(const ClusterSnapshot *snapshot)
 {
@@ -671,8 +706,8 @@ leader_is_there(const ClusterSnapshot *snapshot)
 }
 
 /*
- * For the next try: the caller's session may be the one that was lost, with
- * the whole server after a crash.
+ * Open the caller's session again for the next attempt, if it was lost, for
+ * example with the whole server after a crash.
  */
 static void
 restore_leader(ClusterSnapshot *snapshot)
@@ -745,7 +780,7 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		pg_usleep(TRY_US);
 		restore_leader(snapshot);
 	}
-	/* the caller needs a session, and this one may be lost */
+	/* The caller needs a session, and this one may be lost. */
 	restore_leader(snapshot);
 	*conn = snapshot->conn;
 	snapshot->looked_at = clock_monotonic_ms();
@@ -771,13 +806,13 @@ cluster_snapshot_identity(const ClusterSnapshot *snapshot)
 }
 
 /* ----------
- * While databases have their turn
+ * During the runs
  * ----------
  */
 
 /*
- * In a child: the guards' connections are the parent's, so they are left
- * alone, but for their descriptors, of which there may be many.
+ * In a child: only close the descriptors of the guards' connections, of which
+ * there may be many, because the connections belong to the parent.
  */
 void
 cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,

@@ -2,17 +2,17 @@
  * cluster_snapshot.h
  *		--cluster-snapshot: one snapshot for all databases of a cluster.
  *
- * A guard, a session in each database, takes a snapshot first.  Then one
+ * First, a session in each database, a guard, takes a snapshot.  Then one
  * snapshot is taken and exported, and each guard adopts it for its database
- * (pg_pardump_adopt_snapshot(); why no row is lost is in
- * src/server/function/snapshot_function.c).  The run of a database imports
- * what its guard has exported, as it does with --snapshot.  On a standby
- * where a database has no extension, all guards take their snapshots while
+ * (pg_pardump_adopt_snapshot(); src/server/function/snapshot_function.c
+ * explains why no row is lost).  The run of a database imports the snapshot
+ * that its guard has exported, as with --snapshot.  If a database on a
+ * standby does not have the extension, all guards take their snapshots while
  * replay is paused.
  *
- * A guard that is lost cannot be replaced, as rows may have been removed by
- * then: its database fails.  As long as no archive has been begun, all steps
- * are repeated instead.
+ * A lost guard cannot be replaced, because rows may have been removed
+ * meanwhile: its database fails.  Before the first archive is begun, all
+ * steps are repeated instead.
  */
 #ifndef CLUSTER_SNAPSHOT_H
 #define CLUSTER_SNAPSHOT_H
@@ -23,12 +23,12 @@
 typedef struct ClusterSnapshot ClusterSnapshot;
 
 /*
- * Read the list of databases, and what the options name in each, and take the
- * snapshot.  *conn is a session of any database, without a transaction, at
- * the address; if it is lost meanwhile, it is another one afterwards.  The
- * list and the filter are as of the snapshot.  Ends with a message, before
- * anything was made, if a database has no extension, or if sessions are lost,
- * or databases are created, again and again.
+ * Take the snapshot, and read the list of databases, and the matches of
+ * options in each.  *conn is a session in any database, without a
+ * transaction, with this address; if it is lost meanwhile, it is replaced.
+ * List and filter correspond to the snapshot.  Exits with a message, before
+ * anything is created, if a database does not have the extension, or if
+ * sessions are lost, or databases created, again and again.
  */
 extern ClusterSnapshot *cluster_snapshot_take(PGconn **conn,
 											  const PeerAddress *address,
@@ -36,7 +36,7 @@ extern ClusterSnapshot *cluster_snapshot_take(PGconn **conn,
 											  ClusterFilter **filter,
 											  const Options *options);
 
-/* For the map and the archives; borrowed. */
+/* The description of the snapshot for the map and the archives; borrowed. */
 extern SnapshotRecord *cluster_snapshot_record(const ClusterSnapshot *snapshot);
 
 /*
@@ -48,25 +48,25 @@ extern char *cluster_snapshot_name(const ClusterSnapshot *snapshot, int no);
 extern char *cluster_snapshot_identity(const ClusterSnapshot *snapshot);
 
 /*
- * In the process of the run of a database of the list: its arguments.  Exits
- * with a message if the guard is lost.
+ * In the process of a database's run: add its arguments.  Exits with a
+ * message if the guard is lost.
  */
 extern void cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 									  SimpleStringList *args);
 
-/* Before anything was made: are all guards still there? */
+/* Before anything is created: are all guards still connected? */
 extern bool cluster_snapshot_is_kept(ClusterSnapshot *snapshot);
 
 /*
- * In the process that starts the runs: often, while they run; and when the
- * run of a database begins.  A guard that is lost before is a warning.
+ * In the parent: to be called often during the runs, and when the run of a
+ * database begins.  Warns if a guard is lost before.
  */
 extern void cluster_snapshot_attend(ClusterSnapshot *snapshot);
 extern void cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no);
 
 /*
- * The run of this database has ended: so does its guard.  And all have ended
- * (NULL: nothing to do).
+ * To be called after the run of this database, and after all runs (NULL is
+ * ignored): ends the guard, or all guards.
  */
 extern void cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no);
 extern void cluster_snapshot_end(ClusterSnapshot *snapshot);

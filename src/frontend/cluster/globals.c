@@ -1,12 +1,12 @@
 /*
  * globals.c
- *		Roles, tablespaces and everything else that the databases of a
- *		cluster share.
+ *		Dumps, parses and runs the statements for roles, tablespaces and
+ *		everything else that the databases of a cluster share.
  *
- * Stock pg_dumpall --globals-only writes them, as a script for psql.  The
- * script is run here statement by statement, without psql: a psql command in
- * it could run any program, and errors have to be handled one by one.  A
- * managed server, where no role is a superuser, refuses some statements;
+ * Stock pg_dumpall --globals-only writes them as a script for psql.  This
+ * program runs the script statement by statement, without psql: a psql
+ * command in it could run any program, and errors must be handled one by one.
+ * A managed server, where no role is a superuser, refuses some statements;
  * those are repeated without the attributes that only superusers can set.
  *
  * --roles of a copy takes from the same script the roles that one database
@@ -29,7 +29,7 @@
 #include "stream/regular_file.h"
 
 /* ----------
- * Has stock pg_dumpall write what databases share.
+ * The script of pg_dumpall.
  * ----------
  */
 
@@ -51,15 +51,18 @@ check_end(const char *text)
 }
 
 /*
- * What the role's settings, or those of its database, would end a statement
- * after, in milliseconds, not what this session has set since.
+ * The timeouts, in milliseconds, that the role or its database has set,
+ * instead of the values that this session has set since.
  */
 static const char timeouts_query[] =
 "SELECT s.name, s.reset_val FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) ANY"
 " (ARRAY['statement_timeout', 'lock_timeout']::pg_catalog.text[])";
 
-/* None of pg_dumpall's statements takes as long. */
+/*
+ * Longer timeouts do not matter, because no statement of pg_dumpall takes
+ * this long.
+ */
 #define LONG_TIMEOUT_MS 60000
 
 /*
@@ -108,7 +111,9 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 	char	   *program = stock_pg_dumpall_find(options, argv0);
 	char	   *more = without_timeouts(conn);
 
-	/* memory, not a file on disk: the script may contain password hashes */
+	/*
+	 * The file is in memory, because the script may contain password hashes.
+	 */
 	int			fd = memfd_create("pg_pardump globals", MFD_CLOEXEC);
 	size_t		len;
 	char	   *text;
@@ -126,14 +131,15 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 }
 
 /* ----------
- * Takes the script of pg_dumpall --globals-only apart.
+ * Parsing the script.
  *
- * pg_dumpall quotes in two ways, both of which double the quote within, and
- * doubles backslashes where they mean something (appendStringLiteralConn).
+ * pg_dumpall quotes in two ways.  Both double the quote in a text, and
+ * literals double backslashes if these have a meaning
+ * (appendStringLiteralConn).
  * ----------
  */
 
-/* The end of the line, its newline included. */
+/* The position after the newline of the line. */
 static const char *
 skip_line(const char *pos)
 {
@@ -141,7 +147,7 @@ skip_line(const char *pos)
 	return *pos ? pos + 1 : pos;
 }
 
-/* Behind blanks, comments and the two commands; all between statements. */
+/* Skip spaces, comments and the two psql commands between statements. */
 static const char *
 skip_between(const char *pos)
 {
@@ -157,7 +163,10 @@ skip_between(const char *pos)
 	}
 }
 
-/* Behind the quote that ends what begins here, NULL if none does. */
+/*
+ * The position after the closing quote of the text that begins here; NULL if
+ * it is not closed.
+ */
 static const char *
 skip_quoted(const char *pos)
 {
@@ -214,7 +223,10 @@ globals_script_parse(const char *text)
 	return script;
 }
 
-/* The word is in capitals, which no name has that is in no quotes. */
+/*
+ * Is the statement about a tablespace?  The word is in capitals, and names
+ * with capitals are quoted.
+ */
 static bool
 is_about_tablespace(const char *statement)
 {
@@ -250,7 +262,7 @@ globals_script_name(const char **pos)
 	const char *end = *pos;
 	char	   *name;
 
-	/* doubled quotes end one piece and begin the next */
+	/* A doubled quote ends one part and begins the next. */
 	if (*end == '"')
 		while (end && *end == '"')
 			end = skip_quoted(end);
@@ -264,21 +276,18 @@ globals_script_name(const char **pos)
 }
 
 /* ----------
- * Runs what pg_dumpall --globals-only has written.
+ * Running the script.
  * ----------
  */
 
-/* Of a statement, so much is shown. */
+/* Messages show this much of a statement. */
 #define MOST_SHOWN 120
 
 /* SQLSTATEs: duplicate_object and insufficient_privilege. */
 #define EXISTS_ALREADY "42710"
 #define NOT_ALLOWED "42501"
 
-/*
- * A statement as it can be shown: up to the password, which comes last.
- * Owned.
- */
+/* A statement for messages: up to the password, which comes last.  Owned. */
 static char *
 shown(const char *statement)
 {
@@ -290,7 +299,7 @@ shown(const char *statement)
 	return pnstrdup(statement, len);
 }
 
-/* Of a role or a tablespace that is there, however it came there. */
+/* Is it an error about a role or a tablespace that exists already? */
 static bool
 exists_already(const char *statement, const PGresult *res)
 {
@@ -326,17 +335,23 @@ note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 	apply->n_errors++;
 }
 
-/* What a role that was just made is anyway. */
+/* Attributes that a new role has anyway. */
 static const char *const denials[] = {
 	" NOSUPERUSER", " NOCREATEDB", " NOREPLICATION", " NOBYPASSRLS", NULL
 };
 
-/* What only a superuser can give, or, since 16, a role that has it. */
+/*
+ * Attributes that only a superuser can grant or, from 16 on, a role that has
+ * them.
+ */
 static const char *const gifts[] = {
 	" SUPERUSER", " CREATEDB", " REPLICATION", " BYPASSRLS", NULL
 };
 
-/* ALTER ROLE without these attributes, owned; or NULL if it is another. */
+/*
+ * An ALTER ROLE statement without these attributes, owned; NULL for another
+ * statement.
+ */
 static char *
 without_attributes(const char *statement, const char *const *attributes)
 {
@@ -360,7 +375,10 @@ without_attributes(const char *statement, const char *const *attributes)
 	return result;
 }
 
-/* A membership, granted by the one that connects; or NULL. */
+/*
+ * A GRANT of a membership without its grantor, so that the role that connects
+ * is the grantor; or NULL.
+ */
 static char *
 without_grantor(const char *statement)
 {
@@ -379,10 +397,11 @@ without_grantor(const char *statement)
 }
 
 /*
- * On a managed server the user is not a superuser: it may deny attributes
- * such as SUPERUSER to no role, and grant memberships only in its own name.
- * A statement that fails for this is repeated without these parts.  If even
- * that fails the role gets what can be given, and the error is reported.
+ * Run a statement.  On a managed server the user is not a superuser, and may
+ * not remove attributes such as SUPERUSER from a role, or grant memberships
+ * in the name of others.  A statement that fails because of this is repeated
+ * without these parts.  If even that fails, the role gets all attributes that
+ * can be granted, and the error is reported.
  */
 static PGresult *
 execute(GlobalsApply *apply, const char *statement)
@@ -419,7 +438,7 @@ run_statement(GlobalsApply *apply, const char *statement)
 	PQclear(res);
 }
 
-/* Is it about this role's own attributes and settings? */
+/* Does the statement change the attributes or settings of this role? */
 static bool
 is_about(const char *statement, const char *role)
 {
@@ -439,7 +458,7 @@ globals_apply(GlobalsApply *apply, const GlobalsScript *script)
 {
 	const char *self = PQuser(apply->conn);
 
-	/* nor is a membership that is there already worth a notice */
+	/* A membership that exists already should not cause a notice either. */
 	run_statement(apply, "SET client_min_messages = warning");
 	apply->kept = pg_malloc0((script->n + 1) * sizeof(char *));
 	for (int i = 0; i < script->n; i++)
@@ -457,7 +476,7 @@ globals_apply(GlobalsApply *apply, const GlobalsScript *script)
 void
 globals_apply_rest(GlobalsApply *apply)
 {
-	/* which may have come with the first statements */
+	/* The first statements may have set timeouts for this role. */
 	session_end_timeouts(apply->conn);
 	for (int i = 0; i < apply->n_kept; i++)
 		run_statement(apply, apply->kept[i]);
@@ -465,9 +484,10 @@ globals_apply_rest(GlobalsApply *apply)
 }
 
 /*
- * What has an owner or privileges is noted in pg_shdepend, but for the
- * superuser of initdb's, on whom everything depends.  Of its objects these
- * are of an own making.  Roles that the server makes are everywhere.
+ * pg_shdepend contains all owners and privileges, except those of the
+ * superuser of initdb, on whom everything depends.  The listed kinds are the
+ * objects of this superuser that are not part of a new cluster.  Predefined
+ * roles exist everywhere.
  */
 static const char needed_query[] =
 "WITH RECURSIVE this AS (SELECT d.oid, d.datdba FROM pg_catalog.pg_database d"
@@ -498,11 +518,11 @@ static const char needed_query[] =
 static const char target_query[] =
 "SELECT r.rolname FROM pg_catalog.pg_roles r";
 
-/* Names of roles, a row each. */
+/* Read names of roles, one per row. */
 static PGresult *
 read_names(PGconn *conn, const char *query)
 {
-	/* their bytes are the same everywhere, in any encoding */
+	/* The names are compared as bytes, in any encoding. */
 	cluster_session_set_up(conn);
 	return session_query(conn, query);
 }
@@ -517,8 +537,9 @@ has(const PGresult *names, const char *name)
 }
 
 /*
- * Which role a statement of pg_dumpall --roles-only is about, of a membership
- * the member; owned; NULL if it is none of those.  *rest is what follows.
+ * The role that a statement of pg_dumpall --roles-only concerns; for a
+ * membership the member.  Owned; NULL for other statements.  *rest is the
+ * following text.
  */
 static char *
 subject(const char *statement, const char **rest)
@@ -551,9 +572,9 @@ subject(const char *statement, const char **rest)
 }
 
 /*
- * A membership is granted by its grantor if that role exists on the target,
- * or will; else the clause is cut off, and the role that connects is the
- * grantor.
+ * Keep the grantor of a membership if that role exists on the target, or will
+ * exist; otherwise remove the clause, so that the role that connects becomes
+ * the grantor.
  */
 static void
 keep_grantor(char *statement, const char *rest, const PGresult *needed,

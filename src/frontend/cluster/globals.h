@@ -1,7 +1,7 @@
 /*
  * globals.h
- *		Roles, tablespaces and other objects that the databases of a cluster
- *		share.
+ *		Dumps, parses and runs the statements for roles, tablespaces and
+ *		everything else that the databases of a cluster share.
  */
 #ifndef GLOBALS_H
 #define GLOBALS_H
@@ -9,21 +9,21 @@
 #include "session/connection.h"
 
 /* ----------
- * What the databases of a cluster share, as a script.
+ * The script of pg_dumpall.
  * ----------
  */
 
 /*
- * The script of stock pg_dumpall, which connects to the same database as the
- * session; part is one of stock_pg_dump.h.  Passwords may be in it.
- * Owned.  Exits with a message on failure.
+ * The script of stock pg_dumpall, which connects to the session's database;
+ * part is one of stock_pg_dump.h.  It may contain passwords.  Owned.  Exits
+ * with a message on failure.
  */
 extern char *globals_read(PGconn *conn, const PeerAddress *address,
 						  const char *part, const Options *options,
 						  const char *argv0);
 
 /* ----------
- * The script of pg_dumpall --globals-only, statement by statement.
+ * Parsing the script.
  * ----------
  */
 
@@ -34,70 +34,69 @@ typedef struct GlobalsScript
 } GlobalsScript;
 
 /*
- * Take a script apart, as pg_dumpall writes it: statements end in a semicolon
- * outside of quotes; lines that begin with a backslash between them are
+ * Split a script in the form of pg_dumpall: statements end with a semicolon
+ * outside quotes; the only lines between them that begin with a backslash are
  * \restrict and \unrestrict, which are left out.  Exits with a message if
- * there are others, or something is not closed.  Owned.
+ * there are others, or a quote is not closed.  Owned.
  */
 extern GlobalsScript *globals_script_parse(const char *text);
 
-/* Take statements about tablespaces out of it, as --no-tablespaces wants. */
+/* Remove statements about tablespaces, for --no-tablespaces. */
 extern void globals_script_drop_tablespaces(GlobalsScript *script);
 
 /*
- * Does the statement begin with these words?  Returns what follows them and a
- * blank, or NULL.
+ * Does the statement begin with these words?  Returns the text after them and
+ * a space, or NULL.
  */
 extern const char *globals_script_after(const char *statement,
 										const char *words);
 
 /*
- * The name that an identifier at *pos stands for, owned; *pos is moved behind
- * it.  NULL if there is none.
+ * The name in an identifier at *pos, owned; advances *pos beyond it.  NULL if
+ * there is none.
  */
 extern char *globals_script_name(const char **pos);
 
 /* ----------
- * Runs what pg_dumpall --globals-only has written, in a session.
+ * Running the script.
  *
- * No psql is needed for that, nor wanted: of its commands, which could be any
- * program's, none is run.
+ * This does not use psql, whose commands could run any program.
  * ----------
  */
 
 typedef struct GlobalsApply
 {
-	PGconn	   *conn;			/* of the target; may be another one for the
-								 * rest */
+	PGconn	   *conn;			/* session on the target; may be another one
+								 * for globals_apply_rest() */
 	bool		exit_on_error;
-	int			n_errors;		/* told, and passed over */
-	char	  **kept;			/* statements that are left for the end, and
-								 * settings before them */
+	int			n_errors;		/* errors that were reported and ignored */
+	char	  **kept;			/* statements kept for the end, and settings
+								 * before them */
 	int			n_kept;
 } GlobalsApply;
 
 /*
- * Run the statements, in their order.  It is not an error if an object is
- * there already: a role then gets the attributes that the script gives it, a
- * tablespace stays as it is.  Those about the role that connects are kept for
- * globals_apply_rest(), as its password may be another one then.
+ * Run the statements in order.  An existing object is not an error: a role
+ * gets the attributes in the script, a tablespace stays as it is.  Statements
+ * about the role that connects are kept for globals_apply_rest(), because
+ * they may change its password.
  */
 extern void globals_apply(GlobalsApply *apply, const GlobalsScript *script);
 
-/* Run the rest, when no connection is to be made any more. */
+/* Run the remaining statements, when no further connections are needed. */
 extern void globals_apply_rest(GlobalsApply *apply);
 
 /* ----------
- * --roles: makes the roles that a database needs on a copy's target.
+ * --roles: creates the roles that a database needs on a copy's target.
  * ----------
  */
 
 /*
- * Make the roles that the source's database needs and the target has not:
- * owners, those with privileges, policies, user mappings or settings there,
- * and all that these are members of, with attributes, passwords, settings and
- * memberships, as stock pg_dumpall writes them.  Those that are there stay as
- * they are.  Exits with a message on failure.
+ * Create the roles that the source's database needs and the target lacks:
+ * owners, roles with privileges, policies, user mappings or settings there,
+ * and all roles of which these are members; with attributes, passwords,
+ * settings and memberships, as stock pg_dumpall writes them.  Existing roles
+ * are not changed.  Exits with a message on failure.
  */
 extern void role_copy(const Options *options, const char *argv0);
 

@@ -1,12 +1,12 @@
 /*
  * shared_snapshot.c
- *		--shared-snapshot: the snapshot of all databases, for dumps that other
- *		programs start.
+ *		--shared-snapshot: keeps the snapshot of all databases for dumps that
+ *		other programs start.
  *
- * The dump of a database imports what the guard of this database has
- * exported, so if the guard is lost, the import fails.  After a restart, the
- * server may give the same name to another snapshot: the file contains what
- * distinguishes the two.
+ * The dump of a database imports the snapshot that the guard of this database
+ * has exported, so if the guard is lost, the import fails.  After a restart,
+ * the server may give the same name to another snapshot.  So the file also
+ * contains the identity of the snapshot.
  */
 #include "base/fe_compat.h"
 
@@ -21,21 +21,21 @@
 
 #define FILE_VERSION 1
 
-/* How often to look at the guards, if there is no input. */
+/* How often to check the guards while there is no input. */
 #define LOOK_MS 1000
 
 typedef struct SharedDatabase
 {
 	char	   *name;
 	Oid			oid;
-	char	   *snapshot;		/* that its guard has exported */
+	char	   *snapshot;		/* name that its guard has exported */
 } SharedDatabase;
 
 typedef struct SharedFile
 {
 	char	   *identity;		/* see session/snapshot.h */
 	SnapshotRecord *record;
-	SharedDatabase *databases;	/* in the order in which to dump them */
+	SharedDatabase *databases;	/* in the order of the dumps */
 	int			n_databases;
 } SharedFile;
 
@@ -86,7 +86,7 @@ write_file(const ClusterSnapshot *snapshot, const ClusterList *list,
 	sink_free(sink);
 }
 
-/* An exit callback, too. */
+/* Remove the file; also an exit callback. */
 static void
 shared_snapshot_remove_file(void *arg)
 {
@@ -97,8 +97,8 @@ shared_snapshot_remove_file(void *arg)
 }
 
 /*
- * The dump of a database has ended.  If its guard was lost since the last
- * look, the user is to learn why the dump has failed.
+ * End the guard of a database after its dump.  If the guard was lost since
+ * the last check, a message explains why the dump has failed.
  */
 static void
 release(ClusterSnapshot *snapshot, const ClusterList *list, const char *line)
@@ -114,7 +114,7 @@ release(ClusterSnapshot *snapshot, const ClusterList *list, const char *line)
 				   printable(line));
 }
 
-/* False at the end of standard input. */
+/* Read from standard input.  Returns false at its end. */
 static bool
 read_input(ClusterSnapshot *snapshot, const ClusterList *list,
 		   PQExpBuffer input)
@@ -194,7 +194,7 @@ shared_snapshot_expect(const Options *options)
 {
 	SharedFile	file = {0};
 
-	/* its texts are used until the process ends */
+	/* Its texts are used until the process ends. */
 	read_file(options->shared_snapshot, &file);
 	for (int i = 0; i < file.n_databases; i++)
 	{

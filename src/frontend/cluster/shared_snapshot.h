@@ -1,11 +1,11 @@
 /*
  * shared_snapshot.h
- *		--shared-snapshot: the snapshot of all databases, for dumps that other
- *		programs start.
+ *		--shared-snapshot: keeps the snapshot of all databases for dumps that
+ *		other programs start.
  *
  * A run with --cluster-snapshot takes the snapshot, describes it in a file,
- * and keeps it while its standard input is open.  A dump with --snapshot
- * reads from the file what it has to expect.
+ * and keeps it until its standard input ends.  A dump with --snapshot reads
+ * from the file which database and which snapshot it must find.
  */
 #ifndef SHARED_SNAPSHOT_H
 #define SHARED_SNAPSHOT_H
@@ -14,8 +14,8 @@
 
 /*
  * Create the file, print its path on standard output, and return when
- * standard input has ended.  A line of standard input is the OID of a
- * database whose guard is to end.  The file is removed at the end.
+ * standard input has ended.  Each line of standard input is the OID of a
+ * database whose guard should end.  The file is removed at the end.
  */
 extern void shared_snapshot_keep(ClusterSnapshot *snapshot,
 								 const ClusterList *list, const char *path);
