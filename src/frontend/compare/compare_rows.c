@@ -2,16 +2,16 @@
  * compare_rows.c
  *		Compares the rows of two sides, in any order of the rows.
  *
- * Rows are compared as lines of COPY's text format, by a hash of each with a
- * random seed.  Equal tables have equal sums of these hashes, in any chunks
- * and any order of the rows.  Of other tables a sketch
- * (difference_sketch.h) gives the hashes that only one side has, and another
- * sketch the hashes of keys: a row whose key only one side has is missing on
- * the other; the remaining rows have other values.
+ * Rows are compared as lines of COPY's text format, with a hash of each that
+ * depends on a random seed.  Equal tables have equal sums of these hashes,
+ * for any chunks and any order of the rows.  For other tables a sketch
+ * (difference_sketch.h) contains the hashes that only one side has, and
+ * another sketch the hashes of keys: if only one side has a key, its row is
+ * missing on the other; the remaining different rows have other values.
  *
- * A worker collects the result of a data file in memory of its own, and
- * publishes it when it has read the whole file.  So a lost worker leaves
- * nothing of the file it was reading.
+ * A worker collects the result of a data file in its own memory, and
+ * publishes it after it has read the whole file.  So a lost worker leaves
+ * nothing of the file that it was reading.
  */
 #include "base/fe_compat.h"
 
@@ -30,12 +30,12 @@
  * ----------
  */
 
-/* A row, without what ends its line; borrowed. */
+/* Gets a row, without the end of its line; borrowed. */
 typedef void (*RowCallback) (void *arg, const char *row, size_t len);
 
 /*
- * No server sends or takes a longer row (memutils.h: MaxAllocSize); a file
- * that was made to fill memory has one without an end.
+ * Servers cannot send or receive longer rows (memutils.h: MaxAllocSize).  A
+ * file that was forged to fill memory may contain a line without an end.
  */
 #define MOST_ROW_BYTES ((size_t) 0x3fffffff)
 
@@ -45,7 +45,7 @@ typedef struct RowsSink
 	const char *table;			/* whose rows these are; borrowed */
 	RowCallback row;
 	void	   *arg;
-	PQExpBufferData begun;		/* of a line, in what was written before */
+	PQExpBufferData begun;		/* beginning of a line from earlier data */
 } RowsSink;
 
 pg_noreturn static void
@@ -117,9 +117,9 @@ static const SinkOps sink_rows_ops = {
 };
 
 /*
- * A last sink that calls row for each line.  Memory: that of the longest
- * line.  A line that is longer than a server's can be is an error, with which
- * the program ends; so is a last line without an end.
+ * A final sink that calls row for each line.  Needs memory for the longest
+ * line.  Exits with an error if a line is longer than a server's can be, or
+ * if the last line has no end.
  */
 static Sink *
 sink_rows_new(const char *table, RowCallback row, void *arg)
@@ -134,7 +134,9 @@ sink_rows_new(const char *table, RowCallback row, void *arg)
 	return &rows->base;
 }
 
-/* A column of a row, by its number from 0, as it is written; borrowed. */
+/*
+ * A column of a row, with its number from 0, in COPY's text format; borrowed.
+ */
 static const char *
 sink_rows_field(const CompareTable *table, const char *row, size_t row_len,
 				int no, size_t *len)
@@ -159,10 +161,10 @@ sink_rows_field(const CompareTable *table, const char *row, size_t row_len,
  * ----------
  */
 
-/* Columns that are shown of a table without a key, at most. */
+/* The largest number of columns that are shown for a table without a key. */
 #define SHOWN_COLUMNS 4
 
-/* Whole characters, as many as there is room for. */
+/* Append as many whole characters as fit. */
 static void
 append_cut(int encoding, PQExpBuffer buf, const char *text, size_t len)
 {
@@ -183,9 +185,9 @@ append_cut(int encoding, PQExpBuffer buf, const char *text, size_t len)
 }
 
 /*
- * "id=1, b=x" of the row's key, or of its first columns.  The row is a line
- * of COPY's text format in this encoding, first is the table of the first
- * side.
+ * Describe a row with its key, "id=1, b=x", or with its first columns.  The
+ * row is a line of COPY's text format in this encoding; first is the table of
+ * the first side.
  */
 static void
 shown_rows_describe(const CompareTable *table, const DumpTable *first,
@@ -223,8 +225,9 @@ shown_rows_describe(const CompareTable *table, const DumpTable *first,
 }
 
 /*
- * Descriptions of rows begin alike ("id=12, ..."), so at the first difference
- * the number that it is in decides: shorter numbers come first.
+ * Compare descriptions of rows, which begin alike ("id=12, ...").  At the
+ * first difference, the number that contains it decides: shorter numbers come
+ * first.
  */
 static int
 compare_texts(const char *a, const char *b)
@@ -244,7 +247,7 @@ compare_texts(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* Keep what was described if it is one of the first; once only. */
+/* Keep a description if it is one of the first, without repetitions. */
 static void
 shown_rows_keep(ShownRows *shown, RowKind kind, const char *text)
 {
@@ -270,7 +273,7 @@ shown_rows_keep(ShownRows *shown, RowKind kind, const char *text)
  */
 #define MAX_SKETCH_BYTES ((uint64) 256 * 1024 * 1024)
 
-/* How far a data file's sketch is added to the table's. */
+/* The state of adding a data file's sketch to the table's. */
 typedef enum MergeState
 {
 	MERGE_NOT_BEGUN = 0,
@@ -285,11 +288,11 @@ typedef enum RowPass
 	PASS_SHOW
 } RowPass;
 
-/* Of a table that differs; in shared memory. */
+/* The sketches of a table that differs, in shared memory. */
 typedef struct TableSketches
 {
 	uint64		n_hashes;		/* on both sides */
-	DifferenceSketch *rows;		/* NULL = not counted */
+	DifferenceSketch *rows;		/* NULL if rows are not counted */
 	DifferenceSketch *keys;		/* NULL without a key */
 } TableSketches;
 
@@ -302,16 +305,16 @@ struct CompareRows
 	TableSketches *sketches;	/* by table */
 	int			encoding;		/* of the rows */
 
-	/* In shared memory, by side and data file */
+	/* in shared memory, by side and data file */
 	RowSum	   *sums[2];
 	volatile char *merged[2];
 	ShownRows  *shown[2];
 	ObjectSum  *objects[2];		/* by group */
 
-	/* What is being done */
+	/* the current pass */
 	RowPass		pass;
 	int			side;
-	const CompareTable *table;	/* in a worker, of the file that is read */
+	const CompareTable *table;	/* in a worker: table of the current file */
 	RowSum		sum;
 	TableSketches part;
 	ShownRows	found;
@@ -381,8 +384,8 @@ count_row(void *arg, const char *row, size_t len)
 }
 
 /*
- * The third pass: is this one of the rows that the sketches have found? Only
- * if the level of the row's key could be read is that known.
+ * The third pass: is this one of the rows that the sketches have found?  This
+ * is only known if the level of the row's key could be read.
  */
 static void
 show_row(void *arg, const char *row, size_t len)
@@ -405,7 +408,7 @@ show_row(void *arg, const char *row, size_t len)
 		if (!difference_has(&table->keys, key, first))
 			kind = ROW_CHANGED;
 	}
-	/* both sides have it, with the same key */
+	/* Both sides have a row with this key, so only one of them is shown. */
 	if (kind == ROW_CHANGED && !first)
 		return;
 	shown_rows_describe(table, &tables->tables[table->no[0]], rows->encoding,
@@ -423,7 +426,7 @@ file_number(const CompareRows *rows, const DataFile *file)
 	return (int) (file - rows->sides[rows->side]->plan->chunks->files);
 }
 
-/* NULL for a table that is left out. */
+/* The compared table; NULL if it is left out. */
 static CompareTable *
 find_table(const CompareRows *rows, int table)
 {
@@ -450,8 +453,9 @@ compare_rows_wants(void *arg, int table_no)
 }
 
 /*
- * A file whose sketch has been merged already must not be read again: the
- * worker that did so was lost afterwards.  NULL: there is nothing to do.
+ * Begin a file.  Returns NULL if there is nothing to do: a file whose sketch
+ * has been merged must not be read again, even if the worker that did so was
+ * lost afterwards.
  */
 static Sink *
 compare_rows_begin(void *arg, const DataFile *file)
@@ -467,7 +471,7 @@ compare_rows_begin(void *arg, const DataFile *file)
 	{
 		size_t		bytes;
 
-		/* by a worker that was lost when it had told */
+		/* A worker has merged it, and was lost afterwards. */
 		if (rows->merged[rows->side][file_number(rows, file)] == MERGE_DONE)
 			return NULL;
 		whole = sketches_of(rows, rows->table);
@@ -522,8 +526,8 @@ compare_rows_end(void *arg, const DataFile *file)
 }
 
 /*
- * A worker was lost.  If it was in the middle of merge() the table's sketch
- * is wrong, and cannot be repaired.
+ * Called after a worker was lost.  If it was within merge() the table's
+ * sketch is wrong, and cannot be repaired.
  */
 static void
 compare_rows_reset(void *arg, const DataFile *file)
@@ -604,8 +608,8 @@ add_up(CompareRows *rows, ObjectSum objects[2])
 }
 
 /*
- * Which tables differ, and memory for their sketches, in the order of tables,
- * until the limit is reached; the others are only reported as different.
+ * Find the tables that differ, and allocate their sketches, in the order of
+ * tables, up to the limit; the others are only reported as different.
  */
 bool
 compare_rows_differ(CompareRows *rows)

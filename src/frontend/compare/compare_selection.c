@@ -1,17 +1,18 @@
 /*
  * compare_selection.c
- *		Which tables of the other side the options of pg_dump choose.
+ *		Finds the tables of an archive, or of the other database, that
+ *		pg_dump's options select.
  *
- * Options such as -t and -n are applied by stock pg_dump to a database.  An
- * archive, or a table that only the other database has, must be chosen by the
- * same rules, so they are repeated here (pg_dump.c: selectDumpableNamespace,
+ * Stock pg_dump applies options such as -t and -n to a database.  An archive,
+ * or a table that only the other database has, must be selected by the same
+ * rules, so they are repeated here (pg_dump.c: selectDumpableNamespace,
  * selectDumpableTable, getOwnedSeqs): tables that are named explicitly are
- * chosen in any schema; else the tables of the schemas that are named, or
- * all; without those that are excluded.  A sequence is also chosen with the
- * table that owns it.
+ * selected in any schema; otherwise the tables of the named schemas, or all;
+ * and excluded ones are removed.  A sequence is also selected with the table
+ * that owns it.
  *
- * The server matches the patterns, by the conditions that
- * processSQLNamePattern() writes, against names that are sent as arrays.
+ * The server matches the patterns, with the conditions from
+ * processSQLNamePattern(), against names that are sent as arrays.
  */
 #include "base/fe_compat.h"
 
@@ -23,7 +24,7 @@
 
 typedef enum PatternKind
 {
-	PATTERN_TABLE,				/* is to be dumped */
+	PATTERN_TABLE,				/* tables to dump */
 	PATTERN_NO_TABLE,
 	PATTERN_NO_DATA,
 	PATTERN_SCHEMA,
@@ -34,15 +35,16 @@ typedef enum PatternKind
 	PATTERN_NO_OBJECTS,
 	PATTERN_NO_UNLOGGED,
 	PATTERN_STRICT,
-	PATTERN_FILE,				/* of patterns, which we do not read */
+	PATTERN_FILE,				/* file with patterns, which this program does
+								 * not read */
 	N_PATTERN_KINDS
 } PatternKind;
 
-/* An option that chooses, as options_parse.c passes it on. */
+/* An option that selects objects, in the form from options_parse.c. */
 typedef struct ChoosingOption
 {
 	const char *option;
-	bool		is_long;		/* its value follows a "=" */
+	bool		is_long;		/* "=" precedes its value */
 	PatternKind kind;
 } ChoosingOption;
 
@@ -64,7 +66,7 @@ static const ChoosingOption choosing[] = {
 	{"--filter", true, PATTERN_FILE},
 };
 
-/* What a name is taken from, as columns of a query. */
+/* The columns of a query that contain a name. */
 typedef struct NameColumns
 {
 	const char *schema;
@@ -78,8 +80,9 @@ typedef struct NameColumns
  */
 
 /*
- * Is argument no *i of pg_dump's one that chooses?  *kind and *pattern, which
- * is NULL if it has none, say what, and *i is set to its last argument.
+ * Does argument number *i for pg_dump select objects?  Sets *kind, and
+ * *pattern, which is NULL without a pattern; *i becomes the number of the
+ * option's last argument.
  */
 static bool
 take_choice(const Options *options, int *i, PatternKind *kind,
@@ -100,14 +103,14 @@ take_choice(const Options *options, int *i, PatternKind *kind,
 			*pattern = options->pg_dump_args[++*i];
 		return true;
 	}
-	/* the value of a short option is not to be taken for an option */
+	/* The value of a short option must not be mistaken for an option. */
 	if (arg[0] == '-' && arg[1] != '-' && arg[1] != '\0' &&
 		strchr("ES", arg[1]) != NULL && arg[2] == '\0')
 		*i += 1;
 	return false;
 }
 
-/* How many options of each kind there are. */
+/* Count the options of each kind. */
 static void
 count_choices(const Options *options, int n[N_PATTERN_KINDS])
 {
@@ -166,7 +169,11 @@ append_matches(PGconn *conn, PQExpBuffer sql, const Options *options,
 		if (!take_choice(options, &i, &kind, &pattern) || kind != wanted)
 			continue;
 		appendPQExpBufferStr(sql, " OR (true ");
-		/* as pg_dump has it; one of another database it refuses itself */
+
+		/*
+		 * pg_dump does the same, and itself refuses patterns for other
+		 * databases.
+		 */
 		processSQLNamePattern(conn, sql, pattern, true, false,
 							  is_schema ? NULL : columns->schema,
 							  is_schema ? columns->schema : columns->name,
@@ -177,7 +184,10 @@ append_matches(PGconn *conn, PQExpBuffer sql, const Options *options,
 	appendPQExpBufferChar(sql, ')');
 }
 
-/* Are rows, or positions, of what has this name chosen? */
+/*
+ * Append a condition: are the rows, or the position, of the object with this
+ * name selected?
+ */
 static void
 append_chosen(PGconn *conn, PQExpBuffer sql, const Options *options,
 			  const NameColumns *columns)
@@ -220,7 +230,7 @@ query_by_path(PGconn *conn, const char *sql, const char *const *params,
 }
 
 /* ----------
- * A database without what is asked for
+ * A database without matches
  * ----------
  */
 static bool
@@ -248,7 +258,9 @@ is_there(PGconn *conn, const Options *options, PatternKind kind)
 	return result;
 }
 
-/* All but the patterns for tables and schemas, and one that excludes all. */
+/*
+ * Replace the options for tables and schemas by one that excludes everything.
+ */
 static void
 choose_nothing(Options *options, bool with_objects)
 {
@@ -276,8 +288,8 @@ choose_nothing(Options *options, bool with_objects)
 
 /*
  * pg_dump fails if no table or schema matches.  If only the other database
- * has what is asked for, this one is to be compared as empty, so the options
- * are replaced by some that choose nothing.
+ * has matches, this one must be compared as if it were empty, so the options
+ * are replaced by ones that select nothing.
  */
 void
 compare_selection_fit(PGconn *conn, Options *options)
@@ -298,7 +310,7 @@ compare_selection_fit(PGconn *conn, Options *options)
  * ----------
  */
 
-/* Sequences that are owned by tables which are chosen are chosen, too. */
+/* Select the sequences that selected tables own. */
 static void
 add_owned_sequences(const Toc *toc, bool *chosen)
 {
@@ -320,8 +332,8 @@ add_owned_sequences(const Toc *toc, bool *chosen)
 }
 
 /*
- * What only its definition tells: whether it is unlogged, and whether it is
- * an extension's, which then has it.
+ * Leave out tables by properties that only their definitions show: unlogged
+ * ones, and those of extensions.
  */
 static void
 leave_out_by_definition(const Toc *toc, const int n[N_PATTERN_KINDS],
@@ -351,8 +363,9 @@ leave_out_by_definition(const Toc *toc, const int n[N_PATTERN_KINDS],
 }
 
 /*
- * $1 has the schemas, $2 the names.  One without a schema is meant if no
- * table of that name is in a schema that comes before.
+ * A query with the schemas in $1, and the names in $2.  A pattern without a
+ * schema means a table unless a schema that comes earlier in the search path
+ * has a table with the same name.
  */
 static char *
 chosen_query(PGconn *conn, const Options *options)

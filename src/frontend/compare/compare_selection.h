@@ -16,23 +16,23 @@
 #include "options/options.h"
 
 /*
- * If a pattern is to be matched by tables, or schemas, and none here is, have
- * pg_dump choose none, without an error.
+ * If patterns for tables or schemas match nothing in this database, change
+ * the options so that pg_dump selects nothing, without an error.
  */
 extern void compare_selection_fit(PGconn *conn, Options *options);
 
 /*
- * By entry of an archive's table of contents: rows of a table and positions
- * of a sequence, are they of what the options choose?  Patterns are matched
- * by the database's server, in whose search path tables are looked for that
- * are named without a schema.  NULL if the options leave nothing out; none if
- * a file has the patterns, which is pg_dump's to read.  A child's own name
- * counts for options that name its parent.  Owned.
+ * By entry of an archive's table of contents: do the options select the rows
+ * of a table, or the position of a sequence?  The database's server matches
+ * the patterns, and uses its search path for tables that are named without a
+ * schema.  NULL if the options exclude nothing; selects nothing if a file
+ * contains the patterns, which only pg_dump reads.  For options that name a
+ * table and its children, only a child's own name counts.  Owned.
  */
 extern bool *compare_selection_of_toc(PGconn *conn, const Options *options,
 									  const Toc *toc);
 
-/* Do the options leave out anything? */
+/* Do the options exclude anything? */
 extern bool compare_selection_is_given(const Options *options);
 
 /* Would large objects be dumped, if there were any? */

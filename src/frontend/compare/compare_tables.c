@@ -1,16 +1,15 @@
 /*
  * compare_tables.c
- *		Matches tables, columns, keys and positions of sequences of two
- *		sides.
+ *		Matches tables, columns, keys and positions of sequences of two sides.
  *
- * Tables are matched by their names, qualified and quoted as pg_dump writes
- * them.  After a copy or a restore the name that rows are loaded into counts,
- * because a partition's rows may have been loaded through its root: then all
- * tables that share this name are compared as one.
+ * Tables are matched by their names, qualified and quoted as in pg_dump.
+ * After a copy or a restore, the name of the table into which rows are loaded
+ * is used, because a partition's rows may have been loaded through its root:
+ * then all tables with this name are compared as one.
  *
  * Columns are matched by name, and read in the same order on both sides,
- * because rows are compared as lines of text.  Keys are only used to tell
- * changed rows from missing ones.
+ * because rows are compared as lines of text.  Keys are only used to
+ * distinguish changed rows from missing ones.
  */
 #include "base/fe_compat.h"
 
@@ -26,7 +25,7 @@
  * ----------
  */
 
-/* Owned, as it is kept as long as the comparison. */
+/* The name for the comparison; owned, because it is needed until the end. */
 static char *
 name_of(const DumpTable *table, bool loaded)
 {
@@ -53,7 +52,10 @@ add_tables(CompareTables *result, const CompareSide *side, int which,
 	}
 }
 
-/* Is it on the first side, or chosen of what the second side alone has? */
+/*
+ * Does the table count?  It does if the first side has it, or if only the
+ * second has it and it was selected.
+ */
 static bool
 counts(const CompareTable *table, const CompareSide *second, const bool *chosen)
 {
@@ -65,9 +67,9 @@ counts(const CompareTable *table, const CompareSide *second, const bool *chosen)
 }
 
 /*
- * The list is sorted, so tables of one name are neighbours; they become one.
- * Then those that only the second side has, and that are not chosen, are
- * removed.
+ * Join tables with the same name, which are adjacent in the sorted list.
+ * Then remove tables that only the second side has and that were not
+ * selected.
  */
 static void
 join_tables(CompareTables *result, const CompareSide *second,
@@ -101,7 +103,7 @@ join_tables(CompareTables *result, const CompareSide *second,
  * ----------
  */
 
-/* The first column of one that is none of the other; or NULL. */
+/* The first column of one table that the other lacks, or NULL. */
 static const char *
 missing_column(const DumpTable *table, const DumpTable *other)
 {
@@ -112,7 +114,7 @@ missing_column(const DumpTable *table, const DumpTable *other)
 	return NULL;
 }
 
-/* What keeps us from comparing them, or NULL; owned. */
+/* Why the rows cannot be compared, or NULL; owned. */
 static char *
 describe_missing(const char *name, const DumpTable *table,
 				 const DumpTable *other, const char *side,
@@ -130,7 +132,10 @@ describe_missing(const char *name, const DumpTable *table,
 	return NULL;
 }
 
-/* The table's columns in the order of another one, which has the same. */
+/*
+ * The columns of a table in the order of another one, which has the same
+ * columns.
+ */
 static char **
 ordered_columns(const DumpTable *table, const DumpTable *order)
 {
@@ -147,9 +152,9 @@ ordered_columns(const DumpTable *table, const DumpTable *order)
 }
 
 /*
- * The columns of a side are put into the order of the second side's first
- * table of that name: an archive's order cannot be changed, and the archive
- * is always the second side.
+ * Sort the columns of a side in the order of the second side's first table
+ * with that name: an archive's order cannot be changed, and an archive is
+ * always the second side.
  */
 static void
 match_columns(CompareTables *result, CompareSide *const sides[2], int which)
@@ -172,7 +177,7 @@ match_columns(CompareTables *result, CompareSide *const sides[2], int which)
 										  first, sides[which]->name,
 										  sides[1 - which]->name);
 		if (table->problem == NULL)
-			/* the plan is used for nothing but this comparison from now on */
+			/* From now on, the plan is only used for this comparison. */
 			sides[which]->plan->tables->tables[i].columns =
 				ordered_columns(&tables->tables[i], first);
 	}
@@ -183,7 +188,7 @@ match_columns(CompareTables *result, CompareSide *const sides[2], int which)
  * ----------
  */
 
-/* The primary key, else the shortest that is like one. */
+/* The primary key, otherwise the shortest equivalent unique index. */
 static const char key_query[] =
 "WITH chosen AS (SELECT DISTINCT ON (i.indrelid) i.indrelid, i.indkey, i.indnkeyatts"
 " FROM pg_catalog.pg_index i"
@@ -204,8 +209,8 @@ static const char key_query[] =
 " ORDER BY t.no, k.no";
 
 /*
- * Note a column of the key.  A generated column is not dumped, so a key with
- * one cannot be read from the rows: then the table has no key.
+ * Note a column of the key.  A generated column is not dumped, so a key that
+ * contains one cannot be read from the rows: then the table has no key.
  */
 static void
 add_key_column(CompareTable *table, const DumpTable *first, const char *name)
@@ -237,7 +242,7 @@ find_keys(CompareTables *result, CompareSide *first)
 	{
 		int			no = session_number(res, i, 0, 0, tables->n_tables - 1);
 
-		/* a key of one partition is not one of all */
+		/* The key of one of several partitions need not be unique in all. */
 		if (result->of[0][no] >= 0 && n_parts[result->of[0][no]] == 1)
 			add_key_column(&result->tables[result->of[0][no]],
 						   &tables->tables[no], PQgetvalue(res, i, 1));
@@ -310,8 +315,8 @@ compare_tables_match(CompareSide *const sides[2], const bool *chosen,
  */
 
 /*
- * What pg_dump has read, in the statement that sets it (dumpSequenceData):
- * ... pg_catalog.setval('name', position, is_called);
+ * Parse the position that pg_dump has read, in the statement that sets it
+ * (dumpSequenceData): ...  pg_catalog.setval('name', position, is_called);
  */
 static void
 read_position(const TocEntry *entry, SequencePosition *result)
@@ -364,7 +369,10 @@ compare_positions_of_toc(const Toc *toc, const bool *chosen)
 	return result;
 }
 
-/* One row a name, in the order of the array.  A view is not to be queried. */
+/*
+ * One row per name, in the order of the array.  The condition prevents a
+ * query of a view.
+ */
 static const char sequences_query[] =
 "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c"
 " WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.name)::pg_catalog.oid"
@@ -373,8 +381,8 @@ static const char sequences_query[] =
 " ORDER BY t.no";
 
 /*
- * The positions on a target.  to_regclass() and relkind are asked first,
- * because the name may be a view by now, whose query would be run.
+ * The positions on a target.  to_regclass() and relkind are queried first,
+ * because the name may belong to a view by now, whose query would be run.
  */
 SequencePositions *
 compare_positions_of_database(PGconn *conn, const Toc *toc)
@@ -409,7 +417,7 @@ compare_positions_of_database(PGconn *conn, const Toc *toc)
 	return result;
 }
 
-/* How the positions of a pair differ; owned. */
+/* Describe how the positions of a pair differ; owned. */
 static char *
 describe_positions(const SequencePosition *const pair[2],
 				   const char *const names[2])
@@ -423,9 +431,9 @@ describe_positions(const SequencePosition *const pair[2],
 }
 
 /*
- * Both lists are sorted, so one pass over both finds the pairs.  Returns how
- * many are different; *n is how many there are.  Each difference is passed to
- * the callback.
+ * Find the pairs in one pass over both sorted lists.  Returns how many
+ * differ; *n is the number of all.  Each difference is passed to the
+ * callback.
  */
 int
 compare_positions(SequencePositions *const of[2], const char *const names[2],

@@ -2,18 +2,19 @@
  * difference_sketch.c
  *		Invertible Bloom lookup tables, in levels.
  *
- * A table has cells, in three parts.  A hash goes to one cell of each part,
- * which sums up what came to it.  A cell that holds one hash only, however
- * often, gives that away, and it is taken out of the other two; so one cell
- * after the other is read.  This reads all of them, with hardly an exception,
- * as long as there are fewer different hashes than 4/5 of the cells.
+ * A table has cells, in three parts.  A hash is added to one cell of each
+ * part, and a cell contains the sums of its hashes.  If all hashes of a cell
+ * are the same, this hash can be computed, and is removed from the other two
+ * cells; so one cell after the other can be read.  This reads all cells, with
+ * very few exceptions, if there are fewer different hashes than 4/5 of the
+ * cells.
  *
- * Of the hashes a half is at level 0, a quarter at level 1, and so on, each
- * level with a table of its own.  If there are too many differences, only the
- * upper levels are read, and the number found is multiplied.
+ * Half of the hashes are at level 0, a quarter at level 1, and so on, and
+ * each level has a table of its own.  If there are too many differences, only
+ * the upper levels are read, and the number found is multiplied.
  *
- * Halves of hashes are summed up as signed numbers, not by exclusive or:
- * rows may be there several times.
+ * Halves of hashes are added as signed numbers, not by exclusive or, because
+ * a row may occur several times.
  */
 #include "base/fe_compat.h"
 
@@ -25,21 +26,21 @@
 #define PARTS 3
 #define MAX_PART_CELLS 2048
 
-/* What few hashes need more than 4/5 would give. */
+/* Additional cells, which a small number of hashes needs. */
 #define SPARE_CELLS 24
 
-/* A sketch is an array of them, by level and part. */
+/* A cell.  A sketch is an array of cells, by level and part. */
 struct DifferenceSketch
 {
 	int64		count;
-	int64		low;			/* halves of hashes */
+	int64		low;			/* sums of halves of hashes */
 	int64		high;
-	uint64		check;			/* another hash of each hash */
+	uint64		check;			/* sum of another hash of each hash */
 };
 
 typedef struct DifferenceSketch Cell;
 
-/* Of a level; and how many levels there are. */
+/* The number of cells in a part of a level, and the number of levels. */
 static uint64
 part_cells(uint64 n_hashes)
 {
@@ -92,7 +93,7 @@ natural_level(uint64 hash)
 		Min(pg_rightmost_one_pos64(bits), DIFFERENCE_LEVELS - 1);
 }
 
-/* Where the hash goes in a part of a level. */
+/* The cell of a hash in a part of a level. */
 static size_t
 cell_index(uint64 n_hashes, int level, uint64 hash, int part)
 {
@@ -182,8 +183,8 @@ read_cell(const DifferenceSketch *sketch, uint64 n_hashes, int level,
 }
 
 /*
- * All that a level holds; false if that could not be read, and what could
- * must not be believed to be all.
+ * Read all hashes of a level.  Returns false if this failed; then the hashes
+ * that were read are not complete.
  */
 static bool
 read_level(DifferenceSketch *sketch, uint64 n_hashes, int level,
@@ -231,9 +232,9 @@ compare_hashes(const void *a, const void *b)
 }
 
 /*
- * From the highest level, which has the fewest hashes, downwards, until one
- * cannot be read.  What was read of that level is dropped, since counts of
- * levels must be complete.
+ * Read from the highest level, which has the fewest hashes, downwards, until
+ * a level cannot be read.  Hashes of that level are dropped, because the
+ * counts of levels must be complete.
  */
 Difference
 difference_sketch_read(DifferenceSketch *sketch, uint64 n_hashes)
@@ -294,6 +295,6 @@ difference_count(const Difference *difference, bool added, int least_level)
 
 	for (int i = least_level; i < DIFFERENCE_LEVELS; i++)
 		result += added ? difference->added[i] : difference->taken[i];
-	/* half of all is below level 1, three quarters are below 2 */
+	/* Half of all hashes are below level 1, three quarters below level 2. */
 	return result << least_level;
 }
