@@ -1,6 +1,7 @@
 /*
  * file_result.c
- *		Results of files in shared memory.
+ *		The results of files in shared memory, which workers write and the
+ *		leader reads.
  */
 #include "base/fe_compat.h"
 
@@ -38,7 +39,10 @@ file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 	return results;
 }
 
-/* The number may have been another process's, which was lost in a file. */
+/*
+ * The number may have belonged to a process that was lost within a file,
+ * whose counts are removed.
+ */
 void
 file_results_begin_worker(FileResults *results, int worker)
 {
@@ -77,7 +81,7 @@ file_result_set(const FileResults *results, FileResult *result, int64 start_us,
 	result->server = results->server;
 }
 
-/* Several processes may do that at a time. */
+/* Add a part; several processes may do this at the same time. */
 static void
 add_part(FileResult *result, int64 start_us, uint64 rows, uint64 bytes)
 {
@@ -112,7 +116,7 @@ file_results_progress(FileResults *results)
 	return &results->workers[results->worker];
 }
 
-/* Of one server, or of all. */
+/* Add the finished results of one server, or of all. */
 static void
 add_done(FileTotals *total, const FileResult *results, int n, int server)
 {

@@ -1,6 +1,6 @@
 /*
  * progress.c
- *		--progress: stages, and where and when their lines are shown.
+ *		--progress: shows the stages of a run, on a terminal or as lines.
  */
 #include "base/fe_compat.h"
 
@@ -19,7 +19,7 @@
 
 #define SEPARATOR ", "
 
-/* The bytes of a name that are shown. */
+/* The largest number of bytes of a name that are shown. */
 #define NAME_BYTES 40
 
 void
@@ -48,7 +48,7 @@ progress_line_add_name(ProgressLine *line, int rank, const char *name)
 	int			len = strlen(shown);
 	bool		cut = len > NAME_BYTES;
 
-	/* not within a character of UTF-8 */
+	/* Do not cut within a UTF-8 character. */
 	for (len = Min(len, NAME_BYTES); cut && len > 0; len--)
 		if (((unsigned char) shown[len] & 0xC0) != 0x80)
 			break;
@@ -56,7 +56,7 @@ progress_line_add_name(ProgressLine *line, int rank, const char *name)
 					  cut ? "..." : "");
 }
 
-/* In bytes, which are columns at least. */
+/* The width in bytes, which is at least the number of columns. */
 static int
 width(const ProgressLine *line)
 {
@@ -77,7 +77,10 @@ width(const ProgressLine *line)
 	return result + Max(n - 1, 0) * (int) strlen(SEPARATOR);
 }
 
-/* Begin with what must be there, then add as much as there is room for. */
+/*
+ * Begin with the fields that must be shown, then add others while there is
+ * room.
+ */
 static void
 make_fit(ProgressLine *line, int columns)
 {
@@ -102,7 +105,7 @@ make_fit(ProgressLine *line, int columns)
 }
 
 /*
- * Make it fit in "columns" columns, 0 for any number, write it to buf, and
+ * Write the line to buf, with at most this many columns (0 = no limit), and
  * free it.
  */
 static void
@@ -126,14 +129,14 @@ progress_line_finish(ProgressLine *line, int columns, PQExpBuffer buf)
 }
 
 /* ----------
- * --progress: stages, and where and when their lines are shown.
+ * Stages.
  * ----------
  */
 
 #define TERMINAL_SECONDS 1.0
 #define PLAIN_SECONDS 10.0
 
-/* A stage that counts. */
+/* A stage that shows a count. */
 typedef struct Count
 {
 	const char *what;
@@ -145,20 +148,22 @@ typedef struct Count
 } Count;
 
 /*
- * Messages are told by functions that know no progress, so it is the
- * process's.
+ * The state of the process, because functions that print messages clear the
+ * line without an argument.
  */
 static struct
 {
 	bool		shown;
 	bool		terminal;
-	ProgressCompose compose;	/* of the stage, NULL between stages */
+	ProgressCompose compose;	/* of the stage; NULL between stages */
 	void	   *arg;
 	Count		count;
-	bool		only_if_long;	/* no last line unless there was one before */
+	bool		only_if_long;	/* show the last line only if there was one
+								 * before */
 	bool		stage_shown;
-	double		last_shown;		/* as of run_clock_seconds() */
-	int			line_width;		/* on the terminal, to be cleared; or 0 */
+	double		last_shown;		/* time of run_clock_seconds() */
+	int			line_width;		/* width of the line on the terminal, for
+								 * clearing it; or 0 */
 }			progress;
 
 static void
@@ -169,7 +174,10 @@ clear_line(void)
 	progress.line_width = 0;
 }
 
-/* The terminal's columns; a line that wraps could not be written over. */
+/*
+ * The width of the terminal, because a line that wraps could not be
+ * overwritten.
+ */
 static int
 terminal_width(void)
 {
@@ -229,7 +237,7 @@ show_line(bool at_end)
 		int			width = Min((int) text.len, columns);
 		int			blank = Max(progress.line_width - width, 0);
 
-		/* blanks write over the rest of a longer line */
+		/* Spaces overwrite the rest of a longer line. */
 		fprintf(stderr, "\r%.*s%*s", width, text.data, blank, "");
 		progress.line_width = width;
 	}
@@ -269,8 +277,8 @@ progress_end(void)
 		return;
 
 	/*
-	 * A stage that was over before its first line was due leaves no trace, if
-	 * it is one of those that as a rule are over at once.
+	 * A stage that usually takes no time leaves no line if it ended before
+	 * its first line was due.
 	 */
 	if (progress.stage_shown || !progress.only_if_long)
 	{
@@ -333,7 +341,8 @@ progress_stage_count(const char *what, const char *noun,
 {
 	Count		count = {what, noun, done, total, NULL, NULL};
 
-	progress_end();				/* of a stage that may be in the same place */
+	progress_end();				/* the count of the last stage may be in the
+								 * same memory */
 	progress.count = count;
 	progress_stage(compose_count, &progress.count);
 }

@@ -1,23 +1,22 @@
 /*
  * progress.h
- *		--progress: a line about how far the run is, stage by stage.
+ *		--progress: shows a line about the progress of each stage of a run.
  *
- * Bytes of rows are counted as the rows are read from the tables: in the
- * format in which they are read (COPY's text, its binary format, or raw
- * tuples), before any compression, with the contents of large objects.  So
- * they are in progress, summaries, reports, events and metrics of all
- * commands.  Files that an incremental dump uses again count as if they had
- * been read, and what an earlier run has restored does not count.  Bytes of
- * files are called stored, and those that a copy sends to its target are on
- * the wire.
+ * Bytes of rows are counted as they are read from the tables: in the format
+ * in which they are read (COPY's text, its binary format, or raw tuples),
+ * before any compression, including the contents of large objects.  Progress,
+ * summaries, reports, events and metrics of all commands use this definition.
+ * Files that an incremental dump reuses count as if they had been read; rows
+ * that an earlier run has restored do not count.  Bytes of files are called
+ * "stored", and bytes that a copy sends to its target "sent".
  *
- * On a terminal the line is written over the one before, once a second;
+ * On a terminal the line overwrites the previous one, once a second;
  * elsewhere a new line is written every ten seconds.  Each stage ends with a
- * line that stays.  It is drawn from the plan and from what workers tell in
- * shared memory, without a query.
+ * line that stays.  Lines are made from the plan and from shared memory of
+ * workers, without queries.
  *
- * There is one screen, and so one state, of the process that begins it.  If
- * no progress is to be shown, all these functions do nothing.
+ * There is one terminal, so there is one state, in the process that begins
+ * it.  If progress is not shown, all these functions do nothing.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H
@@ -25,10 +24,10 @@
 #include "process/worker_pool.h"
 
 /* ----------
- * One line of progress, made of fields, as wide as the terminal allows.
+ * A line of progress: fields, as many as the width of the terminal allows.
  *
- * Where it does not fit, what matters least is left out, a number's words
- * before the number; none is cut.
+ * If it does not fit, the least important fields are left out: first the
+ * words of a number, then the number.  No field is cut.
  * ----------
  */
 
@@ -37,17 +36,17 @@
 
 typedef struct ProgressField
 {
-	const char *before;			/* words; borrowed */
+	const char *before;			/* words around the number; borrowed */
 	char	   *number;			/* owned */
 	const char *after;
 	int			rank;
-	bool		brief;			/* without its words */
+	bool		brief;			/* show it without its words */
 	bool		left_out;
 } ProgressField;
 
 #define PROGRESS_FIELDS 12
 
-/* All zero at first. */
+/* A line.  At first all members are zero. */
 typedef struct ProgressLine
 {
 	ProgressField fields[PROGRESS_FIELDS];
@@ -55,83 +54,83 @@ typedef struct ProgressLine
 } ProgressLine;
 
 /*
- * Add a number, as its format says, and the words before and after it, which
- * are borrowed.  Rank 0 stays as it is; the others have what room there is in
- * the order of their ranks.
+ * Add a number, with this format, and the words before and after it, which
+ * are borrowed.  A field of rank 0 is always shown; others get the remaining
+ * room in the order of their ranks.
  */
 extern void progress_line_add(ProgressLine *line, int rank, const char *before,
 							  const char *after, const char *format,...)
 			pg_attribute_printf(5, 6);
 
-/* The same for a name: one that is long is cut, and ends in "...". */
+/* The same for a name; a long one is cut, and ends with "...". */
 extern void progress_line_add_name(ProgressLine *line, int rank,
 								   const char *name);
 
 /*
- * Is progress to be shown?  On a terminal, unless that is unwanted, and
+ * Decide whether to show progress: on a terminal unless it is unwanted,
  * elsewhere if it is wanted.
  */
 extern void progress_begin(bool wanted, bool unwanted);
 
 /*
- * In a child that is a run of its own, whose parent shows progress: it shows
- * none.  Its messages clear the line of the parent, which appears again soon.
+ * In a child process that is a separate run, whose parent shows progress:
+ * show none.  Messages of the child clear the line of the parent, which
+ * appears again soon.
  */
 extern void progress_begin_process(void);
 
 extern bool progress_is_shown(void);
 
 /*
- * A stage begins, the last one ends.  compose makes its line whenever one is
- * due, the last one with at_end; what it is given must live as long as the
- * stage.
+ * Makes the line of a stage whenever one is due; at_end is true for the last
+ * one.  arg must exist as long as the stage.
  */
 typedef void (*ProgressCompose) (void *arg, ProgressLine *line, bool at_end);
 
-/* A stage begins whose line this composes. */
+/* Begin a stage with this function for its line, and end the previous one. */
 extern void progress_stage(ProgressCompose compose, void *arg);
 
 /*
- * A stage whose line has a name and counts, "indexes 12/332".  The first text
- * is its name; the second follows the numbers; *done is looked at as it goes.
- * done may be NULL for a stage that is not counted: total, unless 0, is all
- * it has.  Texts are borrowed.
+ * Begin a stage whose line has a name and counts, "indexes 12/332".  what is
+ * the name, noun follows the numbers, and *done is read for each line.  For a
+ * stage without counts done is NULL; its line shows total unless that is 0.
+ * Texts are borrowed.
  */
 extern void progress_stage_count(const char *what, const char *noun,
 								 const volatile int *done, int total);
 
 /*
- * A stage that is not counted, and as a rule over at once: then nothing is
- * shown of it.  If it is under way already, it continues.
+ * Begin a stage without counts that usually takes no time; if it does not,
+ * nothing is shown.  If this stage is active already, it continues.
  */
 extern void progress_stage_if_long(const char *what);
 
 /*
- * What a stage that counts is at, for the end of its line: called when one is
- * due, but the last; NULL for nothing.
+ * Set a function that adds a detail to the end of the line of a stage with
+ * counts, except to the last one; NULL for none.
  */
 extern void progress_set_detail(ProgressCompose detail, void *arg);
 
 /* To be called often: shows the line when it is time. */
 extern void progress_tick(void);
 
-/* The stage has ended well: shows its last line. */
+/* End the stage successfully, and show its last line. */
 extern void progress_end(void);
 
-/* In a line: the time of the run so far. */
+/* Add the elapsed time of the run to a line. */
 extern void progress_add_time(ProgressLine *line);
 
 /*
- * The share of a stage that is done, after these words, and the time that is
- * left, or at the end the time of the run.  The stage began at that time of
- * run_clock_seconds().  Returns for how long it has been running, which is
- * never 0.
+ * Add the finished share of a stage after these words, and the remaining
+ * time, or at the end the elapsed time of the run.  begun is the time of
+ * run_clock_seconds() when the stage began.  Returns how long it has been
+ * running, which is never 0.
  */
 extern double progress_add_share(ProgressLine *line, const char *what,
 								 uint64 done, uint64 total, double begun,
 								 bool at_end);
 
-/* For a pool whose leader does nothing else. */
+/* The callbacks for a pool whose leader only shows progress. */
 extern PoolWatch progress_watch(void);
 
 #endif							/* PROGRESS_H */

@@ -1,27 +1,30 @@
 /*
  * run_figures.c
- *		Hands the figures of a run to the process that started it.
+ *		Passes the figures of a run to the process that started it, in shared
+ *		memory.
  *
- * The parent only reads, so there is no lock.  While the run is at work the
- * figures are for a line of progress, and may be a moment old or belong to
- * different moments.  The parent reads the others when the process of the run
- * has ended.
+ * The parent only reads, so there is no lock.  During the run, its figures
+ * are for a line of progress, and may be a moment old or belong to different
+ * moments.  The parent reads the other figures after the process has ended.
  */
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
 #include "process/run_figures.h"
 
-/* How often to look how far the run is. */
+/* How often to update the progress of the run. */
 #define LOOK_MS 500
 
-/* Of this process: functions deep in a run have no argument for it. */
+/*
+ * The state of the process, because functions deep in a run have no argument
+ * for it.
+ */
 static struct
 {
 	RunFigures *figures;
 	void		(*update) (void *arg, RunFigures *figures);
 	void	   *arg;
-	int64		updated_at;		/* by clock_monotonic_ms() */
+	int64		updated_at;		/* time of clock_monotonic_ms() */
 }			own;
 
 void

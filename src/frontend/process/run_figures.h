@@ -1,11 +1,11 @@
 /*
  * run_figures.h
- *		The figures of one run: what summary, metrics and --all-databases
- *		report of it.
+ *		The figures of one run, which summary, metrics and --all-databases
+ *		report.
  *
- * With --all-databases the run of each database is a process of its own.  It
- * hands its figures to the process that started it in shared memory, while it
- * is at work and at its end.  Any other process has no such memory, and
+ * With --all-databases the run of each database is a separate process.  It
+ * passes its figures to the process that started it in shared memory, during
+ * the run and at its end.  Other processes have no such memory, and
  * run_figures_own() returns NULL there.
  */
 #ifndef RUN_FIGURES_H
@@ -13,12 +13,12 @@
 
 typedef struct RunFigures
 {
-	/* while the run is at work */
-	volatile uint64 expected_bytes; /* of its rows; 0 = not known yet */
+	/* during the run */
+	volatile uint64 expected_bytes; /* of its rows; 0 = not yet known */
 	volatile uint64 done_bytes; /* of the expected ones */
 	const char *volatile stage; /* a constant; NULL before the first one */
 
-	/* when it has ended, of all that it did */
+	/* totals at the end of the run */
 	int			tables;
 	int			objects;		/* large objects */
 	uint64		rows;
@@ -28,23 +28,23 @@ typedef struct RunFigures
 	int			reused_files;
 	uint64		reused_bytes;
 	int			masked_columns;
-	int			files;			/* of an archive that was verified */
-	int			findings;		/* in these */
-	int			errors;			/* that a restore passed over */
+	int			files;			/* files of a verified archive */
+	int			findings;		/* damaged files among them */
+	int			errors;			/* errors that a restore ignored */
 } RunFigures;
 
 /* Add the figures of a run that has ended to a sum. */
 extern void run_figures_add(RunFigures *sum, const RunFigures *figures);
 
-/* In the process of a run: these are its figures, in shared memory. */
+/* In the process of a run: set its figures, in shared memory. */
 extern void run_figures_enter(RunFigures *figures);
 
 /* In that process: its figures.  NULL in any other process. */
 extern RunFigures *run_figures_own(void);
 
 /*
- * In that process: from now on update() sets how far the run is.  arg must
- * live as long as the process.  Nothing happens in any other process.
+ * In that process: from now on, update() sets the progress of the run.  arg
+ * must exist as long as the process.  Does nothing in other processes.
  */
 extern void run_figures_watch(void (*update) (void *arg, RunFigures *figures),
 							  void *arg);

@@ -1,6 +1,6 @@
 /*
  * task_command.c
- *		The command of --run-tasks.
+ *		Makes the command of --run-tasks from the user's pattern.
  */
 #include "base/fe_compat.h"
 
@@ -77,7 +77,7 @@ task_command(const char *pattern, const char *plan_path, int n_tasks,
 			case 'p':
 
 				/*
-				 * Quoted for the shell: the path is the user's, with blanks
+				 * Quote the path for the shell, because it may contain spaces
 				 * or quotes.
 				 */
 				appendShellString(&command, plan_path);

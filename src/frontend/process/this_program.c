@@ -1,6 +1,7 @@
 /*
  * this_program.c
- *		Start and exit of this program.
+ *		Starts and ends this program: clock, standard files, messages,
+ *		signals.
  */
 #include "base/fe_compat.h"
 
@@ -22,16 +23,16 @@ this_program_begin(const char *argv0, const char *name)
 	program_argv0 = argv0;
 
 	/*
-	 * The clock first, as all times are counted from there; then the standard
-	 * files, before anything opens another file.  Messages need their level
-	 * before the first one is shown.
+	 * Start the clock first, because all times are counted from there; then
+	 * check the standard files, before another file is opened.  Messages need
+	 * their level before the first one is shown.
 	 */
 	run_clock_start();
 
 	/*
-	 * Standard files that are closed: what is opened next would have their
-	 * numbers, and get what is printed.  So they are opened, in a way that
-	 * writing fails.
+	 * If standard files are closed, the next files that are opened would get
+	 * their numbers, and would receive printed text.  So open them in such a
+	 * way that writing fails.
 	 */
 	do
 		fd = open(DEVNULL, O_RDONLY);
@@ -41,13 +42,13 @@ this_program_begin(const char *argv0, const char *name)
 	pg_logging_set_level(PG_LOG_WARNING);
 	/* this sets PGSYSCONFDIR, where libpq looks for pg_service.conf */
 	set_pglocale_pgservice(argv0, name);
-	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
+	setlocale(LC_NUMERIC, "C"); /* programs read the numbers, too */
 
 	/*
-	 * A write to a broken pipe, or beyond the limit of a file's size, is an
-	 * error to report like others, not a signal to die of.  And the ends of
-	 * children must be reported, even if the program that started this one
-	 * ignores SIGCHLD.
+	 * A write to a broken pipe, or beyond the size limit of files, must be
+	 * reported as an error instead of killing the process.  And the ends of
+	 * children must be reported, even if the parent of this program ignores
+	 * SIGCHLD.
 	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
@@ -61,7 +62,7 @@ this_program_name(void)
 }
 
 /*
- * Packages have the major in the path of their programs, as in
+ * Packages contain the major version in the path of their programs, as in
  * /usr/lib/postgresql/17/bin and /usr/pgsql-17/bin.
  */
 char *

@@ -2,8 +2,9 @@
  * worker_pool.c
  *		Forks workers, assigns jobs to them, and supervises them.
  *
- * A worker is a place rather than a process: if the process in it is lost,
- * the place keeps its job, and the next process in it begins with that.
+ * In this file, a worker is a place rather than a process: if the process in
+ * it is lost, the place keeps its job, and the next process in it begins with
+ * that job.
  */
 #include "base/fe_compat.h"
 
@@ -19,11 +20,11 @@
 #include "process/worker_slots.h"
 
 /* ----------
- * Jobs that workers have refused, for others to do.
+ * Jobs that workers have refused, for other workers.
  *
  * Each refusal appends the job to a line.  A worker looks at each place of
- * the line once: a job that it finds there has been taken, or refused by
- * itself, and will ever be, or it takes it.
+ * the line once: either the job there is taken, or this worker has refused
+ * it, which does not change; or the worker takes it.
  * ----------
  */
 
@@ -35,10 +36,10 @@ struct RefusedJobs
 	int			n_workers;
 	int		   *line;			/* jobs, or TAKEN */
 	int			n_line;
-	int			first;			/* all before it are taken */
-	int		   *seen;			/* by worker: so much of the line */
-	uint8	  **by;				/* by job, a bit a worker: has it refused?
-								 * NULL = none has */
+	int			first;			/* all jobs before it are taken */
+	int		   *seen;			/* by worker: jobs of the line it has seen */
+	uint8	  **by;				/* by job, one bit per worker: has it refused
+								 * the job?  NULL = none has */
 };
 
 RefusedJobs *
@@ -52,7 +53,7 @@ refused_jobs_new(int n_jobs, int n_workers)
 	return refused;
 }
 
-/* Has this worker refused it? */
+/* Has this worker refused the job? */
 static bool
 refused_jobs_has(const RefusedJobs *refused, int job, int worker)
 {
@@ -63,16 +64,16 @@ refused_jobs_has(const RefusedJobs *refused, int job, int worker)
 void
 refused_jobs_add(RefusedJobs *refused, int job, int worker)
 {
-	/* most runs have none */
+	/* Most runs have no refused jobs. */
 	if (refused->by == NULL)
 		refused->by = pg_malloc0(refused->n_jobs * sizeof(uint8 *));
 	if (refused->by[job] == NULL)
 		refused->by[job] = pg_malloc0(refused->n_workers / 8 + 1);
 
 	/*
-	 * A worker that has refused a job is not asked for it again: what it
-	 * lacks, a lock on a table, others wait for in a queue behind the leader,
-	 * so that it would be refused again and again.
+	 * A worker that has refused a job does not get it again.  It lacks a lock
+	 * on a table, for which other sessions wait in a queue behind the leader,
+	 * so it would refuse the job again and again.
 	 */
 	refused->by[job][worker / 8] |= 1 << worker % 8;
 	*array_add(refused->line, refused->n_line) = job;
@@ -120,16 +121,18 @@ refused_jobs_take_first(RefusedJobs *refused)
 typedef struct Worker
 {
 	WorkerProcess *process;
-	bool		idle;			/* waits for a job, or to be told to leave */
-	bool		started;		/* its process has asked for a job */
-	bool		served;			/* so has one of its processes */
-	bool		crowded;		/* its process started with another one */
-	bool		alone;			/* starts again while no other one does */
-	bool		rests;			/* there is no process, nor was one lost: it
-								 * is to be forked for a job, with a slot */
-	bool		leaves_slot;	/* was told to leave, and will rest */
-	int			job;			/* being done or to be done, or NO_JOB */
-	Retry		retry;			/* since it last did a job */
+	bool		idle;			/* is waiting for a job, or for the end */
+	bool		started;		/* its process has requested a job */
+	bool		served;			/* one of its processes has done so */
+	bool		crowded;		/* its process was started together with
+								 * another one */
+	bool		alone;			/* is started again while no other one is
+								 * starting */
+	bool		rests;			/* has no process, and has lost none; one is
+								 * forked when there are a job and a slot */
+	bool		leaves_slot;	/* was told to end, and will rest */
+	int			job;			/* current or next job, or NO_JOB */
+	Retry		retry;			/* retries since its last job */
 } Worker;
 
 typedef struct WorkerPool
@@ -137,30 +140,33 @@ typedef struct WorkerPool
 	const WorkerTask *task;
 	const PoolWatch *watch;
 	Worker	   *workers;
-	WorkerProcess *processes;	/* theirs */
+	WorkerProcess *processes;	/* the processes of the workers */
 	int			n_workers;
-	int			n_staying;		/* workers that have not left for good */
+	int			n_staying;		/* workers that have not ended for good */
 	int			n_jobs;
 	int			n_done;
-	int			next_job;		/* all before it have begun */
+	int			next_job;		/* all jobs before it have begun */
 	bool	   *begun;			/* by job */
 	RefusedJobs *refused;
-	volatile int *steps;		/* by worker, set by it: in shared memory */
+	volatile int *steps;		/* by worker, who sets it; shared */
 	bool		has_slots;		/* workers need slots */
-	bool		may_fork;		/* attend() has returned true */
-	WorkerSign *signs;			/* two a worker */
+	bool		may_fork;		/* has attend() returned true? */
+	WorkerSign *signs;			/* room for two per worker */
 } WorkerPool;
 
 /* ----------
  * Workers whose process has ended
  *
- * It has left as it was told, or lost its connection and is replaced after
- * a while, or cannot start and is done without; or it has failed, which
- * ends the program.
+ * The process has ended as requested; or it has lost its connection, and is
+ * replaced after a while; or it cannot start, and the pool continues without
+ * it; or it has failed, which ends the program.
  * ----------
  */
 
-/* What the worker is or was doing: "dumping table a"; owned. */
+/*
+ * A description of the worker's current or last work, "dumping table a";
+ * owned.
+ */
 static char *
 describe_work(WorkerPool *pool, const Worker *worker)
 {
@@ -170,7 +176,8 @@ describe_work(WorkerPool *pool, const Worker *worker)
 }
 
 /*
- * It lost its connection or was killed; another process will take its place.
+ * The worker has lost its connection or was killed; another process will take
+ * its place.
  */
 static void
 replace_later(WorkerPool *pool, Worker *worker, bool killed)
@@ -193,8 +200,8 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 					   pool->task->max_retries, delay_ms / 1000.0);
 
 		/*
-		 * The file that the lost worker was making must be gone before
-		 * another process makes it again: files are created with O_EXCL.
+		 * Remove the partial file of the lost worker before another process
+		 * makes it again, because files are created with O_EXCL.
 		 */
 		if (pool->task->reset)
 			pool->task->reset(pool->task->arg, worker->job);
@@ -206,7 +213,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	resetPQExpBuffer(&worker->process->words);
 }
 
-/* Is any process of a worker starting? */
+/* Is the process of any worker starting? */
 static bool
 anyone_starts(const WorkerPool *pool)
 {
@@ -217,10 +224,10 @@ anyone_starts(const WorkerPool *pool)
 }
 
 /*
- * A worker cannot start, and has no retry left.  The limits of a role and of
- * a database count sessions that only start, so that of several workers, for
- * which there is not room enough, all may be refused at one moment.  So each
- * tries once more while no other one starts.
+ * A worker cannot start, and has no retries left.  The limits of a role and
+ * of a database also count sessions that are just starting, so if there is
+ * not enough room for several workers, all of them may be refused at the same
+ * moment.  So each tries once more while no other one is starting.
  */
 static bool
 try_alone(Worker *worker)
@@ -241,9 +248,9 @@ try_alone(Worker *worker)
 }
 
 /*
- * A worker cannot start: those who can do its part too, but for the last one.
- * Where workers need slots, its place rests and has a job, which an idle
- * worker takes over; so another place must have a process.
+ * A worker cannot start, so other workers do its part, unless it is the last
+ * one.  If workers need slots, its place rests and keeps its job, which an
+ * idle worker takes over; so another place must have a process.
  */
 static bool
 do_without(WorkerPool *pool, Worker *worker)
@@ -272,17 +279,14 @@ do_without(WorkerPool *pool, Worker *worker)
 	return true;
 }
 
-/*
- * Was it ended by a signal from outside?  Then what it was doing is not at
- * fault.
- */
+/* Was it ended by a signal from outside?  Then its job is not the cause. */
 static bool
 was_ended(int status)
 {
 	return WIFEXITED(status) && WEXITSTATUS(status) > INTERRUPT_EXIT_BASE;
 }
 
-/* A worker has failed: say what is known, and end the program. */
+/* A worker has failed: report the cause, and end the program. */
 static void
 give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 		bool killed)
@@ -317,8 +321,9 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 }
 
 /*
- * The worker's stream has ended: how did it go?  It leaves as it was told, or
- * is replaced after a while, or done without; or the program ends.
+ * The worker's stream has ended: find out why.  It has ended as requested, or
+ * is replaced after a while, or the pool continues without it; or the program
+ * ends.
  */
 static void
 worker_gone_note(WorkerPool *pool, Worker *worker)
@@ -338,7 +343,7 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
 	{
 		worker_process_show_words(worker->process);
-		/* as told */
+		/* as requested */
 		if (worker->leaves_slot)
 			worker->rests = true;
 		else
@@ -354,20 +359,20 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 }
 
 /* ----------
- * Forks workers, assigns jobs to them, and supervises them.
+ * The pool's loop.
  * ----------
  */
 
 /*
- * How long words of a worker are held back; also how soon a signal is seen
- * that came just before poll(), and so did not end it.
+ * How long a worker's messages are held back; and how soon a signal is
+ * noticed that came just before poll(), and so did not end it.
  */
 #define HOLD_BACK_MS 300
 
-/* How often to look for a slot, or whether no other worker starts. */
+/* How often to check for a slot, or whether another worker is starting. */
 #define SLOT_LOOK_MS 20
 
-/* An exit callback: no worker outlives the leader. */
+/* An exit callback: no worker may outlive the leader. */
 static void
 worker_pool_kill_workers(void *arg)
 {
@@ -380,7 +385,7 @@ worker_pool_kill_workers(void *arg)
 }
 
 /* ----------
- * Jobs are done, refused, and handed out
+ * Finished, refused, and new jobs
  * ----------
  */
 static void
@@ -393,7 +398,7 @@ count_done(WorkerPool *pool, int job)
 		pool->task->done(pool->task->arg, job);
 }
 
-/* The worker is ready, or has done a job: note it. */
+/* Take a worker's message: it is ready, or has done a job. */
 static void
 serve(WorkerPool *pool, Worker *worker)
 {
@@ -412,8 +417,8 @@ serve(WorkerPool *pool, Worker *worker)
 	 */
 	worker->idle = worker->started = worker->served = true;
 	if (job == NO_JOB)
-		return;					/* its place may have a job to repeat */
-	/* others are to be asked, when there is nothing else to do */
+		return;					/* its place may have to repeat a job */
+	/* Other workers get it when there is nothing else to do. */
 	if (job == REFUSED)
 		refused_jobs_add(pool->refused, worker->job,
 						 (int) (worker - pool->workers));
@@ -421,14 +426,14 @@ serve(WorkerPool *pool, Worker *worker)
 		count_done(pool, worker->job);
 
 	/*
-	 * A job was done, so the server can be reached: retries are counted from
-	 * the start when the connection is lost the next time.
+	 * A job was done, so the server could be reached: the next loss begins
+	 * with all retries.
 	 */
 	worker->job = NO_JOB;
 	worker->retry.n = 0;
 }
 
-/* Are all workers without a job, and none connecting for one? */
+/* Have all workers no job, and is none connecting for one? */
 static bool
 nobody_works(const WorkerPool *pool)
 {
@@ -438,7 +443,7 @@ nobody_works(const WorkerPool *pool)
 	return true;
 }
 
-/* The first that may begin, or NO_JOB. */
+/* The first job that may begin, or NO_JOB. */
 static int
 worker_pool_begin_job(WorkerPool *pool)
 {
@@ -446,8 +451,8 @@ worker_pool_begin_job(WorkerPool *pool)
 	int			job = pool->next_job;
 
 	/*
-	 * Jobs that may not begin yet are passed over, so that those behind them
-	 * are not held up.  next_job spares the search all that have begun.
+	 * Jobs that may not begin yet are skipped, so that they do not delay
+	 * later ones.  next_job avoids a search through all jobs that have begun.
 	 */
 	while (job < pool->n_jobs &&
 		   (pool->begun[job] || (task->begin && !task->begin(task->arg, job))))
@@ -460,7 +465,7 @@ worker_pool_begin_job(WorkerPool *pool)
 	return job;
 }
 
-/* Has a resting worker a job?  Then there is no slot. */
+/* Has a resting worker a job?  If so, there is no free slot. */
 static bool
 any_wants_slot(const WorkerPool *pool)
 {
@@ -478,7 +483,7 @@ want_slots(const WorkerPool *pool, bool wanted)
 		worker_slots_want(wanted);
 }
 
-/* That of a resting worker, which has no slot yet; or NO_JOB. */
+/* The job of a resting worker, which has no slot yet; or NO_JOB. */
 static int
 take_over(WorkerPool *pool, int no)
 {
@@ -509,8 +514,8 @@ take_job(WorkerPool *pool, const Worker *worker)
 }
 
 /*
- * Give an idle worker a job.  If there is none left it waits, as a job that
- * is being done may need its snapshot yet, and leaves when all are done.
+ * Give an idle worker a job.  If there is none left the worker waits, because
+ * a current job may still need its snapshot; it ends when all jobs are done.
  */
 static void
 hand_out(WorkerPool *pool, Worker *worker, bool all_done)
@@ -519,7 +524,7 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 		worker->job = take_job(pool, worker);
 	if (worker->job == NO_JOB && !all_done)
 	{
-		/* other runs do not say whether they want a slot of a build */
+		/* Other runs do not announce that they want a slot for builds. */
 		if (!pool->has_slots ||
 			!(pool->task->builds || any_wants_slot(pool) ||
 			  worker_slots_are_wanted()))
@@ -540,11 +545,11 @@ run_refused(WorkerPool *pool)
 		return;
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].retry.at != 0)
-			return;				/* it will be asked, too */
+			return;				/* it will get the job, too */
 
 	/*
-	 * Each worker has been asked, and none can get a job any more that
-	 * another one has now: the leader does it while they wait.
+	 * All workers have refused the job, so the leader does it while they
+	 * wait, because none can get the lock that the leader has.
 	 */
 	if (!pool->watch->run_refused(pool->watch->arg, pool->task, job))
 	{
@@ -562,14 +567,14 @@ run_refused(WorkerPool *pool)
 static void
 fork_worker(WorkerPool *pool, int no)
 {
-	/* with slots workers of other runs may be starting, too */
+	/* With slots, workers of other runs may also be starting. */
 	pool->workers[no].crowded = pool->has_slots || anyone_starts(pool);
 	for (int i = 0; i < pool->n_workers; i++)
 		pool->workers[i].crowded |= pool->processes[i].pid != 0;
 
 	/*
-	 * The watch notes first that the process begins: what it keeps about the
-	 * last process in this place must not be taken for the next one's.
+	 * First tell the watch that a new process begins, so that its data about
+	 * the last process in this place is not used for the new one.
 	 */
 	pool->workers[no].retry.at = 0;
 	pool->workers[no].started = false;
@@ -579,7 +584,7 @@ fork_worker(WorkerPool *pool, int no)
 						&pool->steps[no]);
 }
 
-/* Does a worker wait for its next retry with a job? */
+/* Is a worker with a job waiting for its next retry? */
 static bool
 any_retries(const WorkerPool *pool)
 {
@@ -590,9 +595,10 @@ any_retries(const WorkerPool *pool)
 }
 
 /*
- * Fork a resting worker if there is a job and a slot for it.  One at a time
- * has a job, which an idle worker takes over before any other.  A job to
- * repeat goes first: others may wait in their jobs for it.
+ * Fork a process for a resting worker if there are a job and a slot.  Only
+ * one resting worker at a time has a job, which an idle worker takes over
+ * before any other.  A job that is repeated comes first, because jobs of
+ * others may wait for it.
  */
 static void
 wake(WorkerPool *pool, int no, bool all_done)
@@ -616,7 +622,9 @@ wake(WorkerPool *pool, int no, bool all_done)
 	close(fd);
 }
 
-/* Fork the next process for a place whose time has come, if it is needed. */
+/*
+ * Fork the next process for a place when its time has come, if it is needed.
+ */
 static void
 retry(WorkerPool *pool, int no)
 {
@@ -640,7 +648,7 @@ retry(WorkerPool *pool, int no)
 		fork_worker(pool, no);
 }
 
-/* How long to wait: not beyond the next retry, if there can be one. */
+/* How long to wait: until the next retry, if there can be one. */
 static int
 wait_ms(const WorkerPool *pool)
 {
@@ -653,7 +661,10 @@ wait_ms(const WorkerPool *pool)
 	return (int) result;
 }
 
-/* Words first: a worker's message is what they are held back for. */
+/*
+ * Handle standard error first: messages there are held back until the
+ * worker's next message on the socket.
+ */
 static void
 wait_and_serve(WorkerPool *pool)
 {
@@ -694,7 +705,8 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	}
 
 	/*
-	 * Written by workers, so that the leader knows the step of a killed one.
+	 * Workers write their steps here, so that the leader knows the step of a
+	 * killed one.
 	 */
 	pool->steps = shared_memory_new(n_workers, sizeof(int));
 	pool->signs = pg_malloc0((n_workers * 2 + 1) * sizeof(WorkerSign));
@@ -702,7 +714,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	return pool;
 }
 
-/* Give each what it is to do. */
+/* Give each worker its next task. */
 static void
 serve_workers(WorkerPool *pool, bool all_done)
 {
@@ -715,7 +727,7 @@ serve_workers(WorkerPool *pool, bool all_done)
 		else if (worker->retry.at != 0)
 			retry(pool, i);
 	}
-	/* last, as those that are idle have slots */
+	/* Wake resting workers last, because idle ones have slots already. */
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].rests)
 			wake(pool, i, all_done);
@@ -741,13 +753,16 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		else
 			fork_worker(pool, i);
 	}
-	/* as many as there are slots for */
+	/* Fork as many workers as there are slots. */
 	serve_workers(pool, false);
 	while (pool->n_staying > 0)
 	{
 		bool		all_done;
 
-		/* here workers only ask: an answer needs the leader's consent */
+		/*
+		 * Here workers only ask; the leader's watch must agree before they
+		 * get an answer.
+		 */
 		wait_and_serve(pool);
 		all_done = pool->n_done == pool->n_jobs && nobody_works(pool);
 		pool->may_fork = watch->attend == NULL ||
@@ -757,7 +772,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		serve_workers(pool, all_done);
 		run_refused(pool);
 	}
-	/* other runs may have the slots that this one has waited for */
+	/* Other runs may have the slots for which this one has waited. */
 	want_slots(pool, false);
 	cleanup_pop(worker_pool_kill_workers, pool);
 	close(pool->processes[0].listener);

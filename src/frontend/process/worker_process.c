@@ -3,11 +3,10 @@
  *		One worker process: the fork, the messages between leader and worker,
  *		and the worker's standard error.
  *
- * Between leader and worker goes the number of a job, and nothing else: what
- * a job is both know from the memory that fork() has copied, and results are
- * in memory that they share.  What a worker says comes by a pipe, so that the
- * leader can show the words of one worker together, and after its own line of
- * progress.
+ * Leader and worker only exchange numbers of jobs.  Both know the jobs from
+ * the memory that fork() has copied, and results are in shared memory.  The
+ * worker's standard error is a pipe, so that the leader can print the
+ * messages of one worker together, and after its own line of progress.
  */
 #include "base/fe_compat.h"
 
@@ -22,18 +21,16 @@
 #include "process/worker_process.h"
 #include "process/worker_slots.h"
 
-/* What the leader has open besides, and to spare. */
+/* Other open files of the leader, and some to spare. */
 #define OTHER_FILES 64
 
-/*
- * Between what a worker says and the cause for which it lost its connection.
- */
+/* Separates a worker's messages from the cause of its lost connection. */
 #define CAUSE_MARK '\0'
 
-/* Set in a worker's process. */
+/* Is this process a worker? */
 static bool is_worker;
 
-/* All len bytes, or false at the end of the stream. */
+/* Receive all len bytes; returns false at the end of the stream. */
 static bool
 receive(int fd, void *buf, size_t len)
 {
@@ -74,14 +71,14 @@ worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 {
 	int32		job = NO_JOB;
 
-	/* session_lost() looks at this: a worker ends, and is replaced */
+	/* session_lost() checks this, because a worker ends, and is replaced. */
 	is_worker = true;
 	task->start(task->arg, no);
 	for (;;)
 	{
 		if (!send_bytes(socket, &job, sizeof(job)) ||
 			!receive(socket, &job, sizeof(job)))
-			_exit(1);			/* the leader is gone */
+			_exit(1);			/* the leader has ended */
 		if (job == NO_JOB)
 			break;
 		*step = NO_STEP;
@@ -103,9 +100,9 @@ void
 worker_process_lost(const char *cause)
 {
 	/*
-	 * A command that gets a part of a file must end first.  It would take the
-	 * end of this process for the end of the file, and store the part under
-	 * the file's name (--pipe).
+	 * End a command that has got a part of a file first.  Otherwise it would
+	 * take the end of this process for the end of the file, and store the
+	 * part under the file's name (--pipe).
 	 */
 	child_process_end_fed();
 	fputc(CAUSE_MARK, stderr);
@@ -129,7 +126,7 @@ worker_process_lost_in_handler(const char *cause)
  * In the leader
  * ----------
  */
-/* A socket and a pipe each. */
+/* Each worker needs a socket and a pipe. */
 bool
 worker_processes_have_files(int n, int n_more)
 {
@@ -164,7 +161,7 @@ worker_processes_new(int n)
 	listener = epoll_create1(EPOLL_CLOEXEC);
 	if (listener < 0)
 		pg_fatal("%s() failed: %m", "epoll_create1");
-	/* there is one, even of none */
+	/* There is at least one element. */
 	processes[0].listener = listener;
 	for (int i = 0; i < n; i++)
 	{
@@ -183,7 +180,10 @@ close_fd(int *fd)
 	*fd = -1;
 }
 
-/* The mark tells whose it is, and which of the two. */
+/*
+ * Register a descriptor.  The mark identifies the process, and which of its
+ * two descriptors this is.
+ */
 static void
 listen_to(const WorkerProcess *process, int fd, uint64 mark)
 {
@@ -194,8 +194,8 @@ listen_to(const WorkerProcess *process, int fd, uint64 mark)
 }
 
 /*
- * In the leader.  A process that was forked just now may have it open yet, so
- * that the listener would go on.
+ * Close a descriptor in the leader.  A process that was just forked may still
+ * have a copy of it, so it must be removed from the listener.
  */
 static void
 close_heard(const WorkerProcess *process, int *fd)
@@ -222,7 +222,11 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 		interrupt_install_worker(leader, child_process_end_fed);
 		interrupt_release_signals();
 		worker_slots_forget();
-		/* each must see the end of its stream when the leader is gone */
+
+		/*
+		 * Close the leader's sockets, so that each worker sees the end of its
+		 * stream when the leader has ended.
+		 */
 		for (int i = 0; i < n; i++)
 		{
 			close_fd(&processes[i].socket);
@@ -236,7 +240,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 		close(process->listener);
 		close(sockets[0]);
 		close(err[0]);
-		/* nor must a command that the worker runs keep it open */
+		/* A command of the worker must not keep the socket open either. */
 		(void) fcntl(sockets[1], F_SETFD, FD_CLOEXEC);
 		dup2(err[1], STDERR_FILENO);
 		close(err[1]);
@@ -256,7 +260,7 @@ worker_processes_wait(const WorkerProcess *processes, int n, int watch_fd,
 {
 	struct pollfd fds[] = {
 		{.fd = processes[0].listener,.events = POLLIN},
-		{.fd = watch_fd,.events = POLLIN}	/* poll() passes over -1 */
+		{.fd = watch_fd,.events = POLLIN}	/* poll() ignores -1 */
 	};
 	struct epoll_event *events;
 	int			ready = poll(fds, lengthof(fds), wait_ms);
@@ -272,8 +276,8 @@ worker_processes_wait(const WorkerProcess *processes, int n, int watch_fd,
 	events = pg_malloc(n * 2 * sizeof(struct epoll_event));
 
 	/*
-	 * poll() has waited already, for the epoll instance and for the
-	 * descriptor besides; here all that is ready is taken without a wait.
+	 * poll() has already waited for the epoll instance and for the other
+	 * descriptor, so read all ready ones without a wait.
 	 */
 	n_signs = epoll_wait(fds[0].fd, events, n * 2, 0);
 	if (n_signs < 0 && errno != EINTR)
@@ -339,7 +343,7 @@ worker_process_show_words(WorkerProcess *process)
 	if (len > 0)
 		message_before_output();
 	fwrite(process->words.data, 1, len, stderr);
-	/* the cause stays, for the report of how the process ended */
+	/* Keep the cause for the report about the end of the process. */
 	memmove(process->words.data, process->words.data + len,
 			process->words.len - len);
 	process->words.len -= len;
@@ -354,7 +358,7 @@ worker_process_reap(WorkerProcess *process)
 	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	process->pid = 0;
-	/* its last words may still be in the pipe */
+	/* Its last messages may still be in the pipe. */
 	while (process->err_fd >= 0 && worker_process_hear(process))
 		;
 	return status;

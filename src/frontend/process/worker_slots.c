@@ -1,10 +1,10 @@
 /*
  * worker_slots.c
- *		One budget of workers for several runs at a time.
+ *		Limits the number of workers of several concurrent runs together.
  *
- * A slot is a byte of a file in memory, and who has it holds a lock on that
- * byte.  The kernel gives up the lock of a process that is killed, so a slot
- * cannot be lost, as it could where processes count.
+ * A slot is a byte of a file in memory, and its owner holds a lock on that
+ * byte.  The kernel releases the lock of a process that is killed, so a slot
+ * cannot be lost, as it could if processes used a counter.
  */
 #include "base/fe_compat.h"
 
@@ -14,30 +14,30 @@
 #include "base/shared_memory.h"
 #include "process/worker_slots.h"
 
-/* How often to look for a slot of a build. */
+/* How often to check for a slot for a build. */
 #define BUILD_LOOK_US 20000
 
-/* What all the processes see, and set. */
+/* State that all processes read and write. */
 typedef struct SlotsShared
 {
 	volatile bool all_begun;
 	volatile bool wants[FLEXIBLE_ARRAY_MEMBER]; /* by run */
 } SlotsShared;
 
-/* Pools have no argument for it: this is the process's. */
+/* The state of the process, because pools have no argument for it. */
 static struct
 {
 	int			file;			/* its bytes, which are never written, are the
 								 * slots */
-	int			n_slots;		/* of workers, the first of the bytes; 0:
-								 * there is no limit */
+	int			n_slots;		/* slots of workers, the first bytes; 0 = no
+								 * limit */
 	int			n_builds;
 	int			n_runs;
 	SlotsShared *shared;
-	int			run;			/* whose leader this is; -1 = none */
-	int			first;			/* the slot that it began with, until a worker
-								 * has it; -1 */
-	int		   *builds;			/* slots of builds that it has taken */
+	int			run;			/* the run whose leader this is; -1 = none */
+	int			first;			/* the slot with which it began, until a
+								 * worker has it; -1 */
+	int		   *builds;			/* slots for builds that it has taken */
 	int			n_own_builds;
 }			slots = {.file = -1,.run = -1,.first = -1};
 
@@ -62,7 +62,7 @@ worker_slots_end(void)
 	slots.n_slots = 0;
 }
 
-/* Lock the first of these that is free; or return -1. */
+/* Lock the first free slot of these; -1 if there is none. */
 static int
 lock_slot(int first, int n)
 {
@@ -93,7 +93,7 @@ lock_slot(int first, int n)
 	return -1;
 }
 
-/* Does one of the runs before this number want a slot? */
+/* Does a run before this number want a slot? */
 static bool
 any_wants(int end)
 {
@@ -106,7 +106,7 @@ any_wants(int end)
 int
 worker_slots_begin_run(int run, bool will_want)
 {
-	/* those that run already take what is free, so that they end first */
+	/* Active runs get free slots first, so that they end first. */
 	int			fd = any_wants(slots.n_runs) ? -1 : lock_slot(0, slots.n_slots);
 
 	if (fd >= 0)
@@ -145,7 +145,7 @@ worker_slots_take(void)
 	int			fd = slots.first;
 
 	slots.first = -1;
-	/* runs that began earlier come first, so that they end first */
+	/* Runs that began earlier get slots first, so that they end first. */
 	if (fd < 0 && !any_wants(slots.run))
 		fd = lock_slot(0, slots.n_slots);
 	return fd;
@@ -158,8 +158,8 @@ worker_slots_take_build(void)
 }
 
 /*
- * One is waited for, since without any the indexes would never be built; of
- * the others only those that are free, which other runs want as well.
+ * Wait for one slot, because without any the indexes would never be built.
+ * Take others only if they are free, because other runs need them, too.
  */
 int
 worker_slots_begin_builds(int n)
