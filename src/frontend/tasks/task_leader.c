@@ -1,18 +1,19 @@
 /*
  * task_leader.c
- *		Has the tasks of a dump run until all is done.
+ *		The leader of a distributed dump: starts tasks with the user's
+ *		command, and collects the files that the tasks write.
  *
- * With --run-tasks, it is not workers of this process that read the rows, but
- * tasks: processes that a command of the user's starts, as a rule on other
- * hosts.  All that leader and tasks share is a directory, with the plan,
- * which the leader writes, and files of results, of which each attempt at a
- * task appends to its own.  The leader holds the snapshot and all locks,
- * looks for new lines in the results, and gives files their names in the
+ * With --run-tasks, the workers of this process do not read the rows.  Tasks
+ * do: processes that a command of the user starts, usually on other hosts.
+ * The leader and the tasks share only a directory.  It contains the plan,
+ * which the leader writes, and files of results: each attempt at a task
+ * appends to a file of its own.  The leader holds the snapshot and all table
+ * locks, looks for new lines in the results, and renames the files into the
  * archive.
  *
- * Nothing is known of an attempt but what it writes: it may be killed, may
- * hang, or may run a second time.  So what counts is not how the command
- * ends, but which files are there.
+ * The leader knows about an attempt only what the attempt writes: an attempt
+ * may be killed, may hang, or may run a second time.  So the leader does not
+ * judge by the exit code of the command, but by the files that are complete.
  */
 #include "base/fe_compat.h"
 
@@ -28,46 +29,47 @@
 #include "tasks/task_leader.h"
 #include "tasks/task_server.h"
 
-/* An attempt, and how far its results are read. */
+/* An attempt at a task, and how much of its results the leader has read. */
 typedef struct TaskAttempt
 {
 	char	   *name;			/* first, for compare_strings() */
 	int			task;
 	off_t		read;
-	bool		is_ours;		/* its first line says so */
-	bool		is_wrong;		/* nothing of it is taken */
-	bool		ended;			/* by itself: no command of its is left */
+	bool		is_ours;		/* its first line has our run ID */
+	bool		is_wrong;		/* its results are ignored */
+	bool		ended;			/* wrote its last line; no command is left */
 } TaskAttempt;
 
-/* The results of tasks, which the leader takes into the run. */
+/* The results of tasks, which the leader adds to the results of the run. */
 typedef struct TaskCollector
 {
 	Run		   *run;
-	const char *directory;		/* the plan's */
+	const char *directory;		/* that of the plan */
 	const char *run_id;
 	TaskAttempt *attempts;		/* sorted by name: each is looked up whenever
 								 * the directory is listed */
 	int			n_attempts;
-	bool	   *refused;		/* by job: none of a task's sessions can lock
-								 * its table */
+	bool	   *refused;		/* by job: no session of its task can lock the
+								 * job's table */
 } TaskCollector;
 
 /* ----------
- * Which task does which jobs.
+ * The assignment of jobs to tasks.
  *
- * That is dealt out once, before the plan is written, since tasks cannot ask
- * for their next job.  Each job, the longest first, goes to the task that has
- * the least (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
+ * The leader assigns all jobs before it writes the plan, since tasks cannot
+ * ask for their next job.  It assigns the longest jobs first, each to the
+ * task with the least work so far (Graham, Bounds on Multiprocessing Timing
+ * Anomalies, 1969).
  * ----------
  */
 
 /*
- * A file costs about a millisecond beside its contents: as much as this
- * number of bytes.
+ * Each file costs about a millisecond in addition to the time for its
+ * contents, as much time as this number of bytes takes.
  */
 #define FILE_BYTES 100000
 
-/* What a task has to do. */
+/* The work that is assigned to a task so far. */
 typedef struct TaskLoad
 {
 	uint64		bytes;
@@ -75,8 +77,8 @@ typedef struct TaskLoad
 } TaskLoad;
 
 /*
- * The number decides between equal loads, so that the same plan is always
- * dealt out in the same way.
+ * Among equal loads, the task's number decides, so that the same plan always
+ * leads to the same assignment.
  */
 static bool
 is_less(const TaskLoad *a, const TaskLoad *b)
@@ -84,7 +86,10 @@ is_less(const TaskLoad *a, const TaskLoad *b)
 	return a->bytes != b->bytes ? a->bytes < b->bytes : a->task < b->task;
 }
 
-/* Loads are a heap, the least on top: the top has become more. */
+/*
+ * Restore the order of the heap, whose top is the smallest load, after the
+ * top has grown.
+ */
 static void
 sift_down(TaskLoad *loads, int n)
 {
@@ -106,8 +111,8 @@ sift_down(TaskLoad *loads, int n)
 }
 
 /*
- * Deal out the queue's jobs to n_tasks tasks, so that all have the same to
- * do.
+ * Assign the queue's jobs to n_tasks tasks, so that all tasks get about the
+ * same amount of work.
  */
 static void
 task_deal(const JobQueue *queue, int n_tasks)
@@ -127,18 +132,19 @@ task_deal(const JobQueue *queue, int n_tasks)
 }
 
 /* ----------
- * Takes the results of tasks, and their files into the archive.
+ * The collection of results and files.
  *
- * The leader alone gives files their names in the archive.  If several
- * attempts have made a file, the first whose results the leader reads has
- * made the archive's, and the manifest gets those results.  A later attempt
- * can change neither.
+ * Only the leader gives files their names in the archive.  If several
+ * attempts have written the same file, the archive and the manifest get the
+ * file and the results of the attempt whose results the leader reads first.
+ * A later attempt can change neither.
  * ----------
  */
 
 /*
- * Give the file its name in the archive; false if it is not there, whole.
- * Commands of --pipe have taken it where it belongs.
+ * Give the file its name in the archive.  Returns false if there is no
+ * complete file.  With --pipe, there is nothing to do: the commands have
+ * stored the file already.
  */
 static bool
 take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name,
@@ -152,8 +158,9 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 	if (collector->run->options->pipe_command == NULL)
 	{
 		/*
-		 * A file that is cut off has another size, and in a directory to
-		 * which others may write a link would put a file of theirs into the
+		 * The size shows whether the file is complete. lstat() and the owner
+		 * are checked because other users may be able to write to the
+		 * directory: a symbolic link could put a file of theirs into the
 		 * archive.
 		 */
 		taken = lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -173,8 +180,9 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 }
 
 /*
- * False if the line's numbers are not of this run.  The result of a second
- * attempt at the same file is not an error: it is left where it is.
+ * Returns false if the line's numbers do not exist in this run.  The result
+ * of a second attempt at the same file is not an error: the function ignores
+ * it, and the file stays where it is until the directory is removed.
  */
 static bool
 take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine *line)
@@ -210,12 +218,15 @@ take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine
 	if (!take_file(collector, attempt, name, &line->result))
 		return true;
 	*result = line->result;
-	result->new_reason = NULL;	/* freed with the line */
+	result->new_reason = NULL;	/* task_result_free() frees it */
 	result->worker = attempt->task;
 	result->done = true;
 	if (file)
 	{
-		/* the event log shows the task where it has the worker otherwise */
+		/*
+		 * The event log shows the number of the task in place of the
+		 * worker's.
+		 */
 		results->worker = attempt->task;
 		run_event_chunk_end(run, file, line->result.new_reason);
 		results->worker = 0;
@@ -223,7 +234,11 @@ take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine
 	return true;
 }
 
-/* Its first job, by task_deal(), is what it is shown to be at. */
+/*
+ * Show in the progress that a task is running, or not.  The leader does not
+ * know which job the task does; the job that is shown is the first of the
+ * task, which task_deal() has assigned: the job with the task's own number.
+ */
 static void
 set_at_work(TaskCollector *collector, int task, bool at_work)
 {
@@ -231,11 +246,15 @@ set_at_work(TaskCollector *collector, int task, bool at_work)
 		at_work && task < collector->run->plan->queue->n_jobs ? task : -1;
 }
 
-/* False if the line cannot be one of this run; nothing is changed then. */
+/*
+ * Returns false, and changes nothing, if the line cannot belong to this run.
+ */
 static bool
 take_line(TaskCollector *collector, TaskAttempt *attempt, const TaskLine *line)
 {
-	/* an attempt is known to be this run's by its first line */
+	/*
+	 * Only the first line contains the run ID, so it must precede all others.
+	 */
 	if (line->kind != TASK_LINE_RUN && !attempt->is_ours)
 		return false;
 	switch (line->kind)
@@ -264,7 +283,10 @@ take_line(TaskCollector *collector, TaskAttempt *attempt, const TaskLine *line)
 	return false;
 }
 
-/* Complete lines; the next look takes the rest, when it is complete. */
+/*
+ * Read the complete lines of this text.  The rest is read again when its line
+ * is complete.
+ */
 static void
 take_lines(TaskCollector *collector, TaskAttempt *attempt, const char *text,
 		   size_t len)
@@ -291,9 +313,10 @@ take_lines(TaskCollector *collector, TaskAttempt *attempt, const char *text,
 }
 
 /*
- * The file is opened each time, so that a network's file system shows what
- * another host has written and closed or flushed.  Attributes asked by name
- * may be old.
+ * The leader opens the file each time, because a network file system shows
+ * what another host has written and flushed only after a new open().
+ * Attributes that stat() returns for a name may be outdated, so the function
+ * uses fstat().
  */
 static void
 read_attempt(TaskCollector *collector, TaskAttempt *attempt)
@@ -317,7 +340,7 @@ read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 					   printable(path), problem);
 	}
 	else if (fstat(fd, &st) == 0 && st.st_size == attempt->read)
-		;						/* nothing is new */
+		;						/* no new lines */
 	else if (lseek(fd, attempt->read, SEEK_SET) < 0)
 		pg_fatal("could not seek in file \"%s\": %m", path);
 	else
@@ -331,7 +354,10 @@ read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 	free(path);
 }
 
-/* The attempt of a file with this name: TASK.HOST.... and the suffix. */
+/*
+ * Add the attempt whose result file has this name, TASK.HOST.PROCESS.RANDOM
+ * and the suffix, unless it is in the list already.
+ */
 static void
 note_attempt(TaskCollector *collector, const char *file_name)
 {
@@ -357,8 +383,8 @@ note_attempt(TaskCollector *collector, const char *file_name)
 	}
 
 	/*
-	 * Few attempts are new, and all are looked for again and again: so the
-	 * list is kept in order.
+	 * The list is kept sorted because most calls only search it: all attempts
+	 * are looked up each time, but few are new.
 	 */
 	collector->attempts = array_room(collector->attempts, collector->n_attempts,
 									 sizeof(TaskAttempt));
@@ -368,8 +394,8 @@ note_attempt(TaskCollector *collector, const char *file_name)
 }
 
 /*
- * Take what is new.  An error of readdir() ends the list early, and the next
- * look finds the rest.
+ * Read new results.  An error of readdir() ends the listing early, which does
+ * no harm: the next call finds the rest.
  */
 static void
 task_collector_look(TaskCollector *collector)
@@ -386,7 +412,10 @@ task_collector_look(TaskCollector *collector)
 		read_attempt(collector, &collector->attempts[i]);
 }
 
-/* The commands of all tasks are to be begun: nothing has come of them yet. */
+/*
+ * Assign the jobs to tasks, and create the collector.  Call this before the
+ * command runs for the first time.
+ */
 static TaskCollector *
 task_collector_new(Run *run, const char *directory, const char *run_id)
 {
@@ -415,7 +444,10 @@ make_tables(const DumpPlan *plan)
 	return tables;
 }
 
-/* The order of files, as their numbers: pointers are of no use in a file. */
+/*
+ * The order of the files as numbers, because pointers have no meaning in a
+ * file.
+ */
 static int *
 make_queue(const DumpPlan *plan)
 {
@@ -427,7 +459,11 @@ make_queue(const DumpPlan *plan)
 	return numbers;
 }
 
-/* Further standbys, which tasks reach as the leader has. */
+/*
+ * Add the standbys other than the first to the plan, with the addresses at
+ * which the leader has reached them.  The leader's session on each holds the
+ * lock of the run too, so that tasks can check for it there.
+ */
 static void
 add_standbys(PlanFile *file, const Standbys *standbys, const char *run_id)
 {
@@ -448,7 +484,7 @@ add_standbys(PlanFile *file, const Standbys *standbys, const char *run_id)
 	}
 }
 
-/* Paths are made absolute: tasks have other working directories. */
+/* Paths are made absolute because tasks have other working directories. */
 static DumpTaskHead
 make_head(const Source *source, const DumpPlan *plan, const char *run_id)
 {
@@ -487,9 +523,8 @@ make_head(const Source *source, const DumpPlan *plan, const char *run_id)
 }
 
 /*
- * Write the plan of this run at path, as task_plan_write_file() does.  The
- * sessions of the leader at further standbys hold the lock of the run from
- * now on.
+ * Write the plan of this run to path, as task_plan_write_file() does.  From
+ * now on, the leader's sessions on further standbys hold the lock of the run.
  */
 static void
 task_plan_write(const char *path, const Source *source, const DumpPlan *plan,
@@ -514,9 +549,9 @@ task_plan_write(const char *path, const Source *source, const DumpPlan *plan,
 }
 
 /*
- * How often the leader looks at its sessions while the command runs.  It
- * looks for results every n-th time, n growing with the number of tasks, as
- * that costs more with more of them.
+ * How often the leader checks its sessions while the command runs.  It looks
+ * for results every n-th time. n grows with the number of tasks, because
+ * reading the results costs more with more tasks.
  */
 #define LOOK_MS 20
 #define TASKS_FOR_LOOK 20
@@ -534,7 +569,7 @@ typedef struct TaskLeader
 } TaskLeader;
 
 /* ----------
- * The command
+ * Running the command of --run-tasks.
  * ----------
  */
 static void
@@ -544,14 +579,18 @@ task_leader_attend(const TaskLeader *leader, int *n_looks)
 
 	looks = Min(Max(looks, 1), MOST_LOOKS_FOR_RESULTS);
 	interrupt_check();
-	/* the session that holds the snapshot may be lost meanwhile */
+
+	/*
+	 * The command may run for hours, in which the session that holds the
+	 * snapshot can be lost.
+	 */
 	leader_attend(leader->source);
 	if (*n_looks % looks == 0)
 		task_collector_look(leader->collector);
 	(*n_looks)++;
 }
 
-/* A detail of the message before. */
+/* Add how the command ended as a detail to the last message. */
 static void
 log_end(int level, int status)
 {
@@ -566,9 +605,10 @@ log_end(int level, int status)
 }
 
 /*
- * A command of --pipe that an attempt has left behind stores what it has
- * under the file's name, whenever it likes, and that may be a part
- * (sink.c).
+ * Fail if an attempt has not ended and --pipe is used.  A --pipe command of
+ * that attempt may still be running.  It stores its input under the file's
+ * name whenever it ends, even if the input is only a part of the file (see
+ * sink.c), and so could replace the complete file of another attempt.
  */
 static void
 check_commands(const TaskLeader *leader)
@@ -589,7 +629,7 @@ check_commands(const TaskLeader *leader)
 	}
 }
 
-/* Run the command for these tasks; how it ended, as waitpid() has it. */
+/* Run the command for these tasks.  Returns its status, as from waitpid(). */
 static int
 run_command(const TaskLeader *leader, const bool *wanted)
 {
@@ -608,31 +648,42 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	pg_log_info("running \"%s\"", command);
 
 	/*
-	 * The command's output is for the user to read, and standard output may
-	 * be the event log's.  What reads standard input, such as ssh, must not
-	 * take the user's.
+	 * The command's output goes to standard error, because standard output
+	 * may be the event log.  Its input is /dev/null, so that programs such as
+	 * ssh do not read the user's standard input.
 	 */
 	pid = child_program_start_reading("/bin/sh", args, nothing,
 									  STDERR_FILENO, -1);
 	close(nothing);
 	while (!child_process_wait(pid, &status, LOOK_MS))
 		task_leader_attend(leader, &n_looks);
-	/* tasks that it has left behind do no harm, and end when the run does */
+
+	/*
+	 * Tasks that still run in the background may continue: they do no harm,
+	 * and end when the run ends.
+	 */
 	child_process_set_fed(0);
 	task_collector_look(leader->collector);
 	check_commands(leader);
-	/* for the progress: attempts that were killed have no last line */
+
+	/*
+	 * Attempts that were killed wrote no last line, so the progress would
+	 * show them as running.
+	 */
 	for (int i = 0; i < (int) options->tasks; i++)
 		set_at_work(leader->collector, i, false);
 	return status;
 }
 
 /* ----------
- * What is missing
+ * Missing files and retries.
  * ----------
  */
 
-/* How many of a job's files are there?  *n is of how many. */
+/*
+ * Returns how many of the job's files are complete; *n is set to the number
+ * of its files.
+ */
 static int
 count_done(const Run *run, int job, int *n)
 {
@@ -644,7 +695,10 @@ count_done(const Run *run, int job, int *n)
 	return n_done;
 }
 
-/* Is one of the tasks' jobs for them to do, and not done? */
+/*
+ * Is the job incomplete, and can its task do it? A job whose table the task
+ * cannot lock is left to the leader.
+ */
 static bool
 is_missing(const TaskLeader *leader, int job)
 {
@@ -675,7 +729,10 @@ task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 	exit(1);
 }
 
-/* By task: is anything of it missing? */
+/*
+ * Set missing[] for each task that has incomplete jobs.  Returns whether
+ * there is any such task.
+ */
 static bool
 find_missing(const TaskLeader *leader, bool *missing)
 {
@@ -693,7 +750,10 @@ find_missing(const TaskLeader *leader, bool *missing)
 	return any;
 }
 
-/* Up to --retries times more; exits if anything is missing then. */
+/*
+ * Run the command until no files are missing, at most 1 + --retries times.
+ * Exits with a message if files are still missing then.
+ */
 static void
 run_tasks(const TaskLeader *leader)
 {
@@ -714,7 +774,10 @@ run_tasks(const TaskLeader *leader)
 		status = run_command(leader, missing);
 		if (!find_missing(leader, missing))
 		{
-			/* what the command runs, or where, wants to be looked at */
+			/*
+			 * All files are complete, but the user should know about the
+			 * failure: the next run may fail for the same reason.
+			 */
 			if (status != 0)
 			{
 				pg_log_warning("the command of --run-tasks failed, but no files are missing");
@@ -733,13 +796,14 @@ run_tasks(const TaskLeader *leader)
 }
 
 /* ----------
- * The rows
+ * The run.
  * ----------
  */
 
 /*
- * rename() does not work across file systems, which would show only after the
- * first file was dumped.
+ * Fail early if the plan's directory is on another file system than the
+ * archive: rename() does not work across file systems, which would only be
+ * noticed after the first file was dumped.
  */
 static void
 check_place(const Options *options, const TaskPlace *place)
@@ -757,7 +821,10 @@ check_place(const Options *options, const TaskPlace *place)
 	}
 }
 
-/* Tables that no task could lock: the leader has all locks. */
+/*
+ * Do the jobs whose tables no task could lock.  The leader can, because its
+ * own session has held all locks since the start.
+ */
 static void
 read_missing(const TaskLeader *leader, const WorkerTask *own)
 {
@@ -770,7 +837,11 @@ read_missing(const TaskLeader *leader, const WorkerTask *own)
 
 		if (n_done == n)
 			continue;
-		/* a job is begun again as a whole, without files that are there */
+
+		/*
+		 * The leader repeats the whole job, so remove the results of the
+		 * files that are complete.
+		 */
 		if (n_done > 0)
 			own->reset(own->arg, i);
 		leader_do(leader->source, own, i);
@@ -788,8 +859,9 @@ task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	check_place(source->options, leader.place);
 
 	/*
-	 * The lock comes before the plan, by which tasks find out about it: a
-	 * task that finds no lock takes the run for ended.
+	 * Take the lock before the plan is written: a task starts as soon as it
+	 * finds the plan, and concludes that the run has ended if it finds no
+	 * lock.
 	 */
 	task_server_hold(source->conn, run_id);
 	leader.collector = task_collector_new(run, leader.place->directory, run_id);

@@ -1,15 +1,17 @@
 /*
  * task_plan.c
- *		What the leader and tasks of a dump hand to each other: the plan, a
- *		JSON file, the directory it lies in, and the results of tasks there.
+ *		Writes and reads the files that the leader and the tasks of a
+ *		distributed dump share: the plan, a JSON file in a directory of its
+ *		own, and the results of tasks.
  *
- * The plan is all that a task needs to do its jobs, in the form of the
- * structs that the workers of a dump go by.  The tables below name each
- * member once, for writing and reading alike, so that the two cannot differ.
+ * The plan contains everything that a task needs for its jobs, as the same
+ * structs that the workers of a dump use.  The tables below name each member
+ * once, for both writing and reading, so that the two cannot differ.
  *
- * Who can write to the directory decides what tasks do, since a plan has
- * commands and conditions in SQL.  So the directory is new and the leader's
- * alone, and files in it that could be anybody else's are not read.
+ * A plan contains commands and SQL conditions, which tasks execute, so write
+ * access to the directory must be limited.  The leader creates a new
+ * directory for itself only, and a task does not read files that another user
+ * could have written.
  */
 #include "base/fe_compat.h"
 
@@ -26,7 +28,7 @@
 #include "tasks/task_plan.h"
 
 /* ----------
- * The form
+ * The members of the JSON file.
  * ----------
  */
 #define HEAD(name, kind, member) name, kind, offsetof(PlanFile, member)
@@ -37,7 +39,10 @@
 #define GROUP(name, kind, member) name, kind, offsetof(LargeObjectGroup, member)
 #define JOB(name, kind, member) name, kind, offsetof(Job, member)
 
-/* What an array is of, and where its length is. */
+/*
+ * The members of an array's elements, their size, and where its length is
+ * stored.
+ */
 #define ELEMENTS(table, type, object, number) \
 	.fields = table,.size = sizeof(type),.count = offsetof(object, number)
 
@@ -54,7 +59,7 @@ static const JsonField standby_fields[] = {
 
 static const JsonField column_element[] = {{"", JSON_TEXT, 0, JSON_REQUIRED}, {NULL}};
 
-/* Null where the column is not masked. */
+/* The element is null if the column is not masked. */
 static const JsonField mask_element[] = {{"", JSON_TEXT, offsetof(ColumnMask, sql)}, {NULL}};
 
 static const JsonField table_fields[] = {
@@ -71,7 +76,9 @@ static const JsonField table_fields[] = {
 	{NULL}
 };
 
-/* Servers get these hashes as they are. */
+/*
+ * Fingerprints are compared by the server, which gets these digits unchanged.
+ */
 static const JsonField previous_fields[] = {
 	{PREVIOUS("path", JSON_TEXT, path), JSON_REQUIRED},
 	{PREVIOUS("rows", JSON_UINT64, rows)},
@@ -166,7 +173,7 @@ static const JsonField plan_fields[] = {
 };
 
 /* ----------
- * Writing
+ * Writing the plan.
  * ----------
  */
 static void
@@ -176,8 +183,9 @@ task_plan_flush(void *sink, PQExpBuffer buf)
 }
 
 /*
- * Under another name first: a task that is started by hand, or by a scheduler
- * that looks for the file, never sees a part of it.
+ * The file is written under another name first and then renamed, because a
+ * task may be started by hand, or by a scheduler that waits for the file: it
+ * must never see an incomplete plan.
  */
 void
 task_plan_write_file(const char *path, const PlanFile *file)
@@ -198,7 +206,7 @@ task_plan_write_file(const char *path, const PlanFile *file)
 }
 
 /* ----------
- * Reading
+ * Reading the plan, and checking it.
  * ----------
  */
 static const char *
@@ -227,8 +235,8 @@ check_head(const DumpTaskHead *head)
 }
 
 /*
- * Numbers that refer to tables, files or groups must be of some that are
- * there: they are used as indexes from here on, and a file may be damaged.
+ * Check the numbers of tables, files and groups, because they are used as
+ * array indexes from here on, and the file may be damaged.
  */
 static const char *
 check_numbers(const PlanFile *file)
@@ -273,16 +281,16 @@ task_plan_free(PlanFile *file)
 }
 
 /* ----------
- * Reads the plan of a dump in a task.
+ * The plan in a task.
  * ----------
  */
 
 #define PLAN_HINT "Specify the plan that pg_pardump --tasks has written."
 
 /*
- * Checked before anything else: this version need not understand the rest of
- * another version's plan, nor that of a restore or a copy, which earlier
- * versions wrote.
+ * The version is checked first: this program need not understand the other
+ * members of another version's plan.  The kind of plan is checked next,
+ * because earlier versions also wrote plans of restores and copies.
  */
 static void
 check_version(const char *path, const TaskRun *run)
@@ -306,9 +314,9 @@ check_version(const char *path, const TaskRun *run)
 }
 
 /*
- * What fingerprints are taken by, and the files that have some.  A host may
- * not have the previous archive mounted, which is not an error: its tasks
- * read all rows, and the results give that as the reason.
+ * Set up the fingerprints and the previous archive.  A host may not have
+ * mounted the previous archive, which is not an error: the host's tasks read
+ * all rows, and the results give that as the reason.
  */
 static void
 make_previous(const DumpTaskHead *head, DumpPlan *plan)
@@ -331,8 +339,9 @@ make_previous(const DumpTaskHead *head, DumpPlan *plan)
 }
 
 /*
- * What was read is used where it is, and is never freed: a task has one plan,
- * to its end.  NULL, or what is wrong.
+ * Build the plan of a dump from the members of the file.  The plan uses
+ * memory of the file, which is never freed: a task has one plan until it
+ * ends.  Returns NULL, or a description of what is wrong.
  */
 static const char *
 make_plan(const PlanFile *file, DumpPlan *plan)
@@ -405,8 +414,9 @@ task_plan_read(const char *path)
 	problem = task_plan_parse(&file, text, len);
 
 	/*
-	 * The members of another version may not fit, but the version, which is
-	 * the first of them, has been read by then.
+	 * A plan of another version may have members that fail to parse.  The
+	 * version is the first member, so it has been read anyway, and gives the
+	 * better message.
 	 */
 	if (problem == NULL || (file.head.run.version && file.head.run.what))
 		check_version(path, &file.head.run);
@@ -423,7 +433,10 @@ task_plan_read(const char *path)
 	return task;
 }
 
-/* An exit callback: an attempt that is at work yet finds nothing any more. */
+/*
+ * An exit callback.  An attempt that still runs finds no directory for its
+ * next file, and fails.
+ */
 static void
 task_plan_remove_place(void *arg)
 {
@@ -456,8 +469,8 @@ task_place_make(const char *plan, const char *archive)
 	}
 
 	/*
-	 * Kept open: its files can be removed at the end even if the path leads
-	 * elsewhere by then.
+	 * The directory is kept open, so that its files can be removed at the end
+	 * even if the path leads to another directory by then.
 	 */
 	place->fd = dirfd(archive_dir_open_empty(place->directory, true));
 	cleanup_push(task_plan_remove_place, place);
@@ -472,7 +485,7 @@ task_place_remove(TaskPlace *place)
 }
 
 /* ----------
- * Files in it
+ * Reading files of the directory.
  * ----------
  */
 int
@@ -504,19 +517,19 @@ task_place_read(int fd, const char *path, size_t *len)
 }
 
 /* ----------
- * The lines by which attempts at tasks report files to the leader.
+ * The lines with which attempts at tasks report files to the leader.
  *
- * A line is one JSON object.  An attempt writes to a file of its own, because
- * appends of several processes to one file are not atomic on file systems of
- * a network.  A line is complete with its newline, and it is written after
- * the file that it is about.
+ * Each line is a JSON object.  Each attempt writes to a file of its own,
+ * because appends of several processes to one file are not atomic on network
+ * file systems.  A line is complete when it ends in a newline.  An attempt
+ * writes the line after the file that the line describes is complete.
  * ----------
  */
 
-/* Of a host's name, in those of files. */
+/* The longest part of a host's name that is used in file names. */
 #define MOST_HOST_BYTES 60
 
-/* By kind. */
+/* The names of TaskLineKind, in its order. */
 static const char *const kinds[] = {"", "run", "file", "object", "refused", "end", NULL};
 
 #define LINE(name, kind, member) name, kind, offsetof(TaskLine, member)
@@ -544,8 +557,9 @@ static const JsonField line_fields[] = {
 };
 
 /*
- * This host's name, as a part of those of files; owned.  It is there for
- * users, who see where a task has run.
+ * Returns the name of this host for use in file names; the caller owns it.
+ * It only shows users where a task has run.  Characters that could be special
+ * in paths are replaced.
  */
 static char *
 host_name(void)
@@ -569,7 +583,11 @@ task_result_begin(TaskResults *results, const char *plan, int task,
 
 	results->directory = make_absolute_path(plan);
 	get_parent_directory(results->directory);
-	/* another attempt's may have the same host and process, in a container */
+
+	/*
+	 * In containers, another attempt may have the same host name and process
+	 * ID, so the name ends in random digits.
+	 */
 	results->attempt = psprintf("%d.%s.%d.%s", task, host_name(),
 								(int) getpid(), hex_random(4));
 	results->path = psprintf("%s/%s" TASK_RESULT_SUFFIX, results->directory,
@@ -620,8 +638,8 @@ task_result_flush(const TaskResults *results)
 }
 
 /*
- * The leader may only see what has been flushed, as a network's file system
- * keeps writes in the client.
+ * The line is flushed because a network file system may keep written data on
+ * this host until then, where the leader does not see it.
  */
 void
 task_result_end(TaskResults *results)
@@ -633,8 +651,8 @@ task_result_end(TaskResults *results)
 }
 
 /*
- * Those who show results compare this pointer with NULL and never free it, so
- * the text of a line is replaced by the constant of that name.
+ * Replace the text of the line with the constant of the same value: the code
+ * that shows results never frees this member.
  */
 static bool
 take_method(TaskLine *line)

@@ -29,23 +29,29 @@
 #include "plan/dump_plan.h"
 #include "process/file_result.h"
 
-/* Which server and database it is: texts, to be compared. */
+/*
+ * The identity of a server and database.  All members are texts, because they
+ * are only compared.
+ */
 typedef struct TaskServer
 {
-	char	   *system_identifier;	/* "" if the role may not ask */
-	char	   *timeline;		/* the same */
+	char	   *system_identifier;	/* "" if not permitted */
+	char	   *timeline;		/* empty in the same case */
 	char	   *database;
-	char	   *user;			/* whose sessions they are */
+	char	   *user;			/* the session user */
 } TaskServer;
 
-/* Earlier versions also wrote plans of copies and restores. */
+/*
+ * The only kind of plan.  Earlier versions also wrote plans of copies and
+ * restores.
+ */
 #define TASKS_DUMP "dump"
 
-/* The first members of the file; texts are owned. */
+/* The first members of the file, which describe the run.  Texts are owned. */
 typedef struct TaskRun
 {
 	char	   *version;		/* of the program */
-	char	   *what;			/* is done: TASKS_DUMP */
+	char	   *what;			/* always TASKS_DUMP */
 	char	   *run_id;			/* random, of this run only */
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */
@@ -57,21 +63,23 @@ typedef struct TaskRun
 	uint64		retries;
 } TaskRun;
 
-/* What is there once; texts are owned, and NULL where there is nothing. */
+/*
+ * All members that are not in arrays.  Texts are owned; NULL means not set.
+ */
 typedef struct DumpTaskHead
 {
 	TaskRun		run;
 	char	   *snapshot;
 	char	   *snapshot_identity;
 	char	   *encoding;
-	char	   *compression;	/* as compress_spec_print() has it */
+	char	   *compression;	/* printed by compress_spec_print() */
 	char	   *server_compression; /* NULL = tasks compress */
 	char	   *checksums;
 	int			lock_wait_ms;
 	char	   *extra_float_digits;
 	bool		quote_all_identifiers;
 	bool		no_sync;
-	char	   *archive;		/* its directory; NULL with a command */
+	char	   *archive;		/* directory; NULL with --pipe */
 	char	   *pipe_command;
 	int			server_version;
 	int			block_bytes;
@@ -79,12 +87,15 @@ typedef struct DumpTaskHead
 	FingerprintSpec fingerprints;	/* no algorithm = none are recorded */
 	char	   *previous;		/* directory of the archive whose files may be
 								 * used again; NULL = none */
-	char	   *copy_method;	/* how; NULL = the first that does */
-	bool		knows_changes;	/* of blocks since then */
+	char	   *copy_method;	/* NULL = the first that works */
+	bool		knows_changes;	/* which blocks changed since then */
 	int			n_objects;		/* large objects in all groups */
 } DumpTaskHead;
 
-/* A further standby that has the snapshot: a Standby, as a task needs it. */
+/*
+ * Another standby with the same snapshot: the members of Standby that a task
+ * needs.
+ */
 typedef struct PlannedStandby
 {
 	char	   *name;
@@ -94,15 +105,15 @@ typedef struct PlannedStandby
 	char	   *holder_query;
 } PlannedStandby;
 
-/* A table, with what was decided about it. */
+/* A table, with the decisions of the planner about it. */
 typedef struct PlannedTable
 {
 	DumpTable	table;
 	TablePlan	decided;
-	int			n_masks;		/* n_columns, or 0 if none is masked */
+	int			n_masks;		/* n_columns; 0 = no masks */
 } PlannedTable;
 
-/* The plan's file. */
+/* All contents of the plan file. */
 typedef struct PlanFile
 {
 	DumpTaskHead head;
@@ -121,15 +132,15 @@ typedef struct PlanFile
 } PlanFile;
 
 /*
- * Write the file at path, which must not exist; it gets its name when it is
- * whole and flushed.  Exits with a message on failure.
+ * Write the plan to path, which must not exist.  The file gets this name when
+ * it is complete and flushed.  Exits with a message on failure.
  */
 extern void task_plan_write_file(const char *path, const PlanFile *file);
 
 /*
- * Read one from memory into a struct that is zero.  NULL, or what is wrong
- * with it: damage, or numbers of files, tables, groups or objects that are
- * not there.
+ * Read a plan from memory into a struct that is all zeros.  Returns NULL, or
+ * a description of what is wrong: the text is damaged, or contains numbers of
+ * files, tables, groups or objects that do not exist.
  */
 extern const char *task_plan_parse(PlanFile *file, const char *text,
 								   size_t len);
@@ -138,7 +149,7 @@ extern const char *task_plan_parse(PlanFile *file, const char *text,
 extern void task_plan_free(PlanFile *file);
 
 /* ----------
- * Reads the plan of a dump in a task.
+ * The plan in a task.
  * ----------
  */
 
@@ -147,66 +158,67 @@ typedef struct DumpTaskPlan
 	DumpTaskHead head;
 	PlannedStandby *standbys;
 	int			n_standbys;
-	DumpPlan	plan;			/* without tables of contents */
+	DumpPlan	plan;			/* without table of contents */
 } DumpTaskPlan;
 
 /*
- * Read the plan.  Exits with a message if the file is not the user's own, is
- * damaged, or was written by another version of the program, or for something
- * else than a dump.
+ * Read the plan.  Exits with a message if the file belongs to another user,
+ * is damaged, was written by another version of the program, or is not the
+ * plan of a dump.
  */
 extern DumpTaskPlan *task_plan_read(const char *path);
 
 /* ----------
- * The directory that a run's plan is in, and what attempts at tasks
- * leave there: in the archive's, or where --plan names the file.
+ * The directory of a run, which contains the plan and the files of attempts
+ * at tasks.  It is a subdirectory of the archive, or that of the file of
+ * --plan.
  * ----------
  */
 
 typedef struct TaskPlace
 {
 	char	   *directory;
-	int			fd;				/* open on it, as others may take its path */
-	char	   *plan_path;		/* of the plan in it */
+	int			fd;				/* stays valid if the path is replaced */
+	char	   *plan_path;		/* the plan's file */
 } TaskPlace;
 
 /*
- * Make the directory, 0700: that of plan, the path of a file, or, if that is
- * NULL, ARCHIVE_TASKS_NAME in the directory of the archive.  When the program
- * ends, and with task_place_remove() before, it goes again with all that is
- * in it.
+ * Create the directory with mode 0700: the parent of plan, the path of a
+ * file, or, if plan is NULL, ARCHIVE_TASKS_NAME in the directory of the
+ * archive.  The directory and all its files are removed by
+ * task_place_remove(), or when the program ends.
  */
 extern TaskPlace *task_place_make(const char *plan, const char *archive);
 extern void task_place_remove(TaskPlace *place);
 
 /*
- * Open a file of the run for reading: a regular one, no link, that is this
- * user's and that no other user may write.  -1, and *problem, which is never
- * freed, if it is none; errno is ENOENT only if there is no such file.
+ * Open a file of the run for reading.  It must be a regular file of this user
+ * that no other user can write.  Otherwise, returns -1 and sets *problem,
+ * which is never freed. errno is ENOENT only if there is no such file.
  */
 extern int	task_place_open(const char *path, const char **problem);
 
-/* All of such a file, ended by a zero; owned. */
+/* Read all of a file, and append a zero byte.  The caller owns the result. */
 extern char *task_place_read(int fd, const char *path, size_t *len);
 
 /* ----------
- * The lines by which attempts at tasks report files to the leader.
+ * The lines with which attempts at tasks report files to the leader.
  *
- * An attempt is a process that does a task; there may be several at one task,
- * one after the other or at the same time.  Each appends lines, one JSON
- * object each, to a file of its own beside the plan, whose only writer it is,
- * so that the files can be on a network's file system:
+ * An attempt is a process that does a task.  A task may have several
+ * attempts, one after another or at the same time.  Each attempt appends
+ * lines, one JSON object each, to a file of its own next to the plan.  A file
+ * has only one writer, so that it can be on a network file system:
  *
- *	{ "is": "run", "run": id }				first
- *	{ "is": "file", "number": ..., ...}		a file of rows is complete, and
+ *	{ "is": "run", "run": id }				the first line
+ *	{ "is": "file", "number": ..., ...}		a file of rows is complete and
  *											flushed
  *	{ "is": "object", "number": ..., ...}	a large object is
  *	{ "is": "refused", "number": job }		no session of the task can lock
  *											the job's table
- *	{ "is": "end" }							it has done what it could
+ *	{ "is": "end" }							the attempt has done all it can
  *
- * The leader gives the files their names in the archive, from the first of
- * the attempts that has reported them; what others make of them goes.
+ * The leader adds a file to the archive from the first attempt that reports
+ * the file.  It removes the files of other attempts.
  * ----------
  */
 
@@ -226,43 +238,51 @@ typedef struct TaskLine
 {
 	TaskLineKind kind;
 	char	   *run_id;			/* owned */
-	uint64		number;			/* of the file, object or job */
-	FileResult	result;			/* of the former two; new_reason is owned when
-								 * it was read */
-	char	   *reused;			/* result.reused as it was read; owned */
+	uint64		number;			/* number of the file, object or job */
+	FileResult	result;			/* of a file or object; new_reason is owned if
+								 * the line was read from a file */
+	char	   *reused;			/* result.reused as read; owned */
 } TaskLine;
 
-/* In a task: what this attempt at it tells. */
+/* In a task: the file of results of this attempt. */
 typedef struct TaskResults
 {
-	char	   *directory;		/* the plan's */
+	char	   *directory;		/* that of the plan */
 	char	   *attempt;		/* its name, TASK.HOST.PROCESS.RANDOM */
-	char	   *path;			/* of its file */
+	char	   *path;			/* the file */
 	int			fd;
-	uint64		written;		/* bytes of the file */
+	uint64		written;		/* its size so far */
 } TaskResults;
 
-/* Begin the file of an attempt, beside the plan at this path. */
+/* Create the file of an attempt, next to the plan at this path. */
 extern void task_result_begin(TaskResults *results, const char *plan,
 							  int task, const char *run_id);
 
-/* Append a line to it.  Exits with a message on failure, as what follows. */
+/*
+ * Append a line to the file.  This function and those below exit with a
+ * message on failure.
+ */
 extern void task_result_write(TaskResults *results, const TaskLine *line);
 
-/* The same of a result of this job's. */
+/* Append a line with a result of this job. */
 extern void task_result_report(TaskResults *to, const FileResults *results,
 							   const Job *job, const FileResult *result);
 
-/* See that all lines are on disk. */
+/* Flush all lines to disk. */
 extern void task_result_flush(const TaskResults *results);
 
-/* It has done what it could: the last line, on disk. */
+/*
+ * Write the last line, and flush the file: the attempt has done all it can.
+ */
 extern void task_result_end(TaskResults *results);
 
-/* Read a line, without its end; false if it is none. */
+/* Parse a line without its newline.  Returns false if it is not valid. */
 extern bool task_result_read(const char *text, size_t len, TaskLine *line);
 
-/* Free what task_result_read() has read, also if that is false. */
+/*
+ * Free the members that task_result_read() has set, even if it returned
+ * false.
+ */
 extern void task_result_free(TaskLine *line);
 
 #endif							/* TASK_PLAN_H */

@@ -1,12 +1,13 @@
 /*
  * task_server.c
- *		How tasks reach the server of their leader, and know that it is that
- *		one.
+ *		Connects a task to the server of its leader, and checks that the
+ *		server is the right one and that the leader is still there.
  *
- * A task is started somewhere else, with another environment, and perhaps
- * hours later.  It must read the same server, on the same timeline and as the
- * same role, and must stop when the leader is gone: the rows would still be
- * those of the snapshot, but would not get into an archive.
+ * A task starts on another host, with another environment, and perhaps hours
+ * later.  It must read from the same server, on the same timeline, and as the
+ * same role, to get the same rows.  It must also stop when the leader is
+ * gone: a worker's transaction could continue with the snapshot, but the
+ * leader would not add the rows to an archive.
  */
 #include "base/fe_compat.h"
 
@@ -21,27 +22,32 @@
 #include "tasks/task_server.h"
 
 /* ----------
- * How a task reaches the server.
+ * The address of the server.
  * ----------
  */
 
-/* As libpq has them (fe-connect.c, EnvironmentOptions). */
+/*
+ * The environment variables that libpq reads (EnvironmentOptions in
+ * fe-connect.c).
+ */
 #define TIME_ZONE "PGTZ"
 #define DATE_STYLE "PGDATESTYLE"
 
-/* How long one attempt to connect may take. */
+/* The longest time for one attempt to connect. */
 #define CONNECT_TIMEOUT_S "30"
 
 /*
- * A connection string, with libpq's compiled-in list of keywords; "error"
- * is the message if it is none.
+ * Split a connection string into libpq's options.  Exits with the message
+ * "error" if it is not valid.
  */
 static PQconninfoOption *
 parse(const char *conninfo, const char *error)
 {
 	PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
 
-	/* libpq's words would quote it, and there may be a password in it */
+	/*
+	 * libpq's message would quote the string, which may contain a password.
+	 */
 	if (options == NULL)
 		pg_fatal("%s", error);
 	return options;
@@ -63,12 +69,18 @@ set(PQconninfoOption *options, const char *keyword, const char *value)
 	if (option == NULL || value == NULL)
 		return;
 	option->val = pg_strdup(value);
-	/* an address would be taken instead of a name that is given now */
+
+	/*
+	 * libpq prefers hostaddr to host, so an old address would override the
+	 * new name.
+	 */
 	if (strcmp(keyword, "host") == 0)
 		find(options, "hostaddr")->val = NULL;
 }
 
-/* It may be a connection string. */
+/*
+ * Set the database, or, if dbname is a connection string, all options in it.
+ */
 static void
 set_database(PQconninfoOption *options, const char *dbname)
 {
@@ -80,7 +92,7 @@ set_database(PQconninfoOption *options, const char *dbname)
 		return;
 	}
 	given = parse(dbname, "invalid connection string for option -d/--dbname");
-	/* a host first, which would else take away its address */
+	/* Set hostaddr last, because setting the host clears it. */
 	for (PQconninfoOption *option = given; option->keyword; option++)
 		if (strcmp(option->keyword, "hostaddr") != 0)
 			set(options, option->keyword, option->val);
@@ -89,9 +101,10 @@ set_database(PQconninfoOption *options, const char *dbname)
 }
 
 /*
- * As the leader has, but for what this host's command line says: the server
- * may have another name here.  Passwords are found as libpq finds them
- * (PGPASSFILE), or printed by this host's command, which may be NULL.  Owned.
+ * Returns the address of the server: that of the leader, except for the parts
+ * that are set on this host's command line, since the server may have another
+ * name here.  The password is found as usual for libpq (PGPASSFILE), or
+ * printed by password_command, which may be NULL. The caller owns the result.
  */
 static PeerAddress *
 task_address(const char *conninfo, const ConnParams *params,
@@ -101,7 +114,10 @@ task_address(const char *conninfo, const ConnParams *params,
 	PQconninfoOption *options = parse(conninfo, "invalid connection string in the plan");
 	PQExpBufferData buf;
 
-	/* the leader's is of its own host, if it was not given there */
+	/*
+	 * The plan's password file is a path on the leader's host, so prefer the
+	 * one of this host.
+	 */
 	if (getenv("PGPASSFILE") || password_command)
 		find(options, "passfile")->val = NULL;
 	if (params->dbname)
@@ -112,16 +128,16 @@ task_address(const char *conninfo, const ConnParams *params,
 	initPQExpBuffer(&buf);
 
 	/*
-	 * libpq fills in defaults only when it connects, so only what the leader
-	 * or this command line says is there.
+	 * Only options that the leader or this command line has set have values
+	 * here: libpq fills in the defaults when it connects.
 	 */
 	for (; options->keyword; options++)
 		if (options->val)
 			conninfo_append(&buf, options->keyword, options->val);
 
 	/*
-	 * A task on a host that cannot reach the server should fail, not hang; 0
-	 * keeps what the user has set.
+	 * A task on a host that cannot reach the server should fail, not hang.
+	 * The last argument, 0, keeps a value that the user has set.
 	 */
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
 	address->command = password_command_get(password_command);
@@ -132,9 +148,10 @@ task_address(const char *conninfo, const ConnParams *params,
 }
 
 /*
- * Beside the address, what was set by the leader's environment (PGOPTIONS,
- * PGSSLMODE and others): tasks need not have the same there.  What a lower
- * level of security would come of is among it.
+ * Returns the address with the options that the leader's environment has set
+ * (PGOPTIONS, PGSSLMODE and others), because tasks need not have the same
+ * environment.  They include all options without which a connection would be
+ * less secure.
  */
 char *
 task_address_of(PGconn *conn, const PeerAddress *address)
@@ -146,7 +163,10 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 	PQconninfoOption *options = PQconninfo(conn);
 	PQExpBufferData text = buffer_new();
 
-	/* first: without any of the leader's, another host's are not to count */
+	/*
+	 * An empty value comes first, so that PGOPTIONS of the task's host has no
+	 * effect if the leader has none; a later value of the leader replaces it.
+	 */
 	appendPQExpBufferStr(&text, "options='' ");
 	appendPQExpBuffer(&text, "%s%s", address->conninfo, address->tcp_settings);
 	for (PQconninfoOption *option = options; option && option->keyword; option++)
@@ -158,20 +178,23 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 }
 
 /* ----------
- * Which server it is, and whether the leader is there.
+ * The identity of the server, and the lock of the leader.
  * ----------
  */
 
-/* How long the server may take to say who holds a lock. */
+/* The longest wait for an answer about the lock. */
 #define ANSWER_MS 15000
 
-/* So long a lock is tried, and so long it is waited between attempts. */
+/*
+ * How long the leader tries to take the lock, and its wait between attempts.
+ */
 #define LOCK_FOR_MS 5000
 #define LOCK_MS 100
 
 /*
- * A hosting service may have revoked these: to call one without privilege,
- * even in a branch not taken, is an error.
+ * Hosting services may have revoked these functions.  The privilege is
+ * queried separately, because a query that calls a function without privilege
+ * fails, even if the call is in a branch that is not executed.
  */
 static const char may_query[] =
 "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
@@ -179,13 +202,19 @@ static const char may_query[] =
 " AND pg_catalog.has_function_privilege('pg_catalog.pg_control_recovery()', 'EXECUTE'),"
 " pg_catalog.current_database(), SESSION_USER";
 
-/* Of the two timelines see target.c. */
+/*
+ * The control file has two timelines, one of which is updated later, so the
+ * greater one is current (as in standby_snapshot.c).
+ */
 static const char server_query[] =
 "SELECT s.system_identifier, GREATEST(c.timeline_id, r.min_recovery_end_timeline)"
 " FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
 " pg_catalog.pg_control_recovery() r";
 
-/* Ask the server of a connection which one it is. */
+/*
+ * Query the identity of the server.  The identifier and timeline are empty if
+ * the role lacks the privilege.
+ */
 static TaskServer
 task_server_read(PGconn *conn)
 {
@@ -218,7 +247,10 @@ check(const char *what, const char *is, const char *expected)
 	pg_fatal_hint("Use -d/--dbname to connect to the leader's server.");
 }
 
-/* Only one of the two may ask which server it is. */
+/*
+ * Exit, because only one of leader and task may query the server's identity,
+ * so that the two cannot be compared.
+ */
 static void
 refuse_other_rights(PGconn *conn, bool may_ask)
 {
@@ -233,8 +265,8 @@ refuse_other_rights(PGconn *conn, bool may_ask)
 }
 
 /*
- * Exit with a message unless it is that one, as far as the session's role may
- * ask for it.
+ * Exit with a message unless the connection's server is the expected one, as
+ * far as the role of the session can query its identity.
  */
 static void
 task_server_check(PGconn *conn, const TaskServer *expected)
@@ -242,7 +274,10 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 	TaskServer	server = task_server_read(conn);
 	bool		may_ask = server.system_identifier[0] != '\0';
 
-	/* first: another role may not be allowed to ask for the others */
+	/*
+	 * The role is compared first, because another role may have other
+	 * privileges, which would lead to a misleading message below.
+	 */
 	if (strcmp(server.user, expected->user) != 0)
 	{
 		pg_log_error("role \"%s\" might see different rows than the leader's role \"%s\"",
@@ -258,8 +293,8 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 }
 
 /*
- * A number that others are unlikely to use, of a bigint's range: the first 60
- * bits of the random name.
+ * The key of the lock, a bigint that other applications are unlikely to use:
+ * the first 60 bits of the run's random ID.
  */
 static uint64
 lock_key(const char *run_id)
@@ -270,7 +305,12 @@ lock_key(const char *run_id)
 	return strtoull(digits, NULL, 16);
 }
 
-/* Who has the lock for long is not part of the run: all see the number. */
+/*
+ * Try for some time, because a task may hold the lock for a moment in shared
+ * mode while it checks for the leader.  A session that holds the lock for
+ * longer is not part of the run; any user can see the key of a lock and take
+ * it.
+ */
 void
 task_server_hold(PGconn *conn, const char *run_id)
 {
@@ -292,14 +332,15 @@ task_server_hold(PGconn *conn, const char *run_id)
 }
 
 /*
- * In a task: exit with a message if no session holds the lock, since the
- * snapshot is gone with its session.  False if the server did not say; then
- * this session is lost, or of no use.  Never waits for long.
+ * In a task: exit with a message if no session holds the lock, because then
+ * the leader's session has ended, and the snapshot with it.  Returns false if
+ * the server did not answer; then this session is lost, or cannot be used.
+ * Never waits longer than ANSWER_MS.
  *
- * To try the lock is the only test that any role may make.  It is tried in
- * shared mode, so that tasks which look at the same time do not take each
- * other for the leader, and for a transaction, so that it cannot be left
- * behind.
+ * Trying to take the lock is the only test that every role may make.  A task
+ * tries shared mode, so that two tasks that check at the same time do not
+ * mistake each other for the leader.  The lock belongs to the transaction, so
+ * that it cannot be left behind in the session.
  */
 static bool
 task_server_check_leader(PGconn *conn, const char *run_id)
@@ -322,9 +363,9 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 }
 
 /*
- * An expression for the leader's process.  pg_locks shows the two halves of
- * the lock's number apart, and 1 in objsubid for locks with one number
- * (lockfuncs.c).
+ * Returns an SQL expression for the process ID of the leader's session.
+ * pg_locks shows the two halves of the key in separate columns, and has 1 in
+ * objsubid for locks with a single key (lockfuncs.c).
  */
 char *
 task_server_leader_process(const char *run_id)
@@ -343,7 +384,7 @@ task_server_leader_process(const char *run_id)
 }
 
 /* ----------
- * What the leader and its tasks agree on first.
+ * The identity and options of the run.
  * ----------
  */
 
@@ -369,8 +410,9 @@ task_run_make(const char *run_id, const Options *options, PGconn *conn,
 }
 
 /*
- * Options that decide which rows are read, and how they are printed, are the
- * leader's, and not of this command line.
+ * The leader's options replace those of this command line if they decide
+ * which rows are read or how they are printed: all tasks must do this in the
+ * same way.
  */
 void
 task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
@@ -378,7 +420,7 @@ task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
 	options->role = run->role;
 	options->enable_row_security = run->enable_row_security;
 	options->retries = run->retries;
-	/* libpq takes these two from the environment only, when it connects */
+	/* libpq reads these two only from the environment, when it connects. */
 	environment_set(TIME_ZONE, run->time_zone);
 	environment_set(DATE_STYLE, run->date_style);
 	task_options_read_planned(options->task, run->n_tasks, task, n_tasks);
@@ -389,7 +431,7 @@ task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
  * ----------
  */
 
-/* How often to look whether the leader is there. */
+/* How often a task checks whether the leader is still there. */
 #define LOOK_MS 2000
 
 struct TaskServers
@@ -400,9 +442,9 @@ struct TaskServers
 	int			task;
 	int			n_workers;
 	int			n;
-	PGconn	  **conns;			/* by server; NULL while there is none */
-	int			connecting;		/* to this one */
-	int			n_begun;		/* workers, those that replace others too */
+	PGconn	  **conns;			/* by server; NULL while not connected */
+	int			connecting;		/* the server for connect_look() */
+	int			n_begun;		/* workers so far, including replacements */
 	int64		looked_at;
 };
 
@@ -426,7 +468,10 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 		static const ConnParams as_leader;
 		Standbys   *standbys = pg_malloc0(sizeof(Standbys));
 
-		/* the first is never asked for: it is the source's own */
+		/*
+		 * The first entry stays empty, because source->address is used for
+		 * it.
+		 */
 		standbys->options = options;
 		standbys->n = servers->n;
 		standbys->list = pg_malloc0(servers->n * sizeof(Standby));
@@ -448,7 +493,7 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 }
 
 /* ----------
- * Sessions to look by
+ * The sessions that check the servers.
  * ----------
  */
 static void
@@ -468,11 +513,13 @@ connect_look(void *arg)
 		task_server_check(*conn, &run->server);
 		(void) task_server_check_leader(*conn, run->run_id);
 	}
-	/* session_look() wants one */
+	/* session_look() uses a savepoint, which needs a transaction. */
 	session_begin(*conn, "BEGIN");
 }
 
-/* The session is closed, and task_servers_attend() will open another. */
+/*
+ * Close a session that is lost; task_servers_attend() will open another one.
+ */
 static void
 lose_look(TaskServers *servers, int no)
 {
@@ -482,8 +529,9 @@ lose_look(TaskServers *servers, int no)
 }
 
 /*
- * Returns why there is no session, or NULL.  Errors of the functions below
- * it, which would end the process, come back as texts here (session_try()).
+ * Connect to a server.  Returns NULL, or the reason why that failed.  Errors
+ * of the functions called here, which would end the process otherwise, are
+ * returned as texts (session_try()).
  */
 static char *
 connect_to(TaskServers *servers, int no)
@@ -497,7 +545,10 @@ connect_to(TaskServers *servers, int no)
 	return cause;
 }
 
-/* Some of them are to be on each server. */
+/*
+ * Warn if the server allows too few connections.  The workers are distributed
+ * evenly over the servers, so each server gets only some of them.
+ */
 static void
 task_server_check_workers(void *arg)
 {
@@ -514,7 +565,10 @@ task_servers_connect(TaskServers *servers, int n_workers)
 
 	servers->looked_at = clock_monotonic_ms();
 	servers->n_workers = n_workers;
-	/* one that gets no connection says so itself */
+
+	/*
+	 * A single worker needs no check: it reports a failure to connect itself.
+	 */
 	if (cause || n_workers <= 1)
 		return cause;
 	return session_try(task_server_check_workers, servers);
@@ -534,9 +588,11 @@ task_servers_look(void *arg, int server, const char *query, bool silently)
 }
 
 /*
- * No worker finds it out by itself that the leader is gone: the snapshot
- * lives on in those that have it.  Workers that lose a server themselves have
- * retries of their own; these sessions are connected again when they can be.
+ * Workers cannot notice that the leader is gone, because the snapshot stays
+ * valid in transactions that have imported it.  So this process checks for
+ * the leader.  A lost session is opened again at the next call, if possible.
+ * A failure to connect is ignored here: workers that lose the server have
+ * retries of their own, and report it.
  */
 void
 task_servers_attend(TaskServers *servers)
@@ -556,7 +612,10 @@ task_servers_attend(TaskServers *servers)
 			free(connect_to(servers, i));
 }
 
-/* Tasks begin at different ones, and so do the workers of each. */
+/*
+ * Both tasks and the workers of a task start at different servers, to
+ * distribute the load.
+ */
 int
 task_servers_choose(TaskServers *servers)
 {
