@@ -1,10 +1,12 @@
 /*
  * archive_clean.c
- *		Flushes the files of an archive, and removes those of an earlier one.
+ *		Flushes the files of an archive to disk, and removes the files of an
+ *		earlier archive for --clean-output.
  *
- * Only files that a manifest, or the names of an archive's files, prove to be
- * ours are removed.  The directory is open all the time, as others may give
- * its path to another one.
+ * The program removes only files that it has written itself, as a manifest or
+ * the names of all files in the directory prove.  It keeps the directory open
+ * from the check to the end, because another user may replace the directory
+ * at that path meanwhile.
  */
 #include "base/fe_compat.h"
 
@@ -22,11 +24,11 @@
 #include "stream/regular_file.h"
 
 /* ----------
- * Flushes the files of an archive, one by one or with their file system.
+ * Flushing an archive, either file by file or with its whole file system.
  * ----------
  */
 
-/* How often a child that flushes is looked at. */
+/* How often the state of the child that flushes is checked. */
 #define LOOK_MS 20
 
 static void
@@ -37,7 +39,8 @@ sync_file_or_dir(const char *path, bool is_dir)
 }
 
 /*
- * Look at all files of the archive, and flush them if asked for; how many?
+ * Count all files of the archive, and flush them if flush is set.  Returns
+ * their number; *n_done is counted up meanwhile.
  */
 static int
 for_all_files(const char *path, bool flush, volatile int *n_done)
@@ -63,7 +66,10 @@ for_all_files(const char *path, bool flush, volatile int *n_done)
 	return *n_done;
 }
 
-/* Every file in the directory, then its own entries. */
+/*
+ * Flush every file in the directory, then the directory itself, which makes
+ * the names of the files durable.
+ */
 static void
 sync_all_files(const char *path)
 {
@@ -71,8 +77,9 @@ sync_all_files(const char *path)
 	int			n_files = for_all_files(path, false, &n_done);
 
 	/*
-	 * The files are counted first, for the progress.  Each is opened again by
-	 * its name: the workers that wrote them have ended.
+	 * Count the files first, so that the progress can show a percentage.
+	 * Each file is opened again by its name, because the workers that wrote
+	 * it have ended.
 	 */
 	progress_stage_count("syncing files to disk", "", &n_done, n_files);
 	(void) for_all_files(path, true, &n_done);
@@ -96,7 +103,10 @@ flush_file_system(const void *path)
 void
 archive_sync_file_system(const char *path)
 {
-	/* syncfs() may take minutes, in which no handler could make it return */
+	/*
+	 * A child makes the call, because syncfs() may take minutes, and a signal
+	 * does not interrupt it.
+	 */
 	archive_sync_apart(flush_file_system, path);
 }
 
@@ -122,7 +132,7 @@ void
 archive_sync_directory(const char *path, bool made)
 {
 	sync_file_or_dir(path, true);
-	/* a directory just made is an entry in its parent */
+	/* The name of a new directory is stored in its parent. */
 	if (made && fsync_parent_path(path) != 0)
 		pg_fatal("could not flush the parent directory of \"%s\" to disk", path);
 }
@@ -144,8 +154,8 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 	}
 
 	/*
-	 * The child has the handlers of a worker, so that SIGTERM ends it even in
-	 * the middle of a system call that can be interrupted.
+	 * The child has the signal handlers of a worker, so that SIGTERM ends it,
+	 * even within system calls that signals can interrupt.
 	 */
 	cleanup_push(child_process_end, &pid);
 	while ((gone = waitpid(pid, &status, WNOHANG)) == 0 ||
@@ -159,29 +169,35 @@ archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 		pg_fatal("could not wait for child process: %m");
 	pid = 0;
 	cleanup_pop(child_process_end, &pid);
-	/* the signal that ends this process has ended the child, too */
+
+	/*
+	 * A signal to the process group has ended the child too: report the
+	 * signal, and not a failure of the child.
+	 */
 	interrupt_check();
 	if (WIFSIGNALED(status))
 		pg_fatal("the process that flushes files was terminated by signal %d: %s",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (status != 0)
-		exit(1);				/* it has said why */
+		exit(1);				/* it has reported why */
 }
 
 /* ----------
- * Decides what in a directory is ours, then removes it.
+ * Removing an earlier archive.
  * ----------
  */
 
-/* How often a directory is emptied that others write in. */
+/*
+ * How often to try to empty a directory in which other processes still write.
+ */
 #define MOST_TRIES 10
 
 typedef struct Cleaning
 {
 	const char *path;
 	DIR		   *listing;
-	Manifest   *manifest;		/* NULL if none can be believed */
-	const char **known;			/* its paths, sorted */
+	Manifest   *manifest;		/* NULL if missing or damaged */
+	const char **known;			/* paths in the manifest, sorted */
 } Cleaning;
 
 static bool
@@ -195,7 +211,11 @@ exists(const Cleaning *cleaning, const char *name)
 
 #define REMOVE_YOURSELF_HINT "Remove the directory yourself, or specify another one."
 
-/* Who wrote what is there? */
+/*
+ * Find out whether pg_pardump wrote the directory: there must be either a
+ * valid manifest, or a toc.dat.tmp without a toc.dat, which a failed run
+ * leaves.  Exits with a message otherwise.
+ */
 static void
 find_proof(Cleaning *cleaning)
 {
@@ -226,14 +246,14 @@ find_proof(Cleaning *cleaning)
 	}
 }
 
-/* One of those that prove that the rest is ours. */
+/* Is this a file that proves that the others are ours? */
 static bool
 is_proof(const char *name)
 {
 	return strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, MANIFEST_NAME) == 0;
 }
 
-/* Where the tasks of a run that was killed have worked. */
+/* Is this the directory in which the tasks of a run work? */
 static bool
 is_tasks(const char *name)
 {
@@ -249,16 +269,16 @@ is_ours(const Cleaning *cleaning, const char *name)
 		return false;
 
 	/*
-	 * A run by tasks leaves this directory only if it was killed before its
-	 * toc.dat got its name.  Beside a complete archive it would be a
-	 * directory of the user's.
+	 * A distributed dump leaves this directory only if it was killed before
+	 * it renamed toc.dat.  In a complete archive, a directory of this name
+	 * belongs to the user.
 	 */
 	if (is_tasks(name) && S_ISDIR(st.st_mode))
 		return cleaning->manifest == NULL || exists(cleaning, TOC_TEMP_NAME);
 	if (!S_ISREG(st.st_mode))
 		return false;
 	if (!archive_name_is_part(name))
-		return false;			/* even if a manifest names it */
+		return false;			/* even if the manifest lists it */
 	if (strcmp(name, TOC_NAME) == 0)
 		return cleaning->manifest != NULL;
 	return cleaning->manifest == NULL || is_proof(name) ||
@@ -266,7 +286,7 @@ is_ours(const Cleaning *cleaning, const char *name)
 				sizeof(char *), compare_strings) != NULL;
 }
 
-/* The next name; NULL at the end. */
+/* Returns the next name in the directory, or NULL at the end. */
 static const char *
 next_name(const Cleaning *cleaning)
 {
@@ -288,7 +308,10 @@ remove_file(const Cleaning *cleaning, const char *name)
 				 printable(name));
 }
 
-/* What is removed later must not survive what is removed before it. */
+/*
+ * Flush removals so that they become durable in order: after a crash, no file
+ * may reappear that was removed before another one.
+ */
 static void
 flush_directory(const Cleaning *cleaning)
 {
@@ -296,7 +319,10 @@ flush_directory(const Cleaning *cleaning)
 		pg_fatal("could not flush \"%s\" to disk: %m", cleaning->path);
 }
 
-/* False if there is nothing to be removed. */
+/*
+ * Returns false if the directory is empty.  Exits with a message if it
+ * contains a file that may not be removed.
+ */
 static bool
 check(Cleaning *cleaning)
 {
@@ -307,8 +333,8 @@ check(Cleaning *cleaning)
 		return false;
 
 	/*
-	 * Nothing is removed before every name was looked at.  So a directory
-	 * that was named by mistake stays as it is.
+	 * Every name is checked before anything is removed, so that a directory
+	 * that was specified by mistake stays complete.
 	 */
 	find_proof(cleaning);
 	rewinddir(cleaning->listing);
@@ -324,7 +350,10 @@ check(Cleaning *cleaning)
 	return true;
 }
 
-/* toc.dat first, what proves that the rest is ours last. */
+/*
+ * Remove toc.dat first, because the rest is not an archive without it.  The
+ * files that prove that the rest is ours are removed last.
+ */
 static void
 remove_all(const Cleaning *cleaning)
 {
@@ -339,8 +368,8 @@ remove_all(const Cleaning *cleaning)
 	flush_directory(cleaning);
 
 	/*
-	 * If this is interrupted, the manifest is still there to prove that what
-	 * is left is ours.
+	 * toc.dat.tmp goes before the manifest: if the run is interrupted in
+	 * between, the manifest still proves that the other files are ours.
 	 */
 	remove_file(cleaning, TOC_TEMP_NAME);
 	remove_file(cleaning, MANIFEST_NAME);
@@ -356,9 +385,9 @@ archive_clean(const char *path, DIR *listing, bool check_only)
 }
 
 /*
- * An attempt that is at work yet may make another file meanwhile, some of
- * them several: but none once the directory is gone.  What has its path by
- * now goes only if it is empty.
+ * Attempts that still run may create further files meanwhile, so the function
+ * tries several times.  Once the directory is removed, they cannot create
+ * any.
  */
 void
 archive_clean_directory(int fd, const char *path)

@@ -1,7 +1,7 @@
 /*
  * archive_clean.h
- *		Flushes the files of an archive, and, for --clean-output, removes what
- *		an earlier run left in a directory.
+ *		Flushes the files of an archive to disk when it is published, and
+ *		removes what an earlier run left in a directory, for --clean-output.
  */
 #ifndef ARCHIVE_CLEAN_H
 #define ARCHIVE_CLEAN_H
@@ -11,52 +11,60 @@
 #include "options/options.h"
 
 /* ----------
- * Makes sure that an archive has reached the disk.
+ * Flushing an archive.
  * ----------
  */
 
 /*
- * Flush the files in the directory as asked for, and what names they have;
- * a stage of the progress.  Exits with a message on failure.
+ * Flush all files in the directory, and their names, with the method of
+ * --sync-method.  This is a stage of the progress.  Exits with a message on
+ * failure.
  */
 extern void archive_sync_files(const char *path, SyncMethod sync_method);
 
-/* The same of the file system that it is in, in the stage of the caller. */
+/*
+ * Flush the whole file system that contains the directory, without a stage of
+ * the progress.
+ */
 extern void archive_sync_file_system(const char *path);
 
 /*
- * A file got its name: flush the directory, and, if that was made, what its
- * own name is in.
+ * Flush the directory after a file got its name there. made says that the
+ * directory is new: then its parent is flushed too.
  */
 extern void archive_sync_directory(const char *path, bool made);
 
 /*
- * Call flush(arg) in a child process, which says what fails and exits, and
- * wait for its end: for what takes long in one call, in which signals would
- * not be handled, nor progress shown.
+ * Call flush(arg) in a child process, and wait until it ends.  The child
+ * reports errors itself, and exits.  This is for single calls that take long:
+ * the process itself could not handle signals or show progress meanwhile.
  */
 extern void archive_sync_apart(void (*flush) (const void *arg),
 							   const void *arg);
 
 /*
- * May the directory be emptied?  It must hold an archive of ours, or what is
- * left of one: every file must be named by its manifest or, if the run has
- * failed and left toc.dat.tmp, have the name of an archive's file.  If any is
- * not, or is not a regular file, exits with a message.  What tasks have left
- * is in a directory (ARCHIVE_TASKS_NAME).  listing is open on
- * the directory, which the caller has locked.
+ * Remove all files in the directory, or, with check_only, only check whether
+ * that is allowed.  The caller has locked the directory, on which listing is
+ * open.
  *
- * Unless it is only to be checked, empty it.  toc.dat goes first, so what is
- * half removed looks like no archive; what proves that the rest is ours goes
- * last, so that it can be begun again.
+ * The directory must contain an archive of pg_pardump, or the rest of one.
+ * With a manifest, each file must be listed there.  Without one, the run has
+ * failed and left toc.dat.tmp, and each file must have the name of an
+ * archive's file.  If a file does not match, or is not a regular file, the
+ * function exits with a message.  It also removes the directory of tasks
+ * (ARCHIVE_TASKS_NAME).
+ *
+ * toc.dat is removed first, so that a directory that is partly removed does
+ * not look like an archive.  The files that prove that the others are ours
+ * are removed last, so that an interrupted removal can be repeated.
  */
 extern void archive_clean(const char *path, DIR *listing, bool check_only);
 
 /*
- * Remove a directory of files, which is open, as that in which tasks have
- * worked; or the one that has this name in another, if there is one.  Others
- * may have given its path to another directory: nothing is removed from that.
- * What cannot be removed is left, with a warning.
+ * Remove an open directory and all files in it, such as the directory of
+ * tasks; archive_clean_directory_at() does this for a directory in another
+ * one, if it exists.  If path leads to another directory by now, that one is
+ * not touched.  Files that cannot be removed are left, with a warning.
  */
 extern void archive_clean_directory(int fd, const char *path);
 extern void archive_clean_directory_at(int parent, const char *name,

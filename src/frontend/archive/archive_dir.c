@@ -1,10 +1,11 @@
 /*
  * archive_dir.c
- *		Makes the files of an archive, and its directory, and publishes it.
+ *		Creates the directory of an archive and its files, and publishes the
+ *		archive.
  *
- * Another user may be able to rename directories above, or to put a
- * symbolic link in their place.  So files are removed by the directory that
- * is open, and not by its path.
+ * Another user may be able to rename parent directories, or to replace them
+ * with symbolic links.  So the program removes files through the open
+ * directory, and not by their path.
  */
 #include "base/fe_compat.h"
 
@@ -25,25 +26,24 @@
 #include "stream/regular_file.h"
 
 /* ----------
- * Makes one file of an archive, and its result.
+ * Writing one file of an archive, and setting its result.
  *
- * The chain of sinks: count raw bytes -> compress -> count stored bytes and
- * their checksum -> write.  A file that comes compressed begins without the
- * first two.
+ * A file has a chain of sinks: count raw bytes, compress, count stored bytes
+ * and compute their checksum, write.  A file whose data is already compressed
+ * begins without the first two.
  * ----------
  */
 
 struct ArchiveFile
 {
-	Sink	   *sink;			/* the chain's first */
+	Sink	   *sink;			/* the first of the chain */
 	CompressSpec compress;
 	pg_checksum_context checksum;	/* of the stored bytes */
 	FileResult *result;
 	WorkerProgress *progress;
-	uint64		raw_elsewhere;	/* compressed before they came */
+	uint64		raw_elsewhere;	/* already compressed when received */
 	int64		start_us;
-	const FileResults *results; /* for its numbers of the worker and the
-								 * server */
+	const FileResults *results; /* for the numbers of worker and server */
 };
 
 ArchiveFile *
@@ -112,8 +112,9 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	file->progress->stored_bytes = 0;
 
 	/*
-	 * The leader reads results without a lock.  It takes "done" for a promise
-	 * that all else is there, so the processor must not store this one first.
+	 * The leader reads results without a lock.  If "done" is set, it relies
+	 * on all other members, so the barrier makes sure that they are stored
+	 * before it.
 	 */
 	__sync_synchronize();
 	result->done = true;
@@ -122,14 +123,21 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 }
 
 /* ----------
- * Is there room for an archive, and may it be written?
+ * Free space and permissions for an archive.
  * ----------
  */
 
-/* Most tables' rows become smaller than that, few of them larger. */
+/*
+ * The expected ratio of compression.  The rows of most tables compress
+ * better.
+ */
 #define LIKELY_RATIO 4
 
-/* What its files occupy, of those that have no other name. */
+/*
+ * Returns the space that the files in the directory occupy.  Files with
+ * several hard links are not counted, because removing one link frees
+ * nothing.
+ */
 static uint64
 bytes_in(const char *directory)
 {
@@ -149,8 +157,9 @@ bytes_in(const char *directory)
 }
 
 /*
- * Only within a file system there are links and clones.  What cannot be asked
- * is taken for a copy, as a warning too many does less harm than a full disk.
+ * Will files of the previous archive be copied? Links and clones work only
+ * within a file system.  If that cannot be determined, assume a copy: an
+ * unnecessary warning does less harm than a full disk.
  */
 static bool
 copies_previous(const ArchiveNeed *need, const char *path)
@@ -168,7 +177,10 @@ archive_space_expect(const ArchiveNeed *need)
 	return need->compressed ? need->raw_bytes / LIKELY_RATIO : need->raw_bytes;
 }
 
-/* The directory itself, or its parent if it does not exist; owned. */
+/*
+ * Returns the directory, or its parent if the directory does not exist; the
+ * caller owns it.
+ */
 static char *
 existing_path(const char *directory)
 {
@@ -179,7 +191,7 @@ existing_path(const char *directory)
 	return *path != '\0' ? path : pg_strdup(".");
 }
 
-/* False if the file system does not say it. */
+/* Returns false if the free space is unknown. */
 static bool
 available_bytes(const char *path, const char *directory,
 				const ArchiveNeed *need, uint64 *available)
@@ -234,41 +246,47 @@ archive_space_check(const char *directory, const ArchiveNeed *need)
 }
 
 /* ----------
- * Makes an archive's directory, and makes it whole.
+ * Creating the directory and its files.
  * ----------
  */
 
 struct ArchiveDir
 {
 	char	   *path;			/* NULL with commands */
-	char	   *suffix;			/* of an attempt's files; else NULL */
-	bool		flushes;		/* files, when they are complete */
-	bool		made;			/* by us, not found empty */
-	bool		whole;			/* published: nothing is removed any more */
+	char	   *suffix;			/* of the files of an attempt, or NULL */
+	bool		flushes;		/* flush files when they are complete */
+	bool		made;			/* created by us, not found empty */
+	bool		whole;			/* published: its files stay */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
-	Sink	   *toc;			/* open on it from then on, until taken */
-	DIR		   *listing;		/* open, since later there may be no
-								 * descriptor left */
+	Sink	   *toc;			/* writes that file, until taken */
+	DIR		   *listing;		/* kept open: later, all descriptors may be in
+								 * use */
 
-	/* with commands instead of a directory */
-	const char *command;		/* their pattern */
-	int			command_err_fd; /* what they say goes where the leader's
-								 * messages go, not to a worker's pipe: it
-								 * would be held open */
-	PQExpBufferData toc_text;	/* toc.dat, kept until all is done */
+	/* for --pipe, in place of a directory */
+	const char *command;		/* pattern of the commands */
+	int			command_err_fd; /* for their messages: a command may outlive
+								 * its worker, and would hold open the pipe
+								 * that the worker has as standard error */
+	PQExpBufferData toc_text;	/* toc.dat, kept until the end */
 };
 
-/* Owned. */
+/* Returns the path of a file in the directory; the caller owns it. */
 static char *
 file_path(const ArchiveDir *dir, const char *name)
 {
-	/* an attempt that was given up may still write: names are its own */
+	/*
+	 * An attempt of a task may still write after it was given up, so each
+	 * attempt has file names of its own.
+	 */
 	if (dir->suffix)
 		return psprintf("%s/%s.%s", dir->path, name, dir->suffix);
 	return psprintf("%s/%s", dir->path, name);
 }
 
-/* Of this directory, also if another one has its path by now. */
+/*
+ * Remove a file from the open directory, even if the path leads to another
+ * directory by now.
+ */
 static void
 remove_file(const ArchiveDir *dir, const char *name)
 {
@@ -277,8 +295,9 @@ remove_file(const ArchiveDir *dir, const char *name)
 }
 
 /*
- * An exit callback: leave nothing that looks like part of an archive.
- * toc.dat, should it be there already, goes first, as all else is but parts.
+ * An exit callback that removes all files of an unfinished archive. toc.dat
+ * is removed first, if it exists already, because the other files are not an
+ * archive without it.
  */
 static void
 archive_dir_remove_files(void *arg)
@@ -310,7 +329,7 @@ archive_dir_check(const char *path, bool of_all)
 			pg_fatal("could not read directory \"%s\": %m", path);
 		default:
 			pg_log_error("directory \"%s\" exists but is not empty", path);
-			/* --all-databases excludes that option, also for its runs */
+			/* --clean-output cannot be used with --all-databases. */
 			pg_fatal_hint(of_all || message_database() ?
 						  "Remove or empty the directory, or specify another one." :
 						  "Specify another directory, or use --clean-output to remove an earlier archive from this one.");
@@ -336,7 +355,7 @@ archive_dir_keep_out(const char *directory, const char *option, const char *path
 }
 
 /* ----------
- * The right directory
+ * Opening the directory, and making sure that it is the right one.
  * ----------
  */
 pg_noreturn static void
@@ -370,8 +389,8 @@ archive_dir_open_empty(const char *path, bool made)
 		pg_fatal("could not open directory \"%s\": %m", path);
 
 	/*
-	 * What the program has made is empty and its user's.  Anything else was
-	 * put there in the moment since mkdir().
+	 * A directory that this program has created is empty and belongs to its
+	 * user.  Any other one was put there in the moment since mkdir().
 	 */
 	if (made && st.st_uid != geteuid())
 		was_replaced(path, psprintf("It now belongs to user ID %u.", st.st_uid));
@@ -389,15 +408,16 @@ DIR *
 archive_dir_open_new(const char *path, bool of_all, bool *made)
 {
 	*made = !archive_dir_check(path, of_all);
-	/* as pg_dump: the parent must be there */
+	/* As in pg_dump, the parent must exist. */
 	if (*made && mkdir(path, 0700) < 0)
 		pg_fatal("could not create directory \"%s\": %m", path);
 	return archive_dir_open_empty(path, *made);
 }
 
 /*
- * Open a directory that may be emptied.  A link to it is followed, but not
- * one that another user has put there: it may lead to another archive.
+ * Open a directory whose files will be removed.  A symbolic link is followed
+ * unless it belongs to another user, who could make it lead to another
+ * archive.
  */
 static DIR *
 open_left(const char *path)
@@ -422,13 +442,16 @@ open_left(const char *path)
 	return listing;
 }
 
-/* As long as we, or a worker, live, no other run may clean the directory. */
+/*
+ * Lock the directory until this process and its workers have ended, so that
+ * no other run removes its files.
+ */
 static void
 lock_directory(ArchiveDir *dir, bool must)
 {
 	/*
-	 * Workers inherit the open directory, and with it the lock: it is held
-	 * until the last of them has ended, even if the leader is killed.
+	 * Workers inherit the open directory, and with it the lock.  So the lock
+	 * is held until the last worker has ended, even if the leader is killed.
 	 */
 	if (flock(dirfd(dir->listing), LOCK_EX | LOCK_NB) == 0)
 		return;
@@ -437,16 +460,16 @@ lock_directory(ArchiveDir *dir, bool must)
 		pg_log_error("directory \"%s\" is in use by another run", dir->path);
 		pg_fatal_hint("Wait until that run has ended, or specify another directory.");
 	}
-	/* a file system without locks */
+	/* The file system does not support locks. */
 	if (must)
 		pg_fatal("could not lock directory \"%s\": %m", dir->path);
 	pg_log_info("could not lock directory \"%s\": %m", dir->path);
 }
 
 /*
- * Two runs may have found it missing or empty; toc.dat.tmp can be created by
- * one only.  The other ends here, before it would remove the files of the
- * first.
+ * Create toc.dat.tmp, which makes the directory ours.  Two runs may have
+ * found the directory missing or empty, but only one can create the file.
+ * The other fails here, before it would remove the files of the first.
  */
 static void
 claim_directory(ArchiveDir *dir)
@@ -455,12 +478,16 @@ claim_directory(ArchiveDir *dir)
 	dir->toc = sink_file_new(dir->temp_path);
 
 	/*
-	 * The file was created by its path.  If it is not in the directory that
-	 * is open, another user has put another directory at that path since.
+	 * The file was created by its path.  If the open directory does not
+	 * contain it, another user has replaced the directory at that path.
 	 */
 	if (faccessat(dirfd(dir->listing), TOC_TEMP_NAME, F_OK, 0) < 0)
 		was_replaced(dir->path, DIRECTORY_IS_ANOTHER);
-	/* only now: before the claim, the files could be those of another run */
+
+	/*
+	 * Only from now on, the files in the directory are certainly those of
+	 * this run.
+	 */
 	cleanup_push(archive_dir_remove_files, dir);
 }
 
@@ -500,7 +527,11 @@ archive_dir_create_piped(const char *pattern)
 	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
 
 	dir->command = pattern;
-	/* in the leader, before workers get pipes for their standard error */
+
+	/*
+	 * This is the leader's standard error.  Workers have pipes in its place,
+	 * which a command would hold open.
+	 */
 	dir->command_err_fd = dup(STDERR_FILENO);
 	if (dir->command_err_fd < 0 ||
 		fcntl(dir->command_err_fd, F_SETFD, FD_CLOEXEC) < 0)
@@ -559,7 +590,10 @@ archive_dir_new_file(const ArchiveDir *dir, const char *name)
 	return sink;
 }
 
-/* By its name, which may lead elsewhere by now: then the link goes again. */
+/*
+ * Link a file by its name.  If the name belongs to another file by now, the
+ * link is removed again.
+ */
 static bool
 link_by_name(int fd, int from_dir, const char *from_name, const char *path)
 {
@@ -584,7 +618,10 @@ archive_dir_link_file(const ArchiveDir *dir, int fd, int from_dir,
 	char	   *open_file = psprintf("/proc/self/fd/%d", fd);
 	bool		done;
 
-	/* what was read is linked, also if another file has its name since */
+	/*
+	 * Link the open file, whose contents were checked: its name may belong to
+	 * another file by now.  Without /proc, use the name.
+	 */
 	done = linkat(AT_FDCWD, open_file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
 		(access(open_file, F_OK) < 0 &&
 		 link_by_name(fd, from_dir, from_name, path));
@@ -601,7 +638,11 @@ archive_dir_clone_file(const ArchiveDir *dir, int fd, const char *name)
 
 	if (new_fd < 0)
 		pg_fatal("could not create file \"%s\": %m", path);
-	/* EOPNOTSUPP, EXDEV and others: the caller copies the file then */
+
+	/*
+	 * This fails, for example with EOPNOTSUPP or EXDEV, if the file system
+	 * cannot clone files.  The caller copies the file then.
+	 */
 	if (ioctl(new_fd, FICLONE, fd) < 0)
 	{
 		close(new_fd);
@@ -643,7 +684,10 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 	{
 		Sink	   *sink;
 
-		/* All commands have succeeded: now that of toc.dat. */
+		/*
+		 * The commands of all other files have succeeded, so store toc.dat,
+		 * which makes the archive complete.
+		 */
 		interrupt_check();
 		sink = archive_dir_new_file(dir, TOC_NAME);
 		sink_write(sink, dir->toc_text.data, dir->toc_text.len);
@@ -653,9 +697,8 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 	}
 
 	/*
-	 * All files reach the disk before toc.dat has its name, and that name
-	 * reaches the disk last.  So after a crash an archive that has a toc.dat
-	 * has all its files.
+	 * Flush all files before toc.dat gets its name, and flush that name last.
+	 * So if a toc.dat exists after a crash, all other files are complete.
 	 */
 	archive_sync_files(dir->path, sync_method);
 

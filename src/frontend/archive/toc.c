@@ -1,10 +1,11 @@
 /*
  * toc.c
- *		Finds entries in a table of contents, and what their statements say.
+ *		Finds entries in a table of contents, and reads names from their SQL
+ *		statements.
  *
- * Statements are those of pg_dump, whose form is known, but an archive may
- * be of any origin: what is not of that form is passed over, and never
- * trusted to be short or to have an end.
+ * The statements are written by pg_dump, whose formats are known.  But an
+ * archive may come from anywhere, so a statement in another format is
+ * skipped, and no code relies on its length or on an end of a quoted string.
  */
 #include "base/fe_compat.h"
 
@@ -58,7 +59,7 @@ toc_encoding(const Toc *toc)
 
 		if (!toc_entry_is(entry, "ENCODING") || entry->defn == NULL)
 			continue;
-		/* SET client_encoding = 'name'; */
+		/* The statement is: SET client_encoding = 'name'; */
 		begin = strchr(entry->defn, '\'');
 		end = begin ? strchr(begin + 1, '\'') : NULL;
 		if (end)
@@ -77,7 +78,7 @@ toc_entry_is_one_of(const TocEntry *entry, const char *const *descs)
 	return false;
 }
 
-/* pg_backup_archiver.c:_tocEntryRestorePass */
+/* These kinds are those of _tocEntryRestorePass() in pg_backup_archiver.c. */
 bool
 toc_entry_is_privilege(const TocEntry *entry)
 {
@@ -151,7 +152,7 @@ toc_table_dump_id(const TocEntry *data_entry)
 }
 
 /* ----------
- * Finds entries by names, and what the statements of sequences say.
+ * Entries by name, and the owners of sequences.
  * ----------
  */
 
@@ -164,7 +165,7 @@ typedef struct NamedEntry
 
 struct TocNames
 {
-	NamedEntry *entries;		/* in the order of their names */
+	NamedEntry *entries;		/* sorted by name */
 	int			n;
 };
 
@@ -198,7 +199,7 @@ toc_names_find(const TocNames *names, const char *name)
 	return found ? found->no : -1;
 }
 
-/* The word no n, from 0, of a statement; owned. */
+/* Returns word n, counted from 0, of a statement; the caller owns it. */
 static char *
 word_of(const char *statement, int n)
 {
@@ -212,7 +213,10 @@ word_of(const char *statement, int n)
 	return pnstrdup(word, identifier_skip(word, ' ') - word);
 }
 
-/* The last part of a qualified name, which ends before it from now on. */
+/*
+ * Returns the last part of a qualified name, and removes it from name.  If
+ * there is only one part, returns an empty string.
+ */
 static char *
 cut_last_part(char *name)
 {
@@ -220,12 +224,15 @@ cut_last_part(char *name)
 
 	if (dot == NULL)
 		return name + strlen(name);
-	/* the name is cut in its place: the rest is read by the caller */
+	/* The name is changed in place, because the caller needs the rest too. */
 	*dot = '\0';
 	return dot + 1;
 }
 
-/* A qualified name, which is taken over, quoted only where it must be. */
+/*
+ * Returns a qualified name with only the necessary quotes, as in TocNames.
+ * Changes the name that it gets.
+ */
 static char *
 requoted(char *name)
 {
@@ -235,9 +242,9 @@ requoted(char *name)
 }
 
 /*
- * As pg_dump writes them (dumpSequence): ALTER SEQUENCE name OWNED BY
- * table.column, and ALTER TABLE name ALTER COLUMN ... of an identity, which
- * is the sequence's own entry.
+ * pg_dump (dumpSequence) writes ALTER SEQUENCE name OWNED BY table.column;
+ * for identity columns, the entry of the sequence itself is ALTER TABLE name
+ * ALTER COLUMN ...
  */
 char *
 toc_names_sequence_owner(const TocEntry *entry)
@@ -259,28 +266,31 @@ toc_names_sequence_owner(const TocEntry *entry)
 }
 
 /* ----------
- * Finds the names of a cluster's objects in statements of pg_dump.
+ * Names of roles and tablespaces in the statements of pg_dump.
  *
- * Catalogs of the source would tell which roles an object depends on, but not
- * for whom pg_dump writes a statement: privileges on members of an extension,
- * and on what the system brings, are in the table of contents without their
- * objects.  What pg_restore is going to run is told by the statements alone.
+ * The names are read from the statements that pg_restore will run, because
+ * the catalogs of the source would not be enough.  They contain the roles
+ * that an object depends on, but pg_dump also writes privileges on members of
+ * extensions and on system objects, without the objects themselves.
  * ----------
  */
 
 #define MAX_WORDS 3
 
-/* Names follow these words in the statements of this kind of entry. */
+/*
+ * In the statements of this kind of entry, names follow the words in before.
+ */
 typedef struct NameWords
 {
 	const char *desc;
-	const char *before[MAX_WORDS + 1];	/* NULL terminated, as is after */
-	const char *after[MAX_WORDS + 1];	/* there are none from here on */
+	const char *before[MAX_WORDS + 1];	/* NULL-terminated, like after */
+	const char *after[MAX_WORDS + 1];	/* no names follow these words */
 } NameWords;
 
 /*
- * dumputils.c:buildACLCommands, buildDefaultACLCommands,
- * pg_dump.c:dumpPolicy, dumpUserMappings, dumpDatabaseConfig
+ * These statements are written by buildACLCommands() and
+ * buildDefaultACLCommands() in dumputils.c, and by dumpPolicy(),
+ * dumpUserMappings() and dumpDatabaseConfig() in pg_dump.c.
  */
 static const NameWords role_words[] = {
 	{"ACL", {"TO", "FROM", "AUTHORIZATION"}},
@@ -291,7 +301,7 @@ static const NameWords role_words[] = {
 	{"DATABASE PROPERTIES", {"ROLE"}},
 };
 
-/* pg_dump.c:dumpDatabase */
+/* This statement is written by dumpDatabase() in pg_dump.c. */
 static const NameWords tablespace_words[] = {
 	{"DATABASE", {"TABLESPACE"}},
 };
@@ -299,7 +309,7 @@ static const NameWords tablespace_words[] = {
 typedef enum TokenKind
 {
 	TOKEN_END,
-	TOKEN_WORD,					/* as it stands: keywords are not folded */
+	TOKEN_WORD,					/* unchanged: keywords are not folded */
 	TOKEN_QUOTED,				/* an identifier, without its quotes */
 	TOKEN_OTHER					/* a literal, or one character */
 } TokenKind;
@@ -307,10 +317,13 @@ typedef enum TokenKind
 typedef struct Token
 {
 	TokenKind	kind;
-	char	   *text;			/* room for the statement it is from */
+	char	   *text;			/* has room for the whole statement */
 } Token;
 
-/* Up to the quote that ends it; returns what follows.  Text may be NULL. */
+/*
+ * Read a quoted string up to its closing quote, and return the position after
+ * it.  text gets the contents, unless it is NULL.
+ */
 static const char *
 read_quoted(const char *pos, char quote, bool backslashes, char *text)
 {
@@ -335,7 +348,10 @@ is_word_byte(char c)
 		IS_HIGHBIT_SET(c);
 }
 
-/* Returns what follows the token. */
+/*
+ * Read a token, and return the position after it.  Literals are skipped, so
+ * that names or keywords in them have no effect.
+ */
 static const char *
 read_token(const char *pos, Token *token)
 {
@@ -383,7 +399,10 @@ entry_names_add(SimpleStringList *list, const char *name)
 		simple_string_list_append(list, name);
 }
 
-/* Names with commas between them; returns what follows. */
+/*
+ * Read a list of names, separated by commas, and return the position after
+ * it.
+ */
 static const char *
 read_names(const char *pos, Token *token, SimpleStringList *names)
 {
@@ -394,7 +413,7 @@ read_names(const char *pos, Token *token, SimpleStringList *names)
 		next = read_token(pos, token);
 		if (token->kind == TOKEN_OTHER && strcmp(token->text, "=") == 0)
 			next = read_token(next, token);
-		/* PUBLIC is not a role; as a role's name the server refuses it */
+		/* PUBLIC is not a role, and cannot be the name of one. */
 		if (token->kind == TOKEN_QUOTED ||
 			(token->kind == TOKEN_WORD && pg_strcasecmp(token->text, "public") != 0))
 			entry_names_add(names, token->text);
@@ -442,11 +461,14 @@ entry_names_tablespaces(const TocEntry *entry, SimpleStringList *tablespaces)
 }
 
 /* ----------
- * Compares an archive with the database that it should be of.
+ * Checking which database an archive belongs to.
  * ----------
  */
 
-/* Of a run that is one of several; InvalidOid: any database is meant. */
+/*
+ * The expected database, in a run for one of several databases.  InvalidOid
+ * means that any database is accepted.
+ */
 static Oid	expected_oid = InvalidOid;
 static const char *expected_name;
 
@@ -463,13 +485,16 @@ toc_database_is_expected(void)
 	return expected_oid != InvalidOid;
 }
 
-/* The head has the name as it was in the connection: byte for byte. */
+/*
+ * The names are compared as bytes, because the header contains the name
+ * exactly as the connection had it.
+ */
 char *
 toc_database_problem(const Toc *toc)
 {
 	const char *name = toc->dbname ? toc->dbname : "";
 
-	/* pg_dump writes this entry for any selection from the database */
+	/* pg_dump writes this entry for every selection of objects. */
 	const TocEntry *database = toc_find(toc, "DATABASE");
 	Oid			oid = database ? database->oid : InvalidOid;
 
@@ -481,11 +506,11 @@ toc_database_problem(const Toc *toc)
 }
 
 /* ----------
- * Which entry an error is about, in pg_restore's words.
+ * The context of errors, as in pg_restore.
  * ----------
  */
 
-/* ArchiverStage in pg_backup_archiver.h */
+/* This corresponds to ArchiverStage in pg_backup_archiver.h. */
 typedef enum ErrorStage
 {
 	STAGE_NONE,
@@ -493,7 +518,10 @@ typedef enum ErrorStage
 	STAGE_PROCESSING
 } ErrorStage;
 
-/* Of the error before: that of all processes, and this one's. */
+/*
+ * The stage of the last error in any process, and the entry of the last error
+ * in this process.
+ */
 static volatile int *last_stage;
 static const TocEntry *last_entry;
 
@@ -509,9 +537,10 @@ toc_context_report(const TocEntry *entry)
 	ErrorStage	stage = entry ? STAGE_PROCESSING : STAGE_INITIALIZING;
 
 	/*
-	 * The stage is shared, since pg_restore is one process with one state,
-	 * whereas here several processes report errors.  The entry is not: each
-	 * process repeats it for itself.
+	 * pg_restore reports a stage only if it has changed.  It is a single
+	 * process with one state, but several of ours report errors, so the stage
+	 * is in shared memory.  The entry is not shared, so each process may
+	 * report it again.
 	 */
 	if ((ErrorStage) *last_stage != stage)
 		pg_log_info("while %s:", entry ? "PROCESSING TOC" : "INITIALIZING");
@@ -524,25 +553,29 @@ toc_context_report(const TocEntry *entry)
 }
 
 /* ----------
- * Keeps the indexes of one partition tree from being attached side by
- * side, or beside its foreign keys.
+ * Serializing INDEX ATTACH entries of a partition tree.
  *
- * ALTER INDEX ATTACH PARTITION makes a partitioned index valid when all that
- * it needs are.  It looks at the index above, too, but gives up the lock of
- * that before it commits (tablecmds.c:validatePartitionedIndex).  So if the
- * last partitions of two branches are attached side by side, neither sees
- * that the other makes its branch valid: the index above stays invalid for
- * ever, and a foreign key to its table cannot be made.  pg_dump lets
- * pg_restore -j do so, as its dependencies keep apart only what has a table
- * in common.
+ * ALTER INDEX ATTACH PARTITION makes a partitioned index valid when all
+ * indexes that it needs are attached.  Then it checks the parent index too,
+ * but releases the lock of the parent before it commits
+ * (tablecmds.c:validatePartitionedIndex).  So if the last partitions of two
+ * branches are attached at the same time, neither transaction sees that the
+ * other makes its branch valid.  The parent index stays invalid, and a
+ * foreign key that references its table cannot be created.  pg_restore -j has
+ * this problem, because pg_dump's dependencies separate only entries with a
+ * common table.
  *
- * For that look it locks the table above, after an index below.  A foreign
- * key of the table above, or to it, locks that first, and then all indexes
- * below: side by side with one that is being attached, that is a deadlock.
+ * For that check, the statement locks the parent's table after locking an
+ * index below it.  A foreign key of the parent's table, or one that
+ * references it, locks the table first, and then all indexes below it.  If
+ * both run at the same time, they can deadlock.
  * ----------
  */
 
-/* Union-find: the tree that a dump ID belongs to, by one of its dump IDs. */
+/*
+ * Returns the tree that a dump ID belongs to, as one of the tree's dump IDs
+ * (a union-find structure with path halving).
+ */
 static int
 find_tree(int *trees, int id)
 {
@@ -558,7 +591,10 @@ add_dependency(TocEntry *entry, int dump_id)
 	entry->deps[entry->n_deps++] = dump_id;
 }
 
-/* What else uses the table comes after the last INDEX ATTACH of its tree. */
+/*
+ * Let the entry, which depends on tables of partition trees, run after the
+ * last INDEX ATTACH of these trees.
+ */
 static void
 come_after(TocEntry *entry, int *trees, const int *last)
 {
@@ -581,7 +617,11 @@ index_attach_chain(Toc *toc)
 
 	for (int id = 0; id <= toc->max_dump_id; id++)
 		trees[id] = id;
-	/* an entry depends on both indexes and on their tables */
+
+	/*
+	 * An INDEX ATTACH entry depends on both indexes and on their tables, so
+	 * the entries of a partition tree are connected by common dependencies.
+	 */
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		const TocEntry *entry = &toc->entries[i];

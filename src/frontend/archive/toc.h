@@ -1,10 +1,11 @@
 /*
  * toc.h
- *		The table of contents of an archive, as plain data.
+ *		The table of contents of an archive in memory, and functions that find
+ *		entries and read names from their statements.
  *
- * The format is pg_dump's (pg_backup_archiver.c: WriteHead, WriteToc,
- * ReadHead, ReadToc), minor versions 1.14 (pg_dump 12-15), 1.15 (16) and 1.16
- * (17 on).
+ * The file format is that of pg_dump (WriteHead, WriteToc, ReadHead and
+ * ReadToc in pg_backup_archiver.c), in the minor versions 1.14 (pg_dump
+ * 12-15), 1.15 (16) and 1.16 (17 and later).
  */
 #ifndef TOC_H
 #define TOC_H
@@ -13,22 +14,26 @@
 
 #include "shared/compress.h"
 
-/* What it begins with, and then says of the archive's format. */
+/*
+ * The first bytes of a table of contents, and its values for the archive's
+ * format.
+ */
 #define TOC_MAGIC "PGDMP"
 #define TOC_FORMAT_CUSTOM 1
-#define TOC_FORMAT_TAR 3		/* a directory's toc.dat calls itself so
+#define TOC_FORMAT_TAR 3		/* also in toc.dat of a directory
 								 * (pg_backup_directory.c:_CloseArchive) */
 
-/* The file of a directory archive that holds it. */
+/* The file of a directory archive that contains the table of contents. */
 #define TOC_NAME "toc.dat"
 
 /*
- * Follows the version of pg_dump in an archive of ours, before our own: such
- * an archive has a manifest.  pg_restore only shows that text (-l, -f).
+ * The mark of archives of pg_pardump, which have a manifest.  It follows the
+ * version of pg_dump, and our own version follows the mark. pg_restore only
+ * prints that text (-l, -f).
  */
 #define TOC_MARK ", pg_pardump "
 
-/* teSection in pg_backup.h */
+/* This corresponds to teSection in pg_backup.h. */
 typedef enum TocSection
 {
 	TOC_SECTION_NONE = 1,
@@ -37,22 +42,25 @@ typedef enum TocSection
 	TOC_SECTION_POST_DATA
 } TocSection;
 
-/* Where a custom archive has an entry's data (K_OFFSET_*, WriteOffset()). */
+/*
+ * The location of an entry's data in a custom archive (K_OFFSET_* and
+ * WriteOffset() in pg_backup_custom.c).
+ */
 typedef enum TocDataState
 {
-	TOC_DATA_IN_FILE,			/* of a directory: the entry names it */
-	TOC_DATA_SOMEWHERE,			/* was written to a pipe, so not known */
+	TOC_DATA_IN_FILE,			/* of a directory: the entry has its name */
+	TOC_DATA_SOMEWHERE,			/* unknown, as pg_dump wrote to a pipe */
 	TOC_DATA_AT_OFFSET,
 	TOC_DATA_NONE
 } TocDataState;
 
-/* Strings are owned, and may be NULL but for those said to be there. */
+/* Strings are owned, and may be NULL unless "never NULL" is said here. */
 typedef struct TocEntry
 {
 	int			dump_id;		/* unique, > 0 */
 	bool		had_dumper;		/* has data of its own */
 	Oid			catalog_oid;	/* class of the object, 0 for TABLE DATA */
-	Oid			oid;			/* the object; of TABLE DATA the table */
+	Oid			oid;			/* the object, or of TABLE DATA the table */
 	char	   *tag;			/* never NULL: the object's name */
 	char	   *desc;			/* never NULL: the kind of entry */
 	TocSection	section;
@@ -62,31 +70,31 @@ typedef struct TocEntry
 	char	   *namespace;
 	char	   *tablespace;
 	char	   *tableam;
-	int			relkind;		/* 1.16 on, else 0 */
+	int			relkind;		/* since 1.16; 0 in older formats */
 	char	   *owner;
 	int		   *deps;			/* dump IDs */
 	int			n_deps;
-	char	   *filename;		/* of the directory format; NULL = no data */
-	TocDataState data_state;	/* of the custom format */
-	uint64		data_offset;	/* from the begin of the file */
+	char	   *filename;		/* in directory format; NULL = no data */
+	TocDataState data_state;	/* in custom format */
+	uint64		data_offset;	/* from the start of the file */
 } TocEntry;
 
 typedef struct Toc
 {
 	int			minor;			/* archive format 1.minor */
 	int			revision;
-	int			offset_size;	/* of the header; no use in a directory */
-	CompressMethod method;		/* of the data, as the head has it */
+	int			offset_size;	/* in the header; unused in a directory */
+	CompressMethod method;		/* of the data, as the header says */
 	int			created[7];		/* sec, min, hour, mday, mon, year, isdst */
 	char	   *dbname;
 	char	   *server_version;
 	char	   *pg_dump_version;
 	TocEntry   *entries;		/* in the archive's order */
 	int			n_entries;
-	int			max_dump_id;	/* of entries and of what they depend on */
+	int			max_dump_id;	/* of entries and their dependencies */
 } Toc;
 
-/* Free what toc_file.h has returned. */
+/* Free a table of contents that functions of toc_file.h have returned. */
 extern void toc_free(Toc *toc);
 
 /* Does a directory's table of contents have our mark? */
@@ -102,23 +110,24 @@ extern bool toc_has_mark(const Toc *toc);
 pg_noreturn extern void toc_reject_pg_dump(const char *detail);
 
 /*
- * The encoding of pg_dump's names and statements, and so of all data.  Exits
- * with a message if the table of contents does not say it.  Owned.
+ * Returns the encoding of names and statements, which is also that of all
+ * data; the caller owns it.  Exits with a message if the table of contents
+ * does not contain it.
  */
 extern char *toc_encoding(const Toc *toc);
 
-/* The first entry of this kind (desc), or NULL. */
+/* Returns the first entry of this kind (desc), or NULL. */
 extern const TocEntry *toc_find(const Toc *toc, const char *desc);
 
 /*
- * The entries by dump ID: an array of max_dump_id + 1 pointers, NULL where
- * there is none; the caller frees it.
+ * Returns an array of max_dump_id + 1 pointers to the entries, by dump ID,
+ * with NULL for IDs without an entry.  The caller frees it.
  */
 extern const TocEntry **toc_entries_by_id(const Toc *toc);
 
 /*
- * The dump ID of the TABLE that a TABLE DATA entry belongs to: its only
- * dependency.  Exits with a message if it has none.
+ * Returns the dump ID of the TABLE entry for a TABLE DATA entry, which is its
+ * only dependency.  Exits with a message if there is none.
  */
 extern int	toc_table_dump_id(const TocEntry *data_entry);
 
@@ -129,23 +138,34 @@ toc_entry_is(const TocEntry *entry, const char *desc)
 	return strcmp(entry->desc, desc) == 0;
 }
 
-/* Is it of one of these kinds, of which the last is followed by NULL? */
+/* Is the entry of one of these kinds? NULL follows the last kind. */
 extern bool toc_entry_is_one_of(const TocEntry *entry,
 								const char *const *descs);
 
-/* Privileges, for which pg_restore has a pass of their own. */
+/*
+ * Is the entry for privileges, which pg_restore restores in a separate pass?
+ */
 extern bool toc_entry_is_privilege(const TocEntry *entry);
 
-/* What sessions are to be set to first. */
+/* Is the entry a setting that sessions must have before anything else? */
 extern bool toc_entry_is_setting(const TocEntry *entry);
 
-/* Privileges on all of a group of large objects (BLOB METADATA; 17 on). */
+/*
+ * Is the entry for privileges on a group of large objects (BLOB METADATA,
+ * since 17)?
+ */
 extern bool toc_entry_is_group_privilege(const TocEntry *entry);
 
-/* Large objects, still empty, one (until 16) or a group (17 on). */
+/*
+ * Does the entry create empty large objects, one (up to 16) or a group (since
+ * 17)?
+ */
 extern bool toc_entry_makes_large_objects(const TocEntry *entry);
 
-/* Rows that a worker must fetch: the only other data are large objects. */
+/*
+ * Does the entry have rows, which workers read? The only other data are large
+ * objects.
+ */
 static inline bool
 toc_entry_is_table_data(const TocEntry *entry)
 {
@@ -153,95 +173,104 @@ toc_entry_is_table_data(const TocEntry *entry)
 }
 
 /* ----------
- * Entries of one kind by the names of their objects, and the tables that
- * own sequences.
+ * Entries of one kind by the names of their objects, and the owners of
+ * sequences.
  * ----------
  */
 
 typedef struct TocNames TocNames;
 
-/* The entries of a kind (desc) that are in a schema. */
+/* Returns the entries of a kind (desc) whose objects are in a schema. */
 extern TocNames *toc_names_make(const Toc *toc, const char *desc);
 
 /*
- * The number of the entry of this name, qualified and quoted as by
- * fmtQualifiedId(); -1 if there is none.
+ * Returns the number of the entry with this name, qualified and quoted as by
+ * fmtQualifiedId(), or -1 if there is none.
  */
 extern int	toc_names_find(const TocNames *names, const char *name);
 
 /*
- * The table that owns the sequence that the entry is of, if the entry says
- * so: its name as toc_names_find() takes it; else NULL.  Owned.
+ * Returns the name of the table that owns the entry's sequence, in the form
+ * for toc_names_find(), or NULL if the entry does not contain it.  The caller
+ * owns it.
  */
 extern char *toc_names_sequence_owner(const TocEntry *entry);
 
 /* ----------
- * The names of a cluster's objects in statements of pg_dump.
+ * Names of roles and tablespaces in the statements of pg_dump.
  * ----------
  */
 
 /*
- * Add to the list, each once, the roles that an entry's statement names: whom
- * privileges are granted to, taken from, or granted by, whom a policy or a
- * user mapping is for, and whose settings in the database these are.  Not the
- * owner.
+ * Add the roles that an entry's statement contains to the list, each only
+ * once: grantees and grantors of privileges, the roles of policies, user
+ * mappings and default privileges, and roles with settings in the database.
+ * The owner is not added.
  */
 extern void entry_names_roles(const TocEntry *entry, SimpleStringList *roles);
 
-/* Likewise the tablespaces: of a database; those of others are a field. */
+/*
+ * Add tablespaces in the same way: that of a database.  Other entries have
+ * their tablespace in a member of its own.
+ */
 extern void entry_names_tablespaces(const TocEntry *entry,
 									SimpleStringList *tablespaces);
 
-/* Add a name, unless it is there. */
+/* Add a name, unless the list contains it. */
 extern void entry_names_add(SimpleStringList *list, const char *name);
 
 /* ----------
- * Is an archive that of the database which is meant?
+ * Checking which database an archive belongs to.
  * ----------
  */
 
 /*
- * This process is to read the archive of the database with this OID and name.
- * The directory of a cluster's dump says so, but the archives in it may have
- * been moved: what is in one would go elsewhere, or be taken for whole.
+ * Set the database whose archive this process must read.  The file of a
+ * cluster's dump lists the databases, but a user may have moved the archives.
+ * Without this check, their rows would be restored into another database, or
+ * an archive would be accepted as complete.
  */
 extern void toc_database_expect(Oid oid, const char *name);
 extern bool toc_database_is_expected(void);
 
 /*
- * What the archive is of, and what it should be of, to follow its name in a
- * message, owned; NULL if it is of the one that is meant, or any will do.
+ * Returns NULL if the archive belongs to the expected database, or if any
+ * database is accepted.  Otherwise, returns a text with both databases for a
+ * message, where it follows the archive's name; the caller owns it.
  */
 extern char *toc_database_problem(const Toc *toc);
 
 /* ----------
- * Which entry an error is about, in pg_restore's words.
+ * The context of errors, as in pg_restore.
  *
- * With --verbose pg_restore says before an error what it was at, unless the
- * error before was told at the same (pg_backup_archiver.c:
- * warn_or_exit_horribly).
+ * With --verbose, pg_restore reports before an error in which stage and at
+ * which entry it occurred, unless these are the same as for the last error
+ * (warn_or_exit_horribly() in pg_backup_archiver.c).
  * ----------
  */
 
-/* Before others are forked: what one of them has told the others need not. */
+/*
+ * Call this before other processes are forked: they share the last stage, so
+ * that each stage is reported only once.
+ */
 extern void toc_context_share(void);
 
 /*
- * An error is told next: of this entry, or, with NULL, of what a session
- * begins with.
+ * Report the context of an error that is logged next: this entry, or, if
+ * entry is NULL, the beginning of a session.
  */
 extern void toc_context_report(const TocEntry *entry);
 
 /* ----------
- * Keeps the indexes of one partition tree from being attached side by
- * side, or beside its foreign keys.
+ * Serializing INDEX ATTACH entries of a partition tree.
  * ----------
  */
 
 /*
  * Let each INDEX ATTACH entry depend on the one before it in its partition
- * tree, so that pg_restore -j runs them one after the other; and foreign keys
- * of the tree's tables, or to them, on the last of these.
+ * tree, so that pg_restore -j runs them one after another.  Let foreign keys
+ * of the tree's tables, and foreign keys that reference them, depend on the
+ * last of these entries.
  */
 extern void index_attach_chain(Toc *toc);
 

@@ -1,6 +1,7 @@
 /*
  * toc_file.c
- *		Reads and writes toc.dat.
+ *		Reads the table of contents from pg_dump's output or from an archive,
+ *		and writes toc.dat.
  */
 #include "base/fe_compat.h"
 
@@ -8,23 +9,27 @@
 #include "base/buffer.h"
 
 /* ----------
- * Reads the table of contents of an archive.
+ * Reading a table of contents.
  *
- * In the directory format pg_dump writes it, the file toc.dat, before all
- * data, so that it is the exact list of what pg_dump would do.  An archive
- * file in the custom format begins with it.  The input comes from elsewhere:
- * lengths and counts are checked before they are believed.
+ * pg_dump writes toc.dat of a directory archive before any data, so it lists
+ * exactly what pg_dump will dump.  A custom archive begins with the same
+ * data.  The input may be damaged or made by an attacker, so lengths and
+ * counts are checked before they are used.
  * ----------
  */
 
-/* They size arrays; no database has as many objects. */
+/*
+ * The limit for dump IDs, which are array indexes.  No database has that many
+ * objects.
+ */
 #define MAX_DUMP_ID (1 << 28)
 
-/* No name or statement is longer: PostgreSQL's limit for a value. */
+/* PostgreSQL's limit for a value, so no name or statement is longer. */
 #define MAX_STRING_BYTES ((int) 1024 * 1024 * 1024 - 1)
 
 /*
- * Long strings are read in steps, so that a false length allocates nothing.
+ * Long strings are read in steps of this size, so that a wrong length does
+ * not allocate memory for data that does not exist.
  */
 #define STRING_STEP_BYTES (1024 * 1024)
 
@@ -33,9 +38,9 @@ typedef struct TocReader
 	TocReadCallback read;
 	void	   *arg;
 	int			format;
-	bool		of_pg_dump;		/* not from a file, whose errors return */
-	bool		at_end;			/* input ended; all reads give zeros */
-	const char *error;			/* of a file: what is wrong */
+	bool		of_pg_dump;		/* read from pg_dump: errors exit */
+	bool		at_end;			/* end of input; all reads return zeros */
+	const char *error;			/* what is wrong with a file */
 } TocReader;
 
 static void
@@ -45,16 +50,16 @@ read_bytes(TocReader *reader, void *buf, size_t len)
 		reader->at_end = true;
 
 	/*
-	 * Callers look for the end at few places.  Zeros let all of them go on in
-	 * a defined way: they are short strings, and the end of lists.
+	 * Callers check for the end only at a few places.  Zeros give the others
+	 * defined values: empty strings, and the end of lists.
 	 */
 	if (reader->at_end)
 		memset(buf, 0, len);
 }
 
 /*
- * What is read cannot be.  pg_dump's output is not worth going on with; of a
- * file the caller wants to know.
+ * Report invalid input.  If it comes from pg_dump, exit, because the dump
+ * cannot continue; if it comes from a file, the caller gets the error.
  */
 static void
 bad(TocReader *reader, const char *what)
@@ -76,7 +81,7 @@ read_byte(TocReader *reader)
 	return byte;
 }
 
-/* Sign byte, then 4 bytes from the lowest (ReadInt). */
+/* A number is a sign byte and four bytes, the lowest first (ReadInt). */
 static int
 read_int(TocReader *reader)
 {
@@ -94,7 +99,7 @@ read_int(TocReader *reader)
 	return bytes[0] ? -(int) value : (int) value;
 }
 
-/* Length, or -1 for NULL, then the bytes (ReadStr). */
+/* A string is its length, or -1 for NULL, and its bytes (ReadStr). */
 static char *
 read_string(TocReader *reader)
 {
@@ -123,7 +128,7 @@ read_string(TocReader *reader)
 	return result;
 }
 
-/* A string that is always there. */
+/* Read a string that must not be NULL. */
 static char *
 read_name(TocReader *reader, const char *what)
 {
@@ -193,7 +198,11 @@ read_head(TocReader *reader, Toc *toc)
 			"not an archive in directory format");
 		return;
 	}
-	/* from 1.15 on the method; before, the level of gzip, and 0 for none */
+
+	/*
+	 * The header contains the method since 1.15, and the level of gzip
+	 * before, which is 0 without compression.
+	 */
 	value = toc->minor >= 15 ? read_byte(reader) : read_int(reader);
 	if (toc->minor < 15)
 		toc->method = value == 0 ? COMPRESS_NONE : COMPRESS_GZIP;
@@ -231,8 +240,8 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	if (toc->minor >= 16)
 		entry->relkind = read_int(reader);
 	entry->owner = read_string(reader);
-	free(read_string(reader));	/* WITH OIDS, always "false" */
-	/* Dump IDs in decimal; 0 stands for none. */
+	free(read_string(reader));	/* WITH OIDS: always "false" */
+	/* Dependencies are dump IDs as decimal numbers, and 0 means none. */
 	while ((text = read_string(reader)) != NULL && !reader->at_end)
 	{
 		char	   *end;
@@ -248,7 +257,11 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	if (reader->format != TOC_FORMAT_CUSTOM)
 	{
 		entry->filename = read_string(reader);
-		/* pg_dump's names are of files that it would write, not of ours */
+
+		/*
+		 * pg_dump would write files of these names, but our files have
+		 * others.
+		 */
 		if (reader->of_pg_dump)
 		{
 			free(entry->filename);
@@ -258,8 +271,8 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	}
 
 	/*
-	 * What the custom format adds: a flag and an offset (ReadOffset), from
-	 * its lowest byte.
+	 * The custom format adds a flag and an offset, whose lowest byte comes
+	 * first (ReadOffset).
 	 */
 	entry->data_state = (TocDataState) read_byte(reader);
 	if (entry->data_state < TOC_DATA_SOMEWHERE ||
@@ -292,7 +305,7 @@ read_toc(TocReader *reader, const char **problem)
 		memset(entry, 0, sizeof(TocEntry));
 		read_entry(reader, toc, entry);
 		toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
-		/* an entry may depend on one that is not in the archive */
+		/* An entry may depend on an entry that is not in the archive. */
 		for (int i = 0; i < entry->n_deps; i++)
 			toc->max_dump_id = Max(toc->max_dump_id, entry->deps[i]);
 	}
@@ -325,11 +338,11 @@ toc_read_file(TocReadCallback read, void *arg, bool is_custom,
 }
 
 /* ----------
- * Writes the table of contents of a directory archive.
+ * Writing a table of contents.
  * ----------
  */
 
-/* It is written in pieces of about this size. */
+/* The size of the buffer that is written at once. */
 #define WRITE_BYTES (1024 * 1024)
 
 static void
@@ -370,8 +383,8 @@ put_number_string(PQExpBuffer buf, const char *format, uint32 value)
 }
 
 /*
- * pg_restore shows the version of pg_dump, and does not take it apart: so
- * that is where the mark stands by which an archive of ours is known.
+ * The mark of our archives follows the version of pg_dump, because pg_restore
+ * only prints that text.
  */
 static void
 put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
@@ -384,13 +397,14 @@ put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 	put_byte(buf, toc->offset_size);
 
 	/*
-	 * As pg_dump does for a directory: pg_backup_directory.c:_CloseArchive.
+	 * pg_dump does the same for a directory (_CloseArchive() in
+	 * pg_backup_directory.c).
 	 */
 	put_byte(buf, TOC_FORMAT_TAR);
 	if (toc->minor >= 15)
 		put_byte(buf, compress->method);
 	else
-		put_int(buf, compress->level);	/* gzip level, 0 = none */
+		put_int(buf, compress->level);	/* level of gzip, 0 = none */
 	for (int i = 0; i < (int) lengthof(toc->created); i++)
 		put_int(buf, toc->created[i]);
 	put_string(buf, toc->dbname);
@@ -403,7 +417,7 @@ put_entry(PQExpBuffer buf, const Toc *toc, const TocEntry *entry)
 {
 	put_int(buf, entry->dump_id);
 	put_int(buf, entry->had_dumper ? 1 : 0);
-	/* OIDs and dependencies are decimal text in this format */
+	/* OIDs and dependencies are decimal texts in this format. */
 	put_number_string(buf, "%u", entry->catalog_oid);
 	put_number_string(buf, "%u", entry->oid);
 	put_string(buf, entry->tag);
@@ -435,7 +449,7 @@ toc_write(const Toc *toc, const CompressSpec *compress, Sink *sink)
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		put_entry(&buf, toc, &toc->entries[i]);
-		/* all of it may be larger than a PQExpBuffer can be: 2 GB */
+		/* Write in parts, because a PQExpBuffer is limited to 2 GB. */
 		if (buf.len >= WRITE_BYTES)
 			sink_write_buffer(sink, &buf);
 	}

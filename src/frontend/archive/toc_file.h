@@ -1,6 +1,7 @@
 /*
  * toc_file.h
- *		Reads and writes toc.dat.
+ *		Reads the table of contents from pg_dump's output or from archives of
+ *		other origin, and writes toc.dat of our archives.
  */
 #ifndef TOC_FILE_H
 #define TOC_FILE_H
@@ -9,45 +10,48 @@
 #include "stream/sink.h"
 
 /* ----------
- * Reads the table of contents of an archive.
+ * Reading a table of contents.
  * ----------
  */
 
 /*
- * Hands over exactly len bytes, or fewer at the end of the input; exits with
- * a message on a read error.
+ * Reads exactly len bytes, or fewer at the end of the input.  Exits with a
+ * message on a read error.
  */
 typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
 
 /*
- * Read the toc.dat that a pg_dump run by us writes for a directory archive,
- * or the beginning of its archive in the custom format, up to the last byte
- * of the entries, which get no name of a file.  NULL if the input ends
- * before: *problem then says where.  Exits with a message for what is not
- * such a file.
+ * Read the table of contents from the output of a pg_dump that this program
+ * runs: toc.dat of a directory archive, or the beginning of a custom archive,
+ * up to the last byte of the entries.  The entries get no file names.
+ * Returns NULL if the input ends early; *problem is then the part in which it
+ * ended.  Exits with a message if the input is not valid.
  */
 extern Toc *toc_read_pg_dump(TocReadCallback read, void *arg,
 							 bool is_custom, const char **problem);
 
-/* What *problem says of an archive older or newer than those read here. */
+/*
+ * *problem for an archive of an older or newer format than those supported.
+ */
 #define TOC_READ_UNSUPPORTED "unsupported archive format"
 
 /*
- * The same of an archive file in the custom format, or of a directory
- * archive's toc.dat, which may be of any origin: NULL, and *problem, for what
- * is not one.  Offsets, and the names of entries' files, are as they stand.
+ * Read the table of contents from a custom archive, or from toc.dat of a
+ * directory archive, which may come from anywhere.  Returns NULL and sets
+ * *problem if it is not valid.  Offsets and file names are those of the
+ * archive.
  */
 extern Toc *toc_read_file(TocReadCallback read, void *arg, bool is_custom,
 						  const char **problem);
 
 /* ----------
- * Writes the table of contents of a directory archive.
+ * Writing a table of contents.
  * ----------
  */
 
 /*
- * Write the toc.dat of a directory archive whose data files are compressed as
- * given, with our mark.  Does not finish the sink.
+ * Write the toc.dat of a directory archive with our mark.  Its data files are
+ * compressed as given.  Does not finish the sink.
  */
 extern void toc_write(const Toc *toc, const CompressSpec *compress,
 					  Sink *sink);
