@@ -1,6 +1,7 @@
 /*
  * buffer.c
- *	  Texts and arrays in memory that grow as they are filled.
+ *		Implements buffer.h: texts and arrays in memory that grow as elements
+ *		are added.
  */
 #include "base/fe_compat.h"
 

@@ -1,7 +1,7 @@
 /*
  * checksum.h
- *		PostgreSQL's checksums (common/checksum_helper.h), whose failures end
- *		the program with a message.
+ *		PostgreSQL's checksums (common/checksum_helper.h) in a form without
+ *		error returns: a failure ends the program with a message.
  */
 #ifndef CHECKSUM_H
 #define CHECKSUM_H
@@ -13,15 +13,18 @@ extern void checksum_add(pg_checksum_context *context, const void *data,
 						 size_t len);
 
 /*
- * Write the checksum, of up to PG_CHECKSUM_MAX_LENGTH bytes, and return its
- * length, which is 0 for CHECKSUM_TYPE_NONE.
+ * Store the checksum, which has up to PG_CHECKSUM_MAX_LENGTH bytes, and
+ * return its length, which is 0 for CHECKSUM_TYPE_NONE.
  */
 extern int	checksum_end(pg_checksum_context *context, uint8 *checksum);
 
-/* The same, in hexadecimal digits; owned. */
+/* Returns the checksum in hexadecimal digits; the caller owns it. */
 extern char *checksum_end_hex(pg_checksum_context *context);
 
-/* The checksum of this data, in hexadecimal digits; owned. */
+/*
+ * Returns the checksum of this data in hexadecimal digits; the caller owns
+ * it.
+ */
 extern char *checksum_of(pg_checksum_type type, const void *data, size_t len);
 
 #endif							/* CHECKSUM_H */

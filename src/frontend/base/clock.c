@@ -1,7 +1,7 @@
 /*
  * clock.c
- *		The time of day, durations, the time of the run, and delays of
- *		retries.
+ *		Implements clock.h: the two clocks, the elapsed time of the run, and
+ *		the delays between retries.
  */
 #include "base/fe_compat.h"
 
@@ -35,11 +35,11 @@ clock_monotonic_ms(void)
 }
 
 /* ----------
- * How long this program has been running.
+ * The elapsed time of the run.
  * ----------
  */
 
-/* Of the process, which has one beginning. */
+/* When the run started, by both clocks. */
 static int64 started_ns;
 static int64 started_us;
 
@@ -63,9 +63,9 @@ run_clock_seconds(void)
 }
 
 /*
- * The delay is doubled each time.  A server that is restarted, or a standby
- * that is promoted, is found again after a second or two; one that stays
- * away for an hour is not asked all the time by hundreds of workers.
+ * The delay doubles each time.  So a worker finds a server that restarts, or
+ * a standby that is promoted, after a second or two.  If a server is down for
+ * an hour, hundreds of workers do not try to connect all the time.
  */
 #define FIRST_DELAY_MS 500
 #define MAX_DELAY_MS (60 * 1000)

@@ -1,61 +1,61 @@
 /*
  * clock.h
- *		The time, in its two meanings.
+ *		Two clocks, the elapsed time of the run, and the delays between
+ *		retries.
  *
- * What is told, stored, or compared with what was is the time of day, which
- * an administrator may set meanwhile.  Durations are measured by a clock that
- * is never set; only differences of its values have a meaning.  All processes
- * of a machine have the same two clocks.
+ * Times that are shown, stored, or compared with stored times are wall clock
+ * times, which an administrator may change meanwhile.  Durations are measured
+ * with a monotonic clock, which is never set; only differences of its values
+ * have a meaning.  All processes of a machine have the same two clocks.
  */
 #ifndef CLOCK_H
 #define CLOCK_H
 
-/* The time of day: microseconds since 1970. */
+/* Returns the wall clock time in microseconds since 1970. */
 extern int64 clock_wall_us(void);
 
-/* The clock that is never set. */
+/* Returns the time of the monotonic clock. */
 extern int64 clock_monotonic_ns(void);
 extern int64 clock_monotonic_ms(void);
 
 /* ----------
- * How long this program has been running: the one meaning of "time".
+ * The elapsed time of the run.
  *
- * What progress, summary, report and log call the time of a run is counted
- * from here, the first thing that main() does, to the moment in which it is
- * told.
+ * Progress, summary, report and event log all count the time of a run from
+ * run_clock_start(), the first call in main(), so that their times agree.
  * ----------
  */
 
-/* The run begins; processes that are forked later count from here, too. */
+/* Start counting, in this process and those that it forks later. */
 extern void run_clock_start(void);
 
-/* The same moment, as of clock_wall_us(). */
+/* Returns the start of the run, as wall clock time (clock_wall_us()). */
 extern int64 run_clock_start_us(void);
 
-/* Seconds since then, by a clock that is never set. */
+/* Returns the seconds since the start of the run, by the monotonic clock. */
 extern double run_clock_seconds(void);
 
 /* ----------
- * When to try again: later each time.
+ * Retries with growing delays.
  * ----------
  */
 
-/* Retries of one thing; all zero while it goes well. */
+/* The retries of one operation; all zeros means no failure so far. */
 typedef struct Retry
 {
-	int			n;				/* how many, the next one included */
-	int64		at;				/* when that is due, by clock_monotonic_ms();
-								 * 0 = none is */
+	int			n;				/* number, including the next one */
+	int64		at;				/* when it is due (clock_monotonic_ms()); 0 =
+								 * no retry */
 } Retry;
 
 /*
- * It has failed: note the next retry.  Returns the milliseconds until it is
- * due, half a second at first, then twice as long each time, a minute at
- * most.  How many there may be is for the caller to know.
+ * Schedule the next retry after a failure.  Returns the milliseconds until it
+ * is due: half a second first, then twice as long each time, at most a
+ * minute.  The caller limits the number of retries.
  */
 extern int	retry_later(Retry *retry);
 
-/* One is noted, and it is time for it. */
+/* Is a retry scheduled, and is it due? */
 extern bool retry_is_due(const Retry *retry);
 
 #endif							/* CLOCK_H */

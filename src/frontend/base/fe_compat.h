@@ -1,16 +1,18 @@
 /*
  * fe_compat.h
- *		Differences between PostgreSQL majors, as the frontend meets them.
+ *		Hides differences between PostgreSQL major versions from the frontend.
+ *		Every .c file includes it first.
  *
- * The only file of the frontend with version tests on what it is compiled
- * against.  What depends on the server or on pg_dump is asked at run time.
+ * This is the only file of the frontend that tests the version that it is
+ * compiled with.  Differences between servers, or between versions of
+ * pg_dump, are found out at run time.
  */
 #ifndef FE_COMPAT_H
 #define FE_COMPAT_H
 
 #include "postgres_fe.h"
 
-/* what most files need of the system */
+/* Most files need these system headers. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +24,10 @@
 #error "pg_pardump needs PostgreSQL 15 or newer"
 #endif
 
-/* setFmtEncoding(), without which quoting is not safe in every encoding */
+/*
+ * setFmtEncoding() was added in these minor versions.  Without it, quoting is
+ * not safe in every encoding.
+ */
 #if PG_VERSION_NUM < 150011 || \
 	(PG_VERSION_NUM >= 160000 && PG_VERSION_NUM < 160007) || \
 	(PG_VERSION_NUM >= 170000 && PG_VERSION_NUM < 170003)
@@ -30,20 +35,20 @@
 #endif
 
 /*
- * Messages are ours to note (message.h).  The macros of common/logging.h name
- * this function.
+ * All messages must go through message.h.  The macros of common/logging.h
+ * call the function of this name.
  */
 #include "base/message.h"
 #define pg_log_generic message_log
 #define log_generic_v(level, part, format, args) \
 	pg_log_generic_v((enum pg_log_level) (level), (enum pg_log_part) (part), format, args)
 
-/* 18 made it a prefix (c.h) */
+/* PostgreSQL 18 made this a prefix (c.h). */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* How a data directory is flushed (common/file_utils.h), file by file. */
+/* Flushes a data directory file by file (common/file_utils.h). */
 #if PG_VERSION_NUM >= 180000
 #define sync_data_directory(path, version) \
 	sync_pgdata(path, version, DATA_DIR_SYNC_METHOD_FSYNC, true)
@@ -54,14 +59,19 @@
 #define sync_data_directory(path, version) fsync_pgdata(path, version)
 #endif
 
-/* 17 writes a database into primary_conninfo (fe_utils/recovery_gen.h). */
+/*
+ * PostgreSQL 17 can write a database into primary_conninfo
+ * (fe_utils/recovery_gen.h).
+ */
 #if PG_VERSION_NUM >= 170000
 #define generate_recovery_config(conn) GenerateRecoveryConfig(conn, NULL, NULL)
 #else
 #define generate_recovery_config(conn) GenerateRecoveryConfig(conn, NULL)
 #endif
 
-/* This program, and the version of the extension it works with. */
+/*
+ * The version of this program, and that of the extension that it works with.
+ */
 #define PARDUMP_VERSION "1.0.0"
 #define PARDUMP_EXTENSION_VERSION "1.0"
 

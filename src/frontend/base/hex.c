@@ -1,6 +1,6 @@
 /*
  * hex.c
- *		Bytes as hexadecimal digits.
+ *		Implements hex.h: converts bytes to hexadecimal digits, and back.
  */
 #include "base/fe_compat.h"
 
@@ -38,7 +38,10 @@ hex_decode(const char *text, uint8 *bytes, size_t max)
 {
 	size_t		len = strlen(text);
 
-	/* the text may come from a damaged file, and bytes has room for max */
+	/*
+	 * The text may come from a damaged file, and bytes has space for only
+	 * max.
+	 */
 	if (len % 2 != 0 || len / 2 > max)
 		return -1;
 	for (size_t i = 0; i < len; i++)

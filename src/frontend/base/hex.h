@@ -1,19 +1,23 @@
 /*
  * hex.h
- *		Bytes as hexadecimal digits, two for each, in lower case.
+ *		Converts bytes to hexadecimal digits, two per byte in lower case, and
+ *		back.  Manifests, plans and random names use them.
  */
 #ifndef HEX_H
 #define HEX_H
 
-/* Owned. */
+/* Returns the digits for these bytes; the caller owns them. */
 extern char *hex_encode(const void *bytes, size_t len);
 
-/* Random bytes; owned.  Exits with a message if there are none. */
+/*
+ * Returns the digits for n_bytes random bytes; the caller owns them.  Exits
+ * with a message if the system has no random bytes.
+ */
 extern char *hex_random(size_t n_bytes);
 
 /*
- * The bytes that digits stand for; returns how many, -1 if the text has other
- * characters, half of a byte, or more than max.
+ * Converts digits to bytes.  Returns the number of bytes, or -1 if text
+ * contains other characters, an odd number of digits, or more than max bytes.
  */
 extern int	hex_decode(const char *text, uint8 *bytes, size_t max);
 

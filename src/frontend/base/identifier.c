@@ -1,13 +1,17 @@
 /*
  * identifier.c
- *		Takes lists of identifiers apart, and puts them together.
+ *		Implements identifier.h: splits and joins lists of identifiers, and
+ *		compares their names.
  */
 #include "base/fe_compat.h"
 
 #include "base/buffer.h"
 #include "base/identifier.h"
 
-/* A quote that is doubled ends one piece and begins the next. */
+/*
+ * A doubled quote needs no special case: it ends a quoted part and begins
+ * another one at once.
+ */
 const char *
 identifier_skip(const char *text, char stop)
 {
@@ -37,8 +41,8 @@ identifier_split(const char *list, size_t len, int *n)
 	char	  **result = pg_malloc((len / 2 + 1) * sizeof(char *));
 
 	/*
-	 * An identifier and its comma take two bytes at least, so that half of
-	 * the length is room for all of them.
+	 * An identifier and its comma take at least two bytes, so an array of
+	 * half the length is large enough.
 	 */
 	*n = 0;
 	while (list < stop)
@@ -74,7 +78,7 @@ identifier_unquote(const char *identifier)
 		if (*pos != '"')
 			*to++ = *pos;
 		else if (quoted && pos[1] == '"')
-			*to++ = *++pos;		/* doubled: one of it */
+			*to++ = *++pos;		/* a doubled quote stands for one */
 		else
 			quoted = !quoted;
 	}
@@ -97,7 +101,7 @@ identifier_find(char *const *identifiers, int n, const char *name)
 	return -1;
 }
 
-/* fe-connect.c:recognized_connection_string() */
+/* This is the test of recognized_connection_string() in fe-connect.c. */
 bool
 identifier_is_conninfo(const char *text)
 {

@@ -1,40 +1,50 @@
 /*
  * identifier.h
- *		Identifiers in SQL text, lists of them, and names of databases.
+ *		Parses SQL identifiers, lists of them, and database names, which may
+ *		be connection strings.
  *
- * An identifier is kept as it was written, quotes included: the server that
- * wrote it knew the encoding and the key words of its version.
+ * Identifiers are kept as they were written, including quotes, because the
+ * server that wrote them knew the encoding, and the keywords of its version.
  */
 #ifndef IDENTIFIER_H
 #define IDENTIFIER_H
 
 /*
- * The first such character that is in no quotes, or the end of the text, be
- * it the end of a name, of a qualified one, or of a list.
+ * Returns the position of the first character "stop" outside of quotes, or
+ * the end of the text.  This finds the end of a name or of a list.
  */
 extern const char *identifier_skip(const char *text, char stop);
 
-/* The last such character that is in no quotes; NULL if there is none. */
+/*
+ * Returns the position of the last character "wanted" outside of quotes, or
+ * NULL if there is none.
+ */
 extern char *identifier_last(char *text, char wanted);
 
 /*
- * The identifiers of a list, with commas between them, in len bytes of text.
- * *n is their number, 0 if there is nothing.  Owned, and so are they.
+ * Split a list of identifiers with commas between them, in len bytes of text.
+ * *n gets their number, which is 0 for an empty list.  The caller owns the
+ * array and the identifiers.
  */
 extern char **identifier_split(const char *list, size_t len, int *n);
 
-/* The list of them: "a, b"; owned. */
+/* Returns the identifiers as a list: "a, b".  The caller owns it. */
 extern char *identifier_join(char *const *identifiers, int n);
 
-/* The name that an identifier stands for: without quotes; owned. */
+/*
+ * Returns the name that an identifier stands for, without quotes.  The caller
+ * owns it.
+ */
 extern char *identifier_unquote(const char *identifier);
 
-/* The place of the identifier of this name among n; -1 if there is none. */
+/*
+ * Returns the index of the identifier with this name, or -1 if there is none.
+ */
 extern int	identifier_find(char *const *identifiers, int n, const char *name);
 
 /*
- * Where the name of a database may be given: does libpq take this text for a
- * connection string?  Not if it is NULL.
+ * Does libpq take this text, which may be a database name, for a connection
+ * string?  False for NULL.
  */
 extern bool identifier_is_conninfo(const char *text);
 

@@ -21,21 +21,23 @@
 #include "base/buffer.h"
 #include "base/interrupt.h"
 
-/* How long a request to cancel may take, and then the statement to end. */
+/*
+ * The longest time for a cancel request, and then for the statement to end.
+ */
 #define CANCEL_S 2
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/* Signal handlers have no argument: this is theirs. */
+/* The state is global because signal handlers get no argument. */
 typedef struct InterruptState
 {
 	PGcancel   *volatile cancel;
 	volatile int socket;		/* of the same connection, or -1 */
-	void		(*before_leaving) (void);	/* in a worker; or NULL */
+	void		(*before_leaving) (void);	/* in a worker, or NULL */
 	volatile sig_atomic_t signal_number;
-	bool		exiting;		/* the exit stack runs */
-	sigset_t	mask;			/* as it was before signals were held back */
-	sigset_t	prompt_mask;	/* the same for a prompt */
+	bool		exiting;		/* the exit stack is running */
+	sigset_t	mask;			/* before signals were blocked */
+	sigset_t	prompt_mask;	/* before a prompt */
 	struct sigaction noted_actions[lengthof(handled_signals)];
 	int			exit_code;
 } InterruptState;
@@ -43,7 +45,8 @@ typedef struct InterruptState
 static InterruptState state = {.socket = -1,.exit_code = 1};
 
 /*
- * End with the status that a shell reports for a process ended by a signal.
+ * Exit with the status that a shell reports for a process that a signal has
+ * ended.
  */
 static void
 leave_by_signal(int signo)
@@ -52,10 +55,11 @@ leave_by_signal(int signo)
 }
 
 /*
- * Has the server taken the request to cancel the statement?  PQcancel() is
- * made for handlers, but waits without a limit for a server that is silent,
- * and starts again when a signal interrupts it.  So only the end of the
- * process can stop it, and callers exit afterwards.
+ * Request the server to cancel the statement.  Returns whether the server has
+ * accepted the request.  PQcancel() is safe in signal handlers, but waits
+ * without a limit for a server that does not answer, and continues to wait
+ * when a signal interrupts it.  Only the end of the process can stop it, so
+ * the alarm ends the process.  Callers exit afterwards.
  */
 static bool
 last_cancel(void)
@@ -73,7 +77,10 @@ last_cancel(void)
 	return PQcancel(state.cancel, errbuf, sizeof(errbuf)) != 0;
 }
 
-/* Code that waits for the server finds its connection closed. */
+/*
+ * Shut down the connection, so that code that waits for the server gets an
+ * error.
+ */
 static void
 interrupt_end_wait(int signo)
 {
@@ -82,8 +89,9 @@ interrupt_end_wait(int signo)
 }
 
 /*
- * In a child, as the leader has to continue.  The leader waits for it, so
- * that it cannot cancel what the leader does next.
+ * Cancel the leader's statement.  A child does so, because last_cancel() may
+ * end the process.  The leader waits for the child, so that a late request
+ * cannot cancel its next statement.
  */
 static void
 cancel_statement(void)
@@ -118,8 +126,9 @@ handle_worker_signal(int signo)
 	state.signal_number = signo;
 
 	/*
-	 * First end a command that this worker feeds (--pipe): it must not take
-	 * the end of its input for the end of the file.
+	 * First end a --pipe command that reads from this worker.  Otherwise, it
+	 * would take the end of its input for the end of the file, and store a
+	 * part.
 	 */
 	if (state.before_leaving)
 		state.before_leaving();
@@ -133,13 +142,17 @@ install(void (*handler) (int))
 	struct sigaction action = {0};
 
 	action.sa_handler = handler;
-	/* one at a time; and no SA_RESTART, so that waits end */
+
+	/*
+	 * Handle one signal at a time.  Without SA_RESTART, signals interrupt
+	 * waits.
+	 */
 	sigfillset(&action.sa_mask);
 	for (int i = 0; i < (int) lengthof(handled_signals); i++)
 	{
 		struct sigaction old;
 
-		/* nohup has it ignored, and means it for all the processes */
+		/* nohup ignores SIGHUP, and this must remain so in all processes. */
 		if (handled_signals[i] == SIGHUP &&
 			sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
 			continue;
@@ -163,7 +176,7 @@ interrupt_set_exit_code(int code)
 void
 interrupt_install_worker(pid_t leader, void (*first) (void))
 {
-	/* the leader's statement is not this process's to cancel */
+	/* A worker must not cancel the leader's statement. */
 	state.cancel = NULL;
 	state.socket = -1;
 	state.before_leaving = first;
@@ -175,7 +188,11 @@ void
 interrupt_end_with(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* the parent may have ended before prctl() was called */
+
+	/*
+	 * The parent may have ended before prctl() was called, and then sends no
+	 * signal.
+	 */
 	if (getppid() != parent)
 		_exit(1);
 }
@@ -190,7 +207,7 @@ interrupt_begin_process(pid_t parent)
 	install(SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
 	interrupt_end_with(parent);
-	/* last, so that a signal that was held back finds the default action */
+	/* This comes last, so that a blocked signal has its default action. */
 	interrupt_release_signals();
 }
 
@@ -243,7 +260,7 @@ note_signal(int signo)
 void
 interrupt_begin_notes(void)
 {
-	/* a signal that came before ends the program now, not afterwards */
+	/* A signal that has already arrived ends the program now. */
 	interrupt_check();
 	for (int i = 0; i < (int) lengthof(handled_signals); i++)
 		sigaction(handled_signals[i], NULL, &state.noted_actions[i]);
@@ -283,7 +300,11 @@ interrupt_wait_input(int fd)
 	struct pollfd input = {.fd = fd,.events = POLLIN};
 
 	while (!interrupt_came())
-		/* signals come in here, and nowhere between check and wait */
+
+		/*
+		 * Signals arrive only within ppoll(), so none can get lost between
+		 * the check and the wait.
+		 */
 		if (ppoll(&input, 1, NULL, &state.prompt_mask) >= 0 || errno != EINTR)
 			return !interrupt_came();
 	return false;
@@ -295,11 +316,11 @@ interrupt_set_connection(PGconn *conn)
 	PGcancel   *old = state.cancel;
 
 	/*
-	 * PQgetCancel() copies what PQcancel() needs.  So a handler uses no
-	 * PGconn, which the signal may have interrupted in the middle of a
-	 * change.
+	 * PQgetCancel() copies all data that PQcancel() needs, so a handler does
+	 * not use the PGconn, which the signal may have interrupted in the middle
+	 * of a change.
 	 */
-	state.cancel = NULL;		/* no handler may see it freed */
+	state.cancel = NULL;		/* handlers must not use it once freed */
 	state.socket = conn ? PQsocket(conn) : -1;
 	if (old)
 		PQfreeCancel(old);
@@ -336,26 +357,29 @@ typedef struct Cleanup
 	void	   *arg;
 } Cleanup;
 
-/* atexit() passes no argument: this is the process's. */
+/* The stack is global because atexit() passes no argument. */
 static Cleanup *stack;
 static int	depth;
-static pid_t owner;				/* the process that registered them */
+static pid_t owner;				/* the process that registered the callbacks */
 
 static void
 run_stack(void)
 {
 	if (!cleanup_is_mine())
-		return;					/* a forked child: not its to undo */
+		return;					/* in a forked child, undo nothing */
 
 	/*
-	 * Connections are of use to the callbacks, so no signal shuts one down
-	 * any more, and interrupt_check() does not end what ends.
+	 * Callbacks may use connections, so signals no longer shut one down, and
+	 * interrupt_check() does not interrupt the callbacks.
 	 */
 	state.socket = -1;
 	state.exiting = true;
 	while (depth > 0)
 	{
-		/* off first, so that one that fails itself is not called again */
+		/*
+		 * Remove the callback first: if it fails, it must not be called
+		 * again.
+		 */
 		depth--;
 		stack[depth].callback(stack[depth].arg);
 	}
@@ -394,7 +418,7 @@ void
 cleanup_begin_process(void)
 {
 	depth = 0;
-	/* what atexit() was told the child has inherited */
+	/* The child has inherited the registration with atexit(). */
 	if (owner != 0)
 		owner = getpid();
 }

@@ -1,7 +1,7 @@
 /*
  * interrupt.h
- *		Signal handling in the leader and in workers, the ends of forked
- *		processes, and the exit stack.
+ *		Signal handling in the leader and in workers, how forked processes
+ *		end, and the exit stack, which undoes changes when the program ends.
  */
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
@@ -9,46 +9,48 @@
 #include "libpq-fe.h"
 
 /*
- * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the statement that
- * runs on the connection of interrupt_set_connection() and make
- * interrupt_check() end the program; before, they kill it.  If the statement
- * does not end within some seconds, its connection is shut down.
+ * Install the leader's signal handlers.  From now on, SIGINT, SIGTERM, SIGHUP
+ * and SIGQUIT cancel the statement that runs on the connection of
+ * interrupt_set_connection(), and interrupt_check() ends the program
+ * afterwards.  Before that, these signals end the process at once.  If the
+ * statement does not end within some seconds, its connection is shut down.
  */
 extern void interrupt_install_leader(void);
 
-/* That of interrupt_check(), which is 1 else. */
+/* Set the exit code of interrupt_check(), which is 1 by default. */
 extern void interrupt_set_exit_code(int code);
 
 #define INTERRUPT_EXIT_BASE 128
 
 /*
- * In a worker the same signals cancel the statement, if the server can be
- * reached within seconds, and end the process in silence: the leader speaks.
- * The process also ends when its leader does.  The leader's process id is
- * given, as it may be gone already.  The exit code is the signal's number and
- * INTERRUPT_EXIT_BASE.  first, unless it is NULL, is called
- * before all that, in the handler; it must be safe there.
+ * In a worker: the same signals cancel the statement, if the server can be
+ * reached within seconds, and end the process without a message, because the
+ * leader reports the end.  The process also ends when the leader ends.  The
+ * leader's process ID is an argument because the leader may have ended
+ * already.  The exit code is INTERRUPT_EXIT_BASE plus the signal's number.
+ * The handler first calls "first", unless it is NULL, which must be safe in a
+ * handler.
  */
 extern void interrupt_install_worker(pid_t leader, void (*first) (void));
 
-/* In a child: ask this process to end when its parent ends, or has ended. */
+/* In a child: end this process when its parent ends, or has already ended. */
 extern void interrupt_end_with(pid_t parent);
 
 /*
- * In a child that is a run of its own, forked with signals held back: signals
- * and connections are as when a program begins.  It is asked to end when its
- * parent ends.
+ * In a child that is a separate run, and was forked with signals blocked:
+ * reset signals and connections to the state of a new program.  The process
+ * ends when its parent ends.
  */
 extern void interrupt_begin_process(pid_t parent);
 
-/* Back to the defaults, all of them: for a child that will exec. */
+/* Reset all signals to their defaults, in a child before exec(). */
 extern void interrupt_reset_signals(void);
 
 /*
- * Hold back all signals around a fork(), and let them through again, in the
- * parent and in the child.  A signal to a child that has its parent's
- * handlers still would be noted there, and lost; the parent would wait for
- * its end.
+ * Block all signals around a fork(), and unblock them in both the parent and
+ * the child.  Otherwise, a signal to a child that still has the handlers of
+ * its parent would only be recorded there and lost, and the parent would wait
+ * for the child's end.
  */
 extern void interrupt_hold_signals(void);
 extern void interrupt_release_signals(void);
@@ -61,33 +63,36 @@ extern void interrupt_release_signals(void);
 extern pid_t interrupt_fork(const char *what);
 
 /*
- * Between these calls the signals of interrupt_install_leader() are only
- * noted for interrupt_check(), also before interrupt_install_leader() was
- * called.  interrupt_end_notes() brings back what they did before, and ends
- * the program as interrupt_check() does if one was noted.
+ * Between these calls, the signals of interrupt_install_leader() are only
+ * recorded for interrupt_check(), even before interrupt_install_leader() was
+ * called.  interrupt_end_notes() restores the previous handlers, and calls
+ * interrupt_check().
  */
 extern void interrupt_begin_notes(void);
 extern void interrupt_end_notes(void);
 
 /*
- * Around a question to the user: the signals of interrupt_install_leader()
- * are held back, and noted only within interrupt_wait_input().
- * interrupt_end_prompt() brings back what they did before, and ends the
- * program as interrupt_check() does if one was noted.
+ * Call these around a question to the user.  The signals of
+ * interrupt_install_leader() are blocked, and are recorded only within
+ * interrupt_wait_input(). interrupt_end_prompt() restores the previous
+ * handlers, and calls interrupt_check().
  */
 extern void interrupt_begin_prompt(void);
 extern void interrupt_end_prompt(void);
 
 /*
- * Wait until the descriptor can be read, or is at its end; returns false if a
- * signal was noted.
+ * Wait until the descriptor has data or is at its end.  Returns false if a
+ * signal was recorded.
  */
 extern bool interrupt_wait_input(int fd);
 
-/* Name the connection whose statement a signal cancels; NULL for none. */
+/* Set the connection whose statement a signal cancels, or NULL for none. */
 extern void interrupt_set_connection(PGconn *conn);
 
-/* Did a signal come?  Exit with a message if so. */
+/*
+ * interrupt_came() returns whether a signal was recorded. interrupt_check()
+ * exits with a message in this case.
+ */
 extern bool interrupt_came(void);
 extern void interrupt_check(void);
 
@@ -99,30 +104,27 @@ extern void interrupt_check(void);
 typedef void (*CleanupCallback) (void *arg);
 
 /*
- * Call callback(arg) when this process exits with a non-zero status or
- * without cleanup_forget_all(); last registered, first called.  A forked
- * child inherits nothing of it.
+ * Register callback(arg) for the end of this process, unless
+ * cleanup_forget_all() is called before.  The last registered callback is
+ * called first.  A forked child does not call them.
  */
 extern void cleanup_push(CleanupCallback callback, void *arg);
 
 /*
- * This is not to be undone any more.  It must be what was registered last, or
- * the program ends with a message.
+ * Remove a callback, because its change need not be undone any more.  It must
+ * be the one that was registered last, or the program ends with a message.
  */
 extern void cleanup_pop(CleanupCallback callback, void *arg);
 
-/* All went well: nothing is to be undone. */
+/* Remove all callbacks after success. */
 extern void cleanup_forget_all(void);
 
-/*
- * In a child that is a run of its own: from now on the exit stack is this
- * process's, and empty.
- */
+/* In a child that is a separate run: begin with an empty exit stack. */
 extern void cleanup_begin_process(void);
 
 /*
- * Is the exit stack this process's own?  Not in a worker, whom its leader's
- * does not concern.  Safe in a handler.
+ * Does the exit stack belong to this process? It does not in a worker, which
+ * must not undo changes of its leader.  Safe in a signal handler.
  */
 extern bool cleanup_is_mine(void);
 

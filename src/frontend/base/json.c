@@ -1,6 +1,7 @@
 /*
  * json.c
- *		Reads JSON, and writes texts into it.
+ *		Implements json.h: reads JSON values one by one, and writes texts as
+ *		JSON strings.
  */
 #include "base/fe_compat.h"
 
@@ -13,8 +14,8 @@
 /* ----------
  * A small strict reader of JSON.
  *
- * PostgreSQL's parser (common/jsonapi.h) differs in every major, and in a
- * frontend it neither limits its depth nor frees what it makes.
+ * PostgreSQL's parser (common/jsonapi.h) differs in every major version, and
+ * in the frontend it does not limit the nesting depth or free its memory.
  * ----------
  */
 
@@ -28,7 +29,10 @@ json_fail(JsonReader *reader, const char *error)
 	reader->pos = reader->end;
 }
 
-/* The next byte that is not white space, not taken; 0 at the end. */
+/*
+ * Skip white space, and return the next byte without skipping it, or 0 at the
+ * end.
+ */
 static char
 peek(JsonReader *reader)
 {
@@ -90,7 +94,7 @@ json_more(JsonReader *reader, char close, bool *first)
 	return false;
 }
 
-/* Four hexadecimal digits, as a number. */
+/* Read four hexadecimal digits as a number. */
 static uint32
 hex4(JsonReader *reader)
 {
@@ -113,17 +117,20 @@ hex4(JsonReader *reader)
 	return value;
 }
 
-/* What follows "\u": one character, of one escape or two. */
+/*
+ * Read the rest of an escape after "\u", and the second escape if the
+ * character needs two.
+ */
 static char *
 take_unicode(JsonReader *reader, char *out)
 {
 	uint32		c = hex4(reader);
 
 	/*
-	 * Escapes are UTF-16: a character beyond U+FFFF is written as two of
-	 * them, a high and a low surrogate (RFC 8259, section 7).  A surrogate
-	 * without its other half is not a character, and the character 0 would
-	 * end our strings early.
+	 * Escapes are UTF-16: a character beyond U+FFFF is written as two
+	 * escapes, a high and a low surrogate (RFC 8259, section 7).  A surrogate
+	 * without its other half is not a character.  The character 0 would end
+	 * our strings early.  Both are errors.
 	 */
 	if (c >= 0xD800 && c < 0xDC00)
 	{
@@ -162,7 +169,9 @@ take_escape(JsonReader *reader, char *out)
 	return out;
 }
 
-/* The closing quote of the string that begins at pos, or the end. */
+/*
+ * Returns the position of the closing quote of the string at pos, or the end.
+ */
 static const char *
 closing_quote(const JsonReader *reader)
 {
@@ -186,7 +195,10 @@ json_string(JsonReader *reader)
 		json_fail(reader, "expected a string");
 		return NULL;
 	}
-	/* no escape is shorter than what it stands for */
+
+	/*
+	 * An escape is never shorter than its character, so this space is enough.
+	 */
 	out = result = pg_malloc(closing_quote(reader) - reader->pos + 1);
 	while (reader->pos < reader->end && *reader->pos != '"')
 	{
@@ -277,9 +289,9 @@ skip(JsonReader *reader, int depth)
 			 !take_word(reader, "null"))
 	{
 		/*
-		 * Whether it is a number is not checked any further, since nothing
-		 * uses a value that is skipped.  The text ends in a zero byte, at
-		 * which strspn() stops.
+		 * The function does not check whether this is a valid number, because
+		 * skipped values are not used. strspn() stops at the zero byte after
+		 * the text.
 		 */
 		size_t		len = strspn(reader->pos, "+-.0123456789eE");
 
@@ -306,12 +318,13 @@ json_finish(JsonReader *reader)
 }
 
 /* ----------
- * Text as JSON strings.
+ * Writing texts as JSON strings.
  * ----------
  */
 
 /*
- * One character or stray byte as JSON has it; returns what it took of text.
+ * Write one character, or one invalid byte, as JSON to out.  Returns the
+ * number of bytes of text that this used.
  */
 static int
 escape(const unsigned char *text, size_t left, char out[8])
@@ -338,7 +351,10 @@ escape(const unsigned char *text, size_t left, char out[8])
 	return len;
 }
 
-/* The bytes at its begin that JSON has as they are, as most are. */
+/*
+ * Returns the number of bytes at the start of text that need no escape.  Most
+ * texts need none, so they are copied at once.
+ */
 static size_t
 plain_bytes(const unsigned char *text, size_t len)
 {

@@ -1,6 +1,7 @@
 /*
  * json.h
- *		Reads JSON, and writes texts into it.
+ *		Reads JSON values one by one, and writes texts as JSON strings.
+ *		json_fields.h uses it to read and write whole structs.
  */
 #ifndef JSON_H
 #define JSON_H
@@ -8,11 +9,12 @@
 #include "pqexpbuffer.h"
 
 /* ----------
- * Reads JSON (RFC 8259) step by step: the caller knows what comes next.
+ * Reading JSON (RFC 8259) step by step: the caller knows which value comes
+ * next.
  *
- * The text is not trusted.  The first error ends everything: from then on all
- * functions return what ends the caller's loops.  Nothing is recursive but
- * json_skip(), whose depth is limited.
+ * The text may be damaged or hostile.  After the first error, nothing more is
+ * read, and all functions return values that end the caller's loops.  Only
+ * json_skip() is recursive, and its depth is limited.
  * ----------
  */
 
@@ -20,52 +22,59 @@ typedef struct JsonReader
 {
 	const char *pos;
 	const char *end;
-	const char *error;			/* NULL so far */
+	const char *error;			/* NULL = no error */
 } JsonReader;
 
-/* text must be valid UTF-8. */
+/* Begin to read a text, which must be valid UTF-8. */
 extern void json_begin(JsonReader *reader, const char *text, size_t len);
 
-/* An object or array begins: '{' or '['. */
+/* Read the start of an object or array: '{' or '['. */
 extern void json_enter(JsonReader *reader, char open);
 
 /*
- * Is there another member or element?  Takes the comma, or the closing '}' or
- * ']'.  *first is true before the first call, and is then set to false.
+ * Is there another member or element? Reads the comma, or the closing '}' or
+ * ']'.  *first must be true before the first call, and is then set to false.
  */
 extern bool json_more(JsonReader *reader, char close, bool *first);
 
-/* A member's name, and the colon; owned, NULL on error. */
+/*
+ * Read a member's name and the colon.  Returns the name, or NULL on error;
+ * the caller owns it.
+ */
 extern char *json_key(JsonReader *reader);
 
-/* A string; owned, NULL for null and on error.  Has no zero byte. */
+/*
+ * Read a string without zero bytes, or null.  Returns NULL for null and on
+ * error; the caller owns the string.
+ */
 extern char *json_string(JsonReader *reader);
 
-/* Takes null if that is next. */
+/* Read null if it is the next value; returns false otherwise. */
 extern bool json_null(JsonReader *reader);
 
-/* A whole number from 0 to the largest uint64; 0 on error. */
+/* Read a whole number from 0 to the largest uint64.  Returns 0 on error. */
 extern uint64 json_number(JsonReader *reader);
 
-/* The first error is kept, and no more is read. */
+/* Report an error.  The first error is kept, and nothing more is read. */
 extern void json_fail(JsonReader *reader, const char *error);
 
-/* Any value. */
+/* Skip a value of any kind. */
 extern void json_skip(JsonReader *reader);
 
-/* Nothing but white space may follow. */
+/* End reading: only white space may follow. */
 extern void json_finish(JsonReader *reader);
 
 /* ----------
- * Text as JSON strings.
+ * Writing texts as JSON strings.
  * ----------
  */
 
 /*
- * Append a text as a JSON string, quotes included (RFC 8259).  JSON is UTF-8,
- * texts may be anything: a byte that is not part of a valid character becomes
- * the code point of its number.  The string gets at most max_bytes between
- * its quotes, and is cut between characters; 0 means no limit.
+ * Append a text as a JSON string with its quotes (RFC 8259).  JSON is UTF-8,
+ * but the text may have any encoding: a byte that is not part of a valid
+ * character becomes the code point of the same number.  The string has at
+ * most max_bytes between its quotes, and is truncated between characters; 0
+ * means no limit.
  */
 extern void json_append_text(PQExpBuffer buf, const char *text,
 							 size_t max_bytes);

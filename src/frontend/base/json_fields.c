@@ -1,9 +1,10 @@
 /*
  * json_fields.c
- *		Structs as JSON objects, by tables of their members.
+ *		Implements json_fields.h: writes and reads structs as JSON objects,
+ *		using a table of their members.
  *
- * The same table serves the writer and the reader, so that neither can leave
- * out, or name in another way, what the other one has.
+ * Writer and reader use the same table, so that they cannot differ in the
+ * names or the number of members.
  */
 #include "base/fe_compat.h"
 
@@ -19,7 +20,7 @@
 #define HEX_PREFIX "\\x"
 #define MAX_FIELDS 64
 
-/* A buffer that has this much is given to its flush(). */
+/* When the buffer has this size, flush() is called. */
 #define FLUSH_BYTES (64 * 1024)
 
 static bool
@@ -27,7 +28,10 @@ is_utf8(const char *text, size_t len)
 {
 	const char *end = text + len;
 
-	/* by lines, as the text may have more bytes than an int can count */
+	/*
+	 * Check line by line, because the whole text may be longer than an int
+	 * can count.
+	 */
 	while (text < end)
 	{
 		const char *newline = memchr(text, '\n', end - text);
@@ -41,7 +45,7 @@ is_utf8(const char *text, size_t len)
 	return true;
 }
 
-/* Are the elements of this table values, not objects? */
+/* Does this table describe a single value, and not an object? */
 static bool
 is_value(const JsonField *fields)
 {
@@ -49,7 +53,7 @@ is_value(const JsonField *fields)
 }
 
 /* ----------
- * Writing
+ * Writing structs.
  * ----------
  */
 static bool
@@ -61,9 +65,10 @@ is_ascii(const char *text)
 }
 
 /*
- * Is this text written as hexadecimal digits?  JSON is UTF-8 (RFC 8259,
- * section 8.1), but names and paths may be any bytes.  Text that begins like
- * such digits is written as digits too, or it would be read as them.
+ * Must this text be written as hexadecimal digits? JSON is UTF-8 (RFC 8259,
+ * section 8.1), but names and paths may contain any bytes.  A text that
+ * begins like such digits is also written as digits, since a reader would
+ * mistake it for them.
  */
 static bool
 is_encoded(const JsonWriter *writer, const JsonField *field, const char *text)
@@ -120,7 +125,7 @@ append_array(JsonWriter *writer, const JsonField *field, const char *object)
 		}
 		else
 			append_value(writer, field->fields, element);
-		/* an archive may have millions of files */
+		/* An archive may have millions of files, so write in parts. */
 		if (writer->flush && writer->buf.len >= FLUSH_BYTES)
 			writer->flush(writer->arg, &writer->buf);
 	}
@@ -243,16 +248,20 @@ json_append_document(JsonWriter *writer, const JsonField *fields,
 }
 
 /* ----------
- * Reading
+ * Reading structs.
  * ----------
  */
 
-/* The last damage: one object at a time is read. */
+/*
+ * The message about the last error.  One buffer is enough, because only one
+ * object is read at a time.
+ */
 static char damage[256];
 
 /*
- * Have the error, if there is one, name the innermost member it is in.  The
- * callers for outer members find "damage" there already, and leave it.
+ * Add the name of the innermost member to the error, if there is one.
+ * Callers for outer members find "damage" there already, and do not change
+ * it.
  */
 static void
 name_error(JsonReader *reader, const JsonField *field)
@@ -263,7 +272,10 @@ name_error(JsonReader *reader, const JsonField *field)
 	reader->error = damage;
 }
 
-/* As an array's element has no name, the array's is added later. */
+/*
+ * Report an invalid value.  An array's element has no name, so the caller
+ * adds the array's name later.
+ */
 static void
 json_fields_refuse(JsonReader *reader, const JsonField *field, const char *problem)
 {
@@ -283,7 +295,10 @@ read_number(JsonReader *reader, const JsonField *field, uint64 type_max)
 	return number;
 }
 
-/* The text of these digits, in any encoding; owned. */
+/*
+ * Returns the text, in any encoding, that these digits stand for; the caller
+ * owns it.
+ */
 static char *
 decode_text(JsonReader *reader, const JsonField *field, const char *digits)
 {
@@ -314,7 +329,10 @@ read_text(JsonReader *reader, const JsonField *field, bool encoded)
 	return text;
 }
 
-/* Of a text's bytes, how many; bytes has room for max of the field. */
+/*
+ * Convert hexadecimal digits to bytes, which has space for the field's max.
+ * Returns their number.
+ */
 static int
 read_bytes(JsonReader *reader, const JsonField *field, const char *text, uint8 *bytes)
 {
@@ -348,7 +366,8 @@ read_time(JsonReader *reader, const JsonField *field)
 	int64		time = 0;
 
 	/*
-	 * %n is not counted as a conversion; it shows whether anything follows
+	 * %n is not counted as a conversion.  It shows whether the whole text was
+	 * read.
 	 */
 	if (text && sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n",
 					   &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
@@ -357,7 +376,11 @@ read_time(JsonReader *reader, const JsonField *field)
 	{
 		tm.tm_year -= 1900;
 		tm.tm_mon -= 1;
-		/* the time is UTC, and TZ of the environment does not count */
+
+		/*
+		 * The time is UTC, so the TZ environment variable must have no
+		 * effect.
+		 */
 		time = (int64) timegm(&tm) * 1000000 + us;
 	}
 	else
@@ -483,7 +506,7 @@ check_required(JsonReader *reader, const JsonField *field, const char *object,
 		json_fields_refuse(reader, field, "missing");
 }
 
-/* The field of this key, or NULL. */
+/* Returns the field with this key, or NULL. */
 static const JsonField *
 find_field(const JsonField *fields, const char *key, bool *encoded)
 {
@@ -511,7 +534,11 @@ read_object(JsonReader *reader, const JsonField *fields, void *object)
 
 		if (field == NULL)
 			json_skip(reader);
-		/* readers of JSON disagree about which of two members counts */
+
+		/*
+		 * JSON readers disagree about which of two members with the same name
+		 * is valid, so refuse such an object.
+		 */
 		else if (seen[field - fields])
 			json_fields_refuse(reader, field, "repeated");
 		else
@@ -522,7 +549,7 @@ read_object(JsonReader *reader, const JsonField *fields, void *object)
 		}
 		free(key);
 	}
-	/* after an error this does nothing: the first error is kept */
+	/* After an error, this has no effect, because the first error is kept. */
 	for (const JsonField *field = fields; field->name; field++)
 		check_required(reader, field, object, seen[field - fields]);
 }

@@ -1,11 +1,12 @@
 /*
  * json_fields.h
- *		Structs as JSON objects: one table says how the members of a struct
- *		are written, how they are read, and what a reader refuses.
+ *		Writes structs as JSON objects and reads them again.  One table
+ *		describes how the members of a struct are written and read, and which
+ *		values are refused.  Manifests, plans and journals use it.
  *
- * A table is an array of JsonField that ends with a name of NULL.  It has at
- * most 64 fields.  A reader skips members of other names, so that later
- * versions can add some.
+ * A table is an array of JsonField that ends with a NULL name.  It has at
+ * most 64 fields.  A reader skips members with other names, so that later
+ * versions can add members.
  */
 #ifndef JSON_FIELDS_H
 #define JSON_FIELDS_H
@@ -16,11 +17,12 @@ typedef enum JsonFieldKind
 {
 	JSON_TEXT,					/* char *; NULL is null.  Text that is not
 								 * UTF-8 is "\x" and hexadecimal digits */
-	JSON_NAME,					/* the same, but such a text is hexadecimal
-								 * digits in the member "Encoded-NAME" */
+	JSON_NAME,					/* like JSON_TEXT, but text that is not UTF-8
+								 * is hexadecimal digits in the member
+								 * "Encoded-NAME" */
 	JSON_DIGITS,				/* char *, hexadecimal digits of up to max
 								 * bytes; NULL is null */
-	JSON_BYTES,					/* uint8[max], of which "count" are used:
+	JSON_BYTES,					/* uint8[max], of which "count" are used, as
 								 * hexadecimal digits */
 	JSON_INT,					/* int, not negative */
 	JSON_UINT32,				/* uint32, Oid, BlockNumber */
@@ -30,72 +32,77 @@ typedef enum JsonFieldKind
 	JSON_CHAR,					/* char, as a number */
 	JSON_TIME,					/* int64, microseconds since 1970: ISO 8601 in
 								 * UTC */
-	JSON_WORD,					/* an enum, or int: one of words */
-	JSON_VERSION,				/* no member of the struct: must be max */
+	JSON_WORD,					/* an enum or int, written as a word */
+	JSON_VERSION,				/* not in the struct; must be max */
 	JSON_OBJECT,				/* a pointer to a struct of fields */
-	JSON_ARRAY					/* a pointer to "count" elements of fields */
+	JSON_ARRAY					/* a pointer to "count" elements */
 } JsonFieldKind;
 
 typedef enum JsonFieldFlags
 {
-	JSON_REQUIRED = 1,			/* a reader refuses an object without it; a
-								 * text must not be null either */
-	JSON_SKIP_NULL = 2			/* is not written while it is NULL, or has no
-								 * bytes */
+	JSON_REQUIRED = 1,			/* an object without it is refused, and so is
+								 * null for a text */
+	JSON_SKIP_NULL = 2			/* not written if it is NULL or has no bytes */
 } JsonFieldFlags;
 
 typedef struct JsonField
 {
-	const char *name;			/* "" in a table of a single field: elements
-								 * are values, not objects */
+	const char *name;			/* "" in a table with a single field: the
+								 * elements are values, not objects */
 	JsonFieldKind kind;
 	size_t		offset;			/* of the member in its struct */
 	int			flags;
-	uint64		min;			/* of a number, or of an index in words */
-	uint64		max;			/* of a number, or bytes; 0 = the type's */
-	const char *const *words;	/* by value; ends with NULL */
+	uint64		min;			/* of a number, or of the index in words */
+	uint64		max;			/* of a number, or of bytes; 0 = that of the
+								 * type */
+	const char *const *words;	/* words for values from 0; ends with NULL */
 	const struct JsonField *fields; /* of the object, or of an element */
 	size_t		size;			/* of the object's struct, or an element's */
-	size_t		count;			/* offset of an int: of elements, bytes */
+	size_t		count;			/* offset of an int with the number of
+								 * elements or bytes */
 
-	/* Is it written?  NULL = always. */
+	/* Should the member be written? NULL means always. */
 	bool		(*is_written) (const void *object);
 } JsonField;
 
-/* Where texts go; the caller has initialized buf. */
+/* The destination of the JSON text.  The caller has initialized buf. */
 typedef struct JsonWriter
 {
 	PQExpBufferData buf;
-	bool		not_utf8;		/* texts are in another encoding: JSON_NAME
-								 * encodes all but ASCII */
+	bool		not_utf8;		/* texts have another encoding, so JSON_NAME
+								 * encodes all non-ASCII texts */
 
-	/* Takes what is in buf when that is large; NULL = all is kept. */
+	/*
+	 * Writes and empties buf when it is large.  NULL means that buf keeps the
+	 * whole text.
+	 */
 	void		(*flush) (void *arg, PQExpBuffer buf);
 	void	   *arg;
 } JsonWriter;
 
-/* Append an object in one line, except for arrays of objects in it. */
+/* Append an object on one line, except for arrays of objects in it. */
 extern void json_append_object(JsonWriter *writer, const JsonField *fields,
 							   const void *object);
 
 /*
- * Append an object that each member begins a line of.  The caller appends
- * further members and the closing brace.
+ * Append an object in which each member begins a line.  The caller may append
+ * further members, and appends the closing brace.
  */
 extern void json_append_document(JsonWriter *writer, const JsonField *fields,
 								 const void *object);
 
 /*
- * Read a whole text, UTF-8 or not, that is one object, into a struct that is
- * zero.  Damage sets reader->error to a text that names the member; it is
- * valid until another reader finds damage.  What was read until then is freed
- * by json_free_members(), too.
+ * Read a text that contains one object into a struct that is all zeros.  On
+ * error, including text that is not UTF-8, reader->error is set to a text
+ * that names the member; it is valid until the next error of any reader.
+ * Members that were read before the error must also be freed with
+ * json_free_members().
  */
 extern void json_read_document(JsonReader *reader, const char *text,
 							   size_t len, const JsonField *fields,
 							   void *object);
 
-/* Free what json_read_document() has allocated in the struct. */
+/* Free the memory that json_read_document() has allocated in the struct. */
 extern void json_free_members(const JsonField *fields, void *object);
 
 #endif							/* JSON_FIELDS_H */

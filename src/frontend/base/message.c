@@ -1,7 +1,8 @@
 /*
  * message.c
- *		Messages on standard error, made safe to show and counted as findings,
- *		and the event log, which errors and warnings are also written to.
+ *		Prints messages to standard error after making them safe to show,
+ *		counts errors and warnings as findings, and writes the event log,
+ *		which also contains errors and warnings.
  */
 #include "base/fe_compat.h"
 
@@ -16,12 +17,13 @@
 #include "base/units.h"
 
 /* ----------
- * Makes text of unknown origin safe to show.
+ * Making text of unknown origin safe to show.
  * ----------
  */
 
 /*
- * How many bytes at text belong together: a character of UTF-8, or just one.
+ * Returns the length of the UTF-8 character at text, or 1 if there is no
+ * valid one.
  */
 static int
 char_bytes(const char *text)
@@ -33,8 +35,8 @@ char_bytes(const char *text)
 }
 
 /*
- * A control character of ASCII, or one of the second set (C1), in UTF-8 or by
- * itself, as in LATIN1?
+ * Is this a control character of ASCII, or one of the second set (C1), either
+ * in UTF-8 or as a single byte, as in LATIN1?
  */
 static bool
 is_control(const char *text, int len)
@@ -47,8 +49,9 @@ is_control(const char *text, int len)
 }
 
 /*
- * The text with its control characters as \xNN; owned.  Of several lines the
- * later ones begin with a tab, and tabs stay.
+ * Returns the text with its control characters as \xNN; the caller owns it.
+ * In a text of several lines, the second and later lines begin with a tab,
+ * and tabs are kept.
  */
 static char *
 escaped(const char *text, bool lines)
@@ -93,13 +96,14 @@ printable_message(const char *text)
 }
 
 /* ----------
- * The event log
+ * The event log.
  * ----------
  */
 
 /*
- * An event has at most three texts of any length, and all of it must fit in
- * PIPE_BUF, 4096 bytes on Linux.
+ * The longest text in an event.  An event has at most three texts without a
+ * limit of their own, and the whole event must fit in PIPE_BUF, which is 4096
+ * bytes on Linux.
  */
 #define MAX_TEXT_BYTES 1200
 
@@ -110,12 +114,17 @@ struct Event
 	PQExpBufferData line;
 };
 
-/* Of the process, as its standard error is: errors anywhere are events. */
+/*
+ * These variables are global, because errors in any function become events.
+ */
 static int	log_fd = -1;
 
 static bool log_is_stdout = false;
 
-/* In hexadecimal; NULL without a log. */
+/*
+ * The random ID of this run, in hexadecimal digits.  NULL means that there is
+ * no log.
+ */
 static char *run_id;
 
 FILE *
@@ -131,10 +140,10 @@ event_log_open(const char *path, const char *command, const char *database)
 	Event	   *event;
 
 	/*
-	 * Standard output is duplicated, so that the log can be closed after a
-	 * failed write while the program still prints.  With O_APPEND the kernel
-	 * appends each write() as a whole, so lines of several processes do not
-	 * overwrite each other.
+	 * Standard output is duplicated so that the log can be closed after a
+	 * failed write, while the program continues to print.  O_APPEND makes the
+	 * kernel append each write() as a whole, so lines of several processes do
+	 * not overwrite each other.
 	 */
 	log_is_stdout = strcmp(path, "-") == 0;
 	if (log_is_stdout)
@@ -143,14 +152,18 @@ event_log_open(const char *path, const char *command, const char *database)
 		log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (log_fd < 0)
 		pg_fatal("could not open file \"%s\": %m", path);
-	/* dup() does not copy this flag */
+	/* dup() clears this flag, and child programs must not inherit the log. */
 	(void) fcntl(log_fd, F_SETFD, FD_CLOEXEC);
 	run_id = hex_random(RUN_ID_BYTES);
 	event = event_new("start");
 	event_add_number(event, "schema_version", EVENT_SCHEMA_VERSION);
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "command", command);
-	/* of one of all databases: its name, and the run for all of them */
+
+	/*
+	 * A run for one of several databases names the database and the run that
+	 * has started it.
+	 */
 	event_add_text(event, "database", database);
 	event_add_text(event, "all_databases_run_id", outer_run_id);
 	event_write(event);
@@ -196,7 +209,7 @@ event_add_seconds(Event *event, const char *key, double seconds)
 		appendPQExpBuffer(&event->line, ",\"%s\":%.3f", key, seconds);
 }
 
-/* All of it in one write(), or false. */
+/* Write the line in a single write().  Returns false on failure. */
 static bool
 write_line(const PQExpBufferData *line)
 {
@@ -205,7 +218,10 @@ write_line(const PQExpBufferData *line)
 	do
 		written = write(log_fd, line->data, line->len);
 	while (written < 0 && errno == EINTR);
-	/* a part of a line is a failure, too, of which write() sets no errno */
+
+	/*
+	 * A partial write is a failure too, for which write() does not set errno.
+	 */
 	if (written >= 0 && written < (ssize_t) line->len)
 		errno = ENOSPC;
 	return written == (ssize_t) line->len;
@@ -222,7 +238,7 @@ event_write(Event *event)
 	{
 		int			save_errno = errno;
 
-		/* closed first: the warning would be an event */
+		/* Close the log first, because the warning would be written to it. */
 		close(log_fd);
 		log_fd = -1;
 		errno = save_errno;
@@ -234,16 +250,16 @@ event_write(Event *event)
 }
 
 /* ----------
- * Counts and lists what is found before a run begins its work.
+ * The findings of checks.
  * ----------
  */
 
-/* Messages come from anywhere, so these are the process's. */
+/* These variables are global, because any function may log messages. */
 static int	n_errors;
 static int	n_warnings;
-static bool listed;				/* by --check */
-static PQExpBufferData findings;	/* the list, if there is one */
-static const char *title;		/* of the list, until it was shown */
+static bool listed;				/* with --check */
+static PQExpBufferData findings;	/* the list, with --check */
+static const char *title;		/* title of the list until it is shown */
 
 static void
 put(int level, int part, const char *text)
@@ -254,7 +270,11 @@ put(int level, int part, const char *text)
 		appendPQExpBufferStr(&findings, level >= PG_LOG_ERROR ? "error: " : "warning: ");
 	else
 		appendPQExpBufferStr(&findings, heads[part]);
-	/* the later lines of a printable_message() begin with a tab */
+
+	/*
+	 * printable_message() begins later lines with a tab, which becomes a
+	 * space here: a finding is one line.
+	 */
 	for (; *text; text++)
 		if (*text != '\n')
 			appendPQExpBufferChar(&findings, *text == '\t' ? ' ' : *text);
@@ -262,8 +282,9 @@ put(int level, int part, const char *text)
 }
 
 /*
- * A printable_message() of this level and part (of common/logging.h) is about
- * to be shown: count it.  True if it was put into the list instead.
+ * Count a printable_message() of this level and part (common/logging.h)
+ * before it is shown.  Returns true if it was added to the list, and must not
+ * be shown.
  */
 static bool
 findings_take(int level, int part, const char *text)
@@ -295,7 +316,11 @@ message_put_sum(void *arg)
 	if (title)
 		fprintf(out, "%s:\n", findings_take_title());
 	fputs(buffer_text(&findings), out);
-	/* of several databases, this is said of all together */
+
+	/*
+	 * With several databases, the parent process reports this for all of
+	 * them.
+	 */
 	if (n_errors + n_warnings == 0 && message_database() == NULL)
 		fputs("no problems found\n", out);
 	else if (n_errors + n_warnings > 0)
@@ -339,7 +364,7 @@ findings_take_title(void)
 void
 findings_report(void)
 {
-	/* with --check the run continues, to find what else is wrong */
+	/* With --check, the run continues to find other problems. */
 	if (n_errors > 0 && !listed)
 		exit(1);
 }
@@ -354,11 +379,11 @@ findings_end(void)
 }
 
 /* ----------
- * All messages on standard error
+ * The context of messages.
  * ----------
  */
 
-/* Messages come from anywhere, so this is the process's. */
+/* These variables are global, because any function may log messages. */
 static char next_sqlstate[6];
 static void (*before_output) (void);
 static pid_t before_output_owner;
@@ -382,11 +407,14 @@ message_set_before_output(void (*function) (void))
 {
 	before_output = function;
 	before_output_owner = getpid();
-	/* what libraries tell by themselves */
+	/* PostgreSQL's libraries also log messages themselves. */
 	pg_logging_set_pre_callback(message_before_output);
 }
 
-/* Where a program that runs scripts tells the script's line. */
+/*
+ * Programs that run scripts report the script and line in this position.
+ * Here, it is the database.
+ */
 static void
 report_database(const char **filename, uint64 *lineno)
 {
@@ -408,23 +436,24 @@ message_database(void)
 }
 
 /* ----------
- * What libraries write
+ * Text that libpq writes to standard error itself.
  * ----------
  */
 #ifdef __GLIBC__
 
-/* What libpq writes at a time; longer texts come in pieces (snprintf.c). */
+/* libpq writes longer texts in several parts of this size (snprintf.c). */
 #define GUARD_PIECE_BYTES 1024
 
-/* Standard error, while something else has its name; else NULL. */
+/* The real standard error while stderr is replaced, otherwise NULL. */
 static FILE *guarded;
 
-/* What was written last: does more of it follow, and in a line of its own? */
+/* Is the last text incomplete, and did it end with a newline? */
 static bool guard_goes_on;
 static bool guard_line_ended;
 
 /*
- * At once: it may say what the user has to do before there is a connection.
+ * Show a part of a text at once, because it may ask the user to do something
+ * before the connection can be made.
  */
 static ssize_t
 show_guarded(void *cookie, const char *data, size_t size)
@@ -447,7 +476,10 @@ show_guarded(void *cookie, const char *data, size_t size)
 	return size;
 }
 
-/* What libc calls stderr is a variable, of libraries, too. */
+/*
+ * In glibc, stderr is a variable, which libraries use too.  So replacing it
+ * redirects their output.
+ */
 void
 message_guard_begin(void)
 {
@@ -460,7 +492,7 @@ message_guard_begin(void)
 
 	/*
 	 * Without a buffer, the text is shown before libpq waits for the network,
-	 * and none of it is left when stderr gets its file back.
+	 * and nothing is left in the stream when stderr is restored.
 	 */
 	setvbuf(stream, NULL, _IONBF, 0);
 	guard_goes_on = false;
@@ -480,7 +512,7 @@ message_guard_end(void)
 	guarded = NULL;
 }
 
-#else							/* stderr need not be a variable */
+#else							/* stderr may be a constant */
 
 void
 message_guard_begin(void)
@@ -495,7 +527,7 @@ message_guard_end(void)
 #endif							/* __GLIBC__ */
 
 /* ----------
- * Messages
+ * Printing and recording messages.
  * ----------
  */
 static void message_report(int level, int part, const char *format,...)
@@ -506,13 +538,15 @@ static void report_v(int level, int part, const char *format, va_list args)
 
 #ifdef __GLIBC__
 
-/* Standard error, while a message is put together; else NULL. */
+/*
+ * The real standard error while a message is being composed, otherwise NULL.
+ */
 static FILE *direct;
 
 /*
- * PostgreSQL's library writes a message in pieces, between which those of
- * other processes would come: of databases that have their turn at a time,
- * and of workers.
+ * Print a message with a single write.  PostgreSQL's library writes a message
+ * in several parts, and messages of other processes, such as workers, could
+ * appear between them.
  */
 static void
 report_v(int level, int part, const char *format, va_list args)
@@ -523,7 +557,7 @@ report_v(int level, int part, const char *format, va_list args)
 
 	if (stream == NULL)
 	{
-		/* a signal has come between */
+		/* A signal handler has interrupted another message. */
 		if (direct)
 			stderr = direct;
 		direct = NULL;
@@ -551,7 +585,7 @@ report_v(int level, int part, const char *format, va_list args)
 
 #endif							/* __GLIBC__ */
 
-/* What the macros of common/logging.h would call. */
+/* Print a message, like pg_log_generic() of common/logging.h. */
 static void
 message_report(int level, int part, const char *format,...)
 {
@@ -576,7 +610,10 @@ note(int level, int part, const char *text)
 		next_sqlstate[0] = '\0';
 }
 
-/* Without the newline that libpq's messages end in; owned. */
+/*
+ * Returns the formatted text without the newline at the end of libpq's
+ * messages; the caller owns it.
+ */
 static char *formatted(const char *format, va_list args)
 			pg_attribute_printf(1, 0);
 
@@ -613,9 +650,9 @@ message_log_v(int level, int part, const char *format, va_list args)
 		return;
 
 	/*
-	 * A message of ours ends the guard, as it needs the real stderr.  The
-	 * text is formatted only then, and once: for the terminal, for the list
-	 * of findings and for the log, each of which escapes it in its own way.
+	 * Our messages need the real stderr, so end the guard.  The text is
+	 * formatted only then, and only once: for the terminal, the list of
+	 * findings, and the log, each of which escapes it in its own way.
 	 */
 	message_guard_end();
 	text = formatted(format, args);
@@ -626,7 +663,7 @@ message_log_v(int level, int part, const char *format, va_list args)
 		note(level, part, text);
 	free(shown);
 	free(text);
-	/* callers may use %m in the detail that follows the message */
+	/* Callers may use %m in the detail that follows this message. */
 	errno = save_errno;
 }
 
@@ -646,7 +683,11 @@ message_hint(const char *text)
 	char	   *shown = printable_message(text);
 
 	message_guard_end();
-	/* a level that is always shown; only the primary part would name it */
+
+	/*
+	 * Errors are shown at every log level.  The level's name appears only in
+	 * the primary part of a message.
+	 */
 	message_report(PG_LOG_ERROR, MESSAGE_HINT, "%s", shown);
 	free(shown);
 }
@@ -667,8 +708,8 @@ message_sentence(const char *cause)
 }
 
 /*
- * PostgreSQL's libraries call pg_log_generic(): the linker leads them here
- * ("--wrap" in the manual of ld).
+ * Calls of pg_log_generic() in PostgreSQL's libraries come here: the linker
+ * option --wrap replaces the function.
  */
 extern void __wrap_pg_log_generic(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);

@@ -1,12 +1,13 @@
 /*
  * message.h
- *		Messages on standard error for people, and the event log for programs.
+ *		Messages for users on standard error, the findings of checks, and the
+ *		event log for programs.
  *
- * fe_compat.h lets pg_log_error() and its like, pg_fatal() included, call
- * message_log() instead of common/logging.c directly, and the linker does the
- * same with PostgreSQL's libraries, so that errors and warnings become events
- * of the log, too, and command no terminal.  With --check they are lines of a
- * list instead.
+ * Because of fe_compat.h, pg_log_error(), pg_fatal() and similar macros call
+ * message_log() instead of the function of common/logging.c.  The linker does
+ * the same for PostgreSQL's libraries.  So all errors and warnings are also
+ * written to the event log, and control characters in them cannot affect a
+ * terminal.  With --check, messages are lines of a list instead.
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H
@@ -14,94 +15,97 @@
 /* ----------
  * Text of unknown origin in messages.
  *
- * Names come from a server or an archive that others may have filled.  They
- * must not end a line of the log and begin one of their own, nor command a
- * terminal.
+ * Names come from a server or an archive, which others may have filled.  A
+ * name must not be able to begin a new line that looks like a message of
+ * ours, or to control a terminal.
  * ----------
  */
 
 /*
- * A name with every control character written as \xNN: the text itself if it
- * has none, else a copy that is never freed.
+ * Returns a name with every control character as \xNN: the text itself if it
+ * contains none, otherwise a copy that is never freed.
  */
 extern const char *printable(const char *text);
 
 /*
- * A message that may have several lines, as a server's have: the second and
- * later ones begin with a tab, so that none of them looks like one of ours.
- * Owned.
+ * Returns a message that may have several lines, such as a server's, in the
+ * same form.  The second and later lines begin with a tab, so that none of
+ * them looks like a message of ours.  The caller owns it.
  */
 extern char *printable_message(const char *text);
 
 /* ----------
- * Collects all findings before a run begins its work.
+ * The findings of checks before a run begins its work.
  *
- * A check reports what would make the run fail by pg_log_error(), what may by
- * pg_log_warning(), and continues; the run ends when all checks were made.
- * Every such message is a finding: message.c passes each message of this
- * process here to be counted, so that no check has to return how much it
- * found, and none can forget to.  With --check the findings are lines of a
- * list instead of messages.
+ * A check reports a problem that would make the run fail with pg_log_error(),
+ * and a possible problem with pg_log_warning(), and continues.  The run ends
+ * when all checks are complete.  Each such message is a finding.  message.c
+ * counts all messages of this process, so that checks need not return the
+ * number of their findings.  With --check, findings are lines of a list
+ * instead of messages.
  * ----------
  */
 
 /*
- * --check: from now on errors and warnings, and each detail and hint, are a
- * line of a list.  It is written to event_log_text_output() when the process
- * ends, also after an error, so that it follows what the check says of the
- * plan; the last line is their number, or "no problems found".  The latter is
- * left out for one of several databases.
+ * With --check: from now on, errors and warnings, and each detail and hint,
+ * are lines of a list.  The list is written to event_log_text_output() when
+ * the process ends, even after an error, so that it follows the output about
+ * the plan.  The last line is the number of findings or "no problems found",
+ * which is omitted for one of several databases.
  */
 extern void findings_begin_list(void);
 
-/* In a child that is a run of its own: nothing has been found yet. */
+/* In a child that is a separate run: begin without findings. */
 extern void findings_begin_process(void);
 
 /*
- * --check of one of several databases: the title of its list, owned by the
- * caller.  findings_take_title() returns it once, and NULL from then on; if
- * it has not been called, the title is the first line of the list.
+ * Set the title of the list with --check for one of several databases, which
+ * the caller owns. findings_take_title() returns the title once, and NULL
+ * from then on.  If it has not been called, the title is printed before the
+ * list.
  */
 extern void findings_set_title(const char *text);
 extern const char *findings_take_title(void);
 
-/* With --check: a line that is not a finding, which is written at once. */
+/* With --check: print a line that is not a finding at once. */
 extern void findings_note(const char *text);
 
 /*
- * All that belongs together has been looked for.  End the process, with exit
- * status 1, if an error has been told since it began; with --check there may
- * be more to find.
+ * Call this after a group of checks.  Ends the process with exit status 1 if
+ * an error was reported since the process began.  With --check, it continues,
+ * since later checks may find more.
  */
 extern void findings_report(void);
 
-/* --check is done: end the process in that way, or tell that all is well. */
+/*
+ * Call this at the end of --check.  Ends the process with exit status 1 if
+ * there are errors; otherwise prints the list.
+ */
 extern void findings_end(void);
 
 typedef enum MessagePart
 {
-	MESSAGE_PRIMARY,			/* the values of pg_log_part */
+	MESSAGE_PRIMARY,			/* same values as pg_log_part */
 	MESSAGE_DETAIL,
 	MESSAGE_HINT
 } MessagePart;
 
-/* Tell it (arguments as of printf), and note errors and warnings. */
+/*
+ * Print a message (arguments as for printf), and record errors and warnings.
+ */
 extern void message_log(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
 /*
- * pg_fatal() for errors that have more parts: the last part, after
- * pg_log_error() has reported the error.
+ * Like pg_fatal(), for errors with several parts: call this for the last
+ * part, after pg_log_error().
  */
 #define pg_fatal_detail(...) \
 	do { pg_log_error_detail(__VA_ARGS__); exit(1); } while (0)
 #define pg_fatal_hint(...) \
 	do { pg_log_error_hint(__VA_ARGS__); exit(1); } while (0)
 
-/*
- * A hint that belongs to no message, which is shown at each level of
- * messages.
- */
+/* Print a hint without a message.  It is shown at every log level. */
 extern void message_hint(const char *text);
 
 /*
@@ -110,83 +114,84 @@ extern void message_hint(const char *text);
  */
 extern char *message_sentence(const char *cause);
 
-/* The SQLSTATE of the next error or warning to be told; NULL for none. */
+/* Set the SQLSTATE of the next error or warning, or NULL for none. */
 extern void message_set_sqlstate(const char *sqlstate);
 
 /*
- * Something is about to be written to standard error: by message_log(), or by
- * a caller that says so.  A progress line is cleared first, by the function
- * that was set, in the process that set it.
+ * Call this before writing to standard error directly; message_log() does so
+ * itself.  It clears the progress line first, with the function that
+ * message_set_before_output() has set, if this is the same process.
  */
 extern void message_before_output(void);
 extern void message_set_before_output(void (*function) (void));
 
 /*
- * While a library may write the text of others to standard error by itself:
- * libpq does so with a server's notices before the connection is made, when
- * it has no notice processor yet.  It is shown as messages are.  The first
- * message ends that, too.
+ * Call these around library functions that may write text of unknown origin
+ * to standard error. libpq writes a server's notices this way before the
+ * connection is made, when it has no notice processor yet.  The text is shown
+ * like messages.  The first message also ends the guard.
  */
 extern void message_guard_begin(void);
 extern void message_guard_end(void);
 
 /*
- * One of several runs, in a process of its own: this is its database, which
- * its messages name, "pg_pardump:shop: error: ...".  Borrowed.
+ * Set the database of this process, which runs for one of several databases.
+ * Messages contain it: "pg_pardump:shop: error: ...".  Borrowed.
  */
 extern void message_set_database(const char *database);
 
-/* That database, for what is told in another way; NULL for none. */
+/* Returns that database, or NULL, for output other than messages. */
 extern const char *message_database(void);
 
 /* ----------
- * --log-json: what happens, as one JSON object a line, for programs.
+ * The event log (--log-json): one JSON object per line, for programs.
  *
- * Every event has "time" (UTC, ISO 8601), "pid", "run_id", which is the run's
- * and no other's, and "event", its kind; the manual lists the kinds.  Leader
- * and workers write to one open file, each event in one write() of at most
- * PIPE_BUF bytes, so that lines of several processes do not mix; long texts
- * are cut for that.
+ * Each event has "time" (UTC, ISO 8601), "pid", "run_id", which is unique to
+ * the run, and "event", its kind; the manual lists the kinds.  The leader and
+ * the workers write to one open file.  They write each event in one write()
+ * of at most PIPE_BUF bytes, so that lines of several processes do not mix.
+ * Long texts are truncated for this purpose.
  *
- * Without a log event_new() returns NULL, which the other functions pass
- * over.
+ * Without a log, event_new() returns NULL, and the other functions do
+ * nothing.
  * ----------
  */
 
 typedef struct Event Event;
 
 /*
- * What programs that read the log may rely on.  It grows when a member or a
- * kind of event is taken away or means something else, not when one is added.
+ * The version of the log's format, for programs that read it.  It is
+ * incremented when a member or a kind of event is removed or changes its
+ * meaning, not when one is added.
  */
 #define EVENT_SCHEMA_VERSION 1
 
 /*
- * Append events to this file, "-" for standard output, from now on, in this
- * process and those it forks.  The first is "start"; command is what the
- * program is to do, and database is the one whose run this is of several, or
- * NULL.
+ * Append events to this file, or to standard output for "-", from now on, in
+ * this process and those that it forks.  The first event is "start". command
+ * is the command of the program. database is NULL, except in a run for one of
+ * several databases.
  */
 extern void event_log_open(const char *path, const char *command,
 						   const char *database);
 
 /*
- * Where text for people goes: standard output, or standard error if the
- * former has the log.
+ * Returns the file for text output: standard output, or standard error if the
+ * log is written to standard output.
  */
 extern FILE *event_log_text_output(void);
 
-/* An event of this kind, e.g. "stage", to be filled and written. */
+/* Begin an event of this kind, for example "stage". */
 extern Event *event_new(const char *kind);
 
-/* Add a member; a NULL text is left out. */
+/* Add a member.  A NULL text is omitted. */
 extern void event_add_text(Event *event, const char *key, const char *text);
 extern void event_add_number(Event *event, const char *key, uint64 number);
 extern void event_add_seconds(Event *event, const char *key, double seconds);
 
 /*
- * Write the event and free it.  Should the log not take it, a warning is the
- * last that is heard of the log: a dump does not fail for it.
+ * Write the event, and free it.  If the write fails, the log is closed with a
+ * warning, because a dump should not fail for this reason.
  */
 extern void event_write(Event *event);
 

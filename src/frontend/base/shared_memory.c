@@ -1,7 +1,6 @@
 /*
  * shared_memory.c
- *		Memory that this process shares with those that it forks later, and
- *		locks in it.
+ *		Implements shared_memory.h with anonymous mappings and robust mutexes.
  */
 #include "base/fe_compat.h"
 
@@ -12,7 +11,7 @@
 void *
 shared_memory_new(size_t n, size_t size)
 {
-	/* one more, as there is no mapping of no bytes */
+	/* A mapping of 0 bytes is not possible, so allocate one more element. */
 	void	   *memory = mmap(NULL, (n + 1) * size, PROT_READ | PROT_WRITE,
 							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -22,7 +21,7 @@ shared_memory_new(size_t n, size_t size)
 }
 
 /* ----------
- * Locks of living processes
+ * Locks that show which processes are alive.
  * ----------
  */
 void
@@ -47,9 +46,9 @@ robust_mutex_hold(pthread_mutex_t * mutex, bool wait)
 		pthread_mutex_trylock(mutex);
 
 	/*
-	 * The last owner died with the lock.  What these locks protect is valid
-	 * at any moment, so nothing has to be repaired.  Without this call the
-	 * next unlock would make the lock unusable for ever.
+	 * The last owner has died while it held the lock.  The data that these
+	 * locks protect is valid at any time, so nothing has to be repaired.
+	 * Without this call, the next unlock would make the lock unusable.
 	 */
 	if (rc == EOWNERDEAD)
 		rc = pthread_mutex_consistent(mutex);

@@ -1,15 +1,21 @@
 /*
  * units.c
- *		Sizes, times and counts as people read them.
+ *		Implements units.h: formats sizes, durations and counts for users.
  */
 #include "base/fe_compat.h"
 
 #include "base/units.h"
 
-/* A time beyond all this is none: something is not moving. */
+/*
+ * The longest duration that is printed.  An estimate beyond this means that
+ * nothing moves.
+ */
 #define LONGEST_SECONDS 3.6e9
 
-/* The next of some rooms, for one text each. */
+/*
+ * Returns one of several static buffers in turn, so that a message can
+ * contain several of these texts.
+ */
 static char *
 next_text(void)
 {
@@ -34,8 +40,8 @@ units_size(uint64 bytes)
 	}
 
 	/*
-	 * what would be printed as 1000 or more, up to 1023, is "0.98" of the
-	 * next
+	 * Values from 1000 to 1023 are printed as "0.98" of the next unit, to
+	 * have three digits.
 	 */
 	for (; value >= 999.5; value /= 1024)
 		unit++;

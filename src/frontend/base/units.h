@@ -1,6 +1,7 @@
 /*
  * units.h
- *		Sizes, times and counts as people read them.
+ *		Formats sizes, durations and counts for users, in messages, progress
+ *		lines and reports.
  */
 #ifndef UNITS_H
 #define UNITS_H
@@ -8,29 +9,35 @@
 #include "pqexpbuffer.h"
 
 /*
- * Room for any text of these functions.  Those of the first three last until
- * eight more were made: a message can have several.
+ * The size that is enough for any text of these functions.  The texts of the
+ * first three functions stay valid until the next eight texts, so that a
+ * message can contain several.
  */
 #define UNITS_BYTES 32
 
 /*
- * Bytes with three digits and the unit, in steps of 1024 as PostgreSQL counts
- * them: "512 bytes", "1.50 MB", "128 GB".
+ * Returns a size with three digits and its unit, in steps of 1024 as in
+ * PostgreSQL: "512 bytes", "1.50 MB", "128 GB".
  */
 extern const char *units_size(uint64 bytes);
 
-/* Seconds as minutes and seconds, "2:07", or with hours, "26:05:09". */
+/*
+ * Returns seconds as minutes and seconds, "2:07", or with hours, "26:05:09".
+ */
 extern const char *units_duration(double seconds);
 
-/* A count with commas: "1,241,000". */
+/* Returns a count with commas: "1,241,000". */
 extern const char *units_count(uint64 number);
 
-/* What a noun ends in after this number: "s", or nothing after 1. */
+/*
+ * Returns the ending of a noun after this number: "s", or an empty text after
+ * 1.
+ */
 extern const char *units_plural(uint64 number);
 
 /*
- * The detail of a message about n things, of which at most n_shown are named:
- * a format, with %s for the names.
+ * Returns the format of a message's detail that lists n names, of which at
+ * most n_shown are shown. %s stands for the names.
  */
 extern const char *units_names_format(int n, int n_shown);
 
