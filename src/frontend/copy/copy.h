@@ -1,6 +1,7 @@
 /*
  * copy.h
- *		Copies a database straight into another server.
+ *		Copies a database directly into another server, without an archive.
+ *		pg_pardump calls it for --target.
  */
 #ifndef COPY_H
 #define COPY_H
@@ -8,8 +9,9 @@
 #include "options/options.h"
 
 /*
- * Do what the options ask for.  Returns when the target has everything; exits
- * with a message, and an account of what the target has, if anything fails.
+ * Copy the database that the options specify.  Returns when the target is
+ * complete.  On failure, exits with a message and a list of what the target
+ * contains.
  */
 extern void copy_database(const Options *options, const char *argv0);
 

@@ -20,47 +20,56 @@
 #include "load/target_check.h"
 
 /* ----------
- * Asks both servers what decides about the format of a table.
+ * Querying both servers for facts about each table.
  *
- * A type's binary form must not depend on the cluster:
- * base types of PostgreSQL itself, whose OIDs are below 10000
- * (transam.h: FirstGenbkiObjectId) and the same in all clusters: yes,
- * but for the few below;
- * enums: yes, they are sent by label (enum_send);
- * domains, ranges and multiranges: as what they are made of, the form has
- * nothing else in it (domain_recv, range_send, multirange_send);
- * arrays: it has the element type's OID (array_send), so only those of
- * PostgreSQL's own types;
- * composite types: the same of every column (record_send): no;
- * types of extensions and users: who knows: no.
- * Of PostgreSQL's own types no: reg*, which are OIDs of other objects; money,
- * which is a number whose decimal point lc_monetary sets; xml, which is
- * re-encoded by its declaration; int2vector and oidvector, which are not
- * received if they are empty; and those without a receive function that does
- * its work (pg_node_tree and such).
+ * Binary format is safe only if a type's binary form means the same in every
+ * cluster:
+ *
+ * - base types of PostgreSQL itself: yes.  Their OIDs are below 10000
+ *   (transam.h: FirstGenbkiObjectId) and the same in all clusters.  The
+ *   exceptions are listed below.
+ * - enums: yes, because labels are sent (enum_send).
+ * - domains, ranges and multiranges: like the types that they are made of,
+ *   because their form contains nothing else (domain_recv, range_send,
+ *   multirange_send).
+ * - arrays: only of PostgreSQL's own types, because the form contains the OID
+ *   of the element type (array_send).
+ * - composite types: no, because the form contains the OIDs of all column
+ *   types (record_send).
+ * - types of extensions and users: no, because their forms are unknown.
+ *
+ * Of PostgreSQL's own types, these are not safe: reg*, which are OIDs of
+ * other objects; money, a number whose decimal point depends on lc_monetary;
+ * xml, which is converted according to its declaration; int2vector and
+ * oidvector, which are not received if they are empty; and types without a
+ * working receive function (such as pg_node_tree).
  * ----------
  */
 
-/* What a server, 14 or newer, says of a table.  The texts are never freed. */
+/*
+ * The facts about a table from a server of version 14 or newer.  The texts
+ * are never freed.
+ */
 typedef struct CopyFacts
 {
-	const char *columns;		/* that COPY sends, with what their types are
-								 * made of; NULL = none */
-	const char *unsafe_column;	/* whose binary form may mean something else
-								 * on another server, in words; NULL = none */
-	const char *layout;			/* all columns in their order, with types and
+	const char *columns;		/* columns that COPY sends, with their types
+								 * and the parts of these types; NULL = none */
+	const char *unsafe_column;	/* message about a column with a binary form
+								 * that may mean something else on another
+								 * server; NULL = none */
+	const char *layout;			/* all columns in order, with types and
 								 * modifiers; NULL = none */
-	bool		is_plain;		/* nothing keeps the library from doing COPY
-								 * FROM (doc/library.md) */
+	bool		is_plain;		/* the library can do COPY FROM for this table
+								 * (doc/library.md) */
 } CopyFacts;
 
 /*
- * One row a table, in the order of the array: the columns that COPY sends and
- * their types; the first of them that is not safe; all of the columns in
- * their order, those of money with the setting that says what a number of it
- * means; and whether the library does COPY FROM.  "part" is a column's type
- * and, recursively, what that is made of: the name alone may mean another
- * type on the target.
+ * The query returns one row per table, in the order of the array: the columns
+ * that COPY sends and their types; a reason why the first unsafe column is
+ * not safe; all columns in their order, where columns of type money include
+ * the setting that gives their numbers a meaning; and whether the library can
+ * do COPY FROM. "part" is a column's type and, recursively, the types that it
+ * is made of, because the same name may stand for another type on the target.
  */
 static const char facts_query[] =
 "WITH RECURSIVE wanted AS ("
@@ -127,14 +136,20 @@ static const char facts_query[] =
 " LEFT JOIN unsafe u ON u.whole OPERATOR(pg_catalog.=) c.atttypid"
 " GROUP BY w.no, w.rel ORDER BY w.no";
 
-/* A value of a result that lives as long; NULL for NULL. */
+/*
+ * Returns a value of a result, which is valid as long as the result.  NULL
+ * for NULL.
+ */
 static const char *
 text_value(const PGresult *res, int row, int column)
 {
 	return PQgetisnull(res, row, column) ? NULL : PQgetvalue(res, row, column);
 }
 
-/* Of n tables, in the order of this array literal of their OIDs there. */
+/*
+ * Query the facts of n tables. oids is an array literal of their OIDs on this
+ * server.
+ */
 static CopyFacts *
 copy_facts_read(PGconn *conn, const char *oids, int n)
 {
@@ -160,22 +175,23 @@ are_same(const char *a, const char *b)
 }
 
 /* ----------
- * Which tables can be copied as raw tuples, as the source stores them.
+ * Checking which tables can be copied as raw tuples, as the source stores
+ * them.
  *
- * What tuples look like depends on the machine, on how the server was built,
- * and on its major; on the encoding of the database; and on the table.  Of
- * tables and of types both servers' extensions say what they can do
- * (pg_pardump_raw_reason()); the server that loads checks constraints.
+ * The form of tuples depends on the machine, the build and the major version
+ * of the server, on the encoding of the database, and on the table.  The
+ * extensions on both servers report which tables and types they can handle
+ * (pg_pardump_raw_reason()).  The server that loads tuples checks
+ * constraints.
  *
- * Which tables can be copied as raw tuples, as the source stores them.
- *
- * Reasons are half sentences, which are not freed; NULL: there is none.
+ * Reasons are parts of sentences, which are never freed.  NULL means that
+ * there is no reason against raw tuples.
  * ----------
  */
 
 /*
- * Tuples are the same in all of these, and the tests (t/089_copy_raw.pl,
- * scripts/test_majors.sh) copy from and to them.
+ * Tuples have the same form in these major versions, and the tests
+ * (t/089_copy_raw.pl, scripts/test_majors.sh) copy from and to all of them.
  */
 static const int known_majors[] = {15, 17, 18, 19};
 
@@ -186,8 +202,8 @@ static const char reasons_query[] =
 " ORDER BY t.no";
 
 /*
- * Tuple layout is not promised to stay the same between majors, so only those
- * that the tests have copied from and to are accepted.
+ * PostgreSQL does not promise that the form of tuples stays the same, so only
+ * major versions that the tests copy from and to are accepted.
  */
 static bool
 is_known_major(PGconn *conn)
@@ -198,7 +214,7 @@ is_known_major(PGconn *conn)
 	return false;
 }
 
-/* Has a parameter that libpq knows this value? */
+/* Does a parameter that the server reports to libpq have this value? */
 static bool
 has_parameter(PGconn *conn, const char *name, const char *value)
 {
@@ -208,8 +224,8 @@ has_parameter(PGconn *conn, const char *name, const char *value)
 }
 
 /*
- * Why no table can, as far as the servers go.  The target's session may be in
- * any of its databases.
+ * Returns a reason why the servers rule out raw tuples for all tables, or
+ * NULL. The target's session may be in any database.
  */
 static const char *
 raw_check_servers(PGconn *source_conn, PGconn *target_conn,
@@ -231,7 +247,10 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 	return NULL;
 }
 
-/* The same of the databases, which are there by now, if empty maybe. */
+/*
+ * Returns a reason why the databases rule out raw tuples for all tables, or
+ * NULL. Both databases must exist, but the target may be empty.
+ */
 static const char *
 raw_check_encoding(PGconn *source_conn, PGconn *target_conn)
 {
@@ -242,8 +261,8 @@ raw_check_encoding(PGconn *source_conn, PGconn *target_conn)
 }
 
 /*
- * Why each of n tables cannot be read or loaded, of those without an OID
- * NULL.
+ * Returns the reasons why each of n tables cannot be read or loaded.  Tables
+ * without an OID get NULL.
  */
 static const char **
 ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
@@ -260,8 +279,8 @@ ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
 }
 
 /*
- * What the extension on the source has against reading each of the tables;
- * NULL, too, of those that it does not read.  The session holds it.
+ * Returns the reasons why the extension on the source cannot read each table.
+ * Tables that COPY reads get NULL. The session holds the extension.
  */
 static const char **
 raw_check_source_tables(PGconn *conn, const DumpPlan *plan)
@@ -276,36 +295,43 @@ raw_check_source_tables(PGconn *conn, const DumpPlan *plan)
 }
 
 /* ----------
- * Decides in which format each table is copied.
+ * The decision for each table.
  * ----------
  */
 
-/* Binary forms have been the same since; multiranges came with it. */
+/*
+ * Binary forms have not changed since this version, which added multiranges.
+ */
 #define MIN_SERVER_FOR_BINARY 140000
 
-/* For less, another file costs more than WAL. */
+/*
+ * The new file that TRUNCATE creates costs more than the WAL of fewer bytes.
+ */
 #define MIN_TRUNCATE_BYTES ((uint64) 1024 * 1024)
 
 /*
- * For "auto" over a network: with the sets of bench/copy.sh it adds no CPU in
- * the mean (from 22 % less to 9 % more), zstd:1 adds 8 %.
+ * The compression for "auto" over a network.  With the data sets of
+ * bench/copy.sh, it needs the same CPU time on average (from 22 % less to 9 %
+ * more); zstd:1 needs 8 % more.
  */
 #define WIRE_COMPRESSION "lz4:0"
 
-/* What both servers say, of all tables and of each. */
+/* All facts for the decision, from both servers. */
 typedef struct CopyDecision
 {
 	const Options *options;
 	const Target *target;
 	const DumpPlan *plan;
-	const Oid  *targets;		/* the tables that rows go to */
-	const char *no_binary;		/* why no table is copied so, or NULL */
-	const char *no_raw;			/* the same */
+	const Oid  *targets;		/* the target of each table */
+	const char *no_binary;		/* why no table can be copied in this format,
+								 * or NULL */
+	const char *no_raw;			/* likewise for raw tuples */
 	CopyFacts  *source_facts;	/* NULL if a server is too old */
 	CopyFacts  *target_facts;
-	const char **source_reasons;	/* against raw tuples; NULL with no_raw */
+	const char **source_reasons;	/* against raw tuples; NULL if no_raw is
+									 * set */
 	const char **target_reasons;
-	bool		same_encoding;	/* rows come as the target stores text */
+	bool		same_encoding;	/* client_encoding is the target's encoding */
 	bool		minimal_wal;
 } CopyDecision;
 
@@ -325,8 +351,8 @@ is_wanted(const Options *options, CopyFormatKind kind)
 }
 
 /*
- * pg_dump's statement, which has two spaces where the list of columns is
- * missing, with a format if need be; owned.
+ * Returns the COPY statement of pg_dump, which has two spaces in place of a
+ * missing column list, with options if necessary; the caller owns it.
  */
 static char *
 target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
@@ -342,10 +368,11 @@ target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 }
 
 /*
- * With wal_level = minimal, rows that come in the transaction that truncated
- * their table are flushed instead of logged.  That is for tables that come in
- * one piece, and are this run's, so that nothing is lost by it.  They are
- * frozen at once, as hint bits would be logged later if there are checksums.
+ * Can the table be truncated in the transaction that copies it? With
+ * wal_level = minimal, rows in such a transaction are flushed and need no
+ * WAL. That requires that the table is copied as a single chunk, and that
+ * this run has created it, so that TRUNCATE loses nothing.  The rows are also
+ * frozen, because with checksums, hint bits would be logged later.
  */
 static bool
 may_truncate(const Options *options, const DumpTable *table, int n_chunks)
@@ -357,7 +384,7 @@ may_truncate(const Options *options, const DumpTable *table, int n_chunks)
 }
 
 /* ----------
- * Raw tuples
+ * Raw tuples.
  * ----------
  */
 void
@@ -369,7 +396,7 @@ copy_format_check(PGconn *source_conn, const Target *target,
 	if (is_wanted(target->options, COPY_FORMAT_RAW))
 	{
 		reason = raw_check_servers(source_conn, target->conn, plan);
-		/* of a database that is to be made nothing is known */
+		/* The encoding is unknown if the database will be created. */
 		if (reason == NULL && !target->options->create)
 			reason = raw_check_encoding(source_conn, target->conn);
 	}
@@ -381,10 +408,11 @@ copy_format_check(PGconn *source_conn, const Target *target,
 }
 
 /*
- * Why no table can be copied as raw tuples, or NULL: then the decision has
- * the reasons of each table.  The target's transaction holds its extension
- * while the reasons are read, because DROP EXTENSION in between would make
- * the query fail.  The source's extension is held by the leader's session.
+ * Returns a reason why no table can be copied as raw tuples, or NULL. In the
+ * latter case, sets the reasons for each table in the decision.  The target's
+ * transaction holds its extension while the reasons are queried, because DROP
+ * EXTENSION in between would make the query fail.  The leader's session holds
+ * the source's extension.
  */
 static const char *
 ask_about_raw(CopyDecision *decision, PGconn *source_conn,
@@ -413,7 +441,7 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	return loader->missing;
 }
 
-/* Why a table is not copied as raw tuples, or NULL. */
+/* Returns a reason why a table is not copied as raw tuples, or NULL. */
 static const char *
 why_not_raw(const CopyDecision *decision, int no)
 {
@@ -437,11 +465,11 @@ why_not_raw(const CopyDecision *decision, int no)
 }
 
 /* ----------
- * COPY's formats
+ * COPY's formats.
  * ----------
  */
 
-/* Why a table is not copied in binary format, or NULL. */
+/* Returns a reason why a table is not copied in binary format, or NULL. */
 static const char *
 why_not_binary(const CopyDecision *decision, int no)
 {
@@ -457,10 +485,9 @@ why_not_binary(const CopyDecision *decision, int no)
 }
 
 /*
- * Do the extension and its library have it all?  With the sets of
- * bench/copy.sh that takes 16 % less CPU in the mean than binary format (from
- * 26 % less to 2 % more).  For rows that come frozen that was not measured,
- * so they stay binary.
+ * Is text faster than binary format? That is so if the extension reads the
+ * table and its library loads it: with the data sets of bench/copy.sh, this
+ * takes 16 % less CPU time on average (from 26 % less to 2 % more).
  */
 static bool
 is_fast_as_text(const CopyDecision *decision, int no)
@@ -471,7 +498,7 @@ is_fast_as_text(const CopyDecision *decision, int no)
 }
 
 /* ----------
- * The decision
+ * The choice of the format.
  * ----------
  */
 static void
@@ -486,10 +513,11 @@ copy_format_refuse(const DumpTable *table, CopyFormatKind kind,
 }
 
 /*
- * Take the format that costs the least work and is safe.  With --copy-format
- * a table that cannot be copied in that format is an error, not a silent
- * fallback.  A table that is truncated first stays binary although text may
- * be faster: that was not measured with frozen rows.
+ * Choose the format that is safe and costs the least work.  With
+ * --copy-format, a table that cannot be copied in that format is an error,
+ * not a silent fallback.  A table that is truncated first stays binary
+ * although text may be faster, because this was not measured with frozen
+ * rows.
  */
 static void
 choose(const CopyDecision *decision, int no, CopyFormat *format)
@@ -557,10 +585,10 @@ ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 }
 
 /*
- * Compression of raw blocks on their way.  Over a network lz4 costs less CPU
- * than sending the bytes; between processes of one machine compression only
- * pays for blocks that become much shorter, which "auto" on the server's side
- * finds out.
+ * Choose the compression of raw blocks between the servers.  Over a network,
+ * lz4 costs less CPU time than sending the bytes.  Between processes of one
+ * machine, compression pays only for blocks that become much shorter, which
+ * the server decides with "auto".
  */
 static void
 choose_wire_compression(CopyFormats *formats, const Options *options,
@@ -579,7 +607,7 @@ choose_wire_compression(CopyFormats *formats, const Options *options,
 				sizeof(formats->wire_compression));
 		return;
 	}
-	/* the options were checked */
+	/* The options were checked before. */
 	if (!compress_spec_parse(choice, &spec, error))
 		pg_fatal("invalid compression specification: %s", error);
 	compress_spec_print(&spec, formats->wire_compression,

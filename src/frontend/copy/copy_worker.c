@@ -31,7 +31,7 @@ struct CopyWorker
 	PGconn	   *target_conn;
 };
 
-/* The number is the worker's, or WORKER_IS_LEADER. */
+/* Called in a new worker's process. no is its number, or WORKER_IS_LEADER. */
 static void
 copy_worker_start(void *arg, int no)
 {
@@ -41,7 +41,11 @@ copy_worker_start(void *arg, int no)
 	work->worker = worker;
 	worker->work = work;
 	worker->run = work->run;
-	/* the leader's connection is the leader's alone, and ends with it */
+
+	/*
+	 * Close the inherited connection: it belongs to the leader, and must end
+	 * with the leader.
+	 */
 	if (no != WORKER_IS_LEADER)
 		close(PQsocket(work->target->conn));
 	worker->target_conn = target_connect_loader(work->target);
@@ -50,14 +54,14 @@ copy_worker_start(void *arg, int no)
 }
 
 /* ----------
- * Rows and large objects
+ * Rows and large objects.
  * ----------
  */
 
 /*
  * Did the target store as many rows as the source sent? COPY's command tag
- * has the number, so this costs nothing, and detects rows that a trigger or a
- * rule has swallowed.
+ * contains the number, so this check costs nothing.  It detects rows that a
+ * trigger or a rule has dropped.
  */
 static void
 check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
@@ -72,7 +76,7 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 	pg_fatal_hint("Copy again, into an empty database or with --clean, and use --compare.");
 }
 
-/* -v */
+/* Log the format of a table, with -v. */
 static void
 report_format(const CopyFormat *format, const char *what, bool by_sql)
 {
@@ -87,8 +91,9 @@ report_format(const CopyFormat *format, const char *what, bool by_sql)
 }
 
 /*
- * Counts for the progress what goes to the target, on the wire, and, unless
- * it is compressed, as rows.
+ * Returns a sink that counts the bytes to the target for the progress: as
+ * bytes on the network, and, unless they are compressed, also as bytes of
+ * rows.
  */
 static Sink *
 count_bytes(const CopyWorker *worker, Sink *target, bool compressed)
@@ -100,8 +105,8 @@ count_bytes(const CopyWorker *worker, Sink *target, bool compressed)
 }
 
 /*
- * The format has been decided per table by copy_formats_decide(), from what
- * both servers said about the table.  *raw_bytes is set only if the rows come
+ * Read the rows of a file in the format of its table, as
+ * copy_formats_decide() has decided.  *raw_bytes is set only if the rows are
  * compressed.
  */
 static uint64
@@ -124,10 +129,11 @@ read_rows(CopyWorker *worker, const DataFile *file, Sink *sink,
 }
 
 /*
- * The sink for the rows of a file.  TRUNCATE in the same transaction lets the
- * server skip WAL for the rows when wal_level is minimal.  For raw tuples the
- * transaction holds the extension until its end, so that no other session can
- * drop or replace the loading function between two blocks.
+ * Returns the sink for the rows of a file.  With wal_level = minimal,
+ * TRUNCATE in the same transaction lets the server skip WAL for the rows.
+ * For raw tuples, the transaction holds the extension until its end, so that
+ * no other session can drop or replace the loading function between two
+ * blocks.
  */
 static Sink *
 open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
@@ -148,8 +154,8 @@ open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
 }
 
 /*
- * later is where sink_target_rows_new() notes the table, to be looked up once
- * for all files of the job.
+ * Copy the rows of a file. sink_target_rows_new() stores the table's OID in
+ * *later, which is checked once for all files of the job.
  */
 static void
 copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
@@ -200,8 +206,8 @@ copy_large_object(CopyWorker *worker, LargeObjectReader *reader, int no)
 }
 
 /*
- * Contents only: the definitions phase has created the objects, empty and
- * with their owners.
+ * Copy only the contents: the objects were created, empty and with their
+ * owners, when the definitions were restored.
  */
 static void
 copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
@@ -219,14 +225,14 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 }
 
 /* ----------
- * Jobs
+ * Jobs.
  * ----------
  */
 
 /*
- * A COPY names its table, and the name may mean another table by the time the
- * statement runs.  After all files of the job one query tells whether the
- * tables that were locked are those that the plan means, before anything is
+ * A COPY statement refers to its table by name, which may belong to another
+ * table when the statement runs.  So after all files of the job, one query
+ * checks that the locked tables are those of the plan, before anything is
  * committed.
  */
 static void
@@ -248,13 +254,13 @@ copy_files(CopyWorker *worker, const Job *job, volatile int *step)
 		wrong = sink_target_look(worker->target_conn, plan, job, later);
 	if (wrong >= 0)
 	{
-		*step = wrong;			/* that is told, too */
+		*step = wrong;			/* for the error message */
 		sink_target_refuse(worker->work->formats->tables[files[wrong]->table].statement);
 	}
 	free(later);
 }
 
-/* In a transaction. */
+/* Do a job, in a transaction that the caller commits. */
 static void
 copy_job(CopyWorker *worker, int job_no, volatile int *step)
 {
@@ -274,8 +280,8 @@ copy_job(CopyWorker *worker, int job_no, volatile int *step)
 }
 
 /*
- * False if the source refused the job, because a lock could not be acquired
- * in time: another worker, or the leader, does it then.
+ * Returns false if a lock on the source could not be acquired in time.
+ * Another worker, or the leader, does the job later.
  */
 static bool
 copy_worker_run_job(void *arg, int job_no, volatile int *step)
@@ -293,7 +299,11 @@ copy_worker_run_job(void *arg, int job_no, volatile int *step)
 		file_results_begin_job(run->results, job_no);
 		copy_job(worker, job_no, step);
 		target_commit(worker->target_conn, end);
-		/* the job's bytes now count as those of its files */
+
+		/*
+		 * From now on, the job's bytes are counted in the results of its
+		 * files.
+		 */
 		file_results_begin_job(run->results, -1);
 		done = true;
 	}

@@ -1,6 +1,7 @@
 /*
  * copy_worker.h
- *		What a worker of a direct copy does with a job.
+ *		The workers of a direct copy: each does jobs in sessions on both
+ *		servers. copy.c starts them.
  */
 #ifndef COPY_WORKER_H
 #define COPY_WORKER_H
@@ -12,10 +13,10 @@
 typedef struct CopyWorker CopyWorker;
 
 /*
- * What workers are given: settled before they start, the same for all; the
- * arg of the pool's callbacks, or at the begin of it.  Results of files are
- * done when they are committed; raw and stored bytes are what crossed, in the
- * format of each table.
+ * The arguments of all workers, set before they start.  This is the arg of
+ * the pool's callbacks, or the first member of that.  Results of files are
+ * set as done when their transaction is committed; their raw and stored bytes
+ * are those that were transferred, in the format of each table.
  */
 typedef struct CopyWork
 {
@@ -24,15 +25,15 @@ typedef struct CopyWork
 	const Run  *run;
 	const CopyFormats *formats;
 	TargetCommit *commits;		/* by job */
-	CopyWorker *worker;			/* in a worker: itself */
+	CopyWorker *worker;			/* in a worker's process */
 } CopyWork;
 
 /*
- * The pool's task.  Workers connect to both servers.  Each job is one
- * transaction of the target, unless a worker that was lost has done it; the
- * process exits with a message if anything fails, and then the target has
- * nothing of the job.  A job is refused if its tables could not be locked on
- * the source.  The caller adds what else the pool needs.
+ * Returns the callbacks for the pool.  Workers connect to both servers.  Each
+ * job is one transaction on the target, unless a lost worker has already done
+ * it.  If anything fails, the process exits with a message, and the target
+ * contains nothing of the job.  A job is refused if its tables could not be
+ * locked on the source.  The caller adds further callbacks.
  */
 extern WorkerTask copy_worker_task(CopyWork *work);
 
