@@ -34,7 +34,7 @@ typedef struct Dump
 	DumpPool	pool;
 } Dump;
 
-/* A callback of the pool. */
+/* A callback of the pool: remove a lost worker's files. */
 static void
 dump_reset_job(void *arg, int job)
 {
@@ -61,11 +61,14 @@ run_workers(Dump *dump)
 }
 
 /* ----------
- * Steps
+ * Steps of a dump.
  * ----------
  */
 
-/* The method asked for, if the pg_restore that goes with pg_dump reads it. */
+/*
+ * Returns the compression of the options.  Exits with a message if the
+ * pg_restore of the same version as pg_dump cannot read it.
+ */
 static CompressSpec
 choose_compression(const Options *options, int pg_dump_major)
 {
@@ -82,10 +85,10 @@ choose_compression(const Options *options, int pg_dump_major)
 }
 
 /*
- * All data has been written: write the files that describe it, and publish
- * the archive.  The manifest lists the checksum of every other file, so it
- * comes after toc.dat's bytes and before everything is flushed to disk.  The
- * last step gives toc.dat its name, or writes it (--pipe).  Returns the
+ * Write the files that describe the data, and publish the archive, after all
+ * data was written.  The manifest contains the checksum of every other file,
+ * so it is written after toc.dat, and before all files are flushed to disk.
+ * The last step renames toc.dat, or writes it (--pipe).  Returns the
  * manifest.
  */
 static Manifest *
@@ -101,13 +104,17 @@ finish_archive(const Run *run, ArchiveDir *dir)
 								  archive_dir_take_toc(dir), NULL);
 	toc_write(plan->toc, &plan->compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
-	/* after all others, whose checksums it has, and before all is flushed */
+
+	/*
+	 * The manifest contains the checksums of all other files, so it comes
+	 * last.
+	 */
 	manifest = run_manifest_new(run);
 	manifest_write(manifest, archive_dir_new_file(dir, MANIFEST_NAME));
 	run_event_stage("flush");
 	archive_dir_publish(dir, run->options->sync_method);
-	cleanup_forget_all();		/* a slot stays, too */
-	/* for the report, with the flushing */
+	cleanup_forget_all();		/* keeps the slot too */
+	/* The time in the report includes flushing. */
 	manifest->end_us = clock_wall_us();
 	run_event_stage("end");
 	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, %s stored as %s",
@@ -131,7 +138,7 @@ check_directory(const Options *options)
 	const char *path = options->directory;
 
 	if (path && options->clean_output && pg_check_dir(path) > 1)
-		/* removes nothing yet */
+		/* This only checks and locks the directory. */
 		(void) archive_dir_create(path, true, false);
 	else if (path)
 		(void) archive_dir_check(path, false);
@@ -157,7 +164,9 @@ archive_need(const Dump *dump)
 	return need;
 }
 
-/* What would make a run with this plan fail, or may do so. */
+/*
+ * Log problems that would make a run with this plan fail, or that may do so.
+ */
 static void
 check_plan(const Dump *dump)
 {
@@ -170,11 +179,13 @@ check_plan(const Dump *dump)
 }
 
 /* ----------
- * The main paths
+ * The main paths.
  * ----------
  */
 
-/* --check */
+/*
+ * Check the plan and the destination, print the result of --check, and exit.
+ */
 static void
 check_only(Dump *dump, StockPgDump *pg_dump)
 {
@@ -189,7 +200,11 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	dry_run_print_sums(dump->pool.run.options, &dump->plan, &need,
 					   Max(dump->pool.run.n_servers, 1),
 					   &dump->pool.source.rights.connections, NULL, NULL);
-	/* all databases together need room on one disk */
+
+	/*
+	 * With --all-databases, the archives of all databases share a disk, so
+	 * the parent process adds up these numbers.
+	 */
 	if (run_figures_own())
 	{
 		run_figures_own()->raw_bytes = need.raw_bytes;
@@ -197,7 +212,11 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	}
 	check_plan(dump);
 	leader_close(&dump->pool.source);
-	/* last, as it ends the program: the list has all else by then */
+
+	/*
+	 * This comes last, because it may end the program: the list is complete
+	 * by then.
+	 */
 	check_directory(dump->pool.run.options);
 	findings_end();
 }
@@ -210,15 +229,19 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
-	/* before there is a slot, and pg_dump begins */
+	/*
+	 * Begin the page before the slot is created and pg_dump starts, so that
+	 * errors cost nothing.
+	 */
 	page = report_begin(options, options->directory);
 	leader_open(&dump->pool.source, pg_dump, &dump->plan);
 	run_event_stage("plan");
 
 	/*
-	 * Before the plan, so that a place that cannot be is seen at once; and
-	 * before the workers, so that a failure ends them first, and then removes
-	 * their files.
+	 * Create the directory before the plan, so that an invalid path is
+	 * reported at once.  It must also come before the workers start: on
+	 * failure, exit callbacks run in reverse order, so workers end before
+	 * their files are removed.
 	 */
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
@@ -242,7 +265,8 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	leader_note_history(&dump->pool.source, &dump->plan);
 
 	/*
-	 * The archive does not depend on the slot, so a lost slot is a warning.
+	 * The archive does not depend on the slot, so losing the slot is only a
+	 * warning.
 	 */
 	if (dump->pool.source.slot)
 		(void) logical_slot_recheck(dump->pool.source.slot);
@@ -269,7 +293,10 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 void
 dump_database(const Options *options, const char *argv0)
 {
-	/* exit callbacks and workers use it until the process ends */
+	/*
+	 * The struct is never freed, because exit callbacks and workers use it
+	 * until the process ends.
+	 */
 	Dump	   *dump = pg_malloc0(sizeof(Dump));
 	StockPgDump *pg_dump;
 

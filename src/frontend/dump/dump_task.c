@@ -22,28 +22,28 @@
 
 typedef struct DumpTask
 {
-	DumpPool	pool;			/* first: the arg of its callbacks */
-	Options		options;		/* as the plan and this host have them */
+	DumpPool	pool;			/* first member: arg of the callbacks */
+	Options		options;		/* from the plan and this host */
 	const DumpTaskPlan *task_plan;
 	int			task;
 	int			n_tasks;
 	int			n_jobs;
-	bool	   *begun;			/* by the pool's number: by a worker */
-	bool	   *reported;		/* the same: the leader was */
-	TaskResults results;		/* written by its first process alone */
+	bool	   *begun;			/* by job of the pool: a worker has begun it */
+	bool	   *reported;		/* by job of the pool: the leader knows */
+	TaskResults results;		/* only the first process writes them */
 	TaskServers *servers;
 	WorkerMonitor *monitor;
 	ArchiveDir *archive;
 } DumpTask;
 
 /* ----------
- * The files of a job
+ * The files of a job.
  * ----------
  */
 /*
- * Has another attempt made all files of the job, and the leader taken them?
- * The leader renames files into the archive only when they are complete, so
- * names there are enough.
+ * Has another attempt completed all files of the job, and the leader added
+ * them to the archive? The leader renames files into the archive only when
+ * they are complete, so it is enough that the names exist.
  */
 static bool
 is_there(const DumpTask *task, const Job *job)
@@ -65,7 +65,7 @@ is_there(const DumpTask *task, const Job *job)
 }
 
 /* ----------
- * Callbacks of the worker pool
+ * Callbacks of the worker pool.
  * ----------
  */
 static bool
@@ -97,8 +97,9 @@ dump_task_run_job(void *arg, int no, volatile int *step)
 }
 
 /*
- * In the task's first process.  Of what another attempt has done that one
- * tells.
+ * Report the results of a job to the leader, in the first process of the
+ * task.  Results of another attempt are not set here: that attempt reports
+ * them itself.
  */
 static void
 dump_task_job_is_done(void *arg, int no)
@@ -110,7 +111,7 @@ dump_task_job_is_done(void *arg, int no)
 	bool		any = false;
 
 	if (task->reported[no])
-		return;					/* that it was refused */
+		return;					/* as refused */
 	task->reported[no] = true;
 	job = &run->plan->queue->jobs[task->pool.jobs[no]];
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
@@ -132,7 +133,7 @@ dump_task_reset_job(void *arg, int no)
 }
 
 /* ----------
- * While workers work
+ * Watching the workers.
  * ----------
  */
 static void
@@ -151,16 +152,19 @@ dump_task_worker_is_gone(void *arg, int worker)
 }
 
 /*
- * Workers that are stopped (SIGSTOP) would keep their sessions, so all are
- * woken when they are to leave.  The leader cannot see the workers of a task,
- * so the task itself watches for silent servers.
+ * Check the servers and the workers regularly.  The leader cannot see the
+ * workers of a task, so the task itself watches for servers that do not
+ * answer.
  */
 static bool
 dump_task_attend(void *arg, bool all_done)
 {
 	DumpTask   *task = arg;
 
-	/* they are to leave now, and what is stopped would keep its session */
+	/*
+	 * All workers must end now, so wake those that are stopped (SIGSTOP):
+	 * they would keep their sessions.
+	 */
 	if (all_done)
 	{
 		worker_states_wake(task->pool.source.states, task->options.jobs);
@@ -190,10 +194,13 @@ dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 }
 
 /* ----------
- * Steps
+ * Steps of a task.
  * ----------
  */
-/* What the leader was told, and this host's -j, -r and way to the server. */
+/*
+ * Combine the options of the leader, from the plan, with those of this host:
+ * -j, -r, and the connection options.
+ */
 static void
 settle_options(DumpTask *task, const Options *options)
 {
@@ -224,7 +231,7 @@ choose_jobs(DumpTask *task)
 	task->reported = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 
-/* This attempt has its name, and tells its results, from now on. */
+/* Choose the name of this attempt, and create its file of results. */
 static void
 begin_attempt(DumpTask *task)
 {
@@ -239,7 +246,7 @@ begin_attempt(DumpTask *task)
 	task->pool.run.archive = task->archive;
 }
 
-/* An exit callback: what workers were at. */
+/* An exit callback that removes the files of unfinished jobs. */
 static void
 dump_task_remove_files(void *arg)
 {
@@ -250,7 +257,7 @@ dump_task_remove_files(void *arg)
 			dump_task_reset_job(task, i);
 }
 
-/* A pool of --jobs workers does all jobs, and they are looked after. */
+/* Do all jobs of the task with --jobs workers, and watch them. */
 static void
 run_pool(DumpTask *task)
 {
@@ -294,8 +301,8 @@ dump_task(const Options *options)
 	choose_jobs(task);
 
 	/*
-	 * Connect to the server that the leader reads from.  If that fails the
-	 * exit code tells the scheduler, or the leader, that another attempt may
+	 * Connect to the server that the leader reads from.  If that fails, the
+	 * exit code shows the scheduler, or the leader, that another attempt may
 	 * succeed.
 	 */
 	interrupt_install_leader();

@@ -1,15 +1,16 @@
 /*
  * dump_worker.c
- *		Does one job after the other in a session of its own.
+ *		The workers of a dump: each does one job after another in a session of
+ *		its own.
  *
  * A worker reads in the leader's snapshot, which its session has imported
  * (source/worker_session.c), and writes each data file and each large object
  * to a file of its own.  No file is written by two workers, so they need no
- * locks; sizes, checksums and row counts go to the file's result in shared
- * memory, from which the leader makes the manifest.
+ * locks.  Sizes, checksums and row counts are stored in the file's result in
+ * shared memory, from which the leader makes the manifest.
  *
- * A worker whose connection is lost ends; its replacement removes what the
- * job has written so far and writes all of it again.
+ * A worker that loses its connection ends.  Its replacement removes the files
+ * that the job has written so far, and writes all of them again.
  */
 #include "base/fe_compat.h"
 
@@ -20,13 +21,13 @@
 #include "source/worker_session.h"
 
 /* ----------
- * Writes large objects, and the lists of them, as files of an archive.
+ * Large objects and their lists as files of an archive.
  * ----------
  */
 
 /*
- * Write the objects of a group, a file each, and set their results.  Exits
- * with a message on failure.
+ * Write each object of a group to a file, and set its result.  Exits with a
+ * message on failure.
  */
 static void
 large_object_files_write(PGconn *conn, const LargeObjectGroup *group,
@@ -51,8 +52,8 @@ large_object_files_write(PGconn *conn, const LargeObjectGroup *group,
 }
 
 /*
- * Write blobs_NNN.toc, in which stock pg_restore looks up the files of large
- * objects.  The leader does this after all objects were written.
+ * Write blobs_NNN.toc, where pg_restore looks up the files of large objects.
+ * The leader does this after all objects were written.
  */
 void
 large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
@@ -80,7 +81,7 @@ large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
 }
 
 /* ----------
- * Does one job after the other in a session of its own.
+ * The worker and its jobs.
  * ----------
  */
 
@@ -88,11 +89,11 @@ struct DumpWorker
 {
 	const Run  *run;
 	WorkerSession *session;
-	Reuse	   *reuse;			/* NULL = nothing is used again */
+	Reuse	   *reuse;			/* NULL = no file is reused */
 	bool		takes_fingerprints;
 };
 
-/* The number is the worker's, or WORKER_IS_LEADER. */
+/* Called in a new worker's process. no is its number, or WORKER_IS_LEADER. */
 static void
 dump_worker_start(void *arg, int no)
 {
@@ -117,7 +118,7 @@ dump_worker_start(void *arg, int no)
 		worker->reuse = pool->reuse;
 }
 
-/* Owned. */
+/* Returns the name of a file of rows in the archive; the caller owns it. */
 static char *
 data_file_name(const Run *run, const DataFile *file)
 {
@@ -125,9 +126,9 @@ data_file_name(const Run *run, const DataFile *file)
 }
 
 /*
- * Write the rows and the mark that ends COPY data.  If the server has
- * compressed the rows, the mark is compressed here, as a second stream behind
- * the first: gzip, lz4 and zstd readers, pg_restore's among them, read
+ * Write the rows and the line that ends COPY data.  If the server has
+ * compressed the rows, that line is compressed here, as a second stream after
+ * the first: readers of gzip, lz4 and zstd, including pg_restore, read
  * concatenated streams as one.
  */
 static void
@@ -173,7 +174,10 @@ write_rows(DumpWorker *worker, const DataFile *file, const char *name,
 	archive_file_complete(out, rows);
 }
 
-/* Without dumping it again: NULL if that is done, else why not. */
+/*
+ * Try to reuse a file of the previous archive.  Returns NULL on success, or
+ * the reason why the rows must be dumped.
+ */
 static const char *
 try_reuse(DumpWorker *worker, const DataFile *file, const char *what)
 {
@@ -244,7 +248,7 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 	}
 }
 
-/* The number in the queue of a job of the pool. */
+/* Returns the queue's number of a job of the pool. */
 static int
 job_of(const DumpPool *pool, int no)
 {
@@ -286,9 +290,9 @@ dump_worker_file_name(const Run *run, const Job *job, int i)
 }
 
 /*
- * Remove what a lost worker has written of a job.  In the leader, before
- * another worker begins the job: so no reader can find a file that was cut
- * off.
+ * Remove the files that a lost worker has written for a job.  The leader does
+ * this before another worker begins the job, so that no reader finds a
+ * partial file.
  */
 void
 dump_worker_reset(const Run *run, int job_no)

@@ -1,6 +1,8 @@
 /*
  * dump_worker.h
- *		What a worker of a dump does with a job.
+ *		The workers of a dump, which do the jobs of the plan. dump.c uses them
+ *		on the leader's host, and dump_task.c in the tasks of a distributed
+ *		dump.
  */
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H
@@ -9,13 +11,13 @@
 #include "source/source.h"
 
 /* ----------
- * The files of large objects in an archive, and the lists of them.
+ * The lists of large objects in an archive.
  * ----------
  */
 
 /*
- * In the leader: write the lists, which are never compressed
- * (pg_backup_directory.c:_EndLO), and set their results.
+ * In the leader: write the lists, and set their results.  The lists are never
+ * compressed (pg_backup_directory.c:_EndLO).
  */
 extern void large_object_lists_write(const LargeObjects *objects,
 									 const ArchiveDir *archive,
@@ -23,41 +25,45 @@ extern void large_object_lists_write(const LargeObjects *objects,
 
 typedef struct DumpWorker DumpWorker;
 
-/* What leader and workers of a pool know: the arg of its callbacks. */
+/*
+ * The data that the leader and the workers of a pool share: the arg of its
+ * callbacks.
+ */
 typedef struct DumpPool
 {
 	Source		source;
 	Run			run;
-	Reuse	   *reuse;			/* of the previous archive's files; NULL = all
-								 * is dumped */
-	int		   *jobs;			/* of the queue, by the pool's number; NULL =
-								 * all, in the queue's order */
-	DumpWorker *worker;			/* in a worker: itself */
+	Reuse	   *reuse;			/* for files of the previous archive; NULL =
+								 * all rows are dumped */
+	int		   *jobs;			/* the queue's numbers of the pool's jobs;
+								 * NULL = all jobs, in order */
+	DumpWorker *worker;			/* in a worker's process */
 } DumpPool;
 
 /*
- * The pool's task: its workers connect, import the snapshot, and do jobs.
- * The caller adds what else it needs, above all reset().
+ * Returns the callbacks for the pool: workers connect, import the snapshot,
+ * and do jobs.  The caller adds further callbacks, such as reset().
  */
 extern WorkerTask dump_worker_task(DumpPool *pool);
 
 /*
- * Its run().  All files of the job are complete (not flushed) afterwards, and
- * their results are set, or exit.  *step is the data file of the job that is
- * being dumped, from 0.  False if nothing was done, as its tables could not
- * be locked.
+ * Do a job: run() of the callbacks.  Returns when all files of the job are
+ * complete, though not flushed, and their results are set.  Exits with a
+ * message on failure. *step is the data file that is being dumped, from 0.
+ * Returns false, and does nothing, if the tables of the job could not be
+ * locked.
  */
 extern bool dump_worker_run_job(void *pool, int no, volatile int *step);
 
 /*
- * Of a job's files the name in the archive of the one with this number, from
- * 0, as run_job_result() has its result; owned.  NULL after the last.
+ * Returns the archive's name of file i of a job, from 0, in the order of
+ * run_job_result().  The caller owns it.  NULL after the last file.
  */
 extern char *dump_worker_file_name(const Run *run, const Job *job, int i);
 
 /*
- * In the leader: a worker that did this job is gone.  Remove the files that
- * it made, so that another one can do it.
+ * In the leader: after a worker that did this job was lost, remove the files
+ * that it has written, so that another worker can do the job.
  */
 extern void dump_worker_reset(const Run *run, int job);
 

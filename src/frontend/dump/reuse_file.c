@@ -1,14 +1,14 @@
 /*
  * reuse_file.c
- *		Takes the previous archive's file of a chunk, if its rows have not
- *		changed.
+ *		Reuses the previous archive's file of a chunk if the chunk's rows have
+ *		not changed.
  *
  * The definition of the table, the rows, and the bytes of the old file must
- * all be what they were.  The definition and the rows are compared by keyed
- * hashes that the server computes, so unchanged rows need not be sent; the
- * old file is compared with the checksum in its manifest.  If any of these is
- * in doubt the chunk is dumped as usual: a file that was reused wrongly would
- * not be noticed before it is restored.
+ * all be unchanged.  The server computes keyed hashes of the definition and
+ * the rows, so that unchanged rows need not be sent.  The old file is
+ * compared with the checksum in its manifest.  If any of these is in doubt,
+ * the chunk is dumped as usual: a wrongly reused file would only be noticed
+ * when it is restored.
  */
 #include "base/fe_compat.h"
 
@@ -25,18 +25,18 @@
 
 #define READ_BYTES (256 * 1024)
 
-/* The one that is being taken. */
+/* The file that is being reused. */
 typedef struct Taking
 {
 	const PreviousArchive *previous;
 	const ManifestFile *file;
-	int			fd;				/* open on it */
+	int			fd;				/* the open file */
 	const char *problem;
 } Taking;
 
 /*
- * Read all of a file, to the sink if there is one, and compare it with what
- * the manifest says.
+ * Read all of a file, and compare it with its size and checksum in the
+ * manifest.  Its bytes are also written to the sink, unless it is NULL.
  */
 static bool
 read_right(Taking *taking, int fd, Sink *sink)
@@ -77,8 +77,9 @@ read_right(Taking *taking, int fd, Sink *sink)
 }
 
 /*
- * A hard link is the same file in both archives.  Another user who can write
- * to the old one could change the new archive after it was verified.
+ * Can only this user write to the file? With a hard link, both archives share
+ * the file, so another user who can write to it could change the new archive
+ * after it was verified.
  */
 static bool
 is_ours_alone(int fd)
@@ -90,8 +91,8 @@ is_ours_alone(int fd)
 }
 
 /*
- * A clone is checked after it was made: bytes that change between check and
- * clone would be in the new archive otherwise.
+ * Check the clone after it was created: if the original were checked, its
+ * bytes could change before it is cloned.
  */
 static bool
 take_clone(Taking *taking, const ArchiveDir *dir, const char *name)
@@ -107,8 +108,8 @@ take_clone(Taking *taking, const ArchiveDir *dir, const char *name)
 }
 
 /*
- * The bytes that are written are those that were checked, as they are read
- * once; a copy that proves wrong is removed.
+ * Copy the file.  It is read only once, so the bytes that are written are
+ * those that were checked.  A copy with wrong bytes is removed.
  */
 static void
 take_copy(Taking *taking, const ArchiveDir *dir, const char *name)
@@ -122,7 +123,7 @@ take_copy(Taking *taking, const ArchiveDir *dir, const char *name)
 		archive_dir_remove_file(dir, name);
 }
 
-/* False if the method cannot be used here. */
+/* Returns false if the method cannot be used for this file. */
 static bool
 take_by(Taking *taking, CopyMethod method, const ArchiveDir *dir,
 		const char *name)
@@ -146,12 +147,13 @@ take_by(Taking *taking, CopyMethod method, const ArchiveDir *dir,
 }
 
 /*
- * Take it over under a new name, by this method or, where the file system
- * cannot, by the next one: a link to the same file, a clone that shares its
- * blocks until one is written, a copy.  *method is what it was.  A file that
- * another user may write to is never linked.  False, and *problem, if it is
- * not what it should be; then there is no new file.  Exits with a message if
- * a new file cannot be written.
+ * Add the file to the archive under a new name, with this method, or, if the
+ * file system does not support it, with the next one: a hard link, a clone,
+ * which shares its blocks until one is written, or a copy. *method is set to
+ * the method that was used.  A file that another user can write to is never
+ * linked.  Returns false, sets *problem, and leaves no new file if the old
+ * file is not as expected.  Exits with a message if a new file cannot be
+ * written.
  */
 static bool
 previous_file_take(const PreviousArchive *previous, const ManifestFile *file,
@@ -171,7 +173,7 @@ previous_file_take(const PreviousArchive *previous, const ManifestFile *file,
 }
 
 /* ----------
- * Asks the extension for fingerprints of rows.
+ * Fingerprints from the extension.
  * ----------
  */
 
@@ -194,9 +196,9 @@ PARDUMP_FINGERPRINT "($1::pg_catalog.oid::pg_catalog.regclass,"
 " $5::pg_catalog.bytea, $6::pg_catalog.text, $7::pg_catalog.bytea) f";
 
 /*
- * False if this session's settings are not those that the previous
- * fingerprints were made with: values would be written differently, and all
- * hashes would differ.
+ * Returns false if this session's settings differ from those of the previous
+ * fingerprints: values would be printed in another way, and all hashes would
+ * differ.
  */
 bool
 fingerprint_reads(PGconn *conn, const FingerprintSpec *spec)
@@ -213,7 +215,7 @@ fingerprint_reads(PGconn *conn, const FingerprintSpec *spec)
 	return same;
 }
 
-/* A value of a result in binary format. */
+/* Read a hash from a result in binary format. */
 static void
 take_hash(const PGresult *res, int column, FileHash *hash)
 {
@@ -239,7 +241,10 @@ fingerprint_last_read(PGconn *conn, FileResult *result)
 	PQclear(res);
 }
 
-/* The table's columns, as the two below take them; owned. */
+/*
+ * Returns the table's columns as the argument of the two queries below; the
+ * caller owns it.
+ */
 static char *
 fingerprint_columns(PGconn *conn, const DumpTable *table)
 {
@@ -255,7 +260,7 @@ fingerprint_columns(PGconn *conn, const DumpTable *table)
 	return result;
 }
 
-/* Is the only value of a result this text? */
+/* Is this text the only value of the result? */
 static bool
 value_is(const PGresult *res, const char *text)
 {
@@ -290,8 +295,8 @@ fingerprint_same_rows(PGconn *conn, const DumpTable *table,
 }
 
 /*
- * Has the table the definition that it had for the previous archive's file;
- * and its rows, are they what they were, and as many?
+ * Does the table still have the definition that it had when the previous
+ * archive's file was written?
  */
 static bool
 fingerprint_same_definition(PGconn *conn, const DumpTable *table,
@@ -308,14 +313,13 @@ fingerprint_same_definition(PGconn *conn, const DumpTable *table,
 }
 
 /* ----------
- * Takes the previous archive's file of a chunk, if its rows have not
- * changed.
+ * Reusing the file of a chunk.
  * ----------
  */
 
 /*
- * After this number of changed chunks of a table in a row others will have
- * changed, too: then only one in this number is tried.
+ * After MAX_MISSES changed chunks of a table in a row, the other chunks have
+ * probably changed too, so only one in TRY_EVERY is compared.
  */
 #define MAX_MISSES 8
 #define TRY_EVERY 4
@@ -324,7 +328,8 @@ static const char rows_changed[] = "its rows have changed";
 
 struct Reuse
 {
-	volatile int *misses;		/* by table: in a row; shared */
+	volatile int *misses;		/* by table: consecutive changed chunks;
+								 * shared */
 };
 
 Reuse *
@@ -345,7 +350,9 @@ set_hash(FileHash *hash, const char *text)
 	hash->len = Max(hex_decode(text, hash->bytes, sizeof(hash->bytes)), 0);
 }
 
-/* All is as the previous archive's manifest has it. */
+/*
+ * Set the result of a reused file from the manifest of the previous archive.
+ */
 static void
 set_result(const Run *run, FileResult *result, const ManifestFile *previous,
 		   CopyMethod method, int64 start_us)
@@ -375,7 +382,10 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 	free(name);
 	if (!taken)
 	{
-		/* its owner may want to keep it */
+		/*
+		 * Warn, because the previous archive is damaged, and its owner may
+		 * rely on it.
+		 */
 		pg_log_warning("file \"%s/%s\" %s; dumping its rows again",
 					   plan->previous->directory, file->previous->path, problem);
 		return "the file of the previous archive does not match its manifest";
@@ -394,7 +404,10 @@ report_untouched(const DumpPlan *plan, const DataFile *file)
 	free(what);
 }
 
-/* What has changed of its definition or rows; NULL if nothing has. */
+/*
+ * Returns what has changed, the definition or the rows, or NULL if nothing
+ * has.
+ */
 static const char *
 what_changed(PGconn *conn, const DumpPlan *plan, const DumpTable *table,
 			 const DataFile *file)
@@ -414,10 +427,10 @@ what_changed(PGconn *conn, const DumpPlan *plan, const DumpTable *table,
 }
 
 /*
- * Rows are hashed by the server only if the cheaper comparisons succeed.
- * After several changed chunks in a row the table is likely to have changed
- * everywhere, so most of its other chunks are dumped without being hashed,
- * which would read them twice.
+ * The server hashes rows only if the cheaper comparisons succeed.  After
+ * several changed chunks in a row, the table has probably changed everywhere.
+ * Most of its other chunks are then dumped without hashing them first, which
+ * would read their rows twice.
  */
 const char *
 reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)

@@ -1,7 +1,7 @@
 /*
  * reuse_file.h
- *		Takes the previous archive's file of a chunk, if its rows have not
- *		changed, instead of dumping them again.
+ *		Reuses files of the previous archive for chunks whose rows have not
+ *		changed, in place of dumping the rows again (--incremental).
  */
 #ifndef REUSE_FILE_H
 #define REUSE_FILE_H
@@ -9,34 +9,41 @@
 #include "status/run.h"
 
 /* ----------
- * Asks the extension for fingerprints of rows (doc/incremental_functions.md),
- * in a session that has the snapshot.
+ * Fingerprints of rows from the extension (doc/incremental_functions.md), in
+ * a session with the snapshot.
  *
- * All exit with a message if the server fails or its connection breaks.
+ * All functions exit with a message if the server fails or the connection is
+ * lost.
  * ----------
  */
 
 /*
- * From now on take the fingerprint of what the session reads.  False, and
- * nothing is done, if the session has other settings than the leader's.
+ * From now on, compute fingerprints of the rows that the session reads.
+ * Returns false, and does nothing, if the session's settings differ from the
+ * leader's.
  */
 extern bool fingerprint_reads(PGconn *conn, const FingerprintSpec *spec);
 
-/* Those of the session's last read, with len 0 if there are none. */
+/*
+ * Set the fingerprints of the session's last read in the result.  Their len
+ * is 0 if there are none.
+ */
 extern void fingerprint_last_read(PGconn *conn, FileResult *result);
 
 typedef struct Reuse Reuse;
 
 /*
- * What workers know of each other's finds; made before they are forked, never
- * freed.  NULL if the plan has no previous archive.
+ * Returns the state that workers share about changed chunks, in memory that
+ * must be allocated before they are forked, and is never freed.  NULL if the
+ * plan has no previous archive.
  */
 extern Reuse *reuse_new(const DumpPlan *plan);
 
 /*
- * Make the archive's file of a data file so, in a session that has the
- * snapshot and a lock on the table, and set its result.  NULL if that is
- * done; else why it must be dumped, never freed.
+ * Try to reuse the previous archive's file of this data file, and set its
+ * result.  The session must have the snapshot and a lock on the table.
+ * Returns NULL on success, or the reason why the rows must be dumped, which
+ * is never freed.
  */
 extern const char *reuse_file(Reuse *reuse, PGconn *conn, const Run *run,
 							  const DataFile *file);
