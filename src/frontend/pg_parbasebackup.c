@@ -1,7 +1,8 @@
 /*
  * pg_parbasebackup.c
- *		Takes a base backup of a running PostgreSQL server, as pg_basebackup
- *		does, by many connections, or extracts one.
+ *		The main program of pg_parbasebackup, which takes a base backup of a
+ *		running server like pg_basebackup, but with many connections, or
+ *		extracts such a backup.
  */
 #include "base/fe_compat.h"
 
@@ -12,7 +13,10 @@
 #include "process/this_program.h"
 #include "status/run.h"
 
-/* No server is asked; the pieces are the same as a backup's. */
+/*
+ * Extract a backup, with the same progress, events and signal handling as for
+ * taking one.  This needs no server.
+ */
 static int
 extract(const Options *options)
 {

@@ -1,7 +1,8 @@
 /*
  * pg_pardump.c
- *		Dumps, copies or compares a PostgreSQL database in parallel, within
- *		every table; or all databases of a cluster.
+ *		The main program of pg_pardump, which dumps, copies, compares or
+ *		verifies a database in parallel, even within tables, or all databases
+ *		of a cluster.
  */
 #include "base/fe_compat.h"
 

@@ -1,7 +1,8 @@
 /*
  * pg_parrestore.c
- *		Restores a PostgreSQL database from an archive in parallel, within
- *		every table; or all databases of a cluster.
+ *		The main program of pg_parrestore, which restores a database from an
+ *		archive in parallel, even within tables, or all databases of a
+ *		cluster.
  */
 #include "base/fe_compat.h"
 

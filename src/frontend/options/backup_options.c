@@ -1,11 +1,11 @@
 /*
  * backup_options.c
- *		Reads pg_parbasebackup's command line: pg_basebackup's options and our
- *		own.
+ *		Reads the command line of pg_parbasebackup: pg_basebackup's options
+ *		and our own.
  *
- * pg_basebackup's options of all majors are accepted (pg_basebackup.c:main).
- * Those that need a walsender, or one process that sees all bytes, are
- * refused with the name of the program that has both.
+ * The options of pg_basebackup of all major versions are accepted
+ * (pg_basebackup.c:main).  Options that need a walsender, or a single process
+ * that sees all bytes, are refused with a hint to use pg_basebackup.
  */
 #include "base/fe_compat.h"
 
@@ -15,7 +15,7 @@
 #include "options/option_table.h"
 
 /* ----------
- * -T OLDDIR=NEWDIR: where the tablespaces of a base backup go.
+ * Tablespace mappings: -T OLDDIR=NEWDIR.
  * ----------
  */
 
@@ -25,7 +25,10 @@ typedef struct Mapping
 	char	   *new_directory;
 } Mapping;
 
-/* As pg_basebackup.c:tablespace_list_append(): "\=" is a "=" of a name. */
+/*
+ * Parse a mapping like tablespace_list_append() in pg_basebackup.c. "\="
+ * stands for "=" in a directory's name.
+ */
 static Mapping
 read_mapping(const char *text)
 {
@@ -66,8 +69,9 @@ read_mapping(const char *text)
 }
 
 /*
- * As pg_basebackup has it: ".." is what is left of it in the path, wherever a
- * link before it leads, and all parts of the program use the same path.
+ * Returns the canonical path, like pg_basebackup: ".." removes the directory
+ * before it, even if that is a symbolic link to another place.  So all parts
+ * of the program use the same path.
  */
 static const char *
 canonical(const char *path)
@@ -82,7 +86,7 @@ const char *
 tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 						 const char *location)
 {
-	/* a path that the user has named is the user's own choice */
+	/* A mapping is the user's own choice, so it is valid for root too. */
 	for (const SimpleStringListCell *cell = mappings->head; cell; cell = cell->next)
 	{
 		Mapping		mapping = read_mapping(cell->val);
@@ -100,17 +104,19 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 }
 
 /* ----------
- * Reads pg_parbasebackup's command line: pg_basebackup's options and our
- * own.
+ * Reading the command line.
  * ----------
  */
 
-/* A bit of an option: of use where no server is asked, with --extract. */
+/*
+ * A flag of options that can be used with --extract, which connects to no
+ * server.
+ */
 #define FOR_EXTRACT 1
 
 #define NEEDS_WALSENDER "it needs a replication connection"
 
-/* The union of pg_basebackup 15 to 18, and at the end those of our own. */
+/* The options of pg_basebackup 15 to 18, followed by our own. */
 static const StockOption backup_options[] = {
 	{{"checkpoint", OPTION_WITH_VALUE}, 'c'},
 	{{"compress", OPTION_WITH_VALUE}, 'Z'},
@@ -168,8 +174,8 @@ use_stock(void)
 }
 
 /*
- * Files are compressed in parts, and stock tools fail at a gzip file of many
- * members.
+ * Refuse gzip: files are compressed in parts, and PostgreSQL's tools cannot
+ * read gzip files with many members.
  */
 pg_noreturn static void
 refuse_gzip(void)
@@ -178,13 +184,15 @@ refuse_gzip(void)
 	pg_fatal_hint("Use zstd or lz4, for example --format=tar --compress=zstd, or use pg_basebackup.");
 }
 
-/* Words of options, in the order of their enums or of false and true. */
+/*
+ * The values of options, in the order of their enums, or of false and true.
+ */
 static const char *const wal_methods[] = {"n", "none", "f", "fetch", "s", "stream", NULL};
 static const char *const checkpoints[] = {"spread", "fast", NULL};
 static const char *const formats[] = {"p", "plain", "t", "tar", NULL};
 static const char *const sync_methods[] = {"fsync", "syncfs", NULL};
 
-/* The options that mean more than that a member of Options is set. */
+/* Read an option that does more than setting a member of Options. */
 static void
 read_special(Options *options, char letter, const char *arg)
 {
@@ -251,7 +259,7 @@ static const OptionRule rules[] = {
 	{"--no-manifest", EXCLUDES, "--manifest-checksums"},
 };
 
-/* What must hold between options. */
+/* Check combinations of options. */
 static void
 check_options(Options *options, const char *progname)
 {
@@ -281,16 +289,16 @@ check_options(Options *options, const char *progname)
 		pg_fatal("WAL directory location must be an absolute path");
 
 	/*
-	 * Only now, when nothing is to be said of the path as the user wrote it.
+	 * The paths are changed only now, so that the messages above contain them
+	 * as the user has written them.
 	 */
 	options->directory = canonical(options->directory);
 	if (options->wal_directory)
 		options->wal_directory = canonical(options->wal_directory);
 
 	/*
-	 * Exit with a message if one is not as pg_basebackup takes it: two
-	 * absolute paths, with one "=" between them that has no backslash before
-	 * it.
+	 * Exit with a message if a mapping is not valid for pg_basebackup: two
+	 * absolute paths with one "=" between them without a backslash before it.
 	 */
 	for (const SimpleStringListCell *cell = options->tablespace_mappings.head; cell; cell = cell->next)
 		(void) read_mapping(cell->val);
@@ -300,8 +308,8 @@ check_options(Options *options, const char *progname)
 }
 
 /*
- * Any database will do, and users of pg_basebackup name none: the default is
- * a database that is always there.
+ * Choose a database.  Any one is suitable, and users of pg_basebackup specify
+ * none, so the default is a database that always exists.
  */
 static void
 choose_database(ConnParams *params)
@@ -357,8 +365,8 @@ backup_options_parse(int argc, char **argv)
 		}
 
 		/*
-		 * The options may come in any order: whether --extract is among them
-		 * is known at the end.
+		 * Options may have any order, so --extract is checked after all of
+		 * them were read.
 		 */
 		if (option->uses != FOR_EXTRACT)
 			not_for_extract = option->row.name;

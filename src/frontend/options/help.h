@@ -1,6 +1,7 @@
 /*
  * help.h
- *		Texts of --help.
+ *		Prints --help and --version of all programs, and the hints after a
+ *		wrong command line.
  */
 #ifndef HELP_H
 #define HELP_H
@@ -8,48 +9,49 @@
 #include "getopt_long.h"
 
 /* ----------
- * What pg_parrestore --help prints.
+ * The help of pg_parrestore.
  * ----------
  */
 
-/* To standard output. */
+/* Print the help of pg_parrestore to standard output. */
 extern void restore_help_print(const char *progname);
 
 /* ----------
- * What pg_parbasebackup --help prints.
+ * The help of pg_parbasebackup.
  * ----------
  */
 
-/* Its options, to standard output. */
+/* Print the help of pg_parbasebackup to standard output. */
 extern void backup_help_print(const char *progname);
 
 /* ----------
- * What --help and --version print.
+ * The help of pg_pardump, and functions for all programs.
  * ----------
  */
 
-/* pg_pardump's options, to standard output */
+/* Print the help of pg_pardump to standard output. */
 extern void help_print(const char *progname);
 
 /*
- * Ends the program with the answer to --help (by "help") or --version ("name"
- * is the program's), if that is among the arguments; -? and -V only if they
- * come first, as in PostgreSQL's programs.
+ * If the arguments contain --help, print the help with this function and
+ * exit.  If they contain --version, print it with the program's name, and
+ * exit. -? and -V have this effect only as the first argument, as in
+ * PostgreSQL's programs.
  */
 extern void help_if_asked(int argc, char **argv, const char *name,
 						  void (*help) (const char *progname));
 
-/* The command line is wrong: point to --help, and end. */
+/* Exit after a message about the command line, with a hint to use --help. */
 pg_noreturn extern void help_try(const char *progname);
 
 /*
- * The same after getopt_long() has refused the option before optind, with a
- * hint if its name looks like a misspelling of one of these (ended by a NULL
- * name).
+ * Exit like help_try() after getopt_long() has refused the option before
+ * optind.  If its name looks like a misspelling of one of these names (which
+ * end with a NULL name), print a hint.
  */
 pg_noreturn extern void help_try_option(char **argv, const struct option *names);
 
-/* So it is if getopt_long() has left anything; a message says so. */
+/* Exit with a message if there are arguments that are not options. */
 extern void help_refuse_more(int argc, char **argv);
 
 #endif							/* HELP_H */

@@ -1,6 +1,6 @@
 /*
  * options_parse.h
- *		Reads the command line: pg_dump's options and our own.
+ *		Reads the command line of pg_pardump: pg_dump's options and our own.
  */
 #ifndef OPTIONS_PARSE_H
 #define OPTIONS_PARSE_H
@@ -8,20 +8,20 @@
 #include "options/options.h"
 
 /* ----------
- * The options of --all-databases, and which others each run gets.
+ * Options for the runs of --all-databases.
  * ----------
  */
 
 /*
- * An option of this name was read; arg may be NULL.  It is noted for the runs
- * of databases, unless it is not theirs.
+ * Record an option with this name for the runs of the databases, unless it
+ * applies only to the whole cluster. arg may be NULL.
  */
 extern void cluster_options_note(Options *options, const char *name,
 								 const char *arg);
 
 /*
- * Read the command line.  Prints and exits for --help and --version; exits
- * with a message for what is wrong or cannot be done.
+ * Read the command line.  Prints and exits for --help and --version.  Exits
+ * with a message if an option is wrong or not supported.
  */
 extern const Options *options_parse(int argc, char **argv);
 

@@ -1,44 +1,49 @@
 /*
  * own_options.h
- *		The options that pg_dump does not have.
+ *		The options of pg_pardump and pg_parrestore that the PostgreSQL
+ *		programs do not have, and their checks.
  */
 #ifndef OWN_OPTIONS_H
 #define OWN_OPTIONS_H
 
 #include "options/option_table.h"
 
-/* How a file of the previous archive gets into the new one. */
+/* The ways to reuse a file of the previous archive in the new one. */
 typedef enum CopyMethod
 {
-	COPY_METHOD_LINK,			/* each where the one before cannot */
+	COPY_METHOD_LINK,			/* each is used if the one before cannot be */
 	COPY_METHOD_CLONE,
 	COPY_METHOD_COPY
 } CopyMethod;
 
-/* As --incremental-copy-method and the manifest write it. */
+/*
+ * Returns the name of a method in --incremental-copy-method and the manifest.
+ */
 extern const char *copy_method_name(CopyMethod method);
 
-/* The method of this name; false if there is none. */
+/* Find the method with this name.  Returns false if there is none. */
 extern bool copy_method_find(const char *name, CopyMethod *method);
 
-/* Their rows. */
+/* Returns the table rows of these options. */
 extern const OptionRow *own_options_rows(int *n);
 
-/* Which --incremental-copy-method asks for. */
+/* Returns the method of --incremental-copy-method. */
 extern CopyMethod own_options_copy_method(const Options *options);
 
-/* Does --incremental-by ask for summaries of the write-ahead log? */
+/* Does --incremental-by specify WAL summaries? */
 extern bool own_options_by_wal(const Options *options);
 
 /*
- * Exits with a message if options exclude each other, or need another one, or
- * have a value that is not allowed.  table: all that the program has.
+ * Exits with a message if options cannot be used together, require another
+ * option, or have an invalid value. table contains all options of the
+ * program.
  */
 extern void own_options_check(const Options *options, const OptionTable *table);
 
 /*
- * Which task --task names, and of how many; exits with a message if the text
- * is not of that form, or not of as many as are in the plan, n_planned.
+ * Read the number of the task, and the number of tasks, from the text of
+ * --task.  Exits with a message if the text is not valid, or if the number of
+ * tasks is not that of the plan, n_planned.
  */
 extern void task_options_read_planned(const char *text, int n_planned,
 									  int *task, int *n_tasks);
