@@ -1,22 +1,22 @@
 /*
  * logical_slot.c
- *		Makes a logical replication slot, and drops it if the run fails.
+ *		Creates a logical replication slot, and drops it if the run fails.
  *
- * The exported snapshot lives until the next command of the connection that
- * made the slot, or its end.  So the leader imports it at once, and exports
- * it again from its own transaction, as it does with a snapshot that the user
- * named; then the replication connection is closed, and cannot be lost, or
- * keep rows from vacuum longer than the leader does.  On a standby the
- * replication connection stays open until all rows were read: there a session
- * that imports a snapshot is not always protected (snapshot.h).
+ * The exported snapshot exists until the next command of the connection that
+ * has created the slot, or until its end.  So the leader imports the snapshot
+ * at once, and exports it again from its own transaction, as with a snapshot
+ * that the user specifies.  Then the replication connection is closed: it can
+ * no longer be lost, or hold back vacuum longer than the leader does.  On a
+ * standby, it stays open until all rows were read, because there the
+ * transaction that imports a snapshot is not always protected (snapshot.h).
  *
- * The slot is not the connection's: it outlives all of us, and keeps the
- * server from removing WAL.  Therefore a run that fails drops it in a new
- * session.  That a slot is ours is known by the server's answer to the
- * request for it.  If there is no answer, since the connection was lost or
- * the request was cancelled, there may be a slot or none; such a one is
- * looked for and reported, but never dropped, as someone else may have made
- * it.
+ * The slot does not belong to the connection: it outlives the program, and
+ * keeps the server from removing WAL. So a run that fails drops it in a new
+ * session.  The slot is known to be ours if the server has confirmed the
+ * request to create it.  Without an answer, because the connection was lost
+ * or the request was cancelled, the slot may exist or not.  The program looks
+ * for such a slot and reports it, but does not drop it, because another user
+ * may have created it.
  */
 #include "base/fe_compat.h"
 
@@ -32,11 +32,11 @@
 #include "session/snapshot.h"
 
 /* ----------
- * Can the server make a logical replication slot?
+ * Checks before the slot is created.
  * ----------
  */
 
-/* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
+/* CREATE_REPLICATION_SLOT has an option to export a snapshot since 10. */
 #define MIN_SLOT_VERSION 100000
 
 static const char check_query[] =
@@ -50,8 +50,8 @@ static const char check_query[] =
 " WHERE slot_name OPERATOR(pg_catalog.=) $1)";
 
 /*
- * A standby cannot have a slot's snapshot kept whole otherwise: nothing
- * protects it before it is exported.
+ * Check that hot_standby_feedback is enabled on a standby: without it,
+ * nothing protects the slot's snapshot before it is exported.
  */
 static void
 check_feedback(PGconn *conn)
@@ -94,9 +94,9 @@ check_minor(PGconn *conn)
 }
 
 /*
- * Take the next word of a list that PostgreSQL reads with SplitGUCList()
- * (varlena.c): words end at a comma or white space, or are in double quotes.
- * NULL at its end; owned.
+ * Returns the next word of a list that PostgreSQL reads with SplitGUCList()
+ * (varlena.c), or NULL at its end; the caller owns it.  Words end at a comma
+ * or white space, or are in double quotes.
  */
 static char *
 next_word(const char **list)
@@ -119,12 +119,15 @@ next_word(const char **list)
 	return word;
 }
 
-/* From 15.19, 17.11 and so on; there is no such setting before. */
+/* This setting exists since 15.19, 17.11 and so on. */
 static const char libraries_query[] =
 "SELECT s.setting FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'output_plugin_libraries'";
 
-/* Does the server allow the plugin, which must be in the list as it is? */
+/*
+ * Does the server allow the plugin? The list must contain exactly the same
+ * name.
+ */
 static void
 check_plugin(PGconn *conn, const char *plugin)
 {
@@ -146,7 +149,7 @@ check_plugin(PGconn *conn, const char *plugin)
 	PQclear(res);
 }
 
-/* The output plugin of the slot that the options ask for; borrowed. */
+/* Returns the output plugin for the slot; borrowed. */
 static const char *
 slot_check_plugin(const Options *options)
 {
@@ -154,8 +157,8 @@ slot_check_plugin(const Options *options)
 }
 
 /*
- * The errors are not fatal at once: the user gets all of them in one go, and
- * the caller ends the run.
+ * The function does not exit after an error, so that the user gets all errors
+ * at once.  The caller ends the run.
  */
 void
 slot_check(PGconn *conn, const Options *options)
@@ -176,7 +179,7 @@ slot_check(PGconn *conn, const Options *options)
 		pg_log_error("standbys older than PostgreSQL 16 do not support logical replication slots");
 		pg_log_error_hint("Connect to the primary, or omit --create-slot.");
 	}
-	/* from 19 on logical decoding is turned on when the first slot is made */
+	/* Since 19, the first slot enables logical decoding. */
 	if (strcmp(wal_level, "logical") != 0 &&
 		(PQserverVersion(conn) < 190000 || strcmp(wal_level, "minimal") == 0))
 	{
@@ -201,8 +204,8 @@ slot_check(PGconn *conn, const Options *options)
 }
 
 /*
- * Every replication connection needs this attribute (postinit.c).  The role
- * that connects is what counts, not one of SET ROLE.
+ * Does the role have the attribute that replication connections require
+ * (postinit.c)? The role that connects needs it, not one of SET ROLE.
  */
 static bool
 has_replication_attribute(PGconn *conn)
@@ -215,9 +218,9 @@ has_replication_attribute(PGconn *conn)
 }
 
 /*
- * Was this connection for replication made?  If not, an error says so, and
- * what the role, or the server, may lack.  The leader's session is asked for
- * that, since libpq has only the words of the refusal.
+ * Was this replication connection established? If not, log an error with a
+ * hint about what the role or the server lacks.  That is queried in the
+ * leader's session, because libpq only has the text of the refusal.
  */
 static bool
 slot_check_opened(PGconn *replication_conn, PGconn *leader_conn)
@@ -246,7 +249,7 @@ slot_check_connection(PGconn *leader_conn, const PeerAddress *address)
 }
 
 /* ----------
- * The publications that --publication names.
+ * The publications of --publication.
  * ----------
  */
 
@@ -316,52 +319,53 @@ publication_check(PGconn *conn, const Options *options)
 }
 
 /* ----------
- * Makes a logical replication slot, and drops it if the run fails.
+ * Creating and dropping the slot.
  * ----------
  */
 
-/* How long to wait for transactions before saying so. */
+/* After this time, a message reports that the slot waits for transactions. */
 #define EXPLAIN_WAIT_MS 5000
 
-/* How long the server may take to tell how the slot is. */
+/* The longest wait for the state of the slot. */
 #define STATUS_MS 15000
 
-/* How often to look for signals while waiting. */
+/* How often to check for signals while waiting. */
 #define LOOK_MS 200
 
 /*
- * Dropping: how often and how long apart to try.  A server that restarts
- * after a crash, a subscription that still streams, and sessions that have
- * not ended yet are in the way for a moment.
+ * The number of attempts to drop the slot, and the time between them.  They
+ * may fail for a moment while a server restarts after a crash, while a
+ * subscription still streams, or while sessions have not ended yet.
  */
 #define DROP_TRIES 10
 #define DROP_RETRY_MS 500
 
 typedef enum SlotState
 {
-	SLOT_NONE,					/* not there, or not ours */
+	SLOT_NONE,					/* does not exist, or is not ours */
 	SLOT_REQUESTED,				/* the server has not answered */
 	SLOT_MADE
 } SlotState;
 
-/* The slot as those see it who use it, and what it takes to undo it. */
+/* The slot as callers see it, and the data that is needed to drop it. */
 typedef struct SlotMaker
 {
-	LogicalSlot slot;			/* first: the others have this address */
+	LogicalSlot slot;			/* first, as callers have its address */
 	SlotState	state;
-	PGconn	   *conn;			/* replication; NULL once closed */
+	PGconn	   *conn;			/* for replication; NULL once closed */
 	const PeerAddress *address;
 } SlotMaker;
 
 /* ----------
- * Connections
+ * Settings of the replication connection.
  * ----------
  */
 
 /*
- * The exported snapshot lives in an idle transaction: no timeout may end it,
- * nor the wait for others before.  A replication connection knows simple
- * queries only.
+ * Disable all timeouts, because the exported snapshot exists in an idle
+ * transaction, and creating the slot may wait for other transactions.  The
+ * query has no parameters because a replication connection supports only
+ * simple queries.
  */
 static const char timeouts_query[] =
 "SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings"
@@ -370,11 +374,11 @@ static const char timeouts_query[] =
 "transaction_timeout}')";
 
 /* ----------
- * Dropping
+ * Dropping the slot.
  * ----------
  */
 
-/* Wait, but not longer than that, for something to happen; true if it has. */
+/* Wait at most timeout_ms for an answer.  Returns true if there is one. */
 static bool
 answer_arrived(PGconn *conn, int timeout_ms)
 {
@@ -382,25 +386,28 @@ answer_arrived(PGconn *conn, int timeout_ms)
 
 	if (PQisBusy(conn))
 		(void) poll(&fd, 1, timeout_ms);
-	/* at the end of a connection PQgetResult() says what happened */
+	/* If the connection has ended, PQgetResult() returns the reason. */
 	return PQconsumeInput(conn) == 0 || !PQisBusy(conn);
 }
 
 /*
- * Any other error may have come before or after the slot was made, so the
- * state remains as it is.
+ * Set the state from the server's answer.  Other errors may occur before or
+ * after the slot was created, so the state remains unknown.
  */
 static void
 take_answer(SlotMaker *maker, const PGresult *res)
 {
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 		maker->state = SLOT_MADE;
-	/* 42710 duplicate_object: someone was faster, and it is theirs */
+	/* 42710 is duplicate_object: the slot belongs to another user. */
 	else if (session_error_is(res, "42710"))
 		maker->state = SLOT_NONE;
 }
 
-/* The request may be under way still: recall it, and learn how it went. */
+/*
+ * Cancel the request to create the slot, which may still be running, and wait
+ * for its result.
+ */
 static void
 cancel_request(SlotMaker *maker)
 {
@@ -433,9 +440,9 @@ static const char find_query[] =
 " WHERE slot_name OPERATOR(pg_catalog.=) $1";
 
 /*
- * Drop the slot, if it is known to be ours, else only look for it, in a
- * session of its own.  True if there is none any more; else *problem says why
- * (owned).
+ * Drop the slot in a new session if it is known to be ours, otherwise only
+ * look for it.  Returns true if the slot does not exist any more.  Otherwise,
+ * *problem is the reason; the caller owns it.
  */
 static bool
 try_to_drop(SlotMaker *maker, char **problem)
@@ -457,7 +464,7 @@ try_to_drop(SlotMaker *maker, char **problem)
 	return gone;
 }
 
-/* An exit callback of a run that failed: no slot is left behind. */
+/* An exit callback that drops the slot after a failure. */
 static void
 logical_slot_drop_at_exit(void *arg)
 {
@@ -490,11 +497,14 @@ logical_slot_drop_at_exit(void *arg)
 }
 
 /* ----------
- * Making it
+ * Creating the slot.
  * ----------
  */
 
-/* Who keeps the server from finding a point that is consistent? */
+/*
+ * Find the oldest transaction that keeps the server from finding a consistent
+ * point.
+ */
 static const char writers_query[] =
 "SELECT pg_catalog.pg_is_in_recovery(), (SELECT what FROM ("
 "SELECT pg_catalog.format('process %s, of user \"%s\" on database \"%s\", since %s',"
@@ -506,9 +516,10 @@ static const char writers_query[] =
 " FROM pg_catalog.pg_prepared_xacts) w (what, since) ORDER BY since LIMIT 1)";
 
 /*
- * A slot is consistent when all transactions have ended that were running
- * when it was begun (snapbuild.c).  On a busy server that can take long, and
- * the user may know what to end.
+ * Report which transaction the slot waits for.  A slot becomes consistent
+ * when all transactions have ended that were running when its creation began
+ * (snapbuild.c).  On a busy server that can take long, and the user may be
+ * able to end the transaction.
  */
 static void
 explain_wait(PGconn *conn, const char *name)
@@ -524,7 +535,10 @@ explain_wait(PGconn *conn, const char *name)
 							  PQgetvalue(res, 0, 1));
 }
 
-/* 15 gave the command a list of options; before there were keywords. */
+/*
+ * Returns the command.  It has a list of options since 15, and keywords in
+ * older versions.
+ */
 static char *
 create_command(PGconn *conn, const LogicalSlot *slot)
 {
@@ -533,8 +547,9 @@ create_command(PGconn *conn, const LogicalSlot *slot)
 	appendPQExpBuffer(&sql, "CREATE_REPLICATION_SLOT \"%s\" LOGICAL ", slot->name);
 
 	/*
-	 * The walsender's grammar (repl_scanner.l) has no other escape.  In older
-	 * minors, as 15.18, it has none, and such a name is a syntax error.
+	 * Doubled quotes are the only escape in the walsender's grammar
+	 * (repl_scanner.l).  Older minor versions, such as 15.18, do not support
+	 * them, and report a syntax error for such a name.
 	 */
 	appendPQExpBufferChar(&sql, '"');
 	for (const char *c = slot->plugin; *c; c++)
@@ -548,14 +563,15 @@ create_command(PGconn *conn, const LogicalSlot *slot)
 	return sql.data;
 }
 
-/* Ask for the slot, and wait for it, however long that takes. */
+/* Request the slot, and wait for it without a limit. */
 static PGresult *
 request_slot(SlotMaker *maker, PGconn *leader_conn)
 {
 	int			waited_ms = 0;
 
 	interrupt_set_connection(maker->conn);
-	interrupt_check();			/* who came before could not cancel this */
+	interrupt_check();			/* an earlier signal could not cancel this
+								 * request */
 	maker->state = SLOT_REQUESTED;
 	if (PQsendQuery(maker->conn, create_command(maker->conn, &maker->slot)) == 0)
 		pg_fatal("could not create replication slot \"%s\": %s",
@@ -574,7 +590,9 @@ const LogicalSlot *
 logical_slot_create(PGconn *conn, const PeerAddress *address,
 					const Options *options)
 {
-	/* found by the exit callback, so it must outlive this function */
+	/*
+	 * The exit callback uses this struct, so it must outlive this function.
+	 */
 	SlotMaker  *maker = pg_malloc0(sizeof(SlotMaker));
 	PGresult   *res;
 
@@ -597,7 +615,11 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	maker->slot.lsn = pg_strdup(PQgetvalue(res, 0, 1));
 	maker->slot.snapshot = pg_strdup(PQgetvalue(res, 0, 2));
 	PQclear(res);
-	/* the end of the answer; a command would end the snapshot */
+
+	/*
+	 * Read the end of the answer, because another command would end the
+	 * snapshot.
+	 */
 	session_end_results(maker->conn);
 	interrupt_set_connection(conn);
 	pg_log_info("created replication slot \"%s\" with plugin \"%s\" at LSN %s",
@@ -605,7 +627,10 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	return &maker->slot;
 }
 
-/* The exported snapshot has been imported: nothing needs this connection. */
+/*
+ * The leader has imported the exported snapshot, so the connection is not
+ * needed any more.
+ */
 void
 logical_slot_snapshot_taken(const LogicalSlot *slot)
 {
@@ -616,8 +641,8 @@ logical_slot_snapshot_taken(const LogicalSlot *slot)
 }
 
 /*
- * In a child: PQfinish() would send the server a Terminate message on the
- * connection that is the leader's, so only the descriptor is closed.
+ * In a child, close only the descriptor: PQfinish() would send a Terminate
+ * message on the leader's connection.
  */
 void
 logical_slot_close_inherited(const LogicalSlot *slot)
@@ -629,20 +654,22 @@ logical_slot_close_inherited(const LogicalSlot *slot)
 }
 
 /* ----------
- * At the end of the run
+ * The slot at the end of the run.
  * ----------
  */
 
 /*
- * wal_status came with 13.  A session of its own: the leader's may be gone,
- * and a lost slot is better noticed late than not at all.
+ * Query the state of the slot.  The column wal_status exists since 13, so it
+ * is read as JSON. The query runs in a session of its own, because the
+ * leader's session may have ended, and a lost slot is better noticed late
+ * than never.
  */
 static const char status_query[] =
 "SELECT pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) 'wal_status', s.active"
 " FROM pg_catalog.pg_replication_slots s"
 " WHERE s.slot_name OPERATOR(pg_catalog.=) ";
 
-/* NULL if there is no connection, or no answer. */
+/* Returns NULL if there is no connection or no answer. */
 static PGresult *
 query_status(const LogicalSlot *slot, PGconn **conn)
 {
@@ -651,7 +678,11 @@ query_status(const LogicalSlot *slot, PGconn **conn)
 	*conn = connection_try_peer(maker->address, "pg_pardump");
 	if (PQstatus(*conn) != CONNECTION_OK)
 		return NULL;
-	/* a name is of letters, digits and _, which options are checked for */
+
+	/*
+	 * The name contains only letters, digits and _, as was checked with the
+	 * options.
+	 */
 	return session_exec_within(*conn,
 							   psprintf("%s'%s'", status_query, slot->name),
 							   STATUS_MS);
@@ -690,7 +721,7 @@ logical_slot_recheck(const LogicalSlot *slot)
 	return usable;
 }
 
-/* Does a subscription stream from it? */
+/* A subscription that streams makes the slot active. */
 bool
 logical_slot_is_active(const LogicalSlot *slot)
 {

@@ -1,25 +1,26 @@
 /*
  * subscription.c
- *		Makes the subscription on the target of a copy, and drops it if the
+ *		Creates the subscription on the target of a copy, and drops it if the
  *		run fails.
  *
- * It is made by one CREATE SUBSCRIPTION that connects to the source, and so
- * learns the published tables, but neither creates a slot nor copies data
- * (subscriptioncmds.c:CreateSubscription).  To make it unconnected and
- * refresh it would lose rows: REFRESH PUBLICATION wants an enabled
+ * A single CREATE SUBSCRIPTION connects to the source, where it reads the
+ * list of published tables, but creates no slot and copies no data
+ * (subscriptioncmds.c:CreateSubscription).  Creating it without a connection
+ * and refreshing it would lose rows: REFRESH PUBLICATION requires an enabled
  * subscription, whose worker skips, and confirms, changes of tables that it
  * does not know yet.
  *
- * Only the last step needs the rows.  So the same statement is tried before
- * anything is copied, and rolled back: privileges, names, the way from the
- * target's server to the source, and the publications: an error is reported
- * in the first seconds and not after hours.  As the tables are not there yet,
- * the server's complaint about the first of them is the sign that all else is
- * right.
+ * Only the last step depends on the rows.  So the same statement is executed
+ * before anything is copied, and rolled back.  This tests privileges, names,
+ * the connection from the target's server to the source, and the
+ * publications, so that errors are reported in the first seconds and not
+ * after hours.  The tables do not exist yet, so an error about the first
+ * missing table shows that everything else is correct.
  *
- * The connection string may have a password.  The target keeps it in
- * pg_subscription, readable for superusers; we keep it out of messages and,
- * where we may, of the target's log and of what shows statements.
+ * The connection string may contain a password.  The target stores it in
+ * pg_subscription, where superusers can read it.  The program keeps it out of
+ * messages and, if permitted, out of the target's log and of views that show
+ * statements.
  */
 #include "base/fe_compat.h"
 
@@ -34,21 +35,22 @@
 #include "session/session_lost.h"
 
 /* ----------
- * Compares what publications publish with what is copied.
+ * Comparing the published tables with the copied tables.
  * ----------
  */
 
-/* The number of names that are shown of a longer list. */
+/* The number of names that a message lists. */
 #define SHOWN_NAMES 10
 
 /*
- * Rows of a kind and a name.  A publication may publish partitions by their
- * root; what is copied are the leaves.  Members of extensions are made by
- * CREATE EXTENSION, with or without rows of their own.  What identifies rows
- * is as in relcache.c:RelationGetIndexList: an index that was chosen may have
- * been dropped, a primary key that can be deferred is none.
+ * The query returns rows of a kind and a name.  A publication may publish
+ * partitions as their root table, but the copy contains the leaves.  Members
+ * of extensions are ignored, because CREATE EXTENSION creates them, with or
+ * without rows.  The replica identity is determined as in
+ * relcache.c:RelationGetIndexList: the chosen index may have been dropped,
+ * and a deferrable primary key does not identify rows.
  *
- * prqual, prattrs and prrelid: a publication's filters, from 15 on.
+ * prqual, prattrs and prrelid are a publication's filters, since 15.
  */
 static const char compare_query[] =
 "WITH copied AS (SELECT pg_catalog.unnest($1::pg_catalog.oid[]) AS oid),"
@@ -90,7 +92,7 @@ static const char compare_query[] =
 " WHERE NOT (pubinsert AND pubupdate AND pubdelete AND pubtruncate)"
 " ORDER BY 1, 2";
 
-/* The names of a kind, the first of them if there are many; NULL if none. */
+/* Returns the first names of a kind as a list, or NULL if there are none. */
 static char *
 names_of_kind(const PGresult *res, const char *kind)
 {
@@ -111,7 +113,8 @@ names_of_kind(const PGresult *res, const char *kind)
 }
 
 /*
- * Something that the user may have wanted: a warning, and what comes of it.
+ * Warn about names of a kind, because the user may have chosen this state by
+ * mistake.
  */
 static void
 warn_of_kind(const PGresult *res, const char *kind, const char *warning,
@@ -126,7 +129,9 @@ warn_of_kind(const PGresult *res, const char *kind, const char *warning,
 	}
 }
 
-/* What is copied as it is now, and then stays so. */
+/*
+ * Warn about objects that are copied once, and are not replicated afterwards.
+ */
 static void
 warn_of_objects(const Toc *toc)
 {
@@ -163,8 +168,8 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	char	   *published = names_of_kind(res, "published");
 
 	/*
-	 * an empty publication is a slip, as the subscription would stream
-	 * nothing
+	 * An empty publication is a mistake, because the subscription would
+	 * stream nothing.
 	 */
 	if (published == NULL)
 	{
@@ -193,14 +198,15 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 }
 
 /* ----------
- * The way from the target's server to the source.
+ * The connection from the target's server to the source.
  * ----------
  */
 
 /*
- * The server that the leader is connected to: what of a connection's options
- * means the same on another machine, not files, such as sslrootcert or
- * passfile, and no secrets.  Owned.
+ * Returns a connection string for the server that the leader is connected to,
+ * with only the options that mean the same on another machine.  It contains
+ * no files, such as sslrootcert or passfile, and no secrets.  The caller owns
+ * it.
  */
 static char *
 default_conninfo(PGconn *source_conn)
@@ -218,7 +224,7 @@ default_conninfo(PGconn *source_conn)
 	{
 		const char *value = option->val;
 
-		/* of several hosts the one that was reached */
+		/* If several hosts are specified, use the one that is connected. */
 		if (strcmp(option->keyword, "host") == 0)
 			value = PQhost(source_conn);
 		else if (strcmp(option->keyword, "port") == 0)
@@ -234,10 +240,10 @@ default_conninfo(PGconn *source_conn)
 }
 
 /*
- * The connection string of the subscription: what the user gave, else that of
- * the session on the source, without any secret and without what means
- * another thing on another machine.  Exits with a message if the source is
- * local and the target is not.  Owned; may be secret.
+ * Returns the connection string of the subscription: that of the user, or
+ * that of the session on the source, without secrets and options that mean
+ * something else on another machine.  Exits with a message if the source is
+ * local and the target is not.  The caller owns it; it may contain a secret.
  */
 static char *
 subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
@@ -255,12 +261,11 @@ subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
 }
 
 /* ----------
- * Makes the subscription on the target of a copy, and drops it if the
- * run fails.
+ * Creating and dropping the subscription.
  * ----------
  */
 
-/* How long to wait for the subscription to stream, and how often to look. */
+/* How long to wait until the subscription streams, and how often to check. */
 #define STREAM_WAIT_MS 20000
 #define STREAM_LOOK_MS 200
 
@@ -270,19 +275,21 @@ struct Subscription
 	const PeerAddress *target_address;
 	const LogicalSlot *slot;
 	const Options *options;
-	char	   *conninfo;		/* for the target's server; may be secret */
+	char	   *conninfo;		/* for the target's server; may contain a
+								 * secret */
 	PGconn	   *conn;			/* a session on the target, or NULL */
 };
 
 /* ----------
- * Sessions on the target
+ * Sessions on the target.
  * ----------
  */
 
 /*
- * Notices say what we know; and a superuser can keep a password unseen.  The
- * commit does not wait for standbys, so that a session that was lost in it
- * has soon done it or not.
+ * Settings of these sessions.  Notices are not needed.  A superuser can keep
+ * a password out of the log.  The commit does not wait for standbys, so if
+ * the session is lost during the commit, the commit soon either succeeds or
+ * fails.
  */
 static const char quiet_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"
@@ -319,7 +326,7 @@ open_session(Subscription *subscription)
 	setFmtEncoding(PQclientEncoding(conn));
 }
 
-/* Rolls back what was not committed. */
+/* Close the session, which rolls back an open transaction. */
 static void
 close_session(Subscription *subscription)
 {
@@ -329,9 +336,10 @@ close_session(Subscription *subscription)
 }
 
 /*
- * Run the statement in a transaction, which stays open.  connect is true by
- * default, and so the server sees which tables are published; enabled, too.
- * Not by session_query(): its message would have the statement.
+ * Run CREATE SUBSCRIPTION in a transaction, which stays open.  The defaults
+ * connect = true and enabled = true apply, so the server reads which tables
+ * are published.  PQexec() is used because the message of session_query()
+ * would contain the statement.
  */
 static PGresult *
 create_in_transaction(const Subscription *subscription)
@@ -352,14 +360,21 @@ create_in_transaction(const Subscription *subscription)
 	return PQexec(subscription->conn, buffer_text(&sql));
 }
 
-/* What the server says of CREATE SUBSCRIPTION, without the statement. */
+/*
+ * Exit with the server's message about CREATE SUBSCRIPTION, without the
+ * statement.
+ */
 static void
 create_failed(const Subscription *subscription, const PGresult *res)
 {
 	interrupt_check();
 	pg_log_error("could not create subscription \"%s\" on the target: %s",
 				 subscription->name, PQerrorMessage(subscription->conn));
-	/* class 08: connection exception, here of the server's own connection */
+
+	/*
+	 * Class 08 is a connection exception, here of the server's connection to
+	 * the source.
+	 */
 	if (session_error_is(res, "08"))
 	{
 		if (subscription->options->subscription_conninfo == NULL)
@@ -370,7 +385,10 @@ create_failed(const Subscription *subscription, const PGresult *res)
 	exit(1);
 }
 
-/* The source publishes tables, so a server that publishes none is another. */
+/*
+ * Check that the subscription connects to the source: the source publishes
+ * tables, so a server that publishes none is another one.
+ */
 static void
 check_server(const Subscription *subscription)
 {
@@ -393,11 +411,11 @@ check_server(const Subscription *subscription)
 }
 
 /* ----------
- * Before anything is copied
+ * Testing before anything is copied.
  * ----------
  */
 
-/* The target needs a worker, and a replication origin. */
+/* Check that the target allows a worker and a replication origin. */
 static void
 check_settings(PGconn *conn)
 {
@@ -437,9 +455,9 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 	res = create_in_transaction(subscription);
 
 	/*
-	 * 42P01 undefined_table, 3F000 invalid_schema_name, 42809
-	 * wrong_object_type: the server has seen what the source publishes, and
-	 * the target does not have it yet.
+	 * 42P01 is undefined_table, 3F000 invalid_schema_name, and 42809
+	 * wrong_object_type: the server has read which tables the source
+	 * publishes, and the target does not have them yet.
 	 */
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		check_server(subscription);
@@ -451,11 +469,13 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 }
 
 /* ----------
- * After everything is copied
+ * Creating the subscription after everything is copied.
  * ----------
  */
 
-/* The one with our slot is ours, whether or not COMMIT was answered. */
+/*
+ * A subscription that uses our slot is ours, even if COMMIT was not answered.
+ */
 static const char find_query[] =
 "SELECT 1 FROM pg_catalog.pg_subscription s"
 " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"
@@ -464,10 +484,11 @@ static const char find_query[] =
 " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
 /*
- * True if there is none any more, else its message is in conn.  Without its
- * slot the subscription can be dropped even if the source is out of reach:
- * DROP SUBSCRIPTION would connect to it to drop the slot, and wants a
- * subscription that is disabled before its slot is taken away.
+ * Returns true if the subscription does not exist any more; otherwise, conn
+ * has the error.  The slot is removed from the subscription first, so that it
+ * can be dropped even if the source cannot be reached: DROP SUBSCRIPTION
+ * would connect to the source to drop the slot.  A subscription must be
+ * disabled before its slot can be removed.
  */
 static bool
 disable_and_drop(PGconn *conn, const Subscription *subscription)
@@ -502,7 +523,10 @@ disable_and_drop(PGconn *conn, const Subscription *subscription)
 	return ok;
 }
 
-/* An exit callback of a run that failed.  The slot is dropped after this. */
+/*
+ * An exit callback that drops the subscription after a failure.  The slot is
+ * dropped after it.
+ */
 static void
 subscription_drop_at_exit(void *arg)
 {
@@ -524,8 +548,9 @@ subscription_drop_at_exit(void *arg)
 }
 
 /*
- * The source sees it come, or the user is told to look why not.  Until it
- * streams, an error of the worker is only in the log of the target's server.
+ * Wait until the slot on the source is active, or warn the user.  Until then,
+ * errors of the subscription's worker are only in the log of the target's
+ * server.
  */
 static void
 wait_for_stream(const Subscription *subscription)
@@ -533,7 +558,8 @@ wait_for_stream(const Subscription *subscription)
 	int64		deadline = clock_monotonic_ms() + STREAM_WAIT_MS;
 
 	/*
-	 * a look at a source that is slow to answer takes longer than the pause
+	 * The loop has a deadline because a query to a slow source may take
+	 * longer than the pause.
 	 */
 	do
 	{
@@ -548,9 +574,9 @@ wait_for_stream(const Subscription *subscription)
 }
 
 /*
- * Leaves the transaction open that makes it.  If the target or, by its
- * server, the source is out of reach, ends by session_lost(), unless this
- * is the last try.
+ * Execute CREATE SUBSCRIPTION, and leave the transaction open.  If the target
+ * cannot be reached, or the target's server cannot reach the source, this
+ * calls session_lost(), unless it is the last attempt.
  */
 static void
 begin_create(Subscription *subscription, bool last_try)
@@ -576,7 +602,7 @@ try_create(void *arg)
 	begin_create(arg, false);
 }
 
-/* The copy may have taken hours, and is not lost for a moment's sake. */
+/* Retry after lost connections, because the copy may have taken hours. */
 static void
 create_with_retries(Subscription *subscription)
 {
@@ -602,9 +628,9 @@ create_with_retries(Subscription *subscription)
 }
 
 /*
- * The slot is looked for first.  If it was lost meanwhile, the subscription
- * could still be made, and its worker would fail again and again, with
- * messages in the target's log only.
+ * Create the subscription.  The slot is checked first: if it was lost
+ * meanwhile, the subscription could still be created, but its worker would
+ * fail again and again, with messages only in the target's log.
  */
 static void
 create_subscription(Subscription *subscription)
@@ -618,9 +644,13 @@ create_subscription(Subscription *subscription)
 		pg_fatal_hint("Run the same command again, into an empty database or with --clean.");
 	}
 	create_with_retries(subscription);
-	/* Before the COMMIT, whose answer may not come. */
+	/* Register this before the COMMIT, because its answer may be lost. */
 	cleanup_push(subscription_drop_at_exit, subscription);
-	/* no signal ends this: who drops it must see whether it is there */
+
+	/*
+	 * A signal must not cancel this statement: the exit callback must find
+	 * either the committed subscription or none.
+	 */
 	res = PQexec(subscription->conn, "COMMIT");
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(subscription->conn, res, "query failed", "COMMIT");

@@ -1,11 +1,12 @@
 /*
  * subscription.h
- *		Leaves a copy with a subscription that continues where the copy ends.
+ *		A subscription on the target of a copy that continues where the copy
+ *		ends (--create-subscription).
  *
- * The slot was made with the copy's snapshot (logical_slot.h).  A
- * subscription on the target that uses it, and copies no data itself, brings
- * every change that was committed since, so that an application can move to
- * the target within seconds.
+ * The slot was created with the copy's snapshot (logical_slot.h).  A
+ * subscription on the target that uses the slot, and copies no data itself,
+ * applies all changes that were committed since, so that an application can
+ * switch to the target within seconds.
  */
 #ifndef SUBSCRIPTION_H
 #define SUBSCRIPTION_H
@@ -14,15 +15,16 @@
 #include "replication/logical_slot.h"
 
 /* ----------
- * Compares what publications publish with what is copied.
+ * Comparing the published tables with the copied tables.
  * ----------
  */
 
 /*
- * Compare what is published with what is copied.  Exits with a message if
- * changes of a table were to come whose rows do not; warns of tables whose
- * changes will not come, or only in part, and of what else is copied, which
- * no publication has.
+ * Compare the published tables with the copied tables.  Exits with a message
+ * if a table is published but not copied, since its changes would have no
+ * rows to apply to.  Warns about tables whose changes will not be replicated,
+ * or only in part, and about other copied objects that publications cannot
+ * contain.
  */
 extern void subscription_check(PGconn *conn, const Options *options,
 							   const Toc *toc, const DumpTables *tables);
@@ -30,10 +32,10 @@ extern void subscription_check(PGconn *conn, const Options *options,
 typedef struct Subscription Subscription;
 
 /*
- * Try the subscription before anything is copied: make it on the target,
+ * Test the subscription before anything is copied: create it on the target,
  * where it connects to the source, and roll back.  Exits with a message if
- * that fails.  The address is of the database on the target, and must outlive
- * the result, as must the slot.
+ * that fails.  The address is that of the target's database.  It must outlive
+ * the result, and so must the slot.
  */
 extern Subscription *subscription_try(PGconn *source_conn,
 									  const PeerAddress *target_address,
@@ -41,10 +43,10 @@ extern Subscription *subscription_try(PGconn *source_conn,
 									  const Options *options);
 
 /*
- * Everything is copied: make the subscription, let it stream, and tell the
- * user of it and of its slot.  From now on a run that fails drops it when it
- * ends, and says so if it cannot.  Without one (NULL) it is only the slot
- * that the user learns about, and nothing without that (NULL).
+ * Create the subscription after everything is copied, wait until it streams,
+ * and print it with its slot.  From now on, a run that fails drops the
+ * subscription when it ends, and reports if that fails.  If subscription is
+ * NULL, only the slot is checked and printed.  If slot is NULL, does nothing.
  */
 extern void subscription_go_on(Subscription *subscription,
 							   const LogicalSlot *slot);
