@@ -1,19 +1,20 @@
 /*
  * report.c
- *		The page of --report: one HTML file with all that it needs.
+ *		Writes the page of --report: a single HTML file that needs no other
+ *		files.
  *
- * The page has a head with the verdict, tables in HTML, and the same tables
- * in full as JSON, of which a script in the page draws charts.  The rest of
- * the page, with the script, is a template that is installed with the
- * program.  Nothing is loaded from elsewhere: the page can be mailed, and
+ * The page contains a head with the verdict, tables in HTML, and the same
+ * tables in full as JSON, from which a script in the page draws charts.  The
+ * rest of the page, including the script, is a template that is installed
+ * with the program.  The page loads nothing else, so it can be mailed, and
  * opened years later.
  *
  * All names come from a database whose owners may be hostile, so each text
  * goes through report_table.c, which escapes it.
  *
- * The manifest may be an old one without some members, or contain impossible
- * values: the page may be nonsense then, but is made.  Texts of the page are
- * not freed, as it is the last thing that a program makes.
+ * The manifest may be an old one without some members, or may contain
+ * impossible values.  The page may be wrong then, but it is written.  Its
+ * texts are not freed, because it is the last output of a program.
  */
 #include "base/fe_compat.h"
 
@@ -32,7 +33,9 @@
 
 #define TEMPLATE "pg_pardump_report.html"
 
-/* Rows as HTML, and about the most that the data has. */
+/*
+ * The number of rows shown as HTML, and approximate limits for the JSON data.
+ */
 #define FINDINGS_SHOWN 20
 #define ROWS_SHOWN 25
 #define MAX_WORKERS 256
@@ -40,11 +43,11 @@
 #define MAX_INDEXES 4000
 #define MAX_SPANS 4000
 
-/* The parts of the page, in their order, and their places in the template. */
+/* The parts of the page in order, and their placeholders in the template. */
 typedef enum ReportPart
 {
 	PART_TITLE,
-	PART_HEAD,					/* what was run, and whether it is good */
+	PART_HEAD,					/* what was run, and the verdict */
 	PART_TABLES,
 	PART_DATA,					/* JSON for the script */
 	N_PARTS
@@ -58,18 +61,18 @@ struct Report
 {
 	char	   *path;
 	char	   *temp_path;
-	char	   *template[N_PARTS + 1];	/* what is before each part, and the
+	char	   *template[N_PARTS + 1];	/* the text before each part, and the
 										 * end */
 	FILE	   *stream;
 	ReportHistory *history;		/* NULL = none */
 };
 
 /* ----------
- * The template
+ * The template.
  * ----------
  */
 
-/* Read it, and cut it at the places of the parts. */
+/* Read the template, and split it at the placeholders of the parts. */
 static void
 read_template(char *pieces[N_PARTS + 1])
 {
@@ -100,7 +103,10 @@ read_template(char *pieces[N_PARTS + 1])
 	}
 }
 
-/* Before a run begins that would fail at its end, after hours. */
+/*
+ * This is checked before a run begins, which would otherwise fail at its end,
+ * after hours.
+ */
 void
 report_check(const Options *options)
 {
@@ -111,11 +117,11 @@ report_check(const Options *options)
 }
 
 /* ----------
- * The head
+ * The head of the page.
  * ----------
  */
 
-/* "2026-11-21 07:56:38 UTC" */
+/* Returns a time like "2026-11-21 07:56:38 UTC". */
 static const char *
 utc(int64 time_us)
 {
@@ -128,7 +134,10 @@ utc(int64 time_us)
 	return pg_strdup(text);
 }
 
-/* Whose page this is, for the script; a page of --verify is a dump's. */
+/*
+ * Returns the kind of run for the script of the page. --verify counts as a
+ * dump.
+ */
 static const char *
 kind_of(const ReportCopy *copy)
 {
@@ -137,8 +146,8 @@ kind_of(const ReportCopy *copy)
 }
 
 /*
- * The first of them: a damaged disk may cause thousands, which are all in the
- * output of --verify.
+ * Append the first findings.  A damaged disk may cause thousands; the output
+ * of --verify contains all of them.
  */
 static void
 append_findings(PQExpBuffer page, const ReportVerify *verify)
@@ -162,8 +171,8 @@ append_findings(PQExpBuffer page, const ReportVerify *verify)
 }
 
 /*
- * The verdict of --verify, with characters for its mark, since colours alone
- * are not seen by everybody.
+ * Append the verdict of --verify.  It has a character as its mark because
+ * some readers cannot distinguish the colors.
  */
 static void
 append_verification(PQExpBuffer page, const Manifest *manifest,
@@ -189,7 +198,10 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 	appendPQExpBufferStr(page, "</div>\n");
 }
 
-/* Is a dump or a copy without --verify good?  The end of a tag, and HTML. */
+/*
+ * Returns the verdict of a dump or a copy without --verify, as the end of a
+ * tag and HTML.
+ */
 static const char *
 verdict_of(const ReportCopy *copy)
 {
@@ -213,7 +225,7 @@ verdict_of(const ReportCopy *copy)
 	return "\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.";
 }
 
-/* Facts without a value are left out. */
+/* Append a table of facts, without those that have no value. */
 static void
 append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
 {
@@ -225,7 +237,10 @@ append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
 	report_table_append(page, NULL, "details", "Details", facts, n, n);
 }
 
-/* Of a run for all databases with --cluster-snapshot; or NULL. */
+/*
+ * The facts of a run for all databases with --cluster-snapshot; record may be
+ * NULL.
+ */
 #define SNAPSHOT_FACTS(record) \
 {"Snapshot of all databases",.notes = (record) ? (record)->snapshot : NULL}, \
 {"Time of this snapshot",.notes = (record) ? (record)->time : NULL}, \
@@ -234,8 +249,8 @@ append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
 {"Its replay position",.notes = (record) ? (record)->replay_lsn : NULL}
 
 /*
- * What is not known is left out, such as what manifests of earlier versions
- * lack.
+ * Append facts about the run.  Unknown facts are omitted, for example those
+ * that manifests of earlier versions do not contain.
  */
 static void
 append_facts(PQExpBuffer page, const Manifest *manifest,
@@ -266,11 +281,14 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 }
 
 /* ----------
- * Rows of files
+ * Rows about files.
  * ----------
  */
 
-/* "1,024 to 2,047", "all"; NULL of a large object. */
+/*
+ * Returns the blocks of a file, like "1,024 to 2,047" or "all"; NULL for a
+ * large object.
+ */
 static const char *
 blocks_of(const ManifestFile *file)
 {
@@ -283,7 +301,10 @@ blocks_of(const ManifestFile *file)
 		psprintf("%s to end", report_table_number(file->start_block)) : "all";
 }
 
-/* Which of the table's rows there are; NULL for all, as they are. */
+/*
+ * Returns which rows of the table the file contains, or NULL for all rows,
+ * unmasked.
+ */
 static const char *
 notes_of(const ManifestFile *file)
 {
@@ -300,7 +321,10 @@ notes_of(const ManifestFile *file)
 	return file->masks ? masks : NULL;
 }
 
-/* Its times are seconds since 1970; start is negative if there are none. */
+/*
+ * Returns the row for a file.  Its times are seconds since 1970; start is
+ * negative if they are unknown.
+ */
 static ReportRow
 row_of(const ManifestFile *file, const ReportCopy *copy)
 {
@@ -333,7 +357,7 @@ row_of(const ManifestFile *file, const ReportCopy *copy)
 	};
 }
 
-/* Sums only: when a row began and ended is set by the caller. */
+/* Add the numbers of a row to a sum.  The caller sets the start and end. */
 static void
 add_row(ReportRow *sum, const ReportRow *row)
 {
@@ -348,14 +372,17 @@ add_row(ReportRow *sum, const ReportRow *row)
 	sum->reused_bytes += row->reused_bytes;
 }
 
-/* The difference of two doubles would be cut to an int. */
+/*
+ * Compare two numbers.  Their difference cannot be the result, because it
+ * would be truncated to an int.
+ */
 static int
 compare_numbers(double a, double b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* By worker, then in the order of time. */
+/* Compare by worker, and then by time. */
 static int
 compare_work(const void *a, const void *b)
 {
@@ -367,8 +394,8 @@ compare_work(const void *a, const void *b)
 }
 
 /*
- * Equal rows are in the order of their names, so that pages of the same run
- * are equal on all systems: qsort() is not stable.
+ * Compare by size, and then by name, so that pages of the same run are equal
+ * on all systems: qsort() is not stable.
  */
 static int
 report_compare_sizes(const void *a, const void *b)
@@ -389,10 +416,10 @@ compare_seconds(const void *a, const void *b)
 }
 
 /*
- * Make one span of the files that a worker finished within width seconds.
- * Any two of its spans in a row take at least that long, which limits their
- * number unless times are impossible.  The name is that of the table that
- * took longest.
+ * Combine files that a worker finished within width seconds to one span.  Two
+ * consecutive spans of a worker take at least that long, which limits the
+ * number of spans unless the times are impossible.  A span has the name of
+ * the table that took longest.
  */
 static int
 make_spans(ReportRow *files, int n, double width)
@@ -430,25 +457,29 @@ make_spans(ReportRow *files, int n, double width)
 }
 
 /* ----------
- * Tables and data
+ * Tables and data.
  * ----------
  */
 
-/* Times are seconds from the beginning of the charts. */
+/*
+ * The work of all workers.  Times are seconds from the start of the charts,
+ * except for start.
+ */
 typedef struct ReportWork
 {
-	ReportRow  *files;			/* of rows and of large objects */
+	ReportRow  *files;			/* with rows and large objects */
 	int			n_files;
 	int			n_workers;		/* at most MAX_WORKERS */
-	double		start;			/* where the charts begin, since 1970 */
-	double		begin;			/* of the first file */
-	double		end;			/* of the last file */
+	double		start;			/* start of the charts, since 1970 */
+	double		begin;			/* start of the first file */
+	double		end;			/* end of the last file */
 	double		axis;			/* the end of the charts */
 } ReportWork;
 
 /*
- * Charts show the time of the files, and of a copy all time: its indexes and
- * stages have a part in it.
+ * Find the work of all workers.  The charts of a dump show the time in which
+ * files were written; those of a copy show all its time, which includes
+ * indexes and other stages.
  */
 static ReportWork
 find_work(const Manifest *manifest, const ReportCopy *copy)
@@ -475,8 +506,8 @@ find_work(const Manifest *manifest, const ReportCopy *copy)
 	work.n_workers = Min(work.n_workers, MAX_WORKERS);
 
 	/*
-	 * A dump's charts begin with its first file, a copy's with its first
-	 * stage.
+	 * The charts of a dump begin with its first file, those of a copy with
+	 * its first stage.
 	 */
 	work.start = copy ? Min(first, manifest->start_us / 1e6) : first;
 	work.begin = first - work.start;
@@ -492,8 +523,8 @@ find_work(const Manifest *manifest, const ReportCopy *copy)
 }
 
 /*
- * The first row is the sum of all, which is copied to *total.  Returns how
- * many tables there are.
+ * Append the tables.  The first row is the sum of all tables, which is also
+ * copied to *total.  Returns the number of tables.
  */
 static int
 append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
@@ -525,7 +556,10 @@ append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 	return n;
 }
 
-/* From here on, the files are spans, the longest first. */
+/*
+ * Append the slowest files.  This replaces the files by spans, the longest
+ * first.
+ */
 static void
 append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
 			   const char *title)
@@ -536,7 +570,11 @@ append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
 	for (int i = 0; i < work->n_files; i++)
 		if (work->files[i].start >= 0)
 			work->files[n++] = work->files[i];
-	/* so wide that all workers together have at most MAX_SPANS of them */
+
+	/*
+	 * This width limits the number of spans of all workers to about
+	 * MAX_SPANS.
+	 */
 	if (n > MAX_SPANS)
 		width = (work->end - work->begin) * work->n_workers / MAX_SPANS;
 	work->n_files = make_spans(work->files, n, width);
@@ -545,7 +583,10 @@ append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
 						work->n_files, ROWS_SHOWN);
 }
 
-/* Stages and indexes have no row in the manifest, but the same clock. */
+/*
+ * Set the times of a stage or index, which are not in the manifest, but have
+ * the same clock.
+ */
 static void
 set_times(ReportRow *row, const ReportWork *work, int64 start_us, int64 end_us)
 {
@@ -554,7 +595,7 @@ set_times(ReportRow *row, const ReportWork *work, int64 start_us, int64 end_us)
 	row->seconds = row->end - row->start;
 }
 
-/* A stage ends when the next one begins. */
+/* Append the stages of a copy.  A stage ends when the next one begins. */
 static void
 append_stages(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 			  const ReportCopy *copy)
@@ -572,8 +613,8 @@ append_stages(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 }
 
 /*
- * Worker is the number of the process that built it, which is not one of
- * those for rows.
+ * Append the slowest indexes.  The worker is the number of the process that
+ * has built the index; these processes are not the workers that copy rows.
  */
 static void
 append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
@@ -597,11 +638,11 @@ append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 }
 
 /* ----------
- * The last runs
+ * The last runs.
  * ----------
  */
 
-/* A manifest may contain impossible sizes. */
+/* Returns a number as an integer; a manifest may contain impossible sizes. */
 static uint64
 whole_number(double number)
 {
@@ -627,9 +668,10 @@ row_of_run(const ReportRun *run)
 }
 
 /*
- * Show this run among those of the history, newest first, and record it
- * unless it was recorded when its archive was made.  A base backup is of no
- * database, and its label may be another one each time.
+ * Append the runs of the history and this one, newest first, and record this
+ * one unless it was recorded when its archive was written.  A base backup
+ * belongs to no database, and its label may be different each time, so it has
+ * neither in its record's name.
  */
 static void
 append_runs(PQExpBuffer page, PQExpBuffer json, const ReportHistory *history,
@@ -643,7 +685,7 @@ append_runs(PQExpBuffer page, PQExpBuffer json, const ReportHistory *history,
 	ReportRow	rows[REPORT_RUNS];
 	int			n;
 
-	/* an archive of an earlier version may not have the time */
+	/* Archives of earlier versions may not contain the time. */
 	if (history == NULL || own->start_us <= 0)
 		return;
 	n = report_history_list(history, command, database, own, runs);
@@ -659,9 +701,9 @@ append_runs(PQExpBuffer page, PQExpBuffer json, const ReportHistory *history,
 }
 
 /*
- * The data: an object with the figures below, and each table by its ID, as an
- * array of arrays with all values of its columns.  Times are seconds from the
- * beginning of the charts.
+ * Append the data of a run: an object with the numbers below, and each table
+ * under its ID, as an array of rows, which are arrays with the values of all
+ * columns.  Times are seconds from the start of the charts.
  */
 static void
 append_run(PQExpBufferData *parts, const Manifest *manifest,
@@ -704,8 +746,8 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 					   copy ? "Slowest pieces" : "Slowest files");
 
 		/*
-		 * A worker's work can be compared with the time of its last file:
-		 * what it lacks, it spent waiting for the others.
+		 * The sum of a worker's work can be compared with the end of its last
+		 * file: the worker spent the difference waiting.
 		 */
 		for (int i = 0; i < work.n_workers; i++)
 		{
@@ -733,8 +775,8 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 }
 
 /*
- * Without a manifest, as of an archive that was not completed, there are
- * neither tables nor charts.
+ * Append all parts of the page.  Without a manifest, for example for an
+ * incomplete archive, the page has no tables or charts.
  */
 static void
 append_parts(PQExpBufferData *parts, const ReportHistory *history,
@@ -775,11 +817,11 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 }
 
 /* ----------
- * The file
+ * The file of the page.
  * ----------
  */
 
-/* An exit callback. */
+/* An exit callback that removes the temporary file. */
 static void
 report_remove_temp_file(void *arg)
 {
@@ -791,7 +833,7 @@ check_place(const char *path, const char *directory)
 {
 	struct stat st;
 
-	/* what a rename would replace must be a page like this */
+	/* rename() must replace only a regular file, such as an earlier page. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		pg_fatal("\"%s\" exists and is not a regular file", path);
 	archive_dir_keep_out(directory, "--report", path);
@@ -809,14 +851,19 @@ report_begin(const Options *options, const char *directory)
 	check_place(path, directory);
 	report = pg_malloc0(sizeof(Report));
 	read_template(report->template);
-	/* a directory of records must not be an archive's either */
+	/* The directory of records must not be an archive's either. */
 	report->history = report_history_open(options->report_history,
 										  options->verify == NULL);
 	if (report->history)
 		archive_dir_keep_out(directory, "--report-history",
 							 psprintf("%s/record", options->report_history));
 	report->path = pg_strdup(path);
-	/* beside it, as rename() needs; and now, while an error costs no run */
+
+	/*
+	 * The temporary file is next to the page, because rename() requires the
+	 * same file system.  It is created now, so that an error occurs before
+	 * the run.
+	 */
 	report->temp_path = psprintf("%s.XXXXXX", path);
 	fd = mkstemp(report->temp_path);
 	if (fd < 0)
@@ -829,7 +876,7 @@ report_begin(const Options *options, const char *directory)
 	return report;
 }
 
-/* Say that only the page is missing. */
+/* Exit with a message that only the page is missing. */
 static void
 write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 {
@@ -845,10 +892,7 @@ write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 	exit(1);
 }
 
-/*
- * Complete the file, give it its name, and free the texts.  False, and errno,
- * if an error was met.
- */
+/* Write the file, and rename it.  Returns false, with errno, on failure. */
 static bool
 write_parts(const Report *report, PQExpBufferData *parts)
 {
@@ -856,7 +900,7 @@ write_parts(const Report *report, PQExpBufferData *parts)
 
 	for (ReportPart part = 0; part < N_PARTS; part++)
 	{
-		/* errors of all writes are seen by ferror() below */
+		/* ferror() below detects errors of all writes. */
 		fputs(report->template[part], stream);
 		fputs(buffer_text(&parts[part]), stream);
 	}
@@ -865,14 +909,17 @@ write_parts(const Report *report, PQExpBufferData *parts)
 		fsync(fileno(stream)) != 0 || fclose(stream) != 0 ||
 		rename(report->temp_path, report->path) != 0)
 		return false;
-	/* the page is there; what a crash might lose is not worth an error */
+
+	/*
+	 * The page exists: that a crash may lose its name is not worth an error.
+	 */
 	(void) fsync_parent_path(report->path);
 	return true;
 }
 
 /*
- * The last step of a run: all else is complete by now, so an error here must
- * not undo it, and only removes the page's own file.
+ * This is the last step of a run.  All other results are complete, so an
+ * error here must not undo them, and removes only the file of the page.
  */
 void
 report_end(Report *report, const Manifest *manifest,
@@ -882,7 +929,11 @@ report_end(Report *report, const Manifest *manifest,
 
 	if (report == NULL)
 		return;
-	/* again, as all else is complete and nothing of it to be undone */
+
+	/*
+	 * Register the callback again: cleanup_forget_all() has removed it when
+	 * the run was complete.
+	 */
 	cleanup_push(report_remove_temp_file, report);
 	for (ReportPart part = 0; part < N_PARTS; part++)
 		initPQExpBuffer(&parts[part]);
@@ -893,11 +944,14 @@ report_end(Report *report, const Manifest *manifest,
 }
 
 /* ----------
- * All databases
+ * The page for all databases.
  * ----------
  */
 
-/* A figure of the head, as the script of the template makes it of a run. */
+/*
+ * Append a number of the head, in the form that the template's script has for
+ * a single run.
+ */
 static void
 append_figure(PQExpBuffer page, const char *name, const char *value,
 			  const char *more)
@@ -948,7 +1002,9 @@ database_row(const ReportCluster *cluster, const ReportDatabase *database)
 	};
 }
 
-/* The first row is the sum of all. */
+/*
+ * Append the table of databases.  The first row is the sum of all databases.
+ */
 static void
 append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
 {

@@ -1,15 +1,15 @@
 /*
  * report_history.c
- *		The directory of --report-history, with a record of each run.
+ *		Reads and writes the records in the directory of --report-history.
  *
- * The name of a record contains the command and the database, so that only
- * records that the page shows have to be read, and the time, by which they
- * are sorted.
+ * The name of a record contains the command, the database and the time.  So
+ * only the records that the page shows have to be read, and the names sort by
+ * time.
  *
- * The directory is open from before the run to its end, and files are reached
- * only through the open directory.  No other user may write to it, but the
- * user may have put any file there: a record is a regular file of limited
- * size, and the page gets only its numbers and times.
+ * The directory stays open from before the run to its end, and files are
+ * accessed only through the open directory.  No other user may write to it,
+ * but the user may have put any file there.  So a record must be a regular
+ * file of limited size, and the page contains only its numbers and times.
  */
 #include "base/fe_compat.h"
 
@@ -24,10 +24,13 @@
 
 #define RECORD_VERSION 1
 
-/* A record has less than 1,000 bytes, so a longer file is not a record. */
+/* A record has less than 1,000 bytes, so a larger file is not a record. */
 #define MAX_RECORD_BYTES 4096
 
-/* Of a command and a database; more than a page shows. */
+/*
+ * The number of records that are kept for a command and a database.  A page
+ * shows fewer.
+ */
 #define MAX_RECORDS 100
 
 /* The end of a name: a time, where each 0 stands for a digit. */
@@ -39,7 +42,10 @@ struct ReportHistory
 	DIR		   *dir;
 };
 
-/* The texts are for other programs: the page does not contain them. */
+/*
+ * A record.  The texts are for other programs; the page does not contain
+ * them.
+ */
 typedef struct Record
 {
 	const char *tool;
@@ -69,7 +75,7 @@ static const JsonField record_fields[] = {
 };
 
 /* ----------
- * The directory
+ * The directory and the names of records.
  * ----------
  */
 
@@ -100,9 +106,9 @@ report_history_open(const char *path, bool creates)
 }
 
 /*
- * The beginning of the names of these records: "dump-odd=20name-"; owned. It
- * is not the beginning of another database's names, as a time has a fixed
- * length and no hyphen.
+ * Returns the start of the names of these records, such as
+ * "dump-odd=20name-"; the caller owns it.  It cannot be the start of another
+ * database's names, because a time has a fixed length and no hyphen.
  */
 static char *
 name_prefix(const char *command, const char *database)
@@ -123,7 +129,7 @@ name_prefix(const char *command, const char *database)
 	return buffer_text(&buf);
 }
 
-/* Is this the name of a record that begins so? */
+/* Is this the name of a record with this prefix? */
 static bool
 is_record_name(const char *name, const char *prefix)
 {
@@ -145,7 +151,10 @@ compare_newest_first(const void *a, const void *b)
 	return strcmp(*(const char *const *) b, *(const char *const *) a);
 }
 
-/* The names of these records, newest first; owned.  Returns their number. */
+/*
+ * Find the names of records with this prefix, newest first; the caller owns
+ * them.  Returns their number.
+ */
 static int
 record_names(const ReportHistory *history, const char *prefix, char ***names)
 {
@@ -166,11 +175,11 @@ record_names(const ReportHistory *history, const char *prefix, char ***names)
 }
 
 /* ----------
- * Reading
+ * Reading records.
  * ----------
  */
 
-/* NULL, or what is wrong with a record. */
+/* Parse a record.  Returns NULL, or a description of what is wrong. */
 static const char *
 parse_record(const char *text, size_t len, ReportRun *run)
 {
@@ -188,7 +197,7 @@ parse_record(const char *text, size_t len, ReportRun *run)
 	return NULL;
 }
 
-/* The same of a file, which may be any file. */
+/* Read and parse a record from a file, which may be any file. */
 static const char *
 read_record(const ReportHistory *history, const char *name, ReportRun *run)
 {
@@ -241,7 +250,11 @@ report_history_list(const ReportHistory *history, const char *command,
 			if (n_bad++ == 0)
 				first_bad = psprintf("File \"%s\" %s.", names[i], problem);
 		}
-		/* the record of this run, if the page is made again by --verify */
+
+		/*
+		 * A page of --verify skips the record of its own run, which "own"
+		 * contains.
+		 */
 		else if (runs[n].start_us != own->start_us)
 			n++;
 	}
@@ -257,11 +270,11 @@ report_history_list(const ReportHistory *history, const char *command,
 }
 
 /* ----------
- * Writing
+ * Writing records.
  * ----------
  */
 
-/* Owned. */
+/* Returns the file name of a record; the caller owns it. */
 static char *
 record_name(const char *prefix, int64 time_us)
 {

@@ -1,6 +1,7 @@
 /*
  * report_table.c
- *		The tables of a page, as HTML and as JSON, and the texts in them.
+ *		Implements report_table.h: prints the tables of a page as HTML and as
+ *		JSON, and escapes the texts in them.
  */
 #include "base/fe_compat.h"
 
@@ -13,7 +14,7 @@
 
 #define COLUMN(title, form, member) {title, form, offsetof(ReportRow, member)}
 
-/* The same for one that no chart needs. */
+/* A column that no chart needs. */
 #define COLUMN_ONLY_SHOWN(title, form, member) \
 	{title, form, offsetof(ReportRow, member), true}
 
@@ -34,7 +35,7 @@ typedef struct ReportColumn
 	bool		only_shown;		/* not in the JSON */
 } ReportColumn;
 
-/* In the order of ReportRow, and of the arrays in JSON. */
+/* The columns, in the order of ReportRow and of the arrays in JSON. */
 static const ReportColumn columns[] = {
 	COLUMN("Name", FORM_TEXT, name),
 	COLUMN("Of table", FORM_TEXT, table),
@@ -61,9 +62,10 @@ static const ReportColumn columns[] = {
 #define N_COLUMNS ((int) lengthof(columns))
 
 /*
- * A text of unknown origin: no character of it can end the text, between tags
- * or in an attribute.  A byte that is not valid UTF-8 becomes the character
- * of its number (LATIN1); controls are as printable() has them.
+ * Append a text of unknown origin so that none of its characters can end the
+ * text, neither between tags nor in an attribute.  A byte that is not valid
+ * UTF-8 becomes the character with its number (LATIN1).  Control characters
+ * are escaped as by printable().
  */
 void
 report_table_text(PQExpBuffer page, const char *text)
@@ -80,7 +82,8 @@ report_table_text(PQExpBuffer page, const char *text)
 		if (len <= 0 || strchr("&<>\"'", c))
 		{
 			/*
-			 * as numbers; 0x80 to 0x9F, taken for Windows-1252, are harmless
+			 * Append the number of the character.  Browsers take 0x80 to 0x9F
+			 * for Windows-1252, which is harmless.
 			 */
 			appendPQExpBuffer(page, "&#%d;", c);
 			len = 1;
@@ -93,7 +96,7 @@ report_table_text(PQExpBuffer page, const char *text)
 }
 
 /* ----------
- * Values
+ * Values.
  * ----------
  */
 const char *
@@ -116,11 +119,14 @@ report_table_count(double number, const char *noun)
 					number == 1 ? "" : "s");
 }
 
-/* At most two units, rounded so that no "60 s" appears. */
+/*
+ * The text has at most two units, and is rounded so that "60 s" does not
+ * appear.
+ */
 const char *
 report_table_seconds(double seconds)
 {
-	/* a manifest may contain impossible times */
+	/* A manifest may contain impossible times. */
 	double		s = Min(Max(seconds, 0), 1e9);
 	int			whole = (int) (s + 0.5);
 
@@ -131,7 +137,10 @@ report_table_seconds(double seconds)
 	return psprintf("%d h %02d min", whole / 3600, whole % 3600 / 60);
 }
 
-/* The value of a text, or NULL; and of a number. */
+/*
+ * These return the value of a text column, which may be NULL, and of a number
+ * column.
+ */
 static const char *
 text_of(const ReportColumn *column, const ReportRow *row)
 {
@@ -144,7 +153,10 @@ number_of(const ReportColumn *column, const ReportRow *row)
 	return *(const double *) ((const char *) row + column->offset);
 }
 
-/* 0 counts as no value: a page without a column says the same. */
+/*
+ * Does any row have a value in this column? 0 counts as none, since a page
+ * without the column shows the same.
+ */
 static bool
 has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
 {
@@ -156,16 +168,23 @@ has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
 }
 
 /* ----------
- * Tables
+ * Tables.
  * ----------
  */
-/* The link is a name of a file that this program has chosen; or NULL. */
+/*
+ * Append the content of a text cell. link is NULL or a file name that this
+ * program has chosen, so it needs no escaping.
+ */
 static void
 append_text_cell(PQExpBuffer page, const char *text, const char *link)
 {
 	if (link)
 		appendPQExpBuffer(page, "<a href=\"%s\">", link);
-	/* the direction of the text changes nothing around it */
+
+	/*
+	 * <bdi> keeps right-to-left text from changing the order of the text
+	 * around it.
+	 */
 	appendPQExpBufferStr(page, "<bdi>");
 	if (text)
 		report_table_text(page, text);
@@ -199,8 +218,8 @@ append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 }
 
 /*
- * Of the head if row is NULL.  The closing tag is the first two characters of
- * the opening one.
+ * Append a row, or the head of the table if row is NULL. The closing tag is
+ * the first two characters of the opening one.
  */
 static void
 append_row(PQExpBuffer page, const bool *shown, const ReportRow *row)
@@ -225,8 +244,8 @@ append_row(PQExpBuffer page, const bool *shown, const ReportRow *row)
 }
 
 /*
- * Members without a value are there, too: the script finds them by their
- * place.
+ * Append a row as a JSON array.  It also contains empty values, because the
+ * script finds values by their position.
  */
 static void
 append_json(PQExpBuffer json, const ReportRow *row)
@@ -281,7 +300,7 @@ report_table_append(PQExpBuffer page, PQExpBuffer json, const char *id,
 void
 report_table_script(PQExpBuffer page, const char *json)
 {
-	/* these characters occur in strings only, and are escaped there */
+	/* These characters occur only in strings, where an escape is valid. */
 	for (const char *c = json; *c; c++)
 	{
 		if (*c == '<')
