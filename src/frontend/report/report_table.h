@@ -17,7 +17,7 @@
  */
 typedef struct ReportRow
 {
-	const char *name;			/* in SQL; first member, for compare_strings() */
+	const char *name;			/* in SQL; first, for compare_strings() */
 	const char *table;			/* table of the index or partition */
 	const char *piece;			/* path or part of the file */
 	const char *blocks;
