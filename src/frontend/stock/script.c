@@ -1,6 +1,7 @@
 /*
  * script.c
- *		Has pg_restore write a script around marks, and cuts it at them.
+ *		Makes pg_restore write a script with marks in place of definitions,
+ *		and splits the script at the marks.
  */
 #include "base/fe_compat.h"
 
@@ -10,23 +11,23 @@
 
 #define MARK_BYTES 16
 
-/* A script being read. */
+/* The state while a script is read. */
 typedef struct Cut
 {
 	Script	   *script;
 	const char *mark;
 	const TocEntry *entries;
 	int			n_entries;
-	bool	   *found;			/* by entry: its mark has come */
+	bool	   *found;			/* by entry: its mark was found */
 	bool		std_strings;
-	bool		began;			/* there was a statement */
-	bool		restricted;		/* psql is told to refuse its own commands */
-	bool		ended;			/* the comment that ends it has come */
+	bool		began;			/* a statement was found */
+	bool		restricted;		/* \restrict was found */
+	bool		ended;			/* the final comment was found */
 	const char *settings[SCRIPT_N_SETTINGS];
 	const char *problem;
 } Cut;
 
-/* How statements begin that set something for an entry. */
+/* The beginnings of statements that set something for an entry. */
 static const struct
 {
 	const char *begin;
@@ -40,10 +41,12 @@ static const struct
 };
 
 /* ----------
- * Cutting
+ * Splitting the script.
  * ----------
  */
-/* Always NULL. */
+/*
+ * Set the problem.  Always returns NULL, for callers that return a position.
+ */
 static const char *
 script_fail(Cut *cut, const char *problem)
 {
@@ -58,7 +61,10 @@ add_statement(const char **statements, int *n, const char *statement)
 	return statements;
 }
 
-/* The entry whose mark the line at p is, and *end where it ends; or -1. */
+/*
+ * Returns the entry whose mark is the line at p, and sets *end to the end of
+ * the mark.  Returns -1 if it is not a valid mark.
+ */
 static int
 marked_entry(const Cut *cut, const char *p, const char **end)
 {
@@ -74,7 +80,9 @@ marked_entry(const Cut *cut, const char *p, const char **end)
 		number >= cut->n_entries || cut->found[number] ? -1 : (int) number;
 }
 
-/* A line of comment: a mark, the end, or of no matter. */
+/*
+ * Read a comment, which is a mark, the end of the script, or without meaning.
+ */
 static const char *
 take_comment(Cut *cut, const char *p)
 {
@@ -97,8 +105,8 @@ take_comment(Cut *cut, const char *p)
 }
 
 /*
- * \restrict at the beginning and \unrestrict at the end, for psql (minor
- * releases of August 2025 on); no other command of psql's is expected.
+ * Read a psql command: \restrict at the start and \unrestrict at the end
+ * (minor releases since August 2025).  The script must not contain others.
  */
 static const char *
 take_psql_command(Cut *cut, const char *p)
@@ -114,8 +122,8 @@ take_psql_command(Cut *cut, const char *p)
 }
 
 /*
- * Behind the semicolon that ends the statement, outside of all quotes; NULL
- * if there is none.
+ * Returns the position after the semicolon that ends the statement, outside
+ * of all quotes, or NULL if there is none.
  */
 static const char *
 statement_end(const Cut *cut, const char *p)
@@ -131,14 +139,15 @@ statement_end(const Cut *cut, const char *p)
 		else if (quote == '\'' && *p == '\\' && !cut->std_strings && p[1])
 			p++;
 		else if (quote == *p)
-			quote = '\0';		/* a doubled one begins another string */
+			quote = '\0';		/* a doubled quote begins another string */
 	}
 	return NULL;
 }
 
 /*
- * A setting of entries', or of the head's; or what follows a definition, for
- * which pg_restore sends nothing but ALTER ... OWNER TO.
+ * Store a statement: a setting for entries, a setting at the start of the
+ * script, or a statement after a definition, where pg_restore writes only
+ * ALTER ... OWNER TO. Returns false for any other statement.
  */
 static bool
 place_statement(Cut *cut, const char *statement)
@@ -167,7 +176,7 @@ take_statement(Cut *cut, const char *p)
 {
 	const char *end = statement_end(cut, p);
 
-	/* behind the comment that ends a script there can be no statement */
+	/* No statement may follow the final comment. */
 	if (end == NULL || cut->ended)
 		return script_fail(cut, "unexpected end of the script");
 	cut->began = true;
@@ -201,11 +210,11 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 }
 
 /* ----------
- * Having it written
+ * Running pg_restore.
  * ----------
  */
 
-/* pg_backup_archiver.c:processStdStringsEntry */
+/* This is the test of processStdStringsEntry() in pg_backup_archiver.c. */
 static bool
 has_std_strings(const TocEntry *entries, int n_entries)
 {
@@ -217,9 +226,10 @@ has_std_strings(const TocEntry *entries, int n_entries)
 }
 
 /*
- * The entry with a mark for its definition, which is owned.  Of groups of
- * large objects pg_restore would write no definition as it is, but something
- * for each OID in it: it is given one large object.
+ * Returns a copy of the entry with a mark as its definition, which the caller
+ * owns.  A group of large objects becomes a single large object, because
+ * pg_restore would not write its definition unchanged, but statements for
+ * each OID in it.
  */
 static TocEntry
 marked_copy(const TocEntry *entry, const char *mark, int number,
@@ -232,11 +242,12 @@ marked_copy(const TocEntry *entry, const char *mark, int number,
 	bool		is_comment;
 
 	/*
-	 * What stands for a definition.  Of a schema's, pg_restore looks at
-	 * whether it is a comment, as that of "public" is, whose owner it then
-	 * sets even if it makes the others as their owners; and if it is none,
-	 * and there are to be no owners, it writes one of its own, where a mark
-	 * must be.  Owned.
+	 * pg_restore checks whether a schema's definition begins with "--".  If
+	 * it does, as that of "public", pg_restore sets the schema's owner even
+	 * if it creates other objects as their owners.  If it does not, and no
+	 * owners are restored, pg_restore writes a definition of its own in place
+	 * of the mark.  So the mark begins with "--" in these two cases, and with
+	 * a space otherwise.
 	 */
 	is_comment = options->no_owner || text_after(entry->defn, "--");
 	copy.defn = psprintf("%s%s%d\n", is_comment ? "" : " ", mark, number);
@@ -256,7 +267,7 @@ script_read(const PgRestoreSetup *setup, const char *name,
 {
 	TocEntry   *marked = pg_malloc((n_entries + 1) * sizeof(TocEntry));
 
-	/* it cannot have been put into an archive before */
+	/* The mark is random, so that no archive can contain it already. */
 	char	   *mark = psprintf("-- pg_pardump %s ", hex_random(MARK_BYTES));
 	PQExpBufferData text = buffer_new();
 	Script	   *script;
@@ -265,7 +276,11 @@ script_read(const PgRestoreSetup *setup, const char *name,
 	for (int i = 0; i < n_entries; i++)
 	{
 		marked[i] = entries[i];
-		/* of settings pg_restore takes more than that they are there */
+
+		/*
+		 * pg_restore reads the definitions of settings, so they are not
+		 * replaced.
+		 */
 		if (!toc_entry_is_setting(&entries[i]) && entries[i].defn && *entries[i].defn)
 			marked[i] = marked_copy(&entries[i], mark, i, setup->options);
 	}

@@ -1,23 +1,28 @@
 /*
  * script.h
- *		Definitions as SQL, with what stock pg_restore sends around each.
+ *		Definitions as SQL, together with the statements that pg_restore sends
+ *		before and after each.
  *
- * A definition is a text of the table of contents, which pg_restore sends as
- * it is.  But it knows what else belongs to an entry: settings before it, and
- * statements after it that give the object its owner.  To learn these, we
- * give pg_restore an archive in which each definition is a mark, a comment
- * with a random number that could not be known before and the number of the
- * entry.  The script that it writes of this has nothing but settings, marks,
- * and what follows them; so no definition, name or comment of the archive can
- * be taken for anything else, and no header need be known, which differ
- * between releases (pg_backup_archiver.c:_printTocEntry).
+ * A definition is a text of the table of contents, which pg_restore sends
+ * unchanged.  But pg_restore adds statements to an entry: settings before it,
+ * and statements after it that set the object's owner.  To find out these
+ * statements, the program runs pg_restore with an archive in which each
+ * definition is replaced by a mark: a comment with a random number, which
+ * could not be known before, and the number of the entry.  The resulting
+ * script contains only settings, marks, and the statements after them.  So no
+ * definition, name or comment of the archive can be mistaken for another
+ * statement, and the program need not know the header of entries, which
+ * differs between releases (pg_backup_archiver.c:_printTocEntry).
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H
 
 #include "stock/stock_pg_restore.h"
 
-/* What pg_restore sets for an entry, and leaves so for those after it. */
+/*
+ * The settings that pg_restore changes for an entry.  They stay valid for the
+ * entries after it.
+ */
 typedef enum ScriptSetting
 {
 	SCRIPT_SESSION_USER,
@@ -28,48 +33,53 @@ typedef enum ScriptSetting
 
 #define SCRIPT_N_SETTINGS 4
 
-/* What after has in the place of the OIDs of a group of large objects. */
+/*
+ * The placeholder for the OIDs of a group of large objects in the statements
+ * of "after".
+ */
 #define SCRIPT_GROUP_OID "0"
 
 /*
- * An entry, whose definition comes after these settings: a statement each, or
- * NULL for one that was not set yet.  after are the statements that follow
- * it.  Of a group of large objects (17 on) it may be a part.
+ * An entry.  Its definition follows these settings, which are a statement
+ * each, or NULL if not set yet.  "after" contains the statements after the
+ * definition.  A group of large objects (since 17) may be split into parts.
  */
 typedef struct ScriptEntry
 {
-	const TocEntry *entry;		/* borrowed, as its definition is */
+	const TocEntry *entry;		/* borrowed, including its definition */
 	const char *settings[SCRIPT_N_SETTINGS];
 	const char **after;
 	int			n_after;
-	const char *oids;			/* of a part, as the group's definition has
-								 * them: a line each; borrowed; else NULL */
+	const char *oids;			/* OIDs of a part, one per line, from the
+								 * group's definition; borrowed; NULL for a
+								 * whole entry */
 	int			n_oids;
-	int			part;			/* which of its group's, from 0 */
+	int			part;			/* number of the part in its group, from 0 */
 } ScriptEntry;
 
-/* Owns its texts; is never freed. */
+/* A script.  It owns its texts, and is never freed. */
 typedef struct Script
 {
-	const char **head;			/* what a session begins with */
+	const char **head;			/* statements at the start of a session */
 	int			n_head;
-	ScriptEntry *entries;		/* in pg_restore's order */
+	ScriptEntry *entries;		/* in the order of pg_restore */
 	int			n_entries;
 } Script;
 
 /*
- * What pg_restore would send for these entries, which the result borrows.
- * Those that it would leave out, by the user's options or as they define
- * nothing, are not in it.  name is of its archive, and not used twice.
- * Groups of large objects, and their privileges, are whole, without OIDs.
+ * Returns the script that pg_restore would send for these entries, which the
+ * result borrows.  It does not contain entries that pg_restore would omit
+ * because of the user's options, or because they define nothing. name is the
+ * name of the archive, which must be used only once.  Groups of large objects
+ * and their privileges are not split, and have no OIDs.
  */
 extern Script *script_read(const PgRestoreSetup *setup, const char *name,
 						   const TocEntry *entries, int n_entries);
 
 /*
- * Cut a script whose marks begin with this text.  With std_strings, a
- * backslash in it is an ordinary character.  NULL if it is not of the form
- * that it must have: *problem then says why.
+ * Split a script whose marks begin with this text.  With std_strings, a
+ * backslash in a string is an ordinary character.  Returns NULL, and sets
+ * *problem, if the script has another form than expected.
  */
 extern Script *script_cut(const char *text, const char *mark,
 						  const TocEntry *entries, int n_entries,

@@ -1,9 +1,10 @@
 /*
  * sink.c
- *		The sinks: memory, compression, a file, a command, a counter.
+ *		Implements the sinks of sink.h: memory, compression, a file, a
+ *		command, and a counter.
  *
- * Each section has the struct of a sink, its callbacks, its SinkOps and the
- * function that makes it.
+ * Each section contains the struct of a sink, its callbacks, its SinkOps and
+ * the function that creates it.
  */
 #include "base/fe_compat.h"
 
@@ -56,7 +57,7 @@ sink_write_buffer(Sink *sink, PQExpBuffer buf)
 }
 
 /* ----------
- * The end of a chain: memory, for what must be whole before it is used.
+ * The end of a chain: memory, for data that is used only when it is complete.
  * ----------
  */
 
@@ -94,7 +95,7 @@ sink_buffer_new(PQExpBuffer buffer)
 }
 
 /* ----------
- * Compresses what it is given, for the next sink.
+ * A sink that compresses data for the next sink.
  * ----------
  */
 
@@ -107,8 +108,8 @@ typedef struct CompressSink
 } CompressSink;
 
 /*
- * A process writes many files, most of them small, with one method: what the
- * last one used waits here for the next.
+ * A process writes many files, most of them small, with the same method, so
+ * the compressor of the last file is kept for the next one.
  */
 static CompressSink *spare;
 
@@ -147,9 +148,9 @@ sink_compress_free(Sink *sink)
 	if (spare == NULL)
 	{
 		/*
-		 * It may have been in the middle of a stream, if the file was given
-		 * up.  To reset a compressor costs less than to make one, which for a
-		 * small table would be most of the work.
+		 * The compressor may be in the middle of a stream, if the file was
+		 * given up.  Resetting it costs less than creating a new one, which
+		 * would be most of the work for a small table.
 		 */
 		block_compressor_reset(compress_sink->compressor);
 		spare = compress_sink;
@@ -193,7 +194,7 @@ sink_compress_new(Sink *next, const CompressSpec *spec)
 }
 
 /* ----------
- * The end of every chain: writes a new file.
+ * The end of a chain: a new file.
  * ----------
  */
 
@@ -210,7 +211,7 @@ write_at(int fd, const void *data, size_t len, uint64 offset)
 			continue;
 		if (written <= 0)
 		{
-			/* a short write that sets no errno is a full disk */
+			/* A short write without errno means that the disk is full. */
 			if (written == 0)
 				errno = ENOSPC;
 			return false;
@@ -222,7 +223,7 @@ write_at(int fd, const void *data, size_t len, uint64 offset)
 	return true;
 }
 
-/* After this number of bytes their way to the disk begins. */
+/* After this number of bytes, the kernel is asked to write them to disk. */
 #define FLUSH_BYTES (1024 * 1024)
 
 typedef struct FileSink
@@ -246,8 +247,8 @@ sink_file_write(Sink *sink, const void *data, size_t len)
 	if (file->flushes && file->written - file->flushed >= FLUSH_BYTES)
 	{
 		/*
-		 * A hint, which may fail: what needs the file on the disk flushes it,
-		 * and gets errors there.
+		 * This is only a hint, which may fail: the caller flushes the
+		 * complete file later, and gets errors there.
 		 */
 		(void) sync_file_range(file->fd, file->flushed,
 							   file->written - file->flushed,
@@ -262,13 +263,13 @@ sink_file_finish(Sink *sink)
 	FileSink   *file = (FileSink *) sink;
 
 	/*
-	 * Even if close() fails the descriptor is free on Linux, so
+	 * On Linux, the descriptor is closed even if close() fails, so
 	 * sink_file_free() must not close it again.
 	 */
 	int			fd = file->fd;
 
 	file->fd = -1;
-	/* network file systems report a failed write only here */
+	/* Network file systems may report a failed write only here. */
 	if (close(fd) < 0)
 		pg_fatal("could not close file \"%s\": %m", file->path);
 }
@@ -313,24 +314,25 @@ sink_file_new_flushing(const char *path)
 }
 
 /* ----------
- * The end of a chain: a command's standard input, with --pipe.
+ * The end of a chain: the standard input of a --pipe command.
  *
- * The end of its input tells a command that it has had the whole file.  So a
- * command whose file will not become whole must not live to see it: it is
- * ended first, with all that it started, also when the process exits
- * (child_process_set_fed).  Only SIGKILL of the process leaves it behind, to
- * store under the file's name what it has, whenever it likes: the job of a
- * worker that was killed is not repeated.
+ * A command takes the end of its input for the end of the file.  So if the
+ * file cannot be completed, the command must be ended before it sees the end
+ * of its input, with all processes that it has started, and also when this
+ * process exits (child_process_set_fed).  Only if this process is killed with
+ * SIGKILL, the command remains, and may store a part of the file under the
+ * file's name at any time.  So the job of a worker that was killed is not
+ * repeated.
  * ----------
  */
 
 typedef struct PipeSink
 {
 	Sink		base;
-	char	   *name;			/* of the archive's file, for messages */
+	char	   *name;			/* the archive's file, for messages */
 	char	   *command;
 	int			fd;				/* -1 once closed */
-	pid_t		pid;			/* 0 once it is gone */
+	pid_t		pid;			/* 0 once it has ended */
 } PipeSink;
 
 char *
@@ -352,7 +354,10 @@ sink_pipe_command(const char *pattern, const char *name)
 	return buffer_text(&command);
 }
 
-/* The command has ended, or will when its input has: must have gone well. */
+/*
+ * Wait for the end of the command, whose input is closed, or which has ended
+ * early.  Exits with a message if it has failed.
+ */
 static void
 check_end(PipeSink *pipe)
 {
@@ -361,7 +366,7 @@ check_end(PipeSink *pipe)
 	while (waitpid(pipe->pid, &status, 0) < 0 && errno == EINTR)
 		interrupt_check();
 	pipe->pid = 0;
-	/* the command is gone, and its number may become another process's */
+	/* The command has ended, so another process may get its process ID. */
 	child_process_set_fed(0);
 	if (status == 0)
 		return;
@@ -371,7 +376,10 @@ check_end(PipeSink *pipe)
 	pg_fatal_detail("Command was: %s", pipe->command);
 }
 
-/* It went well, it says, but what it should have stored it has not seen. */
+/*
+ * Exit because the command reports success, but has not read all data that it
+ * should have stored.
+ */
 static void
 unread(const PipeSink *pipe)
 {
@@ -409,10 +417,11 @@ sink_pipe_write(Sink *sink, const void *data, size_t len)
 }
 
 /*
- * A small file fits into the pipe, and writing it does not fail even if there
- * is no reader.  So the other end is opened here too, once all is written, to
- * see what is left in it when the command is gone.  Where there is no /proc
- * this is not known.
+ * Close the input, and wait for the command.  A small file fits into the
+ * pipe's buffer, so writing it does not fail even if the command does not
+ * read it.  So the read end is opened here too, after all data was written,
+ * to find out whether data is left when the command has ended.  Without
+ * /proc, this is not checked.
  */
 static void
 sink_pipe_finish(Sink *sink)
@@ -472,7 +481,7 @@ sink_pipe_new(const char *pattern, const char *name, int err_fd)
 }
 
 /* ----------
- * Counts what flows by, where other processes see it, and its checksum.
+ * A sink that counts bytes in shared memory, and computes their checksum.
  * ----------
  */
 
@@ -489,8 +498,8 @@ sink_tap_write(Sink *sink, const void *data, size_t len)
 	TapSink    *tap = (TapSink *) sink;
 
 	/*
-	 * The counter is read by the leader in the meantime.  A worker has a
-	 * counter of its own, so that nothing is lost without a lock.
+	 * The leader reads the counter at the same time.  Each worker has a
+	 * counter of its own, so no update can be lost without a lock.
 	 */
 	*tap->counter += len;
 	if (tap->checksum)

@@ -1,11 +1,11 @@
 /*
  * sink.h
- *		Where the bytes of one archive file go: a chain of sinks, each handing
- *		what it made to the next, the last one writing it somewhere.
+ *		The destination of the bytes of an archive's file: a chain of sinks.
+ *		Each sink passes its output to the next, and the last one writes it.
  *
- * A sink is opened, written to any number of times, finished once, and freed.
- * All operations exit with a message on failure: a data file that cannot be
- * written whole ends the run.
+ * A sink is created, written to any number of times, finished once, and
+ * freed.  All operations exit with a message on failure, because a run cannot
+ * continue without a complete file.
  */
 #ifndef SINK_H
 #define SINK_H
@@ -19,28 +19,28 @@ typedef struct Sink Sink;
 
 typedef struct SinkOps
 {
-	/* Take len bytes; they may be kept back until finish(). */
+	/* Takes len bytes, which may be kept until finish(). */
 	void		(*write) (Sink *sink, const void *data, size_t len);
 
 	/*
-	 * Pass on what is kept back, complete the format, finish the next sink.
-	 * NULL: finish the next sink, if there is one.
+	 * Passes on the bytes that were kept, completes the format, and finishes
+	 * the next sink.  NULL: only finish the next sink, if there is one.
 	 */
 	void		(*finish) (Sink *sink);
 
 	/*
-	 * Free this sink and the next ones, finished or not.  NULL: it owns
-	 * nothing but the next sink.
+	 * Frees this sink and the next ones, finished or not.  NULL: the sink
+	 * owns nothing except the next sink.
 	 */
 	void		(*free) (Sink *sink);
 } SinkOps;
 
-/* Base of every sink: the first member of its struct. */
+/* The base of every sink, and the first member of its struct. */
 struct Sink
 {
 	const SinkOps *ops;
 	Sink	   *next;			/* owned; NULL in the last sink */
-	uint64		bytes_in;		/* taken so far, counted by sink_write() */
+	uint64		bytes_in;		/* bytes so far, counted by sink_write() */
 };
 
 static inline void
@@ -54,27 +54,31 @@ extern void sink_finish(Sink *sink);
 extern void sink_free(Sink *sink);
 
 /*
- * Take what is in the buffer, and empty it.  Exits if it ran out of memory.
+ * Write the contents of the buffer, and empty it.  Exits with a message if
+ * the buffer has run out of memory.
  */
 extern void sink_write_buffer(Sink *sink, PQExpBuffer buf);
 
-/* The bytes that reached the file, for a chain that begins with this sink. */
+/*
+ * Returns the number of bytes that have reached the file, for a chain that
+ * begins with this sink.
+ */
 extern uint64 sink_stored_bytes(const Sink *sink);
 
 /* ----------
- * The end of a chain: memory, for what must be whole before it is used.
+ * The end of a chain: memory, for data that is used only when it is complete.
  * ----------
  */
 
-/* The buffer is borrowed: it must be there until the sink is finished. */
+/* The buffer is borrowed, and must exist until the sink is finished. */
 extern Sink *sink_buffer_new(PQExpBuffer buffer);
 
 /* ----------
- * Compresses what it is given, for the next sink.
+ * A sink that compresses data for the next sink.
  * ----------
  */
 
-/* next is taken over.  Any method but none. */
+/* Takes over next.  Every method except "none" is allowed. */
 extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
 
 /* ----------
@@ -83,46 +87,48 @@ extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
  */
 
 /*
- * Write all of these bytes at a place of a file that others may write to as
- * well, or return false with errno; what cannot be written is ENOSPC.
+ * Write all bytes at an offset of a file, to which other processes may also
+ * write.  Returns false, with errno, on failure; errno is ENOSPC if the bytes
+ * do not fit.
  */
 extern bool write_at(int fd, const void *data, size_t len, uint64 offset);
 
-/* The file must not exist, and gets mode 0600. */
+/* Creates a file with mode 0600.  It must not exist. */
 extern Sink *sink_file_new(const char *path);
 
 /*
- * The same, of a file that is to be flushed when it is complete: what is
- * written begins its way to the disk at once, so that little is left then.
+ * Creates a file that will be flushed when it is complete.  Writing it to
+ * disk begins at once, so that little is left to flush then.
  */
 extern Sink *sink_file_new_flushing(const char *path);
 
 /* ----------
- * The end of a chain: a command's standard input, with --pipe.
+ * The end of a chain: the standard input of a --pipe command.
  * ----------
  */
 
 /*
- * Start the command that pattern makes of the file's name; what it says goes
- * to err_fd.  The sink exits with a message if the command fails or does not
- * read all.
+ * Start the command that results from the pattern and the file's name.  Its
+ * output goes to err_fd.  The sink exits with a message if the command fails
+ * or does not read all data.
  */
 extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
 
 /*
- * The command: pattern with the name for %f, quoted for the shell, and a
- * percent sign for %%; owned.  NULL if it has a % that means nothing.
+ * Returns the command: the pattern with the file's name, quoted for the
+ * shell, in place of %f, and a percent sign in place of %%.  The caller owns
+ * it.  NULL if the pattern contains another %.
  */
 extern char *sink_pipe_command(const char *pattern, const char *name);
 
 /* ----------
- * Counts what flows by, where other processes see it, and its checksum.
+ * A sink that counts bytes in shared memory, and computes their checksum.
  * ----------
  */
 
 /*
- * next is taken over.  The bytes are added to *counter as they come, and to
- * *checksum unless it is NULL; both are borrowed.
+ * Takes over next.  Each write is added to *counter, and to *checksum unless
+ * that is NULL. Both are borrowed.
  */
 extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
 						  pg_checksum_context *checksum);

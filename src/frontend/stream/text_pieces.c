@@ -1,6 +1,7 @@
 /*
  * text_pieces.c
- *		Cuts the rows of a table, as COPY writes them as text, in pieces.
+ *		Implements text_pieces.h: splits the rows of a table, in COPY's text
+ *		format, into pieces.
  */
 #include "base/fe_compat.h"
 
@@ -8,7 +9,7 @@
 
 #define BUFFER_BYTES (256 * 1024)
 
-/* The line that ends the rows, behind the end of another one. */
+/* The line that ends the rows, after the newline of the line before it. */
 #define END_LINE "\n\\.\n"
 #define END_LINE_BYTES (sizeof(END_LINE) - 1)
 
@@ -19,19 +20,20 @@ struct TextPieces
 	uint64		range_bytes;
 
 	/*
-	 * The text, at first behind a newline that is not of it, so that the end
-	 * line is found at the begin, too.  It has none before "searched".
+	 * The text.  A newline that is not part of the text precedes it at first,
+	 * so that the end line is also found at the start.  There is no end line
+	 * before "searched".
 	 */
 	char	   *buffer;
-	size_t		start;			/* not yet handed out */
+	size_t		start;			/* not yet returned */
 	size_t		searched;
 	size_t		end;
-	uint64		offset;			/* in the text, of buffer + start */
-	uint64		piece;			/* of the line that is there */
-	bool		odd_backslashes;	/* what was handed out ends so */
+	uint64		offset;			/* offset of buffer + start in the text */
+	uint64		piece;			/* the piece of the line at start */
+	bool		odd_backslashes;	/* at the end of the returned text */
 	bool		rows_ended;
 	bool		failed;
-	const char *error;			/* why, if it is the text */
+	const char *error;			/* what is wrong with the text */
 };
 
 TextPieces *
@@ -49,13 +51,13 @@ text_pieces_new(TextReadCallback read, void *arg, uint64 range_bytes)
 }
 
 /* ----------
- * The text
+ * Reading the text.
  * ----------
  */
 
 /*
- * The rows end at "searched": what follows the end line, from this place on,
- * can only be newlines.  False if not, or with an error.
+ * The rows end at "searched".  Check that only newlines follow the end line,
+ * from this position.  Returns false if not, or after an error.
  */
 static bool
 check_rest(TextPieces *pieces, size_t from)
@@ -73,7 +75,7 @@ check_rest(TextPieces *pieces, size_t from)
 				return false;
 			}
 		}
-		/* the end line has made room behind the rows */
+		/* The buffer has space after the rows, where the end line was. */
 		from = pieces->searched;
 		len = pieces->read(pieces->arg, pieces->buffer + from,
 						   BUFFER_BYTES - from);
@@ -83,7 +85,10 @@ check_rest(TextPieces *pieces, size_t from)
 
 #define EIGHT_TIMES(c) (UINT64CONST(0x0101010101010101) * (unsigned char) (c))
 
-/* Is one of eight bytes a backslash with a dot behind it?  Rarely wrong. */
+/*
+ * Is one of eight bytes a backslash that is followed by a dot? The answer is
+ * rarely wrong, and never misses one.
+ */
 static bool
 may_have_end(const char *pos)
 {
@@ -93,14 +98,14 @@ may_have_end(const char *pos)
 
 	memcpy(&bytes, pos, sizeof(bytes));
 	memcpy(&behind, pos + 1, sizeof(behind));
-	/* a byte is 0 where both are what they should be */
+	/* A byte is 0 if both match. */
 	other = (bytes ^ EIGHT_TIMES('\\')) | (behind ^ EIGHT_TIMES('.'));
 	return ((other - EIGHT_TIMES(1)) & ~other & EIGHT_TIMES(0x80)) != 0;
 }
 
 /*
- * The end line, or NULL.  Every byte of a table goes through here, and
- * memmem() would take two to three times as long.
+ * Returns the end line, or NULL. Every byte of a table goes through this
+ * function, and memmem() would take two to three times as long.
  */
 static char *
 find_end_line(char *text, const char *end)
@@ -116,9 +121,9 @@ find_end_line(char *text, const char *end)
 }
 
 /*
- * All has been handed out that could be: read some more, and look for the end
- * line.  What may be the begin of one is not searched yet.  False with an
- * error.
+ * Read more text, after all searched text was returned, and look for the end
+ * line.  The last bytes, which may be the start of an end line, are not
+ * searched yet.  Returns false after an error.
  */
 static bool
 read_more(TextPieces *pieces)
@@ -127,7 +132,7 @@ read_more(TextPieces *pieces)
 	ssize_t		len;
 	char	   *found;
 
-	/* with the byte before, at first the newline that is not of the text */
+	/* Keep the byte before, which is the additional newline at first. */
 	memmove(pieces->buffer, pieces->buffer + pieces->start - 1, kept);
 	pieces->start = pieces->searched = 1;
 	pieces->end = kept;
@@ -149,13 +154,13 @@ read_more(TextPieces *pieces)
 }
 
 /* ----------
- * Pieces
+ * Splitting the text.
  * ----------
  */
 
 /*
- * Does an odd number of backslashes come before this place, which is in what
- * has not been handed out?
+ * Does an odd number of backslashes precede this position, which is in text
+ * that was not returned yet?
  */
 static bool
 after_odd_backslashes(const TextPieces *pieces, size_t at)
@@ -167,7 +172,7 @@ after_odd_backslashes(const TextPieces *pieces, size_t at)
 	return (n % 2 == 1) != (at - n == pieces->start && pieces->odd_backslashes);
 }
 
-/* Does a line end just before this place? */
+/* Does a line start at this position? */
 static bool
 is_line_begin(const TextPieces *pieces, size_t at)
 {
@@ -176,8 +181,9 @@ is_line_begin(const TextPieces *pieces, size_t at)
 }
 
 /*
- * Where the next piece begins, or, if that is further on, the end of what can
- * be handed out: its first line begins in a later range than this piece's.
+ * Returns the start of the next piece, whose first line begins in a later
+ * range than this piece's, or the end of the searched text if the next piece
+ * begins later.
  */
 static size_t
 find_cut(const TextPieces *pieces)

@@ -1,35 +1,37 @@
 /*
  * text_pieces.h
- *		Cuts the rows of a table, as COPY writes them as text, in pieces.
+ *		Splits the rows of a table, in COPY's text format, into pieces, which
+ *		workers can load in parallel.
  *
- * A piece is the lines that begin in a range of the text, and the ranges are
- * all of the same length: the same text is cut in the same way, by whomever
- * and however often.  A line that is longer than a range is of the piece that
- * it begins in, and the pieces whose ranges it fills have none.
+ * A piece consists of the lines that begin in a range of the text, and all
+ * ranges have the same length.  So the same text is always split in the same
+ * way.  A line that is longer than a range belongs to the piece in which it
+ * begins; the pieces whose ranges it fills are empty.
  *
- * COPY TO ends a row by a newline, and writes a newline within a value as
- * backslash and "n" (copyto.c:CopyAttributeOutText); so do all servers that
- * pg_dump has been able to read since it writes these archives.  Files from
- * elsewhere may have a backslash and a newline instead, which COPY FROM takes
- * for the same.  So no cut is made after an odd number of backslashes; in an
- * encoding where a backslash may be the last byte of a character (SJIS, BIG5,
- * ...) that misses some places, and all others are right, too.
+ * COPY TO ends a row with a newline, and writes a newline within a value as a
+ * backslash and "n" (copyto.c:CopyAttributeOutText).  All servers do so that
+ * pg_dump has been able to read since it writes these archives.  Other
+ * programs may write a backslash and a newline instead, which COPY FROM also
+ * accepts.  So the text is not split after an odd number of backslashes.  In
+ * encodings where a backslash may be the last byte of a character (SJIS,
+ * BIG5, ...), this misses some positions, but all other positions are
+ * correct.
  *
- * The rows end by the line that ends COPY's data; newlines are all that may
- * follow (pg_dump.c:dumpTableData_copy).  To end without, and to have that
- * line elsewhere, is an error.
+ * The rows end with the line that ends COPY's data.  Only newlines may follow
+ * (pg_dump.c:dumpTableData_copy).  It is an error if that line is missing, or
+ * is not at the end.
  */
 #ifndef TEXT_PIECES_H
 #define TEXT_PIECES_H
 
 #include <sys/types.h>
 
-/* One range is all of the text. */
+/* The length of a range that contains the whole text. */
 #define TEXT_PIECES_WHOLE PG_UINT64_MAX
 
 /*
- * Some bytes into buf: how many, 0 at the end, -1 for an error, which is the
- * caller's to tell.
+ * Reads bytes into buf.  Returns their number, 0 at the end, or -1 after an
+ * error, which the caller reports.
  */
 typedef ssize_t (*TextReadCallback) (void *arg, void *buf, size_t size);
 
@@ -39,21 +41,21 @@ extern TextPieces *text_pieces_new(TextReadCallback read, void *arg,
 								   uint64 range_bytes);
 
 /*
- * Some more of the rows, borrowed until the next call, all of it of *piece,
- * which is the number of its range, from 0 on: the length, 0 at the end of
- * the rows, -1 for an error.
+ * Get more text, which is borrowed until the next call, and belongs to a
+ * single piece. *piece is set to the number of its range, from 0.  Returns
+ * the length, 0 at the end of the rows, or -1 after an error.
  */
 extern ssize_t text_pieces_next(TextPieces *pieces, const char **data,
 								uint64 *piece);
 
 /*
- * The same, but nothing of pieces before *piece, which is set to the first
- * that there is.  They are read and thrown away.
+ * Get more text, but skip all pieces before *piece, which is set to the first
+ * piece that exists.  The skipped pieces are read and discarded.
  */
 extern ssize_t text_pieces_skip(TextPieces *pieces, const char **data,
 								uint64 *piece);
 
-/* What is wrong with the text; NULL if it is not the text but the read. */
+/* Returns what is wrong with the text, or NULL if reading has failed. */
 extern const char *text_pieces_error(const TextPieces *pieces);
 
 extern void text_pieces_free(TextPieces *pieces);

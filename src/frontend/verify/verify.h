@@ -1,6 +1,6 @@
 /*
  * verify.h
- *		--verify: is an archive still what was written?
+ *		Checks that an archive is still what was written (--verify).
  */
 #ifndef VERIFY_H
 #define VERIFY_H
@@ -8,9 +8,10 @@
 #include "options/options.h"
 
 /*
- * Check the archive in options->verify, of pg_pardump or of pg_dump, by
- * options->jobs processes.  Logs every finding, a line each, and then a line
- * that sums up; returns the exit status, 0 if there was none.
+ * Check the archive in options->verify, which pg_pardump or pg_dump has
+ * written, with options->jobs processes.  Logs each problem as one line, and
+ * then a summary.  Returns the exit status, which is 0 if there is no
+ * problem.
  */
 extern int	verify_archive(const Options *options);
 
