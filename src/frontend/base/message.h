@@ -79,7 +79,7 @@ extern void findings_report(void);
 
 /*
  * Call this at the end of --check.  Ends the process with exit status 1 if
- * there are errors; otherwise prints the list.
+ * there are errors.  The list is printed in any case.
  */
 extern void findings_end(void);
 

@@ -44,13 +44,14 @@
 
 /*
  * The query returns rows of a kind and a name.  A publication may publish
- * partitions as their root table, but the copy contains the leaves.  Members
- * of extensions are ignored, because CREATE EXTENSION creates them, with or
- * without rows.  The replica identity is determined as in
- * relcache.c:RelationGetIndexList: the chosen index may have been dropped,
- * and a deferrable primary key does not identify rows.
+ * partitions as their root table, but the copy contains the leaves.
+ * Published members of extensions do not count as missing, because CREATE
+ * EXTENSION creates them, with or without rows.  The replica identity is
+ * determined as in relcache.c:RelationGetIndexList: the chosen index may have
+ * been dropped, and a deferrable primary key does not identify rows.
  *
- * prqual, prattrs and prrelid are a publication's filters, since 15.
+ * prqual and prattrs are filters of a publication.  They exist since 15, so
+ * the query reads them as JSON.
  */
 static const char compare_query[] =
 "WITH copied AS (SELECT pg_catalog.unnest($1::pg_catalog.oid[]) AS oid),"

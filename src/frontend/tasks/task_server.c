@@ -306,10 +306,9 @@ lock_key(const char *run_id)
 }
 
 /*
- * Try for some time, because a task may hold the lock for a moment in shared
- * mode while it checks for the leader.  A session that holds the lock for
- * longer is not part of the run; any user can see the key of a lock and take
- * it.
+ * Try for some seconds, but not without a limit: a session that keeps the
+ * lock is not part of the run.  Every role can take the lock, because
+ * pg_locks shows its key to all.
  */
 void
 task_server_hold(PGconn *conn, const char *run_id)
