@@ -61,9 +61,9 @@ extern void backup_read_piece(const Backup *backup, PGconn *conn,
 							  const BackupPiece *piece);
 
 /*
- * The same for a piece whose files are read whole, always with SQL.  Each
- * file is stored with its current length, which is noted.  A file that has
- * become too long is not read; this is noted, too.
+ * Read a piece whose files are read whole, always with SQL. Each file is
+ * stored with its current length, which is noted.  A file that has become too
+ * long is not read; this is noted, too.
  */
 extern void backup_read_whole(const Backup *backup, PGconn *conn,
 							  BackupLayout *layout, const BackupPiece *piece);

@@ -40,8 +40,8 @@ extern void backup_server_advance_slot(const Backup *backup,
 									   XLogRecPtr position);
 
 /*
- * To be called often, so that the server does not consider the slot idle.
- * From 18 on the server ends sessions whose slot was idle for
+ * Call this often, so that the server does not consider the slot idle.  Since
+ * 18, the server ends sessions whose slot was idle for
  * idle_replication_slot_timeout.  If that is set, the slot has a session of
  * its own, in which it can be used while the leader's session waits.
  */

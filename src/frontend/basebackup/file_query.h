@@ -24,10 +24,10 @@ extern void file_query_append_path(PQExpBuffer sql, PGconn *conn,
  */
 extern int64 file_query_int64(const PGresult *res, int row, int column);
 
-/* The same for an int4, the first value of a row: the number of its file. */
+/* Returns the number of a row's file: the first value of the row, an int4. */
 extern uint32 file_query_number(const PGresult *res, int row);
 
-/* The same for a file's size, which must be possible. */
+/* Returns a file's size.  Exits with a message if the size is impossible. */
 extern uint64 file_query_size(const PGresult *res, int row, int column,
 							  const char *path);
 

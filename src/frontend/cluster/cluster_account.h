@@ -58,8 +58,8 @@ extern void cluster_account_open(const Options *options, ClusterCommand command)
 extern void cluster_account_note_snapshot(const SnapshotRecord *snapshot);
 
 /*
- * To be called when the list of databases is known, before the runs: begins
- * the line of progress, if progress is shown.
+ * Call this when the list of databases is known, before the runs.  Begins the
+ * line of progress, if progress is shown.
  */
 extern ClusterAccount *cluster_account_begin(const ClusterList *list);
 
@@ -69,16 +69,14 @@ extern void cluster_account_add_args(const Options *options,
 									 SimpleStringList *args);
 
 /*
- * To be called when the run of a database begins, and when it has ended,
+ * Call these when the run of a database begins, and when it has ended,
  * successfully or not.
  */
 extern void cluster_account_note_begin(ClusterAccount *account, int no);
 extern void cluster_account_note_end(ClusterAccount *account, int no,
 									 ClusterState state);
 
-/*
- * To be called after all runs: writes the summary, its event, and the page.
- */
+/* Call this after all runs.  Writes the summary, its event, and the page. */
 extern void cluster_account_end(ClusterAccount *account);
 
 #endif							/* CLUSTER_ACCOUNT_H */

@@ -61,7 +61,10 @@ extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
  */
 extern void cluster_list_add_failed(PQExpBuffer names, const ClusterList *list);
 
-/* The same with OIDs and names only, and including excluded databases. */
+/*
+ * Read a list with only OIDs and names, which also contains excluded
+ * databases.
+ */
 extern ClusterList cluster_list_read_names(PGconn *conn);
 
 /*
@@ -138,7 +141,7 @@ extern PGconn *cluster_session_open(const ConnParams *connection,
 									const char *password_command,
 									const char *progname);
 
-/* The same with an address; ends with session_lost() on failure. */
+/* Connect in this way to an address; ends with session_lost() on failure. */
 extern PGconn *cluster_session_open_again(const PeerAddress *address,
 										  const char *progname);
 
@@ -179,8 +182,8 @@ extern void cluster_check_source(PGconn *conn, const Options *options,
 								 const ClusterList *list);
 
 /*
- * The same for the target of a restore or copy; and warn if there is no room
- * for index builds.
+ * Check the target of a restore or copy in the same way.  Also warn if there
+ * is no room for index builds.
  */
 extern void cluster_check_target(PGconn *conn, const Options *options,
 								 int n_databases);

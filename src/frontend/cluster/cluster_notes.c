@@ -240,8 +240,9 @@ refuse_notes(PGconn *conn, const char *detail)
 }
 
 /*
- * To be called in a transaction: if the table was replaced this is found now,
- * and a locked table keeps its owner until the end.
+ * Lock the table in the caller's transaction.  This detects whether the table
+ * was replaced.  A locked table keeps its owner until the end of the
+ * transaction.
  */
 static void
 lock_notes(PGconn *conn)

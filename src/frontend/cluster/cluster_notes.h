@@ -48,10 +48,10 @@ extern void cluster_notes_decide(ClusterNotes *notes, PGconn *conn,
 extern void cluster_notes_show(const ClusterNotes *notes, const ClusterList *list);
 
 /*
- * To be called when the restore begins: creates the table, notes all
- * databases of the list, and drops those that an earlier run created and left
- * empty.  If the table cannot be created, a warning says that the run cannot
- * be resumed.
+ * Call this when the restore begins.  Creates the table, notes all databases
+ * of the list, and drops those that an earlier run created and left empty.
+ * If the table cannot be created, a warning says that the run cannot be
+ * resumed.
  */
 extern void cluster_notes_begin(ClusterNotes *notes, PGconn *conn,
 								const ClusterList *list);
@@ -61,9 +61,9 @@ extern void cluster_notes_enter(const ClusterNotes *notes,
 								const ClusterDatabase *database);
 
 /*
- * To be called after all runs: removes the table if all databases are done.
- * *n_left is the number of those that are not, according to the table.
- * Returns how many databases earlier runs have restored with errors.
+ * Call this after all runs.  Removes the table if all databases are done.
+ * *n_left is the number of databases that are not done, according to the
+ * table.  Returns how many databases earlier runs have restored with errors.
  */
 extern int	cluster_notes_end(ClusterNotes *notes, PGconn *conn, int *n_left);
 

@@ -65,8 +65,8 @@ extern void cluster_snapshot_attend(ClusterSnapshot *snapshot);
 extern void cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no);
 
 /*
- * To be called after the run of this database, and after all runs (NULL is
- * ignored): ends the guard, or all guards.
+ * Call these after the run of this database, and after all runs.  They end
+ * the guard of the database, or all guards.  NULL is ignored.
  */
 extern void cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no);
 extern void cluster_snapshot_end(ClusterSnapshot *snapshot);

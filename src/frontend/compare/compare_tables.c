@@ -114,7 +114,10 @@ missing_column(const DumpTable *table, const DumpTable *other)
 	return NULL;
 }
 
-/* Why the rows cannot be compared, or NULL; owned. */
+/*
+ * Returns the reason why the rows cannot be compared, or NULL; the caller
+ * owns it.
+ */
 static char *
 describe_missing(const char *name, const DumpTable *table,
 				 const DumpTable *other, const char *side,

@@ -74,8 +74,8 @@ extern bool difference_has(const Difference *difference, uint64 hash,
 extern bool difference_knows(const Difference *difference, uint64 level_hash);
 
 /*
- * How many more hashes the side has, estimated from this level and those
- * above, which must not be below the difference's least_level.
+ * Returns how many more hashes the side has, estimated from this level and
+ * those above, which must not be below the difference's least_level.
  */
 extern uint64 difference_count(const Difference *difference, bool added,
 							   int least_level);

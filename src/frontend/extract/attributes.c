@@ -91,9 +91,9 @@ owner_of(const TarMember *member)
 }
 
 /*
- * The same for many members of one owner, as in a base backup: getpwnam() may
- * query a server on the network each time.  It is useless unless root runs
- * the program.
+ * Returns the owner of a member, and keeps the last one, because most members
+ * of a base backup have the same owner, and getpwnam() may query a server on
+ * the network each time.  Only needed if root runs the program.
  */
 static Owner
 same_owner_of(const TarMember *member)

@@ -22,7 +22,7 @@
  */
 #define TAR_PATH_BYTES 101
 
-/* The same for the name of a user or a group. */
+/* The size of the name of a user or group, and a terminating zero. */
 #define TAR_NAME_BYTES 33
 
 typedef enum TarKind

@@ -104,7 +104,7 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 	return n;
 }
 
-/* How many parts the group may have. */
+/* Returns the number of parts that the group may have. */
 static int
 count_parts(const TocEntry *group)
 {

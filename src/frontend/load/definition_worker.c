@@ -310,8 +310,8 @@ definition_log_claim(const RestoreJournal *journal, DefinitionSession *session,
 }
 
 /*
- * The same with n entries, each of which has a line.  Returns false if any of
- * them was created already; then the session must roll back.
+ * Write the lines of n entries in the session's transaction.  Returns false
+ * if any of the entries was created already; then the session must roll back.
  */
 static bool
 definition_log_claim_all(const RestoreJournal *journal, DefinitionSession *session,

@@ -75,7 +75,7 @@ extern DefinitionJobs *definition_jobs_make(const Script *script, int first,
  */
 extern bool definition_jobs_may_begin(const DefinitionJobs *jobs, int job);
 
-/* To be called when a job begins, and when it is done. */
+/* Call these when a job begins, and when it is done. */
 extern void definition_jobs_begin(DefinitionJobs *jobs, int job);
 extern void definition_jobs_end(DefinitionJobs *jobs, int job);
 

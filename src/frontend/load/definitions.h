@@ -20,9 +20,9 @@
 extern void definitions_make(RestoreStages *stages, const RestoreJournal *journal);
 
 /*
- * The same, concurrently, for foreign keys, triggers, privileges, and all
- * other definitions that come after the rows, except indexes
- * (index_builder.h).
+ * Create all other definitions that come after the rows, concurrently:
+ * foreign keys, triggers, privileges and others, except indexes
+ * (index_builder.h).  Errors are handled as above.
  */
 extern void definitions_make_rest(RestoreStages *stages, const RestoreJournal *journal);
 

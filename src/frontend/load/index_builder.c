@@ -285,7 +285,10 @@ add_unit(IndexQueue *queue, const SortedEntry *entry, int no)
 	jobs->jobs[last].n++;
 }
 
-/* By dump ID: the table for whose rows an entry waits; owned. */
+/*
+ * Returns the table for whose rows an entry waits, by dump ID; the caller
+ * owns the array.
+ */
 static int *
 tables_by_id(const RestoreSchedule *schedule)
 {

@@ -51,7 +51,7 @@ typedef struct IndexBuilds
 	IndexTotals *totals;
 } IndexBuilds;
 
-/* How many builds have succeeded so far. */
+/* Returns the number of builds that have succeeded so far. */
 extern int	index_log_built(const IndexBuilds *builds);
 
 /* The name of the index, qualified and quoted; owned. */
@@ -128,10 +128,10 @@ typedef struct IndexPlan
 extern IndexBuilder *index_builder_start(const IndexPlan *plan);
 
 /*
- * To be called when all tables are complete: waits until all indexes are
- * built, as a stage of the progress.  Errors are reported and counted.
- * Returns false if the builder ended early, which was reported; then the
- * other indexes are not built.
+ * Call this when all tables are complete.  Waits until all indexes are built,
+ * as a stage of the progress.  Errors are reported and counted.  Returns
+ * false if the builder ended early, which was reported; then the other
+ * indexes are not built.
  */
 extern bool index_builder_finish(IndexBuilder *builder);
 

@@ -317,11 +317,11 @@ restore_journal_grant_hint(PGconn *conn)
 }
 
 /*
- * To be called in a transaction.  When a journal is removed, every role that
- * can create a schema can use its name.  A view or trigger that such a role
- * creates there would run with this role's privileges.  So the tables are
- * locked, and their owner is checked, before each use by a session that may
- * have been idle.
+ * Check the owner of the journal, in the caller's transaction.  When a
+ * journal is removed, every role that can create a schema can use its name.
+ * A view or trigger that such a role creates there would run with this role's
+ * privileges.  So the tables are locked, and their owner is checked, before
+ * each use by a session that may have been idle.
  */
 static void
 check_owner(const RestoreJournal *journal, PGconn *conn)

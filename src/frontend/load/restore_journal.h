@@ -186,8 +186,8 @@ extern bool restore_journal_has(const RestoreJournal *journal, char *name);
 extern bool restore_journal_claim(const RestoreJournal *journal, PGconn *conn, const char *name);
 
 /*
- * The same for several steps.  Returns false if any was done already; then
- * the session must roll back.
+ * Claim several steps in this way.  Returns false if any of them was done
+ * already; then the session must roll back.
  */
 extern bool restore_journal_claim_all(const RestoreJournal *journal, PGconn *conn,
 									  char *const *names, int n);

@@ -220,7 +220,7 @@ command_failed(PGconn *conn, const PGresult *res, const char *problem,
 	*error = session_error_words(conn, res);
 }
 
-/* The same for a COPY that has ended. */
+/* A COPY has ended with an error, or the connection broke. */
 static void
 copy_failed(TargetRowsSink *sink, const PGresult *res)
 {

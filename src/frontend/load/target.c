@@ -409,8 +409,9 @@ target_command(PGconn *conn, const char *sql)
 }
 
 /*
- * The same address with another value of a keyword: in a connection string
- * the last of several values counts.  Owned.
+ * Returns the address with another value of a keyword: if a keyword occurs
+ * several times in a connection string, the last value counts.  The caller
+ * owns it.
  */
 static PeerAddress *
 changed_address(const PeerAddress *address, const char *keyword,

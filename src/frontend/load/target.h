@@ -133,15 +133,16 @@ extern void target_begin(Target *target);
 extern void target_renew(Target *target);
 
 /*
- * The same after steps that usually take a moment: a session that answers, on
- * a server that was not restarted, is kept.
+ * Make sure that the session is usable after steps that usually take a
+ * moment: a session that answers, on a server that was not restarted, is
+ * kept.  Otherwise, connect again.
  */
 extern void target_keep(Target *target);
 
 /* Open another session, prepared like the leader's. */
 extern PGconn *target_connect(const Target *target);
 
-/* The same, and prepared for loading rows. */
+/* Open another session that is prepared for loading rows. */
 extern PGconn *target_connect_loader(const Target *target);
 
 /*
@@ -166,7 +167,10 @@ extern void target_begin_load(const Target *target, PGconn *conn);
 extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
 							  const char *const *params);
 
-/* The same, for a statement without parameters; the result is discarded. */
+/*
+ * Run a statement without parameters in the same way.  The result is
+ * discarded.
+ */
 extern void target_command(PGconn *conn, const char *sql);
 
 /*

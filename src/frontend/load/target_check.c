@@ -19,7 +19,7 @@
 /* Messages name this many objects; further ones are only counted. */
 #define NAMES_SHOWN 100
 
-/* The same for existing tables. */
+/* Messages name this many existing tables. */
 #define TABLES_SHOWN 10
 
 /* ----------
@@ -175,7 +175,7 @@ check_new_database(PGconn *conn, const char *new_name)
 	pg_log_error_hint("Use --clean to drop the database first, or omit --create to use the existing database.");
 }
 
-/* How many indexes are built at a time, at least. */
+/* Returns the least number of indexes that are built at a time. */
 static int
 count_builds(const RestoreSchedule *schedule, const Options *options)
 {
@@ -420,8 +420,8 @@ static const char others_objects_query[] =
 " AND NOT pg_catalog.current_setting('lo_compat_privileges')::pg_catalog.bool";
 
 /*
- * How many of the large objects that the plan's archive creates a query
- * finds.
+ * Returns how many of the large objects that the plan's archive creates are
+ * found by a query.
  */
 static int
 count_objects(PGconn *conn, const DumpPlan *plan, const char *query,

@@ -38,16 +38,18 @@ extern void target_check_tables(PGconn *conn, const DumpTables *tables,
 								bool may_exist);
 
 /*
- * The same for sequences: an existing one could not be created, but would get
- * the position of the source's.
+ * Report an error if the target has one of the sequences that will be
+ * created.  An existing sequence could not be created, but would get the
+ * position of the source's.
  */
 extern void target_check_sequences(PGconn *conn,
 								   const RestoreSchedule *schedule);
 
 /*
- * How many of the large objects that the plan's archive creates exist on the
- * target.  (The archive may only have the contents.)  For a copy, also report
- * an error if there are any or, with --clean, if other roles own some.
+ * target_count_objects() returns how many of the large objects that the
+ * plan's archive creates exist on the target.  (The archive may only have the
+ * contents.) For a copy, target_check_objects() reports an error if there are
+ * any or, with --clean, if other roles own some.
  */
 extern int	target_count_objects(PGconn *conn, const DumpPlan *plan);
 extern void target_check_objects(PGconn *conn, const DumpPlan *plan,
@@ -82,10 +84,10 @@ extern void target_check_triggers(PGconn *conn, const Options *options,
 								  const Oid *tables, int n);
 
 /*
- * To be called if the target has inserted another number of rows than COPY
- * sent.  If a BEFORE INSERT trigger for each row fires in this session, on
- * the table or a partition, it can leave rows out or insert them elsewhere.
- * Then there is only a warning, and the result is true.
+ * Call this if the target has inserted another number of rows than COPY sent.
+ * If a BEFORE INSERT trigger for each row fires in this session, on the table
+ * or a partition, it can leave rows out or insert them elsewhere.  Then there
+ * is only a warning, and the result is true.
  */
 extern bool target_may_skip_rows(PGconn *conn, Oid table, const char *what,
 								 uint64 sent, uint64 taken);

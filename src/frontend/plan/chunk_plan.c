@@ -29,8 +29,8 @@
 	"Run ALTER EXTENSION pg_pardump UPDATE; or use --no-extension."
 
 /*
- * Why neither block ranges nor the extension work for a table; NULL if they
- * do.
+ * Returns why neither block ranges nor the extension work for a table; NULL
+ * if they do.
  */
 static const char *
 not_plain_heap(const DumpTable *table)
@@ -44,7 +44,9 @@ not_plain_heap(const DumpTable *table)
 	return NULL;
 }
 
-/* Why the extension cannot read a table, but SQL can; NULL if it can. */
+/*
+ * Returns why the extension cannot read a table, but SQL can; NULL if it can.
+ */
 static const char *
 chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
 {
@@ -63,7 +65,7 @@ chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
 	return NULL;
 }
 
-/* Why a table cannot be read by block ranges; NULL if it can. */
+/* Returns why a table cannot be read by block ranges; NULL if it can. */
 static const char *
 chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 {
@@ -89,8 +91,8 @@ chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 }
 
 /*
- * Why a table is one file; NULL if it will be split.  Some reasons are
- * logged.
+ * Returns why a table is one file; NULL if it will be split.  Some reasons
+ * are logged.
  */
 static const char *
 chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
@@ -125,7 +127,10 @@ chunk_reason_is_small(const DumpTable *table)
 	return table->total_bytes < SMALL_TABLE_BYTES;
 }
 
-/* Why SQL reads a table with n_files files; NULL if the extension does. */
+/*
+ * Returns why SQL reads a table with n_files files; NULL if the extension
+ * does.
+ */
 static const char *
 chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 {

@@ -147,7 +147,9 @@ extern ChunkPlan *chunk_plan_make(const Options *options,
 								  const PreviousArchive *previous,
 								  ServerChunksCallback ask, PGconn *conn);
 
-/* How many files of a table may be reused from the previous archive. */
+/*
+ * Returns how many files of a table may be reused from the previous archive.
+ */
 extern int	chunk_plan_count_reusable(const ChunkPlan *plan, int table);
 
 #endif							/* CHUNK_PLAN_H */

@@ -79,7 +79,8 @@ dump_tables_of_toc(const Toc *toc)
 }
 
 /*
- * By dump ID of a table's definition: the number of the table, or -1; owned.
+ * Returns the numbers of the tables by the dump IDs of their definitions,
+ * with -1 for other IDs; the caller owns the array.
  */
 static int *
 number_tables(const DumpTables *tables, const Toc *toc)

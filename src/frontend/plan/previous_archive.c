@@ -151,7 +151,7 @@ describe_settings(const char *before, const char *now)
 	return *before || *now || text.len == 0 ? NULL : printable(text.data);
 }
 
-/* Why none of the files can be reused; NULL if they can. */
+/* Returns why none of the files can be reused; NULL if they can. */
 static const char *
 why_not_head(const Manifest *before, const Manifest *now)
 {

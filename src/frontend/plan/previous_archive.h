@@ -73,9 +73,9 @@ extern PreviousArchive *previous_archive_open(const char *directory,
 											  const char **problem);
 
 /*
- * The same for a task, which only copies files; its leader has found out
- * which files can be reused.  If the directory cannot be opened, there is a
- * warning, and dir_fd is -1.
+ * Open the archive in a task, which only copies files: its leader has found
+ * out which files can be reused.  If the directory cannot be opened, there is
+ * a warning, and dir_fd is -1.
  */
 extern PreviousArchive *previous_archive_reach(const char *directory,
 											   pg_checksum_type checksum_type);

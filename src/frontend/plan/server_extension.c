@@ -270,7 +270,7 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 " f (no, signature, name, uses)"
 #define N_FUNCTIONS 14
 
-/* How many of these functions are called, by ServerExtensionUse. */
+/* The number of these functions that are called, by ServerExtensionUse. */
 static const int n_called[] = {9, 2, 3, 1};
 
 /* The bit of a ServerExtensionUse, as a parameter. */
@@ -362,8 +362,8 @@ enum
 };
 
 /*
- * How many of the functions' names lead to these OIDs, if the session has a
- * lock on the extension's table.
+ * The query counts how many of the functions' names lead to these OIDs, if
+ * the session has a lock on the extension's table.
  */
 static const char same_query[] =
 "SELECT pg_catalog.count(*) FROM " FUNCTIONS_SQL
@@ -391,7 +391,7 @@ role_name(const PGresult *res, int row, int column)
 	return psprintf("role \"%s\"", printable(name));
 }
 
-/* Why the extension cannot be used; NULL if no reason is known. */
+/* Returns why the extension cannot be used; NULL if no reason is known. */
 static const char *
 why_missing(const PGresult *res)
 {
@@ -431,7 +431,10 @@ is_older(const char *version)
 	return major < own_major || (major == own_major && minor < own_minor);
 }
 
-/* The same for its functions and its table, which may be missing. */
+/*
+ * Returns why the extension's functions or its table, which may be missing,
+ * cannot be used; NULL if they can.
+ */
 static const char *
 why_not_used(const ServerExtension *extension, const PGresult *res)
 {

@@ -76,8 +76,9 @@ extern ServerExtension *server_extension_find(PGconn *conn,
 extern void server_extension_hold(PGconn *conn, ServerExtension *extension);
 
 /*
- * The same in another session, whose transaction will call it.  Waits as
- * table_lock_take() does.  Exits with a message if it fails.
+ * Keep the extension from being dropped in another session, whose transaction
+ * will call it.  Waits like table_lock_take().  Exits with a message if it
+ * fails.
  */
 extern void server_extension_hold_too(PGconn *conn,
 									  const ServerExtension *extension,

@@ -330,8 +330,8 @@ consists_of(const char *text, const char *chars)
 }
 
 /*
- * Why the manifest of the previous archive proves nothing; NULL if it does.
- * Its texts become parts of statements, so they are checked, too.
+ * Returns why the manifest of the previous archive proves nothing; NULL if it
+ * does.  Its texts become parts of statements, so they are checked, too.
  */
 static const char *
 why_not_before(const Manifest *before, const WalHistory *now)

@@ -66,7 +66,7 @@ typedef struct WalHistory
  */
 extern WalHistory *wal_history_begin(PGconn *conn);
 
-/* To be called after the snapshot was taken in this session's transaction. */
+/* Call this after the snapshot was taken in this session's transaction. */
 extern void wal_history_snapshot_taken(PGconn *conn, WalHistory *history);
 
 /*

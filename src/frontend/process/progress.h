@@ -62,7 +62,9 @@ extern void progress_line_add(ProgressLine *line, int rank, const char *before,
 							  const char *after, const char *format,...)
 			pg_attribute_printf(5, 6);
 
-/* The same for a name; a long one is cut, and ends with "...". */
+/*
+ * Add a name in the same way.  A long name is truncated, and ends with "...".
+ */
 extern void progress_line_add_name(ProgressLine *line, int rank,
 								   const char *name);
 
@@ -111,7 +113,7 @@ extern void progress_stage_if_long(const char *what);
  */
 extern void progress_set_detail(ProgressCompose detail, void *arg);
 
-/* To be called often: shows the line when it is time. */
+/* Call this often.  Shows the line when it is time. */
 extern void progress_tick(void);
 
 /* End the stage successfully, and show its last line. */

@@ -49,7 +49,7 @@ extern RunFigures *run_figures_own(void);
 extern void run_figures_watch(void (*update) (void *arg, RunFigures *figures),
 							  void *arg);
 
-/* To be called often: calls update() when it is time. */
+/* Call this often.  Calls update() when it is time. */
 extern void run_figures_tick(void);
 
 #endif							/* RUN_FIGURES_H */

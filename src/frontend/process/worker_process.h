@@ -151,7 +151,7 @@ extern bool worker_process_is_this(void);
  */
 pg_noreturn extern void worker_process_lost(const char *cause);
 
-/* The same in a signal handler. */
+/* End the process in this way in a signal handler. */
 pg_noreturn extern void worker_process_lost_in_handler(const char *cause);
 
 /*
@@ -165,7 +165,10 @@ extern void worker_process_send(WorkerProcess *process, int32 job);
 /* Read its messages.  Returns false at the end, and closes the pipe. */
 extern bool worker_process_hear(WorkerProcess *process);
 
-/* Why it lost its connection, if it has reported this; otherwise NULL. */
+/*
+ * Returns why the worker lost its connection, if it has reported this;
+ * otherwise NULL.
+ */
 extern const char *worker_process_lost_cause(const WorkerProcess *process);
 
 /* Print its messages, except for that cause. */

@@ -68,13 +68,12 @@ tcp_setting_apply(PGconn *conn)
 }
 
 /*
- * The same settings for a connection that will be made with these options, as
- * " keyword=value ..." for its connection string; owned.  libpq ignores them
- * for Unix-domain sockets.
- *
- * A session that loads rows does not read from its socket while it waits for
- * a lock or for its disk.  On Linux, tcp_user_timeout would end such a
- * connection, so it is left out if takes_rows is true.
+ * Returns the same settings for a connection that will be made with these
+ * options, as " keyword=value ..." for its connection string; the caller owns
+ * it. libpq ignores them for Unix-domain sockets.  A session that loads rows
+ * does not read from its socket while it waits for a lock or for its disk.
+ * On Linux, tcp_user_timeout would end such a connection, so it is left out
+ * if takes_rows is true.
  */
 static char *
 tcp_setting_conninfo(const PQconninfoOption *options, bool takes_rows)

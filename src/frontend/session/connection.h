@@ -77,11 +77,11 @@ extern char *peer_address_for_program(const PeerAddress *address);
 extern const ChildSecrets *peer_address_secrets(const PeerAddress *address);
 
 /*
- * The same for a program whose service file the caller writes.  The values
- * that a service of the user's gave this connection are in the result, which
- * is owned, and in *secrets, whose service is not NULL.  The program must
- * connect at once, because it does not learn about a password that changes
- * later.
+ * Returns the connection string for a program whose service file the caller
+ * writes.  The values that a service of the user's gave this connection are
+ * in the result, which is owned, and in secrets, whose service is not NULL.
+ * The program must connect at once, because it does not learn about a
+ * password that changes later.
  */
 extern char *peer_address_for_own_service(const PeerAddress *address,
 										  ChildSecrets *secrets);
@@ -107,7 +107,7 @@ typedef struct ConnectionsLeft
 "Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions."
 
 /*
- * How many connections the limits of the server, of the role and, if
+ * Returns how many connections the limits of the server, of the role and, if
  * of_database is true, of the database leave besides this session.  Servers
  * before 10 do not show which sessions are clients; the result is
  * PG_INT32_MAX then.
@@ -115,8 +115,9 @@ typedef struct ConnectionsLeft
 extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
 /*
- * The same in a query of the caller's: connection_limit_expression() returns
- * an expression (owned), and connection_limit_read() its value in the result.
+ * These do the same in a query of the caller: connection_limit_expression()
+ * returns an expression (owned), and connection_limit_read() its value in the
+ * result.
  */
 extern char *connection_limit_expression(PGconn *conn, bool of_database);
 extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
@@ -133,8 +134,8 @@ extern void connection_limit_check_tasks(PGconn *conn, const char *server,
 										 int n_tasks, int n_sessions);
 
 /*
- * The same check in a task, for the sessions of its own workers.  conn is the
- * session of the task.
+ * In a task: warn in this way about the sessions of its own workers. conn is
+ * the session of the task.
  */
 extern void connection_limit_check_workers(PGconn *conn, int n_workers);
 
@@ -188,13 +189,16 @@ extern void connection_report_failure(const PGconn *conn);
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
-/* The same with other parameters.  password_command may be NULL. */
+/*
+ * Connect with other parameters in the same way. password_command may be
+ * NULL.
+ */
 extern PGconn *connection_open_params(const ConnParams *params,
 									  const char *password_command,
 									  const char *progname);
 
 /*
- * The same to the database postgres or, if that fails, to template1, instead
+ * Connect to the database postgres or, if that fails, to template1, instead
  * of the database that the parameters name.
  */
 extern PGconn *connection_open_maintenance(const ConnParams *params,
@@ -212,23 +216,23 @@ extern PGconn *connection_open_peer(const PeerAddress *address,
 									const char *progname);
 
 /*
- * The same, but returns the connection even if it could not be made:
+ * Connect to a peer, and return the connection even if it could not be made:
  * connection_words() has the reason.
  */
 extern PGconn *connection_try_peer(const PeerAddress *address,
 								   const char *progname);
 
 /*
- * The same with replication=database, which the server answers with a
- * walsender.
+ * Connect to a peer in this way with replication=database, which the server
+ * answers with a walsender.
  */
 extern PGconn *connection_try_replication(const PeerAddress *address,
 										  const char *progname);
 
 /*
- * Why a connection to a peer could not be made: libpq's message or, if the
- * password command failed, that command's message.  Only the last connection
- * that failed may be asked about; borrowed.
+ * Returns why a connection to a peer could not be made: libpq's message or,
+ * if the password command failed, that command's message.  Only the last
+ * connection that failed may be asked about; borrowed.
  */
 extern const char *connection_words(const PGconn *conn);
 

@@ -86,8 +86,8 @@ extern const char *password_command_run(PasswordCommand *command,
 										const char **failure);
 
 /*
- * The same for the first connection: exits with a message if the command
- * fails.  NULL for NULL.
+ * Run the command for the first connection: exits with a message if the
+ * command fails.  Returns NULL for NULL.
  */
 extern const char *password_command_first(const char *text);
 

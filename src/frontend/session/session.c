@@ -25,7 +25,7 @@
 /* How long an idle session may take to answer. */
 #define ANSWER_MS 15000
 
-/* The same for a session that is about to be closed. */
+/* How long a session that will be closed may take to answer. */
 #define CLOSE_MS 5000
 
 /* How long to wait until the server has ended a session. */
@@ -698,7 +698,8 @@ text_is_convertible(PGconn *conn, const char *text)
 }
 
 /*
- * The same for all texts at once, which needs a query only in some encodings.
+ * Can the server's encoding represent all of these texts? This needs a query
+ * only in some encodings.
  */
 static bool
 all_are_convertible(PGconn *conn, char *const *texts, int n)

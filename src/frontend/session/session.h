@@ -81,7 +81,7 @@ extern int64 *session_numbers(const PGresult *res, int column, int *n);
 #define SESSION_SET_LOCAL(name, value) \
 "SELECT pg_catalog.set_config('" name "', '" value "', true)"
 
-/* The same with a value that is not a constant; appended to sql. */
+/* Append such a query with a value that is not a constant to sql. */
 extern void session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
 							   const char *value, bool is_local);
 extern void session_set(PGconn *conn, const char *name, const char *value,
@@ -196,8 +196,8 @@ extern void session_begin(PGconn *conn, const char *sql);
 extern void session_begin_unwatched(PGconn *conn, const char *sql);
 
 /*
- * The same, but returns false if it fails or there is no answer in time.  A
- * wait_ms of -1 means no limit, and a watched wait.
+ * Begin a transaction in this way, but return false if it fails or there is
+ * no answer in time.  A wait_ms of -1 means no limit, and a watched wait.
  */
 extern bool session_try_begin(PGconn *conn, const char *sql, int wait_ms);
 
@@ -229,8 +229,8 @@ extern bool session_probe(PGconn *conn, PGconn *other, int n_tries);
 extern void session_close(PGconn *conn);
 
 /*
- * The same, and wait a moment until its place among the server's connections
- * is free again.
+ * End a session in this way, and wait a moment until its place among the
+ * server's connections is free again.
  */
 extern void session_close_and_wait(PGconn *conn);
 
@@ -287,7 +287,7 @@ extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
  */
 extern char *text_array(PGconn *conn, char *const *texts, int n);
 
-/* The same for OIDs. */
+/* Returns an array literal of the OIDs; the caller owns it. */
 extern char *oid_array(const Oid *oids, int n);
 
 /* Can the server's encoding represent this text, which is in the client's? */

@@ -71,7 +71,10 @@ typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
  */
 extern SessionWaitWatch session_wait_set_watch(SessionWaitWatch watch);
 
-/* The same for rows of COPY.  The function keeps the time itself. */
+/*
+ * Called at short intervals while rows of COPY arrive, or do not.  The
+ * function keeps the time itself.
+ */
 typedef void (*SessionRowsWatch) (PGconn *conn, bool came);
 
 /*

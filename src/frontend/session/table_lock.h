@@ -42,15 +42,15 @@ extern void table_lock_take(PGconn *conn, char *const *names, int n_names,
 							int wait_ms);
 
 /*
- * The same, but returns the server's message (owned) if a table cannot be
- * locked for any reason.  Tables before it in the list may be locked then.
- * NULL if all are locked.
+ * Lock tables in this way, but return the server's message (owned) if a table
+ * cannot be locked for any reason.  Tables before it in the list may be
+ * locked then.  NULL if all are locked.
  */
 extern char *table_lock_attempt(PGconn *conn, char *const *names, int n_names,
 								int wait_ms);
 
 /*
- * The same in one statement and without a wait.  Returns false, and locks
+ * Lock tables in one statement and without a wait.  Returns false, and locks
  * none, if a table is locked by others.
  */
 extern bool table_lock_try(PGconn *conn, char *const *names, int n_names);

@@ -137,8 +137,9 @@ check_tables(Source *source, const DumpPlan *plan)
 }
 
 /*
- * The same on the other standbys.  Between the snapshot and these locks,
- * replay may have changed tables on one standby earlier than on the leader's.
+ * Lock and check the tables on the other standbys too.  Between the snapshot
+ * and these locks, replay may have changed tables on one standby earlier than
+ * on the leader's.
  */
 static void
 lock_on_standbys(const Source *source, const DumpPlan *plan)

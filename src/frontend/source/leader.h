@@ -28,9 +28,9 @@
 extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
- * The same without pg_dump: the plan already contains a table of contents
- * with the OIDs of the tables, and the encoding.  Plans tables and chunks;
- * the caller adds large objects and jobs.
+ * Make the plan without pg_dump: it already contains a table of contents with
+ * the OIDs of the tables, and the encoding.  Plans tables and chunks; the
+ * caller adds large objects and jobs.
  */
 extern void leader_plan_tables(Source *source, DumpPlan *plan);
 

@@ -58,7 +58,7 @@ extern void leader_watchdog_watch_rows(void);
 extern void leader_session_begin(Source *source, const DumpPlan *plan);
 
 /*
- * To be called several times a second: notices the end of the session, and
+ * Call this several times a second.  Notices the end of the session, and
  * tries to replace it.  Exits with a message if the snapshot is lost, or
  * after as many attempts as --retries allows.
  */
@@ -93,9 +93,9 @@ extern bool leader_session_do(LeaderSession *session, const WorkerTask *task,
 							  int job);
 
 /*
- * To be called when all jobs are done: ends the transaction, unless the
- * session is lost.  Exits with a message if a schema was renamed, so that a
- * table's name led to another table.
+ * Call this when all jobs are done.  Ends the transaction, unless the session
+ * is lost.  Exits with a message if a schema was renamed, so that a table's
+ * name led to another table.
  */
 extern void leader_session_finish(LeaderSession *session);
 extern bool leader_session_is_finished(const LeaderSession *session);

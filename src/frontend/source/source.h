@@ -51,7 +51,7 @@ typedef struct Source
 								 * can lock it? */
 } Source;
 
-/* How many of the --jobs workers read from each server. */
+/* Returns how many of the --jobs workers read from each server. */
 static inline int
 source_share(const Source *source)
 {

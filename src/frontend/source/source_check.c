@@ -300,9 +300,9 @@ static const char definition_query[] =
 " ORDER BY t.no";
 
 /*
- * How many columns of each table are compared: all in the snapshot, and later
- * the same number.  If COPY names no columns, because the table has none, it
- * reads all columns, so all count.
+ * Returns how many columns of each table are compared: all in the snapshot,
+ * and later the same number.  If COPY names no columns, because the table has
+ * none, it reads all columns, so all count.
  */
 static char *
 column_counts(const DumpTables *tables, const PGresult *snapshot)

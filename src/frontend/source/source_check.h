@@ -74,22 +74,23 @@ extern void server_check_database(PGconn *conn);
  */
 
 /*
- * To be called when the tables are locked for the first time, and measured.
+ * Call this when the tables are locked for the first time, and measured.
  * Exits with a message if a table differs from what the snapshot shows, with
  * which pg_dump describes it.  It finds changes from before pg_dump's locks,
- * and from after pg_dump's end.  It also exits if a table has other files
- * than in the snapshot; with --allow-rewritten this is a warning.  If
- * TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY) replaced the rows, the
- * snapshot does not see the old ones (mvcc.sgml, "Caveats"), and catalogs do
- * not distinguish these commands from VACUUM FULL, after which the snapshot
- * does.
+ * and from after pg_dump's end.
+ *
+ * It also exits if a table has other files than in the snapshot; with
+ * --allow-rewritten this is a warning.  If TRUNCATE, ALTER TABLE or REPACK
+ * (CONCURRENTLY) replaced the rows, the snapshot does not see the old ones
+ * (mvcc.sgml, "Caveats").  Catalogs do not distinguish these commands from
+ * VACUUM FULL, after which the snapshot does see them.
  */
 extern void table_check_snapshot(PGconn *conn, PGconn *other,
 								 const DumpTables *tables,
 								 const Options *options);
 
 /*
- * To be called when the tables are locked again.  Exits with a message if a
+ * Call this when the tables are locked again.  Exits with a message if a
  * table has other files than when it was first locked, or another definition
  * than in the snapshot.
  */

@@ -65,8 +65,8 @@ extern PGconn *standby_session(const Standbys *standbys,
 extern void standby_watch(Standby *standby);
 
 /*
- * To be called several times a second: notices lost first sessions, and
- * warns.  The leader takes care of the first standby itself.
+ * Call this several times a second.  Notices lost first sessions, and warns.
+ * The leader takes care of the first standby itself.
  */
 extern void standby_keep(Standbys *standbys);
 

@@ -44,7 +44,10 @@ typedef struct StandbyPause StandbyPause;
 /* How long a session may take to answer, beyond the pause. */
 #define ANSWER_MS (STANDBY_PAUSE_MS + 15000)
 
-/* The same after the run has failed: waiting must not delay its end. */
+/*
+ * How long a session may take to answer after the run has failed.  Waiting
+ * must not delay the end of the run.
+ */
 #define EXIT_MS 2000
 
 /*
@@ -296,7 +299,7 @@ standby_pause_end(StandbyPause *pause)
  */
 #define LOOKS 30
 
-/* How many pauses may give incomplete snapshots. */
+/* The number of pauses that may give incomplete snapshots. */
 #define MAX_INCOMPLETE 5
 
 /* The position of replay on a standby, and whether it is paused. */

@@ -58,7 +58,7 @@ extern WorkerMonitor *worker_monitor_new(const Options *options,
 										 WorkerState *states, int lock_wait_ms,
 										 MonitorLook look, void *arg);
 
-/* To be called often: checks the workers once a second. */
+/* Call this often.  Checks the workers once a second. */
 extern void worker_monitor_look(WorkerMonitor *monitor);
 
 /*

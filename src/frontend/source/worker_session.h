@@ -44,7 +44,7 @@ extern uint64 worker_session_read_binary(WorkerSession *session,
 										 const DataFile *file, Sink *sink);
 
 /*
- * The same as text that the extension compresses as the plan says.
+ * Read the rows as text that the extension compresses as the plan says.
  * *raw_bytes is the size before compression.
  */
 extern uint64 worker_session_read_compressed(WorkerSession *session,
@@ -52,9 +52,9 @@ extern uint64 worker_session_read_compressed(WorkerSession *session,
 											 uint64 *raw_bytes);
 
 /*
- * The same as raw tuples, with one write for each block, compressed by the
- * extension as asked ("none", "lz4:0", ...).  *raw_bytes is the size before
- * compression.
+ * Read the rows as raw tuples, with one write for each block, compressed by
+ * the extension as requested ("none", "lz4:0", ...). *raw_bytes is the size
+ * before compression.
  */
 extern uint64 worker_session_read_raw(WorkerSession *session,
 									  const DataFile *file, Sink *sink,

@@ -38,7 +38,7 @@ typedef struct WorkerState
  */
 extern WorkerState *worker_states_new(int n);
 
-/* To be called before a worker is forked that will read from this server. */
+/* Call this before a worker is forked that will read from this server. */
 extern void worker_state_begin(WorkerState *state, int server);
 
 /*
@@ -72,7 +72,7 @@ extern void worker_states_wake(const WorkerState *states, int n);
 extern bool worker_states_import(WorkerState *states, int n,
 								 PGconn *conn, const char *identity);
 
-/* How many workers are running that read from this server. */
+/* Returns how many workers are running that read from this server. */
 extern int	worker_states_count(const WorkerState *states, int n, int server);
 
 /* The process IDs of their backends, as "1,2"; owned. */

@@ -239,7 +239,7 @@ add_large_objects(printTableContent *content, const LargeObjects *objects)
 	add_text(content, pg_strdup(""));
 }
 
-/* How many of the sorted lines are shown. */
+/* Returns how many of the sorted lines are shown. */
 static int
 count_shown(const Options *options, const DumpPlan *plan,
 			const PlanLine *lines)

@@ -405,8 +405,8 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 }
 
 /*
- * The same numbers in the event log.  Members that depend on options are left
- * out without these options.
+ * Write the numbers of the summary to the event log.  Members that depend on
+ * options are left out without these options.
  */
 static void
 note_summary(const Run *run, const FileTotals *total, double seconds)
