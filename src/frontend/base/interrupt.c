@@ -360,7 +360,7 @@ typedef struct Cleanup
 /* The stack is global because atexit() passes no argument. */
 static Cleanup *stack;
 static int	depth;
-static pid_t owner;				/* the process that registered the callbacks */
+static pid_t owner;				/* process that registered the callbacks */
 
 static void
 run_stack(void)

@@ -42,7 +42,7 @@ typedef enum JsonFieldFlags
 {
 	JSON_REQUIRED = 1,			/* an object without it is refused, and so is
 								 * null for a text */
-	JSON_SKIP_NULL = 2			/* not written if it is NULL or has no bytes */
+	JSON_SKIP_NULL = 2			/* not written if NULL or without bytes */
 } JsonFieldFlags;
 
 typedef struct JsonField

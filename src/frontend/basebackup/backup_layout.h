@@ -64,7 +64,7 @@ typedef struct BackupForm
 	bool		has_map;		/* it needs a tablespace_map, because it has
 								 * no links yet */
 	bool		can_rewrite;	/* after end_plan() has treated a file as
-								 * vanished, a later plan can write it again */
+								 * vanished, a later plan can write it */
 } BackupForm;
 
 /* ----------

@@ -47,7 +47,7 @@ typedef struct BackupTablespace
 
 typedef struct BackupFile
 {
-	char	   *path;			/* relative to the data directory; any bytes */
+	char	   *path;			/* in the data directory; any bytes */
 	uint64		size;
 	time_t		mtime;
 	int			tablespace;		/* number of a tablespace, or one of the

@@ -77,7 +77,7 @@ typedef struct Backup
 	PGconn	   *slot_conn;		/* its session: conn or another one */
 	double		slot_used;		/* last use (run_clock_seconds()) */
 	const PeerAddress *address;
-	const ServerExtension *extension;	/* reads files, unless it is missing */
+	const ServerExtension *extension;	/* reads files, unless missing */
 	TimeLineID	timeline;
 	XLogRecPtr	start;			/* of the WAL that the backup needs */
 	XLogRecPtr	stop;			/* 0 until the backup has ended */

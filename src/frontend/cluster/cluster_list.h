@@ -30,7 +30,7 @@ typedef struct ClusterDatabase
 								 * read it */
 	bool		is_template;	/* it is a template */
 	bool		failed;			/* it is not complete */
-	bool		run_failed;		/* its run failed; it may be complete anyway */
+	bool		run_failed;		/* its run failed; may be complete anyway */
 	bool		with_errors;	/* of a restore: failed only because of
 								 * ignored errors */
 	const char *identity;		/* of a restore: that of its archive */

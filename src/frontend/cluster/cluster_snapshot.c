@@ -61,7 +61,7 @@ typedef struct Guard
 	char	   *snapshot;		/* name of its exported snapshot */
 	char	   *last_words;		/* the error with which the server ended it,
 								 * or NULL */
-	bool		is_lost;		/* lost before the run of its database began */
+	bool		is_lost;		/* lost before the run of its database */
 	bool		has_run;		/* the run of its database has begun */
 } Guard;
 

@@ -53,7 +53,7 @@
 typedef struct CopyFacts
 {
 	const char *columns;		/* columns that COPY sends, with their types
-								 * and the parts of these types; NULL = none */
+								 * and parts of these types; NULL = none */
 	const char *unsafe_column;	/* message about a column with a binary form
 								 * that may mean something else on another
 								 * server; NULL = none */

@@ -28,7 +28,7 @@ typedef struct DumpTask
 	int			task;
 	int			n_tasks;
 	int			n_jobs;
-	bool	   *begun;			/* by job of the pool: a worker has begun it */
+	bool	   *begun;			/* by job of the pool: begun by a worker */
 	bool	   *reported;		/* by job of the pool: the leader knows */
 	TaskResults results;		/* only the first process writes them */
 	TaskServers *servers;

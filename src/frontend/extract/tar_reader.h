@@ -29,7 +29,7 @@ typedef enum TarKind
 {
 	TAR_FILE,
 	TAR_DIRECTORY,
-	TAR_LINK					/* the link of a tablespace, "pg_tblspc/OID" */
+	TAR_LINK					/* link of a tablespace, "pg_tblspc/OID" */
 } TarKind;
 
 typedef struct TarMember

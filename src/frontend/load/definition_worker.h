@@ -91,7 +91,7 @@ typedef struct DefinitionNote
 {
 	TargetCommit commit;		/* outcome of the last transaction */
 	volatile int next;			/* the first entry that is not done */
-	volatile int reach;			/* the first one after those being committed */
+	volatile int reach;			/* first one after those being committed */
 	volatile int n_errors;		/* errors reported in this transaction */
 	volatile int n_existing;	/* of these: existing objects, only counted */
 	volatile int n_failed;		/* transactions with errors */

@@ -45,7 +45,7 @@ typedef struct TableKey
 	char	   *definition;		/* FOREIGN KEY ... */
 	char	   *columns;		/* the beginning of the definition, with the
 								 * columns of both tables */
-	int			entry;			/* number in the archive's table of contents */
+	int			entry;			/* number in the table of contents */
 	bool		of_table;		/* the table has the key, NOT VALID, and so
 								 * have its partitions */
 	bool		failed;			/* left to the table's own statement */

@@ -142,10 +142,10 @@ typedef struct RestoreJournal
 	PGconn	   *lock;			/* a session of the leader that only holds the
 								 * lock that keeps other runs away
 								 * (restore_journal_open.c) */
-	PGconn	   *next;			/* the session that will replace it, or NULL */
+	PGconn	   *next;			/* session that will replace it, or NULL */
 	int			backend;		/* the process ID of its backend */
 	int64		connected_at;	/* clock_monotonic_ms() */
-	bool		is_kept;		/* false if the role may not create a schema */
+	bool		is_kept;		/* false if the role cannot create a schema */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		is_ending;		/* its removal was begun, and may be done */
 	bool		is_gone;		/* its removal is done */

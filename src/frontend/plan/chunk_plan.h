@@ -70,7 +70,7 @@ typedef struct DataFile
 {
 	int			table;			/* index in DumpTables */
 	int			chunk_no;		/* from 1; 0 if the file holds all rows */
-	int			n_chunks;		/* chunks of the table; 1 if it is not split */
+	int			n_chunks;		/* chunks of the table; 1 if not split */
 	BlockNumber start_block;
 	BlockNumber end_block;		/* exclusive; InvalidBlockNumber = no end */
 	uint64		est_bytes;		/* bytes to dump, estimated */

@@ -39,7 +39,7 @@ typedef struct DumpTable
 {
 	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
 	Oid			oid;
-	Oid			filenode;		/* of its files when it was locked; 0 = none */
+	Oid			filenode;		/* of its files when locked; 0 = none */
 	Oid			tablespace;		/* where the files are */
 	bool		is_logged;		/* changes of the files are logged */
 	char		relkind;

@@ -17,8 +17,8 @@
 #include "archive/manifest.h"
 
 /* ----------
- * The rules for fingerprints of rows, and the settings with which the rows are
- * printed.
+ * The rules for fingerprints of rows, and the settings with which the rows
+ * are printed.
  * ----------
  */
 

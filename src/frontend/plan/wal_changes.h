@@ -36,8 +36,8 @@
 #include "plan/previous_archive.h"
 
 /* ----------
- * What a dump notes for the next one, which then can find the blocks that have
- * changed since.
+ * What a dump notes for the next one, which then can find the blocks that
+ * have changed since.
  * ----------
  */
 

@@ -29,7 +29,7 @@ typedef struct Restore
 								 * the archive imply */
 	Archive    *archive;
 	ArchivePlan *plan;
-	int		   *ids;			/* dump IDs of the entries that are restored */
+	int		   *ids;			/* dump IDs of the restored entries */
 	int			n_ids;
 	Target		target;
 	Run			run;

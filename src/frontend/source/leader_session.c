@@ -44,7 +44,7 @@ typedef struct LeaderWatchdog
 	int64		timeout_ms;
 	int			max_unanswered;
 	int			unanswered;		/* queries in a row that were not answered */
-	int64		since;			/* when rows last arrived, or were requested */
+	int64		since;			/* when rows last arrived or were requested */
 } LeaderWatchdog;
 
 static LeaderWatchdog state;

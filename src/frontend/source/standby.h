@@ -27,7 +27,7 @@ typedef struct Standby
 	const char *identity;		/* of the snapshot, see snapshot.h */
 	char	   *holder_query;	/* finds conn's backend while it has a
 								 * snapshot */
-	char	   *last_words;		/* the error that ended the session, or NULL */
+	char	   *last_words;		/* error that ended the session, or NULL */
 } Standby;
 
 typedef struct Standbys

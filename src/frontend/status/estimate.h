@@ -35,7 +35,7 @@ typedef struct EstimateKind
 	double		done;			/* units, with those of its children */
 	double		seconds;		/* time that workers needed for them */
 	double		left;			/* units, with those of its children */
-	double		cost;			/* seconds per unit, from estimate_seconds() */
+	double		cost;			/* seconds per unit (estimate_seconds()) */
 	double		end;			/* when all will be done, also from there */
 } EstimateKind;
 
