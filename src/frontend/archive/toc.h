@@ -43,8 +43,8 @@ typedef enum TocSection
 } TocSection;
 
 /*
- * The location of an entry's data in a custom archive (K_OFFSET_* and
- * WriteOffset() in pg_backup_custom.c).
+ * The location of an entry's data in a custom archive (K_OFFSET_* in
+ * pg_backup_archiver.h, WriteOffset() in pg_backup_archiver.c).
  */
 typedef enum TocDataState
 {
