@@ -17,8 +17,8 @@
 #include "verify/verify.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */
-int
-main(int argc, char **argv)
+static int
+pg_pardump_run(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
@@ -33,10 +33,10 @@ main(int argc, char **argv)
 	if (options->shared_snapshot && !options->all_databases)
 		shared_snapshot_expect(options);
 	if (options->all_databases)
-		status = options->verify ? cluster_verify(options, argv[0], main) :
+		status = options->verify ? cluster_verify(options, argv[0], pg_pardump_run) :
 			options->shared_snapshot ? cluster_share_snapshot(options) :
-			options->target ? cluster_copy(options, argv[0], main) :
-			cluster_dump(options, argv[0], main);
+			options->target ? cluster_copy(options, argv[0], pg_pardump_run) :
+			cluster_dump(options, argv[0], pg_pardump_run);
 	else if (options->verify)
 		status = verify_archive(options);
 	else if (options->compare_with)
@@ -53,4 +53,10 @@ main(int argc, char **argv)
 		dump_database(options, argv[0]);
 	this_program_check_output();
 	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	return pg_pardump_run(argc, argv);
 }

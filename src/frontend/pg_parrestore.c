@@ -12,8 +12,8 @@
 #include "restore/restore.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */
-int
-main(int argc, char **argv)
+static int
+pg_parrestore_run(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
@@ -25,9 +25,15 @@ main(int argc, char **argv)
 	if (options->check)
 		findings_begin_list();
 	if (options->all_databases)
-		status = cluster_restore(options, argv[0], main);
+		status = cluster_restore(options, argv[0], pg_parrestore_run);
 	else
 		status = restore_database(options, argv[0]);
 	this_program_check_output();
 	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	return pg_parrestore_run(argc, argv);
 }
