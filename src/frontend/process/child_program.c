@@ -31,9 +31,15 @@
 /* How often to look whether a program has ended. */
 #define END_LOOK_MS 20
 
+/*
+ * A process reads two files of an archive at most at the same time, and it may
+ * need a password then.
+ */
+#define MAX_ASKED 4
+
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 static volatile pid_t fed_child;
-static volatile pid_t asked_child;
+static volatile pid_t asked_children[MAX_ASKED];
 static pid_t fed_by;			/* the process whose children they are */
 
 /* Is it gone?  Without WNOHANG this waits until it is. */
@@ -138,6 +144,15 @@ child_process_end(void *pid)
  * ----------
  */
 
+/* Safe in a handler. */
+static void
+kill_group(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
+	kill(-pid, SIGKILL);		/* or have become it just now */
+}
+
 /*
  * SIGKILL, since a process that outlives it would see the end of its input
  * next.  What is left of the group then comes to this process, which is its
@@ -153,17 +168,12 @@ child_process_end_fed(void)
 
 	if (fed_by != getpid())
 		return;
-	if (asked_child != 0)
-	{
-		/* it may not be its group's leader yet */
-		kill(asked_child, SIGKILL);
-		kill(-asked_child, SIGKILL);
-	}
+	for (int i = 0; i < MAX_ASKED; i++)
+		if (asked_children[i] != 0)
+			kill_group(asked_children[i]);
 	if (pid == 0)
 		return;
-	kill(-pid, SIGKILL);
-	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
-	kill(-pid, SIGKILL);		/* or have become it just now */
+	kill_group(pid);
 	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
 	{
 		gone = waitpid(-pid, NULL, WNOHANG);
@@ -197,7 +207,9 @@ begin_process(void)
 	atexit(child_process_end_fed);
 	/* what a command leaves behind becomes this process's to reap */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	fed_child = asked_child = 0;
+	fed_child = 0;
+	for (int i = 0; i < MAX_ASKED; i++)
+		asked_children[i] = 0;
 	fed_by = getpid();
 }
 
@@ -208,11 +220,54 @@ child_process_set_fed(pid_t pid)
 	fed_child = pid;
 }
 
+static void
+replace_asked(pid_t before, pid_t after)
+{
+	for (int i = 0; i < MAX_ASKED; i++)
+		if (asked_children[i] == before)
+		{
+			asked_children[i] = after;
+			return;
+		}
+}
+
 void
-child_process_set_asked(pid_t pid)
+child_process_add_asked(pid_t pid)
 {
 	begin_process();
-	asked_child = pid;
+	replace_asked(0, pid);
+}
+
+void
+child_process_forget_asked(pid_t pid)
+{
+	replace_asked(pid, 0);
+}
+
+void
+child_process_end_asked(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+
+	/*
+	 * If the child was reaped before, its number may be another process's.
+	 * Else it may not be its group's leader yet.
+	 */
+	if (waitpid(pid, NULL, WNOHANG) == 0)
+		kill_group(pid);
+	/* until the group has no process; one of another user may stay */
+	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
+	{
+		pid_t		gone = waitpid(-pid, NULL, WNOHANG);
+
+		if (gone < 0 && errno != EINTR)
+			break;
+		if (gone != 0)
+			continue;
+		pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+		waited_ms += END_CHILDREN_LOOK_MS;
+	}
+	child_process_forget_asked(pid);
 }
 
 /* ----------
@@ -582,5 +637,5 @@ child_program_start_asked(const char *path, const char **args, int in_fd,
 						  int out_fd, int err_fd)
 {
 	return start(path, args, NULL, in_fd, out_fd, err_fd,
-				 child_process_set_asked);
+				 child_process_add_asked);
 }

@@ -42,10 +42,15 @@ extern void child_process_end(void *pid);
 extern void child_process_set_fed(pid_t pid);
 
 /*
- * Likewise of a child whose output this process waits for, 0 for none.  The
- * group is killed at the same moments, but its end is not waited for.
+ * Likewise of a child whose output this process waits for; there may be up to
+ * four.  Their groups are killed at the same moments, but their ends are not
+ * waited for.  A child that has ended must be forgotten.
  */
-extern void child_process_set_asked(pid_t pid);
+extern void child_process_add_asked(pid_t pid);
+extern void child_process_forget_asked(pid_t pid);
+
+/* Kill the group of such a child, reap it, and forget it. */
+extern void child_process_end_asked(pid_t pid);
 
 /*
  * Kill both process groups, if there are any, and see the first one gone.  A
@@ -161,7 +166,7 @@ extern pid_t child_program_start_reading(const char *path, const char **args,
 
 /*
  * The same for a program whose output this process waits for: it is what
- * child_process_set_asked() is told.
+ * child_process_add_asked() is told.
  */
 extern pid_t child_program_start_asked(const char *path, const char **args,
 									   int in_fd, int out_fd, int err_fd);
