@@ -11,7 +11,7 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
-#include "stream/decompress.h"
+#include "archive/archive_read.h"
 
 struct ArchiveMember
 {
@@ -100,22 +100,17 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		  char **problem)
 {
 	bool		has_file = entry->filename && entry->filename[0];
-	CompressMethod method;
 	const char *wrong = "no data found";
-	int			fd = -1;
 
 	if (has_file)
-		fd = archive_lookup_open(archive->fd, entry->filename, &method, &wrong);
-	if (fd < 0)
-	{
+		member->reader = archive_read_open(archive, entry->filename,
+										   archive->toc->method, &wrong);
+	if (member->reader == NULL)
 		*problem = has_file ?
 			psprintf("could not read %s: file \"%s\" %s", member->what,
 					 entry->filename, wrong) :
 			psprintf("could not read %s: %s", member->what, wrong);
-		return false;
-	}
-	member->reader = data_reader_new_file(fd, method);
-	return true;
+	return member->reader != NULL;
 }
 
 ArchiveMember *
@@ -275,7 +270,7 @@ archive_member_close(ArchiveMember *member)
 
 struct ArchiveObjects
 {
-	int			dir;			/* borrowed */
+	const Archive *archive;
 	int			dump_id;
 	CustomBlocks *blocks;		/* of the custom format, else NULL */
 	DataReader *reader;			/* of the object that is being read; in the
@@ -286,6 +281,8 @@ struct ArchiveObjects
 	char		line[LIST_LINE_BYTES];	/* what is read of it and not taken */
 	size_t		line_len;
 	char		name[LIST_LINE_BYTES];	/* its file, if not open yet */
+	const Oid  *oids;			/* those that are left, if there is no list */
+	int			n_oids;
 	char	   *error;
 };
 
@@ -323,14 +320,11 @@ open_list(ArchiveObjects *objects, const Archive *archive,
 	const char *name = archive->toc->minor < 16 ?
 		archive_name_object_list(archive->toc->minor, entry->dump_id) :
 		entry->filename ? entry->filename : "";
-	CompressMethod method;
 	const char *problem;
-	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
-	if (fd < 0)
+	objects->list = archive_read_open(archive, name, COMPRESS_NONE, &problem);
+	if (objects->list == NULL)
 		archive_member_fail(objects, "file \"%s\" %s", name, problem);
-	else
-		objects->list = data_reader_new_file(fd, method);
 }
 
 /* The next line of the list, its end included; NULL after the last. */
@@ -366,6 +360,36 @@ next_line(ArchiveObjects *objects, char *line)
 	return line;
 }
 
+static void
+close_object(ArchiveObjects *objects)
+{
+	if (objects->reader)
+		data_reader_free(objects->reader);
+	objects->reader = NULL;
+}
+
+/* pg_dump's name of the file of an object, without a suffix. */
+static void
+name_object(ArchiveObjects *objects, Oid oid)
+{
+	char	   *name = archive_name_large_object(oid, COMPRESS_NONE);
+
+	strlcpy(objects->name, name, sizeof(objects->name));
+	free(name);
+}
+
+static bool
+next_of_oids(ArchiveObjects *objects, Oid *oid)
+{
+	close_object(objects);
+	if (objects->n_oids == 0)
+		return false;
+	*oid = *objects->oids++;
+	objects->n_oids--;
+	name_object(objects, *oid);
+	return true;
+}
+
 static bool
 next_of_list(ArchiveObjects *objects, Oid *oid)
 {
@@ -373,9 +397,7 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 	char	   *line = next_line(objects, buffer);
 	char	   *name;
 
-	if (objects->reader)
-		data_reader_free(objects->reader);
-	objects->reader = NULL;
+	close_object(objects);
 	if (line == NULL)
 		return false;
 	name = archive_name_of_list_line(line);
@@ -386,23 +408,28 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 		return false;
 	}
 	strlcpy(objects->name, name, sizeof(objects->name));
-	return true;
+	if (objects->archive->commands == NULL)
+		return true;
+	/* workers do not read the list, and name the files by their OIDs */
+	name_object(objects, *oid);
+	if (strcmp(objects->name, name) == 0)
+		return true;
+	archive_member_fail(objects, NOT_A_LIST);
+	return false;
 }
 
 /* Of an object that is passed over the file is not looked for. */
 static bool
 open_object(ArchiveObjects *objects)
 {
-	CompressMethod method;
+	const Archive *archive = objects->archive;
 	const char *problem;
-	int			fd = archive_lookup_open(objects->dir, objects->name, &method,
-										 &problem);
 
-	if (fd < 0)
+	objects->reader = archive_read_open(archive, objects->name,
+										archive->toc->method, &problem);
+	if (objects->reader == NULL)
 		archive_member_fail(objects, "file \"%s\" %s", objects->name, problem);
-	else
-		objects->reader = data_reader_new_file(fd, method);
-	return fd >= 0;
+	return objects->reader != NULL;
 }
 
 /* ----------
@@ -431,14 +458,22 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
  * Both
  * ----------
  */
+static ArchiveObjects *
+new_objects(const Archive *archive, const TocEntry *entry)
+{
+	ArchiveObjects *objects = pg_malloc0(sizeof(ArchiveObjects));
+
+	objects->archive = archive;
+	objects->dump_id = entry->dump_id;
+	return objects;
+}
+
 ArchiveObjects *
 archive_objects_open(const Archive *archive, const TocEntry *entry,
 					 char **problem)
 {
-	ArchiveObjects *objects = pg_malloc0(sizeof(ArchiveObjects));
+	ArchiveObjects *objects = new_objects(archive, entry);
 
-	objects->dir = archive->fd;
-	objects->dump_id = entry->dump_id;
 	if (archive->kind == ARCHIVE_CUSTOM)
 	{
 		objects->blocks = archive_member_block(archive, entry,
@@ -457,23 +492,9 @@ archive_objects_open(const Archive *archive, const TocEntry *entry,
 	return NULL;
 }
 
-bool
-archive_objects_next(ArchiveObjects *objects, Oid *oid)
-{
-	if (objects->error)
-		return false;
-	return objects->blocks ? next_of_block(objects, oid) :
-		next_of_list(objects, oid);
-}
-
-uint64
-archive_objects_position(const ArchiveObjects *objects)
-{
-	return objects->position;
-}
-
-void
-archive_objects_seek(ArchiveObjects *objects, uint64 position)
+/* Make the object at this position the next one, right after the opening. */
+static void
+seek_objects(ArchiveObjects *objects, uint64 position)
 {
 	char		buffer[LIST_LINE_BYTES + 1];
 
@@ -483,6 +504,42 @@ archive_objects_seek(ArchiveObjects *objects, uint64 position)
 		/* a list is short, and may be compressed: read it up to there */
 		while (objects->list_taken < position && next_line(objects, buffer))
 			;
+}
+
+ArchiveObjects *
+archive_objects_open_some(const Archive *archive, const TocEntry *entry,
+						  uint64 position, const Oid *oids, int n_oids,
+						  char **problem)
+{
+	ArchiveObjects *objects;
+
+	if (archive->commands)
+	{
+		objects = new_objects(archive, entry);
+		objects->oids = oids;
+		objects->n_oids = n_oids;
+		return objects;
+	}
+	objects = archive_objects_open(archive, entry, problem);
+	if (objects)
+		seek_objects(objects, position);
+	return objects;
+}
+
+bool
+archive_objects_next(ArchiveObjects *objects, Oid *oid)
+{
+	if (objects->error)
+		return false;
+	return objects->blocks ? next_of_block(objects, oid) :
+		objects->oids ? next_of_oids(objects, oid) :
+		next_of_list(objects, oid);
+}
+
+uint64
+archive_objects_position(const ArchiveObjects *objects)
+{
+	return objects->position;
 }
 
 ssize_t

@@ -85,12 +85,22 @@ extern bool archive_objects_next(ArchiveObjects *objects, Oid *oid);
 
 /*
  * Where the one that was returned last is, for another process that is to
- * begin with it: there, right after the opening, that becomes the next one.
- * To pass over all those before it, once for each of many that share an
- * entry, would take too long.
+ * begin with it.
  */
 extern uint64 archive_objects_position(const ArchiveObjects *objects);
-extern void archive_objects_seek(ArchiveObjects *objects, uint64 position);
+
+/*
+ * Open the entry at such a position, to read the objects with these OIDs,
+ * which follow each other in it.  To pass over all objects before them, once
+ * for each of many processes that share an entry, would take too long.  The
+ * OIDs are borrowed: they name files that commands return, so that only the
+ * leader reads the list.
+ */
+extern ArchiveObjects *archive_objects_open_some(const Archive *archive,
+												 const TocEntry *entry,
+												 uint64 position,
+												 const Oid *oids, int n_oids,
+												 char **problem);
 
 /*
  * Some bytes of that one into buf: how many, 0 when all have been read and

@@ -53,6 +53,12 @@ extern bool archive_name_is_part(const char *name);
 /* The method that a file name's suffix stands for. */
 extern CompressMethod archive_name_method(const char *name);
 
+/* A plain name: not of a directory, not of a hidden file, not elsewhere. */
+extern bool archive_name_is_plain(const char *name);
+
+/* What is wrong with a file that has another one. */
+#define ARCHIVE_NAME_INVALID "has a name that is not valid in an archive"
+
 /*
  * Open the file that a table of contents or a list of large objects calls
  * name, in the directory that dir is open on: the file of that name, or with

@@ -384,6 +384,8 @@ restore_journal_archive(const Archive *archive)
 	pg_checksum_context sum;
 	struct stat st;
 
+	if (archive->commands)
+		return pg_strdup(archive->commands->identity);
 	checksum_begin(&sum, CHECKSUM_TYPE_SHA256);
 	if (archive->kind == ARCHIVE_CUSTOM)
 	{

@@ -45,6 +45,8 @@
 static const char restore_text[] =
 "\nGeneral options:\n"
 "  -d, --dbname=NAME            connect to database name\n"
+"  --pipe=COMMAND               read each file of the archive from the standard\n"
+"                               output of COMMAND (%f: name of the file)\n"
 "  -j, --jobs=NUM               use NUM parallel jobs to restore (default: 1)\n"
 "  -v, --verbose                verbose mode\n"
 "  --progress                   show progress and a summary (default on a\n"
@@ -55,6 +57,8 @@ static const char restore_text[] =
 "                               format only)\n"
 "  --resume                     resume an interrupted restore\n"
 "  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
+"  --stall-timeout=SECONDS      end a command of --pipe that returned no data for\n"
+"                               SECONDS (default: 60; 0 to wait forever)\n"
 "  --allow-existing             also restore into existing tables that contain\n"
 "                               rows\n"
 "  --chunk-size=SIZE            load unsplit tables in pieces of about SIZE\n"
@@ -150,7 +154,7 @@ CONNECTION_OPTIONS
 "\nThe options -I, -n, -N, -P, -t, -T, and --section can be combined and\n"
 "specified multiple times to select multiple objects.\n"
 "\n"
-"If no input file name is supplied, then standard input is used.\n"
+"If no input file name and no --pipe is supplied, then standard input is used.\n"
 "\n"
 "pg_restore runs the restore, without parallel jobs, for -l, -f, -1, -Ft,\n"
 "standard input, and archives that contain rows as INSERT commands.\n"
@@ -170,6 +174,7 @@ restore_help_print(const char *progname)
 	printf("  %s [OPTION]... [FILE]\n", progname);
 	printf("  %s --check [OPTION]... [FILE]\n", progname);
 	printf("  %s --resume [OPTION]... [FILE]\n", progname);
+	printf("  %s --pipe=COMMAND [OPTION]...\n", progname);
 	printf("  %s --all-databases -d CONNINFO [OPTION]... DIRECTORY\n", progname);
 	fputs(restore_text, stdout);
 }

@@ -50,9 +50,11 @@ typedef struct OptionRow
 	{"no-fast-index", OPTION_FLAG, MEMBER(no_fast_index)}, \
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)}, \
 	{"password-command", OPTION_FILLED, MEMBER(password_command)}, \
+	{"pipe", OPTION_TEXT, MEMBER(pipe_command)}, \
 	{"report", OPTION_FILLED, MEMBER(report)}, \
 	{"report-history", OPTION_FILLED, MEMBER(report_history)}, \
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}, \
+	{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400}, \
 	{"standby-snapshot-timeout", OPTION_NUMBER, \
 	MEMBER(standby_snapshot_timeout), 0, 86400}, \
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)}, \

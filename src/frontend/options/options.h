@@ -156,8 +156,9 @@ typedef struct Options
 	bool		use_session_authorization;
 
 	/* pg_parrestore */
-	const char *restore;		/* the archive that it restores; NULL in
-								 * pg_pardump */
+	const char *restore;		/* the archive that it restores, or the
+								 * command of --pipe; NULL in pg_pardump */
+	bool		list;			/* pg_restore's -l */
 	bool		verify_first;
 	bool		resume;			/* continue the run before, which is not
 								 * complete */

@@ -46,7 +46,7 @@ static const StockOption restore_options[] = {
 	{{"if-exists", OPTION_FLAG, MEMBER(if_exists)}, 0, USE_LIST},
 	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST | USE_SELECT | USE_NAME},
 	{{"jobs", OPTION_WITH_VALUE, MEMBER(jobs_given)}, 'j', USE_HERE},
-	{{"list", OPTION_BARE}, 'l', USE_HERE},
+	{{"list", OPTION_FLAG, MEMBER(list)}, 'l', USE_HERE},
 	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 0, USE_LIST},
 	{{"no-comments", OPTION_BARE}, 0, USE_LIST},
 	{{"no-data", OPTION_BARE}, 0, USE_LIST},
@@ -180,6 +180,9 @@ void
 restore_options_check_stock(const Options *options, const char *reason)
 {
 	const Options none = {
+		/* pg_restore -l needs only a file, which is fetched for it */
+		.pipe_command = options->list ? options->pipe_command : NULL,
+		.stall_timeout = options->stall_timeout,
 		.retries = options->retries,
 		.standby_snapshot_timeout = options->standby_snapshot_timeout,
 	};
@@ -224,6 +227,8 @@ static const OptionRule rules[] = {
 	{"--allow-affected-standby", NEEDS, "--compare-with"},
 	{"--trust-owners", NEEDS, "--compare-with"},
 	{"--if-exists", NEEDS, "-c/--clean"},
+	{"--pipe", EXCLUDES, "--all-databases"},
+	{"--pipe", EXCLUDES, "--verify", "Each file would be read twice.  Its checksum in the manifest is checked while it is restored."},
 };
 
 /* pg_restore refuses this too, but under its own name. */
@@ -240,10 +245,36 @@ refuse_file_and_database(const Options *options)
 					 "-d/--dbname", "-f/--file");
 }
 
+/*
+ * A file in the custom format is read at many places, which the output of a
+ * command does not allow.  Other formats are pg_restore's to read.
+ */
+static void
+check_pipe(Options *options)
+{
+	const char *const *args = options->pg_restore_args;
+
+	option_value_check_pipe(options->pipe_command);
+	if (options->restore)
+		pg_fatal("an archive cannot be specified together with option %s", "--pipe");
+	for (int i = 0; args && args[i]; i++)
+		if (strncmp(args[i], "--format=", strlen("--format=")) == 0 &&
+			pg_tolower((unsigned char) args[i][strlen("--format=")]) != 'd')
+		{
+			pg_log_error("options %s and %s cannot be used together", "--pipe", args[i]);
+			pg_fatal_detail("Commands can only return the files of an archive in the directory format.");
+		}
+	options->restore = options->pipe_command;
+}
+
 static void
 check_options(Options *options)
 {
-	const char *archive = options->restore;
+	const char *archive;
+
+	if (options->pipe_command)
+		check_pipe(options);
+	archive = options->restore;
 
 	option_rules_check(options, rules, lengthof(rules), &table);
 	/* of all databases the check shows what would be resumed */
@@ -287,6 +318,7 @@ restore_options_parse(int argc, char **argv)
 	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
 	options->jobs = 1;
 	options->retries = 5;
+	options->stall_timeout = 60;
 	options->standby_snapshot_timeout = 30;
 	options->connection.prompt_password = TRI_DEFAULT;
 

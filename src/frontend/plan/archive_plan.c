@@ -14,7 +14,7 @@
 #include "mb/pg_wchar.h"
 
 #include "archive/archive_member.h"
-#include "archive/archive_name.h"
+#include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "plan/archive_layout.h"
@@ -222,54 +222,17 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
  * ----------
  */
 
-/* A manifest's files of rows, to be found by their names. */
-typedef struct ManifestIndex
-{
-	const ManifestFile **files; /* in the order of their paths */
-	int			n_files;
-} ManifestIndex;
-
-static int
-archive_plan_compare_paths(const void *a, const void *b)
-{
-	const ManifestFile *f1 = *(const ManifestFile *const *) a;
-	const ManifestFile *f2 = *(const ManifestFile *const *) b;
-
-	return strcmp(f1->path, f2->path);
-}
-
-static ManifestIndex
-index_manifest(const Manifest *manifest)
-{
-	ManifestIndex index = {NULL};
-	int			n = manifest ? manifest->n_files : 0;
-
-	index.files = pg_malloc((n + 1) * sizeof(ManifestFile *));
-	for (int i = 0; i < n; i++)
-		if (manifest->files[i].kind == MANIFEST_ROWS)
-			index.files[index.n_files++] = &manifest->files[i];
-	qsort(index.files, index.n_files, sizeof(ManifestFile *), archive_plan_compare_paths);
-	return index;
-}
-
-/* By the entry's name of it, which has no suffix; NULL if there is none. */
+/*
+ * What the manifest says of the rows of an entry, by the entry's name of the
+ * file, which has no suffix; NULL if that is not known.
+ */
 static const ManifestFile *
-find_file(const ManifestIndex *index, const char *name)
+find_rows(const Archive *archive, const TocEntry *entry)
 {
-	for (int i = COMPRESS_NONE; name && i < N_COMPRESS_METHODS; i++)
-	{
-		ManifestFile key = {.path = archive_name_compressed(name, i)};
-		const ManifestFile *pointer = &key;
-		const ManifestFile **found = bsearch(&pointer, index->files,
-											 index->n_files,
-											 sizeof(ManifestFile *),
-											 archive_plan_compare_paths);
+	const ManifestFile *file = archive->manifest && entry->filename ?
+		manifest_find(archive->manifest, entry->filename) : NULL;
 
-		free(key.path);
-		if (found)
-			return *found;
-	}
-	return NULL;
+	return file && file->kind == MANIFEST_ROWS ? file : NULL;
 }
 
 /* ----------
@@ -292,10 +255,10 @@ number_tables(const DumpTables *tables, int max_dump_id)
 
 static void
 set_file(DataFile *file, ArchiveRows *rows, int table, const ArchivePart *part,
-		 const ManifestIndex *index, const Archive *archive)
+		 const Archive *archive)
 {
 	rows->entry = part->entry;
-	rows->want = find_file(index, part->entry->filename);
+	rows->want = find_rows(archive, part->entry);
 	file->table = table;
 	file->chunk_no = part->chunk_no;
 	file->n_chunks = part->n_chunks;
@@ -321,7 +284,6 @@ static ChunkPlan *
 plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables,
 		  ArchiveRows *rows)
 {
-	ManifestIndex index = index_manifest(archive->manifest);
 	ChunkPlan  *chunks = pg_malloc0(sizeof(ChunkPlan));
 	int		   *table_of = number_tables(tables, found->toc->max_dump_id);
 	int			next = 0;
@@ -344,7 +306,7 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 		TablePlan  *decided = &chunks->tables[table];
 		int			no = decided->first_file + decided->n_files++;
 
-		set_file(&chunks->files[no], &rows[no], table, &found->parts[i], &index,
+		set_file(&chunks->files[no], &rows[no], table, &found->parts[i],
 				 archive);
 		tables->tables[table].total_bytes += chunks->files[no].est_bytes;
 		/* short rows are likely to be stored in the heap, unknown ones not */
@@ -445,33 +407,54 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
  * ----------
  */
 
-/* Those of an entry, in its order; adds its groups. */
-static LargeObjectList
-list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
-			 int *n_groups)
+/*
+ * Those of an entry, in its order; adds its groups.  What is wrong, or NULL;
+ * owned.
+ */
+static char *
+read_list(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
+		  int *n_groups, LargeObjectList *list)
 {
-	LargeObjectList list = {.filename = entry->filename};
 	char	   *problem;
 	ArchiveObjects *objects = archive_objects_open(archive, entry, &problem);
 	Oid			oid;
 
 	if (objects == NULL)
-		pg_fatal("could not read the list of large objects: %s", problem);
+		return problem;
 	while (archive_objects_next(objects, &oid))
 	{
-		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
+		if (list->n_oids % LARGE_OBJECT_GROUP == 0)
 		{
 			ArchiveGroup *group = array_add(result->groups, *n_groups);
 
 			group->entry = entry;
 			group->position = archive_objects_position(objects);
 		}
-		*array_add(list.oids, list.n_oids) = oid;
+		*array_add(list->oids, list->n_oids) = oid;
 	}
 	problem = archive_objects_error(objects);
-	if (problem)
-		pg_fatal("could not read the list of large objects: %s", problem);
 	archive_objects_close(objects);
+	return problem;
+}
+
+static LargeObjectList
+list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
+			 int *n_groups)
+{
+	LargeObjectList list = {.filename = entry->filename};
+	Retry		retry = {0};
+	int			n_before = *n_groups;
+	char	   *problem;
+
+	while ((problem = read_list(archive, entry, result, n_groups, &list)) != NULL)
+	{
+		problem = psprintf("could not read the list of large objects: %s",
+						   problem);
+		if (!archive_read_again(archive, &retry, problem))
+			archive_read_failed(archive, &retry, problem);
+		list.n_oids = 0;
+		*n_groups = n_before;
+	}
 	return list;
 }
 
@@ -546,6 +529,12 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	 */
 	rules.targets = tables;
 	rules.builds = dump_tables_count_builds(tables, found->toc);
+
+	/*
+	 * Of an archive without a manifest, commands do not tell how long files
+	 * are.
+	 */
+	rules.apart = archive->commands && archive->manifest == NULL;
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;
@@ -562,6 +551,9 @@ archive_plan_expect_rows(ArchivePlan *plan, const Archive *archive)
 	double		stored = 0;
 	double		raw = 0;
 
+	/* each file is read once, by the worker that loads it */
+	if (archive->commands)
+		return;
 	/* first the largest, then the others by what these have together */
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < chunks->n_files; i++)

@@ -19,7 +19,7 @@ typedef struct ArchiveRows
 typedef struct ArchiveGroup
 {
 	const TocEntry *entry;		/* whose data they are */
-	uint64		position;		/* see archive_objects_seek() */
+	uint64		position;		/* see archive_objects_open_some() */
 } ArchiveGroup;
 
 typedef struct ArchivePlan

@@ -294,7 +294,7 @@ goes_together(const Job *job, const SortedFile *before, const SortedFile *next,
 		return false;
 	if (job->at_once)
 		return before->file->table == next->file->table;
-	return job->n < BATCH_FILES &&
+	return !rules->apart && job->n < BATCH_FILES &&
 		job->est_bytes + next->work <= BATCH_BYTES &&
 		(rules->targets == NULL ||
 		 is_other_target(job, before, next, rules->targets));

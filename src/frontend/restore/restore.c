@@ -18,6 +18,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_piped.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -228,6 +229,7 @@ restore_rows_and_indexes(Restore *restore)
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
 	restore_pool_run(&restore->work);
+	restore->run.n_retries += *restore->work.n_read_again;
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 
 	/*
@@ -328,6 +330,20 @@ verify_first(const Options *options, const Run *run)
 	exit(1);
 }
 
+/* -l of an archive that commands return: they only have to return toc.dat. */
+static int
+list_piped(const Options *options, const char *program)
+{
+	Archive    *archive;
+	int			status;
+
+	interrupt_install_leader();
+	archive = archive_piped_open(options);
+	status = stock_list_run(program, options, archive->commands->directory);
+	archive_piped_forget_toc(archive);
+	return status;
+}
+
 int
 restore_database(const Options *options, const char *argv0)
 {
@@ -336,6 +352,8 @@ restore_database(const Options *options, const char *argv0)
 											   "pg_restore", "--pg-restore");
 	Report	   *page;
 
+	if (options->list && options->pipe_command)
+		return list_piped(options, program);
 	if (options->by_stock)
 		restore_plan_leave_to_stock(program, options, options->by_stock);
 	if (options->verify_first)

@@ -25,10 +25,13 @@
  * ----------
  */
 
-/* All rows of an entry; what is wrong with them, or NULL.  Owned. */
+/*
+ * All rows of an entry; what is wrong with them, or NULL; owned.  That there
+ * is no such file is found before anything is read.
+ */
 static char *
 send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
-		   char *const *error)
+		   char *const *error, bool *unread)
 {
 	char	   *problem;
 	ArchiveMember *member = archive_member_open(archive, entry, &problem);
@@ -37,6 +40,7 @@ send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
 		return problem;
 	problem = archive_member_send_rows(member, sink, error);
 	archive_member_close(member);
+	*unread = problem != NULL;
 	return problem;
 }
 
@@ -60,7 +64,8 @@ restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 	for (int i = 0; i < n && problem == NULL && result.error == NULL; i++)
 		problem = i == 0 && first ?
 			archive_member_send_rows(first, sink, &result.error) :
-			send_entry(archive, rows[i]->entry, sink, &result.error);
+			send_entry(archive, rows[i]->entry, sink, &result.error,
+					   &result.unread);
 	if (problem)
 		sink_target_rows_give_up(target, problem);
 	else
@@ -148,8 +153,12 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	*text = NULL;
 	if (files->is_long[no])
 		return true;
-	/* where there is a manifest the dump has decided how long files are */
-	if (rows->want || file->n_chunks > 1)
+
+	/*
+	 * Where there is a manifest the dump has decided how long files are.
+	 * Commands would have to return a file twice.
+	 */
+	if (rows->want || file->n_chunks > 1 || files->archive->commands)
 		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
 	/* The worker that loads the file finds and reports the same problem. */

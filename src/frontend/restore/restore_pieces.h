@@ -22,6 +22,8 @@ typedef struct RestoredRows
 	uint64		bytes;			/* of them, as text */
 	char	   *error;			/* nothing was taken, for this reason; owned;
 								 * NULL if all went well */
+	bool		unread;			/* the reason is what was read of a file of
+								 * the archive */
 } RestoredRows;
 
 /*

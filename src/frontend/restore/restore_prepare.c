@@ -10,6 +10,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_piped.h"
 #include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -373,6 +374,7 @@ prepare_work(Restore *restore)
 											   sizeof(bool));
 	work->has_failed = shared_memory_new(plan->chunks->n_files, sizeof(bool));
 	work->n_errors = restore->n_errors;
+	work->n_read_again = shared_memory_new(1, sizeof(int));
 }
 
 /*
@@ -385,16 +387,27 @@ void
 restore_plan_make(Restore *restore)
 {
 	const char *program = restore->stages.setup.program;
+	const char *path = restore->options.restore;
 	const DumpPlan *plan;
 
-	if (archive_open_kind(restore->options.restore) == ARCHIVE_TAR)
-		restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
-	restore->archive = archive_open(restore->options.restore);
+	if (restore->options.pipe_command)
+	{
+		restore->archive = archive_piped_open(&restore->options);
+		path = restore->archive->commands->directory;
+	}
+	else
+	{
+		if (archive_open_kind(path) == ARCHIVE_TAR)
+			restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
+		restore->archive = archive_open(path);
+	}
 	check_database(restore->archive);
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
-	restore->ids = stock_list_read(program, &restore->options,
+	restore->ids = stock_list_read(program, &restore->options, path,
 								   restore->archive->toc, &restore->n_ids);
+	if (restore->archive->commands)
+		archive_piped_forget_toc(restore->archive);
 	stock_list_check_names(restore->archive->toc, &restore->options);
 	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
 		restore_plan_leave_to_stock(program, &restore->options,
@@ -428,24 +441,16 @@ restore_plan_make(Restore *restore)
 
 /*
  * Would pg_dump have put the extension in this archive, and pg_restore have
- * created it?  That a manifest is damaged is --verify's matter.
+ * created it?
  */
 static bool
-leaves_out_extension(const Options *options)
+leaves_out_extension(const Restore *restore)
 {
-	bool		exists;
-	const char *problem;
-	Manifest   *manifest;
-	bool		result;
+	const Manifest *manifest = restore->archive->manifest;
 
-	if (options->selects_entries)
-		return false;
-	manifest = manifest_load(options->restore, &exists, &problem);
-	result = manifest && manifest->left_out &&
+	return !restore->options.selects_entries && manifest &&
+		manifest->left_out &&
 		strcmp(manifest->left_out, MANIFEST_OWN_EXTENSION) == 0;
-	if (manifest)
-		manifest_free(manifest);
-	return result;
 }
 
 /*
@@ -531,7 +536,7 @@ restore_prepare_open(Restore *restore)
 		compare_restore_check(&restore->run, &restore->target, restore->new_name);
 	(void) worker_processes_have_files(options->jobs, 0);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
-	restore->stages.makes_extension = leaves_out_extension(options);
+	restore->stages.makes_extension = leaves_out_extension(restore);
 	refuse_existing(restore);
 	if (!options->check && !options->exit_on_error)
 	{

@@ -16,6 +16,7 @@
 
 #include "common/string.h"
 
+#include "archive/archive_read.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -187,6 +188,10 @@ struct RestoreWorker
 	PGconn	   *conn;
 	ArchiveMember *text;		/* of the file that is next, if it is open */
 	Oid		   *later;			/* of its table, for sink_target_rows_new() */
+	char	   *unread;			/* why commands have not returned a file of
+								 * the job, so that it is to begin again; or
+								 * NULL */
+	Retry		retry;			/* of this job, for that reason */
 };
 
 /*
@@ -307,6 +312,8 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 							work->archive, sources, n, worker->text,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
+	if (rows.unread && work->archive->commands)
+		worker->unread = rows.error;
 	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))
 		rows.error = check_rows(worker, work->targets[files[0]->table], want,
 								rows.rows, what);
@@ -373,7 +380,10 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 	free(what);
 }
 
-/* The same of what is left to do; false if they are left out now. */
+/*
+ * The same of what is left to do; false if they are left out now, or were not
+ * read.
+ */
 static bool
 restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
@@ -386,7 +396,7 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	pg_log_info(n > 1 ? "restoring %s, and all other tables with it" :
 				"restoring %s", what);
 	error = load_files(worker, files, n, what);
-	if (error)
+	if (error && worker->unread == NULL)
 		leave_out(worker, files, n, error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i], NULL);
@@ -395,8 +405,8 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 }
 
 /*
- * Files of one table.  False if they are left out now: the job is to be
- * repeated.
+ * Files of one table.  False if they are left out now, or were not read: the
+ * job is to be repeated.
  */
 static bool
 restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
@@ -535,7 +545,10 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 	return error;
 }
 
-/* What is wrong, or NULL; owned. */
+/*
+ * What is wrong, or NULL; owned.  If commands have not returned an object,
+ * that is the worker's, too.
+ */
 static char *
 restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 {
@@ -544,13 +557,15 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 		&work->plan->groups[group - work->run->plan->objects->groups];
 	FileResult *results = &work->run->results->objects[group->first_object];
 	char	   *error = NULL;
-	ArchiveObjects *objects = archive_objects_open(work->archive, place->entry,
-												   &error);
+	ArchiveObjects *objects = archive_objects_open_some(work->archive,
+														place->entry,
+														place->position,
+														group->oids,
+														group->n_oids, &error);
 	Oid			oid;
 
 	if (objects == NULL)
 		return error;
-	archive_objects_seek(objects, place->position);
 	for (int i = 0; error == NULL && i < group->n_oids; i++)
 	{
 		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
@@ -559,6 +574,8 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 			error = psprintf("large object %u is missing in the archive",
 							 group->oids[i]);
 	}
+	if (work->archive->commands)
+		worker->unread = archive_objects_error(objects);
 	archive_objects_close(objects);
 	return error;
 }
@@ -592,6 +609,12 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 	pg_log_info("restoring %s", what);
 	run_event_objects(run, "objects_start", group);
 	error = restore_group(worker, group);
+	if (worker->unread)
+	{
+		free(error);
+		free(what);
+		return false;
+	}
 	if (error)
 		note_error(work,
 				   work->plan->groups[group - run->plan->objects->groups].entry,
@@ -610,7 +633,7 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
  * ----------
  */
 
-/* False if something of it had to be left out. */
+/* False if something of it had to be left out, or was not read. */
 static bool
 restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 {
@@ -624,6 +647,26 @@ restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 								   &worker->work->run->plan->objects->groups[job->first]);
 	}
 	return true;
+}
+
+/*
+ * The job's transaction is rolled back.  Commands may return the file that is
+ * missing if they are run again; if not, this ends the run, so that --resume
+ * can continue: what is missing may be all the rest of the archive.
+ */
+static void
+read_again(RestoreWorker *worker, int job)
+{
+	const RestoreWork *work = worker->work;
+
+	if (worker->unread == NULL)
+		return;
+	if (!archive_read_again(work->archive, &worker->retry, worker->unread))
+		archive_read_failed(work->archive, &worker->retry, worker->unread);
+	(void) __sync_fetch_and_add(work->n_read_again, 1);
+	run_event_retry(unconstify(Run *, work->run), job);
+	free(worker->unread);
+	worker->unread = NULL;
 }
 
 /*
@@ -652,11 +695,13 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
 	{
+		memset(&worker->retry, 0, sizeof(Retry));
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
 		{
 			target_command(worker->conn, "ROLLBACK");
 			file_results_begin_job(run->results, job_no);
+			read_again(worker, job_no);
 		}
 		restore_journal_commit(work->journal, worker->conn, end);
 		/* the job's bytes now count as those of its files */

@@ -58,6 +58,8 @@ typedef struct RestoreWork
 	int		   *jobs_left;		/* in the leader: by shared data file */
 	int			first_job;		/* of those that the pool has at the time */
 	RestoreWorker *worker;		/* in a worker: itself */
+	volatile int *n_read_again; /* jobs that began again because commands did
+								 * not return their files */
 } RestoreWork;
 
 /*

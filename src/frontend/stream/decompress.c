@@ -508,8 +508,9 @@ struct DataReader
 {
 	CompressMethod method;
 	CustomBlocks *blocks;		/* borrowed, or NULL: */
+	CommandReader *command;		/* owned, or NULL: */
 	int			fd;
-	char	   *buffer;			/* of a file only */
+	char	   *buffer;			/* of a file or a command only */
 	Decompressor *decompressor; /* NULL for none */
 	const char *rest;			/* not compressed, and did not fit */
 	size_t		rest_len;
@@ -537,6 +538,15 @@ data_reader_new_file(int fd, CompressMethod method)
 
 	reader->fd = fd;
 	reader->buffer = pg_malloc(DATA_READER_BUFFER_BYTES);
+	return reader;
+}
+
+DataReader *
+data_reader_new_command(CommandReader *command, CompressMethod method)
+{
+	DataReader *reader = data_reader_new_file(-1, method);
+
+	reader->command = command;
 	return reader;
 }
 
@@ -575,6 +585,14 @@ next_stored(DataReader *reader, const char **data)
 		len = custom_block_next(reader->blocks, data);
 		if (len < 0)
 			reader->error = custom_block_error(reader->blocks);
+	}
+	else if (reader->command)
+	{
+		*data = reader->buffer;
+		len = command_reader_read(reader->command, reader->buffer,
+								  DATA_READER_BUFFER_BYTES);
+		if (len < 0)
+			reader->error = command_reader_error(reader->command);
 	}
 	else
 	{
@@ -677,6 +695,8 @@ data_reader_stored_bytes(const DataReader *reader)
 void
 data_reader_free(DataReader *reader)
 {
+	if (reader->command)
+		command_reader_free(reader->command);
 	if (reader->fd >= 0)
 		close(reader->fd);
 	if (reader->decompressor)

@@ -1,0 +1,46 @@
+/*
+ * archive_read.h
+ *		Opens the files of an archive: in a directory, or as the output of
+ *		commands (--pipe), which are run again if they fail.
+ */
+#ifndef ARCHIVE_READ_H
+#define ARCHIVE_READ_H
+
+#include "archive/archive_open.h"
+#include "base/clock.h"
+
+/*
+ * Open the file that a table of contents or a list of large objects calls
+ * name.  In a directory its suffix is looked up.  Of a command the manifest
+ * tells its name, size and checksum; if it does not, the file is compressed
+ * by this method, and has its suffix.
+ *
+ * NULL, and *problem, if there is no such file, or the name could lead out of
+ * the archive.  The result of a command is right only when all of it has been
+ * read.
+ */
+extern DataReader *archive_read_open(const Archive *archive, const char *name,
+									 CompressMethod method,
+									 const char **problem);
+
+/*
+ * All bytes of a file as a command returns them, followed by a zero, and
+ * owned; NULL, and *problem, owned, if that fails.
+ */
+extern char *archive_read_all(const Archive *archive, const char *name,
+							  size_t *len, char **problem);
+
+/*
+ * Reading has failed, for this reason.  If the archive is read through
+ * commands, and --retries allows another attempt, give a warning, wait, and
+ * return true.
+ */
+extern bool archive_read_again(const Archive *archive, Retry *retry,
+							   const char *problem);
+
+/* Exit with this error, after the attempts of retry. */
+pg_noreturn extern void archive_read_failed(const Archive *archive,
+											const Retry *retry,
+											const char *problem);
+
+#endif							/* ARCHIVE_READ_H */

@@ -1,0 +1,324 @@
+# pg_parrestore --pipe: commands return the files of an archive. Each file is read once,
+# nothing of a file is committed before all of it is known to be right, and a command
+# that fails, hangs or returns other data is run again.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_until);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql dump_ok codecs);
+use Pardump::Command qw(text_file data_files);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
+use Pardump::Manifest qw($manifest_name);
+use Pardump::Toc qw(read_toc write_toc copy_archive data_path is_table_data);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('pipe_restore');
+make_database($node, 'shop', options => 'TEMPLATE template0');
+sql($node, 'shop', <<'SQL');
+CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+ALTER TABLE big ADD PRIMARY KEY (id);
+CREATE TABLE small AS SELECT g AS id, 'aaa' AS t FROM generate_series(1, 1000) g;
+CREATE TABLE "it's" AS SELECT 1 AS "a ""b""";
+CREATE TABLE nothing (id int);
+CREATE TABLE self (id int PRIMARY KEY, parent int REFERENCES self);
+INSERT INTO self SELECT g, nullif(g - 1, 0) FROM generate_series(1, 100) g;
+SELECT lo_from_bytea(g, repeat('x', g * 1000)::bytea) FROM generate_series(1001, 1005) g;
+SELECT lo_create(2000);
+SQL
+my $data = fingerprint($node, 'shop');
+my $schema = schema_text($node, 'shop');
+my $copies = 0;
+
+sub new_copy
+{
+	my $db = 'copy' . ++$copies;
+	make_database($node, $db, options => 'TEMPLATE template0 STRATEGY file_copy');
+	return $db;
+}
+
+sub arguments
+{
+	my ($db, $command, @options) = @_;
+	return ('pg_parrestore', '-d', $node->connstr($db), "--pipe=$command", @options);
+}
+
+# Restores through a command into a database; returns what run_program does.
+sub pipe_into
+{
+	local $ENV{TMPDIR} = temp_dir();
+	return run_program(arguments(@_));
+}
+
+# The restore must be complete; returns what it says.
+sub piped_ok
+{
+	my ($db, $what, $command, @options) = @_;
+	my ($rc, $out, $err) = pipe_into($db, $command, @options);
+	is("$rc$out", '0', "$what: exit code") or diag($err);
+	same_database_ok($node, $db, $data, $schema, $what);
+	no_temp_files_ok($what);
+	return $err;
+}
+
+# The restore must fail; returns what it says.
+sub pipe_failed
+{
+	my ($db, $what, $command, @options) = @_;
+	my ($rc, $out, $err) = pipe_into($db, $command, @options);
+	is("$rc$out", '1', "$what: exit code");
+	no_temp_files_ok($what);
+	return $err;
+}
+
+sub stock_dump
+{
+	my (@options) = @_;
+	return dump_ok($node, 'shop', "stock @options", 'pg_dump', @options);
+}
+
+# The name of the file of a table that is not in chunks.
+sub file_of
+{
+	my ($dir, $table) = @_;
+	my ($te) = grep { is_table_data($_) && $_->{tag} eq $table } @{ read_toc($dir)->{entries} };
+	return data_path($dir, $te) =~ s/.*\///r;
+}
+
+# ---- every compression: the same database, each file read once
+
+my $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/;
+my %archives;
+foreach my $codec (codecs($node))
+{
+	my $compress = $codec eq 'none' ? '-Z0' : $codec eq 'gzip' ? '-Z6' : "--compress=$codec";
+	foreach my $program ('pg_pardump', 'pg_dump')
+	{
+		my $what = "$program, $codec";
+		my $dir = $archives{"$program $codec"} = dump_ok($node, 'shop', $what, $program, $compress,
+			$program eq 'pg_pardump' ? '--chunk-size=128kB' : ());
+		my $log = new_path('log');
+		my $err = piped_ok(new_copy(), $what, "echo %f >>$log; exec cat $dir/%f", '-j3');
+		like($err, $program eq 'pg_pardump' ? qr/^\z/ : $no_manifest, "$what: what it says");
+		my @read = split /\n/, slurp_file($log);
+		my @first = ('toc.dat', $program eq 'pg_pardump' ? $manifest_name : ());
+		is_deeply([ @read[ 0 .. $#first ] ], \@first, "$what: what is read first");
+		is_deeply([ sort @read ], [ sort @first, data_files($dir) ], "$what: each file is read once");
+	}
+}
+my $ours = $archives{'pg_pardump gzip'};
+my $plain = $archives{'pg_pardump none'};
+my $stock = $archives{'pg_dump gzip'};
+my $stock_plain = $archives{'pg_dump none'};
+
+# ---- what is local, and what commands are given
+
+my $seen = new_path('seen');
+my $temp = temp_dir();
+piped_ok(new_copy(), 'only toc.dat is local', <<"SH");
+find $temp/pg_pardump.* -printf '%%y %%m %%P %%s\\n' >>$seen 2>/dev/null; cat $ours/%f
+SH
+is_deeply([ grep { !/^d 700  / && !/^f 600 (?:database\/)?toc\.dat / } split /\n/, slurp_file($seen) ], [], 'only toc.dat is local, in a private directory');
+my $toc_size = -s "$ours/toc.dat";
+like(slurp_file($seen), qr/^f 600 toc\.dat $toc_size$/m, 'toc.dat is local');
+$seen = new_path('seen');
+piped_ok(new_copy(), 'no terminal', "readlink /proc/\$\$/fd/0 >>$seen; ps -o tty= -p \$\$ >>$seen; cat $ours/%f");
+is_deeply([ do { my %all = map { $_ => 1 } split /\n/, slurp_file($seen); sort keys %all } ], [ '/dev/null', '?' ],
+	'commands have no terminal and no input');
+
+# ---- encrypted; a place with an unusual name
+
+my $key = new_path('key');
+my ($made) = run_program('age-keygen', '-o', $key);
+is($made, 0, 'age-keygen') or diag('age is missing: see scripts/install_dependencies.sh');
+my ($public) = slurp_file($key) =~ /public key: (\S+)/;
+my $encrypted = new_path('encrypted');
+mkdir $encrypted or die "could not make directory \"$encrypted\": $!";
+my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('shop'), "--pipe=age -r $public -o $encrypted/%f.age");
+is("$rc$err", '0', 'age: dumped');
+is(piped_ok(new_copy(), 'age', "cat $encrypted/%f.age | age -d -i $key", '-j2'), '', 'age: nothing is said');
+
+my $odd = new_path('odd') . q{ "it's" $HOME};
+copy_archive($ours, $odd);
+is(piped_ok(new_copy(), 'quotes', q{cat '} . $odd =~ s/'/'\\''/gr . q{'/%f}), '', 'a directory with quotes: nothing is said');
+
+# a name in toc.dat is not for the shell to run
+my $pwned = new_path('pwned');
+my $forged = copy_archive($stock_plain, new_path('forged'));
+my $toc = read_toc($forged);
+my ($te) = grep { is_table_data($_) && $_->{tag} eq 'small' } @{ $toc->{entries} };
+my $evil = q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat};
+rename "$forged/$te->{filename}", "$forged/$evil" or die "could not rename: $!";
+$te->{filename} = $evil;
+write_toc($toc, $forged);
+{
+	my $here = new_path('here');
+	mkdir $here or die "could not make directory \"$here\": $!";
+	like(piped_ok(new_copy(), 'a forged name', "cd $here && cat $forged/%f"), $no_manifest, 'a forged name: what it says');
+	is_deeply([ glob "$here/*" ], [], 'a forged name: nothing of it is run');
+}
+$te->{filename} = "../../$evil";
+write_toc($toc, $forged);
+my $db = new_copy();
+$err = pipe_failed($db, 'another directory', "cat $forged/%f");
+like($err, qr/error: invalid file name in archive|COPY failed for table public\.small: .*file "\.\.[^\n]*" has a name that is not valid in an archive\n/, 'another directory: message');
+unlike($err, qr/retry/, 'another directory: no retry');
+
+# ---- commands that fail, once and always
+
+my $file = file_of($ours, 'small');
+my $size = -s "$ours/$file";
+my $size_plain = -s "$plain/" . file_of($plain, 'small');
+
+# A command that does this for one file, at first or always, and else returns the file.
+sub fails
+{
+	my ($dir, $name, $command, $flag) = @_;
+	my $guard = defined $flag ? "[ ! -e $flag ] && : >$flag && " : '';
+	return "f=%f; if [ \$f = '$name' ] && ${guard}true; then $command; else exec cat $dir/%f; fi";
+}
+
+foreach my $try (
+	[ 'exit code', 'exit 3', qr/command for file "\Q$file\E" failed: child process exited with exit code 3/ ],
+	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/ ],
+	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/ ],
+	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|its compressed data is cut off/ ],
+	[ 'nothing', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
+	[ 'more', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
+	[ 'hangs', 'sleep 1000 & sleep 1000', qr/command for file "\Q$file\E" returned no data for 1 s/ ],
+	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec sleep 1000", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
+{
+	my ($what, $command, $message) = @$try;
+	my @options = ('-j2', '--stall-timeout=1');
+	my $flag = new_path('flag');
+	my $said = piped_ok(new_copy(), "$what, once", fails($ours, $file, $command, $flag), @options, '--retries=1');
+	like($said, qr/\Apg_parrestore: warning: [^\n]*(?:$message)[^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: Command was: /, "$what, once: message");
+	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: one message");
+
+	$db = new_copy();
+	$said = pipe_failed($db, $what, fails($ours, $file, "echo run >>$flag; $command"), @options, '--retries=1', '-n', 'public', '-t', 'small', '-t', 'nothing');
+	like($said, qr/^pg_parrestore: error: [^\n]*(?:$message)[^\n]*\npg_parrestore: detail: Command was: .*^pg_parrestore: detail: The command was run 2 times\.$/ms, "$what: message");
+	like($said, qr/^pg_parrestore: hint: Run the same command with --resume to continue\.$/m, "$what: hint");
+	is(slurp_file($flag), "run\nrun\n", "$what: two attempts");
+	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
+	is(sessions_left($node), 0, "$what: no session left");
+	wait_until('no command is left', sub {
+		return (run_program('pgrep', '-fc', '^sleep 1000$'))[1] == 0; });
+}
+
+# bytes that only the checksum shows to be wrong
+$file = file_of($plain, 'small');
+$db = new_copy();
+$err = pipe_failed($db, 'other bytes', fails($plain, $file, "tr a b <$plain/$file"), '--retries=0');
+like($err, qr/command for file "\Q$file\E" returned data that does not match the checksum in the manifest\n/, 'other bytes: message');
+is(value($node, $db, 'SELECT count(*) FROM small'), 0, 'other bytes: no row is committed');
+is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), '', 'other bytes: resumed');
+
+# other files than those of rows
+foreach my $try (
+	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/ ],
+	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/is damaged: file "toc\.dat": / ],
+	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/ ],
+	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/ ],
+	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/the manifest of archive "[^\n]*" is damaged: its own checksum does not match/ ],
+	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects: [^\n]*command for file "\Q$name\E" failed/ ] } glob "$ours/blobs*.toc"),
+	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/ ],
+	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned / ])
+{
+	my ($name, $command, $message) = @$try;
+	my $what = "$name, $command" =~ s/\/\S*\///gr;
+	my $said = piped_ok(new_copy(), "$what, once", fails($ours, $name, $command, new_path('flag')), '--retries=1', '-j2');
+	like($said, qr/^pg_parrestore: warning: [^\n]*$message/, "$what, once: message");
+	$said = pipe_failed(new_copy(), $what, fails($ours, $name, $command), '--retries=1', '-j2');
+	like($said, qr/^pg_parrestore: error: [^\n]*$message/m, "$what: message");
+	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
+}
+
+# without a manifest: what the compression and the end of rows show
+foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
+{
+	my ($dir, $message) = @$try;
+	my $name = file_of($dir, 'small');
+	my $what = "stock, $message";
+	like(piped_ok(new_copy(), "$what, once", fails($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1'), qr/warning: [^\n]*$message; retry 1 of 1/, "$what, once: message");
+	$db = new_copy();
+	like(pipe_failed($db, $what, fails($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: [^\n]*"small": [^\n]*$message|error: $message/, "$what: message");
+	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
+	like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $no_manifest, "$what: resumed");
+}
+
+# ---- a run that ends ends its commands
+
+{
+	my $started = new_path('started');
+	$db = new_copy();
+	my $run = start_load(arguments($db, fails($ours, file_of($ours, 'small'), ": >$started; sleep 1000 & sleep 1000"), '-j2'));
+	wait_until('the command runs', sub { -e $started });
+	kill TERM => $run->{pid};
+	is(end_dump($run), 1, 'a signal: exit code');
+	wait_until('no command is left', sub { (run_program('pgrep', '-fc', '^sleep 1000$'))[1] == 0 });
+	is(sessions_left($node), 0, 'a signal: no session left');
+	no_temp_files_ok('a signal');
+	is(piped_ok($db, 'a signal, resumed', "cat $ours/%f", '--resume'), '', 'a signal: resumed');
+}
+
+# ---- what needs only toc.dat and the manifest
+
+my $log = new_path('log');
+my $logged = "echo %f >>$log; cat $ours/%f";
+{
+	local $ENV{TMPDIR} = temp_dir();
+	my ($list_rc, $list, $list_err) = run_program('pg_parrestore', '-l', "--pipe=$logged");
+	is("$list_rc$list_err", '0', '-l: exit code');
+	is($list, (run_program('pg_restore', '-l', $ours))[1], '-l: as pg_restore');
+	is(slurp_file($log), "toc.dat\n$manifest_name\n", '-l: what is read');
+	no_temp_files_ok('-l');
+	($rc) = run_program('pg_parrestore', '-l', '-t', 'small', "--pipe=cat /nowhere/%f", '--retries=0');
+	is($rc, 1, '-l: an archive that is not there');
+	no_temp_files_ok('-l of nothing');
+
+	my $lines = text_file('list', join '', grep { /^;|small/ } split /^/, $list);
+	$db = new_copy();
+	unlink $log;
+	($rc, undef, $err) = pipe_into($db, $logged, '-L', $lines);
+	is("$rc$err", '0', '-L: exit code');
+	is(value($node, $db, 'SELECT count(*) FROM small'), 1000, '-L: rows');
+	is(slurp_file($log), "toc.dat\n$manifest_name\n" . file_of($ours, 'small') . "\n", '-L: what is read');
+}
+unlink $log;
+my ($check_rc, $check, $check_err) = pipe_into(new_copy(), $logged, '--check');
+is("$check_rc$check_err", '0', '--check: exit code');
+like($check, qr/^A run would restore 5 tables and 6 large objects, about /, '--check: what it says');
+is_deeply([ grep { !/^(?:toc\.dat|\Q$manifest_name\E|blobs\w*\.toc)$/ } split /\n/, slurp_file($log) ], [], '--check: what is read');
+
+# ---- options
+
+my $inserts = stock_dump('--inserts');
+foreach my $try (
+	[ [ '-d', 'x', '--pipe=cat' ], qr/invalid value "cat" for option --pipe.*must contain %f/s ],
+	[ [ '-d', 'x', '--pipe=cat %f', $ours ], qr/an archive cannot be specified together with option --pipe/ ],
+	[ [ '-d', 'x', '--pipe=cat %f', '-Fc' ], qr/options --pipe and --format=c cannot be used together.*directory format/s ],
+	[ [ '-d', 'x', '--pipe=cat %f', '--format=tar' ], qr/options --pipe and --format=tar cannot be used together/ ],
+	[ [ '-d', 'x', '--pipe=cat %f', '-1' ], qr/option --pipe cannot be used when pg_restore runs the restore: a single transaction/ ],
+	[ [ '-d', 'x', '--pipe=cat %f', '--verify' ], qr/options --pipe and --verify cannot be used together/ ],
+	[ [ '-d', 'x', '--pipe=cat %f', '--all-databases' ], qr/options --pipe and --all-databases cannot be used together/ ],
+	[ [ '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
+	[ [ '-f', '-', '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
+	[ [ '-d', $node->connstr('postgres'), "--pipe=cat $inserts/%f" ], qr/option --pipe cannot be used when pg_restore runs the restore: the archive contains rows as INSERT commands/ ])
+{
+	my ($options, $message) = @$try;
+	local $ENV{TMPDIR} = temp_dir();
+	($rc, undef, $err) = run_program('pg_parrestore', @$options);
+	is($rc, 1, "@$options: exit code");
+	like($err, $message, "@$options: message");
+	no_temp_files_ok("@$options");
+}
+is(piped_ok(new_copy(), '--format=directory', "cat $ours/%f", '-Fd'), '', '-Fd: nothing is said');
+
+$node->stop;
+done_testing();
