@@ -8,11 +8,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use JSON::PP qw(decode_json);
 use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql dump_ok codecs);
 use Pardump::Command qw(text_file data_files);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
+use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::Manifest qw($manifest_name);
 use Pardump::Toc qw(read_toc write_toc copy_archive data_path is_table_data);
 use PostgreSQL::Test::Utils;
@@ -20,9 +22,10 @@ use Test::More;
 
 my $node = start_cluster('pipe_restore');
 make_database($node, 'shop', options => 'TEMPLATE template0');
-sql($node, 'shop', <<'SQL');
+sql($node, 'shop', gate_sql(2, 7) . <<'SQL');
 CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
 ALTER TABLE big ADD PRIMARY KEY (id);
+ALTER TABLE big ADD CHECK (public.pass(id));
 CREATE TABLE small AS SELECT g AS id, 'aaa' AS t FROM generate_series(1, 1000) g;
 CREATE TABLE "it's" AS SELECT 1 AS "a ""b""";
 CREATE TABLE nothing (id int);
@@ -265,6 +268,61 @@ foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain,
 	is(sessions_left($node), 0, 'a signal: no session left');
 	no_temp_files_ok('a signal');
 	is(piped_ok($db, 'a signal, resumed', "cat $ours/%f", '--resume'), '', 'a signal: resumed');
+}
+
+# ---- long tables of an archive without a manifest: in pieces, by workers that have no
+# other job, from what one of them reads
+
+my @pieces = ('--chunk-size=64kB');
+my $big = file_of($stock, 'big');
+
+sub events
+{
+	my ($file, $kind) = @_;
+	return grep { $_->{event} eq $kind && ($_->{table} // '') eq 'public.big' } map { decode_json($_) } split /\n/, slurp_file($file);
+}
+
+foreach my $loss (undef, 'pg_terminate_backend')
+{
+	my $what = 'long, ' . ($loss // 'shared');
+	my ($log, $events) = (new_path('log'), new_path('events'));
+	$db = new_copy();
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = start_load(arguments($db, "echo %f >>$log; exec cat $stock/%f", '-j3', @pieces, "--log-json=$events"));
+	wait_at_gate($node, $run, 1);
+	wait_until('all workers are at the table', sub { events($events, 'chunk_start') >= 3 });
+	if (defined $loss)
+	{
+		is(value($node, 'postgres', "SELECT $loss(pid) FROM pg_stat_activity WHERE datname = '$db' AND wait_event = 'advisory'"), 't', "$what: a session");
+	}
+	open_gate();
+	is(end_dump($run), 0, "$what: exit code");
+	same_database_ok($node, $db, $data, $schema, $what);
+	is(scalar(() = slurp_file($log) =~ /^\Q$big\E$/mg), defined $loss ? 2 : 1, "$what: how often the file is read");
+	is(scalar(keys %{ { map { $_->{worker} => 1 } events($events, 'chunk_start') } }), 3, "$what: all workers");
+	is(scalar(events($events, 'chunk_end')), 1, "$what: it ends once");
+	no_temp_files_ok($what);
+}
+
+# a failure in the middle
+$big = file_of($stock_plain, 'big');
+foreach my $jobs ('-j1', '-j3')
+{
+	foreach my $try ([ 'fails', 'exit 3', qr/command for file "\Q$big\E" failed/ ], [ 'ends early', 'exit 0', qr/the line that ends the rows is missing/ ])
+	{
+		my ($kind, $end, $message) = @$try;
+		my $what = "long, $kind, $jobs";
+		my $command = "head -c 400000 $stock_plain/$big; $end";
+		like(piped_ok(new_copy(), "$what, once", fails($stock_plain, $big, $command, new_path('flag')), '--retries=1', $jobs, @pieces),
+			qr/warning: [^\n]*$message[^\n]*; retry 1 of 1/, "$what, once: message");
+		$db = new_copy();
+		$err = pipe_failed($db, $what, fails($stock_plain, $big, $command), '--retries=1', $jobs, @pieces);
+		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Parts of table public\.big may have been committed\.\n/s, "$what: message");
+		my $there = value($node, $db, 'SELECT count(*) FROM big');
+		ok($there > 0 && $there < 20000, "$what: some rows are there");
+		like(piped_ok($db, "$what, resumed", "cat $stock_plain/%f", '--resume', '-j2', @pieces), $no_manifest, "$what: resumed");
+	}
 }
 
 # ---- what needs only toc.dat and the manifest

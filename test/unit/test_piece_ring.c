@@ -80,6 +80,7 @@ typedef struct Sharing
 	int			use_us;			/* to use a piece */
 	bool		careless;		/* stops after the first bytes of a piece */
 	bool		(*use) (void *arg, SharedPiece *piece);
+	bool		(*begin) (void *arg);
 } Sharing;
 
 typedef struct Numbers
@@ -256,7 +257,8 @@ static pid_t
 start_lane(Sharing *sharing, int lane)
 {
 	PieceWork	work = {
-		.arg = sharing,.range_bytes = RANGE_BYTES,.open = numbers_open,
+		.arg = sharing,.range_bytes = RANGE_BYTES,.begin = sharing->begin,
+		.open = numbers_open,
 		.read = numbers_read,.close = numbers_close,.use = sharing->use,.report = report
 	};
 	pid_t		pid;
@@ -470,6 +472,37 @@ check_errors(void)
 	is_number(count_twice(sharing.shared), 0, "a read error: none twice");
 }
 
+static bool
+refuse(void *arg)
+{
+	return false;
+}
+
+/* After an error, slots with pieces of the text before are not free. */
+static void
+check_restart(void)
+{
+	Sharing		sharing = sharing_new(3, 4, 2 * RANGE_BYTES, no_deaths);
+
+	sharing.begin = refuse;
+	is_number(run_lanes(&sharing, 3), 3, "lanes that leave at once");
+	is_number(sharing.shared->lines, 0, "lanes that leave at once: no piece is used");
+	ok(!piece_ring_is_led(sharing.ring), "lanes that leave at once: no reader");
+	sharing.begin = NULL;
+	sharing.error_at = 20000;
+	is_number(run_lanes(&sharing, 3), 3, "before another text: an error");
+	ok(piece_ring_is_led(sharing.ring), "there has been a reader");
+	ok(!piece_ring_is_used(sharing.ring), "no lane takes part");
+
+	piece_ring_restart(sharing.ring);
+	ok(!piece_ring_is_led(sharing.ring), "another text: no reader yet");
+	ok(!piece_ring_is_done(sharing.ring), "another text: not done");
+	memset(sharing.shared, 0, sizeof(Shared));
+	sharing.error_at = 0;
+	all_used_once(&sharing, 3, "another text");
+	ok(piece_ring_is_done(sharing.ring), "another text: done");
+}
+
 void
 test_piece_ring(void)
 {
@@ -510,4 +543,5 @@ test_piece_ring(void)
 	check_lost_again(0, "the same lane");
 	check_lost_again(1, "another lane");
 	check_errors();
+	check_restart();
 }

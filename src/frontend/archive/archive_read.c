@@ -112,13 +112,20 @@ archive_read_again(const Archive *archive, Retry *retry, const char *problem)
 }
 
 void
-archive_read_failed(const Archive *archive, const Retry *retry,
-					const char *problem)
+archive_read_tell(const Archive *archive, const Retry *retry,
+				  const char *problem)
 {
 	pg_log_error("%s", problem);
 	if (archive->commands)
 		pg_log_error_detail("Command was: %s", command_reader_last());
 	if (retry->n > 0)
 		pg_log_error_detail("The command was run %d times.", retry->n + 1);
+}
+
+void
+archive_read_failed(const Archive *archive, const Retry *retry,
+					const char *problem)
+{
+	archive_read_tell(archive, retry, problem);
 	exit(1);
 }

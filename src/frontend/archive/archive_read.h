@@ -38,7 +38,9 @@ extern char *archive_read_all(const Archive *archive, const char *name,
 extern bool archive_read_again(const Archive *archive, Retry *retry,
 							   const char *problem);
 
-/* Exit with this error, after the attempts of retry. */
+/* Report this error, after the attempts of retry; and then exit. */
+extern void archive_read_tell(const Archive *archive, const Retry *retry,
+							  const char *problem);
 pg_noreturn extern void archive_read_failed(const Archive *archive,
 											const Retry *retry,
 											const char *problem);

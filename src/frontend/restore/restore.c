@@ -46,7 +46,10 @@ restore_pool_reset_job(void *arg, int job)
 {
 	RestoreWork *work = arg;
 
-	run_event_retry(work->run, work->first_job + job);
+	if (job < work->n_jobs)
+		run_event_retry(work->run, work->first_job + job);
+	else
+		work->run->n_retries++;
 }
 
 /*
@@ -82,7 +85,7 @@ restore_pool_job_is_done(void *arg, int job_no)
 	RestoreWork *work = arg;
 	const Job  *job = &work->run->plan->queue->jobs[work->first_job + job_no];
 
-	if (job->shared)
+	if (job_no < work->n_jobs && job->shared)
 		shared_job_is_done(work, job);
 }
 
@@ -114,6 +117,40 @@ prepare_shares(RestoreWork *work)
 	}
 }
 
+/*
+ * Files that commands return may prove to be long while a worker loads them,
+ * and others then help it.  What they share is made before they are forked.
+ */
+static void
+prepare_rings(RestoreWork *work)
+{
+	const Run  *run = work->run;
+	int			n_files = run->plan->chunks->n_files;
+	int			n_workers = run->results->n_workers;
+	FileResult *shares;
+
+	if (work->archive->commands == NULL || work->archive->manifest)
+		return;
+	work->rings = restore_rings_new(run->options->jobs,
+									archive_plan_piece_bytes(run->options));
+	work->jobs_done = shared_memory_new(run->plan->queue->n_jobs, sizeof(bool));
+	shares = shared_memory_new((size_t) n_files * n_workers, sizeof(FileResult));
+	for (int i = 0; i < n_files; i++)
+		run->results->shares[i] = shares + (size_t) i * n_workers;
+}
+
+/* Only of long files several workers may have made a part. */
+static void
+end_rings(const RestoreWork *work)
+{
+	if (work->rings == NULL)
+		return;
+	restore_rings_end(work->rings);
+	for (int i = 0; i < work->run->plan->chunks->n_files; i++)
+		if (!work->long_files->is_long[i])
+			work->run->results->shares[i] = NULL;
+}
+
 /* Jobs of the queue from this one on, which are neighbours. */
 static void
 run_jobs(RestoreWork *work, int first, int n)
@@ -124,6 +161,10 @@ run_jobs(RestoreWork *work, int first, int n)
 	task.reset = restore_pool_reset_job;
 	task.done = restore_pool_job_is_done;
 	work->first_job = first;
+	work->n_jobs = n;
+	/* one worker at least has a job of the plan as long as there is help */
+	if (work->rings)
+		n += work->run->options->jobs - 1;
 	worker_pool_run(&task, &watch, work->run->options->jobs, n);
 }
 
@@ -164,6 +205,7 @@ restore_pool_run(RestoreWork *work)
 	work->commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));
 	prepare_shares(work);
+	prepare_rings(work);
 	run_progress_begin(run);
 	advice_give(run->options, run->plan);
 	for (int first = 0, n; first < queue->n_jobs; first += n)
@@ -177,8 +219,10 @@ restore_pool_run(RestoreWork *work)
 			   queue->jobs[first + n].wave == queue->jobs[first].wave)
 			n++;
 		run_jobs(work, first, n);
-		run_long(work, first, n);
+		if (work->rings == NULL)
+			run_long(work, first, n);
 	}
+	end_rings(work);
 	progress_end();
 }
 

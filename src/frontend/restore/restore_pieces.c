@@ -14,6 +14,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_dir.h"
+#include "archive/archive_read.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
 #include "load/sink_target.h"
@@ -62,10 +64,16 @@ restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 	char	   *problem = NULL;
 
 	for (int i = 0; i < n && problem == NULL && result.error == NULL; i++)
-		problem = i == 0 && first ?
-			archive_member_send_rows(first, sink, &result.error) :
-			send_entry(archive, rows[i]->entry, sink, &result.error,
-					   &result.unread);
+	{
+		if (i > 0 || first == NULL)
+			problem = send_entry(archive, rows[i]->entry, sink, &result.error,
+								 &result.unread);
+		else
+		{
+			problem = archive_member_send_rows(first, sink, &result.error);
+			result.unread = problem != NULL;
+		}
+	}
 	if (problem)
 		sink_target_rows_give_up(target, problem);
 	else
@@ -153,17 +161,22 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	*text = NULL;
 	if (files->is_long[no])
 		return true;
-
-	/*
-	 * Where there is a manifest the dump has decided how long files are.
-	 * Commands would have to return a file twice.
-	 */
-	if (rows->want || file->n_chunks > 1 || files->archive->commands)
+	/* where there is a manifest the dump has decided how long files are */
+	if (rows->want || file->n_chunks > 1)
+		return false;
+	/* only where all lengths are unknown there are rings for such files */
+	if (files->archive->commands && files->archive->manifest)
 		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
 	/* The worker that loads the file finds and reports the same problem. */
 	if (*text == NULL)
 		return false;
+
+	if (files->archive->commands)
+	{
+		files->is_long[no] = !archive_member_read_ahead(*text, files->piece_bytes);
+		return files->is_long[no];
+	}
 
 	/*
 	 * A long file is left to all workers.  Each such file needs a ring of its
@@ -238,6 +251,9 @@ typedef struct PieceRun
 	const PieceLoader *loader;
 	const DataFile *file;
 	const ArchiveRows *rows;
+	ArchiveMember *text;		/* the loader's, until it is used */
+	bool		(*begin) (void *arg);
+	void	   *begin_arg;
 } PieceRun;
 
 SharedRows *
@@ -268,38 +284,166 @@ restore_pieces_fail(const PieceRun *run, char *reason)
  * The text
  * ----------
  */
+
+#define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
+
+/* At a time, when a text is read once more. */
+#define SKIP_BYTES (128 * 1024)
+
+/* A text that is being read. */
+typedef struct PieceText
+{
+	const PieceRun *run;
+	ArchiveMember *member;		/* NULL after an error */
+	uint64		taken;			/* bytes of it */
+	char		tail[MARK_BYTES];	/* the last of these, aligned right */
+	Retry		retry;
+} PieceText;
+
+/* Returns what is wrong, or NULL; owned. */
+static char *
+open_member(PieceText *text)
+{
+	char	   *problem = NULL;
+
+	text->member = archive_member_open(text->run->loader->archive,
+									   text->run->rows->entry, &problem);
+	return problem;
+}
+
 static void *
 restore_pieces_open(void *arg)
 {
-	const PieceRun *run = arg;
-	char	   *problem;
-	ArchiveMember *member = archive_member_open(run->loader->archive,
-												run->rows->entry, &problem);
+	PieceRun   *run = arg;
+	PieceText  *text = pg_malloc0(sizeof(PieceText));
+	char	   *problem = NULL;
 
-	if (member == NULL)
-		restore_pieces_fail(run, problem);
-	return member;
+	text->run = run;
+	text->member = run->text;
+	run->text = NULL;
+	if (text->member == NULL)
+		problem = open_member(text);
+	if (problem == NULL)
+		return text;
+	restore_pieces_fail(run, problem);
+	free(text);
+	return NULL;
 }
 
 static void
-restore_pieces_close(void *text)
+restore_pieces_close(void *arg)
 {
-	archive_member_close(text);
+	PieceText  *text = arg;
+
+	if (text->member)
+		archive_member_close(text->member);
+	free(text);
+}
+
+/* What is wrong now that so much has been read, or NULL; owned. */
+static char *
+text_problem(const PieceText *text, ssize_t len)
+{
+	if (len < 0)
+		return archive_member_error(text->member);
+
+	/*
+	 * text_pieces.c would find this, too, but it is one more way in which a
+	 * command has failed.
+	 */
+	if (len == 0 && text->run->loader->archive->commands &&
+		memcmp(text->tail, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0)
+		return psprintf("could not read data of entry %d: the line that ends the rows is missing",
+						text->run->rows->entry->dump_id);
+	return NULL;
+}
+
+static void
+keep_tail(PieceText *text, const char *data, size_t len)
+{
+	size_t		keep = Min(len, (size_t) MARK_BYTES);
+
+	memmove(text->tail, text->tail + keep, MARK_BYTES - keep);
+	memcpy(text->tail + MARK_BYTES - keep, data + len - keep, keep);
+	text->taken += len;
 }
 
 /*
- * For restore_pieces_read(), whose caller passes only the text, to report an
- * error.  A process runs one ring at a time.
+ * Read the text again up to where it was.  Returns what is wrong, or NULL;
+ * owned.
  */
-static const PieceRun *reading;
-
-static ssize_t
-restore_pieces_read(void *text, void *buf, size_t size)
+static char *
+read_up_to(PieceText *text, uint64 end)
 {
-	ssize_t		len = archive_member_read(text, buf, size);
+	char	   *buf;
+	char	   *problem;
+	ssize_t		len = 1;
 
-	if (len < 0)
-		restore_pieces_fail(reading, archive_member_error(text));
+	if (text->member)
+		archive_member_close(text->member);
+	problem = open_member(text);
+	if (problem)
+		return problem;
+	buf = pg_malloc(SKIP_BYTES);
+	text->taken = 0;
+	while (text->taken < end && len > 0)
+	{
+		len = archive_member_read(text->member, buf,
+								  Min(end - text->taken, SKIP_BYTES));
+		problem = text_problem(text, len);
+		if (len > 0)
+			keep_tail(text, buf, len);
+	}
+	free(buf);
+	if (problem == NULL && text->taken < end)
+		problem = psprintf("could not read data of entry %d: it has become shorter",
+						   text->run->rows->entry->dump_id);
+	return problem;
+}
+
+/*
+ * Pieces of the file may be committed, so that what is left of it is read
+ * again, and not the job begun again.  Returns if that went well.
+ */
+static void
+read_text_again(PieceText *text, char *problem)
+{
+	const Archive *archive = text->run->loader->archive;
+	uint64		end = text->taken;
+
+	while (problem)
+	{
+		if (!archive_read_again(archive, &text->retry, problem))
+		{
+			archive_read_tell(archive, &text->retry, problem);
+			pg_log_error_detail("Parts of table %s may have been committed.",
+								printable(text->run->loader->run->plan->tables->tables[text->run->file->table].name));
+			exit(1);
+		}
+		(void) __sync_fetch_and_add(text->run->loader->n_read_again, 1);
+		free(problem);
+		problem = read_up_to(text, end);
+	}
+}
+
+/* A process runs one ring at a time, which reports an error. */
+static ssize_t
+restore_pieces_read(void *arg, void *buf, size_t size)
+{
+	PieceText  *text = arg;
+	ssize_t		len;
+	char	   *problem;
+
+	while ((problem = text_problem(text, len = archive_member_read(text->member, buf, size))) != NULL)
+	{
+		if (text->run->loader->archive->commands == NULL)
+		{
+			restore_pieces_fail(text->run, problem);
+			return -1;
+		}
+		read_text_again(text, problem);
+	}
+	keep_tail(text, buf, len);
 	return len;
 }
 
@@ -396,14 +540,23 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	return had;
 }
 
-void
-restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
-				   const DataFile *file, const ArchiveRows *rows)
+/* As a callback of PieceWork. */
+static bool
+restore_pieces_begin(void *arg)
 {
-	PieceRun	run = {shared, loader, file, rows};
+	const PieceRun *run = arg;
+
+	return run->begin == NULL || run->begin(run->begin_arg);
+}
+
+/* False after an error in the text, or if begin() has said so. */
+static bool
+run_pieces(PieceRun *run)
+{
 	PieceWork	work = {
-		.arg = &run,
-		.range_bytes = shared->piece_bytes,
+		.arg = run,
+		.range_bytes = run->shared->piece_bytes,
+		.begin = restore_pieces_begin,
 		.open = restore_pieces_open,
 		.read = restore_pieces_read,
 		.close = restore_pieces_close,
@@ -412,7 +565,153 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 		.report = restore_pieces_report,
 	};
 
-	reading = &run;
-	(void) piece_ring_run(shared->ring, loader->run->results->worker, &work);
-	reading = NULL;
+	return piece_ring_run(run->shared->ring, run->loader->run->results->worker,
+						  &work);
+}
+
+void
+restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
+				   const DataFile *file, const ArchiveRows *rows)
+{
+	PieceRun	run = {shared, loader, file, rows};
+
+	(void) run_pieces(&run);
+}
+
+/* ----------
+ * Files that commands return, and that prove to be long while a worker reads
+ * them.
+ *
+ * A worker takes a free ring, and notes the file in it.  When the file is
+ * complete it removes the note, and the ring is free.  A worker that helps
+ * looks at the note, begins to take part, and looks again: if the note is
+ * another one by then it leaves.  Who takes a free ring waits until no process
+ * takes part.  So no process uses pieces of one file for another one.
+ * ----------
+ */
+
+/* How often to look whether others have ended their pieces. */
+#define RINGS_LOOK_US 1000
+
+struct RestoreRings
+{
+	int			n;
+	SharedRows **rings;
+	int		   *files;			/* by ring, in shared memory: its file's
+								 * number + 1; 0 = free */
+	pthread_mutex_t *lock;		/* of who takes a free ring */
+};
+
+/* What a worker that helps has seen. */
+typedef struct RingNote
+{
+	const RestoreRings *rings;
+	int			ring;
+	int			file;			/* the note */
+} RingNote;
+
+/*
+ * A begin() of PieceRun: does the ring have this file still?  The worker that
+ * has opened the file is to read it.
+ */
+static bool
+ring_note_is_right(void *arg)
+{
+	const RingNote *note = arg;
+
+	return __atomic_load_n(&note->rings->files[note->ring], __ATOMIC_SEQ_CST) == note->file &&
+		piece_ring_is_led(note->rings->rings[note->ring]->ring);
+}
+
+RestoreRings *
+restore_rings_new(int n_workers, uint64 piece_bytes)
+{
+	RestoreRings *rings = pg_malloc(sizeof(RestoreRings));
+
+	rings->n = n_workers;
+	rings->rings = pg_malloc(n_workers * sizeof(SharedRows *));
+	for (int i = 0; i < n_workers; i++)
+		rings->rings[i] = restore_pieces_new(n_workers, piece_bytes);
+	rings->files = shared_memory_new(n_workers, sizeof(int));
+	rings->lock = shared_memory_new(1, sizeof(pthread_mutex_t));
+	robust_mutex_init(rings->lock);
+	return rings;
+}
+
+/* The ring with this note, or -1. */
+static int
+find_ring(const RestoreRings *rings, int note)
+{
+	for (int i = 0; i < rings->n; i++)
+		if (__atomic_load_n(&rings->files[i], __ATOMIC_SEQ_CST) == note)
+			return i;
+	return -1;
+}
+
+/*
+ * The ring of the file with this number.  A process that died may have taken
+ * one for it.  A worker needs one at a time, so that there is a free one.
+ */
+static int
+take_ring(RestoreRings *rings, int no)
+{
+	int			ring = find_ring(rings, no + 1);
+
+	if (ring >= 0)
+		return ring;
+	(void) robust_mutex_hold(rings->lock, true);
+	while ((ring = find_ring(rings, 0)) < 0)
+		pg_usleep(RINGS_LOOK_US);
+	while (piece_ring_is_used(rings->rings[ring]->ring))
+		pg_usleep(RINGS_LOOK_US);
+	piece_ring_restart(rings->rings[ring]->ring);
+	memset(rings->rings[ring]->notes, 0,
+		   (piece_ring_slots(rings->n) + 1) * sizeof(PieceNote));
+	__atomic_store_n(&rings->files[ring], no + 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(rings->lock);
+	return ring;
+}
+
+void
+restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
+				   const DataFile *file, const ArchiveRows *rows)
+{
+	int			ring = take_ring(rings, file - loader->run->plan->chunks->files);
+	PieceRun	run = {rings->rings[ring], loader, file, rows, loader->text};
+
+	/*
+	 * Others may be at their last pieces when there is none left to take.  If
+	 * one of them dies its piece is there again.
+	 */
+	while (run_pieces(&run) && !piece_ring_is_done(run.shared->ring))
+		pg_usleep(RINGS_LOOK_US);
+	__atomic_store_n(&rings->files[ring], 0, __ATOMIC_SEQ_CST);
+	/* another process has read the file, after this worker's last one died */
+	if (run.text)
+		archive_member_close(run.text);
+}
+
+void
+restore_rings_end(RestoreRings *rings)
+{
+	for (int i = 0; i < rings->n; i++)
+		restore_pieces_end(rings->rings[i]);
+}
+
+int
+restore_rings_file(const RestoreRings *rings, int ring)
+{
+	return __atomic_load_n(&rings->files[ring], __ATOMIC_SEQ_CST) - 1;
+}
+
+void
+restore_rings_help(RestoreRings *rings, int ring, const PieceLoader *loader,
+				   const DataFile *file, const ArchiveRows *rows)
+{
+	RingNote	note = {rings, ring,
+	file - loader->run->plan->chunks->files + 1};
+	PieceRun	run = {rings->rings[ring], loader, file, rows, NULL,
+	ring_note_is_right, &note};
+
+	(void) run_pieces(&run);
 }

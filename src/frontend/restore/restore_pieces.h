@@ -84,6 +84,10 @@ extern LongFiles *restore_long_new(const Archive *archive,
  *
  * At most ARCHIVE_SHARED_TABLES are left: those that come first, which are
  * largest in the archive.  More would not keep more workers busy.
+ *
+ * Of an archive that commands return, true means that the worker loads the
+ * file in pieces (restore_rings_load()), and *text is what it has read of it,
+ * or NULL.
  */
 extern bool restore_long_look(const LongFiles *files, const DataFile *file,
 							  ArchiveMember **text);
@@ -106,6 +110,9 @@ typedef struct PieceLoader
 	const Run  *run;
 	Oid			table;			/* that the rows go to */
 	const RestoreJournal *journal;
+	ArchiveMember *text;		/* of the file, from its beginning, if it is
+								 * open; else NULL.  Taken over */
+	volatile int *n_read_again; /* see RestoreWork */
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,
@@ -130,5 +137,42 @@ extern void restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 
 /* In the leader: no process takes part any more; its memory is given back. */
 extern void restore_pieces_end(SharedRows *shared);
+
+/* ----------
+ * Files that commands return, and that prove to be long while a worker reads
+ * them.
+ *
+ * The worker continues, as others would have to read the file again.  It
+ * loads pieces of it by itself as long as there are other jobs; workers for
+ * which there is no job any more help it.  There are as many rings as workers,
+ * and each is used for one file after the other.
+ * ----------
+ */
+
+typedef struct RestoreRings RestoreRings;
+
+/*
+ * For n_workers workers, before they are forked.  Never freed; and in the
+ * leader, when no process uses them any more, give back most of their memory.
+ */
+extern RestoreRings *restore_rings_new(int n_workers, uint64 piece_bytes);
+extern void restore_rings_end(RestoreRings *rings);
+
+/*
+ * In a worker: load the file, until all of it is committed, or no more of it
+ * can be.  Other workers, and processes before this one, may have a part in
+ * that.
+ */
+extern void restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
+							   const DataFile *file, const ArchiveRows *rows);
+
+/*
+ * In a worker without a job: the file that this ring is being used for, by its
+ * number in the plan; -1 for none.  And take part in loading it.
+ */
+extern int	restore_rings_file(const RestoreRings *rings, int ring);
+extern void restore_rings_help(RestoreRings *rings, int ring,
+							   const PieceLoader *loader, const DataFile *file,
+							   const ArchiveRows *rows);
 
 #endif							/* RESTORE_PIECES_H */

@@ -182,6 +182,9 @@ restore_freeze_statement(const char *copy)
 
 #define OBJECT_READ_BYTES (64 * 1024)
 
+/* How often a worker without a job looks whether it can help. */
+#define HELP_LOOK_US 10000
+
 struct RestoreWorker
 {
 	const RestoreWork *work;
@@ -433,29 +436,65 @@ restore_worker_piece_failed(void *arg, const DataFile *file, char *reason)
 	free(what);
 }
 
+static PieceLoader
+piece_loader(RestoreWorker *worker, const DataFile *file)
+{
+	const RestoreWork *work = worker->work;
+	PieceLoader loader = {
+		.conn = worker->conn,
+		.target = work->target,
+		.archive = work->archive,
+		.run = work->run,
+		.table = work->targets[file->table],
+		.journal = work->journal,
+		.n_read_again = work->n_read_again,
+		.failed = restore_worker_piece_failed,
+		.arg = worker,
+	};
+
+	return loader;
+}
+
 /* A file that other workers are at, too. */
 static void
 restore_shared_file(RestoreWorker *worker, const DataFile *file)
 {
 	const RestoreWork *work = worker->work;
-	const Run  *run = work->run;
-	int			no = file - run->plan->chunks->files;
-	PieceLoader loader = {
-		.conn = worker->conn,
-		.target = work->target,
-		.archive = work->archive,
-		.run = run,
-		.table = work->targets[file->table],
-		.journal = work->journal,
-		.failed = restore_worker_piece_failed,
-		.arg = worker,
-	};
+	int			no = file - work->run->plan->chunks->files;
+	PieceLoader loader = piece_loader(worker, file);
 
 	if (work->left_out[no])
 		return;
-	run_event_chunk_start(run, file, "text", NULL);
+	run_event_chunk_start(work->run, file, "text", NULL);
 	restore_pieces_run(work->shared[no], &loader, file, rows_of(work, file));
-	run_event_chunk_end(run, file, NULL);
+	run_event_chunk_end(work->run, file, NULL);
+}
+
+/*
+ * A file that has proved to be long, and is not done: commands do not return
+ * it twice, so that this worker loads it.
+ */
+static void
+restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
+{
+	const RestoreWork *work = worker->work;
+	int			no = file - work->run->plan->chunks->files;
+	PieceLoader loader = piece_loader(worker, file);
+
+	if (work->rings == NULL || !work->long_files->is_long[no] ||
+		work->left_out[no])
+		return;
+	loader.text = worker->text;
+	worker->text = NULL;
+	file_results_begin_job(work->run->results, job);
+	run_event_chunk_start(work->run, file, "text", NULL);
+	restore_rings_load(work->rings, &loader, file, rows_of(work, file));
+	run_event_chunk_end(work->run, file, NULL);
+	file_results_begin_job(work->run->results, -1);
+	/* without this line a later run finds that all pieces have been loaded */
+	if (!work->has_failed[no])
+		(void) restore_journal_try_done(work->journal, worker->conn,
+										restore_journal_file(file));
 }
 
 /*
@@ -498,9 +537,12 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
 		if (!work->left_out[files[i] - work->run->plan->chunks->files] &&
 			!restore_long_look(work->long_files, files[i], &worker->text))
 			ok = restore_files(worker, &files[i], 1);
-		if (worker->text)
+		if (worker->text &&
+			!work->long_files->is_long[files[i] - work->run->plan->chunks->files])
+		{
 			archive_member_close(worker->text);
-		worker->text = NULL;
+			worker->text = NULL;
+		}
 	}
 	worker->later = NULL;
 	if (ok && later)
@@ -669,6 +711,51 @@ read_again(RestoreWorker *worker, int job)
 	worker->unread = NULL;
 }
 
+/* Is there a job that is not done?  *first is the first that may not be. */
+static bool
+has_jobs(const RestoreWork *work, int *first, int end)
+{
+	while (*first < end && work->jobs_done[*first])
+		(*first)++;
+	return *first < end;
+}
+
+/*
+ * A process that died may have had a piece of any ring: so all are looked at,
+ * also after the last job.
+ */
+static void
+help_others(RestoreWorker *worker, int first_job, int n_jobs)
+{
+	const RestoreWork *work = worker->work;
+	const DataFile *files = work->run->plan->chunks->files;
+	int			end = first_job + n_jobs;
+	int			last = -1;
+	bool		has_more;
+
+	do
+	{
+		has_more = has_jobs(work, &first_job, end);
+		for (int i = 0; i < work->run->options->jobs; i++)
+		{
+			int			no = restore_rings_file(work->rings, i);
+			PieceLoader loader;
+
+			if (no < 0)
+				continue;
+			if (no != last)
+				run_event_chunk_start(work->run, &files[no], "text", NULL);
+			last = no;
+			loader = piece_loader(worker, &files[no]);
+			restore_rings_help(work->rings, i, &loader, &files[no],
+							   rows_of(work, &files[no]));
+			file_results_begin_job(work->run->results, -1);
+		}
+		if (has_more)
+			pg_usleep(HELP_LOOK_US);
+	} while (has_more);
+}
+
 /*
  * Jobs that share a file commit each piece by itself.  Any other job first
  * finds out whether a worker before this one has committed it without getting
@@ -684,6 +771,11 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
 
+	if (no >= work->n_jobs)
+	{
+		help_others(worker, work->first_job, work->n_jobs);
+		return true;
+	}
 	if (job->shared)
 	{
 		file_results_begin_job(run->results, job_no);
@@ -707,6 +799,16 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 	}
+	if (work->rings)
+	{
+		/* each file is a job of its own, unless it is loaded at once */
+		if (job->kind == JOB_DATA_FILES && !job->at_once)
+			restore_long_file(worker, run->plan->queue->files[job->first],
+							  job_no);
+		run_job_is_done(run, job, NULL);
+		work->jobs_done[job_no] = true;
+		return true;
+	}
 	run_job_is_done(run, job, work->long_files->is_long);
 	return true;
 }
@@ -726,6 +828,8 @@ restore_worker_describe_job(void *arg, int no, int step)
 {
 	RestoreWork *work = arg;
 
+	if (no >= work->n_jobs)
+		return pg_strdup("large tables");
 	return dump_plan_describe_job(work->run->plan, work->first_job + no, step);
 }
 

@@ -121,6 +121,7 @@ struct PieceRing
 	uint32		epoch;			/* the number of readers up to now */
 	int			current;		/* slot that the reader writes */
 	uint64		kept;			/* piece + 1 that the reader uses; 0 = none */
+	int			led;			/* there has been a reader */
 	int			closed;			/* all pieces have been offered */
 	int			failed;			/* the text has an error: all stop */
 	uint64		next;			/* the first piece not yet offered */
@@ -223,6 +224,46 @@ piece_ring_discard(PieceRing *ring)
 	 * do that; MADV_DONTNEED would only drop them from this process.
 	 */
 	(void) madvise(ring->data, ring->n_slots * ring->slot_bytes, MADV_REMOVE);
+}
+
+bool
+piece_ring_is_used(PieceRing *ring)
+{
+	for (int i = 0; i < ring->n_lanes; i++)
+		if (robust_mutex_is_held(&ring->lanes[i]))
+			return true;
+	return false;
+}
+
+bool
+piece_ring_is_led(PieceRing *ring)
+{
+	return get(ring->led) != 0;
+}
+
+bool
+piece_ring_is_done(PieceRing *ring)
+{
+	/* a lane that begins now finds no piece */
+	if (!get(ring->closed) || piece_ring_is_used(ring))
+		return false;
+	for (int i = 0; i < ring->n_slots; i++)
+		if (word_state(get(ring->slots[i].word)) != SLOT_FREE)
+			return false;
+	return true;
+}
+
+void
+piece_ring_restart(PieceRing *ring)
+{
+	/* after an error in its text some are not free */
+	for (int i = 0; i < ring->n_slots; i++)
+		(void) slot_change(&ring->slots[i], get(ring->slots[i].word), SLOT_FREE, 0);
+	set(ring->kept, 0);
+	set(ring->led, 0);
+	set(ring->failed, 0);
+	set(ring->next, 0);
+	set(ring->closed, 0);
 }
 
 static void
@@ -366,6 +407,7 @@ ring_lead(PieceRing *ring, uint64 *next)
 		return false;
 	}
 	set(ring->epoch, ring->epoch + 1);
+	set(ring->led, 1);
 	ring_take_over(ring);
 	*next = get(ring->next);
 	return true;
@@ -769,6 +811,11 @@ piece_ring_run(PieceRing *ring, int lane_no, const PieceWork *work)
 	uint64		first_piece;
 
 	ring_join(&lane);
+	if (work->begin && !work->begin(work->arg))
+	{
+		pthread_mutex_unlock(&ring->lanes[lane_no]);
+		return false;
+	}
 	while (!get(ring->failed))
 	{
 		/* ask this first: a piece may be offered just before */

@@ -49,6 +49,12 @@ typedef struct PieceWork
 	uint64		range_bytes;	/* the same in all processes and runs */
 
 	/*
+	 * Called after the process has begun to take part.  False if it must not:
+	 * then it leaves.  NULL: it may.
+	 */
+	bool		(*begin) (void *arg);
+
+	/*
 	 * Open the text at its beginning, read it, and close it.  One process may
 	 * have more than one text open.  NULL from open(), or -1 from read(), is
 	 * an error, which the callback has reported.
@@ -84,6 +90,22 @@ extern int	piece_ring_slots(int n_lanes);
  * not enough room.
  */
 extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
+
+/*
+ * Are all pieces used up, and does no process take part?  Then no process that
+ * died has a piece either.
+ */
+extern bool piece_ring_is_done(PieceRing *ring);
+
+/* Does any process take part?  And has any begun to read the text? */
+extern bool piece_ring_is_used(PieceRing *ring);
+extern bool piece_ring_is_led(PieceRing *ring);
+
+/*
+ * Use the ring for another text.  No process may take part, and any that
+ * begins to must leave (begin()).
+ */
+extern void piece_ring_restart(PieceRing *ring);
 
 /* Give back the memory of the slots.  The ring must not be used any more. */
 extern void piece_ring_discard(PieceRing *ring);
