@@ -480,7 +480,7 @@ like("$rc$err", qr/^1.*options --verify and -d\/--dbname cannot be used together
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--clean-output');
 like($err, qr/options --verify and --clean-output cannot be used together/, 'not with --clean-output');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--pipe=cat >%f');
-like($err, qr/options --verify and --pipe cannot be used together/, 'not with --pipe');
+like($err, qr/options --verify=DIRECTORY and --pipe cannot be used together/, 'not with --pipe');
 foreach my $try ([ 'verify', "--verify=$ours" ], [ 'dry run', '--dry-run', '-d', $node->connstr('verify') ])
 {
 	my ($what, @options) = @$try;

@@ -354,6 +354,50 @@ is("$check_rc$check_err", '0', '--check: exit code');
 like($check, qr/^A run would restore 5 tables and 6 large objects, about /, '--check: what it says');
 is_deeply([ grep { !/^(?:toc\.dat|\Q$manifest_name\E|blobs\w*\.toc)$/ } split /\n/, slurp_file($log) ], [], '--check: what is read');
 
+# ---- pg_pardump --verify
+
+sub verify_piped { return run_program('pg_pardump', '--verify', "--pipe=$_[0]", @_[ 1 .. $#_ ]); }
+
+foreach my $name (sort keys %archives)
+{
+	my $dir = $archives{$name};
+	my (undef, $expected) = run_program('pg_pardump', '--verify', $dir);
+	my ($verify_rc, $out, $said) = verify_piped("cat $dir/%f", '-j2');
+	is("$verify_rc $out", "0 $expected", "--verify, $name: as of a directory") or diag($said);
+	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/ : qr/^\z/, "--verify, $name: what it says");
+}
+foreach my $try (
+	[ $ours, 'exit 3', qr/could not be read: command for file "[^"]*" failed: child process exited with exit code 3/ ],
+	[ $ours, 'head -c 10 FILE', qr/could not be read: command for file "[^"]*" returned 10 bytes instead of $size/ ],
+	[ $plain, 'tr a b <FILE', qr/could not be read: command for file "[^"]*" returned data that does not match the checksum in the manifest/ ],
+	[ $ours, 'sleep 1000', qr/could not be read: command for file "[^"]*" returned no data for 1 s/ ],
+	[ $stock, 'head -c 100 FILE', qr/is cut off within its compressed data/ ],
+	[ $stock_plain, 'head -c 100 FILE', qr/lacks the line that ends the rows/ ])
+{
+	my ($dir, $command, $message) = @$try;
+	my $name = file_of($dir, 'small');
+	my $what = "--verify, $command";
+	my @options = ('--stall-timeout=1', '--retries=1');
+	$command =~ s/FILE/$dir\/$name/;
+	my ($verify_rc, undef, $said) = verify_piped(fails($dir, $name, $command, new_path('flag')), @options);
+	is($verify_rc, 0, "$what, once: exit code");
+	like($said, qr/^pg_pardump: warning: file "\Q$name\E" $message; retry 1 of 1 in 0\.5 s$/m, "$what, once: message");
+	($verify_rc, undef, $said) = verify_piped(fails($dir, $name, $command), @options);
+	is($verify_rc, 1, "$what: exit code");
+	like($said, qr/^pg_pardump: error: file "\Q$name\E" of table public\.small $message\n.*^1 problem found, \d+ files checked\n\z/ms, "$what: message");
+}
+foreach my $try (
+	[ [ "--verify=$ours", '--pipe=cat %f' ], qr/options --verify=DIRECTORY and --pipe cannot be used together/ ],
+	[ ['--verify'], qr/no directory specified for option --verify/ ],
+	[ [ '--verify', '--pipe=cat' ], qr/invalid value "cat" for option --pipe/ ],
+	[ [ '--verify', '--pipe=cat /nowhere/%f', '--retries=0' ], qr/command for file "toc\.dat" failed/ ])
+{
+	my ($options, $message) = @$try;
+	my ($verify_rc, undef, $said) = run_program('pg_pardump', @$options);
+	is($verify_rc, 1, "@$options: exit code");
+	like($said, $message, "@$options: message");
+}
+
 # ---- options
 
 my $inserts = stock_dump('--inserts');

@@ -334,7 +334,8 @@ STALL_TIMEOUT_OPTION
 "                               SHA256, SHA384, SHA512 or NONE\n"
 
 "\nOptions for verifying and comparing, without a dump:\n"
-"  --verify=DIRECTORY           verify the archive in DIRECTORY\n"
+"  --verify=DIRECTORY           verify the archive in DIRECTORY; with --pipe and\n"
+"                               without DIRECTORY, the one that COMMAND returns\n"
 "  --compare-with=CONNINFO|DIRECTORY\n"
 "                               compare with another database or an archive\n"
 
@@ -505,6 +506,7 @@ help_print(const char *progname)
 	printf("  %s --target=CONNINFO [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --compare-with=CONNINFO|DIRECTORY [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --verify=DIRECTORY [OPTION]...\n", progname);
+	printf("  %s --verify --pipe=COMMAND [OPTION]...\n", progname);
 	printf("  %s --all-databases -f DIRECTORY|--target=CONNINFO [OPTION]...\n",
 		   progname);
 	fputs(dump_text, stdout);

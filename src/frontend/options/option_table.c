@@ -37,7 +37,8 @@ option_table_names(const OptionTable *table)
 	for (int i = 0; i < n; i++)
 	{
 		names[i].name = row_of(table, i)->name;
-		names[i].has_arg = takes_value(row_of(table, i)) ?
+		names[i].has_arg = row_of(table, i)->kind == OPTION_OPTIONAL ?
+			optional_argument : takes_value(row_of(table, i)) ?
 			required_argument : no_argument;
 		names[i].val = FIRST_OPTION + i;
 	}
@@ -185,6 +186,9 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 		case OPTION_TEXT:
 			*(const char **) member = arg;
 			break;
+		case OPTION_OPTIONAL:
+			*(const char **) member = arg ? arg : "";
+			break;
 		case OPTION_NUMBER:
 			*(uint64 *) member = (uint64) option_value_number(arg, name, row->min,
 															  row->max);
@@ -224,6 +228,7 @@ option_table_is_given(const Options *options, const OptionRow *row)
 			return *(const bool *) member;
 		case OPTION_TEXT:
 		case OPTION_FILLED:
+		case OPTION_OPTIONAL:
 			return *(const char *const *) member != NULL;
 		case OPTION_NUMBER:
 		case OPTION_SIZE:

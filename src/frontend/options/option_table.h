@@ -15,6 +15,7 @@ typedef enum OptionKind
 	OPTION_FLAG,				/* bool, no argument */
 	OPTION_TEXT,				/* const char *, as it was given */
 	OPTION_FILLED,				/* the same, not empty */
+	OPTION_OPTIONAL,			/* the same, empty if it has no argument */
 	OPTION_NUMBER,				/* uint64, within the row's limits */
 	OPTION_SIZE,				/* uint64, bytes; units as in settings */
 	OPTION_RATE,				/* uint64, bytes a second */

@@ -393,6 +393,24 @@ read_options(Options *options, int argc, char **argv, const OptionTable *table)
 	}
 }
 
+/*
+ * The archive to verify: a directory, which may follow the option, or what
+ * the command of --pipe returns.
+ */
+static void
+settle_verify(Options *options, int argc, char **argv)
+{
+	if (options->verify[0] == '\0' && optind < argc)
+		options->verify = argv[optind++];
+	if (options->pipe_command && options->verify[0] != '\0')
+		pg_fatal("options %s and %s cannot be used together",
+				 "--verify=DIRECTORY", "--pipe");
+	if (options->pipe_command)
+		options->verify = options->pipe_command;
+	if (options->verify[0] == '\0')
+		pg_fatal("no directory specified for option %s", "--verify");
+}
+
 const Options *
 options_parse(int argc, char **argv)
 {
@@ -410,6 +428,8 @@ options_parse(int argc, char **argv)
 					 argv[optind]);
 		pg_fatal_hint("Use -d to specify the database to connect to first.");
 	}
+	if (options->verify)
+		settle_verify(options, argc, argv);
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
 	help_refuse_more(argc, argv);

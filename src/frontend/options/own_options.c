@@ -42,7 +42,7 @@ static const OptionRow own_options[] = {
 	{"run-tasks", OPTION_TEXT, MEMBER(run_tasks)},
 	{"shared-snapshot", OPTION_FILLED, MEMBER(shared_snapshot)},
 	{"sample", OPTION_LIST, MEMBER(sample)},
-	{"verify", OPTION_TEXT, MEMBER(verify)},
+	{"verify", OPTION_OPTIONAL, MEMBER(verify)},
 	{"where", OPTION_LIST, MEMBER(where)},
 	{"wire-compression", OPTION_TEXT, MEMBER(wire_compression)},
 	{"slot", OPTION_TEXT, MEMBER(slot)},
@@ -103,7 +103,7 @@ static const OptionRule rules[] = {
 	{"--exclude-database", EXCLUDES, "--verify"},
 	{"--verify", EXCLUDES, "-f/--file --target --dry-run --check"},
 	{"--dry-run", EXCLUDES, "--check"},
-	{"--verify", EXCLUDES, "--pipe --clean-output -d/--dbname"},
+	{"--verify", EXCLUDES, "--clean-output -d/--dbname"},
 	{"--clean-output", EXCLUDES, "--target --pipe"},
 	/* a comparison makes nothing */
 	{"--compare-with", EXCLUDES, "-f/--file --pipe --target --verify"

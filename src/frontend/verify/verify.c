@@ -10,6 +10,8 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "archive/archive_piped.h"
+#include "archive/archive_read.h"
 #include "archive/toc_file.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
@@ -77,6 +79,7 @@ typedef struct ListedFile
 typedef struct FileList
 {
 	const char *directory;
+	const Archive *archive;		/* likewise */
 	ListedFile *files;			/* by name; toc.dat too, the manifest not;
 								 * with those that are missing */
 	int			n_files;
@@ -89,7 +92,8 @@ typedef struct FileList
 
 typedef struct VerifyRun
 {
-	const char *directory;
+	const char *directory;		/* or the command of --pipe */
+	Archive    *archive;		/* whose files that command returns; else NULL */
 	Manifest   *manifest;		/* NULL without, or if it is damaged */
 	VerifyCounts found;			/* by the leader */
 	FileList   *list;
@@ -169,6 +173,8 @@ typedef struct FileCheck
 	char	   *out;
 	TextState	text;
 	uint64		stored_bytes;
+	uint64		rows;
+	uint64		raw_bytes;
 	VerifyCounts *counts;
 } FileCheck;
 
@@ -297,8 +303,8 @@ check_text(FileCheck *check)
 						UINT64_FORMAT, rows, units_plural(rows),
 						file->want->rows);
 	}
-	check->counts->rows += rows;
-	check->counts->raw_bytes += text->bytes;
+	check->rows = rows;
+	check->raw_bytes = text->bytes;
 }
 
 static void
@@ -335,6 +341,40 @@ read_all(FileCheck *check, int fd)
 		take_stored(check, buf, len);
 		check->counts->bytes_read += len;
 	}
+	free(buf);
+	return len == 0;
+}
+
+/*
+ * The same of a command, which also compares size and checksum: a command that
+ * has failed may return the file another time.
+ */
+static bool
+read_command(FileCheck *check, const Archive *archive)
+{
+	const ManifestFile *want = check->file->want;
+	ExpectedBytes expected = {0};
+	CommandReader *reader;
+	char	   *buf = pg_malloc(READ_BYTES);
+	ssize_t		len;
+
+	if (want)
+	{
+		expected.n = want->stored_bytes;
+		expected.checksum_type = archive->manifest->checksum_type;
+		expected.checksum = want->checksum;
+		expected.checksum_len = want->checksum_len;
+	}
+	reader = command_reader_new(&archive->commands->command, check->file->name,
+								want ? &expected : NULL);
+	while ((len = command_reader_read(reader, buf, READ_BYTES)) > 0)
+	{
+		take_stored(check, buf, len);
+		check->counts->bytes_read += len;
+	}
+	if (len < 0)
+		add_problem(check, "could not be read: %s", command_reader_error(reader));
+	command_reader_free(reader);
 	free(buf);
 	return len == 0;
 }
@@ -385,35 +425,63 @@ compare(FileCheck *check, CompressMethod method)
 
 /*
  * Read the whole file, decompress it as its suffix says, and compare it with
- * what is wanted.  All that is wrong with it is one finding, which is logged
- * as an error, and counted; the rest is added to *counts.  Memory: a
- * decompressor's.
+ * what is wanted.  All that is wrong with it is one text, owned; NULL if
+ * nothing is, or a finding has been logged.  Without a problem the rest is
+ * added to the counts.  Memory: a decompressor's.
  */
-static void
-verify_file(const char *directory, const VerifyFile *file,
-			pg_checksum_type checksum_type, VerifyCounts *counts)
+static char *
+check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 {
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = archive_name_method(file->name);
-	int			fd = verify_file_open(directory, file, counts);
+	int			fd = run->archive ? -1 :
+		verify_file_open(run->directory, file, counts);
+	char	   *problem;
 
-	if (fd < 0)
-		return;
-	checksum_begin(&check.checksum, checksum_type);
+	if (fd < 0 && run->archive == NULL)
+		return NULL;
+	checksum_begin(&check.checksum, run->manifest ?
+				   run->manifest->checksum_type : CHECKSUM_TYPE_NONE);
 	check.out = pg_malloc(READ_BYTES);
 	if (method != COMPRESS_NONE)
 		check.decompressor = decompressor_new(method, DECOMPRESS_FILE);
 	initPQExpBuffer(&check.problems);
-	if (read_all(&check, fd))
+	if (run->archive ? read_command(&check, run->archive) : read_all(&check, fd))
 		compare(&check, method);
-	if (check.problems.len > 0)
-		verify_finding(counts, file, "%s", check.problems.data);
+	problem = check.problems.len > 0 ? pg_strdup(check.problems.data) : NULL;
 	termPQExpBuffer(&check.problems);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	counts->rows += check.rows;
+	counts->raw_bytes += check.raw_bytes;
 	counts->stored_bytes += check.stored_bytes;
 	if (check.decompressor)
 		decompressor_free(check.decompressor);
 	free(check.out);
+	return problem;
+}
+
+/* The same, and another attempt if a command may return other bytes then. */
+static void
+verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
+{
+	VerifyCounts before = *counts;
+	Retry		retry = {0};
+	char	   *problem;
+
+	while ((problem = check_file(run, file, counts)) != NULL &&
+		   run->archive &&
+		   archive_read_again(run->archive, &retry,
+							  psprintf("file \"%s\" %s", file->name, problem)))
+	{
+		/* nothing of that attempt counts */
+		counts->rows = before.rows;
+		counts->raw_bytes = before.raw_bytes;
+		counts->stored_bytes = before.stored_bytes;
+		counts->bytes_read = before.bytes_read;
+	}
+	if (problem)
+		verify_finding(counts, file, "%s", problem);
 }
 
 /* ----------
@@ -459,6 +527,95 @@ verify_list_new(const char *directory)
 	closedir(dir);
 	if (list->n_files > 0)
 		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
+	return list;
+}
+
+static void
+add_name(FileList *list, char *name, uint64 size)
+{
+	ListedFile	listed = {.file.name = name,.file.size = size};
+
+	list->files = array_room(list->files, list->n_files, sizeof(ListedFile));
+	list->files[list->n_files++] = listed;
+}
+
+/*
+ * All of a file that a command returns, as a stream.  Exits with a message if
+ * it cannot be had.
+ */
+static FILE *
+open_command(const Archive *archive, const char *name)
+{
+	Retry		retry = {0};
+	char	   *problem;
+	char	   *text;
+	size_t		len;
+	FILE	   *stream;
+
+	while ((text = archive_read_all(archive, name, &len, &problem)) == NULL)
+		if (!archive_read_again(archive, &retry, problem))
+			archive_read_failed(archive, &retry, problem);
+	/* there is no stream of an empty text */
+	stream = len > 0 ? fmemopen(text, len, "r") : fopen(DEVNULL, "r");
+	if (stream == NULL)
+		pg_fatal("%s() failed: %m", "fmemopen");
+	return stream;
+}
+
+/* The names in a list of large objects. */
+static void
+add_objects(FileList *list, const char *list_name)
+{
+	FILE	   *stream = open_command(list->archive, list_name);
+	char		line[LIST_LINE_BYTES];
+
+	while (fgets(line, sizeof(line), stream))
+	{
+		char	   *name = archive_name_of_list_line(line);
+
+		if (name && archive_name_is_plain(name))
+			add_name(list, archive_name_compressed(name, list->archive->toc->method), 0);
+	}
+	fclose(stream);
+}
+
+/*
+ * Commands do not list a directory: these are the files that the manifest
+ * names, or else those that the table of contents does.
+ */
+static FileList *
+verify_list_piped(const Archive *archive)
+{
+	FileList   *list = pg_malloc0(sizeof(FileList));
+	int			n = 0;
+
+	list->directory = archive->path;
+	list->archive = archive;
+	for (int i = 0; archive->manifest && i < archive->manifest->n_files; i++)
+		add_name(list, archive->manifest->files[i].path,
+				 archive->manifest->files[i].stored_bytes);
+	for (int i = 0; archive->manifest == NULL && i < archive->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &archive->toc->entries[i];
+		const char *name = entry->filename;
+
+		if (!entry->had_dumper || name == NULL || !archive_name_is_plain(name))
+			continue;
+		if (!toc_entry_is(entry, "BLOBS"))
+			add_name(list, archive_name_compressed(name, archive->toc->method), 0);
+		else
+		{
+			add_name(list, pg_strdup(name), 0);
+			add_objects(list, name);
+		}
+	}
+	if (list->n_files > 0)
+		qsort(list->files, list->n_files, sizeof(ListedFile), verify_file_compare_names);
+	/* a name that is there twice is found when it is marked */
+	for (int i = 0; i < list->n_files; i++)
+		if (i == 0 || strcmp(list->files[i].file.name, list->files[n - 1].file.name) != 0)
+			list->files[n++] = list->files[i];
+	list->n_files = n;
 	return list;
 }
 
@@ -604,12 +761,22 @@ mark(ListedFile *listed, const VerifyFile *named, VerifyCounts *counts)
 	return false;
 }
 
+static FILE *
+open_list(FileList *list, const char *name, VerifyCounts *counts)
+{
+	int			fd;
+
+	if (list->archive)
+		return open_command(list->archive, name);
+	fd = verify_list_open(list, name, counts);
+	return fd >= 0 ? fdopen(fd, "r") : NULL;
+}
+
 /* True if it was read. */
 static bool
 mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 {
-	int			fd = verify_list_open(list, list_name, counts);
-	FILE	   *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	FILE	   *stream = open_list(list, list_name, counts);
 	VerifyFile	object = {.kind = MANIFEST_LARGE_OBJECT};
 	char		line[LIST_LINE_BYTES];
 	bool		good = true;
@@ -826,11 +993,15 @@ refuse_other_directory(const VerifyRun *run)
 static Toc *
 read_toc(VerifyRun *run)
 {
-	int			fd = verify_list_open(run->list, TOC_NAME, &run->found);
-	FILE	   *stream = fd < 0 ? NULL : fdopen(fd, "r");
+	int			fd;
+	FILE	   *stream;
 	const char *problem;
 	Toc		   *toc;
 
+	if (run->archive)
+		return run->archive->toc;
+	fd = verify_list_open(run->list, TOC_NAME, &run->found);
+	stream = fd < 0 ? NULL : fdopen(fd, "r");
 	if (stream == NULL)
 		return NULL;
 	toc = toc_read_file(read_stream, stream, false, &problem);
@@ -854,6 +1025,11 @@ read_manifest(VerifyRun *run)
 	const char *problem;
 	bool		exists;
 
+	if (run->archive)
+	{
+		run->manifest = run->archive->manifest;
+		return run->manifest != NULL;
+	}
 	run->manifest = manifest_load(run->directory, &exists, &problem);
 	if (!exists)
 		pg_log_info("the archive has no manifest, so sizes and checksums are not checked");
@@ -918,9 +1094,7 @@ verify_run_job(void *arg, int job, volatile int *step)
 {
 	VerifyRun  *run = arg;
 
-	verify_file(run->directory, run->jobs[job],
-				run->manifest ? run->manifest->checksum_type : CHECKSUM_TYPE_NONE,
-				&run->counts[run->worker]);
+	verify_file(run, run->jobs[job], &run->counts[run->worker]);
 	run->counts[run->worker].files++;
 	return true;
 }
@@ -994,8 +1168,17 @@ verify_archive(const Options *options)
 	run_event_begin(options);
 	page = report_begin(options, run->directory);
 
-	run->list = verify_list_new(run->directory);
-	refuse_other_directory(run);
+	if (options->pipe_command)
+	{
+		run->archive = archive_piped_open(options);
+		archive_piped_forget_toc(run->archive);
+		run->list = verify_list_piped(run->archive);
+	}
+	else
+	{
+		run->list = verify_list_new(run->directory);
+		refuse_other_directory(run);
+	}
 
 	/*
 	 * Match the files that are there with those that the manifest and the
