@@ -610,7 +610,7 @@ verify_list_piped(const Archive *archive)
 		}
 	}
 	if (list->n_files > 0)
-		qsort(list->files, list->n_files, sizeof(ListedFile), verify_file_compare_names);
+		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
 	/* a name that is there twice is found when it is marked */
 	for (int i = 0; i < list->n_files; i++)
 		if (i == 0 || strcmp(list->files[i].file.name, list->files[n - 1].file.name) != 0)
