@@ -706,7 +706,7 @@ read_again(RestoreWorker *worker, int job)
 	if (!archive_read_again(work->archive, &worker->retry, worker->unread))
 		archive_read_failed(work->archive, &worker->retry, worker->unread);
 	(void) __sync_fetch_and_add(work->n_read_again, 1);
-	run_event_retry(unconstify(Run *, work->run), job);
+	run_event_retry(work->run, job);
 	free(worker->unread);
 	worker->unread = NULL;
 }
