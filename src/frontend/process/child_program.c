@@ -32,7 +32,7 @@
 #define END_LOOK_MS 20
 
 /*
- * A process reads two files of an archive at most at the same time, and it may
+ * A process reads at most two files of an archive at the same time, and may
  * need a password then.
  */
 #define MAX_ASKED 4

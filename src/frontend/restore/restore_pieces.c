@@ -585,8 +585,9 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
  * A worker takes a free ring, and notes the file in it.  When the file is
  * complete it removes the note, and the ring is free.  A worker that helps
  * looks at the note, begins to take part, and looks again: if the note is
- * another one by then it leaves.  Who takes a free ring waits until no process
- * takes part.  So no process uses pieces of one file for another one.
+ * another one by then, it leaves.  A worker that takes a free ring waits
+ * until no process takes part.  So no process uses pieces of one file for
+ * another one.
  * ----------
  */
 

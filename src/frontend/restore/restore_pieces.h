@@ -144,9 +144,8 @@ extern void restore_pieces_end(SharedRows *shared);
  *
  * The worker continues, as others would have to read the file again.  It
  * loads pieces of it by itself as long as there are other jobs; workers for
- * which there is no job any more help it.  There are as many rings as workers,
- * and each is used for one file after the other.
- * ----------
+ * which there is no job any more help it.  There are as many rings as
+ * workers, and each is used for one file after the other. ----------
  */
 
 typedef struct RestoreRings RestoreRings;
@@ -167,8 +166,8 @@ extern void restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 							   const DataFile *file, const ArchiveRows *rows);
 
 /*
- * In a worker without a job: the file that this ring is being used for, by its
- * number in the plan; -1 for none.  And take part in loading it.
+ * In a worker without a job: the file that this ring is being used for, by
+ * its number in the plan; -1 for none.  And take part in loading it.
  */
 extern int	restore_rings_file(const RestoreRings *rings, int ring);
 extern void restore_rings_help(RestoreRings *rings, int ring,

@@ -124,8 +124,8 @@ extern void run_event_add_bytes(Event *event, const Run *run,
 								uint64 raw_bytes, uint64 stored_bytes);
 
 /*
- * A job will be done again, "retry".  The run counts it, in this process: call
- * it in the leader, or count for the leader elsewhere.
+ * A job will be done again, "retry".  The run counts it, in this process:
+ * call it in the leader, or count for the leader elsewhere.
  */
 extern void run_event_retry(Run *run, int job);
 

@@ -18,10 +18,11 @@
 
 /*
  * Ask `pg_restore -l` which entries of the archive at this path the user's
- * options select, by the code that defines it: their dump IDs in the order in which they are to be
- * restored, owned; *n_ids is their number.  If it fails its own words are
- * shown, with a hint if a newer pg_dump made the archive, whose table of
- * contents is toc, and the process ends with its exit code.
+ * options select, by the code that defines it: their dump IDs in the order
+ * in which they are to be restored, owned; *n_ids is their number.  If it
+ * fails its own words are shown, with a hint if a newer pg_dump made the
+ * archive, whose table of contents is toc, and the process ends with its
+ * exit code.
  */
 extern int *stock_list_read(const char *program, const Options *options,
 							const char *path, const Toc *toc, int *n_ids);
@@ -42,8 +43,8 @@ pg_noreturn extern void stock_list_become(const char *program,
 										  const Options *options);
 
 /*
- * Run pg_restore in the same way, but with the archive at this path, which the
- * command line does not name.  Returns its exit code.
+ * Run pg_restore in the same way, but with the archive at this path, which
+ * the command line does not name.  Returns its exit code.
  */
 extern int	stock_list_run(const char *program, const Options *options,
 						   const char *path);

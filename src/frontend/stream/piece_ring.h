@@ -92,8 +92,8 @@ extern int	piece_ring_slots(int n_lanes);
 extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
 
 /*
- * Are all pieces used up, and does no process take part?  Then no process that
- * died has a piece either.
+ * Are all pieces used up, and does no process take part?  Then no process
+ * that died has a piece either.
  */
 extern bool piece_ring_is_done(PieceRing *ring);
 

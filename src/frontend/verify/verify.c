@@ -93,7 +93,7 @@ typedef struct FileList
 typedef struct VerifyRun
 {
 	const char *directory;		/* or the command of --pipe */
-	Archive    *archive;		/* whose files that command returns; else NULL */
+	Archive    *archive;		/* that command returns its files; or NULL */
 	Manifest   *manifest;		/* NULL without, or if it is damaged */
 	VerifyCounts found;			/* by the leader */
 	FileList   *list;
@@ -346,8 +346,8 @@ read_all(FileCheck *check, int fd)
 }
 
 /*
- * The same of a command, which also compares size and checksum: a command that
- * has failed may return the file another time.
+ * The same of a command, which also compares size and checksum: a command
+ * that has failed may return the file another time.
  */
 static bool
 read_command(FileCheck *check, const Archive *archive)
