@@ -145,7 +145,8 @@ extern void restore_pieces_end(SharedRows *shared);
  * The worker continues, as others would have to read the file again.  It
  * loads pieces of it by itself as long as there are other jobs; workers for
  * which there is no job any more help it.  There are as many rings as
- * workers, and each is used for one file after the other. ----------
+ * workers, and each is used for one file after the other.
+ * ----------
  */
 
 typedef struct RestoreRings RestoreRings;
