@@ -12,7 +12,7 @@ use JSON::PP qw(decode_json);
 use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql dump_ok codecs);
 use Pardump::Command qw(text_file data_files);
-use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Compare qw(fingerprint schema_text same_data_ok same_database_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
 use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::Manifest qw($manifest_name);
@@ -322,6 +322,34 @@ foreach my $jobs ('-j1', '-j3')
 		my $there = value($node, $db, 'SELECT count(*) FROM big');
 		ok($there > 0 && $there < 20000, "$what: some rows are there");
 		like(piped_ok($db, "$what, resumed", "cat $stock_plain/%f", '--resume', '-j2', @pieces), $no_manifest, "$what: resumed");
+	}
+}
+
+# several long tables, with foreign keys that exist before the rows
+{
+	make_database($node, 'keys', options => 'TEMPLATE template0');
+	sql($node, 'keys', <<'SQL');
+CREATE TABLE top (id int PRIMARY KEY, t text);
+INSERT INTO top SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
+CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree, t text);
+INSERT INTO tree SELECT g, nullif(g - 1, 0), repeat('y', 100) FROM generate_series(1, 3000) g;
+CREATE TABLE few (id int REFERENCES top);
+INSERT INTO few SELECT generate_series(1, 10);
+CREATE TABLE long1 (id int REFERENCES top, t text);
+INSERT INTO long1 SELECT g, repeat('1', 100) FROM generate_series(1, 3000) g;
+CREATE TABLE long2 (id int REFERENCES top, t text);
+INSERT INTO long2 SELECT g, repeat('2', 100) FROM generate_series(1, 3000) g;
+SQL
+	my $keys = dump_ok($node, 'keys', 'foreign keys', 'pg_dump', '-Z0');
+	my $keys_data = fingerprint($node, 'keys');
+	foreach my $jobs ('-j1', '-j3')
+	{
+		my $what = "foreign keys, $jobs";
+		$db = new_copy();
+		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $keys))[0], 0, "$what: definitions");
+		my ($keys_rc, undef, $said) = pipe_into($db, "cat $keys/%f", '--data-only', $jobs, @pieces);
+		is($keys_rc, 0, "$what: exit code") or diag($said);
+		same_data_ok($keys_data, fingerprint($node, $db), $what);
 	}
 }
 

@@ -534,7 +534,7 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	 * Of an archive without a manifest, commands do not tell how long files
 	 * are.
 	 */
-	rules.apart = archive->commands && archive->manifest == NULL;
+	rules.apart = result->apart = archive->commands && archive->manifest == NULL;
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;

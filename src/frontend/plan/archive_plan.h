@@ -28,6 +28,7 @@ typedef struct ArchivePlan
 	ArchiveRows *rows;			/* by data file, as in ChunkPlan.files */
 	int		   *shares;			/* by data file: how many jobs share it, 0 =
 								 * it is not cut */
+	bool		apart;			/* see JobRules */
 	ArchiveGroup *groups;		/* by group of large objects */
 } ArchivePlan;
 

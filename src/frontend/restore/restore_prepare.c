@@ -677,6 +677,7 @@ restore_prepare_target(Restore *restore)
 		restore->plan->plan.queue = load_order_make(restore->target.conn,
 													&restore->plan->plan,
 													restore->plan->shares,
+													restore->plan->apart,
 													restore->work.targets);
 	archive_plan_expect_rows(restore->plan, restore->work.archive);
 	restore_resume_skip(&restore->work);

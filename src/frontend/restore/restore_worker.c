@@ -481,11 +481,16 @@ restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
 	int			no = file - work->run->plan->chunks->files;
 	PieceLoader loader = piece_loader(worker, file);
 
-	if (work->rings == NULL || !work->long_files->is_long[no] ||
-		work->left_out[no])
+	if (work->rings == NULL || !work->long_files->is_long[no])
 		return;
 	loader.text = worker->text;
 	worker->text = NULL;
+	if (work->left_out[no])
+	{
+		if (loader.text)
+			archive_member_close(loader.text);
+		return;
+	}
 	file_results_begin_job(work->run->results, job);
 	run_event_chunk_start(work->run, file, "text", NULL);
 	restore_rings_load(work->rings, &loader, file, rows_of(work, file));
@@ -784,6 +789,9 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return true;
 	}
+	/* else rows of long files behind the first would be lost */
+	if (work->rings && job->kind == JOB_DATA_FILES && !job->at_once && job->n != 1)
+		pg_fatal("job %d consists of %d files instead of 1", job_no, job->n);
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
 	{
