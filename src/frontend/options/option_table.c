@@ -203,6 +203,7 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 			simple_string_list_append((SimpleStringList *) member, arg);
 			break;
 		case OPTION_BARE:
+			break;
 		case OPTION_WITH_VALUE:
 			if (row->offset != 0)
 				*(bool *) member = true;

@@ -421,6 +421,8 @@ options_parse(int argc, char **argv)
 	options = new_options();
 	table.rows = own_options_rows(&table.n_rows);
 	read_options(options, argc, argv, &table);
+	if (options->verify)
+		settle_verify(options, argc, argv);
 	/* The database may be named without -d, but not twice. */
 	if (optind < argc && options->all_databases)
 	{
@@ -428,8 +430,6 @@ options_parse(int argc, char **argv)
 					 argv[optind]);
 		pg_fatal_hint("Use -d to specify the database to connect to first.");
 	}
-	if (options->verify)
-		settle_verify(options, argc, argv);
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
 	help_refuse_more(argc, argv);
