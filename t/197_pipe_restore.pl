@@ -15,7 +15,7 @@ use Pardump::Command qw(text_file data_files);
 use Pardump::Compare qw(fingerprint schema_text same_data_ok same_database_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
 use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
-use Pardump::Manifest qw($manifest_name);
+use Pardump::Manifest qw($manifest_name change_manifest);
 use Pardump::Toc qw(read_toc write_toc copy_archive data_path is_table_data);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -150,27 +150,45 @@ my $odd = new_path('odd') . q{ "it's" $HOME};
 copy_archive($ours, $odd);
 is(piped_ok(new_copy(), 'quotes', q{cat '} . $odd =~ s/'/'\\''/gr . q{'/%f}), '', 'a directory with quotes: nothing is said');
 
-# a name in toc.dat is not for the shell to run
-my $pwned = new_path('pwned');
-my $forged = copy_archive($stock_plain, new_path('forged'));
-my $toc = read_toc($forged);
+# names in the archive that the shell would run, or programs take for options: no command
+# gets them, also where %f is within quotes
+my $toc = read_toc($stock_plain);
 my ($te) = grep { is_table_data($_) && $_->{tag} eq 'small' } @{ $toc->{entries} };
-my $evil = q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat};
-rename "$forged/$te->{filename}", "$forged/$evil" or die "could not rename: $!";
-$te->{filename} = $evil;
-write_toc($toc, $forged);
+foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat', "a\n.dat", '../../a.dat', '.a.dat', '$HOME.dat', 'a b.dat')
 {
-	my $here = new_path('here');
+	my ($here, $forged, $log) = map { new_path($_) } qw(here forged log);
+	my $what = 'a name that is ' . $evil =~ s/\n/ /r;
+	my $invalid = qr/ has a name that is not valid in an archive\n/;
 	mkdir $here or die "could not make directory \"$here\": $!";
-	like(piped_ok(new_copy(), 'a forged name', "cd $here && cat $forged/%f"), $no_manifest, 'a forged name: what it says');
-	is_deeply([ glob "$here/*" ], [], 'a forged name: nothing of it is run');
+	copy_archive($stock_plain, $forged);
+	$te->{filename} = $evil;
+	write_toc($toc, $forged);
+	foreach my $pattern ("echo %f >>$log; cat $forged/%f", "bash -c 'echo %f >>$log; cat $forged/%f'", "bash -c \"echo %f >>$log; cat $forged/%f\"")
+	{
+		$pattern = "cd $here && $pattern";
+		my $err = pipe_failed(new_copy(), $what, $pattern, '--retries=1');
+		like($err, qr/COPY failed for table public\.small: [^\n]*(?:\n[^\n]*)?$invalid/, "$what: message");
+		unlike($err, qr/retry/, "$what: no retry");
+		my ($rc, undef, $said) = run_program('pg_pardump', '--verify', "--pipe=$pattern", '--retries=1');
+		is($rc, 1, "$what, --verify: exit code");
+		like($said, qr/error: file "[^\n]*" of table public\.small$invalid/, "$what, --verify: message");
+		is_deeply([ glob "$here/*" ], [], "$what: nothing is run");
+	}
+	is_deeply([ grep { !/^(?:\d+\.dat|toc\.dat|blobs\w*\.toc|blob_\d+\.dat)$/ } split /\n/, slurp_file($log) ], [], "$what: names that commands got");
 }
-$te->{filename} = "../../$evil";
-write_toc($toc, $forged);
-my $db = new_copy();
-$err = pipe_failed($db, 'another directory', "cat $forged/%f");
-like($err, qr/error: invalid file name in archive|COPY failed for table public\.small: .*file "\.\.[^\n]*" has a name that is not valid in an archive\n/, 'another directory: message');
-unlike($err, qr/retry/, 'another directory: no retry');
+# the same in a manifest
+{
+	my $forged = copy_archive($plain, new_path('forged'));
+	my $name = file_of($plain, 'small');
+	change_manifest($forged, sub { s/"\Q$name\E"/"-n.dat"/ });
+	my ($rc, undef, $said) = run_program('pg_pardump', '--verify', "--pipe=cat $forged/%f", '--retries=1');
+	is($rc, 1, 'a forged name in the manifest: exit code');
+	like($said, qr/error: file "-n\.dat" of table public\.small has a name that is not valid in an archive\n/, 'a forged name in the manifest: message');
+	my $err = pipe_failed(new_copy(), 'a forged name in the manifest', "cat $forged/%f", '--retries=1');
+	like($err, qr/file "\Q$name\E" is not listed in the manifest\n/, 'a file that the manifest does not list: message');
+	unlike($err, qr/retry/, 'a file that the manifest does not list: no retry');
+}
+my $db;
 
 # ---- commands that fail, once and always
 

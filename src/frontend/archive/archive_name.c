@@ -108,6 +108,16 @@ archive_name_is_part(const char *name)
 		is_data_name(object ? object : name);
 }
 
+bool
+archive_name_is_harmless(const char *name)
+{
+	static const char harmless[] = DIGITS "_."
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	return name[0] != '\0' && name[0] != '.' &&
+		name[strspn(name, harmless)] == '\0';
+}
+
 CompressMethod
 archive_name_method(const char *name)
 {
@@ -128,7 +138,8 @@ archive_name_method(const char *name)
  * ----------
  */
 
-bool
+/* A plain name: not of a directory, not of a hidden file, not elsewhere. */
+static bool
 archive_name_is_plain(const char *name)
 {
 	return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;

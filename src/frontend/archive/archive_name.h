@@ -53,10 +53,15 @@ extern bool archive_name_is_part(const char *name);
 /* The method that a file name's suffix stands for. */
 extern CompressMethod archive_name_method(const char *name);
 
-/* A plain name: not of a directory, not of a hidden file, not elsewhere. */
-extern bool archive_name_is_plain(const char *name);
+/*
+ * Does the name consist only of letters, digits, '_' and '.', and begin with
+ * none of the last?  Only such a name may be part of a command of --pipe: a
+ * shell takes it for a word, also within quotes of any kind, and no program
+ * takes it for an option or for another directory.
+ */
+extern bool archive_name_is_harmless(const char *name);
 
-/* What is wrong with a file that has another one. */
+/* What is wrong with a file that has a name that cannot be used. */
 #define ARCHIVE_NAME_INVALID "has a name that is not valid in an archive"
 
 /*

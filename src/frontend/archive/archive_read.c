@@ -21,10 +21,10 @@
 /* How long a signal may wait, while this process does. */
 #define LOOK_AGAIN_MS 100
 
-/* The reader of a file through a command. */
+/* The reader of a file through a command; NULL, and *problem, for none. */
 static DataReader *
 archive_read_command(const Archive *archive, const char *name,
-					 CompressMethod method)
+					 CompressMethod method, const char **problem)
 {
 	const ManifestFile *want = archive->manifest ?
 		manifest_find(archive->manifest, name) : NULL;
@@ -32,6 +32,12 @@ archive_read_command(const Archive *archive, const char *name,
 	char	   *full;
 	CommandReader *command;
 
+	/* else it would be read without a checksum */
+	if (archive->manifest && want == NULL)
+	{
+		*problem = ARCHIVE_READ_UNLISTED;
+		return NULL;
+	}
 	if (want)
 	{
 		full = pg_strdup(want->path);
@@ -58,8 +64,8 @@ archive_read_open(const Archive *archive, const char *name,
 
 	if (archive->commands)
 	{
-		if (archive_name_is_plain(name))
-			return archive_read_command(archive, name, method);
+		if (archive_name_is_harmless(name))
+			return archive_read_command(archive, name, method, problem);
 		*problem = ARCHIVE_NAME_INVALID;
 		return NULL;
 	}

@@ -9,15 +9,17 @@
 #include "archive/archive_open.h"
 #include "base/clock.h"
 
+/* What is wrong with a file that commands do not return for this reason. */
+#define ARCHIVE_READ_UNLISTED "is not listed in the manifest"
+
 /*
  * Open the file that a table of contents or a list of large objects calls
  * name.  In a directory its suffix is looked up.  Of a command the manifest
  * tells its name, size and checksum; if it does not, the file is compressed
  * by this method, and has its suffix.
  *
- * NULL, and *problem, if there is no such file, or the name could lead out of
- * the archive.  The result of a command is right only when all of it has been
- * read.
+ * NULL, and *problem, if there is no such file, or the name is not valid.
+ * The result of a command is right only when all of it has been read.
  */
 extern DataReader *archive_read_open(const Archive *archive, const char *name,
 									 CompressMethod method,

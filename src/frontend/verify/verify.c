@@ -530,11 +530,14 @@ verify_list_new(const char *directory)
 	return list;
 }
 
+/* A name that a command must not get is left out: it is a finding later. */
 static void
 add_name(FileList *list, char *name, uint64 size)
 {
 	ListedFile	listed = {.file.name = name,.file.size = size};
 
+	if (!archive_name_is_harmless(name))
+		return;
 	list->files = array_room(list->files, list->n_files, sizeof(ListedFile));
 	list->files[list->n_files++] = listed;
 }
@@ -573,7 +576,7 @@ add_objects(FileList *list, const char *list_name)
 	{
 		char	   *name = archive_name_of_list_line(line);
 
-		if (name && archive_name_is_plain(name))
+		if (name)
 			add_name(list, archive_name_compressed(name, list->archive->toc->method), 0);
 	}
 	fclose(stream);
@@ -599,7 +602,8 @@ verify_list_piped(const Archive *archive)
 		const TocEntry *entry = &archive->toc->entries[i];
 		const char *name = entry->filename;
 
-		if (!entry->had_dumper || name == NULL || !archive_name_is_plain(name))
+		if (!entry->had_dumper || name == NULL ||
+			!archive_name_is_harmless(name))
 			continue;
 		if (!toc_entry_is(entry, "BLOBS"))
 			add_name(list, archive_name_compressed(name, archive->toc->method), 0);
@@ -626,6 +630,17 @@ find(const FileList *list, const char *name)
 		return NULL;
 	return bsearch(&name, list->files, list->n_files, sizeof(ListedFile),
 				   compare_strings);
+}
+
+/* Why the list does not have a file of this name. */
+static const char *
+why_missing(const FileList *list, const char *name)
+{
+	if (list->archive == NULL)
+		return "is missing";
+	/* commands do not tell what there is */
+	return archive_name_is_harmless(name) ? ARCHIVE_READ_UNLISTED :
+		ARCHIVE_NAME_INVALID;
 }
 
 /* Never freed, as the list is not. */
@@ -663,7 +678,8 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed->file.name = want->path;
 			listed->file.table = table_of(want);
 			listed->unusable = true;
-			verify_finding(counts, &listed->file, "is missing");
+			verify_finding(counts, &listed->file, "%s",
+						   why_missing(list, want->path));
 		}
 		else if (listed->in_manifest)
 			verify_finding(counts, &listed->file, "is in the manifest twice");
@@ -737,12 +753,13 @@ find_data_file(const FileList *list, const char *name)
  * has the rows of a table is borrowed.
  */
 static bool
-mark(ListedFile *listed, const VerifyFile *named, VerifyCounts *counts)
+mark(const FileList *list, ListedFile *listed, const VerifyFile *named,
+	 VerifyCounts *counts)
 {
-	if (strchr(named->name, '/'))
+	if (strchr(named->name, '/') && list->archive == NULL)
 		verify_finding(counts, named, "has a name that leads outside the archive");
 	else if (listed == NULL)
-		verify_finding(counts, named, "is missing");
+		verify_finding(counts, named, "%s", why_missing(list, named->name));
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
@@ -788,7 +805,7 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 		object.name = archive_name_of_list_line(line);
 		good = object.name != NULL;
 		if (good)
-			mark(find_data_file(list, object.name), &object, counts);
+			mark(list, find_data_file(list, object.name), &object, counts);
 		else
 			verify_list_damaged(list, list_name, counts,
 								"is not a list of large objects");
@@ -820,9 +837,9 @@ verify_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 			named.kind = MANIFEST_ROWS;
 			named.table = manifest_name_table(entry->namespace, entry->tag);
 			named.has_copy_rows = entry->copy_stmt && entry->copy_stmt[0] != '\0';
-			mark(find_data_file(list, name), &named, counts);
+			mark(list, find_data_file(list, name), &named, counts);
 		}
-		else if (!mark(find(list, name), &named, counts) ||
+		else if (!mark(list, find(list, name), &named, counts) ||
 				 !mark_large_objects(list, name, counts))
 			all_known = false;
 	}
