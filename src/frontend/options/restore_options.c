@@ -14,6 +14,11 @@
 #include "options/options_parse.h"
 #include "options/restore_options.h"
 
+/* Defaults */
+#define RETRIES 5
+#define STALL_TIMEOUT_S 60
+#define STANDBY_SNAPSHOT_TIMEOUT_S 30
+
 /* What becomes of an option of pg_restore's. */
 typedef enum RestoreOptionUse
 {
@@ -179,12 +184,13 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 void
 restore_options_check_stock(const Options *options, const char *reason)
 {
+	/* pg_restore -l needs only a file, which is fetched for it */
+	bool		fetches = options->list && options->pipe_command;
 	const Options none = {
-		/* pg_restore -l needs only a file, which is fetched for it */
-		.pipe_command = options->list ? options->pipe_command : NULL,
-		.stall_timeout = options->stall_timeout,
-		.retries = options->retries,
-		.standby_snapshot_timeout = options->standby_snapshot_timeout,
+		.pipe_command = fetches ? options->pipe_command : NULL,
+		.stall_timeout = fetches ? options->stall_timeout : STALL_TIMEOUT_S,
+		.retries = fetches ? options->retries : RETRIES,
+		.standby_snapshot_timeout = STANDBY_SNAPSHOT_TIMEOUT_S,
 	};
 	const char *given = NULL;
 
@@ -317,9 +323,9 @@ restore_options_parse(int argc, char **argv)
 
 	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
 	options->jobs = 1;
-	options->retries = 5;
-	options->stall_timeout = 60;
-	options->standby_snapshot_timeout = 30;
+	options->retries = RETRIES;
+	options->stall_timeout = STALL_TIMEOUT_S;
+	options->standby_snapshot_timeout = STANDBY_SNAPSHOT_TIMEOUT_S;
 	options->connection.prompt_password = TRI_DEFAULT;
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
