@@ -65,19 +65,24 @@ child_process_is_gone(pid_t *pid)
 	return reap(pid, WNOHANG);
 }
 
+/*
+ * Has it ended?  It is not reaped, so that its number stays its own, and its
+ * group's.
+ */
 static bool
-has_ended(pid_t pid, int *status)
+has_ended(pid_t pid)
 {
-	pid_t		gone = waitpid(pid, status, WNOHANG);
+	siginfo_t	info = {0};
 
-	if (gone < 0 && errno != EINTR)
-		pg_fatal("%s() failed: %m", "waitpid");
-	return gone == pid;
+	if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
+		errno != EINTR)
+		pg_fatal("%s() failed: %m", "waitid");
+	return info.si_pid == pid;
 }
 
 /* While SIGCHLD is blocked none is lost between the look and the wait. */
-bool
-child_process_wait(pid_t pid, int *status, int wait_ms)
+static bool
+ends_within(pid_t pid, int wait_ms)
 {
 	struct timespec wait = {.tv_sec = wait_ms / 1000,.tv_nsec = wait_ms % 1000 * 1000000L};
 	sigset_t	child;
@@ -92,11 +97,17 @@ child_process_wait(pid_t pid, int *status, int wait_ms)
 	 * If it ends from here on, the blocked signal is pending, and
 	 * sigtimedwait() returns at once.
 	 */
-	ended = has_ended(pid, status);
+	ended = has_ended(pid);
 	if (!ended && sigtimedwait(&child, NULL, &wait) == SIGCHLD)
-		ended = has_ended(pid, status);
+		ended = has_ended(pid);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ended;
+}
+
+bool
+child_process_wait(pid_t pid, int *status, int wait_ms)
+{
+	return ends_within(pid, wait_ms) && waitpid(pid, status, WNOHANG) == pid;
 }
 
 void
@@ -238,22 +249,19 @@ child_process_add_asked(pid_t pid)
 	replace_asked(0, pid);
 }
 
-void
-child_process_forget_asked(pid_t pid)
+/* Returns how the child has ended, as waitpid() has it. */
+static int
+end_group(pid_t pid)
 {
-	replace_asked(pid, 0);
-}
+	int			status = 0;
 
-void
-child_process_end_asked(pid_t pid)
-{
 	kill(-pid, SIGKILL);
 
 	/*
 	 * If the child was reaped before, its number may be another process's.
 	 * Else it may not be its group's leader yet.
 	 */
-	if (waitpid(pid, NULL, WNOHANG) == 0)
+	if (waitpid(pid, &status, WNOHANG) == 0)
 		kill_group(pid);
 	/* until the group has no process; one of another user may stay */
 	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
@@ -267,7 +275,23 @@ child_process_end_asked(pid_t pid)
 		pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
 		waited_ms += END_CHILDREN_LOOK_MS;
 	}
-	child_process_forget_asked(pid);
+	replace_asked(pid, 0);
+	return status;
+}
+
+void
+child_process_end_asked(pid_t pid)
+{
+	(void) end_group(pid);
+}
+
+bool
+child_process_wait_asked(pid_t pid, int *status, int wait_ms)
+{
+	if (!ends_within(pid, wait_ms))
+		return false;
+	*status = end_group(pid);
+	return true;
 }
 
 /* ----------

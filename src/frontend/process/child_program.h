@@ -44,13 +44,18 @@ extern void child_process_set_fed(pid_t pid);
 /*
  * Likewise of a child whose output this process waits for; there may be up to
  * four.  Their groups are killed at the same moments, but their ends are not
- * waited for.  A child that has ended must be forgotten.
+ * waited for.
  */
 extern void child_process_add_asked(pid_t pid);
-extern void child_process_forget_asked(pid_t pid);
 
 /* Kill the group of such a child, reap it, and forget it. */
 extern void child_process_end_asked(pid_t pid);
+
+/*
+ * As child_process_wait() for such a child: if it has ended, what is left of
+ * its group is killed and reaped, and the child is forgotten.
+ */
+extern bool child_process_wait_asked(pid_t pid, int *status, int wait_ms);
 
 /*
  * Kill both process groups, if there are any, and see the first one gone.  A

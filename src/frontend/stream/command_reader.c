@@ -53,7 +53,12 @@ command_reader_new(const ReadCommand *command, const char *name,
 {
 	CommandReader *reader = pg_malloc0(sizeof(CommandReader));
 	const char *args[] = {"sh", "-c", NULL, NULL};
-	int			nothing = open(DEVNULL, O_RDONLY | O_CLOEXEC);
+
+	/*
+	 * A command that reads its input fails: it may be the dump's, given by
+	 * mistake, which would replace the file by an empty one.
+	 */
+	int			nothing = open(DEVNULL, O_WRONLY | O_CLOEXEC);
 	int			fds[2];
 
 	if (nothing < 0)
@@ -145,7 +150,7 @@ check_status(CommandReader *reader)
 	int64		since = clock_monotonic_ms();
 	int			status;
 
-	while (!child_process_wait(reader->pid, &status, LOOK_AGAIN_MS))
+	while (!child_process_wait_asked(reader->pid, &status, LOOK_AGAIN_MS))
 	{
 		interrupt_check();
 		if (!is_stalled(reader, since))
@@ -154,8 +159,6 @@ check_status(CommandReader *reader)
 							reader->name, reader->command->stall_timeout);
 		return;
 	}
-	/* it is gone, and its number may become another process's */
-	child_process_forget_asked(reader->pid);
 	reader->pid = 0;
 	if (status != 0)
 		command_reader_fail(reader, "command for file \"%s\" failed: %s",
