@@ -226,6 +226,22 @@ restore_pool_run(RestoreWork *work)
 	progress_end();
 }
 
+/*
+ * An exit callback, which is also called when the rows are loaded: add what
+ * workers have counted to the run, for the summary and the metrics.
+ */
+static void
+restore_count_retries(void *arg)
+{
+	Restore    *restore = arg;
+
+	/* a run that fails early has no workers */
+	if (restore->work.n_read_again == NULL)
+		return;
+	restore->run.n_retries += *restore->work.n_read_again;
+	*restore->work.n_read_again = 0;
+}
+
 /* Exit callbacks and workers use it until the process ends. */
 static Restore *
 new_restore(const Options *options)
@@ -273,7 +289,7 @@ restore_rows_and_indexes(Restore *restore)
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
 	restore_pool_run(&restore->work);
-	restore->run.n_retries += *restore->work.n_read_again;
+	restore_count_retries(restore);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 
 	/*
@@ -410,6 +426,7 @@ restore_database(const Options *options, const char *argv0)
 	 * state.
 	 */
 	run_metrics_begin(options, &restore->run);
+	cleanup_push(restore_count_retries, restore);
 	run_event_begin(options);
 	interrupt_install_leader();
 	restore->stages.setup.program = program;

@@ -21,6 +21,7 @@
 #include "load/sink_target.h"
 #include "restore/restore_pieces.h"
 #include "session/session_lost.h"
+#include "shared/crc32c.h"
 
 /* ----------
  * Loads rows of an archive by one COPY.
@@ -297,6 +298,8 @@ typedef struct PieceText
 	ArchiveMember *member;		/* NULL after an error */
 	uint64		taken;			/* bytes of it */
 	char		tail[MARK_BYTES];	/* the last of these, aligned right */
+	pg_crc32c	crc;			/* of these */
+	bool		differs;		/* so did another attempt at them */
 	Retry		retry;
 } PieceText;
 
@@ -318,6 +321,7 @@ restore_pieces_open(void *arg)
 	PieceText  *text = pg_malloc0(sizeof(PieceText));
 	char	   *problem = NULL;
 
+	INIT_CRC32C(text->crc);
 	text->run = run;
 	text->member = run->text;
 	run->text = NULL;
@@ -366,14 +370,17 @@ keep_tail(PieceText *text, const char *data, size_t len)
 	memmove(text->tail, text->tail + keep, MARK_BYTES - keep);
 	memcpy(text->tail + MARK_BYTES - keep, data + len - keep, keep);
 	text->taken += len;
+	/* else it is not read again */
+	if (text->run->loader->archive->commands)
+		text->crc = crc32c_add(text->crc, data, len);
 }
 
 /*
- * Read the text again up to where it was.  Returns what is wrong, or NULL;
- * owned.
+ * Read the text again up to where it was, which had this CRC.  Returns what is
+ * wrong, or NULL; owned.
  */
 static char *
-read_up_to(PieceText *text, uint64 end)
+read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 {
 	char	   *buf;
 	char	   *problem;
@@ -386,6 +393,7 @@ read_up_to(PieceText *text, uint64 end)
 		return problem;
 	buf = pg_malloc(SKIP_BYTES);
 	text->taken = 0;
+	INIT_CRC32C(text->crc);
 	while (text->taken < end && len > 0)
 	{
 		len = archive_member_read(text->member, buf,
@@ -398,7 +406,35 @@ read_up_to(PieceText *text, uint64 end)
 	if (problem == NULL && text->taken < end)
 		problem = psprintf("could not read data of entry %d: it has become shorter",
 						   text->run->rows->entry->dump_id);
+	if (problem == NULL && !EQ_CRC32C(text->crc, crc))
+	{
+		problem = psprintf("could not read data of entry %d: its beginning differs from what was read before",
+						   text->run->rows->entry->dump_id);
+		text->differs = true;
+	}
 	return problem;
+}
+
+/* It was the last attempt. */
+static void
+give_up_text(const PieceText *text, const char *problem)
+{
+	const PieceLoader *loader = text->run->loader;
+
+	archive_read_tell(loader->archive, &text->retry, problem);
+	pg_log_error_detail("Parts of table %s may have been committed.",
+						printable(loader->run->plan->tables->tables[text->run->file->table].name));
+
+	/*
+	 * Which of the attempts was right is not known.  A restore that continues
+	 * would keep pieces of the wrong one.
+	 */
+	if (text->differs)
+	{
+		*loader->must_restart = true;
+		pg_log_error_hint("Restore from the beginning, and not with --resume: the committed rows may be wrong.");
+	}
+	exit(1);
 }
 
 /*
@@ -408,21 +444,19 @@ read_up_to(PieceText *text, uint64 end)
 static void
 read_text_again(PieceText *text, char *problem)
 {
-	const Archive *archive = text->run->loader->archive;
+	const PieceLoader *loader = text->run->loader;
 	uint64		end = text->taken;
+	pg_crc32c	crc = text->crc;
 
 	while (problem)
 	{
-		if (!archive_read_again(archive, &text->retry, problem))
-		{
-			archive_read_tell(archive, &text->retry, problem);
-			pg_log_error_detail("Parts of table %s may have been committed.",
-								printable(text->run->loader->run->plan->tables->tables[text->run->file->table].name));
-			exit(1);
-		}
-		(void) __sync_fetch_and_add(text->run->loader->n_read_again, 1);
+		if (!archive_read_again(loader->archive, &text->retry, problem))
+			give_up_text(text, problem);
+		(void) __sync_fetch_and_add(loader->n_read_again, 1);
+		run_event_read_again(loader->run, text->run->file);
 		free(problem);
-		problem = read_up_to(text, end);
+		text->differs = false;
+		problem = read_up_to(text, end, crc);
 	}
 }
 
@@ -675,10 +709,25 @@ take_ring(RestoreRings *rings, int no)
 
 void
 restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
-				   const DataFile *file, const ArchiveRows *rows)
+				   const DataFile *file, const ArchiveRows *rows,
+				   volatile bool *done)
 {
-	int			ring = take_ring(rings, file - loader->run->plan->chunks->files);
-	PieceRun	run = {rings->rings[ring], loader, file, rows, loader->text};
+	int			no = file - loader->run->plan->chunks->files;
+	PieceRun	run = {NULL, loader, file, rows, loader->text};
+	int			ring;
+
+	/*
+	 * A process before this one has loaded the file, and died before the
+	 * leader knew.  Without a journal all pieces would be loaded again.
+	 */
+	if (*done && find_ring(rings, no + 1) < 0)
+	{
+		if (run.text)
+			archive_member_close(run.text);
+		return;
+	}
+	ring = take_ring(rings, no);
+	run.shared = rings->rings[ring];
 
 	/*
 	 * Others may be at their last pieces when there is none left to take.  If
@@ -686,6 +735,11 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 	 */
 	while (run_pieces(&run) && !piece_ring_is_done(run.shared->ring))
 		pg_usleep(RINGS_LOOK_US);
+	/* who begins now finds no piece, and the next file needs new pages */
+	if (piece_ring_is_done(run.shared->ring))
+		piece_ring_discard(run.shared->ring);
+	/* first, as a process that finds no note of the file asks for it */
+	*done = true;
 	__atomic_store_n(&rings->files[ring], 0, __ATOMIC_SEQ_CST);
 	/* another process has read the file, after this worker's last one died */
 	if (run.text)

@@ -113,6 +113,7 @@ typedef struct PieceLoader
 	ArchiveMember *text;		/* of the file, from its beginning, if it is
 								 * open; else NULL.  Taken over */
 	volatile int *n_read_again; /* see RestoreWork */
+	volatile bool *must_restart;
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,
@@ -161,10 +162,11 @@ extern void restore_rings_end(RestoreRings *rings);
 /*
  * In a worker: load the file, until all of it is committed, or no more of it
  * can be.  Other workers, and processes before this one, may have a part in
- * that.
+ * that.  *done, in shared memory, is false at first, and is set then.
  */
 extern void restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
-							   const DataFile *file, const ArchiveRows *rows);
+							   const DataFile *file, const ArchiveRows *rows,
+							   volatile bool *done);
 
 /*
  * In a worker without a job: the file that this ring is being used for, by

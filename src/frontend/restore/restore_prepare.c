@@ -375,6 +375,8 @@ prepare_work(Restore *restore)
 	work->has_failed = shared_memory_new(plan->chunks->n_files, sizeof(bool));
 	work->n_errors = restore->n_errors;
 	work->n_read_again = shared_memory_new(1, sizeof(int));
+	work->must_restart = shared_memory_new(1, sizeof(bool));
+	restore->account.must_restart = work->must_restart;
 }
 
 /*
@@ -546,8 +548,11 @@ restore_prepare_open(Restore *restore)
 		findings_report();
 		return;
 	}
+	/* workers without a job help others with files that prove to be long */
 	target_check(restore->target.conn, restore->stages.schedule, options,
-				 plan->queue->n_jobs, plan->encoding,
+				 restore->plan->apart && plan->queue->n_jobs > 0 ?
+				 options->jobs : plan->queue->n_jobs,
+				 plan->encoding,
 				 options->resume ? NULL : restore->new_name);
 	if (restore->new_name == NULL && !options->resume)
 		target_check_tables(restore->target.conn, plan->tables, options->clean);

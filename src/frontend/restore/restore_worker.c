@@ -448,6 +448,7 @@ piece_loader(RestoreWorker *worker, const DataFile *file)
 		.table = work->targets[file->table],
 		.journal = work->journal,
 		.n_read_again = work->n_read_again,
+		.must_restart = work->must_restart,
 		.failed = restore_worker_piece_failed,
 		.arg = worker,
 	};
@@ -493,7 +494,8 @@ restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
 	}
 	file_results_begin_job(work->run->results, job);
 	run_event_chunk_start(work->run, file, "text", NULL);
-	restore_rings_load(work->rings, &loader, file, rows_of(work, file));
+	restore_rings_load(work->rings, &loader, file, rows_of(work, file),
+					   &work->jobs_done[job]);
 	run_event_chunk_end(work->run, file, NULL);
 	file_results_begin_job(work->run->results, -1);
 	/* without this line a later run finds that all pieces have been loaded */

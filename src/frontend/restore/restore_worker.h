@@ -65,6 +65,8 @@ typedef struct RestoreWork
 	RestoreWorker *worker;		/* in a worker: itself */
 	volatile int *n_read_again; /* jobs that began again because commands did
 								 * not return their files */
+	volatile bool *must_restart;	/* what was committed may be wrong: see
+									 * LoadAccount */
 } RestoreWork;
 
 /*

@@ -135,7 +135,8 @@ load_account_report_at_exit(void *arg)
 	 * Not offered where the run has left no journal; of all databases, the
 	 * process that runs them offers it once.
 	 */
-	if (account->can_resume && message_database() == NULL)
+	if (account->can_resume && message_database() == NULL &&
+		!(account->must_restart && *account->must_restart))
 		pg_log_error_hint(interrupt_came() ?
 						  "Run the same command with --resume to continue." :
 						  "Remove the cause of the error, then run the same command with --resume.");

@@ -357,6 +357,15 @@ run_event_retry(Run *run, int job)
 }
 
 void
+run_event_read_again(const Run *run, const DataFile *file)
+{
+	Event	   *event = event_new("retry");
+
+	event_add_text(event, "job", data_file_describe(file, run->plan->tables));
+	event_write(event);
+}
+
+void
 run_event_objects(const Run *run, const char *kind,
 				  const LargeObjectGroup *group)
 {

@@ -129,6 +129,9 @@ extern void run_event_add_bytes(Event *event, const Run *run,
  */
 extern void run_event_retry(Run *run, int job);
 
+/* The same in a worker that reads the rest of a file again; it counts. */
+extern void run_event_read_again(const Run *run, const DataFile *file);
+
 /* In a worker: "objects_start" and "objects_end". */
 extern void run_event_objects(const Run *run, const char *kind,
 							  const LargeObjectGroup *group);

@@ -256,9 +256,13 @@ piece_ring_is_done(PieceRing *ring)
 void
 piece_ring_restart(PieceRing *ring)
 {
-	/* after an error in its text some are not free */
+	/*
+	 * After an error in its text some are not free.  A process that joins,
+	 * and will leave at once, may change a slot of a dead one meanwhile.
+	 */
 	for (int i = 0; i < ring->n_slots; i++)
-		(void) slot_change(&ring->slots[i], get(ring->slots[i].word), SLOT_FREE, 0);
+		while (!slot_change(&ring->slots[i], get(ring->slots[i].word), SLOT_FREE, 0))
+			;
 	set(ring->kept, 0);
 	set(ring->led, 0);
 	set(ring->failed, 0);

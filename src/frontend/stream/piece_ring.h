@@ -107,7 +107,10 @@ extern bool piece_ring_is_led(PieceRing *ring);
  */
 extern void piece_ring_restart(PieceRing *ring);
 
-/* Give back the memory of the slots.  The ring must not be used any more. */
+/*
+ * Give back the memory of the slots: no slot may have a piece.  A ring that is
+ * restarted gets new memory as it is used.
+ */
 extern void piece_ring_discard(PieceRing *ring);
 
 /*
