@@ -18,6 +18,12 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 
+/*
+ * Of files that are held in memory.  A command may write without an end.  The
+ * table of contents of a million objects has about half of it.
+ */
+#define MOST_WHOLE_BYTES ((size_t) 512 * 1024 * 1024)
+
 /* How long a signal may wait, while this process does. */
 #define LOOK_AGAIN_MS 100
 
@@ -86,10 +92,17 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 	while ((got = command_reader_read(reader, buf, sizeof(buf))) > 0)
 	{
 		appendBinaryPQExpBuffer(&text, buf, got);
-		/* exits if memory is out: the command may write without an end */
+		/* exits if memory is out */
 		(void) buffer_text(&text);
+		if (text.len > MOST_WHOLE_BYTES)
+			break;
 	}
-	*problem = got < 0 ? pg_strdup(command_reader_error(reader)) : NULL;
+	*problem = NULL;
+	if (got < 0)
+		*problem = pg_strdup(command_reader_error(reader));
+	else if (got > 0)
+		*problem = psprintf("command for file \"%s\" returned more than %s",
+							name, units_size(MOST_WHOLE_BYTES));
 	command_reader_free(reader);
 	*len = text.len;
 	if (*problem == NULL)

@@ -543,12 +543,13 @@ add_name(FileList *list, char *name, uint64 size)
 }
 
 /*
- * All of a file that a command returns, as a stream.  Exits with a message if
- * it cannot be had.
+ * All of a file that a command returns, as a stream; NULL, and a finding, if
+ * it does not.
  */
 static FILE *
-open_command(const Archive *archive, const char *name)
+open_command(const Archive *archive, const char *name, VerifyCounts *counts)
 {
+	VerifyFile	named = {.name = name};
 	Retry		retry = {0};
 	char	   *problem;
 	char	   *text;
@@ -557,7 +558,10 @@ open_command(const Archive *archive, const char *name)
 
 	while ((text = archive_read_all(archive, name, &len, &problem)) == NULL)
 		if (!archive_read_again(archive, &retry, problem))
-			archive_read_failed(archive, &retry, problem);
+		{
+			verify_finding(counts, &named, "could not be read: %s", problem);
+			return NULL;
+		}
 	/* there is no stream of an empty text */
 	stream = len > 0 ? fmemopen(text, len, "r") : fopen(DEVNULL, "r");
 	if (stream == NULL)
@@ -565,13 +569,15 @@ open_command(const Archive *archive, const char *name)
 	return stream;
 }
 
-/* The names in a list of large objects. */
-static void
-add_objects(FileList *list, const char *list_name)
+/* The names in a list of large objects; false if it cannot be read. */
+static bool
+add_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 {
-	FILE	   *stream = open_command(list->archive, list_name);
+	FILE	   *stream = open_command(list->archive, list_name, counts);
 	char		line[LIST_LINE_BYTES];
 
+	if (stream == NULL)
+		return false;
 	while (fgets(line, sizeof(line), stream))
 	{
 		char	   *name = archive_name_of_list_line(line);
@@ -580,6 +586,7 @@ add_objects(FileList *list, const char *list_name)
 			add_name(list, archive_name_compressed(name, list->archive->toc->method), 0);
 	}
 	fclose(stream);
+	return true;
 }
 
 /*
@@ -587,7 +594,7 @@ add_objects(FileList *list, const char *list_name)
  * names, or else those that the table of contents does.
  */
 static FileList *
-verify_list_piped(const Archive *archive)
+verify_list_piped(const Archive *archive, VerifyCounts *counts)
 {
 	FileList   *list = pg_malloc0(sizeof(FileList));
 	int			n = 0;
@@ -609,8 +616,12 @@ verify_list_piped(const Archive *archive)
 			add_name(list, archive_name_compressed(name, archive->toc->method), 0);
 		else
 		{
+			int			no = list->n_files;
+			bool		is_read;
+
 			add_name(list, pg_strdup(name), 0);
-			add_objects(list, name);
+			is_read = add_objects(list, name, counts);
+			list->files[no].unusable = !is_read;
 		}
 	}
 	if (list->n_files > 0)
@@ -784,7 +795,12 @@ open_list(FileList *list, const char *name, VerifyCounts *counts)
 	int			fd;
 
 	if (list->archive)
-		return open_command(list->archive, name);
+	{
+		FILE	   *stream = open_command(list->archive, name, counts);
+
+		find(list, name)->unusable = stream == NULL;
+		return stream;
+	}
 	fd = verify_list_open(list, name, counts);
 	return fd >= 0 ? fdopen(fd, "r") : NULL;
 }
@@ -1189,7 +1205,7 @@ verify_archive(const Options *options)
 	{
 		run->archive = archive_piped_open(options);
 		archive_piped_forget_toc(run->archive);
-		run->list = verify_list_piped(run->archive);
+		run->list = verify_list_piped(run->archive, &run->found);
 	}
 	else
 	{
