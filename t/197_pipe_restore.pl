@@ -9,7 +9,8 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use JSON::PP qw(decode_json);
-use Pardump::Background qw(end_dump wait_until);
+use Fcntl;
+use Pardump::Background qw(children end_dump pump_run wait_in_run wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql dump_ok codecs);
 use Pardump::Command qw(text_file data_files);
 use Pardump::Compare qw(fingerprint schema_text same_data_ok same_database_ok);
@@ -134,6 +135,15 @@ piped_ok(new_copy(), 'no terminal', "readlink /proc/\$\$/fd/0 >>$seen; ps -o tty
 is_deeply([ do { my %all = map { $_ => 1 } split /\n/, slurp_file($seen); sort keys %all } ], [ '/dev/null', '?' ],
 	'commands have no terminal and no input');
 
+# one that reads its input would take nothing for the file to store, if it were the dump's
+my $input = new_path('input');
+piped_ok(new_copy(), 'input', "cat >$input.%f 2>/dev/null && touch $input; cat $ours/%f");
+ok(!-e $input, 'a command that reads its input fails');
+
+# a command leaves nothing behind
+piped_ok(new_copy(), 'a process in the background', "sleep 100197 >/dev/null 2>&1 & exec cat $ours/%f", '-j2');
+cmp_ok((run_program('pgrep', '-fc', '^sleep 100197$'))[1], '==', 0, 'a process in the background: it is ended');
+
 # ---- encrypted; a place with an unusual name
 
 my $key = new_path('key');
@@ -167,7 +177,8 @@ foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat',
 	{
 		$pattern = "cd $here && $pattern";
 		my $err = pipe_failed(new_copy(), $what, $pattern, '--retries=1');
-		like($err, qr/COPY failed for table public\.small: [^\n]*(?:\n[^\n]*)?$invalid/, "$what: message");
+		# or pg_restore's own refusal
+		like($err, qr/COPY failed for table public\.small: [^\n]*(?:\n[^\n]*)?$invalid|^pg_restore: error: invalid file name in archive: /m, "$what: message");
 		unlike($err, qr/retry/, "$what: no retry");
 		my ($rc, undef, $said) = run_program('pg_pardump', '--verify', "--pipe=$pattern", '--retries=1');
 		is($rc, 1, "$what, --verify: exit code");
@@ -180,6 +191,8 @@ foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat',
 {
 	my $forged = copy_archive($plain, new_path('forged'));
 	my $name = file_of($plain, 'small');
+	# else the manifest would be the same file
+	system_or_bail('cp', '--remove-destination', "$plain/$manifest_name", $forged);
 	change_manifest($forged, sub { s/"\Q$name\E"/"-n.dat"/ });
 	my ($rc, undef, $said) = run_program('pg_pardump', '--verify', "--pipe=cat $forged/%f", '--retries=1');
 	is($rc, 1, 'a forged name in the manifest: exit code');
@@ -211,8 +224,8 @@ foreach my $try (
 	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|its compressed data is cut off/ ],
 	[ 'nothing', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
 	[ 'more', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
-	[ 'hangs', 'sleep 1000 & sleep 1000', qr/command for file "\Q$file\E" returned no data for 1 s/ ],
-	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec sleep 1000", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
+	[ 'hangs', 'sleep 100197 & sleep 100197', qr/command for file "\Q$file\E" returned no data for 1 s/ ],
+	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec sleep 100197", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
 {
 	my ($what, $command, $message) = @$try;
 	my @options = ('-j2', '--stall-timeout=1');
@@ -224,12 +237,12 @@ foreach my $try (
 	$db = new_copy();
 	$said = pipe_failed($db, $what, fails($ours, $file, "echo run >>$flag; $command"), @options, '--retries=1', '-n', 'public', '-t', 'small', '-t', 'nothing');
 	like($said, qr/^pg_parrestore: error: [^\n]*(?:$message)[^\n]*\npg_parrestore: detail: Command was: .*^pg_parrestore: detail: The command was run 2 times\.$/ms, "$what: message");
-	like($said, qr/^pg_parrestore: hint: Run the same command with --resume to continue\.$/m, "$what: hint");
+	like($said, qr/^pg_parrestore: hint: Remove the cause of the error, then run the same command with --resume\.$/m, "$what: hint");
 	is(slurp_file($flag), "run\nrun\n", "$what: two attempts");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
 	is(sessions_left($node), 0, "$what: no session left");
 	wait_until('no command is left', sub {
-		return (run_program('pgrep', '-fc', '^sleep 1000$'))[1] == 0; });
+		return (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 0; });
 }
 
 # bytes that only the checksum shows to be wrong
@@ -239,6 +252,22 @@ $err = pipe_failed($db, 'other bytes', fails($plain, $file, "tr a b <$plain/$fil
 like($err, qr/command for file "\Q$file\E" returned data that does not match the checksum in the manifest\n/, 'other bytes: message');
 is(value($node, $db, 'SELECT count(*) FROM small'), 0, 'other bytes: no row is committed');
 is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), '', 'other bytes: resumed');
+
+# bytes that the server rejects before the checksum shows that they are wrong
+{
+	my $whole = dump_ok($node, 'shop', 'not split', 'pg_pardump', '-Z0', '-t', 'big', '-t', 'small');
+	my $name = file_of($whole, 'big');
+	my $flag = new_path('flag');
+	make_database($node, 'rejected', options => 'TEMPLATE template0');
+	sql($node, 'rejected', gate_sql(2, 7));
+	my $said = (pipe_into('rejected', fails($whole, $name, "sed '500s/^[0-9]*/x/' $whole/$name", $flag), '--retries=1'))[2];
+	like($said, qr/\Apg_parrestore: warning: [^\n]*command for file "\Q$name\E" returned [^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*\n\z/, 'rejected bytes: retried');
+	is(value($node, 'rejected', 'SELECT count(*) FROM big'), 20000, 'rejected bytes: rows');
+}
+
+# a command that writes without an end
+$err = pipe_failed(new_copy(), 'without an end', 'cat /dev/zero; : %f', '--retries=0');
+like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'without an end: message');
 
 # other files than those of rows
 foreach my $try (
@@ -278,11 +307,11 @@ foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain,
 {
 	my $started = new_path('started');
 	$db = new_copy();
-	my $run = start_load(arguments($db, fails($ours, file_of($ours, 'small'), ": >$started; sleep 1000 & sleep 1000"), '-j2'));
+	my $run = start_load(arguments($db, fails($ours, file_of($ours, 'small'), ": >$started; sleep 100197 & sleep 100197"), '-j2'));
 	wait_until('the command runs', sub { -e $started });
 	kill TERM => $run->{pid};
 	is(end_dump($run), 1, 'a signal: exit code');
-	wait_until('no command is left', sub { (run_program('pgrep', '-fc', '^sleep 1000$'))[1] == 0 });
+	wait_until('no command is left', sub { (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 0 });
 	is(sessions_left($node), 0, 'a signal: no session left');
 	no_temp_files_ok('a signal');
 	is(piped_ok($db, 'a signal, resumed', "cat $ours/%f", '--resume'), '', 'a signal: resumed');
@@ -343,6 +372,78 @@ foreach my $jobs ('-j1', '-j3')
 	}
 }
 
+# a command that returned other rows before it failed: what it returns then does not fit
+{
+	my $right = "head -c 400000 $stock_plain/$big";
+	my $wrong = "$right | sed '1s/^[0-9]*/-1/'";
+	my $count = new_path('count');
+	my $attempts = "echo >>$count; case \$(wc -l <$count) in 1) $wrong; exit 3;; *) exec cat $stock_plain/$big;; esac";
+	my ($events, $metrics) = (new_path('events'), new_path('metrics'));
+	$db = new_copy();
+	$err = pipe_failed($db, 'other rows first', fails($stock_plain, $big, $attempts), '--retries=2', @pieces, "--log-json=$events", "--metrics=$metrics");
+	like($err, qr/error: could not read data of entry \d+: its beginning differs from what was read before\n.*^pg_parrestore: hint: Restore from the beginning, and not with --resume: the committed rows may be wrong\.$/ms, 'other rows first: message');
+	unlike($err, qr/with --resume\.$/m, 'other rows first: no advice to resume');
+	is(scalar(() = slurp_file($events) =~ /"event":"retry","[^\n]*big/g), 2, 'other rows first: events of retries');
+	like(slurp_file($metrics), qr/^pg_pardump_retries\{[^\n]*\} 2$/m, 'other rows first: retries in the metrics of a failed run');
+
+	$count = new_path('count');
+	$attempts = "echo >>$count; case \$(wc -l <$count) in 1) $right; exit 3;; 2) sed '1s/^[0-9]*/-1/' $stock_plain/$big;; *) exec cat $stock_plain/$big;; esac";
+	like(piped_ok(new_copy(), 'other rows once', fails($stock_plain, $big, $attempts), '--retries=2', @pieces),
+		qr/warning: [^\n]*its beginning differs from what was read before; retry 2 of 2/, 'other rows once: message');
+}
+
+# a worker that is killed when all pieces are committed, before the leader knows: it waits
+# to write to the event log.  Without a journal, only shared memory shows that they are
+{
+	my ($fifo, $worker, $go) = map { new_path($_) } qw(fifo worker go);
+	run_program('mkfifo', $fifo);
+	sysopen my $log, $fifo, O_RDWR | O_NONBLOCK or die "could not open \"$fifo\": $!";
+	$db = new_copy();
+	sql($node, $db, 'CREATE ROLE loader LOGIN; CREATE TABLE big (id int, t text); ALTER TABLE big OWNER TO loader');
+	my $command = fails($stock_plain, $big, "echo \$PPID >$worker; head -c 400000 $stock_plain/$big; while [ ! -e $go ]; do sleep 0.02; done; tail -c +400001 $stock_plain/$big");
+	my $run = start_load(arguments($db, $command, '-a', '-t', 'big', '--role=loader', @pieces, "--log-json=$fifo"));
+	my $text = '';
+	my $read = sub { my $more = ''; sysread $log, $more, 65536; $text .= $more; };
+	wait_until('the worker is at the table', sub { $read->(); return $text =~ /"event":"chunk_start"[^\n]*big/ && -s $worker; });
+	# blocks of the size that a write needs all of, and then what is left
+	foreach my $n (4096, 1) { 1 while syswrite $log, "\n" x $n; }
+	append_to_file($go, '');
+	wait_until('all pieces are committed', sub { value($node, $db, 'SELECT count(*) FROM big') == 20000; });
+	my ($pid) = slurp_file($worker) =~ /(\d+)/;
+	is(kill('KILL', $pid), 1, 'killed at the end: a worker');
+	wait_until('the worker is gone', sub { $read->(); return !kill(0, $pid); });
+	my $rc;
+	wait_until('the end of the run', sub { $read->(); return !pump_run($run->{h}); });
+	is(end_dump($run), 0, 'killed at the end: exit code');
+	like($run->{err}, qr/the restore cannot be resumed if it is interrupted/, 'killed at the end: no journal');
+	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM big'), '20000|20000', 'killed at the end: each row once');
+}
+
+# two long tables: memory that was used for one is given back before the other
+{
+	make_database($node, 'long', options => 'TEMPLATE template0');
+	sql($node, 'long', "CREATE TABLE long$_ AS SELECT g AS id, repeat('$_', 1000) AS t FROM generate_series(1, 15000) g") foreach 1, 2;
+	my $long = dump_ok($node, 'long', 'long tables', 'pg_dump', '-Z0');
+	my ($second, $go, $events) = (file_of($long, 'long2'), map { new_path($_) } qw(go events));
+	$db = new_copy();
+	my $run = start_load(arguments($db, fails($long, $second, "while [ ! -e $go ]; do sleep 0.02; done; exec cat $long/$second"), '-j3', '--chunk-size=1MB', "--log-json=$events"));
+	wait_in_run($run, 'the first table is complete', sub { -e $events && slurp_file($events) =~ /"event":"chunk_end"[^\n]*long1/ });
+	my @kilobytes = map { slurp_file("/proc/$_/status") =~ /^RssShmem:\s+(\d+)/m ? $1 : () } $run->{pid}, children($run->{pid});
+	my ($most) = sort { $b <=> $a } @kilobytes;
+	cmp_ok($most, '<', 1500, 'memory of the first table is given back') or diag("@kilobytes");
+	append_to_file($go, '');
+	is(end_dump($run), 0, 'two long tables: exit code');
+	same_data_ok(fingerprint($node, 'long'), fingerprint($node, $db), 'two long tables');
+}
+
+# workers that help need sessions, however few tables there are
+{
+	sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNECTION LIMIT 3');
+	my ($rc, $out, $said) = run_program('pg_parrestore', '-d', $node->connstr(new_copy()) . ' user=few', "--pipe=cat $stock_plain/%f", '--check', '-j3', '-t', 'nothing', '-O');
+	is($rc, 1, 'too few connections: exit code');
+	like($out . $said, qr/the target has 2 connections left, too few for 3 jobs/, 'too few connections: message');
+}
+
 # several long tables, with foreign keys that exist before the rows
 {
 	make_database($node, 'keys', options => 'TEMPLATE template0');
@@ -369,6 +470,32 @@ SQL
 		is($keys_rc, 0, "$what: exit code") or diag($said);
 		same_data_ok($keys_data, fingerprint($node, $db), $what);
 	}
+}
+
+# ---- --resume after the leader was killed, with other options and with another archive
+
+foreach my $name ('pg_pardump gzip', 'pg_dump gzip', 'pg_dump none')
+{
+	my $dir = $archives{$name};
+	my $what = "killed, $name";
+	my $log = new_path('log');
+	$db = new_copy();
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = start_load(arguments($db, "cat $dir/%f", '-j2', @pieces));
+	wait_at_gate($node, $run);
+	kill KILL => $run->{pid};
+	end_dump($run);
+	open_gate();
+	wait_until('its sessions have ended', sub { sessions_left($node) == 0 });
+	system_or_bail('rm', '-r', glob temp_dir() . '/pg_pardump.*');
+	like(pipe_failed($db, "$what, not resumed", "cat $dir/%f", '-j2', @pieces), qr/--resume to continue/, "$what: not without --resume");
+	like(pipe_failed($db, "$what, another archive", "cat $plain/%f", '-j2', '--resume', @pieces), qr/the restore cannot be resumed: the archive has changed/, "$what: not with another archive");
+	my $said = piped_ok($db, "$what, resumed", "echo %f >>$log; exec cat $dir/%f", '-j2', '--resume', @pieces);
+	like($said, $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: what it says");
+	my %times;
+	$times{$_}++ foreach split /\n/, slurp_file($log);
+	is_deeply([ grep { $times{$_} > 1 } sort keys %times ], [], "$what: no file is read twice");
 }
 
 # ---- what needs only toc.dat and the manifest
@@ -416,7 +543,7 @@ foreach my $try (
 	[ $ours, 'exit 3', qr/could not be read: command for file "[^"]*" failed: child process exited with exit code 3/ ],
 	[ $ours, 'head -c 10 FILE', qr/could not be read: command for file "[^"]*" returned 10 bytes instead of $size/ ],
 	[ $plain, 'tr a b <FILE', qr/could not be read: command for file "[^"]*" returned data that does not match the checksum in the manifest/ ],
-	[ $ours, 'sleep 1000', qr/could not be read: command for file "[^"]*" returned no data for 1 s/ ],
+	[ $ours, 'sleep 100197', qr/could not be read: command for file "[^"]*" returned no data for 1 s/ ],
 	[ $stock, 'head -c 100 FILE', qr/is cut off within its compressed data/ ],
 	[ $stock_plain, 'head -c 100 FILE', qr/lacks the line that ends the rows/ ])
 {
@@ -430,7 +557,18 @@ foreach my $try (
 	like($said, qr/^pg_pardump: warning: file "\Q$name\E" $message; retry 1 of 1 in 0\.5 s$/m, "$what, once: message");
 	($verify_rc, undef, $said) = verify_piped(fails($dir, $name, $command), @options);
 	is($verify_rc, 1, "$what: exit code");
-	like($said, qr/^pg_pardump: error: file "\Q$name\E" of table public\.small $message\n.*^1 problem found, \d+ files checked\n\z/ms, "$what: message");
+	like($said, qr/^pg_pardump: error: file "\Q$name\E" of table public\.small $message\n.*^verification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n\z/ms, "$what: message");
+}
+# a list of large objects that cannot be read is a problem of the archive, and no other file is
+foreach my $dir ($ours, $stock_plain)
+{
+	foreach my $name (map { s/.*\///r } glob "$dir/blobs*.toc")
+	{
+		my $what = "--verify, $dir/$name";
+		my ($verify_rc, undef, $said) = verify_piped(fails($dir, $name, 'exit 3'), '--retries=0');
+		is($verify_rc, 1, "$what: exit code");
+		like($said, qr/^pg_pardump: error: file "\Q$name\E" could not be read: command for file "\Q$name\E" failed: [^\n]*\nverification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n\z/m, "$what: message");
+	}
 }
 foreach my $try (
 	[ [ "--verify=$ours", '--pipe=cat %f' ], qr/options --verify=DIRECTORY and --pipe cannot be used together/ ],
@@ -456,6 +594,8 @@ foreach my $try (
 	[ [ '-d', 'x', '--pipe=cat %f', '--verify' ], qr/options --pipe and --verify cannot be used together/ ],
 	[ [ '-d', 'x', '--pipe=cat %f', '--all-databases' ], qr/options --pipe and --all-databases cannot be used together/ ],
 	[ [ '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
+	[ [ '-f', '-', '--stall-timeout=5', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
+	[ [ '-l', '--retries=3', $ours ], qr/option --retries cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
 	[ [ '-d', $node->connstr('postgres'), "--pipe=cat $inserts/%f" ], qr/option --pipe cannot be used when pg_restore runs the restore: the archive contains rows as INSERT commands/ ])
 {
