@@ -185,7 +185,7 @@ foreach my $try (
 	like($said, qr/^pg_pardump: warning: file "\Q$name\E" $message; retry 1 of 1 in 0\.5 s$/m, "$what, once: message");
 	($verify_rc, undef, $said) = verify_piped(failing_command($dir, $name, $command), @options);
 	is($verify_rc, 1, "$what: exit code");
-	like($said, qr/^pg_pardump: error: file "\Q$name\E" of table public\.small $message\n.*^verification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n\z/ms, "$what: message");
+	like($said, qr/^pg_pardump: error: file "\Q$name\E" of table public\.small $message\n.*^pg_pardump: error: verification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n[^\n]*hint: [^\n]*\n\z/ms, "$what: message");
 }
 # a list of large objects that cannot be read is a problem of the archive, and no other file is
 foreach my $dir ($ours, $stock_plain)
@@ -195,7 +195,7 @@ foreach my $dir ($ours, $stock_plain)
 		my $what = "--verify, $dir/$name";
 		my ($verify_rc, undef, $said) = verify_piped(failing_command($dir, $name, 'exit 3'), '--retries=0');
 		is($verify_rc, 1, "$what: exit code");
-		like($said, qr/^pg_pardump: error: file "\Q$name\E" could not be read: command for file "\Q$name\E" failed: [^\n]*\nverification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n\z/m, "$what: message");
+		like($said, qr/^pg_pardump: error: file "\Q$name\E" could not be read: command for file "\Q$name\E" failed: [^\n]*\npg_pardump: error: verification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n[^\n]*hint: [^\n]*\n\z/m, "$what: message");
 	}
 }
 foreach my $try (
