@@ -17,7 +17,7 @@
 
 /* An exit callback. */
 static void
-remove_private_directory(void *arg)
+archive_piped_remove_directory(void *arg)
 {
 	const ArchiveCommands *commands = arg;
 
@@ -130,7 +130,7 @@ archive_piped_open(const Options *options)
 	if (commands->command.err_fd < 0)
 		pg_fatal("could not duplicate standard error: %m");
 	commands->directory = directory_make_private();
-	cleanup_push(remove_private_directory, commands);
+	cleanup_push(archive_piped_remove_directory, commands);
 	archive->fd = open(commands->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (archive->fd < 0)
 		pg_fatal("could not open directory \"%s\": %m", commands->directory);
@@ -149,8 +149,8 @@ archive_piped_open(const Options *options)
 void
 archive_piped_forget_toc(Archive *archive)
 {
-	cleanup_pop(remove_private_directory, archive->commands);
+	cleanup_pop(archive_piped_remove_directory, archive->commands);
 	close(archive->fd);
 	archive->fd = -1;
-	remove_private_directory(archive->commands);
+	archive_piped_remove_directory(archive->commands);
 }
