@@ -18,14 +18,25 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 
-/*
- * Of files that are held in memory.  A command may write without an end.  The
- * table of contents of a million objects has about half of it.
- */
-#define MOST_WHOLE_BYTES ((size_t) 512 * 1024 * 1024)
-
 /* How long a signal may wait, while this process does. */
 #define LOOK_AGAIN_MS 100
+
+CommandReader *
+archive_read_start(const Archive *archive, const char *path,
+				   const ManifestFile *want)
+{
+	ExpectedBytes expected = {0};
+
+	if (want)
+	{
+		expected.n = want->stored_bytes;
+		expected.checksum_type = archive->manifest->checksum_type;
+		expected.checksum = want->checksum;
+		expected.checksum_len = want->checksum_len;
+	}
+	return command_reader_new(&archive->commands->command, path,
+							  want ? &expected : NULL);
+}
 
 /* The reader of a file through a command; NULL, and *problem, for none. */
 static DataReader *
@@ -34,7 +45,6 @@ archive_read_command(const Archive *archive, const char *name,
 {
 	const ManifestFile *want = archive->manifest ?
 		manifest_find(archive->manifest, name) : NULL;
-	ExpectedBytes expected = {0};
 	char	   *full;
 	CommandReader *command;
 
@@ -44,19 +54,10 @@ archive_read_command(const Archive *archive, const char *name,
 		*problem = ARCHIVE_READ_UNLISTED;
 		return NULL;
 	}
-	if (want)
-	{
-		full = pg_strdup(want->path);
-		expected.n = want->stored_bytes;
-		expected.checksum_type = archive->manifest->checksum_type;
-		expected.checksum = want->checksum;
-		expected.checksum_len = want->checksum_len;
-	}
-	else
-		full = archive_name_compressed(name, archive_name_method(name) == COMPRESS_NONE ?
-									   method : COMPRESS_NONE);
-	command = command_reader_new(&archive->commands->command, full,
-								 want ? &expected : NULL);
+	full = want ? pg_strdup(want->path) :
+		archive_name_compressed(name, archive_name_method(name) == COMPRESS_NONE ?
+								method : COMPRESS_NONE);
+	command = archive_read_start(archive, full, want);
 	method = archive_name_method(full);
 	free(full);
 	return data_reader_new_command(command, method);
@@ -83,8 +84,8 @@ char *
 archive_read_all(const Archive *archive, const char *name, size_t *len,
 				 char **problem)
 {
-	CommandReader *reader = command_reader_new(&archive->commands->command,
-											   name, NULL);
+	CommandReader *reader = archive_read_start(archive, name, archive->manifest ?
+											   manifest_find(archive->manifest, name) : NULL);
 	PQExpBufferData text = buffer_new();
 	char		buf[8192];
 	ssize_t		got;
@@ -94,15 +95,18 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 		appendBinaryPQExpBuffer(&text, buf, got);
 		/* exits if memory is out */
 		(void) buffer_text(&text);
-		if (text.len > MOST_WHOLE_BYTES)
+		if (text.len > ARCHIVE_READ_MOST_BYTES)
 			break;
 	}
 	*problem = NULL;
 	if (got < 0)
 		*problem = pg_strdup(command_reader_error(reader));
 	else if (got > 0)
+	{
 		*problem = psprintf("command for file \"%s\" returned more than %s",
-							name, units_size(MOST_WHOLE_BYTES));
+							name, units_size(ARCHIVE_READ_MOST_BYTES));
+		command_reader_note(reader);
+	}
 	command_reader_free(reader);
 	*len = text.len;
 	if (*problem == NULL)

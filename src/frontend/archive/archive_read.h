@@ -26,8 +26,24 @@ extern DataReader *archive_read_open(const Archive *archive, const char *name,
 									 const char **problem);
 
 /*
+ * Start the command for the file of this name.  What it returns is compared
+ * with the manifest's entry, unless that is NULL.
+ */
+extern CommandReader *archive_read_start(const Archive *archive,
+										 const char *path,
+										 const ManifestFile *want);
+
+/*
+ * Of files that are held in memory, and lists without a manifest.  A command
+ * may write without an end.  The table of contents of a million objects has
+ * about half of it.
+ */
+#define ARCHIVE_READ_MOST_BYTES ((size_t) 512 * 1024 * 1024)
+
+/*
  * All bytes of a file as a command returns them, followed by a zero, and
- * owned; NULL, and *problem, owned, if that fails.
+ * owned; NULL, and *problem, owned, if that fails.  They have the size and
+ * the checksum that the manifest has for a file of this name.
  */
 extern char *archive_read_all(const Archive *archive, const char *name,
 							  size_t *len, char **problem);

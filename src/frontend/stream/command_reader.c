@@ -28,6 +28,7 @@
 struct CommandReader
 {
 	char	   *name;			/* of the archive's file */
+	char	   *text;			/* that the shell runs */
 	const ReadCommand *command;
 	bool		is_known;		/* what is expected */
 	ExpectedBytes expected;
@@ -45,6 +46,13 @@ const char *
 command_reader_last(void)
 {
 	return last_command;
+}
+
+void
+command_reader_note(const CommandReader *reader)
+{
+	free(last_command);
+	last_command = pg_strdup(reader->text);
 }
 
 CommandReader *
@@ -71,8 +79,7 @@ command_reader_new(const ReadCommand *command, const char *name,
 		reader->expected = *expected;
 		checksum_begin(&reader->checksum, expected->checksum_type);
 	}
-	free(last_command);
-	args[2] = last_command = sink_pipe_command(command->pattern, name);
+	args[2] = reader->text = sink_pipe_command(command->pattern, name);
 	child_program_pipe(fds);
 	reader->pid = child_program_start_asked("/bin/sh", args, nothing, fds[1],
 											command->err_fd);
@@ -187,16 +194,11 @@ check_bytes(CommandReader *reader)
 							reader->name);
 }
 
-ssize_t
-command_reader_read(CommandReader *reader, void *buf, size_t size)
+static ssize_t
+read_some(CommandReader *reader, void *buf, size_t size)
 {
-	ssize_t		len;
+	ssize_t		len = wait_for_bytes(reader, buf, size);
 
-	if (reader->error)
-		return -1;
-	if (reader->at_end)
-		return 0;
-	len = wait_for_bytes(reader, buf, size);
 	if (len > 0)
 	{
 		reader->n_read += len;
@@ -220,6 +222,17 @@ command_reader_read(CommandReader *reader, void *buf, size_t size)
 	return reader->error ? -1 : 0;
 }
 
+ssize_t
+command_reader_read(CommandReader *reader, void *buf, size_t size)
+{
+	ssize_t		len = reader->error ? -1 : reader->at_end ? 0 :
+		read_some(reader, buf, size);
+
+	if (len <= 0)
+		command_reader_note(reader);
+	return len;
+}
+
 const char *
 command_reader_error(const CommandReader *reader)
 {
@@ -233,6 +246,7 @@ command_reader_free(CommandReader *reader)
 		child_process_end_asked(reader->pid);
 	close(reader->fd);
 	free(reader->name);
+	free(reader->text);
 	free(reader->error);
 	free(reader);
 }

@@ -54,8 +54,12 @@ extern ssize_t command_reader_read(CommandReader *reader, void *buf,
 /* What went wrong; borrowed. */
 extern const char *command_reader_error(const CommandReader *reader);
 
-/* The command that this process started last, for messages; or NULL. */
+/*
+ * The command whose end, or an error, this process read last, for messages;
+ * or NULL.  And note that it is this one: what it returned is wrong.
+ */
 extern const char *command_reader_last(void);
+extern void command_reader_note(const CommandReader *reader);
 
 /* Free it; if the command has not ended, its process group is killed. */
 extern void command_reader_free(CommandReader *reader);

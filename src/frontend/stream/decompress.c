@@ -667,16 +667,18 @@ read_compressed(DataReader *reader, void *buf, size_t size)
 ssize_t
 data_reader_read(DataReader *reader, void *buf, size_t size)
 {
-	ssize_t		len;
+	ssize_t		len = 0;
 
-	if (reader->error)
-		return -1;
-	if (reader->at_end)
-		return 0;
-	len = reader->decompressor ? read_compressed(reader, buf, size) :
-		read_plain(reader, buf, size);
-	if (len == 0)
-		check_end(reader);
+	if (reader->error == NULL && !reader->at_end)
+	{
+		len = reader->decompressor ? read_compressed(reader, buf, size) :
+			read_plain(reader, buf, size);
+		if (len == 0)
+			check_end(reader);
+	}
+	/* what a decompressor has found is wrong with what the command returned */
+	if (reader->error && reader->command)
+		command_reader_note(reader->command);
 	return reader->error ? -1 : len;
 }
 
