@@ -123,6 +123,38 @@ foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain,
 	like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $no_manifest, "$what: resumed");
 }
 
+# without a manifest: a list of large objects that is empty or cut off after a line
+foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
+{
+	my ($second) = (split /\n/, slurp_file("$stock_plain/$name"))[1];
+	foreach my $try (
+		[ 'true', qr/command for file "\Q$name\E" returned no large objects/ ],
+		[ "head -n 1 $stock_plain/$name", qr/command for file "\Q$name\E" returned 1 large object instead of 6/ ],
+		[ "sed '1s/.*/$second/' $stock_plain/$name", qr/command for file "\Q$name\E" returned other large objects than "toc\.dat" lists/ ],
+		[ "head -c 20 $stock_plain/$name", qr/invalid list of large objects|command for file "\Q$name\E" returned 1 large object instead of 6/ ])
+	{
+		my ($command, $message) = @$try;
+		my $what = "list of large objects, $command" =~ s/\S*\///gr;
+		my $once = failing_command($stock_plain, $name, $command, new_path('flag'));
+		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: could not read the list of large objects: [^\n]*$message; retry 1 of 1/, "$what, once: message");
+		my $always = failing_command($stock_plain, $name, $command);
+		$db = pipe_copy();
+		$err = pipe_failed($db, $what, $always, '--retries=1');
+		like($err, qr/error: could not read the list of large objects: [^\n]*$message\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
+		is(value($node, $db, 'SELECT count(*) FROM pg_largeobject_metadata'), 0, "$what: nothing is restored");
+		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $stock_plain))[0], 0, "$what, -a: definitions");
+		like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: [^\n]*$message/, "$what, -a: message");
+		foreach my $flag (new_path('flag'), undef)
+		{
+			my ($rc, $out, $said) = run_program('pg_pardump', '--verify', '--retries=1', '--pipe=' . failing_command($stock_plain, $name, $command, $flag));
+			is($rc, defined $flag ? 0 : 1, "$what, --verify: exit code");
+			like($said, $flag ? qr/warning: $message; retry 1 of 1/ : qr/error: file "\Q$name\E" could not be read: $message/, "$what, --verify: message");
+		}
+	}
+	# one that writes without an end
+	like(pipe_failed(pipe_copy(), 'a list without an end', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/command for file "\Q$name\E" returned more than 512 MB\n/, 'a list without an end: message');
+}
+
 # ---- a run that ends ends its commands
 
 {

@@ -12,6 +12,7 @@
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
 #include "archive/archive_read.h"
+#include "base/units.h"
 
 struct ArchiveMember
 {
@@ -313,17 +314,25 @@ archive_member_fail(ArchiveObjects *objects, const char *format,...)
  * Up to format 1.15 the entry's name for the list may be wrong, and there is
  * one list only (pg_backup_directory.c:_LoadLOs).
  */
+static const char *
+list_name(const Archive *archive, const TocEntry *entry)
+{
+	return archive->toc->minor < 16 ?
+		archive_name_object_list(archive->toc->minor, entry->dump_id) :
+		entry->filename ? entry->filename : "";
+}
+
 static void
 open_list(ArchiveObjects *objects, const Archive *archive,
 		  const TocEntry *entry)
 {
-	const char *name = archive->toc->minor < 16 ?
-		archive_name_object_list(archive->toc->minor, entry->dump_id) :
-		entry->filename ? entry->filename : "";
+	const char *name = list_name(archive, entry);
 	const char *problem;
 
 	objects->list = archive_read_open(archive, name, COMPRESS_NONE, &problem);
-	if (objects->list == NULL)
+	if (objects->list)
+		data_reader_limit(objects->list, ARCHIVE_READ_MOST_BYTES);
+	else
 		archive_member_fail(objects, "file \"%s\" %s", name, problem);
 }
 
@@ -560,6 +569,67 @@ char *
 archive_objects_error(const ArchiveObjects *objects)
 {
 	return objects->error ? pg_strdup(objects->error) : NULL;
+}
+
+bool
+archive_objects_is_unread(const ArchiveObjects *objects)
+{
+	return objects->archive->commands && objects->error && objects->reader;
+}
+
+void
+archive_objects_reopen(ArchiveObjects *objects)
+{
+	close_object(objects);
+	free(objects->error);
+	objects->error = NULL;
+}
+
+static int
+compare_oids(const void *a, const void *b)
+{
+	Oid			left = *(const Oid *) a;
+	Oid			right = *(const Oid *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Are they the same ones, in any order? */
+static bool
+same_oids(const Oid *oids, Oid *others, int n)
+{
+	Oid		   *sorted = pg_malloc(n * sizeof(Oid));
+	bool		same;
+
+	memcpy(sorted, oids, n * sizeof(Oid));
+	qsort(sorted, n, sizeof(Oid), compare_oids);
+	qsort(others, n, sizeof(Oid), compare_oids);
+	same = memcmp(sorted, others, n * sizeof(Oid)) == 0;
+	free(sorted);
+	return same;
+}
+
+char *
+archive_objects_check_list(const Archive *archive, const TocEntry **by_id,
+						   const TocEntry *entry, const Oid *oids, int n)
+{
+	const char *name = list_name(archive, entry);
+	char	   *problem = NULL;
+	Oid		   *wanted;
+	int			n_wanted;
+
+	if (n == 0)
+		return psprintf("command for file \"%s\" returned no large objects",
+						name);
+	n_wanted = toc_large_objects(archive->toc, by_id, entry, &wanted);
+	if (n_wanted > 0 && n != n_wanted)
+		problem = psprintf("command for file \"%s\" returned %d large object%s instead of %d",
+						   name, n, units_plural(n), n_wanted);
+	else if (n_wanted > 0 && !same_oids(oids, wanted, n))
+		problem = psprintf("command for file \"%s\" returned other large objects than \"%s\" lists",
+						   name, TOC_NAME);
+	free(wanted);
+	return problem;
 }
 
 void

@@ -112,6 +112,25 @@ extern ssize_t archive_objects_read(ArchiveObjects *objects, void *buf,
 /* What is wrong, as a sentence, owned; NULL if nothing has been yet. */
 extern char *archive_objects_error(const ArchiveObjects *objects);
 
+/*
+ * Has a command not returned the object that is being read?  Then read it
+ * again from its beginning.
+ */
+extern bool archive_objects_is_unread(const ArchiveObjects *objects);
+extern void archive_objects_reopen(ArchiveObjects *objects);
+
+/*
+ * Commands have returned these OIDs as the list of an entry, for which there
+ * is no checksum: what is wrong with them, or NULL; owned.  No list is empty,
+ * as pg_dump makes an entry only for objects.  Which objects there are is
+ * compared with toc.dat, unless that does not contain them.  by_id is the
+ * result of toc_entries_by_id().
+ */
+extern char *archive_objects_check_list(const Archive *archive,
+										const TocEntry **by_id,
+										const TocEntry *entry,
+										const Oid *oids, int n);
+
 /* Close and free it, wherever it is. */
 extern void archive_objects_close(ArchiveObjects *objects);
 

@@ -16,7 +16,6 @@
 #include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "base/interrupt.h"
-#include "base/units.h"
 
 /* How long a signal may wait, while this process does. */
 #define LOOK_AGAIN_MS 100
@@ -90,23 +89,14 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 	char		buf[8192];
 	ssize_t		got;
 
+	command_reader_limit(reader, ARCHIVE_READ_MOST_BYTES);
 	while ((got = command_reader_read(reader, buf, sizeof(buf))) > 0)
 	{
 		appendBinaryPQExpBuffer(&text, buf, got);
 		/* exits if memory is out */
 		(void) buffer_text(&text);
-		if (text.len > ARCHIVE_READ_MOST_BYTES)
-			break;
 	}
-	*problem = NULL;
-	if (got < 0)
-		*problem = pg_strdup(command_reader_error(reader));
-	else if (got > 0)
-	{
-		*problem = psprintf("command for file \"%s\" returned more than %s",
-							name, units_size(ARCHIVE_READ_MOST_BYTES));
-		command_reader_note(reader);
-	}
+	*problem = got < 0 ? pg_strdup(command_reader_error(reader)) : NULL;
 	command_reader_free(reader);
 	*len = text.len;
 	if (*problem == NULL)

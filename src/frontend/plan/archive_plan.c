@@ -409,16 +409,18 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 
 /*
  * Those of an entry, in its order; adds its groups.  What is wrong, or NULL;
- * owned.
+ * owned.  *opened is false if there is no such list.
  */
 static char *
-read_list(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
-		  int *n_groups, LargeObjectList *list)
+read_list(const Archive *archive, const TocEntry **by_id,
+		  const TocEntry *entry, ArchivePlan *result, int *n_groups,
+		  LargeObjectList *list, bool *opened)
 {
 	char	   *problem;
 	ArchiveObjects *objects = archive_objects_open(archive, entry, &problem);
 	Oid			oid;
 
+	*opened = objects != NULL;
 	if (objects == NULL)
 		return problem;
 	while (archive_objects_next(objects, &oid))
@@ -434,22 +436,30 @@ read_list(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
 	}
 	problem = archive_objects_error(objects);
 	archive_objects_close(objects);
+	if (problem == NULL && archive->commands && archive->manifest == NULL)
+		problem = archive_objects_check_list(archive, by_id, entry, list->oids,
+											 list->n_oids);
 	return problem;
 }
 
 static LargeObjectList
-list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
-			 int *n_groups)
+list_objects(const Archive *archive, const TocEntry **by_id,
+			 const TocEntry *entry, ArchivePlan *result, int *n_groups)
 {
 	LargeObjectList list = {.filename = entry->filename};
 	Retry		retry = {0};
 	int			n_before = *n_groups;
 	char	   *problem;
+	bool		opened;
 
-	while ((problem = read_list(archive, entry, result, n_groups, &list)) != NULL)
+	while ((problem = read_list(archive, by_id, entry, result, n_groups, &list,
+								&opened)) != NULL)
 	{
 		problem = psprintf("could not read the list of large objects: %s",
 						   problem);
+		/* no command has been run */
+		if (!opened)
+			pg_fatal("%s", problem);
 		if (!archive_read_again(archive, &retry, problem))
 			archive_read_failed(archive, &retry, problem);
 		list.n_oids = 0;
@@ -478,15 +488,17 @@ plan_objects(const Archive *archive, const TocEntry *const *entries, int n,
 			 ArchivePlan *result)
 {
 	LargeObjectList *lists = pg_malloc((n + 1) * sizeof(LargeObjectList));
+	const TocEntry **by_id = toc_entries_by_id(archive->toc);
 	LargeObjects *objects;
 	uint64		bytes = 0;
 	int			n_groups = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		lists[i] = list_objects(archive, entries[i], result, &n_groups);
+		lists[i] = list_objects(archive, by_id, entries[i], result, &n_groups);
 		bytes = Max(bytes, estimate_objects(archive, entries[i]));
 	}
+	free(by_id);
 	objects = large_objects_of_lists(lists, n);
 	objects->est_bytes = bytes;
 	return objects;

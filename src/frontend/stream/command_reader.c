@@ -30,6 +30,7 @@ struct CommandReader
 	char	   *name;			/* of the archive's file */
 	char	   *text;			/* that the shell runs */
 	const ReadCommand *command;
+	uint64		most;			/* bytes, unless it is known; 0 = no limit */
 	bool		is_known;		/* what is expected */
 	ExpectedBytes expected;
 	pg_checksum_context checksum;
@@ -86,7 +87,14 @@ command_reader_new(const ReadCommand *command, const char *name,
 	close(nothing);
 	close(fds[1]);
 	reader->fd = fds[0];
+	command_reader_note(reader);
 	return reader;
+}
+
+void
+command_reader_limit(CommandReader *reader, uint64 most)
+{
+	reader->most = most;
 }
 
 static void command_reader_fail(CommandReader *reader, const char *format,...)
@@ -202,14 +210,16 @@ read_some(CommandReader *reader, void *buf, size_t size)
 	if (len > 0)
 	{
 		reader->n_read += len;
-		if (!reader->is_known)
-			return len;
-		checksum_add(&reader->checksum, buf, len);
+		if (reader->is_known)
+			checksum_add(&reader->checksum, buf, len);
 		/* it may be without an end */
-		if (reader->n_read > reader->expected.n)
+		if (reader->is_known && reader->n_read > reader->expected.n)
 			command_reader_fail(reader, "command for file \"%s\" returned more than " UINT64_FORMAT " byte%s",
 								reader->name, reader->expected.n,
 								units_plural(reader->expected.n));
+		else if (!reader->is_known && reader->most > 0 && reader->n_read > reader->most)
+			command_reader_fail(reader, "command for file \"%s\" returned more than %s",
+								reader->name, units_size(reader->most));
 		return reader->error ? -1 : len;
 	}
 	if (len == 0)

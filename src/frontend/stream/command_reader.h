@@ -44,6 +44,12 @@ extern CommandReader *command_reader_new(const ReadCommand *command,
 										 const ExpectedBytes *expected);
 
 /*
+ * More bytes than this are an error, if their number is not known: a command
+ * may write without an end.
+ */
+extern void command_reader_limit(CommandReader *reader, uint64 most);
+
+/*
  * Some bytes into buf: how many, 0 when the command has ended without an
  * error, and its bytes were those that are expected, or -1.  The bytes are
  * known to be right only at the end.
@@ -55,8 +61,9 @@ extern ssize_t command_reader_read(CommandReader *reader, void *buf,
 extern const char *command_reader_error(const CommandReader *reader);
 
 /*
- * The command whose end, or an error, this process read last, for messages;
- * or NULL.  And note that it is this one: what it returned is wrong.
+ * The command that this process started last, or whose end or an error it has
+ * read since, for messages; or NULL.  And note that it is this one: what it
+ * returned is wrong.
  */
 extern const char *command_reader_last(void);
 extern void command_reader_note(const CommandReader *reader);

@@ -550,6 +550,13 @@ data_reader_new_command(CommandReader *command, CompressMethod method)
 	return reader;
 }
 
+void
+data_reader_limit(DataReader *reader, uint64 most)
+{
+	if (reader->command)
+		command_reader_limit(reader->command, most);
+}
+
 DataReader *
 data_reader_new_custom(CustomBlocks *blocks, CompressMethod method)
 {

@@ -138,6 +138,12 @@ extern DataReader *data_reader_new_command(CommandReader *command,
 										   CompressMethod method);
 
 /*
+ * Let a command return at most this number of bytes, if their number is not
+ * known.
+ */
+extern void data_reader_limit(DataReader *reader, uint64 most);
+
+/*
  * Of a stream that has begun, and of those after it, for each of which
  * data_reader_restart() is called; the blocks are borrowed.
  */

@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_member.h"
 #include "archive/archive_name.h"
 #include "archive/archive_piped.h"
 #include "archive/archive_read.h"
@@ -41,6 +42,8 @@ typedef struct VerifyFile
 	bool		has_copy_rows;	/* COPY text, with its end mark */
 	const ManifestFile *want;	/* NULL without a manifest */
 	uint64		size;			/* as the directory was listed */
+	const char *text;			/* a list of large objects, as long as size,
+								 * that a command has returned; or NULL */
 } VerifyFile;
 
 /* The two that describe the others. */
@@ -80,6 +83,7 @@ typedef struct FileList
 {
 	const char *directory;
 	const Archive *archive;		/* likewise */
+	const TocEntry **by_id;		/* of the archive, see toc.h */
 	ListedFile *files;			/* by name; toc.dat too, the manifest not;
 								 * with those that are missing */
 	int			n_files;
@@ -352,21 +356,20 @@ read_all(FileCheck *check, int fd)
 static bool
 read_command(FileCheck *check, const Archive *archive)
 {
-	const ManifestFile *want = check->file->want;
-	ExpectedBytes expected = {0};
+	const VerifyFile *file = check->file;
 	CommandReader *reader;
-	char	   *buf = pg_malloc(READ_BYTES);
+	char	   *buf;
 	ssize_t		len;
 
-	if (want)
+	/* the names in this text have been used: it is what is verified */
+	if (file->text)
 	{
-		expected.n = want->stored_bytes;
-		expected.checksum_type = archive->manifest->checksum_type;
-		expected.checksum = want->checksum;
-		expected.checksum_len = want->checksum_len;
+		take_stored(check, file->text, file->size);
+		check->counts->bytes_read += file->size;
+		return true;
 	}
-	reader = command_reader_new(&archive->commands->command, check->file->name,
-								want ? &expected : NULL);
+	buf = pg_malloc(READ_BYTES);
+	reader = archive_read_start(archive, file->name, file->want);
 	while ((len = command_reader_read(reader, buf, READ_BYTES)) > 0)
 	{
 		take_stored(check, buf, len);
@@ -542,42 +545,93 @@ add_name(FileList *list, char *name, uint64 size)
 	list->files[list->n_files++] = listed;
 }
 
-/*
- * All of a file that a command returns, as a stream; NULL, and a finding, if
- * it does not.
- */
-static FILE *
-open_command(const Archive *archive, const char *name, VerifyCounts *counts)
+/* The numbers that the lines of a list begin with; *oids is owned. */
+static int
+read_oids(const char *text, Oid **oids)
 {
-	VerifyFile	named = {.name = name};
+	const char *end;
+	int			n = 0;
+
+	*oids = NULL;
+	for (; (end = strchr(text, '\n')) != NULL; text = end + 1)
+		*array_add(*oids, n) = (Oid) strtoul(text, NULL, 10);
+	return n;
+}
+
+/* One attempt.  What is wrong, or NULL; owned. */
+static char *
+read_list(const FileList *list, const TocEntry *entry, VerifyFile *file)
+{
+	const Archive *archive = list->archive;
+	char	   *problem;
+	size_t		len;
+	char	   *text = archive_read_all(archive, file->name, &len, &problem);
+	Oid		   *oids;
+	int			n;
+
+	if (text && archive->manifest == NULL)
+	{
+		n = read_oids(text, &oids);
+		problem = archive_objects_check_list(archive, list->by_id, entry, oids, n);
+		free(oids);
+	}
+	if (problem)
+	{
+		free(text);
+		return problem;
+	}
+	file->text = text;
+	file->size = len;
+	return NULL;
+}
+
+/*
+ * Read the list of an entry, which commands return, and keep its text: another
+ * time it could be another one.  If it cannot be read, that is a finding.
+ */
+static void
+keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
+		  VerifyCounts *counts)
+{
 	Retry		retry = {0};
 	char	   *problem;
-	char	   *text;
-	size_t		len;
-	FILE	   *stream;
 
-	while ((text = archive_read_all(archive, name, &len, &problem)) == NULL)
-		if (!archive_read_again(archive, &retry, problem))
+	while ((problem = read_list(list, entry, &listed->file)) != NULL)
+		if (!archive_read_again(list->archive, &retry, problem))
 		{
-			verify_finding(counts, &named, "could not be read: %s", problem);
-			return NULL;
+			verify_finding(counts, &listed->file, "could not be read: %s", problem);
+			listed->unusable = true;
+			return;
 		}
+}
+
+/* The text of a list that was kept, as a stream. */
+static FILE *
+open_text(const VerifyFile *file)
+{
 	/* there is no stream of an empty text */
-	stream = len > 0 ? fmemopen(text, len, "r") : fopen(DEVNULL, "r");
+	FILE	   *stream = file->size > 0 ?
+		fmemopen(unconstify(char *, file->text), file->size, "r") :
+		fopen(DEVNULL, "r");
+
 	if (stream == NULL)
 		pg_fatal("%s() failed: %m", "fmemopen");
 	return stream;
 }
 
-/* The names in a list of large objects; false if it cannot be read. */
-static bool
-add_objects(FileList *list, const char *list_name, VerifyCounts *counts)
+/* The list of an entry, and the names in it. */
+static void
+add_list(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 {
-	FILE	   *stream = open_command(list->archive, list_name, counts);
+	int			no = list->n_files;
 	char		line[LIST_LINE_BYTES];
+	FILE	   *stream;
 
-	if (stream == NULL)
-		return false;
+	add_name(list, pg_strdup(entry->filename), 0);
+	keep_list(list, entry, &list->files[no], counts);
+	if (list->files[no].unusable)
+		return;
+	stream = open_text(&list->files[no].file);
 	while (fgets(line, sizeof(line), stream))
 	{
 		char	   *name = archive_name_of_list_line(line);
@@ -586,7 +640,6 @@ add_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 			add_name(list, archive_name_compressed(name, list->archive->toc->method), 0);
 	}
 	fclose(stream);
-	return true;
 }
 
 /*
@@ -601,6 +654,7 @@ verify_list_piped(const Archive *archive, VerifyCounts *counts)
 
 	list->directory = archive->path;
 	list->archive = archive;
+	list->by_id = toc_entries_by_id(archive->toc);
 	for (int i = 0; archive->manifest && i < archive->manifest->n_files; i++)
 		add_name(list, archive->manifest->files[i].path,
 				 archive->manifest->files[i].stored_bytes);
@@ -612,17 +666,10 @@ verify_list_piped(const Archive *archive, VerifyCounts *counts)
 		if (!entry->had_dumper || name == NULL ||
 			!archive_name_is_harmless(name))
 			continue;
-		if (!toc_entry_is(entry, "BLOBS"))
-			add_name(list, archive_name_compressed(name, archive->toc->method), 0);
+		if (toc_entry_is(entry, "BLOBS"))
+			add_list(list, entry, counts);
 		else
-		{
-			int			no = list->n_files;
-			bool		is_read;
-
-			add_name(list, pg_strdup(name), 0);
-			is_read = add_objects(list, name, counts);
-			list->files[no].unusable = !is_read;
-		}
+			add_name(list, archive_name_compressed(name, archive->toc->method), 0);
 	}
 	if (list->n_files > 0)
 		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
@@ -790,26 +837,27 @@ mark(const FileList *list, ListedFile *listed, const VerifyFile *named,
 }
 
 static FILE *
-open_list(FileList *list, const char *name, VerifyCounts *counts)
+open_list(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 {
+	ListedFile *listed;
 	int			fd;
 
-	if (list->archive)
+	if (list->archive == NULL)
 	{
-		FILE	   *stream = open_command(list->archive, name, counts);
-
-		find(list, name)->unusable = stream == NULL;
-		return stream;
+		fd = verify_list_open(list, entry->filename, counts);
+		return fd >= 0 ? fdopen(fd, "r") : NULL;
 	}
-	fd = verify_list_open(list, name, counts);
-	return fd >= 0 ? fdopen(fd, "r") : NULL;
+	listed = find(list, entry->filename);
+	if (listed->file.text == NULL)
+		keep_list(list, entry, listed, counts);
+	return listed->unusable ? NULL : open_text(&listed->file);
 }
 
 /* True if it was read. */
 static bool
-mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
+mark_large_objects(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 {
-	FILE	   *stream = open_list(list, list_name, counts);
+	FILE	   *stream = open_list(list, entry, counts);
 	VerifyFile	object = {.kind = MANIFEST_LARGE_OBJECT};
 	char		line[LIST_LINE_BYTES];
 	bool		good = true;
@@ -823,12 +871,12 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 		if (good)
 			mark(list, find_data_file(list, object.name), &object, counts);
 		else
-			verify_list_damaged(list, list_name, counts,
+			verify_list_damaged(list, entry->filename, counts,
 								"is not a list of large objects");
 	}
 	if (ferror(stream))
 	{
-		verify_list_damaged(list, list_name, counts, "could not be read");
+		verify_list_damaged(list, entry->filename, counts, "could not be read");
 		good = false;
 	}
 	fclose(stream);
@@ -856,7 +904,7 @@ verify_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 			mark(list, find_data_file(list, name), &named, counts);
 		}
 		else if (!mark(list, find(list, name), &named, counts) ||
-				 !mark_large_objects(list, name, counts))
+				 !mark_large_objects(list, entry, counts))
 			all_known = false;
 	}
 	return all_known;
