@@ -124,6 +124,19 @@ foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat',
 	like($err, qr/file "\Q$name\E" is not listed in the manifest\n/, 'a file that the manifest does not list: message');
 	unlike($err, qr/retry/, 'a file that the manifest does not list: no retry');
 }
+foreach my $name ('blob_1003.dat', map { s/.*\///r } glob "$plain/blobs*.toc")
+{
+	my $what = "$name is not in the manifest";
+	my $forged = copy_archive($plain, new_path('forged'));
+	system_or_bail('cp', '--remove-destination', "$plain/$manifest_name", $forged);
+	change_manifest($forged, sub { s/"\Q$name\E"/"x$name"/ });
+	my $db = pipe_copy();
+	my $err = pipe_failed($db, $what, "cat $forged/%f");
+	like($err, qr/error: could not [^\n]*file "\Q$name\E" is not listed in the manifest\n/, "$what: message");
+	unlike($err, qr/retry|Command was/, "$what: no command was run");
+	# a list is read before anything is restored
+	is(value($node, $db, q{SELECT to_regclass('small') IS NULL}), $name =~ /toc/ ? 't' : 'f', "$what: other files");
+}
 # ---- what needs only toc.dat and the manifest
 
 my $log = new_path('log');

@@ -110,6 +110,31 @@ foreach my $try (
 	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
 }
 
+# each large object has its own retries, although many of them are one transaction; bytes
+# of a failed command do not stay in the object
+foreach my $name ('pg_pardump none', 'pg_dump none')
+{
+	my $dir = $archives{$name};
+	my $what = "large objects of $name";
+	foreach my $always ('', 'blob_1005.dat')
+	{
+		my ($seen, $log) = (new_path('seen'), new_path('log'));
+		mkdir $seen or die "could not make directory \"$seen\": $!";
+		my $command = "f=%f; echo \$f >>$log; case \$f in blob_*) if [ \$f = '$always' ] || [ ! -e $seen/\$f ]; then : >$seen/\$f; head -c 9000 /dev/zero; exit 3; fi;; esac; exec cat $dir/%f";
+		$db = pipe_copy();
+		if ($always eq '')
+		{
+			my $said = piped_ok($db, "$what, each fails once", $command, '--retries=1', '-j2');
+			is(scalar(() = $said =~ /; retry 1 of 1 in 0\.5 s$/mg), 6, "$what, each fails once: retries");
+			next;
+		}
+		my $said = pipe_failed($db, "$what, one fails", $command, '--retries=1');
+		like($said, qr/error: could not read large objects of entry \d+: command for file "$always" [^\n]*\n[^\n]*Command was: f=$always;[^\n]*\n[^\n]*detail: The command was run 2 times\.$/m, "$what, one fails: message");
+		is(scalar(() = slurp_file($log) =~ /^$always$/mg), 2, "$what, one fails: attempts");
+		like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: resumed");
+	}
+}
+
 # without a manifest: what the compression and the end of rows show
 foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
 {

@@ -191,10 +191,9 @@ struct RestoreWorker
 	PGconn	   *conn;
 	ArchiveMember *text;		/* of the file that is next, if it is open */
 	Oid		   *later;			/* of its table, for sink_target_rows_new() */
-	char	   *unread;			/* why commands have not returned a file of
-								 * the job, so that it is to begin again; or
-								 * NULL */
-	Retry		retry;			/* of this job, for that reason */
+	char	   *unread;			/* why commands have not returned a data file
+								 * of the job, so that it is to begin again;
+								 * or NULL */
 };
 
 /*
@@ -564,20 +563,33 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
  */
 
 /*
- * One large object, through lo_put(), which takes an offset and so needs no
- * descriptor that a lost session would lose.  What is wrong, or NULL; owned.
+ * Commands have not returned a file, for this reason, but may return it if
+ * they are run again.  If not, this ends the run, so that --resume can
+ * continue: what is missing may be all the rest of the archive.
+ */
+static void
+read_again(const RestoreWork *work, Retry *retry, const char *problem, int job)
+{
+	if (!archive_read_again(work->archive, retry, problem))
+		archive_read_failed(work->archive, retry, problem);
+	(void) __sync_fetch_and_add(work->n_read_again, 1);
+	run_event_retry(work->run, job);
+}
+
+/*
+ * Put the bytes of a large object into the target, through lo_put(), which
+ * takes an offset and so needs no descriptor that a lost session would lose.
+ * What is wrong, or NULL; owned.
  */
 static char *
-restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
-			   FileResult *result)
+put_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
+		   uint64 *bytes)
 {
-	FileResults *results = worker->work->run->results;
-	int64		start_us = clock_wall_us();
+	WorkerProgress *progress = file_results_progress(worker->work->run->results);
 	char	   *buf = pg_malloc(OBJECT_READ_BYTES);
 	char	   *error = NULL;
 	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->conn, oid, &error),
-									&file_results_progress(results)->raw_bytes,
-									NULL);
+									&progress->raw_bytes, NULL);
 	ssize_t		len;
 
 	while (error == NULL &&
@@ -587,19 +599,55 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 		error = archive_objects_error(objects);
 	if (error == NULL)
 		sink_finish(sink);
-	file_result_set(results, result, start_us, 0, sink->bytes_in,
-					sink->bytes_in);
+	*bytes = sink->bytes_in;
 	sink_free(sink);
 	free(buf);
 	return error;
 }
 
 /*
- * What is wrong, or NULL; owned.  If commands have not returned an object,
- * that is the worker's, too.
+ * The bytes of an object that a command returned before it failed were not
+ * the object's.  The descriptor is closed at the end of the transaction.
+ */
+static const char empty_object_query[] =
+"SELECT pg_catalog.lo_truncate64(pg_catalog.lo_open($1::pg_catalog.oid, 131072), 0)";
+
+/*
+ * One large object.  If a command does not return it, only this object is
+ * read again: the job has up to 1000 of them.  What is wrong, or NULL; owned.
  */
 static char *
-restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
+restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
+			   FileResult *result, int job)
+{
+	FileResults *results = worker->work->run->results;
+	uint64		before = file_results_progress(results)->raw_bytes;
+	int64		start_us = clock_wall_us();
+	char	   *oid_text = psprintf("%u", oid);
+	Retry		retry = {0};
+	uint64		bytes;
+	char	   *error;
+	bool		has_row;
+
+	while ((error = put_object(worker, objects, oid, &bytes)) != NULL &&
+		   archive_objects_is_unread(objects))
+	{
+		read_again(worker->work, &retry, error, job);
+		free(error);
+		archive_objects_reopen(objects);
+		file_results_progress(results)->raw_bytes = before;
+		error = take_step(worker->conn, empty_object_query, 1, oid_text, &has_row);
+		if (error)
+			break;
+	}
+	free(oid_text);
+	file_result_set(results, result, start_us, 0, bytes, bytes);
+	return error;
+}
+
+/* What is wrong, or NULL; owned. */
+static char *
+restore_group(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 {
 	const RestoreWork *work = worker->work;
 	const ArchiveGroup *place =
@@ -618,13 +666,11 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 	for (int i = 0; error == NULL && i < group->n_oids; i++)
 	{
 		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
-			error = restore_object(worker, objects, oid, &results[i]);
+			error = restore_object(worker, objects, oid, &results[i], job);
 		else if ((error = archive_objects_error(objects)) == NULL)
 			error = psprintf("large object %u is missing in the archive",
 							 group->oids[i]);
 	}
-	if (work->archive->commands)
-		worker->unread = archive_objects_error(objects);
 	archive_objects_close(objects);
 	return error;
 }
@@ -643,7 +689,7 @@ claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 }
 
 static bool
-restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
+restore_objects(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 {
 	const RestoreWork *work = worker->work;
 	const Run  *run = work->run;
@@ -657,13 +703,7 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 	what = large_object_group_describe(group);
 	pg_log_info("restoring %s", what);
 	run_event_objects(run, "objects_start", group);
-	error = restore_group(worker, group);
-	if (worker->unread)
-	{
-		free(error);
-		free(what);
-		return false;
-	}
+	error = restore_group(worker, group, job);
 	if (error)
 		note_error(work,
 				   work->plan->groups[group - run->plan->objects->groups].entry,
@@ -686,36 +726,45 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 static bool
 restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 {
+	const DumpPlan *plan = worker->work->run->plan;
+
 	target_begin_load(worker->work->target, worker->conn);
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
 			return restore_data_files(worker, job, step);
 		case JOB_LARGE_OBJECTS:
-			return restore_objects(worker,
-								   &worker->work->run->plan->objects->groups[job->first]);
+			return restore_objects(worker, &plan->objects->groups[job->first],
+								   job - plan->queue->jobs);
 	}
 	return true;
 }
 
 /*
- * The job's transaction is rolled back.  Commands may return the file that is
- * missing if they are run again; if not, this ends the run, so that --resume
- * can continue: what is missing may be all the rest of the archive.
+ * All of a job, in a transaction that the caller commits.  Each file that
+ * commands do not return has its own retries.
  */
 static void
-read_again(RestoreWorker *worker, int job)
+load_job(RestoreWorker *worker, const Job *job, int job_no, volatile int *step)
 {
 	const RestoreWork *work = worker->work;
+	FileResults *results = work->run->results;
+	Retry	   *retries = pg_malloc0(job->n * sizeof(Retry));
 
-	if (worker->unread == NULL)
-		return;
-	if (!archive_read_again(work->archive, &worker->retry, worker->unread))
-		archive_read_failed(work->archive, &worker->retry, worker->unread);
-	(void) __sync_fetch_and_add(work->n_read_again, 1);
-	run_event_retry(work->run, job);
-	free(worker->unread);
-	worker->unread = NULL;
+	file_results_begin_job(results, job_no);
+	while (!restore_job(worker, job, step))
+	{
+		target_command(worker->conn, "ROLLBACK");
+		file_results_begin_job(results, job_no);
+		if (worker->unread == NULL)
+			continue;
+		/* what is loaded at once is one step */
+		read_again(work, &retries[job->at_once ? 0 : *step], worker->unread,
+				   job_no);
+		free(worker->unread);
+		worker->unread = NULL;
+	}
+	free(retries);
 }
 
 /* Is there a job that is not done?  *first is the first that may not be. */
@@ -797,14 +846,7 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
 	{
-		memset(&worker->retry, 0, sizeof(Retry));
-		file_results_begin_job(run->results, job_no);
-		while (!restore_job(worker, job, step))
-		{
-			target_command(worker->conn, "ROLLBACK");
-			file_results_begin_job(run->results, job_no);
-			read_again(worker, job_no);
-		}
+		load_job(worker, job, job_no, step);
 		restore_journal_commit(work->journal, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);

@@ -63,8 +63,8 @@ typedef struct RestoreWork
 	int			n_jobs;			/* of the plan; in those behind them, workers
 								 * help others with long files */
 	RestoreWorker *worker;		/* in a worker: itself */
-	volatile int *n_read_again; /* jobs that began again because commands did
-								 * not return their files */
+	volatile int *n_read_again; /* how often a file was read again because a
+								 * command did not return it */
 	volatile bool *must_restart;	/* what was committed may be wrong: see
 									 * LoadAccount */
 } RestoreWork;
