@@ -137,6 +137,19 @@ foreach my $name ('blob_1003.dat', map { s/.*\///r } glob "$plain/blobs*.toc")
 	# a list is read before anything is restored
 	is(value($node, $db, q{SELECT to_regclass('small') IS NULL}), $name =~ /toc/ ? 't' : 'f', "$what: other files");
 }
+# ---- a secret in the command is not in the event log and on the page
+
+{
+	my ($events, $page) = (new_path('events'), new_path('page'));
+	my $command = "TOKEN=hidden5 cat $ours/%f";
+	is(piped_ok(pipe_copy(), 'a secret', $command, "--log-json=$events", "--report=$page"), '', 'a secret: nothing is said');
+	like(slurp_file($events), qr/"event":"run"/, 'a secret: events');
+	like(slurp_file($page), qr/files that commands return/, 'a secret: the page');
+	my ($rc) = run_program('pg_pardump', '--verify', "--pipe=$command", "--log-json=$events", "--report=$page.verify");
+	is($rc, 0, 'a secret, --verify: exit code');
+	unlike(slurp_file($_), qr/hidden5/, "a secret: not in $_") foreach $events, $page, "$page.verify";
+}
+
 # ---- what needs only toc.dat and the manifest
 
 my $log = new_path('log');

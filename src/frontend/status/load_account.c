@@ -390,6 +390,7 @@ void
 load_page_end(Report *page, const LoadAccount *account, int n_errors,
 			  const PeerAddress *target_address)
 {
+	const Options *options = account->run->options;
 	ReportStage stages[LOAD_STAGE_END];
 	Manifest   *manifest;
 	ReportCopy	copy = {
@@ -397,8 +398,9 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 		.times = load_account_times(account, true),
 		.before = load_account_before(account),
 		.formats = account->formats,
-		.compared = account->run->options->compare,
-		.archive = account->run->options->restore,
+		.compared = options->compare,
+		.archive = options->pipe_command ? "files that commands return" :
+		options->restore,
 		.n_errors = n_errors,
 		.stages = stages,
 		.n_stages = load_account_stages(account, stages),

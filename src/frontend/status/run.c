@@ -201,7 +201,8 @@ run_event_run(const Options *options, const DumpPlan *plan,
 	if (target_address)
 		event_add_text(event, "target", target_address->conninfo);
 	event_add_text(event, "directory", options->directory);
-	event_add_text(event, "archive", options->restore);
+	/* a command may contain a secret */
+	event_add_text(event, "archive", options->pipe_command ? NULL : options->restore);
 	add_plan(event, options, plan);
 	if (!target_address)
 		event_add_text(event, "compression",

@@ -1286,7 +1286,7 @@ verify_archive(const Options *options)
 	/* The event of its beginning, when the files to be read are known. */
 	event = event_new("run");
 	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "directory", run->directory);
+	event_add_text(event, "directory", run->archive ? NULL : run->directory);
 	event_add_number(event, "jobs", run->n_workers);
 	event_add_number(event, "files", run->n_jobs);
 	event_write(event);
