@@ -178,6 +178,7 @@ my ($check_rc, $check, $check_err) = pipe_into(pipe_copy(), $logged, '--check');
 is("$check_rc$check_err", '0', '--check: exit code');
 like($check, qr/^A run would restore 5 tables and 6 large objects, about /, '--check: what it says');
 is_deeply([ grep { !/^(?:toc\.dat|\Q$manifest_name\E|blobs\w*\.toc)$/ } split /\n/, slurp_file($log) ], [], '--check: what is read');
+like((pipe_into(pipe_copy(), "cat $stock/%f", '--check'))[1], qr/^A run would restore 5 tables and 6 large objects, into database /, '--check without a manifest: sizes are not known');
 
 # ---- pg_pardump --verify
 
