@@ -250,7 +250,8 @@ foreach my $try (
 	[ [ '-d', 'x', '--pipe=cat %f', '--all-databases' ], qr/options --pipe and --all-databases cannot be used together/ ],
 	[ [ '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--stall-timeout=5', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
-	[ [ '-l', '--retries=3', $ours ], qr/option --retries cannot be used without a database to restore into/ ],
+	[ [ '-f', '-', '--stall-timeout=60', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
+	[ [ '-l', '--retries=5', $ours ], qr/option --retries cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
 	[ [ '-d', $node->connstr('postgres'), "--pipe=cat $inserts/%f" ], qr/option --pipe cannot be used when pg_restore runs the restore: the archive contains rows as INSERT commands/ ])
 {

@@ -159,6 +159,8 @@ typedef struct Options
 	const char *restore;		/* the archive that it restores, or the
 								 * command of --pipe; NULL in pg_pardump */
 	bool		list;			/* pg_restore's -l */
+	uint64		own_given;		/* bits for the options that are not
+								 * pg_restore's: they were given */
 	bool		verify_first;
 	bool		resume;			/* continue the run before, which is not
 								 * complete */

@@ -14,11 +14,6 @@
 #include "options/options_parse.h"
 #include "options/restore_options.h"
 
-/* Defaults */
-#define RETRIES 5
-#define STALL_TIMEOUT_S 60
-#define STANDBY_SNAPSHOT_TIMEOUT_S 30
-
 /* What becomes of an option of pg_restore's. */
 typedef enum RestoreOptionUse
 {
@@ -104,6 +99,11 @@ static const OptionTable table = {
 	restore_options, lengthof(restore_options), own_options, lengthof(own_options)
 };
 
+/* One of ours in Options.own_given. */
+#define OWN_BIT(no) (UINT64CONST(1) << (no))
+
+StaticAssertDecl(lengthof(own_options) <= 64, "each of our options has a bit");
+
 /* Arguments for a program, NULL terminated. */
 typedef struct ArgList
 {
@@ -181,31 +181,27 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		add_arg(&line->make, text);
 }
 
+/* Does an option of ours have a use where stock pg_restore runs? */
+static bool
+is_for_stock(const Options *options, size_t offset)
+{
+	if (offset == MEMBER(pg_restore_path))
+		return true;
+	/* pg_restore -l needs only toc.dat, which a command returns */
+	return options->list && options->pipe_command &&
+		(offset == MEMBER(pipe_command) || offset == MEMBER(retries) ||
+		 offset == MEMBER(stall_timeout));
+}
+
 void
 restore_options_check_stock(const Options *options, const char *reason)
 {
-	/* pg_restore -l needs only a file, which is fetched for it */
-	bool		fetches = options->list && options->pipe_command;
-	const Options none = {
-		.pipe_command = fetches ? options->pipe_command : NULL,
-		.stall_timeout = fetches ? options->stall_timeout : STALL_TIMEOUT_S,
-		.retries = fetches ? options->retries : RETRIES,
-		.standby_snapshot_timeout = STANDBY_SNAPSHOT_TIMEOUT_S,
-	};
 	const char *given = NULL;
 
 	for (int i = 0; i < (int) lengthof(own_options); i++)
-	{
-		size_t		offset = own_options[i].offset;
-		size_t		size = own_options[i].kind == OPTION_FLAG ? sizeof(bool) :
-			own_options[i].kind == OPTION_TEXT ||
-			own_options[i].kind == OPTION_FILLED ? sizeof(char *) : sizeof(uint64);
-
-		if (offset != MEMBER(pg_restore_path) &&
-			memcmp((const char *) options + offset,
-				   (const char *) &none + offset, size) != 0)
+		if ((options->own_given & OWN_BIT(i)) != 0 &&
+			!is_for_stock(options, own_options[i].offset))
 			given = own_options[i].name;
-	}
 	if (given && *reason)
 		pg_fatal("option --%s cannot be used when pg_restore runs the restore: %s",
 				 given, reason);
@@ -323,9 +319,9 @@ restore_options_parse(int argc, char **argv)
 
 	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
 	options->jobs = 1;
-	options->retries = RETRIES;
-	options->stall_timeout = STALL_TIMEOUT_S;
-	options->standby_snapshot_timeout = STANDBY_SNAPSHOT_TIMEOUT_S;
+	options->retries = 5;
+	options->stall_timeout = 60;
+	options->standby_snapshot_timeout = 30;
 	options->connection.prompt_password = TRI_DEFAULT;
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
@@ -338,7 +334,10 @@ restore_options_parse(int argc, char **argv)
 		if (option)
 			read_option(&line, option, optarg);
 		else
+		{
 			option_table_store(options, row, optarg);
+			options->own_given |= OWN_BIT(row - own_options);
+		}
 		cluster_options_note(options, row->name, optarg);
 	}
 	if (optind < argc)
