@@ -227,7 +227,9 @@ foreach my $dir ($ours, $stock_plain)
 }
 foreach my $try (
 	[ [ "--verify=$ours", '--pipe=cat %f' ], qr/options --verify=DIRECTORY and --pipe cannot be used together/ ],
-	[ ['--verify'], qr/no directory specified for option --verify/ ],
+	[ [ '--verify', $ours, '--pipe=cat %f' ], qr/options --verify=DIRECTORY and --pipe cannot be used together/ ],
+	[ ['--verify'], qr/option '--verify' requires an argument/ ],
+	[ ['--verify='], qr/no directory specified for option --verify/ ],
 	[ [ '--verify', '--pipe=cat' ], qr/invalid value "cat" for option --pipe/ ],
 	[ [ '--verify', '--pipe=cat /nowhere/%f', '--retries=0' ], qr/command for file "toc\.dat" failed/ ])
 {
