@@ -184,7 +184,8 @@ typedef struct ClusterDump
 	ClusterMap *previous;		/* --incremental; or NULL */
 	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
 	char	   *globals;
-	char	   *directory;		/* NULL: nothing is written */
+	ArchiveDir *piped;			/* of map and globals; NULL without --pipe */
+	char	   *directory;		/* NULL: nothing is written to one */
 	int			directory_fd;	/* open on it, as others may take its path */
 	char	   *databases;		/* in that, of the archives */
 	int			databases_fd;	/* the same of that */
@@ -288,14 +289,24 @@ publish(const ClusterDump *dump, const char *name)
 }
 
 /*
- * map.json is published last, because a directory that has it is a complete
- * dump.  It contains the checksum of globals.sql, and which databases failed.
+ * The archives of databases that did not fail are complete.  map.json is
+ * published last, because a directory that has it is a complete dump.  It
+ * contains the checksum of globals.sql, and which databases failed.
  */
 static void
-finish_directory(ClusterDump *dump)
+finish(ClusterDump *dump)
 {
 	dump->map.globals_checksum = checksum_of(CHECKSUM_TYPE_SHA256, dump->globals,
 											 strlen(dump->globals));
+	if (dump->piped)
+	{
+		write_text(archive_dir_new_file(dump->piped, CLUSTER_GLOBALS_NAME),
+				   dump->globals);
+		interrupt_check();
+		write_text(archive_dir_new_file(dump->piped, CLUSTER_MAP_NAME),
+				   cluster_map_text(&dump->map));
+		return;
+	}
 	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
 			   dump->globals);
 	write_text(dump->map_sink, cluster_map_text(&dump->map));
@@ -367,6 +378,10 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 		cluster_snapshot_add_args(dump->snapshot, no, args);
 	if (dump->previous)
 		add_previous(dump, database, args);
+	if (dump->piped)
+		simple_string_list_append(args, psprintf("--pipe=%s",
+												 cluster_map_pipe(dump->options->pipe_command,
+																  database)));
 	if (dump->directory == NULL)
 		return;
 	simple_string_list_append(args, "-f");
@@ -376,7 +391,8 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 /*
  * A run has failed: remove its archive, unless it has a table of contents,
  * which means that it is complete and only something after it failed, such as
- * the report.  True if the archive stays.
+ * the report.  True if the archive stays.  Where commands store it, it is not
+ * known what is there.
  */
 static bool
 cluster_dump_clean_up(void *arg, int no)
@@ -420,7 +436,13 @@ read_cluster(ClusterDump *dump, const char *argv0)
 
 	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	if (!options->dry_run && !options->check)
-		create_directory(dump);
+	{
+		if (options->pipe_command)
+			dump->piped = archive_dir_create_piped(cluster_map_pipe(options->pipe_command,
+																	NULL));
+		else
+			create_directory(dump);
+	}
 	if (options->cluster_snapshot)
 	{
 		dump->snapshot = take_snapshot(&conn, dump->address, &dump->map.list,
@@ -477,8 +499,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	if (n_failed > 0 && !any_is_complete(dump))
 		pg_fatal("all databases failed");
 	cluster_list_add_failed(&names, &dump->map.list);
-	if (dump->directory)
-		finish_directory(dump);
+	if (dump->directory || dump->piped)
+		finish(dump);
 	if (n_failed == 0)
 	{
 		cleanup_forget_all();

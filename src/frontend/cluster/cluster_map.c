@@ -15,6 +15,7 @@
 #include "base/json_fields.h"
 #include "cluster/cluster_map.h"
 #include "stream/regular_file.h"
+#include "stream/sink.h"
 
 #define MAP_VERSION 1
 
@@ -32,6 +33,13 @@ char *
 cluster_map_archive(const char *directory, const ClusterDatabase *database)
 {
 	return psprintf("%s/" CLUSTER_DATABASES_NAME "/%u", directory, database->oid);
+}
+
+char *
+cluster_map_pipe(const char *pattern, const ClusterDatabase *database)
+{
+	return sink_pipe_directory(pattern, database ?
+							   archive_directory(database) : ".");
 }
 
 /* ----------

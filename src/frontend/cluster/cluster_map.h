@@ -30,6 +30,13 @@ typedef struct ClusterMap
 extern char *cluster_map_archive(const char *directory,
 								 const ClusterDatabase *database);
 
+/*
+ * The command of --pipe for the files of a database's archive, or, with NULL,
+ * for the map and the globals: both take their place for %d.  Owned.
+ */
+extern char *cluster_map_pipe(const char *pattern,
+							  const ClusterDatabase *database);
+
 /* The map as text; owned. */
 extern char *cluster_map_text(const ClusterMap *map);
 

@@ -400,16 +400,20 @@ option_value_check_conninfo(const char *conninfo)
 }
 
 void
-option_value_check_pipe(const char *pattern)
+option_value_check_pipe(const char *pattern, bool all_databases)
 {
-	char	   *one = sink_pipe_command(pattern, "1.dat");
-	char	   *other = sink_pipe_command(pattern, "2.dat");
+	const char *of_one = all_databases ?
+		sink_pipe_directory(pattern, "databases/1") : pattern;
+	char	   *one = sink_pipe_command(of_one, "1.dat");
+	char	   *other = sink_pipe_command(of_one, "2.dat");
 
-	if (one == NULL || strcmp(one, other) == 0)
-	{
-		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
-		pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
-	}
+	if (one && strcmp(one, other) != 0 &&
+		(!all_databases || strcmp(of_one, pattern) != 0))
+		return;
+	pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+	if (all_databases)
+		pg_fatal_hint("With --all-databases, the command must contain %%d and %%f, which stand for the directory and the name of the file; %%%% stands for a percent sign.");
+	pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 }
 
 /* Those that metrics have anyway. */

@@ -159,8 +159,11 @@ extern void option_value_check_slot(const char *name);
 /* Of --subscription-conninfo. */
 extern void option_value_check_conninfo(const char *conninfo);
 
-/* Of --pipe: every file must have a name of its own. */
-extern void option_value_check_pipe(const char *pattern);
+/*
+ * Of --pipe: every file must have a name of its own, also if each database
+ * has its own directory.
+ */
+extern void option_value_check_pipe(const char *pattern, bool all_databases);
 
 /*
  * Of --metrics and --metrics-label: a label has a name that Prometheus takes

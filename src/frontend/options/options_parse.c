@@ -26,7 +26,7 @@ static const char *const own_names[] = {
 	"all-databases", "cluster-snapshot", "create", "dbname", "exclude-database",
 	"file", "globals-only", "host", "incremental", "incremental-copy-method",
 	"jobs", "lock-later", "mask", "mask-file", "metrics", "no-password", "no-progress",
-	"no-role-passwords", "password", "pause-synchronous", "port", "progress", "report",
+	"no-role-passwords", "password", "pause-synchronous", "pipe", "port", "progress", "report",
 	"resume", "roles-only", "sample",
 	"tablespaces-only", "target", "username", "verify", "where"
 };

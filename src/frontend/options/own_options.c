@@ -83,7 +83,6 @@ static const OptionRule rules[] = {
 	{"--roles-only", NEEDS, "--all-databases"},
 	{"--tablespaces-only", NEEDS, "--all-databases"},
 	{"--all-databases", EXCLUDES, "--roles", "--all-databases copies all roles anyway."},
-	{"--all-databases", EXCLUDES, "--pipe", "Files of different databases would have the same names."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
 	{"--all-databases", EXCLUDES, "--clean-output", "Archives of dropped databases would remain.  Specify a new directory."},
 	{"--all-databases", EXCLUDES, "--snapshot --create-slot"
@@ -406,7 +405,7 @@ own_options_check(const Options *options, const OptionTable *table)
 			options->compress_place == COMPRESS_ON_SERVER, "--no-extension",
 			"-Z/--compress=server-METHOD", NULL);
 	if (options->pipe_command)
-		option_value_check_pipe(options->pipe_command);
+		option_value_check_pipe(options->pipe_command, options->all_databases);
 	if (options->slot)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)

@@ -115,6 +115,12 @@ extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
  */
 extern char *sink_pipe_command(const char *pattern, const char *name);
 
+/*
+ * The pattern with a directory for %d, in which other signs stay; owned.  The
+ * directory must not contain characters that have a meaning in a shell.
+ */
+extern char *sink_pipe_directory(const char *pattern, const char *directory);
+
 /* ----------
  * Counts what flows by, where other processes see it, and its checksum.
  * ----------
