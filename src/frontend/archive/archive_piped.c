@@ -112,14 +112,12 @@ read_piped(Archive *archive)
 }
 
 Archive *
-archive_piped_open(const Options *options)
+archive_piped_new(const Options *options, const char *pattern)
 {
 	Archive    *archive = pg_malloc0(sizeof(Archive));
 	ArchiveCommands *commands = pg_malloc0(sizeof(ArchiveCommands));
-	Retry		retry = {0};
-	char	   *problem;
 
-	archive->path = pg_strdup(options->pipe_command);
+	archive->path = pg_strdup(pattern);
 	archive->kind = ARCHIVE_DIRECTORY;
 	archive->commands = commands;
 	commands->command.pattern = archive->path;
@@ -129,6 +127,17 @@ archive_piped_open(const Options *options)
 	commands->command.err_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (commands->command.err_fd < 0)
 		pg_fatal("could not duplicate standard error: %m");
+	return archive;
+}
+
+Archive *
+archive_piped_open(const Options *options)
+{
+	Archive    *archive = archive_piped_new(options, options->pipe_command);
+	ArchiveCommands *commands = archive->commands;
+	Retry		retry = {0};
+	char	   *problem;
+
 	commands->directory = directory_make_private();
 	cleanup_push(archive_piped_remove_directory, commands);
 	archive->fd = open(commands->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -153,4 +162,23 @@ archive_piped_forget_toc(Archive *archive)
 	close(archive->fd);
 	archive->fd = -1;
 	archive_piped_remove_directory(archive->commands);
+}
+
+char *
+archive_piped_identity(const Options *options, const char *pattern)
+{
+	Options		of_archive = *options;
+	Archive    *archive;
+	char	   *identity;
+
+	of_archive.pipe_command = pattern;
+	archive = archive_piped_open(&of_archive);
+	identity = archive->commands->identity;
+	archive_piped_forget_toc(archive);
+	/* there may be many databases, each with an archive */
+	close(archive->commands->command.err_fd);
+	toc_free(archive->toc);
+	if (archive->manifest)
+		manifest_free(archive->manifest);
+	return identity;
 }

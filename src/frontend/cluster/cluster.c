@@ -483,7 +483,11 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		(void) archive_dir_check(options->directory, true);
 	/* an unusable previous dump is reported before anything is created */
 	if (options->incremental)
-		dump->previous = cluster_map_read(options->incremental);
+	{
+		ClusterPlace place = cluster_map_place(options->incremental, NULL);
+
+		dump->previous = cluster_map_read(&place);
+	}
 	read_cluster(dump, argv0);
 	if (dump->snapshot && only_looks)
 	{
@@ -679,6 +683,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 typedef struct ClusterVerify
 {
 	const Options *options;
+	ClusterPlace place;
 	ClusterMap *map;
 } ClusterVerify;
 
@@ -690,9 +695,17 @@ cluster_verify_add_args(void *arg, int no, SimpleStringList *args)
 
 	toc_database_expect(database->oid, database->name);
 	manifest_expect_snapshot(verify->map->snapshot);
-	simple_string_list_append(args, psprintf("--verify=%s",
-											 cluster_map_archive(verify->options->verify,
-																 database)));
+	if (verify->place.commands)
+	{
+		simple_string_list_append(args, "--verify");
+		simple_string_list_append(args, psprintf("--pipe=%s",
+												 cluster_map_pipe(verify->options->pipe_command,
+																  database)));
+	}
+	else
+		simple_string_list_append(args, psprintf("--verify=%s",
+												 cluster_map_archive(verify->place.directory,
+																	 database)));
 	simple_string_list_append(args, psprintf("--jobs=%d", verify->options->jobs));
 	simple_string_list_append(args, "--no-progress");
 }
@@ -718,8 +731,9 @@ cluster_verify(const Options *options, const char *argv0,
 	cluster_account_open(options, CLUSTER_VERIFY);
 	interrupt_install_leader();
 	verify->options = options;
-	verify->map = cluster_map_read(options->verify);
-	free(cluster_map_read_globals(options->verify, verify->map));
+	verify->place = cluster_map_place(options->verify, options);
+	verify->map = cluster_map_read(&verify->place);
+	free(cluster_map_read_globals(&verify->place, verify->map));
 	n_missing = cluster_map_leave_out_failed(verify->map, &names);
 	cluster_account_note_snapshot(verify->map->snapshot);
 	run.list = &verify->map->list;
@@ -745,6 +759,7 @@ cluster_verify(const Options *options, const char *argv0,
 typedef struct ClusterRestore
 {
 	const Options *options;
+	ClusterPlace place;
 	ClusterMap *map;
 	PeerAddress *address;
 	char	   *database;		/* that new ones are made from a session in */
@@ -781,22 +796,32 @@ cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
 							 cluster_list_conninfo(restore->address,
 												   is_there ? database->name :
 												   restore->database));
+	if (restore->place.commands)
+	{
+		simple_string_list_append(args, psprintf("--pipe=%s",
+												 cluster_map_pipe(restore->options->pipe_command,
+																  database)));
+		return;
+	}
 	simple_string_list_append(args, "--");
 	simple_string_list_append(args,
-							  cluster_map_archive(restore->options->restore,
+							  cluster_map_archive(restore->place.directory,
 												  database));
 }
 
-/* Look for all archives before anything is created on the target. */
+/*
+ * Look for all archives before anything is created on the target.  Commands
+ * return their tables of contents later, when the archives are identified.
+ */
 static void
 check_archives(const ClusterRestore *restore)
 {
 	const ClusterList *list = &restore->map->list;
 
-	for (int i = 0; i < list->n; i++)
+	for (int i = 0; i < list->n && restore->place.commands == NULL; i++)
 	{
 		char	   *toc = psprintf("%s/%s",
-								   cluster_map_archive(restore->options->restore,
+								   cluster_map_archive(restore->place.directory,
 													   &list->databases[i]),
 								   TOC_NAME);
 
@@ -818,9 +843,10 @@ open_restore(ClusterRestore *restore)
 	PGconn	   *conn;
 	GlobalsScript *script;
 
-	restore->map = cluster_map_read(options->restore);
+	restore->place = cluster_map_place(options->restore, options);
+	restore->map = cluster_map_read(&restore->place);
 	list = &restore->map->list;
-	script = globals_script_parse(cluster_map_read_globals(options->restore,
+	script = globals_script_parse(cluster_map_read_globals(&restore->place,
 														   restore->map));
 	if (options->no_tablespaces)
 		globals_script_drop_tablespaces(script);
@@ -846,9 +872,9 @@ open_restore(ClusterRestore *restore)
 	}
 	if (!options->resume)
 		cluster_list_refuse_existing(list, conn);
-	cluster_map_identify(options->restore, list);
+	cluster_map_identify(&restore->place, list);
 	restore->notes = cluster_notes_read(conn, restore->address,
-										cluster_map_identity(options->restore),
+										restore->map->identity,
 										options);
 	cluster_notes_decide(restore->notes, conn, list);
 	cluster_check_target(conn, options, list->n);

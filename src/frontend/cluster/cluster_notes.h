@@ -25,7 +25,7 @@ typedef struct ClusterNotes ClusterNotes;
 
 /*
  * Read the notes of an earlier run from the session's database.  identity is
- * the dump's (cluster_map_identity()).  Without --resume there must be
+ * the dump's (ClusterMap.identity).  Without --resume there must be
  * none; with it they must be of this dump, or there is none yet.  Reports
  * errors for findings_report().  Exits with a message while another run
  * restores all databases.  address is that of the session, and must live as

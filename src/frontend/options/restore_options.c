@@ -229,7 +229,6 @@ static const OptionRule rules[] = {
 	{"--allow-affected-standby", NEEDS, "--compare-with"},
 	{"--trust-owners", NEEDS, "--compare-with"},
 	{"--if-exists", NEEDS, "-c/--clean"},
-	{"--pipe", EXCLUDES, "--all-databases"},
 	{"--pipe", EXCLUDES, "--verify", "Each file would be read twice.  Its checksum in the manifest is checked while it is restored."},
 };
 
