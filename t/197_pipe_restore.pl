@@ -249,7 +249,6 @@ foreach my $try (
 	[ [ '-d', 'x', '--pipe=cat %f', '--format=tar' ], qr/options --pipe and --format=tar cannot be used together/ ],
 	[ [ '-d', 'x', '--pipe=cat %f', '-1' ], qr/option --pipe cannot be used when pg_restore runs the restore: a single transaction/ ],
 	[ [ '-d', 'x', '--pipe=cat %f', '--verify' ], qr/options --pipe and --verify cannot be used together/ ],
-	[ [ '-d', 'x', '--pipe=cat %f', '--all-databases' ], qr/options --pipe and --all-databases cannot be used together/ ],
 	[ [ '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--stall-timeout=5', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--stall-timeout=60', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
