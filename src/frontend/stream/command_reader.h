@@ -7,8 +7,8 @@
  *			... n bytes at buf ...
  *		if (n < 0) ... command_reader_error(reader) ...
  *
- * The command runs without a terminal and with a standard input that cannot be
- * read, in a process group of its own, which ends with it.
+ * The command runs without a terminal, and with a standard input that cannot
+ * be read, in a process group of its own, which ends with it.
  */
 #ifndef COMMAND_READER_H
 #define COMMAND_READER_H

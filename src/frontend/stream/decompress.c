@@ -683,7 +683,7 @@ data_reader_read(DataReader *reader, void *buf, size_t size)
 		if (len == 0)
 			check_end(reader);
 	}
-	/* what a decompressor has found is wrong with what the command returned */
+	/* a decompressor has found that the command returned wrong bytes */
 	if (reader->error && reader->command)
 		command_reader_note(reader->command);
 	return reader->error ? -1 : len;

@@ -586,8 +586,8 @@ read_list(const FileList *list, const TocEntry *entry, VerifyFile *file)
 }
 
 /*
- * Read the list of an entry, which commands return, and keep its text: another
- * time it could be another one.  If it cannot be read, that is a finding.
+ * Read the list of an entry, which commands return, and keep its text: they
+ * could return another one later.  If it cannot be read, that is a finding.
  */
 static void
 keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
