@@ -281,6 +281,45 @@ restore_pieces_fail(const PieceRun *run, char *reason)
 	run->loader->failed(run->loader->arg, run->file, reason);
 }
 
+/* An error, after its message: no more of the file can be loaded. */
+pg_noreturn static void
+end_restore(const PieceRun *run, bool differs)
+{
+	const PieceLoader *loader = run->loader;
+
+	pg_log_error_detail("Parts of table %s may have been committed.",
+						printable(loader->run->plan->tables->tables[run->file->table].name));
+
+	/*
+	 * Which of the attempts was right is not known.  A restore that continues
+	 * would keep pieces of the wrong one.
+	 */
+	if (differs)
+	{
+		*loader->must_restart = true;
+		pg_log_error_hint("Restore from the beginning, and not with --resume: the committed rows may be wrong.");
+	}
+	exit(1);
+}
+
+/* A report() of PieceWork. */
+static void
+restore_pieces_report(void *arg, const char *problem)
+{
+	const PieceRun *run = arg;
+
+	if (run->loader->archive->commands == NULL)
+	{
+		restore_pieces_fail(run, pg_strdup(problem));
+		return;
+	}
+
+	/* the command may be right the next time: this is not passed over */
+	pg_log_error("could not read data of entry %d: %s",
+				 run->rows->entry->dump_id, problem);
+	end_restore(run, false);
+}
+
 /* ----------
  * The text
  * ----------
@@ -329,7 +368,8 @@ restore_pieces_open(void *arg)
 		problem = open_member(text);
 	if (problem == NULL)
 		return text;
-	restore_pieces_fail(run, problem);
+	restore_pieces_report(run, problem);
+	free(problem);
 	free(text);
 	return NULL;
 }
@@ -419,22 +459,8 @@ read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 static void
 give_up_text(const PieceText *text, const char *problem)
 {
-	const PieceLoader *loader = text->run->loader;
-
-	archive_read_tell(loader->archive, &text->retry, problem);
-	pg_log_error_detail("Parts of table %s may have been committed.",
-						printable(loader->run->plan->tables->tables[text->run->file->table].name));
-
-	/*
-	 * Which of the attempts was right is not known.  A restore that continues
-	 * would keep pieces of the wrong one.
-	 */
-	if (text->differs)
-	{
-		*loader->must_restart = true;
-		pg_log_error_hint("Restore from the beginning, and not with --resume: the committed rows may be wrong.");
-	}
-	exit(1);
+	archive_read_tell(text->run->loader->archive, &text->retry, problem);
+	end_restore(text->run, text->differs);
 }
 
 /*
@@ -479,12 +505,6 @@ restore_pieces_read(void *arg, void *buf, size_t size)
 	}
 	keep_tail(text, buf, len);
 	return len;
-}
-
-static void
-restore_pieces_report(void *arg, const char *problem)
-{
-	restore_pieces_fail(arg, pg_strdup(problem));
 }
 
 /* ----------
@@ -707,7 +727,7 @@ take_ring(RestoreRings *rings, int no)
 	return ring;
 }
 
-void
+bool
 restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 				   const DataFile *file, const ArchiveRows *rows,
 				   volatile bool *done)
@@ -724,7 +744,7 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 	{
 		if (run.text)
 			archive_member_close(run.text);
-		return;
+		return true;
 	}
 	ring = take_ring(rings, no);
 	run.shared = rings->rings[ring];
@@ -733,17 +753,23 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 	 * Others may be at their last pieces when there is none left to take.  If
 	 * one of them dies its piece is there again.
 	 */
-	while (run_pieces(&run) && !piece_ring_is_done(run.shared->ring))
+	for (;;)
+	{
+		if (!run_pieces(&run))
+			return false;
+		if (piece_ring_is_done(run.shared->ring))
+			break;
 		pg_usleep(RINGS_LOOK_US);
+	}
 	/* who begins now finds no piece, and the next file needs new pages */
-	if (piece_ring_is_done(run.shared->ring))
-		piece_ring_discard(run.shared->ring);
+	piece_ring_discard(run.shared->ring);
 	/* first, as a process that finds no note of the file asks for it */
 	*done = true;
 	__atomic_store_n(&rings->files[ring], 0, __ATOMIC_SEQ_CST);
 	/* another process has read the file, after this worker's last one died */
 	if (run.text)
 		archive_member_close(run.text);
+	return true;
 }
 
 void

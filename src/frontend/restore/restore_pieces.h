@@ -160,11 +160,12 @@ extern RestoreRings *restore_rings_new(int n_workers, uint64 piece_bytes);
 extern void restore_rings_end(RestoreRings *rings);
 
 /*
- * In a worker: load the file, until all of it is committed, or no more of it
- * can be.  Other workers, and processes before this one, may have a part in
- * that.  *done, in shared memory, is false at first, and is set then.
+ * In a worker: load the file, until all of it is committed.  Other workers,
+ * and processes before this one, may have a part in that.  *done, in shared
+ * memory, is false at first, and is set then.  False if it cannot be, which
+ * another process reports, and ends the run.
  */
-extern void restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
+extern bool restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 							   const DataFile *file, const ArchiveRows *rows,
 							   volatile bool *done);
 

@@ -480,6 +480,7 @@ restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
 	const RestoreWork *work = worker->work;
 	int			no = file - work->run->plan->chunks->files;
 	PieceLoader loader = piece_loader(worker, file);
+	bool		complete;
 
 	if (work->rings == NULL || !work->long_files->is_long[no])
 		return;
@@ -493,12 +494,12 @@ restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
 	}
 	file_results_begin_job(work->run->results, job);
 	run_event_chunk_start(work->run, file, "text", NULL);
-	restore_rings_load(work->rings, &loader, file, rows_of(work, file),
-					   &work->jobs_done[job]);
+	complete = restore_rings_load(work->rings, &loader, file, rows_of(work, file),
+								  &work->jobs_done[job]);
 	run_event_chunk_end(work->run, file, NULL);
 	file_results_begin_job(work->run->results, -1);
 	/* without this line a later run finds that all pieces have been loaded */
-	if (!work->has_failed[no])
+	if (complete && !work->has_failed[no])
 		(void) restore_journal_try_done(work->journal, worker->conn,
 										restore_journal_file(file));
 }
