@@ -23,6 +23,7 @@
 #include "archive/toc.h"
 #include "load/target.h"
 #include "plan/archive_plan.h"
+#include "stream/piece_ring.h"
 
 /* ----------
  * The schema on the target in which everything of a log is.
@@ -122,6 +123,8 @@ typedef struct RestoreJournalLine
 {
 	char	   *name;
 	int			errors;			/* that were told, and passed over */
+	int64		crc;			/* of a piece, if the journal has_crcs; else
+								 * -1 */
 } RestoreJournalLine;
 
 /* The leader's; processes that are forked inherit it. */
@@ -135,6 +138,8 @@ typedef struct RestoreJournal
 	int			backend;		/* the process of its session */
 	int64		connected_at;	/* clock_monotonic_ms() */
 	bool		is_kept;		/* false if the role may make no schema */
+	bool		has_crcs;		/* lines of pieces have the CRC of the piece:
+								 * each run may read another one */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		is_ending;		/* its removal was begun: it may be done */
 	bool		is_gone;		/* it is done */
@@ -206,6 +211,17 @@ extern void restore_journal_done(const RestoreJournal *journal, PGconn *conn, co
 extern int	restore_journal_errors(const RestoreJournal *journal, PGconn *conn, const char *name);
 extern void restore_journal_set_errors(const RestoreJournal *journal, PGconn *conn,
 									   const char *name, int errors);
+
+/*
+ * In the session's transaction, of a journal that has_crcs: the piece with
+ * this name, which it has claimed, has this CRC.
+ */
+extern void restore_journal_set_crc(const RestoreJournal *journal, PGconn *conn,
+									const char *name, pg_crc32c crc);
+
+/* All pieces of a file that this run and earlier ones have committed. */
+extern PieceSums restore_journal_pieces(const RestoreJournal *journal,
+										PGconn *conn, const DataFile *file);
 
 /*
  * Exits with a message if another run has taken over, or if what has the

@@ -81,6 +81,7 @@ typedef struct RestoreJournalRestore
 {
 	const char *archive;		/* see restore_journal_archive() */
 	const char *selection;		/* what of it is restored, in which pieces */
+	bool		has_crcs;		/* see RestoreJournal */
 } RestoreJournalRestore;
 
 /*

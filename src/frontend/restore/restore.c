@@ -120,6 +120,8 @@ prepare_shares(RestoreWork *work)
 /*
  * Files that commands return may prove to be long while a worker loads them,
  * and others then help it.  What they share is made before they are forked.
+ * Without a journal nothing would show whether all of them read the same
+ * rows: then each file is loaded by one COPY.
  */
 static void
 prepare_rings(RestoreWork *work)
@@ -129,7 +131,7 @@ prepare_rings(RestoreWork *work)
 	int			n_workers = run->results->n_workers;
 	FileResult *shares;
 
-	if (work->archive->commands == NULL || work->archive->manifest)
+	if (!work->journal->is_kept || !work->journal->has_crcs)
 		return;
 	work->rings = restore_rings_new(run->options->jobs,
 									archive_plan_piece_bytes(run->options));

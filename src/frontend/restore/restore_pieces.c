@@ -10,7 +10,8 @@
  *
  * Cutting depends on the text alone, so a worker that takes over, or another
  * run, gets the same pieces with the same numbers.  What has been loaded is
- * then known by number.
+ * then known by number; and by its CRC where the text may be another one, as
+ * a command may return other rows each time.
  */
 #include "base/fe_compat.h"
 
@@ -152,8 +153,8 @@ restore_long_new(const Archive *archive, const ArchivePlan *plan,
  * the file is left to all workers.
  */
 bool
-restore_long_look(const LongFiles *files, const DataFile *file,
-				  ArchiveMember **text)
+restore_long_look(const LongFiles *files, const RestoreRings *rings,
+				  const DataFile *file, ArchiveMember **text)
 {
 	int			no = file - files->plan->plan.chunks->files;
 	const ArchiveRows *rows = &files->plan->rows[no];
@@ -165,8 +166,7 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	/* where there is a manifest the dump has decided how long files are */
 	if (rows->want || file->n_chunks > 1)
 		return false;
-	/* only where all lengths are unknown there are rings for such files */
-	if (files->archive->commands && files->archive->manifest)
+	if (files->archive->commands && rings == NULL)
 		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
 	/* The worker that loads the file finds and reports the same problem. */
@@ -243,6 +243,8 @@ struct SharedRows
 	PieceRing  *ring;
 	uint64		piece_bytes;
 	PieceNote  *notes;			/* by place, in shared memory */
+	PieceSums  *failed;			/* pieces that the server has refused; in
+								 * shared memory */
 };
 
 /* One worker at one file. */
@@ -266,6 +268,7 @@ restore_pieces_new(int n_workers, uint64 piece_bytes)
 	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes + LINE_BYTES);
 	shared->piece_bytes = piece_bytes;
 	shared->notes = shared_memory_new(n_slots + 1, sizeof(PieceNote));
+	shared->failed = shared_memory_new(1, sizeof(PieceSums));
 	return shared;
 }
 
@@ -291,8 +294,8 @@ end_restore(const PieceRun *run, bool differs)
 						printable(loader->run->plan->tables->tables[run->file->table].name));
 
 	/*
-	 * Which of the attempts was right is not known.  A restore that continues
-	 * would keep pieces of the wrong one.
+	 * Which of the attempts was right is not known.  If it was not the first
+	 * one, each restore that continues ends here, too.
 	 */
 	if (differs)
 	{
@@ -416,8 +419,8 @@ keep_tail(PieceText *text, const char *data, size_t len)
 }
 
 /*
- * Read the text again up to where it was, which had this CRC.  Returns what is
- * wrong, or NULL; owned.
+ * Read the text again up to where it was, which had this CRC.  Returns what
+ * is wrong, or NULL; owned.
  */
 static char *
 read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
@@ -521,6 +524,53 @@ restore_pieces_is_done(void *arg, uint64 piece)
 	return restore_journal_has(run->loader->journal, restore_journal_piece(run->file, piece));
 }
 
+/* A compare() of PieceWork. */
+static void
+restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
+{
+	const PieceRun *run = arg;
+	char	   *name = restore_journal_piece(run->file, piece);
+	const RestoreJournalLine *line = restore_journal_find(run->loader->journal, name);
+
+	free(name);
+	if (line && line->crc == crc)
+		return;
+	pg_log_error("could not read data of entry %d: its beginning differs from what was read before",
+				 run->rows->entry->dump_id);
+	end_restore(run, true);
+}
+
+/*
+ * All pieces are used up.  Exits with a message if one of them was read by a
+ * process, in this run or an earlier one, whose command had returned other
+ * rows than the last one: rows might be there twice, or be missing.
+ */
+static void
+check_committed(const PieceRun *run)
+{
+	const PieceLoader *loader = run->loader;
+	PieceSums	last = piece_ring_sums(run->shared->ring);
+	PieceSums	used = restore_journal_pieces(loader->journal, loader->conn,
+											  run->file);
+
+	used.n += run->shared->failed->n;
+	used.crcs += run->shared->failed->crcs;
+	if (used.n == last.n && used.crcs == last.crcs)
+		return;
+	pg_log_error("could not read data of entry %d: its rows differ from those that were committed before",
+				 run->rows->entry->dump_id);
+	end_restore(run, true);
+}
+
+/* The server has refused a piece. */
+static void
+fail_piece(const PieceRun *run, pg_crc32c crc, char *reason)
+{
+	(void) __sync_fetch_and_add(&run->shared->failed->n, 1);
+	(void) __sync_fetch_and_add(&run->shared->failed->crcs, crc);
+	restore_pieces_fail(run, reason);
+}
+
 /*
  * The first steps find out what a worker that died with this piece has done.
  * note->piece says whether the note is of this piece, and is set after the
@@ -536,9 +586,11 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	PieceNote  *note = &run->shared->notes[piece->slot];
 	uint64		number = piece->number + 1;
 	int64		start_us = clock_wall_us();
+	char	   *name;
 	char	   *error = NULL;
 	Sink	   *target;
 	Sink	   *sink;
+	pg_crc32c	crc;
 	bool		had;
 	const char *data;
 	ssize_t		len;
@@ -551,10 +603,11 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	__sync_synchronize();
 	note->piece = number;
 	target_begin_load(loader->target, loader->conn);
-	if (!restore_journal_claim(loader->journal, loader->conn,
-							   restore_journal_piece(run->file, piece->number)))
+	name = restore_journal_piece(run->file, piece->number);
+	if (!restore_journal_claim(loader->journal, loader->conn, name))
 	{
 		target_command(loader->conn, "ROLLBACK");
+		free(name);
 		return true;
 	}
 	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
@@ -567,8 +620,14 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	 * All of the piece into the COPY; false if the rest of it cannot be had,
 	 * and the COPY has been ended.
 	 */
+	INIT_CRC32C(crc);
 	while ((len = shared_piece_next(piece, &data)) > 0)
+	{
+		if (loader->journal->has_crcs)
+			crc = crc32c_add(crc, data, len);
 		sink_write(sink, data, len);
+	}
+	FIN_CRC32C(crc);
 	if (len < 0)
 		sink_target_rows_give_up(target, "the rest of the rows cannot be read");
 	else
@@ -578,6 +637,8 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
+		if (loader->journal->has_crcs)
+			restore_journal_set_crc(loader->journal, loader->conn, name, crc);
 		restore_journal_commit(loader->journal, loader->conn, &note->commit);
 		file_result_add(loader->run->results,
 						run_file_result(loader->run, run->file), start_us,
@@ -586,9 +647,10 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	else
 		target_command(loader->conn, "ROLLBACK");
 	sink_free(sink);
+	free(name);
 	/* the reader reports what cannot be read */
 	if (had && error)
-		restore_pieces_fail(run, error);
+		fail_piece(run, crc, error);
 	else
 		free(error);
 	return had;
@@ -615,6 +677,7 @@ run_pieces(PieceRun *run)
 		.read = restore_pieces_read,
 		.close = restore_pieces_close,
 		.is_done = restore_pieces_is_done,
+		.compare = run->loader->journal->has_crcs ? restore_pieces_compare : NULL,
 		.use = restore_pieces_load,
 		.report = restore_pieces_report,
 	};
@@ -722,6 +785,7 @@ take_ring(RestoreRings *rings, int no)
 	piece_ring_restart(rings->rings[ring]->ring);
 	memset(rings->rings[ring]->notes, 0,
 		   (piece_ring_slots(rings->n) + 1) * sizeof(PieceNote));
+	memset(rings->rings[ring]->failed, 0, sizeof(PieceSums));
 	__atomic_store_n(&rings->files[ring], no + 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(rings->lock);
 	return ring;
@@ -738,7 +802,7 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 
 	/*
 	 * A process before this one has loaded the file, and died before the
-	 * leader knew.  Without a journal all pieces would be loaded again.
+	 * leader knew.
 	 */
 	if (*done && find_ring(rings, no + 1) < 0)
 	{
@@ -761,6 +825,7 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 			break;
 		pg_usleep(RINGS_LOOK_US);
 	}
+	check_committed(&run);
 	/* who begins now finds no piece, and the next file needs new pages */
 	piece_ring_discard(run.shared->ring);
 	/* first, as a process that finds no note of the file asks for it */

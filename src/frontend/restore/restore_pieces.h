@@ -78,6 +78,8 @@ extern LongFiles *restore_long_new(const Archive *archive,
 								   const ArchivePlan *plan,
 								   uint64 piece_bytes);
 
+typedef struct RestoreRings RestoreRings;
+
 /*
  * In a worker, before it loads the file: is it left to all?  Else *text is
  * its rows if they were looked at, or NULL; owned.
@@ -87,9 +89,10 @@ extern LongFiles *restore_long_new(const Archive *archive,
  *
  * Of an archive that commands return, true means that the worker loads the
  * file in pieces (restore_rings_load()), and *text is what it has read of it,
- * or NULL.
+ * or NULL.  Without rings it is false.
  */
-extern bool restore_long_look(const LongFiles *files, const DataFile *file,
+extern bool restore_long_look(const LongFiles *files,
+							  const RestoreRings *rings, const DataFile *file,
 							  ArchiveMember **text);
 
 /*
@@ -147,10 +150,13 @@ extern void restore_pieces_end(SharedRows *shared);
  * loads pieces of it by itself as long as there are other jobs; workers for
  * which there is no job any more help it.  There are as many rings as
  * workers, and each is used for one file after the other.
+ *
+ * A command may return other rows each time.  The journal has the CRC of each
+ * piece that was committed, also by an earlier run.  When the file is
+ * complete, all of these must be of the rows that were read last.  So without
+ * a journal there are no rings.
  * ----------
  */
-
-typedef struct RestoreRings RestoreRings;
 
 /*
  * For n_workers workers, before they are forked.  Never freed; and in the
@@ -163,7 +169,8 @@ extern void restore_rings_end(RestoreRings *rings);
  * In a worker: load the file, until all of it is committed.  Other workers,
  * and processes before this one, may have a part in that.  *done, in shared
  * memory, is false at first, and is set then.  False if it cannot be, which
- * another process reports, and ends the run.
+ * another process reports, and ends the run.  Exits with a message if pieces
+ * of other rows were committed.
  */
 extern bool restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 							   const DataFile *file, const ArchiveRows *rows,

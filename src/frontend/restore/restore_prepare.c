@@ -424,6 +424,8 @@ restore_plan_make(Restore *restore)
 	restore->identity.selection = restore_resume_selection(&restore->options,
 														   restore->ids,
 														   restore->n_ids);
+	restore->identity.has_crcs = restore->archive->commands &&
+		restore->archive->manifest == NULL;
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
 	stock_pg_restore_set_toc(&restore->stages.setup, plan->toc);

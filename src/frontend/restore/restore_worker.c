@@ -542,7 +542,8 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
 		*step = i;
 		worker->later = later ? &later[i] : NULL;
 		if (!work->left_out[files[i] - work->run->plan->chunks->files] &&
-			!restore_long_look(work->long_files, files[i], &worker->text))
+			!restore_long_look(work->long_files, work->rings, files[i],
+							   &worker->text))
 			ok = restore_files(worker, &files[i], 1);
 		if (worker->text &&
 			!work->long_files->is_long[files[i] - work->run->plan->chunks->files])

@@ -74,12 +74,21 @@
  * All die:
  *		The ring is in shared memory, which the parent process keeps.  The
  *		first process that joins becomes the reader.
+ *
+ * Several readings
+ * ----------------
+ * After a death, and for a lost piece, the text is read from its beginning
+ * again.  If it can be another text then, as a command may return other bytes
+ * than before, the caller compares the sums of the last reading with those of
+ * the pieces that were used.  They are equal only if all used pieces are
+ * those of the last reading.
  */
 #include "base/fe_compat.h"
 
 #include <sys/mman.h>
 
 #include "base/shared_memory.h"
+#include "shared/crc32c.h"
 #include "stream/piece_ring.h"
 
 #define WAIT_US 1000
@@ -125,6 +134,7 @@ struct PieceRing
 	int			closed;			/* all pieces have been offered */
 	int			failed;			/* the text has an error: all stop */
 	uint64		next;			/* the first piece not yet offered */
+	PieceSums	sums;			/* valid when it is closed */
 	PieceSlot  *slots;
 	char	   *data;
 	pthread_mutex_t reader;
@@ -140,6 +150,9 @@ typedef struct OpenText
 	const char *data;			/* borrowed from pieces */
 	ssize_t		len;			/* 0 = end of the text, -1 = error */
 	uint64		piece;			/* that the bytes belong to */
+	pg_crc32c	crc;			/* of this piece up to here */
+	pg_crc32c	crc_before;		/* of the piece before it */
+	PieceSums	sums;			/* of all pieces before it */
 } OpenText;
 
 /* What this process is. */
@@ -251,6 +264,12 @@ piece_ring_is_done(PieceRing *ring)
 		if (word_state(get(ring->slots[i].word)) != SLOT_FREE)
 			return false;
 	return true;
+}
+
+PieceSums
+piece_ring_sums(const PieceRing *ring)
+{
+	return ring->sums;
 }
 
 void
@@ -616,12 +635,38 @@ slot_release(const SharedPiece *piece, bool used)
  * ----------
  */
 
+/* All of a piece has been read. */
+static void
+text_end_piece(OpenText *text)
+{
+	FIN_CRC32C(text->crc);
+	text->crc_before = text->crc;
+	text->sums.n++;
+	text->sums.crcs += text->crc;
+	INIT_CRC32C(text->crc);
+}
+
+static void
+text_next(OpenText *text)
+{
+	bool		in_piece = text->len > 0;
+	uint64		piece = text->piece;
+
+	text->len = text_pieces_next(text->pieces, &text->data, &text->piece);
+	if (text->work->compare == NULL || text->len < 0)
+		return;
+	if (in_piece && (text->len == 0 || text->piece != piece))
+		text_end_piece(text);
+	text->crc = crc32c_add(text->crc, text->data, text->len);
+}
+
 /* Go on to the first piece from this number on. */
 static void
 text_skip(OpenText *text, uint64 piece)
 {
-	text->piece = piece;
-	text->len = text_pieces_skip(text->pieces, &text->data, &text->piece);
+	do
+		text_next(text);
+	while (text->len > 0 && text->piece < piece);
 }
 
 static void
@@ -631,17 +676,12 @@ text_open(OpenText *text, const Lane *lane, uint64 first_piece)
 	text->work = lane->work;
 	text->text = lane->work->open(lane->work->arg);
 	text->len = -1;
+	INIT_CRC32C(text->crc);
 	if (text->text == NULL)
 		return;
 	text->pieces = text_pieces_new(lane->work->read, text->text,
 								   lane->work->range_bytes);
 	text_skip(text, first_piece);
-}
-
-static void
-text_next(OpenText *text)
-{
-	text->len = text_pieces_next(text->pieces, &text->data, &text->piece);
 }
 
 /* Close the text.  An error in it ends the work of all lanes. */
@@ -782,6 +822,17 @@ keep_piece(const Lane *lane, OpenText *text)
 		ring_advance(ring, piece.number);
 }
 
+/* Leave the piece, which an earlier run has used up, behind. */
+static void
+skip_done(const Lane *lane, OpenText *text)
+{
+	uint64		piece = text->piece;
+
+	text_skip(text, piece + 1);
+	if (lane->work->compare && text->len >= 0)
+		lane->work->compare(lane->work->arg, piece, text->crc_before);
+}
+
 static void
 read_and_share(const Lane *lane, uint64 first_piece)
 {
@@ -795,7 +846,7 @@ read_and_share(const Lane *lane, uint64 first_piece)
 		uint64		piece = text.piece;
 
 		if (work->is_done && work->is_done(work->arg, piece))
-			text_skip(&text, piece + 1);
+			skip_done(lane, &text);
 		else if (ring_was_kept(ring, piece) || !has_others(lane))
 			keep_piece(lane, &text);
 		else if (slot_offer(ring, piece))
@@ -803,6 +854,7 @@ read_and_share(const Lane *lane, uint64 first_piece)
 		else if (!use_from_ring(lane, true))
 			pg_usleep(WAIT_US);
 	}
+	ring->sums = text.sums;
 	text_close(&text, lane);
 	set(ring->closed, 1);
 	pthread_mutex_unlock(&ring->reader);

@@ -17,9 +17,18 @@
 #ifndef PIECE_RING_H
 #define PIECE_RING_H
 
+#include "port/pg_crc32c.h"
+
 #include "stream/text_pieces.h"
 
 typedef struct PieceRing PieceRing;
+
+/* Pieces in any order: if one of them is another one, so is the sum. */
+typedef struct PieceSums
+{
+	uint64		n;
+	uint64		crcs;			/* the CRC-32C of each, added up */
+} PieceSums;
 
 /*
  * A piece in use(); its bytes come from a slot, or from a text.  The slot,
@@ -67,6 +76,13 @@ typedef struct PieceWork
 	bool		(*is_done) (void *arg, uint64 piece);
 
 	/*
+	 * The reader has read all of a piece of which is_done() returned true,
+	 * and this is its CRC-32C.  Ends the process if an earlier run used up
+	 * another text.  NULL: no CRC is computed.
+	 */
+	void		(*compare) (void *arg, uint64 piece, pg_crc32c crc);
+
+	/*
 	 * Use a piece, which shared_piece_next() reads.  Return false if that
 	 * returned -1: then the piece must be as unused as before.  Return true
 	 * if nothing of the piece is left to do, even if not all of it was read.
@@ -97,6 +113,13 @@ extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
  */
 extern bool piece_ring_is_done(PieceRing *ring);
 
+/*
+ * All pieces of the text as the reader that read its end has read them,
+ * whichever process used them, and also those that is_done().  Valid if all
+ * have been offered, and PieceWork has compare().
+ */
+extern PieceSums piece_ring_sums(const PieceRing *ring);
+
 /* Does any process take part?  And has any begun to read the text? */
 extern bool piece_ring_is_used(PieceRing *ring);
 extern bool piece_ring_is_led(PieceRing *ring);
@@ -108,8 +131,8 @@ extern bool piece_ring_is_led(PieceRing *ring);
 extern void piece_ring_restart(PieceRing *ring);
 
 /*
- * Give back the memory of the slots: no slot may have a piece.  A ring that is
- * restarted gets new memory as it is used.
+ * Give back the memory of the slots: no slot may have a piece.  A ring that
+ * is restarted gets new memory as it is used.
  */
 extern void piece_ring_discard(PieceRing *ring);
 

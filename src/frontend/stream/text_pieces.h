@@ -46,13 +46,6 @@ extern TextPieces *text_pieces_new(TextReadCallback read, void *arg,
 extern ssize_t text_pieces_next(TextPieces *pieces, const char **data,
 								uint64 *piece);
 
-/*
- * The same, but nothing of pieces before *piece, which is set to the first
- * that there is.  They are read and thrown away.
- */
-extern ssize_t text_pieces_skip(TextPieces *pieces, const char **data,
-								uint64 *piece);
-
 /* What is wrong with the text; NULL if it is not the text but the read. */
 extern const char *text_pieces_error(const TextPieces *pieces);
 
