@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run);
-use Pardump::Cluster qw(make_database new_path value sql dump_ok);
+use Pardump::Cluster qw(make_database run_program new_path value sql dump_ok);
 use Pardump::Copy qw(start_load);
 use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed shop_copied_ok table_file failing_command $no_manifest);
 use PostgreSQL::Test::Utils;
@@ -20,6 +20,8 @@ my $stock = dump_ok($node, 'shop', 'stock', 'pg_dump', '-Z0');
 my $big = table_file($stock, 'big');
 my @pieces = ('--chunk-size=64kB');
 my $restart = qr/^pg_parrestore: detail: Parts of table public\.\w+ may have been committed\.\npg_parrestore: hint: Restore from the beginning, and not with --resume: the committed rows may be wrong\.$/m;
+
+sub commands_left { return (run_program('pgrep', '-fc', '^sleep 100197$'))[1] + 0; }
 
 sub rows_of { return value($node, $_[0], "SELECT count(*) FROM $_[1]"); }
 
@@ -88,6 +90,29 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 		is($rc, 0, "$what: exit code");
 		shop_copied_ok($db, $what);
 	}
+}
+
+# a pipeline: its processes do not end with the shell that the worker has started
+{
+	my ($worker, $flag) = map { new_path($_) } qw(worker flag);
+	my $db = pipe_copy();
+	my $command = failing_command($stock, $big, "echo \$PPID >$worker; sleep 100197 | cat", $flag);
+	my $run = start_load(pipe_arguments($db, $command, '-j2', '--stall-timeout=0', '--retries=1', @pieces));
+	wait_in_run($run, 'the pipeline runs', sub { -s $worker && commands_left() });
+	my ($pid) = slurp_file($worker) =~ /(\d+)/;
+	is(kill('KILL', $pid), 1, 'killed with a pipeline: a worker');
+	is(end_dump($run), 0, 'killed with a pipeline: exit code');
+	is(commands_left(), 0, 'killed with a pipeline: no command is left');
+	shop_copied_ok($db, 'killed with a pipeline');
+
+	# the last attempt: the run ends
+	unlink $worker;
+	$run = start_load(pipe_arguments(pipe_copy(), failing_command($stock, $big, "echo \$PPID >$worker; sleep 100197 | cat"), '-j2', '--stall-timeout=0', '--retries=0', @pieces));
+	wait_in_run($run, 'the pipeline runs', sub { -s $worker && commands_left() });
+	($pid) = slurp_file($worker) =~ /(\d+)/;
+	is(kill('KILL', $pid), 1, 'killed in the last attempt: a worker');
+	is(end_dump($run), 1, 'killed in the last attempt: exit code');
+	is(commands_left(), 0, 'killed in the last attempt: no command is left');
 }
 
 # ---- rows that the server refuses are not other rows

@@ -31,15 +31,10 @@
 /* How often to look whether a program has ended. */
 #define END_LOOK_MS 20
 
-/*
- * A process reads at most two files of an archive at the same time, and may
- * need a password then.
- */
-#define MAX_ASKED 4
-
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 static volatile pid_t fed_child;
-static volatile pid_t asked_children[MAX_ASKED];
+static volatile pid_t own_asked[CHILD_PROCESS_MOST_ASKED];
+static volatile pid_t *asked_children = own_asked;
 static pid_t fed_by;			/* the process whose children they are */
 
 /* Is it gone?  Without WNOHANG this waits until it is. */
@@ -179,7 +174,7 @@ child_process_end_fed(void)
 
 	if (fed_by != getpid())
 		return;
-	for (int i = 0; i < MAX_ASKED; i++)
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
 		if (asked_children[i] != 0)
 			kill_group(asked_children[i]);
 	if (pid == 0)
@@ -219,7 +214,7 @@ begin_process(void)
 	/* what a command leaves behind becomes this process's to reap */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	fed_child = 0;
-	for (int i = 0; i < MAX_ASKED; i++)
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
 		asked_children[i] = 0;
 	fed_by = getpid();
 }
@@ -234,7 +229,7 @@ child_process_set_fed(pid_t pid)
 static void
 replace_asked(pid_t before, pid_t after)
 {
-	for (int i = 0; i < MAX_ASKED; i++)
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
 		if (asked_children[i] == before)
 		{
 			asked_children[i] = after;
@@ -283,6 +278,39 @@ void
 child_process_end_asked(pid_t pid)
 {
 	(void) end_group(pid);
+}
+
+void
+child_process_note_asked(volatile pid_t *notes)
+{
+	asked_children = notes;
+}
+
+/* Has this process a child that waitid() finds in this way? */
+static bool
+has_child(idtype_t type, pid_t id)
+{
+	siginfo_t	info;
+
+	return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/*
+ * The noted child, and orphans of its group, are children of this process by
+ * now.  If there are none, the child was reaped before its parent died, and
+ * its number may be another process's.
+ */
+void
+child_process_end_orphans(volatile pid_t *notes)
+{
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
+	{
+		pid_t		pid = notes[i];
+
+		if (pid != 0 && (has_child(P_PID, pid) || has_child(P_PGID, pid)))
+			(void) end_group(pid);
+		notes[i] = 0;
+	}
 }
 
 bool

@@ -52,6 +52,20 @@ extern void child_process_add_asked(pid_t pid);
 extern void child_process_end_asked(pid_t pid);
 
 /*
+ * SIGKILL lets a process end nothing.  So a process that was just forked can
+ * note such children in memory that it shares with its parent, which has room
+ * for this many and is all zero.  When the process is gone and reaped, its
+ * parent kills what is left of their groups.  The parent must have run such a
+ * child itself before: then orphans come to it.
+ *
+ * A process reads at most two files of an archive at the same time, and may
+ * need a password then.
+ */
+#define CHILD_PROCESS_MOST_ASKED 4
+extern void child_process_note_asked(volatile pid_t *notes);
+extern void child_process_end_orphans(volatile pid_t *notes);
+
+/*
  * As child_process_wait() for such a child: if it has ended, what is left of
  * its group is killed and reaped, and the child is forgotten.
  */

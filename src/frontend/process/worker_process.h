@@ -95,6 +95,7 @@ typedef struct WorkerProcess
 	int			listener;		/* the epoll that both are heard by, which all
 								 * share */
 	PQExpBufferData words;		/* from its standard error, held back */
+	volatile pid_t *asked;		/* see child_process_note_asked() */
 } WorkerProcess;
 
 /*
@@ -166,7 +167,10 @@ extern const char *worker_process_lost_cause(const WorkerProcess *process);
 /* Show what it has said, but for that cause. */
 extern void worker_process_show_words(WorkerProcess *process);
 
-/* Wait for its end, which has come.  Returns the status of waitpid(). */
+/*
+ * Wait for its end, which has come, and end commands that it has left.
+ * Returns the status of waitpid().
+ */
 extern int	worker_process_reap(WorkerProcess *process);
 
 #endif							/* WORKER_PROCESS_H */
