@@ -11,7 +11,9 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(end_dump wait_in_run);
 use Pardump::Cluster qw(make_database run_program new_path value sql dump_ok);
 use Pardump::Copy qw(start_load);
+use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed shop_copied_ok table_file failing_command $no_manifest);
+use Pardump::Terminal qw(start_on_terminal);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -135,6 +137,27 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	my $err = pipe_failed($db, 'more after the rows', failing_command($stock, $big, "cat $stock/$big; echo 1"), '--retries=0', '-j2', @pieces);
 	like($err, qr/^pg_parrestore: error: could not read data of entry \d+: unexpected data after the rows\npg_parrestore: detail: Parts of table public\.big may have been committed\.$/m, 'more after the rows: message');
 	like(piped_ok($db, 'more after the rows, resumed', "cat $stock/%f", '--resume', '-j2', @pieces), $no_manifest, 'more after the rows, resumed: what it says');
+}
+
+# ---- progress of a table that one worker must load at once, because it references itself
+
+{
+	make_database($node, 'tree', options => 'TEMPLATE template0');
+	sql($node, 'tree', gate_sql(3000, 7) . <<'SQL');
+CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree, t text, CHECK (public.pass(id)));
+INSERT INTO tree SELECT g, nullif(g - 1, 0), repeat('y', 100) FROM generate_series(1, 3000) g;
+SQL
+	my $dir = dump_ok($node, 'tree', 'a table that references itself', 'pg_dump', '-Z0');
+	my $db = pipe_copy();
+	is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $dir))[0], 0, 'at once: definitions');
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = start_on_terminal(200, pipe_arguments($db, "cat $dir/%f", '-a', '-j2', @pieces));
+	wait_at_gate($node, $run, 1);
+	wait_in_run($run, 'progress', sub { $run->{out} =~ /[1-9][\d.]* kB of ~/ });
+	open_gate();
+	is(end_dump($run), 0, 'at once: exit code');
+	is(rows_of($db, 'tree'), 3000, 'at once: rows');
 }
 
 # ---- without a restore journal: by one worker, in one transaction

@@ -67,8 +67,12 @@ typedef struct FileResults
 {
 	FileResult *files;			/* by data file, as in ChunkPlan.files */
 	int			n_files;
-	FileResult **shares;		/* by data file: what each worker did of it,
-								 * by worker; NULL if one makes all of it */
+	FileResult **shares;		/* by data file: room for what each worker did
+								 * of it, by worker; NULL if one makes all of
+								 * it */
+	const volatile bool *is_shared; /* by data file: which of those with room
+									 * have proved to be made by several; NULL
+									 * = all */
 	FileResult *objects;		/* by large object, see LargeObjectGroup */
 	int			n_objects;
 	FileResult *lists;			/* by list of large objects; by the leader */
@@ -99,6 +103,10 @@ extern void file_results_begin_worker(FileResults *results, int worker);
 
 /* In a worker: the job it is doing, -1 for none. */
 extern void file_results_begin_job(FileResults *results, int job);
+
+/* What each worker did of a data file; NULL if one makes all of it. */
+extern const FileResult *file_results_shares(const FileResults *results,
+											 int no);
 
 /*
  * In a worker: rows or an object are on a target; all is known but whether

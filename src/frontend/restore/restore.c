@@ -139,18 +139,7 @@ prepare_rings(RestoreWork *work)
 	shares = shared_memory_new((size_t) n_files * n_workers, sizeof(FileResult));
 	for (int i = 0; i < n_files; i++)
 		run->results->shares[i] = shares + (size_t) i * n_workers;
-}
-
-/* Only of long files several workers may have made a part. */
-static void
-end_rings(const RestoreWork *work)
-{
-	if (work->rings == NULL)
-		return;
-	restore_rings_end(work->rings);
-	for (int i = 0; i < work->run->plan->chunks->n_files; i++)
-		if (!work->long_files->is_long[i])
-			work->run->results->shares[i] = NULL;
+	run->results->is_shared = work->long_files->is_long;
 }
 
 /* Jobs of the queue from this one on, which are neighbours. */
@@ -224,7 +213,8 @@ restore_pool_run(RestoreWork *work)
 		if (work->rings == NULL)
 			run_long(work, first, n);
 	}
-	end_rings(work);
+	if (work->rings)
+		restore_rings_end(work->rings);
 	progress_end();
 }
 
