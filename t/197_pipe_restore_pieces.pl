@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run);
 use Pardump::Cluster qw(make_database run_program new_path value sql dump_ok);
-use Pardump::Copy qw(start_load);
+use Pardump::Copy qw(temp_dir no_temp_files_ok start_load);
 use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed shop_copied_ok table_file failing_command $no_manifest);
 use Pardump::Terminal qw(start_on_terminal);
@@ -137,6 +137,19 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	my $err = pipe_failed($db, 'more after the rows', failing_command($stock, $big, "cat $stock/$big; echo 1"), '--retries=0', '-j2', @pieces);
 	like($err, qr/^pg_parrestore: error: could not read data of entry \d+: unexpected data after the rows\npg_parrestore: detail: Parts of table public\.big may have been committed\.$/m, 'more after the rows: message');
 	like(piped_ok($db, 'more after the rows, resumed', "cat $stock/%f", '--resume', '-j2', @pieces), $no_manifest, 'more after the rows, resumed: what it says');
+}
+
+# ---- memory for pieces
+
+like(piped_ok(pipe_copy(), 'large pieces', "cat $stock/%f", '-j8', '--chunk-size=4GB'), $no_manifest, 'large pieces: what it says');
+{
+	my $db = pipe_copy();
+	local $ENV{TMPDIR} = temp_dir();
+	my ($rc, undef, $err) = run_program('sh', '-c', 'ulimit -v 4000000; exec "$@"', 'sh', pipe_arguments($db, "cat $stock/%f", '-j8', '--chunk-size=4GB'));
+	is($rc, 1, 'too little memory: exit code');
+	like($err, qr/^pg_parrestore: error: could not map 32\.0 GB of shared memory for pieces of a table: Cannot allocate memory\npg_parrestore: hint: Use a smaller number for --jobs, or a smaller --chunk-size\.$/m, 'too little memory: message');
+	no_temp_files_ok('too little memory');
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, 'too little memory: nothing is made');
 }
 
 # ---- progress of a table that one worker must load at once, because it references itself

@@ -119,27 +119,23 @@ prepare_shares(RestoreWork *work)
 
 /*
  * Files that commands return may prove to be long while a worker loads them,
- * and others then help it.  What they share is made before they are forked.
- * Without a journal nothing would show whether all of them read the same
- * rows: then each file is loaded by one COPY.
+ * and others then help it.  Without a journal nothing would show whether all
+ * of them read the same rows: then each file is loaded by one COPY.
  */
 static void
 prepare_rings(RestoreWork *work)
 {
 	const Run  *run = work->run;
-	int			n_files = run->plan->chunks->n_files;
-	int			n_workers = run->results->n_workers;
-	FileResult *shares;
+	FileResults *results = run->results;
 
-	if (!work->journal->is_kept || !work->journal->has_crcs)
+	if (!work->journal->is_kept)
+		work->rings = NULL;
+	if (work->rings == NULL)
 		return;
-	work->rings = restore_rings_new(run->options->jobs,
-									archive_plan_piece_bytes(run->options));
 	work->jobs_done = shared_memory_new(run->plan->queue->n_jobs, sizeof(bool));
-	shares = shared_memory_new((size_t) n_files * n_workers, sizeof(FileResult));
-	for (int i = 0; i < n_files; i++)
-		run->results->shares[i] = shares + (size_t) i * n_workers;
-	run->results->is_shared = work->long_files->is_long;
+	for (int i = 0; i < results->n_files; i++)
+		results->shares[i] = work->shares + (size_t) i * results->n_workers;
+	results->is_shared = work->long_files->is_long;
 }
 
 /* Jobs of the queue from this one on, which are neighbours. */

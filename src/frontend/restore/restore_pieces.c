@@ -241,6 +241,7 @@ typedef struct PieceNote
 struct SharedRows
 {
 	PieceRing  *ring;
+	int			n_slots;
 	uint64		piece_bytes;
 	PieceNote  *notes;			/* by place, in shared memory */
 	PieceSums  *failed;			/* pieces that the server has refused; in
@@ -259,17 +260,23 @@ typedef struct PieceRun
 	void	   *begin_arg;
 } PieceRun;
 
-SharedRows *
-restore_pieces_new(int n_workers, uint64 piece_bytes)
+static SharedRows *
+new_shared(int n_workers, int n_slots, uint64 piece_bytes)
 {
 	SharedRows *shared = pg_malloc(sizeof(SharedRows));
-	int			n_slots = piece_ring_slots(n_workers);
 
 	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes + LINE_BYTES);
+	shared->n_slots = n_slots;
 	shared->piece_bytes = piece_bytes;
 	shared->notes = shared_memory_new(n_slots + 1, sizeof(PieceNote));
 	shared->failed = shared_memory_new(1, sizeof(PieceSums));
 	return shared;
+}
+
+SharedRows *
+restore_pieces_new(int n_workers, uint64 piece_bytes)
+{
+	return new_shared(n_workers, piece_ring_slots(n_workers), piece_bytes);
 }
 
 void
@@ -711,6 +718,13 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 /* How often to look whether others have ended their pieces. */
 #define RINGS_LOOK_US 1000
 
+/*
+ * Of each ring.  All rings together have as many lanes as there are workers,
+ * but each ring can have all of them, when only one file is left.  Slots for
+ * that in each ring would take memory for the square of the workers.
+ */
+#define MOST_RING_SLOTS 8
+
 struct RestoreRings
 {
 	int			n;
@@ -749,7 +763,9 @@ restore_rings_new(int n_workers, uint64 piece_bytes)
 	rings->n = n_workers;
 	rings->rings = pg_malloc(n_workers * sizeof(SharedRows *));
 	for (int i = 0; i < n_workers; i++)
-		rings->rings[i] = restore_pieces_new(n_workers, piece_bytes);
+		rings->rings[i] = new_shared(n_workers,
+									 Min(piece_ring_slots(n_workers), MOST_RING_SLOTS),
+									 piece_bytes);
 	rings->files = shared_memory_new(n_workers, sizeof(int));
 	rings->lock = shared_memory_new(1, sizeof(pthread_mutex_t));
 	robust_mutex_init(rings->lock);
@@ -784,7 +800,7 @@ take_ring(RestoreRings *rings, int no)
 		pg_usleep(RINGS_LOOK_US);
 	piece_ring_restart(rings->rings[ring]->ring);
 	memset(rings->rings[ring]->notes, 0,
-		   (piece_ring_slots(rings->n) + 1) * sizeof(PieceNote));
+		   (rings->rings[ring]->n_slots + 1) * sizeof(PieceNote));
 	memset(rings->rings[ring]->failed, 0, sizeof(PieceSums));
 	__atomic_store_n(&rings->files[ring], no + 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(rings->lock);

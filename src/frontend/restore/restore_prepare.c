@@ -377,6 +377,14 @@ prepare_work(Restore *restore)
 	work->n_read_again = shared_memory_new(1, sizeof(int));
 	work->must_restart = shared_memory_new(1, sizeof(bool));
 	restore->account.must_restart = work->must_restart;
+	if (restore->identity.has_crcs)
+	{
+		/* before anything is made on the target, as they are large */
+		work->rings = restore_rings_new(restore->options.jobs,
+										archive_plan_piece_bytes(&restore->options));
+		work->shares = shared_memory_new((size_t) plan->chunks->n_files * restore->run.results->n_workers,
+										 sizeof(FileResult));
+	}
 }
 
 /*

@@ -54,7 +54,8 @@ typedef struct RestoreWork
 	const LongFiles *long_files;
 	RestoreRings *rings;		/* for those that commands return, and whose
 								 * length is not known; else NULL */
-	volatile bool *jobs_done;	/* by job; with rings only */
+	FileResult *shares;			/* by data file and worker; with rings only */
+	volatile bool *jobs_done;	/* by job; the same */
 	volatile bool *has_failed;	/* by data file: a piece of it has */
 	volatile bool *objects_left_out;	/* by group of large objects */
 	volatile int *n_errors;		/* that are told, and no reason to end */

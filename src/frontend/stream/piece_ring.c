@@ -88,6 +88,7 @@
 #include <sys/mman.h>
 
 #include "base/shared_memory.h"
+#include "base/units.h"
 #include "shared/crc32c.h"
 #include "stream/piece_ring.h"
 
@@ -216,12 +217,19 @@ PieceRing *
 piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 {
 	PieceRing  *ring = shared_memory_new(1, sizeof(PieceRing));
+	const char *size = units_size(n_slots * slot_bytes);
 
 	ring->n_lanes = n_lanes;
 	ring->n_slots = n_slots;
 	ring->slot_bytes = slot_bytes;
 	ring->slots = shared_memory_new(n_slots, sizeof(PieceSlot));
-	ring->data = shared_memory_new(n_slots, slot_bytes);
+	ring->data = shared_memory_try(n_slots * slot_bytes, 1);
+	if (ring->data == NULL)
+	{
+		pg_log_error("could not map %s of shared memory for pieces of a table: %m",
+					 size);
+		pg_fatal_hint("Use a smaller number for --jobs, or a smaller --chunk-size.");
+	}
 	ring->lanes = shared_memory_new(n_lanes, sizeof(pthread_mutex_t));
 	robust_mutex_init(&ring->reader);
 	for (int i = 0; i < n_lanes; i++)
