@@ -137,7 +137,10 @@ check_by_id(const Toc *toc)
 	free(by_id);
 }
 
-/* How many large objects the list of the last entry has; *last is the last. */
+/*
+ * The number of large objects in the list of the last entry; *last is set to
+ * the last of them.
+ */
 static int
 count_large_objects(const Toc *toc, Oid *last)
 {
