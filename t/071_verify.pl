@@ -480,7 +480,18 @@ like("$rc$err", qr/^1.*options --verify and -d\/--dbname cannot be used together
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--clean-output');
 like($err, qr/options --verify and --clean-output cannot be used together/, 'not with --clean-output');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--pipe=cat >%f');
-like($err, qr/options --verify and --pipe cannot be used together/, 'not with --pipe');
+like($err, qr/options --verify=DIRECTORY and --pipe cannot be used together/, 'not with --pipe');
+# the directory belongs to the option, also if it looks like options, or options end there
+{
+	my $hyphen = new_path('hyphen');
+	mkdir $hyphen or die "could not make directory \"$hyphen\": $!";
+	system_or_bail('cp', '-a', $ours, "$hyphen/-dir");
+	($rc, $out, $err) = run_program('sh', '-c', "cd $hyphen && exec pg_pardump --verify -dir");
+	is("$rc$err", '0', 'a directory with a hyphen: exit code');
+	local $ENV{POSIXLY_CORRECT} = 1;
+	($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '-j2');
+	is("$rc$err", '0', 'with POSIXLY_CORRECT: exit code');
+}
 foreach my $try ([ 'verify', "--verify=$ours" ], [ 'dry run', '--dry-run', '-d', $node->connstr('verify') ])
 {
 	my ($what, @options) = @$try;

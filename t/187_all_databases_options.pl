@@ -106,7 +106,7 @@ sql($node, 'postgres', 'DROP TABLE once');
 # ---- refusals
 
 foreach my $case (
-	[ [ '--pipe=cat >%f' ], qr/--all-databases and --pipe/ ],
+	[ [ '--pipe=cat >%d/%f' ], qr/--pipe and -f\/--file/ ],
 	[ [ '--snapshot=x' ], qr/--all-databases and --snapshot/ ],
 	[ [ '--create-slot', '--slot=x' ], qr/--all-databases and --create-slot/ ],
 	[ [ '--clean-output' ], qr/--all-databases and --clean-output/ ],

@@ -125,12 +125,12 @@ check_position(const Archive *archive, const TocEntry *entry, Oid oid,
 			   uint64 position)
 {
 	char	   *problem;
-	ArchiveObjects *objects = archive_objects_open(archive, entry, &problem);
+	ArchiveObjects *objects = archive_objects_open_some(archive, entry, position,
+														&oid, 1, &problem);
 	Oid			found;
 
 	if (objects == NULL)
 		pg_fatal("%s", problem);
-	archive_objects_seek(objects, position);
 	if (!archive_objects_next(objects, &found) || found != oid)
 		pg_fatal("large object %u is not where it should be", oid);
 	archive_objects_close(objects);

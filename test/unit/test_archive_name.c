@@ -28,6 +28,10 @@ test_archive_name(void)
 		"blob_x.dat", "blobs_x.toc", "blobs.toc.gz", "toc.dat.gz", "a/4.dat", "toc.dat.tmp2",
 		"4.dat\n",
 	};
+	static const char *const harmful[] = {"", ".", "..", ".4.dat", "-4.dat", "a/4.dat", "4.dat\n",
+		"4 .dat", "4'.dat", "4\".dat", "$HOME", "`id`", "4;id", "4&.dat", "4|id", "4>x", "4*",
+		"4\\.dat", "~", "4\x80.dat", "4%f", "4-.dat",
+	};
 
 	check_made(archive_name_rows(7, COMPRESS_NONE), "7.dat");
 	check_made(archive_name_rows(2147483647, COMPRESS_ZSTD), "2147483647.dat.zst");
@@ -43,4 +47,9 @@ test_archive_name(void)
 		is_number(archive_name_method(archive_name_rows(1, method)), method,
 				  psprintf("method %s", compress_method_name(method)));
 	is_text(archive_name_compressed("7.dat", COMPRESS_LZ4), "7.dat.lz4", "with its suffix");
+	for (int i = 0; i < (int) lengthof(parts); i++)
+		ok(archive_name_is_harmless(parts[i]), psprintf("%s may be in a command", parts[i]));
+	for (int i = 0; i < (int) lengthof(harmful); i++)
+		ok(!archive_name_is_harmless(harmful[i]),
+		   psprintf("harmful name %d may not be in a command", i));
 }

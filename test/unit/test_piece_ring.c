@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/shared_memory.h"
+#include "shared/crc32c.h"
 #include "stream/piece_ring.h"
 #include "unit_test.h"
 
@@ -50,6 +51,10 @@ typedef struct Shared
 	Note		notes[MAX_PLACES];
 	int			n_wrong_notes;
 	int			used[MAX_PIECES];
+	pg_crc32c	crcs[MAX_PIECES];	/* of used pieces */
+	PieceSums	sums;			/* of the same */
+	int			compared[MAX_PIECES];	/* pieces of an earlier run */
+	int			n_different;	/* of these */
 	uint64		sum;
 	uint64		lines;
 	uint64		n_lines;		/* of the text, when its end has been read */
@@ -80,12 +85,16 @@ typedef struct Sharing
 	int			use_us;			/* to use a piece */
 	bool		careless;		/* stops after the first bytes of a piece */
 	bool		(*use) (void *arg, SharedPiece *piece);
+	bool		(*begin) (void *arg);
+	bool		(*is_done) (void *arg, uint64 piece);
+	bool		changes;		/* another text after each death */
 } Sharing;
 
 typedef struct Numbers
 {
 	const Sharing *sharing;
 	uint64		next;
+	uint64		more;			/* what is added to each number */
 	bool		ended;
 	uint64		offset;
 	char	   *line;			/* what of it is not read yet */
@@ -109,6 +118,8 @@ numbers_open(void *arg)
 	Numbers    *numbers = pg_malloc0(sizeof(Numbers));
 
 	numbers->sharing = arg;
+	if (numbers->sharing->changes)
+		numbers->more = numbers->sharing->shared->n_dead;
 	return numbers;
 }
 
@@ -147,7 +158,8 @@ next_line(Numbers *numbers)
 	}
 	else
 	{
-		len = sprintf(numbers->text, UINT64_FORMAT " ", numbers->next);
+		len = sprintf(numbers->text, UINT64_FORMAT " ",
+					  numbers->next + numbers->more);
 		if (sharing->long_every && numbers->next % sharing->long_every == 1)
 		{
 			memset(numbers->text + len, 'x', sharing->long_bytes);
@@ -203,6 +215,7 @@ use_piece(void *arg, SharedPiece *piece)
 	uint64		lines = 0;
 	uint64		value = 0;
 	bool		in_number = true;
+	pg_crc32c	crc;
 	const char *data;
 	ssize_t		len;
 
@@ -213,9 +226,11 @@ use_piece(void *arg, SharedPiece *piece)
 		__atomic_add_fetch(&shared->n_wrong_notes, 1, __ATOMIC_SEQ_CST);
 	note->used = 0;
 	note->piece = number;
+	INIT_CRC32C(crc);
 	while ((len = shared_piece_next(piece, &data)) > 0)
 	{
 		maybe_die(&shared->deaths.in_piece);
+		crc = crc32c_add(crc, data, len);
 		for (ssize_t i = 0; i < len; i++)
 		{
 			if (data[i] == '\n')
@@ -239,9 +254,24 @@ use_piece(void *arg, SharedPiece *piece)
 	__atomic_add_fetch(&shared->lines, lines, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&shared->used_by[sharing->lane], 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&shared->used[number], 1, __ATOMIC_SEQ_CST);
+	FIN_CRC32C(crc);
+	shared->crcs[number] = crc;
+	__atomic_add_fetch(&shared->sums.n, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shared->sums.crcs, crc, __ATOMIC_SEQ_CST);
 	note->used = 1;
 	maybe_die(&shared->deaths.after_piece);
 	return true;
+}
+
+static void
+compare(void *arg, uint64 piece, pg_crc32c crc)
+{
+	Sharing    *sharing = arg;
+	Shared	   *shared = sharing->shared;
+
+	__atomic_add_fetch(&shared->compared[piece], 1, __ATOMIC_SEQ_CST);
+	if (!EQ_CRC32C(crc, shared->crcs[piece]))
+		__atomic_add_fetch(&shared->n_different, 1, __ATOMIC_SEQ_CST);
 }
 
 static void
@@ -256,8 +286,10 @@ static pid_t
 start_lane(Sharing *sharing, int lane)
 {
 	PieceWork	work = {
-		.arg = sharing,.range_bytes = RANGE_BYTES,.open = numbers_open,
-		.read = numbers_read,.close = numbers_close,.use = sharing->use,.report = report
+		.arg = sharing,.range_bytes = RANGE_BYTES,.begin = sharing->begin,
+		.open = numbers_open,
+		.read = numbers_read,.close = numbers_close,.is_done = sharing->is_done,
+		.compare = compare,.use = sharing->use,.report = report
 	};
 	pid_t		pid;
 
@@ -342,6 +374,10 @@ all_used_once(Sharing *sharing, int n_lanes, const char *what)
 	is_number(shared->lines, n, psprintf("%s: all lines", what));
 	is_number(shared->sum, n * (n - 1) / 2, psprintf("%s: what they say", what));
 	is_number(count_twice(shared), 0, psprintf("%s: none twice", what));
+	is_number(piece_ring_sums(sharing->ring).n, shared->sums.n,
+			  psprintf("%s: the reader's number of pieces", what));
+	is_number(piece_ring_sums(sharing->ring).crcs, shared->sums.crcs,
+			  psprintf("%s: the reader's CRCs", what));
 	is_number(shared->reported, 0, psprintf("%s: nothing reported", what));
 	is_number(shared->n_wrong_notes, 0, psprintf("%s: notes are found", what));
 }
@@ -457,6 +493,65 @@ check_lost_again(int next_lane, const char *who)
 	is_number(shared->again[1], 1, psprintf("lost, for %s: then it is had again", who));
 }
 
+/* ----------
+ * Texts that are not the same each time
+ * ----------
+ */
+static void
+check_changed_text(void)
+{
+	Deaths		deaths = {.in_read = {1, 30}};
+	Sharing		sharing = sharing_new(1, 4, 2 * RANGE_BYTES, deaths);
+	const Shared *shared = sharing.shared;
+
+	sharing.changes = true;
+	is_number(run_lanes(&sharing, 1), 0, "another text after a death: no error");
+	is_number(shared->n_dead, 1, "another text after a death: the dead");
+	ok(piece_ring_sums(sharing.ring).crcs != shared->sums.crcs,
+	   "another text after a death: the CRCs show it");
+}
+
+static bool
+every_other(void *arg, uint64 piece)
+{
+	return piece % 2 == 0;
+}
+
+/* Pieces of an earlier run are compared; what was used then is not used. */
+static void
+check_earlier_run(int n_lanes)
+{
+	Sharing		sharing = sharing_new(n_lanes, 4, 2 * RANGE_BYTES, no_deaths);
+	Shared	   *shared = sharing.shared;
+	const char *what = psprintf("%d lanes, resumed", n_lanes);
+	int			n = 0;
+	int			n_compared = 0;
+	int			n_used = 0;
+
+	all_used_once(&sharing, n_lanes, psprintf("%d lanes, first run", n_lanes));
+	for (int i = 0; i < MAX_PIECES; i++)
+		n += shared->used[i];
+	memset(shared->used, 0, sizeof(shared->used));
+	piece_ring_restart(sharing.ring);
+	sharing.is_done = every_other;
+	is_number(run_lanes(&sharing, n_lanes), 0, psprintf("%s: no error", what));
+	for (int i = 0; i < n; i++)
+	{
+		n_compared += shared->compared[i] == (i % 2 == 0);
+		n_used += shared->used[i] == (i % 2 == 1);
+	}
+	is_number(n_compared, n, psprintf("%s: compared pieces", what));
+	is_number(n_used, n, psprintf("%s: used pieces", what));
+	is_number(shared->n_different, 0, psprintf("%s: the same text", what));
+	is_number(piece_ring_sums(sharing.ring).n, n, psprintf("%s: all pieces are counted", what));
+
+	/* as if the earlier run had used another text */
+	shared->crcs[2]++;
+	piece_ring_restart(sharing.ring);
+	is_number(run_lanes(&sharing, n_lanes), 0, psprintf("%s again: no error", what));
+	is_number(shared->n_different, 1, psprintf("%s again: one piece differs", what));
+}
+
 static void
 check_errors(void)
 {
@@ -468,6 +563,37 @@ check_errors(void)
 	lines = sharing.shared->lines;
 	ok(lines > 0 && lines < 20000, "a read error: what was before is used");
 	is_number(count_twice(sharing.shared), 0, "a read error: none twice");
+}
+
+static bool
+refuse(void *arg)
+{
+	return false;
+}
+
+/* After an error, slots with pieces of the text before are not free. */
+static void
+check_restart(void)
+{
+	Sharing		sharing = sharing_new(3, 4, 2 * RANGE_BYTES, no_deaths);
+
+	sharing.begin = refuse;
+	is_number(run_lanes(&sharing, 3), 3, "lanes that leave at once");
+	is_number(sharing.shared->lines, 0, "lanes that leave at once: no piece is used");
+	ok(!piece_ring_is_led(sharing.ring), "lanes that leave at once: no reader");
+	sharing.begin = NULL;
+	sharing.error_at = 20000;
+	is_number(run_lanes(&sharing, 3), 3, "before another text: an error");
+	ok(piece_ring_is_led(sharing.ring), "there has been a reader");
+	ok(!piece_ring_is_used(sharing.ring), "no lane takes part");
+
+	piece_ring_restart(sharing.ring);
+	ok(!piece_ring_is_led(sharing.ring), "another text: no reader yet");
+	ok(!piece_ring_is_done(sharing.ring), "another text: not done");
+	memset(sharing.shared, 0, sizeof(Shared));
+	sharing.error_at = 0;
+	all_used_once(&sharing, 3, "another text");
+	ok(piece_ring_is_done(sharing.ring), "another text: done");
 }
 
 void
@@ -509,5 +635,9 @@ test_piece_ring(void)
 	check_deaths("all of it, with one process", 1, 3, 2, 2, wide);
 	check_lost_again(0, "the same lane");
 	check_lost_again(1, "another lane");
+	check_changed_text();
+	check_earlier_run(1);
+	check_earlier_run(3);
 	check_errors();
+	check_restart();
 }

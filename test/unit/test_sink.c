@@ -17,6 +17,15 @@ check_command(const char *pattern, const char *name, const char *expected)
 }
 
 static void
+check_directory(const char *pattern, const char *expected)
+{
+	char	   *found = sink_pipe_directory(pattern, "databases/5");
+
+	is_text(found, expected, psprintf("%s, with its directory", pattern));
+	free(found);
+}
+
+static void
 check_chain(void)
 {
 	PQExpBuffer out = createPQExpBuffer();
@@ -46,5 +55,8 @@ test_sink(void)
 	check_command("cat", "f", "cat");
 	check_command("cat >%x", "f", NULL);
 	check_command("cat >%", "f", NULL);
+	check_directory("cat >%d/%f", "cat >databases/5/%f");
+	check_directory("%d %%d %%%d %", "databases/5 %%d %%databases/5 %");
+	check_directory("cat >%f", "cat >%f");
 	check_chain();
 }

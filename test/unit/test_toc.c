@@ -137,6 +137,51 @@ check_by_id(const Toc *toc)
 	free(by_id);
 }
 
+/*
+ * The number of large objects in the list of the last entry; *last is set to
+ * the last of them.
+ */
+static int
+count_large_objects(const Toc *toc, Oid *last)
+{
+	const TocEntry **by_id = toc_entries_by_id(toc);
+	Oid		   *oids;
+	int			n = toc_large_objects(toc, by_id, &toc->entries[toc->n_entries - 1],
+									  &oids);
+
+	*last = n > 0 ? oids[n - 1] : InvalidOid;
+	free(oids);
+	free(by_id);
+	return n;
+}
+
+static void
+check_large_objects(void)
+{
+	int			deps[] = {2};
+	TocEntry	entries[] = {
+		{.dump_id = 1,.desc = "BLOB",.tag = "12",.oid = 12},
+		{.dump_id = 2,.desc = "BLOB METADATA",.tag = "13..4294967295"},
+		{.dump_id = 3,.desc = "BLOB",.tag = "4294967294",.oid = 4294967294U},
+		{.dump_id = 4,.desc = "BLOBS",.tag = "BLOBS",.deps = deps,.n_deps = 1},
+	};
+	Toc			toc = {.entries = entries,.n_entries = lengthof(entries),.max_dump_id = 4};
+	Oid			last;
+
+	toc.minor = 15;
+	is_number(count_large_objects(&toc, &last), 2, "1.15, large objects: each has an entry");
+	is_number(last, 4294967294U, "1.15, large objects: the last one");
+	toc.minor = 16;
+	is_number(count_large_objects(&toc, &last), 0, "1.16, large objects: no list");
+	entries[1].defn = "13\n14\n4294967295\n";
+	is_number(count_large_objects(&toc, &last), 3, "1.16, large objects: a list");
+	is_number(last, 4294967295U, "1.16, large objects: the last one");
+	entries[1].defn = "13\nx\n";
+	is_number(count_large_objects(&toc, &last), 0, "1.16, large objects: not a list");
+	entries[3].n_deps = 0;
+	is_number(count_large_objects(&toc, &last), 0, "1.16, large objects: no dependency");
+}
+
 void
 test_toc(void)
 {
@@ -160,4 +205,5 @@ test_toc(void)
 	check_minor(&toc, 15);
 	check_minor(&toc, 16);
 	check_by_id(&toc);
+	check_large_objects();
 }

@@ -11,7 +11,8 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
-#include "stream/decompress.h"
+#include "archive/archive_read.h"
+#include "base/units.h"
 
 struct ArchiveMember
 {
@@ -100,22 +101,17 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		  char **problem)
 {
 	bool		has_file = entry->filename && entry->filename[0];
-	CompressMethod method;
 	const char *wrong = "no data found";
-	int			fd = -1;
 
 	if (has_file)
-		fd = archive_lookup_open(archive->fd, entry->filename, &method, &wrong);
-	if (fd < 0)
-	{
+		member->reader = archive_read_open(archive, entry->filename,
+										   archive->toc->method, &wrong);
+	if (member->reader == NULL)
 		*problem = has_file ?
 			psprintf("could not read %s: file \"%s\" %s", member->what,
 					 entry->filename, wrong) :
 			psprintf("could not read %s: %s", member->what, wrong);
-		return false;
-	}
-	member->reader = data_reader_new_file(fd, method);
-	return true;
+	return member->reader != NULL;
 }
 
 ArchiveMember *
@@ -275,7 +271,7 @@ archive_member_close(ArchiveMember *member)
 
 struct ArchiveObjects
 {
-	int			dir;			/* borrowed */
+	const Archive *archive;
 	int			dump_id;
 	CustomBlocks *blocks;		/* of the custom format, else NULL */
 	DataReader *reader;			/* of the object that is being read; in the
@@ -286,6 +282,8 @@ struct ArchiveObjects
 	char		line[LIST_LINE_BYTES];	/* what is read of it and not taken */
 	size_t		line_len;
 	char		name[LIST_LINE_BYTES];	/* its file, if not open yet */
+	const Oid  *oids;			/* those that are left, if there is no list */
+	int			n_oids;
 	char	   *error;
 };
 
@@ -316,21 +314,26 @@ archive_member_fail(ArchiveObjects *objects, const char *format,...)
  * Up to format 1.15 the entry's name for the list may be wrong, and there is
  * one list only (pg_backup_directory.c:_LoadLOs).
  */
+static const char *
+list_name(const Archive *archive, const TocEntry *entry)
+{
+	return archive->toc->minor < 16 ?
+		archive_name_object_list(archive->toc->minor, entry->dump_id) :
+		entry->filename ? entry->filename : "";
+}
+
 static void
 open_list(ArchiveObjects *objects, const Archive *archive,
 		  const TocEntry *entry)
 {
-	const char *name = archive->toc->minor < 16 ?
-		archive_name_object_list(archive->toc->minor, entry->dump_id) :
-		entry->filename ? entry->filename : "";
-	CompressMethod method;
+	const char *name = list_name(archive, entry);
 	const char *problem;
-	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
-	if (fd < 0)
-		archive_member_fail(objects, "file \"%s\" %s", name, problem);
+	objects->list = archive_read_open(archive, name, COMPRESS_NONE, &problem);
+	if (objects->list)
+		data_reader_limit(objects->list, ARCHIVE_READ_MOST_BYTES);
 	else
-		objects->list = data_reader_new_file(fd, method);
+		archive_member_fail(objects, "file \"%s\" %s", name, problem);
 }
 
 /* The next line of the list, its end included; NULL after the last. */
@@ -366,6 +369,36 @@ next_line(ArchiveObjects *objects, char *line)
 	return line;
 }
 
+static void
+close_object(ArchiveObjects *objects)
+{
+	if (objects->reader)
+		data_reader_free(objects->reader);
+	objects->reader = NULL;
+}
+
+/* pg_dump's name of the file of an object, without a suffix. */
+static void
+name_object(ArchiveObjects *objects, Oid oid)
+{
+	char	   *name = archive_name_large_object(oid, COMPRESS_NONE);
+
+	strlcpy(objects->name, name, sizeof(objects->name));
+	free(name);
+}
+
+static bool
+next_of_oids(ArchiveObjects *objects, Oid *oid)
+{
+	close_object(objects);
+	if (objects->n_oids == 0)
+		return false;
+	*oid = *objects->oids++;
+	objects->n_oids--;
+	name_object(objects, *oid);
+	return true;
+}
+
 static bool
 next_of_list(ArchiveObjects *objects, Oid *oid)
 {
@@ -373,9 +406,7 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 	char	   *line = next_line(objects, buffer);
 	char	   *name;
 
-	if (objects->reader)
-		data_reader_free(objects->reader);
-	objects->reader = NULL;
+	close_object(objects);
 	if (line == NULL)
 		return false;
 	name = archive_name_of_list_line(line);
@@ -386,23 +417,28 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 		return false;
 	}
 	strlcpy(objects->name, name, sizeof(objects->name));
-	return true;
+	if (objects->archive->commands == NULL)
+		return true;
+	/* workers do not read the list, and name the files by their OIDs */
+	name_object(objects, *oid);
+	if (strcmp(objects->name, name) == 0)
+		return true;
+	archive_member_fail(objects, NOT_A_LIST);
+	return false;
 }
 
 /* Of an object that is passed over the file is not looked for. */
 static bool
 open_object(ArchiveObjects *objects)
 {
-	CompressMethod method;
+	const Archive *archive = objects->archive;
 	const char *problem;
-	int			fd = archive_lookup_open(objects->dir, objects->name, &method,
-										 &problem);
 
-	if (fd < 0)
+	objects->reader = archive_read_open(archive, objects->name,
+										archive->toc->method, &problem);
+	if (objects->reader == NULL)
 		archive_member_fail(objects, "file \"%s\" %s", objects->name, problem);
-	else
-		objects->reader = data_reader_new_file(fd, method);
-	return fd >= 0;
+	return objects->reader != NULL;
 }
 
 /* ----------
@@ -431,14 +467,22 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
  * Both
  * ----------
  */
+static ArchiveObjects *
+new_objects(const Archive *archive, const TocEntry *entry)
+{
+	ArchiveObjects *objects = pg_malloc0(sizeof(ArchiveObjects));
+
+	objects->archive = archive;
+	objects->dump_id = entry->dump_id;
+	return objects;
+}
+
 ArchiveObjects *
 archive_objects_open(const Archive *archive, const TocEntry *entry,
 					 char **problem)
 {
-	ArchiveObjects *objects = pg_malloc0(sizeof(ArchiveObjects));
+	ArchiveObjects *objects = new_objects(archive, entry);
 
-	objects->dir = archive->fd;
-	objects->dump_id = entry->dump_id;
 	if (archive->kind == ARCHIVE_CUSTOM)
 	{
 		objects->blocks = archive_member_block(archive, entry,
@@ -457,23 +501,9 @@ archive_objects_open(const Archive *archive, const TocEntry *entry,
 	return NULL;
 }
 
-bool
-archive_objects_next(ArchiveObjects *objects, Oid *oid)
-{
-	if (objects->error)
-		return false;
-	return objects->blocks ? next_of_block(objects, oid) :
-		next_of_list(objects, oid);
-}
-
-uint64
-archive_objects_position(const ArchiveObjects *objects)
-{
-	return objects->position;
-}
-
-void
-archive_objects_seek(ArchiveObjects *objects, uint64 position)
+/* Make the object at this position the next one, right after the opening. */
+static void
+seek_objects(ArchiveObjects *objects, uint64 position)
 {
 	char		buffer[LIST_LINE_BYTES + 1];
 
@@ -483,6 +513,42 @@ archive_objects_seek(ArchiveObjects *objects, uint64 position)
 		/* a list is short, and may be compressed: read it up to there */
 		while (objects->list_taken < position && next_line(objects, buffer))
 			;
+}
+
+ArchiveObjects *
+archive_objects_open_some(const Archive *archive, const TocEntry *entry,
+						  uint64 position, const Oid *oids, int n_oids,
+						  char **problem)
+{
+	ArchiveObjects *objects;
+
+	if (archive->commands)
+	{
+		objects = new_objects(archive, entry);
+		objects->oids = oids;
+		objects->n_oids = n_oids;
+		return objects;
+	}
+	objects = archive_objects_open(archive, entry, problem);
+	if (objects)
+		seek_objects(objects, position);
+	return objects;
+}
+
+bool
+archive_objects_next(ArchiveObjects *objects, Oid *oid)
+{
+	if (objects->error)
+		return false;
+	return objects->blocks ? next_of_block(objects, oid) :
+		objects->oids ? next_of_oids(objects, oid) :
+		next_of_list(objects, oid);
+}
+
+uint64
+archive_objects_position(const ArchiveObjects *objects)
+{
+	return objects->position;
 }
 
 ssize_t
@@ -503,6 +569,67 @@ char *
 archive_objects_error(const ArchiveObjects *objects)
 {
 	return objects->error ? pg_strdup(objects->error) : NULL;
+}
+
+bool
+archive_objects_is_unread(const ArchiveObjects *objects)
+{
+	return objects->archive->commands && objects->error && objects->reader;
+}
+
+void
+archive_objects_reopen(ArchiveObjects *objects)
+{
+	close_object(objects);
+	free(objects->error);
+	objects->error = NULL;
+}
+
+static int
+compare_oids(const void *a, const void *b)
+{
+	Oid			left = *(const Oid *) a;
+	Oid			right = *(const Oid *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Are they the same ones, in any order? */
+static bool
+same_oids(const Oid *oids, Oid *others, int n)
+{
+	Oid		   *sorted = pg_malloc(n * sizeof(Oid));
+	bool		same;
+
+	memcpy(sorted, oids, n * sizeof(Oid));
+	qsort(sorted, n, sizeof(Oid), compare_oids);
+	qsort(others, n, sizeof(Oid), compare_oids);
+	same = memcmp(sorted, others, n * sizeof(Oid)) == 0;
+	free(sorted);
+	return same;
+}
+
+char *
+archive_objects_check_list(const Archive *archive, const TocEntry **by_id,
+						   const TocEntry *entry, const Oid *oids, int n)
+{
+	const char *name = list_name(archive, entry);
+	char	   *problem = NULL;
+	Oid		   *wanted;
+	int			n_wanted;
+
+	if (n == 0)
+		return psprintf("command for file \"%s\" returned no large objects",
+						name);
+	n_wanted = toc_large_objects(archive->toc, by_id, entry, &wanted);
+	if (n_wanted > 0 && n != n_wanted)
+		problem = psprintf("command for file \"%s\" returned %d large object%s instead of %d",
+						   name, n, units_plural(n), n_wanted);
+	else if (n_wanted > 0 && !same_oids(oids, wanted, n))
+		problem = psprintf("command for file \"%s\" returned other large objects than \"%s\" lists",
+						   name, TOC_NAME);
+	free(wanted);
+	return problem;
 }
 
 void

@@ -85,12 +85,22 @@ extern bool archive_objects_next(ArchiveObjects *objects, Oid *oid);
 
 /*
  * Where the one that was returned last is, for another process that is to
- * begin with it: there, right after the opening, that becomes the next one.
- * To pass over all those before it, once for each of many that share an
- * entry, would take too long.
+ * begin with it.
  */
 extern uint64 archive_objects_position(const ArchiveObjects *objects);
-extern void archive_objects_seek(ArchiveObjects *objects, uint64 position);
+
+/*
+ * Open the entry at such a position, to read the objects with these OIDs,
+ * which follow each other in it.  To pass over all objects before them, once
+ * for each of many processes that share an entry, would take too long.  The
+ * OIDs are borrowed: they name files that commands return, so that only the
+ * leader reads the list.
+ */
+extern ArchiveObjects *archive_objects_open_some(const Archive *archive,
+												 const TocEntry *entry,
+												 uint64 position,
+												 const Oid *oids, int n_oids,
+												 char **problem);
 
 /*
  * Some bytes of that one into buf: how many, 0 when all have been read and
@@ -101,6 +111,25 @@ extern ssize_t archive_objects_read(ArchiveObjects *objects, void *buf,
 
 /* What is wrong, as a sentence, owned; NULL if nothing has been yet. */
 extern char *archive_objects_error(const ArchiveObjects *objects);
+
+/*
+ * Has a command not returned the object that is being read?  Then read it
+ * again from its beginning.
+ */
+extern bool archive_objects_is_unread(const ArchiveObjects *objects);
+extern void archive_objects_reopen(ArchiveObjects *objects);
+
+/*
+ * Commands have returned these OIDs as the list of an entry, for which there
+ * is no checksum: what is wrong with them, or NULL; owned.  No list is empty,
+ * as pg_dump makes an entry only for objects.  Which objects there are is
+ * compared with toc.dat, unless that does not contain them.  by_id is the
+ * result of toc_entries_by_id().
+ */
+extern char *archive_objects_check_list(const Archive *archive,
+										const TocEntry **by_id,
+										const TocEntry *entry,
+										const Oid *oids, int n);
 
 /* Close and free it, wherever it is. */
 extern void archive_objects_close(ArchiveObjects *objects);

@@ -108,6 +108,16 @@ archive_name_is_part(const char *name)
 		is_data_name(object ? object : name);
 }
 
+bool
+archive_name_is_harmless(const char *name)
+{
+	static const char harmless[] = DIGITS "_."
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	return name[0] != '\0' && name[0] != '.' &&
+		name[strspn(name, harmless)] == '\0';
+}
+
 CompressMethod
 archive_name_method(const char *name)
 {
@@ -130,7 +140,7 @@ archive_name_method(const char *name)
 
 /* A plain name: not of a directory, not of a hidden file, not elsewhere. */
 static bool
-is_plain_name(const char *name)
+archive_name_is_plain(const char *name)
 {
 	return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
 }
@@ -156,8 +166,8 @@ archive_lookup_open(int dir, const char *name, CompressMethod *method,
 {
 	char	   *full;
 
-	*problem = "has a name that is not valid in an archive";
-	if (!is_plain_name(name))
+	*problem = ARCHIVE_NAME_INVALID;
+	if (!archive_name_is_plain(name))
 		return -1;
 	for (int i = 0; (full = form_of_name(name, i, method)) != NULL; i++)
 	{
@@ -177,7 +187,7 @@ archive_lookup_bytes(int dir, const char *name)
 	char	   *full;
 	struct stat st;
 
-	for (int i = 0; is_plain_name(name) &&
+	for (int i = 0; archive_name_is_plain(name) &&
 		 (full = form_of_name(name, i, &method)) != NULL; i++)
 	{
 		int			rc = fstatat(dir, full, &st, AT_SYMLINK_NOFOLLOW);

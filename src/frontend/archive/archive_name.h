@@ -54,6 +54,17 @@ extern bool archive_name_is_part(const char *name);
 extern CompressMethod archive_name_method(const char *name);
 
 /*
+ * Does the name consist only of letters, digits, '_' and '.', and begin with
+ * none of the last?  Only such a name may be part of a command of --pipe: a
+ * shell takes it for a word, also within quotes of any kind, and no program
+ * takes it for an option or for another directory.
+ */
+extern bool archive_name_is_harmless(const char *name);
+
+/* What is wrong with a file that has a name that cannot be used. */
+#define ARCHIVE_NAME_INVALID "has a name that is not valid in an archive"
+
+/*
  * Open the file that a table of contents or a list of large objects calls
  * name, in the directory that dir is open on: the file of that name, or with
  * the suffix .gz, .lz4 or .zst, in this order (compress_io.c:

@@ -7,7 +7,6 @@
 #include "archive/archive_name.h"
 #include "archive/archive_open.h"
 #include "archive/toc_file.h"
-#include "stream/decompress.h"
 
 /* Where tar has its mark (pgtar.h: TAR_OFFSET_MAGIC), and what it is. */
 #define TAR_MAGIC_OFFSET 257
@@ -93,8 +92,8 @@ refuse_kind(const char *path, ArchiveKind kind)
 	exit(1);
 }
 
-pg_noreturn static void
-damaged(const Archive *archive, const char *problem)
+void
+archive_open_damaged(const Archive *archive, const char *problem)
 {
 	if (strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
 	{
@@ -128,25 +127,12 @@ read_toc_input(void *reader, void *buf, size_t len)
 	return done;
 }
 
-/* The file may have been compressed by hand, as pg_restore allows. */
-static void
-read_directory(Archive *archive)
+const char *
+archive_open_toc(Archive *archive, DataReader *reader)
 {
-	CompressMethod method;
-	DataReader *reader;
 	const char *problem;
 	char		byte;
-	int			fd = archive_lookup_open(archive->fd, TOC_NAME, &method,
-										 &problem);
 
-	if (fd < 0)
-	{
-		pg_log_error("directory \"%s\" is not an archive: file \"%s\" %s",
-					 archive->path, TOC_NAME, problem);
-		archive_lookup_hint(archive->path);
-		exit(1);
-	}
-	reader = data_reader_new_file(fd, method);
 	archive->toc = toc_read_file(read_toc_input, reader, false, &problem);
 
 	/*
@@ -160,9 +146,29 @@ read_directory(Archive *archive)
 		problem = data_reader_error(reader);
 	else if (archive->toc)
 		problem = NULL;
-	if (problem)
-		damaged(archive, problem);
 	data_reader_free(reader);
+	return problem;
+}
+
+/* The file may have been compressed by hand, as pg_restore allows. */
+static void
+read_directory(Archive *archive)
+{
+	CompressMethod method;
+	const char *problem;
+	int			fd = archive_lookup_open(archive->fd, TOC_NAME, &method,
+										 &problem);
+
+	if (fd < 0)
+	{
+		pg_log_error("directory \"%s\" is not an archive: file \"%s\" %s",
+					 archive->path, TOC_NAME, problem);
+		archive_lookup_hint(archive->path);
+		exit(1);
+	}
+	problem = archive_open_toc(archive, data_reader_new_file(fd, method));
+	if (problem)
+		archive_open_damaged(archive, problem);
 }
 
 /* That an archive of ours has none is strange, but no reason to refuse it. */
@@ -219,7 +225,7 @@ entries_with_data(const Archive *archive, int *n)
 	qsort(result, *n, sizeof(TocEntry *), compare_ids);
 	for (int i = 1; i < *n; i++)
 		if (result[i]->dump_id == result[i - 1]->dump_id)
-			damaged(archive, "two entries with data have the same dump ID");
+			archive_open_damaged(archive, "two entries with data have the same dump ID");
 	return result;
 }
 
@@ -251,7 +257,7 @@ find_data(Archive *archive, CustomBlocks *blocks)
 		offset = custom_block_position(blocks);
 	}
 	if (custom_block_error(blocks))
-		damaged(archive, custom_block_error(blocks));
+		archive_open_damaged(archive, custom_block_error(blocks));
 }
 
 static int
@@ -287,7 +293,7 @@ measure_custom(Archive *archive)
 		if (entries[i]->data_state != TOC_DATA_AT_OFFSET)
 			continue;
 		if (entries[i]->data_offset >= end)
-			damaged(archive, "no data found at the recorded offset");
+			archive_open_damaged(archive, "no data found at the recorded offset");
 		archive->stored_bytes[entries[i] - archive->toc->entries] =
 			end - entries[i]->data_offset;
 		end = entries[i]->data_offset;
@@ -317,11 +323,11 @@ read_custom(Archive *archive)
 	else if (archive->toc)
 		problem = NULL;
 	if (problem)
-		damaged(archive, problem);
+		archive_open_damaged(archive, problem);
 	if (has_hidden_data(archive->toc))
 		find_data(archive, blocks);
 	if (has_hidden_data(archive->toc))
-		damaged(archive, "data of an entry is missing");
+		archive_open_damaged(archive, "data of an entry is missing");
 	custom_block_free(blocks);
 }
 

@@ -8,6 +8,18 @@
 
 #include "archive/manifest.h"
 #include "archive/toc.h"
+#include "stream/decompress.h"
+
+/* Commands that return the files of an archive. */
+typedef struct ArchiveCommands
+{
+	ReadCommand command;
+	int			retries;
+	char	   *directory;		/* private: toc.dat, until
+								 * archive_piped_forget_toc() */
+	char	   *identity;		/* a hash of toc.dat and the manifest; see
+								 * restore_journal_archive() */
+} ArchiveCommands;
 
 typedef enum ArchiveKind
 {
@@ -27,11 +39,13 @@ typedef struct Archive
 	char	   *path;
 	ArchiveKind kind;			/* one of the first two */
 	int			fd;				/* of the directory, or of the file */
+	ArchiveCommands *commands;	/* that its files come from; NULL = path */
 	Toc		   *toc;
 	char	   *encoding;		/* of the data */
 	Manifest   *manifest;		/* NULL if there is none */
 	uint64	   *stored_bytes;	/* of toc's entries: about the size of their
-								 * data, as they are stored; 0 = none */
+								 * data, as they are stored; 0 = none, or not
+								 * known */
 } Archive;
 
 /* What is there?  Exits with a message if it cannot be opened. */
@@ -45,5 +59,15 @@ extern ArchiveKind archive_open_kind(const char *path);
  * of contents, or a kind that is not read here, or a damaged manifest.
  */
 extern Archive *archive_open(const char *path);
+
+/*
+ * Read the table of contents of a directory, and free the reader.  Returns
+ * what is wrong with it, or NULL.
+ */
+extern const char *archive_open_toc(Archive *archive, DataReader *reader);
+
+/* Exit with this error, which the archive has. */
+pg_noreturn extern void archive_open_damaged(const Archive *archive,
+											 const char *problem);
 
 #endif							/* ARCHIVE_OPEN_H */

@@ -181,6 +181,7 @@ void
 manifest_free(Manifest *manifest)
 {
 	json_free_members(manifest_fields, manifest);
+	free(manifest->by_path);
 	free(manifest);
 }
 
@@ -284,6 +285,44 @@ check_files(JsonReader *reader, const Manifest *manifest)
 			json_fail(reader, "missing checksum of a file");
 }
 
+static int
+manifest_compare_paths(const void *a, const void *b)
+{
+	const ManifestFile *f1 = *(const ManifestFile *const *) a;
+	const ManifestFile *f2 = *(const ManifestFile *const *) b;
+
+	return strcmp(f1->path, f2->path);
+}
+
+static void
+sort_files(Manifest *manifest)
+{
+	manifest->by_path = pg_malloc((manifest->n_files + 1) * sizeof(ManifestFile *));
+	for (int i = 0; i < manifest->n_files; i++)
+		manifest->by_path[i] = &manifest->files[i];
+	qsort(manifest->by_path, manifest->n_files, sizeof(ManifestFile *),
+		  manifest_compare_paths);
+}
+
+const ManifestFile *
+manifest_find(const Manifest *manifest, const char *name)
+{
+	for (int i = COMPRESS_NONE; i < N_COMPRESS_METHODS; i++)
+	{
+		ManifestFile key = {.path = archive_name_compressed(name, i)};
+		const ManifestFile *pointer = &key;
+		const ManifestFile **found = bsearch(&pointer, manifest->by_path,
+											 manifest->n_files,
+											 sizeof(ManifestFile *),
+											 manifest_compare_paths);
+
+		free(key.path);
+		if (found)
+			return *found;
+	}
+	return NULL;
+}
+
 Manifest *
 manifest_read(const char *text, size_t len, const char **problem)
 {
@@ -304,7 +343,10 @@ manifest_read(const char *text, size_t len, const char **problem)
 	check_files(&reader, manifest);
 	*problem = reader.error;
 	if (reader.error == NULL)
+	{
+		sort_files(manifest);
 		return manifest;
+	}
 	manifest_free(manifest);
 	return NULL;
 }

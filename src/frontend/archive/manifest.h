@@ -124,6 +124,8 @@ typedef struct Manifest
 	pg_checksum_type checksum_type;
 	ManifestFile *files;
 	int			n_files;
+	const ManifestFile **by_path;	/* of one that was read: the files in the
+									 * order of their paths; else NULL */
 	char	   *servers;		/* of several, what each gave, in words; of a
 								 * run only, not of a file; or NULL */
 } Manifest;
@@ -156,6 +158,14 @@ extern void manifest_write(const Manifest *manifest, Sink *sink);
  */
 extern Manifest *manifest_read(const char *text, size_t len,
 							   const char **problem);
+
+/*
+ * The file that a table of contents or a list of large objects calls name, in
+ * a manifest that was read: with this name, or with the suffix of any
+ * compression.  NULL if there is none.
+ */
+extern const ManifestFile *manifest_find(const Manifest *manifest,
+										 const char *name);
 
 /* Free what manifest_read() or manifest_load() has returned. */
 extern void manifest_free(Manifest *manifest);

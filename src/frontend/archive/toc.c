@@ -151,6 +151,50 @@ toc_table_dump_id(const TocEntry *data_entry)
 	return data_entry->deps[0];
 }
 
+/* One a line (pg_dump.c:dumpLO). */
+static int
+read_oids(const char *pos, Oid **oids)
+{
+	int			n = 0;
+
+	while (*pos)
+	{
+		char	   *end;
+		unsigned long oid = strtoul(pos, &end, 10);
+
+		if (end == pos || *end != '\n')
+			return 0;
+		*array_add(*oids, n) = (Oid) oid;
+		pos = end + 1;
+	}
+	return n;
+}
+
+int
+toc_large_objects(const Toc *toc, const TocEntry **by_id,
+				  const TocEntry *blobs, Oid **oids)
+{
+	const TocEntry *metadata = blobs->n_deps > 0 ?
+		by_id[Max(0, blobs->deps[0])] : NULL;
+	int			n = 0;
+
+	*oids = NULL;
+
+	/*
+	 * From 17 on, pg_dump writes one BLOB METADATA entry for each group of
+	 * objects with the same owner and privileges, and the BLOBS entry depends
+	 * on it.
+	 */
+	if (toc->minor >= 16)
+		return metadata && metadata->defn &&
+			toc_entry_is(metadata, "BLOB METADATA") ?
+			read_oids(metadata->defn, oids) : 0;
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "BLOB"))
+			*array_add(*oids, n) = toc->entries[i].oid;
+	return n;
+}
+
 /* ----------
  * Entries by name, and the owners of sequences.
  * ----------

@@ -172,6 +172,15 @@ toc_entry_is_table_data(const TocEntry *entry)
 	return entry->had_dumper && toc_entry_is(entry, "TABLE DATA");
 }
 
+/*
+ * The OIDs of the large objects whose data a BLOBS entry has: of the BLOB
+ * METADATA entry that it depends on, from format 1.16 on; of all BLOB entries
+ * before.  Returns how many; *oids is owned.  0 if there is no such entry, or
+ * it does not contain a list.  by_id is the result of toc_entries_by_id().
+ */
+extern int	toc_large_objects(const Toc *toc, const TocEntry **by_id,
+							  const TocEntry *blobs, Oid **oids);
+
 /* ----------
  * Entries of one kind by the names of their objects, and the owners of
  * sequences.

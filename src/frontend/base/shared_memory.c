@@ -9,13 +9,24 @@
 #include "base/shared_memory.h"
 
 void *
+shared_memory_try(size_t n, size_t size)
+{
+	/*
+	 * One more, as there is no mapping of no bytes.  Most of a large one may
+	 * never be used, so nothing is reserved, where the system allows that.
+	 */
+	void	   *memory = mmap(NULL, (n + 1) * size, PROT_READ | PROT_WRITE,
+							  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void *
 shared_memory_new(size_t n, size_t size)
 {
-	/* A mapping of 0 bytes is not possible, so allocate one more element. */
-	void	   *memory = mmap(NULL, (n + 1) * size, PROT_READ | PROT_WRITE,
-							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void	   *memory = shared_memory_try(n, size);
 
-	if (memory == MAP_FAILED)
+	if (memory == NULL)
 		pg_fatal("could not map shared memory: %m");
 	return memory;
 }

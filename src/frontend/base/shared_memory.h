@@ -15,6 +15,9 @@
  */
 extern void *shared_memory_new(size_t n, size_t size);
 
+/* The same, but if there is no room, NULL and errno. */
+extern void *shared_memory_try(size_t n, size_t size);
+
 /* ----------
  * Locks that show which processes are alive.
  *

@@ -186,7 +186,8 @@ typedef struct ClusterDump
 	ClusterMap *previous;		/* --incremental; or NULL */
 	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
 	char	   *globals;
-	char	   *directory;		/* NULL if nothing is written */
+	ArchiveDir *piped;			/* of map and globals; NULL without --pipe */
+	char	   *directory;		/* NULL if nothing is written to one */
 	int			directory_fd;	/* the open directory, because another one may
 								 * get its path */
 	char	   *databases;		/* in the directory, for the archives */
@@ -293,14 +294,24 @@ publish(const ClusterDump *dump, const char *name)
 }
 
 /*
- * map.json is published last, because a directory that has it is a complete
- * dump.  It contains the checksum of globals.sql, and which databases failed.
+ * The archives of databases that did not fail are complete.  map.json is
+ * published last, because a directory that has it is a complete dump.  It
+ * contains the checksum of globals.sql, and which databases failed.
  */
 static void
-finish_directory(ClusterDump *dump)
+finish(ClusterDump *dump)
 {
 	dump->map.globals_checksum = checksum_of(CHECKSUM_TYPE_SHA256, dump->globals,
 											 strlen(dump->globals));
+	if (dump->piped)
+	{
+		write_text(archive_dir_new_file(dump->piped, CLUSTER_GLOBALS_NAME),
+				   dump->globals);
+		interrupt_check();
+		write_text(archive_dir_new_file(dump->piped, CLUSTER_MAP_NAME),
+				   cluster_map_text(&dump->map));
+		return;
+	}
 	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
 			   dump->globals);
 	write_text(dump->map_sink, cluster_map_text(&dump->map));
@@ -375,6 +386,10 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 		cluster_snapshot_add_args(dump->snapshot, no, args);
 	if (dump->previous)
 		add_previous(dump, database, args);
+	if (dump->piped)
+		simple_string_list_append(args, psprintf("--pipe=%s",
+												 cluster_map_pipe(dump->options->pipe_command,
+																  database)));
 	if (dump->directory == NULL)
 		return;
 	simple_string_list_append(args, "-f");
@@ -384,7 +399,8 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 /*
  * A run has failed: remove its archive, unless it has a table of contents,
  * which means that it is complete and only something after it failed, such as
- * the report.  True if the archive stays.
+ * the report.  True if the archive stays.  Where commands store it, it is not
+ * known what is there.
  */
 static bool
 cluster_dump_clean_up(void *arg, int no)
@@ -428,7 +444,13 @@ read_cluster(ClusterDump *dump, const char *argv0)
 
 	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	if (!options->dry_run && !options->check)
-		create_directory(dump);
+	{
+		if (options->pipe_command)
+			dump->piped = archive_dir_create_piped(cluster_map_pipe(options->pipe_command,
+																	NULL));
+		else
+			create_directory(dump);
+	}
 	if (options->cluster_snapshot)
 	{
 		dump->snapshot = take_snapshot(&conn, dump->address, &dump->map.list,
@@ -469,7 +491,11 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		(void) archive_dir_check(options->directory, true);
 	/* an unusable previous dump is reported before anything is created */
 	if (options->incremental)
-		dump->previous = cluster_map_read(options->incremental);
+	{
+		ClusterPlace place = cluster_map_place(options->incremental, NULL);
+
+		dump->previous = cluster_map_read(&place);
+	}
 	read_cluster(dump, argv0);
 	if (dump->snapshot && only_looks)
 	{
@@ -490,8 +516,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		pg_log_error("could not dump any database");
 		pg_fatal_hint(CAUSES_HINT);
 	}
-	if (dump->directory)
-		finish_directory(dump);
+	if (dump->directory || dump->piped)
+		finish(dump);
 	if (n_failed == 0)
 	{
 		cleanup_forget_all();
@@ -684,6 +710,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 typedef struct ClusterVerify
 {
 	const Options *options;
+	ClusterPlace place;
 	ClusterMap *map;
 } ClusterVerify;
 
@@ -695,9 +722,17 @@ cluster_verify_add_args(void *arg, int no, SimpleStringList *args)
 
 	toc_database_expect(database->oid, database->name);
 	manifest_expect_snapshot(verify->map->snapshot);
-	simple_string_list_append(args, psprintf("--verify=%s",
-											 cluster_map_archive(verify->options->verify,
-																 database)));
+	if (verify->place.commands)
+	{
+		simple_string_list_append(args, "--verify");
+		simple_string_list_append(args, psprintf("--pipe=%s",
+												 cluster_map_pipe(verify->options->pipe_command,
+																  database)));
+	}
+	else
+		simple_string_list_append(args, psprintf("--verify=%s",
+												 cluster_map_archive(verify->place.directory,
+																	 database)));
 	simple_string_list_append(args, psprintf("--jobs=%d", verify->options->jobs));
 	simple_string_list_append(args, "--no-progress");
 }
@@ -723,8 +758,9 @@ cluster_verify(const Options *options, const char *argv0,
 	cluster_account_open(options, CLUSTER_VERIFY);
 	interrupt_install_leader();
 	verify->options = options;
-	verify->map = cluster_map_read(options->verify);
-	free(cluster_map_read_globals(options->verify, verify->map));
+	verify->place = cluster_map_place(options->verify, options);
+	verify->map = cluster_map_read(&verify->place);
+	free(cluster_map_read_globals(&verify->place, verify->map));
 	n_missing = cluster_map_leave_out_failed(verify->map, &names);
 	cluster_account_note_snapshot(verify->map->snapshot);
 	run.list = &verify->map->list;
@@ -752,6 +788,7 @@ cluster_verify(const Options *options, const char *argv0,
 typedef struct ClusterRestore
 {
 	const Options *options;
+	ClusterPlace place;
 	ClusterMap *map;
 	PeerAddress *address;
 	char	   *database;		/* database in which new ones are created */
@@ -788,22 +825,32 @@ cluster_restore_add_args(void *arg, int no, SimpleStringList *args)
 							 cluster_list_conninfo(restore->address,
 												   is_there ? database->name :
 												   restore->database));
+	if (restore->place.commands)
+	{
+		simple_string_list_append(args, psprintf("--pipe=%s",
+												 cluster_map_pipe(restore->options->pipe_command,
+																  database)));
+		return;
+	}
 	simple_string_list_append(args, "--");
 	simple_string_list_append(args,
-							  cluster_map_archive(restore->options->restore,
+							  cluster_map_archive(restore->place.directory,
 												  database));
 }
 
-/* Look for all archives before anything is created on the target. */
+/*
+ * Look for all archives before anything is created on the target.  Commands
+ * return their tables of contents later, when the archives are identified.
+ */
 static void
 check_archives(const ClusterRestore *restore)
 {
 	const ClusterList *list = &restore->map->list;
 
-	for (int i = 0; i < list->n; i++)
+	for (int i = 0; i < list->n && restore->place.commands == NULL; i++)
 	{
 		char	   *toc = psprintf("%s/%s",
-								   cluster_map_archive(restore->options->restore,
+								   cluster_map_archive(restore->place.directory,
 													   &list->databases[i]),
 								   TOC_NAME);
 
@@ -825,9 +872,10 @@ open_restore(ClusterRestore *restore)
 	PGconn	   *conn;
 	GlobalsScript *script;
 
-	restore->map = cluster_map_read(options->restore);
+	restore->place = cluster_map_place(options->restore, options);
+	restore->map = cluster_map_read(&restore->place);
 	list = &restore->map->list;
-	script = globals_script_parse(cluster_map_read_globals(options->restore,
+	script = globals_script_parse(cluster_map_read_globals(&restore->place,
 														   restore->map));
 	if (options->no_tablespaces)
 		globals_script_drop_tablespaces(script);
@@ -853,9 +901,9 @@ open_restore(ClusterRestore *restore)
 	}
 	if (!options->resume)
 		cluster_list_refuse_existing(list, conn);
-	cluster_map_identify(options->restore, list);
+	cluster_map_identify(&restore->place, list);
 	restore->notes = cluster_notes_read(conn, restore->address,
-										cluster_map_identity(options->restore),
+										restore->map->identity,
 										options);
 	cluster_notes_decide(restore->notes, conn, list);
 	cluster_check_target(conn, options, list->n);

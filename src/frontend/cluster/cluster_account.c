@@ -669,7 +669,8 @@ write_page(const ClusterAccount *account)
 	ReportDatabase *databases = pg_malloc0((n + 1) * sizeof(ReportDatabase));
 	ReportCluster cluster = {
 		.title = page_titles[account->command],
-		.archive = account->command == CLUSTER_COPY ? NULL :
+		/* a command may contain a secret */
+		.archive = account->command == CLUSTER_COPY || options->pipe_command ? NULL :
 		options->verify ? options->verify :
 		options->restore ? options->restore : options->directory,
 		.snapshot = account->snapshot,

@@ -10,11 +10,14 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_piped.h"
+#include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/units.h"
 #include "cluster/cluster_map.h"
 #include "stream/regular_file.h"
+#include "stream/sink.h"
 
 #define MAP_VERSION 1
 
@@ -32,6 +35,13 @@ char *
 cluster_map_archive(const char *directory, const ClusterDatabase *database)
 {
 	return psprintf("%s/" CLUSTER_DATABASES_NAME "/%u", directory, database->oid);
+}
+
+char *
+cluster_map_pipe(const char *pattern, const ClusterDatabase *database)
+{
+	return sink_pipe_directory(pattern, database ?
+							   archive_directory(database) : ".");
 }
 
 /* ----------
@@ -220,12 +230,38 @@ cluster_map_parse(const char *text, size_t len, const char **problem)
 	return map;
 }
 
+ClusterPlace
+cluster_map_place(const char *directory, const Options *options)
+{
+	ClusterPlace place = {.directory = directory};
+
+	if (options && options->pipe_command)
+	{
+		place.directory = NULL;
+		place.options = options;
+		place.commands = archive_piped_new(options,
+										   cluster_map_pipe(options->pipe_command, NULL));
+	}
+	return place;
+}
+
 /*
- * Read a file of this directory, followed by a zero byte.  Exits with a
- * message if it cannot be read, or is not a regular file.
+ * Commands have not returned a file, or another one.  Return if they may
+ * return it when they are run again.
+ */
+static void
+read_again(const Archive *commands, Retry *retry, const char *problem)
+{
+	if (!archive_read_again(commands, retry, problem))
+		archive_read_failed(commands, retry, problem);
+}
+
+/*
+ * Read a file, followed by a zero byte.  Exits with a message if it cannot be
+ * read, or is not a regular file.
  */
 static char *
-cluster_map_read_file(const char *directory, const char *name, size_t *len)
+read_path(const char *directory, const char *name, size_t *len)
 {
 	char	   *path = psprintf("%s/%s", directory, name);
 	const char *problem;
@@ -261,22 +297,49 @@ cluster_map_read_file(const char *directory, const char *name, size_t *len)
 	return text;
 }
 
-ClusterMap *
-cluster_map_read(const char *directory)
+/* The map or the globals, in the same way. */
+static char *
+read_file(const ClusterPlace *place, const char *name, size_t *len)
 {
-	size_t		len;
-	char	   *text = cluster_map_read_file(directory, CLUSTER_MAP_NAME, &len);
-	const char *problem;
-	ClusterMap *map = cluster_map_parse(text, len, &problem);
+	Retry		retry = {0};
+	char	   *problem;
+	char	   *text;
 
-	if (map == NULL)
+	if (place->commands == NULL)
+		return read_path(place->directory, name, len);
+	while ((text = archive_read_all(place->commands, name, len, &problem)) == NULL)
+		read_again(place->commands, &retry, problem);
+	return text;
+}
+
+ClusterMap *
+cluster_map_read(const ClusterPlace *place)
+{
+	Retry		retry = {0};
+
+	for (;;)
 	{
-		pg_log_error("\"%s/%s\" is not the map of a cluster's dump: %s",
-					 directory, CLUSTER_MAP_NAME, problem);
-		pg_fatal_hint("Use another copy of the dump, or restore each archive in \"%s/%s\" with pg_parrestore.",
-					  directory, CLUSTER_DATABASES_NAME);
+		size_t		len;
+		char	   *text = read_file(place, CLUSTER_MAP_NAME, &len);
+		const char *problem;
+		ClusterMap *map = cluster_map_parse(text, len, &problem);
+
+		if (map)
+		{
+			map->identity = checksum_of(CHECKSUM_TYPE_SHA256, text, len);
+			return map;
+		}
+		if (place->commands == NULL)
+		{
+			pg_log_error("\"%s/%s\" is not the map of a cluster's dump: %s",
+						 place->directory, CLUSTER_MAP_NAME, problem);
+			pg_fatal_hint("Use another copy of the dump, or restore each archive in \"%s/%s\" with pg_parrestore.",
+						  place->directory, CLUSTER_DATABASES_NAME);
+		}
+		read_again(place->commands, &retry,
+				   psprintf("command for file \"%s\" did not return the map of a cluster's dump: %s",
+							CLUSTER_MAP_NAME, problem));
 	}
-	return map;
 }
 
 int
@@ -301,14 +364,26 @@ cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names)
 }
 
 char *
-cluster_map_read_globals(const char *directory, const ClusterMap *map)
+cluster_map_read_globals(const ClusterPlace *place, const ClusterMap *map)
 {
-	size_t		len;
-	char	   *text = cluster_map_read_file(directory, CLUSTER_GLOBALS_NAME, &len);
+	const char *directory = place->directory;
+	Retry		retry = {0};
 
-	if (strcmp(checksum_of(CHECKSUM_TYPE_SHA256, text, len), map->globals_checksum) != 0 ||
-		strlen(text) != len)
+	for (;;)
 	{
+		size_t		len;
+		char	   *text = read_file(place, CLUSTER_GLOBALS_NAME, &len);
+
+		if (strcmp(checksum_of(CHECKSUM_TYPE_SHA256, text, len), map->globals_checksum) == 0 &&
+			strlen(text) == len)
+			return text;
+		if (place->commands)
+		{
+			read_again(place->commands, &retry,
+					   psprintf("command for file \"%s\" returned data that does not match the checksum in \"%s\"",
+								CLUSTER_GLOBALS_NAME, CLUSTER_MAP_NAME));
+			continue;
+		}
 		pg_log_error("file \"%s/%s\" was changed after the dump", directory,
 					 CLUSTER_GLOBALS_NAME);
 		pg_log_error_hint("If the change is intended, run file \"%s/%s\" with psql, and restore the archives in \"%s/%s\" one by one.  Otherwise, use another copy of the dump.",
@@ -316,28 +391,19 @@ cluster_map_read_globals(const char *directory, const ClusterMap *map)
 						  CLUSTER_DATABASES_NAME);
 		exit(1);
 	}
-	return text;
-}
-
-char *
-cluster_map_identity(const char *directory)
-{
-	size_t		len;
-	char	   *text = cluster_map_read_file(directory, CLUSTER_MAP_NAME, &len);
-
-	return checksum_of(CHECKSUM_TYPE_SHA256, text, len);
 }
 
 /* Append a file of an archive, which may not exist there. */
 static void
 add_file(PQExpBuffer buf, const char *archive, const char *name)
 {
+	char	   *path = psprintf("%s/%s", archive, name);
 	size_t		len;
 	char	   *text;
 
-	if (access(psprintf("%s/%s", archive, name), F_OK) == 0)
+	if (access(path, F_OK) == 0)
 	{
-		text = cluster_map_read_file(archive, name, &len);
+		text = read_path(archive, name, &len);
 		appendPQExpBuffer(buf, "%s %s\n", name,
 						  checksum_of(CHECKSUM_TYPE_SHA256, text, len));
 		free(text);
@@ -348,17 +414,24 @@ add_file(PQExpBuffer buf, const char *archive, const char *name)
  * Two dumps of a database may have equal tables of contents, but a manifest
  * contains times, so it is used, too.
  */
+static char *
+identify(const ClusterPlace *place, const ClusterDatabase *database)
+{
+	char	   *archive;
+	PQExpBufferData buf = buffer_new();
+
+	if (place->commands)
+		return archive_piped_identity(place->options,
+									  cluster_map_pipe(place->options->pipe_command, database));
+	archive = cluster_map_archive(place->directory, database);
+	add_file(&buf, archive, TOC_NAME);
+	add_file(&buf, archive, MANIFEST_NAME);
+	return checksum_of(CHECKSUM_TYPE_SHA256, buffer_text(&buf), buf.len);
+}
+
 void
-cluster_map_identify(const char *directory, ClusterList *list)
+cluster_map_identify(const ClusterPlace *place, ClusterList *list)
 {
 	for (int i = 0; i < list->n; i++)
-	{
-		char	   *archive = cluster_map_archive(directory, &list->databases[i]);
-		PQExpBufferData buf = buffer_new();
-
-		add_file(&buf, archive, TOC_NAME);
-		add_file(&buf, archive, MANIFEST_NAME);
-		list->databases[i].identity = checksum_of(CHECKSUM_TYPE_SHA256,
-												  buffer_text(&buf), buf.len);
-	}
+		list->databases[i].identity = identify(place, &list->databases[i]);
 }

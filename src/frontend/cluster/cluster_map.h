@@ -12,6 +12,7 @@
 #define CLUSTER_MAP_H
 
 #include "archive/archive_name.h"
+#include "archive/archive_open.h"
 #include "cluster/cluster_snapshot.h"
 
 #define CLUSTER_GLOBALS_NAME "globals.sql"
@@ -20,6 +21,7 @@
 typedef struct ClusterMap
 {
 	ClusterList list;
+	char	   *identity;		/* the same for the same map */
 	char	   *server_version;
 	char	   *globals_checksum;	/* SHA256, in hexadecimal */
 	SnapshotRecord *snapshot;	/* of all databases; NULL without
@@ -29,6 +31,13 @@ typedef struct ClusterMap
 /* The directory of a database's archive, in that of the cluster; owned. */
 extern char *cluster_map_archive(const char *directory,
 								 const ClusterDatabase *database);
+
+/*
+ * The command of --pipe for the files of a database's archive, or, with NULL,
+ * for the map and the globals: both take their place for %d.  Owned.
+ */
+extern char *cluster_map_pipe(const char *pattern,
+							  const ClusterDatabase *database);
 
 /* The map as text; owned. */
 extern char *cluster_map_text(const ClusterMap *map);
@@ -42,8 +51,26 @@ extern char *cluster_map_text(const ClusterMap *map);
 extern ClusterMap *cluster_map_parse(const char *text, size_t len,
 									 const char **problem);
 
-/* Read the map in this directory; exits with a message if there is none. */
-extern ClusterMap *cluster_map_read(const char *directory);
+/* Where the files of a cluster's dump are. */
+typedef struct ClusterPlace
+{
+	const char *directory;		/* NULL with commands */
+	Archive    *commands;		/* that return map and globals; or NULL */
+	const Options *options;		/* of these, such as --pipe */
+} ClusterPlace;
+
+/*
+ * With --pipe, commands return the files; else they are in this directory.
+ * Both arguments are borrowed; options may be NULL.
+ */
+extern ClusterPlace cluster_map_place(const char *directory,
+									  const Options *options);
+
+/*
+ * Read the map; exits with a message if there is none.  Commands that do not
+ * return a map or the globals are run again, up to --retries times.
+ */
+extern ClusterMap *cluster_map_read(const ClusterPlace *place);
 
 /*
  * Remove databases that could not be dumped from the list, with a warning for
@@ -56,14 +83,13 @@ extern int	cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names);
  * The contents of globals.sql; owned.  Exits with a message if they do not
  * match the map's checksum.
  */
-extern char *cluster_map_read_globals(const char *directory,
+extern char *cluster_map_read_globals(const ClusterPlace *place,
 									  const ClusterMap *map);
 
 /*
- * Texts that identify a dump, wherever its directory is: of the map, and of
- * the archive of each database.  The latter are set in the list.
+ * Set a text in the list that identifies the archive of each database: it is
+ * the same for the same archive in any directory, or for the same commands.
  */
-extern char *cluster_map_identity(const char *directory);
-extern void cluster_map_identify(const char *directory, ClusterList *list);
+extern void cluster_map_identify(const ClusterPlace *place, ClusterList *list);
 
 #endif							/* CLUSTER_MAP_H */

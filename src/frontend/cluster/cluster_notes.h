@@ -25,7 +25,7 @@ typedef struct ClusterNotes ClusterNotes;
 
 /*
  * Read the notes of an earlier run from the session's database.  identity is
- * the dump's (cluster_map_identity()).  Without --resume there must be no
+ * the dump's (ClusterMap.identity).  Without --resume there must be no
  * notes; with it they must belong to this dump, or not exist yet.  Reports
  * errors for findings_report().  Exits with a message if another run is
  * restoring all databases.  address is the session's, and must exist as long

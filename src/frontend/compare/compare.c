@@ -23,9 +23,6 @@
 #include "session/session_settings.h"
 #include "source/leader.h"
 
-/* As pg_pardump's --stall-timeout is by default. */
-#define STALL_TIMEOUT_S 60
-
 typedef struct Comparison
 {
 	/* exit callbacks and workers use them until the process ends */
@@ -626,8 +623,6 @@ connect_target(const Target *target)
 	options->incremental = NULL;
 	options->create_slot = NULL;
 	memset(&options->also_from, 0, sizeof(options->also_from));
-	if (options->restore)
-		options->stall_timeout = STALL_TIMEOUT_S;
 	source->options = options;
 	leader_connect_peer(source, target->address);
 	return source;
@@ -681,7 +676,7 @@ source_options(const Options *options)
 	result->connection.prompt_password = options->connection.prompt_password;
 	result->jobs = options->jobs;
 	result->retries = options->retries;
-	result->stall_timeout = STALL_TIMEOUT_S;
+	result->stall_timeout = options->stall_timeout;
 	result->standby_snapshot_timeout = options->standby_snapshot_timeout;
 	result->allow_affected_standby = options->allow_affected_standby;
 	result->trust_owners = options->trust_owners;

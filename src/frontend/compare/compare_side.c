@@ -489,14 +489,16 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 {
 	ObjectSum	result = {0};
 	char	   *problem;
-	ArchiveObjects *objects = archive_objects_open(archive, where->entry,
-												   &problem);
+	ArchiveObjects *objects = archive_objects_open_some(archive, where->entry,
+														where->position,
+														group->oids,
+														group->n_oids,
+														&problem);
 	char	   *buf = pg_malloc(READ_BYTES);
 	Oid			oid;
 
 	if (objects == NULL)
 		damaged(problem);
-	archive_objects_seek(objects, where->position);
 	for (int i = 0; i < group->n_oids && archive_objects_next(objects, &oid); i++)
 	{
 		DigestSink	sink;

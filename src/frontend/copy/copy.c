@@ -439,7 +439,7 @@ order_rows(Copy *copy)
 
 	if (!copy->run.options->disable_triggers && may_have_keys(copy))
 		queue = load_order_make(copy->target.conn, &copy->plan, NULL,
-								copy->targets);
+								false, copy->targets);
 	copy->plan.queue = queue;
 	copy->work.commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	copy->wave_begins = pg_malloc0((n + 1) * sizeof(int));

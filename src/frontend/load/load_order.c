@@ -118,14 +118,14 @@ read_keys(const PGresult *answer, int n_tables)
  * checked at the end of the statement.
  */
 static const JobQueue *
-order_by_keys(const DumpPlan *plan, const int *shares, LoadKey *keys,
-			  int n_keys)
+order_by_keys(const DumpPlan *plan, const int *shares, bool apart,
+			  LoadKey *keys, int n_keys)
 {
 	int			n_tables = plan->tables->n_tables;
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
 	JobRules	rules = {.waves = load_order_waves(keys, n_keys, n_tables),
 		.at_once = at_once,
-	.shares = shares,.targets = plan->tables};
+	.shares = shares,.apart = apart,.targets = plan->tables};
 
 	for (int i = 0; i < n_keys; i++)
 		if (keys[i].from == keys[i].to)
@@ -135,7 +135,7 @@ order_by_keys(const DumpPlan *plan, const int *shares, LoadKey *keys,
 
 const JobQueue *
 load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
-				const Oid *targets)
+				bool apart, const Oid *targets)
 {
 	PGresult   *answer = target_ask(conn, TARGET_KEYS, NULL,
 									oid_array(targets, plan->tables->n_tables));
@@ -143,6 +143,6 @@ load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
 	const JobQueue *queue = plan->queue;
 
 	if (PQntuples(answer) > 0)
-		queue = order_by_keys(plan, shares, keys, PQntuples(answer));
+		queue = order_by_keys(plan, shares, apart, keys, PQntuples(answer));
 	return queue;
 }

@@ -12,10 +12,11 @@
  * it, and the rows of a table that references itself all at once.  Where
  * tables reference each other no order is right.  Asks the session on the
  * target, where the plan's tables are these; without foreign keys between
- * them it is the plan's own queue.  shares are those of JobRules.
+ * them it is the plan's own queue.  shares and apart are those of JobRules.
  */
 extern const JobQueue *load_order_make(PGconn *conn, const DumpPlan *plan,
-									   const int *shares, const Oid *targets);
+									   const int *shares, bool apart,
+									   const Oid *targets);
 
 /* A foreign key, by numbers of tables. */
 typedef struct LoadKey

@@ -239,6 +239,16 @@ static const char set_errors_query[] =
 "UPDATE " RESTORE_JOURNAL_SCHEMA ".done SET errors = $2::pg_catalog.int4"
 " WHERE name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
 
+static const char set_crc_query[] =
+"UPDATE " RESTORE_JOURNAL_SCHEMA ".done SET crc = $2::pg_catalog.int8"
+" WHERE name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
+
+static const char pieces_query[] =
+"SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(d.crc), 0)"
+" FROM " RESTORE_JOURNAL_SCHEMA ".done d"
+" WHERE d.name OPERATOR(pg_catalog.>=) $1::pg_catalog.text"
+" AND d.name OPERATOR(pg_catalog.<) $2::pg_catalog.text";
+
 char *
 restore_journal_entry(const TocEntry *entry)
 {
@@ -524,6 +534,45 @@ restore_journal_set_errors(const RestoreJournal *journal, PGconn *conn, const ch
 		return;
 	snprintf(number, sizeof(number), "%d", errors);
 	PQclear(target_query(conn, set_errors_query, 2, params));
+}
+
+void
+restore_journal_set_crc(const RestoreJournal *journal, PGconn *conn, const char *name,
+						pg_crc32c crc)
+{
+	char		number[16];
+	const char *params[] = {name, number};
+
+	if (journal == NULL || !journal->is_kept)
+		return;
+	snprintf(number, sizeof(number), "%u", crc);
+	PQclear(target_query(conn, set_crc_query, 2, params));
+}
+
+/*
+ * The names are compared byte by byte, and '!' follows ' '.  The sum is a
+ * numeric, but has no more than 64 bits.
+ */
+PieceSums
+restore_journal_pieces(const RestoreJournal *journal, PGconn *conn,
+					   const DataFile *file)
+{
+	char	   *first = psprintf("rows %d piece ", file->dump_id);
+	char	   *end = psprintf("rows %d piece!", file->dump_id);
+	const char *params[] = {first, end};
+	PieceSums	sums = {0};
+
+	if (journal != NULL && journal->is_kept)
+	{
+		PGresult   *res = target_query(conn, pieces_query, 2, params);
+
+		sums.n = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+		sums.crcs = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
+		PQclear(res);
+	}
+	free(first);
+	free(end);
+	return sums;
 }
 
 bool

@@ -22,6 +22,7 @@
 
 #include "load/target.h"
 #include "plan/archive_plan.h"
+#include "stream/piece_ring.h"
 
 /* ----------
  * The schema on the target that contains the journal.
@@ -133,6 +134,8 @@ typedef struct RestoreJournalLine
 {
 	char	   *name;
 	int			errors;			/* errors that were reported and ignored */
+	int64		crc;			/* of a piece, if the journal has_crcs; else
+								 * -1 */
 } RestoreJournalLine;
 
 /* The state of the journal in the leader, which forked processes inherit. */
@@ -146,6 +149,8 @@ typedef struct RestoreJournal
 	int			backend;		/* the process ID of its backend */
 	int64		connected_at;	/* clock_monotonic_ms() */
 	bool		is_kept;		/* false if the role cannot create a schema */
+	bool		has_crcs;		/* lines of pieces contain the CRC of the
+								 * piece, as each run may read another text */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		is_ending;		/* its removal was begun, and may be done */
 	bool		is_gone;		/* its removal is done */
@@ -218,6 +223,17 @@ extern void restore_journal_done(const RestoreJournal *journal, PGconn *conn, co
 extern int	restore_journal_errors(const RestoreJournal *journal, PGconn *conn, const char *name);
 extern void restore_journal_set_errors(const RestoreJournal *journal, PGconn *conn,
 									   const char *name, int errors);
+
+/*
+ * Record the CRC of the piece with this name, which the session's transaction
+ * has claimed, in a journal that has_crcs.
+ */
+extern void restore_journal_set_crc(const RestoreJournal *journal, PGconn *conn,
+									const char *name, pg_crc32c crc);
+
+/* All pieces of a file that this run and earlier ones have committed. */
+extern PieceSums restore_journal_pieces(const RestoreJournal *journal,
+										PGconn *conn, const DataFile *file);
 
 /*
  * Exits with a message if another run has taken over, or if the journal's

@@ -393,6 +393,8 @@ restore_journal_archive(const Archive *archive)
 	pg_checksum_context sum;
 	struct stat st;
 
+	if (archive->commands)
+		return pg_strdup(archive->commands->identity);
 	checksum_begin(&sum, CHECKSUM_TYPE_SHA256);
 	if (archive->kind == ARCHIVE_CUSTOM)
 	{
@@ -441,7 +443,8 @@ static const char make_command[] =
 "name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY,"
 " attempt pg_catalog.int4 NOT NULL,"
 " errors pg_catalog.int4 NOT NULL,"
-" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
+" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),"
+" crc pg_catalog.int8)"
 " CREATE UNLOGGED TABLE no_crash (attempt pg_catalog.int4 NOT NULL)"
 " CREATE VIEW running AS SELECT";
 
@@ -453,8 +456,9 @@ static const char resume_query[] =
 "UPDATE " RESTORE_JOURNAL_SCHEMA ".run SET"
 " attempt = attempt OPERATOR(pg_catalog.+) 1";
 
+/* A journal of an older version has no column "crc". */
 static const char lines_query[] =
-"SELECT d.name, d.errors FROM " RESTORE_JOURNAL_SCHEMA ".done d"
+"SELECT d.name, d.errors, %s FROM " RESTORE_JOURNAL_SCHEMA ".done d"
 " ORDER BY d.name COLLATE pg_catalog.\"C\"";
 
 /* All of these names, with their pieces, and of those the failed ones. */
@@ -652,14 +656,18 @@ refuse_other(const char *what, const char *then, const char *now)
 void
 restore_journal_read(RestoreJournal *journal, PGconn *conn)
 {
-	PGresult   *res = target_query(conn, lines_query, 0, NULL);
+	char	   *sql = psprintf(lines_query, journal->has_crcs ? "d.crc" : "NULL");
+	PGresult   *res = target_query(conn, sql, 0, NULL);
 
+	free(sql);
 	journal->lines = pg_malloc((PQntuples(res) + 1) * sizeof(RestoreJournalLine));
 	journal->n_lines = PQntuples(res);
 	for (int i = 0; i < journal->n_lines; i++)
 	{
 		journal->lines[i].name = pg_strdup(PQgetvalue(res, i, 0));
 		journal->lines[i].errors = atoi(PQgetvalue(res, i, 1));
+		journal->lines[i].crc = PQgetisnull(res, i, 2) ? -1 :
+			strtoll(PQgetvalue(res, i, 2), NULL, 10);
 	}
 }
 
@@ -792,6 +800,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	bool		there = look.exists;
 
 	journal->target = target;
+	journal->has_crcs = restore->has_crcs;
 	journal->lock = target_connect(target);
 	restore_journal_session_note(journal);
 	if (there)

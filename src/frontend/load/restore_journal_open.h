@@ -65,8 +65,9 @@ extern void restore_journal_session_insist(void (*work) (void *arg), void *arg,
  * A text that is another one if the archive is; owned.  One with a manifest
  * is told by that and the table of contents, which may be elsewhere the next
  * time; another directory by its table of contents and its files' names,
- * sizes and times, and a file in the custom format by its table of contents,
- * size and time.  Exits with a message if it cannot be read.
+ * sizes and times, or if commands return its files, by its table of contents
+ * alone; and a file in the custom format by its table of contents, size and
+ * time.  Exits with a message if it cannot be read.
  */
 extern char *restore_journal_archive(const Archive *archive);
 
@@ -80,6 +81,7 @@ typedef struct RestoreJournalRestore
 {
 	const char *archive;		/* see restore_journal_archive() */
 	const char *selection;		/* what of it is restored, in which pieces */
+	bool		has_crcs;		/* see RestoreJournal */
 } RestoreJournalRestore;
 
 /*

@@ -18,6 +18,7 @@
 #include "base/interrupt.h"
 #include "load/restore_stage.h"
 #include "load/target_check.h"
+#include "stream/regular_file.h"
 
 /* An exit callback. */
 static void
@@ -32,13 +33,9 @@ restore_stage_remove_directory(void *arg)
 void
 restore_stage_begin(RestoreStages *restore)
 {
-	const char *parent = getenv("TMPDIR");
-	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
-								parent && *parent ? parent : "/tmp");
+	char	   *path = directory_make_private();
 	int			fd;
 
-	if (mkdtemp(path) == NULL)
-		pg_fatal("could not create directory \"%s\": %m", path);
 	restore->setup.directory = path;
 
 	/*

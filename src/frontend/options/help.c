@@ -45,6 +45,9 @@
 static const char restore_text[] =
 "\nGeneral options:\n"
 "  -d, --dbname=NAME            connect to database name\n"
+"  --pipe=COMMAND               read each file of the archive from the standard\n"
+"                               output of COMMAND (%f: name of the file; with\n"
+"                               --all-databases, %d: its directory)\n"
 "  -j, --jobs=NUM               use NUM parallel jobs to restore (default: 1)\n"
 "  -v, --verbose                verbose mode\n"
 "  --progress                   show progress and a summary (default on a\n"
@@ -55,6 +58,8 @@ static const char restore_text[] =
 "                               format only)\n"
 "  --resume                     resume an interrupted restore\n"
 "  --retries=NUM                retry interrupted jobs NUM times (default: 5)\n"
+"  --stall-timeout=SECONDS      end a command of --pipe that returned no data for\n"
+"                               SECONDS (default: 60; 0 to wait forever)\n"
 "  --allow-existing             also restore into existing tables that contain\n"
 "                               rows\n"
 "  --chunk-size=SIZE            load tables of pg_dump's archives in pieces of\n"
@@ -150,7 +155,7 @@ CONNECTION_OPTIONS
 "\nThe options -I, -n, -N, -P, -t, -T, and --section can be combined and\n"
 "specified multiple times to select multiple objects.\n"
 "\n"
-"If no input file name is supplied, then standard input is used.\n"
+"If no input file name and no --pipe is supplied, then standard input is used.\n"
 "\n"
 "pg_restore runs the restore, without parallel jobs, for -l, -f, -1, -Ft,\n"
 "standard input, and archives that contain rows as INSERT commands.\n"
@@ -170,6 +175,7 @@ restore_help_print(const char *progname)
 	printf("  %s [OPTION]... [FILE]\n", progname);
 	printf("  %s --check [OPTION]... [FILE]\n", progname);
 	printf("  %s --resume [OPTION]... [FILE]\n", progname);
+	printf("  %s --pipe=COMMAND [OPTION]...\n", progname);
 	printf("  %s --all-databases -d CONNINFO [OPTION]... DIRECTORY\n", progname);
 	fputs(restore_text, stdout);
 }
@@ -279,7 +285,8 @@ static const char dump_text[] =
 "  --clean-output               remove an earlier archive from the output\n"
 "                               directory first\n"
 "  --pipe=COMMAND               write each file to the standard input of COMMAND\n"
-"                               instead of a directory; %f is the file name\n"
+"                               instead of a directory (%f: name of the file;\n"
+"                               with --all-databases, %d: its directory)\n"
 "  --no-sync                    do not wait for changes to be written safely to\n"
 "                               disk\n"
 "  --sync-method=METHOD         set method for syncing files to disk: fsync or\n"
@@ -329,7 +336,8 @@ STALL_TIMEOUT_OPTION
 "                               SHA256, SHA384, SHA512 or NONE\n"
 
 "\nOptions for verifying and comparing, without a dump:\n"
-"  --verify=DIRECTORY           verify the archive in DIRECTORY\n"
+"  --verify=DIRECTORY           verify the archive in DIRECTORY; with --pipe and\n"
+"                               without DIRECTORY, the one that COMMAND returns\n"
 "  --compare-with=CONNINFO|DIRECTORY\n"
 "                               compare with another database or an archive\n"
 
@@ -500,6 +508,7 @@ help_print(const char *progname)
 	printf("  %s --target=CONNINFO [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --compare-with=CONNINFO|DIRECTORY [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --verify=DIRECTORY [OPTION]...\n", progname);
+	printf("  %s --verify --pipe=COMMAND [OPTION]...\n", progname);
 	printf("  %s --all-databases -f DIRECTORY|--target=CONNINFO [OPTION]...\n",
 		   progname);
 	fputs(dump_text, stdout);

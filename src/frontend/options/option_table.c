@@ -37,7 +37,8 @@ option_table_names(const OptionTable *table)
 	for (int i = 0; i < n; i++)
 	{
 		names[i].name = row_of(table, i)->name;
-		names[i].has_arg = takes_value(row_of(table, i)) ?
+		names[i].has_arg = row_of(table, i)->kind == OPTION_OPTIONAL ?
+			optional_argument : takes_value(row_of(table, i)) ?
 			required_argument : no_argument;
 		names[i].val = FIRST_OPTION + i;
 	}
@@ -191,6 +192,9 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 		case OPTION_TEXT:
 			*(const char **) member = arg;
 			break;
+		case OPTION_OPTIONAL:
+			*(const char **) member = arg ? arg : "";
+			break;
 		case OPTION_NUMBER:
 			*(uint64 *) member = (uint64) option_value_number(arg, name, row->min,
 															  row->max);
@@ -230,6 +234,7 @@ option_table_is_given(const Options *options, const OptionRow *row)
 			return *(const bool *) member;
 		case OPTION_TEXT:
 		case OPTION_FILLED:
+		case OPTION_OPTIONAL:
 			return *(const char *const *) member != NULL;
 		case OPTION_NUMBER:
 		case OPTION_SIZE:
@@ -411,16 +416,20 @@ option_value_check_conninfo(const char *conninfo)
 }
 
 void
-option_value_check_pipe(const char *pattern)
+option_value_check_pipe(const char *pattern, bool all_databases)
 {
-	char	   *one = sink_pipe_command(pattern, "1.dat");
-	char	   *other = sink_pipe_command(pattern, "2.dat");
+	const char *of_one = all_databases ?
+		sink_pipe_directory(pattern, "databases/1") : pattern;
+	char	   *one = sink_pipe_command(of_one, "1.dat");
+	char	   *other = sink_pipe_command(of_one, "2.dat");
 
-	if (one == NULL || strcmp(one, other) == 0)
-	{
-		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
-		pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
-	}
+	if (one && strcmp(one, other) != 0 &&
+		(!all_databases || strcmp(of_one, pattern) != 0))
+		return;
+	pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+	if (all_databases)
+		pg_fatal_hint("With --all-databases, the command must contain %%d and %%f, which stand for the directory and the name of the file; %%%% stands for a percent sign.");
+	pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 }
 
 /* Those that metrics have anyway. */

@@ -15,6 +15,7 @@ typedef enum OptionKind
 	OPTION_FLAG,				/* bool, no argument */
 	OPTION_TEXT,				/* const char *, as it was given */
 	OPTION_FILLED,				/* the same, not empty */
+	OPTION_OPTIONAL,			/* the same, empty if it has no argument */
 	OPTION_NUMBER,				/* uint64, within the row's limits */
 	OPTION_SIZE,				/* uint64, bytes; units as in settings */
 	OPTION_RATE,				/* uint64, bytes a second */
@@ -50,9 +51,11 @@ typedef struct OptionRow
 	{"no-fast-index", OPTION_FLAG, MEMBER(no_fast_index)}, \
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)}, \
 	{"password-command", OPTION_FILLED, MEMBER(password_command)}, \
+	{"pipe", OPTION_TEXT, MEMBER(pipe_command)}, \
 	{"report", OPTION_FILLED, MEMBER(report)}, \
 	{"report-history", OPTION_FILLED, MEMBER(report_history)}, \
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}, \
+	{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400}, \
 	{"standby-snapshot-timeout", OPTION_NUMBER, \
 	MEMBER(standby_snapshot_timeout), 0, 86400}, \
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)}, \
@@ -156,8 +159,11 @@ extern void option_value_check_slot(const char *name);
 /* Of --subscription-conninfo. */
 extern void option_value_check_conninfo(const char *conninfo);
 
-/* Of --pipe: every file must have a name of its own. */
-extern void option_value_check_pipe(const char *pattern);
+/*
+ * Of --pipe: every file must have a name of its own, also if each database
+ * has its own directory.
+ */
+extern void option_value_check_pipe(const char *pattern, bool all_databases);
 
 /*
  * Of --metrics and --metrics-label: a label has a name that Prometheus takes

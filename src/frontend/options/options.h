@@ -156,8 +156,11 @@ typedef struct Options
 	bool		use_session_authorization;
 
 	/* pg_parrestore */
-	const char *restore;		/* the archive that it restores; NULL in
-								 * pg_pardump */
+	const char *restore;		/* the archive that it restores, or the
+								 * command of --pipe; NULL in pg_pardump */
+	bool		list;			/* pg_restore's -l */
+	uint64		own_given;		/* bits for the options that are not
+								 * pg_restore's: they were given */
 	bool		verify_first;
 	bool		resume;			/* continue the run before, which is not
 								 * complete */

@@ -26,7 +26,7 @@ static const char *const own_names[] = {
 	"all-databases", "cluster-snapshot", "create", "dbname", "exclude-database",
 	"file", "globals-only", "host", "incremental", "incremental-copy-method",
 	"jobs", "lock-later", "mask", "mask-file", "metrics", "no-password", "no-progress",
-	"no-role-passwords", "password", "pause-synchronous", "port", "progress", "report",
+	"no-role-passwords", "password", "pause-synchronous", "pipe", "port", "progress", "report",
 	"resume", "roles-only", "sample",
 	"tablespaces-only", "target", "username", "verify", "where"
 };
@@ -361,12 +361,31 @@ new_options(void)
 	return options;
 }
 
+/* Is --pipe given, or an abbreviation of it? */
+static bool
+has_pipe(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strncmp(argv[i], "--pi", strlen("--pi")) == 0)
+			return true;
+	return false;
+}
+
 static void
 read_options(Options *options, int argc, char **argv, const OptionTable *table)
 {
 	const char *letters = option_table_letters(table);
-	const struct option *names = option_table_names(table);
+	struct option *names = option_table_names(table);
 	int			c;
+
+	/*
+	 * --verify has a directory unless --pipe is given.  If the directory were
+	 * optional, "--verify -dir" would be two options, and with
+	 * POSIXLY_CORRECT no option could follow "--verify DIR".
+	 */
+	for (struct option *name = names; name->name && !has_pipe(argc, argv); name++)
+		if (name->has_arg == optional_argument)
+			name->has_arg = required_argument;
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
 	{
@@ -393,6 +412,22 @@ read_options(Options *options, int argc, char **argv, const OptionTable *table)
 	}
 }
 
+/*
+ * The archive to verify: a directory, or what the command of --pipe returns;
+ * not both.
+ */
+static void
+settle_verify(Options *options, int argc, char **argv)
+{
+	if (options->pipe_command && (options->verify[0] != '\0' || optind < argc))
+		pg_fatal("options %s and %s cannot be used together",
+				 "--verify=DIRECTORY", "--pipe");
+	if (options->pipe_command)
+		options->verify = options->pipe_command;
+	if (options->verify[0] == '\0')
+		pg_fatal("no directory specified for option %s", "--verify");
+}
+
 const Options *
 options_parse(int argc, char **argv)
 {
@@ -403,6 +438,8 @@ options_parse(int argc, char **argv)
 	options = new_options();
 	table.rows = own_options_rows(&table.n_rows);
 	read_options(options, argc, argv, &table);
+	if (options->verify)
+		settle_verify(options, argc, argv);
 	/* The database may be named without -d, but not twice. */
 	if (optind < argc && options->all_databases)
 	{

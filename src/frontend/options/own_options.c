@@ -35,16 +35,14 @@ static const OptionRow own_options[] = {
 	{"no-role-passwords", OPTION_FLAG, MEMBER(no_role_passwords)},
 	{"pause-synchronous", OPTION_FLAG, MEMBER(pause_synchronous)},
 	{"pg-dump", OPTION_TEXT, MEMBER(pg_dump_path)},
-	{"pipe", OPTION_TEXT, MEMBER(pipe_command)},
 	{"plan", OPTION_TEXT, MEMBER(plan)},
 	{"publication", OPTION_LIST, MEMBER(publications)},
 	{"roles", OPTION_FLAG, MEMBER(roles)},
 	{"roles-only", OPTION_FLAG, MEMBER(roles_only)},
 	{"run-tasks", OPTION_TEXT, MEMBER(run_tasks)},
 	{"shared-snapshot", OPTION_FILLED, MEMBER(shared_snapshot)},
-	{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400},
 	{"sample", OPTION_LIST, MEMBER(sample)},
-	{"verify", OPTION_TEXT, MEMBER(verify)},
+	{"verify", OPTION_OPTIONAL, MEMBER(verify)},
 	{"where", OPTION_LIST, MEMBER(where)},
 	{"wire-compression", OPTION_TEXT, MEMBER(wire_compression)},
 	{"slot", OPTION_TEXT, MEMBER(slot)},
@@ -85,7 +83,6 @@ static const OptionRule rules[] = {
 	{"--roles-only", NEEDS, "--all-databases"},
 	{"--tablespaces-only", NEEDS, "--all-databases"},
 	{"--all-databases", EXCLUDES, "--roles", "--all-databases copies all roles anyway."},
-	{"--all-databases", EXCLUDES, "--pipe", "Files of different databases would have the same names."},
 	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
 	{"--all-databases", EXCLUDES, "--clean-output", "Archives of dropped databases would remain.  Specify a new directory."},
 	{"--all-databases", EXCLUDES, "--snapshot --create-slot"
@@ -105,7 +102,7 @@ static const OptionRule rules[] = {
 	{"--exclude-database", EXCLUDES, "--verify"},
 	{"--verify", EXCLUDES, "-f/--file --target --dry-run --check"},
 	{"--dry-run", EXCLUDES, "--check"},
-	{"--verify", EXCLUDES, "--pipe --clean-output -d/--dbname"},
+	{"--verify", EXCLUDES, "--clean-output -d/--dbname"},
 	{"--clean-output", EXCLUDES, "--target --pipe"},
 	/* a comparison makes nothing */
 	{"--compare-with", EXCLUDES, "-f/--file --pipe --target --verify"
@@ -417,7 +414,7 @@ own_options_check(const Options *options, const OptionTable *table)
 			options->compress_place == COMPRESS_ON_SERVER, "--no-extension",
 			"-Z/--compress=server-METHOD", NULL);
 	if (options->pipe_command)
-		option_value_check_pipe(options->pipe_command);
+		option_value_check_pipe(options->pipe_command, options->all_databases);
 	if (options->slot)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)

@@ -46,7 +46,7 @@ static const StockOption restore_options[] = {
 	{{"if-exists", OPTION_FLAG, MEMBER(if_exists)}, 0, USE_LIST},
 	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST | USE_SELECT | USE_NAME},
 	{{"jobs", OPTION_WITH_VALUE, MEMBER(jobs_given)}, 'j', USE_HERE},
-	{{"list", OPTION_BARE}, 'l', USE_HERE},
+	{{"list", OPTION_FLAG, MEMBER(list)}, 'l', USE_HERE},
 	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 0, USE_LIST},
 	{{"no-comments", OPTION_BARE}, 0, USE_LIST},
 	{{"no-data", OPTION_BARE}, 0, USE_LIST},
@@ -98,6 +98,11 @@ static const OptionRow own_options[] = {
 static const OptionTable table = {
 	restore_options, lengthof(restore_options), own_options, lengthof(own_options)
 };
+
+/* One of ours in Options.own_given. */
+#define OWN_BIT(no) (UINT64CONST(1) << (no))
+
+StaticAssertDecl(lengthof(own_options) <= 64, "each of our options has a bit");
 
 /* Arguments for a program, NULL terminated. */
 typedef struct ArgList
@@ -176,27 +181,27 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		add_arg(&line->make, text);
 }
 
+/* Does an option of ours have a use where stock pg_restore runs? */
+static bool
+is_for_stock(const Options *options, size_t offset)
+{
+	if (offset == MEMBER(pg_restore_path))
+		return true;
+	/* pg_restore -l needs only toc.dat, which a command returns */
+	return options->list && options->pipe_command &&
+		(offset == MEMBER(pipe_command) || offset == MEMBER(retries) ||
+		 offset == MEMBER(stall_timeout));
+}
+
 void
 restore_options_check_stock(const Options *options, const char *reason)
 {
-	const Options none = {
-		.retries = options->retries,
-		.standby_snapshot_timeout = options->standby_snapshot_timeout,
-	};
 	const char *given = NULL;
 
 	for (int i = 0; i < (int) lengthof(own_options); i++)
-	{
-		size_t		offset = own_options[i].offset;
-		size_t		size = own_options[i].kind == OPTION_FLAG ? sizeof(bool) :
-			own_options[i].kind == OPTION_TEXT ||
-			own_options[i].kind == OPTION_FILLED ? sizeof(char *) : sizeof(uint64);
-
-		if (offset != MEMBER(pg_restore_path) &&
-			memcmp((const char *) options + offset,
-				   (const char *) &none + offset, size) != 0)
+		if ((options->own_given & OWN_BIT(i)) != 0 &&
+			!is_for_stock(options, own_options[i].offset))
 			given = own_options[i].name;
-	}
 	if (given && *reason)
 		pg_fatal("option --%s cannot be used when pg_restore runs the restore: %s",
 				 given, reason);
@@ -224,6 +229,7 @@ static const OptionRule rules[] = {
 	{"--allow-affected-standby", NEEDS, "--compare-with"},
 	{"--trust-owners", NEEDS, "--compare-with"},
 	{"--if-exists", NEEDS, "-c/--clean"},
+	{"--pipe", EXCLUDES, "--verify", "Each file would be read twice.  Its checksum in the manifest is checked while it is restored."},
 };
 
 /* pg_restore refuses this too, but under its own name. */
@@ -240,10 +246,36 @@ refuse_file_and_database(const Options *options)
 					 "-d/--dbname", "-f/--file");
 }
 
+/*
+ * A file in the custom format is read at many places, which the output of a
+ * command does not allow.  Other formats are pg_restore's to read.
+ */
+static void
+check_pipe(Options *options)
+{
+	const char *const *args = options->pg_restore_args;
+
+	option_value_check_pipe(options->pipe_command, options->all_databases);
+	if (options->restore)
+		pg_fatal("an archive cannot be specified together with option %s", "--pipe");
+	for (int i = 0; args && args[i]; i++)
+		if (strncmp(args[i], "--format=", strlen("--format=")) == 0 &&
+			pg_tolower((unsigned char) args[i][strlen("--format=")]) != 'd')
+		{
+			pg_log_error("options %s and %s cannot be used together", "--pipe", args[i]);
+			pg_fatal_detail("Commands can only return the files of an archive in the directory format.");
+		}
+	options->restore = options->pipe_command;
+}
+
 static void
 check_options(Options *options)
 {
-	const char *archive = options->restore;
+	const char *archive;
+
+	if (options->pipe_command)
+		check_pipe(options);
+	archive = options->restore;
 
 	option_rules_check(options, rules, lengthof(rules), &table);
 	/* of all databases the check shows what would be resumed */
@@ -287,6 +319,7 @@ restore_options_parse(int argc, char **argv)
 	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
 	options->jobs = 1;
 	options->retries = 5;
+	options->stall_timeout = 60;
 	options->standby_snapshot_timeout = 30;
 	options->connection.prompt_password = TRI_DEFAULT;
 
@@ -300,7 +333,10 @@ restore_options_parse(int argc, char **argv)
 		if (option)
 			read_option(&line, option, optarg);
 		else
+		{
 			option_table_store(options, row, optarg);
+			options->own_given |= OWN_BIT(row - own_options);
+		}
 		cluster_options_note(options, row->name, optarg);
 	}
 	if (optind < argc)

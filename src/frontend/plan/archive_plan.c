@@ -14,7 +14,7 @@
 #include "mb/pg_wchar.h"
 
 #include "archive/archive_member.h"
-#include "archive/archive_name.h"
+#include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "plan/archive_layout.h"
@@ -225,54 +225,17 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
  * ----------
  */
 
-/* A manifest's files of rows, to be found by their names. */
-typedef struct ManifestIndex
-{
-	const ManifestFile **files; /* in the order of their paths */
-	int			n_files;
-} ManifestIndex;
-
-static int
-archive_plan_compare_paths(const void *a, const void *b)
-{
-	const ManifestFile *f1 = *(const ManifestFile *const *) a;
-	const ManifestFile *f2 = *(const ManifestFile *const *) b;
-
-	return strcmp(f1->path, f2->path);
-}
-
-static ManifestIndex
-index_manifest(const Manifest *manifest)
-{
-	ManifestIndex index = {NULL};
-	int			n = manifest ? manifest->n_files : 0;
-
-	index.files = pg_malloc((n + 1) * sizeof(ManifestFile *));
-	for (int i = 0; i < n; i++)
-		if (manifest->files[i].kind == MANIFEST_ROWS)
-			index.files[index.n_files++] = &manifest->files[i];
-	qsort(index.files, index.n_files, sizeof(ManifestFile *), archive_plan_compare_paths);
-	return index;
-}
-
-/* By the entry's name of it, which has no suffix; NULL if there is none. */
+/*
+ * What the manifest says of the rows of an entry, by the entry's name of the
+ * file, which has no suffix; NULL if that is not known.
+ */
 static const ManifestFile *
-find_file(const ManifestIndex *index, const char *name)
+find_rows(const Archive *archive, const TocEntry *entry)
 {
-	for (int i = COMPRESS_NONE; name && i < N_COMPRESS_METHODS; i++)
-	{
-		ManifestFile key = {.path = archive_name_compressed(name, i)};
-		const ManifestFile *pointer = &key;
-		const ManifestFile **found = bsearch(&pointer, index->files,
-											 index->n_files,
-											 sizeof(ManifestFile *),
-											 archive_plan_compare_paths);
+	const ManifestFile *file = archive->manifest && entry->filename ?
+		manifest_find(archive->manifest, entry->filename) : NULL;
 
-		free(key.path);
-		if (found)
-			return *found;
-	}
-	return NULL;
+	return file && file->kind == MANIFEST_ROWS ? file : NULL;
 }
 
 /* ----------
@@ -295,10 +258,10 @@ number_tables(const DumpTables *tables, int max_dump_id)
 
 static void
 set_file(DataFile *file, ArchiveRows *rows, int table, const ArchivePart *part,
-		 const ManifestIndex *index, const Archive *archive)
+		 const Archive *archive)
 {
 	rows->entry = part->entry;
-	rows->want = find_file(index, part->entry->filename);
+	rows->want = find_rows(archive, part->entry);
 	file->table = table;
 	file->chunk_no = part->chunk_no;
 	file->n_chunks = part->n_chunks;
@@ -324,7 +287,6 @@ static ChunkPlan *
 plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables,
 		  ArchiveRows *rows)
 {
-	ManifestIndex index = index_manifest(archive->manifest);
 	ChunkPlan  *chunks = pg_malloc0(sizeof(ChunkPlan));
 	int		   *table_of = number_tables(tables, found->toc->max_dump_id);
 	int			next = 0;
@@ -347,7 +309,7 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 		TablePlan  *decided = &chunks->tables[table];
 		int			no = decided->first_file + decided->n_files++;
 
-		set_file(&chunks->files[no], &rows[no], table, &found->parts[i], &index,
+		set_file(&chunks->files[no], &rows[no], table, &found->parts[i],
 				 archive);
 		tables->tables[table].total_bytes += chunks->files[no].est_bytes;
 		/* short rows are likely to be stored in the heap, unknown ones not */
@@ -455,33 +417,65 @@ damaged_list(const char *problem)
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
-/* Those of an entry, in its order; adds its groups. */
-static LargeObjectList
-list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
-			 int *n_groups)
+/*
+ * Read the large objects of an entry in the order of its list, and add its
+ * groups.  Returns what is wrong, or NULL; owned.  *opened is false if there
+ * is no such list.
+ */
+static char *
+read_list(const Archive *archive, const TocEntry **by_id,
+		  const TocEntry *entry, ArchivePlan *result, int *n_groups,
+		  LargeObjectList *list, bool *opened)
 {
-	LargeObjectList list = {.filename = entry->filename};
 	char	   *problem;
 	ArchiveObjects *objects = archive_objects_open(archive, entry, &problem);
 	Oid			oid;
 
+	*opened = objects != NULL;
 	if (objects == NULL)
-		damaged_list(problem);
+		return problem;
 	while (archive_objects_next(objects, &oid))
 	{
-		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
+		if (list->n_oids % LARGE_OBJECT_GROUP == 0)
 		{
 			ArchiveGroup *group = array_add(result->groups, *n_groups);
 
 			group->entry = entry;
 			group->position = archive_objects_position(objects);
 		}
-		*array_add(list.oids, list.n_oids) = oid;
+		*array_add(list->oids, list->n_oids) = oid;
 	}
 	problem = archive_objects_error(objects);
-	if (problem)
-		damaged_list(problem);
 	archive_objects_close(objects);
+	if (problem == NULL && archive->commands && archive->manifest == NULL)
+		problem = archive_objects_check_list(archive, by_id, entry, list->oids,
+											 list->n_oids);
+	return problem;
+}
+
+static LargeObjectList
+list_objects(const Archive *archive, const TocEntry **by_id,
+			 const TocEntry *entry, ArchivePlan *result, int *n_groups)
+{
+	LargeObjectList list = {.filename = entry->filename};
+	Retry		retry = {0};
+	int			n_before = *n_groups;
+	char	   *problem;
+	bool		opened;
+
+	while ((problem = read_list(archive, by_id, entry, result, n_groups, &list,
+								&opened)) != NULL)
+	{
+		/* A command was run only if the list was opened. */
+		if (archive->commands == NULL || !opened)
+			damaged_list(problem);
+		problem = psprintf("could not read the list of large objects: %s",
+						   problem);
+		if (!archive_read_again(archive, &retry, problem))
+			archive_read_failed(archive, &retry, problem);
+		list.n_oids = 0;
+		*n_groups = n_before;
+	}
 	return list;
 }
 
@@ -505,15 +499,17 @@ plan_objects(const Archive *archive, const TocEntry *const *entries, int n,
 			 ArchivePlan *result)
 {
 	LargeObjectList *lists = pg_malloc((n + 1) * sizeof(LargeObjectList));
+	const TocEntry **by_id = toc_entries_by_id(archive->toc);
 	LargeObjects *objects;
 	uint64		bytes = 0;
 	int			n_groups = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		lists[i] = list_objects(archive, entries[i], result, &n_groups);
+		lists[i] = list_objects(archive, by_id, entries[i], result, &n_groups);
 		bytes = Max(bytes, estimate_objects(archive, entries[i]));
 	}
+	free(by_id);
 	objects = large_objects_of_lists(lists, n);
 	objects->est_bytes = bytes;
 	return objects;
@@ -556,6 +552,12 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	 */
 	rules.targets = tables;
 	rules.builds = dump_tables_count_builds(tables, found->toc);
+
+	/*
+	 * Of an archive without a manifest, commands do not tell how long files
+	 * are.
+	 */
+	rules.apart = result->apart = archive->commands && archive->manifest == NULL;
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;
@@ -572,6 +574,9 @@ archive_plan_expect_rows(ArchivePlan *plan, const Archive *archive)
 	double		stored = 0;
 	double		raw = 0;
 
+	/* each file is read once, by the worker that loads it */
+	if (archive->commands)
+		return;
 	/* first the largest, then the others by what these have together */
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < chunks->n_files; i++)

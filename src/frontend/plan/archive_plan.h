@@ -19,7 +19,7 @@ typedef struct ArchiveRows
 typedef struct ArchiveGroup
 {
 	const TocEntry *entry;		/* whose data they are */
-	uint64		position;		/* see archive_objects_seek() */
+	uint64		position;		/* see archive_objects_open_some() */
 } ArchiveGroup;
 
 typedef struct ArchivePlan
@@ -28,6 +28,7 @@ typedef struct ArchivePlan
 	ArchiveRows *rows;			/* by data file, as in ChunkPlan.files */
 	int		   *shares;			/* by data file: how many jobs share it, 0 =
 								 * it is not cut */
+	bool		apart;			/* see JobRules */
 	ArchiveGroup *groups;		/* by group of large objects */
 } ArchivePlan;
 

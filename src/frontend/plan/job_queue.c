@@ -31,40 +31,6 @@
  * ----------
  */
 
-/* The OIDs in a BLOB METADATA entry: one a line (pg_dump.c:dumpLO). */
-static void
-read_metadata(const TocEntry **by_id, const TocEntry *blobs,
-			  LargeObjectList *list)
-{
-	const TocEntry *metadata = NULL;
-	const char *pos;
-
-	if (blobs->n_deps > 0)
-		metadata = by_id[Max(0, blobs->deps[0])];
-
-	/*
-	 * From 17 on, pg_dump writes one BLOB METADATA entry for each group of
-	 * objects with the same owner and privileges, and the BLOBS entry depends
-	 * on it.
-	 */
-	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
-		metadata->defn == NULL)
-		toc_reject_pg_dump(psprintf("The list of large objects \"%s\" is missing.",
-									printable(blobs->tag)));
-	pos = metadata->defn;
-	while (*pos)
-	{
-		char	   *end;
-		unsigned long oid = strtoul(pos, &end, 10);
-
-		if (end == pos || *end != '\n')
-			toc_reject_pg_dump(psprintf("The list of large objects \"%s\" is invalid.",
-										printable(blobs->tag)));
-		*array_add(list->oids, list->n_oids) = (Oid) oid;
-		pos = end + 1;
-	}
-}
-
 /* All there are, as pg_dump up to 16 reads them (pg_dump.c:dumpBlobs). */
 static void
 read_all_oids(PGconn *conn, LargeObjectList *list)
@@ -139,10 +105,11 @@ large_objects_read(PGconn *conn, const Toc *toc)
 		list = array_add(objects->lists, objects->n_lists);
 		memset(list, 0, sizeof(LargeObjectList));
 		list->filename = entry->filename;
-		if (toc->minor >= 16)
-			read_metadata(by_id, entry, list);
-		else
+		if (toc->minor < 16)
 			read_all_oids(conn, list);
+		else if ((list->n_oids = toc_large_objects(toc, by_id, entry, &list->oids)) == 0)
+			toc_reject_pg_dump(psprintf("The list of large objects \"%s\" is missing or invalid.",
+										printable(entry->tag)));
 
 		/*
 		 * Groups are made while their list is the last one: its array may
@@ -294,7 +261,7 @@ goes_together(const Job *job, const SortedFile *before, const SortedFile *next,
 		return false;
 	if (job->at_once)
 		return before->file->table == next->file->table;
-	return job->n < BATCH_FILES &&
+	return !rules->apart && job->n < BATCH_FILES &&
 		job->est_bytes + next->work <= BATCH_BYTES &&
 		(rules->targets == NULL ||
 		 is_other_target(job, before, next, rules->targets));

@@ -102,6 +102,8 @@ typedef struct JobRules
 								 * files */
 	const int  *shares;			/* by file: how many jobs do it together, in
 								 * pieces; 0 = one does it as a whole */
+	bool		apart;			/* each file is a job of its own, unless at
+								 * once: how long files are is not known */
 	const int  *builds;			/* by table: of indexes, one after the other,
 								 * when it has its rows */
 	const DumpTables *targets;	/* no job has two files that are loaded into

@@ -33,7 +33,8 @@
 
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 static volatile pid_t fed_child;
-static volatile pid_t asked_child;
+static volatile pid_t own_asked[CHILD_PROCESS_MOST_ASKED];
+static volatile pid_t *asked_children = own_asked;
 static pid_t fed_by;			/* the process whose children they are */
 
 /* Is it gone?  Without WNOHANG this waits until it is. */
@@ -59,19 +60,24 @@ child_process_is_gone(pid_t *pid)
 	return reap(pid, WNOHANG);
 }
 
+/*
+ * Has it ended?  It is not reaped, so that its number stays its own, and its
+ * group's.
+ */
 static bool
-has_ended(pid_t pid, int *status)
+has_ended(pid_t pid)
 {
-	pid_t		gone = waitpid(pid, status, WNOHANG);
+	siginfo_t	info = {0};
 
-	if (gone < 0 && errno != EINTR)
-		pg_fatal("%s() failed: %m", "waitpid");
-	return gone == pid;
+	if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
+		errno != EINTR)
+		pg_fatal("%s() failed: %m", "waitid");
+	return info.si_pid == pid;
 }
 
 /* While SIGCHLD is blocked none is lost between the look and the wait. */
-bool
-child_process_wait(pid_t pid, int *status, int wait_ms)
+static bool
+ends_within(pid_t pid, int wait_ms)
 {
 	struct timespec wait = {.tv_sec = wait_ms / 1000,.tv_nsec = wait_ms % 1000 * 1000000L};
 	sigset_t	child;
@@ -86,11 +92,17 @@ child_process_wait(pid_t pid, int *status, int wait_ms)
 	 * If it ends from here on, the blocked signal is pending, and
 	 * sigtimedwait() returns at once.
 	 */
-	ended = has_ended(pid, status);
+	ended = has_ended(pid);
 	if (!ended && sigtimedwait(&child, NULL, &wait) == SIGCHLD)
-		ended = has_ended(pid, status);
+		ended = has_ended(pid);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ended;
+}
+
+bool
+child_process_wait(pid_t pid, int *status, int wait_ms)
+{
+	return ends_within(pid, wait_ms) && waitpid(pid, status, WNOHANG) == pid;
 }
 
 void
@@ -138,6 +150,15 @@ child_process_end(void *pid)
  * ----------
  */
 
+/* Safe in a handler. */
+static void
+kill_group(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
+	kill(-pid, SIGKILL);		/* or have become it just now */
+}
+
 /*
  * SIGKILL, since a process that outlives it would see the end of its input
  * next.  What is left of the group then comes to this process, which is its
@@ -153,17 +174,12 @@ child_process_end_fed(void)
 
 	if (fed_by != getpid())
 		return;
-	if (asked_child != 0)
-	{
-		/* it may not be its group's leader yet */
-		kill(asked_child, SIGKILL);
-		kill(-asked_child, SIGKILL);
-	}
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
+		if (asked_children[i] != 0)
+			kill_group(asked_children[i]);
 	if (pid == 0)
 		return;
-	kill(-pid, SIGKILL);
-	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
-	kill(-pid, SIGKILL);		/* or have become it just now */
+	kill_group(pid);
 	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
 	{
 		gone = waitpid(-pid, NULL, WNOHANG);
@@ -197,7 +213,9 @@ begin_process(void)
 	atexit(child_process_end_fed);
 	/* what a command leaves behind becomes this process's to reap */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	fed_child = asked_child = 0;
+	fed_child = 0;
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
+		asked_children[i] = 0;
 	fed_by = getpid();
 }
 
@@ -208,11 +226,100 @@ child_process_set_fed(pid_t pid)
 	fed_child = pid;
 }
 
+static void
+replace_asked(pid_t before, pid_t after)
+{
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
+		if (asked_children[i] == before)
+		{
+			asked_children[i] = after;
+			return;
+		}
+}
+
 void
-child_process_set_asked(pid_t pid)
+child_process_add_asked(pid_t pid)
 {
 	begin_process();
-	asked_child = pid;
+	replace_asked(0, pid);
+}
+
+/* Returns how the child has ended, as waitpid() has it. */
+static int
+end_group(pid_t pid)
+{
+	int			status = 0;
+
+	kill(-pid, SIGKILL);
+
+	/*
+	 * If the child was reaped before, its number may be another process's.
+	 * Else it may not be its group's leader yet.
+	 */
+	if (waitpid(pid, &status, WNOHANG) == 0)
+		kill_group(pid);
+	/* until the group has no process; one of another user may stay */
+	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
+	{
+		pid_t		gone = waitpid(-pid, NULL, WNOHANG);
+
+		if (gone < 0 && errno != EINTR)
+			break;
+		if (gone != 0)
+			continue;
+		pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+		waited_ms += END_CHILDREN_LOOK_MS;
+	}
+	replace_asked(pid, 0);
+	return status;
+}
+
+void
+child_process_end_asked(pid_t pid)
+{
+	(void) end_group(pid);
+}
+
+void
+child_process_note_asked(volatile pid_t *notes)
+{
+	asked_children = notes;
+}
+
+/* Has this process a child that waitid() finds in this way? */
+static bool
+has_child(idtype_t type, pid_t id)
+{
+	siginfo_t	info;
+
+	return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/*
+ * The noted child, and orphans of its group, are children of this process by
+ * now.  If there are none, the child was reaped before its parent died, and
+ * its number may be another process's.
+ */
+void
+child_process_end_orphans(volatile pid_t *notes)
+{
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
+	{
+		pid_t		pid = notes[i];
+
+		if (pid != 0 && (has_child(P_PID, pid) || has_child(P_PGID, pid)))
+			(void) end_group(pid);
+		notes[i] = 0;
+	}
+}
+
+bool
+child_process_wait_asked(pid_t pid, int *status, int wait_ms)
+{
+	if (!ends_within(pid, wait_ms))
+		return false;
+	*status = end_group(pid);
+	return true;
 }
 
 /* ----------
@@ -582,5 +689,5 @@ child_program_start_asked(const char *path, const char **args, int in_fd,
 						  int out_fd, int err_fd)
 {
 	return start(path, args, NULL, in_fd, out_fd, err_fd,
-				 child_process_set_asked);
+				 child_process_add_asked);
 }

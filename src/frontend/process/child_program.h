@@ -42,10 +42,34 @@ extern void child_process_end(void *pid);
 extern void child_process_set_fed(pid_t pid);
 
 /*
- * Likewise of a child whose output this process waits for, 0 for none.  The
- * group is killed at the same moments, but its end is not waited for.
+ * Likewise of a child whose output this process waits for; there may be up to
+ * four.  Their groups are killed at the same moments, but their ends are not
+ * waited for.
  */
-extern void child_process_set_asked(pid_t pid);
+extern void child_process_add_asked(pid_t pid);
+
+/* Kill the group of such a child, reap it, and forget it. */
+extern void child_process_end_asked(pid_t pid);
+
+/*
+ * SIGKILL lets a process end nothing.  So a process that was just forked can
+ * note such children in memory that it shares with its parent, which has room
+ * for this many and is all zero.  When the process is gone and reaped, its
+ * parent kills what is left of their groups.  The parent must have run such a
+ * child itself before: then orphans come to it.
+ *
+ * A process reads at most two files of an archive at the same time, and may
+ * need a password then.
+ */
+#define CHILD_PROCESS_MOST_ASKED 4
+extern void child_process_note_asked(volatile pid_t *notes);
+extern void child_process_end_orphans(volatile pid_t *notes);
+
+/*
+ * As child_process_wait() for such a child: if it has ended, what is left of
+ * its group is killed and reaped, and the child is forgotten.
+ */
+extern bool child_process_wait_asked(pid_t pid, int *status, int wait_ms);
 
 /*
  * Kill both process groups, if there are any, and see the first one gone.  A
@@ -161,7 +185,7 @@ extern pid_t child_program_start_reading(const char *path, const char **args,
 
 /*
  * The same for a program whose output this process waits for: it is what
- * child_process_set_asked() is told.
+ * child_process_add_asked() is told.
  */
 extern pid_t child_program_start_asked(const char *path, const char **args,
 									   int in_fd, int out_fd, int err_fd);

@@ -68,6 +68,13 @@ file_results_begin_job(FileResults *results, int job)
 	progress->stored_bytes = 0;
 }
 
+const FileResult *
+file_results_shares(const FileResults *results, int no)
+{
+	return results->is_shared == NULL || results->is_shared[no] ?
+		results->shares[no] : NULL;
+}
+
 void
 file_result_set(const FileResults *results, FileResult *result, int64 start_us,
 				uint64 rows, uint64 raw_bytes, uint64 sent_bytes)

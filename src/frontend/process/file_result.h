@@ -69,9 +69,12 @@ typedef struct FileResults
 {
 	FileResult *files;			/* by data file, as in ChunkPlan.files */
 	int			n_files;
-	FileResult **shares;		/* by data file: the share of each worker, by
-								 * worker; NULL if one worker makes the whole
-								 * file */
+	FileResult **shares;		/* by data file: room for the share of each
+								 * worker, by worker; NULL if one worker makes
+								 * the whole file */
+	const volatile bool *is_shared; /* by data file: which of the files with
+									 * room are made by several workers; NULL
+									 * = all */
 	FileResult *objects;		/* by large object, see LargeObjectGroup */
 	int			n_objects;
 	FileResult *lists;			/* by list of large objects; written by the
@@ -107,6 +110,10 @@ extern void file_results_begin_worker(FileResults *results, int worker);
 
 /* In a worker: set the current job, -1 for none. */
 extern void file_results_begin_job(FileResults *results, int job);
+
+/* What each worker did of a data file; NULL if one makes all of it. */
+extern const FileResult *file_results_shares(const FileResults *results,
+											 int no);
 
 /*
  * In a worker: set the result of a file or a large object that was loaded

@@ -382,6 +382,8 @@ worker_pool_kill_workers(void *arg)
 	for (int i = 0; i < pool->n_workers; i++)
 		pids[i] = pool->processes[i].pid;
 	child_process_end_all(pids, pool->n_workers);
+	for (int i = 0; i < pool->n_workers; i++)
+		child_process_end_orphans(pool->processes[i].asked);
 }
 
 /* ----------

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "base/interrupt.h"
+#include "base/shared_memory.h"
 #include "process/child_program.h"
 #include "process/worker_process.h"
 #include "process/worker_slots.h"
@@ -154,6 +155,8 @@ WorkerProcess *
 worker_processes_new(int n)
 {
 	WorkerProcess *processes = pg_malloc0((n + 1) * sizeof(WorkerProcess));
+	pid_t	   *asked = shared_memory_new((size_t) n * CHILD_PROCESS_MOST_ASKED,
+										  sizeof(pid_t));
 	int			listener;
 
 	if (!worker_processes_have_files(n, 0))
@@ -167,6 +170,7 @@ worker_processes_new(int n)
 	{
 		processes[i].socket = processes[i].err_fd = -1;
 		processes[i].listener = listener;
+		processes[i].asked = &asked[i * CHILD_PROCESS_MOST_ASKED];
 		initPQExpBuffer(&processes[i].words);
 	}
 	return processes;
@@ -219,6 +223,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 	process->pid = interrupt_fork("worker process");
 	if (process->pid == 0)
 	{
+		child_process_note_asked(process->asked);
 		interrupt_install_worker(leader, child_process_end_fed);
 		interrupt_release_signals();
 		worker_slots_forget();
@@ -358,6 +363,7 @@ worker_process_reap(WorkerProcess *process)
 	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	process->pid = 0;
+	child_process_end_orphans(process->asked);
 	/* Its last messages may still be in the pipe. */
 	while (process->err_fd >= 0 && worker_process_hear(process))
 		;

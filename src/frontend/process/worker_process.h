@@ -100,6 +100,7 @@ typedef struct WorkerProcess
 	int			listener;		/* the epoll instance for both, which all
 								 * processes share */
 	PQExpBufferData words;		/* its standard error, held back */
+	volatile pid_t *asked;		/* see child_process_note_asked() */
 } WorkerProcess;
 
 /*
@@ -174,7 +175,10 @@ extern const char *worker_process_lost_cause(const WorkerProcess *process);
 /* Print its messages, except for that cause. */
 extern void worker_process_show_words(WorkerProcess *process);
 
-/* Wait for its end, which is certain.  Returns the status from waitpid(). */
+/*
+ * Wait for its end, which is certain, and end commands that it has left.
+ * Returns the status from waitpid().
+ */
 extern int	worker_process_reap(WorkerProcess *process);
 
 #endif							/* WORKER_PROCESS_H */

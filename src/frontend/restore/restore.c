@@ -18,6 +18,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_piped.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -45,7 +46,10 @@ restore_pool_reset_job(void *arg, int job)
 {
 	RestoreWork *work = arg;
 
-	run_event_retry(work->run, work->first_job + job);
+	if (job < work->n_jobs)
+		run_event_retry(work->run, work->first_job + job);
+	else
+		work->run->n_retries++;
 }
 
 /*
@@ -81,7 +85,7 @@ restore_pool_job_is_done(void *arg, int job_no)
 	RestoreWork *work = arg;
 	const Job  *job = &work->run->plan->queue->jobs[work->first_job + job_no];
 
-	if (job->shared)
+	if (job_no < work->n_jobs && job->shared)
 		shared_job_is_done(work, job);
 }
 
@@ -113,6 +117,27 @@ prepare_shares(RestoreWork *work)
 	}
 }
 
+/*
+ * Files that commands return may prove to be long while a worker loads them,
+ * and others then help it.  Without a journal nothing would show whether all
+ * of them read the same rows: then each file is loaded by one COPY.
+ */
+static void
+prepare_rings(RestoreWork *work)
+{
+	const Run  *run = work->run;
+	FileResults *results = run->results;
+
+	if (!work->journal->is_kept)
+		work->rings = NULL;
+	if (work->rings == NULL)
+		return;
+	work->jobs_done = shared_memory_new(run->plan->queue->n_jobs, sizeof(bool));
+	for (int i = 0; i < results->n_files; i++)
+		results->shares[i] = work->shares + (size_t) i * results->n_workers;
+	results->is_shared = work->long_files->is_long;
+}
+
 /* Jobs of the queue from this one on, which are neighbours. */
 static void
 run_jobs(RestoreWork *work, int first, int n)
@@ -123,6 +148,10 @@ run_jobs(RestoreWork *work, int first, int n)
 	task.reset = restore_pool_reset_job;
 	task.done = restore_pool_job_is_done;
 	work->first_job = first;
+	work->n_jobs = n;
+	/* one worker at least has a job of the plan as long as there is help */
+	if (work->rings)
+		n += work->run->options->jobs - 1;
 	worker_pool_run(&task, &watch, work->run->options->jobs, n);
 }
 
@@ -163,6 +192,7 @@ restore_pool_run(RestoreWork *work)
 	work->commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));
 	prepare_shares(work);
+	prepare_rings(work);
 	run_progress_begin(run);
 	advice_give(run->options, run->plan);
 	for (int first = 0, n; first < queue->n_jobs; first += n)
@@ -176,9 +206,28 @@ restore_pool_run(RestoreWork *work)
 			   queue->jobs[first + n].wave == queue->jobs[first].wave)
 			n++;
 		run_jobs(work, first, n);
-		run_long(work, first, n);
+		if (work->rings == NULL)
+			run_long(work, first, n);
 	}
+	if (work->rings)
+		restore_rings_end(work->rings);
 	progress_end();
+}
+
+/*
+ * An exit callback, which is also called when the rows are loaded: add what
+ * workers have counted to the run, for the summary and the metrics.
+ */
+static void
+restore_count_retries(void *arg)
+{
+	Restore    *restore = arg;
+
+	/* a run that fails early has no workers */
+	if (restore->work.n_read_again == NULL)
+		return;
+	restore->run.n_retries += *restore->work.n_read_again;
+	*restore->work.n_read_again = 0;
 }
 
 /* Exit callbacks and workers use it until the process ends. */
@@ -228,6 +277,7 @@ restore_rows_and_indexes(Restore *restore)
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
 	restore_pool_run(&restore->work);
+	restore_count_retries(restore);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 
 	/*
@@ -329,6 +379,20 @@ verify_first(const Options *options, const Run *run)
 	exit(1);
 }
 
+/* -l of an archive that commands return: they only have to return toc.dat. */
+static int
+list_piped(const Options *options, const char *program)
+{
+	Archive    *archive;
+	int			status;
+
+	interrupt_install_leader();
+	archive = archive_piped_open(options);
+	status = stock_list_run(program, options, archive->commands->directory);
+	archive_piped_forget_toc(archive);
+	return status;
+}
+
 int
 restore_database(const Options *options, const char *argv0)
 {
@@ -337,6 +401,8 @@ restore_database(const Options *options, const char *argv0)
 											   "pg_restore", "--pg-restore");
 	Report	   *page;
 
+	if (options->list && options->pipe_command)
+		return list_piped(options, program);
 	if (options->by_stock)
 		restore_plan_leave_to_stock(program, options, options->by_stock);
 	if (options->verify_first)
@@ -349,6 +415,7 @@ restore_database(const Options *options, const char *argv0)
 	 * state.
 	 */
 	run_metrics_begin(options, &restore->run);
+	cleanup_push(restore_count_retries, restore);
 	run_event_begin(options);
 	interrupt_install_leader();
 	restore->stages.setup.program = program;

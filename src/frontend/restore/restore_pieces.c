@@ -10,25 +10,32 @@
  *
  * Cutting depends on the text alone, so a worker that takes over, or another
  * run, gets the same pieces with the same numbers.  What has been loaded is
- * then known by number.
+ * then known by number; and by its CRC where the text may be another one, as
+ * a command may return other rows each time.
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_dir.h"
+#include "archive/archive_read.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
 #include "load/sink_target.h"
 #include "restore/restore_pieces.h"
 #include "session/session_lost.h"
+#include "shared/crc32c.h"
 
 /* ----------
  * Loads rows of an archive by one COPY.
  * ----------
  */
 
-/* All rows of an entry; what is wrong with them, or NULL.  Owned. */
+/*
+ * All rows of an entry; what is wrong with them, or NULL; owned.  That there
+ * is no such file is found before anything is read.
+ */
 static char *
 send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
-		   char *const *error)
+		   char *const *error, bool *unread)
 {
 	char	   *problem;
 	ArchiveMember *member = archive_member_open(archive, entry, &problem);
@@ -37,6 +44,7 @@ send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
 		return problem;
 	problem = archive_member_send_rows(member, sink, error);
 	archive_member_close(member);
+	*unread = problem != NULL;
 	return problem;
 }
 
@@ -58,9 +66,16 @@ restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 	char	   *problem = NULL;
 
 	for (int i = 0; i < n && problem == NULL && result.error == NULL; i++)
-		problem = i == 0 && first ?
-			archive_member_send_rows(first, sink, &result.error) :
-			send_entry(archive, rows[i]->entry, sink, &result.error);
+	{
+		if (i > 0 || first == NULL)
+			problem = send_entry(archive, rows[i]->entry, sink, &result.error,
+								 &result.unread);
+		else
+		{
+			problem = archive_member_send_rows(first, sink, &result.error);
+			result.unread = problem != NULL;
+		}
+	}
 	if (problem)
 		sink_target_rows_give_up(target, problem);
 	else
@@ -138,8 +153,8 @@ restore_long_new(const Archive *archive, const ArchivePlan *plan,
  * the file is left to all workers.
  */
 bool
-restore_long_look(const LongFiles *files, const DataFile *file,
-				  ArchiveMember **text)
+restore_long_look(const LongFiles *files, const RestoreRings *rings,
+				  const DataFile *file, ArchiveMember **text)
 {
 	int			no = file - files->plan->plan.chunks->files;
 	const ArchiveRows *rows = &files->plan->rows[no];
@@ -151,10 +166,18 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	/* where there is a manifest the dump has decided how long files are */
 	if (rows->want || file->n_chunks > 1)
 		return false;
+	if (files->archive->commands && rings == NULL)
+		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
 	/* The worker that loads the file finds and reports the same problem. */
 	if (*text == NULL)
 		return false;
+
+	if (files->archive->commands)
+	{
+		files->is_long[no] = !archive_member_read_ahead(*text, files->piece_bytes);
+		return files->is_long[no];
+	}
 
 	/*
 	 * A long file is left to all workers.  Each such file needs a ring of its
@@ -218,8 +241,11 @@ typedef struct PieceNote
 struct SharedRows
 {
 	PieceRing  *ring;
+	int			n_slots;
 	uint64		piece_bytes;
 	PieceNote  *notes;			/* by place, in shared memory */
+	PieceSums  *failed;			/* pieces that the server has refused; in
+								 * shared memory */
 };
 
 /* One worker at one file. */
@@ -229,18 +255,28 @@ typedef struct PieceRun
 	const PieceLoader *loader;
 	const DataFile *file;
 	const ArchiveRows *rows;
+	ArchiveMember *text;		/* the loader's, until it is used */
+	bool		(*begin) (void *arg);
+	void	   *begin_arg;
 } PieceRun;
+
+static SharedRows *
+new_shared(int n_workers, int n_slots, uint64 piece_bytes)
+{
+	SharedRows *shared = pg_malloc(sizeof(SharedRows));
+
+	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes + LINE_BYTES);
+	shared->n_slots = n_slots;
+	shared->piece_bytes = piece_bytes;
+	shared->notes = shared_memory_new(n_slots + 1, sizeof(PieceNote));
+	shared->failed = shared_memory_new(1, sizeof(PieceSums));
+	return shared;
+}
 
 SharedRows *
 restore_pieces_new(int n_workers, uint64 piece_bytes)
 {
-	SharedRows *shared = pg_malloc(sizeof(SharedRows));
-	int			n_slots = piece_ring_slots(n_workers);
-
-	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes + LINE_BYTES);
-	shared->piece_bytes = piece_bytes;
-	shared->notes = shared_memory_new(n_slots + 1, sizeof(PieceNote));
-	return shared;
+	return new_shared(n_workers, piece_ring_slots(n_workers), piece_bytes);
 }
 
 void
@@ -255,49 +291,230 @@ restore_pieces_fail(const PieceRun *run, char *reason)
 	run->loader->failed(run->loader->arg, run->file, reason);
 }
 
+/* An error, after its message: no more of the file can be loaded. */
+pg_noreturn static void
+end_restore(const PieceRun *run, bool differs)
+{
+	const PieceLoader *loader = run->loader;
+
+	pg_log_error_detail("Parts of table %s may have been committed.",
+						printable(loader->run->plan->tables->tables[run->file->table].name));
+
+	/*
+	 * Which of the attempts was right is not known.  If it was not the first
+	 * one, each restore that continues ends here, too.
+	 */
+	if (differs)
+	{
+		*loader->must_restart = true;
+		pg_log_error_hint("Restore from the beginning, and not with --resume: the committed rows may be wrong.");
+	}
+	exit(1);
+}
+
+/* A report() of PieceWork. */
+static void
+restore_pieces_report(void *arg, const char *problem)
+{
+	const PieceRun *run = arg;
+
+	if (run->loader->archive->commands == NULL)
+	{
+		restore_pieces_fail(run, pg_strdup(problem));
+		return;
+	}
+
+	/* the command may be right the next time: this is not passed over */
+	pg_log_error("could not read data of entry %d: %s",
+				 run->rows->entry->dump_id, problem);
+	end_restore(run, false);
+}
+
 /* ----------
  * The text
  * ----------
  */
+
+#define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
+
+/* At a time, when a text is read once more. */
+#define SKIP_BYTES (128 * 1024)
+
+/* A text that is being read. */
+typedef struct PieceText
+{
+	const PieceRun *run;
+	ArchiveMember *member;		/* NULL after an error */
+	uint64		taken;			/* bytes of it */
+	char		tail[MARK_BYTES];	/* the last of these, aligned right */
+	pg_crc32c	crc;			/* of these */
+	bool		differs;		/* so did another attempt at them */
+	Retry		retry;
+} PieceText;
+
+/* Returns what is wrong, or NULL; owned. */
+static char *
+open_member(PieceText *text)
+{
+	char	   *problem = NULL;
+
+	text->member = archive_member_open(text->run->loader->archive,
+									   text->run->rows->entry, &problem);
+	return problem;
+}
+
 static void *
 restore_pieces_open(void *arg)
 {
-	const PieceRun *run = arg;
-	char	   *problem;
-	ArchiveMember *member = archive_member_open(run->loader->archive,
-												run->rows->entry, &problem);
+	PieceRun   *run = arg;
+	PieceText  *text = pg_malloc0(sizeof(PieceText));
+	char	   *problem = NULL;
 
-	if (member == NULL)
-		restore_pieces_fail(run, problem);
-	return member;
+	INIT_CRC32C(text->crc);
+	text->run = run;
+	text->member = run->text;
+	run->text = NULL;
+	if (text->member == NULL)
+		problem = open_member(text);
+	if (problem == NULL)
+		return text;
+	restore_pieces_report(run, problem);
+	free(problem);
+	free(text);
+	return NULL;
 }
 
 static void
-restore_pieces_close(void *text)
+restore_pieces_close(void *arg)
 {
-	archive_member_close(text);
+	PieceText  *text = arg;
+
+	if (text->member)
+		archive_member_close(text->member);
+	free(text);
+}
+
+/* What is wrong now that so much has been read, or NULL; owned. */
+static char *
+text_problem(const PieceText *text, ssize_t len)
+{
+	if (len < 0)
+		return archive_member_error(text->member);
+
+	/*
+	 * text_pieces.c would find this, too, but it is one more way in which a
+	 * command has failed.
+	 */
+	if (len == 0 && text->run->loader->archive->commands &&
+		memcmp(text->tail, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0)
+		return psprintf("could not read data of entry %d: the line that ends the rows is missing",
+						text->run->rows->entry->dump_id);
+	return NULL;
+}
+
+static void
+keep_tail(PieceText *text, const char *data, size_t len)
+{
+	size_t		keep = Min(len, (size_t) MARK_BYTES);
+
+	memmove(text->tail, text->tail + keep, MARK_BYTES - keep);
+	memcpy(text->tail + MARK_BYTES - keep, data + len - keep, keep);
+	text->taken += len;
+	/* else it is not read again */
+	if (text->run->loader->archive->commands)
+		text->crc = crc32c_add(text->crc, data, len);
 }
 
 /*
- * For restore_pieces_read(), whose caller passes only the text, to report an
- * error.  A process runs one ring at a time.
+ * Read the text again up to where it was, which had this CRC.  Returns what
+ * is wrong, or NULL; owned.
  */
-static const PieceRun *reading;
-
-static ssize_t
-restore_pieces_read(void *text, void *buf, size_t size)
+static char *
+read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 {
-	ssize_t		len = archive_member_read(text, buf, size);
+	char	   *buf;
+	char	   *problem;
+	ssize_t		len = 1;
 
-	if (len < 0)
-		restore_pieces_fail(reading, archive_member_error(text));
-	return len;
+	if (text->member)
+		archive_member_close(text->member);
+	problem = open_member(text);
+	if (problem)
+		return problem;
+	buf = pg_malloc(SKIP_BYTES);
+	text->taken = 0;
+	INIT_CRC32C(text->crc);
+	while (text->taken < end && len > 0)
+	{
+		len = archive_member_read(text->member, buf,
+								  Min(end - text->taken, SKIP_BYTES));
+		problem = text_problem(text, len);
+		if (len > 0)
+			keep_tail(text, buf, len);
+	}
+	free(buf);
+	if (problem == NULL && text->taken < end)
+		problem = psprintf("could not read data of entry %d: it has become shorter",
+						   text->run->rows->entry->dump_id);
+	if (problem == NULL && !EQ_CRC32C(text->crc, crc))
+	{
+		problem = psprintf("could not read data of entry %d: its beginning differs from what was read before",
+						   text->run->rows->entry->dump_id);
+		text->differs = true;
+	}
+	return problem;
 }
 
+/* It was the last attempt. */
 static void
-restore_pieces_report(void *arg, const char *problem)
+give_up_text(const PieceText *text, const char *problem)
 {
-	restore_pieces_fail(arg, pg_strdup(problem));
+	archive_read_tell(text->run->loader->archive, &text->retry, problem);
+	end_restore(text->run, text->differs);
+}
+
+/*
+ * Pieces of the file may be committed, so that what is left of it is read
+ * again, and not the job begun again.  Returns if that went well.
+ */
+static void
+read_text_again(PieceText *text, char *problem)
+{
+	const PieceLoader *loader = text->run->loader;
+	uint64		end = text->taken;
+	pg_crc32c	crc = text->crc;
+
+	while (problem)
+	{
+		if (!archive_read_again(loader->archive, &text->retry, problem))
+			give_up_text(text, problem);
+		(void) __sync_fetch_and_add(loader->n_read_again, 1);
+		run_event_read_again(loader->run, text->run->file);
+		free(problem);
+		text->differs = false;
+		problem = read_up_to(text, end, crc);
+	}
+}
+
+/* A process runs one ring at a time, which reports an error. */
+static ssize_t
+restore_pieces_read(void *arg, void *buf, size_t size)
+{
+	PieceText  *text = arg;
+	ssize_t		len;
+	char	   *problem;
+
+	while ((problem = text_problem(text, len = archive_member_read(text->member, buf, size))) != NULL)
+	{
+		if (text->run->loader->archive->commands == NULL)
+		{
+			restore_pieces_fail(text->run, problem);
+			return -1;
+		}
+		read_text_again(text, problem);
+	}
+	keep_tail(text, buf, len);
+	return len;
 }
 
 /* ----------
@@ -312,6 +529,53 @@ restore_pieces_is_done(void *arg, uint64 piece)
 	const PieceRun *run = arg;
 
 	return restore_journal_has(run->loader->journal, restore_journal_piece(run->file, piece));
+}
+
+/* A compare() of PieceWork. */
+static void
+restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
+{
+	const PieceRun *run = arg;
+	char	   *name = restore_journal_piece(run->file, piece);
+	const RestoreJournalLine *line = restore_journal_find(run->loader->journal, name);
+
+	free(name);
+	if (line && line->crc == crc)
+		return;
+	pg_log_error("could not read data of entry %d: its beginning differs from what was read before",
+				 run->rows->entry->dump_id);
+	end_restore(run, true);
+}
+
+/*
+ * All pieces are used up.  Exits with a message if one of them was read by a
+ * process, in this run or an earlier one, whose command had returned other
+ * rows than the last one: rows might be there twice, or be missing.
+ */
+static void
+check_committed(const PieceRun *run)
+{
+	const PieceLoader *loader = run->loader;
+	PieceSums	last = piece_ring_sums(run->shared->ring);
+	PieceSums	used = restore_journal_pieces(loader->journal, loader->conn,
+											  run->file);
+
+	used.n += run->shared->failed->n;
+	used.crcs += run->shared->failed->crcs;
+	if (used.n == last.n && used.crcs == last.crcs)
+		return;
+	pg_log_error("could not read data of entry %d: its rows differ from those that were committed before",
+				 run->rows->entry->dump_id);
+	end_restore(run, true);
+}
+
+/* The server has refused a piece. */
+static void
+fail_piece(const PieceRun *run, pg_crc32c crc, char *reason)
+{
+	(void) __sync_fetch_and_add(&run->shared->failed->n, 1);
+	(void) __sync_fetch_and_add(&run->shared->failed->crcs, crc);
+	restore_pieces_fail(run, reason);
 }
 
 /*
@@ -329,9 +593,11 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	PieceNote  *note = &run->shared->notes[piece->slot];
 	uint64		number = piece->number + 1;
 	int64		start_us = clock_wall_us();
+	char	   *name;
 	char	   *error = NULL;
 	Sink	   *target;
 	Sink	   *sink;
+	pg_crc32c	crc;
 	bool		had;
 	const char *data;
 	ssize_t		len;
@@ -344,10 +610,11 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	__sync_synchronize();
 	note->piece = number;
 	target_begin_load(loader->target, loader->conn);
-	if (!restore_journal_claim(loader->journal, loader->conn,
-							   restore_journal_piece(run->file, piece->number)))
+	name = restore_journal_piece(run->file, piece->number);
+	if (!restore_journal_claim(loader->journal, loader->conn, name))
 	{
 		target_command(loader->conn, "ROLLBACK");
+		free(name);
 		return true;
 	}
 	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
@@ -360,8 +627,14 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	 * All of the piece into the COPY; false if the rest of it cannot be had,
 	 * and the COPY has been ended.
 	 */
+	INIT_CRC32C(crc);
 	while ((len = shared_piece_next(piece, &data)) > 0)
+	{
+		if (loader->journal->has_crcs)
+			crc = crc32c_add(crc, data, len);
 		sink_write(sink, data, len);
+	}
+	FIN_CRC32C(crc);
 	if (len < 0)
 		sink_target_rows_give_up(target, "the rest of the rows cannot be read");
 	else
@@ -371,6 +644,8 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
+		if (loader->journal->has_crcs)
+			restore_journal_set_crc(loader->journal, loader->conn, name, crc);
 		restore_journal_commit(loader->journal, loader->conn, &note->commit);
 		file_result_add(loader->run->results,
 						run_file_result(loader->run, run->file), start_us,
@@ -379,12 +654,43 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	else
 		target_command(loader->conn, "ROLLBACK");
 	sink_free(sink);
+	free(name);
 	/* the reader reports what cannot be read */
 	if (had && error)
-		restore_pieces_fail(run, error);
+		fail_piece(run, crc, error);
 	else
 		free(error);
 	return had;
+}
+
+/* As a callback of PieceWork. */
+static bool
+restore_pieces_begin(void *arg)
+{
+	const PieceRun *run = arg;
+
+	return run->begin == NULL || run->begin(run->begin_arg);
+}
+
+/* False after an error in the text, or if begin() has said so. */
+static bool
+run_pieces(PieceRun *run)
+{
+	PieceWork	work = {
+		.arg = run,
+		.range_bytes = run->shared->piece_bytes,
+		.begin = restore_pieces_begin,
+		.open = restore_pieces_open,
+		.read = restore_pieces_read,
+		.close = restore_pieces_close,
+		.is_done = restore_pieces_is_done,
+		.compare = run->loader->journal->has_crcs ? restore_pieces_compare : NULL,
+		.use = restore_pieces_load,
+		.report = restore_pieces_report,
+	};
+
+	return piece_ring_run(run->shared->ring, run->loader->run->results->worker,
+						  &work);
 }
 
 void
@@ -392,18 +698,182 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 				   const DataFile *file, const ArchiveRows *rows)
 {
 	PieceRun	run = {shared, loader, file, rows};
-	PieceWork	work = {
-		.arg = &run,
-		.range_bytes = shared->piece_bytes,
-		.open = restore_pieces_open,
-		.read = restore_pieces_read,
-		.close = restore_pieces_close,
-		.is_done = restore_pieces_is_done,
-		.use = restore_pieces_load,
-		.report = restore_pieces_report,
-	};
 
-	reading = &run;
-	(void) piece_ring_run(shared->ring, loader->run->results->worker, &work);
-	reading = NULL;
+	(void) run_pieces(&run);
+}
+
+/* ----------
+ * Files that commands return, and that prove to be long while a worker reads
+ * them.
+ *
+ * A worker takes a free ring, and notes the file in it.  When the file is
+ * complete it removes the note, and the ring is free.  A worker that helps
+ * looks at the note, begins to take part, and looks again: if the note is
+ * another one by then, it leaves.  A worker that takes a free ring waits
+ * until no process takes part.  So no process uses pieces of one file for
+ * another one.
+ * ----------
+ */
+
+/* How often to look whether others have ended their pieces. */
+#define RINGS_LOOK_US 1000
+
+/*
+ * Of each ring.  All rings together have as many lanes as there are workers,
+ * but each ring can have all of them, when only one file is left.  Slots for
+ * that in each ring would take memory for the square of the workers.
+ */
+#define MOST_RING_SLOTS 8
+
+struct RestoreRings
+{
+	int			n;
+	SharedRows **rings;
+	int		   *files;			/* by ring, in shared memory: its file's
+								 * number + 1; 0 = free */
+	pthread_mutex_t *lock;		/* of who takes a free ring */
+};
+
+/* What a worker that helps has seen. */
+typedef struct RingNote
+{
+	const RestoreRings *rings;
+	int			ring;
+	int			file;			/* the note */
+} RingNote;
+
+/*
+ * A begin() of PieceRun: does the ring have this file still?  The worker that
+ * has opened the file is to read it.
+ */
+static bool
+ring_note_is_right(void *arg)
+{
+	const RingNote *note = arg;
+
+	return __atomic_load_n(&note->rings->files[note->ring], __ATOMIC_SEQ_CST) == note->file &&
+		piece_ring_is_led(note->rings->rings[note->ring]->ring);
+}
+
+RestoreRings *
+restore_rings_new(int n_workers, uint64 piece_bytes)
+{
+	RestoreRings *rings = pg_malloc(sizeof(RestoreRings));
+
+	rings->n = n_workers;
+	rings->rings = pg_malloc(n_workers * sizeof(SharedRows *));
+	for (int i = 0; i < n_workers; i++)
+		rings->rings[i] = new_shared(n_workers,
+									 Min(piece_ring_slots(n_workers), MOST_RING_SLOTS),
+									 piece_bytes);
+	rings->files = shared_memory_new(n_workers, sizeof(int));
+	rings->lock = shared_memory_new(1, sizeof(pthread_mutex_t));
+	robust_mutex_init(rings->lock);
+	return rings;
+}
+
+/* The ring with this note, or -1. */
+static int
+find_ring(const RestoreRings *rings, int note)
+{
+	for (int i = 0; i < rings->n; i++)
+		if (__atomic_load_n(&rings->files[i], __ATOMIC_SEQ_CST) == note)
+			return i;
+	return -1;
+}
+
+/*
+ * The ring of the file with this number.  A process that died may have taken
+ * one for it.  A worker needs one at a time, so that there is a free one.
+ */
+static int
+take_ring(RestoreRings *rings, int no)
+{
+	int			ring = find_ring(rings, no + 1);
+
+	if (ring >= 0)
+		return ring;
+	(void) robust_mutex_hold(rings->lock, true);
+	while ((ring = find_ring(rings, 0)) < 0)
+		pg_usleep(RINGS_LOOK_US);
+	while (piece_ring_is_used(rings->rings[ring]->ring))
+		pg_usleep(RINGS_LOOK_US);
+	piece_ring_restart(rings->rings[ring]->ring);
+	memset(rings->rings[ring]->notes, 0,
+		   (rings->rings[ring]->n_slots + 1) * sizeof(PieceNote));
+	memset(rings->rings[ring]->failed, 0, sizeof(PieceSums));
+	__atomic_store_n(&rings->files[ring], no + 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(rings->lock);
+	return ring;
+}
+
+bool
+restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
+				   const DataFile *file, const ArchiveRows *rows,
+				   volatile bool *done)
+{
+	int			no = file - loader->run->plan->chunks->files;
+	PieceRun	run = {NULL, loader, file, rows, loader->text};
+	int			ring;
+
+	/*
+	 * A process before this one has loaded the file, and died before the
+	 * leader knew.
+	 */
+	if (*done && find_ring(rings, no + 1) < 0)
+	{
+		if (run.text)
+			archive_member_close(run.text);
+		return true;
+	}
+	ring = take_ring(rings, no);
+	run.shared = rings->rings[ring];
+
+	/*
+	 * Others may be at their last pieces when there is none left to take.  If
+	 * one of them dies its piece is there again.
+	 */
+	for (;;)
+	{
+		if (!run_pieces(&run))
+			return false;
+		if (piece_ring_is_done(run.shared->ring))
+			break;
+		pg_usleep(RINGS_LOOK_US);
+	}
+	check_committed(&run);
+	/* who begins now finds no piece, and the next file needs new pages */
+	piece_ring_discard(run.shared->ring);
+	/* first, as a process that finds no note of the file asks for it */
+	*done = true;
+	__atomic_store_n(&rings->files[ring], 0, __ATOMIC_SEQ_CST);
+	/* another process has read the file, after this worker's last one died */
+	if (run.text)
+		archive_member_close(run.text);
+	return true;
+}
+
+void
+restore_rings_end(RestoreRings *rings)
+{
+	for (int i = 0; i < rings->n; i++)
+		restore_pieces_end(rings->rings[i]);
+}
+
+int
+restore_rings_file(const RestoreRings *rings, int ring)
+{
+	return __atomic_load_n(&rings->files[ring], __ATOMIC_SEQ_CST) - 1;
+}
+
+void
+restore_rings_help(RestoreRings *rings, int ring, const PieceLoader *loader,
+				   const DataFile *file, const ArchiveRows *rows)
+{
+	RingNote	note = {rings, ring,
+	file - loader->run->plan->chunks->files + 1};
+	PieceRun	run = {rings->rings[ring], loader, file, rows, NULL,
+	ring_note_is_right, &note};
+
+	(void) run_pieces(&run);
 }

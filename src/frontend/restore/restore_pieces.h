@@ -22,6 +22,8 @@ typedef struct RestoredRows
 	uint64		bytes;			/* of them, as text */
 	char	   *error;			/* nothing was taken, for this reason; owned;
 								 * NULL if all went well */
+	bool		unread;			/* the reason is what was read of a file of
+								 * the archive */
 } RestoredRows;
 
 /*
@@ -76,14 +78,21 @@ extern LongFiles *restore_long_new(const Archive *archive,
 								   const ArchivePlan *plan,
 								   uint64 piece_bytes);
 
+typedef struct RestoreRings RestoreRings;
+
 /*
  * In a worker, before it loads the file: is it left to all?  Else *text is
  * its rows if they were looked at, or NULL; owned.
  *
  * At most ARCHIVE_SHARED_TABLES are left: those that come first, which are
  * largest in the archive.  More would not keep more workers busy.
+ *
+ * Of an archive that commands return, true means that the worker loads the
+ * file in pieces (restore_rings_load()), and *text is what it has read of it,
+ * or NULL.  Without rings it is false.
  */
-extern bool restore_long_look(const LongFiles *files, const DataFile *file,
+extern bool restore_long_look(const LongFiles *files,
+							  const RestoreRings *rings, const DataFile *file,
 							  ArchiveMember **text);
 
 /*
@@ -104,6 +113,10 @@ typedef struct PieceLoader
 	const Run  *run;
 	Oid			table;			/* that the rows go to */
 	const RestoreJournal *journal;
+	ArchiveMember *text;		/* of the file, from its beginning, if it is
+								 * open; else NULL.  Taken over */
+	volatile int *n_read_again; /* see RestoreWork */
+	volatile bool *must_restart;
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,
@@ -128,5 +141,48 @@ extern void restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 
 /* In the leader: no process takes part any more; its memory is given back. */
 extern void restore_pieces_end(SharedRows *shared);
+
+/* ----------
+ * Files that commands return, and that prove to be long while a worker reads
+ * them.
+ *
+ * The worker continues, as others would have to read the file again.  It
+ * loads pieces of it by itself as long as there are other jobs; workers for
+ * which there is no job any more help it.  There are as many rings as
+ * workers, and each is used for one file after the other.
+ *
+ * A command may return other rows each time.  The journal has the CRC of each
+ * piece that was committed, also by an earlier run.  When the file is
+ * complete, all of these must be of the rows that were read last.  So without
+ * a journal there are no rings.
+ * ----------
+ */
+
+/*
+ * For n_workers workers, before they are forked.  Never freed; and in the
+ * leader, when no process uses them any more, give back most of their memory.
+ */
+extern RestoreRings *restore_rings_new(int n_workers, uint64 piece_bytes);
+extern void restore_rings_end(RestoreRings *rings);
+
+/*
+ * In a worker: load the file, until all of it is committed.  Other workers,
+ * and processes before this one, may have a part in that.  *done, in shared
+ * memory, is false at first, and is set then.  False if it cannot be, which
+ * another process reports, and ends the run.  Exits with a message if pieces
+ * of other rows were committed.
+ */
+extern bool restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
+							   const DataFile *file, const ArchiveRows *rows,
+							   volatile bool *done);
+
+/*
+ * In a worker without a job: the file that this ring is being used for, by
+ * its number in the plan; -1 for none.  And take part in loading it.
+ */
+extern int	restore_rings_file(const RestoreRings *rings, int ring);
+extern void restore_rings_help(RestoreRings *rings, int ring,
+							   const PieceLoader *loader, const DataFile *file,
+							   const ArchiveRows *rows);
 
 #endif							/* RESTORE_PIECES_H */

@@ -10,6 +10,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_piped.h"
 #include "base/buffer.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -373,6 +374,17 @@ prepare_work(Restore *restore)
 											   sizeof(bool));
 	work->has_failed = shared_memory_new(plan->chunks->n_files, sizeof(bool));
 	work->n_errors = restore->n_errors;
+	work->n_read_again = shared_memory_new(1, sizeof(int));
+	work->must_restart = shared_memory_new(1, sizeof(bool));
+	restore->account.must_restart = work->must_restart;
+	if (restore->identity.has_crcs)
+	{
+		/* before anything is made on the target, as they are large */
+		work->rings = restore_rings_new(restore->options.jobs,
+										archive_plan_piece_bytes(&restore->options));
+		work->shares = shared_memory_new((size_t) plan->chunks->n_files * restore->run.results->n_workers,
+										 sizeof(FileResult));
+	}
 }
 
 /*
@@ -385,16 +397,27 @@ void
 restore_plan_make(Restore *restore)
 {
 	const char *program = restore->stages.setup.program;
+	const char *path = restore->options.restore;
 	const DumpPlan *plan;
 
-	if (archive_open_kind(restore->options.restore) == ARCHIVE_TAR)
-		restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
-	restore->archive = archive_open(restore->options.restore);
+	if (restore->options.pipe_command)
+	{
+		restore->archive = archive_piped_open(&restore->options);
+		path = restore->archive->commands->directory;
+	}
+	else
+	{
+		if (archive_open_kind(path) == ARCHIVE_TAR)
+			restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
+		restore->archive = archive_open(path);
+	}
 	check_database(restore->archive);
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
-	restore->ids = stock_list_read(program, &restore->options,
+	restore->ids = stock_list_read(program, &restore->options, path,
 								   restore->archive->toc, &restore->n_ids);
+	if (restore->archive->commands)
+		archive_piped_forget_toc(restore->archive);
 	stock_list_check_names(restore->archive->toc, &restore->options);
 	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
 		restore_plan_leave_to_stock(program, &restore->options,
@@ -409,6 +432,8 @@ restore_plan_make(Restore *restore)
 	restore->identity.selection = restore_resume_selection(&restore->options,
 														   restore->ids,
 														   restore->n_ids);
+	restore->identity.has_crcs = restore->archive->commands &&
+		restore->archive->manifest == NULL;
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
 	stock_pg_restore_set_toc(&restore->stages.setup, plan->toc);
@@ -428,24 +453,16 @@ restore_plan_make(Restore *restore)
 
 /*
  * Would pg_dump have put the extension in this archive, and pg_restore have
- * created it?  That a manifest is damaged is --verify's matter.
+ * created it?
  */
 static bool
-leaves_out_extension(const Options *options)
+leaves_out_extension(const Restore *restore)
 {
-	bool		exists;
-	const char *problem;
-	Manifest   *manifest;
-	bool		result;
+	const Manifest *manifest = restore->archive->manifest;
 
-	if (options->selects_entries)
-		return false;
-	manifest = manifest_load(options->restore, &exists, &problem);
-	result = manifest && manifest->left_out &&
+	return !restore->options.selects_entries && manifest &&
+		manifest->left_out &&
 		strcmp(manifest->left_out, MANIFEST_OWN_EXTENSION) == 0;
-	if (manifest)
-		manifest_free(manifest);
-	return result;
 }
 
 /*
@@ -531,7 +548,7 @@ restore_prepare_open(Restore *restore)
 		compare_restore_check(&restore->run, &restore->target, restore->new_name);
 	(void) worker_processes_have_files(options->jobs, 0);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
-	restore->stages.makes_extension = leaves_out_extension(options);
+	restore->stages.makes_extension = leaves_out_extension(restore);
 	refuse_existing(restore);
 	if (!options->check && !options->exit_on_error)
 	{
@@ -541,8 +558,11 @@ restore_prepare_open(Restore *restore)
 		findings_report();
 		return;
 	}
+	/* workers without a job help others with files that prove to be long */
 	target_check(restore->target.conn, restore->stages.schedule, options,
-				 plan->queue->n_jobs, plan->encoding,
+				 restore->plan->apart && plan->queue->n_jobs > 0 ?
+				 options->jobs : plan->queue->n_jobs,
+				 plan->encoding,
 				 options->resume ? NULL : restore->new_name);
 	if (restore->new_name == NULL && !options->resume)
 		target_check_tables(restore->target.conn, plan->tables, options->clean);
@@ -672,6 +692,7 @@ restore_prepare_target(Restore *restore)
 		restore->plan->plan.queue = load_order_make(restore->target.conn,
 													&restore->plan->plan,
 													restore->plan->shares,
+													restore->plan->apart,
 													restore->work.targets);
 	archive_plan_expect_rows(restore->plan, restore->work.archive);
 	restore_resume_skip(&restore->work);

@@ -16,6 +16,7 @@
 
 #include "common/string.h"
 
+#include "archive/archive_read.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -181,12 +182,18 @@ restore_freeze_statement(const char *copy)
 
 #define OBJECT_READ_BYTES (64 * 1024)
 
+/* How often a worker without a job looks whether it can help. */
+#define HELP_LOOK_US 10000
+
 struct RestoreWorker
 {
 	const RestoreWork *work;
 	PGconn	   *conn;
 	ArchiveMember *text;		/* of the file that is next, if it is open */
 	Oid		   *later;			/* of its table, for sink_target_rows_new() */
+	char	   *unread;			/* why commands have not returned a data file
+								 * of the job, so that it is to begin again;
+								 * or NULL */
 };
 
 /*
@@ -307,6 +314,8 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 							work->archive, sources, n, worker->text,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
+	if (rows.unread && work->archive->commands)
+		worker->unread = rows.error;
 	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))
 		rows.error = check_rows(worker, work->targets[files[0]->table], want,
 								rows.rows, what);
@@ -373,7 +382,10 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 	free(what);
 }
 
-/* The same of what is left to do; false if they are left out now. */
+/*
+ * The same of what is left to do; false if they are left out now, or were not
+ * read.
+ */
 static bool
 restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
@@ -386,7 +398,7 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	pg_log_info(n > 1 ? "restoring %s, and all other tables with it" :
 				"restoring %s", what);
 	error = load_files(worker, files, n, what);
-	if (error)
+	if (error && worker->unread == NULL)
 		leave_out(worker, files, n, error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i], NULL);
@@ -395,8 +407,8 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 }
 
 /*
- * Files of one table.  False if they are left out now: the job is to be
- * repeated.
+ * Files of one table.  False if they are left out now, or were not read: the
+ * job is to be repeated.
  */
 static bool
 restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
@@ -423,29 +435,73 @@ restore_worker_piece_failed(void *arg, const DataFile *file, char *reason)
 	free(what);
 }
 
+static PieceLoader
+piece_loader(RestoreWorker *worker, const DataFile *file)
+{
+	const RestoreWork *work = worker->work;
+	PieceLoader loader = {
+		.conn = worker->conn,
+		.target = work->target,
+		.archive = work->archive,
+		.run = work->run,
+		.table = work->targets[file->table],
+		.journal = work->journal,
+		.n_read_again = work->n_read_again,
+		.must_restart = work->must_restart,
+		.failed = restore_worker_piece_failed,
+		.arg = worker,
+	};
+
+	return loader;
+}
+
 /* A file that other workers are at, too. */
 static void
 restore_shared_file(RestoreWorker *worker, const DataFile *file)
 {
 	const RestoreWork *work = worker->work;
-	const Run  *run = work->run;
-	int			no = file - run->plan->chunks->files;
-	PieceLoader loader = {
-		.conn = worker->conn,
-		.target = work->target,
-		.archive = work->archive,
-		.run = run,
-		.table = work->targets[file->table],
-		.journal = work->journal,
-		.failed = restore_worker_piece_failed,
-		.arg = worker,
-	};
+	int			no = file - work->run->plan->chunks->files;
+	PieceLoader loader = piece_loader(worker, file);
 
 	if (work->left_out[no])
 		return;
-	run_event_chunk_start(run, file, "text", NULL);
+	run_event_chunk_start(work->run, file, "text", NULL);
 	restore_pieces_run(work->shared[no], &loader, file, rows_of(work, file));
-	run_event_chunk_end(run, file, NULL);
+	run_event_chunk_end(work->run, file, NULL);
+}
+
+/*
+ * A file that has proved to be long, and is not done: commands do not return
+ * it twice, so that this worker loads it.
+ */
+static void
+restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
+{
+	const RestoreWork *work = worker->work;
+	int			no = file - work->run->plan->chunks->files;
+	PieceLoader loader = piece_loader(worker, file);
+	bool		complete;
+
+	if (work->rings == NULL || !work->long_files->is_long[no])
+		return;
+	loader.text = worker->text;
+	worker->text = NULL;
+	if (work->left_out[no])
+	{
+		if (loader.text)
+			archive_member_close(loader.text);
+		return;
+	}
+	file_results_begin_job(work->run->results, job);
+	run_event_chunk_start(work->run, file, "text", NULL);
+	complete = restore_rings_load(work->rings, &loader, file, rows_of(work, file),
+								  &work->jobs_done[job]);
+	run_event_chunk_end(work->run, file, NULL);
+	file_results_begin_job(work->run->results, -1);
+	/* without this line a later run finds that all pieces have been loaded */
+	if (complete && !work->has_failed[no])
+		(void) restore_journal_try_done(work->journal, worker->conn,
+										restore_journal_file(file));
 }
 
 /*
@@ -486,11 +542,15 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
 		*step = i;
 		worker->later = later ? &later[i] : NULL;
 		if (!work->left_out[files[i] - work->run->plan->chunks->files] &&
-			!restore_long_look(work->long_files, files[i], &worker->text))
+			!restore_long_look(work->long_files, work->rings, files[i],
+							   &worker->text))
 			ok = restore_files(worker, &files[i], 1);
-		if (worker->text)
+		if (worker->text &&
+			!work->long_files->is_long[files[i] - work->run->plan->chunks->files])
+		{
 			archive_member_close(worker->text);
-		worker->text = NULL;
+			worker->text = NULL;
+		}
 	}
 	worker->later = NULL;
 	if (ok && later)
@@ -505,20 +565,33 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
  */
 
 /*
- * One large object, through lo_put(), which takes an offset and so needs no
- * descriptor that a lost session would lose.  What is wrong, or NULL; owned.
+ * Commands have not returned a file, for this reason, but may return it if
+ * they are run again.  If not, this ends the run, so that --resume can
+ * continue: what is missing may be all the rest of the archive.
+ */
+static void
+read_again(const RestoreWork *work, Retry *retry, const char *problem, int job)
+{
+	if (!archive_read_again(work->archive, retry, problem))
+		archive_read_failed(work->archive, retry, problem);
+	(void) __sync_fetch_and_add(work->n_read_again, 1);
+	run_event_retry(work->run, job);
+}
+
+/*
+ * Put the bytes of a large object into the target, through lo_put(), which
+ * takes an offset and so needs no descriptor that a lost session would lose.
+ * What is wrong, or NULL; owned.
  */
 static char *
-restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
-			   FileResult *result)
+put_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
+		   uint64 *bytes)
 {
-	FileResults *results = worker->work->run->results;
-	int64		start_us = clock_wall_us();
+	WorkerProgress *progress = file_results_progress(worker->work->run->results);
 	char	   *buf = pg_malloc(OBJECT_READ_BYTES);
 	char	   *error = NULL;
 	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->conn, oid, &error),
-									&file_results_progress(results)->raw_bytes,
-									NULL);
+									&progress->raw_bytes, NULL);
 	ssize_t		len;
 
 	while (error == NULL &&
@@ -528,33 +601,74 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 		error = archive_objects_error(objects);
 	if (error == NULL)
 		sink_finish(sink);
-	file_result_set(results, result, start_us, 0, sink->bytes_in,
-					sink->bytes_in);
+	*bytes = sink->bytes_in;
 	sink_free(sink);
 	free(buf);
 	return error;
 }
 
+/*
+ * The bytes of an object that a command returned before it failed were not
+ * the object's.  The descriptor is closed at the end of the transaction.
+ */
+static const char empty_object_query[] =
+"SELECT pg_catalog.lo_truncate64(pg_catalog.lo_open($1::pg_catalog.oid, 131072), 0)";
+
+/*
+ * One large object.  If a command does not return it, only this object is
+ * read again: the job has up to 1000 of them.  What is wrong, or NULL; owned.
+ */
+static char *
+restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
+			   FileResult *result, int job)
+{
+	FileResults *results = worker->work->run->results;
+	uint64		before = file_results_progress(results)->raw_bytes;
+	int64		start_us = clock_wall_us();
+	char	   *oid_text = psprintf("%u", oid);
+	Retry		retry = {0};
+	uint64		bytes;
+	char	   *error;
+	bool		has_row;
+
+	while ((error = put_object(worker, objects, oid, &bytes)) != NULL &&
+		   archive_objects_is_unread(objects))
+	{
+		read_again(worker->work, &retry, error, job);
+		free(error);
+		archive_objects_reopen(objects);
+		file_results_progress(results)->raw_bytes = before;
+		error = take_step(worker->conn, empty_object_query, 1, oid_text, &has_row);
+		if (error)
+			break;
+	}
+	free(oid_text);
+	file_result_set(results, result, start_us, 0, bytes, bytes);
+	return error;
+}
+
 /* What is wrong, or NULL; owned. */
 static char *
-restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
+restore_group(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 {
 	const RestoreWork *work = worker->work;
 	const ArchiveGroup *place =
 		&work->plan->groups[group - work->run->plan->objects->groups];
 	FileResult *results = &work->run->results->objects[group->first_object];
 	char	   *error = NULL;
-	ArchiveObjects *objects = archive_objects_open(work->archive, place->entry,
-												   &error);
+	ArchiveObjects *objects = archive_objects_open_some(work->archive,
+														place->entry,
+														place->position,
+														group->oids,
+														group->n_oids, &error);
 	Oid			oid;
 
 	if (objects == NULL)
 		return error;
-	archive_objects_seek(objects, place->position);
 	for (int i = 0; error == NULL && i < group->n_oids; i++)
 	{
 		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
-			error = restore_object(worker, objects, oid, &results[i]);
+			error = restore_object(worker, objects, oid, &results[i], job);
 		else if ((error = archive_objects_error(objects)) == NULL)
 			error = psprintf("large object %u is missing in the archive",
 							 group->oids[i]);
@@ -577,7 +691,7 @@ claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 }
 
 static bool
-restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
+restore_objects(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 {
 	const RestoreWork *work = worker->work;
 	const Run  *run = work->run;
@@ -591,7 +705,7 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 	what = large_object_group_describe(group);
 	pg_log_info("restoring %s", what);
 	run_event_objects(run, "objects_start", group);
-	error = restore_group(worker, group);
+	error = restore_group(worker, group, job);
 	if (error)
 		note_error(work,
 				   work->plan->groups[group - run->plan->objects->groups].entry,
@@ -610,20 +724,94 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
  * ----------
  */
 
-/* False if something of it had to be left out. */
+/* False if something of it had to be left out, or was not read. */
 static bool
 restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 {
+	const DumpPlan *plan = worker->work->run->plan;
+
 	target_begin_load(worker->work->target, worker->conn);
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
 			return restore_data_files(worker, job, step);
 		case JOB_LARGE_OBJECTS:
-			return restore_objects(worker,
-								   &worker->work->run->plan->objects->groups[job->first]);
+			return restore_objects(worker, &plan->objects->groups[job->first],
+								   job - plan->queue->jobs);
 	}
 	return true;
+}
+
+/*
+ * All of a job, in a transaction that the caller commits.  Each file that
+ * commands do not return has its own retries.
+ */
+static void
+load_job(RestoreWorker *worker, const Job *job, int job_no, volatile int *step)
+{
+	const RestoreWork *work = worker->work;
+	FileResults *results = work->run->results;
+	Retry	   *retries = pg_malloc0(job->n * sizeof(Retry));
+
+	file_results_begin_job(results, job_no);
+	while (!restore_job(worker, job, step))
+	{
+		target_command(worker->conn, "ROLLBACK");
+		file_results_begin_job(results, job_no);
+		if (worker->unread == NULL)
+			continue;
+		/* what is loaded at once is one step */
+		read_again(work, &retries[job->at_once ? 0 : *step], worker->unread,
+				   job_no);
+		free(worker->unread);
+		worker->unread = NULL;
+	}
+	free(retries);
+}
+
+/* Is there a job that is not done?  *first is the first that may not be. */
+static bool
+has_jobs(const RestoreWork *work, int *first, int end)
+{
+	while (*first < end && work->jobs_done[*first])
+		(*first)++;
+	return *first < end;
+}
+
+/*
+ * A process that died may have had a piece of any ring: so all are looked at,
+ * also after the last job.
+ */
+static void
+help_others(RestoreWorker *worker, int first_job, int n_jobs)
+{
+	const RestoreWork *work = worker->work;
+	const DataFile *files = work->run->plan->chunks->files;
+	int			end = first_job + n_jobs;
+	int			last = -1;
+	bool		has_more;
+
+	do
+	{
+		has_more = has_jobs(work, &first_job, end);
+		for (int i = 0; i < work->run->options->jobs; i++)
+		{
+			int			no = restore_rings_file(work->rings, i);
+			PieceLoader loader;
+
+			if (no < 0)
+				continue;
+			if (no != last)
+				run_event_chunk_start(work->run, &files[no], "text", NULL);
+			last = no;
+			loader = piece_loader(worker, &files[no]);
+			restore_rings_help(work->rings, i, &loader, &files[no],
+							   rows_of(work, &files[no]));
+			file_results_begin_job(work->run->results, -1);
+		}
+		if (has_more)
+			pg_usleep(HELP_LOOK_US);
+	} while (has_more);
 }
 
 /*
@@ -641,6 +829,11 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
 
+	if (no >= work->n_jobs)
+	{
+		help_others(worker, work->first_job, work->n_jobs);
+		return true;
+	}
 	if (job->shared)
 	{
 		file_results_begin_job(run->results, job_no);
@@ -649,18 +842,26 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return true;
 	}
+	/* else rows of long files behind the first would be lost */
+	if (work->rings && job->kind == JOB_DATA_FILES && !job->at_once && job->n != 1)
+		pg_fatal("job %d consists of %d files instead of 1", job_no, job->n);
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
 	{
-		file_results_begin_job(run->results, job_no);
-		while (!restore_job(worker, job, step))
-		{
-			target_command(worker->conn, "ROLLBACK");
-			file_results_begin_job(run->results, job_no);
-		}
+		load_job(worker, job, job_no, step);
 		restore_journal_commit(work->journal, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
+	}
+	if (work->rings)
+	{
+		/* each file is a job of its own, unless it is loaded at once */
+		if (job->kind == JOB_DATA_FILES && !job->at_once)
+			restore_long_file(worker, run->plan->queue->files[job->first],
+							  job_no);
+		run_job_is_done(run, job, NULL);
+		work->jobs_done[job_no] = true;
+		return true;
 	}
 	run_job_is_done(run, job, work->long_files->is_long);
 	return true;
@@ -681,6 +882,8 @@ restore_worker_describe_job(void *arg, int no, int step)
 {
 	RestoreWork *work = arg;
 
+	if (no >= work->n_jobs)
+		return pg_strdup("large tables");
 	return dump_plan_describe_job(work->run->plan, work->first_job + no, step);
 }
 

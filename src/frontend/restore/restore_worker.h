@@ -52,12 +52,22 @@ typedef struct RestoreWork
 	volatile bool *left_out;	/* by data file: it is not, or cannot be
 								 * loaded, or is done */
 	const LongFiles *long_files;
+	RestoreRings *rings;		/* for those that commands return, and whose
+								 * length is not known; else NULL */
+	FileResult *shares;			/* by data file and worker; with rings only */
+	volatile bool *jobs_done;	/* by job; the same */
 	volatile bool *has_failed;	/* by data file: a piece of it has */
 	volatile bool *objects_left_out;	/* by group of large objects */
 	volatile int *n_errors;		/* that are told, and no reason to end */
 	int		   *jobs_left;		/* in the leader: by shared data file */
 	int			first_job;		/* of those that the pool has at the time */
+	int			n_jobs;			/* of the plan; in those behind them, workers
+								 * help others with long files */
 	RestoreWorker *worker;		/* in a worker: itself */
+	volatile int *n_read_again; /* how often a file was read again because a
+								 * command did not return it */
+	volatile bool *must_restart;	/* what was committed may be wrong: see
+									 * LoadAccount */
 } RestoreWork;
 
 /*

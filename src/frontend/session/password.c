@@ -13,7 +13,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -333,9 +332,6 @@ typed_password_ask(const ConnParams *params)
  */
 #define LAST_READS 256
 
-/* How long what was killed is waited for. */
-#define END_MS 5000
-
 /* How long it may take, unless PGCONNECT_TIMEOUT says otherwise. */
 #define TIMEOUT_S 30
 
@@ -586,20 +582,7 @@ run_command(PasswordCommand *command)
 	 * command has left running in the background.  Such a process might hold
 	 * the pipe open, or prompt the user later.
 	 */
-	kill(-run.pid, SIGKILL);
-	/* until the group has no process */
-	for (int waited_ms = 0; waited_ms < END_MS; waited_ms += LOOK_MS)
-	{
-		if (waitpid(-run.pid, NULL, WNOHANG) < 0 && errno != EINTR)
-			break;
-		pg_usleep(LOOK_MS * 1000L);
-	}
-
-	/*
-	 * The group has no process any more.  Its number may be used again, and
-	 * must not be killed then when this process exits.
-	 */
-	child_process_set_asked(0);
+	child_process_end_asked(run.pid);
 	if (run.out_fd >= 0)
 		close(run.out_fd);
 	if (run.err_fd >= 0)

@@ -587,7 +587,9 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 			"A run would dump %d table%s", n_tables, units_plural(n_tables));
 	if (n_objects > 0)
 		fprintf(out, " and %d large object%s", n_objects, units_plural(n_objects));
-	fprintf(out, ", about %s", units_size(bytes));
+	/* without a manifest, commands do not say how long files are */
+	if (options->restore == NULL || options->pipe_command == NULL || bytes > 0)
+		fprintf(out, ", about %s", units_size(bytes));
 	if (database)
 		fprintf(out, ", into database \"%s\"", printable(database));
 	fprintf(out, ":\n");

@@ -138,7 +138,8 @@ load_account_report_at_exit(void *arg)
 	 * Not offered where the run has left no journal; of all databases, the
 	 * process that runs them offers it once.
 	 */
-	if (account->can_resume && message_database() == NULL)
+	if (account->can_resume && message_database() == NULL &&
+		!(account->must_restart && *account->must_restart))
 		pg_log_error_hint(interrupt_came() ?
 						  "Run the same command with --resume to continue." :
 						  "Remove the cause of the error, then run the same command with --resume.");
@@ -392,6 +393,7 @@ void
 load_page_end(Report *page, const LoadAccount *account, int n_errors,
 			  const PeerAddress *target_address)
 {
+	const Options *options = account->run->options;
 	ReportStage stages[LOAD_STAGE_END];
 	Manifest   *manifest;
 	ReportCopy	copy = {
@@ -399,8 +401,9 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 		.times = load_account_times(account, true),
 		.before = load_account_before(account),
 		.formats = account->formats,
-		.compared = account->run->options->compare,
-		.archive = account->run->options->restore,
+		.compared = options->compare,
+		.archive = options->pipe_command ? "files that commands return" :
+		options->restore,
 		.n_errors = n_errors,
 		.stages = stages,
 		.n_stages = load_account_stages(account, stages),

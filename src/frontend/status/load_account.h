@@ -34,6 +34,8 @@ typedef struct LoadAccount
 								 * time of a restore, and the run fails by
 								 * them */
 	bool		can_resume;		/* a restore's --resume continues from here */
+	const volatile bool *must_restart;	/* in shared memory: but it must not,
+										 * as a worker has found; or NULL */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
 												 * since 1970; 0 = not */

@@ -201,7 +201,8 @@ run_event_run(const Options *options, const DumpPlan *plan,
 	if (target_address)
 		event_add_text(event, "target", target_address->conninfo);
 	event_add_text(event, "directory", options->directory);
-	event_add_text(event, "archive", options->restore);
+	/* a command may contain a secret */
+	event_add_text(event, "archive", options->pipe_command ? NULL : options->restore);
 	add_plan(event, options, plan);
 	if (!target_address)
 		event_add_text(event, "compression",
@@ -353,6 +354,15 @@ run_event_retry(Run *run, int job)
 
 	run->n_retries++;
 	event_add_text(event, "job", dump_plan_describe_job(run->plan, job, -1));
+	event_write(event);
+}
+
+void
+run_event_read_again(const Run *run, const DataFile *file)
+{
+	Event	   *event = event_new("retry");
+
+	event_add_text(event, "job", data_file_describe(file, run->plan->tables));
 	event_write(event);
 }
 

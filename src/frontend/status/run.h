@@ -123,8 +123,14 @@ extern void run_event_chunk_end(const Run *run,
 extern void run_event_add_bytes(Event *event, const Run *run,
 								uint64 raw_bytes, uint64 stored_bytes);
 
-/* In the leader: a job will be done again, "retry"; the run counts it. */
+/*
+ * A job will be done again, "retry".  The run counts it, in this process:
+ * call it in the leader, or count for the leader elsewhere.
+ */
 extern void run_event_retry(Run *run, int job);
+
+/* The same in a worker that reads the rest of a file again; it counts. */
+extern void run_event_read_again(const Run *run, const DataFile *file);
 
 /* In a worker: "objects_start" and "objects_end". */
 extern void run_event_objects(const Run *run, const char *kind,

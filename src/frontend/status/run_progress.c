@@ -177,10 +177,10 @@ look_at_worker(const Run *run, const WorkerProgress *worker, const Job *job,
 		 * If bytes are only guessed, the time says nothing about the cost per
 		 * byte.
 		 */
-		if (run->results->shares[no] || worker->raw_bytes > 0 ||
+		if (file_results_shares(run->results, no) || worker->raw_bytes > 0 ||
 			(table->bytes > 0 && table->stored > 0))
 			progress->seconds[no] += (clock_wall_us() - worker->idle_us) / 1e6;
-		if (run->results->shares[no])
+		if (file_results_shares(run->results, no))
 			return;
 	}
 	bytes = bytes_in_work(run, worker, table);
@@ -300,7 +300,7 @@ expected_rows(const Run *run, int no, double bytes)
 	const DumpTable *table = &run->plan->tables->tables[planned->table];
 	const TableLook *look = best_look(run, planned->table);
 
-	if (run->results->shares[no] && file->raw_bytes > 0)
+	if (file_results_shares(run->results, no) && file->raw_bytes > 0)
 		return bytes * file->rows / file->raw_bytes;
 	if (look != &progress->tables[planned->table] && table->est_rows > 0 &&
 		table->total_bytes > 0)
@@ -319,7 +319,7 @@ expected_bytes(const Run *run, int no, double *rows)
 	double		bytes = planned->est_bytes - (double) file->bytes_before;
 
 	/* A file that is left out is not loaded at all. */
-	if (file->incomplete && run->results->shares[no] == NULL)
+	if (file->incomplete && file_results_shares(run->results, no) == NULL)
 		bytes = 0;
 	else if (look->planned > 0 && look->bytes > 0)
 		bytes *= look->bytes / look->planned;
@@ -342,7 +342,7 @@ look_at_file(const Run *run, int no, int first_kind, RowsState *now)
 	const FileResult *file = &run->results->files[no];
 	const DataFile *planned = &run->plan->chunks->files[no];
 	int			kind = kind_of(planned, first_kind);
-	bool		counts = file->done || run->results->shares[no];
+	bool		counts = file->done || file_results_shares(run->results, no);
 	double		here = counts ? file->raw_bytes : progress->in_work[no];
 	double		seconds = file->done ? (file->end_us - file->start_us) / 1e6 :
 		progress->seconds[no];

@@ -570,8 +570,8 @@ add_data_files(Manifest *manifest, const Run *run)
 		/* The manifest claims that the archive is complete, so check it. */
 		if (!results->files[i].done)
 			pg_fatal("file \"%s\" has not been written", path);
-		if (results->shares[i] == NULL ||
-			add_shares(manifest, run, file, results->shares[i]) == 0)
+		if (file_results_shares(results, i) == NULL ||
+			add_shares(manifest, run, file, file_results_shares(results, i)) == 0)
 			add_data_file(manifest, run, file, path, &results->files[i]);
 	}
 }
@@ -583,7 +583,7 @@ count_files(const FileResults *results)
 	int			n = results->n_files + results->n_objects + results->n_lists + 1;
 
 	for (int i = 0; i < results->n_files; i++)
-		if (results->shares[i])
+		if (file_results_shares(results, i))
 			n += results->n_workers;
 	return n;
 }

@@ -17,6 +17,7 @@
 #include "process/progress.h"
 #include "process/this_program.h"
 #include "stock/stock_pg_dump.h"
+#include "stream/regular_file.h"
 
 /* ----------
  * Runs stock pg_dumpall for what databases share.
@@ -462,18 +463,6 @@ stock_pg_dump_path(const StockPgDump *pg_dump)
  * Asking it
  * ----------
  */
-static void
-make_directory(StockPgDump *pg_dump)
-{
-	const char *parent = getenv("TMPDIR");
-	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
-								parent && *parent ? parent : "/tmp");
-
-	if (mkdtemp(path) == NULL)
-		pg_fatal("could not create directory \"%s\": %m", path);
-	pg_dump->directory = path;
-}
-
 /*
  * Returns the end to read of a pipe that serves as service file.  libpq reads
  * a service until the line that begins the next one, so the first connection
@@ -517,7 +506,7 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	else
 	{
 		conninfo = peer_address_for_own_service(address, &own);
-		make_directory(pg_dump);
+		pg_dump->directory = directory_make_private();
 		own.service_pipe = make_gate(pg_dump, own.service);
 		args[n++] = "-f";
 		args[n++] = pg_dump->directory;

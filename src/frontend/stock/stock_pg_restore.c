@@ -161,8 +161,8 @@ count_args(const char *const *args)
 }
 
 int *
-stock_list_read(const char *program, const Options *options, const Toc *toc,
-				int *n_ids)
+stock_list_read(const char *program, const Options *options, const char *path,
+				const Toc *toc, int *n_ids)
 {
 	int			n = count_args(options->list_args);
 	const char **args = pg_malloc((n + 5) * sizeof(char *));
@@ -173,7 +173,7 @@ stock_list_read(const char *program, const Options *options, const Toc *toc,
 	if (n > 0)
 		memcpy(args + 2, options->list_args, n * sizeof(char *));
 	args[n + 2] = "--";
-	args[n + 3] = options->restore;
+	args[n + 3] = path;
 	args[n + 4] = NULL;
 	stock_output_read(args, toc, &text);
 	return parse_ids(text.data, n_ids);
@@ -330,6 +330,26 @@ stock_list_become(const char *program, const Options *options)
 	interrupt_reset_signals();
 	execv(program, (char *const *) args);
 	pg_fatal("could not execute \"%s\": %m", program);
+}
+
+int
+stock_list_run(const char *program, const Options *options, const char *path)
+{
+	int			n = count_args(options->pg_restore_args);
+	const char **args = pg_malloc((n + 4) * sizeof(char *));
+	ProgramWords words;
+	pid_t		pid;
+	int			status;
+
+	args[0] = program;
+	if (n > 0)
+		memcpy(args + 1, options->pg_restore_args, n * sizeof(char *));
+	args[n + 1] = "--";
+	args[n + 2] = path;
+	args[n + 3] = NULL;
+	pid = child_program_start(args, NULL, -1, &words, "pg_restore: ");
+	status = program_words_wait(&words, &pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /* ----------

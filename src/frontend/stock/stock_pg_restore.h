@@ -17,14 +17,15 @@
  */
 
 /*
- * Ask `pg_restore -l` which entries the user's options select, by the code
- * that defines it: their dump IDs in the order in which they are to be
- * restored, owned; *n_ids is their number.  If it fails its own words are
- * shown, with a hint if a newer pg_dump made the archive, whose table of
- * contents is toc, and the process ends with its exit code.
+ * Ask `pg_restore -l` which entries of the archive at this path the user's
+ * options select, by the code that defines it: their dump IDs in the order
+ * in which they are to be restored, owned; *n_ids is their number.  If it
+ * fails its own words are shown, with a hint if a newer pg_dump made the
+ * archive, whose table of contents is toc, and the process ends with its
+ * exit code.
  */
 extern int *stock_list_read(const char *program, const Options *options,
-							const Toc *toc, int *n_ids);
+							const char *path, const Toc *toc, int *n_ids);
 
 /*
  * Look whether the names that -n, -N, -t, -I, -P and -T give are in the
@@ -40,6 +41,13 @@ extern void stock_list_check_names(const Toc *toc, const Options *options);
  */
 pg_noreturn extern void stock_list_become(const char *program,
 										  const Options *options);
+
+/*
+ * Run pg_restore in the same way, but with the archive at this path, which
+ * the command line does not name.  Returns its exit code.
+ */
+extern int	stock_list_run(const char *program, const Options *options,
+						   const char *path);
 
 /* What all runs have in common. */
 typedef struct PgRestoreSetup

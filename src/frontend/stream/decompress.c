@@ -508,8 +508,9 @@ struct DataReader
 {
 	CompressMethod method;
 	CustomBlocks *blocks;		/* borrowed, or NULL: */
+	CommandReader *command;		/* owned, or NULL: */
 	int			fd;
-	char	   *buffer;			/* of a file only */
+	char	   *buffer;			/* of a file or a command only */
 	Decompressor *decompressor; /* NULL for none */
 	const char *rest;			/* not compressed, and did not fit */
 	size_t		rest_len;
@@ -538,6 +539,22 @@ data_reader_new_file(int fd, CompressMethod method)
 	reader->fd = fd;
 	reader->buffer = pg_malloc(DATA_READER_BUFFER_BYTES);
 	return reader;
+}
+
+DataReader *
+data_reader_new_command(CommandReader *command, CompressMethod method)
+{
+	DataReader *reader = data_reader_new_file(-1, method);
+
+	reader->command = command;
+	return reader;
+}
+
+void
+data_reader_limit(DataReader *reader, uint64 most)
+{
+	if (reader->command)
+		command_reader_limit(reader->command, most);
 }
 
 DataReader *
@@ -575,6 +592,14 @@ next_stored(DataReader *reader, const char **data)
 		len = custom_block_next(reader->blocks, data);
 		if (len < 0)
 			reader->error = custom_block_error(reader->blocks);
+	}
+	else if (reader->command)
+	{
+		*data = reader->buffer;
+		len = command_reader_read(reader->command, reader->buffer,
+								  DATA_READER_BUFFER_BYTES);
+		if (len < 0)
+			reader->error = command_reader_error(reader->command);
 	}
 	else
 	{
@@ -649,16 +674,18 @@ read_compressed(DataReader *reader, void *buf, size_t size)
 ssize_t
 data_reader_read(DataReader *reader, void *buf, size_t size)
 {
-	ssize_t		len;
+	ssize_t		len = 0;
 
-	if (reader->error)
-		return -1;
-	if (reader->at_end)
-		return 0;
-	len = reader->decompressor ? read_compressed(reader, buf, size) :
-		read_plain(reader, buf, size);
-	if (len == 0)
-		check_end(reader);
+	if (reader->error == NULL && !reader->at_end)
+	{
+		len = reader->decompressor ? read_compressed(reader, buf, size) :
+			read_plain(reader, buf, size);
+		if (len == 0)
+			check_end(reader);
+	}
+	/* a decompressor has found that the command returned wrong bytes */
+	if (reader->error && reader->command)
+		command_reader_note(reader->command);
 	return reader->error ? -1 : len;
 }
 
@@ -677,6 +704,8 @@ data_reader_stored_bytes(const DataReader *reader)
 void
 data_reader_free(DataReader *reader)
 {
+	if (reader->command)
+		command_reader_free(reader->command);
 	if (reader->fd >= 0)
 		close(reader->fd);
 	if (reader->decompressor)

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "shared/compress.h"
+#include "stream/command_reader.h"
 
 /* ----------
  * The data of an archive file in the custom format, block by block.
@@ -132,6 +133,16 @@ typedef struct DataReader DataReader;
 /* Of a file, which is taken over, from where it is. */
 extern DataReader *data_reader_new_file(int fd, CompressMethod method);
 
+/* Of what a command writes; taken over. */
+extern DataReader *data_reader_new_command(CommandReader *command,
+										   CompressMethod method);
+
+/*
+ * Let a command return at most this number of bytes, if their number is not
+ * known.
+ */
+extern void data_reader_limit(DataReader *reader, uint64 most);
+
 /*
  * Of a stream that has begun, and of those after it, for each of which
  * data_reader_restart() is called; the blocks are borrowed.
@@ -153,7 +164,7 @@ extern const char *data_reader_error(const DataReader *reader);
 /* How much has been read as it is stored. */
 extern uint64 data_reader_stored_bytes(const DataReader *reader);
 
-/* Close the file and free it, wherever it is. */
+/* Close the file, or end the command, and free it, wherever it is. */
 extern void data_reader_free(DataReader *reader);
 
 #endif							/* DECOMPRESS_H */

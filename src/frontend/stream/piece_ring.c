@@ -74,12 +74,22 @@
  * All die:
  *		The ring is in shared memory, which the parent process keeps.  The
  *		first process that joins becomes the reader.
+ *
+ * Several readings
+ * ----------------
+ * After a death, and for a lost piece, the text is read from its beginning
+ * again.  If it can be another text then, as a command may return other bytes
+ * than before, the caller compares the sums of the last reading with those of
+ * the pieces that were used.  They are equal only if all used pieces are
+ * those of the last reading.
  */
 #include "base/fe_compat.h"
 
 #include <sys/mman.h>
 
 #include "base/shared_memory.h"
+#include "base/units.h"
+#include "shared/crc32c.h"
 #include "stream/piece_ring.h"
 
 #define WAIT_US 1000
@@ -121,9 +131,11 @@ struct PieceRing
 	uint32		epoch;			/* the number of readers up to now */
 	int			current;		/* slot that the reader writes */
 	uint64		kept;			/* piece + 1 that the reader uses; 0 = none */
+	int			led;			/* there has been a reader */
 	int			closed;			/* all pieces have been offered */
 	int			failed;			/* the text has an error: all stop */
 	uint64		next;			/* the first piece not yet offered */
+	PieceSums	sums;			/* valid when it is closed */
 	PieceSlot  *slots;
 	char	   *data;
 	pthread_mutex_t reader;
@@ -139,6 +151,9 @@ typedef struct OpenText
 	const char *data;			/* borrowed from pieces */
 	ssize_t		len;			/* 0 = end of the text, -1 = error */
 	uint64		piece;			/* that the bytes belong to */
+	pg_crc32c	crc;			/* of this piece up to here */
+	pg_crc32c	crc_before;		/* of the piece before it */
+	PieceSums	sums;			/* of all pieces before it */
 } OpenText;
 
 /* What this process is. */
@@ -202,12 +217,19 @@ PieceRing *
 piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 {
 	PieceRing  *ring = shared_memory_new(1, sizeof(PieceRing));
+	const char *size = units_size(n_slots * slot_bytes);
 
 	ring->n_lanes = n_lanes;
 	ring->n_slots = n_slots;
 	ring->slot_bytes = slot_bytes;
 	ring->slots = shared_memory_new(n_slots, sizeof(PieceSlot));
-	ring->data = shared_memory_new(n_slots, slot_bytes);
+	ring->data = shared_memory_try(n_slots * slot_bytes, 1);
+	if (ring->data == NULL)
+	{
+		pg_log_error("could not map %s of shared memory for pieces of a table: %m",
+					 size);
+		pg_fatal_hint("Use a smaller number for --jobs, or a smaller --chunk-size.");
+	}
 	ring->lanes = shared_memory_new(n_lanes, sizeof(pthread_mutex_t));
 	robust_mutex_init(&ring->reader);
 	for (int i = 0; i < n_lanes; i++)
@@ -223,6 +245,56 @@ piece_ring_discard(PieceRing *ring)
 	 * do that; MADV_DONTNEED would only drop them from this process.
 	 */
 	(void) madvise(ring->data, ring->n_slots * ring->slot_bytes, MADV_REMOVE);
+}
+
+bool
+piece_ring_is_used(PieceRing *ring)
+{
+	for (int i = 0; i < ring->n_lanes; i++)
+		if (robust_mutex_is_held(&ring->lanes[i]))
+			return true;
+	return false;
+}
+
+bool
+piece_ring_is_led(PieceRing *ring)
+{
+	return get(ring->led) != 0;
+}
+
+bool
+piece_ring_is_done(PieceRing *ring)
+{
+	/* a lane that begins now finds no piece */
+	if (!get(ring->closed) || piece_ring_is_used(ring))
+		return false;
+	for (int i = 0; i < ring->n_slots; i++)
+		if (word_state(get(ring->slots[i].word)) != SLOT_FREE)
+			return false;
+	return true;
+}
+
+PieceSums
+piece_ring_sums(const PieceRing *ring)
+{
+	return ring->sums;
+}
+
+void
+piece_ring_restart(PieceRing *ring)
+{
+	/*
+	 * After an error in its text some are not free.  A process that joins,
+	 * and will leave at once, may change a slot of a dead one meanwhile.
+	 */
+	for (int i = 0; i < ring->n_slots; i++)
+		while (!slot_change(&ring->slots[i], get(ring->slots[i].word), SLOT_FREE, 0))
+			;
+	set(ring->kept, 0);
+	set(ring->led, 0);
+	set(ring->failed, 0);
+	set(ring->next, 0);
+	set(ring->closed, 0);
 }
 
 static void
@@ -366,6 +438,7 @@ ring_lead(PieceRing *ring, uint64 *next)
 		return false;
 	}
 	set(ring->epoch, ring->epoch + 1);
+	set(ring->led, 1);
 	ring_take_over(ring);
 	*next = get(ring->next);
 	return true;
@@ -570,12 +643,38 @@ slot_release(const SharedPiece *piece, bool used)
  * ----------
  */
 
+/* All of a piece has been read. */
+static void
+text_end_piece(OpenText *text)
+{
+	FIN_CRC32C(text->crc);
+	text->crc_before = text->crc;
+	text->sums.n++;
+	text->sums.crcs += text->crc;
+	INIT_CRC32C(text->crc);
+}
+
+static void
+text_next(OpenText *text)
+{
+	bool		in_piece = text->len > 0;
+	uint64		piece = text->piece;
+
+	text->len = text_pieces_next(text->pieces, &text->data, &text->piece);
+	if (text->work->compare == NULL || text->len < 0)
+		return;
+	if (in_piece && (text->len == 0 || text->piece != piece))
+		text_end_piece(text);
+	text->crc = crc32c_add(text->crc, text->data, text->len);
+}
+
 /* Go on to the first piece from this number on. */
 static void
 text_skip(OpenText *text, uint64 piece)
 {
-	text->piece = piece;
-	text->len = text_pieces_skip(text->pieces, &text->data, &text->piece);
+	do
+		text_next(text);
+	while (text->len > 0 && text->piece < piece);
 }
 
 static void
@@ -585,17 +684,12 @@ text_open(OpenText *text, const Lane *lane, uint64 first_piece)
 	text->work = lane->work;
 	text->text = lane->work->open(lane->work->arg);
 	text->len = -1;
+	INIT_CRC32C(text->crc);
 	if (text->text == NULL)
 		return;
 	text->pieces = text_pieces_new(lane->work->read, text->text,
 								   lane->work->range_bytes);
 	text_skip(text, first_piece);
-}
-
-static void
-text_next(OpenText *text)
-{
-	text->len = text_pieces_next(text->pieces, &text->data, &text->piece);
 }
 
 /* Close the text.  An error in it ends the work of all lanes. */
@@ -736,6 +830,17 @@ keep_piece(const Lane *lane, OpenText *text)
 		ring_advance(ring, piece.number);
 }
 
+/* Leave the piece, which an earlier run has used up, behind. */
+static void
+skip_done(const Lane *lane, OpenText *text)
+{
+	uint64		piece = text->piece;
+
+	text_skip(text, piece + 1);
+	if (lane->work->compare && text->len >= 0)
+		lane->work->compare(lane->work->arg, piece, text->crc_before);
+}
+
 static void
 read_and_share(const Lane *lane, uint64 first_piece)
 {
@@ -749,7 +854,7 @@ read_and_share(const Lane *lane, uint64 first_piece)
 		uint64		piece = text.piece;
 
 		if (work->is_done && work->is_done(work->arg, piece))
-			text_skip(&text, piece + 1);
+			skip_done(lane, &text);
 		else if (ring_was_kept(ring, piece) || !has_others(lane))
 			keep_piece(lane, &text);
 		else if (slot_offer(ring, piece))
@@ -757,6 +862,7 @@ read_and_share(const Lane *lane, uint64 first_piece)
 		else if (!use_from_ring(lane, true))
 			pg_usleep(WAIT_US);
 	}
+	ring->sums = text.sums;
 	text_close(&text, lane);
 	set(ring->closed, 1);
 	pthread_mutex_unlock(&ring->reader);
@@ -769,6 +875,11 @@ piece_ring_run(PieceRing *ring, int lane_no, const PieceWork *work)
 	uint64		first_piece;
 
 	ring_join(&lane);
+	if (work->begin && !work->begin(work->arg))
+	{
+		pthread_mutex_unlock(&ring->lanes[lane_no]);
+		return false;
+	}
 	while (!get(ring->failed))
 	{
 		/* ask this first: a piece may be offered just before */

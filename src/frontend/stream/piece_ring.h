@@ -17,9 +17,18 @@
 #ifndef PIECE_RING_H
 #define PIECE_RING_H
 
+#include "port/pg_crc32c.h"
+
 #include "stream/text_pieces.h"
 
 typedef struct PieceRing PieceRing;
+
+/* Pieces in any order: if one of them is another one, so is the sum. */
+typedef struct PieceSums
+{
+	uint64		n;
+	uint64		crcs;			/* the CRC-32C of each, added up */
+} PieceSums;
 
 /*
  * A piece in use(); its bytes come from a slot, or from a text.  The slot,
@@ -49,6 +58,12 @@ typedef struct PieceWork
 	uint64		range_bytes;	/* the same in all processes and runs */
 
 	/*
+	 * Called after the process has begun to take part.  False if it must not:
+	 * then it leaves.  NULL: it may.
+	 */
+	bool		(*begin) (void *arg);
+
+	/*
 	 * Open the text at its beginning, read it, and close it.  One process may
 	 * have more than one text open.  NULL from open(), or -1 from read(), is
 	 * an error, which the callback has reported.
@@ -59,6 +74,13 @@ typedef struct PieceWork
 
 	/* Did an earlier run use up this piece?  NULL: there was none. */
 	bool		(*is_done) (void *arg, uint64 piece);
+
+	/*
+	 * The reader has read all of a piece of which is_done() returned true,
+	 * and this is its CRC-32C.  Ends the process if an earlier run used up
+	 * another text.  NULL: no CRC is computed.
+	 */
+	void		(*compare) (void *arg, uint64 piece, pg_crc32c crc);
 
 	/*
 	 * Use a piece, which shared_piece_next() reads.  Return false if that
@@ -85,7 +107,33 @@ extern int	piece_ring_slots(int n_lanes);
  */
 extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
 
-/* Give back the memory of the slots.  The ring must not be used any more. */
+/*
+ * Are all pieces used up, and does no process take part?  Then no process
+ * that died has a piece either.
+ */
+extern bool piece_ring_is_done(PieceRing *ring);
+
+/*
+ * All pieces of the text as the reader that read its end has read them,
+ * whichever process used them, and also those that is_done().  Valid if all
+ * have been offered, and PieceWork has compare().
+ */
+extern PieceSums piece_ring_sums(const PieceRing *ring);
+
+/* Does any process take part?  And has any begun to read the text? */
+extern bool piece_ring_is_used(PieceRing *ring);
+extern bool piece_ring_is_led(PieceRing *ring);
+
+/*
+ * Use the ring for another text.  No process may take part, and any that
+ * begins to must leave (begin()).
+ */
+extern void piece_ring_restart(PieceRing *ring);
+
+/*
+ * Give back the memory of the slots: no slot may have a piece.  A ring that
+ * is restarted gets new memory as it is used.
+ */
 extern void piece_ring_discard(PieceRing *ring);
 
 /*

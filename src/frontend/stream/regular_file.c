@@ -72,6 +72,18 @@ regular_file_read_text(int fd, size_t *len)
 	return text;
 }
 
+char *
+directory_make_private(void)
+{
+	const char *parent = getenv("TMPDIR");
+	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
+								parent && *parent ? parent : "/tmp");
+
+	if (mkdtemp(path) == NULL)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	return path;
+}
+
 DIR *
 directory_list(int fd)
 {

@@ -1,7 +1,7 @@
 /*
  * regular_file.h
- *		Opens and reads a file that others may have put where it is, and
- *		lists directories.
+ *		Opens and reads a file that others may have put where it is, lists
+ *		directories, and makes private ones.
  */
 #ifndef REGULAR_FILE_H
 #define REGULAR_FILE_H
@@ -31,6 +31,12 @@ extern char *regular_file_read_text(int fd, size_t *len);
 	"It contains files although this run has just created it."
 #define DIRECTORY_REPLACED_HINT \
 	"Choose a directory whose parent directories can be written only by you and root."
+
+/*
+ * Make a directory for temporary files that no other user can read, in TMPDIR
+ * or /tmp; its path is owned.  Exits with a message if that fails.
+ */
+extern char *directory_make_private(void);
 
 /*
  * A listing of a directory that is open, from its beginning, even if it was

@@ -354,6 +354,24 @@ sink_pipe_command(const char *pattern, const char *name)
 	return buffer_text(&command);
 }
 
+char *
+sink_pipe_directory(const char *pattern, const char *directory)
+{
+	PQExpBufferData result = buffer_new();
+
+	for (const char *pos = pattern; *pos; pos++)
+	{
+		bool		is_sign = pos[0] == '%' && pos[1] != '\0';
+
+		if (is_sign && pos[1] == 'd')
+			appendPQExpBufferStr(&result, directory);
+		else
+			appendBinaryPQExpBuffer(&result, pos, is_sign ? 2 : 1);
+		pos += is_sign;
+	}
+	return buffer_text(&result);
+}
+
 /*
  * Wait for the end of the command, whose input is closed, or which has ended
  * early.  Exits with a message if it has failed.

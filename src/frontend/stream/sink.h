@@ -121,6 +121,12 @@ extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
  */
 extern char *sink_pipe_command(const char *pattern, const char *name);
 
+/*
+ * The pattern with a directory for %d, in which other signs stay; owned.  The
+ * directory must not contain characters that have a meaning in a shell.
+ */
+extern char *sink_pipe_directory(const char *pattern, const char *directory);
+
 /* ----------
  * A sink that counts bytes in shared memory, and computes their checksum.
  * ----------

@@ -233,18 +233,6 @@ text_pieces_next(TextPieces *pieces, const char **data, uint64 *piece)
 	return len;
 }
 
-ssize_t
-text_pieces_skip(TextPieces *pieces, const char **data, uint64 *piece)
-{
-	uint64		wanted = *piece;
-	ssize_t		len;
-
-	do
-		len = text_pieces_next(pieces, data, piece);
-	while (len > 0 && *piece < wanted);
-	return len;
-}
-
 const char *
 text_pieces_error(const TextPieces *pieces)
 {

@@ -48,13 +48,6 @@ extern TextPieces *text_pieces_new(TextReadCallback read, void *arg,
 extern ssize_t text_pieces_next(TextPieces *pieces, const char **data,
 								uint64 *piece);
 
-/*
- * Get more text, but skip all pieces before *piece, which is set to the first
- * piece that exists.  The skipped pieces are read and discarded.
- */
-extern ssize_t text_pieces_skip(TextPieces *pieces, const char **data,
-								uint64 *piece);
-
 /* Returns what is wrong with the text, or NULL if reading has failed. */
 extern const char *text_pieces_error(const TextPieces *pieces);
 

@@ -9,7 +9,10 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_member.h"
 #include "archive/archive_name.h"
+#include "archive/archive_piped.h"
+#include "archive/archive_read.h"
 #include "archive/toc_file.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
@@ -39,6 +42,8 @@ typedef struct VerifyFile
 	bool		has_copy_rows;	/* COPY text, with its end mark */
 	const ManifestFile *want;	/* NULL without a manifest */
 	uint64		size;			/* as the directory was listed */
+	const char *text;			/* a list of large objects, as long as size,
+								 * that a command has returned; or NULL */
 } VerifyFile;
 
 /* The two that describe the others. */
@@ -77,6 +82,8 @@ typedef struct ListedFile
 typedef struct FileList
 {
 	const char *directory;
+	const Archive *archive;		/* likewise */
+	const TocEntry **by_id;		/* of the archive, see toc.h */
 	ListedFile *files;			/* by name; toc.dat too, the manifest not;
 								 * with those that are missing */
 	int			n_files;
@@ -89,7 +96,8 @@ typedef struct FileList
 
 typedef struct VerifyRun
 {
-	const char *directory;
+	const char *directory;		/* or the command of --pipe */
+	Archive    *archive;		/* that command returns its files; or NULL */
 	Manifest   *manifest;		/* NULL without, or if it is damaged */
 	VerifyCounts found;			/* by the leader */
 	FileList   *list;
@@ -169,6 +177,8 @@ typedef struct FileCheck
 	char	   *out;
 	TextState	text;
 	uint64		stored_bytes;
+	uint64		rows;
+	uint64		raw_bytes;
 	VerifyCounts *counts;
 } FileCheck;
 
@@ -297,8 +307,8 @@ check_text(FileCheck *check)
 						UINT64_FORMAT, rows, units_plural(rows),
 						file->want->rows);
 	}
-	check->counts->rows += rows;
-	check->counts->raw_bytes += text->bytes;
+	check->rows = rows;
+	check->raw_bytes = text->bytes;
 }
 
 static void
@@ -335,6 +345,39 @@ read_all(FileCheck *check, int fd)
 		take_stored(check, buf, len);
 		check->counts->bytes_read += len;
 	}
+	free(buf);
+	return len == 0;
+}
+
+/*
+ * The same of a command, which also compares size and checksum: a command
+ * that has failed may return the file another time.
+ */
+static bool
+read_command(FileCheck *check, const Archive *archive)
+{
+	const VerifyFile *file = check->file;
+	CommandReader *reader;
+	char	   *buf;
+	ssize_t		len;
+
+	/* the names in this text have been used: it is what is verified */
+	if (file->text)
+	{
+		take_stored(check, file->text, file->size);
+		check->counts->bytes_read += file->size;
+		return true;
+	}
+	buf = pg_malloc(READ_BYTES);
+	reader = archive_read_start(archive, file->name, file->want);
+	while ((len = command_reader_read(reader, buf, READ_BYTES)) > 0)
+	{
+		take_stored(check, buf, len);
+		check->counts->bytes_read += len;
+	}
+	if (len < 0)
+		add_problem(check, "could not be read: %s", command_reader_error(reader));
+	command_reader_free(reader);
 	free(buf);
 	return len == 0;
 }
@@ -385,35 +428,63 @@ compare(FileCheck *check, CompressMethod method)
 
 /*
  * Read the whole file, decompress it as its suffix says, and compare it with
- * what is wanted.  All that is wrong with it is one finding, which is logged
- * as an error, and counted; the rest is added to *counts.  Memory: a
- * decompressor's.
+ * what is wanted.  All that is wrong with it is one text, owned; NULL if
+ * nothing is, or a finding has been logged.  Without a problem the rest is
+ * added to the counts.  Memory: a decompressor's.
  */
-static void
-verify_file(const char *directory, const VerifyFile *file,
-			pg_checksum_type checksum_type, VerifyCounts *counts)
+static char *
+check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 {
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = archive_name_method(file->name);
-	int			fd = verify_file_open(directory, file, counts);
+	int			fd = run->archive ? -1 :
+		verify_file_open(run->directory, file, counts);
+	char	   *problem;
 
-	if (fd < 0)
-		return;
-	checksum_begin(&check.checksum, checksum_type);
+	if (fd < 0 && run->archive == NULL)
+		return NULL;
+	checksum_begin(&check.checksum, run->manifest ?
+				   run->manifest->checksum_type : CHECKSUM_TYPE_NONE);
 	check.out = pg_malloc(READ_BYTES);
 	if (method != COMPRESS_NONE)
 		check.decompressor = decompressor_new(method, DECOMPRESS_FILE);
 	initPQExpBuffer(&check.problems);
-	if (read_all(&check, fd))
+	if (run->archive ? read_command(&check, run->archive) : read_all(&check, fd))
 		compare(&check, method);
-	if (check.problems.len > 0)
-		verify_finding(counts, file, "%s", check.problems.data);
+	problem = check.problems.len > 0 ? pg_strdup(check.problems.data) : NULL;
 	termPQExpBuffer(&check.problems);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	counts->rows += check.rows;
+	counts->raw_bytes += check.raw_bytes;
 	counts->stored_bytes += check.stored_bytes;
 	if (check.decompressor)
 		decompressor_free(check.decompressor);
 	free(check.out);
+	return problem;
+}
+
+/* The same, and another attempt if a command may return other bytes then. */
+static void
+verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
+{
+	VerifyCounts before = *counts;
+	Retry		retry = {0};
+	char	   *problem;
+
+	while ((problem = check_file(run, file, counts)) != NULL &&
+		   run->archive &&
+		   archive_read_again(run->archive, &retry,
+							  psprintf("file \"%s\" %s", file->name, problem)))
+	{
+		/* nothing of that attempt counts */
+		counts->rows = before.rows;
+		counts->raw_bytes = before.raw_bytes;
+		counts->stored_bytes = before.stored_bytes;
+		counts->bytes_read = before.bytes_read;
+	}
+	if (problem)
+		verify_finding(counts, file, "%s", problem);
 }
 
 /* ----------
@@ -462,6 +533,154 @@ verify_list_new(const char *directory)
 	return list;
 }
 
+/* A name that a command must not get is left out: it is a finding later. */
+static void
+add_name(FileList *list, char *name, uint64 size)
+{
+	ListedFile	listed = {.file.name = name,.file.size = size};
+
+	if (!archive_name_is_harmless(name))
+		return;
+	list->files = array_room(list->files, list->n_files, sizeof(ListedFile));
+	list->files[list->n_files++] = listed;
+}
+
+/* The numbers that the lines of a list begin with; *oids is owned. */
+static int
+read_oids(const char *text, Oid **oids)
+{
+	const char *end;
+	int			n = 0;
+
+	*oids = NULL;
+	for (; (end = strchr(text, '\n')) != NULL; text = end + 1)
+		*array_add(*oids, n) = (Oid) strtoul(text, NULL, 10);
+	return n;
+}
+
+/* One attempt.  What is wrong, or NULL; owned. */
+static char *
+read_list(const FileList *list, const TocEntry *entry, VerifyFile *file)
+{
+	const Archive *archive = list->archive;
+	char	   *problem;
+	size_t		len;
+	char	   *text = archive_read_all(archive, file->name, &len, &problem);
+	Oid		   *oids;
+	int			n;
+
+	if (text && archive->manifest == NULL)
+	{
+		n = read_oids(text, &oids);
+		problem = archive_objects_check_list(archive, list->by_id, entry, oids, n);
+		free(oids);
+	}
+	if (problem)
+	{
+		free(text);
+		return problem;
+	}
+	file->text = text;
+	file->size = len;
+	return NULL;
+}
+
+/*
+ * Read the list of an entry, which commands return, and keep its text: they
+ * could return another one later.  If it cannot be read, that is a finding.
+ */
+static void
+keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
+		  VerifyCounts *counts)
+{
+	Retry		retry = {0};
+	char	   *problem;
+
+	while ((problem = read_list(list, entry, &listed->file)) != NULL)
+		if (!archive_read_again(list->archive, &retry, problem))
+		{
+			verify_finding(counts, &listed->file, "could not be read: %s", problem);
+			listed->unusable = true;
+			return;
+		}
+}
+
+/* The text of a list that was kept, as a stream. */
+static FILE *
+open_text(const VerifyFile *file)
+{
+	/* there is no stream of an empty text */
+	FILE	   *stream = file->size > 0 ?
+		fmemopen(unconstify(char *, file->text), file->size, "r") :
+		fopen(DEVNULL, "r");
+
+	if (stream == NULL)
+		pg_fatal("%s() failed: %m", "fmemopen");
+	return stream;
+}
+
+/* The list of an entry, and the names in it. */
+static void
+add_list(FileList *list, const TocEntry *entry, VerifyCounts *counts)
+{
+	int			no = list->n_files;
+	char		line[LIST_LINE_BYTES];
+	FILE	   *stream;
+
+	add_name(list, pg_strdup(entry->filename), 0);
+	keep_list(list, entry, &list->files[no], counts);
+	if (list->files[no].unusable)
+		return;
+	stream = open_text(&list->files[no].file);
+	while (fgets(line, sizeof(line), stream))
+	{
+		char	   *name = archive_name_of_list_line(line);
+
+		if (name)
+			add_name(list, archive_name_compressed(name, list->archive->toc->method), 0);
+	}
+	fclose(stream);
+}
+
+/*
+ * Commands do not list a directory: these are the files that the manifest
+ * names, or else those that the table of contents does.
+ */
+static FileList *
+verify_list_piped(const Archive *archive, VerifyCounts *counts)
+{
+	FileList   *list = pg_malloc0(sizeof(FileList));
+	int			n = 0;
+
+	list->directory = archive->path;
+	list->archive = archive;
+	list->by_id = toc_entries_by_id(archive->toc);
+	for (int i = 0; archive->manifest && i < archive->manifest->n_files; i++)
+		add_name(list, archive->manifest->files[i].path,
+				 archive->manifest->files[i].stored_bytes);
+	for (int i = 0; archive->manifest == NULL && i < archive->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &archive->toc->entries[i];
+		const char *name = entry->filename;
+
+		if (!entry->had_dumper || name == NULL ||
+			!archive_name_is_harmless(name))
+			continue;
+		if (toc_entry_is(entry, "BLOBS"))
+			add_list(list, entry, counts);
+		else
+			add_name(list, archive_name_compressed(name, archive->toc->method), 0);
+	}
+	if (list->n_files > 0)
+		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
+	/* a name that is there twice is found when it is marked */
+	for (int i = 0; i < list->n_files; i++)
+		if (i == 0 || strcmp(list->files[i].file.name, list->files[n - 1].file.name) != 0)
+			list->files[n++] = list->files[i];
+	list->n_files = n;
+	return list;
+}
+
 static ListedFile *
 find(const FileList *list, const char *name)
 {
@@ -469,6 +688,17 @@ find(const FileList *list, const char *name)
 		return NULL;
 	return bsearch(&name, list->files, list->n_files, sizeof(ListedFile),
 				   compare_strings);
+}
+
+/* Why the list does not have a file of this name. */
+static const char *
+why_missing(const FileList *list, const char *name)
+{
+	if (list->archive == NULL)
+		return "is missing";
+	/* commands do not tell what there is */
+	return archive_name_is_harmless(name) ? ARCHIVE_READ_UNLISTED :
+		ARCHIVE_NAME_INVALID;
 }
 
 /* Never freed, as the list is not. */
@@ -506,7 +736,8 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed->file.name = want->path;
 			listed->file.table = table_of(want);
 			listed->unusable = true;
-			verify_finding(counts, &listed->file, "is missing");
+			verify_finding(counts, &listed->file, "%s",
+						   why_missing(list, want->path));
 		}
 		else if (listed->in_manifest)
 			verify_finding(counts, &listed->file, "is in the manifest twice");
@@ -580,12 +811,13 @@ find_data_file(const FileList *list, const char *name)
  * has the rows of a table is borrowed.
  */
 static bool
-mark(ListedFile *listed, const VerifyFile *named, VerifyCounts *counts)
+mark(const FileList *list, ListedFile *listed, const VerifyFile *named,
+	 VerifyCounts *counts)
 {
-	if (strchr(named->name, '/'))
+	if (strchr(named->name, '/') && list->archive == NULL)
 		verify_finding(counts, named, "has a name that leads outside the archive");
 	else if (listed == NULL)
-		verify_finding(counts, named, "is missing");
+		verify_finding(counts, named, "%s", why_missing(list, named->name));
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
@@ -604,12 +836,28 @@ mark(ListedFile *listed, const VerifyFile *named, VerifyCounts *counts)
 	return false;
 }
 
+static FILE *
+open_list(FileList *list, const TocEntry *entry, VerifyCounts *counts)
+{
+	ListedFile *listed;
+	int			fd;
+
+	if (list->archive == NULL)
+	{
+		fd = verify_list_open(list, entry->filename, counts);
+		return fd >= 0 ? fdopen(fd, "r") : NULL;
+	}
+	listed = find(list, entry->filename);
+	if (listed->file.text == NULL)
+		keep_list(list, entry, listed, counts);
+	return listed->unusable ? NULL : open_text(&listed->file);
+}
+
 /* True if it was read. */
 static bool
-mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
+mark_large_objects(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 {
-	int			fd = verify_list_open(list, list_name, counts);
-	FILE	   *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	FILE	   *stream = open_list(list, entry, counts);
 	VerifyFile	object = {.kind = MANIFEST_LARGE_OBJECT};
 	char		line[LIST_LINE_BYTES];
 	bool		good = true;
@@ -621,14 +869,14 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 		object.name = archive_name_of_list_line(line);
 		good = object.name != NULL;
 		if (good)
-			mark(find_data_file(list, object.name), &object, counts);
+			mark(list, find_data_file(list, object.name), &object, counts);
 		else
-			verify_list_damaged(list, list_name, counts,
+			verify_list_damaged(list, entry->filename, counts,
 								"is not a list of large objects");
 	}
 	if (ferror(stream))
 	{
-		verify_list_damaged(list, list_name, counts, "could not be read");
+		verify_list_damaged(list, entry->filename, counts, "could not be read");
 		good = false;
 	}
 	fclose(stream);
@@ -653,10 +901,10 @@ verify_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 			named.kind = MANIFEST_ROWS;
 			named.table = manifest_name_table(entry->namespace, entry->tag);
 			named.has_copy_rows = entry->copy_stmt && entry->copy_stmt[0] != '\0';
-			mark(find_data_file(list, name), &named, counts);
+			mark(list, find_data_file(list, name), &named, counts);
 		}
-		else if (!mark(find(list, name), &named, counts) ||
-				 !mark_large_objects(list, name, counts))
+		else if (!mark(list, find(list, name), &named, counts) ||
+				 !mark_large_objects(list, entry, counts))
 			all_known = false;
 	}
 	return all_known;
@@ -826,11 +1074,15 @@ refuse_other_directory(const VerifyRun *run)
 static Toc *
 read_toc(VerifyRun *run)
 {
-	int			fd = verify_list_open(run->list, TOC_NAME, &run->found);
-	FILE	   *stream = fd < 0 ? NULL : fdopen(fd, "r");
+	int			fd;
+	FILE	   *stream;
 	const char *problem;
 	Toc		   *toc;
 
+	if (run->archive)
+		return run->archive->toc;
+	fd = verify_list_open(run->list, TOC_NAME, &run->found);
+	stream = fd < 0 ? NULL : fdopen(fd, "r");
 	if (stream == NULL)
 		return NULL;
 	toc = toc_read_file(read_stream, stream, false, &problem);
@@ -854,6 +1106,11 @@ read_manifest(VerifyRun *run)
 	const char *problem;
 	bool		exists;
 
+	if (run->archive)
+	{
+		run->manifest = run->archive->manifest;
+		return run->manifest != NULL;
+	}
 	run->manifest = manifest_load(run->directory, &exists, &problem);
 	if (!exists)
 		pg_log_info("the archive has no manifest, so sizes and checksums are not checked");
@@ -918,9 +1175,7 @@ verify_run_job(void *arg, int job, volatile int *step)
 {
 	VerifyRun  *run = arg;
 
-	verify_file(run->directory, run->jobs[job],
-				run->manifest ? run->manifest->checksum_type : CHECKSUM_TYPE_NONE,
-				&run->counts[run->worker]);
+	verify_file(run, run->jobs[job], &run->counts[run->worker]);
 	run->counts[run->worker].files++;
 	return true;
 }
@@ -994,8 +1249,17 @@ verify_archive(const Options *options)
 	run_event_begin(options);
 	page = report_begin(options, run->directory);
 
-	run->list = verify_list_new(run->directory);
-	refuse_other_directory(run);
+	if (options->pipe_command)
+	{
+		run->archive = archive_piped_open(options);
+		archive_piped_forget_toc(run->archive);
+		run->list = verify_list_piped(run->archive, &run->found);
+	}
+	else
+	{
+		run->list = verify_list_new(run->directory);
+		refuse_other_directory(run);
+	}
 
 	/*
 	 * Match the files that are there with those that the manifest and the
@@ -1022,7 +1286,7 @@ verify_archive(const Options *options)
 	/* The event of its beginning, when the files to be read are known. */
 	event = event_new("run");
 	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "directory", run->directory);
+	event_add_text(event, "directory", run->archive ? NULL : run->directory);
 	event_add_number(event, "jobs", run->n_workers);
 	event_add_number(event, "files", run->n_jobs);
 	event_write(event);

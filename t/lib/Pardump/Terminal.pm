@@ -11,19 +11,27 @@ use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(run_on_terminal seen_lines);
+our @EXPORT_OK = qw(start_on_terminal run_on_terminal seen_lines);
 
-# Runs a program whose standard output and standard error are a terminal of a number
-# of columns.  Returns the exit code and what it has written, in bytes.
-sub run_on_terminal
+# Starts a program whose standard output and standard error are a terminal of a number
+# of columns.  What it has written, in bytes, is in the run's out.
+sub start_on_terminal
 {
 	my ($columns, @command) = @_;
-	my $shown = '';
-	my $h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', $columns, @command ],
-		'<', \'', '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$h->finish;
-	note($shown =~ s/\r/\n/gr);
-	return ($h->full_result(0) >> 8, $shown);
+	my %run = (out => '', err => '');
+	$run{h} = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', $columns, @command ],
+		'<', \'', '>pty>', \$run{out}, $run{timer} = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$run{pid} = $run{h}{KIDS}[0]{PID};
+	return \%run;
+}
+
+# Runs it until it ends.  Returns the exit code and what it has written.
+sub run_on_terminal
+{
+	my $run = start_on_terminal(@_);
+	$run->{h}->finish;
+	note($run->{out} =~ s/\r/\n/gr);
+	return ($run->{h}->full_result(0) >> 8, $run->{out});
 }
 
 # The lines that are seen at the end, without blanks at their ends: a carriage return

@@ -1,0 +1,184 @@
+/*
+ * archive_piped.c
+ *		Opens an archive whose files commands return.
+ *
+ * toc.dat and the manifest are read together: the checksum of toc.dat in the
+ * manifest shows that they belong to each other.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_name.h"
+#include "archive/archive_piped.h"
+#include "archive/archive_read.h"
+#include "archive/toc_file.h"
+#include "base/checksum.h"
+#include "base/interrupt.h"
+#include "stream/regular_file.h"
+
+/* An exit callback. */
+static void
+archive_piped_remove_directory(void *arg)
+{
+	const ArchiveCommands *commands = arg;
+
+	if (!rmtree(commands->directory, true))
+		pg_log_warning("could not remove directory \"%s\"", commands->directory);
+}
+
+/* Another attempt replaces the file. */
+static void
+store_toc(const Archive *archive, const char *text, size_t len)
+{
+	int			fd = openat(archive->fd, TOC_NAME,
+							O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || !write_at(fd, text, len, 0) || close(fd) < 0)
+		pg_fatal("could not write file \"%s/%s\": %m",
+				 archive->commands->directory, TOC_NAME);
+}
+
+/* Is it the table of contents that the manifest is about? */
+static bool
+is_of_manifest(const Manifest *manifest, const char *text, size_t len)
+{
+	const ManifestFile *file = manifest_find(manifest, TOC_NAME);
+	pg_checksum_context sum;
+	uint8		got[PG_CHECKSUM_MAX_LENGTH];
+
+	checksum_begin(&sum, manifest->checksum_type);
+	checksum_add(&sum, text, len);
+	return file && file->stored_bytes == len &&
+		checksum_end(&sum, got) == file->checksum_len &&
+		memcmp(got, file->checksum, file->checksum_len) == 0;
+}
+
+/* Returns what is wrong, or NULL; owned. */
+static char *
+read_piped_manifest(Archive *archive, pg_checksum_context *identity,
+					const char *toc_text, size_t toc_len)
+{
+	size_t		len;
+	char	   *owned_problem;
+	const char *problem;
+	char	   *text = archive_read_all(archive, MANIFEST_NAME, &len,
+										&owned_problem);
+
+	if (text == NULL)
+		return owned_problem;
+	checksum_add(identity, text, len);
+	archive->manifest = manifest_read(text, len, &problem);
+	free(text);
+	if (archive->manifest == NULL)
+		return psprintf("the manifest of archive \"%s\" is damaged: %s",
+						archive->path, problem);
+	if (is_of_manifest(archive->manifest, toc_text, toc_len))
+		return NULL;
+	return psprintf("file \"%s\" of archive \"%s\" does not match its checksum in the manifest",
+					TOC_NAME, archive->path);
+}
+
+/* One attempt.  Returns what is wrong, or NULL; owned. */
+static char *
+read_piped(Archive *archive)
+{
+	ArchiveCommands *commands = archive->commands;
+	pg_checksum_context identity;
+	size_t		len;
+	char	   *owned_problem;
+	const char *problem;
+	char	   *text;
+
+	/* files of an earlier attempt's manifest are not expected any more */
+	archive->manifest = NULL;
+	text = archive_read_all(archive, TOC_NAME, &len, &owned_problem);
+	if (text == NULL)
+		return owned_problem;
+	store_toc(archive, text, len);
+	problem = archive_open_toc(archive,
+							   data_reader_new_file(openat(archive->fd, TOC_NAME, O_RDONLY | O_CLOEXEC),
+													COMPRESS_NONE));
+	if (problem && strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
+		archive_open_damaged(archive, problem);
+	if (problem)
+		return psprintf("archive \"%s\" is damaged: file \"%s\": %s",
+						archive->path, TOC_NAME, problem);
+	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
+	checksum_add(&identity, text, len);
+	owned_problem = toc_has_mark(archive->toc) ?
+		read_piped_manifest(archive, &identity, text, len) : NULL;
+	free(text);
+	commands->identity = checksum_end_hex(&identity);
+	return owned_problem;
+}
+
+Archive *
+archive_piped_new(const Options *options, const char *pattern)
+{
+	Archive    *archive = pg_malloc0(sizeof(Archive));
+	ArchiveCommands *commands = pg_malloc0(sizeof(ArchiveCommands));
+
+	archive->path = pg_strdup(pattern);
+	archive->kind = ARCHIVE_DIRECTORY;
+	archive->commands = commands;
+	commands->command.pattern = archive->path;
+	commands->command.stall_timeout = options->stall_timeout;
+	commands->retries = (int) options->retries;
+	/* before workers get pipes for their standard error */
+	commands->command.err_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (commands->command.err_fd < 0)
+		pg_fatal("could not duplicate standard error: %m");
+	return archive;
+}
+
+Archive *
+archive_piped_open(const Options *options)
+{
+	Archive    *archive = archive_piped_new(options, options->pipe_command);
+	ArchiveCommands *commands = archive->commands;
+	Retry		retry = {0};
+	char	   *problem;
+
+	commands->directory = directory_make_private();
+	cleanup_push(archive_piped_remove_directory, commands);
+	archive->fd = open(commands->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (archive->fd < 0)
+		pg_fatal("could not open directory \"%s\": %m", commands->directory);
+	while ((problem = read_piped(archive)) != NULL)
+		if (!archive_read_again(archive, &retry, problem))
+			archive_read_failed(archive, &retry, problem);
+	if (archive->manifest == NULL)
+		pg_log_warning("archive \"%s\" has no manifest, so its files are read without checksums",
+					   archive->path);
+	archive->encoding = toc_encoding(archive->toc);
+	archive->stored_bytes = pg_malloc0((archive->toc->n_entries + 1) *
+									   sizeof(uint64));
+	return archive;
+}
+
+void
+archive_piped_forget_toc(Archive *archive)
+{
+	cleanup_pop(archive_piped_remove_directory, archive->commands);
+	close(archive->fd);
+	archive->fd = -1;
+	archive_piped_remove_directory(archive->commands);
+}
+
+char *
+archive_piped_identity(const Options *options, const char *pattern)
+{
+	Options		of_archive = *options;
+	Archive    *archive;
+	char	   *identity;
+
+	of_archive.pipe_command = pattern;
+	archive = archive_piped_open(&of_archive);
+	identity = archive->commands->identity;
+	archive_piped_forget_toc(archive);
+	/* there may be many databases, each with an archive */
+	close(archive->commands->command.err_fd);
+	toc_free(archive->toc);
+	if (archive->manifest)
+		manifest_free(archive->manifest);
+	return identity;
+}

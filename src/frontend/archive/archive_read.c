@@ -1,0 +1,144 @@
+/*
+ * archive_read.c
+ *		Opens the files of an archive, in a directory or through commands.
+ *
+ * Through a command, it cannot be tried which files there are: a file that is
+ * missing, and a store that does not answer, look alike.  So names come from
+ * the table of contents, the manifest and the lists of large objects.
+ *
+ * A command that fails may succeed another time, also if it returned wrong
+ * bytes: the caller gives up what it has made of the file, and reads the
+ * file from its beginning.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_name.h"
+#include "archive/archive_read.h"
+#include "base/buffer.h"
+#include "base/interrupt.h"
+
+/* How long a signal may wait, while this process does. */
+#define LOOK_AGAIN_MS 100
+
+CommandReader *
+archive_read_start(const Archive *archive, const char *path,
+				   const ManifestFile *want)
+{
+	ExpectedBytes expected = {0};
+
+	if (want)
+	{
+		expected.n = want->stored_bytes;
+		expected.checksum_type = archive->manifest->checksum_type;
+		expected.checksum = want->checksum;
+		expected.checksum_len = want->checksum_len;
+	}
+	return command_reader_new(&archive->commands->command, path,
+							  want ? &expected : NULL);
+}
+
+/* The reader of a file through a command; NULL, and *problem, for none. */
+static DataReader *
+archive_read_command(const Archive *archive, const char *name,
+					 CompressMethod method, const char **problem)
+{
+	const ManifestFile *want = archive->manifest ?
+		manifest_find(archive->manifest, name) : NULL;
+	char	   *full;
+	CommandReader *command;
+
+	/* else it would be read without a checksum */
+	if (archive->manifest && want == NULL)
+	{
+		*problem = ARCHIVE_READ_UNLISTED;
+		return NULL;
+	}
+	full = want ? pg_strdup(want->path) :
+		archive_name_compressed(name, archive_name_method(name) == COMPRESS_NONE ?
+								method : COMPRESS_NONE);
+	command = archive_read_start(archive, full, want);
+	method = archive_name_method(full);
+	free(full);
+	return data_reader_new_command(command, method);
+}
+
+DataReader *
+archive_read_open(const Archive *archive, const char *name,
+				  CompressMethod method, const char **problem)
+{
+	int			fd;
+
+	if (archive->commands)
+	{
+		if (archive_name_is_harmless(name))
+			return archive_read_command(archive, name, method, problem);
+		*problem = ARCHIVE_NAME_INVALID;
+		return NULL;
+	}
+	fd = archive_lookup_open(archive->fd, name, &method, problem);
+	return fd < 0 ? NULL : data_reader_new_file(fd, method);
+}
+
+char *
+archive_read_all(const Archive *archive, const char *name, size_t *len,
+				 char **problem)
+{
+	CommandReader *reader = archive_read_start(archive, name, archive->manifest ?
+											   manifest_find(archive->manifest, name) : NULL);
+	PQExpBufferData text = buffer_new();
+	char		buf[8192];
+	ssize_t		got;
+
+	command_reader_limit(reader, ARCHIVE_READ_MOST_BYTES);
+	while ((got = command_reader_read(reader, buf, sizeof(buf))) > 0)
+	{
+		appendBinaryPQExpBuffer(&text, buf, got);
+		/* exits if memory is out */
+		(void) buffer_text(&text);
+	}
+	*problem = got < 0 ? pg_strdup(command_reader_error(reader)) : NULL;
+	command_reader_free(reader);
+	*len = text.len;
+	if (*problem == NULL)
+		return text.data;
+	termPQExpBuffer(&text);
+	return NULL;
+}
+
+bool
+archive_read_again(const Archive *archive, Retry *retry, const char *problem)
+{
+	int			delay_ms;
+
+	if (archive->commands == NULL || retry->n >= archive->commands->retries)
+		return false;
+	delay_ms = retry_later(retry);
+	pg_log_warning("%s; retry %d of %d in %.1f s", problem, retry->n,
+				   archive->commands->retries, delay_ms / 1000.0);
+	pg_log_warning_detail("Command was: %s", command_reader_last());
+	while (!retry_is_due(retry))
+	{
+		interrupt_check();
+		pg_usleep(LOOK_AGAIN_MS * 1000L);
+	}
+	return true;
+}
+
+void
+archive_read_tell(const Archive *archive, const Retry *retry,
+				  const char *problem)
+{
+	pg_log_error("%s", problem);
+	if (archive->commands)
+		pg_log_error_detail("Command was: %s", command_reader_last());
+	if (retry->n > 0)
+		pg_log_error_detail("The command was run %d times.", retry->n + 1);
+}
+
+void
+archive_read_failed(const Archive *archive, const Retry *retry,
+					const char *problem)
+{
+	archive_read_tell(archive, retry, problem);
+	exit(1);
+}

@@ -1,0 +1,262 @@
+/*
+ * command_reader.c
+ *		Runs a command, reads what it writes, and checks that it was all.
+ *
+ * A command of a pipeline may fail while the shell returns success, and a
+ * command may end early.  So the exit status alone does not show that the
+ * bytes are whole: what reads them also compares them with the manifest, or
+ * finds that compressed data or rows do not end as they must.
+ */
+#include "base/fe_compat.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "process/child_program.h"
+#include "stream/command_reader.h"
+#include "stream/sink.h"
+
+/*
+ * A signal just before a poll() does not end it: look again after this time.
+ */
+#define LOOK_AGAIN_MS 200
+
+struct CommandReader
+{
+	char	   *name;			/* of the archive's file */
+	char	   *text;			/* that the shell runs */
+	const ReadCommand *command;
+	uint64		most;			/* bytes, unless it is known; 0 = no limit */
+	bool		is_known;		/* what is expected */
+	ExpectedBytes expected;
+	pg_checksum_context checksum;
+	pid_t		pid;			/* 0 once it is gone */
+	int			fd;
+	uint64		n_read;
+	bool		at_end;
+	char	   *error;
+};
+
+static char *last_command;
+
+const char *
+command_reader_last(void)
+{
+	return last_command;
+}
+
+void
+command_reader_note(const CommandReader *reader)
+{
+	free(last_command);
+	last_command = pg_strdup(reader->text);
+}
+
+CommandReader *
+command_reader_new(const ReadCommand *command, const char *name,
+				   const ExpectedBytes *expected)
+{
+	CommandReader *reader = pg_malloc0(sizeof(CommandReader));
+	const char *args[] = {"sh", "-c", NULL, NULL};
+
+	/*
+	 * A command that reads its input fails: it may be the dump's, given by
+	 * mistake, which would replace the file by an empty one.
+	 */
+	int			nothing = open(DEVNULL, O_WRONLY | O_CLOEXEC);
+	int			fds[2];
+
+	if (nothing < 0)
+		pg_fatal("could not open file \"%s\": %m", DEVNULL);
+	reader->name = pg_strdup(name);
+	reader->command = command;
+	if (expected)
+	{
+		reader->is_known = true;
+		reader->expected = *expected;
+		checksum_begin(&reader->checksum, expected->checksum_type);
+	}
+	args[2] = reader->text = sink_pipe_command(command->pattern, name);
+	child_program_pipe(fds);
+	reader->pid = child_program_start_asked("/bin/sh", args, nothing, fds[1],
+											command->err_fd);
+	close(nothing);
+	close(fds[1]);
+	reader->fd = fds[0];
+	command_reader_note(reader);
+	return reader;
+}
+
+void
+command_reader_limit(CommandReader *reader, uint64 most)
+{
+	reader->most = most;
+}
+
+static void command_reader_fail(CommandReader *reader, const char *format,...)
+			pg_attribute_printf(2, 3);
+
+/* The command, which is of no use any more, is ended. */
+static void
+command_reader_fail(CommandReader *reader, const char *format,...)
+{
+	char		text[1024];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	reader->error = pg_strdup(text);
+	if (reader->pid != 0)
+		child_process_end_asked(reader->pid);
+	reader->pid = 0;
+}
+
+/* Has it been silent since then for as long as it may? */
+static bool
+is_stalled(CommandReader *reader, int64 since)
+{
+	uint64		limit = reader->command->stall_timeout;
+
+	return limit > 0 &&
+		clock_monotonic_ms() - since >= (int64) (limit * 1000);
+}
+
+/* As read(), but -1 with an error that is noted. */
+static ssize_t
+wait_for_bytes(CommandReader *reader, void *buf, size_t size)
+{
+	int64		since = clock_monotonic_ms();
+
+	while (!is_stalled(reader, since))
+	{
+		struct pollfd fd = {.fd = reader->fd,.events = POLLIN};
+		int			ready = poll(&fd, 1, LOOK_AGAIN_MS);
+		ssize_t		len;
+
+		interrupt_check();
+		if (ready < 0 && errno != EINTR)
+			pg_fatal("%s() failed: %m", "poll");
+		if (ready <= 0)
+			continue;
+		len = read(reader->fd, buf, size);
+		if (len >= 0)
+			return len;
+		if (errno != EINTR)
+		{
+			command_reader_fail(reader, "could not read from the command for file \"%s\": %s",
+								reader->name, strerror(errno));
+			return -1;
+		}
+	}
+	command_reader_fail(reader, "command for file \"%s\" returned no data for " UINT64_FORMAT " s",
+						reader->name, reader->command->stall_timeout);
+	return -1;
+}
+
+/* It has closed its output: how has it ended? */
+static void
+check_status(CommandReader *reader)
+{
+	int64		since = clock_monotonic_ms();
+	int			status;
+
+	while (!child_process_wait_asked(reader->pid, &status, LOOK_AGAIN_MS))
+	{
+		interrupt_check();
+		if (!is_stalled(reader, since))
+			continue;
+		command_reader_fail(reader, "command for file \"%s\" did not exit within " UINT64_FORMAT " s after its last data",
+							reader->name, reader->command->stall_timeout);
+		return;
+	}
+	reader->pid = 0;
+	if (status != 0)
+		command_reader_fail(reader, "command for file \"%s\" failed: %s",
+							reader->name, wait_result_to_str(status));
+}
+
+/* All of it has come: is it what it should be? */
+static void
+check_bytes(CommandReader *reader)
+{
+	const ExpectedBytes *expected = &reader->expected;
+	uint8		got[PG_CHECKSUM_MAX_LENGTH];
+	int			len;
+
+	if (!reader->is_known)
+		return;
+	len = checksum_end(&reader->checksum, got);
+	if (reader->n_read != expected->n)
+		command_reader_fail(reader, "command for file \"%s\" returned " UINT64_FORMAT " byte%s instead of " UINT64_FORMAT,
+							reader->name, reader->n_read,
+							units_plural(reader->n_read), expected->n);
+	else if (expected->checksum_len > 0 &&
+			 (len != expected->checksum_len ||
+			  memcmp(got, expected->checksum, len) != 0))
+		command_reader_fail(reader, "command for file \"%s\" returned data that does not match the checksum in the manifest",
+							reader->name);
+}
+
+static ssize_t
+read_some(CommandReader *reader, void *buf, size_t size)
+{
+	ssize_t		len = wait_for_bytes(reader, buf, size);
+
+	if (len > 0)
+	{
+		reader->n_read += len;
+		if (reader->is_known)
+			checksum_add(&reader->checksum, buf, len);
+		/* it may be without an end */
+		if (reader->is_known && reader->n_read > reader->expected.n)
+			command_reader_fail(reader, "command for file \"%s\" returned more than " UINT64_FORMAT " byte%s",
+								reader->name, reader->expected.n,
+								units_plural(reader->expected.n));
+		else if (!reader->is_known && reader->most > 0 && reader->n_read > reader->most)
+			command_reader_fail(reader, "command for file \"%s\" returned more than %s",
+								reader->name, units_size(reader->most));
+		return reader->error ? -1 : len;
+	}
+	if (len == 0)
+	{
+		reader->at_end = true;
+		check_status(reader);
+		if (reader->error == NULL)
+			check_bytes(reader);
+	}
+	return reader->error ? -1 : 0;
+}
+
+ssize_t
+command_reader_read(CommandReader *reader, void *buf, size_t size)
+{
+	ssize_t		len = reader->error ? -1 : reader->at_end ? 0 :
+		read_some(reader, buf, size);
+
+	if (len <= 0)
+		command_reader_note(reader);
+	return len;
+}
+
+const char *
+command_reader_error(const CommandReader *reader)
+{
+	return reader->error;
+}
+
+void
+command_reader_free(CommandReader *reader)
+{
+	if (reader->pid != 0)
+		child_process_end_asked(reader->pid);
+	close(reader->fd);
+	free(reader->name);
+	free(reader->text);
+	free(reader->error);
+	free(reader);
+}

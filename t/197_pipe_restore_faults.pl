@@ -1,0 +1,380 @@
+# pg_parrestore --pipe: nothing of a file is committed before all of it is known to be
+# right, or its pieces are known by number; and a command that fails, hangs or returns
+# other data is run again.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Fcntl;
+use JSON::PP qw(decode_json);
+use Pardump::Background qw(children end_dump pump_run wait_in_run wait_until);
+use Pardump::Cluster qw(make_database run_program new_path value sql dump_ok);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
+use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
+use Pardump::Manifest qw($manifest_name);
+use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed shop_copied_ok table_file failing_command $no_manifest);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_pipe_shop('pipe_restore_faults');
+my %archives;
+foreach my $try ([ 'pg_pardump gzip', '-Z6', '--chunk-size=128kB' ], [ 'pg_pardump none', '-Z0', '--chunk-size=128kB' ], [ 'pg_dump gzip', '-Z6' ], [ 'pg_dump none', '-Z0' ])
+{
+	my ($what, @options) = @$try;
+	$archives{$what} = dump_ok($node, 'shop', $what, $what =~ s/ .*//r, @options);
+}
+my $ours = $archives{'pg_pardump gzip'};
+my $plain = $archives{'pg_pardump none'};
+my $stock = $archives{'pg_dump gzip'};
+my $stock_plain = $archives{'pg_dump none'};
+my ($db, $err);
+
+# ---- commands that fail, once and always
+
+my $file = table_file($ours, 'small');
+my $size = -s "$ours/$file";
+
+foreach my $try (
+	[ 'exit code', 'exit 3', qr/command for file "\Q$file\E" failed: child process exited with exit code 3/ ],
+	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/ ],
+	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/ ],
+	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|its compressed data is cut off/ ],
+	[ 'nothing', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
+	[ 'more', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
+	[ 'hangs', 'sleep 100197 & sleep 100197', qr/command for file "\Q$file\E" returned no data for 1 s/ ],
+	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec sleep 100197", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
+{
+	my ($what, $command, $message) = @$try;
+	my @options = ('-j2', '--stall-timeout=1');
+	my $flag = new_path('flag');
+	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $file, $command, $flag), @options, '--retries=1');
+	like($said, qr/\Apg_parrestore: warning: [^\n]*(?:$message)[^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: Command was: /, "$what, once: message");
+	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: one message");
+
+	$db = pipe_copy();
+	$said = pipe_failed($db, $what, failing_command($ours, $file, "echo run >>$flag; $command"), @options, '--retries=1', '-n', 'public', '-t', 'small', '-t', 'nothing');
+	like($said, qr/^pg_parrestore: error: [^\n]*(?:$message)[^\n]*\npg_parrestore: detail: Command was: .*^pg_parrestore: detail: The command was run 2 times\.$/ms, "$what: message");
+	like($said, qr/^pg_parrestore: hint: Remove the cause of the error, then run the same command with --resume\.$/m, "$what: hint");
+	is(slurp_file($flag), "run\nrun\n", "$what: two attempts");
+	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
+	is(sessions_left($node), 0, "$what: no session left");
+	wait_until('no command is left', sub {
+		return (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 0; });
+}
+
+# bytes that only the checksum shows to be wrong
+$file = table_file($plain, 'small');
+$db = pipe_copy();
+$err = pipe_failed($db, 'other bytes', failing_command($plain, $file, "tr a b <$plain/$file"), '--retries=0');
+like($err, qr/command for file "\Q$file\E" returned data that does not match the checksum in the manifest\n/, 'other bytes: message');
+is(value($node, $db, 'SELECT count(*) FROM small'), 0, 'other bytes: no row is committed');
+is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), '', 'other bytes: resumed');
+
+# bytes that the server rejects before the checksum shows that they are wrong
+{
+	my $whole = dump_ok($node, 'shop', 'not split', 'pg_pardump', '-Z0', '-t', 'big', '-t', 'small');
+	my $name = table_file($whole, 'big');
+	my $flag = new_path('flag');
+	make_database($node, 'rejected', options => 'TEMPLATE template0');
+	sql($node, 'rejected', gate_sql(2, 7));
+	my $said = (pipe_into('rejected', failing_command($whole, $name, "sed '500s/^[0-9]*/x/' $whole/$name", $flag), '--retries=1'))[2];
+	like($said, qr/\Apg_parrestore: warning: [^\n]*command for file "\Q$name\E" returned [^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*\n\z/, 'rejected bytes: retried');
+	is(value($node, 'rejected', 'SELECT count(*) FROM big'), 20000, 'rejected bytes: rows');
+}
+
+# a command that writes without an end
+$err = pipe_failed(pipe_copy(), 'without an end', 'cat /dev/zero; : %f', '--retries=0');
+like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'without an end: message');
+
+# other files than those of rows
+foreach my $try (
+	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/ ],
+	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/is damaged: file "toc\.dat": / ],
+	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/ ],
+	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/ ],
+	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/the manifest of archive "[^\n]*" is damaged: its own checksum does not match/ ],
+	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects: [^\n]*command for file "\Q$name\E" failed/ ] } glob "$ours/blobs*.toc"),
+	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/ ],
+	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned / ])
+{
+	my ($name, $command, $message) = @$try;
+	my $what = "$name, $command" =~ s/\/\S*\///gr;
+	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $name, $command, new_path('flag')), '--retries=1', '-j2');
+	like($said, qr/^pg_parrestore: warning: [^\n]*$message/, "$what, once: message");
+	$said = pipe_failed(pipe_copy(), $what, failing_command($ours, $name, $command), '--retries=1', '-j2');
+	like($said, qr/^pg_parrestore: error: [^\n]*$message/m, "$what: message");
+	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
+}
+
+# each large object has its own retries, although many of them are one transaction; bytes
+# of a failed command do not stay in the object
+foreach my $name ('pg_pardump none', 'pg_dump none')
+{
+	my $dir = $archives{$name};
+	my $what = "large objects of $name";
+	foreach my $always ('', 'blob_1005.dat')
+	{
+		my ($seen, $log) = (new_path('seen'), new_path('log'));
+		mkdir $seen or die "could not make directory \"$seen\": $!";
+		my $command = "f=%f; echo \$f >>$log; case \$f in blob_*) if [ \$f = '$always' ] || [ ! -e $seen/\$f ]; then : >$seen/\$f; head -c 9000 /dev/zero; exit 3; fi;; esac; exec cat $dir/%f";
+		$db = pipe_copy();
+		if ($always eq '')
+		{
+			my $said = piped_ok($db, "$what, each fails once", $command, '--retries=1', '-j2');
+			is(scalar(() = $said =~ /; retry 1 of 1 in 0\.5 s$/mg), 6, "$what, each fails once: retries");
+			next;
+		}
+		my $said = pipe_failed($db, "$what, one fails", $command, '--retries=1');
+		like($said, qr/error: could not read large objects of entry \d+: command for file "$always" [^\n]*\n[^\n]*Command was: f=$always;[^\n]*\n[^\n]*detail: The command was run 2 times\.$/m, "$what, one fails: message");
+		is(scalar(() = slurp_file($log) =~ /^$always$/mg), 2, "$what, one fails: attempts");
+		like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: resumed");
+	}
+}
+
+# without a manifest: what the compression and the end of rows show
+foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
+{
+	my ($dir, $message) = @$try;
+	my $name = table_file($dir, 'small');
+	my $what = "stock, $message";
+	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1'), qr/warning: [^\n]*$message; retry 1 of 1/, "$what, once: message");
+	$db = pipe_copy();
+	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: [^\n]*"small": [^\n]*$message|error: $message/, "$what: message");
+	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
+	like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $no_manifest, "$what: resumed");
+}
+
+# without a manifest: a list of large objects that is empty or cut off after a line
+foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
+{
+	my ($second) = (split /\n/, slurp_file("$stock_plain/$name"))[1];
+	foreach my $try (
+		[ 'true', qr/command for file "\Q$name\E" returned no large objects/ ],
+		[ "head -n 1 $stock_plain/$name", qr/command for file "\Q$name\E" returned 1 large object instead of 6/ ],
+		[ "sed '1s/.*/$second/' $stock_plain/$name", qr/command for file "\Q$name\E" returned other large objects than "toc\.dat" lists/ ],
+		[ "head -c 20 $stock_plain/$name", qr/invalid list of large objects|command for file "\Q$name\E" returned 1 large object instead of 6/ ])
+	{
+		my ($command, $message) = @$try;
+		my $what = "list of large objects, $command" =~ s/\S*\///gr;
+		my $once = failing_command($stock_plain, $name, $command, new_path('flag'));
+		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: could not read the list of large objects: [^\n]*$message; retry 1 of 1/, "$what, once: message");
+		my $always = failing_command($stock_plain, $name, $command);
+		$db = pipe_copy();
+		$err = pipe_failed($db, $what, $always, '--retries=1');
+		like($err, qr/error: could not read the list of large objects: [^\n]*$message\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
+		is(value($node, $db, 'SELECT count(*) FROM pg_largeobject_metadata'), 0, "$what: nothing is restored");
+		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $stock_plain))[0], 0, "$what, -a: definitions");
+		like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: [^\n]*$message/, "$what, -a: message");
+		foreach my $flag (new_path('flag'), undef)
+		{
+			my ($rc, $out, $said) = run_program('pg_pardump', '--verify', '--retries=1', '--pipe=' . failing_command($stock_plain, $name, $command, $flag));
+			is($rc, defined $flag ? 0 : 1, "$what, --verify: exit code");
+			like($said, $flag ? qr/warning: $message; retry 1 of 1/ : qr/error: file "\Q$name\E" could not be read: $message/, "$what, --verify: message");
+		}
+	}
+	# one that writes without an end
+	like(pipe_failed(pipe_copy(), 'a list without an end', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/command for file "\Q$name\E" returned more than 512 MB\n/, 'a list without an end: message');
+}
+
+# ---- a run that ends ends its commands
+
+{
+	my $started = new_path('started');
+	$db = pipe_copy();
+	my $run = start_load(pipe_arguments($db, failing_command($ours, table_file($ours, 'small'), ": >$started; sleep 100197 & sleep 100197"), '-j2'));
+	wait_until('the command runs', sub { -e $started });
+	kill TERM => $run->{pid};
+	is(end_dump($run), 1, 'a signal: exit code');
+	wait_until('no command is left', sub { (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 0 });
+	is(sessions_left($node), 0, 'a signal: no session left');
+	no_temp_files_ok('a signal');
+	is(piped_ok($db, 'a signal, resumed', "cat $ours/%f", '--resume'), '', 'a signal: resumed');
+}
+
+# ---- long tables of an archive without a manifest: in pieces, by workers that have no
+# other job, from what one of them reads
+
+my @pieces = ('--chunk-size=64kB');
+my $big = table_file($stock, 'big');
+
+sub events
+{
+	my ($file, $kind) = @_;
+	return grep { $_->{event} eq $kind && ($_->{table} // '') eq 'public.big' } map { decode_json($_) } split /\n/, slurp_file($file);
+}
+
+foreach my $loss (undef, 'pg_terminate_backend')
+{
+	my $what = 'long, ' . ($loss // 'shared');
+	my ($log, $events) = (new_path('log'), new_path('events'));
+	$db = pipe_copy();
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = start_load(pipe_arguments($db, "echo %f >>$log; exec cat $stock/%f", '-j3', @pieces, "--log-json=$events"));
+	wait_at_gate($node, $run, 1);
+	wait_until('all workers are at the table', sub { events($events, 'chunk_start') >= 3 });
+	if (defined $loss)
+	{
+		is(value($node, 'postgres', "SELECT $loss(pid) FROM pg_stat_activity WHERE datname = '$db' AND wait_event = 'advisory'"), 't', "$what: a session");
+	}
+	open_gate();
+	is(end_dump($run), 0, "$what: exit code");
+	shop_copied_ok($db, $what);
+	is(scalar(() = slurp_file($log) =~ /^\Q$big\E$/mg), defined $loss ? 2 : 1, "$what: how often the file is read");
+	is(scalar(keys %{ { map { $_->{worker} => 1 } events($events, 'chunk_start') } }), 3, "$what: all workers");
+	is(scalar(events($events, 'chunk_end')), 1, "$what: it ends once");
+	no_temp_files_ok($what);
+}
+
+# a failure in the middle
+$big = table_file($stock_plain, 'big');
+foreach my $jobs ('-j1', '-j3')
+{
+	foreach my $try ([ 'fails', 'exit 3', qr/command for file "\Q$big\E" failed/ ], [ 'ends early', 'exit 0', qr/the line that ends the rows is missing/ ])
+	{
+		my ($kind, $end, $message) = @$try;
+		my $what = "long, $kind, $jobs";
+		my $command = "head -c 400000 $stock_plain/$big; $end";
+		like(piped_ok(pipe_copy(), "$what, once", failing_command($stock_plain, $big, $command, new_path('flag')), '--retries=1', $jobs, @pieces),
+			qr/warning: [^\n]*$message[^\n]*; retry 1 of 1/, "$what, once: message");
+		$db = pipe_copy();
+		$err = pipe_failed($db, $what, failing_command($stock_plain, $big, $command), '--retries=1', $jobs, @pieces);
+		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Parts of table public\.big may have been committed\.\n/s, "$what: message");
+		my $there = value($node, $db, 'SELECT count(*) FROM big');
+		ok($there > 0 && $there < 20000, "$what: some rows are there");
+		like(piped_ok($db, "$what, resumed", "cat $stock_plain/%f", '--resume', '-j2', @pieces), $no_manifest, "$what: resumed");
+	}
+}
+
+# a command that returned other rows before it failed: what it returns then does not fit
+{
+	my $right = "head -c 400000 $stock_plain/$big";
+	my $wrong = "$right | sed '1s/^[0-9]*/-1/'";
+	my $count = new_path('count');
+	my $attempts = "echo >>$count; case \$(wc -l <$count) in 1) $wrong; exit 3;; *) exec cat $stock_plain/$big;; esac";
+	my ($events, $metrics) = (new_path('events'), new_path('metrics'));
+	$db = pipe_copy();
+	$err = pipe_failed($db, 'other rows first', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces, "--log-json=$events", "--metrics=$metrics");
+	like($err, qr/error: could not read data of entry \d+: its beginning differs from what was read before\n.*^pg_parrestore: hint: Restore from the beginning, and not with --resume: the committed rows may be wrong\.$/ms, 'other rows first: message');
+	unlike($err, qr/with --resume\.$/m, 'other rows first: no advice to resume');
+	is(scalar(() = slurp_file($events) =~ /"event":"retry","[^\n]*big/g), 2, 'other rows first: events of retries');
+	like(slurp_file($metrics), qr/^pg_pardump_retries\{[^\n]*\} 2$/m, 'other rows first: retries in the metrics of a failed run');
+
+	$count = new_path('count');
+	$attempts = "echo >>$count; case \$(wc -l <$count) in 1) $right; exit 3;; 2) sed '1s/^[0-9]*/-1/' $stock_plain/$big;; *) exec cat $stock_plain/$big;; esac";
+	like(piped_ok(pipe_copy(), 'other rows once', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces),
+		qr/warning: [^\n]*its beginning differs from what was read before; retry 2 of 2/, 'other rows once: message');
+}
+
+# a worker that is killed when all pieces are committed, before the leader knows: it waits
+# to write to the event log.  The next worker does not read the file again
+{
+	my ($fifo, $worker, $go) = map { new_path($_) } qw(fifo worker go);
+	run_program('mkfifo', $fifo);
+	sysopen my $log, $fifo, O_RDWR | O_NONBLOCK or die "could not open \"$fifo\": $!";
+	$db = pipe_copy();
+	sql($node, $db, 'CREATE TABLE big (id int, t text)');
+	my $command = failing_command($stock_plain, $big, "echo \$PPID >>$worker; head -c 400000 $stock_plain/$big; while [ ! -e $go ]; do sleep 0.02; done; tail -c +400001 $stock_plain/$big");
+	my $run = start_load(pipe_arguments($db, $command, '-a', '-t', 'big', @pieces, "--log-json=$fifo"));
+	my $text = '';
+	my $read = sub { my $more = ''; sysread $log, $more, 65536; $text .= $more; };
+	wait_until('the worker is at the table', sub { $read->(); return $text =~ /"event":"chunk_start"[^\n]*big/ && -s $worker; });
+	# blocks of the size that a write needs all of, and then what is left
+	foreach my $n (4096, 1) { 1 while syswrite $log, "\n" x $n; }
+	append_to_file($go, '');
+	wait_until('all pieces are committed', sub { value($node, $db, 'SELECT count(*) FROM big') == 20000; });
+	my ($pid) = slurp_file($worker) =~ /(\d+)/;
+	is(kill('KILL', $pid), 1, 'killed at the end: a worker');
+	wait_until('the worker is gone', sub { $read->(); return !kill(0, $pid); });
+	my $rc;
+	wait_until('the end of the run', sub { $read->(); return !pump_run($run->{h}); });
+	is(end_dump($run), 0, 'killed at the end: exit code');
+	is(slurp_file($worker), "$pid\n", 'killed at the end: the file is read once');
+	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM big'), '20000|20000', 'killed at the end: each row once');
+}
+
+# two long tables: memory that was used for one is given back before the other
+{
+	make_database($node, 'long', options => 'TEMPLATE template0');
+	sql($node, 'long', "CREATE TABLE long$_ AS SELECT g AS id, repeat('$_', 1000) AS t FROM generate_series(1, 15000) g") foreach 1, 2;
+	my $long = dump_ok($node, 'long', 'long tables', 'pg_dump', '-Z0');
+	my ($second, $go, $events) = (table_file($long, 'long2'), map { new_path($_) } qw(go events));
+	$db = pipe_copy();
+	my $run = start_load(pipe_arguments($db, failing_command($long, $second, "while [ ! -e $go ]; do sleep 0.02; done; exec cat $long/$second"), '-j3', '--chunk-size=1MB', "--log-json=$events"));
+	wait_in_run($run, 'the first table is complete', sub { -e $events && slurp_file($events) =~ /"event":"chunk_end"[^\n]*long1/ });
+	my @kilobytes = map { slurp_file("/proc/$_/status") =~ /^RssShmem:\s+(\d+)/m ? $1 : () } $run->{pid}, children($run->{pid});
+	my ($most) = sort { $b <=> $a } @kilobytes;
+	cmp_ok($most, '<', 1500, 'memory of the first table is given back') or diag("@kilobytes");
+	append_to_file($go, '');
+	is(end_dump($run), 0, 'two long tables: exit code');
+	same_data_ok(fingerprint($node, 'long'), fingerprint($node, $db), 'two long tables');
+}
+
+# workers that help need sessions, however few tables there are
+{
+	sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNECTION LIMIT 3');
+	my ($rc, $out, $said) = run_program('pg_parrestore', '-d', $node->connstr(pipe_copy()) . ' user=few', "--pipe=cat $stock_plain/%f", '--check', '-j3', '-t', 'nothing', '-O');
+	is($rc, 1, 'too few connections: exit code');
+	like($out . $said, qr/the target has 2 connections left, too few for 3 jobs/, 'too few connections: message');
+}
+
+# several long tables, with foreign keys that exist before the rows
+{
+	make_database($node, 'keys', options => 'TEMPLATE template0');
+	sql($node, 'keys', <<'SQL');
+CREATE TABLE top (id int PRIMARY KEY, t text);
+INSERT INTO top SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
+CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree, t text);
+INSERT INTO tree SELECT g, nullif(g - 1, 0), repeat('y', 100) FROM generate_series(1, 3000) g;
+CREATE TABLE few (id int REFERENCES top);
+INSERT INTO few SELECT generate_series(1, 10);
+CREATE TABLE long1 (id int REFERENCES top, t text);
+INSERT INTO long1 SELECT g, repeat('1', 100) FROM generate_series(1, 3000) g;
+CREATE TABLE long2 (id int REFERENCES top, t text);
+INSERT INTO long2 SELECT g, repeat('2', 100) FROM generate_series(1, 3000) g;
+SQL
+	my $keys = dump_ok($node, 'keys', 'foreign keys', 'pg_dump', '-Z0');
+	my $keys_data = fingerprint($node, 'keys');
+	foreach my $jobs ('-j1', '-j3')
+	{
+		my $what = "foreign keys, $jobs";
+		$db = pipe_copy();
+		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $keys))[0], 0, "$what: definitions");
+		my ($keys_rc, undef, $said) = pipe_into($db, "cat $keys/%f", '--data-only', $jobs, @pieces);
+		is($keys_rc, 0, "$what: exit code") or diag($said);
+		same_data_ok($keys_data, fingerprint($node, $db), $what);
+	}
+}
+
+# ---- --resume after the leader was killed, with other options and with another archive
+
+foreach my $name ('pg_pardump gzip', 'pg_dump gzip', 'pg_dump none')
+{
+	my $dir = $archives{$name};
+	my $what = "killed, $name";
+	my $log = new_path('log');
+	$db = pipe_copy();
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = start_load(pipe_arguments($db, "cat $dir/%f", '-j2', @pieces));
+	wait_at_gate($node, $run);
+	kill KILL => $run->{pid};
+	end_dump($run);
+	open_gate();
+	wait_until('its sessions have ended', sub { sessions_left($node) == 0 });
+	system_or_bail('rm', '-r', glob temp_dir() . '/pg_pardump.*');
+	like(pipe_failed($db, "$what, not resumed", "cat $dir/%f", '-j2', @pieces), qr/--resume to continue/, "$what: not without --resume");
+	like(pipe_failed($db, "$what, another archive", "cat $plain/%f", '-j2', '--resume', @pieces), qr/the restore cannot be resumed: the archive has changed/, "$what: not with another archive");
+	my $said = piped_ok($db, "$what, resumed", "echo %f >>$log; exec cat $dir/%f", '-j2', '--resume', @pieces);
+	like($said, $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: what it says");
+	my %times;
+	$times{$_}++ foreach split /\n/, slurp_file($log);
+	is_deeply([ grep { $times{$_} > 1 } sort keys %times ], [], "$what: no file is read twice");
+}
+
+$node->stop;
+done_testing();
