@@ -41,7 +41,7 @@ extern const char *units_plural(uint64 number);
  */
 extern const char *units_names_format(int n, int n_shown);
 
-/* Add a name to those, as it is shown, after a comma if it is not the first. */
+/* Append a printable name to such names, with a comma between two of them. */
 extern void units_names_add(PQExpBuffer names, const char *name);
 
 #endif							/* UNITS_H */
