@@ -583,7 +583,7 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 	PQclear(databases);
 }
 
-/* What is done with a database; nothing if it is refused: an error says why. */
+/* What is done with a database; NULL if an error has refused it. */
 static const char *const todo_texts[] = {
 	[CLUSTER_TODO_CREATE] = "created",
 	[CLUSTER_TODO_CREATE_AGAIN] = "left empty by an interrupted restore, created again",
