@@ -151,15 +151,17 @@ cluster_run_note_failure(RunState *state, int no, int status)
 	 * The run has reported what failed, with the name of the database, and
 	 * the last message names all that failed.
 	 */
-	if (database->with_errors && !WIFSIGNALED(status))
+	if (WIFSIGNALED(status))
+	{
+		pg_log_error(complete ? "the run for database \"%s\" failed" :
+					 state->run->failure, database->name);
+		pg_log_error_detail("Its process was terminated by signal %d: %s.",
+							WTERMSIG(status), strsignal(WTERMSIG(status)));
+	}
+	else if (database->with_errors)
 		pg_log_error("database \"%s\" was restored with errors", database->name);
 	else if (complete)
 		pg_log_error("the run for database \"%s\" failed", database->name);
-	else if (WIFSIGNALED(status))
-		pg_log_error(state->run->failure, database->name);
-	if (WIFSIGNALED(status))
-		pg_log_error_detail("Its process was terminated by signal %d: %s.",
-							WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (complete)
 		pg_log_error_detail("Its archive is complete.");
 }
