@@ -44,13 +44,14 @@ hex_decode(const char *text, uint8 *bytes, size_t max)
 	 */
 	if (len % 2 != 0 || len / 2 > max)
 		return -1;
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len / 2; i++)
 	{
-		const char *digit = strchr(digits, text[i]);
+		const char *high = strchr(digits, text[2 * i]);
+		const char *low = strchr(digits, text[2 * i + 1]);
 
-		if (digit == NULL)
+		if (high == NULL || low == NULL)
 			return -1;
-		bytes[i / 2] = (uint8) ((i % 2 == 0 ? 0 : bytes[i / 2] << 4) | (digit - digits));
+		bytes[i] = (uint8) ((high - digits) << 4 | (low - digits));
 	}
 	return (int) (len / 2);
 }
