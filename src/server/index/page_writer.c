@@ -3,10 +3,9 @@
  * page_writer.c
  *	  Writes the pages of a new relation, up to 16.
  *
- * tree_writer.c writes the pages of an index with these functions.  They have
- * two implementations: with the server's bulk writer, which exists since 17,
- * and without it; page_writer.h names the functions that the second one
- * follows.
+ * tree_writer.c writes the pages of an index with these functions.  Since 17
+ * page_writer.h defines them as calls of the server's bulk writer; it also
+ * names the functions of 16 that this file follows.
  *
  *-------------------------------------------------------------------------
  */

@@ -19,7 +19,7 @@
 
 #ifdef PARDUMP_BULK_WRITE
 
-/* What is declared below, by functions of the server. */
+/* The functions that are declared below, as calls of the bulk writer. */
 typedef BulkWriteState PageWriter;
 
 #define page_writer_new(rel) smgr_bulk_start_rel(rel, MAIN_FORKNUM)
