@@ -269,6 +269,7 @@ look_at_done(const Run *run)
 		const DataFile *planned = &run->plan->chunks->files[i];
 
 		progress->in_work[i] = progress->seconds[i] = 0;
+		/* the bytes and times of files that an earlier run has done are 0 */
 		if (!file->done || file->incomplete || run_was_done_before(file))
 			continue;
 		add_look(&progress->tables[planned->table], planned, file);

@@ -83,7 +83,7 @@ typedef struct DumpTaskHead
 	char	   *pipe_command;
 	int			server_version;
 	int			block_bytes;
-	ServerExtension extension;	/* its texts */
+	ServerExtension extension;	/* only its texts are in the file */
 	FingerprintSpec fingerprints;	/* no algorithm = none are recorded */
 	char	   *previous;		/* directory of the archive whose files may be
 								 * used again; NULL = none */
