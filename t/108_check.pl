@@ -299,7 +299,7 @@ my $unprivileged = sub {
 	return qr/^(?:pg_dump: error: .*\n)?pg_pardump: error: role "\Q$role\E" may not read $n of the 7 large objects\npg_pardump: detail: $list\.\npg_pardump: hint: .*\n$/;
 };
 {
-	my $err = stopped_ok('large objects', $unprivileged->('backup', 7, "The first are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
+	my $err = stopped_ok('large objects', $unprivileged->('backup', 7, "Some of the large objects are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
 	my ($hint) = $err =~ /with psql and as a superuser: (.*\\gexec)$/m;
 	accepted_ok('large objects, but none is dumped', @backup, '-B');
 	accepted_ok('large objects, but only a table is dumped', @backup, '-t', 'orders');
@@ -310,9 +310,9 @@ my $unprivileged = sub {
 	# an owner may take the privilege from himself
 	sql($node, 'shop', "ALTER LARGE OBJECT $oids[5] OWNER TO backup;
 		REVOKE SELECT ON LARGE OBJECT $oids[5] FROM backup");
-	refused_ok($unprivileged->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
+	refused_ok($unprivileged->('backup', 3, "The large objects are: $oids[4], $oids[5], $oids[6]"),
 		'large objects of many kinds', @backup);
-	refused_ok($unprivileged->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
+	refused_ok($unprivileged->('backup', 3, "The large objects are: $oids[4], $oids[5], $oids[6]"),
 		'large objects, by --role', @db, '--role', 'backup');
 	sql($node, 'shop', 'ALTER DATABASE shop SET lo_compat_privileges = on');
 	accepted_ok('large objects without privileges', @backup);
@@ -348,7 +348,7 @@ CREATE POLICY few ON hidden FOR SELECT USING (id <= 10);
 SQL
 # pg_dump may have met it too by then, and said so before
 stopped_ok('row security',
-	qr/^pg_pardump: error: row security prevents the role from reading all rows of 2 tables\n(?=.*detail: These are: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
+	qr/^pg_pardump: error: row security prevents the role from reading all rows of 2 tables\n(?=.*detail: The tables are: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
 	@backup);
 accepted_ok('row security, but not of what is dumped', @backup, '-t', 'orders');
 accepted_ok('row security, --enable-row-security', @backup, '--enable-row-security');
@@ -358,8 +358,8 @@ accepted_ok('row security, --enable-row-security', @backup, '--enable-row-securi
 sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
 refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
 check_ok('two errors', [
-	'error: row security prevents .* of 2 tables\n  DETAIL: These are: public\."hid\\\\x0aden", public\.hidden\.\n  HINT: ',
-	"error: role \"backup\" may not read 1 of the 7 large objects\n  DETAIL: It is $oids[0]\\.\n  HINT: Use --no-large-objects .*\\\\gexec\$" ], @backup);
+	'error: row security prevents .* of 2 tables\n  DETAIL: The tables are: public\."hid\\\\x0aden", public\.hidden\.\n  HINT: ',
+	"error: role \"backup\" may not read 1 of the 7 large objects\n  DETAIL: The large object is $oids[0]\\.\n  HINT: Use --no-large-objects .*\\\\gexec\$" ], @backup);
 check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);

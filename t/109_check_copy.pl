@@ -93,7 +93,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  DETAIL: (?:These are:|It is) (.*)\.\n  HINT: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  DETAIL: The $kind(?:s are:| is) (.*)\.\n  HINT: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }

@@ -198,7 +198,7 @@ foreach my $case (
 is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
-like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: It is template1\.\n/s, 'it is named');
+like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: The database is "template1"\.\n/s, 'it is named');
 
 # ---- a directory of the first version of the format: a database failed, one has an odd
 # name
@@ -233,7 +233,7 @@ system_or_bail('cp', '-a', $dir, $damaged);
 append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');
 ($rc, $err, $out) = verify($damaged);
 is($rc, 1, '--verify, a damaged archive: exit code');
-like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: It is postgres\.\n.*hint: Restore from another copy /ms,
+like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: The database is "postgres"\.\n.*hint: Restore from another copy /ms,
 	'--verify, a damaged archive: it is named');
 like($out, qr/^\[\d\/2\] template1: verified, \d+ files?, /m, '--verify: the other one is verified, too');
 append_to_file("$damaged/globals.sql", "\n");

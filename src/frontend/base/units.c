@@ -88,12 +88,14 @@ units_plural(uint64 number)
 	return number == 1 ? "" : "s";
 }
 
-const char *
-units_names_format(int n, int n_shown)
+char *
+units_names_detail(const char *noun, const char *names, int n, int n_shown)
 {
 	if (n > n_shown)
-		return "Among them: %s.";
-	return n > 1 ? "These are: %s." : "It is %s.";
+		return psprintf("Some of the %ss are: %s.", noun, names);
+	if (n > 1)
+		return psprintf("The %ss are: %s.", noun, names);
+	return psprintf("The %s is %s.", noun, names);
 }
 
 void

@@ -52,7 +52,8 @@ report_failed(const char *format, PQExpBuffer names, const ClusterList *list,
 	cluster_list_add_failed(names, list);
 	pg_log_error(format, n_failed, n, units_plural(n));
 	if (names->len > 0)
-		pg_log_error_detail(units_names_format(n_failed, n_failed), names->data);
+		pg_log_error_detail("%s", units_names_detail("database", names->data,
+													 n_failed, n_failed));
 }
 
 /*

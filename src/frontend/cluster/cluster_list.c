@@ -113,11 +113,17 @@ name_for(PGconn *conn, const char *name)
 }
 
 void
+cluster_list_add_name(PQExpBuffer names, const ClusterDatabase *database)
+{
+	units_names_add(names, psprintf("\"%s\"", database->name));
+}
+
+void
 cluster_list_add_failed(PQExpBuffer names, const ClusterList *list)
 {
 	for (int i = 0; i < list->n; i++)
 		if (list->databases[i].run_failed && !list->databases[i].with_errors)
-			units_names_add(names, list->databases[i].name);
+			cluster_list_add_name(names, &list->databases[i]);
 }
 
 /* The positions in the list of the databases that the pattern matches. */

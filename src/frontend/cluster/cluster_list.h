@@ -56,9 +56,10 @@ typedef struct ClusterList
 extern ClusterList cluster_list_read(PGconn *conn, const Options *options);
 
 /*
- * Add the names of the databases whose run failed to a list for a message.
- * A restore only with ignored errors is left out.
+ * Add a quoted name, or those of the databases whose run failed, to a list
+ * for a message.  A restore only with ignored errors is left out.
  */
+extern void cluster_list_add_name(PQExpBuffer names, const ClusterDatabase *database);
 extern void cluster_list_add_failed(PQExpBuffer names, const ClusterList *list);
 
 /*

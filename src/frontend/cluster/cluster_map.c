@@ -355,7 +355,7 @@ cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names)
 		{
 			pg_log_warning("database \"%s\" could not be dumped, so there is no archive of it",
 						   list->databases[i].name);
-			units_names_add(names, list->databases[i].name);
+			cluster_list_add_name(names, &list->databases[i]);
 		}
 		else
 			list->databases[list->n++] = list->databases[i];

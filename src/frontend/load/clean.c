@@ -971,7 +971,8 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
-		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
+		pg_log_error_detail("%s", units_names_detail("object", list.data, n,
+													 OBJECTS_SHOWN));
 		pg_log_error_hint(OWNERS_HINT);
 	}
 	resetPQExpBuffer(&list);
@@ -980,7 +981,8 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	{
 		pg_log_error("--clean cannot drop objects with %d dependent object%s on the target",
 					 n, units_plural(n));
-		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
+		pg_log_error_detail("%s", units_names_detail("dependent object", list.data, n,
+													 OBJECTS_SHOWN));
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}
 }
@@ -1040,19 +1042,24 @@ refuse_kept_tables(PGconn *conn, const Options *options, const char *const *para
 	{
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
 					 n);
-		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
+		pg_log_error_detail("%s", units_names_detail("table", list.data, n,
+													 OBJECTS_SHOWN));
 		pg_log_error_hint(OWNERS_HINT "  " ROWS_HINT);
 	}
 	resetPQExpBuffer(&list);
 	n = list_tables(res, tables, false, &list);
 	if (n > 0)
 	{
-		if (list_objects(conn, options, keepers_query, params, &keepers) > OBJECTS_SHOWN)
-			appendPQExpBufferStr(&keepers, ", ...");
+		int			n_keepers = list_objects(conn, options, keepers_query, params,
+											 &keepers);
+
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
-		pg_log_error_detail(units_names_format(n, OBJECTS_SHOWN), list.data);
-		pg_log_error_detail("The dependent objects are: %s.", keepers.data);
+		pg_log_error_detail("%s", units_names_detail("table", list.data, n,
+													 OBJECTS_SHOWN));
+		pg_log_error_detail("%s", units_names_detail("dependent object",
+													 keepers.data, n_keepers,
+													 OBJECTS_SHOWN));
 		pg_log_error_hint("Drop the dependent objects first.  " ROWS_HINT);
 	}
 	PQclear(res);

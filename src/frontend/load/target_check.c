@@ -7,6 +7,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <limits.h>
+
 #include "fe_utils/string_utils.h"
 
 #include "base/buffer.h"
@@ -124,7 +126,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, ASK_NAME)));
 		pg_log_error(error, n, units_plural(n));
-		pg_log_error_detail(units_names_format(n, NAMES_SHOWN), list.data);
+		pg_log_error_detail("%s", units_names_detail(kind, list.data, n, NAMES_SHOWN));
 		pg_log_error_hint("%s", hint);
 	}
 }
@@ -265,18 +267,19 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 		pg_log_error("the names of %d table%s cannot be converted to the target's encoding, %s",
 					 n_found, units_plural(n_found),
 					 PQparameterStatus(conn, "server_encoding"));
-		pg_log_error_detail(units_names_format(n_found, TABLES_SHOWN), found.data);
+		pg_log_error_detail("%s", units_names_detail("table", found.data,
+													 n_found, TABLES_SHOWN));
 		pg_log_error_hint("Rename the tables, exclude them with -T, or restore into a database with another encoding.");
 	}
 }
 
 /*
  * Report objects that would be created but exist: those of n names with an
- * OID.  error is a format for their number.
+ * OID.  error is a format for their number; noun is for example "table".
  */
 static void
-report_existing(const char *error, const char *const *names, const Oid *oids,
-				int n, const char *hint)
+report_existing(const char *error, const char *noun, const char *const *names,
+				const Oid *oids, int n, const char *hint)
 {
 	PQExpBufferData found = buffer_new();
 	int			n_found = 0;
@@ -287,7 +290,8 @@ report_existing(const char *error, const char *const *names, const Oid *oids,
 	if (n_found > 0)
 	{
 		pg_log_error(error, n_found);
-		pg_log_error_detail(units_names_format(n_found, TABLES_SHOWN), found.data);
+		pg_log_error_detail("%s", units_names_detail(noun, found.data, n_found,
+													 TABLES_SHOWN));
 		pg_log_error_hint("%s", hint);
 	}
 }
@@ -309,7 +313,8 @@ target_check_tables(PGconn *conn, const DumpTables *tables, bool may_exist)
 		if (!tables->tables[i].has_definition)
 			oids[i] = InvalidOid;
 	}
-	report_existing("the target already contains %d of the tables to be created", names, oids, tables->n_tables,
+	report_existing("the target already contains %d of the tables to be created",
+					"table", names, oids, tables->n_tables,
 					"Use --clean to drop them first, or --data-only to add rows to them.");
 }
 
@@ -396,7 +401,8 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 			names[n++] = pg_strdup(fmtQualifiedId(toc->entries[i].namespace,
 												  toc->entries[i].tag));
 	oids = find_names(conn, text_array(conn, names, n), n);
-	report_existing("the target already contains %d of the sequences to be created", (const char *const *) names, oids, n,
+	report_existing("the target already contains %d of the sequences to be created",
+					"sequence", (const char *const *) names, oids, n,
 					"Use --clean to drop them first.");
 }
 
@@ -500,7 +506,7 @@ target_check_objects(PGconn *conn, const DumpPlan *plan,
  * session_replication_role is replica.
  */
 static const char firing_query[] =
-"SELECT pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"
+"SELECT pg_catalog.count(*), pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"
 " g.tgrelid::pg_catalog.regclass), ', ' ORDER BY g.tgname, g.tgrelid)"
 " FROM pg_catalog.pg_trigger g"
 " WHERE " INSERT_TRIGGER_SQL
@@ -515,14 +521,18 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 {
 	const char *params[] = {oid_array(tables, n)};
 	PGresult   *res;
+	int			n_found;
 
 	if (!options->disable_triggers)
 		return;
 	res = session_query_params(conn, firing_query, 1, params, 0);
-	if (!PQgetisnull(res, 0, 0))
+	n_found = session_number(res, 0, 0, 0, INT_MAX);
+	if (n_found > 0)
 	{
 		pg_log_error("--disable-triggers does not disable triggers that are enabled as ALWAYS or REPLICA");
-		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
+		pg_log_error_detail("%s", units_names_detail("trigger",
+													 printable(PQgetvalue(res, 0, 1)),
+													 n_found, n_found));
 		pg_fatal_hint("Disable these triggers, load the rows, and enable the triggers as before.");
 	}
 }

@@ -14,6 +14,9 @@
  */
 #include "base/fe_compat.h"
 
+#include <limits.h>
+
+#include "base/units.h"
 #include "load/target_ask.h"
 #include "restore/restore_resume.h"
 
@@ -223,7 +226,8 @@ restore_unlogged_resume(Restore *restore)
  * ----------
  */
 static const char lost_query[] =
-"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+"SELECT pg_catalog.count(DISTINCT c.oid),"
+" pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
 " FROM pg_catalog.pg_class c"
 " WHERE c.relpersistence OPERATOR(pg_catalog.=) 'u'"
 " AND CASE c.relkind WHEN 'r' THEN c.oid OPERATOR(pg_catalog.=) ANY (SELECT r.oid FROM " TARGET_REACHED_SQL("$1::pg_catalog.oid[]") ")"
@@ -240,15 +244,19 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	const RestoreWork *work = arg;
 	const char *params[] = {NULL, at_end ? "t" : "f"};
 	PGresult   *res;
+	int			n;
 
 	if (!restore_journal_has_crashed(work->journal, conn))
 		return;
 	params[0] = oid_array(work->targets, work->run->plan->tables->n_tables);
 	res = session_query_params(conn, lost_query, 2, params, 0);
-	if (!PQgetisnull(res, 0, 0))
+	n = session_number(res, 0, 0, 0, INT_MAX);
+	if (n > 0)
 	{
 		pg_log_error("a crash of the target has emptied unlogged tables, or reset unlogged sequences");
-		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
+		pg_log_error_detail("%s", units_names_detail("relation",
+													 printable(PQgetvalue(res, 0, 1)),
+													 n, n));
 		pg_fatal_hint("Run pg_parrestore with --resume to restore them again.");
 	}
 	PQclear(res);

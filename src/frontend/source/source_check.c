@@ -8,6 +8,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <limits.h>
+
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
@@ -465,7 +467,7 @@ table_check_names(const PGresult *res, const DumpTables *tables)
 
 /* The numbers of tables and of OIDs that a message shows. */
 #define NAMES_SHOWN 10
-#define OBJECTS_SHOWN "5"
+#define OBJECTS_SHOWN 5
 
 /* ----------
  * Row security
@@ -496,7 +498,8 @@ check_row_security(const Options *options, const DumpTables *tables)
 	{
 		pg_log_error("row security prevents the role from reading all rows of %d table%s",
 					 n_found, units_plural(n_found));
-		pg_log_error_detail(units_names_format(n_found, NAMES_SHOWN), names.data);
+		pg_log_error_detail("%s", units_names_detail("table", names.data,
+													 n_found, NAMES_SHOWN));
 		pg_log_error_hint("Use ALTER ROLE ... BYPASSRLS to let the role read all rows, or --enable-row-security to dump only the rows that the role may see.");
 	}
 }
@@ -555,7 +558,8 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 					 "querying %d table%s could run code of role \"%s\" with the privileges of \"%s\"",
 					 n_found, units_plural(n_found), printable(owner),
 					 printable(role));
-		pg_log_error_detail(units_names_format(n_found, NAMES_SHOWN), names.data);
+		pg_log_error_detail("%s", units_names_detail("table", names.data,
+													 n_found, NAMES_SHOWN));
 		pg_log_error_hint(several ?
 						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust these roles." :
 						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust this role.",
@@ -580,7 +584,7 @@ static const char unreadable_query[] =
 " WHERE r.rolname OPERATOR(pg_catalog.=) current_user)"
 " AND NOT (%s))"
 " SELECT pg_catalog.count(*), (SELECT pg_catalog.string_agg(f.oid::pg_catalog.text, ', ')"
-" FROM (SELECT u.oid FROM unreadable u ORDER BY u.oid LIMIT " OBJECTS_SHOWN ") f),"
+" FROM (SELECT u.oid FROM unreadable u ORDER BY u.oid LIMIT " CppAsString2(OBJECTS_SHOWN) ") f),"
 " current_user FROM unreadable";
 
 /*
@@ -624,21 +628,22 @@ static void
 check_large_objects(PGconn *conn, const LargeObjects *objects)
 {
 	PGresult   *res;
+	int			n;
 
 	if (objects->n_objects == 0)
 		return;
 	res = session_query(conn, psprintf(unreadable_query,
 									   session_is_true(conn, function_query) ?
 									   by_function : by_acl));
-	if (atoll(PQgetvalue(res, 0, 0)) > 0)
+	n = session_number(res, 0, 0, 0, INT_MAX);
+	if (n > 0)
 	{
-		bool		one = atoll(PQgetvalue(res, 0, 0)) == 1;
-
-		pg_log_error("role \"%s\" may not read %s of the %d large object%s",
-					 PQgetvalue(res, 0, 2), PQgetvalue(res, 0, 0),
-					 objects->n_objects, units_plural(objects->n_objects));
-		pg_log_error_detail(one ? "It is %s." : "The first are: %s.",
-							PQgetvalue(res, 0, 1));
+		pg_log_error("role \"%s\" may not read %d of the %d large object%s",
+					 PQgetvalue(res, 0, 2), n, objects->n_objects,
+					 units_plural(objects->n_objects));
+		pg_log_error_detail("%s", units_names_detail("large object",
+													 PQgetvalue(res, 0, 1), n,
+													 OBJECTS_SHOWN));
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));
 	}
 	PQclear(res);
