@@ -159,14 +159,14 @@ my $constraints = \&PardumpBackup::RestoreCheck::check_constraints;
 
 comparison_is('equal counts', $counts, 'shop', '');
 sql($node, 'shop', 'DELETE FROM t WHERE id = 17');
-comparison_is('a row less', $counts, 'shop', "table \"public\".\"t\" has 19999 rows, but 20000 rows in the backup\n");
+comparison_is('a row less', $counts, 'shop', "table \"public\".\"t\" has 19999 rows after the restore, but 20000 rows in the backup\n");
 comparison_is('partitions', $counts, 'parts', '');
 sql($node, 'parts', 'CREATE TABLE kept AS SELECT * FROM p; TRUNCATE p; DROP TABLE p0, p1;
 	CREATE TABLE p0 PARTITION OF p FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES WITH (MODULUS 2, REMAINDER 0); INSERT INTO p SELECT * FROM kept');
 comparison_is('rows of another partition', $counts, 'parts', '');
 sql($node, 'parts', "DELETE FROM p WHERE k = '17'");
-comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\"p\" has 999 rows, but 1000 rows in the backup\n");
+comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\"p\" has 999 rows after the restore, but 1000 rows in the backup\n");
 sql($node, 'odd name', 'DROP TABLE empty');
 comparison_is('a table less', $counts, 'odd name', "the query for the numbers of rows failed with exit code 3\n");
 
@@ -177,7 +177,7 @@ comparison_is('an index that is not valid', $indexes, 'shop', "index broken is n
 
 comparison_is('a constraint that is NOT VALID in the backup', $constraints, 'shop', '');
 sql($node, 'shop', 'ALTER TABLE twice ADD CONSTRAINT big CHECK (one > 1) NOT VALID');
-comparison_is('another constraint', $constraints, 'shop', "the database has 2 constraints with NOT VALID, but the backup has 1; the first one is \"big\"\n");
+comparison_is('another constraint', $constraints, 'shop', "the database has 2 constraints that are NOT VALID, but the backup has 1; the first is \"big\"\n");
 
 $node->stop;
 done_testing();

@@ -58,10 +58,10 @@ sub as_user
 			close $read;
 			POSIX::setsid();
 			open(STDOUT, '>&', $write) && open(STDIN, '<', '/dev/null') && open(STDERR, '>', '/dev/null')
-			  or die "could not set up files: $!\n";
+			  or die "could not redirect standard input, output and error: $!\n";
 			become_user($account);
 			$function->();
-			STDOUT->flush or die "could not write: $!\n";
+			STDOUT->flush or die "could not write to pipe: $!\n";
 			1;
 		};
 		if (!$good)

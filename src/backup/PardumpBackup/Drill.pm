@@ -132,7 +132,7 @@ sub make_directory
 		mkdir("$directory/$name", 0700) && chmod($mode, "$directory/$name") && chown($uid, $gid, "$directory/$name")
 		  or die "could not create directory \"$directory/$name\": $!\n";
 	}
-	chmod 0711, $directory or die "could not change mode of \"$directory\": $!\n";
+	chmod 0711, $directory or die "could not change permissions of directory \"$directory\": $!\n";
 	return $directory;
 }
 
@@ -155,7 +155,7 @@ sub remove_directory
 		rmdir $path or push @errors, "$!";
 	}
 	rmdir $directory or push @errors, "$!";
-	die "could not remove \"$directory\": $errors[0]\n" if @errors;
+	die "could not remove directory \"$directory\": $errors[0]\n" if @errors;
 	return;
 }
 
@@ -211,8 +211,8 @@ sub start_server
 			'pg_ident.conf' => join(' ', 'drill', quoted($owner->{name}), quoted($superuser)) . "\n");
 		foreach my $name (sort keys %files)
 		{
-			open my $fh, '>', "$data/$name" or die "could not open \"$data/$name\": $!\n";
-			(print {$fh} $files{$name} and close $fh) or die "could not write \"$data/$name\": $!\n";
+			open my $fh, '>', "$data/$name" or die "could not create file \"$data/$name\": $!\n";
+			(print {$fh} $files{$name} and close $fh) or die "could not write file \"$data/$name\": $!\n";
 		}
 	});
 	die $output if !$good;

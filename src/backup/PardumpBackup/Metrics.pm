@@ -62,7 +62,7 @@ sub write_metrics
 	# the collector is another user, and reads names with its suffix only
 	my ($temporary, $final) = ("$config->{metrics}/.$file.tmp", "$config->{metrics}/$file");
 	write_file($temporary, $text, 1);
-	rename $temporary, $final or die "could not rename file \"$temporary\": $!\n";
+	rename $temporary, $final or die "could not rename file \"$temporary\" to \"$final\": $!\n";
 	return;
 }
 

@@ -157,7 +157,7 @@ sub run
 	my $output = '';
 
 	die "interrupted by SIG$caught\n" if $caught;
-	open(my $null, '+<', '/dev/null') or die "could not open \"/dev/null\": $!\n";
+	open(my $null, '+<', '/dev/null') or die "could not open file \"/dev/null\": $!\n";
 	pipe($in, $feed) || die "could not create pipe: $!\n" if defined $how{input};
 	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture} || $how{lines};
 	my $pid = fork // die "could not create process: $!\n";
@@ -316,7 +316,7 @@ sub read_server
 	my $what = 'the system identifier';
 	my ($host, $port, $allowed) = psql($config, $what, [ '\echo :HOST', '\echo :PORT',
 			'SET default_transaction_deferrable = off', q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(.*)\0$/s
-	  or die "could not read $what\n";
+	  or die "could not read $what\ndetail: The output of psql is not a host, a port and the answer to a query.\n";
 	my ($identifier) = $allowed eq 't'
 	  ? query($config, $what, 'SELECT system_identifier FROM pg_catalog.pg_control_system()') : '';
 

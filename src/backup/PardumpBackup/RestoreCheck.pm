@@ -171,7 +171,8 @@ sub compare_counts
 		$rows += $table->{rows};
 	}
 	my ($wrong) = grep { $want{$_} != $have{$_} } sort keys %want;
-	die 'table ' . printable($wrong) . " has $have{$wrong} rows, but $want{$wrong} rows in the backup\n" if defined $wrong;
+	die 'table ' . printable($wrong) . ' has ' . counted($have{$wrong}, 'row') . ' after the restore, but '
+	  . counted($want{$wrong}, 'row') . " in the backup\n" if defined $wrong;
 	return (scalar(@names), $rows // 0);
 }
 
@@ -198,8 +199,8 @@ sub check_constraints
 	return if !@constraints;
 	my $script = run('pg_restore', [ $test->{program}{pg_restore}, '--schema-only', '--file=-', $backup->{archive} ], capture => 1);
 	my $allowed = () = $script =~ /\bNOT (?:VALID|ENFORCED)\b/g;
-	die 'the database has ' . counted(scalar @constraints, 'constraint') . " with NOT VALID, but the backup has $allowed;"
-	  . ' the first one is "' . printable($constraints[0]) . "\"\n"
+	die 'the database has ' . counted(scalar @constraints, 'constraint') . " that are NOT VALID, but the backup has $allowed;"
+	  . ' the first is "' . printable($constraints[0]) . "\"\n"
 	  if @constraints > $allowed;
 	return;
 }

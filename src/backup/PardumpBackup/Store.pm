@@ -245,8 +245,10 @@ sub unfinished
 sub flush
 {
 	my ($path) = @_;
-	open my $fh, '<', $path or die "could not open \"$path\": $!\n";
-	$fh->sync or die "could not flush \"$path\" to disk: $!\n";
+	my $noun = -d $path ? 'directory' : 'file';
+
+	open my $fh, '<', $path or die "could not open $noun \"$path\": $!\n";
+	$fh->sync or die "could not fsync $noun \"$path\": $!\n";
 	return;
 }
 
@@ -271,7 +273,7 @@ sub replace_file
 {
 	my ($path, $bytes) = @_;
 	write_file("$path.tmp", $bytes);
-	rename "$path.tmp", $path or die "could not rename \"$path.tmp\": $!\n";
+	rename "$path.tmp", $path or die "could not rename file \"$path.tmp\" to \"$path\": $!\n";
 	flush($path =~ s{/[^/]+\z}{}r);
 	return;
 }
@@ -356,7 +358,7 @@ sub finish_backup
 	$backup->{finished} = now();
 	write_info($backup);
 	flush($backup->{path});
-	rename $backup->{path}, $path or die "could not rename \"$backup->{path}\": $!\n";
+	rename $backup->{path}, $path or die "could not rename directory \"$backup->{path}\" to \"$path\": $!\n";
 	$backup->{path} = $path;
 	flush($path =~ s{/[^/]+\z}{}r);
 	return;
@@ -393,16 +395,16 @@ sub remove_backup
 	}
 	if ($path !~ /\.partial\z/)
 	{
-		rename $path, "$path.partial" or die "could not rename \"$path\": $!\n";
+		rename $path, "$path.partial" or die "could not rename directory \"$path\" to \"$path.partial\": $!\n";
 		$backup->{path} = $path .= '.partial';
 		flush($path =~ s{/[^/]+\z}{}r);
 	}
 	$remove_elsewhere->($backup) if $backup->{elsewhere};
 	remove_tree($path, { error => \my $errors });
 	my ($first) = map { %$_ } @{ $errors // [] };
-	die "could not remove \"$path\": " . join(': ', grep { $_ ne '' } map { %$_ } $errors->[0]) . "\n"
+	die "could not remove directory \"$path\": " . join(': ', grep { $_ ne '' } map { %$_ } $errors->[0]) . "\n"
 	  if defined $first;
-	die "could not remove \"$path\"\n" if -e $path;
+	die "could not remove directory \"$path\"\n" if -e $path;
 	return;
 }
 
