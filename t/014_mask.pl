@@ -330,7 +330,8 @@ like($out, qr/^masked: public\.refs\.q:NULL$/m, 'file: quotes, and lines of Wind
 like($out, qr/^masked: .*\.t: 'file'$/m, 'file: a name of two lines');
 refused_ok(qr/could not open file "\/nowhere": No such file/, 'no file', @db, '--mask-file=/nowhere');
 refused_ok(qr/file ".*" contains no mask/, 'an empty file', @db, '--mask-file=' . text_file('empty', "# nothing\n \n"));
-refused_ok(qr/unterminated quoted name in file ".*"/, 'an open quote', @db, '--mask-file=' . text_file('open', "kinds.\"t:NULL\n"));
+refused_ok(qr/unterminated quoted name in file ".*", line 4\n/, 'an open quote', @db,
+	'--mask-file=' . text_file('open', "# of two lines\nkinds.n:\n  NULL\nkinds.\"t:NULL\nkinds.n2:NULL\n"));
 refused_ok(qr/file ".*" contains a zero byte/, 'a zero byte', @db, '--mask-file=' . text_file('zero', "kinds.t:NULL\0\n"));
 refused_ok(qr/invalid value "no mask" for option --mask/, 'a line that is none', @db, '--mask-file=' . text_file('none', "no mask\n"));
 

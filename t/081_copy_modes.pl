@@ -338,7 +338,7 @@ copy_ok($source, 'modes', $source, 'beside', 'another database of the same serve
 foreach my $try (
 	[ qr/options --target and -f\/--file cannot be used together/, '-f', 'x' ],
 	[ qr/options --target and -Z\/--compress cannot be used together/, '-Z', 'none' ],
-	[ qr/unrecognized copy format "csv"\n.*hint: Use "auto", "raw", "binary" or "text"\.\n/, '--copy-format=csv' ],
+	[ qr/invalid value "csv" for option --copy-format\n.*hint: Use "auto", "raw", "binary" or "text"\.\n/, '--copy-format=csv' ],
 	[ qr/--index-jobs must be in range 1\.\.4096/, '--index-jobs=0' ],
 	[ qr/options (?=.*-s\/--schema-only)(?=.*-a\/--data-only).+ cannot be used together/, '-s', '-a' ])
 {

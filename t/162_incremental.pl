@@ -469,7 +469,7 @@ sub starts { return map { $_->{'Start-Block'} } row_files($_[0], 't'); }
 my @db = ('-d', $node->connstr('cuts'));
 refused_ok(qr/option --incremental-copy-method requires option --incremental/, 'method without --incremental',
 	@db, '--incremental-copy-method=link');
-refused_ok(qr/unrecognized copy method "move"\n.*hint: Use "link", "clone" or "copy"\.\n/, 'unknown method', @db, "--incremental=$base", '--incremental-copy-method=move');
+refused_ok(qr/invalid value "move" for option --incremental-copy-method\n.*hint: Use "link", "clone" or "copy"\.\n/, 'unknown method', @db, "--incremental=$base", '--incremental-copy-method=move');
 foreach my $options ([ "--incremental=$base", '--target=dbname=x' ], [ '--manifest-fingerprints', '--target=dbname=x' ],
 	[ "--incremental=$base", '--pipe=cat >/dev/null' ])
 {

@@ -375,7 +375,8 @@ option_value_check_toast(const char *method)
 	if (method && strcmp(method, "default") != 0 &&
 		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
 	{
-		pg_log_error("unrecognized compression method \"%s\"", method);
+		pg_log_error("invalid value \"%s\" for option %s", method,
+					 "--toast-compression");
 		pg_fatal_hint("Use \"default\", \"lz4\" or \"pglz\".");
 	}
 }
@@ -388,7 +389,8 @@ option_value_check_checksums(const char *algorithm)
 	if (algorithm &&
 		!pg_checksum_parse_type(unconstify(char *, algorithm), &type))
 	{
-		pg_log_error("unrecognized checksum algorithm: \"%s\"", algorithm);
+		pg_log_error("invalid value \"%s\" for option %s", algorithm,
+					 "--manifest-checksums");
 		pg_fatal_hint("Use \"none\", \"CRC32C\", \"SHA224\", \"SHA256\", \"SHA384\" or \"SHA512\".");
 	}
 }
@@ -471,7 +473,7 @@ option_value_check_metrics(const Options *options)
 		{
 			pg_log_error("invalid value \"%s\" for option %s", cell->val,
 						 "--metrics-label");
-			pg_fatal_hint("Use NAME=VALUE, for example \"site=north\".  The name consists of letters, digits, and underscores.");
+			pg_fatal_hint("Use NAME=VALUE, for example \"site=north\".  The name consists of letters, digits, and underscores, and does not begin with a digit or with two underscores.");
 		}
 		for (const SimpleStringListCell *other = first; other != cell; other = other->next)
 			if (strncmp(other->val, cell->val, len + 1) == 0)

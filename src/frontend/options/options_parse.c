@@ -74,6 +74,17 @@ read_text(const char *path)
 	return text.data;
 }
 
+/* The number of the line that begins at pos. */
+static int
+line_number(const char *text, const char *pos)
+{
+	int			n = 1;
+
+	for (; text < pos; text++)
+		n += *text == '\n';
+	return n;
+}
+
 /* The newline that ends the mask that begins here. */
 static const char *
 mask_end(const char *text)
@@ -113,7 +124,8 @@ mask_file_read_file(Options *options, const char *path)
 		size_t		len = end - line;
 
 		if (*end == '\0')
-			pg_fatal("unterminated quoted name in file \"%s\"", path);
+			pg_fatal("unterminated quoted name in file \"%s\", line %d", path,
+					 line_number(text, line));
 		if (len > 0 && line[len - 1] == '\r')
 			len--;
 		if (!says_nothing(line, len))

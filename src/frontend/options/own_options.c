@@ -232,7 +232,8 @@ own_options_copy_method(const Options *options)
 
 	if (name && !copy_method_find(name, &method))
 	{
-		pg_log_error("unrecognized copy method \"%s\"", name);
+		pg_log_error("invalid value \"%s\" for option %s", name,
+					 "--incremental-copy-method");
 		pg_fatal_hint("Use \"link\", \"clone\" or \"copy\".");
 	}
 	return method;
@@ -402,7 +403,8 @@ own_options_check(const Options *options, const OptionTable *table)
 	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
 	{
-		pg_log_error("unrecognized copy format \"%s\"", format);
+		pg_log_error("invalid value \"%s\" for option %s", format,
+					 "--copy-format");
 		pg_fatal_hint("Use \"auto\", \"raw\", \"binary\" or \"text\".");
 	}
 	exclude(options->no_extension && format && strcmp(format, "raw") == 0,
