@@ -162,7 +162,7 @@ my $guard = sub {
 	my ($db, $what) = (new_database($guard->('sql_drop')), 'a guard against drops');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $dir);
 	is($rc, 0, "$what: exit code");
-	like($err, qr/\Apg_parrestore: warning: could not remove the restore journal, schema pardump_restore, from the target: ERROR:  guarded\n.*pg_parrestore: hint: Remove it with DROP SCHEMA pardump_restore CASCADE\.\n\z/s,
+	like($err, qr/\Apg_parrestore: warning: could not drop schema pardump_restore of the restore journal on the target: ERROR:  guarded\n.*pg_parrestore: hint: Drop it: DROP SCHEMA pardump_restore CASCADE;\n\z/s,
 		"$what: a warning that names what is left");
 	is(log_is_there($db), 1, "$what: it is left");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");

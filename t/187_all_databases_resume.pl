@@ -201,8 +201,8 @@ my $run;
 ($rc, my $out) = run_program(@command, '--resume', '--check', $dir);
 is($rc, 0, '--check: exit code');
 like($out, qr/^  restored by earlier runs: 1 database$/m, '--check: what is done');
-like($out, qr/^A run would restore \d databases:\n(?:  .*\n)*  crm: created \(\d.* on the source\)$/m, '--check: what is not');
-like($out, qr/^  jobs: \d+\n  progress: table $notes\.databases in database "postgres"\nno problems found$/m, '--check: the table, and the sum');
+like($out, qr/^A run would restore \d databases:\n(?:  .*\n)*  crm: to be created \(\d.* on the source\)$/m, '--check: what is not');
+like($out, qr/^  jobs: \d+\n  state for --resume: table $notes\.databases in database "postgres"\nno problems found$/m, '--check: the table, and the sum');
 is(note_of($target, 'shop'), 'ending', '--check: changes nothing');
 
 {
@@ -265,7 +265,7 @@ like($err, qr/error: an unfinished restore of all databases was found on the tar
 append_to_file("$dir/map.json", ' ');
 ($rc, undef, $err) = run_program(@command, '--resume', $dir);
 is($rc, 1, 'another dump: exit code');
-like($err, qr/error: the restore of all databases cannot be resumed\n.*detail: It was started with another dump\.\n.*hint: Specify that dump, or use DROP SCHEMA /,
+like($err, qr/error: the restore of all databases cannot be resumed\n.*detail: The unfinished restore was started with another dump\.\n.*hint: Specify that dump, or use DROP SCHEMA /,
 	'another dump: message');
 cut_last("$dir/map.json");
 # elsewhere it is the same

@@ -388,7 +388,7 @@ check_run(ClusterNotes *notes, PGconn *conn)
 			 strcmp(PQgetvalue(res, 0, 0), notes->identity) != 0)
 	{
 		pg_log_error("the restore of all databases cannot be resumed");
-		pg_log_error_detail("It was started with another dump.");
+		pg_log_error_detail("The unfinished restore was started with another dump.");
 		pg_log_error_hint("Specify that dump, or use " DROP_COMMAND " in database \"%s\" to start a new restore.",
 						  notes->database);
 	}
@@ -585,10 +585,10 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 
 /* What is done with a database; NULL if an error has refused it. */
 static const char *const todo_texts[] = {
-	[CLUSTER_TODO_CREATE] = "created",
-	[CLUSTER_TODO_CREATE_AGAIN] = "left empty by an interrupted restore, created again",
-	[CLUSTER_TODO_BEGIN] = "exists",
-	[CLUSTER_TODO_RESUME] = "resumed",
+	[CLUSTER_TODO_CREATE] = "to be created",
+	[CLUSTER_TODO_CREATE_AGAIN] = "left empty by an interrupted restore, to be created again",
+	[CLUSTER_TODO_BEGIN] = "exists already",
+	[CLUSTER_TODO_RESUME] = "to be resumed",
 	[CLUSTER_TODO_REFUSED] = NULL
 };
 
@@ -611,7 +611,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 		findings_note(psprintf("  restored by earlier runs: %d database%s",
 							   notes->n_done, units_plural(notes->n_done)));
 	findings_note(psprintf("  jobs: %d", notes->options->jobs));
-	findings_note(psprintf("  progress: table %s in database \"%s\"",
+	findings_note(psprintf("  state for --resume: table %s in database \"%s\"",
 						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 }
 
@@ -747,11 +747,10 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		pg_log_warning("could not remove table %s from database \"%s\": %s",
-					   CLUSTER_NOTES_TABLE, notes->database,
-					   PQresultErrorMessage(res));
+		pg_log_warning("could not drop schema " CLUSTER_NOTES_SCHEMA " in database \"%s\": %s",
+					   notes->database, PQresultErrorMessage(res));
 		pg_log_warning_detail("All databases are restored.");
-		pg_log_warning_hint("Remove the schema: " DROP_COMMAND ";");
+		pg_log_warning_hint("Drop it: " DROP_COMMAND ";");
 	}
 }
 

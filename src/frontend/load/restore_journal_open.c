@@ -702,9 +702,9 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 static void
 warn_of_rest(const PGresult *res)
 {
-	pg_log_warning("could not remove the restore journal, schema " RESTORE_JOURNAL_SCHEMA ", from the target: %s",
+	pg_log_warning("could not drop schema " RESTORE_JOURNAL_SCHEMA " of the restore journal on the target: %s",
 				   PQresultErrorMessage(res));
-	pg_log_warning_hint("Remove it with DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE.");
+	pg_log_warning_hint("Drop it: DROP SCHEMA " RESTORE_JOURNAL_SCHEMA " CASCADE;");
 }
 
 /*
