@@ -534,7 +534,9 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	if (!only_looks)
 	{
 		pg_log_error_detail("The archives of the other databases are complete.");
-		pg_log_error_hint("Remove the cause, and dump the database alone: pg_pardump -f DIRECTORY DATABASE");
+		pg_log_error_hint(options->cluster_snapshot ?
+						  "Remove the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
+						  "Remove the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY DATABASE");
 	}
 	return 1;
 }
@@ -698,7 +700,9 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 		report_failed("could not copy %d of %d database%s",
 					  &names, &copy->list, n_failed, copy->list.n);
 		pg_log_error_detail("The copies of the other databases are complete.");
-		pg_log_error_hint("Remove the cause, and copy the database alone: pg_pardump --create --clean --target=CONNSTR DATABASE");
+		pg_log_error_hint(options->cluster_snapshot ?
+						  "Remove the cause, and copy all databases again into an empty cluster.  A copy of a single database would have another snapshot." :
+						  "Remove the cause, and copy each failed database alone: pg_pardump --create --clean --target=CONNSTR DATABASE");
 	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
 }
@@ -777,7 +781,7 @@ cluster_verify(const Options *options, const char *argv0,
 	report_failed("verification of %d of %d database%s failed",
 				  &names, &verify->map->list, n_failed,
 				  verify->map->list.n + n_missing);
-	pg_log_error_hint("Restore from another copy of the dump, or restore the other databases.");
+	pg_log_error_hint("Restore from another copy of the dump, or restore the other databases with pg_parrestore --all-databases --exclude-database.");
 	return 1;
 }
 

@@ -824,8 +824,7 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 	{
 		pg_log_error("the session that kept the snapshot in database \"%s\" was lost",
 					 printable(guard->database->name));
-		pg_log_error_detail("No other session can replace it, because rows that the snapshot sees might have been removed.");
-		pg_fatal_hint("Run the same command again.");
+		pg_fatal_detail("No other session can replace it, because rows that the snapshot sees might have been removed.");
 	}
 	for (int i = 0; i < snapshot->n_guards; i++)
 		if (snapshot->guards[i].conn)
