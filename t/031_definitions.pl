@@ -90,11 +90,11 @@ sub changed
 	my ($table, $part) = @_;
 	return qr/error: table s\.$table was changed after the snapshot was taken
 pg_pardump: detail: The $part of the table differs? from the snapshot\.
-pg_pardump: hint: Run the dump again\.\n/;
+pg_pardump: hint: Run the same command again\.\n/;
 }
 my $rewritten = qr/table s\.t was rewritten after the snapshot was taken
 pg_pardump: detail: .*TRUNCATE, ALTER TABLE or REPACK \(CONCURRENTLY\), .*VACUUM FULL, CLUSTER/;
-my $rewritten_error = qr/error: $rewritten.*\n.*hint: Run the dump again, or use --allow-rewritten/;
+my $rewritten_error = qr/error: $rewritten.*\n.*hint: Run the same command again, or use --allow-rewritten/;
 
 # ---- what would be dumped is not what the snapshot has
 
@@ -111,9 +111,9 @@ ends_ok('after', 'a column for a table without', 'ALTER TABLE s.bare ADD x int D
 ends_ok(/TRUNCATE/ ? 'always' : 'after', $_, $_, $rewritten_error)
   foreach 'TRUNCATE s.t', 'ALTER TABLE s.t SET UNLOGGED', 'VACUUM FULL s.t', 'CLUSTER s.t USING t_pkey';
 ends_ok('always', 'another table of its name', 'ALTER TABLE s.t RENAME TO u; CREATE TABLE s.t AS SELECT * FROM s.u;
-	GRANT SELECT ON s.t TO dumper', qr/table s\.t was dropped or replaced while the dump started\n/);
+	GRANT SELECT ON s.t TO dumper', qr/table s\.t was dropped or replaced while the run started\n/);
 ends_ok('after', 'another schema of its name', 'ALTER SCHEMA s RENAME TO s3; ALTER SCHEMA s2 RENAME TO s',
-	qr/table s\.t was dropped or replaced while the dump started|(relation "s\.\w+"|schema "s2") does not exist/);
+	qr/table s\.t was dropped or replaced while the run started|(relation "s\.\w+"|schema "s2") does not exist/);
 
 # rows that row security hides are missing without a word
 my @row_security = ('-U', 'dumper', '--enable-row-security');
@@ -191,7 +191,7 @@ survives_ok('VACUUM FULL, allowed', 'VACUUM FULL s.t', qr/^pg_pardump: warning: 
 		sql($node, 'app', $sql);
 		my $dump = start_dump($connstr, '-n', 's', "--snapshot=$snapshot");
 		dump_failed_ok($node, $dump, "--snapshot, $what",
-			qr/$message.*\n.*\n.*hint: Run the dump again with a new snapshot/);
+			qr/$message.*\n.*\n.*hint: Run the same command again with a new snapshot/);
 		$holder->('ROLLBACK');
 		sql($node, 'app', 'SELECT make_tables()');
 		$holder->('BEGIN ISOLATION LEVEL REPEATABLE READ');

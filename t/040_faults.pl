@@ -211,7 +211,7 @@ sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1');
 	is($rc, 1, 'immediate shutdown: exit code');
 	my @errors = $dump->{err} =~ /^pg_pardump: error: .*/mg;
 	is(scalar(@errors), 1, 'immediate shutdown: one error') or diag($dump->{err});
-	like($dump->{err}, qr/the snapshot of the dump was lost/,
+	like($dump->{err}, qr/the snapshot of this run was lost/,
 		'immediate shutdown: message');
 	nothing_remains_ok($node, $dump->{dir}, 'immediate shutdown');
 	ok(!-e $dump->{dir}, 'immediate shutdown: the directory is removed');

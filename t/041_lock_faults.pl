@@ -358,7 +358,7 @@ sub change_and_fail_ok
 	return;
 }
 
-my $replaced = qr/table public\.victim was dropped or replaced while the dump started\n.*hint: Run the dump again/;
+my $replaced = qr/table public\.victim was dropped or replaced while the run started\n.*hint: Run the same command again/;
 my $missing = qr/relation "public\.victim" does not exist/;
 change_and_fail_ok('dropped', 'before', 'DROP TABLE victim', $missing);
 change_and_fail_ok('dropped', 'after', 'DROP TABLE victim', $missing);

@@ -148,7 +148,7 @@ foreach my $gate (42, 43)
 
 my $leader_lost = qr/warning: lost the connection that held the locks on all tables; retry 1 of 5 in 0\.5 s
 pg_pardump: detail: FATAL:  terminating connection due to administrator command\.?/;
-my $no_holder = qr/error: the snapshot of the dump was lost\n.*detail: All sessions that had the snapshot were lost/;
+my $no_holder = qr/error: the snapshot of this run was lost\n.*detail: All sessions that had the snapshot were lost/;
 
 # Changes rows after the snapshot was taken.  The archive must not contain
 # these changes, no matter from which session another one imports the
@@ -276,7 +276,7 @@ foreach my $change (
 	sql($node, 'gated', $do);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	dump_failed_ok($node, $dump, "$do without the leader's locks",
-		qr/error: table public\.after_it was changed while this run had no lock on it\n.*hint: Run the dump again/);
+		qr/error: table public\.after_it was changed while this run had no lock on it\n.*hint: Run the same command again/);
 	sql($node, 'gated', $undo);
 	open_gate();
 }

@@ -190,7 +190,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	is(end_dump($dump), 1, 'a snapshot without running transactions: exit code');
 	like($dump->{err}, has_slot_bug($primary)
 		? qr/detail: .*  The server has version \S+.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby; or run/
-		: qr/detail: .*  The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run the program again/,
+		: qr/detail: .*  The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run the same command again/,
 		'a snapshot without running transactions: message');
 	unlink $lies, "$lies.all";
 

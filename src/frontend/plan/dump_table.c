@@ -353,9 +353,9 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 		/* The table was dropped after pg_dump had described it. */
 		if (PQgetisnull(res, i, 0))
 		{
-			pg_log_error("table %s was dropped while the dump started",
+			pg_log_error("table %s was dropped while the run started",
 						 printable(table->name));
-			pg_fatal_hint("Run the dump again.");
+			pg_fatal_hint("Run the same command again.");
 		}
 		table->relkind = PQgetvalue(res, i, 0)[0];
 		table->is_heap = result_is_true(res, i, 1);
@@ -505,9 +505,9 @@ measure(PGconn *conn, DumpTables *tables)
 
 		if (!result_is_true(res, i, NAME_IS_SAME))
 		{
-			pg_log_error("table %s was dropped or replaced while the dump started",
+			pg_log_error("table %s was dropped or replaced while the run started",
 						 printable(table->name));
-			pg_fatal_hint("Run the dump again.");
+			pg_fatal_hint("Run the same command again.");
 		}
 		table->filenode = result_oid(res, i, FILENODE);
 		table->tablespace = result_oid(res, i, TABLESPACE);

@@ -582,5 +582,5 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 	if (is_held(conn, extension))
 		return;
 	pg_log_error("extension pg_pardump was replaced during the run");
-	pg_fatal_hint("Run the program again.");
+	pg_fatal_hint("Run the same command again.");
 }

@@ -142,7 +142,7 @@ check_age(const PGresult *res)
 		return;
 	pg_log_warning("the oldest transaction ID in the database is %s transactions old",
 				   PQgetvalue(res, 0, WRONG_AGE));
-	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  While a dump runs, vacuum cannot remove rows that the snapshot of the dump sees.",
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Until the run ends, vacuum can neither freeze rows that are newer than its snapshot nor remove rows that were deleted after it, in any table of this database.",
 						  PQgetvalue(res, 0, FREEZE_MAX_AGE));
 	pg_log_warning_hint("Run VACUUM (FREEZE) on the tables with the oldest transaction IDs first, or dump a standby without hot_standby_feedback.");
 }
@@ -154,7 +154,7 @@ check_threshold(const PGresult *res)
 		return;
 	pg_log_error("old_snapshot_threshold must be -1 on the server, but is %s",
 				 PQgetvalue(res, 0, WRONG_THRESHOLD));
-	pg_log_error_detail("The server might remove rows that the snapshot of the dump sees, and does not detect this in sessions that import the snapshot later.");
+	pg_log_error_detail("The server might remove rows that the snapshot of the run sees, and does not detect this in sessions that import the snapshot later.");
 	pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
 }
 
@@ -390,8 +390,8 @@ accept_rewritten(const PGresult *before, const PGresult *now,
 	pg_log_generic(level, PG_LOG_DETAIL, "After TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY), the snapshot does not see the previous rows.  After VACUUM FULL, CLUSTER or another REPACK it does, but these cannot be distinguished.");
 	if (!options->allow_rewritten)
 		pg_log_error_hint(options->snapshot
-						  ? "Run the dump again with a new snapshot, or use --allow-rewritten if you know that no rows are lost."
-						  : "Run the dump again, or use --allow-rewritten if you know that no rows are lost.");
+						  ? "Run the same command again with a new snapshot, or use --allow-rewritten if you know that no rows are lost."
+						  : "Run the same command again, or use --allow-rewritten if you know that no rows are lost.");
 	return options->allow_rewritten;
 }
 
@@ -411,8 +411,8 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 		pg_log_error("table %s was changed after the snapshot was taken",
 					 printable(tables->tables[i].name));
 		pg_log_error_detail("%s", part);
-		pg_fatal_hint(options->snapshot ? "Run the dump again with a new snapshot."
-					  : "Run the dump again.");
+		pg_fatal_hint(options->snapshot ? "Run the same command again with a new snapshot."
+					  : "Run the same command again.");
 	}
 
 	/*
@@ -442,7 +442,7 @@ table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 			continue;
 		pg_log_error("table %s was changed while this run had no lock on it",
 					 printable(tables->tables[i].name));
-		pg_fatal_hint("Run the dump again.");
+		pg_fatal_hint("Run the same command again.");
 	}
 	PQclear(before);
 	PQclear(now);
@@ -457,7 +457,7 @@ table_check_names(const PGresult *res, const DumpTables *tables)
 		return;
 	pg_log_error("table %s was replaced by another table of this name during the run",
 				 printable(name));
-	pg_fatal_hint("Run the dump again, and rename schemas before or after it.");
+	pg_fatal_hint("Run the same command again, and rename tables and schemas before or after it.");
 }
 
 /* ----------

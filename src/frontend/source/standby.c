@@ -406,7 +406,7 @@ standby_check_extension(const Standbys *standbys,
 		{
 			pg_log_error("could not use the extension on standby %s: %s",
 						 standby->name, there->missing);
-			pg_fatal_hint("It can be used on %s.  Run the program again, or use --no-extension.",
+			pg_fatal_hint("It can be used on %s.  Run the same command again, or use --no-extension.",
 						  standbys->list[0].name);
 		}
 	}

@@ -204,14 +204,14 @@ judge_version(OverflowLook *look)
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
 	{
-		pg_log_warning("cannot check whether snapshots of %s are complete; the dump might contain wrong rows, and the standby might be damaged",
+		pg_log_warning("cannot check whether snapshots of %s are complete; rows might be wrong, and the standby might be damaged",
 					   server);
 		pg_log_warning_detail("The server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.  %s",
 							  fixed);
 		return;
 	}
 	pg_log_error("cannot check whether snapshots of %s are complete", server);
-	pg_log_error_detail("The server might export a snapshot without the running transactions; then the dump contains wrong rows, and the standby might be damaged.  The role may not read the file of the snapshot.  %s",
+	pg_log_error_detail("The server might export a snapshot without the running transactions; then rows are wrong, and the standby might be damaged.  The role may not read the file of the snapshot.  %s",
 						fixed);
 	pg_fatal_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) to the role; or dump the primary.  Use --allow-affected-standby to dump this standby anyway.");
 }
@@ -254,7 +254,7 @@ standby_overflow_check(PGconn *conn, const ServerExtension *extension,
 		pg_log_error("the standby exported incomplete snapshot \"%s\" during the run",
 					 snapshot);
 		pg_log_error_detail("It lacks transactions that are running, so rows would be wrong.");
-		pg_fatal_hint("Run the dump again, dump the primary, or update the standby.");
+		pg_fatal_hint("Run the same command again, dump the primary, or update the standby.");
 	}
 }
 
@@ -327,8 +327,8 @@ give_up(const OverflowLook *look, const char *tried, const char *longer)
 	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended, the server exports snapshots without the running transactions; importing one would damage the standby.  %s",
 						fixed_words(look->conn));
 	pg_fatal_hint(snapshot_is_fixed(PQserverVersion(look->conn)) ?
-				  "Run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :
-				  "Update the standby; or run the program again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
+				  "Run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :
+				  "Update the standby; or run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
 				  longer);
 }
 

@@ -594,7 +594,7 @@ give_up(const Moment *moment, int n_tries)
 		pg_log_error_detail("Replay was at %s on %s.",
 							moment->states[i].lsn_text,
 							moment->standbys->list[i].name);
-	pg_fatal_hint("Run the program when fewer changes are written or no standby lags behind, or pause the standbys manually at the same position.");
+	pg_fatal_hint("Run the same command when fewer changes are written or no standby lags behind, or pause the standbys manually at the same position.");
 }
 
 /*

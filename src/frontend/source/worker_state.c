@@ -71,7 +71,7 @@ worker_states_check(const WorkerState *states, int n)
 {
 	if (any_has_it(states, n))
 		return;
-	pg_log_error("the snapshot of the dump was lost");
+	pg_log_error("the snapshot of this run was lost");
 	pg_log_error_detail("All sessions that had the snapshot were lost, so the remaining rows cannot be read.");
 	pg_fatal_hint("Check the server and the network, and run the same command again.");
 }
