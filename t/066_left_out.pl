@@ -73,7 +73,7 @@ is(manifest($dir)->{'Left-Out'}, 'EXTENSION pg_pardump', 'the manifest records i
 (undef, $err) = dumped('-P');
 like($err, qr/^left out extension pg_pardump, which pg_parrestore creates if it can\n  \(--with-pardump-extension /m, 'the summary reports it');
 (undef, $err) = dumped('-v');
-like($err, qr/^pg_pardump: excluding extension pg_pardump, with \d+ entries for its comment, privileges and schema$/m,
+like($err, qr/^pg_pardump: excluding extension pg_pardump, its comment, privileges and schema \(entries: \d+\)$/m,
 	'-v reports it');
 
 my ($with) = dumped('--with-pardump-extension');

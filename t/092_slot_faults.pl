@@ -162,7 +162,7 @@ hold_gates($node, 'gated');
 	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
 	open_gate();
 	is(end_dump($dump), 0, 'the slot dropped by someone: exit code');
-	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: replication slot "mine" was dropped by another session\n.*detail: .*\n.*hint: .*run the same command again\.\n\z/,
+	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: replication slot "mine" was dropped by another session\n.*detail: .*\n.*hint: .*dump again, into a new directory\.\n\z/,
 		'the slot dropped by someone: warning');
 	ok(-f "$dump->{dir}/toc.dat", 'the slot dropped by someone: an archive');
 

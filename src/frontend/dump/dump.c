@@ -269,7 +269,8 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	 * warning.
 	 */
 	if (dump->pool.source.slot)
-		(void) logical_slot_recheck(dump->pool.source.slot);
+		(void) logical_slot_recheck(dump->pool.source.slot,
+									"If they are needed, dump again, into a new directory.");
 
 	/*
 	 * Release snapshot and locks before the files are flushed to disk.

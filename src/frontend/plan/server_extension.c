@@ -212,8 +212,8 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 		for (int i = 0; i < toc->n_entries; i++)
 			if (!leaves[i])
 				toc->entries[n++] = toc->entries[i];
-		pg_log_info("excluding extension " PARDUMP_EXTENSION ", with %d entries for its comment, privileges and schema",
-					toc->n_entries - n - 1);
+		pg_log_info("excluding extension " PARDUMP_EXTENSION ", its comment, privileges and schema (entries: %d)",
+					toc->n_entries - n);
 		toc->n_entries = n;
 		/* New entries will get the IDs after the remaining ones. */
 		toc->max_dump_id = 0;

@@ -689,7 +689,7 @@ query_status(const LogicalSlot *slot, PGconn **conn)
 }
 
 bool
-logical_slot_recheck(const LogicalSlot *slot)
+logical_slot_recheck(const LogicalSlot *slot, const char *hint)
 {
 	PGconn	   *conn;
 	PGresult   *res = query_status(slot, &conn);
@@ -706,7 +706,8 @@ logical_slot_recheck(const LogicalSlot *slot)
 		pg_log_warning("replication slot \"%s\" was dropped by another session",
 					   slot->name);
 		pg_log_warning_detail("Changes after its snapshot cannot be replicated.");
-		pg_log_warning_hint("If they are needed, run the same command again.");
+		if (hint)
+			pg_log_warning_hint("%s", hint);
 		usable = false;
 	}
 	else if (strcmp(PQgetvalue(res, 0, 0), "lost") == 0)

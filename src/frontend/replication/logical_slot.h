@@ -89,8 +89,9 @@ extern void logical_slot_close_inherited(const LogicalSlot *slot);
 /*
  * Returns false, with a warning, if the slot cannot be used any more, because
  * another user has dropped it or because it has exceeded the server's limits.
+ * hint says how to get another slot; NULL if the caller says so.
  */
-extern bool logical_slot_recheck(const LogicalSlot *slot);
+extern bool logical_slot_recheck(const LogicalSlot *slot, const char *hint);
 
 /*
  * Does a client stream changes from the slot? Also false if that is unknown.

@@ -638,7 +638,7 @@ create_subscription(Subscription *subscription)
 {
 	PGresult   *res;
 
-	if (!logical_slot_recheck(subscription->slot))
+	if (!logical_slot_recheck(subscription->slot, NULL))
 	{
 		pg_log_error("subscription \"%s\" cannot be created without its slot",
 					 subscription->name);
@@ -668,7 +668,8 @@ subscription_go_on(Subscription *subscription, const LogicalSlot *slot)
 	if (subscription)
 		create_subscription(subscription);
 	else
-		(void) logical_slot_recheck(slot);
+		(void) logical_slot_recheck(slot,
+									"If they are needed, copy again, into an empty database or with --clean.");
 	logical_slot_print(slot);
 	if (subscription)
 		fprintf(event_log_text_output(),
