@@ -95,11 +95,14 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 	parrestore_ok($node, $db, $archive, 'keys', '-a', '-j3');
 	same_database_ok($node, $db, fingerprint($node, 'keys'), schema_text($node, 'keys'),
 		'data under foreign keys');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-a');
+	is($rc, 1, 'the same rows again: exit code');
+	like($err, qr/COPY failed for \d+ chunks of table public\.z: .*z_pkey/, 'the same rows again: the chunks of one COPY');
 
 	# so it is where definitions fail because they are there already
 	$db = empty_copy($node, 'keys', 'keys_there');
 	parrestore_ok($node, $db, $archive, 'keys there', '-s');
-	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3');
+	($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3');
 	is($rc, 1, 'keys there: exit code');
 	unlike($err, qr/violates foreign key/, 'keys there: no key is violated');
 	same_database_ok($node, $db, fingerprint($node, 'keys'), schema_text($node, 'keys'),

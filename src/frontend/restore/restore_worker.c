@@ -356,6 +356,18 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return n_mine;
 }
 
+/* Files of one table, which one COPY loads, as messages name them.  Owned. */
+static char *
+describe_files(const RestoreWorker *worker, const DataFile *const *files, int n)
+{
+	const DumpTables *tables = worker->work->run->plan->tables;
+
+	if (n == 1)
+		return data_file_describe(files[0], tables);
+	return psprintf("%d chunks of table %s", n,
+					printable(tables->tables[files[0]->table].name));
+}
+
 /*
  * Files of one table that could not be loaded.  Their results are reset:
  * file_result_set() may have counted rows that the ROLLBACK has removed.
@@ -366,7 +378,7 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 		  char *reason)
 {
 	const RestoreWork *work = worker->work;
-	char	   *what = data_file_describe(files[0], work->run->plan->tables);
+	char	   *what = describe_files(worker, files, n);
 
 	note_error(work, rows_of(work, files[0])->entry, "COPY failed for %s: %s", what,
 			   reason);
@@ -390,13 +402,12 @@ static bool
 restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
 	const Run  *run = worker->work->run;
-	char	   *what = data_file_describe(files[0], run->plan->tables);
+	char	   *what = describe_files(worker, files, n);
 	char	   *error;
 
 	for (int i = 0; i < n; i++)
 		run_event_chunk_start(run, files[i], "text", NULL);
-	pg_log_info(n > 1 ? "restoring %s, and all other tables with it" :
-				"restoring %s", what);
+	pg_log_info("restoring %s", what);
 	error = load_files(worker, files, n, what);
 	if (error && worker->unread == NULL)
 		leave_out(worker, files, n, error);
