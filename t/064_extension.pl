@@ -118,7 +118,7 @@ my $stock_rows = rows_of(dump_ok($node, 'extension', 'all', 'pg_dump',
 my %by_extension =
   map { ("data.$_" => 'the extension') } qw(plain no_columns large guarded);
 my $foreign = 'it is a foreign table';
-my $condition = 'it is a configuration table of an extension, with a filter condition';
+my $condition = "it is an extension's configuration table with a filter condition";
 my $method = 'its access method is not heap';
 $by_extension{'data.empty'} = 'it is a small table';
 my %not_by_it = ('other.far' => $foreign, 'other.settings' => $condition,

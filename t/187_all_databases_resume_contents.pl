@@ -77,7 +77,7 @@ is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an exte
 @command = ('pg_parrestore', '--all-databases', '--exclude-database=pattern', '-d', $target->connstr('postgres'), $dir);
 ($rc, undef, $err) = run_program(@command);
 is($rc, 1, 'rows of an extension, without --resume: exit code');
-like($err, qr/pg_parrestore:postgres: error: the target already contains rows in table public\.jobs of an extension, to which the archive would add rows\n.*hint: Use --allow-existing/,
+like($err, qr/pg_parrestore:postgres: error: the target already contains rows in table public\.jobs of extension "\w+"\n.*detail: The archive would add rows to this table\.\n.*hint: Use --allow-existing/,
 	'rows of an extension, without --resume: message');
 is(value($target, 'postgres', 'SELECT count(*) FROM jobs'), 11, 'rows of an extension, without --resume: each once');
 sql($target, 'postgres', 'DROP SCHEMA pardump_restore_all CASCADE');

@@ -486,7 +486,7 @@ look_into(const ClusterNotes *notes, const char *name, bool *has_journal,
 	cluster_session_set_up(conn);
 	*has_journal = restore_journal_exists(conn);
 	*is_empty = session_is_true(conn, empty_query) &&
-		target_extension_rows(conn, NULL) == NULL;
+		target_extension_rows(conn, NULL, NULL) == NULL;
 	cluster_session_close(conn);
 	return true;
 }

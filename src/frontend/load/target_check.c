@@ -345,7 +345,8 @@ target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
 static const char config_query[] =
 "SELECT pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.'"
 " OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname),"
-" COALESCE(e.extcondition[t.no], ''), r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
+" COALESCE(e.extcondition[t.no], ''), r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) CURRENT_USER,"
+" e.extname"
 " FROM pg_catalog.pg_extension e"
 " CROSS JOIN LATERAL pg_catalog.unnest(e.extconfig) WITH ORDINALITY t (oid, no)"
 " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
@@ -360,7 +361,7 @@ static const char config_query[] =
  * this search path.  A table that cannot be queried counts as one with rows.
  */
 char *
-target_extension_rows(PGconn *conn, const char *oids)
+target_extension_rows(PGconn *conn, const char *oids, char **extension)
 {
 	PGresult   *tables;
 	char	   *found = NULL;
@@ -379,7 +380,11 @@ target_extension_rows(PGconn *conn, const char *oids)
 			res = PQexec(conn, sql);
 		if (PQresultStatus(res) != PGRES_TUPLES_OK ||
 			PQgetvalue(res, 0, 0)[0] == 't')
+		{
 			found = pg_strdup(name);
+			if (extension)
+				*extension = pg_strdup(PQgetvalue(tables, i, 3));
+		}
 		PQclear(res);
 		free(sql);
 	}

@@ -68,9 +68,11 @@ extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables,
 /*
  * The first table of an extension with rows that a dump contains; owned, NULL
  * if there is none.  oids is an array literal of tables to check, or NULL for
- * all.  Changes search_path and row_security of the session.
+ * all.  If extension is not NULL, it is set to the extension's name, owned.
+ * Changes search_path and row_security of the session.
  */
-extern char *target_extension_rows(PGconn *conn, const char *oids);
+extern char *target_extension_rows(PGconn *conn, const char *oids,
+								   char **extension);
 
 /* By table: does it belong to an extension?  Owned. */
 extern bool *target_are_of_extensions(PGconn *conn, const Oid *tables, int n);

@@ -40,7 +40,7 @@ not_plain_heap(const DumpTable *table)
 	if (!table->is_heap)
 		return "its access method is not heap";
 	if (table->condition)
-		return "it is a configuration table of an extension, with a filter condition";
+		return "it is an extension's configuration table with a filter condition";
 	return NULL;
 }
 

@@ -164,6 +164,7 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 	int			n_names = 0;
 	int			n = 0;
 	char	   *found = NULL;
+	char	   *extension = NULL;
 	PGresult   *res;
 
 	for (int i = 0; i < tables->n_tables; i++)
@@ -177,11 +178,12 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 			oids[n++] = (Oid) strtoul(PQgetvalue(res, i, ASK_NUMBER), NULL, 10);
 	PQclear(res);
 	if (n > 0)
-		found = target_extension_rows(conn, oid_array(oids, n));
+		found = target_extension_rows(conn, oid_array(oids, n), &extension);
 	if (found)
 	{
-		pg_log_error("the target already contains rows in table %s of an extension, to which the archive would add rows",
-					 printable(found));
+		pg_log_error("the target already contains rows in table %s of extension \"%s\"",
+					 printable(found), printable(extension));
+		pg_log_error_detail("The archive would add rows to this table.");
 		pg_log_error_hint("Use --allow-existing to add the rows of the archive.");
 	}
 }

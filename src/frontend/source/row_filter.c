@@ -163,6 +163,17 @@ table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
 		PQntuples(query_matching(conn, pattern, true, "m.oid", "")) > 0;
 }
 
+void
+table_pattern_check_condition(const TablePattern *pattern, const DumpTable *table)
+{
+	if (table->condition == NULL)
+		return;
+	pg_log_error("option %s cannot be used for table %s", pattern->option,
+				 printable(table->name));
+	pg_log_error_detail("The table is a configuration table of an extension, which has a filter condition of its own (pg_extension_config_dump).");
+	pg_fatal_hint("Use a pattern that does not match this table.");
+}
+
 bool
 table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 {
@@ -394,9 +405,7 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 	{
 		if (table_pattern_rows(oids, tables->tables[i].oid).n == 0)
 			continue;
-		if (tables->tables[i].condition)
-			pg_fatal("option %s cannot be used for table %s, which is a configuration table of an extension, with a filter condition",
-					 pattern.option, printable(tables->tables[i].name));
+		table_pattern_check_condition(&pattern, &tables->tables[i]);
 		if (sample && tables->tables[i].relkind != RELKIND_RELATION)
 			pg_fatal("option %s cannot be used for foreign table %s",
 					 pattern.option, printable(tables->tables[i].name));

@@ -62,6 +62,13 @@ extern bool table_pattern_is_elsewhere(PGconn *conn,
 extern bool table_pattern_hint(PGconn *conn, const TablePattern *pattern);
 
 /*
+ * End the process if the table is a configuration table of an extension with
+ * a filter condition, which decides what pg_dump writes of its rows.
+ */
+extern void table_pattern_check_condition(const TablePattern *pattern,
+										  const DumpTable *table);
+
+/*
  * Does the pattern match a table that is not a system table, or a column of
  * such a table?  It does not if it names another database.
  */

@@ -383,9 +383,7 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	ColumnMask *mask;
 	ColumnType	type;
 
-	if (table->condition)
-		pg_fatal("option %s cannot be used for table %s, which is a configuration table of an extension, with a filter condition",
-				 pattern->option, printable(table->name));
+	table_pattern_check_condition(pattern, table);
 	if (table->masks == NULL)
 		table->masks = pg_malloc0(table->n_columns * sizeof(ColumnMask));
 	mask = &table->masks[place];
