@@ -88,6 +88,16 @@ is($rc, 1, 'half of what databases share: exit code');
 like($err, qr/error: the output of pg_dumpall is not complete\n.*detail: .*\n.*hint: Run pg_dumpall --globals-only /, 'half of what databases share');
 ok(!-e $cut, 'half of what databases share: no directory is left');
 
+# a failure that has nothing to do with passwords or encodings
+unlink "$bin/pg_dumpall";
+append_to_file("$bin/pg_dumpall", qq{#!/bin/sh\ncase \$* in *--version*) exec $whole "\$@";; esac\necho 'pg_dumpall: error: it fails' >&2\nexit 1\n});
+chmod 0755, "$bin/pg_dumpall" or die "could not change a mode: $!";
+($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-g', "--pg-dump=$bin/pg_dump",
+	'-d', $node->connstr('postgres'), '-f', $cut);
+is($rc, 1, 'pg_dumpall fails: exit code');
+like($err, qr/^pg_dumpall: error: it fails\npg_pardump: error: pg_dumpall failed with exit code 1$/m, 'pg_dumpall fails: message');
+unlike($err, qr/hint: /, 'pg_dumpall fails: no hint on passwords or encodings');
+
 # an option that suits no database
 ($rc, $err, $dir) = dump_all($node, '--exclude-schema=a.b.c.d');
 is($rc, 1, 'all databases fail: exit code');

@@ -362,6 +362,8 @@ show_line(ProgramWords *words)
 		words->n_blank += words->n_lines > 0 ? 1 : 0;
 		return;
 	}
+	if (words->said)
+		appendPQExpBuffer(words->said, "%s\n", line);
 	/* getopt_long() names the program by its path: without the directory */
 	show_text(words, name && name[-1] == '/' ? name : line);
 	event = event_new("output");

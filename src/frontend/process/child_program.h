@@ -99,6 +99,8 @@ typedef struct ProgramWords
 								 * borrowed */
 	const char *left_out;
 	int			n_counted;
+	PQExpBuffer said;			/* gets all lines that are shown; NULL: none;
+								 * borrowed */
 	int			n_lines;		/* that were shown */
 	int			n_blank;		/* empty lines since then */
 } ProgramWords;

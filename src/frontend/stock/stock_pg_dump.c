@@ -82,12 +82,14 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 		"-d", psprintf("%s%s", peer_address_for_program(address), more)
 	};
 	ProgramWords words;
+	PQExpBufferData said = buffer_new();
 	pid_t		pid;
 	int			status;
 
 	stock_pg_dump_add_args(args, 7, options);
 	pid = child_program_start(args, peer_address_secrets(address), fd, &words,
 							  "pg_dumpall: ");
+	words.said = &said;
 	cleanup_push(child_process_end, &pid);
 	status = program_words_wait(&words, &pid);
 	cleanup_pop(child_process_end, &pid);
@@ -98,8 +100,11 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 		return;
 	pg_log_error("%s failed with exit code %d", "pg_dumpall",
 				 WEXITSTATUS(status));
-	if (!options->no_role_passwords)
-		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.  If the names of roles are not valid in the encoding of the database, use -d to connect to a database with another encoding.");
+	/* Other failures, for example of the connection, explain themselves. */
+	if (strstr(buffer_text(&said), "pg_authid") && !options->no_role_passwords)
+		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.");
+	else if (strstr(buffer_text(&said), "encoding"))
+		pg_log_error_hint("If the names of roles are not valid in the encoding of the database, use -d to connect to a database with another encoding.");
 	exit(1);
 }
 
