@@ -209,8 +209,8 @@ write_owners(PQExpBuffer text, const ScriptEntry *entry)
 		const char *statement = entry->after[i];
 
 		if (strncmp(statement, model, strlen(model)) != 0)
-			pg_fatal("could not read the script written by pg_restore: %s",
-					 "a large object is not altered as expected");
+			pg_fatal("unexpected statement for a large object in the script written by pg_restore: %s",
+					 printable(statement));
 		n += write_for_each(text, entry->oids, entry->n_oids,
 							statement, oid_at, statement + strlen(model),
 							strlen(statement + strlen(model)));
