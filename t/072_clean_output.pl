@@ -270,7 +270,7 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 		my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=$fault",
 			'pg_pardump', '-f', $dir, '--clean-output', @db);
 		is($rc, 1, "$fault fails: exit code");
-		like($err, qr/could not (remove file|flush) ".*"( to disk)?: Input\/output error/, "$fault fails: message");
+		like($err, qr/could not (remove file|fsync directory) ".*": Input\/output error/, "$fault fails: message");
 	}
 	ok(-e "$dir/$name" && !-e "$dir/toc.dat", 'cannot be removed: no archive any more');
 	cleaned_ok('cannot be removed, but then can', $dir);

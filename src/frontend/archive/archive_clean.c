@@ -35,7 +35,7 @@ static void
 sync_file_or_dir(const char *path, bool is_dir)
 {
 	if (fsync_fname(path, is_dir) != 0)
-		pg_fatal("could not flush \"%s\" to disk", path);
+		exit(1);				/* it has reported the error */
 }
 
 /*
@@ -134,7 +134,7 @@ archive_sync_directory(const char *path, bool made)
 	sync_file_or_dir(path, true);
 	/* The name of a new directory is stored in its parent. */
 	if (made && fsync_parent_path(path) != 0)
-		pg_fatal("could not flush the parent directory of \"%s\" to disk", path);
+		exit(1);
 }
 
 void
@@ -316,7 +316,7 @@ static void
 flush_directory(const Cleaning *cleaning)
 {
 	if (fsync(dirfd(cleaning->listing)) < 0)
-		pg_fatal("could not flush \"%s\" to disk: %m", cleaning->path);
+		pg_fatal("could not fsync directory \"%s\": %m", cleaning->path);
 }
 
 /*

@@ -374,5 +374,5 @@ claimed_directory_rename(const char *from, const char *to, bool flush)
 		pg_fatal("could not rename file \"%s/%s\" to \"%s\": %m",
 				 printable(base->path), from, to);
 	if (flush && fsync(base->fd) < 0)
-		pg_fatal("could not fsync file \"%s\": %m", printable(base->path));
+		pg_fatal("could not fsync directory \"%s\": %m", printable(base->path));
 }

@@ -288,7 +288,7 @@ publish(const ClusterDump *dump, const char *name)
 
 	if (dump->options->sync_method != SYNC_NONE &&
 		fsync_fname(temp_path, false) != 0)
-		pg_fatal("could not flush \"%s\" to disk", temp_path);
+		exit(1);				/* it has reported the error */
 	if (renameat(dump->directory_fd, temp_path + strlen(dump->directory) + 1,
 				 dump->directory_fd, name) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);

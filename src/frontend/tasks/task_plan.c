@@ -634,7 +634,7 @@ void
 task_result_flush(const TaskResults *results)
 {
 	if (fsync(results->fd) < 0)
-		pg_fatal("could not flush \"%s\" to disk: %m", results->path);
+		pg_fatal("could not fsync file \"%s\": %m", results->path);
 }
 
 /*
