@@ -73,7 +73,7 @@ sub same_ok
 	my ($what, $with, @options) = @_;
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
-	like($out, qr/^compared database "\w+" with (?:database "\w+"|the archive):\n  \d+ tables?, .*; rows: ([\d,]+) and \1\nno differences found$/m, "$what: equal, in all");
+	like($out, qr/^compared database "\w+" with (?:database "\w+"|archive ".+"):\n  \d+ tables?, .*; rows: ([\d,]+) and \1\nno differences found$/m, "$what: equal, in all");
 	unlike($out, qr/differs|only in|differences found in /, "$what: no table differs");
 	return $out;
 }

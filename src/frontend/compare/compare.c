@@ -359,6 +359,7 @@ report_sum(const Comparison *comparison)
 	int			n_sequences = comparison->n_sequences;
 	int			n_different = comparison->n_different;
 	Event	   *event = event_new("summary");
+	const CompareSide *other = comparison->sides[1];
 	uint64		rows[2] = {0, 0};
 	char	   *line;
 
@@ -374,7 +375,8 @@ report_sum(const Comparison *comparison)
 	event_add_number(event, "differences", n_different);
 	event_write(event);
 	line = psprintf("compared %s with %s:", comparison->sides[0]->name,
-					comparison->sides[1]->name);
+					other->archive == NULL ? other->name :
+					psprintf("archive \"%s\"", printable(other->options->compare_with)));
 	report_line(comparison, line);
 	free(line);
 	line = psprintf("%d table%s, %d sequence%s, " UINT64_FORMAT " large object%s; rows: %s and %s",
@@ -487,8 +489,7 @@ database_name(const CompareSide *side, bool with_server)
 	PGconn	   *conn = side->source->conn;
 
 	return with_server ?
-		psprintf("database \"%s\" on %s:%s", name, printable(PQhost(conn)),
-				 PQport(conn)) :
+		psprintf("database \"%s\" on %s", name, connection_server_name(conn)) :
 		psprintf("database \"%s\"", name);
 }
 

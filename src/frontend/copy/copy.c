@@ -56,7 +56,8 @@ count_tables(const Run *run, const CopyFormats *formats,
 		const CopyFormat *format = &formats->tables[i];
 
 		n += OidIsValid(format->target) && format->kind == kind &&
-			(reason == NULL || strcmp(format->reason, reason) == 0);
+			(reason == NULL ||
+			 (format->reason && strcmp(format->reason, reason) == 0));
 	}
 	return n;
 }
@@ -84,11 +85,6 @@ append_reasons(PQExpBuffer text, const Run *run,
 		if (!is_new)
 			continue;
 		n_tables = count_tables(run, formats, kind, reason);
-		if (n_tables == n && strcmp(reason, SMALL_TABLE) == 0)
-		{
-			appendPQExpBufferStr(text, n == 1 ? ", which is small" : ", which are small");
-			break;
-		}
 		appendPQExpBufferStr(text, n_shown > 0 ? "; " : ": ");
 		if (n_shown == REASONS_SHOWN)
 		{
@@ -121,12 +117,15 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 	for (int i = 0; i < (int) lengthof(kinds); i++)
 	{
 		int			n = count_tables(run, formats, kinds[i], NULL);
+		bool		all_small;
 
 		if (n == 0)
 			continue;
-		appendPQExpBuffer(&text, "%s%s (%d table%s", text.len > 0 ? ", " : "",
-						  names[i], n, units_plural(n));
-		append_reasons(&text, run, formats, kinds[i], n);
+		all_small = count_tables(run, formats, kinds[i], SMALL_TABLE) == n;
+		appendPQExpBuffer(&text, "%s%s (%d %stable%s", text.len > 0 ? ", " : "",
+						  names[i], n, all_small ? "small " : "", units_plural(n));
+		if (!all_small)
+			append_reasons(&text, run, formats, kinds[i], n);
 		appendPQExpBufferChar(&text, ')');
 	}
 	if (text.len == 0)
@@ -148,6 +147,7 @@ typedef struct Copy
 	Source		source;
 	Target		target;
 	Run			run;
+	char	   *source_server;	/* connection_server_name(); owned */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
 	int		   *n_errors;		/* of definitions; shared */
@@ -535,6 +535,21 @@ complete_target(Copy *copy)
 		analyze_target(&copy->target, copy->plan.tables, copy->plan.toc);
 }
 
+/* The databases of the copy; also their servers if the names are equal. */
+static char *
+databases_name(const Copy *copy)
+{
+	const char *source = copy->plan.origin->database;
+	const char *target = PQdb(copy->target.conn);
+
+	if (strcmp(source, target) != 0)
+		return psprintf("database \"%s\" to database \"%s\"",
+						printable(source), printable(target));
+	return psprintf("database \"%s\" on %s to database \"%s\" on %s",
+					printable(source), copy->source_server, printable(target),
+					connection_server_name(copy->target.conn));
+}
+
 /*
  * Everything is on the target.  Until cleanup_forget_all() the exit callbacks
  * would report this run as failed, and drop its slot and subscription;
@@ -544,7 +559,7 @@ static void
 end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
-	copy->account.database = pg_strdup(PQdb(copy->target.conn));
+	copy->account.copied = databases_name(copy);
 	load_account_print(&copy->account, event_log_text_output());
 	summary_report(&copy->run, false);
 	interrupt_set_connection(NULL);
@@ -577,6 +592,7 @@ copy_database(const Options *options, const char *argv0)
 	copy->restore.setup.program =
 		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
 	leader_connect(&copy->source);
+	copy->source_server = connection_server_name(copy->source.conn);
 	stock_pg_dump_check(pg_dump, options, PQserverVersion(copy->source.conn));
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options, NULL);

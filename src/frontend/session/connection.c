@@ -895,6 +895,12 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 	return conn;
 }
 
+char *
+connection_server_name(const PGconn *conn)
+{
+	return psprintf("%s:%s", printable(PQhost(conn)), PQport(conn));
+}
+
 bool
 connection_is_unix_socket(const PGconn *conn)
 {

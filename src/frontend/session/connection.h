@@ -236,6 +236,9 @@ extern PGconn *connection_try_replication(const PeerAddress *address,
  */
 extern const char *connection_words(const PGconn *conn);
 
+/* A server in messages: its host or socket directory, and its port; owned. */
+extern char *connection_server_name(const PGconn *conn);
+
 /* Does the connection use a Unix-domain socket? */
 extern bool connection_is_unix_socket(const PGconn *conn);
 

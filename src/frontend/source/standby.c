@@ -50,8 +50,7 @@ set_up_standby(Standby *standby, PGconn *conn, const PeerAddress *address)
 {
 	standby->conn = conn;
 	standby->address = address;
-	standby->name = pg_strdup(printable(psprintf("%s:%s", PQhost(conn),
-												 PQport(conn))));
+	standby->name = connection_server_name(conn);
 }
 
 Standbys *

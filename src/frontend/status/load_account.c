@@ -331,10 +331,9 @@ load_account_print(const LoadAccount *account, FILE *out)
 		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
 				units_plural(n_missing), missing.data);
 	if (run->options->target)
-		fprintf(out, "copied database \"%s\" to database \"%s\":\n"
-				"  %d table%s, %s row%s, %s in %.1f s, %s over the network\n",
-				printable(run->plan->origin->database),
-				printable(account->database), n_tables, units_plural(n_tables),
+		fprintf(out, "copied %s:\n"
+				"  %d table%s, %s row%s, %s in %.1f s, %s sent\n",
+				account->copied, n_tables, units_plural(n_tables),
 				units_count(total.rows), units_plural(total.rows),
 				units_size(total.raw_bytes), run_clock_seconds(),
 				units_size(total.stored_bytes));

@@ -24,7 +24,8 @@ typedef enum LoadStage
 typedef struct LoadAccount
 {
 	const Run  *run;
-	const char *database;		/* of a copy's target; owned */
+	char	   *copied;			/* which database a copy copied to which
+								 * other; owned */
 	const char *formats;		/* in which a copy's tables crossed, and why;
 								 * NULL if there is nothing to say */
 	char	   *compared;		/* what was compared, and is equal; NULL if
