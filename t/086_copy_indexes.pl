@@ -137,10 +137,10 @@ foreach my $fault (
 	[ 'definitions', 43, 'CREATE TABLE', qr/error: query failed: FATAL: .*The worker was processing TABLE public\.small\./s,
 		qr/error: the copy was not completed\n.*detail: The target contains some of the definitions but no rows\./ ],
 	[ 'an index', 42, undef,
-		qr/error: query failed: FATAL: .*The worker was building INDEX public\.wide\d_i\.\n.*error: 3 of 3 indexes and constraints were not built\n/s,
-		qr/$account.*detail: 0 of 3 indexes and constraints were built\./s ],
+		qr/error: query failed: FATAL: .*The worker was building INDEX public\.wide\d_i\.\n.*error: could not build 3 of 3 indexes and constraints\n/s,
+		qr/$account.*detail: Indexes and constraints built: 0 of 3\./s ],
 	[ 'the rest', 43, 'CREATE TRIGGER', qr/error: query failed: FATAL: .*The worker was processing TRIGGER public\.small keep\./s,
-		qr/$account.*detail: 3 of 3 indexes and .*detail: Not all objects .* were created.*sequence values/s ])
+		qr/$account.*detail: Indexes and constraints built: 3 of 3\..*detail: Not all objects .* were created.*sequence values/s ])
 {
 	my ($what, $gate, $tag, $message, $expected) = @$fault;
 	my $copy = copy_at_gate(gated_database($gate, grep { defined } $tag), 1, '-j2', '--index-jobs=1', '--retries=0');

@@ -127,7 +127,7 @@ foreach my $is_copy (0, 1)
 	my ($db, $run) = start_until_gate(0);
 	kill KILL => builder_of($run);
 	is(end_dump($run), 1, 'the builder is killed: exit code');
-	like($run->{err}, qr/error: the process that builds indexes was terminated by signal 9.*\n.*: \d of 4 indexes and constraints were not built/,
+	like($run->{err}, qr/error: the process that builds indexes was terminated by signal 9.*\n.*: could not build \d of 4 indexes and constraints/,
 		'the builder is killed: message');
 	like($run->{err}, qr/hint: .* the same command with --resume\.\n/, 'the builder is killed: hint');
 	unlike($run->{err}, qr/errors ignored/, 'the builder is killed: nothing is passed over');

@@ -217,7 +217,8 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 		.group = group
 	};
 
-	pg_log_info("copying %d large objects", group->n_oids);
+	pg_log_info("copying %d large object%s", group->n_oids,
+				units_plural(group->n_oids));
 	run_event_objects(worker->run, "objects_start", group);
 	for (int i = 0; i < group->n_oids; i++)
 		copy_large_object(worker, &reader, i);

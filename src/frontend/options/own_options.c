@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/units.h"
 #include "options/own_options.h"
 #include "process/task_command.h"
 
@@ -316,7 +317,8 @@ task_options_read_planned(const char *text, int n_planned, int *task,
 	task_options_read(text, task, n_tasks);
 	if (*n_tasks != n_planned)
 	{
-		pg_log_error("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
+		pg_log_error("the plan is for %d task%s, not for %d",
+					 n_planned, units_plural(n_planned), *n_tasks);
 		pg_fatal_hint("Use --task=%d/%d.", Min(*task, n_planned - 1), n_planned);
 	}
 }

@@ -18,6 +18,7 @@
 
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
+#include "base/units.h"
 #include "process/child_program.h"
 #include "process/worker_process.h"
 #include "process/worker_slots.h"
@@ -142,11 +143,11 @@ worker_processes_have_files(int n, int n_more)
 		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
 			return true;
 	}
-	pg_log_error("%d jobs need " UINT64_FORMAT " open files, and the limit is " UINT64_FORMAT,
-				 n, (uint64) need, (uint64) limit.rlim_max);
+	pg_log_error("too few open files for %d job%s: " UINT64_FORMAT " are needed, and the limit is " UINT64_FORMAT,
+				 n, units_plural(n), (uint64) need, (uint64) limit.rlim_max);
 	if (n_more > 0)
-		pg_log_error_detail("This number includes a connection to each of %d databases.",
-							n_more);
+		pg_log_error_detail("This number includes a connection to each of %d database%s.",
+							n_more, units_plural(n_more));
 	pg_log_error_hint("Use a smaller number for --jobs, or raise the limit by \"ulimit -n\".");
 	return false;
 }

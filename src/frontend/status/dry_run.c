@@ -214,7 +214,7 @@ add_small_tables(printTableContent *content, const DumpPlan *plan,
 		if (strcmp(reader, read_by(&decided[lines[i].table])) != 0)
 			reader = "both";
 	}
-	add_text(content, psprintf("(%d smaller tables)", n));
+	add_text(content, psprintf("(%d smaller table%s)", n, units_plural(n)));
 	add_sizes(content, &sum);
 	add_text(content, pg_strdup(reader));
 	add_text(content, pg_strdup(""));

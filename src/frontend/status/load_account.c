@@ -80,9 +80,8 @@ account_for_rows(const Run *run)
 	for (int i = 0; i < results->n_objects; i++)
 		n_objects += results->objects[i].done && !results->objects[i].incomplete;
 	if (results->n_objects > 0)
-		pg_log_error_detail("%d of %d large object%s were committed on the target.",
-							n_objects, results->n_objects,
-							units_plural(results->n_objects));
+		pg_log_error_detail("Large objects committed on the target: %d of %d.",
+							n_objects, results->n_objects);
 }
 
 /* What the target has when the rows are to be there, or on their way. */
@@ -91,7 +90,7 @@ account_for_all(const LoadAccount *account)
 {
 	account_for_rows(account->run);
 	if (account->indexes && account->indexes->n > 0)
-		pg_log_error_detail("%d of %d indexes and constraints were built.",
+		pg_log_error_detail("Indexes and constraints built: %d of %d.",
 							index_log_built(account->indexes),
 							account->indexes->n);
 	if (account->stage < LOAD_STAGE_REST)
@@ -191,8 +190,8 @@ log_tables(const Run *run)
 			rows += run->results->files[table->first_file + j].rows;
 			bytes += run->results->files[table->first_file + j].raw_bytes;
 		}
-		pg_log_info("table %s: " UINT64_FORMAT " rows, %s",
-					printable(plan->tables->tables[i].name), rows,
+		pg_log_info("table %s: " UINT64_FORMAT " row%s, %s",
+					printable(plan->tables->tables[i].name), rows, units_plural(rows),
 					units_size(bytes));
 	}
 }
@@ -318,7 +317,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	int			n_missing = find_missing(run, &missing);
 
 	log_tables(run);
-	pg_log_info("built %d indexes and constraints, with %.1f s of work",
+	pg_log_info("indexes and constraints built: %d, with %.1f s of work",
 				index_log_built(account->indexes),
 				account->indexes->totals->busy_us / 1e6);
 	/* the process that started this run prints a line instead */
