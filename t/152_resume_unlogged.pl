@@ -93,7 +93,7 @@ sub refused_ok
 	return;
 }
 
-my $told = qr/error: a crash of the target has emptied unlogged tables, or reset unlogged sequences\n.*The relations? (?:are:|is) .*\n.*Run pg_parrestore with --resume/;
+my $told = qr/error: a crash of the target has emptied unlogged tables, or reset unlogged sequences\n.*The relations? (?:are:|is) .*\n.*A run with --resume restores them again\./;
 
 # ---- the server crashes while rows are loaded, and the leader is killed or is not
 

@@ -423,7 +423,7 @@ sub back_up
 	if (@made && $config->{verbose})
 	{
 		inform("made backup \"$made[0]{run}\" of " . join(', ', map { printable(database_of($_->{folder})) } @made));
-		inform($n_removed == 0 ? 'removed no old backups' : 'removed ' . counted($n_removed, 'old backup') . ' of databases');
+		inform($n_removed == 0 ? 'no old backups to remove' : 'removed ' . counted($n_removed, 'old backup') . ' of databases');
 	}
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }

@@ -106,7 +106,7 @@ sub free_bytes
 	open my $fh, '-|', 'df', '-Pk', $directory or die "could not run df: $!\n";
 	my (undef, $line) = <$fh>;
 	close $fh;
-	my ($free) = ($line // '') =~ /^.*?\s+\d+\s+\d+\s+(\d+)\s+\d+%/ or die "could not determine the free space of \"$directory\"\n";
+	my ($free) = ($line // '') =~ /^.*?\s+\d+\s+\d+\s+(\d+)\s+\d+%/ or die "could not determine the free space of directory \"$directory\"\ndetail: The output of df does not contain it.\n";
 	return $free * 1024;
 }
 

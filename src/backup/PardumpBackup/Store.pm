@@ -159,7 +159,7 @@ sub lock_store
 		die "could not lock file \"$file\": $!\n" if !$!{EWOULDBLOCK};
 		return (undef, join('', <$lock>) =~ tr/ -~//cdr);
 	}
-	fcntl($lock, F_SETFD, 0) or die "could not set up file \"$file\": $!\n";
+	fcntl($lock, F_SETFD, 0) or die "could not set flags of file \"$file\": $!\n";
 	truncate $lock, 0;
 	$lock->autoflush(1);
 	print $lock $who;
@@ -375,7 +375,7 @@ sub hold_backup
 	{
 		die $!{EWOULDBLOCK} ? "a run is removing \"$backup->{path}\"\n" : "could not lock file \"$file\": $!\n";
 	}
-	fcntl($lock, F_SETFD, 0) or die "could not set up file \"$file\": $!\n";
+	fcntl($lock, F_SETFD, 0) or die "could not set flags of file \"$file\": $!\n";
 	return $lock;
 }
 

@@ -311,7 +311,7 @@ publication_check(PGconn *conn, const Options *options)
 		{
 			pg_log_error("publication \"%s\" does not exist on the source",
 						 names[i]);
-			pg_fatal_hint("Create it before the copy, e.g. CREATE PUBLICATION %s FOR ALL TABLES;",
+			pg_fatal_hint("Create it before the copy, for example: CREATE PUBLICATION %s FOR ALL TABLES;",
 						  fmtId(names[i]));
 		}
 		PQclear(res);

@@ -257,7 +257,8 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 		pg_log_error_detail("%s", units_names_detail("relation",
 													 printable(PQgetvalue(res, 0, 1)),
 													 n, n));
-		pg_fatal_hint("Run pg_parrestore with --resume to restore them again.");
+		/* the account of the failure has the hint */
+		pg_fatal_detail("A run with --resume restores them again.");
 	}
 	PQclear(res);
 
