@@ -321,7 +321,7 @@ my $unprivileged = sub {
 	sql($node, 'shop', $hint);
 	accepted_ok('large objects, granted as the hint says', @backup);
 	sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[6] FROM backup");
-	refused_ok($unprivileged->('backup', 1, "It is $oids[6]"), 'one large object', @backup);
+	refused_ok($unprivileged->('backup', 1, "The large object is $oids[6]"), 'one large object', @backup);
 
 	# quoted by whom it is for
 	$err = refused_ok(qr/role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");
