@@ -171,6 +171,8 @@ foreach my $width (80, 120)
 	in_session('pg_pardump', '--all-databases', '--check', '-f', 'all.dump');
 	in_session('pg_pardump', '--all-databases', '-f', 'all.dump');
 	in_session('pg_pardump', '--all-databases', '--verify=all.dump');
+	# a condition that fails in database web only, whose name has three letters
+	in_session('pg_pardump', '--all-databases', '--where', 'orders:id <> 1 / (length(current_database()) - 3)', '-f', 'failed.dump');
 	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
 	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
 	in_session('pg_pardump', '-f', 'other.dump', 'no_such_database');
