@@ -100,8 +100,11 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 		return;
 	pg_log_error("%s failed with exit code %d", "pg_dumpall",
 				 WEXITSTATUS(status));
-	/* Other failures, for example of the connection, explain themselves. */
-	if (strstr(buffer_text(&said), "pg_authid") && !options->no_role_passwords)
+	/*
+	 * Other failures, for example of the connection, explain themselves.
+	 * pg_dumpall also shows the query, but no line of it ends in the name.
+	 */
+	if (strstr(buffer_text(&said), "pg_authid\n") && !options->no_role_passwords)
 		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.");
 	else if (strstr(buffer_text(&said), "encoding"))
 		pg_log_error_hint("If the names of roles are not valid in the encoding of the database, use -d to connect to a database with another encoding.");
