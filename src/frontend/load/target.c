@@ -14,10 +14,13 @@
  */
 #include "base/fe_compat.h"
 
+#include <limits.h>
+
 #include "fe_utils/string_utils.h"
 
 #include "base/buffer.h"
 #include "base/shared_memory.h"
+#include "base/units.h"
 #include "load/target.h"
 #include "session/session_lost.h"
 #include "session/session_settings.h"
@@ -193,7 +196,7 @@ expect(PGconn *conn, const TargetState *state, const char *expected)
 	{
 		pg_log_error("the target is now another server, after a failover or a restore");
 		pg_log_error_detail("Rows that had been committed might be missing.");
-		pg_fatal_hint("Copy again, into an empty database or with --clean.");
+		pg_fatal_hint("Run the same command again, into an empty database or with --clean.");
 	}
 }
 
@@ -207,7 +210,8 @@ target_history_expect(PGconn *conn, const char *expected)
 }
 
 static const char unlogged_query[] =
-"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+"SELECT pg_catalog.count(DISTINCT c.oid),"
+" pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
 " LATERAL " TABLE_OID_OF("t.name") " named (oid),"
 " LATERAL (SELECT named.oid UNION ALL"
@@ -215,35 +219,29 @@ static const char unlogged_query[] =
 " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
 " WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
 
-/*
- * The unlogged ones among the loaded tables and their partitions; NULL if
- * there are none.  Owned.
- */
-static char *
-list_unlogged(PGconn *conn, const DumpTables *tables)
-{
-	const char *params[] = {dump_tables_name_array(conn, tables, true)};
-	PGresult   *res = session_query_params(conn, unlogged_query, 1, params, 0);
-
-	return PQgetisnull(res, 0, 0) ? NULL : pg_strdup(PQgetvalue(res, 0, 0));
-}
-
 void
 target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 							  const char *incarnation)
 {
-	char	   *unlogged;
+	const char *params[1];
+	PGresult   *res;
+	int			n;
 
 	if (!target_history_was_restarted(conn, incarnation))
 		return;
-	unlogged = list_unlogged(conn, tables);
-	if (unlogged)
+	params[0] = dump_tables_name_array(conn, tables, true);
+	res = session_query_params(conn, unlogged_query, 1, params, 0);
+	n = session_number(res, 0, 0, 0, INT_MAX);
+	if (n > 0)
 	{
 		pg_log_error("unlogged tables of the target might have lost rows");
-		pg_log_error_detail("The target was restarted, or its statistics were reset, during the run.  The tables are: %s.",
-							printable(unlogged));
-		pg_fatal_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
+		pg_log_error_detail("The target was restarted, or its statistics were reset, during the run.");
+		pg_log_error_detail("%s", units_names_detail("table",
+													 printable(PQgetvalue(res, 0, 1)),
+													 n, n));
+		pg_fatal_hint("Truncate these tables, load their rows again with --data-only and --table, and run ANALYZE.");
 	}
+	PQclear(res);
 }
 
 /* ----------

@@ -269,7 +269,7 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 					 PQparameterStatus(conn, "server_encoding"));
 		pg_log_error_detail("%s", units_names_detail("table", found.data,
 													 n_found, TABLES_SHOWN));
-		pg_log_error_hint("Rename the tables, exclude them with -T, or restore into a database with another encoding.");
+		pg_log_error_hint("Rename the tables, leave them out, or use a target database with another encoding.");
 	}
 }
 

@@ -210,17 +210,17 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 
 	if (collect(res, masks, n_masks, false, &text) > 0)
 	{
-		pg_log_warning("masked values might violate constraints when the archive is restored");
+		pg_log_warning("masked values might violate constraints of their tables");
 		pg_log_warning_detail("%s.", text.data);
-		pg_log_warning_detail("A restore fails if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
-		pg_log_warning_hint("Use expressions whose values satisfy these constraints, and test a restore.");
+		pg_log_warning_detail("The rows cannot be loaded if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
+		pg_log_warning_hint("Use expressions whose values satisfy these constraints, and test whether the rows can be loaded.");
 	}
 	resetPQExpBuffer(&text);
 	if (collect(res, masks, n_masks, true, &text) > 0)
 	{
 		pg_log_warning("definitions are dumped unmasked, and might contain values of masked columns");
 		pg_log_warning_detail("%s.", text.data);
-		pg_log_warning_hint("Check these definitions before others get the archive.");
+		pg_log_warning_hint("Check these definitions before others get access to them.");
 	}
 	PQclear(res);
 }
