@@ -153,7 +153,7 @@ nothing_made_ok('no database lacks the extension',
 	qr/Database "second": .*\npg_pardump: hint: Run ALTER EXTENSION/,
 	dump_all($node, '--cluster-snapshot', '--exclude-database=template1'));
 nothing_made_ok('neither CREATE nor ALTER EXTENSION helps',
-	qr/\A.*\n.*Database "template1": .*\npg_pardump: hint: Databases can be excluded/,
+	qr/\A.*\n.*Database "template1": .*\npg_pardump: hint: To leave out databases, use --exclude-database\./,
 	dump_all($node, '--cluster-snapshot', '--exclude-database=second'));
 sql($node, 'second', q{UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'});
 sql($node, 'template1', 'ALTER EXTENSION pg_pardump ADD FUNCTION pardump.pg_pardump_adopt_snapshot(text)');
