@@ -90,6 +90,16 @@ like($snapshot->{'LSN-Upper-Bound'}, qr{^[0-9A-F]+/[0-9A-F]+$}, 'and a position'
 nothing_left_ok($node, $dir, '--cluster-snapshot');
 is((run_program('pg_pardump', '--all-databases', "--verify=$dir"))[0], 0, '--cluster-snapshot: verified');
 
+# ---- settings that change the text of numbers
+
+foreach my $digits ([ '--extra-float-digits=-10' ], [ 'the setting of the sessions', PGOPTIONS => '-c extra_float_digits=-10' ])
+{
+	my ($what, %settings) = @$digits;
+	local @ENV{ keys %settings } = values %settings;
+	($rc, $err) = dump_all($node, '--cluster-snapshot', %settings ? () : $what);
+	is("$rc $err", '0 ', "extra_float_digits of -10 by $what: the dump");
+}
+
 # ---- locks
 
 # The statement waits for a lock no longer than a moment.

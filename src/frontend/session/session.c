@@ -45,9 +45,14 @@ extern char *__wrap_PQgetvalue(const PGresult *res, int row, int column);
 #define MARKER "pardump.session"
 #define MARKER_BYTES 16
 
+/*
+ * The start of the server is in microseconds, because the text of a float8
+ * would depend on extra_float_digits, which differs between sessions.
+ */
 const char	session_self_query[] =
 "SELECT pg_catalog.pg_backend_pid(),"
-" pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
+" (pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())"
+" OPERATOR(pg_catalog.*) 1000000::pg_catalog.float8)::pg_catalog.int8,"
 " pg_catalog.txid_current_snapshot(), pg_catalog.current_setting('" MARKER "', true),"
 " (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system()") "),"
 " (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system();pg_catalog.pg_control_checkpoint();"

@@ -133,10 +133,10 @@ extern bool session_may_execute(PGconn *conn, const char *functions);
 /*
  * Which session is this?  The columns are the process ID of the backend
  * (through a pooler, PQbackendPID() returns another number), the start time
- * of the server (two servers may use the same process IDs, for example in
- * containers), the snapshot with the running transactions, the marker, and
- * whether the role may call pg_control_system(), and the other functions of
- * pg_control, too.
+ * of the server in microseconds since 1970 (two servers may use the same
+ * process IDs, for example in containers), the snapshot with the running
+ * transactions, the marker, and whether the role may call
+ * pg_control_system(), and the other functions of pg_control, too.
  */
 extern const char session_self_query[];
 enum
