@@ -9,11 +9,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until pump_run backends terminate);
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until wait_in_run pump_run backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok new_path
   start_psql run_program sql value has_extension has_slot_bug);
 use Pardump::Copy qw(start_copy);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
+use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
 use Pardump::Proxy qw(start_relay stop_proxy);
 use Pardump::Tasks qw(runner all_tasks);
 use PostgreSQL::Test::Utils;
@@ -120,6 +121,23 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 		is(end_dump($run), 1, 'the exporter ends, a copy: exit code');
 		like($run->{err}, $words, 'the exporter ends, a copy: message');
 	});
+
+# Nothing but definitions is read: no worker is needed, and the check is the same.
+{
+	my $what = 'the exporter ends, no rows are read';
+	make_rows();
+	my ($exporter, $snapshot) = exporter();
+	remove_rows();
+	my $moments = start_moments($standby, [qr/LOCK TABLE.*gated/s], { pattern => 0, n => 1 });
+	my $dump = start_dump("host=$moments->{host} port=$moments->{port} dbname=replayed", '-s', "--snapshot=$snapshot");
+	wait_in_run($dump, 'pg_dump', sub { return scalar(my @held = moment_held($moments)) });
+	$exporter->('COMMIT');
+	$exporter->();
+	replay();
+	moment_go_on($moments);
+	dump_failed_ok($standby, $dump, $what, $message->($snapshot));
+	stop_moments($moments);
+}
 
 # ---- before the run
 

@@ -759,25 +759,30 @@ compare_sides_begin_stage(CompareSide *const sides[2], const char *what)
 }
 
 /*
- * The leader watches the server while workers read.  Its session is prepared
- * once, before the first pass, as it has to hold the snapshot for all of
- * them.
+ * From now on the leader keeps its session.  It is prepared once, before the
+ * first pass, as it has to hold the snapshot for all of them.
  */
-static PoolWatch
-watch_source(CompareSide *side)
+static void
+begin_source(CompareSide *side)
 {
 	Source	   *source = side->source;
 
+	if (side->begun)
+		return;
+	source->reported = pg_malloc0((side->plan->tables->n_tables + 1) *
+								  sizeof(bool));
+	leader_session_begin(source, side->plan);
+	side->begun = true;
+}
+
+/* The leader watches the server while workers read. */
+static PoolWatch
+watch_source(CompareSide *side)
+{
 	/* signals cancel what the leader waits for */
-	interrupt_set_connection(source->conn);
-	if (!side->begun)
-	{
-		source->reported = pg_malloc0((side->plan->tables->n_tables + 1) *
-									  sizeof(bool));
-		leader_session_begin(source, side->plan);
-		side->begun = true;
-	}
-	return worker_monitor(source, side->plan);
+	interrupt_set_connection(side->source->conn);
+	begin_source(side);
+	return worker_monitor(side->source, side->plan);
 }
 
 void
@@ -815,13 +820,15 @@ compare_side_close(CompareSide *side)
 
 	if (side->archive)
 		return;
-	if (side->begun && source->conn)
+	/* without rows there was no pass */
+	begin_source(side);
+	if (source->conn)
 	{
 		/* what was read by name was of the tables that are meant */
 		interrupt_set_connection(source->conn);
 		leader_session_finish(source->session);
 	}
-	if (side->begun && !leader_session_is_finished(source->session))
+	if (!leader_session_is_finished(source->session))
 	{
 		pg_log_error("lost the connection that held the locks on all tables of %s", side->name);
 		pg_fatal_hint("Run the comparison again.");

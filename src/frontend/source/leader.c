@@ -563,7 +563,8 @@ leader_finish(Source *source)
 	while (!leader_session_is_finished(source->session))
 	{
 		leader_session_keep(source->session);
-		leader_session_finish(source->session);
+		if (source->conn)
+			leader_session_finish(source->session);
 	}
 }
 
@@ -576,6 +577,13 @@ leader_run_workers(Source *source, const Run *run, const WorkerTask *task)
 	leader_begin_rows(source, run);
 	watch = worker_monitor(source, plan);
 	worker_pool_run(task, &watch, source->options->jobs, plan->queue->n_jobs);
+
+	/*
+	 * The transaction has ended when the last worker has ended.  Without any
+	 * rows there was no worker, but the definitions need the same check.
+	 */
+	if (!source->keep_snapshot)
+		leader_finish(source);
 	progress_end();
 }
 
