@@ -56,6 +56,7 @@ my $first_connection = [ qr/\0database\0first\0/, 1 ];
 my $second_guard = [ @$of_guard, 2 ];
 my $export = [ qr/pg_export_snapshot/, 1 ];
 my $adoption = [ qr/pg_pardump_adopt_snapshot\('/, 2 ];
+my $list_import = [ qr/SET TRANSACTION SNAPSHOT/, 2 ];
 my $list = [ qr/to_regclass\(t\.name\)/, 2 ];
 my $lock = [ qr/LOCK TABLE.*counter_of_second/s, 1 ];
 my $globals = [ qr/\0pg_dumpall\0/, 2 ];
@@ -168,6 +169,7 @@ again_ok($primary, [ @$export, answer => 1 ], 'the leader is terminated after th
 again_ok($primary, $adoption, 'a guard is terminated before it adopts', sub { terminate($primary, $_[2]) });
 again_ok($primary, [ @$adoption, cut => 1 ], 'the connection of a guard is cut before it adopts', \&nothing);
 again_ok($primary, $adoption, 'the leader is terminated while guards adopt', sub { end_guard($primary, 'postgres') });
+again_ok($primary, $list_import, 'a guard is terminated before a session imports from it to read its tables', sub { end_guard($primary, 'second') });
 again_ok($primary, $list, 'a guard is terminated before its tables are read', sub { end_guard($primary, 'second') });
 again_ok($primary, [ @$list, cut => 1 ], 'a connection is cut while tables are read', \&nothing);
 again_ok($primary, $lock, 'a guard is terminated before it locks', sub { terminate($primary, $_[2]) });

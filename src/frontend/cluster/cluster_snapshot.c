@@ -514,8 +514,9 @@ read_tables(ClusterSnapshot *snapshot, const Guard *guard, int *n)
 	char	  **tables;
 
 	open_session(snapshot, guard->database, &snapshot->reader);
-	session_begin(snapshot->reader, SESSION_BEGIN_READ_ONLY);
-	snapshot_import(snapshot->reader, guard->snapshot);
+	if (!snapshot_try_import(snapshot->reader, guard->snapshot,
+							 snapshot->identity))
+		session_lost("the session that keeps the snapshot of a database was lost");
 	res = session_query(snapshot->reader, tables_query);
 	*n = PQntuples(res);
 	tables = pg_malloc0((*n + 1) * sizeof(char *));

@@ -40,12 +40,6 @@ import_snapshot(PGconn *conn, const char *snapshot, bool may_be_gone)
 	return done;
 }
 
-void
-snapshot_import(PGconn *conn, const char *snapshot)
-{
-	(void) import_snapshot(conn, snapshot, false);
-}
-
 char *
 snapshot_export(PGconn *conn)
 {
@@ -73,7 +67,7 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 	else
 		session_begin(conn, SESSION_BEGIN_READ_ONLY);
 	if (import)
-		snapshot_import(conn, import);
+		(void) import_snapshot(conn, import, false);
 	if (import && expected_identity &&
 		strcmp(snapshot_identity(conn), expected_identity) != 0)
 	{

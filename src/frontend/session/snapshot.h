@@ -39,18 +39,12 @@ extern char *snapshot_identity(PGconn *conn);
 extern void snapshot_expect(const char *identity);
 
 /*
- * Begin a worker's transaction: REPEATABLE READ READ ONLY in the given
+ * Begin another transaction: REPEATABLE READ READ ONLY in the given
  * snapshot.  Returns false, without a transaction, if the exporter has ended,
  * or another snapshot has its name by now.
  */
 extern bool snapshot_try_import(PGconn *conn, const char *snapshot,
 								const char *identity);
-
-/*
- * Import this snapshot into the transaction that has just begun.  Ends with
- * session_failed() if the exporter has ended.
- */
-extern void snapshot_import(PGconn *conn, const char *snapshot);
 
 /*
  * Export the transaction's snapshot.  Returns its name, which other sessions
