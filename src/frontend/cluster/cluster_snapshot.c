@@ -447,6 +447,14 @@ guards_agree(const ClusterSnapshot *snapshot, const char *leaders)
 }
 
 /*
+ * The leader's snapshot is checked before the others are imported, which are
+ * equal to it only as far as their files can be read.  So the check must not
+ * depend on the extension in the leader's database: the file itself is read,
+ * or the version of the server decides.
+ */
+static ServerExtension no_extension = {.missing = "not all databases have it"};
+
+/*
  * Take the snapshots during a pause.  --check and --dry-run do not pause
  * replay, but find out whether they could.  Returns the reason for another
  * attempt, or NULL.
@@ -463,7 +471,7 @@ take_in_pause(ClusterSnapshot *snapshot)
 	Standbys   *standbys = standby_open(options, snapshot->conn,
 										snapshot->address, "--cluster-snapshot");
 	OverflowLook look = standby_overflow_look(snapshot->conn, NULL, options,
-											  snapshot->extension);
+											  &no_extension);
 	StandbyOthers others = {take_by_guards, undo_by_guards, snapshot};
 
 	standby_check(standbys);
@@ -473,7 +481,7 @@ take_in_pause(ClusterSnapshot *snapshot)
 		(void) standby_overflow_wait(&look, 1);
 		return NULL;
 	}
-	standby_snapshot_take(standbys, snapshot->extension, &others);
+	standby_snapshot_take(standbys, &no_extension, &others);
 	snapshot->standbys = standbys;
 	if (guards_agree(snapshot, standbys->list[0].snapshot))
 		return NULL;
