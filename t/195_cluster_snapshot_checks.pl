@@ -201,6 +201,17 @@ is_deeply([ map { [ @$_{qw(snapshot snapshot_time timeline lsn_upper_bound)} ] }
 my ($first) = map { $_->{Oid} } grep { $_->{Name} eq 'first' } @{ read_map($dir)->{Databases} };
 like(slurp_file("$pages/$_.html"), qr/\Q$record->{Snapshot}\E/, "the page $_ shows the snapshot") foreach 'index', $first;
 
+
+# A guard is held until the second has passed in which the snapshot was taken.
+my $began;
+(undef, undef, my $held) = dump_with_pause($node, $adopt, 1, sub {
+		my $leader = q{FROM pg_stat_activity WHERE datname = 'postgres' AND application_name = 'pg_pardump' ORDER BY backend_start LIMIT 1};
+		$began = value($node, 'postgres', qq{SELECT to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') $leader});
+		wait_until('the next second', sub {
+			return value($node, 'postgres', "SELECT date_trunc('second', clock_timestamp()) > xact_start $leader") eq 't' });
+	});
+is(read_map($held)->{'Cluster-Snapshot'}{Time}, $began, 'the time is when the snapshot was taken');
+
 ($rc, my $out, $err) = run_program('pg_pardump', '--all-databases', "--verify=$dir");
 is("$rc $err", '0 ', '--verify');
 like($out, qr/^all databases are in one snapshot, which was taken at \Q$record->{Time}: $record->{Snapshot}\E$/m, '--verify shows the snapshot');

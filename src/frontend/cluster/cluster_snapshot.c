@@ -265,9 +265,11 @@ open_guards(ClusterSnapshot *snapshot)
  * The snapshot
  * ----------
  */
+
+/* The transaction begins right before it takes the snapshot. */
 static const char record_query[] =
 "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.to_char("
-"pg_catalog.clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
+"pg_catalog.transaction_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
 
 /* The name of a WAL file begins with the timeline, in hexadecimal. */
 static const char position_query[] =
