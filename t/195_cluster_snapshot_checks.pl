@@ -97,6 +97,25 @@ like($err, $again, 'the server crashes while the snapshot is taken: the snapshot
 is(states_of($dir), $complete, 'the server crashes while the snapshot is taken: all databases are dumped');
 nothing_left_ok($node, $dir, 'after the crash');
 
+# On a standby, the first session could take the same snapshot again, which guards refuse.
+{
+	my $what = 'the snapshot is taken again';
+	my $moments = start_moments($node, [$export], map { { pattern => 0, n => $_ } } 1, 2);
+	my $dump = start_dump("host=$moments->{host} port=$moments->{port} dbname=postgres", qw(--all-databases --cluster-snapshot -j1));
+	my @backends;
+	foreach my $try (1, 2)
+	{
+		my @held;
+		wait_in_run($dump, "try $try", sub { return scalar(@held = moment_held($moments)) });
+		push @backends, $held[2];
+		terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE datname = 'second'")) if $try == 1;
+		moment_go_on($moments);
+	}
+	is(end_dump($dump), 0, "$what: exit code");
+	isnt($backends[1], $backends[0], "$what: another session takes it");
+	stop_moments($moments);
+}
+
 # ---- what is checked before
 
 sub nothing_made_ok

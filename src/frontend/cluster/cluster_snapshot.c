@@ -717,22 +717,19 @@ leader_is_there(const ClusterSnapshot *snapshot)
 }
 
 /*
- * Open the caller's session again for the next attempt, if it was lost, for
+ * Open another session for the leader, whose session may have been lost, for
  * example with the whole server after a crash.
  */
 static void
-restore_leader(ClusterSnapshot *snapshot)
+reopen_leader(ClusterSnapshot *snapshot)
 {
 	Retry		retry = {0};
 	char	   *cause;
 
-	interrupt_set_connection(snapshot->conn);
-	if (leader_is_there(snapshot))
-		return;
 	for (;;)
 	{
 		interrupt_set_connection(NULL);
-		PQfinish(snapshot->conn);
+		session_close_and_wait(snapshot->conn);
 		snapshot->conn = NULL;
 		cause = session_try(cluster_snapshot_reopen_leader, snapshot);
 		interrupt_check();
@@ -789,10 +786,17 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		free(cause);
 		close_guards(snapshot);
 		pg_usleep(TRY_US);
-		restore_leader(snapshot);
+
+		/*
+		 * On a standby, a session may reuse its last snapshot until the next
+		 * transaction has ended, and guards would refuse it again.
+		 */
+		reopen_leader(snapshot);
 	}
 	/* The caller needs a session, and this one may be lost. */
-	restore_leader(snapshot);
+	interrupt_set_connection(snapshot->conn);
+	if (!leader_is_there(snapshot))
+		reopen_leader(snapshot);
 	*conn = snapshot->conn;
 	snapshot->looked_at = clock_monotonic_ms();
 	return snapshot;
