@@ -125,16 +125,18 @@ is(rows_seen('after', 'adopt_unchecked'), 0, 'guard after it, without the rule: 
 	$leader->();
 }
 
-# Files that no server writes.
-foreach my $case ([ 'xmin:', "xmin:0\n" ], [ 'xmax:', "xmax:1\n" ], [ 'xip:', "xcnt:1\nxip:2\n" ])
+# Files that no server writes; and a file whose transaction IDs were used two billion
+# transactions ago, so that they are not in use yet.
+my $next = value($node, 'b', 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
+foreach my $case ([ 'xmin:', "xmin:0\n" ], [ 'xmax:', "xmax:1\n" ], [ 'xip:', "xcnt:1\nxip:2\n" ], [ 'xmax:', 'xmax:' . ($next + 2**30) . "\n" ])
 {
 	my ($line, $text) = @$case;
-	my $file = "vxid:3/99\npid:1\ndbid:1\niso:2\nro:1\nxmin:900\nxmax:900\nxcnt:0\nsof:0\nsxcnt:0\nrec:0\n";
+	my $file = "vxid:3/99\npid:1\ndbid:1\niso:2\nro:1\nxmin:$next\nxmax:$next\nxcnt:0\nsof:0\nsxcnt:0\nrec:0\n";
 	my ($name) = $text =~ /^(\w+:)/;
 	$file =~ s/^$name.*\n/$text/m;
 	append_to_file($node->data_dir . '/pg_snapshots/00000003-00000063-1', $file);
 	refused_ok($node, 'b', $begin, q{SELECT pardump.pg_pardump_adopt_snapshot('00000003-00000063-1')},
-		qr/XX001: invalid file of exported snapshot.*\nDETAIL:  The line "$line" is missing or invalid/, "a file with a bad $line");
+		qr/XX001: invalid file of exported snapshot.*\nDETAIL:  The line "$line" is missing or invalid/, 'a file with ' . $text =~ s/\n/ /gr);
 	unlink $node->data_dir . '/pg_snapshots/00000003-00000063-1';
 }
 

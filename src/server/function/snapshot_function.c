@@ -311,7 +311,13 @@ make_snapshot(const char *id, const SnapshotText *text)
 
 	if (!TransactionIdIsNormal(text->xmin))
 		refuse_file(id, "xmin:");
-	if (!TransactionIdIsNormal(text->xmax))
+
+	/*
+	 * A file that the server could not remove may be so old that its
+	 * transaction IDs seem to be in the future.  Those are not used yet.
+	 */
+	if (!TransactionIdIsNormal(text->xmax) ||
+		TransactionIdFollows(text->xmax, ReadNextTransactionId()))
 		refuse_file(id, "xmax:");
 	if (snapshot_text_is_incomplete(text))
 		ereport(ERROR,
