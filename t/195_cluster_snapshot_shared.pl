@@ -92,6 +92,13 @@ sub changed_file
 	return $path;
 }
 
+sub writable_file
+{
+	my $path = changed_file(@_);
+	chmod 0666, $path or die "could not change mode of \"$path\": $!";
+	return $path;
+}
+
 # ---- two databases, which are written to after the snapshot was taken
 
 my $run = start_keeper(new_path('snapshot'));
@@ -126,6 +133,7 @@ my @others = (
 		file => changed_file($run, Databases => [ { %{ database_in($run, 'second') }, Oid => 1 } ]) ],
 	[ 'a file without the snapshot', qr/^pg_pardump: error: file ".*" does not describe a shared snapshot: .*Cluster-Snapshot/m,
 		file => changed_file($run, 'Cluster-Snapshot' => undef) ],
+	[ 'a file that other users may write', qr/^pg_pardump: error: file ".*" can be written by other users$/m, file => writable_file($run) ],
 	[ 'no file', qr/^pg_pardump: error: file "\/nowhere" is missing$/m, file => '/nowhere' ]);
 foreach my $other (@others)
 {

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "stream/regular_file.h"
 #include "tasks/task_plan.h"
 #include "unit_test.h"
 
@@ -121,7 +122,7 @@ pass_on(const Sample *sample, PlanFile *found)
 	(void) unlink(path);
 	memset(found, 0, sizeof(PlanFile));
 	task_plan_write_file(path, &sample->file);
-	fd = task_place_open(path, &problem);
+	fd = regular_file_open_own(path, &problem);
 	if (fd < 0)
 		return problem;
 	text = task_place_read(fd, path, &len);

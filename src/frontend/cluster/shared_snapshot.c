@@ -174,7 +174,7 @@ read_file(const char *path, SharedFile *file)
 	JsonReader	reader;
 	size_t		len;
 	char	   *text;
-	int			fd = regular_file_open(AT_FDCWD, path, &problem);
+	int			fd = regular_file_open_own(path, &problem);
 
 	if (fd < 0)
 		pg_fatal("file \"%s\" %s", path, problem);

@@ -38,6 +38,24 @@ regular_file_open(int dir, const char *name, const char **problem)
 	return -1;
 }
 
+int
+regular_file_open_own(const char *path, const char **problem)
+{
+	struct stat st;
+	int			fd = regular_file_open(AT_FDCWD, path, problem);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+		(st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+		return fd;
+	*problem = st.st_uid != geteuid() ? "belongs to another user" :
+		"can be written by other users";
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
 char *
 regular_file_read_text(int fd, size_t *len)
 {

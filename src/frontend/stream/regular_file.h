@@ -17,6 +17,12 @@
 extern int	regular_file_open(int dir, const char *name, const char **problem);
 
 /*
+ * The same for a file that belongs to this user and that no other user can
+ * write.
+ */
+extern int	regular_file_open_own(const char *path, const char **problem);
+
+/*
  * All of a text, ended by a zero and owned; NULL, and errno, if it cannot be
  * read.  It may be as large as its writer makes it.  Reading ends at a zero
  * byte, which no text has: a file that only claims to be huge has nothing

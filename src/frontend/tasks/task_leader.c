@@ -26,6 +26,7 @@
 #include "base/interrupt.h"
 #include "process/task_command.h"
 #include "source/leader.h"
+#include "stream/regular_file.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_server.h"
 
@@ -332,7 +333,7 @@ read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 		return;
 	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, collector->directory,
 					attempt->name);
-	fd = task_place_open(path, &problem);
+	fd = regular_file_open_own(path, &problem);
 	if (fd < 0)
 	{
 		attempt->is_wrong = errno != ENOENT;

@@ -402,7 +402,7 @@ task_plan_read(const char *path)
 	const char *problem;
 	size_t		len;
 	char	   *text;
-	int			fd = task_place_open(path, &problem);
+	int			fd = regular_file_open_own(path, &problem);
 
 	if (fd < 0)
 	{
@@ -488,24 +488,6 @@ task_place_remove(TaskPlace *place)
  * Reading files of the directory.
  * ----------
  */
-int
-task_place_open(const char *path, const char **problem)
-{
-	struct stat st;
-	int			fd = regular_file_open(AT_FDCWD, path, problem);
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-		(st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-		return fd;
-	*problem = st.st_uid != geteuid() ? "belongs to another user" :
-		"can be written by other users";
-	close(fd);
-	errno = EPERM;
-	return -1;
-}
-
 char *
 task_place_read(int fd, const char *path, size_t *len)
 {

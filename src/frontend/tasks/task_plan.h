@@ -192,13 +192,9 @@ extern TaskPlace *task_place_make(const char *plan, const char *archive);
 extern void task_place_remove(TaskPlace *place);
 
 /*
- * Open a file of the run for reading.  It must be a regular file of this user
- * that no other user can write.  Otherwise, returns -1 and sets *problem,
- * which is never freed. errno is ENOENT only if there is no such file.
+ * Read all of a file from regular_file_open_own(), and append a zero byte.
+ * The caller owns the result.
  */
-extern int	task_place_open(const char *path, const char **problem);
-
-/* Read all of a file, and append a zero byte.  The caller owns the result. */
 extern char *task_place_read(int fd, const char *path, size_t *len);
 
 /* ----------
