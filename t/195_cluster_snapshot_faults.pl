@@ -242,6 +242,16 @@ failed_ok($primary, $import, 'a guard is terminated before the run of its databa
 	sub { end_guard($primary, 'second') }, ['second']);
 failed_ok($primary, $planned, 'a guard is terminated after the run of its database has imported',
 	sub { end_guard($primary, 'second') }, []);
+
+# Workers that began after CREATE INDEX CONCURRENTLY had listed whom it waits for could use
+# an index without some of their rows.
+foreach my $options ([], ['--where=public.filler_of_second:g > 0'])
+{
+	my $run = failed_ok($primary, rows_of('second'), "a guard is terminated while rows are read @$options",
+		sub { end_guard($primary, 'second') }, @$options ? ['second'] : [], @$options);
+	like($run->{err}, qr/^pg_pardump:second: error: the transaction that exported snapshot ".*" has ended before all rows were read\n.*detail: An index that was created meanwhile might lack rows/m,
+		'with a condition: message') if @$options;
+}
 failed_ok($primary, $planned, 'the leader of a run is terminated while it plans',
 	sub { terminate($primary, (backends_in($primary, 'second'))[1]) }, ['second']);
 failed_ok($primary, $planned, 'pg_dump is killed', sub { kill KILL => $_[1] }, ['second']);

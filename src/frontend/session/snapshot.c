@@ -125,7 +125,7 @@ snapshot_exporter_query(PGconn *conn, const char *snapshot)
 	unsigned int xid;
 
 	/* The import refuses names of any other form. */
-	if (!session_is_true(conn, session_recovery_query) ||
+	if (!(expected_identity || session_is_true(conn, session_recovery_query)) ||
 		sscanf(snapshot, "%8X-%8X-", &backend, &xid) != 2)
 		return NULL;
 	return psprintf("SELECT 1 FROM pg_catalog.pg_locks"

@@ -53,9 +53,16 @@ extern bool snapshot_try_import(PGconn *conn, const char *snapshot,
 extern char *snapshot_export(PGconn *conn);
 
 /*
- * If the server is in recovery, returns a query that returns a row as long as
- * the transaction runs that exported the snapshot; owned.  Otherwise NULL.
- * Call this function before the transaction that imports the snapshot.
+ * If the server is in recovery, or after snapshot_expect(), returns a query
+ * that returns a row as long as the transaction runs that exported the
+ * snapshot; owned.  Otherwise NULL.  Call this function before the
+ * transaction that imports the snapshot.
+ *
+ * On a primary, CREATE INDEX CONCURRENTLY waits for the transactions that it
+ * has listed before (indexcmds.c:WaitForOlderSnapshots()).  A session that
+ * imports the snapshot during this wait is not on the list.  If the exporter
+ * then ends, the index becomes valid without rows that the snapshot sees, so
+ * a query that uses the index is wrong.
  *
  * On a standby a session that imported a snapshot is not always protected.
  * When replay has to remove rows it lists, once for each WAL record, the

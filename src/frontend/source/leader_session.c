@@ -412,9 +412,23 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 }
 
 /*
- * Exit with a message if the snapshot was imported on a standby, and the
- * transaction that exported it has ended.  Returns false if the session was
- * lost.
+ * Does the server plan the queries that read the rows of a table, so that it
+ * may use an index?  If it reads all rows, or blocks, it uses none.
+ */
+static bool
+may_use_index(const DumpTables *tables)
+{
+	for (int i = 0; i < tables->n_tables; i++)
+		if (tables->tables[i].filter || tables->tables[i].condition ||
+			tables->tables[i].masks)
+			return true;
+	return false;
+}
+
+/*
+ * Exit with a message if the transaction that exported the imported snapshot
+ * has ended, but was still needed (snapshot_exporter_query()).  Returns false
+ * if the session was lost.
  */
 static bool
 check_exporter(LeaderSession *session)
@@ -424,7 +438,8 @@ check_exporter(LeaderSession *session)
 		source->options->snapshot;
 	PGresult   *res;
 
-	if (source->exporter_query == NULL)
+	if (source->exporter_query == NULL ||
+		(!session->on_standby && !may_use_index(session->plan->tables)))
 		return true;
 	res = ask(session, source->exporter_query, PGRES_TUPLES_OK);
 	if (res == NULL)
@@ -433,7 +448,9 @@ check_exporter(LeaderSession *session)
 	{
 		pg_log_error("the transaction that exported snapshot \"%s\" has ended before all rows were read",
 					 printable(name));
-		pg_log_error_detail("On a standby, replay might have removed rows that the snapshot sees.");
+		pg_log_error_detail(session->on_standby ?
+							"On a standby, replay might have removed rows that the snapshot sees." :
+							"An index that was created meanwhile might lack rows that the snapshot sees.");
 		if (source->slot == NULL)
 			pg_log_error_hint("Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished.");
 		exit(1);

@@ -41,8 +41,8 @@ typedef struct Source
 								 * on */
 	const char *snapshot;		/* the name under which conn has exported it,
 								 * for workers */
-	char	   *exporter_query; /* finds the exporter of a snapshot imported
-								 * on a standby (snapshot.h), or NULL */
+	char	   *exporter_query; /* finds the exporter of an imported snapshot
+								 * (snapshot.h), or NULL */
 	WalHistory *history;		/* for the next incremental dump; or NULL */
 	WorkerState *states;		/* --jobs workers and their exported
 								 * snapshots, in shared memory */

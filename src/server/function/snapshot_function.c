@@ -60,7 +60,10 @@
  * So if a guard is lost, a session with a snapshot of its own can never
  * replace it.  On a primary, a session that has imported the snapshot from
  * the running guard can replace it, as this session shows the guard's xmin
- * from then on.
+ * from then on.  This protects rows, but not indexes.  The guard is in the
+ * list of transactions for which CREATE INDEX CONCURRENTLY waits, but a
+ * session that imports the snapshot later is not in it.  So after the guard
+ * has ended, an index that becomes valid may lack rows that L sees.
  *
  * In recovery the proof is the same for the transactions whose end has been
  * replayed; all running ones are in the list of subtransactions then.  But
