@@ -70,7 +70,7 @@ sub dump_in
 	my $dir = new_path('dump');
 	my $id = $params{id} // database_in($run, $db)->{Snapshot};
 	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, '--no-sync', "--snapshot=$id",
-		'--shared-snapshot=' . ($params{file} // $run->{file}), '-d', $node->connstr($db));
+		'--shared-snapshot=' . ($params{file} // $run->{file}), @{ $params{options} // [] }, '-d', $node->connstr($db));
 	return ($rc, $err, $dir);
 }
 
@@ -131,6 +131,9 @@ my @others = (
 		file => changed_file($run, Identity => 'another') ],
 	[ 'another database of the same name', qr/^pg_pardump: error: database "second" is not the one that had this name when the run started$/m,
 		file => changed_file($run, Databases => [ { %{ database_in($run, 'second') }, Oid => 1 } ]) ],
+	# on a primary, the exporter is looked for if a query reads rows
+	[ 'another exporter of the same name', qr/^pg_pardump: error: the transaction that exported snapshot ".*" has ended before all rows were read$/m,
+		options => ['--where=public.counter:n = 0'], file => changed_file($run, Databases => [ { %{ database_in($run, 'second') }, Process => 1 } ]) ],
 	[ 'a file without the snapshot', qr/^pg_pardump: error: file ".*" does not describe a shared snapshot: .*Cluster-Snapshot/m,
 		file => changed_file($run, 'Cluster-Snapshot' => undef) ],
 	[ 'a file that other users may write', qr/^pg_pardump: error: file ".*" can be written by other users$/m, file => writable_file($run) ],

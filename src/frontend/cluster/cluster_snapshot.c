@@ -58,6 +58,7 @@ typedef struct Guard
 	const ClusterDatabase *database;
 	ServerExtension *extension;
 	PGconn	   *conn;			/* NULL after its run has ended */
+	int			backend;		/* the server process of the session */
 	char	   *snapshot;		/* name of its exported snapshot */
 	char	   *last_words;		/* the error with which the server ended it,
 								 * or NULL */
@@ -170,6 +171,7 @@ open_guard(ClusterSnapshot *snapshot, Guard *guard)
 {
 	open_session(snapshot, guard->database, &guard->conn);
 	PQsetNoticeReceiver(guard->conn, guard_receive_notice, guard);
+	guard->backend = session_backend(guard->conn);
 
 	/*
 	 * It must be checked before the snapshot is taken (server_extension.c).
@@ -814,6 +816,12 @@ cluster_snapshot_name(const ClusterSnapshot *snapshot, int no)
 	return snapshot->guards[no].snapshot;
 }
 
+int
+cluster_snapshot_backend(const ClusterSnapshot *snapshot, int no)
+{
+	return snapshot->guards[no].backend;
+}
+
 char *
 cluster_snapshot_identity(const ClusterSnapshot *snapshot)
 {
@@ -844,7 +852,7 @@ cluster_snapshot_add_args(const ClusterSnapshot *snapshot, int no,
 	for (int i = 0; i < snapshot->n_guards; i++)
 		if (snapshot->guards[i].conn)
 			close(PQsocket(snapshot->guards[i].conn));
-	snapshot_expect(snapshot->identity);
+	snapshot_expect(snapshot->identity, guard->backend);
 	manifest_expect_snapshot(cluster_snapshot_record(snapshot));
 	simple_string_list_append(args, psprintf("--snapshot=%s", guard->snapshot));
 

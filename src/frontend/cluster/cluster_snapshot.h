@@ -42,9 +42,10 @@ extern SnapshotRecord *cluster_snapshot_record(const ClusterSnapshot *snapshot);
 /*
  * For another program's dump of a database of the list: the name under which
  * its guard has exported the snapshot, and what distinguishes the snapshot
- * from later ones of the same name (session/snapshot.h); borrowed.
+ * from later ones of the same name (snapshot_expect()); borrowed.
  */
 extern char *cluster_snapshot_name(const ClusterSnapshot *snapshot, int no);
+extern int	cluster_snapshot_backend(const ClusterSnapshot *snapshot, int no);
 extern char *cluster_snapshot_identity(const ClusterSnapshot *snapshot);
 
 /*

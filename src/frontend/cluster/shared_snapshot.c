@@ -29,6 +29,7 @@ typedef struct SharedDatabase
 	char	   *name;
 	Oid			oid;
 	char	   *snapshot;		/* name that its guard has exported */
+	uint32		process;		/* the server process of its guard */
 } SharedDatabase;
 
 typedef struct SharedFile
@@ -43,6 +44,7 @@ static const JsonField database_fields[] = {
 	{"Name", JSON_NAME, offsetof(SharedDatabase, name), JSON_REQUIRED},
 	{"Oid", JSON_UINT32, offsetof(SharedDatabase, oid), JSON_REQUIRED,.min = 1},
 	{"Snapshot", JSON_NAME, offsetof(SharedDatabase, snapshot), JSON_REQUIRED},
+	{"Process", JSON_UINT32, offsetof(SharedDatabase, process), JSON_REQUIRED,.min = 1},
 	{NULL}
 };
 
@@ -78,6 +80,7 @@ write_file(const ClusterSnapshot *snapshot, const ClusterList *list,
 		file.databases[i].name = list->databases[i].name;
 		file.databases[i].oid = list->databases[i].oid;
 		file.databases[i].snapshot = cluster_snapshot_name(snapshot, i);
+		file.databases[i].process = cluster_snapshot_backend(snapshot, i);
 	}
 	json_append_document(&writer, file_fields, &file);
 	appendPQExpBufferStr(&writer.buf, " }\n");
@@ -200,7 +203,7 @@ shared_snapshot_expect(const Options *options)
 	{
 		if (strcmp(file.databases[i].snapshot, options->snapshot) != 0)
 			continue;
-		snapshot_expect(file.identity);
+		snapshot_expect(file.identity, (int) file.databases[i].process);
 		server_expect_database(file.databases[i].oid);
 		manifest_expect_snapshot(file.record);
 		return;

@@ -48,11 +48,13 @@ snapshot_export(PGconn *conn)
 
 /* See snapshot_expect(). */
 static const char *expected_identity = NULL;
+static int	expected_exporter;
 
 void
-snapshot_expect(const char *identity)
+snapshot_expect(const char *identity, int exporter)
 {
 	expected_identity = identity;
+	expected_exporter = exporter;
 }
 
 char *
@@ -131,8 +133,10 @@ snapshot_exporter_query(PGconn *conn, const char *snapshot)
 	return psprintf("SELECT 1 FROM pg_catalog.pg_locks"
 					" WHERE locktype OPERATOR(pg_catalog.=) 'virtualxid'"
 					" AND granted AND virtualxid OPERATOR(pg_catalog.=) '%u/%u'"
-					" AND virtualtransaction OPERATOR(pg_catalog.=) virtualxid",
-					backend, xid);
+					" AND virtualtransaction OPERATOR(pg_catalog.=) virtualxid%s",
+					backend, xid,
+					expected_identity ?
+					psprintf(" AND pid OPERATOR(pg_catalog.=) %d", expected_exporter) : "");
 }
 
 bool

@@ -34,9 +34,12 @@ extern char *snapshot_identity(PGconn *conn);
 
 /*
  * From now on, in this process: a snapshot that the leader imports must have
- * this snapshot_identity(); another snapshot with the same name is an error.
+ * this snapshot_identity(), and must have been exported by this backend
+ * (session_backend()); another snapshot with the same name is an error.  The
+ * identity alone is not enough on a standby, where it does not contain the
+ * running transactions.
  */
-extern void snapshot_expect(const char *identity);
+extern void snapshot_expect(const char *identity, int exporter);
 
 /*
  * Begin another transaction: REPEATABLE READ READ ONLY in the given
