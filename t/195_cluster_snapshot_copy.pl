@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_in_run wait_until terminate);
+use Pardump::Background qw(end_dump pump_run sessions wait_in_run wait_until terminate);
 use Pardump::Cluster qw(start_cluster start_standby nothing_left_ok sql value);
 use Pardump::Copy qw(start_load no_temp_files_ok);
 use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
@@ -125,6 +125,24 @@ sql($primary, 'second', 'DROP EXTENSION pg_pardump');
 replayed();
 copied_ok('replay is paused');
 lost_ok('replay was paused, and a guard is lost');
+
+# ---- indexes of the target, for which the source is not needed
+
+{
+	my $what = 'the target builds an index';
+	sql($target, 'postgres', "DROP DATABASE IF EXISTS $_") foreach @dbs;
+	sql($primary, 'first', 'ALTER TABLE filler ADD PRIMARY KEY (g)');
+	my $moments = start_moments($target, [qr/ADD CONSTRAINT filler_pkey/], { pattern => 0, n => 1 });
+	my $run = start_load('pg_pardump', qw(--all-databases --cluster-snapshot -j2 --exclude-database=second), @excluded,
+		'-d', $primary->connstr('postgres'), '--target', "host=$moments->{host} port=$moments->{port} dbname=postgres");
+	wait_in_run($run, 'the index', sub { return scalar(my @held = moment_held($moments)) });
+	wait_in_run($run, 'the end of the sessions of the source', sub { return sessions($primary, "datname = 'first'") == 0 });
+	ok(pump_run($run->{h}), "$what: the snapshot is not kept meanwhile");
+	moment_go_on($moments);
+	is(end_dump($run), 0, "$what: exit code");
+	is(value($target, 'first', "SELECT count(*) FROM pg_index WHERE indrelid = 'filler'::regclass"), 1, "$what: the index");
+	stop_moments($moments);
+}
 
 # ---- a standby that commits on the primary wait for
 

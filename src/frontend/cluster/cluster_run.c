@@ -167,9 +167,11 @@ cluster_run_note_failure(RunState *state, int no, int status)
 }
 
 /*
- * Check the run of this database.  A signal that ended it may have been sent
- * to the whole process group, so the parent checks for a signal of its own
- * first.
+ * Check the run of this database.  When it has read the source, its guard
+ * ends, because the index builds of a copy may take hours.
+ *
+ * A signal that ended the run may have been sent to the whole process group,
+ * so the parent checks for a signal of its own first.
  */
 static void
 look_at(RunState *state, int no)
@@ -179,6 +181,8 @@ look_at(RunState *state, int no)
 
 	if (state->pids[no] == 0)
 		return;
+	if (state->run->snapshot && state->account->figures[no].source_is_closed)
+		cluster_snapshot_end_run(state->run->snapshot, no);
 	gone = waitpid(state->pids[no], &status, WNOHANG);
 	if (gone < 0 && errno != EINTR)
 		pg_fatal("%s() failed: %m", "waitpid");

@@ -66,8 +66,9 @@ extern void cluster_snapshot_attend(ClusterSnapshot *snapshot);
 extern void cluster_snapshot_begin_run(ClusterSnapshot *snapshot, int no);
 
 /*
- * Call these after the run of this database, and after all runs.  They end
- * the guard of the database, or all guards.  NULL is ignored.
+ * Call these after the run of this database, or as soon as it does not need
+ * the snapshot any more, and after all runs.  They end the guard of the
+ * database, or all guards.  NULL is ignored.
  */
 extern void cluster_snapshot_end_run(ClusterSnapshot *snapshot, int no);
 extern void cluster_snapshot_end(ClusterSnapshot *snapshot);

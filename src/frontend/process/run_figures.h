@@ -17,6 +17,7 @@ typedef struct RunFigures
 	volatile uint64 expected_bytes; /* of its rows; 0 = not yet known */
 	volatile uint64 done_bytes; /* of the expected ones */
 	const char *volatile stage; /* a constant; NULL before the first one */
+	volatile bool source_is_closed; /* its snapshot is not needed any more */
 
 	/* totals at the end of the run */
 	int			tables;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "options/own_options.h"
+#include "process/run_figures.h"
 #include "process/worker_slots.h"
 #include "replication/subscription.h"
 #include "session/session_settings.h"
@@ -597,4 +598,6 @@ leader_close(Source *source)
 		logical_slot_snapshot_taken(source->slot);
 	session_close(source->conn);
 	source->conn = NULL;
+	if (run_figures_own())
+		run_figures_own()->source_is_closed = true;
 }
