@@ -148,6 +148,34 @@ sub nothing { return; }
 	ended_ok($node, $dir, '--check');
 }
 
+# ---- roles that are dropped or created meanwhile
+
+{
+	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes');
+	my $globals_of = sub { return slurp_file(path_of($dir, $_[0]) . '/globals.sql'); };
+	sql($node, 'postgres', 'CREATE ROLE owner');
+	sql($node, 'first', 'CREATE TABLE owned (id int); ALTER TABLE owned OWNER TO owner');
+	my $run = night($file, [ second => sub { sql($node, 'first', 'DROP OWNED BY owner; DROP ROLE owner') } ]);
+	is("$run->{rc} $run->{err}", '0 ', 'a role is dropped after the snapshot was taken: the run');
+	like($globals_of->($_), qr/^CREATE ROLE owner;$/m, "a role is dropped after the snapshot was taken: the backup of $_ has the role")
+	  foreach qw(first third);
+
+	# pg_dumpall has run, but there is no snapshot yet
+	$night++;
+	next_fault($bin, 'waits');
+	$run = start_backup(now(), '-v', $file);
+	wait_until('the snapshot', sub { -e "$bin/waits" });
+	sql($node, 'postgres', 'CREATE ROLE owner');
+	next_fault($bin, 'none');
+	unlink "$bin/waits";
+	is(end_backup($run), 0, 'a role is created before the snapshot is taken: exit code');
+	is(scalar(() = $run->{err} =~ /^pg_pardump_backup: taking the snapshot of all databases$/mg), 2,
+		'a role is created before the snapshot is taken: the snapshot is taken again');
+	like($globals_of->('first'), qr/^CREATE ROLE owner;$/m, 'a role is created before the snapshot is taken: the backup has the role');
+	sql($node, 'postgres', 'DROP ROLE owner');
+	ended_ok($node, $dir, 'roles that are dropped or created meanwhile');
+}
+
 # ---- other keys
 
 {

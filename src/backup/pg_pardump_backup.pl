@@ -36,6 +36,9 @@ use constant {
 	OTHER_SERVER => 5
 };
 
+# How often roles may change while the snapshot of all databases is taken.
+use constant SNAPSHOT_TRIES => 5;
+
 my $HELP = <<'END';
 pg_pardump_backup backs up PostgreSQL databases with pg_pardump, and removes old
 backups.
@@ -324,22 +327,33 @@ sub back_up_all
 	return \%made;
 }
 
-# Takes the snapshot of these databases.  Returns them, in the order in which they should
-# be backed up, with databases that were created meanwhile unless the configuration
-# contains "database".
+# Takes the snapshot of these databases.  Returns the globals, which were the same before
+# and after the snapshot was taken, as pg_dumpall cannot read them in the snapshot; and the
+# databases, in the order in which they should be backed up, with databases that were
+# created meanwhile unless the configuration contains "database".
 sub take_snapshot_of
 {
-	my (@databases) = @_;
+	my ($globals, @databases) = @_;
 	my %wanted = map { $_ => 1 } @databases;
 
-	inform('taking the snapshot of all databases') if $config->{verbose};
-	$snapshot = take_snapshot($config, @databases);
+	foreach my $try (1 .. SNAPSHOT_TRIES)
+	{
+		inform('taking the snapshot of all databases') if $config->{verbose};
+		$snapshot = take_snapshot($config, @databases);
+		my $later = dump_globals($config);
+		last if !defined $globals || same_globals($globals, $later);
+		die 'roles or tablespaces were changed in each of ' . SNAPSHOT_TRIES . " attempts\n" if $try == SNAPSHOT_TRIES;
+		$globals = $later;
+		end_snapshot($snapshot);
+		$snapshot = undef;
+	}
 	my @seen = grep { $wanted{$_} || !$config->{database} } databases_of($snapshot);
 	my %seen = map { $_ => 1 } @seen;
-	return (@seen, grep { !$seen{$_} } @databases);
+	return ($globals, @seen, grep { !$seen{$_} } @databases);
 }
 
-# Roles that were created meanwhile may own objects in a dump.  Files that are sent
+# Roles that were created meanwhile may own objects in a dump, unless all dumps are in one
+# snapshot.  Files that are sent
 # elsewhere must not be written twice, so there the later globals have another name.
 sub store_later_globals
 {
@@ -394,9 +408,10 @@ sub back_up
 		note_server($config->{directory}, $config->{name}, $server) if !same_server($claim, $server);
 		$removed &= remove_any($_) foreach @$unfinished;
 	}
-	if ($config->{cluster_snapshot} && @databases && !eval { @databases = take_snapshot_of(@databases); 1 })
+	if ($config->{cluster_snapshot} && @databases && !eval { ($globals, @databases) = take_snapshot_of($globals, @databases); 1 })
 	{
 		complain("could not take the snapshot of all databases: $@");
+		report('warning', $@) if $snapshot && !eval { end_snapshot($snapshot); 1 };
 		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @databases }, $server);
 	}
 	my $made = back_up_all(\@databases, $server, $globals);
@@ -407,7 +422,7 @@ sub back_up
 	my $failed = !%outcome || grep { !$_ } values %outcome;
 	complain($NO_DATABASE) if !%outcome;
 	if (!eval {
-			store_later_globals($globals, grep { defined } values %$made);
+			store_later_globals($globals, grep { defined } values %$made) if !$snapshot;
 			die "the server changed during the run\n"
 			  . "detail: A failover happened, or the address leads to several servers. No old backup was removed.\n"
 			  if !defined $other && !same_server(read_server($config), $server);
