@@ -114,12 +114,16 @@ sub nothing { return; }
 {
 	my $before = $count;
 	my ($file, $dir) = backup_config($node, "bindir = $bin", 'jobs = 2', 'cluster_snapshot = yes', 'keep_last = 2');
-	my $sessions;
+	my ($sessions, $timeout);
 	my $run = night($file, [
-			second => sub { $sessions = join ' ', map { sessions($node, "datname = '$_'") } qw(template1 first second) },
+			second => sub {
+				($timeout) = map { slurp_file("/proc/$_/cmdline") =~ /\0--file=.*\0--lock-wait-timeout=(\w+)\0/s } children($_[0]{pid});
+				$sessions = join ' ', map { sessions($node, "datname = '$_'") } qw(template1 first second);
+			},
 			third => sub { sql($node, 'postgres', 'CREATE DATABASE meanwhile') } ]);
 	is("$run->{rc} $run->{err}", '0 ', 'the run');
 	is(counters($dir), "$before $before $before", 'all backups are of one snapshot');
+	is($timeout, '5s', 'a dump does not wait long behind a statement that waits for the snapshot');
 	is($sessions, '0 0 1', 'no session stays in databases that have been backed up');
 	sql($node, 'postgres', 'DROP DATABASE meanwhile');
 	ended_ok($node, $dir, 'the run');

@@ -268,7 +268,7 @@ sub conflicts
 }
 
 # Returns the values by key, "file" for the file, "name" for its name without directory
-# and suffix, and a list of what is wrong.
+# and suffix, "table_lock_timeout" for LOCK TABLE in dumps, and a list of what is wrong.
 sub read_config
 {
 	my ($file) = @_;
@@ -304,7 +304,11 @@ sub read_config
 		  conflicts(\%config);
 	}
 	($config{name}) = $file =~ m{([^/]+?)(?:\.conf)?\z};
-	return ({ %DEFAULTS, %config, file => $file }, @wrong);
+
+	# A statement that waits for the locks of the snapshot keeps the dump waiting, and all
+	# statements on the table after it.  It never gets its lock while the dump waits.
+	my $timeout = $config{lock_wait_timeout} // ($config{cluster_snapshot} ? '5s' : $DEFAULTS{lock_wait_timeout});
+	return ({ %DEFAULTS, %config, file => $file, table_lock_timeout => $timeout }, @wrong);
 }
 
 1;

@@ -405,7 +405,7 @@ sub dump_options
 		defined $config->{pipe} ? '--pipe=' . pipe_pattern($config, $backup) : '--file=' . dump_of($backup),
 		!$config->{incremental} ? () : $previous ? '--incremental=' . dump_of($previous) : '--manifest-fingerprints',
 		defined $config->{compress} ? "--compress=$config->{compress}" : (),
-		"--lock-wait-timeout=$config->{lock_wait_timeout}",
+		"--lock-wait-timeout=$config->{table_lock_timeout}",
 		# these two are for the run that takes the snapshot of all databases
 		grep { !$config->{cluster_snapshot} || !/^--(?:lock-l|pau)/ } @{ $config->{options} // [] });
 }
