@@ -147,6 +147,15 @@ sub nothing { return; }
 	night($file, []) foreach 1 .. 2;
 	is(scalar(my @kept = complete_backups($dir, $_)), 2, "$_ has as many backups as are kept") foreach @all;
 	isnt(record_of($dir, 'first')->{Snapshot}, $record->{Snapshot}, 'each run has a snapshot of its own');
+
+	# the archive of another night
+	my (@nights) = complete_backups($dir, 'second');
+	system_or_bail('rm', '-r', "$dir/second/$nights[-1]/dump");
+	system_or_bail('cp', '-a', "$dir/second/$nights[0]/dump", "$dir/second/$nights[-1]/dump");
+	($rc, $out, $err) = run_backup(now(), '--verify', 'latest', $file);
+	is($rc, 1, '--verify, an archive in another snapshot: exit code');
+	like($err, qr/^pg_pardump_backup: error: backup "second\/$nights[-1]" is damaged: "pg_pardump_manifest\.json" does not name the snapshot in "backup\.json"$/m,
+		'--verify, an archive in another snapshot: message');
 	($rc, $out) = run_backup(now(), '--check', $file);
 	is("$rc$out", '0', '--check');
 	ended_ok($node, $dir, '--check');

@@ -21,7 +21,7 @@ use PardumpBackup::Message qw(inform report with_detail printable quoted counted
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore run_command);
-use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot);
+use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup remove_backup
   expired write_file);
@@ -634,16 +634,23 @@ sub verify_one
 		$show->($done);
 	};
 
-	return 1 if eval {
-		run_pg_pardump($config, 'pg_pardump --verify', $show ? { lines => $lines } : {}, $show ? '--progress' : (),
-			"--verify=$backup->{archive}");
-		1;
-	};
+	my $keep = "hint: Keep the other backups of this database, and check the disk.\n";
+
+	if (eval {
+			run_pg_pardump($config, 'pg_pardump --verify', $show ? { lines => $lines } : {}, $show ? '--progress' : (),
+				"--verify=$backup->{archive}");
+			1;
+		})
+	{
+		return 1 if is_in_snapshot($backup);
+		complain('backup ' . title($backup) . " is damaged: \"pg_pardump_manifest.json\" does not name the snapshot in \"backup.json\"\n$keep");
+		return 0;
+	}
 	my $error = $@;
 	die $error if interrupted();
 	die 'could not verify backup ' . title($backup) . ": a run removed the backup\n" if !-d $backup->{path};
 	die 'could not verify backup ' . title($backup) . ": $error" if $error !~ /failed with exit code 1\n/;
-	complain('backup ' . title($backup) . " is damaged: ${error}hint: Keep the other backups of this database, and check the disk.\n");
+	complain('backup ' . title($backup) . " is damaged: $error$keep");
 	return 0;
 }
 

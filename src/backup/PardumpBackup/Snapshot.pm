@@ -15,7 +15,7 @@ use PardumpBackup::Message qw(printable);
 use PardumpBackup::Programs qw(run start_and_wait finish limit_of connection_words list_databases);
 use PardumpBackup::Store qw(read_json);
 
-our @EXPORT_OK = qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot);
+our @EXPORT_OK = qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot is_in_snapshot);
 
 # Seconds that the snapshot may take even if lock_wait_timeout is shorter.
 use constant MIN_SNAPSHOT_LIMIT => 120;
@@ -112,6 +112,18 @@ sub release_database
 	# if the program has ended, all dumps fail that need it
 	syswrite $snapshot->{feed}, "$database->{oid}\n" if $database;
 	return;
+}
+
+# Does the manifest of a backup's archive name the snapshot that the backup records?  A
+# manifest can be large, so only this part of it is decoded.
+sub is_in_snapshot
+{
+	my ($backup) = @_;
+	return 1 if !$backup->{cluster_snapshot};
+	open my $fh, '<', "$backup->{archive}/pg_pardump_manifest.json" or return 0;
+	my ($text) = join('', <$fh>) =~ /"Cluster-Snapshot"\s*:\s*(\{[^{}]*\})/;
+	my $json = JSON::PP->new->canonical;
+	return defined $text && $json->encode(decode_json($text)) eq $json->encode($backup->{cluster_snapshot});
 }
 
 # Dies if pg_pardump did not succeed.
