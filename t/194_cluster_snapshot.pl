@@ -213,6 +213,7 @@ is(states($dir), 'first complete postgres complete third complete', 'the others 
 sql($node, $_, 'CREATE EXTENSION pg_pardump') foreach qw(second template1);
 refused_ok('--no-extension', qr/options --cluster-snapshot and --no-extension cannot be used together/, '--no-extension');
 refused_ok('--serializable-deferrable', qr/options --cluster-snapshot and --serializable-deferrable cannot be used together/, '--serializable-deferrable');
+refused_ok('--allow-rewritten', qr/options --cluster-snapshot and --allow-rewritten cannot be used together/, '--allow-rewritten');
 sql($node, 'postgres', 'CREATE ROLE few LOGIN SUPERUSER CONNECTION LIMIT 8');
 {
 	# limits do not hold for superusers, so the server's own is lowered

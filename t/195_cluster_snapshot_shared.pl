@@ -182,6 +182,7 @@ ok(!-e $none, '--check makes no file');
 # ---- options
 
 foreach my $try (
+	[ qr/options --shared-snapshot and --allow-rewritten cannot be used together\n.*detail: /, '-f', $none, '--snapshot=00000003-0000001B-1', '--allow-rewritten', 'first' ],
 	[ qr/option --shared-snapshot requires option --snapshot or --cluster-snapshot/, '-f', $none, 'first' ],
 	[ qr/option --shared-snapshot requires option --snapshot or --cluster-snapshot/, '-f', $none, '--all-databases' ],
 	map({ [ qr/options --shared-snapshot and \Q$_->[0]\E cannot be used together\n.*detail: /, qw(--all-databases --cluster-snapshot), @{ $_->[1] } ] }

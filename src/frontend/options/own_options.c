@@ -66,6 +66,7 @@ own_options_rows(int *n)
 
 #define OF_ONE "This option applies to one database only."
 #define LEADERS "Specify this option for the leader, not for its tasks."
+#define NOT_IN_SNAPSHOT "A table that was rewritten after the snapshot was taken would lack rows of the snapshot."
 #define TASKS_DUMP "Tasks can dump, but not copy.  Run the copy on one host, with -j."
 #define EACH_TASK "Each task has its own value.  Specify this option in the command of --run-tasks."
 
@@ -91,6 +92,8 @@ static const OptionRule rules[] = {
 	{"--all-databases", EXCLUDES, "--also-from --tasks --task"},
 	{"--cluster-snapshot", EXCLUDES, "--no-extension", "The extension makes one snapshot available in all databases."},
 	{"--cluster-snapshot", EXCLUDES, "--serializable-deferrable", "A snapshot that waits for other transactions in one database cannot be adopted in the others."},
+	{"--cluster-snapshot", EXCLUDES, "--allow-rewritten", NOT_IN_SNAPSHOT},
+	{"--shared-snapshot", EXCLUDES, "--allow-rewritten", NOT_IN_SNAPSHOT},
 	{"--cluster-snapshot", EXCLUDES, "--incremental-by", "WAL summaries need a position that was read before the snapshot was taken.  Use --incremental without them."},
 	{"--cluster-snapshot", EXCLUDES, "--verify --globals-only --roles-only"
 	" --tablespaces-only"},
