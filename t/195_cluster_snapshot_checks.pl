@@ -108,7 +108,7 @@ nothing_left_ok($node, $dir, 'after the crash');
 		my @held;
 		wait_in_run($dump, "try $try", sub { return scalar(@held = moment_held($moments)) });
 		push @backends, $held[2];
-		terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE datname = 'second'")) if $try == 1;
+		terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE datname = 'second' AND application_name = 'pg_pardump'")) if $try == 1;
 		moment_go_on($moments);
 	}
 	is(end_dump($dump), 0, "$what: exit code");
