@@ -159,7 +159,7 @@ check_reasons(void)
 	columnar.is_heap = false;
 	check_whole(columnar, "its access method is not heap");
 	filtered.condition = "WHERE true";
-	check_whole(filtered, "it is a configuration table of an extension, with a filter condition");
+	check_whole(filtered, "it is an extension's configuration table with a filter condition");
 	tree.references_itself = true;
 	tree.has_definition = false;
 	check_whole(tree, "it has a foreign key to itself and the dump does not create it");
