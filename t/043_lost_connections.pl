@@ -24,7 +24,7 @@ my $node = start_cluster('lost');
 make_gated($node);
 
 my $chunk = qr/chunk \d+ of \d+ of table public\.gated/;
-my $terminated = qr/could not read rows: FATAL:  terminating connection due to administrator command/;
+my $terminated = qr/[Cc]ould not read rows: FATAL:  terminating connection due to administrator command/;
 
 # A pattern for the warnings of retries of a job: one for each number, with
 # its delay.
