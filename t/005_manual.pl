@@ -136,10 +136,15 @@ my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes,
 # Stock programs that the chapters use.
 my @stock = qw(pg_dump pg_restore pg_dumpall pg_basebackup pg_verifybackup psql createdb vacuumdb);
 
-# Options of other programs, by page: of git, Debian's tools, docker, aws, sbatch,
+# Options of other programs, by page: of git, Debian's tools, docker, aws, gcloud, az, sbatch,
 # parallel, systemctl, rclone, gpg, useradd, tar, scripts of bench/, and of vacuumdb 18.
 my %foreign = (
 	'README' => [qw(--build --no-sign --quick --remove)],
+	'backup_to_object_storage' => [
+		qw(--account-name --batch --bucket --container-name --create-bucket-configuration --include --lifecycle-configuration --lifecycle-file),
+		qw(--lock-retention-period --max-depth --object-lock-configuration --object-lock-enabled-for-bucket --period --quiet --resource-group),
+		qw(--retention-period --trust-model)
+	],
 	'base_backup' => [qw(--delay-directory-restore --zstd)],
 	'containers' => [qw(--build-arg --from-file --rm --userns)],
 	'errors' => [qw(--only-upgrade)],
