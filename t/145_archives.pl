@@ -210,7 +210,7 @@ foreach (
 	[ 'a FIFO', $fifo, qr/is neither a directory nor a regular file/ ],
 	[ 'a device', '/dev/null', qr/is neither a directory nor a regular file/ ],
 	[ 'no file', new_path('missing'), qr/could not open input file .*: No such file/ ],
-	[ 'an old version', $old, qr/archive "\Q$old\E" has an unsupported format version\n.*hint: Archives of pg_dump 12 to/ ])
+	[ 'an old version', $old, qr/archive "\Q$old\E" has an unsupported format version\n.*detail: Archives of pg_dump 12 to/ ])
 {
 	refused_archive_ok(@$_);
 }
