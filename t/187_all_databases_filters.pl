@@ -97,7 +97,7 @@ unlike(rows($dir, 'middle'), qr/plain/, 'a mask, and a table that is left out: i
 my ($rc, $err);
 ($rc, $err, $dir) = dump_all($node, '-j2', '--mask=made.b:NULL');
 is($rc, 1, 'a mask of a generated column: exit code');
-like($err, qr/^pg_pardump:small: error: pattern .* matches no column that is dumped\n.*hint: The column is generated/m, 'a mask of a generated column');
+like($err, qr/^pg_pardump:small: error: pattern .* matches no column that is dumped\n.*detail: The column is generated\./m, 'a mask of a generated column');
 ok(!-e "$dir/databases/" . value($node, 'small', 'SELECT oid FROM pg_database WHERE datname = current_database()'), 'a mask of a generated column: no archive');
 
 # ---- rows

@@ -475,10 +475,13 @@ sum_server_objects(PGconn *conn, const LargeObjectGroup *group, uint64 seed)
 	return result;
 }
 
+/* what is for example "large objects". */
 pg_noreturn static void
-damaged(const char *problem)
+damaged(const Archive *archive, const char *what, const char *problem)
 {
-	pg_log_error("%s", printable(problem));
+	pg_log_error("could not read %s in archive \"%s\"", what,
+				 printable(archive->path));
+	pg_log_error_detail("%s", message_sentence(printable(problem)));
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
@@ -498,7 +501,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 	Oid			oid;
 
 	if (objects == NULL)
-		damaged(problem);
+		damaged(archive, "large objects", problem);
 	for (int i = 0; i < group->n_oids && archive_objects_next(objects, &oid); i++)
 	{
 		DigestSink	sink;
@@ -513,7 +516,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 	}
 	problem = archive_objects_error(objects);
 	if (problem)
-		damaged(problem);
+		damaged(archive, "large objects", problem);
 	if (result.objects != (uint64) group->n_oids)
 	{
 		pg_log_error("large objects are missing in archive \"%s\"",
@@ -589,7 +592,10 @@ read_archive_file(const CompareSide *side, const DataFile *file, Sink *sink)
 	if (member)
 		problem = archive_member_send_rows(member, sink, &no_stop);
 	if (problem)
-		damaged(problem);
+		damaged(side->archive,
+				psprintf("the rows of table %s",
+						 printable(side->plan->tables->tables[file->table].name)),
+				problem);
 	archive_member_close(member);
 	return rows->want ? rows->want->rows : 0;
 }
